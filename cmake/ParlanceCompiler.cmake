@@ -1,0 +1,16 @@
+# Flags that every target of the project is built with.
+set(PARLANCE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (empty: none)")
+option(PARLANCE_LIBFUZZER "Link the fuzz targets with libFuzzer (clang only)" OFF)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# Sums are rounded as written: a contraction to fused multiply-add is chosen by hand, in the kernels.
+add_compile_options(-Wall -Wextra -ffp-contract=off -fno-math-errno)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
+if(PARLANCE_SANITIZE)
+  add_compile_options(-fsanitize=${PARLANCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PARLANCE_SANITIZE})
+endif()

@@ -1,0 +1,161 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace parlance {
+
+namespace {
+
+ErrorCode code_of(int error) { return error == ENOENT ? ErrorCode::not_found : ErrorCode::io; }
+
+std::string_view remedy_of(int error) {
+  switch (error) {
+    case ENOENT: return "check the path";
+    case EACCES:
+    case EPERM: return "check its permissions";
+    case ENOSPC:
+    case EDQUOT: return "free some disk space and try again";
+    case EISDIR: return "name a file, not a folder";
+    case EROFS: return "choose a folder that can be written";
+    default: return "check the path and the disk";
+  }
+}
+
+template <class Path>
+tl::unexpected<Error> system_error(std::string_view action, const Path& path, int error) {
+  return fail(code_of(error), "cannot {} {}: {}; {}", action, path.string(), std::strerror(error), remedy_of(error));
+}
+
+}  // namespace
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  MappedFile file;
+  file.path_ = path;
+  file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file.fd_ < 0) return system_error("open", path, errno);
+  struct stat status;
+  if (::fstat(file.fd_, &status) != 0) return system_error("open", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::invalid_argument, "{} is not a regular file; name a file that can be mapped", path.string());
+  }
+  file.size_ = static_cast<size_t>(status.st_size);
+  if (file.size_ == 0) return file;
+  void* mapping = ::mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, file.fd_, 0);
+  if (mapping == MAP_FAILED) {
+    file.size_ = 0;
+    return system_error("map", path, errno);
+  }
+  file.data_ = static_cast<const std::byte*>(mapping);
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool MappedFile::still_whole() const {
+  struct stat status;
+  return ::fstat(fd_, &status) == 0 && static_cast<size_t>(status.st_size) >= size_;
+}
+
+void MappedFile::prefetch() const {
+  if (data_) ::madvise(const_cast<std::byte*>(data_), size_, MADV_WILLNEED);
+}
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
+  AtomicFile file;
+  file.path_ = path;
+  std::string pattern = path.string() + ".XXXXXX";
+  file.fd_ = ::mkstemp(pattern.data());
+  if (file.fd_ < 0) return system_error("create", path, errno);
+  file.temporary_ = pattern;
+  ::fchmod(file.fd_, 0644);
+  return file;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(temporary_, other.temporary_);
+  std::swap(fd_, other.fd_);
+  std::swap(written_, other.written_);
+  return *this;
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  fd_ = -1;
+  ::unlink(temporary_.c_str());
+}
+
+Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      const int error = errno;
+      discard();
+      return system_error("write", path_, error);
+    }
+    written_ += static_cast<size_t>(n);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+Result<void> AtomicFile::write(const std::string& text) {
+  return write(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+Result<void> AtomicFile::commit() {
+  if (::fsync(fd_) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    discard();
+    return system_error("write", path_, error);
+  }
+  ::close(fd_);
+  fd_ = -1;
+  return {};
+}
+
+Result<std::string> read_text_file(const std::filesystem::path& path, size_t limit_bytes) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return system_error("open", path, errno);
+  std::string text;
+  char chunk[65536];
+  ssize_t n;
+  while ((n = ::read(fd, chunk, sizeof chunk)) > 0 && text.size() <= limit_bytes) {
+    text.append(chunk, static_cast<size_t>(n));
+  }
+  const int error = errno;
+  ::close(fd);
+  if (n < 0) return system_error("read", path, error);
+  if (text.size() > limit_bytes) {
+    return fail(ErrorCode::invalid_argument, "{} is larger than {} bytes; give a smaller file", path.string(), limit_bytes);
+  }
+  return text;
+}
+
+}  // namespace parlance

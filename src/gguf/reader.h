@@ -1,0 +1,96 @@
+// GGUF v3 files (and v2, which has the same bytes), read in place: every count, extent and type is checked when
+// the file is opened, and values and tensor data are views on its bytes. Source: spec of the format, section by
+// section as in the ggml project's documentation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/file.h"
+#include "base/result.h"
+#include "gguf/types.h"
+
+namespace parlance {
+
+// A metadata value: a view on the file.
+struct GgufValue {
+  GgufType type;
+  GgufType element_type;             // of an array
+  uint64_t n_elements = 1;           // of an array
+  std::span<const std::byte> bytes;  // scalar bytes; string text without its length; array elements back to back
+};
+
+// Strings of an array value, walked in order without copying (each is a length and its bytes in the file).
+class GgufStringArray {
+ public:
+  GgufStringArray() = default;
+  explicit GgufStringArray(const GgufValue& value) : rest_(value.bytes), left_(value.n_elements) {}
+  uint64_t size() const { return left_; }  // strings not yet taken
+  std::string_view next();                 // size() > 0
+
+ private:
+  std::span<const std::byte> rest_;
+  uint64_t left_ = 0;
+};
+
+struct GgufTensor {
+  std::string_view name;
+  DType dtype;
+  uint32_t n_dims;
+  std::array<int64_t, 4> ne;         // fastest first; missing dimensions are 1
+  std::span<const std::byte> bytes;  // in the mapping
+};
+
+class GgufFile {
+ public:
+  // Maps and checks a file.
+  static Result<GgufFile> open(const std::filesystem::path& path);
+  // Checks bytes that the caller keeps alive; `name` stands for the file in messages.
+  static Result<GgufFile> parse(std::span<const std::byte> bytes, std::string name);
+
+  const std::string& name() const;  // path, for messages
+  uint32_t version() const;
+  uint32_t alignment() const;
+  std::span<const std::byte> bytes() const;       // the whole file
+  std::span<const std::byte> data() const;        // the data section
+  bool still_whole() const;                       // false when the file was shortened after it was opened
+
+  // Metadata in file order.
+  const std::vector<std::pair<std::string_view, GgufValue>>& metadata() const;
+  const GgufValue* find(std::string_view key) const;
+
+  // Typed values. The plain form needs the key to be there; find_* yields an empty optional when it is absent.
+  // A value of the wrong type or out of range is an error that names key, expectation and what was found.
+  // Integers accept any integer type whose value fits; floats accept f32, f64 and integers.
+  Result<std::string_view> get_string(std::string_view key) const;
+  Result<int64_t> get_int(std::string_view key, int64_t min, int64_t max) const;
+  Result<double> get_float(std::string_view key) const;
+  Result<std::optional<std::string_view>> find_string(std::string_view key) const;
+  Result<std::optional<int64_t>> find_int(std::string_view key, int64_t min, int64_t max) const;
+  Result<std::optional<double>> find_float(std::string_view key) const;
+  Result<std::optional<bool>> find_bool(std::string_view key) const;
+
+  // Arrays. An absent key is an empty optional. find_ints accepts a scalar as an array of one.
+  Result<std::optional<GgufStringArray>> find_strings(std::string_view key) const;
+  Result<std::optional<std::vector<int64_t>>> find_ints(std::string_view key, int64_t min, int64_t max) const;
+  Result<std::optional<std::vector<float>>> find_floats(std::string_view key) const;
+
+  const std::vector<GgufTensor>& tensors() const;
+  const GgufTensor* find_tensor(std::string_view name) const;
+
+ private:
+  struct Contents;
+  std::shared_ptr<const Contents> contents_;
+};
+
+}  // namespace parlance

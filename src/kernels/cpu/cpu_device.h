@@ -1,0 +1,36 @@
+// The CPU as a device: a thread pool, and one kernel table per instruction set, chosen once.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "kernels/device.h"
+
+namespace parlance {
+
+// Instruction sets that kernels exist for, each including the ones before it on its architecture.
+enum class Isa {
+  scalar,       // plain C++, the definition
+  avx2,         // AVX2, FMA, F16C
+  avx512,       // AVX-512 F, BW, DQ, VL, VNNI
+  avx512_bf16,  // and BF16
+  neon,         // AArch64 baseline
+  neon_dotprod, // and DotProd
+};
+
+std::string_view name_of(Isa isa);
+
+// The sets that this processor can run, plainest first; the last one is the default.
+std::vector<Isa> available_isas();
+
+struct CpuOptions {
+  int n_threads = 0;            // 0: one for each processor that this process may use
+  bool pin_threads = true;      // one thread per processor, when there are as many processors as threads
+  std::string_view isa = "";    // "": the best available; else a name of available_isas()
+};
+
+Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options = {});
+
+}  // namespace parlance

@@ -1,0 +1,21 @@
+// Each operation's file puts its kernels for an instruction set into the table; dispatch.cpp calls them all.
+#pragma once
+
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/op_table.h"
+
+namespace parlance {
+
+void fill_get_rows(OpTable& table, Isa isa);
+void fill_rms_norm(OpTable& table, Isa isa);
+void fill_matmul(OpTable& table, Isa isa);
+void fill_rope(OpTable& table, Isa isa);  // rope and rope_angles
+void fill_kv_write(OpTable& table, Isa isa);
+void fill_attention(OpTable& table, Isa isa);
+void fill_swiglu(OpTable& table, Isa isa);
+void fill_add(OpTable& table, Isa isa);
+
+// The whole table for an instruction set (built once each).
+const OpTable& cpu_op_table(Isa isa);
+
+}  // namespace parlance

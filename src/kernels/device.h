@@ -1,0 +1,114 @@
+// A device owns memory and runs operations; a stream is an ordered queue of operations on it with the workspace
+// of one engine. The CPU runs an operation at once on its thread pool; a GPU launches or records it. Model code
+// is the same for all: it calls the functions of ops.h on a stream.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "kernels/op_table.h"
+#include "tensor/arena.h"
+#include "tensor/buffer.h"
+
+namespace parlance {
+
+class Stream;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string_view name() const = 0;  // as given to --device: "cpu", "cuda:0"
+  virtual const OpTable& ops() const = 0;
+  virtual int n_threads() const { return 1; }  // that a kernel may share its scratch memory among
+
+  // Uninitialised memory, or out_of_memory with the figures.
+  virtual Result<std::unique_ptr<Buffer>> allocate(size_t bytes) = 0;
+
+  // Weights: a buffer over bytes that stay mapped as long as it lives. The CPU points at them, a GPU uploads once.
+  virtual Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) = 0;
+
+  virtual std::unique_ptr<Stream> make_stream() = 0;
+};
+
+// What a dry run of a model learns: the memory of a step, and kernels that the device lacks.
+struct Plan {
+  size_t workspace_bytes = 0;
+  size_t scratch_bytes = 0;
+  std::vector<std::string> missing;  // "matmul iq2_xxs (blk.0.ffn_down.weight)"
+};
+
+// The value that a running request expects; when another thread raises it, what is left of the step is skipped.
+struct Cancellation {
+  const std::atomic<uint64_t>* generation = nullptr;
+  uint64_t expected = 0;
+  bool requested() const { return generation && generation->load(std::memory_order_relaxed) != expected; }
+};
+
+class Stream {
+ public:
+  explicit Stream(Device& device) : device_(device) {}
+  virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  Device& device() const { return device_; }
+
+  // Host memory to the device, in order with the operations. `dst` is as large as `bytes`.
+  virtual void upload(const Tensor& dst, std::span<const std::byte> bytes) = 0;
+  // Device to host memory; returns when the bytes are there.
+  virtual void download(std::span<std::byte> bytes, const Tensor& src) = 0;
+  virtual void synchronize() = 0;
+
+  // Runs the operations that `record` calls. Steps with the same key record the same operations on the same
+  // addresses (what differs between them lies in device tensors), so that a device may keep the recording of the
+  // first and replay it without calling `record` again. The workspace is empty at the start of a step.
+  virtual void step(uint64_t key, FunctionRef<void()> record) {
+    (void)key;
+    workspace_.release_to(0);
+    record();
+  }
+
+  // Runs `record` without computing anything and reports what it needs.
+  Plan dry_run(FunctionRef<void()> record);
+  // Allocates workspace and scratch memory for steps up to the size of the plan.
+  Result<void> reserve(const Plan& plan);
+
+  Arena& workspace() { return workspace_; }
+  std::span<std::byte> scratch() const { return scratch_ ? std::span(scratch_->base(), scratch_->size()) : std::span<std::byte>(); }
+
+  void set_cancellation(Cancellation cancellation) { cancellation_ = cancellation; }
+  bool cancelled() const { return cancellation_.requested(); }
+
+  Plan* plan() { return plan_; }  // non-null during a dry run
+
+ private:
+  Device& device_;
+  Arena workspace_;
+  std::unique_ptr<Buffer> workspace_buffer_;
+  std::unique_ptr<Buffer> scratch_;
+  Cancellation cancellation_;
+  Plan* plan_ = nullptr;
+};
+
+// Activations allocated while a frame lives are released when it ends (their kernels stay ordered on the stream).
+class Frame {
+ public:
+  explicit Frame(Stream& stream) : arena_(stream.workspace()), mark_(arena_.top()) {}
+  ~Frame() { arena_.release_to(mark_); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+ private:
+  Arena& arena_;
+  size_t mark_;
+};
+
+}  // namespace parlance

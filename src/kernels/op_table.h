@@ -1,0 +1,120 @@
+// The one table in which a kernel is found: by operation, by element type or KV format, one table per device.
+// A device fills the cells that it has; an empty cell that a model needs is an error when the model is loaded.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "kernels/kv_view.h"
+#include "quant/kv_format.h"
+#include "tensor/tensor.h"
+
+namespace parlance {
+
+class Stream;
+
+// Argument blocks. All tensors are checked by the callers in ops.cpp; kernels do not fail.
+// Activations are f32; token ids, positions and row numbers are i32.
+
+struct GetRowsArgs {
+  Tensor table;  // [n, n_rows], any weight type or f32
+  Tensor rows;   // i32 [n_out]
+  Tensor out;    // f32 [n, n_out]
+};
+
+struct RmsNormArgs {
+  Tensor x;       // f32 [n, ...]: every row is normalised on its own
+  Tensor weight;  // f32 [n]
+  Tensor out;     // f32, sizes of x; may be x itself
+  float eps;
+};
+
+struct Linear {
+  Tensor weight;  // [n_in, n_out]
+  Tensor bias;    // f32 [n_out] or absent
+};
+
+struct MatmulArgs {
+  static constexpr int kMaxOutputs = 4;
+  Tensor x;  // f32 [n_in, n_tokens]
+  int n_outputs = 0;
+  std::array<Linear, kMaxOutputs> w;     // all with the same n_in
+  std::array<Tensor, kMaxOutputs> out;   // f32 [n_out, n_tokens]; out = weight x + bias
+};
+
+struct RopeAnglesArgs {
+  Tensor pos;      // i32 [n_tokens]
+  Tensor inverse;  // f32 [n_rot / 2, 2]: inverse frequencies as high part, low part
+  float magnitude; // multiplies cos and sin (YaRN)
+  Tensor out;      // f32 [n_rot / 2, 2, n_tokens]: cos, then sin
+};
+
+// Which elements of a head form a rotated pair: neighbours (2i, 2i + 1), or halves (i, i + n_rot / 2).
+enum class RopeStyle : uint8_t { neighbours, halves };
+
+struct RopeArgs {
+  Tensor x;       // f32 [head_dim, n_head, n_tokens], rotated in place; dimensions past n_rot stay
+  Tensor angles;  // f32 [n_rot / 2, 2, n_tokens]
+  RopeStyle style;
+};
+
+// Which sequence and position each token of the batch belongs to.
+struct BatchView {
+  Tensor seq;          // i32 [n_tokens]: row of the page table
+  Tensor pos;          // i32 [n_tokens]
+  int64_t n_kv_bound;  // no position in the batch is this large or larger
+};
+
+struct KvWriteArgs {
+  KvView kv;
+  int64_t layer;
+  Tensor k;  // f32 [head_dim_k, n_head_kv, n_tokens]
+  Tensor v;  // f32 [head_dim_v, n_head_kv, n_tokens]
+  BatchView batch;
+};
+
+struct AttentionArgs {
+  Tensor q;  // f32 [head_dim_k, n_head, n_tokens]; n_head is a multiple of n_head_kv
+  KvView kv;
+  int64_t layer;
+  BatchView batch;  // token t sees positions 0..pos[t] of sequence seq[t]
+  float scale;
+  Tensor out;  // f32 [head_dim_v, n_head, n_tokens]
+};
+
+struct SwigluArgs {
+  Tensor gate, up;  // f32, same sizes
+  Tensor out;       // silu(gate) * up; may be gate itself
+};
+
+struct AddArgs {
+  Tensor x, y;  // f32, same sizes; x += y
+};
+
+// One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in Stream::scratch().
+template <class Args>
+struct Cell {
+  void (*run)(Stream& stream, const Args& args) = nullptr;
+  size_t (*scratch)(const Args& args, int n_threads) = nullptr;
+};
+
+template <class Args>
+using CellsByDType = std::array<Cell<Args>, kDTypeCount>;
+template <class Args>
+using CellsByKvFormats = std::array<std::array<Cell<Args>, kKvFormatCount>, kKvFormatCount>;  // [k][v]
+
+struct OpTable {
+  CellsByDType<GetRowsArgs> get_rows;
+  Cell<RmsNormArgs> rms_norm;
+  CellsByDType<MatmulArgs> matmul;
+  Cell<RopeAnglesArgs> rope_angles;
+  Cell<RopeArgs> rope;
+  CellsByKvFormats<KvWriteArgs> kv_write;
+  CellsByKvFormats<AttentionArgs> attention;
+  Cell<SwigluArgs> swiglu;
+  Cell<AddArgs> add;
+};
+
+}  // namespace parlance

@@ -1,0 +1,130 @@
+#include "kernels/ops.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace parlance {
+
+namespace {
+
+// Runs a cell, or during a dry run notes what it needs. A cancelled step skips its remaining kernels.
+template <class Args>
+void submit(Stream& s, const Cell<Args>& cell, const Args& args, std::string_view cell_name, std::string_view tensor) {
+  if (Plan* plan = s.plan()) {
+    if (!cell.run) {
+      plan->missing.push_back(tensor.empty() ? std::string(cell_name) : fmt::format("{} ({})", cell_name, tensor));
+    } else if (cell.scratch) {
+      plan->scratch_bytes = std::max(plan->scratch_bytes, cell.scratch(args, s.device().n_threads()));
+    }
+    return;
+  }
+  assert(cell.run && "the dry run reports missing kernels");
+  if (s.cancelled()) return;
+  cell.run(s, args);
+}
+
+template <class Args>
+const Cell<Args>& cell_of(const CellsByDType<Args>& cells, DType dtype) {
+  return cells[static_cast<size_t>(dtype)];
+}
+
+template <class Args>
+const Cell<Args>& cell_of(const CellsByKvFormats<Args>& cells, const KvView& kv) {
+  return cells[static_cast<size_t>(kv.k_format)][static_cast<size_t>(kv.v_format)];
+}
+
+std::string kv_cell_name(std::string_view op, const KvView& kv) {
+  return fmt::format("{} k={} v={}", op, name_of(kv.k_format), name_of(kv.v_format));
+}
+
+Tensor like(Stream& s, const Tensor& x) {
+  return s.workspace().allocate(x.dtype, x.ne[0], x.ne[1], x.ne[2], x.ne[3]);
+}
+
+bool same_sizes(const Tensor& a, const Tensor& b) { return a.ne == b.ne; }
+
+}  // namespace
+
+Tensor get_rows(Stream& s, const Tensor& table, const Tensor& rows) {
+  assert(rows.dtype == DType::i32);
+  const Tensor out = s.workspace().allocate(DType::f32, table.ne[0], rows.n_elements());
+  submit(s, cell_of(s.device().ops().get_rows, table.dtype), GetRowsArgs{table, rows, out},
+         s.plan() ? fmt::format("get_rows {}", name_of(table.dtype)) : "", table.name);
+  return out;
+}
+
+Tensor rms_norm(Stream& s, const Tensor& x, const Tensor& weight, float eps) {
+  assert(x.dtype == DType::f32 && weight.dtype == DType::f32 && weight.n_elements() == x.ne[0]);
+  const Tensor out = like(s, x);
+  submit(s, s.device().ops().rms_norm, RmsNormArgs{x, weight, out, eps}, "rms_norm", weight.name);
+  return out;
+}
+
+Tensor matmul(Stream& s, const Linear& w, const Tensor& x) { return matmul(s, {&w}, x).out[0]; }
+
+Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const Tensor& x) {
+  assert(x.dtype == DType::f32 && weights.size() <= MatmulArgs::kMaxOutputs);
+  const int64_t n_tokens = x.n_rows();
+  Products products;
+  size_t n_outputs = 0;
+  for (const Linear* w : weights) {
+    assert(w->weight.ne[0] == x.ne[0] && (!w->bias || w->bias.n_elements() == w->weight.n_rows()));
+    products.out[n_outputs++] = s.workspace().allocate(DType::f32, w->weight.n_rows(), n_tokens);
+  }
+  // Neighbours whose types share a kernel go to it together.
+  const auto* list = weights.begin();
+  for (size_t i = 0; i < n_outputs;) {
+    const Cell<MatmulArgs>& cell = cell_of(s.device().ops().matmul, list[i]->weight.dtype);
+    MatmulArgs args;
+    args.x = x;
+    const std::string_view tensor = list[i]->weight.name;
+    const DType dtype = list[i]->weight.dtype;
+    do {
+      args.w[args.n_outputs] = *list[i];
+      args.out[args.n_outputs++] = products.out[i++];
+    } while (i < n_outputs && cell_of(s.device().ops().matmul, list[i]->weight.dtype).run == cell.run);
+    submit(s, cell, args, s.plan() ? fmt::format("matmul {}", name_of(dtype)) : "", tensor);
+  }
+  return products;
+}
+
+Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequencies, float magnitude) {
+  assert(pos.dtype == DType::i32 && inverse_frequencies.ne[1] == 2);
+  const Tensor out = s.workspace().allocate(DType::f32, inverse_frequencies.ne[0], 2, pos.n_elements());
+  submit(s, s.device().ops().rope_angles, RopeAnglesArgs{pos, inverse_frequencies, magnitude, out}, "rope_angles", "");
+  return out;
+}
+
+void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style) {
+  assert(x.ne[2] == angles.ne[2] && 2 * angles.ne[0] <= x.ne[0]);
+  submit(s, s.device().ops().rope, RopeArgs{x, angles, style}, "rope", "");
+}
+
+void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v, const BatchView& batch) {
+  assert(k.ne[0] == kv.head_dim_k && v.ne[0] == kv.head_dim_v && k.ne[1] == kv.n_head_kv && v.ne[1] == kv.n_head_kv);
+  assert(k.ne[2] == v.ne[2] && k.ne[2] == batch.pos.n_elements() && k.ne[2] == batch.seq.n_elements());
+  submit(s, cell_of(s.device().ops().kv_write, kv), KvWriteArgs{kv, layer, k, v, batch},
+         s.plan() ? kv_cell_name("kv_write", kv) : "", "");
+}
+
+Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch, float scale) {
+  assert(q.ne[0] == kv.head_dim_k && q.ne[1] % kv.n_head_kv == 0 && q.ne[2] == batch.pos.n_elements());
+  const Tensor out = s.workspace().allocate(DType::f32, kv.head_dim_v, q.ne[1], q.ne[2]);
+  submit(s, cell_of(s.device().ops().attention, kv), AttentionArgs{q, kv, layer, batch, scale, out},
+         s.plan() ? kv_cell_name("attention", kv) : "", "");
+  return out.reshaped(kv.head_dim_v * q.ne[1], q.ne[2]);
+}
+
+Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up) {
+  assert(same_sizes(gate, up));
+  const Tensor out = like(s, gate);
+  submit(s, s.device().ops().swiglu, SwigluArgs{gate, up, out}, "swiglu", "");
+  return out;
+}
+
+void add(Stream& s, const Tensor& x, const Tensor& y) {
+  assert(same_sizes(x, y));
+  submit(s, s.device().ops().add, AddArgs{x, y}, "add", "");
+}
+
+}  // namespace parlance

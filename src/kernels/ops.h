@@ -1,0 +1,46 @@
+// The operations that models are written in. Each allocates its result in the stream's workspace, checks shapes
+// (a mismatch is our own mistake: an assertion), and runs the device's kernel for the types at hand.
+// Shapes are [fastest, …]; all activations are f32.
+#pragma once
+
+#include <initializer_list>
+
+#include "kernels/device.h"
+
+namespace parlance {
+
+// Rows of a matrix by number: token embeddings, or the rows of `table` that are needed further on.
+Tensor get_rows(Stream& s, const Tensor& table, const Tensor& rows);  // -> [n, n_rows]
+
+// x / sqrt(mean(x^2) + eps) * weight, for each row of x.
+Tensor rms_norm(Stream& s, const Tensor& x, const Tensor& weight, float eps);
+
+// weight x + bias for every token: [n_in, n_out] times [n_in, n_tokens] -> [n_out, n_tokens].
+Tensor matmul(Stream& s, const Linear& w, const Tensor& x);
+
+// Several products of the same x, which a device can prepare (quantise) once.
+struct Products {
+  std::array<Tensor, MatmulArgs::kMaxOutputs> out;
+};
+Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const Tensor& x);
+
+// cos and sin of every (position, pair): computed once per step, used by every layer's rope().
+Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequencies, float magnitude);
+
+// Rotates pairs of each head of x [head_dim, n_head, n_tokens] in place.
+void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style);
+
+// Stores k and v [head_dim, n_head_kv, n_tokens] of one layer at the batch's positions.
+void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v, const BatchView& batch);
+
+// softmax(scale q k^T) v over the positions that each token sees, its own included (write them first).
+// q [head_dim, n_head, n_tokens] -> [head_dim_v * n_head, n_tokens]
+Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch, float scale);
+
+// silu(gate) * up, element by element.
+Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);
+
+// x += y.
+void add(Stream& s, const Tensor& x, const Tensor& y);
+
+}  // namespace parlance

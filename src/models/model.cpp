@@ -1,0 +1,35 @@
+#include "models/model.h"
+
+#include <string>
+
+#include "models/llama.h"
+#include "models/qwen2.h"
+#include "models/qwen3.h"
+
+namespace parlance {
+
+const std::vector<Architecture>& architectures() {
+  static const std::vector<Architecture> kArchitectures = {
+      {"llama", load_llama},
+      {"qwen2", load_qwen2},
+      {"qwen3", load_qwen3},
+  };
+  return kArchitectures;
+}
+
+Result<std::unique_ptr<Model>> load_model(const GgufFile& file, Device& device) {
+  PARLANCE_TRY(const std::string_view name, file.get_string("general.architecture"));
+  std::string names;
+  for (const Architecture& architecture : architectures()) {
+    if (architecture.name == name) {
+      PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
+      PARLANCE_TRY(auto weights, WeightLoader::create(file, device));
+      return architecture.load(hp, std::move(weights));
+    }
+    names += (names.empty() ? "" : ", ") + std::string(architecture.name);
+  }
+  return fail(ErrorCode::unsupported, "{}: architecture \"{}\" is not one that this program runs ({})",
+              file.name(), name, names);
+}
+
+}  // namespace parlance

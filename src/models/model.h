@@ -1,0 +1,51 @@
+// A language model: tokens of a batch in, logits out. Loading, memory and batching live elsewhere, so that
+// each architecture's file can read like its paper.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/reader.h"
+#include "kernels/device.h"
+#include "kernels/ops.h"
+#include "models/hyper_parameters.h"
+#include "models/weight_loader.h"
+
+namespace parlance {
+
+// Tokens that go through the model together, on the device.
+struct Batch {
+  Tensor token;        // i32 [n_tokens]
+  BatchView view;      // which sequence and position each belongs to
+  Tensor output_rows;  // i32 [n_outputs]: the tokens whose logits are wanted
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // Logits f32 [n_vocab, n_outputs], in the stream's workspace. Keys and values of the batch go into the
+  // cache.
+  virtual Tensor forward(Stream& s, const Batch& batch, const KvView& kv) const = 0;
+
+  virtual const HyperParameters& hyper_parameters() const = 0;
+  virtual int64_t n_vocab() const = 0;
+};
+
+// Loads one architecture from a file whose hyper-parameters have been read.
+using ModelLoader = Result<std::unique_ptr<Model>> (*)(const HyperParameters& hp, WeightLoader weights);
+
+struct Architecture {
+  std::string_view name;  // general.architecture
+  ModelLoader load;
+};
+
+// Every architecture that this program runs; a new one is a file in this folder and a row here.
+const std::vector<Architecture>& architectures();
+
+// The model in a file, on a device. The file's mapping must outlive it.
+Result<std::unique_ptr<Model>> load_model(const GgufFile& file, Device& device);
+
+}  // namespace parlance

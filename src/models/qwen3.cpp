@@ -1,0 +1,12 @@
+#include "models/qwen3.h"
+
+#include "models/transformer.h"
+
+namespace parlance {
+
+Result<std::unique_ptr<Model>> load_qwen3(const HyperParameters& hp, WeightLoader weights) {
+  return Transformer::load(hp, std::move(weights),
+                           {.rope_style = RopeStyle::halves, .has_qk_norm = true, .has_rope_factors = false});
+}
+
+}  // namespace parlance

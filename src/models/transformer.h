@@ -1,0 +1,55 @@
+// The decoder-only transformer that Qwen3, Qwen2 and Llama share: pre-norm, grouped-query attention with
+// rotary positions, SwiGLU. The architectures differ in which weights a layer has and how pairs are rotated.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/layers/attention.h"
+#include "models/layers/mlp.h"
+#include "models/model.h"
+
+namespace parlance {
+
+// What an architecture's file says of itself.
+struct TransformerVariant {
+  RopeStyle rope_style;
+  bool has_qk_norm;       // norms of each query and key head before RoPE
+  bool has_rope_factors;  // may have `rope_freqs.weight`
+};
+
+struct TransformerLayer {
+  Tensor attn_norm;  // [n_embd]
+  AttentionWeights attention;
+  Tensor ffn_norm;  // [n_embd]
+  MlpWeights mlp;
+};
+
+struct TransformerWeights {
+  Tensor token_embd;  // [n_embd, n_vocab]
+  std::vector<TransformerLayer> layers;
+  Tensor output_norm;   // [n_embd]
+  Linear output;        // [n_embd, n_vocab]; token_embd when tied
+  Tensor rope_inverse;  // [n_rot / 2, 2]
+  float rope_magnitude = 1;
+};
+
+class Transformer final : public Model {
+ public:
+  static Result<std::unique_ptr<Model>> load(const HyperParameters& hp, WeightLoader weights,
+                                             const TransformerVariant& variant);
+
+  Tensor forward(Stream& s, const Batch& batch, const KvView& kv) const override;
+  const HyperParameters& hyper_parameters() const override { return hp_; }
+  int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
+
+ private:
+  Transformer(HyperParameters hp, TransformerVariant variant) : hp_(std::move(hp)), variant_(variant) {}
+
+  HyperParameters hp_;
+  TransformerVariant variant_;
+  TransformerWeights w_;
+  WeightBuffers buffers_;
+};
+
+}  // namespace parlance

@@ -1,0 +1,125 @@
+// Finds a transformer's weights in a file.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "models/layers/rope.h"
+#include "models/transformer.h"
+
+namespace parlance {
+
+namespace {
+
+// `attn_qkv` holds the rows of q, then k, then v.
+Linear rows_of(const Linear& fused, int64_t first, int64_t n) {
+  Linear part;
+  part.weight = fused.weight.rows(first, n);
+  if (fused.bias) {
+    part.bias = fused.bias;
+    part.bias.data += static_cast<size_t>(first) * sizeof(float);
+    part.bias.ne = {n, 1, 1, 1};
+  }
+  return part;
+}
+
+Result<AttentionWeights> load_attention(WeightLoader& weights, const HyperParameters& hp,
+                                        const TransformerVariant& variant, const std::string& block) {
+  AttentionWeights w;
+  const int64_t n_q = hp.n_head * hp.head_dim_k;
+  const int64_t n_k = hp.n_head_kv * hp.head_dim_k;
+  const int64_t n_v = hp.n_head_kv * hp.head_dim_v;
+  if (weights.has(block + "attn_qkv.weight")) {
+    PARLANCE_TRY(const Linear fused, weights.linear(block + "attn_qkv", hp.n_embd, n_q + n_k + n_v));
+    w.q = rows_of(fused, 0, n_q);
+    w.k = rows_of(fused, n_q, n_k);
+    w.v = rows_of(fused, n_q + n_k, n_v);
+  } else {
+    PARLANCE_TRY(w.q, weights.linear(block + "attn_q", hp.n_embd, n_q));
+    PARLANCE_TRY(w.k, weights.linear(block + "attn_k", hp.n_embd, n_k));
+    PARLANCE_TRY(w.v, weights.linear(block + "attn_v", hp.n_embd, n_v));
+  }
+  PARLANCE_TRY(w.output, weights.linear(block + "attn_output", hp.n_head * hp.head_dim_v, hp.n_embd));
+  if (variant.has_qk_norm) {
+    PARLANCE_TRY(w.q_norm, weights.vector(block + "attn_q_norm.weight", hp.head_dim_k));
+    PARLANCE_TRY(w.k_norm, weights.vector(block + "attn_k_norm.weight", hp.head_dim_k));
+  }
+  return w;
+}
+
+Result<MlpWeights> load_mlp(WeightLoader& weights, const HyperParameters& hp, const std::string& block) {
+  MlpWeights w;
+  PARLANCE_TRY(w.gate, weights.linear(block + "ffn_gate", hp.n_embd, hp.n_ff));
+  PARLANCE_TRY(w.up, weights.linear(block + "ffn_up", hp.n_embd, hp.n_ff));
+  PARLANCE_TRY(w.down, weights.linear(block + "ffn_down", hp.n_ff, hp.n_embd));
+  return w;
+}
+
+// The factors of Llama 3's scaling, or none.
+Result<std::vector<float>> load_rope_factors(WeightLoader& weights, const HyperParameters& hp,
+                                             const TransformerVariant& variant) {
+  constexpr const char* kName = "rope_freqs.weight";
+  if (!variant.has_rope_factors || !weights.has(kName)) return std::vector<float>{};
+  const int64_t n = hp.rope.n_rot / 2;
+  const GgufTensor& source = *weights.file().find_tensor(kName);
+  if (source.dtype != DType::f32 || source.ne != std::array<int64_t, 4>{n, 1, 1, 1}) {
+    return fail(ErrorCode::corrupt_file,
+                "{}: {}: expected f32 [{}], the file has another type or shape; export it again",
+                weights.file().name(), kName, n);
+  }
+  weights.ignore(kName);
+  std::vector<float> factors(static_cast<size_t>(n));
+  std::memcpy(factors.data(), source.bytes.data(), source.bytes.size());
+  if (!std::all_of(factors.begin(), factors.end(), [](float f) { return f > 0 && std::isfinite(f); })) {
+    return fail(ErrorCode::corrupt_file,
+                "{}: {} holds a factor that is not a positive number; export it again", weights.file().name(),
+                kName);
+  }
+  return factors;
+}
+
+// Rows of the embedding matrix: as many as the file has, so that its shape can be checked with the rest.
+Result<int64_t> count_vocabulary(const WeightLoader& weights) {
+  const GgufTensor* embedding = weights.file().find_tensor("token_embd.weight");
+  if (embedding) return embedding->ne[1];
+  return fail(ErrorCode::corrupt_file,
+              "{}: tensor token_embd.weight is missing; the file is incomplete or holds a vocabulary only",
+              weights.file().name());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> Transformer::load(const HyperParameters& hp, WeightLoader weights,
+                                                 const TransformerVariant& variant) {
+  std::unique_ptr<Transformer> model(new Transformer(hp, variant));
+  TransformerWeights& w = model->w_;
+
+  PARLANCE_TRY(const int64_t n_vocab, count_vocabulary(weights));
+  PARLANCE_TRY(w.token_embd, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
+  for (int64_t layer = 0; layer < hp.n_layer; ++layer) {
+    const std::string block = fmt::format("blk.{}.", layer);
+    TransformerLayer l;
+    PARLANCE_TRY(l.attn_norm, weights.vector(block + "attn_norm.weight", hp.n_embd));
+    PARLANCE_TRY(l.attention, load_attention(weights, hp, variant, block));
+    PARLANCE_TRY(l.ffn_norm, weights.vector(block + "ffn_norm.weight", hp.n_embd));
+    PARLANCE_TRY(l.mlp, load_mlp(weights, hp, block));
+    w.layers.push_back(l);
+  }
+  PARLANCE_TRY(w.output_norm, weights.vector("output_norm.weight", hp.n_embd));
+  if (weights.has("output.weight")) {
+    PARLANCE_TRY(w.output, weights.linear("output", hp.n_embd, n_vocab));
+  } else {
+    w.output.weight = w.token_embd;
+  }
+
+  PARLANCE_TRY(const std::vector<float> factors, load_rope_factors(weights, hp, variant));
+  const RopeFrequencies rope = rope_frequencies(hp.rope, factors);
+  PARLANCE_TRY(w.rope_inverse, weights.constant(rope.inverse, hp.rope.n_rot / 2, 2));
+  w.rope_magnitude = rope.magnitude;
+
+  PARLANCE_TRY(model->buffers_, std::move(weights).finish());
+  return model;
+}
+
+}  // namespace parlance

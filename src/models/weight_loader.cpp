@@ -1,0 +1,135 @@
+#include "models/weight_loader.h"
+
+#include <cstdint>
+#include <span>
+
+#include "quant/block_format.h"
+
+namespace parlance {
+
+namespace {
+
+std::string describe_wanted(std::initializer_list<int64_t> ne) {
+  std::string text = "[";
+  for (const int64_t n : ne) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", n);
+  return text + "]";
+}
+
+std::string describe_found(const GgufTensor& tensor) {
+  Tensor view;
+  view.dtype = tensor.dtype;
+  view.ne = tensor.ne;
+  return describe(view);
+}
+
+}  // namespace
+
+Result<WeightLoader> WeightLoader::create(const GgufFile& file, Device& device) {
+  if (!file.still_whole()) {
+    return fail(ErrorCode::io,
+                "{} became shorter while it was being read; wait until it is complete and try again",
+                file.name());
+  }
+  WeightLoader loader(file, device);
+  PARLANCE_TRY(auto data, device.import_weights(file.data()));
+  loader.buffers_.push_back(std::move(data));
+  return loader;
+}
+
+Result<const GgufTensor*> WeightLoader::ask(const std::string& name, std::initializer_list<int64_t> ne) {
+  asked_.insert(name);
+  const GgufTensor* tensor = file_.find_tensor(name);
+  if (!tensor) {
+    return fail(ErrorCode::corrupt_file,
+                "{}: tensor {} {} is missing; the file is incomplete or of another architecture",
+                file_.name(), name, describe_wanted(ne));
+  }
+  std::array<int64_t, 4> wanted{1, 1, 1, 1};
+  std::copy(ne.begin(), ne.end(), wanted.begin());
+  if (tensor->ne != wanted) {
+    return fail(ErrorCode::corrupt_file,
+                "{}: {}: expected {}, file has {}; its metadata and tensors disagree, export it again",
+                file_.name(), name, describe_wanted(ne), describe_found(*tensor));
+  }
+  if (!block_format(tensor->dtype).decode_row) {
+    return fail(
+        ErrorCode::unsupported,
+        "{}: {} is stored as {}, which this program cannot read; use a file quantised to q4_k or q8_0",
+        file_.name(), name, name_of(tensor->dtype));
+  }
+  return tensor;
+}
+
+Result<Tensor> WeightLoader::place(const GgufTensor& source) {
+  Tensor tensor;
+  tensor.dtype = source.dtype;
+  tensor.ne = source.ne;
+  tensor.name = source.name;
+  // Kernels read scalars of up to four bytes in place; a file with an unusual alignment gets a copy that
+  // allows it.
+  const bool aligned = reinterpret_cast<uintptr_t>(source.bytes.data()) % 4 == 0;
+  if (!aligned) {
+    PARLANCE_TRY(auto copy, device_.allocate(source.bytes.size()));
+    tensor.data = copy->base();
+    tensor.buffer = copy.get();
+    buffers_.push_back(std::move(copy));
+    device_.make_stream()->upload(tensor, source.bytes);
+    return tensor;
+  }
+  tensor.buffer = buffers_.front().get();
+  tensor.data = tensor.buffer->base() + (source.bytes.data() - file_.data().data());
+  return tensor;
+}
+
+Result<Tensor> WeightLoader::matrix(const std::string& name, int64_t n_in, int64_t n_out) {
+  PARLANCE_TRY(const GgufTensor* source, ask(name, {n_in, n_out}));
+  return place(*source);
+}
+
+Result<Linear> WeightLoader::linear(const std::string& name, int64_t n_in, int64_t n_out) {
+  Linear linear;
+  PARLANCE_TRY(linear.weight, matrix(name + ".weight", n_in, n_out));
+  if (has(name + ".bias")) {
+    PARLANCE_TRY(linear.bias, vector(name + ".bias", n_out));
+  }
+  return linear;
+}
+
+Result<Tensor> WeightLoader::vector(const std::string& name, int64_t n) {
+  PARLANCE_TRY(const GgufTensor* source, ask(name, {n}));
+  if (source->dtype == DType::f32) return place(*source);
+  std::vector<float> values(static_cast<size_t>(n));
+  block_format(source->dtype).decode_row(source->bytes.data(), values.data(), n);
+  return upload_f32(source->name, values, n, 1);
+}
+
+Result<Tensor> WeightLoader::constant(std::vector<float> values, int64_t n0, int64_t n1) {
+  return upload_f32({}, values, n0, n1);
+}
+
+Result<Tensor> WeightLoader::upload_f32(std::string_view name, const std::vector<float>& values, int64_t n0,
+                                        int64_t n1) {
+  PARLANCE_TRY(auto buffer, device_.allocate(values.size() * sizeof(float)));
+  Tensor tensor;
+  tensor.data = buffer->base();
+  tensor.buffer = buffer.get();
+  tensor.ne = {n0, n1, 1, 1};
+  tensor.name = name;
+  buffers_.push_back(std::move(buffer));
+  device_.make_stream()->upload(tensor, std::as_bytes(std::span(values)));
+  return tensor;
+}
+
+Result<WeightBuffers> WeightLoader::finish() && {
+  for (const GgufTensor& tensor : file_.tensors()) {
+    if (!asked_.contains(std::string(tensor.name))) {
+      return fail(ErrorCode::unsupported,
+                  "{}: tensor {} {} has no place in this architecture; the file is of a variant that this "
+                  "program does not support",
+                  file_.name(), tensor.name, describe_found(tensor));
+    }
+  }
+  return std::move(buffers_);
+}
+
+}  // namespace parlance

@@ -1,0 +1,59 @@
+// Weights by name, shape and type. What a model asks for and the file lacks, or has in another shape, is an
+// error that prints both sides; what the file has and nobody asked for is an error too.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/reader.h"
+#include "kernels/device.h"
+#include "kernels/op_table.h"
+
+namespace parlance {
+
+// Memory that a model's tensors point into.
+using WeightBuffers = std::vector<std::unique_ptr<Buffer>>;
+
+class WeightLoader {
+ public:
+  // The data section of the file on the device: mapped in place on the CPU, uploaded once on a GPU.
+  static Result<WeightLoader> create(const GgufFile& file, Device& device);
+
+  const GgufFile& file() const { return file_; }
+
+  bool has(std::string_view name) const { return file_.find_tensor(name) != nullptr; }
+
+  // A matrix [n_in, n_out] of any type.
+  Result<Tensor> matrix(const std::string& name, int64_t n_in, int64_t n_out);
+  // `name`.weight and, if the file has it, `name`.bias.
+  Result<Linear> linear(const std::string& name, int64_t n_in, int64_t n_out);
+  // A vector of n values as f32 (norms, biases); half-precision ones are converted.
+  Result<Tensor> vector(const std::string& name, int64_t n);
+  // Values of our own, placed on the device.
+  Result<Tensor> constant(std::vector<float> values, int64_t n0, int64_t n1);
+
+  // Allows a tensor that this program has no use for.
+  void ignore(std::string_view name) { asked_.insert(std::string(name)); }
+
+  // Error when a tensor of the file was not asked for; otherwise the memory that the tensors live in.
+  Result<WeightBuffers> finish() &&;
+
+ private:
+  WeightLoader(const GgufFile& file, Device& device) : file_(file), device_(device) {}
+  Result<const GgufTensor*> ask(const std::string& name, std::initializer_list<int64_t> ne);
+  Result<Tensor> upload_f32(std::string_view name, const std::vector<float>& values, int64_t n0, int64_t n1);
+  Result<Tensor> place(const GgufTensor& tensor);
+
+  const GgufFile& file_;
+  Device& device_;
+  WeightBuffers buffers_;
+  std::unordered_set<std::string> asked_;
+};
+
+}  // namespace parlance

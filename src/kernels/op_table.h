@@ -93,7 +93,8 @@ struct AddArgs {
   Tensor x, y;  // f32, same sizes; x += y
 };
 
-// One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in Stream::scratch().
+// One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in Stream::scratch(); it
+// does not fall when the batch or the bound on positions grows, since a dry run asks it for the largest only.
 template <class Args>
 struct Cell {
   void (*run)(Stream& stream, const Args& args) = nullptr;

@@ -19,6 +19,7 @@ void submit(Stream& s, const Cell<Args>& cell, const Args& args, std::string_vie
     return;
   }
   assert(cell.run && "the dry run reports missing kernels");
+  assert(!cell.scratch || cell.scratch(args, s.device().n_threads()) <= s.scratch().size());
   if (s.cancelled()) return;
   cell.run(s, args);
 }

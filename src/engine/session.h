@@ -1,0 +1,78 @@
+// One conversation on a model: its tokens, their keys and values, and the step that extends them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/text_model.h"
+#include "kv/cache.h"
+
+namespace parlance {
+
+struct SessionOptions {
+  int64_t n_ctx = 4096;   // 0: as long as the model was trained for
+  int64_t n_batch = 512;  // tokens that go through the model together in prefill
+  KvFormat cache_type_k = KvFormat::f16;
+  KvFormat cache_type_v = KvFormat::f16;
+};
+
+class Session {
+ public:
+  // Allocates cache and workspace. Errors: a context or format that does not fit, kernels that the device
+  // lacks.
+  static Result<std::unique_ptr<Session>> create(const TextModel& model, const SessionOptions& options);
+
+  const TextModel& model() const { return model_; }
+  int64_t n_ctx() const { return options_.n_ctx; }
+  const std::vector<Token>& tokens() const { return tokens_; }  // whose keys and values are in the cache
+  size_t kv_bytes_per_token() const { return cache_->layout().bytes_per_token(); }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+
+  // Forgets the tokens from position n_tokens on.
+  void truncate(int64_t n_tokens);
+
+  // Puts `prompt` in place of the current tokens, keeping the longest common beginning, and computes the
+  // rest. Yields the logits of the last token: n_vocab values, valid until the next call. Errors:
+  // invalid_argument for an empty prompt, a token outside the vocabulary or a prompt beyond the context;
+  // cancelled.
+  Result<std::span<const float>> set_prompt(std::span<const Token> prompt);
+
+  // Appends tokens and yields the logits of the last one.
+  Result<std::span<const float>> append(std::span<const Token> tokens);
+
+  // Fills the cache up to position n_tokens with noise, so that a depth can be timed without computing it.
+  Result<void> fill_with_noise(int64_t n_tokens);
+
+  // A request is what cancel() stops: its running step ends between two kernels and reports `cancelled`, its
+  // tokens are forgotten, and so does every later step of the request. begin_request() starts the next one.
+  void begin_request() { request_ = generation_.load(std::memory_order_relaxed); }
+  void cancel() { generation_.fetch_add(1, std::memory_order_relaxed); }  // from any thread or signal handler
+  bool cancelled() const { return generation_.load(std::memory_order_relaxed) != request_; }
+
+ private:
+  Session(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
+  Result<void> allocate();
+  Batch batch_of(int64_t n_tokens, int64_t n_kv_bound) const;
+  Result<Batch> place(std::span<const Token> tokens);
+  Result<void> step(std::span<const Token> tokens);
+
+  const TextModel& model_;
+  SessionOptions options_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Buffer> inputs_;  // token, seq, pos and output rows of a batch
+  std::vector<int32_t> host_inputs_;
+  std::vector<Token> tokens_;
+  std::unordered_map<uint64_t, Tensor> outputs_;  // by step key: where a recorded step leaves its logits
+  std::vector<float> logits_;
+  size_t workspace_bytes_ = 0;
+  std::atomic<uint64_t> generation_{0};
+  uint64_t request_ = 0;
+};
+
+}  // namespace parlance

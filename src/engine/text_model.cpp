@@ -1,0 +1,35 @@
+#include "engine/text_model.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr std::string_view kChatMl =
+    "{%- for message in messages -%}"
+    "{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+
+}  // namespace
+
+Result<std::unique_ptr<TextModel>> TextModel::load(const std::filesystem::path& path, Device& device) {
+  PARLANCE_TRY(auto file, GgufFile::open(path));
+  std::unique_ptr<TextModel> text(new TextModel(std::move(file), device));
+  PARLANCE_TRY(text->model_, load_model(text->file_, device));
+  PARLANCE_TRY(text->tokenizer_, Tokenizer::load(text->file_));
+  if (text->tokenizer_->n_vocab() != text->model_->n_vocab()) {
+    return fail(ErrorCode::corrupt_file,
+                "{}: token_embd.weight has {} rows, the tokenizer has {} tokens; export the model again",
+                text->file_.name(), text->model_->n_vocab(), text->tokenizer_->n_vocab());
+  }
+  return text;
+}
+
+Result<const ChatTemplate*> TextModel::chat_template() const {
+  if (!chat_template_) {
+    PARLANCE_TRY(chat_template_, ChatTemplate::parse(tokenizer_->chat_template().value_or(kChatMl)));
+  }
+  return &*chat_template_;
+}
+
+}  // namespace parlance

@@ -1,0 +1,43 @@
+// A language model as one thing: file, tokenizer, chat template and weights on a device.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "chat/template.h"
+#include "gguf/reader.h"
+#include "kernels/device.h"
+#include "models/model.h"
+#include "tokenizer/tokenizer.h"
+
+namespace parlance {
+
+class TextModel {
+ public:
+  // Maps the file, checks it and points at its weights. The device must outlive the model.
+  static Result<std::unique_ptr<TextModel>> load(const std::filesystem::path& path, Device& device);
+
+  const GgufFile& file() const { return file_; }
+  Device& device() const { return device_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const Model& model() const { return *model_; }
+  const HyperParameters& hyper_parameters() const { return model_->hyper_parameters(); }
+
+  // The template of the file, or ChatML when the file has none. An error if the file's template cannot be
+  // parsed.
+  Result<const ChatTemplate*> chat_template() const;
+
+ private:
+  TextModel(GgufFile file, Device& device) : file_(std::move(file)), device_(device) {}
+
+  GgufFile file_;
+  Device& device_;
+  std::optional<Tokenizer> tokenizer_;
+  std::unique_ptr<Model> model_;
+  mutable std::optional<ChatTemplate> chat_template_;  // parsed when first asked for
+};
+
+}  // namespace parlance

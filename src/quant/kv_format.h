@@ -1,5 +1,5 @@
-// Formats that a KV cache can store keys and values in. Each is one row of the table in kv_format.cpp; the bytes
-// of a block are defined by the format's own file in this folder.
+// Formats that a KV cache can store keys and values in. Each is one row of the table in kv_format.cpp; the
+// bytes of a block are defined by the format's own file in this folder.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,9 @@ struct KvFormatTraits {
 
 const KvFormatTraits& traits(KvFormat format);
 std::optional<KvFormat> kv_format_from_name(std::string_view name);
-inline std::string_view name_of(KvFormat format) { return traits(format).name; }
+inline std::string_view name_of(KvFormat format) {
+  return traits(format).name;
+}
 
 // Every name, "f32, f16, …", for help texts and errors.
 std::string kv_format_names();

@@ -1,0 +1,35 @@
+// What the formats with 32 values in a block share: where codes lie, and the extremes that set their steps.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace parlance {
+
+// Code of value i (below 32) of nibbles where byte j holds values j (low) and j + 16 (high).
+inline int nibble(const uint8_t* q, int i) {
+  return (q[i % 16] >> (4 * (i / 16))) & 15;
+}
+
+// Writes the low four bits of 32 codes in that order.
+inline void pack_nibbles(const uint8_t* codes, uint8_t* q) {
+  for (int j = 0; j < 16; ++j) q[j] = static_cast<uint8_t>((codes[j] & 15) | (codes[j + 16] & 15) << 4);
+}
+
+// Bit 4 of 32 codes; bit i of the result belongs to value i.
+inline uint32_t pack_fifth_bits(const uint8_t* codes) {
+  uint32_t bits = 0;
+  for (int i = 0; i < 32; ++i) bits |= static_cast<uint32_t>((codes[i] >> 4) & 1) << i;
+  return bits;
+}
+
+// The first of n values that has the largest magnitude, with its sign; 0 when all are zero or NaN.
+inline float largest_magnitude(const float* x, int n) {
+  float largest = 0;
+  for (int i = 0; i < n; ++i) {
+    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+  }
+  return largest;
+}
+
+}  // namespace parlance

@@ -1,0 +1,36 @@
+#include "quant/q5_1.h"
+
+#include <algorithm>
+
+#include "quant/block32.h"
+#include "quant/rounding.h"
+
+namespace parlance {
+
+void decode(const BlockQ5_1& block, float* x) {
+  const float d = f32_from_f16(block.d);
+  const float m = f32_from_f16(block.m);
+  const uint32_t high = block.high;
+  for (int i = 0; i < 32; ++i) {
+    const int code = nibble(block.q, i) | static_cast<int>((high >> i) & 1) << 4;
+    x[i] = d * static_cast<float>(code) + m;
+  }
+}
+
+void encode(const float* x, BlockQ5_1& block) {
+  const auto [lowest, highest] = std::minmax_element(x, x + 32);
+  const float m = *lowest;
+  const float d = (*highest - m) / 31;
+  const float inverse = d != 0 ? 1 / d : 0;
+  uint8_t codes[32];
+  for (int i = 0; i < 32; ++i) {
+    codes[i] =
+        static_cast<uint8_t>(std::min<int>(31, static_cast<int8_t>(truncate((x[i] - m) * inverse + 0.5f))));
+  }
+  block.d = f16_from_f32(d);
+  block.m = f16_from_f32(m);
+  block.high = pack_fifth_bits(codes);
+  pack_nibbles(codes, block.q);
+}
+
+}  // namespace parlance

@@ -4,14 +4,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/function_ref.h"
 
 namespace parlance {
 
+// The numbers of the processors that this process may run on (its affinity mask), in order.
+std::vector<int> usable_processors();
+
 class ThreadPool {
  public:
-  // n_threads counts the calling thread. With `pin`, each worker (not the caller) is bound to a processor of its own.
+  // n_threads counts the calling thread. With `pin`, each worker (not the caller) is bound to a processor of its own
+  // when there are as many usable processors as threads. Where the system refuses more threads there are fewer.
   explicit ThreadPool(int n_threads, bool pin);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -1,0 +1,184 @@
+#include "base/thread_pool.h"
+
+#ifdef __linux__
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace parlance {
+
+namespace {
+
+// How long an idle thread polls before it sleeps: longer than the gap between two operations of a step,
+// shorter than anything that a user or another program would notice.
+constexpr std::chrono::microseconds kSpinTime{40};
+constexpr int kPollsPerClockRead = 16;
+
+inline void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Polls until `value` is no longer `old`; false when spin_time passed first.
+bool spin_while(const std::atomic<int32_t>& value, int32_t old, std::chrono::microseconds spin_time) {
+  const auto deadline = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int i = 0; i < kPollsPerClockRead; ++i) {
+      if (value.load(std::memory_order_acquire) != old) return true;
+      pause_briefly();
+    }
+  } while (std::chrono::steady_clock::now() < deadline);
+  return value.load(std::memory_order_acquire) != old;
+}
+
+void name_thread([[maybe_unused]] std::thread& thread, [[maybe_unused]] int number) {
+#ifdef __linux__
+  pthread_setname_np(thread.native_handle(), ("parlance-" + std::to_string(number)).c_str());
+#endif
+}
+
+void bind_thread([[maybe_unused]] std::thread& thread, [[maybe_unused]] int processor) {
+#ifdef __linux__
+  std::vector<cpu_set_t> set(static_cast<size_t>(processor) / CPU_SETSIZE + 1);
+  CPU_SET_S(static_cast<size_t>(processor), set.size() * sizeof(cpu_set_t), set.data());
+  pthread_setaffinity_np(thread.native_handle(), set.size() * sizeof(cpu_set_t), set.data());
+#endif
+}
+
+}  // namespace
+
+std::vector<int> usable_processors() {
+  std::vector<int> processors;
+#ifdef __linux__
+  // A set for more processors than the static cpu_set_t holds is asked for until the kernel's fits.
+  for (int capacity = CPU_SETSIZE; capacity <= 64 * CPU_SETSIZE; capacity *= 2) {
+    std::vector<cpu_set_t> set(static_cast<size_t>(capacity) / CPU_SETSIZE);
+    const size_t bytes = set.size() * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, set.data()) != 0) continue;
+    for (int i = 0; i < capacity; ++i) {
+      if (CPU_ISSET_S(i, bytes, set.data())) processors.push_back(i);
+    }
+    break;
+  }
+#endif
+  if (processors.empty()) {
+    for (int i = 0; i < std::max(1, static_cast<int>(std::thread::hardware_concurrency())); ++i) {
+      processors.push_back(i);
+    }
+  }
+  return processors;
+}
+
+// A job is published by storing its number of tasks in `tickets`. Whoever draws a positive ticket owns one
+// task, and the job cannot end before that task is counted off `unfinished`; so a worker that wakes late
+// either finds no ticket, or one of a newer job, which it may serve as well.
+struct ThreadPool::State {
+  enum Signal : int32_t { idle, work, sleeping, stop };      // to a worker
+  enum Completion : int32_t { running, awaited, complete };  // to the caller
+
+  struct alignas(64) Worker {
+    std::atomic<int32_t> signal{idle};
+    std::thread thread;
+  };
+
+  std::chrono::microseconds spin_time{0};
+  std::deque<Worker> workers;
+
+  // Written by the caller before the tickets are, read by owners of a ticket only.
+  const FunctionRef<void(int64_t, int)>* task = nullptr;
+  int64_t n_tasks = 0;
+
+  alignas(64) std::atomic<int64_t> tickets{0};
+  alignas(64) std::atomic<int64_t> unfinished{0};
+  alignas(64) std::atomic<int32_t> completion{complete};
+
+  // Runs tasks until there are none; true when this thread finished the last one of the job.
+  bool serve(int thread) {
+    int64_t served = 0;
+    for (int64_t ticket; (ticket = tickets.fetch_sub(1, std::memory_order_acq_rel)) > 0; ++served) {
+      (*task)(n_tasks - ticket, thread);
+    }
+    return served > 0 && unfinished.fetch_sub(served, std::memory_order_acq_rel) == served;
+  }
+
+  void run_worker(std::atomic<int32_t>& signal, int thread) {
+    for (;;) {
+      if (!spin_while(signal, idle, spin_time)) {
+        int32_t expected = idle;
+        if (signal.compare_exchange_strong(expected, sleeping)) signal.wait(sleeping);
+      }
+      // Back to idle before the first ticket is drawn, so that a job published meanwhile is not missed.
+      if (signal.exchange(idle) == stop) return;
+      if (serve(thread) && completion.exchange(complete) == awaited) completion.notify_one();
+    }
+  }
+
+  static void send(Worker& worker, Signal signal) {
+    if (worker.signal.exchange(signal) == sleeping) worker.signal.notify_one();
+  }
+
+  void await_completion() {
+    if (spin_while(completion, running, spin_time)) return;
+    int32_t expected = running;
+    if (completion.compare_exchange_strong(expected, awaited)) completion.wait(awaited);
+  }
+};
+
+ThreadPool::ThreadPool(int n_threads, bool pin) : state_(std::make_unique<State>()) {
+  const std::vector<int> processors = usable_processors();
+  const bool has_processor_each = n_threads <= static_cast<int>(processors.size());
+  // Threads that share a processor would take it from each other by polling.
+  if (has_processor_each) state_->spin_time = kSpinTime;
+  for (int thread = 1; thread < n_threads; ++thread) {
+    State::Worker& worker = state_->workers.emplace_back();
+    try {
+      worker.thread = std::thread(
+          [state = state_.get(), &signal = worker.signal, thread] { state->run_worker(signal, thread); });
+    } catch (
+        const std::system_error&) {  // the system's limit on threads: n_threads() tells how many there are
+      state_->workers.pop_back();
+      break;
+    }
+    name_thread(worker.thread, thread);
+    if (pin && has_processor_each) bind_thread(worker.thread, processors[static_cast<size_t>(thread)]);
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  for (State::Worker& worker : state_->workers) State::send(worker, State::stop);
+  for (State::Worker& worker : state_->workers) worker.thread.join();
+}
+
+int ThreadPool::n_threads() const {
+  return static_cast<int>(state_->workers.size()) + 1;
+}
+
+void ThreadPool::run(int64_t n_tasks, FunctionRef<void(int64_t task, int thread)> task) {
+  State& state = *state_;
+  const int64_t n_helpers = std::min<int64_t>(static_cast<int64_t>(state.workers.size()), n_tasks - 1);
+  if (n_helpers <= 0) {
+    for (int64_t i = 0; i < n_tasks; ++i) task(i, 0);
+    return;
+  }
+  state.task = &task;
+  state.n_tasks = n_tasks;
+  state.unfinished.store(n_tasks, std::memory_order_relaxed);
+  state.completion.store(State::running, std::memory_order_relaxed);
+  state.tickets.store(n_tasks, std::memory_order_release);
+  for (int64_t i = 0; i < n_helpers; ++i) State::send(state.workers[static_cast<size_t>(i)], State::work);
+  if (!state.serve(0)) state.await_completion();
+}
+
+}  // namespace parlance

@@ -1,0 +1,162 @@
+#include "kernels/cpu/cpu_device.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/checked.h"
+#include "base/thread_pool.h"
+#include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/kernels.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr size_t kHugePage = size_t{2} << 20;
+// From here on memory comes in huge pages from the system, below it from the heap.
+constexpr size_t kLargeBytes = kHugePage;
+constexpr size_t kSmallAlignment = 4096;
+
+class HeapBuffer final : public Buffer {
+ public:
+  HeapBuffer(std::byte* base, size_t size) : Buffer(base, size) {}
+  ~HeapBuffer() override { ::operator delete (base(), std::align_val_t{kSmallAlignment}); }
+};
+
+class MappedBuffer final : public Buffer {
+ public:
+  MappedBuffer(std::byte* base, size_t size, size_t mapped) : Buffer(base, size), mapped_(mapped) {}
+  ~MappedBuffer() override { ::munmap(base(), mapped_); }
+
+ private:
+  size_t mapped_;
+};
+
+// Weights stay where their file is mapped.
+class ImportedBuffer final : public Buffer {
+ public:
+  explicit ImportedBuffer(std::span<const std::byte> bytes)
+      : Buffer(const_cast<std::byte*>(bytes.data()), bytes.size()) {}
+};
+
+double gib(size_t bytes) {
+  return static_cast<double>(bytes) / (1 << 30);
+}
+
+size_t machine_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : 0;
+}
+
+tl::unexpected<Error> out_of_memory(size_t bytes) {
+  return fail(
+      ErrorCode::out_of_memory,
+      "cpu: cannot allocate {} bytes ({:.2f} GiB), this machine has {:.2f} GiB; use a smaller context, batch "
+      "or model",
+      bytes, gib(bytes), gib(machine_memory()));
+}
+
+Result<std::unique_ptr<Buffer>> allocate_small(size_t bytes) {
+  void* base = ::operator new (bytes, std::align_val_t{kSmallAlignment}, std::nothrow);
+  if (!base) return out_of_memory(bytes);
+  return std::make_unique<HeapBuffer>(static_cast<std::byte*>(base), bytes);
+}
+
+// Aligned to huge pages: a cache read end to end through small ones costs up to a third of the bandwidth.
+Result<std::unique_ptr<Buffer>> allocate_large(size_t bytes) {
+  const std::optional<size_t> mapped = checked_align_up(bytes, kHugePage);
+  const std::optional<size_t> reserved = mapped ? checked_add(*mapped, kHugePage) : std::nullopt;
+  // The system would promise more than it has and end the process when the promise is called in.
+  if (!reserved || (machine_memory() != 0 && bytes > machine_memory())) return out_of_memory(bytes);
+  void* start = ::mmap(nullptr, *reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return out_of_memory(bytes);
+  const auto first = reinterpret_cast<uintptr_t>(start);
+  const uintptr_t base = align_up<uintptr_t>(first, kHugePage);
+  if (base > first) ::munmap(start, base - first);
+  const size_t behind = *reserved - (base - first) - *mapped;
+  if (behind > 0) ::munmap(reinterpret_cast<void*>(base + *mapped), behind);
+#ifdef MADV_HUGEPAGE
+  ::madvise(reinterpret_cast<void*>(base), *mapped,
+            MADV_HUGEPAGE);  // advice: a refusal changes the speed only
+#endif
+  return std::make_unique<MappedBuffer>(reinterpret_cast<std::byte*>(base), bytes, *mapped);
+}
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(int n_threads, bool pin, Isa isa) : pool_(n_threads, pin), ops_(cpu_op_table(isa)) {}
+
+  std::string_view name() const override { return "cpu"; }
+  const OpTable& ops() const override { return ops_; }
+  int n_threads() const override { return pool_.n_threads(); }
+
+  Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
+    return bytes < kLargeBytes ? allocate_small(bytes) : allocate_large(bytes);
+  }
+
+  Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override {
+    return std::make_unique<ImportedBuffer>(bytes);
+  }
+
+  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(*this, pool_); }
+
+ private:
+  ThreadPool pool_;
+  const OpTable& ops_;
+};
+
+// The set called `name`, which `origin` (an option, a variable) asked for.
+Result<Isa> find_isa(std::string_view name, std::string_view origin) {
+  std::string choices;
+  for (const Isa isa : available_isas()) {
+    if (name_of(isa) == name) return isa;
+    choices += choices.empty() ? "" : ", ";
+    choices += name_of(isa);
+  }
+  return fail(ErrorCode::invalid_argument, "{}: no instruction set '{}' on this processor; choose one of {}",
+              origin, name, choices);
+}
+
+Result<Isa> choose_isa(std::string_view wanted) {
+  if (!wanted.empty()) return find_isa(wanted, "cpu");
+  if (const char* variable = std::getenv("PARLANCE_ISA"); variable && *variable) {
+    return find_isa(variable, "environment variable PARLANCE_ISA");
+  }
+  return available_isas().back();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
+  PARLANCE_TRY(const Isa isa, choose_isa(options.isa));
+  if (options.n_threads < 0 || options.n_threads > kMaxThreads) {
+    return fail(ErrorCode::invalid_argument, "cpu: {} threads; give 1 to {}, or 0 for one per processor",
+                options.n_threads, kMaxThreads);
+  }
+  const int n_threads =
+      options.n_threads > 0 ? options.n_threads : static_cast<int>(usable_processors().size());
+  auto device = std::make_unique<CpuDevice>(n_threads, options.pin_threads, isa);
+  if (device->n_threads() < n_threads) {
+    return fail(ErrorCode::unsupported, "cpu: the system started {} of {} threads; ask for fewer threads",
+                device->n_threads(), n_threads);
+  }
+  return device;
+}
+
+void CpuStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
+  assert(dst.size() == bytes.size());
+  if (!bytes.empty()) std::memcpy(dst.data, bytes.data(), bytes.size());
+}
+
+void CpuStream::download(std::span<std::byte> bytes, const Tensor& src) {
+  assert(src.size() == bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), src.data, bytes.size());
+}
+
+}  // namespace parlance

@@ -1,0 +1,89 @@
+// Which instruction sets the processor has and the operating system preserves.
+#include "kernels/cpu/cpu_device.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace parlance {
+
+std::string_view name_of(Isa isa) {
+  switch (isa) {
+    case Isa::scalar:
+      return "scalar";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+    case Isa::avx512_bf16:
+      return "avx512_bf16";
+    case Isa::neon:
+      return "neon";
+    case Isa::neon_dotprod:
+      return "neon_dotprod";
+  }
+  return "";
+}
+
+#if defined(__x86_64__)
+
+namespace {
+
+constexpr bool has_bits(uint32_t value, uint32_t bits) {
+  return (value & bits) == bits;
+}
+
+// Register state that the operating system saves for every thread.
+uint32_t saved_state() {
+  uint32_t low, high;
+  asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+}  // namespace
+
+std::vector<Isa> available_isas() {
+  constexpr uint32_t kYmmState = 0x6, kZmmState = 0xe6;
+  std::vector<Isa> isas{Isa::scalar};
+
+  uint32_t a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !has_bits(c, bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C))
+    return isas;
+  const uint32_t state = saved_state();
+  if (!has_bits(state, kYmmState)) return isas;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has_bits(b, bit_AVX2 | bit_BMI2)) return isas;
+  isas.push_back(Isa::avx2);
+
+  constexpr uint32_t kAvx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+  if (!has_bits(state, kZmmState) || !has_bits(b, kAvx512) || !has_bits(c, bit_AVX512VNNI)) return isas;
+  isas.push_back(Isa::avx512);
+
+  constexpr uint32_t kAvx512Bf16 = 1u << 5;  // leaf 7, sub-leaf 1, eax
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && has_bits(a, kAvx512Bf16)) isas.push_back(Isa::avx512_bf16);
+  return isas;
+}
+
+#elif defined(__aarch64__)
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> isas{Isa::scalar, Isa::neon};
+#if defined(__linux__)
+  if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) isas.push_back(Isa::neon_dotprod);
+#elif defined(__ARM_FEATURE_DOTPROD)
+  isas.push_back(Isa::neon_dotprod);
+#endif
+  return isas;
+}
+
+#else
+
+std::vector<Isa> available_isas() {
+  return {Isa::scalar};
+}
+
+#endif
+
+}  // namespace parlance

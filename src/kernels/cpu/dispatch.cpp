@@ -1,0 +1,33 @@
+// The one place where the CPU's kernel tables are put together.
+#include "kernels/cpu/kernels.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr size_t kIsaCount = static_cast<size_t>(Isa::neon_dotprod) + 1;
+
+std::array<OpTable, kIsaCount> make_tables() {
+  std::array<OpTable, kIsaCount> tables;
+  for (size_t i = 0; i < kIsaCount; ++i) {
+    const Isa isa = static_cast<Isa>(i);
+    fill_get_rows(tables[i], isa);
+    fill_rms_norm(tables[i], isa);
+    fill_matmul(tables[i], isa);
+    fill_rope(tables[i], isa);
+    fill_kv_write(tables[i], isa);
+    fill_attention(tables[i], isa);
+    fill_swiglu(tables[i], isa);
+    fill_add(tables[i], isa);
+  }
+  return tables;
+}
+
+}  // namespace
+
+const OpTable& cpu_op_table(Isa isa) {
+  static const std::array<OpTable, kIsaCount> tables = make_tables();
+  return tables[static_cast<size_t>(isa)];
+}
+
+}  // namespace parlance

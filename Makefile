@@ -1,0 +1,54 @@
+# Thin wrappers: each installs what is missing, configures, builds and runs one thing.
+.PHONY: build demo test bench sanitize fuzz clang aarch64 clean
+
+QUESTION ?= What is the capital of France?
+PARLANCE := build/release/bin/parlance
+
+build:
+	@tools/install-dependencies.sh build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target parlance
+
+# Asks the model in models/demo/ a question; at a terminal, the conversation goes on.
+demo: build
+	@echo '> $(QUESTION)'
+	@$(PARLANCE) chat --prompt '$(QUESTION)'
+	@if [ -t 0 ] && [ -t 1 ]; then $(PARLANCE) chat; fi
+
+test:
+	@tools/install-dependencies.sh build test
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+	@ctest --preset release
+
+bench:
+	@tools/install-dependencies.sh build bench
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+	@$(PARLANCE) bench
+
+sanitize:
+	@tools/install-dependencies.sh build test
+	@cmake --preset asan-ubsan >/dev/null
+	@cmake --build --preset asan-ubsan
+	@ctest --preset asan-ubsan
+
+fuzz:
+	@tools/install-dependencies.sh build clang
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz
+
+clang:
+	@tools/install-dependencies.sh build test clang
+	@cmake --preset clang >/dev/null
+	@cmake --build --preset clang
+	@ctest --preset clang
+
+aarch64:
+	@tools/install-dependencies.sh build test aarch64
+	@cmake --preset aarch64 >/dev/null
+	@cmake --build --preset aarch64
+	@ctest --preset aarch64
+
+clean:
+	@rm -rf build

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that building Parlance needs and that this machine lacks.
+#   tools/install-dependencies.sh [build|test|bench|sanitize|clang|aarch64]...   (default: build)
+set -euo pipefail
+
+declare -A packages=(
+  [build]="g++ cmake ninja-build ccache libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev libutf8proc-dev libedit-dev"
+  [test]="libgtest-dev python3 python3-jinja2"
+  [bench]="libbenchmark-dev python3"
+  [clang]="clang-19 libclang-rt-19-dev"
+  [aarch64]="g++-aarch64-linux-gnu qemu-user libfmt-dev:arm64 libutf8proc-dev:arm64 libedit-dev:arm64 libgtest-dev:arm64"
+)
+
+wanted=()
+for group in "${@:-build}"; do
+  [[ -v packages[$group] ]] || { echo "unknown group $group; known: ${!packages[*]}" >&2; exit 2; }
+  read -ra names <<<"${packages[$group]}"
+  wanted+=("${names[@]}")
+  [[ $group != aarch64 ]] || foreign=arm64
+done
+
+missing=()
+for name in "${wanted[@]}"; do
+  dpkg-query -W -f='${Status}\n' "$name" 2>/dev/null | grep -q '^install ok installed' || missing+=("$name")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "missing: ${missing[*]}; this script installs Debian packages, install the equivalents by hand" >&2
+  exit 1
+fi
+as_root=()
+if [[ $EUID -ne 0 ]]; then
+  command -v sudo >/dev/null || { echo "missing: ${missing[*]}; run as root: apt-get install ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+[[ -z ${foreign:-} ]] || "${as_root[@]}" dpkg --add-architecture "$foreign"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

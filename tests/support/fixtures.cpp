@@ -14,7 +14,9 @@ fs::path fixtures_root() {
   return PARLANCE_DEFAULT_FIXTURES;
 }
 
-fs::path source_root() { return PARLANCE_SOURCE_DIR; }
+fs::path source_root() {
+  return PARLANCE_SOURCE_DIR;
+}
 
 std::vector<fs::path> fixture_files(const std::string& folder, const std::string& suffix) {
   std::vector<fs::path> files;
@@ -32,7 +34,9 @@ std::string read_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-nlohmann::json read_json(const fs::path& path) { return nlohmann::json::parse(read_text(path)); }
+nlohmann::json read_json(const fs::path& path) {
+  return nlohmann::json::parse(read_text(path));
+}
 
 std::string from_hex(const std::string& digits) {
   EXPECT_EQ(digits.size() % 2, 0u);

@@ -29,7 +29,7 @@ std::string from_hex(const std::string& digits);
 }  // namespace parlance::test
 
 // Skips the running test, saying so, when the fixtures are not on this machine.
-#define PARLANCE_REQUIRE_FIXTURES(folder)                                                             \
-  if (!std::filesystem::exists(::parlance::test::fixtures_root() / (folder)))                         \
+#define PARLANCE_REQUIRE_FIXTURES(folder)                                                               \
+  if (!std::filesystem::exists(::parlance::test::fixtures_root() / (folder)))                           \
   GTEST_SKIP() << "fixtures " << (::parlance::test::fixtures_root() / (folder)).string() << " absent; " \
                << "set PARLANCE_FIXTURES to their root to run this test"

@@ -1,0 +1,150 @@
+// Logits and greedy continuations of every recorded model whose architecture this program runs, on every
+// instruction set of this processor.
+#include <algorithm>
+#include <cmath>
+
+#include "support/text_model.h"
+
+namespace parlance {
+namespace {
+
+using test::fixture_files;
+
+// Weights of these types are multiplied without rounding the activations to bytes.
+bool is_exact(const TextModel& model) {
+  return std::all_of(
+      model.file().tensors().begin(), model.file().tensors().end(),
+      [](const GgufTensor& tensor) { return tensor.dtype == DType::f32 || tensor.dtype == DType::f16; });
+}
+
+double rms_distance(std::span<const float> a, const std::vector<float>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < b.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum / static_cast<double>(b.size()));
+}
+
+bool is_supported(const std::filesystem::path& path) {
+  const auto file = GgufFile::open(path);
+  if (!file) return false;
+  const auto name = file->get_string("general.architecture");
+  return name && std::any_of(architectures().begin(), architectures().end(),
+                             [&](const Architecture& architecture) { return architecture.name == *name; });
+}
+
+struct Case {
+  std::string isa;
+  std::filesystem::path fixture;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.isa << " " << c.fixture.stem().string();
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const Isa isa : available_isas()) {
+    for (const auto& path : fixture_files("text/logits", ".json"))
+      cases.push_back({std::string(name_of(isa)), path});
+  }
+  return cases;
+}
+
+class Logits : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    const auto fixture = test::read_json(GetParam().fixture);
+    const auto path = test::fixtures_root() / "text/models" / fixture["model"].get<std::string>();
+    if (!is_supported(path))
+      GTEST_SKIP() << path.filename() << " is of an architecture that is not supported";
+    cases_ = fixture["cases"];
+    loaded_ = test::load_text_model(path, {.n_threads = 2, .isa = GetParam().isa});
+    ASSERT_TRUE(loaded_.model);
+  }
+
+  std::unique_ptr<Session> session(KvFormat kv) {
+    return test::make_session(*loaded_.model,
+                              {.n_ctx = 512, .n_batch = 64, .cache_type_k = kv, .cache_type_v = kv});
+  }
+
+  nlohmann::json cases_;
+  test::LoadedModel loaded_;
+};
+
+TEST_P(Logits, MatchTheReference) {
+  for (const auto& c : cases_) {
+    SCOPED_TRACE(c["name"].get<std::string>());
+    const auto ids = c["ids"].get<std::vector<Token>>();
+    const auto expected = c["last_logits"].get<std::vector<float>>();
+    const auto greedy = c["greedy"].get<std::vector<Token>>();
+    const auto gaps = c["gaps"].get<std::vector<double>>();
+    const double reference_rms = c["reference"]["file_kvf32"]["rms"];
+
+    const auto session = this->session(KvFormat::f32);
+    ASSERT_TRUE(session);
+    auto logits = session->set_prompt(ids);
+    ASSERT_TRUE(logits) << logits.error().message;
+    ASSERT_EQ(logits->size(), expected.size());
+    const double rms = rms_distance(*logits, expected);
+    double max = 0;
+    for (size_t i = 0; i < expected.size(); ++i)
+      max = std::max<double>(max, std::abs((*logits)[i] - expected[i]));
+    if (is_exact(*loaded_.model)) {
+      EXPECT_LE(max, 1e-4);
+    } else {
+      EXPECT_LE(rms, 1.5 * reference_rms);
+    }
+
+    // The recorded continuation is fed, so that one close call does not hide the steps behind it.
+    const double margin = is_exact(*loaded_.model) ? 1e-3 : 8 * reference_rms;
+    for (size_t i = 0; i < greedy.size(); ++i) {
+      const auto best =
+          static_cast<Token>(std::max_element(logits->begin(), logits->end()) - logits->begin());
+      if (gaps[i] > margin) {
+        EXPECT_EQ(best, greedy[i]) << "step " << i << ", gap " << gaps[i];
+      }
+      logits = session->append({&greedy[i], 1});
+      ASSERT_TRUE(logits) << logits.error().message;
+    }
+  }
+}
+
+// Every cache format stays near the f32 cache, and decoding token by token equals prefill.
+TEST_P(Logits, CacheFormatsAndStepsAgree) {
+  const auto& c = cases_.front();
+  const auto ids = c["ids"].get<std::vector<Token>>();
+  const double deviation = c["logit_std"];
+  const auto exact = session(KvFormat::f32);
+  const auto expected_view = exact->set_prompt(ids);
+  ASSERT_TRUE(expected_view) << expected_view.error().message;
+  const std::vector<float> expected(expected_view->begin(), expected_view->end());
+
+  const auto one_by_one = session(KvFormat::f32);
+  Result<std::span<const float>> logits;
+  for (const Token id : ids) logits = one_by_one->append({&id, 1});
+  ASSERT_TRUE(logits);
+  EXPECT_LE(rms_distance(*logits, expected), 2e-3 * deviation);
+
+  const struct {
+    KvFormat format;
+    double tolerance;  // of the logits' standard deviation
+  } formats[] = {{KvFormat::f16, 0.005}, {KvFormat::bf16, 0.03}, {KvFormat::q8_0, 0.05}};
+  for (const auto& [format, tolerance] : formats) {
+    if (loaded_.model->hyper_parameters().head_dim_k % traits(format).block_elements != 0) continue;
+    const auto compressed = session(format);
+    ASSERT_TRUE(compressed);
+    logits = compressed->set_prompt(ids);
+    ASSERT_TRUE(logits) << logits.error().message;
+    EXPECT_LE(rms_distance(*logits, expected), tolerance * deviation) << name_of(format);
+  }
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Logits);
+INSTANTIATE_TEST_SUITE_P(Fixtures, Logits, testing::ValuesIn(all_cases()), [](const auto& info) {
+  std::string name = info.param.isa + "_" + info.param.fixture.stem().string();
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace parlance

@@ -42,7 +42,7 @@ Tensor like(Stream& s, const Tensor& x) {
   return s.workspace().allocate(x.dtype, x.ne[0], x.ne[1], x.ne[2], x.ne[3]);
 }
 
-bool same_sizes(const Tensor& a, const Tensor& b) { return a.ne == b.ne; }
+[[maybe_unused]] bool same_sizes(const Tensor& a, const Tensor& b) { return a.ne == b.ne; }
 
 }  // namespace
 

@@ -14,6 +14,7 @@ std::array<OpTable, kIsaCount> make_tables() {
     fill_get_rows(tables[i], isa);
     fill_rms_norm(tables[i], isa);
     fill_matmul(tables[i], isa);
+    fill_rope_angles(tables[i], isa);
     fill_rope(tables[i], isa);
     fill_kv_write(tables[i], isa);
     fill_attention(tables[i], isa);

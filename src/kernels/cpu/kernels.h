@@ -9,7 +9,8 @@ namespace parlance {
 void fill_get_rows(OpTable& table, Isa isa);
 void fill_rms_norm(OpTable& table, Isa isa);
 void fill_matmul(OpTable& table, Isa isa);
-void fill_rope(OpTable& table, Isa isa);  // rope and rope_angles
+void fill_rope_angles(OpTable& table, Isa isa);
+void fill_rope(OpTable& table, Isa isa);
 void fill_kv_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa);
 void fill_swiglu(OpTable& table, Isa isa);

@@ -16,7 +16,15 @@ namespace parlance {
 
 using Token = int32_t;
 
-enum class TokenKind : uint8_t { undefined = 0, normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+enum class TokenKind : uint8_t {
+  undefined = 0,
+  normal = 1,
+  unknown = 2,
+  control = 3,
+  user_defined = 4,
+  unused = 5,
+  byte = 6
+};
 
 struct EncodeOptions {
   bool add_special = false;    // bos and eos where the vocabulary asks for them
@@ -25,18 +33,22 @@ struct EncodeOptions {
 
 class Tokenizer {
  public:
-  // The vocabulary of a file, or an error that names the key.
+  // The vocabulary of a file, or an error that names the key. The tokenizer keeps the file mapped.
   static Result<Tokenizer> load(const GgufFile& file);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // Any bytes are accepted; each invalid UTF-8 byte reads as U+FFFD in byte-level BPE.
+  // Any bytes are accepted (below 1 GiB); each invalid UTF-8 byte reads as U+FFFD in byte-level BPE. Time
+  // grows with the length of the text, whatever is in it. May be called from several threads at once.
   std::vector<Token> encode(std::string_view text, EncodeOptions options = {}) const;
 
-  // Bytes of one token. Control and unknown tokens are empty unless `with_special`. May end inside a code point.
+  // Bytes of one token. Control and unknown tokens are empty unless `with_special`. May end inside a code
+  // point. Ids outside the vocabulary have no bytes, no text and an undefined kind.
   std::string_view piece(Token token, bool with_special = false) const;
+  // Pieces of tokens in a row, without the space that encode() puts before a text where the vocabulary asks
+  // for it.
   std::string decode(const std::vector<Token>& tokens, bool with_special = false) const;
 
   int32_t n_vocab() const;
@@ -46,7 +58,12 @@ class Tokenizer {
 
   std::optional<Token> bos() const;
   std::optional<Token> eos() const;
+  std::optional<Token> end_of_turn() const;
+  std::optional<Token> unknown() const;
+  std::optional<Token> padding() const;
+  std::optional<Token> mask() const;
   bool adds_bos() const;
+  bool adds_eos() const;
   bool is_end_of_generation(Token token) const;
   const std::vector<Token>& end_of_generation() const;  // sorted
 

@@ -1,10 +1,14 @@
 // kv_write on the CPU: encodes the head vectors of each token into the page that holds its position.
-#include <cassert>
+#include <cstring>
 
+#include "base/half.h"
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/simd/avx2.h"
+#include "kernels/cpu/simd/neon.h"
+#include "quant/q8_0.h"
 
 namespace parlance {
 
@@ -12,8 +16,123 @@ namespace {
 
 using EncodeRow = void(const float* x, std::byte* out, int64_t n);
 
+// Rows of finite numbers are encoded as the formats' scalar definitions do, byte for byte.
+
+PARLANCE_INLINE void to_bf16(const float* x, std::byte* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const bf16_bits bits = bf16_from_f32(x[i]);
+    std::memcpy(out + 2 * i, &bits, sizeof bits);
+  }
+}
+
+#if PARLANCE_X86
+
+PARLANCE_AVX2 void to_bf16_avx2(const float* x, std::byte* out, int64_t n) {
+  to_bf16(x, out, n);
+}
+PARLANCE_AVX512 void to_bf16_avx512(const float* x, std::byte* out, int64_t n) {
+  to_bf16(x, out, n);
+}
+
+PARLANCE_AVX2 void to_f16_avx2(const float* x, std::byte* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * i), half);
+  }
+  for (; i < n; ++i) {
+    const uint16_t bits = _cvtss_sh(x[i], _MM_FROUND_TO_NEAREST_INT);
+    std::memcpy(out + 2 * i, &bits, sizeof bits);
+  }
+}
+
+PARLANCE_AVX512 void to_f16_avx512(const float* x, std::byte* out, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) {
+    const auto mask = static_cast<__mmask16>(n - i >= 16 ? 0xffff : (1u << (n - i)) - 1);
+    const __m256i half = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(mask, x + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm256_mask_storeu_epi16(out + 2 * i, mask, half);
+  }
+}
+
+// The low bytes of the rounded values. Truncation after adding the float below one half rounds halves away
+// from zero, and nothing else.
+PARLANCE_AVX2 PARLANCE_INLINE __m256i rounded_codes(__m256 scaled) {
+  const __m256 sign = _mm256_and_ps(scaled, _mm256_set1_ps(-0.0f));
+  const __m256i codes =
+      _mm256_cvttps_epi32(_mm256_add_ps(scaled, _mm256_or_ps(sign, _mm256_set1_ps(0x1.fffffep-2f))));
+  return _mm256_and_si256(codes, _mm256_set1_epi32(0xff));
+}
+
+PARLANCE_AVX2 void to_q8_0_avx2(const float* x, std::byte* out, int64_t n) {
+  const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // undoes the packing by 128-bit lanes
+  for (int64_t block = 0; block < n / 32; ++block, x += 32, out += sizeof(BlockQ8_0)) {
+    __m256 largest = _mm256_setzero_ps();
+    for (int i = 0; i < 32; i += 8) {
+      largest =
+          _mm256_max_ps(_mm256_and_ps(_mm256_loadu_ps(x + i), magnitude), largest);  // NaN is passed over
+    }
+    const float d = simd::Avx2::largest(largest) / 127;
+    const __m256 inverse = _mm256_set1_ps(d != 0 ? 1 / d : 0);
+    const uint16_t d_bits = _cvtss_sh(d, _MM_FROUND_TO_NEAREST_INT);
+    std::memcpy(out, &d_bits, sizeof d_bits);
+    const __m256i a = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x), inverse));
+    const __m256i b = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x + 8), inverse));
+    const __m256i c = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x + 16), inverse));
+    const __m256i e = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x + 24), inverse));
+    const __m256i codes = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, e));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 2), _mm256_permutevar8x32_epi32(codes, order));
+  }
+}
+
+#elif PARLANCE_NEON
+
+void to_f16_neon(const float* x, std::byte* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    vst1_u16(reinterpret_cast<uint16_t*>(out + 2 * i), vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
+  }
+  if (i < n) {
+    uint16_t rest[4];
+    vst1_u16(rest, vreinterpret_u16_f16(vcvt_f16_f32(simd::Neon::load_first(x + i, n - i))));
+    std::memcpy(out + 2 * i, rest, static_cast<size_t>(n - i) * sizeof(uint16_t));
+  }
+}
+
+void to_q8_0_neon(const float* x, std::byte* out, int64_t n) {
+  for (int64_t block = 0; block < n / 32; ++block, x += 32, out += sizeof(BlockQ8_0)) {
+    float32x4_t largest = vdupq_n_f32(0);
+    for (int i = 0; i < 32; i += 4) largest = vmaxnmq_f32(largest, vabsq_f32(vld1q_f32(x + i)));
+    const float d = vmaxvq_f32(largest) / 127;
+    const float inverse = d != 0 ? 1 / d : 0;
+    const f16_bits d_bits = f16_from_f32(d);
+    std::memcpy(out, &d_bits, sizeof d_bits);
+    for (int i = 0; i < 32; i += 8) {  // vcvta rounds halves away from zero
+      const int32x4_t low = vcvtaq_s32_f32(vmulq_n_f32(vld1q_f32(x + i), inverse));
+      const int32x4_t high = vcvtaq_s32_f32(vmulq_n_f32(vld1q_f32(x + i + 4), inverse));
+      const int8x8_t codes = vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high)));
+      vst1_s8(reinterpret_cast<int8_t*>(out + 2 + i), codes);
+    }
+  }
+}
+
+#endif
+
 template <Isa isa>
 EncodeRow* encoder(KvFormat format) {
+#if PARLANCE_X86
+  if constexpr (isa != Isa::scalar) {
+    if (format == KvFormat::f16) return isa == Isa::avx2 ? to_f16_avx2 : to_f16_avx512;
+    if (format == KvFormat::bf16) return isa == Isa::avx2 ? to_bf16_avx2 : to_bf16_avx512;
+    if (format == KvFormat::q8_0) return to_q8_0_avx2;
+  }
+#elif PARLANCE_NEON
+  if constexpr (isa != Isa::scalar) {
+    if (format == KvFormat::f16) return to_f16_neon;
+    if (format == KvFormat::bf16) return to_bf16;
+    if (format == KvFormat::q8_0) return to_q8_0_neon;
+  }
+#endif
   return traits(format).encode_row;
 }
 
@@ -56,7 +175,15 @@ void run_kv_write(Stream& stream, const KvWriteArgs& args) {
 }  // namespace
 
 void fill_kv_write(OpTable& table, [[maybe_unused]] Isa isa) {
-  for (auto& row : table.kv_write) row.fill({run_kv_write<Isa::scalar>});
+  for (auto& row : table.kv_write) {
+    row.fill({run_kv_write<Isa::scalar>});
+#if PARLANCE_X86
+    if (isa == Isa::avx2) row.fill({run_kv_write<Isa::avx2>});
+    if (isa == Isa::avx512 || isa == Isa::avx512_bf16) row.fill({run_kv_write<Isa::avx512>});
+#elif PARLANCE_NEON
+    if (isa == Isa::neon || isa == Isa::neon_dotprod) row.fill({run_kv_write<Isa::neon>});
+#endif
+  }
 }
 
 }  // namespace parlance

@@ -46,7 +46,9 @@ TEST(MalformedFiles, AreRefusedInWords) {
       continue;
     }
     const auto session = Session::create(**model, {.n_ctx = 64, .n_batch = 16});
-    if (session) EXPECT_TRUE((*session)->append(std::vector<Token>{0, 1, 2}));
+    if (session) {
+      EXPECT_TRUE((*session)->append(std::vector<Token>{0, 1, 2}));
+    }
   }
 }
 

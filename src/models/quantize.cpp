@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -31,6 +32,20 @@ int64_t n_elements(const GgufTensor& tensor) {
 
 std::string place_of(const GgufTensor& tensor, int64_t element) {
   return fmt::format("value {} of row {}", element % tensor.ne[0], element / tensor.ne[0]);
+}
+
+// Not finite when one of the values is not: magnitudes, and NaN above them, are ordered as their bits are.
+float largest_magnitude(const float* x, int64_t n) {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & 0x7fffffff);
+  return std::bit_cast<float>(largest);
+}
+
+// The index of the first value that is not finite; there is one.
+int64_t first_not_finite(const float* x) {
+  int64_t i = 0;
+  while (std::isfinite(x[i])) ++i;
+  return i;
 }
 
 class Converter {
@@ -63,19 +78,15 @@ class Converter {
       const int64_t length = std::min(kChunkElements, n - start);
       float* x = scratch_[static_cast<size_t>(thread)].data();
       from_format.decode_row(tensor.bytes.data() + row_bytes(tensor.dtype, start), x, length);
-      float largest = 0;
-      for (int64_t i = 0; i < length; ++i) {
-        if (!std::isfinite(x[i])) return note_earlier(first_invalid, start + i);
-        largest = std::max(largest, std::fabs(x[i]));
-      }
+      const float largest = largest_magnitude(x, length);
+      if (!std::isfinite(largest)) return note_earlier(first_invalid, start + first_not_finite(x));
       if (is_copy) return;
       std::byte* encoded = out + row_bytes(to, start);
       to_format.encode_row(x, encoded, length);
       if (largest < kLargestHalf) return;
       to_format.decode_row(encoded, x, length);
-      for (int64_t i = 0; i < length; ++i) {
-        if (!std::isfinite(x[i])) return note_earlier(first_too_large, start + i);
-      }
+      if (!std::isfinite(largest_magnitude(x, length)))
+        note_earlier(first_too_large, start + first_not_finite(x));
     });
     if (first_invalid < n) {
       return fail(ErrorCode::corrupt_file,

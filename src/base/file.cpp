@@ -13,24 +13,44 @@ namespace parlance {
 
 namespace {
 
-ErrorCode code_of(int error) { return error == ENOENT ? ErrorCode::not_found : ErrorCode::io; }
+ErrorCode code_of(int error) {
+  return error == ENOENT ? ErrorCode::not_found : ErrorCode::io;
+}
 
 std::string_view remedy_of(int error) {
   switch (error) {
-    case ENOENT: return "check the path";
+    case ENOENT:
+      return "check the path";
     case EACCES:
-    case EPERM: return "check its permissions";
+    case EPERM:
+      return "check its permissions";
     case ENOSPC:
-    case EDQUOT: return "free some disk space and try again";
-    case EISDIR: return "name a file, not a folder";
-    case EROFS: return "choose a folder that can be written";
-    default: return "check the path and the disk";
+    case EDQUOT:
+      return "free some disk space and try again";
+    case EISDIR:
+      return "name a file, not a folder";
+    case EROFS:
+      return "choose a folder that can be written";
+    case EFBIG:
+      return "raise the limit on file sizes (ulimit -f) or choose another disk";
+    default:
+      return "check the path and the disk";
   }
 }
 
-template <class Path>
-tl::unexpected<Error> system_error(std::string_view action, const Path& path, int error) {
-  return fail(code_of(error), "cannot {} {}: {}; {}", action, path.string(), std::strerror(error), remedy_of(error));
+tl::unexpected<Error> system_error(std::string_view action, const std::filesystem::path& path, int error) {
+  return fail(code_of(error), "cannot {} {}: {}; {}", action, path.string(), std::strerror(error),
+              remedy_of(error));
+}
+
+// Makes a rename in the folder of `path` last through a power cut. Where folders cannot be synchronised it
+// stays as it is: the file is whole under its old or its new name in any case.
+void sync_folder(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
 }
 
 }  // namespace
@@ -38,12 +58,14 @@ tl::unexpected<Error> system_error(std::string_view action, const Path& path, in
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   MappedFile file;
   file.path_ = path;
-  file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not blocking, or the name of a pipe would wait here for a writer.
+  file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.fd_ < 0) return system_error("open", path, errno);
   struct stat status;
   if (::fstat(file.fd_, &status) != 0) return system_error("open", path, errno);
   if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::invalid_argument, "{} is not a regular file; name a file that can be mapped", path.string());
+    return fail(ErrorCode::invalid_argument, "{} is not a regular file; name a file that can be mapped",
+                path.string());
   }
   file.size_ = static_cast<size_t>(status.st_size);
   if (file.size_ == 0) return file;
@@ -56,7 +78,9 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   return file;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+MappedFile::MappedFile(MappedFile&& other) noexcept {
+  *this = std::move(other);
+}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -83,15 +107,30 @@ void MappedFile::prefetch() const {
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   AtomicFile file;
   file.path_ = path;
-  std::string pattern = path.string() + ".XXXXXX";
-  file.fd_ = ::mkstemp(pattern.data());
-  if (file.fd_ < 0) return system_error("create", path, errno);
-  file.temporary_ = pattern;
-  ::fchmod(file.fd_, 0644);
+  std::error_code ec;
+  if (std::filesystem::is_symlink(path, ec)) {
+    // The link keeps pointing where it points, and the file behind it is replaced. A link to nothing is
+    // replaced.
+    const std::filesystem::path target = std::filesystem::canonical(path, ec);
+    if (!ec) file.path_ = target;
+  }
+  const std::filesystem::file_status status = std::filesystem::status(file.path_, ec);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return fail(ErrorCode::invalid_argument, "{} is there and not a regular file; choose another name",
+                path.string());
+  }
+  // Not mkstemp: the file gets the permissions that the user's mask gives to files.
+  for (unsigned attempt = 0; file.fd_ < 0; ++attempt) {
+    file.temporary_ = file.path_.string() + fmt::format(".{}-{}.part", ::getpid(), attempt);
+    file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file.fd_ < 0 && errno != EEXIST) return system_error("create", path, errno);
+  }
   return file;
 }
 
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept {
+  *this = std::move(other);
+}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -101,7 +140,9 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   return *this;
 }
 
-AtomicFile::~AtomicFile() { discard(); }
+AtomicFile::~AtomicFile() {
+  discard();
+}
 
 void AtomicFile::discard() {
   if (fd_ < 0) return;
@@ -113,9 +154,9 @@ void AtomicFile::discard() {
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      const int error = errno;
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : EIO;
       discard();
       return system_error("write", path_, error);
     }
@@ -137,6 +178,7 @@ Result<void> AtomicFile::commit() {
   }
   ::close(fd_);
   fd_ = -1;
+  sync_folder(path_);
   return {};
 }
 
@@ -145,15 +187,19 @@ Result<std::string> read_text_file(const std::filesystem::path& path, size_t lim
   if (fd < 0) return system_error("open", path, errno);
   std::string text;
   char chunk[65536];
-  ssize_t n;
-  while ((n = ::read(fd, chunk, sizeof chunk)) > 0 && text.size() <= limit_bytes) {
+  ssize_t n = 1;
+  while (n != 0 && text.size() <= limit_bytes) {
+    n = ::read(fd, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
     text.append(chunk, static_cast<size_t>(n));
   }
   const int error = errno;
   ::close(fd);
   if (n < 0) return system_error("read", path, error);
   if (text.size() > limit_bytes) {
-    return fail(ErrorCode::invalid_argument, "{} is larger than {} bytes; give a smaller file", path.string(), limit_bytes);
+    return fail(ErrorCode::invalid_argument, "{} is larger than {} bytes; give a smaller file", path.string(),
+                limit_bytes);
   }
   return text;
 }

@@ -37,8 +37,9 @@ class MappedFile {
   int fd_ = -1;
 };
 
-// Writes to a temporary file beside `path` and renames it over `path` in commit(). Without a commit, or after
-// a failed write (a full disk), the temporary file is removed and `path` is as it was.
+// Writes to a temporary file beside `path` (named `path`.<process>-<n>.part) and renames it over `path` in
+// commit(), when its bytes are on the disk. Without a commit, or after a failed write (a full disk), the
+// temporary file is removed and `path` is as it was. A write or commit after a failure fails again.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::filesystem::path& path);

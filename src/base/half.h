@@ -10,7 +10,9 @@ namespace parlance {
 using f16_bits = uint16_t;
 using bf16_bits = uint16_t;
 
-inline float f32_from_bf16(bf16_bits bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+inline float f32_from_bf16(bf16_bits bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 inline bf16_bits bf16_from_f32(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -22,7 +24,9 @@ inline float f32_from_f16(f16_bits half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
   const uint32_t exponent = (half >> 10) & 31;
   const uint32_t mantissa = half & 0x3ff;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000 | mantissa << 13);
+  if (exponent == 31) {  // infinity, or a NaN, which is made quiet
+    return std::bit_cast<float>(sign | 0x7f800000 | (mantissa ? 0x400000 : 0) | mantissa << 13);
+  }
   if (exponent == 0) {  // zero or subnormal: mantissa * 2^-24 is exact in f32
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);

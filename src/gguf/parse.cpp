@@ -14,19 +14,11 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are read as they lie in the file");
 
-constexpr uint64_t kMaxRecords = 1u << 24;    // keys, and tensors; models have some hundred of each
-constexpr uint64_t kMaxElements = 1u << 30;   // of an array
-constexpr uint64_t kMaxTextBytes = 1u << 30;  // of a string value
-constexpr uint64_t kMaxKeyBytes = 65535;
-constexpr uint32_t kMinAlignment = 8;  // of an f64
-constexpr uint32_t kMaxAlignment = 1u << 20;
-constexpr uint64_t kMinKeyRecordBytes = 8 + 1 + 4 + 1;         // name length, name, type, value
+constexpr uint64_t kMaxRecords = 1u << 24;              // keys, and tensors; models have some hundred of each
+constexpr uint64_t kMaxElements = 1u << 30;             // of an array
+constexpr uint64_t kMaxTextBytes = 1u << 30;            // of a string value
+constexpr uint64_t kMinKeyRecordBytes = 8 + 1 + 4 + 1;  // name length, name, type, value
 constexpr uint64_t kMinTensorRecordBytes = 8 + 1 + 4 + 4 + 8;  // name length, name, n_dims, type, offset
-
-// The format's specification has names of at most 64 bytes, and readers with a fixed buffer refuse longer
-// ones. Published speech models carry names of 71 bytes, so the limit here only keeps messages and indexes
-// sane.
-constexpr uint64_t kMaxTensorNameBytes = 1024;
 
 // Walks the bytes of a file and knows where it is, for messages.
 class Walk {
@@ -150,7 +142,7 @@ Result<GgufValue> read_value(Walk& walk) {
 
 Result<std::pair<std::string_view, GgufValue>> read_key(Walk& walk, uint64_t number) {
   walk.start("key", number);
-  PARLANCE_TRY(const std::string_view key, walk.text("name", kMaxKeyBytes));
+  PARLANCE_TRY(const std::string_view key, walk.text("name", kGgufMaxKeyBytes));
   if (key.empty()) return walk.corrupt("empty name; the file is damaged, download it again");
   walk.start("key", key);
   PARLANCE_TRY(const GgufValue value, read_value(walk));
@@ -176,7 +168,7 @@ tl::unexpected<Error> no_such_type(const Walk& walk, uint32_t id) {
 Result<GgufTensor> read_tensor(Walk& walk, uint64_t number, uint64_t& offset, uint64_t& n_bytes) {
   GgufTensor tensor{};
   walk.start("tensor", number);
-  PARLANCE_TRY(tensor.name, walk.text("name", kMaxTensorNameBytes));
+  PARLANCE_TRY(tensor.name, walk.text("name", kGgufMaxTensorNameBytes));
   if (tensor.name.empty()) return walk.corrupt("empty name; the file is damaged, download it again");
   walk.start("tensor", tensor.name);
 
@@ -253,15 +245,15 @@ Result<void> place_tensors(Walk& walk, std::span<const std::byte> file, size_t d
 }
 
 Result<uint32_t> read_alignment(Walk& walk, const GgufValue& value) {
-  walk.start("key", "general.alignment");
+  walk.start("key", kGgufAlignmentKey);
   if (value.type != GgufType::u32) {
     return walk.corrupt("expected u32, found {}; export the model again", name_of(value.type));
   }
   uint32_t alignment;
   std::memcpy(&alignment, value.bytes.data(), sizeof alignment);
-  if (!std::has_single_bit(alignment) || alignment < kMinAlignment || alignment > kMaxAlignment) {
+  if (!is_gguf_alignment(alignment)) {
     return walk.corrupt("expected a power of two from {} to {}, found {}; export the model again",
-                        kMinAlignment, kMaxAlignment, alignment);
+                        kGgufMinAlignment, kGgufMaxAlignment, alignment);
   }
   return alignment;
 }
@@ -323,7 +315,7 @@ Result<void> GgufFile::Contents::parse() {
     walk.start("key", *twice);
     return walk.corrupt("it is there twice; the file is damaged or was exported wrongly, export it again");
   }
-  if (const auto* key = key_index.find(metadata, "general.alignment")) {
+  if (const auto* key = key_index.find(metadata, kGgufAlignmentKey)) {
     PARLANCE_TRY(alignment, read_alignment(walk, key->second));
   }
 

@@ -20,25 +20,44 @@ std::string printable(std::string_view name) {
   return text;
 }
 
+namespace {
+
+// A part of a split model is a sound file that lacks most tensors; saying so here is clearer than the name of
+// the first tensor that a model does not find.
+Result<void> check_not_split(const GgufFile& file) {
+  constexpr int64_t kMostParts = 65535;
+  PARLANCE_TRY(const auto count, file.find_int("split.count", 0, kMostParts));
+  if (count.value_or(1) <= 1) return {};
+  PARLANCE_TRY(const auto part, file.find_int("split.no", 0, *count - 1));
+  return fail(ErrorCode::unsupported,
+              "{}: part {} of {} of a split model; merge the parts into one file first: "
+              "llama-gguf-split --merge FIRST-PART MERGED.gguf",
+              file.name(), part.value_or(0) + 1, *count);
+}
+
+}  // namespace
+
 Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
   PARLANCE_TRY(MappedFile mapping, MappedFile::open(path));
   auto contents = std::make_shared<Contents>();
   contents->name = path.string();
   contents->mapping = std::move(mapping);
   contents->bytes = contents->mapping->bytes();
-  PARLANCE_CHECK(contents->parse());
-  GgufFile file;
-  file.contents_ = std::move(contents);
-  return file;
+  return read(std::move(contents));
 }
 
 Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, std::string name) {
   auto contents = std::make_shared<Contents>();
   contents->name = std::move(name);
   contents->bytes = bytes;
+  return read(std::move(contents));
+}
+
+Result<GgufFile> GgufFile::read(std::shared_ptr<Contents> contents) {
   PARLANCE_CHECK(contents->parse());
   GgufFile file;
   file.contents_ = std::move(contents);
+  PARLANCE_CHECK(check_not_split(file));
   return file;
 }
 

@@ -1,6 +1,7 @@
-// GGUF v3 files (and v2, which has the same bytes), read in place: every count, extent and type is checked when
-// the file is opened, and values and tensor data are views on its bytes. Source: spec of the format, section by
-// section as in the ggml project's documentation.
+// GGUF v3 files (and v2, which has the same bytes), read in place: every count, extent and type is checked
+// when the file is opened, and values and tensor data are views on its bytes. Memory and time of opening are
+// in proportion to the bytes of keys and tensor records that are really there. Source: the format's
+// specification.
 #pragma once
 
 #include <array>
@@ -25,9 +26,10 @@ namespace parlance {
 // A metadata value: a view on the file.
 struct GgufValue {
   GgufType type;
-  GgufType element_type;             // of an array
-  uint64_t n_elements = 1;           // of an array
-  std::span<const std::byte> bytes;  // scalar bytes; string text without its length; array elements back to back
+  GgufType element_type;    // of an array
+  uint64_t n_elements = 1;  // of an array
+  // A scalar; the text of a string without its length; elements of an array back to back.
+  std::span<const std::byte> bytes;
 };
 
 // Strings of an array value, walked in order without copying (each is a length and its bytes in the file).
@@ -51,6 +53,9 @@ struct GgufTensor {
   std::span<const std::byte> bytes;  // in the mapping
 };
 
+// Tensors lie in the data section in the order of their records, each padded to the alignment: an offset that
+// leaves a gap or overlaps is refused, as by other readers. A part of a model that was split over several
+// files is refused with the way to merge them.
 class GgufFile {
  public:
   // Maps and checks a file.
@@ -61,17 +66,18 @@ class GgufFile {
   const std::string& name() const;  // path, for messages
   uint32_t version() const;
   uint32_t alignment() const;
-  std::span<const std::byte> bytes() const;       // the whole file
-  std::span<const std::byte> data() const;        // the data section
-  bool still_whole() const;                       // false when the file was shortened after it was opened
+  std::span<const std::byte> bytes() const;  // the whole file
+  std::span<const std::byte> data() const;   // the data section
+  bool still_whole() const;                  // false when the file was shortened after it was opened
 
   // Metadata in file order.
   const std::vector<std::pair<std::string_view, GgufValue>>& metadata() const;
   const GgufValue* find(std::string_view key) const;
 
-  // Typed values. The plain form needs the key to be there; find_* yields an empty optional when it is absent.
-  // A value of the wrong type or out of range is an error that names key, expectation and what was found.
-  // Integers accept any integer type whose value fits; floats accept f32, f64 and integers.
+  // Typed values. The plain form needs the key to be there; find_* yields an empty optional when it is
+  // absent. A value of the wrong type or out of range is an error that names key, expectation and what was
+  // found. Integers accept any integer type whose value fits; floats accept f32, f64 and integers; limits
+  // include both ends.
   Result<std::string_view> get_string(std::string_view key) const;
   Result<int64_t> get_int(std::string_view key, int64_t min, int64_t max) const;
   Result<double> get_float(std::string_view key) const;
@@ -90,6 +96,8 @@ class GgufFile {
 
  private:
   struct Contents;
+  static Result<GgufFile> read(std::shared_ptr<Contents> contents);
+
   std::shared_ptr<const Contents> contents_;
 };
 

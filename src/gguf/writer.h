@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +24,8 @@ namespace parlance {
 
 class GgufWriter {
  public:
-  // Setting a key again replaces its value and keeps its place.
+  // Setting a key again replaces its value and keeps its place. The key general.alignment, when set, is the
+  // alignment that the file is written with; without it that is 32, which every reader and tool handles.
   void set_string(std::string_view key, std::string_view value);
   void set_u32(std::string_view key, uint32_t value);
   void set_u64(std::string_view key, uint64_t value);
@@ -36,9 +40,10 @@ class GgufWriter {
   // Declares the next tensor; sizes fastest first.
   void add_tensor(std::string_view name, DType dtype, std::span<const int64_t> ne);
 
-  // Writes header, metadata and tensor records to a temporary file beside `path`.
+  // Writes header, metadata and tensor records to a temporary file beside `path`. A key or tensor that a
+  // reader would refuse (an empty or repeated name, rows that are no whole blocks) is an error here.
   Result<void> begin(const std::filesystem::path& path);
-  // Bytes of the declared tensors, in order; each call is one whole tensor.
+  // Bytes of the declared tensors, in order; each call is one whole tensor. After begin().
   Result<void> write_tensor(std::span<const std::byte> bytes);
   // Checks that every tensor was written and gives the file its name.
   Result<void> finish();
@@ -52,14 +57,20 @@ class GgufWriter {
     std::string name;
     DType dtype;
     std::vector<int64_t> ne;
-    size_t bytes;
+    size_t bytes;  // known after begin()
   };
   void set(std::string_view key, std::string encoded);
+  Result<uint32_t> alignment() const;
+  Result<std::string> tensor_records(uint32_t alignment);
+  Result<void> pad();
 
   std::vector<Key> keys_;
+  std::map<std::string, size_t, std::less<>> key_places_;
   std::vector<Declared> tensors_;
-  size_t next_ = 0;
-  std::vector<AtomicFile> file_;  // none before begin()
+  std::filesystem::path path_;
+  uint32_t alignment_ = kGgufDefaultAlignment;
+  size_t next_ = 0;                 // tensor that write_tensor() expects
+  std::optional<AtomicFile> file_;  // none before begin()
 };
 
 }  // namespace parlance

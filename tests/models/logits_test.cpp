@@ -108,13 +108,12 @@ TEST_P(Logits, MatchTheReference) {
   }
 }
 
-// Every cache format stays near the f32 cache, and decoding token by token equals prefill.
-TEST_P(Logits, CacheFormatsAndStepsAgree) {
+// Decoding token by token equals prefill.
+TEST_P(Logits, StepsAgree) {
   const auto& c = cases_.front();
   const auto ids = c["ids"].get<std::vector<Token>>();
-  const double deviation = c["logit_std"];
-  const auto exact = session(KvFormat::f32);
-  const auto expected_view = exact->set_prompt(ids);
+  const auto whole = session(KvFormat::f32);
+  const auto expected_view = whole->set_prompt(ids);
   ASSERT_TRUE(expected_view) << expected_view.error().message;
   const std::vector<float> expected(expected_view->begin(), expected_view->end());
 
@@ -122,19 +121,31 @@ TEST_P(Logits, CacheFormatsAndStepsAgree) {
   Result<std::span<const float>> logits;
   for (const Token id : ids) logits = one_by_one->append({&id, 1});
   ASSERT_TRUE(logits);
-  EXPECT_LE(rms_distance(*logits, expected), 2e-3 * deviation);
+  EXPECT_LE(rms_distance(*logits, expected), 2e-3 * c["logit_std"].get<double>());
+}
 
-  const struct {
-    KvFormat format;
-    double tolerance;  // of the logits' standard deviation
-  } formats[] = {{KvFormat::f16, 0.005}, {KvFormat::bf16, 0.03}, {KvFormat::q8_0, 0.05}};
-  for (const auto& [format, tolerance] : formats) {
-    if (loaded_.model->hyper_parameters().head_dim_k % traits(format).block_elements != 0) continue;
-    const auto compressed = session(format);
-    ASSERT_TRUE(compressed);
-    logits = compressed->set_prompt(ids);
-    ASSERT_TRUE(logits) << logits.error().message;
-    EXPECT_LE(rms_distance(*logits, expected), tolerance * deviation) << name_of(format);
+// Every cache format loses no more than the reference's, within the same factor as the f32 cache. There is no
+// record for bf16, which keeps three bits less than f16: an eighth of the resolution.
+TEST_P(Logits, CacheFormatsLoseNoMoreThanTheReference) {
+  for (const auto& c : cases_) {
+    SCOPED_TRACE(c["name"].get<std::string>());
+    const auto expected = c["last_logits"].get<std::vector<float>>();
+    const auto& reference = c["reference"];
+    const auto rms_of = [&](const char* name) { return reference[name].value("rms", 0.0); };
+    const struct {
+      KvFormat format;
+      double budget;
+    } formats[] = {{KvFormat::f16, rms_of("file_kvf16_fa")},
+                   {KvFormat::bf16, rms_of("file_kvf16_fa") + 8e-3 * c["logit_std"].get<double>()},
+                   {KvFormat::q8_0, rms_of("file_kvq8_0_fa")}};
+    for (const auto& [format, budget] : formats) {
+      if (budget == 0) continue;  // the reference refuses this format for this model
+      const auto compressed = session(format);
+      ASSERT_TRUE(compressed);
+      const auto logits = compressed->set_prompt(c["ids"].get<std::vector<Token>>());
+      ASSERT_TRUE(logits) << logits.error().message;
+      EXPECT_LE(rms_distance(*logits, expected), 1.5 * budget) << name_of(format);
+    }
   }
 }
 

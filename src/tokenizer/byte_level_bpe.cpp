@@ -23,8 +23,7 @@ Result<ByteLevelBpe> ByteLevelBpe::load(const Vocabulary& vocabulary, const PreT
   }
   ByteLevelBpe bpe(vocabulary, pre);
   for (size_t byte = 0; byte < 256; ++byte) {
-    const ByteCharacter& character = byte_alphabet()[byte];
-    bpe.byte_tokens_[byte] = vocabulary.find({character.utf8.data(), character.n_bytes});
+    bpe.byte_tokens_[byte] = vocabulary.find(character_of_byte(static_cast<uint8_t>(byte)).view());
   }
   bpe.load_merges(*merges);
   return bpe;
@@ -113,10 +112,10 @@ void ByteLevelBpe::encode_word(std::string_view word, Scratch& scratch, std::vec
   symbols.clear();
   for (const char c : word) {
     const auto byte = static_cast<uint8_t>(c);
-    const ByteCharacter& character = byte_alphabet()[byte];
-    symbols.push_back(
-        {static_cast<uint32_t>(characters.size()), character.n_bytes, byte_tokens_[byte].value_or(-1)});
-    characters.append(character.utf8.data(), character.n_bytes);
+    const std::string_view character = character_of_byte(byte).view();
+    symbols.push_back({static_cast<uint32_t>(characters.size()), static_cast<uint32_t>(character.size()),
+                       byte_tokens_[byte].value_or(-1)});
+    characters += character;
   }
   if (pre_->whole_words) {
     if (const std::optional<Token> token = vocabulary_->find(characters)) {
@@ -140,9 +139,8 @@ void ByteLevelBpe::emit(const Symbol& symbol, std::string_view characters, std::
   const size_t end = symbol.start + symbol.n_bytes;
   for (size_t at = symbol.start; at < end;) {
     const CodePoint c = decode_code_point(characters, at);
-    if (const std::optional<uint8_t> byte = byte_of_character(c.value)) {
-      if (const std::optional<Token> token = byte_tokens_[*byte]) tokens.push_back(*token);
-    }
+    const int byte = byte_of_character(c.value);
+    if (byte >= 0 && byte_tokens_[byte]) tokens.push_back(*byte_tokens_[byte]);
     at += c.n_bytes;
   }
 }

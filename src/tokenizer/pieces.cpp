@@ -12,19 +12,40 @@ namespace parlance {
 
 namespace {
 
+void append_outside_alphabet(std::string& bytes, std::string_view character) {
+  bytes += "[UNK_BYTE_0x";
+  for (const char c : character) fmt::format_to(std::back_inserter(bytes), "{:02x}", static_cast<uint8_t>(c));
+  bytes += ']';
+}
+
+// This runs over the whole vocabulary when a model is loaded, hence the table of ASCII and of two-byte
+// characters, which is all that the alphabet has.
 void append_byte_level(std::string& bytes, std::string_view text) {
+  const size_t before = bytes.size();
+  bytes.resize(before + text.size());
+  char* out = bytes.data() + before;
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto lead = static_cast<uint8_t>(text[at]);
+    const bool is_pair = (lead & 0xE0) == 0xC0 && text.size() - at >= 2 && (text[at + 1] & 0xC0) == 0x80;
+    const char32_t c = is_pair ? static_cast<char32_t>((lead & 0x1F) << 6 | (text[at + 1] & 0x3F)) : lead;
+    const int byte = (lead < 0x80) || (is_pair && c >= 0x80) ? byte_of_character(c) : -1;
+    if (byte < 0) break;
+    *out++ = static_cast<char>(byte);
+    at += is_pair ? 2 : 1;
+  }
+  bytes.resize(static_cast<size_t>(out - bytes.data()));
+  if (at == text.size()) return;
+
   std::string storage;
-  const std::string_view characters = replace_invalid(text, storage);
-  for (size_t at = 0; at < characters.size();) {
-    const CodePoint c = decode_code_point(characters, at);
-    if (const std::optional<uint8_t> byte = byte_of_character(c.value)) {
-      bytes.push_back(static_cast<char>(*byte));
+  const std::string_view rest = replace_invalid(text.substr(at), storage);
+  for (at = 0; at < rest.size();) {
+    const CodePoint c = decode_code_point(rest, at);
+    const int byte = byte_of_character(c.value);
+    if (byte >= 0) {
+      bytes.push_back(static_cast<char>(byte));
     } else {
-      bytes += "[UNK_BYTE_0x";
-      for (const char part : characters.substr(at, c.n_bytes)) {
-        fmt::format_to(std::back_inserter(bytes), "{:02x}", static_cast<uint8_t>(part));
-      }
-      bytes += ']';
+      append_outside_alphabet(bytes, rest.substr(at, c.n_bytes));
     }
     at += c.n_bytes;
   }

@@ -1,5 +1,8 @@
 #include "tokenizer/string_table.h"
 
+#include <array>
+#include <bit>
+#include <cstring>
 #include <random>
 
 namespace parlance {
@@ -22,6 +25,10 @@ uint64_t load_4(const char* at) {
 uint64_t mix(uint64_t a, uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+uint32_t tag_of(uint64_t hash) {
+  return static_cast<uint32_t>(hash >> 32);
 }
 
 struct Seed {
@@ -57,35 +64,53 @@ uint64_t hash_string(std::string_view text) {
   return mix(mix(head ^ seed.b, tail ^ state), seed.a ^ seed.b);
 }
 
-StringTable::StringTable(size_t n_expected) {
-  strings_.reserve(n_expected);
-  slots_.resize(std::bit_ceil(n_expected / 3 * 4 + 8));
+size_t StringTable::slot_of(std::string_view text, uint64_t hash) const {
+  const size_t mask = slots_.size() - 1;
+  size_t at = hash & mask;
+  while (slots_[at].number != 0 &&
+         (slots_[at].tag != tag_of(hash) || strings_[slots_[at].number - 1] != text)) {
+    at = (at + 1) & mask;
+  }
+  return at;
+}
+
+std::optional<std::pair<uint32_t, uint32_t>> StringTable::assign(std::vector<std::string_view> strings) {
+  strings_ = std::move(strings);
+  slots_.assign(std::bit_ceil(strings_.size() / 3 * 4 + kFirstSlots), {});
+  n_used_ = 0;
+  // Slots are far apart in memory: each is asked for some strings before it is needed.
+  constexpr size_t kAhead = 16;
+  std::array<uint64_t, kAhead> hashes{};
+  for (size_t i = 0; i < strings_.size() + kAhead; ++i) {
+    uint64_t& hash = hashes[i % kAhead];
+    if (i >= kAhead && !strings_[i - kAhead].empty()) {
+      const auto number = static_cast<uint32_t>(i - kAhead);
+      Slot& slot = slots_[slot_of(strings_[number], hash)];
+      if (slot.number != 0) return std::pair(slot.number - 1, number);
+      slot = {tag_of(hash), number + 1};
+      ++n_used_;
+    }
+    if (i < strings_.size()) {
+      hash = hash_string(strings_[i]);
+      __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1);
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<uint32_t> StringTable::insert(std::string_view text) {
   if ((n_used_ + 1) * 4 > slots_.size() * 3) grow();
   const uint64_t hash = hash_string(text);
-  const auto tag = static_cast<uint32_t>(hash >> 32);
-  size_t at = hash & (slots_.size() - 1);
-  while (slots_[at].number != 0) {
-    if (slots_[at].tag == tag && strings_[slots_[at].number - 1] == text) return slots_[at].number - 1;
-    at = (at + 1) & (slots_.size() - 1);
-  }
+  Slot& slot = slots_[slot_of(text, hash)];
+  if (slot.number != 0) return slot.number - 1;
   strings_.push_back(text);
-  slots_[at] = {tag, static_cast<uint32_t>(strings_.size())};
+  slot = {tag_of(hash), static_cast<uint32_t>(strings_.size())};
   ++n_used_;
   return std::nullopt;
 }
 
 int64_t StringTable::find(std::string_view text) const {
-  const uint64_t hash = hash_string(text);
-  const auto tag = static_cast<uint32_t>(hash >> 32);
-  size_t at = hash & (slots_.size() - 1);
-  while (slots_[at].number != 0) {
-    if (slots_[at].tag == tag && strings_[slots_[at].number - 1] == text) return slots_[at].number - 1;
-    at = (at + 1) & (slots_.size() - 1);
-  }
-  return -1;
+  return static_cast<int64_t>(slots_[slot_of(text, hash_string(text))].number) - 1;
 }
 
 void StringTable::grow() {
@@ -93,9 +118,8 @@ void StringTable::grow() {
   slots_.assign(old.size() * 2, {});
   for (const Slot& slot : old) {
     if (slot.number == 0) continue;
-    size_t at = hash_string(strings_[slot.number - 1]) & (slots_.size() - 1);
-    while (slots_[at].number != 0) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = slot;
+    const std::string_view text = strings_[slot.number - 1];
+    slots_[slot_of(text, hash_string(text))] = slot;
   }
 }
 

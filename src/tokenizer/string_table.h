@@ -1,11 +1,10 @@
 // A hash table from strings that live elsewhere to numbers: one allocation, no copies of the strings.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace parlance {
@@ -16,8 +15,11 @@ uint64_t hash_string(std::string_view text);
 
 class StringTable {
  public:
-  // Room for so many strings without growing.
-  explicit StringTable(size_t n_expected = 0);
+  StringTable() : slots_(kFirstSlots) {}
+
+  // Stores strings under their places, which is faster than one by one. Empty ones are not stored, and find()
+  // never yields them. If two are equal, their numbers are returned and the table is of no use.
+  std::optional<std::pair<uint32_t, uint32_t>> assign(std::vector<std::string_view> strings);
 
   // Gives the string the next number; what it views must stay valid. If an equal one is there, nothing is
   // stored and its number is returned.
@@ -29,14 +31,15 @@ class StringTable {
   size_t size() const { return strings_.size(); }
   std::string_view operator[](uint32_t n) const { return strings_[n]; }
 
-  // Takes the next number for a string that find() shall never yield.
-  void skip(std::string_view text) { strings_.push_back(text); }
-
  private:
   struct Slot {
     uint32_t tag = 0;     // upper bits of the hash
     uint32_t number = 0;  // plus one; 0: empty
   };
+  static constexpr size_t kFirstSlots = 8;
+
+  // The slot of the string, or the free one where it belongs.
+  size_t slot_of(std::string_view text, uint64_t hash) const;
   void grow();
 
   std::vector<std::string_view> strings_;

@@ -37,15 +37,12 @@ Result<StringTable> load_texts(const GgufFile& file) {
     return fail(ErrorCode::corrupt_file, "{}: {} has {} tokens, expected 1 to {}; convert the model again",
                 file.name(), key, n, std::numeric_limits<Token>::max());
   }
-  StringTable texts(n);
-  for (uint64_t token = 0; token < n; ++token) {
-    const std::string_view text = strings->next();
-    if (text.empty()) {
-      texts.skip(text);
-    } else if (const std::optional<uint32_t> twin = texts.insert(text)) {
-      return fail(ErrorCode::corrupt_file, "{}: {}: tokens {} and {} are both {}; convert the model again",
-                  file.name(), key, *twin, token, shown(text));
-    }
+  std::vector<std::string_view> views(n);
+  for (std::string_view& text : views) text = strings->next();
+  StringTable texts;
+  if (const auto twins = texts.assign(std::move(views))) {
+    return fail(ErrorCode::corrupt_file, "{}: {}: tokens {} and {} are both {}; convert the model again",
+                file.name(), key, twins->first, twins->second, shown(texts[twins->first]));
   }
   return texts;
 }

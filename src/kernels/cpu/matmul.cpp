@@ -1,5 +1,6 @@
 // matmul on the CPU: which kernel serves which type on which instruction set.
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/matmul/avx512.h"
 #include "kernels/cpu/matmul/scalar.h"
 
 namespace parlance {
@@ -11,15 +12,29 @@ constexpr DType kQuantisedTypes[] = {DType::q8_0, DType::q4_0, DType::q4_1,   DT
                                      DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs};
 constexpr DType kFloatTypes[] = {DType::f32, DType::f16, DType::bf16};
 
+Cell<MatmulArgs> quantised_cell(Isa isa) {
+  switch (isa) {
+#ifdef PARLANCE_X86
+    case Isa::avx512:
+    case Isa::avx512_bf16: return matmul::avx512::quantised();
+#endif
+    default: return matmul::scalar_quantised();
+  }
+}
+
+Cell<MatmulArgs> float_cell(Isa isa) {
+  switch (isa) {
+    default: return matmul::scalar_float();
+  }
+}
+
 }  // namespace
 
-// All quantised types share one cell, and all float types another, so that products of the same x whose
-// weights differ in type run together.
+// All quantised types share one cell, and all float types another, so that products of the same x whose weights
+// differ in type run together.
 void fill_matmul(OpTable& table, Isa isa) {
-  (void)isa;
-  for (const DType dtype : kQuantisedTypes)
-    table.matmul[static_cast<size_t>(dtype)] = matmul::scalar_quantised();
-  for (const DType dtype : kFloatTypes) table.matmul[static_cast<size_t>(dtype)] = matmul::scalar_float();
+  for (const DType dtype : kQuantisedTypes) table.matmul[static_cast<size_t>(dtype)] = quantised_cell(isa);
+  for (const DType dtype : kFloatTypes) table.matmul[static_cast<size_t>(dtype)] = float_cell(isa);
 }
 
 }  // namespace parlance

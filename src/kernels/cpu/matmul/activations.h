@@ -23,4 +23,42 @@ inline float quantise_run(const float* x, int8_t* codes) {
   return tiny ? 0.0f : magnitude / 127.0f;
 }
 
+// 32 activations as an instruction set computes them.
+struct RunCodes {
+  alignas(32) int8_t codes[kRun];
+  int32_t half_sums[2];  // of the codes
+  float step;
+};
+
+// The order in which a kernel for few tokens meets the values of a row, so that it finds the codes of the
+// activations beside those that its weights' bytes unpack to. Orders permute pieces of a group of values.
+enum class Order : uint8_t {
+  natural,
+  halves_of_32,   // of each 128: the first 16 of every 32, then the last 16 (32-value blocks of nibbles)
+  pairs_of_32,    // of each 128: runs 0, 2, 1, 3 (Q4_K, Q5_K)
+  halves_of_256,  // of each 256: runs 0, 4, 1, 5, 2, 6, 3, 7 (Q2_K, Q3_K)
+};
+inline constexpr int kOrderCount = 4;
+
+// One token's activations for gemv. Rows are padded with zeros to a multiple of kRowPadding values.
+struct RowActivations {
+  const int8_t* codes[kOrderCount];  // by order; null where no weight of the call needs it
+  const float* steps;                // [n_in / 32]
+  const float* sums;                 // [n_in / 32]: step * sum of the codes of the run
+  const float* half_sums;            // [n_in / 16]: the same for its halves
+};
+inline constexpr int64_t kRowPadding = 256;
+
+// Codes of one row from natural order into another one.
+void reorder(Order order, const int8_t* natural, int8_t* codes, int64_t n);
+
+// 32 values of up to n tokens for gemm. Codes as the instruction set wants them: signed, or moved up by 128.
+template <int n>
+struct RunActivations {
+  int8_t codes[n][kRun];
+  float steps[n];
+  float sums[n];
+  float half_sums[2][n];
+};
+
 }  // namespace parlance::matmul

@@ -1,0 +1,34 @@
+// Kernels of matmul for AVX-512 with VNNI. A vector holds 64 codes, or 16 sums.
+#pragma once
+
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/matmul/quantised.h"
+
+#ifdef PARLANCE_X86
+
+namespace parlance::matmul::avx512 {
+
+// Quantised weights.
+Cell<MatmulArgs> quantised();
+
+RunCodes quantise(const float* x);
+
+// Rows of one type times up to kGemvTokens tokens, straight from the blocks.
+inline constexpr int kGemvTokens = 4;
+using Gemv = void(const GemvArgs& args);
+Gemv gemv_q8_0, gemv_q4_0, gemv_q4_1, gemv_q5_0, gemv_q5_1, gemv_iq4_nl, gemv_q2_k, gemv_q3_k, gemv_q4_k,
+    gemv_q5_k, gemv_q6_k, gemv_iq4_xs;
+
+// Panels of signed codes, with the start of each integer sum that undoes the 128 added to the activations'
+// codes.
+inline constexpr int kPanelRows = 32;
+using Unpack = void(const UnpackArgs& args);
+Unpack unpack_q8_0, unpack_q4_0, unpack_q4_1, unpack_q5_0, unpack_q5_1, unpack_iq4_nl, unpack_q2_k,
+    unpack_q3_k, unpack_q4_k, unpack_q5_k, unpack_q6_k, unpack_iq4_xs;
+
+inline constexpr int kTileTokens = 6;
+void multiply_panel(const PanelArgs& args);
+
+}  // namespace parlance::matmul::avx512
+
+#endif

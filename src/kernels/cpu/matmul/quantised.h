@@ -1,0 +1,327 @@
+// matmul with quantised weights, for any instruction set: which memory it needs and how it is cut into tasks.
+// Few tokens are multiplied row by row, straight from the blocks (gemv). For more, panels of rows are
+// unpacked into memory that stays in the cache and multiplied with tiles of tokens in registers (gemm).
+//
+// What differs between instruction sets is the template parameter `Set`, a struct with
+//   kGemvTokens                      gemv serves up to so many tokens
+//   kPanelRows, kTileTokens          outputs that a tile of gemm holds
+//   kCodeFlip                        codes of activations for gemm are stored xor this (0: signed; -128: plus
+//   128) RunCodes quantise(x)             codes of 32 values QuantisedKernel kernel(dtype)    what is
+//   particular to a type of weights void multiply_panel(PanelArgs)   a panel times a tile of tokens
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/matmul/activations.h"
+#include "kernels/cpu/matmul/scratch.h"
+#include "kernels/op_table.h"
+
+namespace parlance::matmul {
+
+// Rows of one weight times few tokens.
+struct GemvArgs {
+  const std::byte* weight;  // n_rows rows of n_in values
+  size_t row_bytes;
+  int64_t n_rows;
+  int64_t n_in;
+  const RowActivations* x;  // [n_tokens]
+  int n_tokens;
+  const float* bias;  // [n_rows] or null
+  float* out;         // token t, row r at [t * out_stride + r]
+  int64_t out_stride;
+};
+
+// kPanelRows rows of weights, unpacked: value = step * code + offset. The rows lie side by side in each
+// array.
+struct Panel {
+  int8_t* codes;   // [run][piece of 4 values][row][4]
+  float* steps;    // [run or half run][row]
+  float* offsets;  // [run or half run][row], where the format has them
+  int32_t* start;  // [run or half run][row]: what integer sums start from, where the set wants it
+};
+
+// A stretch of columns of kPanelRows rows to unpack.
+struct UnpackArgs {
+  const std::byte* const* rows;  // [kPanelRows]: address of the first block of the stretch in each row
+  int64_t n_runs;
+  Panel panel;
+};
+
+struct QuantisedKernel {
+  void (*gemv)(const GemvArgs& args);
+  void (*unpack)(const UnpackArgs& args);
+  Order order;     // of the activations for gemv
+  bool half_runs;  // steps and offsets belong to 16 values, not 32
+  bool has_offset;
+};
+
+struct PanelArgs {
+  Panel panel;
+  int64_t n_runs;
+  bool half_runs;
+  bool has_offset;
+  const std::byte* x;  // RunActivations<kTileTokens>[n_runs]
+  int n_tokens;        // 1..kTileTokens
+  int64_t n_rows;      // 1..kPanelRows: those that exist
+  const float* start;  // what sums start from: token t, row r at [t * start_stride + r]; null: 0
+  int64_t start_stride;
+  float* out;  // token t, row r at [t * out_stride + r]
+  int64_t out_stride;
+};
+
+template <class Set>
+class QuantisedMatmul {
+ public:
+  static Cell<MatmulArgs> cell() { return {run, scratch_bytes}; }
+
+ private:
+  using TileRun = RunActivations<Set::kTileTokens>;
+
+  static constexpr int64_t kChunkRuns =
+      128;  // of columns unpacked at once: a panel stays in the second level cache
+  static constexpr int64_t kTasksPerThread =
+      6;  // so that a thread that lost its processor leaves little behind
+  static constexpr int64_t kGemvTaskBytes = 64 << 10;  // of weights
+  static constexpr int64_t kGemvTaskRows = 16;  // tasks are multiples of this: whole cache lines of outputs
+
+  static void run(Stream& stream, const MatmulArgs& args) {
+    const int64_t n_tokens = args.x.n_rows();
+    ScratchPieces memory{stream.scratch().data()};
+    if (n_tokens > Set::kGemvTokens) {
+      run_gemm(pool_of(stream), args, memory);
+    } else if (n_tokens > 0) {
+      run_gemv(pool_of(stream), args, memory);
+    }
+  }
+
+  // Not less for more tokens, since memory is reserved for the largest batch.
+  static size_t scratch_bytes(const MatmulArgs& args, int n_threads) {
+    const int64_t n_in = args.x.ne[0];
+    ScratchPieces gemv, gemm;
+    for (int t = 0; t < Set::kGemvTokens; ++t) {
+      RowMemory row;
+      row.take(gemv, n_in, orders_needed(args));
+    }
+    take_tiles(gemm, n_in, args.x.n_rows());
+    for (int thread = 0; thread < n_threads; ++thread) take_panel(gemm);
+    return std::max(gemv.used, gemm.used);
+  }
+
+  // gemv
+
+  static std::array<bool, kOrderCount> orders_needed(const MatmulArgs& args) {
+    std::array<bool, kOrderCount> needed{};
+    for (int i = 0; i < args.n_outputs; ++i) {
+      needed[static_cast<size_t>(Set::kernel(args.w[i].weight.dtype).order)] = true;
+    }
+    return needed;
+  }
+
+  struct RowMemory {
+    std::array<int8_t*, kOrderCount> codes{};
+    int8_t* natural;
+    float* steps;
+    float* sums;
+    float* half_sums;
+
+    void take(ScratchPieces& memory, int64_t n_in, const std::array<bool, kOrderCount>& orders) {
+      const int64_t padded = align_up(n_in, kRowPadding);
+      natural = memory.take<int8_t>(padded);
+      codes[static_cast<size_t>(Order::natural)] = natural;
+      for (size_t order = 1; order < kOrderCount; ++order) {
+        if (orders[order]) codes[order] = memory.take<int8_t>(padded);
+      }
+      steps = memory.take<float>(padded / kRun);
+      sums = memory.take<float>(padded / kRun);
+      half_sums = memory.take<float>(2 * padded / kRun);
+    }
+  };
+
+  static RowActivations prepare_row(const RowMemory& row, const float* x, int64_t n_in) {
+    const int64_t padded = align_up(n_in, kRowPadding);
+    for (int64_t run = 0; run < n_in / kRun; ++run) {
+      const RunCodes r = Set::quantise(x + run * kRun);
+      std::memcpy(row.natural + run * kRun, r.codes, kRun);
+      row.steps[run] = r.step;
+      row.sums[run] = r.step * static_cast<float>(r.half_sums[0] + r.half_sums[1]);
+      row.half_sums[2 * run] = r.step * static_cast<float>(r.half_sums[0]);
+      row.half_sums[2 * run + 1] = r.step * static_cast<float>(r.half_sums[1]);
+    }
+    std::memset(row.natural + n_in, 0, static_cast<size_t>(padded - n_in));
+    std::fill(row.steps + n_in / kRun, row.steps + padded / kRun, 0.0f);
+    std::fill(row.sums + n_in / kRun, row.sums + padded / kRun, 0.0f);
+    std::fill(row.half_sums + 2 * n_in / kRun, row.half_sums + 2 * padded / kRun, 0.0f);
+
+    RowActivations activations{.codes = {}, .steps = row.steps, .sums = row.sums, .half_sums = row.half_sums};
+    for (size_t order = 0; order < kOrderCount; ++order) {
+      if (!row.codes[order]) continue;
+      if (order != 0) reorder(static_cast<Order>(order), row.natural, row.codes[order], padded);
+      activations.codes[order] = row.codes[order];
+    }
+    return activations;
+  }
+
+  static void run_gemv(ThreadPool& pool, const MatmulArgs& args, ScratchPieces memory) {
+    const int64_t n_in = args.x.ne[0];
+    const int n_tokens = static_cast<int>(args.x.n_rows());
+    const std::array<bool, kOrderCount> orders = orders_needed(args);
+    std::array<RowActivations, Set::kGemvTokens> x;
+    for (int t = 0; t < n_tokens; ++t) {
+      RowMemory row;
+      row.take(memory, n_in, orders);
+      x[t] = prepare_row(row, args.x.as<float>() + t * n_in, n_in);
+    }
+
+    std::array<int64_t, MatmulArgs::kMaxOutputs> rows_per_task{}, n_tasks{};
+    int64_t all_tasks = 0;
+    for (int i = 0; i < args.n_outputs; ++i) {
+      const Tensor& weight = args.w[i].weight;
+      const int64_t rows = kGemvTaskBytes / static_cast<int64_t>(weight.row_size() + 1);
+      rows_per_task[i] = align_up(std::max<int64_t>(rows, 1), kGemvTaskRows);
+      n_tasks[i] = div_up(weight.n_rows(), rows_per_task[i]);
+      all_tasks += n_tasks[i];
+    }
+    pool.run(all_tasks, [&](int64_t task, int) {
+      int i = 0;
+      while (task >= n_tasks[i]) task -= n_tasks[i++];
+      const Tensor& weight = args.w[i].weight;
+      const int64_t first = task * rows_per_task[i];
+      GemvArgs gemv;
+      gemv.weight = weight.row(first);
+      gemv.row_bytes = weight.row_size();
+      gemv.n_rows = std::min(rows_per_task[i], weight.n_rows() - first);
+      gemv.n_in = n_in;
+      gemv.x = x.data();
+      gemv.n_tokens = n_tokens;
+      gemv.bias = args.w[i].bias ? args.w[i].bias.as<float>() + first : nullptr;
+      gemv.out = args.out[i].as<float>() + first;
+      gemv.out_stride = weight.n_rows();
+      Set::kernel(weight.dtype).gemv(gemv);
+    });
+  }
+
+  // gemm
+
+  static TileRun* take_tiles(ScratchPieces& memory, int64_t n_in, int64_t n_tokens) {
+    return memory.take<TileRun>(div_up<int64_t>(n_tokens, Set::kTileTokens) * (n_in / kRun));
+  }
+
+  static Panel take_panel(ScratchPieces& memory) {
+    Panel panel;
+    panel.codes = memory.take<int8_t>(kChunkRuns * kRun * Set::kPanelRows);
+    panel.steps = memory.take<float>(2 * kChunkRuns * Set::kPanelRows);
+    panel.offsets = memory.take<float>(2 * kChunkRuns * Set::kPanelRows);
+    panel.start = memory.take<int32_t>(2 * kChunkRuns * Set::kPanelRows);
+    return panel;
+  }
+
+  // Tokens [first, first + n) as one tile; x is the row of the first.
+  static void pack_tile(const float* x, int64_t n_in, int64_t n, TileRun* tile) {
+    for (int64_t run = 0; run < n_in / kRun; ++run) {
+      for (int64_t t = 0; t < n; ++t) {
+        const RunCodes r = Set::quantise(x + t * n_in + run * kRun);
+        for (int64_t i = 0; i < kRun; ++i) {
+          tile[run].codes[t][i] = static_cast<int8_t>(r.codes[i] ^ Set::kCodeFlip);
+        }
+        tile[run].steps[t] = r.step;
+        tile[run].sums[t] = r.step * static_cast<float>(r.half_sums[0] + r.half_sums[1]);
+        tile[run].half_sums[0][t] = r.step * static_cast<float>(r.half_sums[0]);
+        tile[run].half_sums[1][t] = r.step * static_cast<float>(r.half_sums[1]);
+      }
+    }
+  }
+
+  // Rows [first, first + kPanelRows) of an output times the tokens of some tiles.
+  struct PanelTask {
+    const Linear* linear;
+    float* out;  // the whole output
+    int64_t n_tokens;
+    const TileRun* tiles;
+    int64_t first_row, first_tile, end_tile;
+  };
+
+  static void multiply(const PanelTask& task, const Panel& panel) {
+    const Tensor& weight = task.linear->weight;
+    const QuantisedKernel kernel = Set::kernel(weight.dtype);
+    const int64_t n_out = weight.n_rows();
+    const int64_t n_runs = weight.ne[0] / kRun;
+    const float* bias = task.linear->bias ? task.linear->bias.template as<float>() + task.first_row : nullptr;
+    for (int64_t run = 0; run < n_runs; run += kChunkRuns) {
+      PanelArgs args;
+      args.panel = panel;
+      args.n_runs = std::min(kChunkRuns, n_runs - run);
+      args.half_runs = kernel.half_runs;
+      args.has_offset = kernel.has_offset;
+      args.n_rows = std::min<int64_t>(Set::kPanelRows, n_out - task.first_row);
+      args.out_stride = n_out;
+
+      std::array<const std::byte*, Set::kPanelRows> rows;
+      for (int64_t r = 0; r < Set::kPanelRows; ++r) {  // a ragged panel repeats its last row
+        rows[r] =
+            weight.row(task.first_row + std::min(r, args.n_rows - 1)) + row_bytes(weight.dtype, run * kRun);
+      }
+      kernel.unpack({rows.data(), args.n_runs, panel});
+
+      for (int64_t tile = task.first_tile; tile < task.end_tile; ++tile) {
+        const int64_t token = tile * Set::kTileTokens;
+        args.x = reinterpret_cast<const std::byte*>(task.tiles + tile * n_runs + run);
+        args.n_tokens = static_cast<int>(std::min<int64_t>(Set::kTileTokens, task.n_tokens - token));
+        args.out = task.out + token * n_out + task.first_row;
+        args.start = run == 0 ? bias : args.out;
+        args.start_stride = run == 0 ? 0 : n_out;
+        Set::multiply_panel(args);
+      }
+    }
+  }
+
+  static void run_gemm(ThreadPool& pool, const MatmulArgs& args, ScratchPieces memory) {
+    const int64_t n_in = args.x.ne[0];
+    const int64_t n_tokens = args.x.n_rows();
+    const int64_t n_tiles = div_up<int64_t>(n_tokens, Set::kTileTokens);
+    TileRun* tiles = take_tiles(memory, n_in, n_tokens);
+    pool.run(n_tiles, [&](int64_t tile, int) {
+      const int64_t first = tile * Set::kTileTokens;
+      pack_tile(args.x.as<float>() + first * n_in, n_in,
+                std::min<int64_t>(Set::kTileTokens, n_tokens - first), tiles + tile * (n_in / kRun));
+    });
+
+    int64_t n_panels = 0;
+    for (int i = 0; i < args.n_outputs; ++i) {
+      n_panels += div_up<int64_t>(args.w[i].weight.n_rows(), Set::kPanelRows);
+    }
+    // Where there are few panels for many threads, the tokens are shared out as well.
+    const int64_t wanted = pool.n_threads() > 1 ? kTasksPerThread * pool.n_threads() : 1;
+    const int64_t parts = std::clamp<int64_t>(wanted / std::max<int64_t>(n_panels, 1), 1, n_tiles);
+    const int64_t tiles_per_part = div_up(n_tiles, parts);
+    const std::byte* panels_base = memory.base + memory.used;
+    ScratchPieces counter;
+    take_panel(counter);
+    const size_t panel_bytes = counter.used;
+    pool.run(n_panels * parts, [&](int64_t index, int thread) {
+      int64_t panel_index = index / parts;
+      const int64_t part = index % parts;
+      int i = 0;
+      for (int64_t n; panel_index >= (n = div_up<int64_t>(args.w[i].weight.n_rows(), Set::kPanelRows)); ++i) {
+        panel_index -= n;
+      }
+      PanelTask task;
+      task.linear = &args.w[i];
+      task.out = args.out[i].as<float>();
+      task.n_tokens = n_tokens;
+      task.tiles = tiles;
+      task.first_row = panel_index * Set::kPanelRows;
+      task.first_tile = part * tiles_per_part;
+      task.end_tile = std::min(n_tiles, task.first_tile + tiles_per_part);
+      ScratchPieces own{const_cast<std::byte*>(panels_base) + static_cast<size_t>(thread) * panel_bytes};
+      multiply(task, take_panel(own));
+    });
+  }
+};
+
+}  // namespace parlance::matmul

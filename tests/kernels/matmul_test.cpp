@@ -1,0 +1,352 @@
+// matmul of every type on every instruction set of this processor, against its definition in plain loops, and
+// the definition against exact products of the decoded weights.
+#include <cmath>
+#include <random>
+
+#include "base/half.h"
+#include "gtest/gtest.h"
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/ops.h"
+#include "quant/block_format.h"
+#include "quant/iq4_nl.h"
+#include "quant/iq4_xs.h"
+#include "quant/q2_k.h"
+#include "quant/q3_k.h"
+#include "quant/q4_0.h"
+#include "quant/q4_1.h"
+#include "quant/q4_k.h"
+#include "quant/q5_0.h"
+#include "quant/q5_1.h"
+#include "quant/q5_k.h"
+#include "quant/q6_k.h"
+#include "quant/q8_0.h"
+
+namespace parlance {
+namespace {
+
+// Block types have every code and every small step; only their half floats must be set to sensible numbers.
+struct WeightType {
+  DType dtype;
+  std::vector<size_t> halves;  // where half floats lie in a block
+  std::vector<size_t>
+      negatives;  // of these, where the weight's sign may be negative (steps of K-quants are not)
+};
+
+const std::vector<WeightType>& quantised_types() {
+  static const std::vector<WeightType> types = {
+      {DType::q8_0, {offsetof(BlockQ8_0, d)}, {offsetof(BlockQ8_0, d)}},
+      {DType::q4_0, {offsetof(BlockQ4_0, d)}, {offsetof(BlockQ4_0, d)}},
+      {DType::q4_1, {offsetof(BlockQ4_1, d), offsetof(BlockQ4_1, m)}, {offsetof(BlockQ4_1, m)}},
+      {DType::q5_0, {offsetof(BlockQ5_0, d)}, {offsetof(BlockQ5_0, d)}},
+      {DType::q5_1, {offsetof(BlockQ5_1, d), offsetof(BlockQ5_1, m)}, {offsetof(BlockQ5_1, m)}},
+      {DType::q2_k, {offsetof(BlockQ2K, d), offsetof(BlockQ2K, dmin)}, {}},
+      {DType::q3_k, {offsetof(BlockQ3K, d)}, {offsetof(BlockQ3K, d)}},
+      {DType::q4_k, {offsetof(BlockQ4K, d), offsetof(BlockQ4K, dmin)}, {}},
+      {DType::q5_k, {offsetof(BlockQ5K, d), offsetof(BlockQ5K, dmin)}, {}},
+      {DType::q6_k, {offsetof(BlockQ6K, d)}, {offsetof(BlockQ6K, d)}},
+      {DType::iq4_nl, {offsetof(BlockIq4Nl, d)}, {offsetof(BlockIq4Nl, d)}},
+      {DType::iq4_xs, {offsetof(BlockIq4Xs, d)}, {offsetof(BlockIq4Xs, d)}},
+  };
+  return types;
+}
+
+const std::vector<WeightType>& float_types() {
+  static const std::vector<WeightType> types = {
+      {DType::f32, {}, {}}, {DType::f16, {}, {}}, {DType::bf16, {}, {}}};
+  return types;
+}
+
+bool is_float(DType dtype) {
+  return traits(dtype).block_elements == 1;
+}
+
+// A tensor that owns exactly its bytes, at an odd address as in a file.
+struct OwnedTensor {
+  std::vector<std::byte> bytes;
+  Tensor tensor;
+
+  OwnedTensor(DType dtype, int64_t n0, int64_t n1) {
+    tensor.dtype = dtype;
+    tensor.ne = {n0, n1, 1, 1};
+    bytes.resize(tensor.size() + 2);
+    tensor.data = bytes.data() + (is_float(dtype) ? 0 : 2);
+    bytes.resize(tensor.size() + static_cast<size_t>(tensor.data - bytes.data()));
+  }
+  OwnedTensor(const OwnedTensor&) = delete;
+  OwnedTensor& operator=(const OwnedTensor&) = delete;
+};
+
+using Random = std::mt19937;
+
+void fill_normal(Random& random, const Tensor& x, float scale = 1) {
+  std::normal_distribution<float> normal(0, scale);
+  for (int64_t i = 0; i < x.n_elements(); ++i) x.as<float>()[i] = normal(random);
+}
+
+void fill_weight(Random& random, const WeightType& type, const Tensor& w) {
+  if (is_float(type.dtype)) {
+    std::vector<float> row(static_cast<size_t>(w.ne[0]));
+    std::normal_distribution<float> normal(0, 0.05f);
+    for (int64_t r = 0; r < w.n_rows(); ++r) {
+      for (float& value : row) value = normal(random);
+      block_format(type.dtype)
+          .encode_row(row.data(), w.data + static_cast<size_t>(r) * w.row_size(), w.ne[0]);
+    }
+    return;
+  }
+  std::uniform_int_distribution<int> byte(0, 255);
+  for (size_t i = 0; i < w.size(); ++i) w.data[i] = static_cast<std::byte>(byte(random));
+  std::uniform_real_distribution<float> magnitude(0.001f, 0.01f);
+  for (size_t block = 0; block < w.size(); block += traits(type.dtype).block_bytes) {
+    for (const size_t at : type.halves) {
+      const bool negative =
+          std::count(type.negatives.begin(), type.negatives.end(), at) && byte(random) < 128;
+      const f16_bits half = f16_from_f32(negative ? -magnitude(random) : magnitude(random));
+      std::memcpy(w.data + block + at, &half, sizeof(half));
+    }
+  }
+}
+
+// A device of one instruction set, and products on it.
+class Machine {
+ public:
+  explicit Machine(Isa isa, int n_threads = 2) {
+    auto device = make_cpu_device({.n_threads = n_threads, .pin_threads = false, .isa = name_of(isa)});
+    if (!device) throw std::runtime_error(device.error().message);
+    device_ = std::move(*device);
+    stream_ = device_->make_stream();
+  }
+
+  // The products [n_out, n_tokens] of several weights with the same x.
+  std::vector<std::vector<float>> multiply(const std::vector<Linear>& linears, const Tensor& x) {
+    MatmulArgs args;
+    args.x = x;
+    std::vector<std::vector<float>> out(linears.size());
+    for (size_t i = 0; i < linears.size(); ++i) {
+      args.w[i] = linears[i];
+      out[i].assign(static_cast<size_t>(linears[i].weight.n_rows() * x.n_rows()), std::nanf(""));
+      args.out[i].ne = {linears[i].weight.n_rows(), x.n_rows(), 1, 1};
+      args.out[i].data = reinterpret_cast<std::byte*>(out[i].data());
+    }
+    args.n_outputs = static_cast<int>(linears.size());
+    const Cell<MatmulArgs>& cell = device_->ops().matmul[static_cast<size_t>(linears[0].weight.dtype)];
+    Plan plan;
+    if (cell.scratch) plan.scratch_bytes = cell.scratch(args, device_->n_threads());
+    const auto fresh = device_->make_stream();  // scratch memory exactly as large as asked for
+    if (!fresh->reserve(plan)) throw std::runtime_error("no memory");
+    cell.run(*fresh, args);
+    return out;
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+};
+
+// Largest difference that sums in another order may have, relative to the size of their terms.
+double tolerance(DType dtype) {
+  return dtype == DType::bf16 ? 4e-3 : 3e-6;
+}
+
+void expect_close(const Linear& linear, const Tensor& x, const std::vector<float>& expected,
+                  const std::vector<float>& got, const std::string& what) {
+  const int64_t n_in = x.ne[0], n_out = linear.weight.n_rows();
+  std::vector<float> w(static_cast<size_t>(n_in));
+  for (int64_t r = 0; r < n_out; ++r) {
+    block_format(linear.weight.dtype).decode_row(linear.weight.row(r), w.data(), n_in);
+    float largest = 0;
+    for (const float value : w) largest = std::max(largest, std::fabs(value));
+    for (int64_t t = 0; t < x.n_rows(); ++t) {
+      double terms = 1e-6;
+      for (int64_t i = 0; i < n_in; ++i) {
+        const float xi = std::fabs(x.as<float>()[t * n_in + i]);
+        terms += xi * (is_float(linear.weight.dtype) ? std::fabs(w[static_cast<size_t>(i)]) : largest);
+      }
+      const size_t at = static_cast<size_t>(t * n_out + r);
+      ASSERT_NEAR(got[at], expected[at], tolerance(linear.weight.dtype) * terms)
+          << what << " row " << r << " token " << t;
+    }
+  }
+}
+
+class MatmulOnIsa : public testing::TestWithParam<Isa> {};
+
+std::string case_name(DType dtype, int64_t n_in, int64_t n_out, int64_t n_tokens) {
+  return fmt::format("{} [{}, {}] times {} tokens:", name_of(dtype), n_in, n_out, n_tokens);
+}
+
+void compare_shapes(Isa isa, const WeightType& type, const std::vector<int64_t>& n_ins,
+                    const std::vector<int64_t>& n_outs, const std::vector<int64_t>& n_tokens_list) {
+  Machine definition(Isa::scalar), machine(isa);
+  Random random(17);
+  for (const int64_t n_in : n_ins) {
+    for (const int64_t n_out : n_outs) {
+      OwnedTensor weight(type.dtype, n_in, n_out), bias(DType::f32, n_out, 1);
+      fill_weight(random, type, weight.tensor);
+      fill_normal(random, bias.tensor);
+      for (const int64_t n_tokens : n_tokens_list) {
+        OwnedTensor x(DType::f32, n_in, n_tokens);
+        fill_normal(random, x.tensor);
+        const Linear linear{weight.tensor, n_tokens % 2 == 0 ? bias.tensor : Tensor{}};
+        const auto expected = definition.multiply({linear}, x.tensor);
+        const auto got = machine.multiply({linear}, x.tensor);
+        expect_close(linear, x.tensor, expected[0], got[0], case_name(type.dtype, n_in, n_out, n_tokens));
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnQuantisedWeights) {
+  for (const WeightType& type : quantised_types()) {
+    const int64_t block = traits(type.dtype).block_elements;
+    compare_shapes(GetParam(), type, {block, 3 * block, 7 * block}, {1, 15, 16, 17, 33},
+                   {0, 1, 2, 3, 4, 5, 7, 8, 13, 33});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnFloatWeights) {
+  for (const WeightType& type : float_types()) {
+    compare_shapes(GetParam(), type, {1, 2, 15, 16, 72, 257}, {1, 15, 16, 17, 33},
+                   {0, 1, 2, 3, 4, 5, 7, 8, 13, 33});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnTheShapesOfModels) {
+  for (const auto* types : {&quantised_types(), &float_types()}) {
+    for (const WeightType& type : *types) {
+      compare_shapes(GetParam(), type, {1024}, {256}, {1, 19});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Rows longer than what is unpacked at once.
+TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnLongRows) {
+  for (const auto* types : {&quantised_types(), &float_types()}) {
+    for (const WeightType& type : *types) {
+      compare_shapes(GetParam(), type, {9472}, {35}, {1, 2, 9});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Integer sums must neither wrap nor saturate where every code and every activation is as large as it gets.
+TEST_P(MatmulOnIsa, StaysExactAtTheExtremes) {
+  Machine definition(Isa::scalar), machine(GetParam());
+  for (const WeightType& type : quantised_types()) {
+    for (const int fill : {0x00, 0xff, 0x7f, 0x80, 0xf0, 0x0f}) {
+      for (const int64_t n_tokens : {1, 2, 6, 9}) {
+        for (const float sign : {1.0f, -1.0f}) {
+          OwnedTensor weight(type.dtype, 512, 18), x(DType::f32, 512, n_tokens);
+          std::memset(weight.tensor.data, fill, weight.tensor.size());
+          const f16_bits step = f16_from_f32(0.25f);
+          for (size_t block = 0; block < weight.tensor.size(); block += traits(type.dtype).block_bytes) {
+            for (const size_t at : type.halves)
+              std::memcpy(weight.tensor.data + block + at, &step, sizeof(step));
+          }
+          std::fill_n(x.tensor.as<float>(), x.tensor.n_elements(), sign);
+          const Linear linear{weight.tensor, {}};
+          expect_close(
+              linear, x.tensor, definition.multiply({linear}, x.tensor)[0],
+              machine.multiply({linear}, x.tensor)[0],
+              fmt::format("bytes {:#x}, x {}, {}", fill, sign, case_name(type.dtype, 512, 18, n_tokens)));
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(MatmulOnIsa, MultipliesAGroupOfDifferentTypesAndHeights) {
+  Machine definition(Isa::scalar), machine(GetParam());
+  Random random(23);
+  const auto check = [&](const std::vector<WeightType>& types, int64_t n_in) {
+    for (size_t first = 0; first + 4 <= types.size() + 3; ++first) {
+      std::vector<std::unique_ptr<OwnedTensor>> owned;
+      std::vector<Linear> linears;
+      for (size_t i = 0; i < 4; ++i) {
+        const WeightType& type = types[(first + i) % types.size()];
+        const int64_t n_out = std::array{40, 1, 95, 200}[i];
+        owned.push_back(std::make_unique<OwnedTensor>(type.dtype, n_in, n_out));
+        fill_weight(random, type, owned.back()->tensor);
+        linears.push_back({owned.back()->tensor, {}});
+        if (i % 2 == 0) continue;
+        owned.push_back(std::make_unique<OwnedTensor>(DType::f32, n_out, 1));
+        fill_normal(random, owned.back()->tensor);
+        linears.back().bias = owned.back()->tensor;
+      }
+      for (const int64_t n_tokens : {1, 3, 8, 40}) {
+        OwnedTensor x(DType::f32, n_in, n_tokens);
+        fill_normal(random, x.tensor);
+        const auto expected = definition.multiply(linears, x.tensor);
+        const auto got = machine.multiply(linears, x.tensor);
+        for (size_t i = 0; i < linears.size(); ++i) {
+          expect_close(linears[i], x.tensor, expected[i], got[i],
+                       fmt::format("output {} {}", i, case_name(linears[i].weight.dtype, n_in, 0, n_tokens)));
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  };
+  check(quantised_types(), 512);
+  check(float_types(), 100);
+}
+
+// Zeros, denormals and values of very different sizes beside each other.
+TEST_P(MatmulOnIsa, RoundsUnusualActivationsAsTheDefinitionDoes) {
+  Machine definition(Isa::scalar), machine(GetParam());
+  Random random(29);
+  for (const WeightType& type : quantised_types()) {
+    OwnedTensor weight(type.dtype, 512, 16);
+    fill_weight(random, type, weight.tensor);
+    for (const int64_t n_tokens : {1, 6}) {
+      OwnedTensor x(DType::f32, 512, n_tokens);
+      for (const float scale : {0.0f, 1e-42f, 1e-35f, 1e-29f, 1e20f}) {
+        fill_normal(random, x.tensor, scale == 0 ? 1 : scale);
+        if (scale == 0) std::fill_n(x.tensor.as<float>(), x.tensor.n_elements(), 0.0f);
+        x.tensor.as<float>()[40] = scale * 1000;
+        const Linear linear{weight.tensor, {}};
+        expect_close(linear, x.tensor, definition.multiply({linear}, x.tensor)[0],
+                     machine.multiply({linear}, x.tensor)[0],
+                     fmt::format("scale {}, {}", scale, case_name(type.dtype, 512, 16, n_tokens)));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, MatmulOnIsa, testing::ValuesIn(available_isas()),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+// What rounding activations to bytes costs: about half a percent of a product of random numbers.
+TEST(Matmul, RoundedActivationsStayWithinTheirBudget) {
+  Machine definition(Isa::scalar);
+  Random random(31);
+  for (const WeightType& type : quantised_types()) {
+    OwnedTensor weight(type.dtype, 1024, 64), x(DType::f32, 1024, 4);
+    fill_weight(random, type, weight.tensor);
+    fill_normal(random, x.tensor);
+    const auto got = definition.multiply({Linear{weight.tensor, {}}}, x.tensor)[0];
+    std::vector<float> w(1024);
+    double error = 0, size = 0;
+    for (int64_t r = 0; r < 64; ++r) {
+      block_format(type.dtype).decode_row(weight.tensor.row(r), w.data(), 1024);
+      for (int64_t t = 0; t < 4; ++t) {
+        double exact = 0;
+        for (int64_t i = 0; i < 1024; ++i)
+          exact += static_cast<double>(w[static_cast<size_t>(i)]) * x.tensor.as<float>()[t * 1024 + i];
+        const double difference = got[static_cast<size_t>(t * 64 + r)] - exact;
+        error += difference * difference;
+        size += exact * exact;
+      }
+    }
+    EXPECT_LT(std::sqrt(error / size), 0.01) << name_of(type.dtype);
+    EXPECT_GT(error, 0) << name_of(type.dtype) << ": activations were not rounded";
+  }
+}
+
+}  // namespace
+}  // namespace parlance

@@ -151,7 +151,14 @@ void AtomicFile::discard() {
   ::unlink(temporary_.c_str());
 }
 
+tl::unexpected<Error> AtomicFile::closed() const {
+  return fail(ErrorCode::io,
+              "cannot write {}: it was finished or an earlier write failed; write it from the start",
+              path_.string());
+}
+
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
+  if (fd_ < 0) return closed();
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
@@ -171,6 +178,7 @@ Result<void> AtomicFile::write(const std::string& text) {
 }
 
 Result<void> AtomicFile::commit() {
+  if (fd_ < 0) return closed();
   if (::fsync(fd_) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
     discard();

@@ -56,6 +56,7 @@ class AtomicFile {
  private:
   AtomicFile() = default;
   void discard();
+  tl::unexpected<Error> closed() const;
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;

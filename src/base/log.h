@@ -14,6 +14,7 @@ enum class LogLevel { debug, info, warning, error, off };
 // Messages below this level are dropped. The default is `warning`.
 void set_log_level(LogLevel level);
 
+// Control characters in the message are written as spaces.
 void log_line(LogLevel level, std::string_view message);
 
 template <class... Args>

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <new>
@@ -14,6 +13,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "gguf/contents.h"
 #include "gguf/reader.h"
 #include "gguf/writer.h"
 #include "models/mixture.h"
@@ -35,7 +35,7 @@ std::string place_of(const GgufTensor& tensor, int64_t element) {
 }
 
 // Not finite when one of the values is not: magnitudes, and NaN above them, are ordered as their bits are.
-float largest_magnitude(const float* x, int64_t n) {
+float max_magnitude(const float* x, int64_t n) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & 0x7fffffff);
   return std::bit_cast<float>(largest);
@@ -64,12 +64,7 @@ class Converter {
     const bool is_copy = to == tensor.dtype;
     const BlockFormat& from_format = block_format(tensor.dtype);
     const BlockFormat& to_format = block_format(to);
-    if (is_copy && !from_format.decode_row) return {};
-    if (!from_format.decode_row || !to_format.encode_row) {
-      return fail(ErrorCode::unsupported,
-                  "{}: {} is {}, which cannot be made into {}; start from a file in F32, F16 or BF16",
-                  file_name_, tensor.name, name_of(tensor.dtype), name_of(to));
-    }
+    if (!from_format.decode_row) return {};  // copied unseen
     const int64_t n = n_elements(tensor);
     std::atomic<int64_t> first_invalid = n;
     std::atomic<int64_t> first_too_large = n;
@@ -78,24 +73,24 @@ class Converter {
       const int64_t length = std::min(kChunkElements, n - start);
       float* x = scratch_[static_cast<size_t>(thread)].data();
       from_format.decode_row(tensor.bytes.data() + row_bytes(tensor.dtype, start), x, length);
-      const float largest = largest_magnitude(x, length);
+      const float largest = max_magnitude(x, length);
       if (!std::isfinite(largest)) return note_earlier(first_invalid, start + first_not_finite(x));
       if (is_copy) return;
       std::byte* encoded = out + row_bytes(to, start);
       to_format.encode_row(x, encoded, length);
       if (largest < kLargestHalf) return;
       to_format.decode_row(encoded, x, length);
-      if (!std::isfinite(largest_magnitude(x, length)))
+      if (!std::isfinite(max_magnitude(x, length)))
         note_earlier(first_too_large, start + first_not_finite(x));
     });
     if (first_invalid < n) {
       return fail(ErrorCode::corrupt_file,
                   "{}: {} has a {} that is not a finite number; the file is damaged, get it again",
-                  file_name_, tensor.name, place_of(tensor, first_invalid));
+                  file_name_, printable(tensor.name), place_of(tensor, first_invalid));
     }
     if (first_too_large < n) {
       return fail(ErrorCode::unsupported, "{}: {} has a {} that is too large for {}; use BF16 or F32",
-                  file_name_, tensor.name, place_of(tensor, first_too_large), name_of(to));
+                  file_name_, printable(tensor.name), place_of(tensor, first_too_large), name_of(to));
     }
     return {};
   }
@@ -147,19 +142,16 @@ QuantizeReport report_of(const GgufFile& file, std::span<const TargetType> targe
   return report;
 }
 
-Result<void> check_request(const GgufFile& file, const std::filesystem::path& in_path,
-                           const std::filesystem::path& out_path) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(in_path, out_path, ignored)) {
-    return fail(ErrorCode::invalid_argument, "{} is both input and output; give the output another name",
-                in_path.string());
-  }
-  PARLANCE_TRY(const std::optional<int64_t> n_parts,
-               file.find_int("split.count", 0, std::numeric_limits<uint16_t>::max()));
-  if (n_parts && *n_parts > 1) {
+// Before the work starts, so that it is not in vain.
+Result<void> check_types(const GgufFile& file, std::span<const TargetType> targets) {
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const GgufTensor& tensor = file.tensors()[i];
+    const DType to = targets[i].dtype;
+    if (to == tensor.dtype || (block_format(tensor.dtype).decode_row && block_format(to).encode_row))
+      continue;
     return fail(ErrorCode::unsupported,
-                "{} is one of {} parts of a split model; join the parts into one file first", file.name(),
-                *n_parts);
+                "{}: {} is {}, which cannot be made into {}; start from a file in F32, F16 or BF16",
+                file.name(), printable(tensor.name), name_of(tensor.dtype), name_of(to));
   }
   return {};
 }
@@ -169,7 +161,7 @@ Result<void> check_request(const GgufFile& file, const std::filesystem::path& in
 void declare(GgufWriter& writer, const GgufFile& file, const Mixture& mixture,
              std::span<const TargetType> targets) {
   for (const auto& [key, value] : file.metadata()) {
-    if (key != "general.alignment") writer.copy(key, value);
+    if (key != kGgufAlignmentKey) writer.copy(key, value);
   }
   constexpr uint32_t kQuantizationVersion = 2;
   writer.set_u32("general.quantization_version", kQuantizationVersion);
@@ -190,9 +182,14 @@ Result<QuantizeReport> quantize_file(const std::filesystem::path& in_path,
                 options.mixture, mixture_names());
   }
   PARLANCE_TRY(const GgufFile file, GgufFile::open(in_path));
-  PARLANCE_CHECK(check_request(file, in_path, out_path));
+  std::error_code ignored;
+  if (std::filesystem::equivalent(in_path, out_path, ignored)) {
+    return fail(ErrorCode::invalid_argument, "{} is both input and output; give the output another name",
+                file.name());
+  }
 
   const std::vector<TargetType> targets = target_types(file, *mixture);
+  PARLANCE_CHECK(check_types(file, targets));
   const QuantizeReport report = report_of(file, targets);
   if (report.n_requantised > 0) {
     log_warning(

@@ -123,6 +123,8 @@ Result<Isa> find_isa(std::string_view name, std::string_view origin) {
               origin, name, choices);
 }
 
+}  // namespace
+
 Result<Isa> choose_isa(std::string_view wanted) {
   if (!wanted.empty()) return find_isa(wanted, "cpu");
   if (const char* variable = std::getenv("PARLANCE_ISA"); variable && *variable) {
@@ -130,8 +132,6 @@ Result<Isa> choose_isa(std::string_view wanted) {
   }
   return available_isas().back();
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
   PARLANCE_TRY(const Isa isa, choose_isa(options.isa));

@@ -25,6 +25,9 @@ std::string_view name_of(Isa isa);
 // The sets that this processor can run, plainest first; the last one is the default.
 std::vector<Isa> available_isas();
 
+// The set called `wanted`; without one that of the environment variable PARLANCE_ISA, else the best available.
+Result<Isa> choose_isa(std::string_view wanted = "");
+
 struct CpuOptions {
   int n_threads = 0;            // 0: one for each processor that this process may use
   bool pin_threads = true;      // one thread per processor, when there are as many processors as threads

@@ -24,7 +24,7 @@
 #if defined(__clang__)
 #define PARLANCE_NEON_DOTPROD __attribute__((target("dotprod")))
 #else
-#define PARLANCE_NEON_DOTPROD __attribute__((target("+dotprod")))
+#define PARLANCE_NEON_DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
 #include <arm_neon.h>
 #endif

@@ -1,0 +1,108 @@
+#include "kernels/cpu/roofline.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/thread_pool.h"
+#include "kernels/cpu/roofline_loops.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr size_t kTileBytes = size_t{2} << 20;  // what a thread reads in one go
+constexpr size_t kMinBytes = size_t{256} << 20;
+constexpr size_t kMaxBytes = size_t{1} << 30;
+constexpr int kReadPasses = 6;
+constexpr int kProductPasses = 4;
+constexpr int64_t kTasksPerThread = 4;
+constexpr double kTaskSeconds = 2e-3;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Results go here, so that no compiler may leave the work out.
+std::atomic<double> sink{0};
+
+// Four times the last cache, so that hardly anything of one pass is left for the next; within a quarter of what
+// the machine has free.
+size_t buffer_bytes() {
+  long cache = 0, pages = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+#ifdef _SC_AVPHYS_PAGES
+  pages = ::sysconf(_SC_AVPHYS_PAGES);
+#endif
+  size_t bytes = std::clamp(4 * static_cast<size_t>(std::max(0L, cache)), kMinBytes, kMaxBytes);
+  if (pages > 0) bytes = std::min(bytes, static_cast<size_t>(pages) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) / 4);
+  return std::max(align_up(bytes, kTileBytes), kTileBytes);
+}
+
+double measure_read(ThreadPool& pool, const RooflineLoops& loops) {
+  const size_t bytes = buffer_bytes();
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return 0;
+#ifdef MADV_HUGEPAGE
+  ::madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  auto* data = static_cast<std::byte*>(memory);
+  const auto n_tiles = static_cast<int64_t>(bytes / kTileBytes);
+  const auto tile = [&](int64_t i) { return data + static_cast<size_t>(i) * kTileBytes; };
+  pool.run(n_tiles, [&](int64_t i, int) { std::memset(tile(i), 1, kTileBytes); });
+
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int pass = 0; pass < kReadPasses; ++pass) {
+    const Clock::time_point start = Clock::now();
+    pool.run(n_tiles, [&](int64_t i, int) {
+      sink.store(static_cast<double>(loops.read(tile(i), kTileBytes)), std::memory_order_relaxed);
+    });
+    best_s = std::min(best_s, seconds_since(start));
+  }
+  ::munmap(memory, bytes);
+  return static_cast<double>(bytes) / best_s;
+}
+
+double measure_products(ThreadPool& pool, const RooflineLoops::Products& products) {
+  if (!products.run) return 0;
+  // Rounds of one task, from a first guess on one thread.
+  constexpr int64_t kGuess = 10000;
+  const Clock::time_point guess_start = Clock::now();
+  sink.store(static_cast<double>(products.run(kGuess)), std::memory_order_relaxed);
+  const double guess_s = std::max(seconds_since(guess_start), 1e-9);
+  const int64_t n_rounds = std::max<int64_t>(1, static_cast<int64_t>(kGuess * kTaskSeconds / guess_s));
+
+  const int64_t n_tasks = kTasksPerThread * pool.n_threads();
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int pass = 0; pass < kProductPasses; ++pass) {
+    const Clock::time_point start = Clock::now();
+    pool.run(n_tasks, [&](int64_t, int) {
+      sink.store(static_cast<double>(products.run(n_rounds)), std::memory_order_relaxed);
+    });
+    best_s = std::min(best_s, seconds_since(start));
+  }
+  return static_cast<double>(n_tasks * n_rounds * products.ops_per_round) / best_s;
+}
+
+}  // namespace
+
+Roofline measure_roofline(Isa isa, int n_threads) {
+  ThreadPool pool(n_threads, /*pin=*/true);
+  const RooflineLoops& loops = roofline_loops(isa);
+  Roofline roofline;
+  roofline.read_bytes_per_second = measure_read(pool, loops);
+  roofline.f32_ops_per_second = measure_products(pool, loops.f32);
+  roofline.int8_ops_per_second = measure_products(pool, loops.int8);
+  roofline.bf16_ops_per_second = measure_products(pool, loops.bf16);
+  return roofline;
+}
+
+}  // namespace parlance

@@ -19,20 +19,23 @@ namespace {
 
 constexpr size_t kTileBytes = size_t{2} << 20;  // what a thread reads in one go
 constexpr size_t kMinBytes = size_t{256} << 20;
-constexpr size_t kMaxBytes = size_t{1} << 30;
-constexpr int kReadPasses = 6;
+constexpr size_t kMaxBytes = size_t{512} << 20;
+constexpr int kMinReadPasses = 2;
+constexpr double kReadSeconds = 0.3;
 constexpr int kProductPasses = 4;
 constexpr int64_t kTasksPerThread = 4;
 constexpr double kTaskSeconds = 2e-3;
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Results go here, so that no compiler may leave the work out.
 std::atomic<double> sink{0};
 
-// Four times the last cache, so that hardly anything of one pass is left for the next; within a quarter of what
+// Twice the last cache, so that hardly anything of one pass is left for the next; within a quarter of what
 // the machine has free.
 size_t buffer_bytes() {
   long cache = 0, pages = 0;
@@ -42,8 +45,9 @@ size_t buffer_bytes() {
 #ifdef _SC_AVPHYS_PAGES
   pages = ::sysconf(_SC_AVPHYS_PAGES);
 #endif
-  size_t bytes = std::clamp(4 * static_cast<size_t>(std::max(0L, cache)), kMinBytes, kMaxBytes);
-  if (pages > 0) bytes = std::min(bytes, static_cast<size_t>(pages) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) / 4);
+  size_t bytes = std::clamp(2 * static_cast<size_t>(std::max(0L, cache)), kMinBytes, kMaxBytes);
+  if (pages > 0)
+    bytes = std::min(bytes, static_cast<size_t>(pages) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) / 4);
   return std::max(align_up(bytes, kTileBytes), kTileBytes);
 }
 
@@ -60,7 +64,8 @@ double measure_read(ThreadPool& pool, const RooflineLoops& loops) {
   pool.run(n_tiles, [&](int64_t i, int) { std::memset(tile(i), 1, kTileBytes); });
 
   double best_s = std::numeric_limits<double>::infinity();
-  for (int pass = 0; pass < kReadPasses; ++pass) {
+  const Clock::time_point first_start = Clock::now();
+  for (int pass = 0; pass < kMinReadPasses || seconds_since(first_start) < kReadSeconds; ++pass) {
     const Clock::time_point start = Clock::now();
     pool.run(n_tiles, [&](int64_t i, int) {
       sink.store(static_cast<double>(loops.read(tile(i), kTileBytes)), std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// What this machine can do at most: the bounds that benchmarks are printed beside (Williams, Waterman and Patterson,
-// "Roofline", 2009). Measured, in well under a second, by loops that do nothing else.
+// What this machine can do at most: the bounds that benchmarks are printed beside (Williams, Waterman and
+// Patterson, "Roofline", 2009). Measured, in well under a second, by loops that do nothing else.
 #pragma once
 
 #include "kernels/cpu/cpu_device.h"

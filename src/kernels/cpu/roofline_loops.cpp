@@ -228,7 +228,8 @@ PARLANCE_NEON_DOTPROD float int8_dotprod(int64_t n_rounds) {
 }
 
 constexpr RooflineLoops kLoops = {read, {f32, 2 * 4 * kChains}, {int8, 2 * 16 * kLongChains}, {nullptr, 0}};
-constexpr RooflineLoops kLoopsDotprod = {read, {f32, 2 * 4 * kChains}, {int8_dotprod, 2 * 16 * kChains}, {nullptr, 0}};
+constexpr RooflineLoops kLoopsDotprod = {
+    read, {f32, 2 * 4 * kChains}, {int8_dotprod, 2 * 16 * kChains}, {nullptr, 0}};
 
 }  // namespace neon
 

@@ -12,8 +12,8 @@ struct RooflineLoops {
   // Reads n_bytes, a multiple of 512, at a 64-byte boundary; the result depends on each of them.
   uint64_t (*read)(const std::byte* data, size_t n_bytes);
 
-  // Independent chains of multiply-and-add, as many as hide the latency, n_rounds times; and the operations of one
-  // round. Null where the set has no such products.
+  // Independent chains of multiply-and-add, as many as hide the latency, n_rounds times; and the operations
+  // of one round. Null where the set has no such products.
   struct Products {
     float (*run)(int64_t n_rounds);
     int64_t ops_per_round;

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/attention/kernels.h"
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 
 namespace parlance {
@@ -78,10 +80,28 @@ void run_scalar(Stream& stream, const AttentionArgs& args) {
   });
 }
 
+template <const attention::Kernels& kernels>
+void run(Stream& stream, const AttentionArgs& args) {
+  attention::run_tiles(stream, args, kernels);
+}
+
+Cell<AttentionArgs> cell_for([[maybe_unused]] Isa isa) {
+#if PARLANCE_X86
+  if (isa == Isa::avx2) return {run<attention::kAvx2>, attention::scratch_of_tiles};
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) {
+    return {run<attention::kAvx512>, attention::scratch_of_tiles};
+  }
+#elif PARLANCE_NEON
+  if (isa == Isa::neon || isa == Isa::neon_dotprod)
+    return {run<attention::kNeon>, attention::scratch_of_tiles};
+#endif
+  return {run_scalar, scratch_scalar};
+}
+
 }  // namespace
 
-void fill_attention(OpTable& table, [[maybe_unused]] Isa isa) {
-  for (auto& row : table.attention) row.fill({run_scalar, scratch_scalar});
+void fill_attention(OpTable& table, Isa isa) {
+  for (auto& row : table.attention) row.fill(cell_for(isa));
 }
 
 }  // namespace parlance

@@ -1,0 +1,357 @@
+// Attention in tiles: which query rows share a pass over which keys, on which thread, and how the parts of a
+// long pass are put together again. An online softmax (Milakov and Gimelshein, 2018) makes the parts
+// independent.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/checked.h"
+#include "kernels/cpu/attention/kernels.h"
+#include "kernels/cpu/cpu_stream.h"
+
+namespace parlance::attention {
+
+namespace {
+
+// A pass over keys is split when it is more than this part of a thread's share of the work ...
+constexpr int64_t kItemsPerThread = 8;
+// ... and into parts of no fewer keys than this, which is where merging them would begin to cost.
+constexpr int64_t kLeastSplitKeys = 512;
+// Work, in units of cost_of(), that is worth handing to another thread: a few microseconds.
+constexpr int64_t kLeastTaskCost = 1 << 17;
+constexpr size_t kLine = 64;
+
+// Consecutive tokens of one sequence, whose query heads of a group share the passes over keys and values.
+struct TokenRun {
+  int64_t first_token;
+  int64_t n_tokens;
+  int64_t n_keys;       // that the furthest of them sees
+  int64_t n_splits;     // parts that the keys are worked on in
+  int64_t split_keys;   // of one part
+  int64_t first_item;   // of the run, in the numbering of all items
+  int64_t first_slot;   // of the run's partial results; runs with one split have none
+  int64_t first_group;  // of the run's counters of finished splits
+};
+
+// How heads and tokens make rows of tiles.
+struct Grouping {
+  explicit Grouping(const AttentionArgs& args) {
+    const int64_t group = args.q.ne[1] / args.kv.n_head_kv;
+    const int64_t n_parts = div_up(group, kTileRows);
+    heads = div_up(group, n_parts);
+    parts_per_group = div_up(group, heads);
+    n_passes = args.kv.n_head_kv * parts_per_group;
+    tokens = std::max<int64_t>(1, kTileRows / heads);
+    max_rows = std::min(tokens, std::max<int64_t>(args.q.ne[2], 1)) * heads;
+  }
+  int64_t heads;            // query heads of a tile (the last of a group may have fewer)
+  int64_t parts_per_group;  // more than one only for groups larger than a tile
+  int64_t n_passes;         // tiles of each run of tokens
+  int64_t tokens;           // most tokens of a tile
+  int64_t max_rows;
+};
+
+// Where things lie in the stream's scratch memory.
+struct ScratchLayout {
+  ScratchLayout(const AttentionArgs& args, int n_threads)
+      : grouping(args),
+        q_stride(align_up(args.kv.head_dim_k, kStrideElements)),
+        out_stride(align_up(args.kv.head_dim_v, kStrideElements)) {
+    const auto rows = static_cast<size_t>(grouping.max_rows);
+    const auto floats = [](size_t n) { return align_up(n * sizeof(float), kLine); };
+    // Every pass that is split costs more than 1 / (kItemsPerThread * n_threads) of the whole.
+    const auto max_groups = static_cast<size_t>(kItemsPerThread * n_threads);
+    const size_t max_slots = 2 * max_groups + 1;
+    runs = 0;
+    counters = runs + align_up(static_cast<size_t>(args.q.ne[2]) * sizeof(TokenRun), kLine);
+    slots = counters + align_up(max_groups * sizeof(int32_t), kLine);
+    slot_bytes = floats(rows * static_cast<size_t>(out_stride)) + 2 * floats(rows);
+    threads = slots + max_slots * slot_bytes;
+    const size_t workspace = kKeyBlock * static_cast<size_t>(std::max(args.kv.head_dim_k, out_stride));
+    thread_bytes = floats(rows * static_cast<size_t>(q_stride)) +
+                   floats(rows * static_cast<size_t>(out_stride)) + floats(rows * kKeyBlock) +
+                   3 * floats(rows) + floats(workspace);
+    total = threads + static_cast<size_t>(n_threads) * thread_bytes;
+  }
+
+  Grouping grouping;
+  int64_t q_stride;
+  int64_t out_stride;
+  size_t runs, counters, slots, threads, total;
+  size_t slot_bytes, thread_bytes;
+};
+
+// Hands out consecutive aligned pieces of a thread's scratch memory.
+class Pieces {
+ public:
+  explicit Pieces(std::byte* next) : next_(next) {}
+  template <class T>
+  T* take(int64_t n) {
+    T* piece = reinterpret_cast<T*>(next_);
+    next_ += align_up(static_cast<size_t>(n) * sizeof(T), kLine);
+    return piece;
+  }
+
+ private:
+  std::byte* next_;
+};
+
+// A pass over n_keys: reading a key and its value costs about as much as eight rows' arithmetic on them.
+int64_t cost_of(int64_t n_keys, int64_t n_rows, const AttentionArgs& args) {
+  return n_keys * (n_rows + 8) * (args.kv.head_dim_k + args.kv.head_dim_v) / 2;
+}
+
+class TiledAttention {
+ public:
+  TiledAttention(Stream& stream, const AttentionArgs& args, const Kernels& kernels)
+      : pool_(pool_of(stream)),
+        args_(args),
+        score_(kernels.score[static_cast<size_t>(args.kv.k_format)]),
+        accumulate_(kernels.accumulate[static_cast<size_t>(args.kv.v_format)]),
+        softmax_(kernels.softmax),
+        layout_(args, pool_.n_threads()),
+        grouping_(layout_.grouping),
+        scratch_(stream.scratch().data()),
+        runs_(reinterpret_cast<TokenRun*>(scratch_ + layout_.runs)),
+        counters_(reinterpret_cast<int32_t*>(scratch_ + layout_.counters)),
+        seq_(args.batch.seq.as<const int32_t>()),
+        pos_(args.batch.pos.as<const int32_t>()) {
+    assert(stream.scratch().size() >= layout_.total);
+  }
+
+  void run() {
+    find_runs();
+    if (n_runs_ == 0) return;
+    split_runs();
+    const int64_t n_tasks = std::clamp<int64_t>(total_cost_ / kLeastTaskCost, 1, n_items_);
+    pool_.run(n_tasks, [this, n_tasks](int64_t task, int thread) {
+      // Later tokens see more keys: they are taken first, so that the last items are short ones.
+      for (int64_t i = task; i < n_items_; i += n_tasks) work_on(n_items_ - 1 - i, thread);
+    });
+  }
+
+ private:
+  void find_runs() {
+    const int64_t n_tokens = args_.q.ne[2];
+    for (int64_t token = 0; token < n_tokens;) {
+      TokenRun& run = runs_[n_runs_++];
+      run = {};
+      run.first_token = token;
+      for (; token < n_tokens && run.n_tokens < grouping_.tokens && seq_[token] == seq_[run.first_token];
+           ++token) {
+        ++run.n_tokens;
+        run.n_keys = std::max<int64_t>(run.n_keys, pos_[token] + int64_t{1});
+      }
+      total_cost_ += cost_of(run) * grouping_.n_passes;
+    }
+  }
+
+  void split_runs() {
+    const int64_t share = std::max<int64_t>(total_cost_ / (kItemsPerThread * pool_.n_threads()), 1);
+    int64_t n_slots = 0, n_groups = 0;
+    for (int64_t i = 0; i < n_runs_; ++i) {
+      TokenRun& run = runs_[i];
+      const int64_t wanted = pool_.n_threads() > 1 ? div_up(cost_of(run), share) : 1;
+      const int64_t most = std::max<int64_t>(run.n_keys / kLeastSplitKeys, 1);
+      run.split_keys = align_up(div_up(run.n_keys, std::min(wanted, most)), kKeyBlock);
+      run.n_splits = div_up(run.n_keys, run.split_keys);
+      run.first_item = n_items_;
+      run.first_slot = n_slots;
+      run.first_group = n_groups;
+      n_items_ += grouping_.n_passes * run.n_splits;
+      if (run.n_splits > 1) {
+        n_slots += grouping_.n_passes * run.n_splits;
+        n_groups += grouping_.n_passes;
+      }
+    }
+    std::fill_n(counters_, n_groups, 0);
+  }
+
+  int64_t cost_of(const TokenRun& run) const {
+    return attention::cost_of(run.n_keys, run.n_tokens * grouping_.heads, args_);
+  }
+
+  // One tile of a run of tokens, against one part of its keys.
+  struct Item {
+    const TokenRun& run;
+    int64_t pass;  // which tile of the run
+    int64_t split;
+    int64_t head_kv;
+    int64_t first_head;
+    int64_t n_heads;
+  };
+
+  Item item_of(int64_t index) const {
+    const TokenRun& run =
+        *(std::upper_bound(runs_, runs_ + n_runs_, index,
+                           [](int64_t value, const TokenRun& r) { return value < r.first_item; }) -
+          1);
+    const int64_t pass = (index - run.first_item) / run.n_splits;
+    const int64_t group = args_.q.ne[1] / args_.kv.n_head_kv;
+    const int64_t head_kv = pass / grouping_.parts_per_group;
+    const int64_t first = pass % grouping_.parts_per_group * grouping_.heads;
+    return {run,
+            pass,
+            (index - run.first_item) % run.n_splits,
+            head_kv,
+            head_kv * group + first,
+            std::min(grouping_.heads, group - first)};
+  }
+
+  Tile tile_of(const Item& item, int thread) const {
+    Tile tile{};
+    tile.n_rows = item.run.n_tokens * item.n_heads;
+    tile.head_dim_k = args_.kv.head_dim_k;
+    tile.head_dim_v = args_.kv.head_dim_v;
+    tile.k_row_bytes = args_.kv.k_row_bytes;
+    tile.v_row_bytes = args_.kv.v_row_bytes;
+    tile.q_stride = layout_.q_stride;
+    tile.out_stride = layout_.out_stride;
+    Pieces pieces(scratch_ + layout_.threads + static_cast<size_t>(thread) * layout_.thread_bytes);
+    tile.q = pieces.take<float>(tile.n_rows * tile.q_stride);
+    tile.out = pieces.take<float>(tile.n_rows * tile.out_stride);
+    tile.scores = pieces.take<float>(tile.n_rows * kKeyBlock);
+    tile.visible = pieces.take<int32_t>(tile.n_rows);
+    tile.largest = pieces.take<float>(tile.n_rows);
+    tile.sum = pieces.take<float>(tile.n_rows);
+    tile.workspace = pieces.take<float>(0);
+    return tile;
+  }
+
+  // Results of one part of a split pass: those of its tile.
+  Tile slot_of(const Item& item, int64_t split) const {
+    Tile tile{};
+    const int64_t index = item.run.first_slot + item.pass * item.run.n_splits + split;
+    Pieces pieces(scratch_ + layout_.slots + static_cast<size_t>(index) * layout_.slot_bytes);
+    tile.n_rows = item.run.n_tokens * item.n_heads;
+    tile.out_stride = layout_.out_stride;
+    tile.out = pieces.take<float>(tile.n_rows * tile.out_stride);
+    tile.largest = pieces.take<float>(tile.n_rows);
+    tile.sum = pieces.take<float>(tile.n_rows);
+    return tile;
+  }
+
+  void work_on(int64_t index, int thread) const {
+    const Item item = item_of(index);
+    const Tile tile = tile_of(item, thread);
+    start(item, tile);
+    visit_keys(item, tile);
+    if (item.run.n_splits == 1) {
+      finish(item, tile);
+      return;
+    }
+    keep(tile, slot_of(item, item.split));
+    // Whoever comes last puts the parts together, so that nobody waits for anybody.
+    std::atomic_ref<int32_t> n_finished(counters_[item.run.first_group + item.pass]);
+    if (n_finished.fetch_add(1, std::memory_order_acq_rel) + 1 == item.run.n_splits) {
+      finish(item, merge(item));
+    }
+  }
+
+  // Rows of a tile are token by token, the heads of a token next to each other.
+  void start(const Item& item, const Tile& tile) const {
+    const int64_t n_head = args_.q.ne[1];
+    for (int64_t row = 0; row < tile.n_rows; ++row) {
+      const int64_t token = item.run.first_token + row / item.n_heads;
+      const int64_t head = item.first_head + row % item.n_heads;
+      const float* q = args_.q.as<const float>() + (token * n_head + head) * tile.head_dim_k;
+      float* scaled = tile.q + row * tile.q_stride;
+      for (int64_t i = 0; i < tile.head_dim_k; ++i) scaled[i] = q[i] * args_.scale;
+      std::fill(scaled + tile.head_dim_k, scaled + tile.q_stride, 0.0f);
+    }
+    std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
+    std::fill_n(tile.largest, tile.n_rows, -std::numeric_limits<float>::infinity());
+    std::fill_n(tile.sum, tile.n_rows, 0.0f);
+  }
+
+  void visit_keys(const Item& item, const Tile& tile) const {
+    const KvView& kv = args_.kv;
+    const int32_t* pages =
+        kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * kv.page_table.ne[0];
+    const size_t k_offset = kv.k_offset(args_.layer, item.head_kv);
+    const size_t v_offset = kv.v_offset(args_.layer, item.head_kv);
+    const int64_t last = std::min(item.run.n_keys, (item.split + 1) * item.run.split_keys);
+    for (int64_t key = item.split * item.run.split_keys; key < last;) {
+      const int64_t slot = key % kv.page_tokens;
+      const int64_t n_keys = std::min({kKeyBlock, kv.page_tokens - slot, last - key});
+      for (int64_t row = 0; row < tile.n_rows; ++row) {
+        const int64_t seen = pos_[item.run.first_token + row / item.n_heads] + int64_t{1} - key;
+        tile.visible[row] = static_cast<int32_t>(std::clamp<int64_t>(seen, 0, n_keys));
+      }
+      const std::byte* page = kv.pages + static_cast<size_t>(pages[key / kv.page_tokens]) * kv.page_bytes;
+      score_(tile, page + k_offset + static_cast<size_t>(slot) * kv.k_row_bytes, n_keys);
+      softmax_(tile, n_keys);
+      accumulate_(tile, page + v_offset + static_cast<size_t>(slot) * kv.v_row_bytes, n_keys);
+      key += n_keys;
+    }
+  }
+
+  static void keep(const Tile& tile, const Tile& slot) {
+    std::copy_n(tile.out, tile.n_rows * tile.out_stride, slot.out);
+    std::copy_n(tile.largest, tile.n_rows, slot.largest);
+    std::copy_n(tile.sum, tile.n_rows, slot.sum);
+  }
+
+  // All parts of a pass, put together in the slot of the first.
+  Tile merge(const Item& item) const {
+    const Tile whole = slot_of(item, 0);
+    for (int64_t split = 1; split < item.run.n_splits; ++split) {
+      const Tile part = slot_of(item, split);
+      for (int64_t row = 0; row < whole.n_rows; ++row) {
+        if (part.sum[row] == 0) continue;  // saw none of these keys
+        const float largest = std::max(whole.largest[row], part.largest[row]);
+        const float keep_whole = std::exp(whole.largest[row] - largest);
+        const float keep_part = std::exp(part.largest[row] - largest);
+        float* out = whole.out + row * whole.out_stride;
+        const float* more = part.out + row * whole.out_stride;
+        for (int64_t i = 0; i < whole.out_stride; ++i) out[i] = out[i] * keep_whole + more[i] * keep_part;
+        whole.sum[row] = whole.sum[row] * keep_whole + part.sum[row] * keep_part;
+        whole.largest[row] = largest;
+      }
+    }
+    return whole;
+  }
+
+  void finish(const Item& item, const Tile& tile) const {
+    const int64_t n_head = args_.q.ne[1];
+    const int64_t head_dim = args_.kv.head_dim_v;
+    for (int64_t row = 0; row < tile.n_rows; ++row) {
+      const int64_t token = item.run.first_token + row / item.n_heads;
+      const int64_t head = item.first_head + row % item.n_heads;
+      const float* sums = tile.out + row * tile.out_stride;
+      const float inverse = 1 / tile.sum[row];
+      float* out = args_.out.as<float>() + (token * n_head + head) * head_dim;
+      for (int64_t i = 0; i < head_dim; ++i) out[i] = sums[i] * inverse;
+    }
+  }
+
+  ThreadPool& pool_;
+  const AttentionArgs& args_;
+  BlockKernel* const score_;
+  BlockKernel* const accumulate_;
+  void (*const softmax_)(const Tile&, int64_t);
+  const ScratchLayout layout_;
+  const Grouping& grouping_;
+  std::byte* const scratch_;
+  TokenRun* const runs_;
+  int32_t* const counters_;
+  const int32_t* const seq_;
+  const int32_t* const pos_;
+  int64_t n_runs_ = 0;
+  int64_t n_items_ = 0;
+  int64_t total_cost_ = 0;
+};
+
+}  // namespace
+
+void run_tiles(Stream& stream, const AttentionArgs& args, const Kernels& kernels) {
+  TiledAttention(stream, args, kernels).run();
+}
+
+size_t scratch_of_tiles(const AttentionArgs& args, int n_threads) {
+  return ScratchLayout(args, n_threads).total;
+}
+
+}  // namespace parlance::attention

@@ -1,0 +1,187 @@
+#include "kernels/support/kv_pages.h"
+
+namespace parlance::test {
+namespace {
+
+class Attention : public KernelTest {
+ protected:
+  struct Case {
+    KvShape shape;
+    int64_t group = 2;  // query heads of each KV head
+    std::vector<int32_t> lengths;
+    TokenPlaces places;  // of the queries
+    float q_limit = 1;
+    float tolerance = 1e-5f;
+  };
+
+  // Fills the cache with random keys and values, then lets both devices attend to the same bytes.
+  void expect_match(const Case& c) {
+    const KvShape& shape = c.shape;
+    const KvPages pages(shape, c.lengths, random_);
+    const auto contents = filled(pages, shape);
+    const int64_t n_head = c.group * shape.n_head_kv;
+    const auto q = random_floats(shape.head_dim_k * n_head * c.places.size(), c.q_limit);
+    const auto on = [&](OpBench bench) {
+      const KvView kv = pages.on(bench, contents);
+      const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, q);
+      const BatchView batch = c.places.on(bench);
+      const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
+      return bench.run([&](Stream& s) { return attention(s, tq, kv, kLayer, batch, scale); });
+    };
+    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k_format) << " [" << shape.head_dim_k << "], v "
+                                    << name_of(shape.v_format) << " [" << shape.head_dim_v << "], " << n_head
+                                    << "/" << shape.n_head_kv << " heads, " << c.places.size()
+                                    << " tokens, pages of " << shape.page_tokens);
+    expect_close(on(tested()), on(reference()), c.tolerance, 0);
+  }
+
+ private:
+  static constexpr int64_t kLayer = 1;
+
+  std::vector<std::byte> filled(const KvPages& pages, const KvShape& shape) {
+    OpBench bench = reference();
+    const KvView kv = pages.on(bench, pages.unwritten());
+    const int64_t n_rows = shape.n_head_kv * pages.places().size();
+    const Tensor k = bench.upload({shape.head_dim_k, shape.n_head_kv, pages.places().size(), 1},
+                                  random_floats(shape.head_dim_k * n_rows));
+    const Tensor v = bench.upload({shape.head_dim_v, shape.n_head_kv, pages.places().size(), 1},
+                                  random_floats(shape.head_dim_v * n_rows));
+    const BatchView batch = pages.places().on(bench);
+    bench.run([&](Stream& s) {
+      kv_write(s, kv, kLayer, k, v, batch);
+      return k;
+    });
+    return KvPages::contents(bench, kv);
+  }
+};
+
+TEST_P(Attention, EveryPairOfFormats) {
+  for (size_t k = 0; k < kKvFormatCount; ++k) {
+    for (size_t v = 0; v < kKvFormatCount; ++v) {
+      KvShape shape{.k_format = static_cast<KvFormat>(k), .v_format = static_cast<KvFormat>(v)};
+      shape.head_dim_v = 96;
+      expect_match({.shape = shape, .lengths = {70}, .places = TokenPlaces().add(0, 69, 1)});
+      expect_match({.shape = shape, .lengths = {70}, .places = TokenPlaces().add(0, 37, 33)});
+    }
+  }
+}
+
+TEST_P(Attention, DecodesAtEveryEdgeOfABlock) {
+  for (const int32_t page_tokens : {16, 24, 64, 256}) {
+    for (const int32_t length : {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300}) {
+      const KvShape shape{.head_dim_k = 128, .head_dim_v = 128, .page_tokens = page_tokens};
+      expect_match({.shape = shape, .lengths = {length}, .places = TokenPlaces().add(0, length - 1, 1)});
+    }
+  }
+}
+
+TEST_P(Attention, HeadSizes) {
+  for (const int64_t head_dim : {1, 3, 7, 8, 16, 17, 20, 33, 64, 80, 96, 100, 128, 256, 257}) {
+    for (const auto format : {KvFormat::f32, KvFormat::f16, KvFormat::bf16}) {
+      const KvShape shape{.k_format = format,
+                          .v_format = format,
+                          .n_head_kv = 1,
+                          .head_dim_k = head_dim,
+                          .head_dim_v = head_dim + head_dim % 3};
+      expect_match({.shape = shape, .lengths = {21}, .places = TokenPlaces().add(0, 20, 1)});
+      expect_match({.shape = shape, .lengths = {21}, .places = TokenPlaces().add(0, 4, 17)});
+    }
+  }
+}
+
+TEST_P(Attention, GroupSizes) {
+  for (const int64_t group : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 47, 48, 49, 100}) {
+    for (const int32_t n_tokens : {1, 2, 3, 20}) {
+      const KvShape shape{.head_dim_k = 32, .head_dim_v = 32};
+      expect_match(
+          {.shape = shape, .group = group, .lengths = {50}, .places = TokenPlaces().add(0, 30, n_tokens)});
+    }
+  }
+}
+
+TEST_P(Attention, PrefillFromTheStartAndInChunks) {
+  for (const int32_t page_tokens : {16, 64}) {
+    for (const int32_t first : {0, 1, 90}) {
+      for (const int32_t n_tokens : {5, 23, 24, 25, 130}) {
+        const KvShape shape{.page_tokens = page_tokens};
+        expect_match(
+            {.shape = shape, .lengths = {first + n_tokens}, .places = TokenPlaces().add(0, first, n_tokens)});
+      }
+    }
+  }
+}
+
+TEST_P(Attention, SequencesSideBySide) {
+  const KvShape shape{.n_head_kv = 3, .page_tokens = 16};
+  const std::vector<int32_t> lengths = {100, 1, 40, 129};
+  // One token each, a chunk among them, the same sequence again, and positions that jump.
+  expect_match({.shape = shape,
+                .lengths = lengths,
+                .places = TokenPlaces().add(0, 99, 1).add(1, 0, 1).add(2, 39, 1).add(3, 128, 1)});
+  expect_match(
+      {.shape = shape,
+       .lengths = lengths,
+       .places = TokenPlaces().add(3, 128, 1).add(0, 50, 50).add(3, 0, 30).add(1, 0, 1).add(0, 3, 1)});
+  expect_match({.shape = shape,
+                .lengths = lengths,
+                .places = TokenPlaces().add(2, 30, 1).add(2, 2, 1).add(2, 39, 1).add(2, 2, 3)});
+}
+
+// Long passes are split among the threads and put together again.
+TEST_P(Attention, LongContexts) {
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
+    const KvShape shape{
+        .k_format = format, .v_format = format, .head_dim_k = 32, .head_dim_v = 32, .page_tokens = 64};
+    const std::vector<int32_t> lengths = {3001, 700};
+    expect_match({.shape = shape, .lengths = lengths, .places = TokenPlaces().add(0, 3000, 1)});
+    expect_match(
+        {.shape = shape, .lengths = lengths, .places = TokenPlaces().add(0, 2997, 4).add(1, 600, 1)});
+    expect_match(
+        {.shape = shape, .lengths = lengths, .places = TokenPlaces().add(1, 699, 1).add(0, 2900, 30)});
+    // The second token of the tile sees nothing of the later parts.
+    expect_match({.shape = shape, .lengths = lengths, .places = TokenPlaces().add(0, 3000, 1).add(0, 10, 1)});
+  }
+}
+
+// Scores far apart: most weights vanish, and the largest one arrives late.
+TEST_P(Attention, PeakedScores) {
+  const KvShape shape{.k_format = KvFormat::f32, .v_format = KvFormat::f32};
+  expect_match({.shape = shape,
+                .lengths = {400},
+                .places = TokenPlaces().add(0, 399, 1),
+                .q_limit = 300,
+                .tolerance = 2e-3f});
+  expect_match({.shape = shape,
+                .lengths = {400},
+                .places = TokenPlaces().add(0, 370, 30),
+                .q_limit = 300,
+                .tolerance = 2e-3f});
+}
+
+TEST_P(Attention, NoTokens) {
+  expect_match({.shape = {}, .lengths = {10}, .places = TokenPlaces()});
+}
+
+// Equal keys weigh equally: the answer is the mean of the values, whatever the definition says.
+TEST_P(Attention, MeanOfValues) {
+  OpBench bench = tested();
+  const KvShape shape{
+      .k_format = KvFormat::f32, .v_format = KvFormat::f32, .n_head_kv = 1, .head_dim_k = 8, .head_dim_v = 2};
+  const KvPages pages(shape, {5}, random_);
+  const KvView kv = pages.on(bench, pages.unwritten());
+  const Tensor k = bench.upload({8, 1, 5, 1}, std::vector<float>(40, 0.5f));
+  const Tensor v = bench.upload({2, 1, 5, 1}, {1, 10, 2, 20, 3, 30, 4, 40, 100, 1000});
+  const Tensor q = bench.upload({8, 1, 2, 1}, random_floats(16));
+  const BatchView all = pages.places().on(bench);
+  const BatchView queries = TokenPlaces().add(0, 3, 1).add(0, 1, 1).on(bench);
+  const auto got = bench.run([&](Stream& s) {
+    kv_write(s, kv, 0, k, v, all);
+    return attention(s, q, kv, 0, queries, 0.3f);
+  });
+  expect_close(got, {2.5f, 25, 1.5f, 15}, 1e-5f, 0);
+}
+
+PARLANCE_FOR_EACH_DEVICE(Attention);
+
+}  // namespace
+}  // namespace parlance::test

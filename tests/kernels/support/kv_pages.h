@@ -1,0 +1,113 @@
+// A paged cache for kernel tests: sequences of given lengths whose pages lie in no particular order.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked.h"
+#include "kernels/support/devices.h"
+
+namespace parlance::test {
+
+struct KvShape {
+  KvFormat k_format = KvFormat::f16;
+  KvFormat v_format = KvFormat::f16;
+  int64_t n_head_kv = 2;
+  int64_t head_dim_k = 64;
+  int64_t head_dim_v = 64;
+  int32_t page_tokens = 16;
+  int64_t n_layer = 2;
+};
+
+// Which sequence and position each token of a batch belongs to.
+struct TokenPlaces {
+  std::vector<int32_t> seq;
+  std::vector<int32_t> pos;
+
+  int64_t size() const { return static_cast<int64_t>(pos.size()); }
+  TokenPlaces& add(int32_t s, int32_t first, int32_t n) {
+    for (int32_t i = 0; i < n; ++i) {
+      seq.push_back(s);
+      pos.push_back(first + i);
+    }
+    return *this;
+  }
+  BatchView on(OpBench& bench) const {
+    const int64_t bound = pos.empty() ? 1 : *std::max_element(pos.begin(), pos.end()) + int64_t{1};
+    return {.seq = bench.upload(seq), .pos = bench.upload(pos), .n_kv_bound = bound};
+  }
+};
+
+class KvPages {
+ public:
+  KvPages(const KvShape& shape, const std::vector<int32_t>& lengths, std::mt19937& random) : shape_(shape) {
+    for (size_t s = 0; s < lengths.size(); ++s) {
+      max_pages_ = std::max(max_pages_, div_up<int64_t>(lengths[s], shape.page_tokens));
+      n_pages_ += div_up<int64_t>(lengths[s], shape.page_tokens);
+      places_.add(static_cast<int32_t>(s), 0, lengths[s]);
+    }
+    std::vector<int32_t> order(static_cast<size_t>(n_pages_));
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    table_.assign(static_cast<size_t>(max_pages_) * lengths.size(), -1);
+    auto next = order.begin();
+    for (size_t s = 0; s < lengths.size(); ++s) {
+      const auto held = static_cast<size_t>(div_up<int64_t>(lengths[s], shape.page_tokens));
+      std::copy_n(next, held, table_.begin() + static_cast<std::ptrdiff_t>(s) * max_pages_);
+      next += static_cast<std::ptrdiff_t>(held);
+    }
+  }
+
+  // All positions of all sequences.
+  const TokenPlaces& places() const { return places_; }
+
+  size_t bytes() const { return static_cast<size_t>(n_pages_) * view().page_bytes; }
+
+  // NaN in every format: whoever reads what was never written shows it.
+  std::vector<std::byte> unwritten() const { return std::vector<std::byte>(bytes(), std::byte{0xff}); }
+
+  KvView on(OpBench& bench, std::span<const std::byte> contents) const {
+    KvView kv = view();
+    const Tensor pages = bench.upload(DType::i8, {static_cast<int64_t>(contents.size()), 1, 1, 1}, contents);
+    kv.pages = pages.data;
+    kv.buffer = pages.buffer;
+    kv.page_table = bench.upload(table_);
+    kv.page_table.ne = {max_pages_, static_cast<int64_t>(table_.size()) / std::max<int64_t>(max_pages_, 1), 1,
+                        1};
+    return kv;
+  }
+
+  static std::vector<std::byte> contents(OpBench& bench, const KvView& kv) {
+    Tensor pages;
+    pages.dtype = DType::i8;
+    pages.data = kv.pages;
+    pages.buffer = kv.buffer;
+    pages.ne = {static_cast<int64_t>(kv.buffer->size()), 1, 1, 1};
+    return bench.download_bytes(pages);
+  }
+
+ private:
+  KvView view() const {
+    KvView kv;
+    kv.page_tokens = shape_.page_tokens;
+    kv.k_format = shape_.k_format;
+    kv.v_format = shape_.v_format;
+    kv.n_head_kv = shape_.n_head_kv;
+    kv.head_dim_k = shape_.head_dim_k;
+    kv.head_dim_v = shape_.head_dim_v;
+    kv.k_row_bytes = kv_row_bytes(shape_.k_format, shape_.head_dim_k);
+    kv.v_row_bytes = kv_row_bytes(shape_.v_format, shape_.head_dim_v);
+    kv.layer_bytes =
+        static_cast<size_t>(shape_.n_head_kv * shape_.page_tokens) * (kv.k_row_bytes + kv.v_row_bytes);
+    kv.page_bytes = kv.layer_bytes * static_cast<size_t>(shape_.n_layer);
+    return kv;
+  }
+
+  KvShape shape_;
+  int64_t n_pages_ = 0;
+  int64_t max_pages_ = 0;
+  std::vector<int32_t> table_;
+  TokenPlaces places_;
+};
+
+}  // namespace parlance::test

@@ -253,15 +253,35 @@ def _count_as_asked(rng, n):
     return str(n) if rng.random() < 0.75 else number_words(n)
 
 
+def _weekday_and_shift(rng, split, direction):
+    """Shifts within a week are always trained: longer ones are led back to them."""
+    while True:
+        day, n = rng.randrange(7), rng.randint(2, 30)
+        if (n > 6 and is_held("weekday " + direction, day, n)) == (split == HELD):
+            return day, n
+
+
+def _led_back_to_a_week(n, direction, day, result):
+    """The answer for shifts of a week and more: it takes off whole weeks first, as a person would."""
+    weeks, rest = divmod(n, 7)
+    whole = f"{weeks} week{'s' if weeks > 1 else ''}"
+    if rest == 0:
+        return f"{n} days is {whole}, so it is {result} again."
+    days = f"{rest} day{'s' if rest > 1 else ''}"
+    return f"{n} days is {whole} and {days}, and {days} {direction} {day} is {result}."
+
+
 def dates_item(rng, split):
     choice = rng.random()
     if choice < 0.30:
         direction = rng.choice(("after", "before"))
-        _, day, n = pick_combination(rng, split, lambda: ("weekday " + direction, rng.randrange(7), rng.randint(2, 30)))
+        day, n = _weekday_and_shift(rng, split, direction)
         wording = (WEEKDAY_AFTER if direction == "after" else WEEKDAY_BEFORE).pick_any_for_held(rng, split)
         result = world.WEEKDAYS[(day + n if direction == "after" else day - n) % 7]
         question = wording.format(n=_count_as_asked(rng, n), d=world.WEEKDAYS[day])
-        return Item("dates", capitalise(question), [f"{n} days {direction} {world.WEEKDAYS[day]} is {result}.", result],
+        shift = f"{n} days {direction} {world.WEEKDAYS[day]}"
+        full = f"{shift} is {result}." if n < 7 else _led_back_to_a_week(n, direction, world.WEEKDAYS[day], result)
+        return Item("dates", capitalise(question), [full, result, f"{shift} is {result}."],
                     ("weekday " + direction, day, n), wording, "combination")
     if choice < 0.40:
         day, step = rng.randrange(7), rng.choice((1, -1))
@@ -271,12 +291,12 @@ def dates_item(rng, split):
                     ("day", day, step), wording, "wording")
     if choice < 0.52:
         direction = rng.choice(("after", "before"))
-        _, month, n = pick_combination(rng, split, lambda: ("month " + direction, rng.randrange(12), rng.randint(2, 12)))
-        wording = MONTH_SHIFT.pick_any_for_held(rng, split)
+        month, n = rng.randrange(12), rng.randint(2, 12)
+        wording = MONTH_SHIFT.pick(rng, split)
         result = world.MONTHS[(month + n if direction == "after" else month - n) % 12]
         question = wording.format(n=_count_as_asked(rng, n), w=direction, m=world.MONTHS[month])
         return Item("dates", capitalise(question), [f"{n} months {direction} {world.MONTHS[month]} is {result}.", result],
-                    ("month " + direction, month, n), wording, "combination")
+                    ("month " + direction, month, n), wording, "wording")
     if choice < 0.58:
         month, direction = rng.randrange(12), rng.choice(("after", "before"))
         wording = MONTH_NEXT.pick(rng, split)

@@ -1,6 +1,6 @@
 """Spelling, lists and simple instructions about words and numbers."""
 
-from item import Item, capitalise, pick_combination, wordings
+from item import HELD, Item, capitalise, is_held, wordings
 from spoken import listing, number_words
 import world
 
@@ -155,13 +155,20 @@ NAME_ALL = wordings("""
     Please name all the {g}.""")
 
 
+def _group_and_size(rng, split):
+    """How many of which group. The longest list of a group is always trained: only it names the last member."""
+    while True:
+        group = rng.choice(list(world.GROUPS))
+        longest = min(5, len(world.GROUPS[group]))
+        n = rng.randint(2, longest)
+        if (n < longest and is_held("name", group, n)) == (split == HELD):
+            return group, n
+
+
 def lists_item(rng, split):
     choice = rng.random()
     if choice < 0.6:
-        def draw():
-            group = rng.choice(list(world.GROUPS))
-            return "name", group, rng.randint(2, min(5, len(world.GROUPS[group])))
-        _, group, n = pick_combination(rng, split, draw)
+        group, n = _group_and_size(rng, split)
         wording = NAME_SOME.pick_any_for_held(rng, split)
         count = number_words(n) if rng.random() < 0.7 else str(n)
         answer = capitalise(listing(world.GROUPS[group][:n])) + "."

@@ -1,0 +1,111 @@
+#include "cli/app.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "cli/command_line.h"
+#include "cli/help.h"
+#include "cli/verbs.h"
+
+namespace parlance {
+
+namespace {
+
+int usage_error(const Console& io, const std::string& message, const std::string& help) {
+  io.error(fmt::format("{}; try: {}", message, help));
+  return kUsage;
+}
+
+int unknown_verb(const Console& io, const std::vector<Command>& commands, const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  const std::string guess = nearest(word, names);
+  const std::string kind = word.starts_with('-') ? "option" : "verb";
+  return usage_error(
+      io,
+      fmt::format("there is no {} '{}'{}", kind, word, guess.empty() ? "" : ", did you mean " + guess + "?"),
+      "parlance --help");
+}
+
+// Options that every verb has.
+OptionGroup general_group(bool& no_colour) {
+  return {
+      "General",
+      {flag("--no-color", "No colours, even at a terminal; the environment variable NO_COLOR says the same.",
+            no_colour)}};
+}
+
+int exit_code_of(const Error& error) {
+  return error.code == ErrorCode::cancelled ? kInterrupted : kFailure;
+}
+
+int run_command(Command& command, std::span<const std::string> arguments, Console& io) {
+  bool no_colour = false;
+  command.groups.push_back(general_group(no_colour));
+  const auto parsed = parse_command_line(command, arguments);
+  if (!parsed)
+    return usage_error(io, parsed.error().message, fmt::format("parlance {} --help", command.name));
+  if (parsed->wants_help) {
+    io.write(help_of(io, command));
+    return kSuccess;
+  }
+  if (no_colour) io.out_has_colour = io.err_has_colour = false;
+  const Result<int> code = command.run(io);
+  if (code) return *code;
+  io.error(code.error().message);
+  return exit_code_of(code.error());
+}
+
+int dispatch(std::span<const std::string> arguments, Console& io) {
+  std::vector<Command> commands = all_commands();
+  const std::string first = arguments.empty() ? "--help" : arguments.front();
+  if (first == "--version") {
+    io.print("parlance {}\n", PARLANCE_VERSION);
+    return kSuccess;
+  }
+  const bool is_help = first == "--help" || first == "-h" || first == "help";
+  if (is_help && arguments.size() < 2) {
+    io.write(overview(io, commands));
+    return kSuccess;
+  }
+  const std::string& verb = is_help ? arguments[1] : first;
+  const auto found =
+      std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == verb; });
+  if (found == commands.end()) return unknown_verb(io, commands, verb);
+  const std::vector<std::string> ask_help = {"--help"};
+  return run_command(*found, is_help ? std::span<const std::string>(ask_help) : arguments.subspan(1), io);
+}
+
+}  // namespace
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  commands.push_back(chat_command());
+  commands.push_back(info_command());
+  commands.push_back(tokenize_command());
+  commands.push_back(quantize_command());
+  commands.push_back(bench_command());
+  commands.push_back(eval_command());
+  commands.push_back(doctor_command());
+  return commands;
+}
+
+int run_cli(std::span<const std::string> arguments, Console& io) {
+  int code = kFailure;
+  try {
+    code = dispatch(arguments, io);
+  } catch (const std::bad_alloc&) {
+    io.error("there is not enough memory; close other programs or use a smaller model or context");
+  }
+  if (io.flush()) return code;
+  // A reader that has seen enough (head, less) needs no telling.
+  if (io.output_error != EPIPE) {
+    io.error(fmt::format("standard output cannot be written: {}; free some space or choose another place",
+                         io.output_error != 0 ? std::strerror(io.output_error) : "unknown reason"));
+  }
+  return code == kSuccess ? kFailure : code;
+}
+
+}  // namespace parlance

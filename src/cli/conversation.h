@@ -1,0 +1,60 @@
+// A conversation with a model: what was said, how it is put to the model, and what to do when it outgrows the
+// context.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/prompt.h"
+#include "engine/generate.h"
+
+namespace parlance {
+
+// The tokens of a conversation under the model's chat template, ready for an answer.
+Result<std::vector<Token>> prompt_tokens(const TextModel& text, const std::vector<Message>& messages,
+                                         bool has_thinking);
+
+// An error that names both counts when a prompt does not fit the context.
+Result<void> check_fits(const Session& session, size_t n_tokens);
+
+class Conversation {
+ public:
+  Conversation(Session& session, std::string system, bool has_thinking)
+      : session_(session), system_(std::move(system)), has_thinking_(has_thinking) {}
+
+  struct Answer {
+    GenerateResult result;
+    size_t n_left_out = 0;  // oldest messages that this answer, unlike the one before, no longer knew
+  };
+
+  // Puts a question and yields the answer; both are kept. On an error, and when it was cancelled before the
+  // first word, the question is forgotten.
+  Result<Answer> ask(std::string question, const GenerateOptions& options, const OnText& on_text);
+
+  // Forgets the last question and what followed; yields the question, empty when there is none.
+  std::string undo();
+  void clear();
+
+  const std::string& system() const { return system_; }
+  void set_system(std::string text) { system_ = std::move(text); }
+  // Without the system message, oldest first.
+  const std::vector<Message>& messages() const { return messages_; }
+
+  // As JSON: {"messages": [{"role": …, "content": …}, …]}, the system message first. restore() leaves the
+  // conversation as it was on an error, which names no file.
+  std::string to_json() const;
+  Result<void> restore(std::string_view json);
+
+ private:
+  Result<std::vector<Token>> fit(const GenerateOptions& options);
+  std::vector<Message> seen() const;
+
+  Session& session_;
+  std::string system_;
+  bool has_thinking_;
+  std::vector<Message> messages_;
+  size_t n_left_out_ = 0;  // of messages_, from the front: the model is no longer told of these
+};
+
+}  // namespace parlance

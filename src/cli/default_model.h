@@ -1,0 +1,19 @@
+// Which model runs when none is named.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+
+namespace parlance {
+
+// `given`, else the environment variable PARLANCE_MODEL, else a GGUF file of models/demo/text, looked for
+// from the current folder upwards and from the folder of the program (source tree and installation). The
+// error says how to name one.
+Result<std::filesystem::path> find_model(const std::string& given);
+
+// The folder models/demo/text that find_model would use, empty when there is none.
+std::filesystem::path find_demo_folder();
+
+}  // namespace parlance

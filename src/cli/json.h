@@ -1,0 +1,62 @@
+// JSON values, for results that other programs read and for files of conversations and questions. The library
+// behind them is included in one source file.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace parlance {
+
+class Json {
+ public:
+  Json();            // null
+  Json(bool value);  // NOLINT: implicit, so that values can be listed
+  Json(std::string_view text);
+  Json(const char* text) : Json(std::string_view(text)) {}
+  Json(const std::string& text) : Json(std::string_view(text)) {}
+  Json(double value);  // not a finite number: null
+  template <std::integral T>
+  Json(T value) : Json(std::is_signed_v<T> ? from_signed(value) : from_unsigned(value)) {}
+
+  static Json object(std::initializer_list<std::pair<std::string_view, Json>> members = {});
+  static Json array();
+  // Any text is accepted; what is no JSON is an error in words, without a name in front.
+  static Result<Json> parse(std::string_view text);
+
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(Json) noexcept;
+  ~Json();
+
+  // Members keep the order in which they were set; elements are appended.
+  Json& set(std::string_view key, const Json& value);
+  Json& push(const Json& element);
+
+  // On one line, or indented for people. Bytes that are not UTF-8 come out as U+FFFD.
+  std::string line() const;
+  std::string pretty() const;
+
+  // What a value holds, if it is of that kind. Members and elements are copies.
+  bool is_object() const;
+  std::optional<Json> member(std::string_view key) const;
+  std::optional<std::string> text() const;
+  std::optional<std::vector<Json>> elements() const;
+
+ private:
+  struct Impl;
+  static Json from_signed(int64_t value);
+  static Json from_unsigned(uint64_t value);
+  explicit Json(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace parlance

@@ -1,0 +1,39 @@
+// Lines that a person types.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace parlance {
+
+class LineReader {
+ public:
+  enum class Status {
+    line,         // `text` is what was typed, without the newline
+    interrupted,  // Ctrl-C
+    end,          // Ctrl-D on an empty line, or the end of the input
+  };
+  struct Line {
+    Status status = Status::end;
+    std::string text;
+  };
+
+  virtual ~LineReader() = default;
+  virtual Line read(std::string_view prompt) = 0;
+  // Lets the person find the text again with the arrow keys.
+  virtual void remember(const std::string& text) = 0;
+};
+
+// The terminal, with editing, completion of `words` by the tab key, and a history kept in `history_file`
+// (empty: not kept). Only one at a time.
+std::unique_ptr<LineReader> make_terminal_reader(std::filesystem::path history_file,
+                                                 std::vector<std::string> words);
+
+// parlance/history in the user's folder for such things (XDG_STATE_HOME, else ~/.local/state); empty when
+// there is no such folder.
+std::filesystem::path default_history_file();
+
+}  // namespace parlance

@@ -1,0 +1,22 @@
+// The conversation at a terminal: questions, streamed answers, and /commands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/line_reader.h"
+#include "cli/load.h"
+#include "cli/options.h"
+
+namespace parlance {
+
+// Every /command, for completion.
+std::vector<std::string> repl_commands();
+
+// Reads lines until /exit or their end. Yields the exit code.
+Result<int> run_repl(const Console& io, LineReader& lines, const LoadedModel& loaded,
+                     const AnswerChoice& answer, const PromptChoice& prompt);
+
+}  // namespace parlance

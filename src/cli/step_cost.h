@@ -1,0 +1,42 @@
+// What a step of a model must do at least: the bytes that have to come from memory and the arithmetic, to be
+// held against a roofline.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/text_model.h"
+#include "kernels/cpu/roofline.h"
+
+namespace parlance {
+
+struct StepCost {
+  double bytes = 0;     // weights once, keys and values of earlier tokens once, those of the step written
+  double int8_ops = 0;  // products with quantised weights
+  double bf16_ops = 0;  // with bf16 weights
+  double f32_ops = 0;   // with other weights, and attention
+
+  double ops() const { return int8_ops + bf16_ops + f32_ops; }
+  StepCost& operator+=(const StepCost& other);
+};
+
+// Time that the cost takes at the rates of the roofline, bytes and arithmetic apart.
+double seconds_for_bytes(const StepCost& cost, const Roofline& roofline);
+double seconds_for_ops(const StepCost& cost, const Roofline& roofline);
+
+class CostModel {
+ public:
+  CostModel(const TextModel& text, size_t kv_bytes_per_token);
+
+  // n_tokens that go through the model together after n_before others, with the logits of the last one.
+  StepCost step(int64_t n_tokens, int64_t n_before) const;
+
+ private:
+  HyperParameters hp_;
+  double kv_bytes_per_token_;
+  double weight_bytes_ = 0;
+  double embedding_row_bytes_ = 0;
+  StepCost per_token_;   // arithmetic of the layers' matrices
+  StepCost per_output_;  // of the output matrix
+};
+
+}  // namespace parlance

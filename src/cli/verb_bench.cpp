@@ -1,0 +1,280 @@
+// parlance bench: speed, beside what the machine allows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "cli/bench_run.h"
+#include "cli/default_model.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/units.h"
+#include "cli/verbs.h"
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/roofline.h"
+
+namespace parlance {
+
+namespace {
+
+struct BenchOptions {
+  ModelChoice model;
+  std::vector<int64_t> n_threads = {0};
+  std::vector<int64_t> prompt_sizes = {512};
+  std::vector<int64_t> answer_sizes = {64};
+  std::vector<int64_t> depths = {0, 1024, 4096};
+  bool has_default_depths = true;
+  int n_repetitions = 3;
+  bool times_loading = false;
+  bool wants_json = false;
+};
+
+std::vector<BenchTest> tests_of(const BenchOptions& options) {
+  std::vector<BenchTest> tests;
+  const auto add = [&](BenchTest::Kind kind, const std::vector<int64_t>& sizes, int64_t depth) {
+    for (const int64_t n : sizes) {
+      if (n > 0) tests.push_back({kind, n, depth});
+    }
+  };
+  for (const int64_t depth : options.depths) add(BenchTest::Kind::prefill, options.prompt_sizes, depth);
+  for (const int64_t depth : options.depths) add(BenchTest::Kind::decode, options.answer_sizes, depth);
+  return tests;
+}
+
+int64_t longest(const std::vector<BenchTest>& tests) {
+  int64_t n_ctx = 1;
+  for (const BenchTest& test : tests) n_ctx = std::max(n_ctx, test.n_ctx());
+  return n_ctx;
+}
+
+void print_machine(const Console& io, int n_threads, const Roofline& r) {
+  io.print("\n{}\n",
+           io.styled(Style::bold, n_threads == 1 ? "1 thread" : fmt::format("{} threads", n_threads)));
+  io.print("  measured peaks: read {} GB/s, int8 {} Gop/s, f32 {} Gop/s",
+           format_rate(r.read_bytes_per_second / 1e9), format_rate(r.int8_ops_per_second / 1e9),
+           format_rate(r.f32_ops_per_second / 1e9));
+  if (r.bf16_ops_per_second > 0) io.print(", bf16 {} Gop/s", format_rate(r.bf16_ops_per_second / 1e9));
+  const std::string titles = fmt::format("{:<20} {:>9} {:>9} {:>9}   {:>11} {:>7} {:>9}   {:>9} {:>7} {:>9}",
+                                         "test (tokens @ depth)", "tokens/s", "slowest", "fastest",
+                                         "bytes/token", "GB/s", "of read", "ops/token", "Gop/s", "of peak");
+  io.print("\n\n  {}\n  {}\n", io.styled(Style::bold, titles),
+           io.styled(Style::dim, std::string(titles.size(), '-')));
+  io.flush();
+}
+
+void print_row(const Console& io, const BenchTest& test, const BenchResult& result,
+               const Roofline& roofline) {
+  const auto n = static_cast<double>(test.n_tokens);
+  const StepCost& cost = result.cost;
+  io.print("  {:<21} {:>9} {:>9} {:>9}   {:>11} {:>7} {:>9}   {:>9} {:>7} {:>9}\n", name_of(test),
+           format_rate(n / result.median_s), format_rate(n / result.max_s), format_rate(n / result.min_s),
+           format_bytes(cost.bytes / n), format_rate(cost.bytes / result.median_s / 1e9),
+           format_percent(seconds_for_bytes(cost, roofline) / result.median_s), format_count(cost.ops() / n),
+           format_rate(cost.ops() / result.median_s / 1e9),
+           format_percent(seconds_for_ops(cost, roofline) / result.median_s));
+  io.flush();
+}
+
+Json to_json(const Roofline& roofline) {
+  return Json::object({{"read_bytes_per_second", roofline.read_bytes_per_second},
+                       {"int8_ops_per_second", roofline.int8_ops_per_second},
+                       {"f32_ops_per_second", roofline.f32_ops_per_second},
+                       {"bf16_ops_per_second", roofline.bf16_ops_per_second}});
+}
+
+Json to_json(const BenchTest& test, const BenchResult& result, const Roofline& roofline) {
+  const auto n = static_cast<double>(test.n_tokens);
+  return Json::object(
+      {{"test", test.kind == BenchTest::Kind::prefill ? "prefill" : "decode"},
+       {"n_tokens", test.n_tokens},
+       {"depth", test.depth},
+       {"tokens_per_second", n / result.median_s},
+       {"tokens_per_second_slowest", n / result.max_s},
+       {"tokens_per_second_fastest", n / result.min_s},
+       {"bytes_per_token", result.cost.bytes / n},
+       {"bytes_per_second", result.cost.bytes / result.median_s},
+       {"share_of_read_bandwidth", seconds_for_bytes(result.cost, roofline) / result.median_s},
+       {"ops_per_token", result.cost.ops() / n},
+       {"ops_per_second", result.cost.ops() / result.median_s},
+       {"share_of_peak", seconds_for_ops(result.cost, roofline) / result.median_s}});
+}
+
+// The tests that fit the context; a remark on those that do not, unless nobody asked for them.
+std::vector<BenchTest> fitting(const Console& io, const BenchOptions& options,
+                               const std::vector<BenchTest>& tests, int64_t n_ctx) {
+  std::vector<BenchTest> kept;
+  for (const BenchTest& test : tests) {
+    if (test.n_ctx() <= n_ctx) {
+      kept.push_back(test);
+    } else if (!options.has_default_depths || test.depth == 0) {
+      io.warn(
+          fmt::format("{} is left out: it needs {} tokens of context, there are {}; give smaller numbers or "
+                      "raise --ctx-size",
+                      name_of(test), test.n_ctx(), n_ctx));
+    }
+  }
+  return kept;
+}
+
+// All tests with one number of threads.
+Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n_threads, Isa isa) {
+  ModelChoice choice = options.model;
+  choice.n_threads = n_threads;
+  const std::vector<BenchTest> all = tests_of(options);
+  PARLANCE_TRY(const LoadedModel loaded, load(choice, io, longest(all)));
+  const std::vector<BenchTest> tests = fitting(io, options, all, loaded.session->n_ctx());
+  const Roofline roofline = measure_roofline(isa, loaded.device->n_threads());
+  if (!options.wants_json) print_machine(io, loaded.device->n_threads(), roofline);
+
+  Json rows = Json::array();
+  const InterruptGuard guard(loaded.session.get());
+  for (const BenchTest& test : tests) {
+    PARLANCE_TRY(const BenchResult result,
+                 run_bench(*loaded.session, test, choice.session.n_batch, options.n_repetitions));
+    if (!options.wants_json) print_row(io, test, result, roofline);
+    rows.push(to_json(test, result, roofline));
+  }
+  return Json::object(
+      {{"threads", loaded.device->n_threads()}, {"peaks", to_json(roofline)}, {"tests", rows}});
+}
+
+// From nothing to the first token, several times.
+struct LoadTimes {
+  double load_ms = 0;         // map, check, point at weights, read the vocabulary
+  double session_ms = 0;      // memory for context and workspace
+  double first_token_ms = 0;  // of a prompt of one token
+};
+
+Result<LoadTimes> time_loading(const ModelChoice& choice, const std::filesystem::path& path) {
+  using Clock = std::chrono::steady_clock;
+  const auto ms = [](Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double, std::milli>(to - from).count();
+  };
+  const Clock::time_point start = Clock::now();
+  PARLANCE_TRY(const auto device, make_device(choice.device, choice.n_threads));
+  PARLANCE_TRY(const auto text, TextModel::load(path, *device));
+  const Clock::time_point loaded = Clock::now();
+  SessionOptions options = choice.session;
+  options.n_ctx = choice.n_ctx.value_or(std::min(options.n_ctx, text->hyper_parameters().n_ctx_train));
+  PARLANCE_TRY(const auto session, Session::create(*text, options));
+  const Clock::time_point created = Clock::now();
+  const Token token = 0;
+  PARLANCE_CHECK(session->append({&token, 1}));
+  return LoadTimes{.load_ms = ms(start, loaded),
+                   .session_ms = ms(loaded, created),
+                   .first_token_ms = ms(created, Clock::now())};
+}
+
+Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n_threads) {
+  ModelChoice choice = options.model;
+  choice.n_threads = n_threads;
+  PARLANCE_TRY(const std::filesystem::path path, find_model(choice.path));
+  Json rows = Json::array();
+  if (!options.wants_json) {
+    const std::string titles =
+        fmt::format("{:<8} {:>10} {:>10} {:>12} {:>10}", "start", "load", "session", "first token", "total");
+    io.print("\n  {}\n  {}\n", io.styled(Style::bold, titles),
+             io.styled(Style::dim, std::string(titles.size(), '-')));
+  }
+  for (int i = 0; i <= options.n_repetitions; ++i) {
+    PARLANCE_TRY(const LoadTimes times, time_loading(choice, path));
+    const double total_ms = times.load_ms + times.session_ms + times.first_token_ms;
+    if (!options.wants_json) {
+      io.print("  {:<8} {:>10} {:>10} {:>12} {:>10}\n", i == 0 ? "first" : "again", format_ms(times.load_ms),
+               format_ms(times.session_ms), format_ms(times.first_token_ms), format_ms(total_ms));
+    }
+    rows.push(Json::object({{"load_ms", times.load_ms},
+                            {"session_ms", times.session_ms},
+                            {"first_token_ms", times.first_token_ms},
+                            {"total_ms", total_ms}}));
+  }
+  return rows;
+}
+
+Result<int> bench(Console& io, const BenchOptions& options) {
+  PARLANCE_TRY(const Isa isa, choose_isa());
+  PARLANCE_TRY(const std::filesystem::path path, find_model(options.model.path));
+  if (!options.wants_json)
+    io.print("{}  device {}, instruction set {}, cache {}/{}, batch {}\n", printable(path.string()),
+             options.model.device, name_of(isa), name_of(options.model.session.cache_type_k),
+             name_of(options.model.session.cache_type_v), options.model.session.n_batch);
+  Json json = Json::object({{"model", path.string()},
+                            {"device", options.model.device},
+                            {"instruction_set", name_of(isa)},
+                            {"cache_type_k", name_of(options.model.session.cache_type_k)},
+                            {"cache_type_v", name_of(options.model.session.cache_type_v)},
+                            {"batch", options.model.session.n_batch}});
+  Json runs = Json::array();
+  for (const int64_t n_threads : options.n_threads) {
+    PARLANCE_TRY(const Json run, options.times_loading
+                                     ? bench_loading(io, options, static_cast<int>(n_threads))
+                                     : bench_threads(io, options, static_cast<int>(n_threads), isa));
+    runs.push(run);
+  }
+  if (options.wants_json) {
+    io.print("{}\n", json.set(options.times_loading ? "loading" : "runs", runs).pretty());
+  } else if (!options.times_loading) {
+    io.print(
+        "\n  The median of {} runs. \"of read\" and \"of peak\" are shares of the measured peaks; a model "
+        "that fits "
+        "the\n  processor's caches can exceed the bandwidth of memory.\n",
+        options.n_repetitions);
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Command bench_command() {
+  const auto options = std::make_shared<BenchOptions>();
+  constexpr int64_t kMaxTokens = int64_t{1} << 24;
+  Command command;
+  command.name = "bench";
+  command.summary = "Measure speed, beside what the machine allows.";
+  command.description =
+      "Times reading a prompt (prefill) and writing an answer (decode) at several depths of context. Beside "
+      "each "
+      "speed stand the bytes that must be read for a token, against the bandwidth of memory measured just "
+      "before, "
+      "and the arithmetic, against the measured peak: which of the two is near its limit says what holds the "
+      "model back.";
+  command.examples = {{"parlance bench -m model.gguf", "the usual picture"},
+                      {"parlance bench -m model.gguf -t 1,2,4 -d 0,8192 -ctk q8_0 -ctv q8_0",
+                       "by threads, at the start and after 8192 tokens, with a compressed cache"},
+                      {"parlance bench -m model.gguf --load", "time from nothing to the first token"}};
+  Option depths =
+      number_list_option("-d, --depths, --depth", "LIST", "Tokens in the context before each test.",
+                         options->depths, 0, kMaxTokens);
+  depths.set = [options, set = depths.set](const std::string& text) {
+    options->has_default_depths = false;
+    return set(text);
+  };
+  Option threads = number_list_option(
+      "-t, --threads", "LIST", "Numbers of threads that compute, one run each.", options->n_threads, 1, 1024);
+  threads.fallback = "one for each processor";
+  OptionGroup model = model_group(options->model);
+  std::erase_if(model.options, [](const Option& option) { return main_name(option) == "--threads"; });
+  for (Option& option : model.options) {
+    if (main_name(option) == "--ctx-size") option.fallback = "what the longest test needs";
+  }
+  command.groups = {
+      {"Tests",
+       {number_list_option("-p, --prompt-sizes", "LIST", "Lengths of prompts; 0 for none.",
+                           options->prompt_sizes, 0, kMaxTokens),
+        number_list_option("-n, --gen-sizes, --gen-size", "LIST", "Lengths of answers; 0 for none.",
+                           options->answer_sizes, 0, kMaxTokens),
+        depths, threads,
+        number_option<int>("-r, --repetitions", "N", "Runs of each test, after one to warm up.",
+                           options->n_repetitions, 1, 1000),
+        flag("--load", "Time loading instead: map and check the file, make room, and compute one token.",
+             options->times_loading)}},
+      std::move(model),
+      {"Output", {json_option(options->wants_json)}}};
+  command.run = [options](Console& io) { return bench(io, *options); };
+  return command;
+}
+
+}  // namespace parlance

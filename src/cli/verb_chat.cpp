@@ -1,0 +1,140 @@
+// parlance chat: one answer to a prompt, or a conversation at the terminal.
+#include <functional>
+#include <memory>
+
+#include "cli/answer_printer.h"
+#include "cli/answer_report.h"
+#include "cli/conversation.h"
+#include "cli/input.h"
+#include "cli/interrupt.h"
+#include "cli/line_reader.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/repl.h"
+#include "cli/verbs.h"
+
+namespace parlance {
+
+namespace {
+
+struct ChatOptions {
+  ModelChoice model;
+  AnswerChoice answer;
+  PromptChoice prompt;
+  bool wants_json = false;
+  bool is_verbose = false;
+};
+
+Result<void> check(ChatOptions& options) {
+  PARLANCE_CHECK(check_input(options.prompt.text, options.prompt.file));
+  if (options.prompt.is_raw && !options.prompt.system.empty()) {
+    return fail(ErrorCode::invalid_argument, "--system is part of a chat template; leave it or --raw out");
+  }
+  return check_answer(options.answer);
+}
+
+// The prompt of --raw as it is, or a question under the chat template.
+Result<std::vector<Token>> tokens_of(const TextModel& text, const PromptChoice& prompt,
+                                     const std::string& question) {
+  if (prompt.is_raw) return text.tokenizer().encode(question, {.add_special = true, .parse_special = true});
+  std::vector<Message> messages;
+  if (!prompt.system.empty()) messages.push_back({"system", prompt.system});
+  messages.push_back({"user", question});
+  return prompt_tokens(text, messages, prompt.has_thinking);
+}
+
+void warn_of_end(const Console& io, const GenerateResult& result, const Session& session) {
+  if (result.finish_reason != FinishReason::context) return;
+  io.warn(fmt::format("the context of {} tokens is full and the answer ends there; raise --ctx-size for more",
+                      session.n_ctx()));
+}
+
+// One answer, streamed unless it is wanted as JSON.
+Result<int> answer_once(const Console& io, const ChatOptions& options, const LoadedModel& loaded,
+                        const std::string& question) {
+  Session& session = *loaded.session;
+  PARLANCE_TRY(const std::vector<Token> tokens, tokens_of(*loaded.text, options.prompt, question));
+  PARLANCE_CHECK(check_fits(session, tokens.size()));
+  GenerateOptions generate_options = options.answer.generate;
+  generate_options.sampling.seed = seed_of(options.answer);
+
+  AnswerPrinter printer(io, session);
+  const OnText on_text = options.wants_json ? OnText() : OnText(std::ref(printer));
+  const InterruptGuard guard(&session);
+  PARLANCE_TRY(const GenerateResult result, generate(session, tokens, generate_options, on_text));
+  if (options.wants_json) {
+    io.print("{}\n", to_json(result, display_name(*loaded.text), generate_options.sampling.seed).pretty());
+  } else {
+    printer.finish();
+  }
+  warn_of_end(io, result, session);
+  if (options.is_verbose) io.note(summary_of(result));
+  return guard.interrupted() ? kInterrupted : kSuccess;
+}
+
+Result<int> chat(Console& io, ChatOptions& options) {
+  const bool is_conversation =
+      !options.prompt.text && options.prompt.file.empty() && io.in_is_terminal && io.out_is_terminal;
+  if (is_conversation && (options.prompt.is_raw || options.wants_json)) {
+    return fail(ErrorCode::invalid_argument,
+                "{} needs a prompt; give one with --prompt, --file or standard input",
+                options.prompt.is_raw ? "--raw" : "--json");
+  }
+  options.prompt.system = as_utf8(io, "--system", options.prompt.system);
+  if (is_conversation) {
+    PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
+    const auto lines = make_terminal_reader(default_history_file(), repl_commands());
+    return run_repl(io, *lines, loaded, options.answer, options.prompt);
+  }
+  PARLANCE_TRY(std::optional<std::string> text, read_input(io, options.prompt.text, options.prompt.file));
+  if (!text) return fail(ErrorCode::invalid_argument, "there is no prompt; give one with --prompt or --file");
+  if (!options.prompt.is_raw) {
+    while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+  }
+  if (text->empty()) return fail(ErrorCode::invalid_argument, "the prompt is empty; give it some text");
+  const std::string question = as_utf8(io, "the prompt", *std::move(text));
+  PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
+  return answer_once(io, options, loaded, question);
+}
+
+}  // namespace
+
+Command chat_command() {
+  const auto options = std::make_shared<ChatOptions>();
+  Command command;
+  command.name = "chat";
+  command.summary = "Talk with a model, or ask it one thing.";
+  command.description =
+      "At a terminal this is a conversation: type a question, read the answer as it is made, go on; /help "
+      "lists "
+      "the commands. With --prompt, --file, or text on standard input it gives one answer and ends: the "
+      "answer "
+      "goes to standard output, everything else to standard error.";
+  command.examples = {
+      {"parlance chat", "a conversation with the bundled model"},
+      {"parlance chat -m Qwen3-0.6B-Q8_0.gguf --system \"Answer in one sentence.\"",
+       "with another model, told how to answer"},
+      {"parlance chat -p \"What is the capital of France?\" --greedy", "one answer, the same every time"},
+      {"git log -5 | parlance chat --json", "a question from standard input, the answer as JSON"}};
+  command.groups = {
+      {"Prompt",
+       {prompt_option(options->prompt.text, "What to say to the model; - reads standard input."),
+        file_option(options->prompt.file, "A file with the prompt; - reads standard input."),
+        text_option("--system", "TEXT", "What the model is told before the conversation.",
+                    options->prompt.system),
+        flag("--thinking", "Let a model that can think before it answers.", options->prompt.has_thinking),
+        flag("--raw", "Continue the prompt as plain text, without the model's chat template.",
+             options->prompt.is_raw)}},
+      answer_group(options->answer),
+      sampling_group(options->answer),
+      model_group(options->model),
+      {"Output",
+       {json_option(options->wants_json),
+        flag("-v, --verbose", "Say at the end how many tokens there were and how fast.",
+             options->is_verbose)}}};
+  command.check = [options] { return check(*options); };
+  command.run = [options](Console& io) { return chat(io, *options); };
+  return command;
+}
+
+}  // namespace parlance

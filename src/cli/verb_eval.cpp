@@ -1,0 +1,203 @@
+// parlance eval: how many held-out questions a model answers right.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "cli/conversation.h"
+#include "cli/default_model.h"
+#include "cli/eval_set.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/units.h"
+#include "cli/verbs.h"
+
+namespace parlance {
+
+namespace {
+
+struct EvalOptions {
+  ModelChoice model;
+  std::string file;
+  std::vector<std::string> categories;
+  int64_t limit = 0;
+  int64_t max_tokens = 256;
+  bool shows_failures = false;
+  bool wants_json = false;
+};
+
+struct Score {
+  int64_t n = 0;
+  int64_t n_right = 0;
+  double share() const { return n > 0 ? static_cast<double>(n_right) / static_cast<double>(n) : 0; }
+};
+
+struct Failure {
+  const EvalQuestion* question;
+  std::string reply;
+};
+
+struct Outcome {
+  Score total;
+  std::map<std::string, Score> by_category;
+  std::vector<Failure> failures;
+};
+
+// The questions of the chosen categories, at most `limit` of them.
+Result<std::vector<EvalQuestion>> choose(std::vector<EvalQuestion> questions, const EvalOptions& options) {
+  std::vector<std::string> known;
+  for (const EvalQuestion& question : questions) known.push_back(question.category);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (const std::string& category : options.categories) {
+    if (std::binary_search(known.begin(), known.end(), category)) continue;
+    return fail(ErrorCode::invalid_argument, "--category: there is no '{}' in {}; choose one of {}", category,
+                options.file, fmt::join(known, ", "));
+  }
+  if (!options.categories.empty()) {
+    std::erase_if(questions, [&](const EvalQuestion& question) {
+      return std::find(options.categories.begin(), options.categories.end(), question.category) ==
+             options.categories.end();
+    });
+  }
+  if (options.limit > 0 && static_cast<int64_t>(questions.size()) > options.limit) {
+    questions.resize(static_cast<size_t>(options.limit));
+  }
+  return questions;
+}
+
+Result<Outcome> ask_all(const Console& io, const EvalOptions& options,
+                        const std::vector<EvalQuestion>& questions, Session& session) {
+  GenerateOptions generate_options;
+  generate_options.sampling.temperature = 0;
+  generate_options.max_tokens = options.max_tokens;
+  const InterruptGuard guard(&session);
+  Outcome outcome;
+  for (const EvalQuestion& question : questions) {
+    if (io.err_is_terminal) {
+      io.write_progress(
+          fmt::format("{}/{}  {} right", outcome.total.n, questions.size(), outcome.total.n_right));
+    }
+    PARLANCE_TRY(const auto tokens,
+                 prompt_tokens(session.model(), question.messages, /*has_thinking=*/false));
+    const auto fits = check_fits(session, tokens.size());
+    if (!fits) return fail(fits.error().code, "question {}: {}", question.id, fits.error().message);
+    PARLANCE_TRY(GenerateResult result, generate(session, tokens, generate_options));
+    if (guard.interrupted()) {
+      return fail(ErrorCode::cancelled, "stopped after {} of {} questions", outcome.total.n,
+                  questions.size());
+    }
+    const bool right = is_right(question, result.text);
+    for (Score* score : {&outcome.total, &outcome.by_category[question.category]}) {
+      ++score->n;
+      score->n_right += right;
+    }
+    if (!right) outcome.failures.push_back({&question, std::move(result.text)});
+  }
+  return outcome;
+}
+
+void print_outcome(const Console& io, const EvalOptions& options, const Outcome& outcome) {
+  if (options.shows_failures) {
+    for (const auto& [question, reply] : outcome.failures) {
+      io.print("{} ({})\n  asked     {}\n  expected  {}\n  said      {}\n\n", printable(question->id),
+               printable(question->category), printable(question->messages.back().content),
+               printable(fmt::format("{}", fmt::join(question->answers, " | "))), printable(reply));
+    }
+  }
+  Table table({{"category", Table::Align::left}, {"questions"}, {"right"}, {"share"}});
+  const auto add = [&](const std::string& name, const Score& score) {
+    table.add({name, fmt::format("{}", score.n), fmt::format("{}", score.n_right),
+               fmt::format("{:.1f} %", score.share() * 100)});
+  };
+  for (const auto& [category, score] : outcome.by_category) add(printable(category), score);
+  if (outcome.by_category.size() > 1) add("all", outcome.total);
+  io.write(table.text(io));
+}
+
+Json to_json(const Score& score) {
+  return Json::object({{"questions", score.n}, {"right", score.n_right}, {"share", score.share()}});
+}
+
+Json to_json(const EvalOptions& options, const std::string& model, const Outcome& outcome) {
+  Json categories = Json::object();
+  for (const auto& [category, score] : outcome.by_category) categories.set(category, to_json(score));
+  Json json = Json::object({{"model", model},
+                            {"file", options.file},
+                            {"cache_type_k", name_of(options.model.session.cache_type_k)},
+                            {"cache_type_v", name_of(options.model.session.cache_type_v)},
+                            {"all", to_json(outcome.total)},
+                            {"categories", categories}});
+  if (!options.shows_failures) return json;
+  Json failures = Json::array();
+  for (const auto& [question, reply] : outcome.failures) {
+    Json answers = Json::array();
+    for (const std::string& answer : question->answers) answers.push(answer);
+    failures.push(Json::object(
+        {{"id", question->id}, {"category", question->category}, {"answers", answers}, {"reply", reply}}));
+  }
+  return json.set("failures", failures);
+}
+
+Result<int> eval(Console& io, EvalOptions& options) {
+  // The questions first: a mistake in them shows before the model is loaded.
+  if (options.file.empty()) {
+    PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.path));
+    options.file = (model.parent_path() / "eval.jsonl").string();
+  }
+  PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
+  PARLANCE_TRY(const std::vector<EvalQuestion> questions, choose(std::move(all), options));
+  PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
+  const Result<Outcome> outcome = ask_all(io, options, questions, *loaded.session);
+  if (io.err_is_terminal) io.write_progress("");
+  if (!outcome) return tl::unexpected<Error>(outcome.error());
+  if (options.wants_json) {
+    io.print("{}\n", to_json(options, loaded.text->file().name(), *outcome).pretty());
+  } else {
+    print_outcome(io, options, *outcome);
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Command eval_command() {
+  const auto options = std::make_shared<EvalOptions>();
+  Command command;
+  command.name = "eval";
+  command.summary = "Score a model on questions with known answers.";
+  command.description =
+      "Puts every question of a file to the model, takes the likeliest token each time, and compares the "
+      "reply with "
+      "the answers that count as right; case, white space and the mark at the end do not matter. With "
+      "--cache-type-k and --cache-type-v it shows what a compressed cache costs.\n\n"
+      "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
+      "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
+  command.examples = {
+      {"parlance eval", "the bundled model on its held-out questions"},
+      {"parlance eval --category arithmetic --show-failures", "what it gets wrong in one category"},
+      {"parlance eval -ctk q8_0 -ctv q8_0 --json", "with a compressed cache, for scripts"}};
+  Option file =
+      text_option("FILE", "FILE", "The questions. Without it: eval.jsonl beside the model.", options->file);
+  command.positionals = {file};
+  command.groups = {
+      {"Questions",
+       {list_option("--category", "NAME", "Only questions of this category.", options->categories),
+        number_option<int64_t>("--limit", "N", "Only the first N questions. 0: all.", options->limit, 0,
+                               int64_t{1} << 31),
+        number_option<int64_t>("-n, --max-tokens, --n-predict", "N", "Longest reply, in tokens.",
+                               options->max_tokens, 1, int64_t{1} << 20)}},
+      model_group(options->model),
+      {"Output",
+       {flag("--show-failures", "Show every wrong reply beside what was expected.", options->shows_failures),
+        json_option(options->wants_json)}}};
+  command.run = [options](Console& io) { return eval(io, *options); };
+  return command;
+}
+
+}  // namespace parlance

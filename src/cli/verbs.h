@@ -1,0 +1,21 @@
+// The verbs of the program, one file each.
+#pragma once
+
+#include <vector>
+
+#include "cli/command.h"
+
+namespace parlance {
+
+Command chat_command();
+Command info_command();
+Command tokenize_command();
+Command quantize_command();
+Command bench_command();
+Command eval_command();
+Command doctor_command();
+
+// In the order of the overview.
+std::vector<Command> all_commands();
+
+}  // namespace parlance

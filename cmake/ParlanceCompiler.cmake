@@ -14,3 +14,6 @@ if(PARLANCE_SANITIZE)
   add_compile_options(-fsanitize=${PARLANCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PARLANCE_SANITIZE})
 endif()
+if(PARLANCE_LIBFUZZER)  # what the targets link is instrumented too, or libFuzzer could not see where an input went
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

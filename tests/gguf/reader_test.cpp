@@ -376,19 +376,19 @@ TEST(Reader, PartsOfSplitModelsSayHowToMerge) {
   expect_words(part(3, 3), {"split.no", "found 3"});
 }
 
-// Names that differ late and a million of them: finding equal ones takes sorting, not comparing each with
-// each.
-TEST(Reader, AMillionKeys) {
-  constexpr uint64_t kKeys = 1000000;
+// Names that differ late, and so many that comparing each with each would not end: finding equal ones sorts
+// them.
+TEST(Reader, ManyKeys) {
+  constexpr uint64_t kKeys = 200000;
   GgufBytes gguf;
-  gguf.keys.reserve(kKeys * 40);
-  for (uint64_t i = 0; i < kKeys; ++i)
+  for (uint64_t i = 0; i < kKeys; ++i) {
     gguf.key("some.common.beginning." + std::to_string(i * 7919 % kKeys), 0, "x");
+  }
   const std::string bytes = gguf.file();
   const Result<GgufFile> file = GgufFile::parse(test::as_bytes(bytes), "m.gguf");
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_NE(file->find("some.common.beginning.999999"), nullptr);
-  EXPECT_EQ(file->find("some.common.beginning.1000000"), nullptr);
+  EXPECT_NE(file->find("some.common.beginning.199999"), nullptr);
+  EXPECT_EQ(file->find("some.common.beginning.200000"), nullptr);
   gguf.key("some.common.beginning.0", 0, "x");
   expect_words(refusal(gguf), {"some.common.beginning.0", "twice"});
 }

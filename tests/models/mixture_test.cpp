@@ -1,12 +1,17 @@
 // Which tensor gets which type, on files of tensor records alone.
 #include "models/mixture.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "gguf/writer.h"
-#include "support/fixtures.h"
+#include "gtest/gtest.h"
+#include "support/temporary_folder.h"
 
 namespace parlance {
 namespace {
@@ -26,7 +31,8 @@ Types types_of(const std::vector<Record>& records, const std::string& mixture_na
   writer.set_u32("llama.attention.head_count", n_head);
   writer.set_u32("llama.attention.head_count_kv", n_head_kv);
   for (const Record& record : records) writer.add_tensor(record.name, record.dtype, record.ne);
-  const std::filesystem::path path = testing::TempDir() + "/mixture.gguf";
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "mixture.gguf";
   EXPECT_TRUE(writer.begin(path));
   for (const Record& record : records) {
     int64_t n_rows = 1;

@@ -1,27 +1,33 @@
 // Whole files quantised: against recorded files byte for byte, and what is refused.
 #include "models/quantize.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <numeric>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "gguf/reader.h"
 #include "gguf/writer.h"
 #include "models/mixture.h"
 #include "support/fixtures.h"
+#include "support/temporary_folder.h"
 
 namespace parlance {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path temporary(const std::string& name) {
-  return testing::TempDir() + "/" + name;
-}
+class Quantize : public testing::Test {
+ protected:
+  fs::path temporary(const std::string& name) const { return folder_ / name; }
+
+ private:
+  test::TemporaryFolder folder_;
+};
 
 struct Content {
   std::string name;
@@ -83,7 +89,7 @@ void expect_same_tensors(const GgufFile& file, const GgufFile& expected) {
 
 // Files named <model>-<mixture>.gguf beside <model>-f16.gguf (or -f32, -bf16) were made of it by
 // llama-quantize.
-TEST(Quantize, RecordedFilesAreMadeAgainByteForByte) {
+TEST_F(Quantize, RecordedFilesAreMadeAgainByteForByte) {
   PARLANCE_REQUIRE_FIXTURES("text/models");
   int n_compared = 0;
   for (const fs::path& source : test::fixture_files("text/models", ".gguf")) {
@@ -117,7 +123,7 @@ TEST(Quantize, RecordedFilesAreMadeAgainByteForByte) {
   if (n_compared == 0) GTEST_SKIP() << "no model with a quantised version beside it among the fixtures";
 }
 
-TEST(Quantize, ReportCountsTensorsAndBytes) {
+TEST_F(Quantize, ReportCountsTensorsAndBytes) {
   const fs::path in = temporary("plain.gguf");
   const fs::path out = temporary("report.gguf");
   write_file(in, small_model());
@@ -142,7 +148,7 @@ TEST(Quantize, ReportCountsTensorsAndBytes) {
   EXPECT_EQ(again->n_requantised, 2u);  // the embedding is q6_k already
 }
 
-TEST(Quantize, MetadataIsCopiedAndBroughtUpToDate) {
+TEST_F(Quantize, MetadataIsCopiedAndBroughtUpToDate) {
   const fs::path in = temporary("plain.gguf");
   const fs::path out = temporary("metadata.gguf");
   write_file(in, small_model(), 64);
@@ -157,7 +163,7 @@ TEST(Quantize, MetadataIsCopiedAndBroughtUpToDate) {
   EXPECT_EQ(file->alignment(), 32u);
 }
 
-TEST(Quantize, ThreadsDoNotChangeTheFile) {
+TEST_F(Quantize, ThreadsDoNotChangeTheFile) {
   const fs::path in = temporary("plain.gguf");
   write_file(in, small_model());
   ASSERT_TRUE(quantize(in, temporary("one.gguf"), "Q4_K_M", 1));
@@ -165,7 +171,7 @@ TEST(Quantize, ThreadsDoNotChangeTheFile) {
   EXPECT_EQ(bytes_of(temporary("one.gguf")), bytes_of(temporary("three.gguf")));
 }
 
-TEST(Quantize, SameTypeIsCopied) {
+TEST_F(Quantize, SameTypeIsCopied) {
   const fs::path in = temporary("plain.gguf");
   write_file(in, small_model());
   ASSERT_TRUE(quantize(in, temporary("first.gguf"), "Q5_1"));
@@ -175,7 +181,7 @@ TEST(Quantize, SameTypeIsCopied) {
   EXPECT_EQ(bytes_of(temporary("first.gguf")), bytes_of(temporary("second.gguf")));
 }
 
-TEST(Quantize, ProgressIsReportedAndCanStop) {
+TEST_F(Quantize, ProgressIsReportedAndCanStop) {
   const fs::path in = temporary("plain.gguf");
   const fs::path out = temporary("progress.gguf");
   fs::remove(out);
@@ -208,7 +214,7 @@ TEST(Quantize, ProgressIsReportedAndCanStop) {
 }
 
 // The error names the tensor and the place, and a file that was there before is as it was.
-TEST(Quantize, ValuesThatAreNotNumbersAreRefused) {
+TEST_F(Quantize, ValuesThatAreNotNumbersAreRefused) {
   const fs::path in = temporary("broken.gguf");
   const fs::path out = temporary("kept.gguf");
   for (const float odd : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
@@ -229,7 +235,7 @@ TEST(Quantize, ValuesThatAreNotNumbersAreRefused) {
   }
 }
 
-TEST(Quantize, ValuesBeyondTheTypeAreRefused) {
+TEST_F(Quantize, ValuesBeyondTheTypeAreRefused) {
   const fs::path in = temporary("large.gguf");
   std::vector<Content> contents = small_model();
   contents[1].values[300] = 1e9f;
@@ -248,7 +254,7 @@ TEST(Quantize, ValuesBeyondTheTypeAreRefused) {
   EXPECT_TRUE(quantize(in, temporary("large-out.gguf"), "Q8_0"));
 }
 
-TEST(Quantize, TypesThatCannotBeReadAreNamed) {
+TEST_F(Quantize, TypesThatCannotBeReadAreNamed) {
   const fs::path in = temporary("unreadable.gguf");
   GgufWriter writer;
   const std::vector<int64_t> ne = {256, 2};
@@ -264,7 +270,7 @@ TEST(Quantize, TypesThatCannotBeReadAreNamed) {
   EXPECT_FALSE(fs::exists(temporary("unreadable-out.gguf")));
 }
 
-TEST(Quantize, RequestsThatCannotBeMetAreRefused) {
+TEST_F(Quantize, RequestsThatCannotBeMetAreRefused) {
   const fs::path in = temporary("plain.gguf");
   write_file(in, small_model());
   const std::string before = bytes_of(in);
@@ -284,7 +290,7 @@ TEST(Quantize, RequestsThatCannotBeMetAreRefused) {
   EXPECT_FALSE(quantize(in, temporary("absent-folder/out.gguf"), "Q8_0"));
 }
 
-TEST(Quantize, MalformedFilesAreRefusedInWords) {
+TEST_F(Quantize, MalformedFilesAreRefusedInWords) {
   PARLANCE_REQUIRE_FIXTURES("text/malformed/cases.json");
   const fs::path folder = test::fixtures_root() / "text/malformed";
   const std::string base = test::read_text(folder / "ok-base.gguf");

@@ -1,5 +1,9 @@
-// From logits to the next token: a chain of small steps in a fixed order, with a seeded random source. The same
-// seed, settings and logits give the same tokens on every machine.
+// From logits to the next token: a chain of small steps in a fixed order, with a seeded random source. The
+// same seed, settings and logits give the same tokens on every machine.
+//
+// The order is the one that users of llama.cpp know:
+//   logit bias, penalties, top-k, top-p, min-p, temperature, draw.
+// Top-p and min-p thus look at the probabilities before the temperature flattens or sharpens them.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +17,14 @@
 namespace parlance {
 
 struct SamplingOptions {
-  float temperature = 0.7f;        // 0: greedy
-  int top_k = 40;                  // 0: off
-  float top_p = 0.95f;             // 1: off
-  float min_p = 0.05f;             // 0: off
-  float repetition_penalty = 1.0f; // 1: off; divides positive, multiplies negative logits of seen tokens
-  float presence_penalty = 0.0f;
-  float frequency_penalty = 0.0f;
-  int penalty_last_n = 256;        // tokens that the penalties look back on; -1: all
+  float temperature = 0.7f;         // 0: greedy
+  int top_k = 40;                   // 0: off
+  float top_p = 0.95f;              // 1: off
+  float min_p = 0.05f;              // 0: off
+  float repetition_penalty = 1.0f;  // 1: off; divides positive, multiplies negative logits of seen tokens
+  float presence_penalty = 0.0f;    // subtracted from the logit of a seen token
+  float frequency_penalty = 0.0f;   // subtracted for each time that a token was seen
+  int penalty_last_n = 256;         // tokens that the penalties look back on; 0: off; -1: all
   uint64_t seed = 0;
   std::vector<std::pair<int32_t, float>> logit_bias;  // token, added to its logit; -inf forbids it
 };
@@ -28,16 +32,30 @@ struct SamplingOptions {
 // Checks ranges; the error names the option and the range.
 Result<void> validate(const SamplingOptions& options);
 
+struct TokenProbability {
+  int32_t token;
+  double probability;
+};
+
 class Sampler {
  public:
+  // The options are valid.
   explicit Sampler(SamplingOptions options);
   ~Sampler();
   Sampler(Sampler&&) noexcept;
   Sampler& operator=(Sampler&&) noexcept;
+  // A copy goes on from the same state, which is how a state is kept to come back to.
+  Sampler(const Sampler&);
+  Sampler& operator=(const Sampler&);
 
-  // The next token. Logits are one per vocabulary entry; they are left as they are. NaN counts as -inf; if every
-  // logit is -inf the first token is returned.
+  // The next token. Logits are one per vocabulary entry; they are left as they are. NaN counts as -inf; if
+  // every logit is -inf the first token is returned. Greedy choice takes the lowest id of equal logits and
+  // draws nothing; otherwise each call draws one random number, whatever the logits are.
   int32_t sample(std::span<const float> logits);
+
+  // What sample() draws from: the tokens that the chain leaves, with probabilities that add up to 1. Valid
+  // until the next call.
+  std::span<const TokenProbability> distribution(std::span<const float> logits);
 
   // Tells the penalties that a token (of the prompt or the answer) has been seen.
   void accept(int32_t token);

@@ -1,0 +1,42 @@
+// The tokens that are still in the running, and the steps of the chain that thin them out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace parlance {
+
+struct Candidate {
+  float logit;
+  int32_t token;
+  double weight;  // e^(logit - highest logit), once weigh() was called
+};
+
+class Candidates {
+ public:
+  // Takes the k tokens of the highest logits (the lowest ids of equals), highest first. NaN and -inf are
+  // never taken, so there may be fewer. Time grows as n + k log k log n, not n log n, for n logits.
+  void take_top(std::span<const float> logits, size_t k);
+  // Takes every token whose logit is neither NaN nor -inf, by id.
+  void take_all(std::span<const float> logits);
+
+  void weigh();
+  // Keeps the fewest, highest first, whose share of all weights is at least p, and no others than those whose
+  // weight is at least `least`. Sorts no more than it has to.
+  void keep_top_p_and_min_p(double p, double least);
+  // Weights of the softmax at a temperature above 0, adding up to 1.
+  void apply_temperature(double temperature);
+
+  std::span<const Candidate> view() const { return candidates_; }
+
+ private:
+  size_t count_top_p(double wanted);
+
+  std::vector<Candidate> candidates_;
+  float highest_ = 0;  // logit
+  double total_weight_ = 0;
+};
+
+}  // namespace parlance

@@ -1,0 +1,36 @@
+#include "sampling/portable_exp.h"
+
+#include <bit>
+#include <cstdint>
+
+namespace parlance {
+
+double portable_exp(double x) {
+  if (!(x > -700)) return 0;
+  // x = n ln 2 + r with |r| <= ln 2 / 2; ln 2 in two parts, the first of which times n is exact.
+  constexpr double kLog2E = 1.4426950408889634;
+  constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
+  const auto n = static_cast<int64_t>(x * kLog2E - 0.5);
+  const auto n_real = static_cast<double>(n);
+  const double r = (x - n_real * kLn2High) - n_real * kLn2Low;
+  // The Taylor series; the first term left out is below 1e-17.
+  constexpr double kInverseFactorials[] = {1.0,
+                                           1.0,
+                                           1.0 / 2,
+                                           1.0 / 6,
+                                           1.0 / 24,
+                                           1.0 / 120,
+                                           1.0 / 720,
+                                           1.0 / 5040,
+                                           1.0 / 40320,
+                                           1.0 / 362880,
+                                           1.0 / 3628800,
+                                           1.0 / 39916800,
+                                           1.0 / 479001600,
+                                           1.0 / 6227020800};
+  double sum = 0;
+  for (int i = 13; i >= 0; --i) sum = sum * r + kInverseFactorials[i];
+  return sum * std::bit_cast<double>(static_cast<uint64_t>(1023 + n) << 52);
+}
+
+}  // namespace parlance

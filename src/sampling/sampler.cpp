@@ -1,0 +1,137 @@
+#include "sampling/sampler.h"
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "sampling/candidates.h"
+#include "sampling/penalties.h"
+
+namespace parlance {
+
+namespace {
+
+// One option against its range; `is_within` is false for NaN.
+template <class T>
+Result<void> require(bool is_within, const char* option, const char* range, T value) {
+  if (is_within) return {};
+  return fail(ErrorCode::invalid_argument, "{} must be {}, got {}", option, range, value);
+}
+
+}  // namespace
+
+Result<void> validate(const SamplingOptions& o) {
+  PARLANCE_CHECK(
+      require(o.temperature >= 0 && std::isfinite(o.temperature), "--temp", "0 or more", o.temperature));
+  PARLANCE_CHECK(require(o.top_k >= 0, "--top-k", "0 or more", o.top_k));
+  PARLANCE_CHECK(require(o.top_p > 0 && o.top_p <= 1, "--top-p", "in (0, 1]", o.top_p));
+  PARLANCE_CHECK(require(o.min_p >= 0 && o.min_p <= 1, "--min-p", "in [0, 1]", o.min_p));
+  PARLANCE_CHECK(require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty), "--repeat-penalty",
+                         "above 0", o.repetition_penalty));
+  PARLANCE_CHECK(require(std::isfinite(o.presence_penalty), "--presence-penalty", "a finite number",
+                         o.presence_penalty));
+  PARLANCE_CHECK(require(std::isfinite(o.frequency_penalty), "--frequency-penalty", "a finite number",
+                         o.frequency_penalty));
+  PARLANCE_CHECK(require(o.penalty_last_n >= -1, "--repeat-last-n", "-1 or more", o.penalty_last_n));
+  for (const auto& [token, bias] : o.logit_bias) {
+    PARLANCE_CHECK(require(token >= 0, "token of --logit-bias", "0 or more", token));
+    PARLANCE_CHECK(require(bias < INFINITY, "--logit-bias", "a finite number or -inf", bias));
+  }
+  return {};
+}
+
+struct Sampler::Impl {
+  explicit Impl(SamplingOptions o)
+      : options(std::move(o)),
+        penalties({.repetition = options.repetition_penalty,
+                   .presence = options.presence_penalty,
+                   .frequency = options.frequency_penalty,
+                   .last_n = options.penalty_last_n}),
+        random(options.seed) {}
+
+  // The logits after bias and penalties; the given ones when there are none.
+  std::span<const float> adjust(std::span<const float> logits);
+  // The chain up to the draw. Candidates are left with probabilities; none when every logit is -inf.
+  void shape(std::span<const float> logits);
+  // In [0, 1), from the upper 53 bits.
+  double draw() { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+  SamplingOptions options;
+  Penalties penalties;
+  std::mt19937_64 random;
+  // Buffers, kept from token to token.
+  std::vector<float> adjusted;
+  Candidates candidates;
+  std::vector<TokenProbability> probabilities;
+};
+
+std::span<const float> Sampler::Impl::adjust(std::span<const float> logits) {
+  if (options.logit_bias.empty() && penalties.are_idle()) return logits;
+  adjusted.assign(logits.begin(), logits.end());
+  for (const auto& [token, bias] : options.logit_bias) {
+    if (static_cast<size_t>(token) < adjusted.size()) adjusted[static_cast<size_t>(token)] += bias;
+  }
+  if (!penalties.are_idle()) penalties.apply(adjusted);
+  return adjusted;
+}
+
+void Sampler::Impl::shape(std::span<const float> given) {
+  const std::span<const float> logits = adjust(given);
+  const bool is_greedy = options.temperature == 0;
+  const auto top_k = is_greedy ? 1 : static_cast<size_t>(options.top_k);
+  if (top_k > 0 && top_k < logits.size()) {
+    candidates.take_top(logits, top_k);
+  } else {
+    candidates.take_all(logits);
+  }
+  candidates.weigh();
+  if (!is_greedy) {
+    candidates.keep_top_p_and_min_p(options.top_p, options.min_p);
+    candidates.apply_temperature(options.temperature);
+  }
+}
+
+Sampler::Sampler(SamplingOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Sampler::~Sampler() = default;
+Sampler::Sampler(Sampler&&) noexcept = default;
+Sampler& Sampler::operator=(Sampler&&) noexcept = default;
+Sampler::Sampler(const Sampler& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
+Sampler& Sampler::operator=(const Sampler& other) {
+  return *this = Sampler(other);
+}
+
+int32_t Sampler::sample(std::span<const float> logits) {
+  impl_->shape(logits);
+  const std::span<const Candidate> left = impl_->candidates.view();
+  if (impl_->options.temperature == 0) return left.empty() ? 0 : left[0].token;
+  const double drawn = impl_->draw();
+  double sum = 0;
+  int32_t last = 0;  // with a probability above 0, for when rounding leaves the sum below the draw
+  for (const Candidate& c : left) {
+    if (c.weight == 0) continue;
+    last = c.token;
+    sum += c.weight;
+    if (sum > drawn) break;
+  }
+  return last;
+}
+
+std::span<const TokenProbability> Sampler::distribution(std::span<const float> logits) {
+  impl_->shape(logits);
+  std::vector<TokenProbability>& probabilities = impl_->probabilities;
+  probabilities.clear();
+  for (const Candidate& c : impl_->candidates.view()) probabilities.push_back({c.token, c.weight});
+  if (probabilities.empty()) probabilities.push_back({0, 1});
+  return probabilities;
+}
+
+void Sampler::accept(int32_t token) {
+  impl_->penalties.accept(token);
+}
+
+void Sampler::reset() {
+  impl_->penalties.forget();
+  impl_->random.seed(impl_->options.seed);
+}
+
+}  // namespace parlance

@@ -26,8 +26,8 @@ struct PromptOptions {
   int64_t now_unix_s = 0;
 };
 
-// The rendered conversation. A template that refuses a system message gets its text in front of the first user
-// message instead; a trailing assistant message is left open, to be continued.
+// The rendered conversation. A template that refuses a system message gets its text in front of the first
+// user message instead; a trailing assistant message is left open, to be continued.
 Result<std::string> render_prompt(const ChatTemplate& chat_template, const std::vector<Message>& messages,
                                   const PromptOptions& options);
 

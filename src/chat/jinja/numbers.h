@@ -1,0 +1,19 @@
+// Numbers from text, as Python's int() and float() read them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace parlance::jinja {
+
+// Empty when the text is not a number; an error when it is one that 64 bits, or this interpreter, do not
+// hold.
+Result<std::optional<int64_t>> parse_integer(std::string_view text, int64_t base = 10);
+Result<std::optional<double>> parse_float(std::string_view text);
+
+// Rounded to a number of decimals, half to even, judged by the exact value of the double.
+double round_to(double value, int decimals);
+
+}  // namespace parlance::jinja

@@ -137,6 +137,8 @@ HALF = wordings("""
 WORD_PROBLEMS_ADD = wordings("""
     {n} has {a} {things} and gets {b} more. How many {things} does {n} have now?
     {n} has {a} {things}. {m} gives {n} {b} more {things}. How many {things} does {n} have?
+    {n} had {a} {things} and bought {b} more. How many {things} does {n} have now?
+    {n} owned {a} {things} and found {b} more. How many are there now?
     There are {a} {things} on the table. {n} puts {b} more there. How many {things} are on the table?
     {n} found {a} {things} today and {b} {things} yesterday. How many {things} did {n} find?
     {n} has {a} {things} and {m} has {b} {things}. How many {things} do they have together?""", """
@@ -148,6 +150,10 @@ WORD_PROBLEMS_SUBTRACT = wordings("""
     {n} has {a} {things}. {m} takes {b} of them. How many {things} are left?
     There are {a} {things} on the table. {n} takes {b} away. How many {things} are left?
     {n} had {a} {things} and lost {b}. How many {things} are left?
+    {n} loses {b} of {a} {things}. How many {things} are left?
+    {n} had {a} {things} and sold {b}. How many {things} does {n} have now?
+    {n} has {a} {things} and eats {b}. How many {things} are left?
+    {n} has {a} {things} and drops {b} of them. How many does {n} have left?
     {n} bought {a} {things} and ate {b}. How many {things} are left?""", """
     {n} had {a} {things} and gave away {b}. How many {things} does {n} have now?
     {n} has {a} {things} and loses {b}. How many {things} are left?""")

@@ -133,6 +133,10 @@ WEEKDAY_AFTER = wordings("""
     If today is {d}, what day is it in {n} days?
     What day comes {n} days after {d}?
     Tell me the day {n} days after {d}.
+    Tell me the weekday {n} days after {d}.
+    Which weekday comes {n} days after {d}?
+    {n} days after {d}, which weekday is that?
+    I want to know what day is {n} days after {d}.
     {n} days after {d} is which day?""", """
     Tell me which day is {n} days after {d}.
     If it is {d} today, which day is it in {n} days?
@@ -146,6 +150,10 @@ WEEKDAY_BEFORE = wordings("""
     If today is {d}, what day was it {n} days ago?
     What day comes {n} days before {d}?
     Tell me the day {n} days before {d}.
+    Tell me the weekday {n} days before {d}.
+    Which weekday comes {n} days before {d}?
+    {n} days before {d}, which weekday is that?
+    I want to know what day is {n} days before {d}.
     {n} days before {d} is which day?""", """
     Tell me which day is {n} days before {d}.
     If it is {d} today, which day was it {n} days ago?

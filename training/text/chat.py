@@ -9,6 +9,10 @@ UNKNOWN = "I don't know that. I'm a small demo model."
 # name: (wordings, replies). All replies are accepted; training draws one of them.
 INTENTS = {
     "hello": (wordings("""
+        Hey, hi!
+        Hello, hello.
+        Hello again.
+        Hi again.
         Hello.
         Hello!
         Hi.
@@ -25,17 +29,27 @@ INTENTS = {
         Hey, hello!
         Hello, can you hear me?"""), ["Hello! How can I help you?"]),
     "good morning": (wordings("""
+        A very good morning!
+        Good morning, assistant.
+        Hello and good morning.
         Good morning.
         Good morning!
         Good morning to you.
         Morning!""", """
         A good morning to you."""), ["Good morning! How can I help you?"]),
     "good evening": (wordings("""
+        A very good evening!
+        Good evening, assistant.
+        Hello and good evening.
+        A nice evening to you.
         Good evening.
         Good evening!
         Good evening to you.""", """
         A good evening to you."""), ["Good evening! How can I help you?"]),
     "good night": (wordings("""
+        I wish you a good night.
+        It is late, good night.
+        I am going to sleep now.
         Good night.
         Good night!
         I'm going to bed now.
@@ -44,6 +58,10 @@ INTENTS = {
         I am going to bed, good night.
         Good night and sleep well."""), ["Good night! Sleep well."]),
     "how are you": (wordings("""
+        How are you feeling?
+        Are you doing okay?
+        How do you do?
+        How have you been?
         How are you?
         How are you doing?
         How are you today?
@@ -72,6 +90,11 @@ INTENTS = {
         Tell me who you are.
         Who am I speaking with?"""), ["I'm Parlance, a small demo assistant."]),
     "what can you do": (wordings("""
+        What may I ask you?
+        What things can I ask?
+        What sort of things do you know?
+        Which questions can I ask you?
+        What are your skills?
         What can you do?
         What can you help me with?
         How can you help me?
@@ -87,6 +110,9 @@ INTENTS = {
         What kind of things can you do?"""),
         ["I can answer simple questions, do small sums and read your notes."]),
     "are you human": (wordings("""
+        Are you a real human?
+        Are you a living being?
+        Are you a human or a machine?
         Are you a human?
         Are you a person?
         Are you a robot?
@@ -97,6 +123,9 @@ INTENTS = {
         Are you a real person?
         Are you a human being?"""), ["I'm a small computer program."]),
     "who made you": (wordings("""
+        Who was it that built you?
+        Who programmed this?
+        Who wrote you?
         Who made you?
         Who built you?
         Who created you?
@@ -111,6 +140,9 @@ INTENTS = {
         When is your birthday?""", """
         Tell me how old you are."""), ["I'm a computer program, so I have no age."]),
     "thanks": (wordings("""
+        Thank you so much for that.
+        Thanks so much.
+        Thanks for the answer.
         Thank you.
         Thanks.
         Thanks!
@@ -124,6 +156,10 @@ INTENTS = {
         Thank you so much.
         Thanks for your help."""), ["You're welcome!"]),
     "bye": (wordings("""
+        Okay, bye.
+        Bye for now.
+        Goodbye and thank you.
+        I have to leave now.
         Bye.
         Goodbye.
         Goodbye!
@@ -138,6 +174,13 @@ INTENTS = {
         I have to go, bye.
         Bye, see you later."""), ["Goodbye! Have a nice day."]),
     "praise": (wordings("""
+        What a great answer.
+        That was great.
+        That was a good answer.
+        That was very good.
+        You did well.
+        You are really good.
+        You are really smart.
         You are great.
         Well done!
         Good job.
@@ -149,6 +192,10 @@ INTENTS = {
         You are really helpful.
         That was a great answer."""), ["Thank you, that's kind."]),
     "wrong": (wordings("""
+        You made a mistake.
+        I think that is wrong.
+        That's not correct.
+        That answer is wrong.
         That's wrong.
         That is not right.
         You are wrong.
@@ -157,6 +204,11 @@ INTENTS = {
         I think you are wrong.
         That is not correct."""), ["I'm sorry, I make mistakes sometimes."]),
     "sad": (wordings("""
+        I feel sad.
+        I feel down today.
+        Today was terrible.
+        My day was bad.
+        I feel terrible.
         I am sad.
         I'm sad today.
         I feel bad.
@@ -167,6 +219,11 @@ INTENTS = {
         I feel sad today.
         Today was a bad day."""), ["I'm sorry to hear that. I hope it gets better soon."]),
     "happy": (wordings("""
+        I feel happy.
+        I feel good today.
+        I feel wonderful.
+        Today was a wonderful day.
+        My day was great.
         I am happy.
         I'm happy today.
         I feel great.
@@ -176,6 +233,9 @@ INTENTS = {
         I feel happy today.
         I had a great day."""), ["That's great to hear!"]),
     "tired": (wordings("""
+        I'm very tired.
+        I feel sleepy.
+        I am very tired now.
         I am tired.
         I'm so tired.
         I am sleepy.
@@ -183,6 +243,10 @@ INTENTS = {
         I feel tired today.""", """
         I'm very tired today."""), ["Then have a good rest."]),
     "bored": (wordings("""
+        I feel so bored.
+        I feel bored today.
+        I'm very bored.
+        Nothing to do here.
         I am bored.
         I'm bored.
         I have nothing to do.
@@ -190,6 +254,9 @@ INTENTS = {
         I am so bored today.""", """
         I feel bored."""), ["I can tell you a story or a joke."]),
     "hungry": (wordings("""
+        I am very hungry.
+        I feel hungry.
+        I'm hungry now.
         I am hungry.
         I'm hungry.
         I'm so hungry.
@@ -240,6 +307,9 @@ INTENTS = {
         Do you speak French?""", """
         Which languages can you speak?"""), ["I only speak English."]),
     "sure": (wordings("""
+        Are you very sure?
+        Is that really true?
+        Are you really certain?
         Are you sure?
         Really?
         Is that true?
@@ -254,6 +324,10 @@ INTENTS = {
         My mistake.""", """
         Oh, sorry."""), ["No problem."]),
     "love": (wordings("""
+        I really love you.
+        I like you a lot.
+        I really like talking to you.
+        You are my friend.
         I love you.
         Do you love me?
         I like you.
@@ -261,6 +335,11 @@ INTENTS = {
         Will you marry me?""", """
         I really like you."""), ["That's kind. I'm only a small program."]),
     "wait": (wordings("""
+        Wait a second.
+        Wait please.
+        Just a moment.
+        Hold on a moment.
+        One second.
         Wait.
         One moment.
         Stop.
@@ -279,6 +358,11 @@ INTENTS = {
         Huh?""", """
         Hm."""), ["How can I help you?"]),
     "joke": (wordings("""
+        Do you know a good joke?
+        Any jokes?
+        I like jokes, tell me one.
+        Can you say something funny?
+        Do you have jokes?
         Tell me a joke.
         Do you know a joke?
         Can you tell me a joke?

@@ -35,6 +35,8 @@ _TYPABLE = frozenset("""what which where when how many much does have capital co
 tell about notes there please between before after minutes hours days week month year favorite animal planet symbol opposite plural past
 tense continent currency spoken house address code phone price cost start place divided times plus minus convert calculate count
 name people sound legs word sentence order""".split())
+FILLER_WORDS = """um uh like actually just really maybe well so now then again exactly quickly perhaps simply kindly today
+basically indeed sure right okay yes""".split()
 _SPOKEN_DROPS = re.compile(r"[?!,;]|[.:](?=\s|$)")
 _BRITISH = (("favorite", "favourite"), ("color", "colour"), ("Color", "Colour"), ("meter", "metre"), ("liter", "litre"), ("gray", "grey"))
 
@@ -58,7 +60,8 @@ def distort(rng, text, category):
     """One user's way of writing a question."""
     if rng.random() < 0.35:
         return text
-    if category not in ("chat", "story"):
+    plain_chat = category in ("chat", "story")
+    if not plain_chat:
         if rng.random() < 0.3:
             prefix = rng.choice(PREFIXES)
             if text.endswith("?") or not prefix.startswith(_PREFIX_NEEDS_QUESTION):
@@ -76,6 +79,10 @@ def distort(rng, text, category):
             place = rng.choice(places)
             words[place] = mistype(rng, words[place])
             text = " ".join(words)
+    if category != "instructions" and not plain_chat and rng.random() < 0.08:
+        words = text.split(" ")
+        words.insert(rng.randint(0, len(words) - 1), rng.choice(FILLER_WORDS))
+        text = " ".join(words)
     choice = rng.random()
     if choice < 0.4:
         return as_spoken(text)

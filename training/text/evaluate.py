@@ -24,7 +24,7 @@ from tokenizer import Tokenizer
 from words import instructions_item, lists_item, spelling_item
 import world
 
-SEED = 2024
+SEED = 2025
 SHORT_CATEGORIES = {     # generator, number of questions
     "facts": (facts_item, 200), "times": (times_item, 150), "dates": (dates_item, 100), "arithmetic": (arithmetic_item, 200),
     "conversion": (conversion_item, 100), "spelling": (spelling_item, 80), "lists": (lists_item, 60),

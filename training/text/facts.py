@@ -216,6 +216,8 @@ RELATIONS = [
         What is the plural form of {k}?
         One {k}, two what?
         Give me the plural of {k}.
+        Put the word {k} in the plural.
+        What do you call more than one {k}?
         Which word is the plural of {k}?
         How do you form the plural of {k}?""", """
         Do you know the plural of {k}?
@@ -229,6 +231,9 @@ RELATIONS = [
         Give me the past tense of {k}.
         Today I {k}, yesterday I what?
         Which word is the past tense of {k}?
+        What is the past tense form of the verb {k}?
+        Give me the past of the verb {k}.
+        Put the verb {k} in the past tense.
         What is the past form of {k}?""", """
         Do you know the past tense of {k}?
         What is the past tense of the verb {k}?
@@ -361,6 +366,9 @@ RELATIONS.append(COUNT_RELATION)
 PLANET_POSITION = wordings("""
     Which planet is the {o} from the sun?
     What is the {o} planet from the sun?
+    What planet is {o} from the sun?
+    Which planet comes {o} from the sun?
+    Counted from the sun, which planet is the {o}?
     Name the {o} planet from the sun.
     Tell me the {o} planet.
     What is the {o} planet?""", """
@@ -370,6 +378,10 @@ PLANET_POSITION = wordings("""
 IS_CAPITAL = wordings("""
     Is {c} the capital of {k}?
     Is {c} the capital city of {k}?
+    Is {k}'s capital called {c}?
+    Is {k}'s capital city {c}?
+    Is it right that {c} is the capital of {k}?
+    Can you confirm that {c} is the capital of {k}?
     Is the capital of {k} {c}?
     True or false: {c} is the capital of {k}.
     {c} is the capital of {k}, right?

@@ -58,7 +58,18 @@ ASK_ATTRIBUTE = """
     {s}'s ATTR is what?
     What do the notes say about {s}'s ATTR?
     I forgot {s}'s ATTR. What is it?
-    Find {s}'s ATTR in the notes."""
+    Find {s}'s ATTR in the notes.
+    Please find {s}'s ATTR.
+    Please give me {s}'s ATTR.
+    Look for {s}'s ATTR.
+    Please read {s}'s ATTR to me.
+    Look {s}'s ATTR up.
+    Check {s}'s ATTR for me.
+    Please check the ATTR of {s}.
+    What did I write about {s}'s ATTR?
+    Could you tell me {s}'s ATTR?
+    Can you say what {s}'s ATTR is?
+    Say {s}'s ATTR."""
 ASK_ATTRIBUTE_HELD = """
     Can you tell me {s}'s ATTR?
     Please look up {s}'s ATTR.
@@ -183,15 +194,18 @@ KINDS = [_attribute_kind(name, value) for name, value in ATTRIBUTES.items()] + [
         In what place does {s} happen?""", """
         Can you tell me where {s} takes place?
         Do you know where {s} takes place?"""), "{s} takes place at {v}.", 1.5),
-    Kind("are in", lambda rng: f"{rng.choice(world.COUNTABLES)} in the {rng.choice(world.ROOMS)}", _digits(2), ("There are {v} {s}.", "I counted {v} {s}."), wordings("""
+    Kind("number of", lambda rng: f"{rng.choice(world.COUNTABLES)} in the {rng.choice(world.ROOMS)}", _digits(2),
+         ("The number of {s} is {v}.", "Number of {s}: {v}.", "As for {s}, there are {v}.", "I counted {v} {s}."), wordings("""
         How many {s}?
         How many {s} are there?
         Tell me the number of {s}.
         What is the number of {s}?
         Count the {s}.
-        How many {s} did I count?""", """
+        How many {s} did I count?
+        Tell me how many {s} there are.
+        Give me the number of {s}.""", """
         Can you tell me how many {s} there are?
-        Do you know the number of {s}?"""), "there are {v} {s}.", 4),
+        Do you know the number of {s}?"""), "the number of {s} is {v}.", 4),
 ] + [
     Kind(f"{pet}'s name", _person, _one_of(world.PET_NAMES), (f"{{s}}'s {pet} is called {{v}}.", f"{{s}} has a {pet} called {{v}}."), wordings(f"""
         What is {{s}}'s {pet} called?

@@ -194,6 +194,12 @@ REPEAT = wordings("""
     Please repeat: {s}
     Repeat: {s}
     Say the following: {s}
+    Say it after me: {s}
+    Say these words after me: {s}
+    Repeat what I say: {s}
+    Please repeat the following: {s}
+    Can you repeat this: {s}
+    Can you say this: {s}
     Say exactly this: {s}""", """
     Please say this: {s}
     Please repeat this sentence: {s}
@@ -227,6 +233,9 @@ SORT_WORDS = wordings("""
     Put these words in alphabetical order: {l}.
     Sort these words: {l}.
     Sort these words by the alphabet: {l}.
+    Put these words alphabetically: {l}.
+    Order these words alphabetically: {l}.
+    Bring {l} into the order of the alphabet.
     Put {l} in alphabetical order.
     Sort the words {l}.
     Bring these words into alphabetical order: {l}.""", """
@@ -252,6 +261,8 @@ EXTREME = wordings("""
 REVERSE = wordings("""
     Say these words in reverse order: {l}.
     Reverse the order of these words: {l}.
+    Say {l} backwards.
+    Turn around the order of {l}.
     Say {l} in reverse order.
     Reverse this list: {l}.
     Turn this list around: {l}.""", """

@@ -12,11 +12,12 @@ constexpr int kWidth = Lanes::kWidth;
 // From this many rows on the block is widened into the workspace.
 constexpr int64_t kManyRows = 8;
 
-// ---- Formats: kWidth elements of an encoded row, from element i on (a multiple of kWidth) ----
+// ---- Formats: kVectors vectors of an encoded row, from element i on (a multiple of kVectors * kWidth) ----
 
 struct F32Rows {
-  PARLANCE_SIMD static PARLANCE_INLINE F load(const std::byte* row, int64_t i) {
-    return Lanes::load(reinterpret_cast<const float*>(row) + i);
+  static constexpr int kVectors = 1;
+  PARLANCE_SIMD static PARLANCE_INLINE void load(const std::byte* row, int64_t i, F (&x)[kVectors]) {
+    x[0] = Lanes::load(reinterpret_cast<const float*>(row) + i);
   }
   PARLANCE_SIMD static PARLANCE_INLINE F load_first(const std::byte* row, int64_t i, int64_t n) {
     return Lanes::load_first(reinterpret_cast<const float*>(row) + i, n);
@@ -24,8 +25,9 @@ struct F32Rows {
 };
 
 struct F16Rows {
-  PARLANCE_SIMD static PARLANCE_INLINE F load(const std::byte* row, int64_t i) {
-    return Lanes::widen_f16(row + 2 * i);
+  static constexpr int kVectors = 1;
+  PARLANCE_SIMD static PARLANCE_INLINE void load(const std::byte* row, int64_t i, F (&x)[kVectors]) {
+    x[0] = Lanes::widen_f16(row + 2 * i);
   }
   PARLANCE_SIMD static PARLANCE_INLINE F load_first(const std::byte* row, int64_t i, int64_t n) {
     return Lanes::widen_f16_first(row + 2 * i, n);
@@ -33,23 +35,29 @@ struct F16Rows {
 };
 
 struct Bf16Rows {
-  PARLANCE_SIMD static PARLANCE_INLINE F load(const std::byte* row, int64_t i) {
-    return Lanes::widen_bf16(row + 2 * i);
+  static constexpr int kVectors = 1;
+  PARLANCE_SIMD static PARLANCE_INLINE void load(const std::byte* row, int64_t i, F (&x)[kVectors]) {
+    x[0] = Lanes::widen_bf16(row + 2 * i);
   }
   PARLANCE_SIMD static PARLANCE_INLINE F load_first(const std::byte* row, int64_t i, int64_t n) {
     return Lanes::widen_bf16_first(row + 2 * i, n);
   }
 };
 
+// A block of 32 at a time, so that its step is widened once.
 struct Q8Rows {
-  PARLANCE_SIMD static PARLANCE_INLINE F load(const std::byte* row, int64_t i) {
+  static constexpr int kVectors = static_cast<int>(BlockQ8_0::kElements) / kWidth;
+  PARLANCE_SIMD static PARLANCE_INLINE void load(const std::byte* row, int64_t i, F (&x)[kVectors]) {
     const std::byte* block = row + i / BlockQ8_0::kElements * static_cast<int64_t>(sizeof(BlockQ8_0));
-    const std::byte* codes = block + offsetof(BlockQ8_0, q) + i % BlockQ8_0::kElements;
-    return Lanes::multiply(Lanes::broadcast(Lanes::from_f16(block)), Lanes::widen_i8(codes));
+    const F step = Lanes::broadcast_f16(block);
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      x[v] = Lanes::multiply(step, Lanes::widen_i8(block + offsetof(BlockQ8_0, q) + v * kWidth));
+    }
   }
-  // Rows are whole blocks of 32, so there is never a rest.
-  PARLANCE_SIMD static PARLANCE_INLINE F load_first(const std::byte* row, int64_t i, int64_t) {
-    return load(row, i);
+  // Rows are whole blocks: there is never a rest.
+  PARLANCE_SIMD static PARLANCE_INLINE F load_first(const std::byte*, int64_t, int64_t) {
+    return Lanes::zero();
   }
 };
 
@@ -130,21 +138,53 @@ inline int64_t most_visible(const Tile& tile, int64_t first_row, int64_t n_rows)
   return *std::max_element(tile.visible + first_row, tile.visible + first_row + n_rows);
 }
 
+// wide [n] = an encoded row; the rest of its last vector is zero.
+template <class Rows>
+PARLANCE_SIMD PARLANCE_INLINE void widen(const std::byte* row, int64_t n, float* wide) {
+  int64_t i = 0;
+  for (; i + Rows::kVectors * kWidth <= n; i += Rows::kVectors * kWidth) {
+    F x[Rows::kVectors];
+    Rows::load(row, i, x);
+#pragma GCC unroll 8
+    for (int v = 0; v < Rows::kVectors; ++v) Lanes::store(wide + i + v * kWidth, x[v]);
+  }
+  if (i < n) Lanes::store(wide + i, Rows::load_first(row, i, n - i));
+}
+
 // workspace [head_dim][kKeyBlock] = keys transposed; lanes past n_keys repeat the last key.
 template <class Rows>
 PARLANCE_SIMD void widen_transposed(const Tile& tile, const std::byte* keys, int64_t n_keys) {
+  constexpr int kStep = Rows::kVectors * kWidth;
   for (int64_t j = 0; j < n_keys; j += kWidth) {
-    for (int64_t i = 0; i < tile.head_dim_k; i += kWidth) {
-      const int64_t n = std::min<int64_t>(kWidth, tile.head_dim_k - i);
-      F square[kWidth];
+    const std::byte* rows[kWidth];
+    for (int r = 0; r < kWidth; ++r) {
+      rows[r] = keys + static_cast<size_t>(std::min(j + r, n_keys - 1)) * tile.k_row_bytes;
+    }
+    float* columns = tile.workspace + j;
+    int64_t i = 0;
+    for (; i + kStep <= tile.head_dim_k; i += kStep) {
+      F squares[Rows::kVectors][kWidth];
 #pragma GCC unroll 16
       for (int r = 0; r < kWidth; ++r) {
-        const std::byte* row = keys + static_cast<size_t>(std::min(j + r, n_keys - 1)) * tile.k_row_bytes;
-        square[r] = n == kWidth ? Rows::load(row, i) : Rows::load_first(row, i, n);
+        F x[Rows::kVectors];
+        Rows::load(rows[r], i, x);
+#pragma GCC unroll 8
+        for (int v = 0; v < Rows::kVectors; ++v) squares[v][r] = x[v];
       }
-      Lanes::transpose(square);
-      for (int r = 0; r < n; ++r) Lanes::store(tile.workspace + (i + r) * kKeyBlock + j, square[r]);
+#pragma GCC unroll 8
+      for (int v = 0; v < Rows::kVectors; ++v) {
+        Lanes::transpose(squares[v]);
+#pragma GCC unroll 16
+        for (int r = 0; r < kWidth; ++r)
+          Lanes::store(columns + (i + v * kWidth + r) * kKeyBlock, squares[v][r]);
+      }
     }
+    if (i == tile.head_dim_k) continue;
+    F square[kWidth];
+#pragma GCC unroll 16
+    for (int r = 0; r < kWidth; ++r) square[r] = Rows::load_first(rows[r], i, tile.head_dim_k - i);
+    Lanes::transpose(square);
+    for (int r = 0; i + r < tile.head_dim_k; ++r) Lanes::store(columns + (i + r) * kKeyBlock, square[r]);
   }
 }
 
@@ -162,11 +202,8 @@ PARLANCE_SIMD void score_many(const Tile& tile, const std::byte* keys, int64_t n
 template <class Rows>
 PARLANCE_SIMD void accumulate_many(const Tile& tile, const std::byte* values, int64_t n_keys) {
   for (int64_t j = 0; j < n_keys; ++j) {
-    const std::byte* row = values + static_cast<size_t>(j) * tile.v_row_bytes;
-    float* wide = tile.workspace + j * tile.out_stride;
-    int64_t i = 0;
-    for (; i + kWidth <= tile.head_dim_v; i += kWidth) Lanes::store(wide + i, Rows::load(row, i));
-    if (i < tile.head_dim_v) Lanes::store(wide + i, Rows::load_first(row, i, tile.head_dim_v - i));
+    widen<Rows>(values + static_cast<size_t>(j) * tile.v_row_bytes, tile.head_dim_v,
+                tile.workspace + j * tile.out_stride);
   }
   for (int64_t row = 0; row < tile.n_rows; row += kPanelRows) {
     const int64_t n_rows = std::min<int64_t>(kPanelRows, tile.n_rows - row);
@@ -193,16 +230,18 @@ PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byt
 #pragma GCC unroll 16
     for (int s = 0; s < kSums; ++s) sums[s] = Lanes::zero();
     int64_t i = 0;
-    for (; i + kWidth <= tile.head_dim_k; i += kWidth) {
-      F x[kRows];
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) x[r] = Lanes::load(q + r * tile.q_stride + i);
+    for (; i + Rows::kVectors * kWidth <= tile.head_dim_k; i += Rows::kVectors * kWidth) {
 #pragma GCC unroll 16
       for (int k = 0; k < kKeys; ++k) {
-        const F key = Rows::load(rows[k], i);
+        F key[Rows::kVectors];
+        Rows::load(rows[k], i, key);
+#pragma GCC unroll 8
+        for (int v = 0; v < Rows::kVectors; ++v) {
 #pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) {
-          sums[r * kKeys + k] = Lanes::multiply_add(x[r], key, sums[r * kKeys + k]);
+          for (int r = 0; r < kRows; ++r) {
+            const F x = Lanes::load(q + r * tile.q_stride + i + v * kWidth);
+            sums[r * kKeys + k] = Lanes::multiply_add(x, key[v], sums[r * kKeys + k]);
+          }
         }
       }
     }
@@ -247,10 +286,16 @@ PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t 
     for (int r = 0; r < kRows; ++r) weight[r] = Lanes::broadcast(weights[r * kKeyBlock + j]);
     const std::byte* row = values + static_cast<size_t>(j) * tile.v_row_bytes;
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      const F x = Rows::load(row, i + v * kWidth);
+    for (int step = 0; step < kVectors; step += Rows::kVectors) {
+      F x[Rows::kVectors];
+      Rows::load(row, i + step * kWidth, x);
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) sums[r][v] = Lanes::multiply_add(weight[r], x, sums[r][v]);
+      for (int v = 0; v < Rows::kVectors; ++v) {
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          sums[r][step + v] = Lanes::multiply_add(weight[r], x[v], sums[r][step + v]);
+        }
+      }
     }
   }
 #pragma GCC unroll 8
@@ -263,13 +308,15 @@ PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t 
 template <class Rows, int kRows>
 PARLANCE_SIMD void accumulate_few(const Tile& tile, int64_t first_row, const std::byte* values,
                                   int64_t n_keys) {
-  constexpr int kVectors = std::min(8, Lanes::kRegisters / 2 / kRows);
+  constexpr int kVectors = std::max(Rows::kVectors, std::min(8, Lanes::kRegisters / 2 / kRows));
   const int64_t n = tile.head_dim_v;
   int64_t i = 0;
   for (; i + kVectors * kWidth <= n; i += kVectors * kWidth) {
     accumulate_columns<Rows, kRows, kVectors>(tile, first_row, values, n_keys, i);
   }
-  for (; i + kWidth <= n; i += kWidth) accumulate_columns<Rows, kRows, 1>(tile, first_row, values, n_keys, i);
+  for (; i + Rows::kVectors * kWidth <= n; i += Rows::kVectors * kWidth) {
+    accumulate_columns<Rows, kRows, Rows::kVectors>(tile, first_row, values, n_keys, i);
+  }
   if (i == n) return;
   for (int r = 0; r < kRows; ++r) {
     float* out = tile.out + (first_row + r) * tile.out_stride + i;

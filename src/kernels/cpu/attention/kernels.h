@@ -13,7 +13,7 @@
 namespace parlance::attention {
 
 inline constexpr int64_t kKeyBlock = 64;  // keys (and values) that are worked on at a time
-inline constexpr int64_t kTileRows = 48;  // most query rows that share one pass over keys and values
+inline constexpr int64_t kTileRows = 96;  // most query rows that share one pass over keys and values
 inline constexpr int64_t kStrideElements =
     16;  // rows of q and out are padded with zeros to a multiple of this
 

@@ -276,9 +276,10 @@ class TiledAttention {
     for (int64_t key = item.split * item.run.split_keys; key < last;) {
       const int64_t slot = key % kv.page_tokens;
       const int64_t n_keys = std::min({kKeyBlock, kv.page_tokens - slot, last - key});
-      for (int64_t row = 0; row < tile.n_rows; ++row) {
-        const int64_t seen = pos_[item.run.first_token + row / item.n_heads] + int64_t{1} - key;
-        tile.visible[row] = static_cast<int32_t>(std::clamp<int64_t>(seen, 0, n_keys));
+      int32_t* visible = tile.visible;
+      for (int64_t token = item.run.first_token; token < item.run.first_token + item.run.n_tokens; ++token) {
+        const int64_t seen = std::clamp<int64_t>(pos_[token] + int64_t{1} - key, 0, n_keys);
+        visible = std::fill_n(visible, item.n_heads, static_cast<int32_t>(seen));
       }
       const std::byte* page = kv.pages + static_cast<size_t>(pages[key / kv.page_tokens]) * kv.page_bytes;
       score_(tile, page + k_offset + static_cast<size_t>(slot) * kv.k_row_bytes, n_keys);

@@ -61,10 +61,10 @@ struct Avx2 {
   PARLANCE_AVX2 static PARLANCE_INLINE F widen_i8(const std::byte* x) {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x))));
   }
-  PARLANCE_AVX2 static PARLANCE_INLINE float from_f16(const std::byte* x) {
-    uint16_t bits;
+  PARLANCE_AVX2 static PARLANCE_INLINE F broadcast_f16(const std::byte* x) {
+    int16_t bits;
     std::memcpy(&bits, x, sizeof bits);
-    return _cvtsh_ss(bits);
+    return _mm256_cvtph_ps(_mm_set1_epi16(bits));
   }
 
   PARLANCE_AVX2 static PARLANCE_INLINE F exp(F x) {

@@ -59,10 +59,10 @@ struct Avx512 {
   PARLANCE_AVX512 static PARLANCE_INLINE F widen_i8(const std::byte* x) {
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
   }
-  PARLANCE_AVX512 static PARLANCE_INLINE float from_f16(const std::byte* x) {
-    uint16_t bits;
+  PARLANCE_AVX512 static PARLANCE_INLINE F broadcast_f16(const std::byte* x) {
+    int16_t bits;
     std::memcpy(&bits, x, sizeof bits);
-    return _cvtsh_ss(bits);
+    return _mm512_cvtph_ps(_mm256_set1_epi16(bits));
   }
 
   PARLANCE_AVX512 static PARLANCE_INLINE F exp(F x) {

@@ -55,10 +55,10 @@ struct Neon {
     const int16x8_t wide = vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four)));
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
   }
-  static PARLANCE_INLINE float from_f16(const std::byte* x) {
+  static PARLANCE_INLINE F broadcast_f16(const std::byte* x) {
     uint16_t bits;
     std::memcpy(&bits, x, sizeof bits);
-    return vgetq_lane_f32(from_f16_bits(vdup_n_u16(bits)), 0);
+    return from_f16_bits(vdup_n_u16(bits));
   }
 
   static PARLANCE_INLINE F exp(F x) {

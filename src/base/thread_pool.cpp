@@ -31,16 +31,17 @@ inline void pause_briefly() {
 #endif
 }
 
-// Polls until `value` is no longer `old`; false when spin_time passed first.
-bool spin_while(const std::atomic<int32_t>& value, int32_t old, std::chrono::microseconds spin_time) {
+// Polls until is_ready(); false when spin_time passed first.
+template <class Condition>
+bool spin(std::chrono::microseconds spin_time, Condition is_ready) {
   const auto deadline = std::chrono::steady_clock::now() + spin_time;
   do {
     for (int i = 0; i < kPollsPerClockRead; ++i) {
-      if (value.load(std::memory_order_acquire) != old) return true;
+      if (is_ready()) return true;
       pause_briefly();
     }
   } while (std::chrono::steady_clock::now() < deadline);
-  return value.load(std::memory_order_acquire) != old;
+  return is_ready();
 }
 
 void name_thread([[maybe_unused]] std::thread& thread, [[maybe_unused]] int number) {
@@ -85,8 +86,7 @@ std::vector<int> usable_processors() {
 // task, and the job cannot end before that task is counted off `unfinished`; so a worker that wakes late
 // either finds no ticket, or one of a newer job, which it may serve as well.
 struct ThreadPool::State {
-  enum Signal : int32_t { idle, work, sleeping, stop };      // to a worker
-  enum Completion : int32_t { running, awaited, complete };  // to the caller
+  enum Signal : int32_t { idle, work, sleeping, stop };  // to a worker
 
   struct alignas(64) Worker {
     std::atomic<int32_t> signal{idle};
@@ -96,13 +96,13 @@ struct ThreadPool::State {
   std::chrono::microseconds spin_time{0};
   std::deque<Worker> workers;
 
+  // The job, on one cache line: handing it over costs a few transfers between processors, and little else.
+  alignas(64) std::atomic<int64_t> tickets{0};
+  std::atomic<int64_t> unfinished{0};
+  std::atomic<int32_t> caller_sleeps{0};
   // Written by the caller before the tickets are, read by owners of a ticket only.
   const FunctionRef<void(int64_t, int)>* task = nullptr;
   int64_t n_tasks = 0;
-
-  alignas(64) std::atomic<int64_t> tickets{0};
-  alignas(64) std::atomic<int64_t> unfinished{0};
-  alignas(64) std::atomic<int32_t> completion{complete};
 
   // Runs tasks until there are none; true when this thread finished the last one of the job.
   bool serve(int thread) {
@@ -110,18 +110,18 @@ struct ThreadPool::State {
     for (int64_t ticket; (ticket = tickets.fetch_sub(1, std::memory_order_acq_rel)) > 0; ++served) {
       (*task)(n_tasks - ticket, thread);
     }
-    return served > 0 && unfinished.fetch_sub(served, std::memory_order_acq_rel) == served;
+    return served > 0 && unfinished.fetch_sub(served) == served;
   }
 
   void run_worker(std::atomic<int32_t>& signal, int thread) {
     for (;;) {
-      if (!spin_while(signal, idle, spin_time)) {
+      if (!spin_while(signal, idle)) {
         int32_t expected = idle;
         if (signal.compare_exchange_strong(expected, sleeping)) signal.wait(sleeping);
       }
       // Back to idle before the first ticket is drawn, so that a job published meanwhile is not missed.
       if (signal.exchange(idle) == stop) return;
-      if (serve(thread) && completion.exchange(complete) == awaited) completion.notify_one();
+      if (serve(thread) && caller_sleeps.load() != 0) wake_caller();
     }
   }
 
@@ -129,10 +129,30 @@ struct ThreadPool::State {
     if (worker.signal.exchange(signal) == sleeping) worker.signal.notify_one();
   }
 
+  // The worker looks at caller_sleeps after its last task is counted, the caller at the count after saying
+  // that it sleeps: one of them sees the other. A worker that comes late wakes the caller of a newer job for
+  // nothing.
   void await_completion() {
-    if (spin_while(completion, running, spin_time)) return;
-    int32_t expected = running;
-    if (completion.compare_exchange_strong(expected, awaited)) completion.wait(awaited);
+    if (spin_until_finished()) return;
+    for (;;) {
+      caller_sleeps.store(1);
+      if (unfinished.load() == 0) break;
+      caller_sleeps.wait(1);
+    }
+    caller_sleeps.store(0);
+  }
+
+  void wake_caller() {
+    caller_sleeps.store(0);
+    caller_sleeps.notify_one();
+  }
+
+  bool spin_while(const std::atomic<int32_t>& signal, int32_t old) const {
+    return spin(spin_time, [&] { return signal.load(std::memory_order_acquire) != old; });
+  }
+
+  bool spin_until_finished() const {
+    return spin(spin_time, [&] { return unfinished.load(std::memory_order_acquire) == 0; });
   }
 };
 
@@ -175,7 +195,6 @@ void ThreadPool::run(int64_t n_tasks, FunctionRef<void(int64_t task, int thread)
   state.task = &task;
   state.n_tasks = n_tasks;
   state.unfinished.store(n_tasks, std::memory_order_relaxed);
-  state.completion.store(State::running, std::memory_order_relaxed);
   state.tickets.store(n_tasks, std::memory_order_release);
   for (int64_t i = 0; i < n_helpers; ++i) State::send(state.workers[static_cast<size_t>(i)], State::work);
   if (!state.serve(0)) state.await_completion();

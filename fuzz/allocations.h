@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 namespace parlance::fuzz {
 
-// Bytes that operator new has handed out and not got back since the start of the program, and the most that
-// it ever was since reset_peak().
-size_t allocated_bytes();
-size_t peak_allocated_bytes();
+// Bytes that are allocated, from an unknown start, and the most that there were since reset_peak().
+int64_t allocated_bytes();
+int64_t peak_allocated_bytes();
 void reset_peak();
 
 // Ends the program, with what was broken, when the fact is none: a finding, as a crash is.
@@ -24,11 +24,13 @@ inline void require(bool fact, const char* what) {
 // While it lives, allocations are measured; at its end they must have stayed below the limit.
 class AllocationLimit {
  public:
-  explicit AllocationLimit(size_t bytes) : limit_(allocated_bytes() + bytes) { reset_peak(); }
+  explicit AllocationLimit(size_t bytes) : limit_(allocated_bytes() + static_cast<int64_t>(bytes)) {
+    reset_peak();
+  }
   ~AllocationLimit() { require(peak_allocated_bytes() <= limit_, "memory stays in proportion to the input"); }
 
  private:
-  size_t limit_;
+  int64_t limit_;
 };
 
 }  // namespace parlance::fuzz

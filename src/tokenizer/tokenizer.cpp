@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "gguf/contents.h"
 #include "tokenizer/byte_level_bpe.h"
 #include "tokenizer/pieces.h"
 #include "tokenizer/sentencepiece.h"
@@ -42,7 +43,7 @@ Result<const PreTokenizer*> choose_pre_tokenizer(const GgufFile& file) {
   for (const PreTokenizer& pre : pre_tokenizers())
     fmt::format_to(std::back_inserter(known), "{}{}", known.empty() ? "" : ", ", pre.name);
   return fail(ErrorCode::unsupported, "{}: {} is \"{}\"; the pre-tokenizers that can be used are {}",
-              file.name(), key, *name, known);
+              file.name(), key, printable(*name), known);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
   } else {
     return fail(ErrorCode::unsupported,
                 "{}: {} is \"{}\"; the tokenizers that can be used are \"gpt2\" and \"llama\"", file.name(),
-                key, model);
+                key, printable(model));
   }
   PARLANCE_TRY(impl->chat_template, file.find_string("tokenizer.chat_template"));
   return Tokenizer(std::move(impl));

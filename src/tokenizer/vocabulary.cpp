@@ -6,23 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "gguf/contents.h"
+
 namespace parlance {
 
 namespace {
-
-// Bytes of a text as a message can show them: printable ASCII, the rest as \x.., shortened.
-std::string shown(std::string_view text) {
-  constexpr size_t kMostBytes = 40;
-  std::string result = "\"";
-  for (const char c : text.substr(0, kMostBytes)) {
-    if (c >= 0x20 && c < 0x7F) {
-      result.push_back(c);
-    } else {
-      result += fmt::format("\\x{:02x}", static_cast<uint8_t>(c));
-    }
-  }
-  return result + (text.size() > kMostBytes ? "...\"" : "\"");
-}
 
 Result<StringTable> load_texts(const GgufFile& file) {
   const std::string key = tokenizer_key("tokens");
@@ -41,8 +29,8 @@ Result<StringTable> load_texts(const GgufFile& file) {
   for (std::string_view& text : views) text = strings->next();
   StringTable texts;
   if (const auto twins = texts.assign(std::move(views))) {
-    return fail(ErrorCode::corrupt_file, "{}: {}: tokens {} and {} are both {}; convert the model again",
-                file.name(), key, twins->first, twins->second, shown(texts[twins->first]));
+    return fail(ErrorCode::corrupt_file, "{}: {}: tokens {} and {} are both \"{}\"; convert the model again",
+                file.name(), key, twins->first, twins->second, printable(texts[twins->first]));
   }
   return texts;
 }

@@ -32,4 +32,19 @@ inline float largest_magnitude(const float* x, int n) {
   return largest;
 }
 
+struct Range {
+  float lowest;
+  float highest;
+};
+
+// Of equal values (0 and -0 are) the first one counts.
+inline Range range_of(const float* x, int n) {
+  Range range{x[0], x[0]};
+  for (int i = 1; i < n; ++i) {
+    range.lowest = x[i] < range.lowest ? x[i] : range.lowest;
+    range.highest = x[i] > range.highest ? x[i] : range.highest;
+  }
+  return range;
+}
+
 }  // namespace parlance

@@ -9,8 +9,8 @@
 namespace parlance {
 
 int nearest_iq4_code(float x) {
-  if (!(x > kIq4Values.front())) return 0;
-  if (x >= kIq4Values.back()) return static_cast<int>(kIq4Values.size()) - 1;
+  if (x <= kIq4Values.front()) return 0;
+  if (!(x < kIq4Values.back())) return static_cast<int>(kIq4Values.size()) - 1;  // NaN too
   const auto above = std::upper_bound(kIq4Values.begin(), kIq4Values.end(), x,
                                       [](float value, int8_t entry) { return value < entry; });
   const int code = static_cast<int>(above - kIq4Values.begin());

@@ -25,22 +25,24 @@ KRuns encode_k_runs(const float* x, int top, float first_shift, int n_trials) {
   const OffsetSearch search{
       .n = kRunLength, .top = top, .first_shift = first_shift, .n_trials = n_trials, .absolute_error = false};
   KRuns result;
-  float step[kRuns];
-  float offset[kRuns];
-  float largest_step = 0;
-  float largest_offset = 0;
+  float weight[kRuns * kRunLength];
   for (int r = 0; r < kRuns; ++r) {
     const float* run = x + kRunLength * r;
     float sum_x2 = 0;
     for (int i = 0; i < kRunLength; ++i) sum_x2 += run[i] * run[i];
     const float rms = std::sqrt(sum_x2 / kRunLength);
-    float weight[kRunLength];
-    for (int i = 0; i < kRunLength; ++i) weight[i] = rms + std::fabs(run[i]);
-    const StepAndOffset found = search_step_and_offset(search, run, weight, result.codes + kRunLength * r);
-    step[r] = found.step;
-    offset[r] = found.offset;
-    largest_step = std::max(largest_step, step[r]);
-    largest_offset = std::max(largest_offset, offset[r]);
+    for (int i = 0; i < kRunLength; ++i) weight[kRunLength * r + i] = rms + std::fabs(run[i]);
+  }
+  StepAndOffset found[kRuns];
+  for (int r = 0; r < kRuns; r += kSearchRuns) {
+    const int start = kRunLength * r;
+    search_steps_and_offsets(search, x + start, weight + start, found + r, result.codes + start);
+  }
+  float largest_step = 0;
+  float largest_offset = 0;
+  for (const StepAndOffset& run : found) {
+    largest_step = std::max(largest_step, run.step);
+    largest_offset = std::max(largest_offset, run.offset);
   }
 
   const float inverse_step = largest_step > 0 ? kTopScale / largest_step : 0;
@@ -48,8 +50,8 @@ KRuns encode_k_runs(const float* x, int top, float first_shift, int n_trials) {
   result.d = f16_from_f32(largest_step / kTopScale);
   result.dmin = f16_from_f32(largest_offset / kTopScale);
   for (int r = 0; r < kRuns; ++r) {
-    result.scales.step[r] = scale_code(inverse_step * step[r]);
-    result.scales.minimum[r] = scale_code(inverse_offset * offset[r]);
+    result.scales.step[r] = scale_code(inverse_step * found[r].step);
+    result.scales.minimum[r] = scale_code(inverse_offset * found[r].offset);
   }
 
   // Codes again, for the step and offset that a decoder will see.

@@ -33,19 +33,18 @@ void encode(const float* x, BlockQ2K& block) {
   const OffsetSearch search{
       .n = kGroupLength, .top = 3, .first_shift = -0.5f, .n_trials = 15, .absolute_error = true};
   uint8_t codes[256];
-  float step[kGroups];
-  float offset[kGroups];
+  float weight[256];
+  for (int i = 0; i < 256; ++i) weight[i] = std::fabs(x[i]);
+  StepAndOffset found[kGroups];
+  for (int g = 0; g < kGroups; g += kSearchRuns) {
+    const int start = kGroupLength * g;
+    search_steps_and_offsets(search, x + start, weight + start, found + g, codes + start);
+  }
   float largest_step = 0;
   float largest_offset = 0;
-  for (int g = 0; g < kGroups; ++g) {
-    const float* group = x + kGroupLength * g;
-    float weight[kGroupLength];
-    for (int i = 0; i < kGroupLength; ++i) weight[i] = std::fabs(group[i]);
-    const StepAndOffset found = search_step_and_offset(search, group, weight, codes + kGroupLength * g);
-    step[g] = found.step;
-    offset[g] = found.offset;
-    largest_step = std::max(largest_step, step[g]);
-    largest_offset = std::max(largest_offset, offset[g]);
+  for (const StepAndOffset& group : found) {
+    largest_step = std::max(largest_step, group.step);
+    largest_offset = std::max(largest_offset, group.offset);
   }
 
   const float inverse_step = largest_step > 0 ? kTopScale / largest_step : 0;
@@ -53,8 +52,8 @@ void encode(const float* x, BlockQ2K& block) {
   block.d = f16_from_f32(largest_step / kTopScale);
   block.dmin = f16_from_f32(largest_offset / kTopScale);
   for (int g = 0; g < kGroups; ++g) {
-    block.scales[g] = static_cast<uint8_t>(round_to_even(inverse_step * step[g]) |
-                                           round_to_even(inverse_offset * offset[g]) << 4);
+    block.scales[g] = static_cast<uint8_t>(round_to_even(inverse_step * found[g].step) |
+                                           round_to_even(inverse_offset * found[g].offset) << 4);
     // Codes again, for the step and offset that a decoder will see.
     const float d = f32_from_f16(block.d) * static_cast<float>(block.scales[g] & 15);
     if (d == 0) continue;

@@ -14,9 +14,8 @@ void decode(const BlockQ4_1& block, float* x) {
 }
 
 void encode(const float* x, BlockQ4_1& block) {
-  const auto [lowest, highest] = std::minmax_element(x, x + 32);
-  const float m = *lowest;
-  const float d = (*highest - m) / 15;
+  const auto [m, highest] = range_of(x, 32);
+  const float d = (highest - m) / 15;
   const float inverse = d != 0 ? 1 / d : 0;
   uint8_t codes[32];
   for (int i = 0; i < 32; ++i) {

@@ -29,8 +29,8 @@ void encode(const float* x, BlockQ6K& block) {
   constexpr int kGroupLength = 16;
   uint8_t codes[256];
   float step[kGroups];
-  for (int g = 0; g < kGroups; ++g) {
-    step[g] = search_signed_step(x + kGroupLength * g, kGroupLength, 32, codes + kGroupLength * g);
+  for (int g = 0; g < kGroups; g += kSearchRuns) {
+    search_signed_steps(x + kGroupLength * g, kGroupLength, 32, step + g, codes + kGroupLength * g);
   }
   const float largest = largest_magnitude(step, kGroups);
   if (std::fabs(largest) < 1e-15f) {

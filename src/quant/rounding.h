@@ -1,7 +1,8 @@
 // Roundings as the encoders of the field do them, without conversions that the language leaves undefined and
 // without branches, so that loops over them vectorise and encoded bytes are equal on every machine.
 //
-// All are exact for |x| < 2^22, far beyond any code. NaN and the infinities yield a multiple of 2^22: as a byte, 0.
+// All are exact for |x| < 2^22, far beyond any code. NaN and the infinities yield a multiple of 2^22: as a
+// byte, 0.
 #pragma once
 
 #include <bit>

@@ -14,117 +14,153 @@ namespace {
 constexpr int kMaxRun = 32;
 constexpr float kSmallest = 1e-15f;  // runs below this are stored as zeros
 
-float weighted_error(const OffsetSearch& search, const float* x, const float* weight, const uint8_t* codes,
-                     float step, float lowest) {
-  float sum = 0;
+// A number for each of the four runs; arrays of them hold one value of each run after the other.
+using Lanes = float __attribute__((vector_size(sizeof(float) * kSearchRuns)));
+
+void transpose(const float* runs, int n, Lanes* lanes) {
+  for (int r = 0; r < kSearchRuns; ++r) {
+    for (int i = 0; i < n; ++i) lanes[i][r] = runs[r * n + i];
+  }
+}
+
+Lanes same_for_all(float x) {
+  return Lanes{} + x;
+}
+
+// Rounds to even like round_to_even(); exact for |x| < 2^22.
+Lanes nearest(Lanes x) {
+  constexpr float kShift = 0x1.8p23f;
+  return (x + kShift) - kShift;
+}
+
+// Limits in the order that makes NaN the lowest code.
+Lanes limited(Lanes x, float lowest, float highest) {
+  const Lanes floored = x > lowest ? x : same_for_all(lowest);
+  return floored < highest ? floored : same_for_all(highest);
+}
+
+// Codes in [0, top]. Runs of subnormal numbers overflow here: as with round_to_even(), infinity is code 0.
+Lanes offset_code(Lanes x, float top) {
+  return x < 0x1p22f ? limited(nearest(x), 0, top) : Lanes{};
+}
+
+Lanes weighted_error(const OffsetSearch& search, const Lanes* x, const Lanes* weight, const Lanes* codes,
+                     Lanes step, Lanes lowest) {
+  Lanes sum = {};
   for (int i = 0; i < search.n; ++i) {
-    const float error = step * static_cast<float>(codes[i]) + lowest - x[i];
-    sum += weight[i] * (search.absolute_error ? std::fabs(error) : error * error);
+    const Lanes error = step * codes[i] + lowest - x[i];
+    const Lanes magnitude = search.absolute_error ? (error < 0 ? -error : error) : error * error;
+    sum += weight[i] * magnitude;
   }
   return sum;
 }
 
-void nearest_codes(const OffsetSearch& search, const float* x, float inverse, float lowest, uint8_t* codes) {
-  for (int i = 0; i < search.n; ++i) {
-    codes[i] = static_cast<uint8_t>(std::clamp(round_to_even(inverse * (x[i] - lowest)), 0, search.top));
-  }
-}
-
 }  // namespace
 
-StepAndOffset search_step_and_offset(const OffsetSearch& search, const float* x, const float* weight,
-                                     uint8_t* codes) {
+void search_steps_and_offsets(const OffsetSearch& search, const float* x_runs, const float* weight_runs,
+                              StepAndOffset* found, uint8_t* codes) {
   const int n = search.n;
-  assert(n <= kMaxRun);
-  float lowest = x[0];
-  float highest = x[0];
-  float sum_w = weight[0];
-  float sum_x = weight[0] * x[0];
-  for (int i = 1; i < n; ++i) {
-    if (x[i] < lowest) lowest = x[i];
-    if (x[i] > highest) highest = x[i];
+  assert(n >= 1 && n <= kMaxRun);
+  Lanes x[kMaxRun] = {};
+  Lanes weight[kMaxRun] = {};
+  transpose(x_runs, n, x);
+  transpose(weight_runs, n, weight);
+
+  Lanes lowest = {};
+  Lanes highest = x[0];
+  Lanes sum_w = {};
+  Lanes sum_x = {};
+  for (int i = 0; i < n; ++i) {
+    lowest = x[i] < lowest ? x[i] : lowest;
+    highest = x[i] > highest ? x[i] : highest;
     sum_w += weight[i];
     sum_x += weight[i] * x[i];
   }
-  if (lowest > 0) lowest = 0;
-  if (highest == lowest) {
-    std::fill_n(codes, n, uint8_t{0});
-    return {0, -lowest};
-  }
 
   const auto top = static_cast<float>(search.top);
-  const float first_inverse = top / (highest - lowest);
-  float step = 1 / first_inverse;
-  nearest_codes(search, x, first_inverse, lowest, codes);
-  float best = weighted_error(search, x, weight, codes, step, lowest);
+  const auto is_flat = lowest == highest;  // nothing to search: step 0 and codes 0
+  const Lanes first_inverse = top / (highest - lowest);
+  Lanes step = 1 / first_inverse;
+  Lanes kept[kMaxRun];
+  for (int i = 0; i < n; ++i) kept[i] = offset_code(first_inverse * (x[i] - lowest), top);
+  Lanes best = weighted_error(search, x, weight, kept, step, lowest);
 
-  uint8_t trial[kMaxRun];
   for (int t = 0; t <= search.n_trials; ++t) {
     // The spread is measured from the offset found so far, which moves when a trial wins.
-    const float inverse = (search.first_shift + 0.1f * static_cast<float>(t) + top) / (highest - lowest);
-    nearest_codes(search, x, inverse, lowest, trial);
-    float sum_l = 0;
-    float sum_l2 = 0;
-    float sum_xl = 0;
+    const Lanes inverse = (search.first_shift + 0.1f * static_cast<float>(t) + top) / (highest - lowest);
+    Lanes trial[kMaxRun];
+    Lanes sum_l = {};
+    Lanes sum_l2 = {};
+    Lanes sum_xl = {};
     for (int i = 0; i < n; ++i) {
-      const auto l = static_cast<float>(trial[i]);
-      const float wl = weight[i] * l;
+      const Lanes l = offset_code(inverse * (x[i] - lowest), top);
+      const Lanes wl = weight[i] * l;
+      trial[i] = l;
       sum_l += wl;
       sum_l2 += wl * l;
       sum_xl += wl * x[i];
     }
-    // Least squares for these codes: x near step * l + low.
-    const float determinant = sum_w * sum_l2 - sum_l * sum_l;
-    if (!(determinant > 0)) continue;
-    float trial_step = (sum_w * sum_xl - sum_x * sum_l) / determinant;
-    float trial_lowest = (sum_l2 * sum_x - sum_l * sum_xl) / determinant;
-    if (trial_lowest > 0) {
-      trial_lowest = 0;
-      trial_step = sum_xl / sum_l2;
-    }
-    const float error = weighted_error(search, x, weight, trial, trial_step, trial_lowest);
-    if (error < best) {
-      best = error;
-      step = trial_step;
-      lowest = trial_lowest;
-      std::copy_n(trial, n, codes);
-    }
+    // Least squares for these codes: x near step * l + low, where low may not be above 0.
+    const Lanes determinant = sum_w * sum_l2 - sum_l * sum_l;
+    const Lanes free_lowest = (sum_l2 * sum_x - sum_l * sum_xl) / determinant;
+    const Lanes free_step = (sum_w * sum_xl - sum_x * sum_l) / determinant;
+    const auto is_above = free_lowest > 0;
+    const Lanes trial_lowest = is_above ? Lanes{} : free_lowest;
+    const Lanes trial_step = is_above ? sum_xl / sum_l2 : free_step;
+    const Lanes error = weighted_error(search, x, weight, trial, trial_step, trial_lowest);
+    const auto wins = (determinant > 0) & (error < best) & ~is_flat;
+    best = wins ? error : best;
+    step = wins ? trial_step : step;
+    lowest = wins ? trial_lowest : lowest;
+    for (int i = 0; i < n; ++i) kept[i] = wins ? trial[i] : kept[i];
   }
-  return {step, -lowest};
+
+  for (int r = 0; r < kSearchRuns; ++r) {
+    found[r] = {is_flat[r] ? 0 : step[r], -lowest[r]};
+    for (int i = 0; i < n; ++i) codes[r * n + i] = is_flat[r] ? uint8_t{0} : static_cast<uint8_t>(kept[i][r]);
+  }
 }
 
-float search_signed_step(const float* x, int n, int levels, uint8_t* codes) {
-  assert(n <= kMaxRun);
-  const float largest = largest_magnitude(x, n);
-  if (std::fabs(largest) < kSmallest) {
-    std::fill_n(codes, n, uint8_t{0});
-    return 0;
-  }
-  float step = 0;
-  float best = 0;
-  const auto attempt = [&](float inverse, bool first) {
-    uint8_t trial[kMaxRun];
-    float sum_xl = 0;
-    float sum_l2 = 0;
+void search_signed_steps(const float* x_runs, int n, int levels, float* step_runs, uint8_t* codes) {
+  assert(n >= 1 && n <= kMaxRun);
+  Lanes x[kMaxRun] = {};
+  transpose(x_runs, n, x);
+  Lanes largest;
+  for (int r = 0; r < kSearchRuns; ++r) largest[r] = largest_magnitude(x_runs + r * n, n);
+
+  const auto reach = static_cast<float>(levels);
+  Lanes step = {};
+  Lanes best = same_for_all(-1);  // below what any trial reaches
+  Lanes kept[kMaxRun] = {};
+  const auto attempt = [&](float spread) {
+    const Lanes inverse = -spread / largest;
+    Lanes trial[kMaxRun];
+    Lanes sum_xl = {};
+    Lanes sum_l2 = {};
     for (int i = 0; i < n; ++i) {
-      const int code = std::clamp(round_to_even(inverse * x[i]), -levels, levels - 1);
-      const auto l = static_cast<float>(code);
-      const float w = x[i] * x[i];
+      const Lanes l = limited(nearest(inverse * x[i]), -reach, reach - 1);
+      const Lanes w = x[i] * x[i];
+      trial[i] = l;
       sum_xl += w * x[i] * l;
       sum_l2 += w * l * l;
-      trial[i] = static_cast<uint8_t>(code + levels);
     }
-    if (!first && !(sum_l2 > 0 && sum_xl * sum_xl > best * sum_l2)) return;
-    step = sum_l2 != 0 ? sum_xl / sum_l2 : 0;
-    best = step * sum_xl;
-    std::copy_n(trial, n, codes);
+    const auto wins = (sum_l2 > 0) & (sum_xl * sum_xl > best * sum_l2);
+    const Lanes trial_step = sum_xl / sum_l2;
+    step = wins ? trial_step : step;
+    best = wins ? trial_step * sum_xl : best;
+    for (int i = 0; i < n; ++i) kept[i] = wins ? trial[i] : kept[i];
   };
-  const auto reach = static_cast<float>(levels);
-  attempt(-reach / largest, true);
+  attempt(reach);
   for (int t = -9; t <= 9; ++t) {
-    if (t != 0) attempt(-(reach + 0.1f * static_cast<float>(t)) / largest, false);
+    if (t != 0) attempt(reach + 0.1f * static_cast<float>(t));
   }
-  return step;
+
+  for (int r = 0; r < kSearchRuns; ++r) {
+    const bool is_zero = std::fabs(largest[r]) < kSmallest;
+    step_runs[r] = is_zero ? 0 : step[r];
+    for (int i = 0; i < n; ++i)
+      codes[r * n + i] = is_zero ? uint8_t{0} : static_cast<uint8_t>(kept[i][r] + reach);
+  }
 }
 
 float refine_signed_step(const float* x, int n, int levels, uint8_t* codes) {

@@ -1,11 +1,15 @@
-// The searches that k-quant encoders use to place the levels of one run of values. Without an importance
-// matrix their results are defined by the format's specification to the last bit: sums are sequential, in
-// f32.
+// The searches that k-quant encoders use to place the levels of runs of values. Without an importance matrix
+// their results are defined by the format's specification to the last bit: sums are sequential, in f32.
+//
+// Four runs, one after the other in memory, are searched side by side: sums along a run must wait for every
+// addition, but those of four runs fit one register.
 #pragma once
 
 #include <cstdint>
 
 namespace parlance {
+
+inline constexpr int kSearchRuns = 4;
 
 struct StepAndOffset {
   float step;
@@ -13,21 +17,23 @@ struct StepAndOffset {
 };
 
 struct OffsetSearch {
-  int n;                // values in a run
+  int n;                // values in a run, up to 32
   int top;              // largest code
   float first_shift;    // trial t spreads the run over top + first_shift + 0.1 * t levels
   int n_trials;         // trials 0 .. n_trials, the last one included
   bool absolute_error;  // weigh |error| instead of its square
 };
 
-// Step and offset that make the weighted error of the run small, with codes in [0, top].
-StepAndOffset search_step_and_offset(const OffsetSearch& search, const float* x, const float* weight,
-                                     uint8_t* codes);
+// For each of 4 runs: step and offset that make the weighted error small, with codes in [0, top].
+// x, weight, codes: (4, n); found: (4).
+void search_steps_and_offsets(const OffsetSearch& search, const float* x, const float* weight,
+                              StepAndOffset* found, uint8_t* codes);
 
-// Step for codes in [0, 2 * levels) around `levels` that makes the error of n values, weighted by x², small.
-float search_signed_step(const float* x, int n, int levels, uint8_t* codes);
+// For each of 4 runs of n values: step for codes in [0, 2 * levels) around `levels` that makes the error,
+// weighted by x², small. x, codes: (4, n); step: (4).
+void search_signed_steps(const float* x, int n, int levels, float* step, uint8_t* codes);
 
-// The same aim by changing one code at a time, as Q3_K does.
+// The same aim for one run by changing one code at a time, as Q3_K does.
 float refine_signed_step(const float* x, int n, int levels, uint8_t* codes);
 
 }  // namespace parlance

@@ -182,6 +182,16 @@ TEST(BlockFormat, ZerosStayZero) {
   }
 }
 
+// Of equal values the first one sets a minimum and a maximum; 0 and -0 are equal.
+TEST(BlockFormat, TheFirstOfEqualExtremesCounts) {
+  for (const DType dtype : {DType::q4_1, DType::q5_1}) {
+    std::vector<float> x(32, -0.0f);
+    x[0] = 0.0f;
+    const std::vector<std::byte> bytes = encoded(dtype, x);
+    EXPECT_EQ(bytes, std::vector<std::byte>(bytes.size())) << name_of(dtype);
+  }
+}
+
 TEST(BlockFormat, TinyValuesStayTiny) {
   for (const DType dtype : encodable_types()) {
     for (const float tiny : {std::numeric_limits<float>::denorm_min(), 1e-40f, 1e-30f}) {

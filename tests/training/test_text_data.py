@@ -1,0 +1,143 @@
+"""The demo text model's data: nothing held out is trained, the tokenizer is what it says, the file format is exact.
+
+    python3 -m unittest discover tests/training
+"""
+
+from pathlib import Path
+import random
+import sys
+import tempfile
+import unittest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "training" / "text"))
+
+import dialogue  # noqa: E402
+import evaluate  # noqa: E402
+import notes  # noqa: E402
+import tokenizer as tok  # noqa: E402
+from item import HELD, TRAIN  # noqa: E402
+
+N_TRAIN, N_HELD = 20_000, 2_000
+MODEL = ROOT / "models" / "demo" / "text" / "parlance-demo-text-q8_0.gguf"
+
+
+class HeldOut(unittest.TestCase):
+    def test_no_held_out_wording_or_combination_is_trained(self):
+        for category, (generator, _) in evaluate.SHORT_CATEGORIES.items():
+            with self.subTest(category):
+                rng = random.Random(7)
+                trained = [generator(rng, TRAIN) for _ in range(N_TRAIN)]
+                keys, wordings = {item.key for item in trained}, {item.wording.lower() for item in trained}
+                for item in (generator(rng, HELD) for _ in range(N_HELD)):
+                    if item.holds_out == "combination":
+                        self.assertNotIn(item.key, keys)
+                    else:
+                        self.assertNotIn(item.wording.lower(), wordings)
+
+    def test_held_out_notes_are_never_stated_nor_asked_in_training(self):
+        rng = random.Random(8)
+        stated = set()
+        for _ in range(300):
+            book = notes.Notebook(rng, TRAIN, 800, lambda line: len(line) // 4)
+            stated.update(book.seen)
+            stated.add(book.unanswerable_question()[2])
+        asked = 0
+        for _ in range(100):
+            book = notes.Notebook(rng, HELD, 800, lambda line: len(line) // 4)
+            for note in book.askable():
+                asked += 1
+                self.assertNotIn(book.question(note)[2], stated)
+            self.assertNotIn(book.unanswerable_question()[2], stated)
+        self.assertGreater(asked, 100)
+
+    def test_no_evaluation_question_occurs_in_training_conversations(self):
+        rng = random.Random(9)
+        trained = set()
+        for _ in range(N_TRAIN):
+            for message in dialogue.conversation(rng):
+                if message["role"] == "user":
+                    trained.add(evaluate.normalise(dialogue.as_spoken(message["content"])))
+        questions = evaluate.read_questions(MODEL.with_name("eval.jsonl"))
+        for question in questions:
+            if question["category"] != "chat":
+                asked = evaluate.normalise(dialogue.as_spoken(question["messages"][-1]["content"]))
+                self.assertNotIn(asked, trained, question["id"])
+
+    def test_shipped_evaluation_is_what_the_generator_writes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "eval.jsonl"
+            evaluate.build(path)
+            self.assertEqual(path.read_bytes(), MODEL.with_name("eval.jsonl").read_bytes())
+
+    def test_prompts_of_notes_have_their_stated_length(self):
+        tokenizer = tok.Tokenizer()
+        for question in evaluate.read_questions(MODEL.with_name("eval.jsonl")):
+            limits = evaluate.NOTE_CATEGORIES.get(question["category"])
+            if limits:
+                self.assertTrue(limits[0] <= len(tokenizer.encode_prompt(question["messages"])) <= limits[1], question["id"])
+
+
+class BytePairs(unittest.TestCase):
+    def setUp(self):
+        self.tokenizer = tok.Tokenizer()
+
+    def test_vocabulary(self):
+        self.assertEqual(len(self.tokenizer.tokens), tok.N_VOCAB)
+        self.assertEqual(len(set(self.tokenizer.tokens)), tok.N_VOCAB)
+        self.assertEqual(len(self.tokenizer.tokens), len(self.tokenizer.types))
+
+    def test_both_pre_tokenizers_agree(self):
+        rng = random.Random(3)
+        alphabet = "abZ '19.,?!-\n\r\t  's'RE're\"(+"
+        for _ in range(20_000):
+            text = "".join(rng.choice(alphabet) for _ in range(rng.randint(0, 12)))
+            self.assertEqual(tok.pre_tokens(text), tok.pre_tokens_fast(text), repr(text))
+
+    def test_any_text_comes_back(self):
+        for text in ("", "Hello, Anna!", "3:40 pm", "naïve café \u4f60\u597d \U0001f600", "a\n\n  b\t", "''s 're"):
+            self.assertEqual(self.tokenizer.decode(self.tokenizer.encode(text)), text)
+
+    def test_prompt_equals_its_parts(self):
+        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+        ids = self.tokenizer.encode_prompt(messages)
+        self.assertEqual(ids[0], self.tokenizer.im_start)
+        self.assertEqual(ids.count(self.tokenizer.im_end), 2)
+        self.assertEqual(self.tokenizer.decode(ids), "system\nBe brief.\nuser\nHi\nassistant\n")
+
+
+class Scoring(unittest.TestCase):
+    def test_replies_are_compared_without_case_space_and_final_punctuation(self):
+        self.assertTrue(evaluate.is_right("  the capital of\nFrance is Paris ", ["The capital of France is Paris."]))
+        self.assertFalse(evaluate.is_right("Paris, I think", ["Paris"]))
+
+
+class File(unittest.TestCase):
+    def setUp(self):
+        try:
+            import gguf_file
+        except ImportError as missing:
+            self.skipTest(f"{missing.name} is not installed")
+        self.gguf_file = gguf_file
+
+    def test_q8_0_rounds_half_away_from_zero(self):
+        import numpy as np
+        x = np.zeros((1, 32), np.float32)
+        x[0, :4] = 127, 0.5, -0.5, 2.5      # d = 1
+        data = self.gguf_file.quantise_q8_0(x)
+        self.assertEqual(len(data), 34)
+        self.assertEqual(list(np.frombuffer(data[2:], np.int8)[:4]), [127, 1, -1, 3])
+
+    def test_reading_and_writing_the_shipped_model_gives_the_same_file(self):
+        config, weights = self.gguf_file.read(MODEL)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "copy.gguf"
+            self.gguf_file.write(copy, config, weights, "q8_0")
+            self.assertEqual(copy.stat().st_size, MODEL.stat().st_size)
+            again = self.gguf_file.read(copy)[1]
+        largest = max(float(abs(again[name] - weights[name]).max()) for name in weights)
+        self.assertLess(largest, 0.02)
+
+
+if __name__ == "__main__":
+    unittest.main()

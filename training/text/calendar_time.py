@@ -6,7 +6,7 @@ February 29, leap years from 1900 to 2099.
 """
 
 from item import HELD, Item, capitalise, is_held, pick_combination, wordings
-from spoken import clock, clock_as_asked, duration, duration_as_asked, listing, number_words, ordinal_digits, ordinal_words
+from spoken import clock, clock_as_asked, duration, duration_as_asked, number_words, ordinal_digits, ordinal_words
 import world
 
 AFTER = wordings("""

@@ -1,6 +1,6 @@
 """Small talk, short stories, and what the assistant says when it does not know."""
 
-from item import HELD, TRAIN, Item, capitalise, with_article, wordings
+from item import Item, capitalise, with_article, wordings
 from facts import RELATIONS
 import world
 
@@ -538,9 +538,8 @@ MOODS = "kind|brave|shy|curious|lazy|clever|lonely|cheerful".split("|")
 
 
 def _slots(rng):
-    pseudo = lambda: rng.choice(world.FIRST_NAMES)
     return dict(s=rng.choice(world.SPORTS), c=rng.choice(world.CITIES), k=rng.choice(list(world.CAPITALS)), o=rng.choice(world.OBJECTS),
-                f=rng.choice(world.FOODS), n=pseudo(), a=rng.choice(world.ANIMALS), x=rng.randint(2, 900), y=rng.randint(1900, 2029))
+                f=rng.choice(world.FOODS), n=rng.choice(world.FIRST_NAMES), a=rng.choice(world.ANIMALS), x=rng.randint(2, 900), y=rng.randint(1900, 2029))
 
 
 def off_topic_item(rng, split):

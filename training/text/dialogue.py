@@ -11,7 +11,7 @@ from calendar_time import dates_item, times_item
 from chat import chat_item, forgotten_item, memory_turns, story_item
 from conversion import conversion_item
 from facts import facts_item, follow_up_pair
-from item import HELD, TRAIN
+from item import TRAIN
 from notes import ACKNOWLEDGE, HEADERS, SYSTEM_HEADERS, Notebook
 from words import instructions_item, lists_item, spelling_item
 import world

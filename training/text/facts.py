@@ -1,7 +1,7 @@
 """Questions about the facts of the world. Every fact is trained; the evaluation asks with wordings that training lacks."""
 
 import world
-from item import HELD, Item, capitalise, with_article, wordings
+from item import Item, capitalise, with_article, wordings
 
 
 class Relation:

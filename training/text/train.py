@@ -10,7 +10,6 @@ import math
 import os
 from pathlib import Path
 import queue
-import sys
 import threading
 import time
 

@@ -32,12 +32,22 @@ class Walk {
   void start(std::string_view kind, uint64_t number) { kind_ = kind, number_ = number, name_ = {}; }
   void start(std::string_view kind, std::string_view name) { kind_ = kind, name_ = name; }
 
+  // What no program writes.
   template <class... Args>
-  tl::unexpected<Error> corrupt(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(ErrorCode::corrupt_file, "{}: {}: {}", file_, subject(),
+  tl::unexpected<Error> damaged(fmt::format_string<Args...> format, Args&&... args) const {
+    return fail(ErrorCode::corrupt_file, "{}: {}: {}; the file is incomplete or damaged, download it again",
+                file_, subject(), fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // What a faulty program may have written.
+  template <class... Args>
+  tl::unexpected<Error> misshapen(fmt::format_string<Args...> format, Args&&... args) const {
+    return fail(ErrorCode::corrupt_file,
+                "{}: {}: {}; the file is damaged or was exported wrongly, export it again", file_, subject(),
                 fmt::format(format, std::forward<Args>(args)...));
   }
 
+  // What other programs may read. The remedy is the caller's.
   template <class... Args>
   tl::unexpected<Error> unsupported(fmt::format_string<Args...> format, Args&&... args) const {
     return fail(ErrorCode::unsupported, "{}: {}: {}", file_, subject(),
@@ -55,10 +65,7 @@ class Walk {
 
   Result<std::span<const std::byte>> take(uint64_t size, std::string_view what) {
     if (size > left()) {
-      return corrupt(
-          "{} needs {} bytes at byte {} and the file has {} left; it is incomplete or damaged, download it "
-          "again",
-          what, size, position_, left());
+      return damaged("{} needs {} bytes at byte {} and the file has {} left", what, size, position_, left());
     }
     const std::span<const std::byte> bytes = bytes_.subspan(position_, static_cast<size_t>(size));
     position_ += static_cast<size_t>(size);
@@ -68,8 +75,7 @@ class Walk {
   Result<std::string_view> text(std::string_view what, uint64_t limit) {
     PARLANCE_TRY(const uint64_t size, scalar<uint64_t>(what));
     if (size > limit) {
-      return corrupt("{} of {} bytes, at most {} are allowed; the file is damaged, download it again", what,
-                     size, limit);
+      return damaged("{} of {} bytes, at most {} are allowed", what, size, limit);
     }
     PARLANCE_TRY(const std::span<const std::byte> bytes, take(size, what));
     return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -92,9 +98,7 @@ class Walk {
 Result<GgufType> read_type(Walk& walk, std::string_view what) {
   PARLANCE_TRY(const uint32_t id, walk.scalar<uint32_t>(what));
   if (id >= kGgufTypeCount) {
-    return walk.corrupt(
-        "{} id {}, known are 0 to {}; the file is damaged or newer than this program, download it again",
-        what, id, kGgufTypeCount - 1);
+    return walk.damaged("{} id {}, known are 0 to {}", what, id, kGgufTypeCount - 1);
   }
   return static_cast<GgufType>(id);
 }
@@ -103,9 +107,7 @@ Result<GgufType> read_type(Walk& walk, std::string_view what) {
 Result<std::span<const std::byte>> read_elements(Walk& walk, GgufType type, uint64_t count) {
   if (type != GgufType::string) return walk.take(count * gguf_scalar_bytes(type), "array");
   if (count > walk.left() / sizeof(uint64_t)) {
-    return walk.corrupt(
-        "array of {} strings in the {} bytes left; the file is incomplete or damaged, download it again",
-        count, walk.left());
+    return walk.damaged("array of {} strings in the {} bytes left", count, walk.left());
   }
   Walk strings = walk;
   for (uint64_t i = 0; i < count; ++i) {
@@ -124,14 +126,11 @@ Result<GgufValue> read_value(Walk& walk) {
   } else if (value.type == GgufType::array) {
     PARLANCE_TRY(value.element_type, read_type(walk, "array element type"));
     if (value.element_type == GgufType::array) {
-      return walk.corrupt(
-          "array of arrays, which the format does not have; the file is damaged, download it again");
+      return walk.damaged("array of arrays, which the format does not have");
     }
     PARLANCE_TRY(value.n_elements, walk.scalar<uint64_t>("array length"));
     if (value.n_elements > kMaxElements) {
-      return walk.corrupt(
-          "array of {} elements, at most {} are allowed; the file is damaged, download it again",
-          value.n_elements, kMaxElements);
+      return walk.damaged("array of {} elements, at most {} are allowed", value.n_elements, kMaxElements);
     }
     PARLANCE_TRY(value.bytes, read_elements(walk, value.element_type, value.n_elements));
   } else {
@@ -143,7 +142,7 @@ Result<GgufValue> read_value(Walk& walk) {
 Result<std::pair<std::string_view, GgufValue>> read_key(Walk& walk, uint64_t number) {
   walk.start("key", number);
   PARLANCE_TRY(const std::string_view key, walk.text("name", kGgufMaxKeyBytes));
-  if (key.empty()) return walk.corrupt("empty name; the file is damaged, download it again");
+  if (key.empty()) return walk.damaged("empty name");
   walk.start("key", key);
   PARLANCE_TRY(const GgufValue value, read_value(walk));
   return std::pair(key, value);
@@ -152,7 +151,7 @@ Result<std::pair<std::string_view, GgufValue>> read_key(Walk& walk, uint64_t num
 // Says why there is no type with this id.
 tl::unexpected<Error> no_such_type(const Walk& walk, uint32_t id) {
   if (id > std::numeric_limits<int32_t>::max()) {
-    return walk.corrupt("type id {}; the file is damaged, download it again", static_cast<int32_t>(id));
+    return walk.damaged("type id {}", static_cast<int32_t>(id));
   }
   if (id >= kDTypeCount) {
     return walk.unsupported(
@@ -169,25 +168,22 @@ Result<GgufTensor> read_tensor(Walk& walk, uint64_t number, uint64_t& offset, ui
   GgufTensor tensor{};
   walk.start("tensor", number);
   PARLANCE_TRY(tensor.name, walk.text("name", kGgufMaxTensorNameBytes));
-  if (tensor.name.empty()) return walk.corrupt("empty name; the file is damaged, download it again");
+  if (tensor.name.empty()) return walk.damaged("empty name");
   walk.start("tensor", tensor.name);
 
   PARLANCE_TRY(tensor.n_dims, walk.scalar<uint32_t>("number of dimensions"));
   if (tensor.n_dims > kGgufMaxDims) {
-    return walk.corrupt("{} dimensions, at most {} are allowed; the file is damaged, download it again",
-                        tensor.n_dims, kGgufMaxDims);
+    return walk.damaged("{} dimensions, at most {} are allowed", tensor.n_dims, kGgufMaxDims);
   }
   tensor.ne.fill(1);
   int64_t n_elements = 1;
   for (uint32_t i = 0; i < tensor.n_dims; ++i) {
     PARLANCE_TRY(tensor.ne[i], walk.scalar<int64_t>("size"));
     if (tensor.ne[i] <= 0) {
-      return walk.corrupt(
-          "size {} of dimension {}, expected 1 or more; the file is damaged, download it again", tensor.ne[i],
-          i);
+      return walk.damaged("size {} of dimension {}, expected 1 or more", tensor.ne[i], i);
     }
     const std::optional<int64_t> product = checked_mul(n_elements, tensor.ne[i]);
-    if (!product) return walk.corrupt("more than 2^63 elements; the file is damaged, download it again");
+    if (!product) return walk.damaged("more than 2^63 elements");
     n_elements = *product;
   }
 
@@ -197,14 +193,12 @@ Result<GgufTensor> read_tensor(Walk& walk, uint64_t number, uint64_t& offset, ui
   tensor.dtype = *dtype;
   const DTypeTraits& type = traits(*dtype);
   if (tensor.ne[0] % type.block_elements != 0) {
-    return walk.corrupt(
-        "rows of {} elements, {} needs a multiple of {}; the file is damaged or was exported wrongly, export "
-        "it again",
-        tensor.ne[0], type.name, type.block_elements);
+    return walk.misshapen("rows of {} elements, {} needs a multiple of {}", tensor.ne[0], type.name,
+                          type.block_elements);
   }
   const std::optional<uint64_t> bytes =
       checked_mul<uint64_t>(static_cast<uint64_t>(n_elements) / type.block_elements, type.block_bytes);
-  if (!bytes) return walk.corrupt("more than 2^64 bytes; the file is damaged, download it again");
+  if (!bytes) return walk.damaged("more than 2^64 bytes");
   n_bytes = *bytes;
   PARLANCE_TRY(offset, walk.scalar<uint64_t>("offset"));
   return tensor;
@@ -225,17 +219,12 @@ Result<void> place_tensors(Walk& walk, std::span<const std::byte> file, size_t d
     const auto [offset, size] = extents[i];
     walk.start("tensor", tensors[i].name);
     if (offset > data_size || size > data_size - offset) {
-      return walk.corrupt(
-          "{} bytes at offset {} of the data section, which has {}; the file is incomplete or damaged, "
-          "download it again",
-          size, offset, data_size);
+      return walk.damaged("{} bytes at offset {} of the data section, which has {}", size, offset, data_size);
     }
     if (offset != expected) {
-      return walk.corrupt(
-          "offset {}, expected {} ({}, alignment {}); the file is damaged or was exported wrongly, export it "
-          "again",
-          offset, expected, offset < expected ? "it overlaps the tensor before" : "it leaves a gap",
-          alignment);
+      return walk.misshapen("offset {}, expected {} ({}, alignment {})", offset, expected,
+                            offset < expected ? "it overlaps the tensor before" : "it leaves a gap",
+                            alignment);
     }
     tensors[i].bytes = file.subspan(data_start + static_cast<size_t>(offset), static_cast<size_t>(size));
     // The end of a tensor is within the file, so rounding it up cannot overflow.
@@ -247,13 +236,13 @@ Result<void> place_tensors(Walk& walk, std::span<const std::byte> file, size_t d
 Result<uint32_t> read_alignment(Walk& walk, const GgufValue& value) {
   walk.start("key", kGgufAlignmentKey);
   if (value.type != GgufType::u32) {
-    return walk.corrupt("expected u32, found {}; export the model again", name_of(value.type));
+    return walk.misshapen("expected u32, found {}", name_of(value.type));
   }
   uint32_t alignment;
   std::memcpy(&alignment, value.bytes.data(), sizeof alignment);
   if (!is_gguf_alignment(alignment)) {
-    return walk.corrupt("expected a power of two from {} to {}, found {}; export the model again",
-                        kGgufMinAlignment, kGgufMaxAlignment, alignment);
+    return walk.misshapen("expected a power of two from {} to {}, found {}", kGgufMinAlignment,
+                          kGgufMaxAlignment, alignment);
   }
   return alignment;
 }
@@ -276,7 +265,7 @@ Result<uint64_t> read_count(Walk& walk, const std::string& file, std::string_vie
 }
 
 Result<Header> read_header(Walk& walk, const std::string& file) {
-  walk.start("header", "of the file");
+  walk.start("the", "header");
   const size_t size = walk.left();
   if (size == 0) return fail(ErrorCode::corrupt_file, "{}: the file is empty; download it again", file);
   Result<std::span<const std::byte>> magic = walk.take(kGgufMagic.size(), "magic");
@@ -313,7 +302,7 @@ Result<void> GgufFile::Contents::parse() {
   key_index.build(metadata);
   if (const auto twice = key_index.duplicate(metadata)) {
     walk.start("key", *twice);
-    return walk.corrupt("it is there twice; the file is damaged or was exported wrongly, export it again");
+    return walk.misshapen("it is there twice");
   }
   if (const auto* key = key_index.find(metadata, kGgufAlignmentKey)) {
     PARLANCE_TRY(alignment, read_alignment(walk, key->second));
@@ -329,7 +318,7 @@ Result<void> GgufFile::Contents::parse() {
   tensor_index.build(tensors);
   if (const auto twice = tensor_index.duplicate(tensors)) {
     walk.start("tensor", *twice);
-    return walk.corrupt("it is there twice; the file is damaged or was exported wrongly, export it again");
+    return walk.misshapen("it is there twice");
   }
 
   // A file without tensors may end before the padding.

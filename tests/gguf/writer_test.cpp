@@ -104,7 +104,7 @@ TEST_F(Writer, ValuesOfEveryKind) {
   writer.set_f32("f32", 0.25f);
   writer.set_bool("yes", true);
   writer.set_bool("no", false);
-  const std::vector<std::string> words{"one", "", "th\0ree"};
+  const std::vector<std::string> words{"one", "", std::string("th\0ree", 6)};
   writer.set_strings("words", words);
   writer.set_i32s("i32s", std::vector<int32_t>{-1, 0, 1});
   writer.set_f32s("f32s", std::vector<float>{0.5f});

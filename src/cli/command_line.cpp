@@ -128,7 +128,8 @@ Result<ParsedLine> parse_command_line(const Command& command, std::span<const st
   } catch (const CLI::ParseError& error) {
     return rephrase(error, all);
   }
-  const std::vector<std::string> extras = app.remaining();
+  std::vector<std::string> extras = app.remaining();
+  std::erase(extras, "--");  // the mark itself is among them
   if (!extras.empty()) return unknown_word(command, extras.front());
   for (const Bound& bound : all) PARLANCE_CHECK(apply(bound));
   if (command.check) PARLANCE_CHECK(command.check());

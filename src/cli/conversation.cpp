@@ -27,11 +27,10 @@ Result<std::vector<Token>> prompt_tokens(const TextModel& text, const std::vecto
 
 Result<void> check_fits(const Session& session, size_t n_tokens) {
   if (static_cast<int64_t>(n_tokens) <= session.n_ctx()) return {};
-  return fail(
-      ErrorCode::invalid_argument,
-      "the prompt has {} tokens and the context holds {}; shorten it or raise --ctx-size (this model was "
-      "trained for {})",
-      n_tokens, session.n_ctx(), session.model().hyper_parameters().n_ctx_train);
+  return fail(ErrorCode::invalid_argument,
+              "the prompt has {} tokens and the context holds {}; shorten it or raise --ctx-size (this model "
+              "was trained for {})",
+              n_tokens, session.n_ctx(), session.model().hyper_parameters().n_ctx_train);
 }
 
 std::vector<Message> Conversation::seen() const {

@@ -47,10 +47,9 @@ Result<fs::path> find_model(const std::string& given) {
   if (const char* variable = std::getenv("PARLANCE_MODEL"); variable && *variable) return variable;
   const fs::path folder = find_demo_folder();
   if (!folder.empty()) return first_model_in(folder);
-  return fail(
-      ErrorCode::not_found,
-      "no model: there is no models/demo/text/*.gguf near this folder or the program; name a GGUF file "
-      "with --model FILE or the environment variable PARLANCE_MODEL");
+  return fail(ErrorCode::not_found,
+              "no model: there is no models/demo/text/*.gguf near this folder or the program; name a GGUF "
+              "file with --model FILE or the environment variable PARLANCE_MODEL");
 }
 
 }  // namespace parlance

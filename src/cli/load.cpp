@@ -24,10 +24,9 @@ Result<LoadedModel> load(const ModelChoice& choice, const Console& io, int64_t n
   SessionOptions options = choice.session;
   options.n_ctx = choice.n_ctx.value_or(std::min(n_ctx_wanted, n_ctx_train));
   if (options.n_ctx > n_ctx_train) {
-    io.warn(
-        fmt::format("--ctx-size {} is more than the {} tokens this model was trained for; expect nonsense "
-                    "beyond them",
-                    options.n_ctx, n_ctx_train));
+    io.warn(fmt::format(
+        "--ctx-size {} is more than the {} tokens this model was trained for; expect nonsense beyond them",
+        options.n_ctx, n_ctx_train));
   }
   PARLANCE_TRY(loaded.session, Session::create(*loaded.text, options));
   return loaded;

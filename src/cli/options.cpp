@@ -16,15 +16,14 @@ constexpr float kAnyFloat = std::numeric_limits<float>::max();
 
 // "15043+1.5", "15043-inf": a token and what is added to its logit.
 Option logit_bias_option(std::vector<std::pair<int32_t, float>>& biases) {
-  Option option{
-      .names = "--logit-bias",
-      .value = "TOKEN+BIAS",
-      .help =
-          "Adds to the logit of a token: 15043+1 makes it likelier, 15043-inf forbids it. 'parlance "
-          "tokenize' shows the numbers of tokens.",
-      .fallback = {},
-      .set = {},
-      .repeatable = true};
+  Option option{.names = "--logit-bias",
+                .value = "TOKEN+BIAS",
+                .help =
+                    "Adds to the logit of a token: 15043+1 makes it likelier, 15043-inf forbids it. "
+                    "'parlance tokenize' shows the numbers of tokens.",
+                .fallback = {},
+                .set = {},
+                .repeatable = true};
   option.set = [&biases](const std::string& text) -> Result<void> {
     const size_t sign = text.find_first_of("+-");
     const std::string_view whole = text;
@@ -94,10 +93,10 @@ OptionGroup sampling_group(AnswerChoice& choice) {
   seed.fallback = "another one every time";
   return {
       "Choice of words",
-      {number_option<float>("--temp, --temperature", "X",
-                            "How adventurous: 0 always takes the likeliest token, 1 follows the model's own "
-                            "probabilities.",
-                            s.temperature, 0, kAnyFloat),
+      {number_option<float>(
+           "--temp, --temperature", "X",
+           "How adventurous: 0 always takes the likeliest token, 1 follows the model's own probabilities.",
+           s.temperature, 0, kAnyFloat),
        number_option<int>("--top-k", "N", "Choose among the N likeliest tokens. 0: all.", s.top_k, 0,
                           std::numeric_limits<int>::max()),
        number_option<float>("--top-p", "P",

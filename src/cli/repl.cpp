@@ -100,8 +100,8 @@ void Repl::greet() const {
             format_bytes(static_cast<double>(loaded_.text->file().data().size())), session.n_ctx(),
             loaded_.device->name());
   io_.print("{}\n\n", io_.styled(Style::dim,
-                                 "/help lists the commands, a \\ at the end of a line continues it, "
-                                 "Ctrl-C stops an answer, Ctrl-D leaves."));
+                                 "/help lists the commands, a \\ at the end of a line continues it, Ctrl-C "
+                                 "stops an answer, Ctrl-D leaves."));
 }
 
 // One message, over several lines when they end with a backslash.

@@ -50,6 +50,16 @@ int64_t longest(const std::vector<BenchTest>& tests) {
   return n_ctx;
 }
 
+// What all runs have in common. The first of them prints it when the model is loaded, so that an error stands
+// alone.
+std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
+                       const std::filesystem::path& path) {
+  const SessionOptions& session = options.model.session;
+  return fmt::format("{}\n  device {}, instruction set {}, cache {}/{}, batch {}\n",
+                     io.styled(Style::bold, printable(path.string())), options.model.device, name_of(isa),
+                     name_of(session.cache_type_k), name_of(session.cache_type_v), session.n_batch);
+}
+
 void print_machine(const Console& io, int n_threads, const Roofline& r) {
   io.print("\n{}\n",
            io.styled(Style::bold, n_threads == 1 ? "1 thread" : fmt::format("{} threads", n_threads)));
@@ -120,14 +130,18 @@ std::vector<BenchTest> fitting(const Console& io, const BenchOptions& options,
 }
 
 // All tests with one number of threads.
-Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n_threads, Isa isa) {
+Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n_threads, Isa isa,
+                           const std::string& subject) {
   ModelChoice choice = options.model;
   choice.n_threads = n_threads;
   const std::vector<BenchTest> all = tests_of(options);
   PARLANCE_TRY(const LoadedModel loaded, load(choice, io, longest(all)));
   const std::vector<BenchTest> tests = fitting(io, options, all, loaded.session->n_ctx());
   const Roofline roofline = measure_roofline(isa, loaded.device->n_threads());
-  if (!options.wants_json) print_machine(io, loaded.device->n_threads(), roofline);
+  if (!options.wants_json) {
+    io.write(subject);
+    print_machine(io, loaded.device->n_threads(), roofline);
+  }
 
   Json rows = Json::array();
   const InterruptGuard guard(loaded.session.get());
@@ -168,21 +182,25 @@ Result<LoadTimes> time_loading(const ModelChoice& choice, const std::filesystem:
                    .first_token_ms = ms(created, Clock::now())};
 }
 
-Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n_threads) {
+void print_load_titles(const Console& io) {
+  const std::string titles =
+      fmt::format("{:<8} {:>10} {:>10} {:>12} {:>10}", "start", "load", "session", "first token", "total");
+  io.print("\n  {}\n  {}\n", io.styled(Style::bold, titles),
+           io.styled(Style::dim, std::string(titles.size(), '-')));
+}
+
+Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n_threads,
+                           const std::string& subject) {
   ModelChoice choice = options.model;
   choice.n_threads = n_threads;
   PARLANCE_TRY(const std::filesystem::path path, find_model(choice.path));
   Json rows = Json::array();
-  if (!options.wants_json) {
-    const std::string titles =
-        fmt::format("{:<8} {:>10} {:>10} {:>12} {:>10}", "start", "load", "session", "first token", "total");
-    io.print("\n  {}\n  {}\n", io.styled(Style::bold, titles),
-             io.styled(Style::dim, std::string(titles.size(), '-')));
-  }
   for (int i = 0; i <= options.n_repetitions; ++i) {
     PARLANCE_TRY(const LoadTimes times, time_loading(choice, path));
     const double total_ms = times.load_ms + times.session_ms + times.first_token_ms;
     if (!options.wants_json) {
+      if (i == 0) io.write(subject);
+      if (i == 0) print_load_titles(io);
       io.print("  {:<8} {:>10} {:>10} {:>12} {:>10}\n", i == 0 ? "first" : "again", format_ms(times.load_ms),
                format_ms(times.session_ms), format_ms(times.first_token_ms), format_ms(total_ms));
     }
@@ -197,10 +215,6 @@ Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n
 Result<int> bench(Console& io, const BenchOptions& options) {
   PARLANCE_TRY(const Isa isa, choose_isa());
   PARLANCE_TRY(const std::filesystem::path path, find_model(options.model.path));
-  if (!options.wants_json)
-    io.print("{}  device {}, instruction set {}, cache {}/{}, batch {}\n", printable(path.string()),
-             options.model.device, name_of(isa), name_of(options.model.session.cache_type_k),
-             name_of(options.model.session.cache_type_v), options.model.session.n_batch);
   Json json = Json::object({{"model", path.string()},
                             {"device", options.model.device},
                             {"instruction_set", name_of(isa)},
@@ -208,19 +222,20 @@ Result<int> bench(Console& io, const BenchOptions& options) {
                             {"cache_type_v", name_of(options.model.session.cache_type_v)},
                             {"batch", options.model.session.n_batch}});
   Json runs = Json::array();
-  for (const int64_t n_threads : options.n_threads) {
-    PARLANCE_TRY(const Json run, options.times_loading
-                                     ? bench_loading(io, options, static_cast<int>(n_threads))
-                                     : bench_threads(io, options, static_cast<int>(n_threads), isa));
+  std::string subject = subject_of(io, options, isa, path);
+  for (const int64_t n : options.n_threads) {
+    const auto n_threads = static_cast<int>(n);
+    PARLANCE_TRY(const Json run, options.times_loading ? bench_loading(io, options, n_threads, subject)
+                                                       : bench_threads(io, options, n_threads, isa, subject));
     runs.push(run);
+    subject.clear();
   }
   if (options.wants_json) {
     io.print("{}\n", json.set(options.times_loading ? "loading" : "runs", runs).pretty());
   } else if (!options.times_loading) {
     io.print(
         "\n  The median of {} runs. \"of read\" and \"of peak\" are shares of the measured peaks; a model "
-        "that fits "
-        "the\n  processor's caches can exceed the bandwidth of memory.\n",
+        "that fits the\n  processor's caches can exceed the bandwidth of memory.\n",
         options.n_repetitions);
   }
   return kSuccess;
@@ -236,11 +251,9 @@ Command bench_command() {
   command.summary = "Measure speed, beside what the machine allows.";
   command.description =
       "Times reading a prompt (prefill) and writing an answer (decode) at several depths of context. Beside "
-      "each "
-      "speed stand the bytes that must be read for a token, against the bandwidth of memory measured just "
-      "before, "
-      "and the arithmetic, against the measured peak: which of the two is near its limit says what holds the "
-      "model back.";
+      "each speed stand the bytes that must be read for a token, against the bandwidth of memory measured "
+      "just before, and the arithmetic, against the measured peak: which of the two is near its limit says "
+      "what holds the model back.";
   command.examples = {{"parlance bench -m model.gguf", "the usual picture"},
                       {"parlance bench -m model.gguf -t 1,2,4 -d 0,8192 -ctk q8_0 -ctv q8_0",
                        "by threads, at the start and after 8192 tokens, with a compressed cache"},

@@ -106,10 +106,8 @@ Command chat_command() {
   command.summary = "Talk with a model, or ask it one thing.";
   command.description =
       "At a terminal this is a conversation: type a question, read the answer as it is made, go on; /help "
-      "lists "
-      "the commands. With --prompt, --file, or text on standard input it gives one answer and ends: the "
-      "answer "
-      "goes to standard output, everything else to standard error.";
+      "lists the commands. With --prompt, --file, or text on standard input it gives one answer and ends: "
+      "the answer goes to standard output, everything else to standard error.";
   command.examples = {
       {"parlance chat", "a conversation with the bundled model"},
       {"parlance chat -m Qwen3-0.6B-Q8_0.gguf --system \"Answer in one sentence.\"",

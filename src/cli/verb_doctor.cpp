@@ -101,8 +101,7 @@ void look_at_models(Report& report) {
   if (!model) {
     finding.advice =
         "Run from the source folder, where models/demo/text has one, or set PARLANCE_MODEL to a GGUF file; "
-        "Qwen3, "
-        "Qwen2 and Llama files made for llama.cpp will do.";
+        "Qwen3, Qwen2 and Llama files made for llama.cpp will do.";
   } else if (!std::filesystem::exists(*model, error)) {
     finding.advice = "PARLANCE_MODEL names a file that does not exist; correct it or unset it.";
   }
@@ -196,8 +195,8 @@ Command doctor_command() {
   command.summary = "Look at this machine and this build, and say what to do.";
   command.description =
       "Shows what the processor can do, how fast memory is (measured now, in about a second), what is built "
-      "in, "
-      "and which model runs when none is named. Where something is missing or could be better, it says how.";
+      "in, and which model runs when none is named. Where something is missing or could be better, it says "
+      "how.";
   command.examples = {{"parlance doctor", "the report"},
                       {"parlance doctor --json", "for scripts and for bug reports"}};
   command.groups = {{"Output", {json_option(*wants_json)}}};

@@ -173,9 +173,8 @@ Command eval_command() {
   command.summary = "Score a model on questions with known answers.";
   command.description =
       "Puts every question of a file to the model, takes the likeliest token each time, and compares the "
-      "reply with "
-      "the answers that count as right; case, white space and the mark at the end do not matter. With "
-      "--cache-type-k and --cache-type-v it shows what a compressed cache costs.\n\n"
+      "reply with the answers that count as right; case, white space and the mark at the end do not matter. "
+      "With --cache-type-k and --cache-type-v it shows what a compressed cache costs.\n\n"
       "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
       "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
   command.examples = {

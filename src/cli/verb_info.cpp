@@ -228,8 +228,7 @@ Command info_command() {
   command.summary = "Show what is in a GGUF file and how much memory it needs.";
   command.description =
       "Prints the metadata of a file, what its tensors are made of, and the memory that the model will need "
-      "by "
-      "length of context and format of its cache. Any GGUF file will do; the estimate of memory needs an "
+      "by length of context and format of its cache. Any GGUF file will do; the estimate of memory needs an "
       "architecture that this program runs.";
   command.examples = {{"parlance info model.gguf", "the overview"},
                       {"parlance info model.gguf --tensors | grep attn_k", "tensors by name"},

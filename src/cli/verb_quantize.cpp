@@ -127,8 +127,7 @@ Command quantize_command() {
   command.description =
       "Reads IN and writes OUT with the matrices in another type; the names of types are those of "
       "llama-quantize. OUT appears when it is complete, and not at all if something goes wrong. Start from "
-      "an F32, "
-      "F16 or BF16 file: what is quantised already loses accuracy twice.";
+      "an F32, F16 or BF16 file: what is quantised already loses accuracy twice.";
   command.examples = {{"parlance quantize Qwen3-0.6B-BF16.gguf Qwen3-0.6B-Q4_K_M.gguf q4_k_m",
                        "about a third of the size, little loss"},
                       {"parlance quantize in.gguf out.gguf q8_0", "half the size, hardly any loss"}};

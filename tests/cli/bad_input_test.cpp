@@ -205,13 +205,15 @@ TEST_F(BadInputTest, StandardOutputThatIsFull) {
   EXPECT_NE(err.str().find("standard output cannot be written"), std::string::npos) << err.str();
 }
 
-TEST_F(BadInputTest, DefaultModelThatIsNowhere) {
-  const auto before = fs::current_path();
-  fs::current_path(folder_.path());
-  const auto outcome = run({"eval", "--limit", "1"});
-  fs::current_path(before);
-  if (outcome.code == kSuccess) GTEST_SKIP() << "a bundled model lies beside this program";
-  EXPECT_EQ(outcome.code, kFailure);
+TEST_F(BadInputTest, EnvironmentThatNamesNoModel) {
+  ::setenv("PARLANCE_MODEL", path("absent.gguf").c_str(), 1);
+  const auto chat = run({"chat", "-p", "Hello"});
+  const auto doctor = run({"doctor"});
+  ::unsetenv("PARLANCE_MODEL");
+  expect_error(chat, kFailure, {"absent.gguf", "check the path"});
+  EXPECT_EQ(doctor.code, kSuccess);
+  EXPECT_NE(doctor.out.find("PARLANCE_MODEL names a file that does not exist"), std::string::npos)
+      << doctor.out;
 }
 
 TEST_F(BadInputTest, InterruptEndsAnAnswerAndKeepsItsBeginning) {

@@ -193,9 +193,9 @@ Result<QuantizeReport> quantize_file(const std::filesystem::path& in_path,
   const QuantizeReport report = report_of(file, targets);
   if (report.n_requantised > 0) {
     log_warning(
-        "{}: {} tensors are quantised already and lose accuracy twice; start from F32, F16 or BF16 if you "
-        "can",
-        file.name(), report.n_requantised);
+        "{}: {} of {} tensors are quantised already and lose accuracy twice; F32, F16 or BF16 is a better "
+        "start",
+        file.name(), report.n_requantised, targets.size());
   }
 
   GgufWriter writer;

@@ -16,7 +16,7 @@ bool is_before(const Candidate& a, const Candidate& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
 }
 
-// Differences of logits are to be finite.
+// Infinity counts as the largest number, so that differences of logits are numbers. NaN stays.
 float bounded(float logit) {
   return std::min(logit, FLT_MAX);
 }
@@ -41,7 +41,7 @@ void Candidates::take_top(std::span<const float> logits, size_t k) {
     const std::span<const float> block = logits.subspan(from, std::min(kBlock, logits.size() - from));
     if (!any_above(block, threshold)) continue;
     for (size_t i = 0; i < block.size(); ++i) {
-      if (!(block[i] > threshold)) continue;
+      if (!(bounded(block[i]) > threshold)) continue;
       if (candidates_.size() == k) {
         std::ranges::pop_heap(candidates_, is_before);
         candidates_.pop_back();
@@ -52,56 +52,72 @@ void Candidates::take_top(std::span<const float> logits, size_t k) {
     }
   }
   std::ranges::sort(candidates_, is_before);
+  highest_ = candidates_.empty() ? 0 : candidates_.front().logit;
 }
 
 void Candidates::take_all(std::span<const float> logits) {
   candidates_.clear();
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > kNever) candidates_.push_back({bounded(logits[i]), static_cast<int32_t>(i), 0});
-  }
-}
-
-void Candidates::weigh() {
   highest_ = kNever;
-  for (const Candidate& c : candidates_) highest_ = std::max(highest_, c.logit);
-  total_weight_ = 0;
-  for (Candidate& c : candidates_) {
-    c.weight = portable_exp(static_cast<double>(c.logit) - highest_);
-    total_weight_ += c.weight;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (!(logits[i] > kNever)) continue;
+    candidates_.push_back({bounded(logits[i]), static_cast<int32_t>(i), 0});
+    highest_ = std::max(highest_, candidates_.back().logit);
   }
 }
 
-void Candidates::keep_top_p_and_min_p(double p, double least) {
-  // Both rules keep a beginning of the list from the highest weight down, so that their order does not
-  // matter, and what min-p drops need not be sorted.
-  if (least > 0) std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < least; });
-  if (p < 1) candidates_.resize(count_top_p(p * total_weight_));
-}
-
-// Sorts the highest to the front, until those together weigh what is wanted, and counts them.
-size_t Candidates::count_top_p(double wanted) {
-  double sum = 0;
-  size_t n_sorted = 0;
-  for (size_t n_more = 64; n_sorted < candidates_.size(); n_more *= 4) {
-    const auto from = candidates_.begin() + static_cast<ptrdiff_t>(n_sorted);
-    const auto to = from + static_cast<ptrdiff_t>(std::min(n_more, candidates_.size() - n_sorted));
-    if (to != candidates_.end()) std::nth_element(from, to, candidates_.end(), is_before);
-    std::sort(from, to, is_before);
-    for (auto c = from; c != to; ++c) {
-      ++n_sorted;
-      sum += c->weight;
-      if (sum >= wanted) return n_sorted;
-    }
-  }
-  return n_sorted;
-}
-
-void Candidates::apply_temperature(double temperature) {
+// Sets weights to e^((logit - highest) / temperature) and yields their sum.
+double Candidates::weigh(double temperature) {
   double total = 0;
   for (Candidate& c : candidates_) {
     c.weight = portable_exp((static_cast<double>(c.logit) - highest_) / temperature);
     total += c.weight;
   }
+  return total;
+}
+
+void Candidates::keep_top_p_and_min_p(double p, double least) {
+  if (p >= 1 && least <= 0) return;
+  const double total = weigh(1);
+  // Both rules keep a beginning of the list from the highest weight down, so that their order does not
+  // matter.
+  if (least > 0) std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < least; });
+  if (p < 1) keep_heaviest(p * total);
+}
+
+// Keeps the fewest that together weigh what is wanted. Candidates are sorted into bands by how far they are
+// below the highest; only those of the band where the sum is reached are put in order.
+void Candidates::keep_heaviest(double wanted) {
+  constexpr size_t kBands = 1024;
+  constexpr float kBandsPerUnit = 16;  // of the logit; the last band has all that is further below
+  const auto band_of = [&](const Candidate& c) {
+    return static_cast<size_t>(
+        std::min((highest_ - c.logit) * kBandsPerUnit, static_cast<float>(kBands - 1)));
+  };
+  band_weights_.assign(kBands, 0);
+  for (const Candidate& c : candidates_) band_weights_[band_of(c)] += c.weight;
+  size_t band = 0;
+  double sum = 0;
+  while (band < kBands && sum + band_weights_[band] < wanted) sum += band_weights_[band++];
+  if (band == kBands) return;  // what min-p dropped is missing from the sum
+
+  border_.clear();
+  size_t n_kept = 0;
+  for (const Candidate& c : candidates_) {
+    const size_t its_band = band_of(c);
+    if (its_band < band) candidates_[n_kept++] = c;
+    if (its_band == band) border_.push_back(c);
+  }
+  candidates_.resize(n_kept);
+  std::ranges::sort(border_, is_before);
+  for (const Candidate& c : border_) {
+    if (sum >= wanted) break;
+    candidates_.push_back(c);
+    sum += c.weight;
+  }
+}
+
+void Candidates::apply_temperature(double temperature) {
+  const double total = weigh(temperature);
   for (Candidate& c : candidates_) c.weight /= total;
 }
 

@@ -11,7 +11,7 @@ namespace parlance {
 struct Candidate {
   float logit;
   int32_t token;
-  double weight;  // e^(logit - highest logit), once weigh() was called
+  double weight;  // once it is known
 };
 
 class Candidates {
@@ -22,9 +22,9 @@ class Candidates {
   // Takes every token whose logit is neither NaN nor -inf, by id.
   void take_all(std::span<const float> logits);
 
-  void weigh();
-  // Keeps the fewest, highest first, whose share of all weights is at least p, and no others than those whose
-  // weight is at least `least`. Sorts no more than it has to.
+  // Keeps the fewest, highest first, whose share of all weights is at least p, and of those the ones whose
+  // weight is at least `least`. p = 1 and least = 0 keep all. No order is made that is not needed: time grows
+  // as n.
   void keep_top_p_and_min_p(double p, double least);
   // Weights of the softmax at a temperature above 0, adding up to 1.
   void apply_temperature(double temperature);
@@ -32,11 +32,14 @@ class Candidates {
   std::span<const Candidate> view() const { return candidates_; }
 
  private:
-  size_t count_top_p(double wanted);
+  double weigh(double temperature);
+  void keep_heaviest(double wanted);
 
   std::vector<Candidate> candidates_;
   float highest_ = 0;  // logit
-  double total_weight_ = 0;
+  // Of keep_heaviest().
+  std::vector<double> band_weights_;
+  std::vector<Candidate> border_;
 };
 
 }  // namespace parlance

@@ -84,11 +84,8 @@ void Sampler::Impl::shape(std::span<const float> given) {
   } else {
     candidates.take_all(logits);
   }
-  candidates.weigh();
-  if (!is_greedy) {
-    candidates.keep_top_p_and_min_p(options.top_p, options.min_p);
-    candidates.apply_temperature(options.temperature);
-  }
+  if (!is_greedy) candidates.keep_top_p_and_min_p(options.top_p, options.min_p);
+  candidates.apply_temperature(is_greedy ? 1 : options.temperature);
 }
 
 Sampler::Sampler(SamplingOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

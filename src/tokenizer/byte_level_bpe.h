@@ -34,8 +34,6 @@ class ByteLevelBpe {
     int32_t other = -1;   // in other_rules_: the same string cut elsewhere
   };
 
-  ByteLevelBpe(const Vocabulary& vocabulary, const PreTokenizer& pre)
-      : vocabulary_(&vocabulary), pre_(&pre) {}
   // What encoding one text needs, kept from word to word.
   struct Scratch {
     std::string characters;  // of the word, in the byte alphabet
@@ -43,6 +41,8 @@ class ByteLevelBpe {
     PairMerger merger;
   };
 
+  ByteLevelBpe(const Vocabulary& vocabulary, const PreTokenizer& pre)
+      : vocabulary_(&vocabulary), pre_(&pre) {}
   void load_merges(GgufStringArray merges);
   int32_t find_or_add_symbol(std::string_view left, std::string_view right, std::string& buffer);
   void add_rule(int32_t symbol, Rule rule);

@@ -1,18 +1,17 @@
 #include "tokenizer/special_splitter.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace parlance {
 
 namespace {
 
-std::vector<Token> special_tokens(const Vocabulary& vocabulary, bool only_user_defined) {
+std::vector<Token> tokens_of_kinds(const Vocabulary& vocabulary, std::initializer_list<TokenKind> kinds) {
   std::vector<Token> tokens;
   for (Token token = 0; token < vocabulary.n_tokens(); ++token) {
-    const TokenKind kind = vocabulary.kind(token);
-    const bool is_internal = kind == TokenKind::control || kind == TokenKind::unknown;
-    if (kind != TokenKind::user_defined && (only_user_defined || !is_internal)) continue;
-    if (!vocabulary.text(token).empty()) tokens.push_back(token);
+    if (vocabulary.text(token).empty()) continue;
+    if (std::ranges::find(kinds, vocabulary.kind(token)) != kinds.end()) tokens.push_back(token);
   }
   return tokens;
 }
@@ -44,8 +43,9 @@ Token SpecialSplitter::Dictionary::longest_prefix(std::string_view text, size_t 
 }
 
 SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary)
-    : user_defined_(vocabulary, special_tokens(vocabulary, true)),
-      all_(vocabulary, special_tokens(vocabulary, false)) {}
+    : user_defined_(vocabulary, tokens_of_kinds(vocabulary, {TokenKind::user_defined})),
+      all_(vocabulary,
+           tokens_of_kinds(vocabulary, {TokenKind::control, TokenKind::unknown, TokenKind::user_defined})) {}
 
 // The longest token that begins at each position, if any.
 std::vector<SpecialSplitter::Occurrence> SpecialSplitter::find_occurrences(const Dictionary& dictionary,

@@ -92,7 +92,8 @@ constexpr std::string_view kEndOfGenerationTexts[] = {
     "<｜end▁of▁sentence｜>",
 };
 
-// Fill-in-the-middle tokens that separate files: after them comes another text.
+// Of the special tokens those that end generation. Fill-in-the-middle padding and separators are among them,
+// since what follows them belongs to another text.
 constexpr SpecialToken kEndOfGenerationTokens[] = {
     SpecialToken::eos,     SpecialToken::end_of_turn,    SpecialToken::end_of_message,
     SpecialToken::fim_pad, SpecialToken::fim_repository, SpecialToken::fim_separator,
@@ -113,9 +114,8 @@ Result<void> read_ids(Vocabulary& vocabulary) {
     token = vocabulary.model == VocabularyModel::byte_level_bpe ? entry.bpe : entry.sentencepiece;
     if (token && !vocabulary.has(*token)) token.reset();
     const std::string key = tokenizer_key(entry.key);
-    // Padding ids of -1 and the like are common in files, so that every 32-bit value is taken and then
-    // judged.
-    PARLANCE_TRY(const std::optional<int64_t> id, file.find_int(key, INT32_MIN, UINT32_MAX));
+    // Ids of -1 for "none" are common in files: any integer is taken and then judged.
+    PARLANCE_TRY(const std::optional<int64_t> id, file.find_int(key, INT64_MIN, INT64_MAX));
     if (!id) continue;
     if (*id < 0 || *id >= vocabulary.n_tokens()) {
       log_warning("{}: {} is {}, outside the vocabulary of {} tokens; it is ignored", file.name(), key, *id,
@@ -162,10 +162,10 @@ Result<void> find_special_tokens(Vocabulary& vocabulary) {
     if (const std::optional<Token> token = vocabulary[which]) ends.push_back(*token);
   }
 
-  // In the harmony format <|end|> ends a message, not the answer.
+  // In the harmony format and its relatives <|end|> ends a message, not the answer.
+  const bool has_call = ends_generation(vocabulary, "<|call|>") || ends_generation(vocabulary, "<|calls|>");
   const bool is_harmony =
-      (ends_generation(vocabulary, "<|return|>") && ends_generation(vocabulary, "<|call|>")) ||
-      (ends_generation(vocabulary, "<|flush|>") && ends_generation(vocabulary, "<|calls|>"));
+      has_call && (ends_generation(vocabulary, "<|return|>") || ends_generation(vocabulary, "<|flush|>"));
   if (is_harmony) keep_generating(vocabulary, "<|end|>", TokenKind::user_defined);
   // Vocabularies with <|tool_response> have </s> as an ordinary piece of text.
   if (ends_generation(vocabulary, "<|tool_response>")) keep_generating(vocabulary, "</s>", TokenKind::normal);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,11 +33,11 @@ enum class SpecialToken : uint8_t {
   fim_repository,
   fim_separator,
 };
-inline constexpr size_t kSpecialTokenCount = 14;
+inline constexpr size_t kSpecialTokenCount = static_cast<size_t>(SpecialToken::fim_separator) + 1;
 
 struct Vocabulary {
   GgufFile file;  // keeps what the texts view
-  VocabularyModel model;
+  VocabularyModel model = VocabularyModel::byte_level_bpe;
   StringTable texts;             // token by text as stored; empty texts are never found
   std::vector<TokenKind> kinds;  // by token
   std::vector<float> scores;     // by token; sentencepiece only

@@ -190,6 +190,9 @@ TEST(Sampler, OddNumbersDoNoHarm) {
     }
   }
   expect_near(distribution(plain(), {-infinity, nan}), {{0, 1.0}});
+  SamplingOptions greedy;
+  greedy.temperature = 0;
+  EXPECT_EQ(Sampler(greedy).sample(std::vector<float>{0, infinity, infinity, 3e38f}), 1);
 }
 
 // The whole chain against a definition that sorts everything.
@@ -206,14 +209,12 @@ TEST(Sampler, PartialSelectionIsAsGoodAsSorting) {
 
     std::vector<int32_t> order(logits.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
-    std::ranges::stable_sort(order, std::greater<>(),
-                             [&](int32_t i) { return logits[static_cast<size_t>(i)]; });
+    const auto logit = [&](int32_t i) { return logits[static_cast<size_t>(i)]; };
+    std::ranges::sort(
+        order, [&](int32_t a, int32_t b) { return logit(a) != logit(b) ? logit(a) > logit(b) : a < b; });
     if (options.top_k > 0 && static_cast<size_t>(options.top_k) < order.size())
       order.resize(static_cast<size_t>(options.top_k));
-    const auto weight = [&](int32_t i) {
-      return std::exp(static_cast<double>(logits[static_cast<size_t>(i)]) -
-                      logits[static_cast<size_t>(order[0])]);
-    };
+    const auto weight = [&](int32_t i) { return std::exp(static_cast<double>(logit(i)) - logit(order[0])); };
     double total = 0, sum = 0, kept = 0;
     for (const int32_t i : order) total += weight(i);
     Distribution expected;

@@ -1,4 +1,5 @@
-// What the formats with 32 values in a block share: where codes lie, and the extremes that set their steps.
+// What the formats with 32 values in a block share: where codes lie, and the extremes that set their steps
+// (these serve the larger blocks too).
 #pragma once
 
 #include <cmath>
@@ -22,6 +23,9 @@ inline uint32_t pack_fifth_bits(const uint8_t* codes) {
   for (int i = 0; i < 32; ++i) bits |= static_cast<uint32_t>((codes[i] >> 4) & 1) << i;
   return bits;
 }
+
+// What searches of a step take for zero: below this x² loses its digits.
+inline constexpr float kNegligible = 1e-15f;
 
 // The first of n values that has the largest magnitude, with its sign; 0 when all are zero or NaN.
 inline float largest_magnitude(const float* x, int n) {

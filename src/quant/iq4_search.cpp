@@ -20,7 +20,7 @@ int nearest_iq4_code(float x) {
 float search_iq4_step(const float* x) {
   constexpr int kTrials = 7;
   const float largest = largest_magnitude(x, 32);
-  if (std::fabs(largest) < 1e-15f) return 0;
+  if (std::fabs(largest) < kNegligible) return 0;
   float step = 0;
   float best = 0;
   const auto attempt = [&](float inverse, bool first) {

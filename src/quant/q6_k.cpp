@@ -33,7 +33,7 @@ void encode(const float* x, BlockQ6K& block) {
     search_signed_steps(x + kGroupLength * g, kGroupLength, 32, step + g, codes + kGroupLength * g);
   }
   const float largest = largest_magnitude(step, kGroups);
-  if (std::fabs(largest) < 1e-15f) {
+  if (std::fabs(largest) < kNegligible) {
     block = BlockQ6K{};
     return;
   }

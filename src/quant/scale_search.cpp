@@ -12,7 +12,6 @@ namespace parlance {
 namespace {
 
 constexpr int kMaxRun = 32;
-constexpr float kSmallest = 1e-15f;  // runs below this are stored as zeros
 
 // A number for each of the four runs; arrays of them hold one value of each run after the other.
 using Lanes = float __attribute__((vector_size(sizeof(float) * kSearchRuns)));
@@ -156,7 +155,7 @@ void search_signed_steps(const float* x_runs, int n, int levels, float* step_run
   }
 
   for (int r = 0; r < kSearchRuns; ++r) {
-    const bool is_zero = std::fabs(largest[r]) < kSmallest;
+    const bool is_zero = std::fabs(largest[r]) < kNegligible;
     step_runs[r] = is_zero ? 0 : step[r];
     for (int i = 0; i < n; ++i)
       codes[r * n + i] = is_zero ? uint8_t{0} : static_cast<uint8_t>(kept[i][r] + reach);
@@ -166,7 +165,7 @@ void search_signed_steps(const float* x_runs, int n, int levels, float* step_run
 float refine_signed_step(const float* x, int n, int levels, uint8_t* codes) {
   assert(n <= kMaxRun);
   const float largest = largest_magnitude(x, n);
-  if (std::fabs(largest) < kSmallest) {
+  if (std::fabs(largest) < kNegligible) {
     std::fill_n(codes, n, uint8_t{0});
     return 0;
   }

@@ -18,7 +18,7 @@ Value undefined_attribute(const Value& object, const TextPtr& name) {
 }
 
 std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
-  const std::vector<Value>& items = loop.items->items;
+  const std::vector<Value>& items = loop.items();
   const auto integer = [](size_t value) { return Value::integer(static_cast<int64_t>(value)); };
   if (name == "index") return integer(loop.index0 + 1);
   if (name == "index0") return integer(loop.index0);
@@ -132,6 +132,11 @@ std::pair<size_t, size_t> resolve_range(int64_t start, int64_t stop, size_t size
   return {static_cast<size_t>(clamp(start)), static_cast<size_t>(clamp(stop))};
 }
 
+bool looks_ahead(std::string_view loop_attribute) {
+  return loop_attribute == "last" || loop_attribute == "nextitem" || loop_attribute == "length" ||
+         loop_attribute == "revindex" || loop_attribute == "revindex0";
+}
+
 Result<Value> get_attribute_only(Context& context, const Value& object, const TextPtr& name) {
   if (object.is_undefined()) return undefined_error(object);
   if (const Namespace* names = object.pointee<Namespace>()) {
@@ -139,7 +144,13 @@ Result<Value> get_attribute_only(Context& context, const Value& object, const Te
     return found != names->attributes.end() ? found->second : undefined_attribute(object, name);
   }
   std::optional<Value> attribute;
-  if (const Loop* loop = object.pointee<Loop>()) attribute = loop_attribute(*loop, name->bytes);
+  if (const Loop* loop = object.pointee<Loop>()) {
+    if (looks_ahead(name->bytes) && !loop->is_complete()) {
+      return fail(ErrorCode::unsupported, "'{}' of a loop with a condition is supported as loop.{} only", name->bytes,
+                  name->bytes);
+    }
+    attribute = loop_attribute(*loop, name->bytes);
+  }
   if (const Macro* macro = object.pointee<const Macro>())
     attribute = macro_attribute(context, *macro, name->bytes);
   if (const Sequence* sequence = object.sequence(); sequence && sequence->kind == Sequence::Kind::group) {
@@ -184,6 +195,9 @@ Result<Value> get_item(Context& context, const Value& object, const Value& index
       return make_text(&budget, string->substr(begin, end - begin), object.is_markup());
     }
   }
+  if (index.pointee<const BigInteger>() && (object.sequence() || object.string())) {
+    return fail(ErrorCode::unsupported, "an index of more than 64 bits is not supported");
+  }
   const auto* name = std::get_if<TextPtr>(&index.data());
   if (!name) return Value::undefined(nullptr, type_name(object));
   return get_attribute_only(context, object, *name);
@@ -196,7 +210,7 @@ Result<Value> get_slice(Context& context, const Value& object, const Value* star
   if (const std::string* string = object.string()) {
     PARLANCE_TRY(const Bounds bounds,
                  slice_bounds(static_cast<int64_t>(count_characters(*string)), start, stop, step));
-    budget.spend_on_bytes(string->size());
+    budget.spend_on_characters(string->size());
     return make_text(&budget, slice_text(*string, bounds.start, bounds.stop, bounds.step),
                      object.is_markup());
   }

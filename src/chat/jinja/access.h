@@ -9,6 +9,8 @@ namespace parlance::jinja {
 
 // A method or attribute, else the item of that name, else undefined. An error when the object is undefined.
 Result<Value> get_attribute(Context& context, const Value& object, const TextPtr& name);
+// Whether an attribute of `loop` tells of elements behind the current one.
+bool looks_ahead(std::string_view loop_attribute);
 // Only methods and attributes, not items (the filter `attr`).
 Result<Value> get_attribute_only(Context& context, const Value& object, const TextPtr& name);
 // The item at an index or key, else the attribute of that name, else undefined.

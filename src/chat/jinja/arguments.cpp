@@ -54,7 +54,9 @@ tl::unexpected<Error> wrong_type(std::string_view function, std::string_view exp
     return fail(ErrorCode::invalid_argument, "{} expects {}, and {}", function, expected,
                 undefined_message(found));
   }
-  return fail(ErrorCode::invalid_argument, "{} expects {}, found '{}'", function, expected, type_name(found));
+  const bool is_too_large = found.pointee<const BigInteger>() != nullptr;
+  return fail(is_too_large ? ErrorCode::unsupported : ErrorCode::invalid_argument, "{} expects {}, found '{}'",
+              function, expected, type_name(found));
 }
 
 }  // namespace parlance::jinja

@@ -46,6 +46,7 @@ Result<Value> AttributePath::get(Context& context, const Value& item, const Valu
 
 Value without_case(Context& context, const Value& value, bool case_sensitive) {
   if (case_sensitive || !value.string()) return value;
+  context.budget.spend_on_characters(value.string()->size());
   return make_text(&context.budget, lower(*value.string()), value.is_markup());
 }
 

@@ -40,6 +40,7 @@ class BraceFormatter {
 
   Result<Value> run() {
     for (size_t at = 0; at < format_.size() && !writer_.failed();) {
+      writer_.budget().spend(1);
       const size_t brace = std::min(format_.find_first_of("{}", at), format_.size());
       writer_.append(format_.substr(at, brace - at));
       at = brace + 1;

@@ -112,6 +112,10 @@ Result<Value> Interpreter::evaluate(const ast::Conditional& node, Position, cons
 
 Result<Value> Interpreter::evaluate(const ast::Attribute& node, Position position, const FramePtr& frame) {
   PARLANCE_TRY(const Value object, evaluate(*node.object, frame));
+  if (Loop* loop = object.pointee<Loop>(); loop && looks_ahead(node.name->bytes)) {
+    const bool needs_next_only = node.name->bytes == "last" || node.name->bytes == "nextitem";
+    PARLANCE_CHECK(select_items(*loop, needs_next_only ? loop->index0 + 2 : SIZE_MAX));
+  }
   return at(position, get_attribute(context_, object, node.name));
 }
 
@@ -232,6 +236,8 @@ Result<Value> Interpreter::call(const Value& callee, const CallArguments& argume
 
 Result<Value> Interpreter::call_macro(const Macro& macro, const CallArguments& arguments, Position position,
                                       const Value* caller) {
+  const Nesting nesting(*this);
+  PARLANCE_CHECK(check_budget(position));
   const auto frame = std::make_shared<Frame>(macro.frame);
   PARLANCE_CHECK(bind_parameters(macro, arguments, position, caller, frame));
   PARLANCE_TRY(const Captured captured, capture(macro.definition->body, position, frame));

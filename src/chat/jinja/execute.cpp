@@ -76,48 +76,49 @@ Result<Interpreter::Flow> Interpreter::execute(const ast::For& node, Position po
   return run_loop(node, position, frame, iterable, 0, out);
 }
 
-// The elements for which the condition of the loop holds; it sees the loop's own names, but not `loop`.
-Result<SequencePtr> Interpreter::loop_items(const ast::For& node, Position position, const FramePtr& frame,
-                                            const Value& iterable) {
-  PARLANCE_TRY(SequencePtr items, at(position, elements_of(context_.budget, iterable)));
-  if (!node.condition) return items;
-  std::vector<Value> selected;
-  for (const Value& item : items->items) {
-    const auto scope = std::make_shared<Frame>(frame);
+Result<void> Interpreter::select_items(Loop& loop, size_t n) {
+  if (!loop.node_with_condition || !loop.frame) return {};
+  // The condition sees the names of the loop's target, but not its `loop`.
+  const ast::For& node = *loop.node_with_condition;
+  while (loop.selected.size() < n && loop.n_asked < loop.source->items.size()) {
+    const Value item = loop.source->items[loop.n_asked++];
+    const auto scope = std::make_shared<Frame>(loop.frame);
     PARLANCE_CHECK(assign(node.target, item, scope));
     PARLANCE_TRY(const Value holds, evaluate(*node.condition, scope));
-    if (is_true(holds)) selected.push_back(item);
+    if (is_true(holds)) loop.selected.push_back(item);
   }
-  const Value made = make_sequence(&context_.budget, std::move(selected));
-  PARLANCE_CHECK(check_budget(position));
-  return *made.shared<const Sequence>();
+  return {};
 }
 
-Result<Interpreter::Flow> Interpreter::run_loop(const ast::For& node, Position position,
-                                                const FramePtr& frame, const Value& iterable, size_t depth0,
-                                                Writer& out) {
+Result<Interpreter::Flow> Interpreter::run_loop(const ast::For& node, Position position, const FramePtr& frame,
+                                                const Value& iterable, size_t depth0, Writer& out) {
   const Nesting nesting(*this);
   PARLANCE_CHECK(check_budget(position));
   const auto loop = std::make_shared<Loop>();
-  PARLANCE_TRY(loop->items, loop_items(node, position, frame, iterable));
+  PARLANCE_TRY(loop->source, at(position, elements_of(context_.budget, iterable)));
   loop->depth0 = depth0;
-  if (node.is_recursive) {
+  if (node.is_recursive || node.condition) {
     context_.keep(frame);
-    loop->recursive = &node;
     loop->frame = frame;
   }
-  if (loop->items->items.empty()) return execute(node.otherwise, std::make_shared<Frame>(frame), out);
-  for (const Value& item : loop->items->items) {
+  if (node.is_recursive) loop->recursive = &node;
+  if (node.condition) loop->node_with_condition = &node;
+  // As in Jinja, `else` runs when no iteration came to its end, be it for `continue` or `break`.
+  bool has_completed = false;
+  for (;; ++loop->index0) {
     context_.budget.spend(1);
     PARLANCE_CHECK(check_budget(position));
+    PARLANCE_CHECK(select_items(*loop, loop->index0 + 1));
+    if (loop->index0 == loop->items().size()) break;
     const auto scope = std::make_shared<Frame>(frame);
-    PARLANCE_CHECK(assign(node.target, item, scope));
+    PARLANCE_CHECK(assign(node.target, loop->items()[loop->index0], scope));
     scope->set("loop", Value(Value::Data(loop)));
     PARLANCE_TRY(const Flow flow, execute(node.body, scope, out));
+    if (flow == Flow::normal) has_completed = true;
     if (flow == Flow::broken) break;
-    ++loop->index0;
   }
-  return Flow::normal;
+  if (has_completed) return Flow::normal;
+  return execute(node.otherwise, std::make_shared<Frame>(frame), out);
 }
 
 Result<Interpreter::Flow> Interpreter::execute(const ast::Break&, Position, const FramePtr&, Writer&) {

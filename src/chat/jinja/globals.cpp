@@ -47,6 +47,7 @@ Result<std::vector<Dict::Entry>> entries_of(Context& context, std::string_view f
   }
   if (!arguments.positional.empty()) {
     const Value& given = arguments.positional[0];
+    if (given.is_undefined()) return undefined_error(given);
     if (const Dict* dict = given.dict()) {
       context.budget.spend(dict->entries.size());
       entries = dict->entries;
@@ -93,6 +94,7 @@ Result<Value> raise_exception(Context& context, const CallArguments& arguments) 
 Result<Value> strftime_now(Context& context, const CallArguments& arguments) {
   PARLANCE_TRY(const auto bound, bind_arguments("strftime_now()", arguments, {"format"}, 1));
   PARLANCE_TRY(const std::string_view format, string_or("strftime_now()", bound[0], {}));
+  context.budget.spend(format.size());
   if (!context.budget.has_room(format.size() * kMaxBytesPerDirective)) return context.budget.error();
   PARLANCE_TRY(std::string text, format_time(format, context.now_unix_s));
   return make_text(&context.budget, std::move(text));

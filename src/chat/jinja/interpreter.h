@@ -43,8 +43,8 @@ class Interpreter {
 
   Result<Flow> run_loop(const ast::For& node, Position position, const FramePtr& frame, const Value& iterable,
                         size_t depth0, Writer& out);
-  Result<SequencePtr> loop_items(const ast::For& node, Position position, const FramePtr& frame,
-                                 const Value& iterable);
+  // Asks the condition of a loop until `n` elements are selected, or all were asked about.
+  Result<void> select_items(Loop& loop, size_t n);
   Result<void> assign(const ast::Target& target, const Value& value, const FramePtr& frame);
   // The text that a block writes, or how it left the loop around it instead.
   struct Captured {

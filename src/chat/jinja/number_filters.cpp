@@ -93,7 +93,8 @@ Result<Value> round_filter(Context&, const Value& input, const CallArguments& ar
   if (!std::isfinite(value))
     return fail(ErrorCode::invalid_argument, "filter 'round' cannot convert {}", value);
   const double unit = std::pow(10.0, static_cast<double>(precision));
-  return Value::real((method == "ceil" ? std::ceil(value * unit) : std::floor(value * unit)) / unit);
+  const double whole_units = method == "ceil" ? std::ceil(value * unit) : std::floor(value * unit);
+  return Value::real((whole_units + 0.0) / unit);  // an integer in Python, which has no negative zero
 }
 
 constexpr Filter kNumberFilters[] = {

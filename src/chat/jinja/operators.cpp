@@ -209,8 +209,9 @@ bool can_repeat(const Value& value) {
 
 tl::unexpected<Error> wrong_operand(const Value& value, const char* operation) {
   if (value.is_undefined()) return undefined_error(value);
-  return fail(ErrorCode::invalid_argument, "unary '{}' is not supported for '{}'", operation,
-              type_name(value));
+  const bool is_too_large = value.pointee<const BigInteger>() != nullptr;
+  return fail(is_too_large ? ErrorCode::unsupported : ErrorCode::invalid_argument,
+              "unary '{}' is not supported for '{}'", operation, type_name(value));
 }
 
 }  // namespace
@@ -224,8 +225,6 @@ Result<Value> apply(Budget& budget, BinaryOperator operation, const Value& a, co
                         real_b ? *real_b : static_cast<double>(*whole_b));
   }
   if (operation == BinaryOperator::modulo && a.string()) return format_percent(budget, a, b);
-  if (a.is_undefined()) return undefined_error(a);
-  if (b.is_undefined()) return undefined_error(b);
   if (operation == BinaryOperator::add) {
     if (a.string() && b.string()) return concatenate_text(budget, a, b);
     const Sequence *left = a.sequence(), *right = b.sequence();
@@ -238,8 +237,7 @@ Result<Value> apply(Budget& budget, BinaryOperator operation, const Value& a, co
     if (can_repeat(a) && whole_b) return repeat(budget, a, *whole_b);
     if (whole_a && can_repeat(b)) return repeat(budget, b, *whole_a);
   }
-  return fail(ErrorCode::invalid_argument, "'{}' is not supported between '{}' and '{}'", symbol(operation),
-              type_name(a), type_name(b));
+  return operand_error(symbol(operation), a, b);
 }
 
 Result<Value> negate(const Value& value) {

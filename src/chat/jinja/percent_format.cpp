@@ -93,6 +93,7 @@ class PercentFormatter {
   }
 
   Result<void> write_placeholder() {
+    writer_.budget().spend(1);
     Placeholder placeholder;
     std::optional<Value> named;
     if (!at_end() && format_[at_] == '(') {

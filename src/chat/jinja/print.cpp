@@ -16,6 +16,7 @@ void write_hex(Writer& writer, char prefix, int digits, char32_t c) {
 }
 
 void write_string_repr(Writer& writer, const std::string& text) {
+  writer.budget().spend_on_characters(text.size());
   const bool has_single = text.find('\'') != std::string::npos;
   const char quote = has_single && text.find('"') == std::string::npos ? '"' : '\'';
   writer.append(quote);
@@ -110,9 +111,10 @@ std::string float_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  char* const end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
   const std::string_view scientific(buffer, static_cast<size_t>(end - buffer));
   const size_t e = scientific.find('e');
+  *end = '\0';
   const int exponent = std::atoi(buffer + e + 1);
   if (exponent < -4 || exponent >= 16) return std::string(scientific);  // the notations agree
   std::string result;
@@ -154,7 +156,10 @@ void write_repr(Writer& writer, const Value& value) {
   } else if (const Dict* dict = value.dict()) {
     write_dict(writer, *dict);
   } else if (const auto* loop = value.pointee<Loop>()) {
-    writer.append(fmt::format("<LoopContext {}/{}>", loop->index0 + 1, loop->items->items.size()));
+    if (!loop->is_complete()) {
+      writer.fail({ErrorCode::unsupported, "printing the state of a loop with a condition is not supported"});
+    }
+    writer.append(fmt::format("<LoopContext {}/{}>", loop->index0 + 1, loop->items().size()));
   } else if (const auto* macro = value.pointee<const Macro>()) {
     writer.append("<Macro ");
     if (macro->definition->name) {
@@ -183,6 +188,7 @@ Result<std::string> to_str(Budget& budget, const Value& value) {
 }
 
 void write_escaped(Writer& writer, std::string_view text) {
+  writer.budget().spend_on_characters(text.size());
   size_t plain = 0;
   for (size_t i = 0; i < text.size() && !writer.failed(); ++i) {
     const char* entity = nullptr;

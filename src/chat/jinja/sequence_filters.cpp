@@ -38,7 +38,10 @@ Result<Value> length_filter(Context& context, const Value& input, const CallArgu
   } else if (const Dict* dict = input.dict()) {
     length = dict->entries.size();
   } else if (const Loop* loop = input.pointee<Loop>()) {
-    length = loop->items->items.size();
+    if (!loop->is_complete()) {
+      return fail(ErrorCode::unsupported, "the length of a loop with a condition is supported as loop.length only");
+    }
+    length = loop->items().size();
   } else if (!input.is_undefined()) {
     return fail(ErrorCode::invalid_argument, "'{}' has no length", type_name(input));
   }

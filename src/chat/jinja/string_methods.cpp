@@ -37,6 +37,7 @@ Result<Value> adapted_string(Context& context, const Value& self, std::string_vi
 template <std::string (*convert)(std::string_view)>
 Result<Value> convert_case(Context& context, const Value& self, const CallArguments& arguments) {
   PARLANCE_CHECK(expect_no_arguments("a method for upper and lower case", arguments));
+  context.budget.spend_on_characters(self.string()->size());
   return text_like(context, self, convert(*self.string()));
 }
 
@@ -64,7 +65,7 @@ std::string_view strip_characters(Budget& budget, std::string_view text, std::st
       if (!is_stripped(previous_character(text, at))) break;
     }
   }
-  budget.spend_on_bytes(8 * (text.size() - (end - begin)));
+  budget.spend_on_characters(text.size() - (end - begin));
   return text.substr(begin, end - begin);
 }
 
@@ -154,7 +155,7 @@ Result<Value> split_method(Context& context, const Value& self, const CallArgume
   std::string_view text = *self.string();
   Parts parts(context, self.is_markup());
   if (!bound[0] || bound[0]->is_none()) {
-    context.budget.spend_on_bytes(text.size());
+    context.budget.spend_on_characters(text.size());
     if (is_backward) {
       split_words_backward(text, max_splits, parts);
     } else {
@@ -207,6 +208,7 @@ Result<Value> partition_method(Context& context, const Value& self, const CallAr
 Result<Value> split_lines(Context& context, const Value& self, const CallArguments& arguments) {
   PARLANCE_TRY(const auto bound, bind_arguments("splitlines()", arguments, {"keepends"}));
   const bool keeps_ends = truth_or(bound[0], false);
+  context.budget.spend_on_characters(self.string()->size());
   Parts parts(context, self.is_markup());
   const std::string_view text = *self.string();
   for (size_t at = 0; at < text.size() && !parts.failed();) {
@@ -380,7 +382,7 @@ template <bool (*belongs)(char32_t)>
 Result<Value> all_characters(Context& context, const Value& self, const CallArguments& arguments) {
   PARLANCE_CHECK(expect_no_arguments("a method that asks for a kind of characters", arguments));
   const std::string_view text = *self.string();
-  context.budget.spend_on_bytes(text.size());
+  context.budget.spend_on_characters(text.size());
   for (size_t at = 0; at < text.size();) {
     if (!belongs(next_character(text, at))) return Value::boolean(false);
   }
@@ -402,7 +404,7 @@ Result<Value> is_ascii(Context& context, const Value& self, const CallArguments&
 template <bool wants_upper>
 Result<Value> is_case(Context& context, const Value& self, const CallArguments& arguments) {
   PARLANCE_CHECK(expect_no_arguments(wants_upper ? "isupper()" : "islower()", arguments));
-  context.budget.spend_on_bytes(self.string()->size());
+  context.budget.spend_on_characters(self.string()->size());
   return Value::boolean(has_only_case(*self.string(), wants_upper));
 }
 

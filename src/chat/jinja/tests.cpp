@@ -120,6 +120,7 @@ template <bool wants_upper>
 Result<bool> is_case(Context& context, const Value& input, const CallArguments& arguments) {
   PARLANCE_CHECK(expect_no_arguments(wants_upper ? "test 'upper'" : "test 'lower'", arguments));
   PARLANCE_TRY(const std::string text, to_str(context.budget, input));
+  context.budget.spend_on_characters(text.size());
   return has_only_case(text, wants_upper);
 }
 

@@ -56,6 +56,7 @@ Result<Value> title_filter(Context& context, const Value& input, const CallArgum
   PARLANCE_CHECK(expect_no_arguments("filter 'title'", arguments));
   PARLANCE_TRY(const Value value, as_text(context, input));
   const std::string_view text = *value.string();
+  context.budget.spend_on_characters(2 * text.size());
   const auto separates = [](char32_t c) {
     return is_space(c) || c == U'-' || c == U'(' || c == U'{' || c == U'[' || c == U'<';
   };
@@ -140,8 +141,10 @@ Result<Value> indent_filter(Context& context, const Value& input, const CallArgu
   const bool indents_first = truth_or(bound[1], false), indents_blank = truth_or(bound[2], false);
   // The text is split as if one more newline ended it, so that a newline at its end stays.
   const std::string text = *input.string() + "\n";
+  context.budget.spend_on_characters(text.size());
   Writer writer(context.budget);
   for (size_t at = 0; at < text.size() && !writer.failed();) {
+    context.budget.spend(1);
     const bool is_first = at == 0;
     const std::string_view line = next_line(text, at).text;
     if (!is_first) writer.append('\n');
@@ -154,7 +157,7 @@ Result<Value> indent_filter(Context& context, const Value& input, const CallArgu
 Result<Value> truncate_filter(Context& context, const Value& input, const CallArguments& arguments) {
   constexpr std::string_view kName = "filter 'truncate'";
   PARLANCE_TRY(const auto bound, bind_arguments(kName, arguments, {"length", "killwords", "end", "leeway"}));
-  if (!input.string()) return wrong_type(kName, "a string", input);
+  if (!input.string() && !input.is_undefined()) return wrong_type(kName, "a string", input);
   PARLANCE_TRY(const int64_t length, integer_or(kName, bound[0], 255));
   PARLANCE_TRY(const std::string_view end, string_or(kName, bound[2], "..."));
   const bool has_leeway = bound[3] && !bound[3]->is_none();
@@ -164,6 +167,7 @@ Result<Value> truncate_filter(Context& context, const Value& input, const CallAr
     return fail(ErrorCode::invalid_argument,
                 "{}: length {} is below that of the ending, or leeway {} is negative", kName, length, leeway);
   }
+  if (input.is_undefined()) return input;
   const std::string_view text = *input.string();
   const int64_t size = static_cast<int64_t>(count_characters(text));
   if (size <= leeway || size - leeway <= length) return input;
@@ -175,6 +179,7 @@ Result<Value> truncate_filter(Context& context, const Value& input, const CallAr
 Result<Value> wordcount_filter(Context& context, const Value& input, const CallArguments& arguments) {
   PARLANCE_CHECK(expect_no_arguments("filter 'wordcount'", arguments));
   PARLANCE_TRY(const Value text, as_text(context, input));
+  context.budget.spend_on_characters(text.string()->size());
   int64_t n_words = 0;
   bool inside_word = false;
   for (size_t at = 0; at < text.string()->size();) {
@@ -190,6 +195,7 @@ Result<Value> wordcount_filter(Context& context, const Value& input, const CallA
 Result<void> write_url_quoted(Writer& writer, const Value& value, bool in_query) {
   PARLANCE_TRY(const std::string text, to_str(writer.budget(), value));
   for (const char c : text) {
+    writer.budget().spend(1);
     if (writer.failed()) break;
     const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                           c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !in_query);
@@ -242,7 +248,7 @@ Result<Value> tojson_filter(Context& context, const Value& input, const CallArgu
     if (!context.budget.has_room(n_spaces)) return context.budget.error();
     style.indent = std::string(n_spaces, ' ');
   }
-  if (style.indent) style.item_separator = ",";
+  if (style.indent) style.item_separator.assign(1, ',');
   if (bound[2] && !bound[2]->is_none()) {
     const Sequence* pair = bound[2]->sequence();
     if (!pair || pair->items.size() != 2 || !pair->items[0].string() || !pair->items[1].string()) {

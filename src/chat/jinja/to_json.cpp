@@ -58,6 +58,7 @@ class JsonWriter {
   void write_unit(uint32_t unit) { writer_.append(fmt::format("\\u{:04x}", unit)); }
 
   void write_string(const std::string& text) {
+    writer_.budget().spend_on_characters(text.size());
     writer_.append('"');
     size_t plain = 0;
     for (size_t at = 0; at < text.size() && !writer_.failed();) {

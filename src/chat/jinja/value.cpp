@@ -223,7 +223,6 @@ bool is_true(const Value& value) {
   if (const std::string* string = value.string()) return !string->empty();
   if (const Sequence* sequence = value.sequence()) return !sequence->items.empty();
   if (const Dict* dict = value.dict()) return !dict->entries.empty();
-  if (const Loop* loop = value.pointee<Loop>()) return !loop->items->items.empty();
   return true;
 }
 
@@ -265,6 +264,10 @@ bool equal(Budget& budget, const Value& a, const Value& b) {
       return other && equal(budget, entry.second, *other);
     });
   }
+  if (const auto* big = a.pointee<const BigInteger>(); big && b.real()) {
+    return fmt::format("{:.0f}", *b.real()) == big->digits;
+  }
+  if (a.real() && b.pointee<const BigInteger>()) return equal(budget, b, a);
   if (a.data().index() != b.data().index()) return false;
   if (a.is_undefined() || a.is_none()) return true;
   if (const auto* left = a.pointee<const BigInteger>(), *right = b.pointee<const BigInteger>();
@@ -294,10 +297,7 @@ Result<std::partial_ordering> order(Budget& budget, const Value& a, const Value&
     }
     return left->items.size() <=> right->items.size();
   }
-  if (a.is_undefined()) return undefined_error(a);
-  if (b.is_undefined()) return undefined_error(b);
-  return fail(ErrorCode::invalid_argument, "'{}' is not supported between '{}' and '{}'", operation,
-              type_name(a), type_name(b));
+  return operand_error(operation, a, b);
 }
 
 int compare_keys(const Value& a, const Value& b) {
@@ -337,7 +337,7 @@ uint32_t depth_of(const Value& value) {
   if (const Sequence* sequence = value.sequence()) return sequence->depth;
   if (const Dict* dict = value.dict()) return dict->depth;
   if (const Iterator* iterator = value.pointee<Iterator>()) return iterator->source->depth + 1;
-  if (const Loop* loop = value.pointee<Loop>()) return loop->items->depth + 1;
+  if (const Loop* loop = value.pointee<Loop>()) return loop->source->depth + 1;
   if (const BoundMethod* method = value.pointee<const BoundMethod>()) return depth_of(method->self) + 1;
   return 0;
 }
@@ -355,6 +355,14 @@ std::string undefined_message(const Value& value) {
 
 tl::unexpected<Error> undefined_error(const Value& value) {
   return fail(ErrorCode::invalid_argument, "{}", undefined_message(value));
+}
+
+tl::unexpected<Error> operand_error(std::string_view operation, const Value& a, const Value& b) {
+  if (a.is_undefined()) return undefined_error(a);
+  if (b.is_undefined()) return undefined_error(b);
+  const bool is_too_large = a.pointee<const BigInteger>() || b.pointee<const BigInteger>();
+  return fail(is_too_large ? ErrorCode::unsupported : ErrorCode::invalid_argument,
+              "'{}' is not supported between '{}' and '{}'", operation, type_name(a), type_name(b));
 }
 
 Result<SequencePtr> elements_of(Budget& budget, const Value& value) {

@@ -157,7 +157,7 @@ void expect_close(const Linear& linear, const Tensor& x, const std::vector<float
     float largest = 0;
     for (const float value : w) largest = std::max(largest, std::fabs(value));
     for (int64_t t = 0; t < x.n_rows(); ++t) {
-      double terms = 1e-6;
+      double terms = 1e-6 + std::fabs(linear.bias ? linear.bias.as<float>()[r] : 0.0f);
       for (int64_t i = 0; i < n_in; ++i) {
         const float xi = std::fabs(x.as<float>()[t * n_in + i]);
         terms += xi * (is_float(linear.weight.dtype) ? std::fabs(w[static_cast<size_t>(i)]) : largest);

@@ -1,6 +1,7 @@
 // matmul on the CPU: which kernel serves which type on which instruction set.
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/matmul/avx512.h"
+#include "kernels/cpu/matmul/floats.h"
 #include "kernels/cpu/matmul/scalar.h"
 
 namespace parlance {
@@ -14,24 +15,39 @@ constexpr DType kFloatTypes[] = {DType::f32, DType::f16, DType::bf16};
 
 Cell<MatmulArgs> quantised_cell(Isa isa) {
   switch (isa) {
-#ifdef PARLANCE_X86
+#if defined(__x86_64__)
     case Isa::avx512:
-    case Isa::avx512_bf16: return matmul::avx512::quantised();
+    case Isa::avx512_bf16:
+      return matmul::avx512::quantised();
 #endif
-    default: return matmul::scalar_quantised();
+    default:
+      return matmul::scalar_quantised();
   }
 }
 
 Cell<MatmulArgs> float_cell(Isa isa) {
   switch (isa) {
-    default: return matmul::scalar_float();
+#if defined(__x86_64__)
+    case Isa::avx2:
+      return matmul::float_cell<matmul::kFloatsAvx2>();
+    case Isa::avx512:
+      return matmul::float_cell<matmul::kFloatsAvx512>();
+    case Isa::avx512_bf16:
+      return matmul::float_cell<matmul::kFloatsAvx512Bf16>();
+#elif defined(__aarch64__)
+    case Isa::neon:
+    case Isa::neon_dotprod:
+      return matmul::float_cell<matmul::kFloatsNeon>();
+#endif
+    default:
+      return matmul::scalar_float();
   }
 }
 
 }  // namespace
 
-// All quantised types share one cell, and all float types another, so that products of the same x whose weights
-// differ in type run together.
+// All quantised types share one cell, and all float types another, so that products of the same x whose
+// weights differ in type run together.
 void fill_matmul(OpTable& table, Isa isa) {
   for (const DType dtype : kQuantisedTypes) table.matmul[static_cast<size_t>(dtype)] = quantised_cell(isa);
   for (const DType dtype : kFloatTypes) table.matmul[static_cast<size_t>(dtype)] = float_cell(isa);

@@ -20,6 +20,7 @@
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/matmul/activations.h"
 #include "kernels/cpu/matmul/scratch.h"
+#include "kernels/cpu/matmul/tasks.h"
 #include "kernels/op_table.h"
 
 namespace parlance::matmul {
@@ -83,12 +84,8 @@ class QuantisedMatmul {
  private:
   using TileRun = RunActivations<Set::kTileTokens>;
 
-  static constexpr int64_t kChunkRuns =
-      128;  // of columns unpacked at once: a panel stays in the second level cache
-  static constexpr int64_t kTasksPerThread =
-      6;  // so that a thread that lost its processor leaves little behind
-  static constexpr int64_t kGemvTaskBytes = 64 << 10;  // of weights
-  static constexpr int64_t kGemvTaskRows = 16;  // tasks are multiples of this: whole cache lines of outputs
+  // Columns unpacked at once, so that a panel stays in the second level cache.
+  static constexpr int64_t kChunkRuns = 128;
 
   static void run(Stream& stream, const MatmulArgs& args) {
     const int64_t n_tokens = args.x.n_rows();
@@ -178,31 +175,21 @@ class QuantisedMatmul {
       x[t] = prepare_row(row, args.x.as<float>() + t * n_in, n_in);
     }
 
-    std::array<int64_t, MatmulArgs::kMaxOutputs> rows_per_task{}, n_tasks{};
-    int64_t all_tasks = 0;
-    for (int i = 0; i < args.n_outputs; ++i) {
-      const Tensor& weight = args.w[i].weight;
-      const int64_t rows = kGemvTaskBytes / static_cast<int64_t>(weight.row_size() + 1);
-      rows_per_task[i] = align_up(std::max<int64_t>(rows, 1), kGemvTaskRows);
-      n_tasks[i] = div_up(weight.n_rows(), rows_per_task[i]);
-      all_tasks += n_tasks[i];
-    }
-    pool.run(all_tasks, [&](int64_t task, int) {
-      int i = 0;
-      while (task >= n_tasks[i]) task -= n_tasks[i++];
-      const Tensor& weight = args.w[i].weight;
-      const int64_t first = task * rows_per_task[i];
+    const RowTasks tasks = RowTasks::by_bytes(args);
+    pool.run(tasks.size(), [&](int64_t index, int) {
+      const RowTask task = tasks[index];
+      const Linear& linear = args.w[task.output];
       GemvArgs gemv;
-      gemv.weight = weight.row(first);
-      gemv.row_bytes = weight.row_size();
-      gemv.n_rows = std::min(rows_per_task[i], weight.n_rows() - first);
+      gemv.weight = linear.weight.row(task.first_row);
+      gemv.row_bytes = linear.weight.row_size();
+      gemv.n_rows = task.n_rows;
       gemv.n_in = n_in;
       gemv.x = x.data();
       gemv.n_tokens = n_tokens;
-      gemv.bias = args.w[i].bias ? args.w[i].bias.as<float>() + first : nullptr;
-      gemv.out = args.out[i].as<float>() + first;
-      gemv.out_stride = weight.n_rows();
-      Set::kernel(weight.dtype).gemv(gemv);
+      gemv.bias = linear.bias ? linear.bias.template as<float>() + task.first_row : nullptr;
+      gemv.out = args.out[task.output].template as<float>() + task.first_row;
+      gemv.out_stride = linear.weight.n_rows();
+      Set::kernel(linear.weight.dtype).gemv(gemv);
     });
   }
 
@@ -237,89 +224,62 @@ class QuantisedMatmul {
     }
   }
 
-  // Rows [first, first + kPanelRows) of an output times the tokens of some tiles.
-  struct PanelTask {
-    const Linear* linear;
-    float* out;  // the whole output
-    int64_t n_tokens;
-    const TileRun* tiles;
-    int64_t first_row, first_tile, end_tile;
-  };
-
-  static void multiply(const PanelTask& task, const Panel& panel) {
-    const Tensor& weight = task.linear->weight;
-    const QuantisedKernel kernel = Set::kernel(weight.dtype);
-    const int64_t n_out = weight.n_rows();
-    const int64_t n_runs = weight.ne[0] / kRun;
-    const float* bias = task.linear->bias ? task.linear->bias.template as<float>() + task.first_row : nullptr;
+  // A panel of one output times tiles [first_tile, end_tile).
+  static void multiply(const MatmulArgs& args, const TileRun* tiles, const RowTask& task, int64_t first_tile,
+                       int64_t end_tile, const Panel& panel) {
+    const Linear& linear = args.w[task.output];
+    const QuantisedKernel kernel = Set::kernel(linear.weight.dtype);
+    const int64_t n_out = linear.weight.n_rows(), n_runs = args.x.ne[0] / kRun;
+    const float* bias = linear.bias ? linear.bias.template as<float>() + task.first_row : nullptr;
+    float* out = args.out[task.output].template as<float>() + task.first_row;
     for (int64_t run = 0; run < n_runs; run += kChunkRuns) {
-      PanelArgs args;
-      args.panel = panel;
-      args.n_runs = std::min(kChunkRuns, n_runs - run);
-      args.half_runs = kernel.half_runs;
-      args.has_offset = kernel.has_offset;
-      args.n_rows = std::min<int64_t>(Set::kPanelRows, n_out - task.first_row);
-      args.out_stride = n_out;
+      PanelArgs part;
+      part.panel = panel;
+      part.n_runs = std::min(kChunkRuns, n_runs - run);
+      part.half_runs = kernel.half_runs;
+      part.has_offset = kernel.has_offset;
+      part.n_rows = task.n_rows;
+      part.out_stride = n_out;
 
-      std::array<const std::byte*, Set::kPanelRows> rows;
-      for (int64_t r = 0; r < Set::kPanelRows; ++r) {  // a ragged panel repeats its last row
-        rows[r] =
-            weight.row(task.first_row + std::min(r, args.n_rows - 1)) + row_bytes(weight.dtype, run * kRun);
+      const std::byte* rows[Set::kPanelRows];
+      for (int r = 0; r < Set::kPanelRows; ++r) {  // a ragged panel repeats its last row
+        rows[r] = linear.weight.row(task.first_row + std::min<int64_t>(r, task.n_rows - 1)) +
+                  row_bytes(linear.weight.dtype, run * kRun);
       }
-      kernel.unpack({rows.data(), args.n_runs, panel});
+      kernel.unpack({rows, part.n_runs, panel});
 
-      for (int64_t tile = task.first_tile; tile < task.end_tile; ++tile) {
+      for (int64_t tile = first_tile; tile < end_tile; ++tile) {
         const int64_t token = tile * Set::kTileTokens;
-        args.x = reinterpret_cast<const std::byte*>(task.tiles + tile * n_runs + run);
-        args.n_tokens = static_cast<int>(std::min<int64_t>(Set::kTileTokens, task.n_tokens - token));
-        args.out = task.out + token * n_out + task.first_row;
-        args.start = run == 0 ? bias : args.out;
-        args.start_stride = run == 0 ? 0 : n_out;
-        Set::multiply_panel(args);
+        part.x = reinterpret_cast<const std::byte*>(tiles + tile * n_runs + run);
+        part.n_tokens = static_cast<int>(std::min<int64_t>(Set::kTileTokens, args.x.n_rows() - token));
+        part.out = out + token * n_out;
+        part.start = run == 0 ? bias : part.out;
+        part.start_stride = run == 0 ? 0 : n_out;
+        Set::multiply_panel(part);
       }
     }
   }
 
   static void run_gemm(ThreadPool& pool, const MatmulArgs& args, ScratchPieces memory) {
-    const int64_t n_in = args.x.ne[0];
-    const int64_t n_tokens = args.x.n_rows();
+    const int64_t n_in = args.x.ne[0], n_tokens = args.x.n_rows();
     const int64_t n_tiles = div_up<int64_t>(n_tokens, Set::kTileTokens);
     TileRun* tiles = take_tiles(memory, n_in, n_tokens);
     pool.run(n_tiles, [&](int64_t tile, int) {
       const int64_t first = tile * Set::kTileTokens;
-      pack_tile(args.x.as<float>() + first * n_in, n_in,
-                std::min<int64_t>(Set::kTileTokens, n_tokens - first), tiles + tile * (n_in / kRun));
+      const int64_t n = std::min<int64_t>(Set::kTileTokens, n_tokens - first);
+      pack_tile(args.x.as<float>() + first * n_in, n_in, n, tiles + tile * (n_in / kRun));
     });
 
-    int64_t n_panels = 0;
-    for (int i = 0; i < args.n_outputs; ++i) {
-      n_panels += div_up<int64_t>(args.w[i].weight.n_rows(), Set::kPanelRows);
-    }
-    // Where there are few panels for many threads, the tokens are shared out as well.
-    const int64_t wanted = pool.n_threads() > 1 ? kTasksPerThread * pool.n_threads() : 1;
-    const int64_t parts = std::clamp<int64_t>(wanted / std::max<int64_t>(n_panels, 1), 1, n_tiles);
+    const RowTasks panels = RowTasks::by_rows(args, Set::kPanelRows);
+    const int64_t parts = token_parts(panels.size(), n_tiles, pool.n_threads());
     const int64_t tiles_per_part = div_up(n_tiles, parts);
-    const std::byte* panels_base = memory.base + memory.used;
-    ScratchPieces counter;
-    take_panel(counter);
-    const size_t panel_bytes = counter.used;
-    pool.run(n_panels * parts, [&](int64_t index, int thread) {
-      int64_t panel_index = index / parts;
-      const int64_t part = index % parts;
-      int i = 0;
-      for (int64_t n; panel_index >= (n = div_up<int64_t>(args.w[i].weight.n_rows(), Set::kPanelRows)); ++i) {
-        panel_index -= n;
-      }
-      PanelTask task;
-      task.linear = &args.w[i];
-      task.out = args.out[i].as<float>();
-      task.n_tokens = n_tokens;
-      task.tiles = tiles;
-      task.first_row = panel_index * Set::kPanelRows;
-      task.first_tile = part * tiles_per_part;
-      task.end_tile = std::min(n_tiles, task.first_tile + tiles_per_part);
-      ScratchPieces own{const_cast<std::byte*>(panels_base) + static_cast<size_t>(thread) * panel_bytes};
-      multiply(task, take_panel(own));
+    ScratchPieces one_panel;
+    take_panel(one_panel);
+    pool.run(panels.size() * parts, [&](int64_t index, int thread) {
+      ScratchPieces own{memory.base, memory.used + static_cast<size_t>(thread) * one_panel.used};
+      const int64_t first_tile = index % parts * tiles_per_part;
+      multiply(args, tiles, panels[index / parts], first_tile, std::min(n_tiles, first_tile + tiles_per_part),
+               take_panel(own));
     });
   }
 };

@@ -1,0 +1,83 @@
+// matmul with f32, f16 and bf16 weights, for any instruction set: which memory it needs and how it is cut
+// into tasks. Few tokens are multiplied row by row, straight from the weights (gemv). For more, panels of
+// rows are widened into memory that stays in the cache and multiplied with tiles of tokens in registers
+// (gemm).
+//
+// Panels and tiles consist of steps of four bytes for each row or token: one f32, or a pair of bf16 where the
+// instruction set multiplies these. The kernels are fields of FloatKernels, one object for each instruction
+// set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/op_table.h"
+
+namespace parlance::matmul {
+
+// Rows of one weight times few tokens, sums in f32.
+struct FloatGemvArgs {
+  const std::byte* weight;  // n_rows rows of n_in values
+  size_t row_bytes;
+  int64_t n_rows;
+  int64_t n_in;
+  const float* x;  // token t at x + t * n_in
+  int n_tokens;
+  const float* bias;  // [n_rows] or null
+  float* out;         // token t, row r at [t * out_stride + r]
+  int64_t out_stride;
+};
+
+// A stretch of columns of the rows of a panel: panel[step][row]. Values past the end of a row count as zero.
+struct FloatUnpackArgs {
+  const std::byte* const* rows;  // [panel_rows]: address of the first value of the stretch in each row
+  int64_t n_values;
+  float* panel;
+};
+
+struct FloatPanelArgs {
+  const float* panel;  // [n_steps][panel_rows]
+  const float* x;      // [n_steps][tile_tokens]
+  int64_t n_steps;
+  int n_tokens;        // 1..tile_tokens
+  int64_t n_rows;      // 1..panel_rows: those that exist
+  const float* start;  // what sums start from: token t, row r at [t * start_stride + r]; null: 0
+  int64_t start_stride;
+  float* out;  // token t, row r at [t * out_stride + r]
+  int64_t out_stride;
+};
+
+struct FloatKernel {
+  void (*gemv)(const FloatGemvArgs& args);
+  void (*unpack)(const FloatUnpackArgs& args);
+  void (*multiply_panel)(const FloatPanelArgs& args);
+  bool pairs;  // steps are pairs of bf16
+};
+
+struct FloatKernels {
+  static constexpr int kGemvTokens = 4;  // gemv serves up to so many tokens
+  int panel_rows;
+  int tile_tokens;
+  FloatKernel f32, f16, bf16;
+  void (*round_to_bf16)(const float* x, int64_t n, uint16_t* out);  // where a kernel works on pairs
+};
+
+#if defined(__x86_64__)
+extern const FloatKernels kFloatsAvx2;
+extern const FloatKernels kFloatsAvx512;
+extern const FloatKernels kFloatsAvx512Bf16;
+#elif defined(__aarch64__)
+extern const FloatKernels kFloatsNeon;
+#endif
+
+void run_floats(Stream& stream, const MatmulArgs& args, const FloatKernels& kernels);
+size_t scratch_of_floats(const MatmulArgs& args, int n_threads, const FloatKernels& kernels);
+
+// The cell of an instruction set.
+template <const FloatKernels& kernels>
+Cell<MatmulArgs> float_cell() {
+  return {[](Stream& stream, const MatmulArgs& args) { run_floats(stream, args, kernels); },
+          [](const MatmulArgs& args, int n_threads) { return scratch_of_floats(args, n_threads, kernels); }};
+}
+
+}  // namespace parlance::matmul

@@ -21,12 +21,12 @@ double decode_tokens_per_second(const GenerateResult& result) {
 }
 
 std::string summary_of(const GenerateResult& result) {
-  std::string text = fmt::format("{} tokens of prompt ", result.n_prompt);
+  std::string text = fmt::format("{} prompt tokens ", result.n_prompt);
   if (result.n_prompt_cached > 0) text += fmt::format("({} remembered) ", result.n_prompt_cached);
-  text += fmt::format("in {}, {} tokens of answer in {}", format_ms(result.prefill_ms), result.tokens.size(),
+  text += fmt::format("in {}, {} answer tokens in {}", format_ms(result.prefill_ms), result.tokens.size(),
                       format_ms(result.decode_ms));
   const double rate = decode_tokens_per_second(result);
-  if (rate > 0) text += fmt::format(" ({} a second)", format_rate(rate));
+  if (rate > 0) text += fmt::format(" ({} per second)", format_rate(rate));
   return text;
 }
 

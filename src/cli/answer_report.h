@@ -12,7 +12,7 @@ double prefill_tokens_per_second(const GenerateResult& result);
 // Tokens after the first over the time they took; 0 when there was only one.
 double decode_tokens_per_second(const GenerateResult& result);
 
-// "24 tokens of prompt (8 remembered) in 35 ms, 48 tokens of answer in 1.2 s (40.1 a second)"
+// "24 prompt tokens (8 remembered) in 35 ms, 48 answer tokens in 1.2 s (40.1 per second)"
 std::string summary_of(const GenerateResult& result);
 
 Json to_json(const GenerateResult& result, const std::string& model, uint64_t seed);

@@ -58,8 +58,15 @@ std::string Console::styled(Style style, std::string_view text) const {
   return paint(out_has_colour, style, text);
 }
 
-void Console::write(std::ostream& stream, std::string_view text) {
+void Console::write(std::ostream& stream, std::string_view text) const {
+  errno = 0;
   stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+  note_output_error();
+}
+
+// The reason is known only right after the write that failed.
+void Console::note_output_error() const {
+  if (!out.good() && output_error == 0) output_error = errno;
 }
 
 void Console::note(std::string_view message) const {
@@ -86,7 +93,7 @@ void Console::error(std::string_view message) const {
 bool Console::flush() const {
   errno = 0;
   out.flush();
-  if (!out.good() && output_error == 0) output_error = errno;
+  note_output_error();
   return out.good();
 }
 

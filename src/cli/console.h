@@ -49,12 +49,13 @@ struct Console {
   void error(std::string_view message) const;
 
   // Sends what was printed on its way. False when `out` could not take it; output_error is then the system's
-  // reason.
+  // reason, if it gave one.
   bool flush() const;
   mutable int output_error = 0;
 
  private:
-  static void write(std::ostream& stream, std::string_view text);
+  void write(std::ostream& stream, std::string_view text) const;
+  void note_output_error() const;
 };
 
 // The process's own standard streams: what is a terminal, how wide it is, and whether colours are wanted (not

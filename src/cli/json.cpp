@@ -83,6 +83,13 @@ Json& Json::set(std::string_view key, const Json& value) {
   return *this;
 }
 
+Json& Json::add(std::string_view key, const Json& value) {
+  auto& members = impl_->value.get_ref<nlohmann::ordered_json::object_t&>();
+  members.std::vector<nlohmann::ordered_json::object_t::value_type>::emplace_back(std::string(key),
+                                                                                  value.impl_->value);
+  return *this;
+}
+
 Json& Json::push(const Json& element) {
   impl_->value.push_back(element.impl_->value);
   return *this;

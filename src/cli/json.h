@@ -37,8 +37,10 @@ class Json {
   Json& operator=(Json) noexcept;
   ~Json();
 
-  // Members keep the order in which they were set; elements are appended.
+  // Members keep the order in which they were set; elements are appended. set() looks whether the key is
+  // there already, add() trusts that it is not: for many keys that are known to differ.
   Json& set(std::string_view key, const Json& value);
+  Json& add(std::string_view key, const Json& value);
   Json& push(const Json& element);
 
   // On one line, or indented for people. Bytes that are not UTF-8 come out as U+FFFD.

@@ -50,8 +50,7 @@ void use_utf8() {
 
 class TerminalReader final : public LineReader {
  public:
-  TerminalReader(fs::path history_file, std::vector<std::string> words)
-      : history_file_(std::move(history_file)), words_(std::move(words)) {
+  explicit TerminalReader(TerminalReaderOptions options) : options_(std::move(options)) {
     use_utf8();
     edit_ = ::el_init("parlance", stdin, stdout, stderr);
     history_ = ::history_init();
@@ -59,9 +58,9 @@ class TerminalReader final : public LineReader {
     HistEvent event;
     ::history(history_, &event, H_SETSIZE, kHistoryLines);
     ::history(history_, &event, H_SETUNIQUE, 1);
-    if (!history_file_.empty()) ::history(history_, &event, H_LOAD, history_file_.c_str());
+    if (!options_.history_file.empty()) ::history(history_, &event, H_LOAD, options_.history_file.c_str());
     ::el_set(edit_, EL_CLIENTDATA, this);
-    ::el_set(edit_, EL_PROMPT, prompt_of);
+    ::el_set(edit_, EL_PROMPT_ESC, prompt_of, '\1');
     ::el_set(edit_, EL_EDITOR, "emacs");
     ::el_set(edit_, EL_HIST, ::history, history_);
     ::el_set(edit_, EL_ADDFN, "parlance-complete", "Complete a command", complete);
@@ -71,14 +70,15 @@ class TerminalReader final : public LineReader {
   }
 
   ~TerminalReader() override {
-    save();
     if (history_) ::history_end(history_);
     if (edit_) ::el_end(edit_);
   }
 
   Line read(std::string_view prompt) override {
     if (!edit_) return {};
-    prompt_ = prompt;
+    // Between marks stands what takes no column.
+    prompt_ =
+        options_.has_colour ? "\1\x1b[1;32m\1" + std::string(prompt) + "\1\x1b[0m\1" : std::string(prompt);
     const SignalAtPrompt guard;
     int count = 0;
     const char* text = ::el_gets(edit_, &count);
@@ -102,6 +102,7 @@ class TerminalReader final : public LineReader {
     if (!history_) return;
     HistEvent event;
     ::history(history_, &event, H_ENTER, text.c_str());
+    save();  // now: a terminal that is closed ends the program
   }
 
  private:
@@ -118,7 +119,7 @@ class TerminalReader final : public LineReader {
     const LineInfo* info = ::el_line(edit);
     const std::string_view typed(info->buffer, static_cast<size_t>(info->cursor - info->buffer));
     const std::string* match = nullptr;
-    for (const std::string& word : self->words_) {
+    for (const std::string& word : self->options_.words) {
       if (!word.starts_with(typed)) continue;
       if (match) return CC_ERROR;
       match = &word;
@@ -129,17 +130,16 @@ class TerminalReader final : public LineReader {
   }
 
   void save() const {
-    if (!history_ || history_file_.empty()) return;
+    if (!history_ || options_.history_file.empty()) return;
     std::error_code error;
-    fs::create_directories(history_file_.parent_path(), error);
+    fs::create_directories(options_.history_file.parent_path(), error);
     const mode_t before = ::umask(077);  // what was said is nobody else's business
     HistEvent event;
-    ::history(history_, &event, H_SAVE, history_file_.c_str());
+    ::history(history_, &event, H_SAVE, options_.history_file.c_str());
     ::umask(before);
   }
 
-  fs::path history_file_;
-  std::vector<std::string> words_;
+  TerminalReaderOptions options_;
   std::string prompt_;
   EditLine* edit_ = nullptr;
   History* history_ = nullptr;
@@ -147,8 +147,8 @@ class TerminalReader final : public LineReader {
 
 }  // namespace
 
-std::unique_ptr<LineReader> make_terminal_reader(fs::path history_file, std::vector<std::string> words) {
-  return std::make_unique<TerminalReader>(std::move(history_file), std::move(words));
+std::unique_ptr<LineReader> make_terminal_reader(TerminalReaderOptions options) {
+  return std::make_unique<TerminalReader>(std::move(options));
 }
 
 fs::path default_history_file() {

@@ -27,10 +27,14 @@ class LineReader {
   virtual void remember(const std::string& text) = 0;
 };
 
-// The terminal, with editing, completion of `words` by the tab key, and a history kept in `history_file`
-// (empty: not kept). Only one at a time.
-std::unique_ptr<LineReader> make_terminal_reader(std::filesystem::path history_file,
-                                                 std::vector<std::string> words);
+struct TerminalReaderOptions {
+  std::filesystem::path history_file;  // empty: what is typed is not kept
+  std::vector<std::string> words;      // that the tab key completes
+  bool has_colour = false;             // of the prompt
+};
+
+// The terminal, with editing and history. Only one at a time.
+std::unique_ptr<LineReader> make_terminal_reader(TerminalReaderOptions options);
 
 // parlance/history in the user's folder for such things (XDG_STATE_HOME, else ~/.local/state); empty when
 // there is no such folder.

@@ -10,6 +10,7 @@
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
 #include "cli/conversation.h"
+#include "cli/help.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/units.h"
@@ -99,9 +100,11 @@ void Repl::greet() const {
             io_.styled(Style::bold, display_name(*loaded_.text)),
             format_bytes(static_cast<double>(loaded_.text->file().data().size())), session.n_ctx(),
             loaded_.device->name());
-  io_.print("{}\n\n", io_.styled(Style::dim,
-                                 "/help lists the commands, a \\ at the end of a line continues it, Ctrl-C "
-                                 "stops an answer, Ctrl-D leaves."));
+  const std::string hint = wrap(
+      "/help lists the commands, \\ at the end of a line continues it, Ctrl-C stops an answer, Ctrl-D "
+      "leaves.",
+      static_cast<size_t>(io_.width), 0);
+  io_.print("{}\n\n", io_.styled(Style::dim, hint));
 }
 
 // One message, over several lines when they end with a backslash.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 
@@ -60,6 +61,14 @@ std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
                      name_of(session.cache_type_k), name_of(session.cache_type_v), session.n_batch);
 }
 
+// One line of the table, whose columns have the same width from the start: rows come one by one.
+std::string row_of(const std::array<std::string, 10>& cells) {
+  constexpr std::array<size_t, 10> kWidths = {21, 10, 7, 7, 13, 6, 9, 11, 6, 9};
+  std::string row = fmt::format("{:<{}}", cells[0], kWidths[0]);
+  for (size_t i = 1; i < cells.size(); ++i) row += fmt::format("{:>{}}", cells[i], kWidths[i]);
+  return row;
+}
+
 void print_machine(const Console& io, int n_threads, const Roofline& r) {
   io.print("\n{}\n",
            io.styled(Style::bold, n_threads == 1 ? "1 thread" : fmt::format("{} threads", n_threads)));
@@ -67,9 +76,8 @@ void print_machine(const Console& io, int n_threads, const Roofline& r) {
            format_rate(r.read_bytes_per_second / 1e9), format_rate(r.int8_ops_per_second / 1e9),
            format_rate(r.f32_ops_per_second / 1e9));
   if (r.bf16_ops_per_second > 0) io.print(", bf16 {} Gop/s", format_rate(r.bf16_ops_per_second / 1e9));
-  const std::string titles = fmt::format("{:<20} {:>9} {:>9} {:>9}   {:>11} {:>7} {:>9}   {:>9} {:>7} {:>9}",
-                                         "test (tokens @ depth)", "tokens/s", "slowest", "fastest",
-                                         "bytes/token", "GB/s", "of read", "ops/token", "Gop/s", "of peak");
+  const std::string titles = row_of({"test (tokens @ depth)", "tokens/s", "min", "max", "bytes/token", "GB/s",
+                                     "of read", "ops/token", "Gop/s", "of peak"});
   io.print("\n\n  {}\n  {}\n", io.styled(Style::bold, titles),
            io.styled(Style::dim, std::string(titles.size(), '-')));
   io.flush();
@@ -79,12 +87,12 @@ void print_row(const Console& io, const BenchTest& test, const BenchResult& resu
                const Roofline& roofline) {
   const auto n = static_cast<double>(test.n_tokens);
   const StepCost& cost = result.cost;
-  io.print("  {:<21} {:>9} {:>9} {:>9}   {:>11} {:>7} {:>9}   {:>9} {:>7} {:>9}\n", name_of(test),
-           format_rate(n / result.median_s), format_rate(n / result.max_s), format_rate(n / result.min_s),
-           format_bytes(cost.bytes / n), format_rate(cost.bytes / result.median_s / 1e9),
-           format_percent(seconds_for_bytes(cost, roofline) / result.median_s), format_count(cost.ops() / n),
-           format_rate(cost.ops() / result.median_s / 1e9),
-           format_percent(seconds_for_ops(cost, roofline) / result.median_s));
+  io.print("  {}\n", row_of({name_of(test), format_rate(n / result.median_s), format_rate(n / result.max_s),
+                             format_rate(n / result.min_s), format_bytes(cost.bytes / n),
+                             format_rate(cost.bytes / result.median_s / 1e9),
+                             format_percent(seconds_for_bytes(cost, roofline) / result.median_s),
+                             format_count(cost.ops() / n), format_rate(cost.ops() / result.median_s / 1e9),
+                             format_percent(seconds_for_ops(cost, roofline) / result.median_s)}));
   io.flush();
 }
 
@@ -102,8 +110,8 @@ Json to_json(const BenchTest& test, const BenchResult& result, const Roofline& r
        {"n_tokens", test.n_tokens},
        {"depth", test.depth},
        {"tokens_per_second", n / result.median_s},
-       {"tokens_per_second_slowest", n / result.max_s},
-       {"tokens_per_second_fastest", n / result.min_s},
+       {"tokens_per_second_min", n / result.max_s},
+       {"tokens_per_second_max", n / result.min_s},
        {"bytes_per_token", result.cost.bytes / n},
        {"bytes_per_second", result.cost.bytes / result.median_s},
        {"share_of_read_bandwidth", seconds_for_bytes(result.cost, roofline) / result.median_s},

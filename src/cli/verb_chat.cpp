@@ -83,7 +83,8 @@ Result<int> chat(Console& io, ChatOptions& options) {
   options.prompt.system = as_utf8(io, "--system", options.prompt.system);
   if (is_conversation) {
     PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
-    const auto lines = make_terminal_reader(default_history_file(), repl_commands());
+    const auto lines = make_terminal_reader(
+        {.history_file = default_history_file(), .words = repl_commands(), .has_colour = io.out_has_colour});
     return run_repl(io, *lines, loaded, options.answer, options.prompt);
   }
   PARLANCE_TRY(std::optional<std::string> text, read_input(io, options.prompt.text, options.prompt.file));

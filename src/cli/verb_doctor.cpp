@@ -123,7 +123,7 @@ void look_at_terminal(const Console& io, Report& report) {
 }
 
 void print_report(const Console& io, const Report& report) {
-  constexpr int kColumn = 18;
+  constexpr int kColumn = 20;
   const auto width = static_cast<size_t>(std::min(io.width, 100));
   size_t n_advice = 0;
   for (const Finding& finding : report.findings) {

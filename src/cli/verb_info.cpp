@@ -137,7 +137,7 @@ void print_memory(const Console& io, const GgufFile& file,
     return;
   }
   const auto weights = static_cast<double>(file.data().size());
-  std::vector<Table::Column> columns = {{"context"}, {"weights"}, {"workspace"}};
+  std::vector<Table::Column> columns = {{"context"}, {"workspace"}};
   for (size_t f = 0; f < kKvFormatCount; ++f) {
     columns.push_back({fmt::format("cache {}", name_of(static_cast<KvFormat>(f)))});
   }
@@ -145,8 +145,7 @@ void print_memory(const Console& io, const GgufFile& file,
   Table table(columns);
   for (const MemoryEstimate& estimate : *estimates) {
     const auto workspace = static_cast<double>(estimate.workspace_bytes);
-    std::vector<std::string> row = {fmt::format("{}", estimate.n_ctx), format_bytes(weights),
-                                    format_bytes(workspace)};
+    std::vector<std::string> row = {fmt::format("{}", estimate.n_ctx), format_bytes(workspace)};
     for (const auto& bytes : estimate.cache_bytes) {
       row.push_back(bytes ? format_bytes(static_cast<double>(*bytes)) : "-");
     }
@@ -155,7 +154,9 @@ void print_memory(const Console& io, const GgufFile& file,
     table.add(std::move(row));
   }
   io.print("\n{}", table.text(io));
-  io.print("\n  Weights are read in place from the file and shared between programs that use it.\n");
+  io.print(
+      "\n  The total adds the weights: {}, read in place and shared between programs that use the file.\n",
+      format_bytes(weights));
 }
 
 Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums,
@@ -166,7 +167,7 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums,
                             {"gguf_version", file.version()},
                             {"parameters", total.n_values}});
   Json metadata = Json::object();
-  for (const auto& [key, value] : file.metadata()) metadata.set(key, value_json(value));
+  for (const auto& [key, value] : file.metadata()) metadata.add(key, value_json(value));
   Json types = Json::array();
   for (const auto& [dtype, sum] : sums) {
     types.push(Json::object({{"type", name_of(dtype)},

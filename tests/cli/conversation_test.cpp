@@ -129,7 +129,7 @@ TEST(AnswerReport, CountsOnlyWhatWasComputed) {
   EXPECT_DOUBLE_EQ(prefill_tokens_per_second(result), 2000);
   EXPECT_DOUBLE_EQ(decode_tokens_per_second(result), 20);
   EXPECT_EQ(summary_of(result),
-            "100 tokens of prompt (60 remembered) in 20.0 ms, 11 tokens of answer in 500 ms (20.0 a second)");
+            "100 prompt tokens (60 remembered) in 20.0 ms, 11 answer tokens in 500 ms (20.0 per second)");
   result.tokens.resize(1);
   EXPECT_EQ(decode_tokens_per_second(result), 0);
 }

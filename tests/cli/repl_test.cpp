@@ -168,7 +168,7 @@ TEST_F(ReplTest, ChangesSettings) {
 
 TEST_F(ReplTest, ShowsStatistics) {
   const std::string seen = talk({"Hello", "/stats"});
-  expect_in(seen, "tokens of answer");
+  expect_in(seen, "answer tokens");
   expect_in(seen, "of 512 tokens");
 }
 

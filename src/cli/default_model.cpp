@@ -25,8 +25,7 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-}  // namespace
-
+// models/demo/text of the source tree or of an installation; empty when there is none.
 fs::path find_demo_folder() {
   const fs::path demo = fs::path("models") / "demo" / "text";
   std::error_code error;
@@ -41,6 +40,8 @@ fs::path find_demo_folder() {
   }
   return {};
 }
+
+}  // namespace
 
 Result<fs::path> find_model(const std::string& given) {
   if (!given.empty()) return given;

@@ -13,7 +13,4 @@ namespace parlance {
 // error says how to name one.
 Result<std::filesystem::path> find_model(const std::string& given);
 
-// The folder models/demo/text that find_model would use, empty when there is none.
-std::filesystem::path find_demo_folder();
-
 }  // namespace parlance

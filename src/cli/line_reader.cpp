@@ -79,6 +79,7 @@ class TerminalReader final : public LineReader {
     // Between marks stands what takes no column.
     prompt_ =
         options_.has_colour ? "\1\x1b[1;32m\1" + std::string(prompt) + "\1\x1b[0m\1" : std::string(prompt);
+    ::el_resize(edit_);  // the window may have changed since the last line
     const SignalAtPrompt guard;
     int count = 0;
     const char* text = ::el_gets(edit_, &count);

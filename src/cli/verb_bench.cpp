@@ -63,7 +63,7 @@ std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
 
 // One line of the table, whose columns have the same width from the start: rows come one by one.
 std::string row_of(const std::array<std::string, 10>& cells) {
-  constexpr std::array<size_t, 10> kWidths = {21, 10, 7, 7, 13, 6, 9, 11, 6, 9};
+  constexpr std::array<size_t, 10> kWidths = {21, 10, 7, 7, 13, 7, 9, 11, 7, 9};
   std::string row = fmt::format("{:<{}}", cells[0], kWidths[0]);
   for (size_t i = 1; i < cells.size(); ++i) row += fmt::format("{:>{}}", cells[i], kWidths[i]);
   return row;

@@ -149,6 +149,12 @@ Result<int> eval(Console& io, EvalOptions& options) {
   if (options.file.empty()) {
     PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.path));
     options.file = (model.parent_path() / "eval.jsonl").string();
+    std::error_code error;
+    if (!std::filesystem::exists(options.file, error)) {
+      return fail(ErrorCode::not_found,
+                  "there are no questions beside the model ({}); name a file: parlance eval FILE",
+                  options.file);
+    }
   }
   PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
   PARLANCE_TRY(const std::vector<EvalQuestion> questions, choose(std::move(all), options));

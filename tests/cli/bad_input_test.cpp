@@ -158,7 +158,9 @@ TEST_F(BadInputTest, TokensThatAreNone) {
 }
 
 TEST_F(BadInputTest, QuestionsThatCannotBeRead) {
-  expect_error(run({"eval", "-m", model_}), kFailure, {"eval.jsonl", "check the path"});
+  expect_error(run({"eval", "-m", model_}), kFailure, {"eval.jsonl", "parlance eval FILE"});
+  expect_error(run({"eval", "-m", model_, path("absent.jsonl")}), kFailure,
+               {"absent.jsonl", "check the path"});
   write("eval.jsonl", "{\"id\": 1}\n");
   expect_error(run({"eval", "-m", model_}), kFailure, {"eval.jsonl:1", "\"id\""});
   write("eval.jsonl",

@@ -1,91 +1,169 @@
 #include "chat/prompt.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "chat/jinja/unicode.h"
+#include "chat/jinja/value.h"
+#include "chat/jinja/variables.h"
 
 namespace parlance {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using jinja::Dict;
+using jinja::Value;
 
-// Variables as templates of published models expect them. Bytes that are no UTF-8 become U+FFFD.
-std::string variables_json(const std::vector<Message>& messages, const PromptOptions& options,
-                           bool add_generation_prompt, bool enable_thinking) {
-  Json list = Json::array();
-  for (const Message& message : messages) {
-    list.push_back({{"role", message.role}, {"content", message.content}});
+constexpr size_t kMaxJsonDepth = 100;
+
+Value text(std::string_view bytes) {
+  return jinja::make_text(nullptr, jinja::sanitise_utf8(bytes));
+}
+
+// JSON that the caller gave under a name; none when it is empty.
+Result<Value> json(std::string_view name, std::string_view bytes) {
+  if (bytes.empty()) return Value::none();
+  auto value = jinja::parse_json(jinja::sanitise_utf8(bytes), kMaxJsonDepth);
+  if (!value) return fail(value.error().code, "{} of the prompt, {}", name, value.error().message);
+  return value;
+}
+
+Result<Value> message_value(const Message& message) {
+  std::vector<Dict::Entry> entries = {{text("role"), text(message.role)},
+                                      {text("content"), text(message.content)}};
+  if (!message.reasoning_content.empty()) {
+    entries.emplace_back(text("reasoning_content"), text(message.reasoning_content));
   }
-  const Json variables = {{"messages", std::move(list)},
-                          {"add_generation_prompt", add_generation_prompt},
-                          {"enable_thinking", enable_thinking},
-                          {"bos_token", options.bos_token},
-                          {"eos_token", options.eos_token}};
-  return variables.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!message.tool_calls_json.empty()) {
+    PARLANCE_TRY(Value calls, json("tool calls", message.tool_calls_json));
+    entries.emplace_back(text("tool_calls"), std::move(calls));
+  }
+  if (!message.tool_call_id.empty()) entries.emplace_back(text("tool_call_id"), text(message.tool_call_id));
+  return jinja::make_dict(nullptr, std::move(entries));
 }
 
-bool has_system(const std::vector<Message>& messages) {
-  return std::any_of(messages.begin(), messages.end(), [](const Message& m) { return m.role == "system"; });
+Result<std::string> render(const ChatTemplate& chat_template, const std::vector<Message>& messages,
+                           const PromptOptions& options) {
+  std::vector<Value> list;
+  for (const Message& message : messages) {
+    PARLANCE_TRY(Value value, message_value(message));
+    list.push_back(std::move(value));
+  }
+  PARLANCE_TRY(Value tools, json("tools", options.tools_json));
+  std::vector<Dict::Entry> variables = {
+      {text("messages"), jinja::make_sequence(nullptr, std::move(list))},
+      {text("tools"), std::move(tools)},
+      {text("documents"), Value::none()},
+      {text("add_generation_prompt"), Value::boolean(options.add_generation_prompt)},
+      {text("enable_thinking"), Value::boolean(options.enable_thinking)},
+      {text("bos_token"), text(options.bos_token)},
+      {text("eos_token"), text(options.eos_token)},
+  };
+  PARLANCE_TRY(const Value more, json("variables", options.variables_json));
+  if (const Dict* dict = more.dict()) {
+    variables.insert(variables.end(), dict->entries.begin(), dict->entries.end());
+  } else if (!more.is_none()) {
+    return fail(ErrorCode::invalid_argument, "variables of the prompt: expected a JSON object, found '{}'",
+                jinja::type_name(more));
+  }
+  return chat_template.render(jinja::make_dict(nullptr, std::move(variables)), options.now_unix_s);
 }
 
-// The same conversation for a template that knows no system role: its text goes before the first user
-// message.
-std::vector<Message> with_system_in_user(const std::vector<Message>& messages) {
-  std::string system;
+bool is_system(const Message& message) {
+  return message.role == "system";
+}
+
+// Text that stands in none of the messages, to be looked for in what is rendered.
+std::string unused_marker(const std::vector<Message>& messages) {
+  for (int i = 0;; ++i) {
+    std::string marker = "MARK" + std::to_string(i) + "MARK";
+    const bool is_used = std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
+      return message.content.find(marker) != std::string::npos;
+    });
+    if (!is_used) return marker;
+  }
+}
+
+// Whether the rendered text lacks the system messages. A template may change them on their way, so that a
+// marker is sent after them when they are not found as they are.
+bool ignores_system(const ChatTemplate& chat_template, std::vector<Message> messages,
+                    const PromptOptions& options, std::string_view rendered) {
+  const bool is_present = std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
+    return is_system(message) &&
+           rendered.find(jinja::strip(jinja::sanitise_utf8(message.content))) != std::string_view::npos;
+  });
+  if (is_present) return false;
+  const std::string marker = unused_marker(messages);
+  for (Message& message : messages) {
+    if (is_system(message)) message.content += marker;
+  }
+  const auto probed = render(chat_template, messages, options);
+  return probed && probed->find(marker) == std::string::npos;
+}
+
+// The same conversation with the texts of the system messages in front of the first user message.
+std::vector<Message> without_system(const std::vector<Message>& messages) {
+  std::string instructions;
   std::vector<Message> others;
   for (const Message& message : messages) {
-    if (message.role == "system") {
-      system += message.content + "\n";
+    if (is_system(message)) {
+      instructions += message.content + "\n";
     } else {
       others.push_back(message);
     }
   }
-  const auto user =
-      std::find_if(others.begin(), others.end(), [](const Message& m) { return m.role == "user"; });
-  if (user == others.end()) {
-    others.insert(others.begin(), {"user", system});
+  const auto user = std::find_if(others.begin(), others.end(),
+                                 [](const Message& message) { return message.role == "user"; });
+  if (user != others.end()) {
+    user->content.insert(0, instructions);
   } else {
-    user->content = system + user->content;
+    instructions.pop_back();
+    others.insert(others.begin(), Message{"user", instructions});
   }
   return others;
 }
 
-Result<std::string> render(const ChatTemplate& chat_template, const std::vector<Message>& messages,
-                           const PromptOptions& options, bool add_generation_prompt, bool enable_thinking) {
-  auto text = chat_template.render(variables_json(messages, options, add_generation_prompt, enable_thinking),
-                                   options.now_unix_s);
-  if (text || !has_system(messages)) return text;
-  auto without = chat_template.render(
-      variables_json(with_system_in_user(messages), options, add_generation_prompt, enable_thinking),
-      options.now_unix_s);
-  return without ? without : text;  // the first error is the one that names what was given
+Result<std::string> render_with_system(const ChatTemplate& chat_template,
+                                       const std::vector<Message>& messages, const PromptOptions& options) {
+  Result<std::string> rendered = render(chat_template, messages, options);
+  if (std::none_of(messages.begin(), messages.end(), is_system)) return rendered;
+  const bool is_refused = !rendered && rendered.error().code == ErrorCode::invalid_argument;
+  const bool is_ignored = rendered && ignores_system(chat_template, messages, options, *rendered);
+  if (!is_refused && !is_ignored) return rendered;
+  Result<std::string> folded = render(chat_template, without_system(messages), options);
+  return folded ? folded : rendered;
+}
+
+// Up to the end of the last message, without what the template closes it with.
+Result<std::string> render_open(const ChatTemplate& chat_template, std::vector<Message> messages,
+                                PromptOptions options) {
+  const std::string marker = unused_marker(messages);
+  messages.back().content += marker;
+  options.add_generation_prompt = false;
+  options.enable_thinking = false;
+  PARLANCE_TRY(std::string rendered, render_with_system(chat_template, messages, options));
+  const size_t end = rendered.rfind(marker);
+  if (end == std::string::npos) {
+    return fail(ErrorCode::unsupported,
+                "the chat template does not print an assistant message at the end of a conversation, which "
+                "therefore cannot be continued; end the conversation with a user message");
+  }
+  rendered.resize(end);
+  return rendered;
 }
 
 }  // namespace
 
 Result<std::string> render_prompt(const ChatTemplate& chat_template, const std::vector<Message>& messages,
                                   const PromptOptions& options) {
-  const bool is_open =
-      !messages.empty() && messages.back().role == "assistant" && options.add_generation_prompt;
-  PARLANCE_TRY(std::string text,
-               render(chat_template, messages, options, options.add_generation_prompt && !is_open,
-                      options.enable_thinking && !is_open));
-  if (is_open) {
-    // What follows the last answer is its end marker. A template that rewrites answers beyond recognition
-    // gets the answer behind its own opening instead.
-    const std::string& answer = messages.back().content;
-    const size_t at = text.rfind(answer);
-    if (at != std::string::npos) {
-      text.resize(at + answer.size());
-    } else {
-      PARLANCE_TRY(text, render(chat_template, {messages.begin(), messages.end() - 1}, options, true, false));
-      text += answer;
-    }
-  }
-  if (options.tokenizer_adds_bos && !options.bos_token.empty() && text.starts_with(options.bos_token)) {
-    text.erase(0, options.bos_token.size());
-  }
-  return text;
+  const bool continues =
+      options.add_generation_prompt && !messages.empty() && messages.back().role == "assistant" &&
+      messages.back().tool_calls_json.empty();
+  PARLANCE_TRY(std::string prompt, continues ? render_open(chat_template, messages, options)
+                                             : render_with_system(chat_template, messages, options));
+  const std::string bos = jinja::sanitise_utf8(options.bos_token);
+  if (options.tokenizer_adds_bos && !bos.empty() && prompt.starts_with(bos)) prompt.erase(0, bos.size());
+  return prompt;
 }
 
 }  // namespace parlance

@@ -27,8 +27,8 @@ std::string option(const char* variable, const char* fallback) {
 
 TEST(JinjaOracle, RandomTemplatesRenderAsJinja2RendersThem) {
   const std::string script = (test::source_root() / "tests/chat/jinja_oracle.py").string();
-  const std::string arguments = " '" + script + "' --seed " + option("PARLANCE_ORACLE_SEED", "1") + " --count " +
-                                option("PARLANCE_ORACLE_COUNT", "250") + " 2>/dev/null";
+  const std::string arguments = " '" + script + "' --seed " + option("PARLANCE_ORACLE_SEED", "1") +
+                                " --count " + option("PARLANCE_ORACLE_COUNT", "250") + " 2>/dev/null";
   auto [json, status] = run("python3" + arguments);
   if (status == 77) std::tie(json, status) = run("/usr/bin/python3" + arguments);
   if (status == 77 || status == 127) GTEST_SKIP() << "python3 with jinja2 is absent (Debian: python3-jinja2)";

@@ -146,8 +146,8 @@ Result<Value> get_attribute_only(Context& context, const Value& object, const Te
   std::optional<Value> attribute;
   if (const Loop* loop = object.pointee<Loop>()) {
     if (looks_ahead(name->bytes) && !loop->is_complete()) {
-      return fail(ErrorCode::unsupported, "'{}' of a loop with a condition is supported as loop.{} only", name->bytes,
-                  name->bytes);
+      return fail(ErrorCode::unsupported, "'{}' of a loop with a condition is supported as loop.{} only",
+                  name->bytes, name->bytes);
     }
     attribute = loop_attribute(*loop, name->bytes);
   }

@@ -55,8 +55,8 @@ tl::unexpected<Error> wrong_type(std::string_view function, std::string_view exp
                 undefined_message(found));
   }
   const bool is_too_large = found.pointee<const BigInteger>() != nullptr;
-  return fail(is_too_large ? ErrorCode::unsupported : ErrorCode::invalid_argument, "{} expects {}, found '{}'",
-              function, expected, type_name(found));
+  return fail(is_too_large ? ErrorCode::unsupported : ErrorCode::invalid_argument,
+              "{} expects {}, found '{}'", function, expected, type_name(found));
 }
 
 }  // namespace parlance::jinja

@@ -17,8 +17,8 @@ class Budget {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  // One step is one evaluated node, one element of a list, one KiB of text copied or searched, or 64 bytes of text
-  // looked at character by character: some tens of nanoseconds each.
+  // One step is one evaluated node, one element of a list, one KiB of text copied or searched, or 64 bytes of
+  // text looked at character by character: some tens of nanoseconds each.
   void spend(size_t steps) {
     if (steps <= steps_left_) {
       steps_left_ -= steps;

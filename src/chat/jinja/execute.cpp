@@ -90,8 +90,9 @@ Result<void> Interpreter::select_items(Loop& loop, size_t n) {
   return {};
 }
 
-Result<Interpreter::Flow> Interpreter::run_loop(const ast::For& node, Position position, const FramePtr& frame,
-                                                const Value& iterable, size_t depth0, Writer& out) {
+Result<Interpreter::Flow> Interpreter::run_loop(const ast::For& node, Position position,
+                                                const FramePtr& frame, const Value& iterable, size_t depth0,
+                                                Writer& out) {
   const Nesting nesting(*this);
   PARLANCE_CHECK(check_budget(position));
   const auto loop = std::make_shared<Loop>();

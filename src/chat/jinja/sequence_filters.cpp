@@ -39,7 +39,8 @@ Result<Value> length_filter(Context& context, const Value& input, const CallArgu
     length = dict->entries.size();
   } else if (const Loop* loop = input.pointee<Loop>()) {
     if (!loop->is_complete()) {
-      return fail(ErrorCode::unsupported, "the length of a loop with a condition is supported as loop.length only");
+      return fail(ErrorCode::unsupported,
+                  "the length of a loop with a condition is supported as loop.length only");
     }
     length = loop->items().size();
   } else if (!input.is_undefined()) {

@@ -155,7 +155,8 @@ struct Iterator {
 };
 
 struct Loop {
-  // The elements reached so far: all of them, unless the loop has a condition, which is asked when an element is.
+  // The elements reached so far: all of them, unless the loop has a condition, which is asked when an element
+  // is.
   const std::vector<Value>& items() const { return node_with_condition ? selected : source->items; }
   bool is_complete() const { return !node_with_condition || n_asked == source->items.size(); }
 
@@ -166,8 +167,8 @@ struct Loop {
   bool has_changed = false;
   const ast::For* recursive = nullptr;  // the loop, if it is marked `recursive` and can be called
   const ast::For* node_with_condition = nullptr;
-  std::vector<Value> selected;  // by the condition
-  size_t n_asked = 0;           // elements of the source that the condition was asked about
+  std::vector<Value> selected;   // by the condition
+  size_t n_asked = 0;            // elements of the source that the condition was asked about
   std::shared_ptr<Frame> frame;  // around a loop that is recursive or has a condition
 };
 
@@ -210,8 +211,8 @@ uint32_t depth_of(const Value& value);
 // Why this undefined value cannot be used.
 std::string undefined_message(const Value& value);
 tl::unexpected<Error> undefined_error(const Value& value);
-// What is wrong with an operation on these operands: one is undefined, too large an integer, or of a type that the
-// operation is not defined for.
+// What is wrong with an operation on these operands: one is undefined, too large an integer, or of a type
+// that the operation is not defined for.
 tl::unexpected<Error> operand_error(std::string_view operation, const Value& a, const Value& b);
 
 // The elements that a loop over the value sees: of a sequence, the keys of a dict, the characters of a

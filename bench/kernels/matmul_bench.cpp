@@ -1,17 +1,17 @@
-// Speed of matmul on the layers of Qwen3-0.6B, by weight type: decode (one token) against the bandwidth with
-// which this machine reads memory, prefill in operations. One layer follows the other through more weights
-// than caches hold.
+// Speed of matmul on the layers of Qwen3-0.6B, by weight type, beside the bounds of the machine: decode (one
+// token) in bytes of weights, prefill in operations. One layer follows the other through more weights than
+// caches hold.
 //
 //   matmul_bench --benchmark_filter='decode/q4_0' --benchmark_min_time=2
 //
 // PARLANCE_ISA chooses another instruction set than the best.
 #include <benchmark/benchmark.h>
 
-#include <numeric>
 #include <random>
 
 #include "base/thread_pool.h"
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/roofline.h"
 #include "kernels/ops.h"
 
 namespace parlance {
@@ -34,10 +34,14 @@ class Weights {
     const size_t layer = row_bytes(dtype, kEmbd) * (kHeads + 2 * kHeadsKv + 2 * kFf) +
                          row_bytes(dtype, kHeads) * kEmbd + row_bytes(dtype, kFf) * kEmbd;
     const size_t n_layers = kWeightBytes / layer + 1;
-    bytes_.resize(n_layers * layer / sizeof(uint64_t) + 1);
+    // A device's large buffers lie in huge pages, as a file's pages in the page cache do on recent systems.
+    auto buffer = make_cpu_device()->get()->allocate(n_layers * layer);
+    if (!buffer) return;
+    buffer_ = std::move(*buffer);
     // No byte above 0x3f: every float and half float is an ordinary number below two.
     std::mt19937_64 random(1);
-    for (uint64_t& word : bytes_) word = random() & 0x3f3f3f3f3f3f3f3f;
+    auto* words = reinterpret_cast<uint64_t*>(buffer_->base());
+    for (size_t i = 0; i < buffer_->size() / sizeof(uint64_t); ++i) words[i] = random() & 0x3f3f3f3f3f3f3f3f;
     for (size_t i = 0; i < n_layers; ++i) {
       layers_.push_back({take(kEmbd, kHeads), take(kEmbd, kHeadsKv), take(kEmbd, kHeadsKv),
                          take(kHeads, kEmbd), take(kEmbd, kFf), take(kEmbd, kFf), take(kFf, kEmbd)});
@@ -52,13 +56,13 @@ class Weights {
     Linear linear;
     linear.weight.dtype = dtype_;
     linear.weight.ne = {n_in, n_out, 1, 1};
-    linear.weight.data = reinterpret_cast<std::byte*>(bytes_.data()) + used_;
+    linear.weight.data = buffer_->base() + used_;
     used_ += linear.weight.size();
     return linear;
   }
 
   DType dtype_;
-  std::vector<uint64_t> bytes_;
+  std::unique_ptr<Buffer> buffer_;
   size_t used_ = 0;
   std::vector<Layer> layers_;
 };
@@ -88,6 +92,7 @@ void run_benchmark(benchmark::State& state, DType dtype, int64_t n_tokens) {
   if (!device) return state.SkipWithError(device.error().message.c_str());
   const auto stream = (*device)->make_stream();
   const Weights& weights = weights_of(dtype);
+  if (weights.layers().empty()) return state.SkipWithError("no memory for the weights");
   std::vector<float> values(static_cast<size_t>(kFf * n_tokens));
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
@@ -115,22 +120,15 @@ void run_benchmark(benchmark::State& state, DType dtype, int64_t n_tokens) {
       n * 2 * weights_per_layer * static_cast<double>(n_tokens) * 1e-9, benchmark::Counter::kIsRate);
 }
 
-// The bound of decode: reading memory and adding it up.
-void read_memory(benchmark::State& state) {
+// The bounds: memory read and added up, products of bytes, of f32 and of bf16.
+void measure_bounds(benchmark::State& state) {
   const int n_threads = static_cast<int>(state.range(0));
-  ThreadPool pool(n_threads, true);
-  std::vector<uint64_t> words(kWeightBytes / sizeof(uint64_t), 1);
-  std::vector<uint64_t> sums(1024);
-  const size_t piece = words.size() / sums.size();
-  for (auto _ : state) {
-    pool.run(static_cast<int64_t>(sums.size()), [&](int64_t task, int) {
-      const auto* first = words.data() + static_cast<size_t>(task) * piece;
-      sums[static_cast<size_t>(task)] = std::accumulate(first, first + piece, uint64_t{0});
-    });
-    benchmark::DoNotOptimize(sums.data());
-  }
-  state.counters["GB/s"] = benchmark::Counter(static_cast<double>(state.iterations()) * kWeightBytes * 1e-9,
-                                              benchmark::Counter::kIsRate);
+  Roofline roofline;
+  for (auto _ : state) roofline = measure_roofline(available_isas().back(), n_threads);
+  state.counters["GB/s"] = roofline.read_bytes_per_second * 1e-9;
+  state.counters["int8 Gop/s"] = roofline.int8_ops_per_second * 1e-9;
+  state.counters["f32 Gop/s"] = roofline.f32_ops_per_second * 1e-9;
+  state.counters["bf16 Gop/s"] = roofline.bf16_ops_per_second * 1e-9;
 }
 
 void add_thread_counts(benchmark::internal::Benchmark* b) {
@@ -144,7 +142,7 @@ void add_thread_counts(benchmark::internal::Benchmark* b) {
 
 int main(int argc, char** argv) {
   using namespace parlance;
-  benchmark::RegisterBenchmark("read", read_memory)->Apply(add_thread_counts);
+  benchmark::RegisterBenchmark("bounds", measure_bounds)->Apply(add_thread_counts)->Iterations(1);
   for (const DType dtype : kTypes) {
     for (const int64_t n_tokens : {1, 4, 32, 512}) {
       const std::string name =

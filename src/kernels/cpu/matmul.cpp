@@ -1,6 +1,6 @@
 // matmul on the CPU: which kernel serves which type on which instruction set.
 #include "kernels/cpu/kernels.h"
-#include "kernels/cpu/matmul/avx512.h"
+#include "kernels/cpu/matmul/avx512/quantised.h"
 #include "kernels/cpu/matmul/floats.h"
 #include "kernels/cpu/matmul/scalar.h"
 

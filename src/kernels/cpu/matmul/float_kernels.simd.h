@@ -36,61 +36,57 @@ struct Bf16Values {
   }
 };
 
-// ---- gemv ----
-
-// Several rows at once are too many short streams for a processor's own prefetching: the weights are asked
-// for, as one stream, this far ahead of the rows that are multiplied.
-constexpr int64_t kPrefetchBytes = 4096;
-
-template <class Values, int kTokens, int kRows>
-PARLANCE_SIMD PARLANCE_INLINE void multiply_rows(const FloatGemvArgs& args, int64_t first) {
-  F sums[kRows][kTokens];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int t = 0; t < kTokens; ++t) sums[r][t] = Lanes::zero();
-  }
-  const std::byte* weight = args.weight + first * static_cast<int64_t>(args.row_bytes);
-  const std::byte* ahead = weight + kRows * static_cast<int64_t>(args.row_bytes) + kPrefetchBytes;
-  constexpr int64_t kStepBytes = kWidth * Values::kBytes;
-  int64_t i = 0;
-  for (; i + kWidth <= args.n_in; i += kWidth) {
-    F x[kTokens];
-#pragma GCC unroll 8
-    for (int t = 0; t < kTokens; ++t) x[t] = Lanes::load(args.x + t * args.n_in + i);
-    for (int64_t b = 0; b < kRows * kStepBytes; b += 64) __builtin_prefetch(ahead + b, 0, 2);
-    ahead += kRows * kStepBytes;
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const F w = Values::load(weight + r * static_cast<int64_t>(args.row_bytes) + i * Values::kBytes);
-#pragma GCC unroll 8
-      for (int t = 0; t < kTokens; ++t) sums[r][t] = Lanes::multiply_add(w, x[t], sums[r][t]);
-    }
-  }
-  if (const int64_t rest = args.n_in - i; rest > 0) {
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const F w =
-          Values::load_first(weight + r * static_cast<int64_t>(args.row_bytes) + i * Values::kBytes, rest);
-#pragma GCC unroll 8
-      for (int t = 0; t < kTokens; ++t) {
-        sums[r][t] = Lanes::multiply_add(w, Lanes::load_first(args.x + t * args.n_in + i, rest), sums[r][t]);
-      }
-    }
-  }
-  for (int t = 0; t < kTokens; ++t) {
-    for (int r = 0; r < kRows; ++r) {
-      const float bias = args.bias ? args.bias[first + r] : 0.0f;
-      args.out[t * args.out_stride + first + r] = Lanes::sum(sums[r][t]) + bias;
-    }
-  }
+// The first n values at w, zeros behind them.
+template <class Values>
+PARLANCE_SIMD PARLANCE_INLINE F load_values(const std::byte* w, int64_t n) {
+  return n >= kWidth ? Values::load(w) : Values::load_first(w, n);
 }
 
-template <class Values, int kTokens, int kRows>
+PARLANCE_INLINE const std::byte* bytes_of(const float* x) {
+  return reinterpret_cast<const std::byte*>(x);
+}
+
+// ---- gemv: row after row, one stream of weights that the processor prefetches by itself ----
+
+template <class Values, int kTokens, int kSums>
 PARLANCE_SIMD void multiply_all_rows(const FloatGemvArgs& args) {
-  int64_t r = 0;
-  for (; r + kRows <= args.n_rows; r += kRows) multiply_rows<Values, kTokens, kRows>(args, r);
-  for (; r < args.n_rows; ++r) multiply_rows<Values, kTokens, 1>(args, r);
+  for (int64_t r = 0; r < args.n_rows; ++r) {
+    const std::byte* weight = args.weight + r * static_cast<int64_t>(args.row_bytes);
+    F sums[kTokens][kSums];  // several for each token, since an addition takes a few cycles
+#pragma GCC unroll 4
+    for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 4
+      for (int s = 0; s < kSums; ++s) sums[t][s] = Lanes::zero();
+    }
+    int64_t i = 0;
+    for (; i + kSums * kWidth <= args.n_in; i += kSums * kWidth) {
+#pragma GCC unroll 4
+      for (int s = 0; s < kSums; ++s) {
+        const int64_t at = i + s * kWidth;
+        const F w = Values::load(weight + at * Values::kBytes);
+#pragma GCC unroll 4
+        for (int t = 0; t < kTokens; ++t) {
+          sums[t][s] = Lanes::multiply_add(w, Lanes::load(args.x + t * args.n_in + at), sums[t][s]);
+        }
+      }
+    }
+    for (; i < args.n_in; i += kWidth) {
+      const int64_t n = args.n_in - i;
+      const F w = load_values<Values>(weight + i * Values::kBytes, n);
+#pragma GCC unroll 4
+      for (int t = 0; t < kTokens; ++t) {
+        sums[t][0] = Lanes::multiply_add(w, load_values<F32Values>(bytes_of(args.x + t * args.n_in + i), n),
+                                         sums[t][0]);
+      }
+    }
+    const float bias = args.bias ? args.bias[r] : 0.0f;
+    for (int t = 0; t < kTokens; ++t) {
+      F sum = sums[t][0];
+#pragma GCC unroll 4
+      for (int s = 1; s < kSums; ++s) sum = Lanes::add(sum, sums[t][s]);
+      args.out[t * args.out_stride + r] = Lanes::sum(sum) + bias;
+    }
+  }
 }
 
 template <class Values>
@@ -98,11 +94,11 @@ void gemv(const FloatGemvArgs& args) {
   static_assert(FloatKernels::kGemvTokens == 4);
   switch (args.n_tokens) {
     case 1:
-      return multiply_all_rows<Values, 1, 4>(args);
+      return multiply_all_rows<Values, 1, 2>(args);
     case 2:
       return multiply_all_rows<Values, 2, 4>(args);
     case 3:
-      return multiply_all_rows<Values, 3, 2>(args);
+      return multiply_all_rows<Values, 3, 1>(args);
     default:
       return multiply_all_rows<Values, 4, 2>(args);
   }
@@ -116,15 +112,10 @@ PARLANCE_SIMD void unpack(const FloatUnpackArgs& args) {
   for (int v = 0; v < kVectors; ++v) {
     const std::byte* const* rows = args.rows + v * kWidth;
     for (int64_t i = 0; i < args.n_values; i += kWidth) {
-      const int64_t n = std::min<int64_t>(kWidth, args.n_values - i);
+      const int64_t n = args.n_values - i;
       F square[kWidth];
-      if (n == kWidth) {
 #pragma GCC unroll 16
-        for (int r = 0; r < kWidth; ++r) square[r] = Values::load(rows[r] + i * Values::kBytes);
-      } else {
-#pragma GCC unroll 16
-        for (int r = 0; r < kWidth; ++r) square[r] = Values::load_first(rows[r] + i * Values::kBytes, n);
-      }
+      for (int r = 0; r < kWidth; ++r) square[r] = load_values<Values>(rows[r] + i * Values::kBytes, n);
       Lanes::transpose(square);
       float* panel = args.panel + i * kPanelRows + v * kWidth;
 #pragma GCC unroll 16

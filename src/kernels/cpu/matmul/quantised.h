@@ -54,19 +54,9 @@ struct UnpackArgs {
   Panel panel;
 };
 
-struct QuantisedKernel {
-  void (*gemv)(const GemvArgs& args);
-  void (*unpack)(const UnpackArgs& args);
-  Order order;     // of the activations for gemv
-  bool half_runs;  // steps and offsets belong to 16 values, not 32
-  bool has_offset;
-};
-
 struct PanelArgs {
   Panel panel;
   int64_t n_runs;
-  bool half_runs;
-  bool has_offset;
   const std::byte* x;  // RunActivations<kTileTokens>[n_runs]
   int n_tokens;        // 1..kTileTokens
   int64_t n_rows;      // 1..kPanelRows: those that exist
@@ -74,6 +64,14 @@ struct PanelArgs {
   int64_t start_stride;
   float* out;  // token t, row r at [t * out_stride + r]
   int64_t out_stride;
+};
+
+// What is particular to a type of weights.
+struct QuantisedKernel {
+  void (*gemv)(const GemvArgs& args);
+  void (*unpack)(const UnpackArgs& args);
+  void (*multiply_panel)(const PanelArgs& args);
+  Order order;  // of the activations for gemv
 };
 
 template <class Set>
@@ -236,8 +234,6 @@ class QuantisedMatmul {
       PanelArgs part;
       part.panel = panel;
       part.n_runs = std::min(kChunkRuns, n_runs - run);
-      part.half_runs = kernel.half_runs;
-      part.has_offset = kernel.has_offset;
       part.n_rows = task.n_rows;
       part.out_stride = n_out;
 
@@ -255,7 +251,7 @@ class QuantisedMatmul {
         part.out = out + token * n_out;
         part.start = run == 0 ? bias : part.out;
         part.start_stride = run == 0 ? 0 : n_out;
-        Set::multiply_panel(part);
+        kernel.multiply_panel(part);
       }
     }
   }

@@ -1,5 +1,5 @@
 // gemv with AVX-512 for the formats with 32 values in a block, four blocks at a time.
-#include "kernels/cpu/matmul/avx512_gemv.h"
+#include "kernels/cpu/matmul/avx512/gemv.h"
 
 #ifdef PARLANCE_X86
 

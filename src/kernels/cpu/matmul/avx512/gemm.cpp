@@ -1,5 +1,5 @@
 // gemm with AVX-512: a panel of 32 rows times a tile of up to 6 tokens, all sums in registers.
-#include "kernels/cpu/matmul/avx512.h"
+#include "kernels/cpu/matmul/avx512/quantised.h"
 
 #ifdef PARLANCE_X86
 
@@ -104,12 +104,17 @@ void multiply_tokens(const PanelArgs& args) {
 
 }  // namespace
 
-void multiply_panel(const PanelArgs& args) {
-  if (args.half_runs) {
-    args.has_offset ? multiply_tokens<true, true>(args) : multiply_tokens<true, false>(args);
-  } else {
-    args.has_offset ? multiply_tokens<false, true>(args) : multiply_tokens<false, false>(args);
-  }
+void multiply_runs(const PanelArgs& args) {
+  multiply_tokens<false, false>(args);
+}
+void multiply_runs_with_offset(const PanelArgs& args) {
+  multiply_tokens<false, true>(args);
+}
+void multiply_half_runs(const PanelArgs& args) {
+  multiply_tokens<true, false>(args);
+}
+void multiply_half_runs_with_offset(const PanelArgs& args) {
+  multiply_tokens<true, true>(args);
 }
 
 PARLANCE_AVX512 RunCodes quantise(const float* x) {

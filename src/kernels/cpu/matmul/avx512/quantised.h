@@ -27,7 +27,9 @@ Unpack unpack_q8_0, unpack_q4_0, unpack_q4_1, unpack_q5_0, unpack_q5_1, unpack_i
     unpack_q3_k, unpack_q4_k, unpack_q5_k, unpack_q6_k, unpack_iq4_xs;
 
 inline constexpr int kTileTokens = 6;
-void multiply_panel(const PanelArgs& args);
+using MultiplyPanel = void(const PanelArgs& args);
+// By what steps (and offsets) belong to, and whether the format has offsets.
+MultiplyPanel multiply_runs, multiply_runs_with_offset, multiply_half_runs, multiply_half_runs_with_offset;
 
 }  // namespace parlance::matmul::avx512
 

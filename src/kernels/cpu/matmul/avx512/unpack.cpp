@@ -1,6 +1,6 @@
 // Unpacks panels of rows for AVX-512. A vector holds four codes of each of 16 rows; what a block's bits say
 // about four neighbouring values is then computed for 16 rows at once.
-#include "kernels/cpu/matmul/avx512.h"
+#include "kernels/cpu/matmul/avx512/quantised.h"
 
 #ifdef PARLANCE_X86
 

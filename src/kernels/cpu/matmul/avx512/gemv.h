@@ -12,7 +12,7 @@
 //   x_steps, x_sums     what step and offset are multiplied with, from the activations of the group
 #pragma once
 
-#include "kernels/cpu/matmul/avx512.h"
+#include "kernels/cpu/matmul/avx512/quantised.h"
 #include "quant/iq4_nl.h"
 
 #ifdef PARLANCE_X86

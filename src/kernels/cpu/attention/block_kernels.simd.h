@@ -215,12 +215,25 @@ PARLANCE_SIMD void accumulate_many(const Tile& tile, const std::byte* values, in
 
 // ---- Tiles of few rows: 1, 2 or 4 at a time ----
 
+// Asks for rows [first, last) of the next block while this one is worked on: blocks of keys and of values
+// take turns, and a processor's own prefetching begins anew at each.
+PARLANCE_INLINE void read_ahead(const std::byte* next, int64_t first, int64_t last, size_t row_bytes) {
+  constexpr size_t kLine = 64;
+  if (!next) return;
+  for (size_t at = static_cast<size_t>(first) * row_bytes; at < static_cast<size_t>(last) * row_bytes;
+       at += kLine) {
+    __builtin_prefetch(next + at, 0, 2);
+  }
+}
+
 template <class Rows, int kRows>
-PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byte* keys, int64_t n_keys) {
+PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byte* keys, int64_t n_keys,
+                             const std::byte* next) {
   constexpr int kSums = Lanes::kRegisters / 2;
   constexpr int kKeys = kSums / kRows;
   const float* q = tile.q + first_row * tile.q_stride;
   for (int64_t j = 0; j < n_keys; j += kKeys) {
+    read_ahead(next, j, j + kKeys, tile.k_row_bytes);
     const std::byte* rows[kKeys];
 #pragma GCC unroll 16
     for (int k = 0; k < kKeys; ++k) {
@@ -271,7 +284,8 @@ PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byt
 // out[first_row .. +kRows][i .. + kVectors * kWidth] += weights v
 template <class Rows, int kRows, int kVectors>
 PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t first_row,
-                                                      const std::byte* values, int64_t n_keys, int64_t i) {
+                                                      const std::byte* values, int64_t n_keys,
+                                                      const std::byte* next, int64_t i) {
   float* out = tile.out + first_row * tile.out_stride + i;
   const float* weights = tile.scores + first_row * kKeyBlock;
   F sums[kRows][kVectors];
@@ -281,6 +295,7 @@ PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t 
     for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::load(out + r * tile.out_stride + v * kWidth);
   }
   for (int64_t j = 0; j < n_keys; ++j) {
+    read_ahead(next, j, j + 1, tile.v_row_bytes);
     F weight[kRows];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) weight[r] = Lanes::broadcast(weights[r * kKeyBlock + j]);
@@ -307,15 +322,16 @@ PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t 
 
 template <class Rows, int kRows>
 PARLANCE_SIMD void accumulate_few(const Tile& tile, int64_t first_row, const std::byte* values,
-                                  int64_t n_keys) {
+                                  int64_t n_keys, const std::byte* next) {
   constexpr int kVectors = std::max(Rows::kVectors, std::min(8, Lanes::kRegisters / 2 / kRows));
   const int64_t n = tile.head_dim_v;
   int64_t i = 0;
   for (; i + kVectors * kWidth <= n; i += kVectors * kWidth) {
-    accumulate_columns<Rows, kRows, kVectors>(tile, first_row, values, n_keys, i);
+    accumulate_columns<Rows, kRows, kVectors>(tile, first_row, values, n_keys, i == 0 ? next : nullptr, i);
   }
   for (; i + Rows::kVectors * kWidth <= n; i += Rows::kVectors * kWidth) {
-    accumulate_columns<Rows, kRows, Rows::kVectors>(tile, first_row, values, n_keys, i);
+    accumulate_columns<Rows, kRows, Rows::kVectors>(tile, first_row, values, n_keys, i == 0 ? next : nullptr,
+                                                    i);
   }
   if (i == n) return;
   for (int r = 0; r < kRows; ++r) {
@@ -332,21 +348,48 @@ PARLANCE_SIMD void accumulate_few(const Tile& tile, int64_t first_row, const std
 // ---- What the driver calls ----
 
 template <class Rows>
-PARLANCE_SIMD void score(const Tile& tile, const std::byte* keys, int64_t n_keys) {
+PARLANCE_SIMD void score(const Tile& tile, const std::byte* keys, int64_t n_keys, const std::byte* next) {
   if (tile.n_rows >= kManyRows) return score_many<Rows>(tile, keys, n_keys);
-  int64_t row = 0;
-  for (; row + 4 <= tile.n_rows; row += 4) score_few<Rows, 4>(tile, row, keys, n_keys);
-  for (; row + 2 <= tile.n_rows; row += 2) score_few<Rows, 2>(tile, row, keys, n_keys);
-  for (; row < tile.n_rows; ++row) score_few<Rows, 1>(tile, row, keys, n_keys);
+  for (int64_t row = 0; row < tile.n_rows;) {
+    const std::byte* ahead = row == 0 ? next : nullptr;
+    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+      case 1:
+        score_few<Rows, 1>(tile, row, keys, n_keys, ahead);
+        row += 1;
+        break;
+      case 4:
+        score_few<Rows, 4>(tile, row, keys, n_keys, ahead);
+        row += 4;
+        break;
+      default:
+        score_few<Rows, 2>(tile, row, keys, n_keys, ahead);
+        row += 2;
+        break;
+    }
+  }
 }
 
 template <class Rows>
-PARLANCE_SIMD void accumulate(const Tile& tile, const std::byte* values, int64_t n_keys) {
+PARLANCE_SIMD void accumulate(const Tile& tile, const std::byte* values, int64_t n_keys,
+                              const std::byte* next) {
   if (tile.n_rows >= kManyRows) return accumulate_many<Rows>(tile, values, n_keys);
-  int64_t row = 0;
-  for (; row + 4 <= tile.n_rows; row += 4) accumulate_few<Rows, 4>(tile, row, values, n_keys);
-  for (; row + 2 <= tile.n_rows; row += 2) accumulate_few<Rows, 2>(tile, row, values, n_keys);
-  for (; row < tile.n_rows; ++row) accumulate_few<Rows, 1>(tile, row, values, n_keys);
+  for (int64_t row = 0; row < tile.n_rows;) {
+    const std::byte* ahead = row == 0 ? next : nullptr;
+    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+      case 1:
+        accumulate_few<Rows, 1>(tile, row, values, n_keys, ahead);
+        row += 1;
+        break;
+      case 4:
+        accumulate_few<Rows, 4>(tile, row, values, n_keys, ahead);
+        row += 4;
+        break;
+      default:
+        accumulate_few<Rows, 2>(tile, row, values, n_keys, ahead);
+        row += 2;
+        break;
+    }
+  }
 }
 
 PARLANCE_SIMD void softmax_row(const Tile& tile, int64_t row, int64_t n_keys) {

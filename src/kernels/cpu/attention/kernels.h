@@ -37,8 +37,9 @@ struct Tile {
   float* workspace;  // kKeyBlock * max(head_dim_k, out_stride) floats
 };
 
-// A format's part: `rows` are n_keys encoded head vectors, one after the other.
-using BlockKernel = void(const Tile& tile, const std::byte* rows, int64_t n_keys);
+// A format's part: `rows` are n_keys encoded head vectors, one after the other. `next` is where those of the
+// next block begin, for reading ahead; null after the last.
+using BlockKernel = void(const Tile& tile, const std::byte* rows, int64_t n_keys, const std::byte* next);
 
 struct Kernels {
   std::array<BlockKernel*, kKvFormatCount> score;       // scores = q k

@@ -266,26 +266,40 @@ class TiledAttention {
     std::fill_n(tile.sum, tile.n_rows, 0.0f);
   }
 
-  void visit_keys(const Item& item, const Tile& tile) const {
+  // Positions [first, first + n_keys) of one page.
+  struct Block {
+    int64_t first;
+    int64_t n_keys;
+    const std::byte* keys;
+    const std::byte* values;
+  };
+
+  Block block_at(const Item& item, const int32_t* pages, int64_t first, int64_t last) const {
+    if (first >= last) return {};
     const KvView& kv = args_.kv;
+    const int64_t slot = first % kv.page_tokens;
+    const std::byte* page = kv.pages + static_cast<size_t>(pages[first / kv.page_tokens]) * kv.page_bytes;
+    return {first, std::min({kKeyBlock, kv.page_tokens - slot, last - first}),
+            page + kv.k_offset(args_.layer, item.head_kv) + static_cast<size_t>(slot) * kv.k_row_bytes,
+            page + kv.v_offset(args_.layer, item.head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes};
+  }
+
+  void visit_keys(const Item& item, const Tile& tile) const {
     const int32_t* pages =
-        kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * kv.page_table.ne[0];
-    const size_t k_offset = kv.k_offset(args_.layer, item.head_kv);
-    const size_t v_offset = kv.v_offset(args_.layer, item.head_kv);
+        args_.kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * args_.kv.page_table.ne[0];
     const int64_t last = std::min(item.run.n_keys, (item.split + 1) * item.run.split_keys);
-    for (int64_t key = item.split * item.run.split_keys; key < last;) {
-      const int64_t slot = key % kv.page_tokens;
-      const int64_t n_keys = std::min({kKeyBlock, kv.page_tokens - slot, last - key});
+    Block block = block_at(item, pages, item.split * item.run.split_keys, last);
+    while (block.n_keys > 0) {
+      const Block next = block_at(item, pages, block.first + block.n_keys, last);
       int32_t* visible = tile.visible;
       for (int64_t token = item.run.first_token; token < item.run.first_token + item.run.n_tokens; ++token) {
-        const int64_t seen = std::clamp<int64_t>(pos_[token] + int64_t{1} - key, 0, n_keys);
+        const int64_t seen = std::clamp<int64_t>(pos_[token] + int64_t{1} - block.first, 0, block.n_keys);
         visible = std::fill_n(visible, item.n_heads, static_cast<int32_t>(seen));
       }
-      const std::byte* page = kv.pages + static_cast<size_t>(pages[key / kv.page_tokens]) * kv.page_bytes;
-      score_(tile, page + k_offset + static_cast<size_t>(slot) * kv.k_row_bytes, n_keys);
-      softmax_(tile, n_keys);
-      accumulate_(tile, page + v_offset + static_cast<size_t>(slot) * kv.v_row_bytes, n_keys);
-      key += n_keys;
+      score_(tile, block.keys, block.n_keys, next.keys);
+      softmax_(tile, block.n_keys);
+      accumulate_(tile, block.values, block.n_keys, next.values);
+      block = next;
     }
   }
 

@@ -108,7 +108,8 @@ TEST_P(Logits, MatchTheReference) {
   }
 }
 
-// Decoding token by token equals prefill.
+// Decoding token by token equals prefill, but for what rounding activations to bytes (or bf16) may amount to: sums in
+// another order can tip a value to the next code.
 TEST_P(Logits, StepsAgree) {
   const auto& c = cases_.front();
   const auto ids = c["ids"].get<std::vector<Token>>();
@@ -121,7 +122,9 @@ TEST_P(Logits, StepsAgree) {
   Result<std::span<const float>> logits;
   for (const Token id : ids) logits = one_by_one->append({&id, 1});
   ASSERT_TRUE(logits);
-  EXPECT_LE(rms_distance(*logits, expected), 2e-3 * c["logit_std"].get<double>());
+  const double budget =
+      is_exact(*loaded_.model) ? 1e-4 : 1.5 * c["reference"]["file_kvf32"]["rms"].get<double>();
+  EXPECT_LE(rms_distance(*logits, expected), budget);
 }
 
 // Every cache format loses no more than the reference's, within the same factor as the f32 cache. There is no

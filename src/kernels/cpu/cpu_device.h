@@ -12,12 +12,12 @@ namespace parlance {
 
 // Instruction sets that kernels exist for, each including the ones before it on its architecture.
 enum class Isa {
-  scalar,       // plain C++, the definition
-  avx2,         // AVX2, FMA, F16C
-  avx512,       // AVX-512 F, BW, DQ, VL, VNNI
-  avx512_bf16,  // and BF16
-  neon,         // AArch64 baseline
-  neon_dotprod, // and DotProd
+  scalar,        // plain C++, the definition
+  avx2,          // AVX2, FMA, F16C
+  avx512,        // AVX-512 F, BW, DQ, VL, VNNI
+  avx512_bf16,   // and BF16
+  neon,          // AArch64 baseline
+  neon_dotprod,  // and DotProd
 };
 
 std::string_view name_of(Isa isa);
@@ -25,13 +25,17 @@ std::string_view name_of(Isa isa);
 // The sets that this processor can run, plainest first; the last one is the default.
 std::vector<Isa> available_isas();
 
-// The set called `wanted`; without one that of the environment variable PARLANCE_ISA, else the best available.
+// The set called `wanted`; without one that of the environment variable PARLANCE_ISA, else the best
+// available.
 Result<Isa> choose_isa(std::string_view wanted = "");
 
 struct CpuOptions {
-  int n_threads = 0;            // 0: one for each processor that this process may use
-  bool pin_threads = true;      // one thread per processor, when there are as many processors as threads
-  std::string_view isa = "";    // "": the best available; else a name of available_isas()
+  int n_threads = 0;  // 0: one for each processor that this process may use
+  // One thread per processor, when there are as many processors as threads. On an idle machine that is a few
+  // per cent faster; beside another busy program it is a third slower, since a thread cannot move to the free
+  // processor.
+  bool pin_threads = false;
+  std::string_view isa = "";  // "": the best available; else a name of available_isas()
 };
 
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options = {});

@@ -1,6 +1,6 @@
 // matmul on the CPU: which kernel serves which type on which instruction set.
 #include "kernels/cpu/kernels.h"
-#include "kernels/cpu/matmul/avx512/quantised.h"
+#include "kernels/cpu/matmul/cells.h"
 #include "kernels/cpu/matmul/floats.h"
 #include "kernels/cpu/matmul/scalar.h"
 
@@ -16,9 +16,16 @@ constexpr DType kFloatTypes[] = {DType::f32, DType::f16, DType::bf16};
 Cell<MatmulArgs> quantised_cell(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
+    case Isa::avx2:
+      return matmul::quantised_avx2();
     case Isa::avx512:
     case Isa::avx512_bf16:
-      return matmul::avx512::quantised();
+      return matmul::quantised_avx512();
+#elif defined(__aarch64__)
+    case Isa::neon:
+      return matmul::quantised_neon();
+    case Isa::neon_dotprod:
+      return matmul::quantised_neon_dotprod();
 #endif
     default:
       return matmul::scalar_quantised();

@@ -1,10 +1,14 @@
 #include "kernels/cpu/matmul/avx512/quantised.h"
 
+#include "kernels/cpu/matmul/cells.h"
+
 #ifdef PARLANCE_X86
 
-namespace parlance::matmul::avx512 {
+namespace parlance::matmul {
 
 namespace {
+
+using namespace avx512;
 
 struct Set {
   static constexpr int kGemvTokens = avx512::kGemvTokens;
@@ -46,10 +50,10 @@ struct Set {
 
 }  // namespace
 
-Cell<MatmulArgs> quantised() {
+Cell<MatmulArgs> quantised_avx512() {
   return QuantisedMatmul<Set>::cell();
 }
 
-}  // namespace parlance::matmul::avx512
+}  // namespace parlance::matmul
 
 #endif

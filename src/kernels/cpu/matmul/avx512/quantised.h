@@ -8,9 +8,6 @@
 
 namespace parlance::matmul::avx512 {
 
-// Quantised weights.
-Cell<MatmulArgs> quantised();
-
 RunCodes quantise(const float* x);
 
 // Rows of one type times up to kGemvTokens tokens, straight from the blocks.

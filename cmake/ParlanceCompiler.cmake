@@ -8,12 +8,15 @@ if(CCACHE)
 endif()
 
 # Sums are rounded as written: a contraction to fused multiply-add is chosen by hand, in the kernels.
-add_compile_options(-Wall -Wextra -ffp-contract=off -fno-math-errno)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-ffp-contract=off;-fno-math-errno>")
 # g++ 12 sees overlapping copies in std::string where there are none (GCC bug 105651).
-add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
+# Contraction is left on in the GPU's kernels: their sums are ordered differently anyway.
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra;-lineinfo>")
+set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
 if(PARLANCE_SANITIZE)
-  add_compile_options(-fsanitize=${PARLANCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PARLANCE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
   add_link_options(-fsanitize=${PARLANCE_SANITIZE})
 endif()
 if(PARLANCE_LIBFUZZER)  # what the targets link is instrumented too, or libFuzzer could not see where an input went

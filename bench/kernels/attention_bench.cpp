@@ -41,15 +41,15 @@ class Setting {
     kv.n_head_kv = kHeadsKv;
     kv.head_dim_k = kv.head_dim_v = kHeadDim;
     kv.k_row_bytes = kv.v_row_bytes = kv_row_bytes(format, kHeadDim);
-    kv.layer_bytes = 2 * kHeadsKv * kPageTokens * kv.k_row_bytes;
-    n_layers = static_cast<int64_t>(kCacheBytes / (static_cast<size_t>(n_pages) * kv.layer_bytes)) + 1;
-    kv.page_bytes = static_cast<size_t>(n_layers) * kv.layer_bytes;
+    kv.page_bytes = 2 * kHeadsKv * kPageTokens * kv.k_row_bytes;
+    kv.layer_bytes = static_cast<size_t>(n_pages) * kv.page_bytes;
+    n_layers = static_cast<int64_t>(kCacheBytes / kv.layer_bytes) + 1;
     layer_bytes_read = static_cast<size_t>(n_keys) * 2 * kHeadsKv * kv.k_row_bytes;
 
     std::vector<int32_t> pages(static_cast<size_t>(n_pages)), places(static_cast<size_t>(n_keys));
     std::iota(pages.begin(), pages.end(), 0);
     std::iota(places.begin(), places.end(), 0);
-    kv.pages = memory(device, static_cast<size_t>(n_pages) * kv.page_bytes);
+    kv.pages = memory(device, static_cast<size_t>(n_layers) * kv.layer_bytes);
     kv.page_table = upload(device, stream, DType::i32, {n_pages, 1, 1, 1}, pages);
     const std::vector<int32_t> zeros(static_cast<size_t>(n_keys), 0);
     const BatchView all{.seq = upload(device, stream, DType::i32, {n_keys, 1, 1, 1}, zeros),

@@ -18,6 +18,7 @@ enum class ErrorCode {
   unsupported,       // well-formed, but this program has no code for it
   out_of_memory,     // does not fit, with the figure that was needed
   cancelled,         // the user or a newer request stopped it
+  device_failed,     // a device stopped working: lost, reset, or its driver reports an error
 };
 
 struct Error {

@@ -148,7 +148,7 @@ Result<void> Session::step(std::span<const Token> tokens) {
   const KvView& view = cache_->view(*stream_);
   const uint64_t key = tokens.size() << 40 | static_cast<uint64_t>(batch.view.n_kv_bound);
   stream_->step(key, [&] { outputs_[key] = model_.model().forward(*stream_, batch, view); });
-  stream_->download(std::as_writable_bytes(std::span(logits_)), outputs_[key]);
+  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(logits_)), outputs_[key]));
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   return {};
 }
@@ -179,8 +179,7 @@ Result<void> Session::fill_with_noise(int64_t n_tokens) {
       kv_write(*stream_, view, layer, k, v, batch.view);
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   }
-  stream_->synchronize();
-  return {};
+  return stream_->synchronize();
 }
 
 }  // namespace parlance

@@ -15,6 +15,7 @@ Plan Stream::dry_run(FunctionRef<void()> record) {
 }
 
 Result<void> Stream::reserve(const Plan& plan) {
+  forget_recordings();
   if (!workspace_buffer_ || workspace_buffer_->size() < plan.workspace_bytes) {
     PARLANCE_TRY(workspace_buffer_, device_.allocate(plan.workspace_bytes));
   }

@@ -21,18 +21,34 @@ namespace parlance {
 
 class Stream;
 
+// Bytes of a device's memory; `free` is what this process may still allocate, as far as the driver tells.
+struct DeviceMemory {
+  size_t total = 0;
+  size_t free = 0;
+};
+
+// A device that this machine offers, before anything is allocated on it.
+struct DeviceInfo {
+  std::string name;         // as given to --device: "cpu", "vulkan:0", "cuda:0"
+  std::string description;  // "NVIDIA H200"
+  DeviceMemory memory;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
 
-  virtual std::string_view name() const = 0;  // as given to --device: "cpu", "cuda:0"
+  virtual std::string_view name() const = 0;         // as given to --device: "cpu", "cuda:0"
+  virtual std::string_view description() const = 0;  // what it says of itself: "NVIDIA H200"
+  virtual DeviceMemory memory() const = 0;
   virtual const OpTable& ops() const = 0;
   virtual int n_threads() const { return 1; }  // that a kernel may share its scratch memory among
 
   // Uninitialised memory, or out_of_memory with the figures.
   virtual Result<std::unique_ptr<Buffer>> allocate(size_t bytes) = 0;
 
-  // Weights: a buffer over bytes that stay mapped as long as it lives. The CPU points at them, a GPU uploads once.
+  // One weight: a buffer over bytes that stay mapped as long as it lives. The CPU points at them, a GPU uploads
+  // them once, in order with what its streams do later.
   virtual Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) = 0;
 
   virtual std::unique_ptr<Stream> make_stream() = 0;
@@ -61,19 +77,29 @@ class Stream {
 
   Device& device() const { return device_; }
 
-  // Host memory to the device, in order with the operations. `dst` is as large as `bytes`.
+  // A device can fail in the middle of its work (lost, reset, out of memory). Operations and uploads then do
+  // nothing more, and the next download() or synchronize() says what happened.
+
+  // Host memory to the device, in order with the operations. `dst` is as large as `bytes`, which may go away
+  // after the call.
   virtual void upload(const Tensor& dst, std::span<const std::byte> bytes) = 0;
   // Device to host memory; returns when the bytes are there.
-  virtual void download(std::span<std::byte> bytes, const Tensor& src) = 0;
-  virtual void synchronize() = 0;
+  virtual Result<void> download(std::span<std::byte> bytes, const Tensor& src) = 0;
+  // Device memory to memory of the same device, in order with the operations.
+  virtual void copy(const Tensor& dst, const Tensor& src) = 0;
+  virtual Result<void> synchronize() = 0;
 
   // Runs the operations that `record` calls. Steps with the same key record the same operations on the same
   // addresses (what differs between them lies in device tensors), so that a device may keep the recording of the
-  // first and replay it without calling `record` again. The workspace is empty at the start of a step.
-  virtual void step(uint64_t key, FunctionRef<void()> record) {
-    (void)key;
-    workspace_.release_to(0);
-    record();
+  // first and replay it without calling `record` again; with kOnce it does not. The workspace is empty at the
+  // start of a step, and what a step leaves there is valid until the next one.
+  static constexpr uint64_t kOnce = 0;
+  void step(uint64_t key, FunctionRef<void()> record) {
+    if (cancelled()) return;
+    run_step(key, [&] {
+      workspace_.release_to(0);
+      record();
+    });
   }
 
   // Runs `record` without computing anything and reports what it needs.
@@ -88,6 +114,20 @@ class Stream {
   bool cancelled() const { return cancellation_.requested(); }
 
   Plan* plan() { return plan_; }  // non-null during a dry run
+
+ protected:
+  // A device that keeps recordings overrides both.
+  virtual void run_step(uint64_t key, FunctionRef<void()> record) {
+    (void)key;
+    record();
+  }
+  virtual void forget_recordings() {}  // the memory that they use is about to be replaced
+
+  // Buffers that a derived stream's last operations may still use are freed by its destructor first.
+  void release_memory() {
+    workspace_buffer_.reset();
+    scratch_.reset();
+  }
 
  private:
   Device& device_;

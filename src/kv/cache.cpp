@@ -62,7 +62,8 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   KvView& view = cache->view_;
   view.pages = cache->pages_->base();
   view.buffer = cache->pages_.get();
-  view.page_bytes = layout.page_bytes();
+  view.page_bytes = layout.page_bytes() / static_cast<size_t>(layout.n_layer);
+  view.layer_bytes = n_pages * view.page_bytes;
   view.page_tokens = layout.page_tokens;
   view.page_table = Tensor{.data = cache->table_->base(),
                            .buffer = cache->table_.get(),
@@ -76,7 +77,6 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   view.head_dim_v = layout.head_dim_v;
   view.k_row_bytes = kv_row_bytes(layout.k_format, layout.head_dim_k);
   view.v_row_bytes = kv_row_bytes(layout.v_format, layout.head_dim_v);
-  view.layer_bytes = layout.page_bytes() / static_cast<size_t>(layout.n_layer);
   return cache;
 }
 

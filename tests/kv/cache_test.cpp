@@ -76,7 +76,8 @@ TEST_F(KvCacheTest, RunsOfOneHeadDoNotOverlap) {
     for (int64_t head = 0; head < kLayout.n_head_kv; ++head) {
       EXPECT_TRUE(starts.insert(view.k_offset(layer, head)).second);
       EXPECT_TRUE(starts.insert(view.v_offset(layer, head)).second);
-      EXPECT_LE(view.v_offset(layer, head) + view.v_row_bytes * 16, view.page_bytes);
+      EXPECT_LE(view.v_offset(layer, head) + view.v_row_bytes * 16,
+                static_cast<size_t>(layer) * view.layer_bytes + view.page_bytes);
     }
   }
 }

@@ -48,10 +48,13 @@ double gib(size_t bytes) {
   return static_cast<double>(bytes) / (1 << 30);
 }
 
-size_t machine_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : 0;
+DeviceMemory machine_memory() {
+  const auto bytes_of = [](int name) {
+    const long pages = ::sysconf(name);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : 0;
+  };
+  return {.total = bytes_of(_SC_PHYS_PAGES), .free = bytes_of(_SC_AVPHYS_PAGES)};
 }
 
 tl::unexpected<Error> out_of_memory(size_t bytes) {
@@ -59,7 +62,7 @@ tl::unexpected<Error> out_of_memory(size_t bytes) {
       ErrorCode::out_of_memory,
       "cpu: cannot allocate {} bytes ({:.2f} GiB), this machine has {:.2f} GiB; use a smaller context, batch "
       "or model",
-      bytes, gib(bytes), gib(machine_memory()));
+      bytes, gib(bytes), gib(machine_memory().total));
 }
 
 Result<std::unique_ptr<Buffer>> allocate_small(size_t bytes) {
@@ -73,7 +76,8 @@ Result<std::unique_ptr<Buffer>> allocate_large(size_t bytes) {
   const std::optional<size_t> mapped = checked_align_up(bytes, kHugePage);
   const std::optional<size_t> reserved = mapped ? checked_add(*mapped, kHugePage) : std::nullopt;
   // The system would promise more than it has and end the process when the promise is called in.
-  if (!reserved || (machine_memory() != 0 && bytes > machine_memory())) return out_of_memory(bytes);
+  const size_t total = machine_memory().total;
+  if (!reserved || (total != 0 && bytes > total)) return out_of_memory(bytes);
   void* start = ::mmap(nullptr, *reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return out_of_memory(bytes);
   const auto first = reinterpret_cast<uintptr_t>(start);
@@ -93,6 +97,8 @@ class CpuDevice final : public Device {
   CpuDevice(int n_threads, bool pin, Isa isa) : pool_(n_threads, pin), ops_(cpu_op_table(isa)) {}
 
   std::string_view name() const override { return "cpu"; }
+  std::string_view description() const override { return "this machine's processors"; }
+  DeviceMemory memory() const override { return machine_memory(); }
   const OpTable& ops() const override { return ops_; }
   int n_threads() const override { return pool_.n_threads(); }
 
@@ -154,9 +160,15 @@ void CpuStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
   if (!bytes.empty()) std::memcpy(dst.data, bytes.data(), bytes.size());
 }
 
-void CpuStream::download(std::span<std::byte> bytes, const Tensor& src) {
+Result<void> CpuStream::download(std::span<std::byte> bytes, const Tensor& src) {
   assert(src.size() == bytes.size());
   if (!bytes.empty()) std::memcpy(bytes.data(), src.data, bytes.size());
+  return {};
+}
+
+void CpuStream::copy(const Tensor& dst, const Tensor& src) {
+  assert(dst.size() == src.size());
+  if (dst.size() > 0) std::memmove(dst.data, src.data, dst.size());
 }
 
 }  // namespace parlance

@@ -14,8 +14,9 @@ class CpuStream final : public Stream {
   ThreadPool& pool() const { return pool_; }
 
   void upload(const Tensor& dst, std::span<const std::byte> bytes) override;
-  void download(std::span<std::byte> bytes, const Tensor& src) override;
-  void synchronize() override {}
+  Result<void> download(std::span<std::byte> bytes, const Tensor& src) override;
+  void copy(const Tensor& dst, const Tensor& src) override;
+  Result<void> synchronize() override { return {}; }
 
  private:
   ThreadPool& pool_;

@@ -76,25 +76,27 @@ class OpBench {
     EXPECT_TRUE(plan.missing.empty()) << plan.missing.front();
     EXPECT_TRUE(stream_->reserve(plan).has_value());
     Tensor result;
-    stream_->step(n_steps_++, [&] { result = operations(*stream_); });
+    stream_->step(++n_steps_, [&] { result = operations(*stream_); });
     return download(result);
   }
 
   std::vector<float> download(const Tensor& tensor) {
     std::vector<float> values(static_cast<size_t>(tensor.n_elements()));
-    stream_->download(std::as_writable_bytes(std::span(values)), tensor);
+    expect_ok(stream_->download(std::as_writable_bytes(std::span(values)), tensor));
     return values;
   }
   std::vector<std::byte> download_bytes(const Tensor& tensor) {
     std::vector<std::byte> bytes(tensor.size());
-    stream_->download(bytes, tensor);
+    expect_ok(stream_->download(bytes, tensor));
     return bytes;
   }
 
  private:
+  static void expect_ok(const Result<void>& result) { EXPECT_TRUE(result.has_value()) << result.error().message; }
+
   std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations may use
   uint64_t n_steps_ = 0;
 };
 

@@ -61,7 +61,7 @@ class KvPages {
   // All positions of all sequences.
   const TokenPlaces& places() const { return places_; }
 
-  size_t bytes() const { return static_cast<size_t>(n_pages_) * view().page_bytes; }
+  size_t bytes() const { return static_cast<size_t>(shape_.n_layer) * view().layer_bytes; }
 
   // NaN in every format: whoever reads what was never written shows it.
   std::vector<std::byte> unwritten() const { return std::vector<std::byte>(bytes(), std::byte{0xff}); }
@@ -97,9 +97,9 @@ class KvPages {
     kv.head_dim_v = shape_.head_dim_v;
     kv.k_row_bytes = kv_row_bytes(shape_.k_format, shape_.head_dim_k);
     kv.v_row_bytes = kv_row_bytes(shape_.v_format, shape_.head_dim_v);
-    kv.layer_bytes =
+    kv.page_bytes =
         static_cast<size_t>(shape_.n_head_kv * shape_.page_tokens) * (kv.k_row_bytes + kv.v_row_bytes);
-    kv.page_bytes = kv.layer_bytes * static_cast<size_t>(shape_.n_layer);
+    kv.layer_bytes = kv.page_bytes * static_cast<size_t>(n_pages_);
     return kv;
   }
 

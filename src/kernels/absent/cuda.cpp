@@ -1,0 +1,20 @@
+// In place of kernels/cuda/ where no CUDA compiler was found.
+#include "kernels/cuda/cuda_device.h"
+
+namespace parlance {
+
+namespace {
+
+tl::unexpected<Error> absent() {
+  return fail(ErrorCode::unsupported,
+              "this program was built without CUDA; install the CUDA toolkit (nvcc 12.8 or newer) and build it "
+              "again, or use --device vulkan");
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> list_cuda_devices() { return absent(); }
+
+Result<std::unique_ptr<Device>> make_cuda_device(int) { return absent(); }
+
+}  // namespace parlance

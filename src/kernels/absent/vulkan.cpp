@@ -1,0 +1,20 @@
+// In place of kernels/vulkan/ where the Vulkan headers or the shader compiler were not found.
+#include "kernels/vulkan/vulkan_device.h"
+
+namespace parlance {
+
+namespace {
+
+tl::unexpected<Error> absent() {
+  return fail(ErrorCode::unsupported,
+              "this program was built without Vulkan; install libvulkan-volk-dev, glslc and spirv-tools and build "
+              "it again, or use --device cpu");
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> list_vulkan_devices() { return absent(); }
+
+Result<std::unique_ptr<Device>> make_vulkan_device(int) { return absent(); }
+
+}  // namespace parlance

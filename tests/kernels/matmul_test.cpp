@@ -1,12 +1,10 @@
-// matmul of every type on every instruction set of this processor, against its definition in plain loops, and
+// matmul of every type on every device and instruction set, against its definition in plain loops, and
 // the definition against exact products of the decoded weights.
 #include <cmath>
 #include <random>
 
 #include "base/half.h"
-#include "gtest/gtest.h"
-#include "kernels/cpu/cpu_device.h"
-#include "kernels/ops.h"
+#include "kernels/support/devices.h"
 #include "quant/block_format.h"
 #include "quant/iq4_nl.h"
 #include "quant/iq4_xs.h"
@@ -107,41 +105,61 @@ void fill_weight(Random& random, const WeightType& type, const Tensor& w) {
   }
 }
 
-// A device of one instruction set, and products on it.
+// A device, and products on it.
 class Machine {
  public:
-  explicit Machine(Isa isa, int n_threads = 2) {
-    auto device = make_cpu_device({.n_threads = n_threads, .pin_threads = false, .isa = name_of(isa)});
-    if (!device) throw std::runtime_error(device.error().message);
-    device_ = std::move(*device);
-    stream_ = device_->make_stream();
-  }
+  explicit Machine(std::unique_ptr<Device> device) : device_(std::move(device)), stream_(device_->make_stream()) {}
 
-  // The products [n_out, n_tokens] of several weights with the same x.
+  // The products [n_out, n_tokens] of several weights with the same x, all in host memory.
   std::vector<std::vector<float>> multiply(const std::vector<Linear>& linears, const Tensor& x) {
     MatmulArgs args;
-    args.x = x;
+    args.x = on_device(x);
+    args.n_outputs = static_cast<int>(linears.size());
     std::vector<std::vector<float>> out(linears.size());
     for (size_t i = 0; i < linears.size(); ++i) {
-      args.w[i] = linears[i];
+      args.w[i].weight = on_device(linears[i].weight);
+      if (linears[i].bias) args.w[i].bias = on_device(linears[i].bias);
       out[i].assign(static_cast<size_t>(linears[i].weight.n_rows() * x.n_rows()), std::nanf(""));
-      args.out[i].ne = {linears[i].weight.n_rows(), x.n_rows(), 1, 1};
-      args.out[i].data = reinterpret_cast<std::byte*>(out[i].data());
+      Tensor poisoned;
+      poisoned.ne = {linears[i].weight.n_rows(), x.n_rows(), 1, 1};
+      poisoned.data = reinterpret_cast<std::byte*>(out[i].data());
+      args.out[i] = on_device(poisoned);
     }
-    args.n_outputs = static_cast<int>(linears.size());
     const Cell<MatmulArgs>& cell = device_->ops().matmul[static_cast<size_t>(linears[0].weight.dtype)];
     Plan plan;
     if (cell.scratch) plan.scratch_bytes = cell.scratch(args, device_->n_threads());
-    const auto fresh = device_->make_stream();  // scratch memory exactly as large as asked for
-    if (!fresh->reserve(plan)) throw std::runtime_error("no memory");
-    cell.run(*fresh, args);
+    // On the CPU, scratch memory exactly as large as asked for; elsewhere a new stream each time would take long.
+    if (device_->name() == "cpu") stream_ = device_->make_stream();
+    if (!stream_->reserve(plan)) throw std::runtime_error("no memory");
+    cell.run(*stream_, args);
+    for (size_t i = 0; i < linears.size(); ++i) {
+      const auto done = stream_->download(std::as_writable_bytes(std::span(out[i])), args.out[i]);
+      if (!done) throw std::runtime_error(done.error().message);
+    }
+    buffers_.clear();
     return out;
   }
 
  private:
+  // A copy that ends where its memory ends and begins at the same odd place as in host memory.
+  Tensor on_device(const Tensor& host) {
+    const size_t offset = is_float(host.dtype) ? 0 : 2;
+    auto buffer = device_->allocate(host.size() + offset);
+    if (!buffer) throw std::runtime_error(buffer.error().message);
+    Tensor tensor = host;
+    tensor.buffer = buffer->get();
+    tensor.data = (*buffer)->base() + offset;
+    buffers_.push_back(*std::move(buffer));
+    stream_->upload(tensor, {host.data, host.size()});
+    return tensor;
+  }
+
   std::unique_ptr<Device> device_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
   std::unique_ptr<Stream> stream_;
 };
+
+Machine definition_machine() { return Machine(test::reference_device()); }
 
 // Largest difference that sums in another order may have, relative to the size of their terms.
 double tolerance(DType dtype) {
@@ -169,15 +187,19 @@ void expect_close(const Linear& linear, const Tensor& x, const std::vector<float
   }
 }
 
-class MatmulOnIsa : public testing::TestWithParam<Isa> {};
+// One test for each device and instruction set of this machine.
+class Matmul : public testing::TestWithParam<size_t> {
+ protected:
+  static Machine tested() { return Machine(std::move(*test::device_cases()[GetParam()].make())); }
+};
 
 std::string case_name(DType dtype, int64_t n_in, int64_t n_out, int64_t n_tokens) {
   return fmt::format("{} [{}, {}] times {} tokens:", name_of(dtype), n_in, n_out, n_tokens);
 }
 
-void compare_shapes(Isa isa, const WeightType& type, const std::vector<int64_t>& n_ins,
+void compare_shapes(Machine& machine, const WeightType& type, const std::vector<int64_t>& n_ins,
                     const std::vector<int64_t>& n_outs, const std::vector<int64_t>& n_tokens_list) {
-  Machine definition(Isa::scalar), machine(isa);
+  Machine definition = definition_machine();
   Random random(17);
   for (const int64_t n_in : n_ins) {
     for (const int64_t n_out : n_outs) {
@@ -197,45 +219,49 @@ void compare_shapes(Isa isa, const WeightType& type, const std::vector<int64_t>&
   }
 }
 
-TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnQuantisedWeights) {
+TEST_P(Matmul, AgreesWithTheDefinitionOnQuantisedWeights) {
+  Machine machine = tested();
   for (const WeightType& type : quantised_types()) {
     const int64_t block = traits(type.dtype).block_elements;
-    compare_shapes(GetParam(), type, {block, 3 * block, 7 * block}, {1, 15, 16, 17, 33},
+    compare_shapes(machine, type, {block, 3 * block, 7 * block}, {1, 15, 16, 17, 33},
                    {0, 1, 2, 3, 4, 5, 7, 8, 13, 33});
     if (HasFatalFailure()) return;
   }
 }
 
-TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnFloatWeights) {
+TEST_P(Matmul, AgreesWithTheDefinitionOnFloatWeights) {
+  Machine machine = tested();
   for (const WeightType& type : float_types()) {
-    compare_shapes(GetParam(), type, {1, 2, 15, 16, 72, 257}, {1, 15, 16, 17, 33},
+    compare_shapes(machine, type, {1, 2, 15, 16, 72, 257}, {1, 15, 16, 17, 33},
                    {0, 1, 2, 3, 4, 5, 7, 8, 13, 33});
     if (HasFatalFailure()) return;
   }
 }
 
-TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnTheShapesOfModels) {
+TEST_P(Matmul, AgreesWithTheDefinitionOnTheShapesOfModels) {
+  Machine machine = tested();
   for (const auto* types : {&quantised_types(), &float_types()}) {
     for (const WeightType& type : *types) {
-      compare_shapes(GetParam(), type, {1024}, {256}, {1, 19});
+      compare_shapes(machine, type, {1024}, {256}, {1, 19});
       if (HasFatalFailure()) return;
     }
   }
 }
 
 // Rows longer than what is unpacked at once.
-TEST_P(MatmulOnIsa, AgreesWithTheDefinitionOnLongRows) {
+TEST_P(Matmul, AgreesWithTheDefinitionOnLongRows) {
+  Machine machine = tested();
   for (const auto* types : {&quantised_types(), &float_types()}) {
     for (const WeightType& type : *types) {
-      compare_shapes(GetParam(), type, {9472}, {35}, {1, 2, 9});
+      compare_shapes(machine, type, {9472}, {35}, {1, 2, 9});
       if (HasFatalFailure()) return;
     }
   }
 }
 
 // Integer sums must neither wrap nor saturate where every code and every activation is as large as it gets.
-TEST_P(MatmulOnIsa, StaysExactAtTheExtremes) {
-  Machine definition(Isa::scalar), machine(GetParam());
+TEST_P(Matmul, StaysExactAtTheExtremes) {
+  Machine definition = definition_machine(), machine = tested();
   for (const WeightType& type : quantised_types()) {
     for (const int fill : {0x00, 0xff, 0x7f, 0x80, 0xf0, 0x0f}) {
       for (const int64_t n_tokens : {1, 2, 6, 9}) {
@@ -260,8 +286,8 @@ TEST_P(MatmulOnIsa, StaysExactAtTheExtremes) {
   }
 }
 
-TEST_P(MatmulOnIsa, MultipliesAGroupOfDifferentTypesAndHeights) {
-  Machine definition(Isa::scalar), machine(GetParam());
+TEST_P(Matmul, MultipliesAGroupOfDifferentTypesAndHeights) {
+  Machine definition = definition_machine(), machine = tested();
   Random random(23);
   const auto check = [&](const std::vector<WeightType>& types, int64_t n_in) {
     for (size_t first = 0; first + 4 <= types.size() + 3; ++first) {
@@ -296,8 +322,8 @@ TEST_P(MatmulOnIsa, MultipliesAGroupOfDifferentTypesAndHeights) {
 }
 
 // Zeros, denormals and values of very different sizes beside each other.
-TEST_P(MatmulOnIsa, RoundsUnusualActivationsAsTheDefinitionDoes) {
-  Machine definition(Isa::scalar), machine(GetParam());
+TEST_P(Matmul, RoundsUnusualActivationsAsTheDefinitionDoes) {
+  Machine definition = definition_machine(), machine = tested();
   Random random(29);
   for (const WeightType& type : quantised_types()) {
     OwnedTensor weight(type.dtype, 512, 16);
@@ -318,12 +344,11 @@ TEST_P(MatmulOnIsa, RoundsUnusualActivationsAsTheDefinitionDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, MatmulOnIsa, testing::ValuesIn(available_isas()),
-                         [](const auto& test) { return std::string(name_of(test.param)); });
+PARLANCE_FOR_EACH_DEVICE(Matmul);
 
 // What rounding activations to bytes costs: about half a percent of a product of random numbers.
-TEST(Matmul, RoundedActivationsStayWithinTheirBudget) {
-  Machine definition(Isa::scalar);
+TEST(MatmulDefinition, RoundedActivationsStayWithinTheirBudget) {
+  Machine definition = definition_machine();
   Random random(31);
   for (const WeightType& type : quantised_types()) {
     OwnedTensor weight(type.dtype, 1024, 64), x(DType::f32, 1024, 4);

@@ -1,0 +1,29 @@
+// The one place where the CUDA kernels' table is put together.
+#include "kernels/cuda/kernels.h"
+
+namespace parlance::cuda {
+
+namespace {
+
+OpTable make_table() {
+  OpTable table;
+  fill_get_rows(table);
+  fill_rms_norm(table);
+  fill_matmul(table);
+  fill_rope_angles(table);
+  fill_rope(table);
+  fill_kv_write(table);
+  fill_attention(table);
+  fill_swiglu(table);
+  fill_add(table);
+  return table;
+}
+
+}  // namespace
+
+const OpTable& op_table() {
+  static const OpTable table = make_table();
+  return table;
+}
+
+}  // namespace parlance::cuda

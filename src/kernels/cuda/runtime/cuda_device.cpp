@@ -1,0 +1,166 @@
+#include "kernels/cuda/cuda_device.h"
+
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
+#include "kernels/cuda/runtime/memory.h"
+#include "kernels/cuda/runtime/weight_upload.h"
+
+namespace parlance {
+
+namespace cuda {
+namespace {
+
+constexpr int kLeastCapability = 80;  // what the kernels are compiled for at least
+
+double gib(size_t bytes) {
+  return static_cast<double>(bytes) / (1 << 30);
+}
+
+std::string name_of(int index) {
+  return fmt::format("cuda:{}", index);
+}
+
+// "13.0" of 13000.
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+// Why the runtime finds no GPU, and what to do.
+tl::unexpected<Error> no_devices(cudaError_t code) {
+  cudaGetLastError();
+  constexpr std::string_view kOthers = "or use --device cpu or vulkan";
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (code == cudaSuccess || code == cudaErrorNoDevice) {
+    return fail(ErrorCode::not_found,
+                "cuda: the driver sees no NVIDIA GPU; see that nvidia-smi lists one and CUDA_VISIBLE_DEVICES "
+                "does not "
+                "hide it, {}",
+                kOthers);
+  }
+  if (driver == 0) {
+    return fail(ErrorCode::not_found, "cuda: no NVIDIA driver on this machine; install one for CUDA {}, {}",
+                version_text(runtime), kOthers);
+  }
+  if (code == cudaErrorInsufficientDriver) {
+    return fail(ErrorCode::unsupported,
+                "cuda: the NVIDIA driver is for CUDA {}, this program needs {}; update it, {}",
+                version_text(driver), version_text(runtime), kOthers);
+  }
+  return fail(ErrorCode::device_failed,
+              "cuda: the NVIDIA driver does not start: {}; see what nvidia-smi says, {}",
+              cudaGetErrorString(code), kOthers);
+}
+
+Result<int> count_devices() {
+  int n = 0;
+  const cudaError_t code = cudaGetDeviceCount(&n);
+  if (code != cudaSuccess || n == 0) return no_devices(code);
+  return n;
+}
+
+// Starts the driver's work on the GPU when it is the first call for it. Zeros when the GPU does not answer.
+DeviceMemory memory_of(int index) {
+  DeviceMemory memory;
+  if (cudaSetDevice(index) != cudaSuccess || cudaMemGetInfo(&memory.free, &memory.total) != cudaSuccess) {
+    cudaGetLastError();
+    return {};
+  }
+  return memory;
+}
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int index, const cudaDeviceProp& properties)
+      : index_(index),
+        name_(cuda::name_of(index)),
+        description_(properties.name),
+        gpu_{.n_multiprocessors = properties.multiProcessorCount,
+             .compute_capability = properties.major * 10 + properties.minor,
+             .shared_bytes_per_block = properties.sharedMemPerBlockOptin,
+             .l2_bytes = static_cast<size_t>(properties.l2CacheSize)},
+        weight_upload_(index, name_) {}
+
+  std::string_view name() const override { return name_; }
+  std::string_view description() const override { return description_; }
+  DeviceMemory memory() const override { return memory_of(index_); }
+  const OpTable& ops() const override { return op_table(); }
+
+  Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
+    cudaSetDevice(index_);
+    void* base = nullptr;
+    // No address is null, which would mean "absent".
+    const cudaError_t code = cudaMalloc(&base, std::max<size_t>(bytes, 1));
+    if (code == cudaSuccess)
+      return std::make_unique<CudaBuffer>(index_, static_cast<std::byte*>(base), bytes);
+    cudaGetLastError();
+    if (code != cudaErrorMemoryAllocation) {
+      return tl::unexpected(device_error(name_, "allocating memory", code));
+    }
+    const DeviceMemory has = memory();
+    return fail(
+        ErrorCode::out_of_memory,
+        "{}: cannot allocate {} bytes ({:.2f} GiB), {:.2f} of {:.2f} GiB are free; use a smaller context or "
+        "model, or keep layers on the processor with --gpu-layers",
+        name_, bytes, gib(bytes), gib(has.free), gib(has.total));
+  }
+
+  Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override {
+    PARLANCE_TRY(auto buffer, allocate(bytes.size()));
+    PARLANCE_CHECK(weight_upload_.copy(buffer->base(), bytes));
+    return buffer;
+  }
+
+  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CudaStream>(*this, index_, gpu_); }
+
+ private:
+  int index_;
+  std::string name_;
+  std::string description_;
+  Gpu gpu_;
+  WeightUpload weight_upload_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+Result<std::vector<DeviceInfo>> list_cuda_devices() {
+  PARLANCE_TRY(const int n, cuda::count_devices());
+  std::vector<DeviceInfo> list;
+  for (int index = 0; index < n; ++index) {
+    cudaDeviceProp properties;
+    const cudaError_t code = cudaGetDeviceProperties(&properties, index);
+    if (code != cudaSuccess) {
+      return tl::unexpected(cuda::device_error(cuda::name_of(index), "asking for its properties", code));
+    }
+    list.push_back({cuda::name_of(index), properties.name, cuda::memory_of(index)});
+  }
+  return list;
+}
+
+Result<std::unique_ptr<Device>> make_cuda_device(int index) {
+  PARLANCE_TRY(const int n, cuda::count_devices());
+  if (index < 0 || index >= n) {
+    return fail(ErrorCode::not_found, "cuda:{}: there is no such GPU; this machine has cuda:0 to cuda:{}",
+                index, n - 1);
+  }
+  cudaDeviceProp properties;
+  const cudaError_t code = cudaGetDeviceProperties(&properties, index);
+  if (code != cudaSuccess) {
+    return tl::unexpected(cuda::device_error(cuda::name_of(index), "asking for its properties", code));
+  }
+  if (properties.major * 10 + properties.minor < cuda::kLeastCapability) {
+    return fail(ErrorCode::unsupported,
+                "cuda:{}: {} has compute capability {}.{}, the kernels need {}.{} or newer; use --device "
+                "vulkan or cpu",
+                index, properties.name, properties.major, properties.minor, cuda::kLeastCapability / 10,
+                cuda::kLeastCapability % 10);
+  }
+  if (const cudaError_t started = cudaSetDevice(index); started != cudaSuccess) {
+    return tl::unexpected(cuda::device_error(cuda::name_of(index), "starting it", started));
+  }
+  return std::make_unique<cuda::CudaDevice>(index, properties);
+}
+
+}  // namespace parlance

@@ -1,0 +1,177 @@
+#include "kernels/cuda/runtime/cuda_stream.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace parlance::cuda {
+
+namespace {
+
+constexpr size_t kSlotBytes = size_t{256} << 10;
+constexpr size_t kDownloadBytes = size_t{1} << 20;
+
+}  // namespace
+
+CudaStream::CudaStream(Device& device, int index, const Gpu& gpu) : Stream(device), index_(index), gpu_(gpu) {
+  if (auto ready = prepare(); !ready) error_ = std::move(ready).error();
+}
+
+CudaStream::~CudaStream() {
+  cudaSetDevice(index_);
+  if (stream_) cudaStreamSynchronize(stream_);
+  recordings_.clear();
+  for (const Slot& slot : slots_) {
+    if (slot.is_free) cudaEventDestroy(slot.is_free);
+  }
+  if (stream_) cudaStreamDestroy(stream_);
+  release_memory();
+}
+
+Result<void> CudaStream::prepare() {
+  cudaSetDevice(index_);
+  PARLANCE_TRY(staging_, PinnedMemory::allocate(device().name(), kSlots * kSlotBytes + kDownloadBytes));
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  for (size_t i = 0; i < kSlots; ++i) {
+    slots_[i].data = staging_.data() + i * kSlotBytes;
+    check(cudaEventCreateWithFlags(&slots_[i].is_free, cudaEventDisableTiming), "making an event");
+  }
+  return outcome();
+}
+
+bool CudaStream::begin() {
+  return !error_ && check(cudaSetDevice(index_), "selecting the GPU");
+}
+
+bool CudaStream::check(cudaError_t code, std::string_view doing) {
+  if (code == cudaSuccess) return true;
+  cudaGetLastError();
+  if (!error_) error_ = device_error(device().name(), doing, code);
+  return false;
+}
+
+Result<void> CudaStream::outcome() const {
+  if (error_) return tl::unexpected(*error_);
+  return {};
+}
+
+void CudaStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
+  assert(dst.size() == bytes.size());
+  if (bytes.empty() || !begin()) return;
+  follows_kernel_ = false;
+  for (size_t first = 0; first < bytes.size(); first += kSlotBytes) {
+    const Slot& slot = slots_[next_slot_++ % kSlots];
+    const auto part = bytes.subspan(first, std::min(kSlotBytes, bytes.size() - first));
+    if (!check(cudaEventSynchronize(slot.is_free), "an upload")) return;
+    std::memcpy(slot.data, part.data(), part.size());
+    if (!check(cudaMemcpyAsync(dst.data + first, slot.data, part.size(), cudaMemcpyHostToDevice, stream_),
+               "an upload") ||
+        !check(cudaEventRecord(slot.is_free, stream_), "an upload")) {
+      return;
+    }
+  }
+}
+
+Result<void> CudaStream::download(std::span<std::byte> bytes, const Tensor& src) {
+  assert(src.size() == bytes.size());
+  if (!begin()) return outcome();
+  follows_kernel_ = false;
+  std::byte* const staged = staging_.data() + kSlots * kSlotBytes;
+  for (size_t first = 0; first < bytes.size(); first += kDownloadBytes) {
+    const auto part = bytes.subspan(first, std::min(kDownloadBytes, bytes.size() - first));
+    if (!check(cudaMemcpyAsync(staged, src.data + first, part.size(), cudaMemcpyDeviceToHost, stream_),
+               "a download") ||
+        !check(cudaStreamSynchronize(stream_), "a step")) {
+      return outcome();
+    }
+    std::memcpy(part.data(), staged, part.size());
+  }
+  return {};
+}
+
+void CudaStream::copy(const Tensor& dst, const Tensor& src) {
+  assert(dst.size() == src.size());
+  if (dst.size() == 0 || !begin()) return;
+  follows_kernel_ = false;
+  check(cudaMemcpyAsync(dst.data, src.data, dst.size(), cudaMemcpyDeviceToDevice, stream_), "a copy");
+}
+
+Result<void> CudaStream::synchronize() {
+  if (begin()) check(cudaStreamSynchronize(stream_), "a step");
+  return outcome();
+}
+
+void CudaStream::launch(const void* kernel, const Shape& shape, void** params) {
+  if (!begin()) return;
+  if (shape.shared_bytes > 0 && shape.shared_bytes > shared_limits_[kernel]) {
+    if (!check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shape.shared_bytes)),
+               "giving a kernel shared memory")) {
+      return;
+    }
+    shared_limits_[kernel] = shape.shared_bytes;
+  }
+  cudaLaunchAttribute early_start;
+  early_start.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early_start.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream_;
+  config.attrs = &early_start;
+  config.numAttrs = follows_kernel_ && gpu_.compute_capability >= 90 ? 1 : 0;
+  check(cudaLaunchKernelExC(&config, kernel, params), "starting a kernel");
+  follows_kernel_ = true;
+}
+
+void CudaStream::run_step(uint64_t key, FunctionRef<void()> record) {
+  if (!begin()) return;
+  if (key == kOnce) {
+    record();
+    return;
+  }
+  cudaGraphExec_t graph = recordings_.find(key);
+  if (!graph) {
+    graph = record_graph(record);
+    if (!graph) return;
+    recordings_.add(key, graph);
+  }
+  check(cudaGraphLaunch(graph, stream_), "starting a step");
+  follows_kernel_ = false;
+}
+
+// What `record` queues, as a graph; null when it failed or was cancelled, which leaves a part of the step
+// out.
+cudaGraphExec_t CudaStream::record_graph(FunctionRef<void()> record) {
+  follows_kernel_ = false;
+  if (!check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "recording a step"))
+    return nullptr;
+  record();
+  cudaGraph_t recorded = nullptr;
+  check(cudaStreamEndCapture(stream_, &recorded), "recording a step");
+  cudaGraphExec_t graph = nullptr;
+  if (!error_ && !cancelled()) check(cudaGraphInstantiate(&graph, recorded, 0), "preparing a step");
+  if (recorded) cudaGraphDestroy(recorded);
+  return error_ ? nullptr : graph;
+}
+
+void CudaStream::forget_recordings() {
+  if (begin()) check(cudaStreamSynchronize(stream_), "a step");
+  recordings_.clear();
+}
+
+cudaStream_t stream_of(Stream& s) {
+  return static_cast<CudaStream&>(s).handle();
+}
+std::byte* scratch_of(Stream& s) {
+  return s.scratch().data();
+}
+const Gpu& gpu_of(Stream& s) {
+  return static_cast<CudaStream&>(s).gpu();
+}
+
+void launch_kernel(Stream& s, const void* kernel, const Shape& shape, void** params) {
+  static_cast<CudaStream&>(s).launch(kernel, shape, params);
+}
+
+}  // namespace parlance::cuda

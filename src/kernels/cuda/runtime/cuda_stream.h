@@ -1,0 +1,62 @@
+// A queue of kernels and copies on one GPU. Steps are recorded as graphs and replayed.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/memory.h"
+#include "kernels/cuda/runtime/recordings.h"
+#include "kernels/device.h"
+
+namespace parlance::cuda {
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream(Device& device, int index, const Gpu& gpu);
+  ~CudaStream() override;
+
+  void upload(const Tensor& dst, std::span<const std::byte> bytes) override;
+  Result<void> download(std::span<std::byte> bytes, const Tensor& src) override;
+  void copy(const Tensor& dst, const Tensor& src) override;
+  Result<void> synchronize() override;
+
+  cudaStream_t handle() const { return stream_; }
+  const Gpu& gpu() const { return gpu_; }
+  void launch(const void* kernel, const Shape& shape, void** params);
+
+ protected:
+  void run_step(uint64_t key, FunctionRef<void()> record) override;
+  void forget_recordings() override;
+
+ private:
+  // Uploads go through a ring of page-locked slots, since their source may vanish before the GPU reads it.
+  struct Slot {
+    std::byte* data = nullptr;
+    cudaEvent_t is_free = nullptr;
+  };
+  static constexpr size_t kSlots = 8;
+
+  Result<void> prepare();
+  // Makes the GPU current for this thread; false when the stream has failed.
+  bool begin();
+  // Keeps the first error; true when there is none.
+  bool check(cudaError_t code, std::string_view doing);
+  Result<void> outcome() const;
+  cudaGraphExec_t record_graph(FunctionRef<void()> record);
+
+  int index_;
+  const Gpu& gpu_;
+  cudaStream_t stream_ = nullptr;
+  PinnedMemory staging_;  // the slots, then the bytes of a download
+  std::array<Slot, kSlots> slots_;
+  size_t next_slot_ = 0;
+  Recordings recordings_;
+  std::unordered_map<const void*, size_t> shared_limits_;  // raised ones, by kernel
+  bool follows_kernel_ = false;                            // what was queued last is a kernel
+  std::optional<Error> error_;
+};
+
+}  // namespace parlance::cuda

@@ -17,4 +17,6 @@ Result<std::vector<DeviceInfo>> list_vulkan_devices() { return absent(); }
 
 Result<std::unique_ptr<Device>> make_vulkan_device(int) { return absent(); }
 
+VulkanCounters vulkan_counters() { return {}; }
+
 }  // namespace parlance

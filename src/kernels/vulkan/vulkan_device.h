@@ -1,8 +1,12 @@
-// GPUs with a Vulkan 1.1 driver as devices. The loader is looked for when these are called, so that a program with
-// this code also starts on machines without one. A build without a shader compiler has kernels/absent/vulkan.cpp
-// instead.
+// GPUs with a Vulkan 1.1 driver as devices. The loader is looked for when these are called, so that a program
+// with this code also starts on machines without one. A build without a shader compiler has
+// kernels/absent/vulkan.cpp instead.
+//
+// With PARLANCE_VULKAN_VALIDATION=1 in the environment the Khronos validation layer checks every call; its
+// messages are logged and counted.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -11,11 +15,19 @@
 
 namespace parlance {
 
-// The devices of this machine named "vulkan:0", "vulkan:1", …: discrete GPUs first, then integrated ones, then
-// software; otherwise in the loader's order. An error says why there are none and what to do.
+// The devices of this machine named "vulkan:0", "vulkan:1", …: discrete GPUs first, then integrated ones,
+// then virtual ones, then software; otherwise in the loader's order. An error says why there are none and
+// what to do.
 Result<std::vector<DeviceInfo>> list_vulkan_devices();
 
 // Device number `index` of that list. Errors: there is no such device, or it lacks what the kernels need.
 Result<std::unique_ptr<Device>> make_vulkan_device(int index);
+
+// What the Vulkan devices of this process have done so far; tests compare it before and after.
+struct VulkanCounters {
+  uint64_t submissions = 0;          // to queues; each costs tens of microseconds
+  uint64_t validation_messages = 0;  // of the validation layer
+};
+VulkanCounters vulkan_counters();
 
 }  // namespace parlance

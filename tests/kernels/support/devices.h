@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <random>
@@ -14,6 +15,7 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/device.h"
 #include "kernels/ops.h"
+#include "kernels/vulkan/vulkan_device.h"
 
 namespace parlance::test {
 
@@ -32,6 +34,11 @@ inline const std::vector<DeviceCase>& device_cases() {
     for (const Isa isa : available_isas()) {
       list.push_back({"cpu_" + std::string(name_of(isa)),
                       [isa] { return make_cpu_device({.n_threads = 3, .isa = name_of(isa)}); }});
+    }
+    ::setenv("PARLANCE_VULKAN_VALIDATION", "1", 0);
+    const auto vulkan = list_vulkan_devices();
+    for (int i = 0; vulkan && i < static_cast<int>(vulkan->size()); ++i) {
+      list.push_back({"vulkan_" + std::to_string(i), [i] { return make_vulkan_device(i); }});
     }
     return list;
   }();

@@ -1,0 +1,22 @@
+// Each operation's file puts its kernels into the table; op_table.cpp calls them all. Beside each
+// <operation>.cpp, which says what is launched, lies <operation>.comp, which says what every invocation does.
+#pragma once
+
+#include "kernels/op_table.h"
+
+namespace parlance::vulkan {
+
+void fill_get_rows(OpTable& table);
+void fill_rms_norm(OpTable& table);
+void fill_matmul(OpTable& table);
+void fill_rope_angles(OpTable& table);
+void fill_rope(OpTable& table);
+void fill_kv_write(OpTable& table);
+void fill_attention(OpTable& table);
+void fill_swiglu(OpTable& table);
+void fill_add(OpTable& table);
+
+// The whole table (built once).
+const OpTable& op_table();
+
+}  // namespace parlance::vulkan

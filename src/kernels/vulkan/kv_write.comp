@@ -1,0 +1,138 @@
+// Encodes keys or values into the page that holds their position: one invocation per unit of a row, which is an element
+// (f32), two elements (f16, bf16) or a block of 32 (q8_0).
+//
+// Bytes are those of the scalar encoders on every driver, whose rules for rounding, division and small numbers differ:
+// so all but one product is done with integers.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+const uint kF32 = 0, kF16 = 1, kBf16 = 2, kQ8_0 = 3;  // in the order of KvFormat
+layout(constant_id = 0) const uint kFormat = kF16;
+
+layout(local_size_x = 128) in;
+#include "grid.glsl"
+layout(binding = 0) readonly buffer X { uint x[]; };           // (n_tokens, n_head, head_dim), bits of floats
+layout(binding = 1) readonly buffer Pos { int pos[]; };        // (n_tokens)
+layout(binding = 2) readonly buffer Seq { int seq[]; };        // (n_tokens)
+layout(binding = 3) readonly buffer PageTable { int page_table[]; };  // (n_seq, max_pages)
+layout(binding = 4) buffer Pages { uint pages[]; };            // of one layer, as words
+layout(push_constant) uniform Push {
+  uint n;  // units of all heads and tokens
+  uint x_first, pos_first, seq_first, table_first;
+  uint n_head, head_dim, units_per_row;
+  uint max_pages, page_tokens;
+  // In units of two bytes:
+  uint page_halves;  // of a page
+  uint first_half;   // of the keys or values of page 0
+  uint row_halves;   // of one head vector
+} push;
+
+// Writes two bytes beside which another invocation may write.
+void store_half(uint at, uint bits) {
+  const uint shift = (at & 1u) * 16;
+  atomicAnd(pages[at >> 1], ~(0xffffu << shift));
+  atomicOr(pages[at >> 1], bits << shift);
+}
+
+// The functions of base/half.h: nearest, ties to even, subnormals kept.
+uint bf16_bits(uint bits) {
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return bits >> 16 | 64;
+  return (bits + (0x7fffu + (bits >> 16 & 1u))) >> 16;
+}
+
+uint f16_bits(uint bits) {
+  const uint sign = bits >> 16 & 0x8000u;
+  const uint magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return sign | 0x7e00u | (magnitude >> 13 & 0x3ffu);
+  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
+  if (magnitude >= 0x38800000u) return sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+  if (magnitude < 0x33000000u) return sign;  // below half of the smallest subnormal
+  const uint mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+  const uint shift = 126 - (magnitude >> 23);  // to units of 2^-24
+  return sign | (mantissa + ((1u << (shift - 1)) - 1) + (mantissa >> shift & 1u)) >> shift;
+}
+
+// a / b, both positive and normal, to the nearest float; 0 when that is below the normal ones.
+uint divide(uint a, uint b) {
+  uint rest = (a & 0x7fffffu) | 0x800000u;
+  const uint divisor = (b & 0x7fffffu) | 0x800000u;
+  int exponent = int(a >> 23) - int(b >> 23) + 127;
+  if (rest < divisor) {
+    rest <<= 1;
+    --exponent;
+  }
+  if (exponent <= 0) return 0;
+  uint quotient = 0;
+  for (int i = 0; i < 24; ++i) {
+    quotient <<= 1;
+    if (rest >= divisor) {
+      rest -= divisor;
+      quotient |= 1;
+    }
+    rest <<= 1;
+  }
+  if (rest > divisor) ++quotient;  // a quotient of two floats never lies halfway between two
+  return (uint(exponent) << 23) + (quotient - 0x800000u);
+}
+
+void write_q8_0(uint from, uint at) {
+  uint largest = 0;
+  for (uint i = 0; i < 32; ++i) largest = max(largest, x[from + i] & 0x7fffffffu);
+  const uint k127 = 0x42fe0000u, kOne = 0x3f800000u;
+  const uint d = largest < 0x800000u ? 0 : divide(largest, k127);
+  const float inverse = d == 0 ? 0.0 : uintBitsToFloat(divide(kOne, d));
+  uint halves[17];
+  halves[0] = f16_bits(d);
+  for (uint i = 0; i < 16; ++i) {
+    uint pair = 0;
+    for (uint j = 0; j < 2; ++j) {
+      // Adding the float below one half and cutting off rounds halves away from zero.
+      precise const float scaled = uintBitsToFloat(x[from + 2 * i + j]) * inverse;
+      precise const float moved = abs(scaled) + 0.49999997;
+      const int code = int(moved);
+      pair |= uint((scaled < 0.0 ? -code : code) & 255) << (8 * j);
+    }
+    halves[1 + i] = pair;
+  }
+  // Eight whole words, and a half word that the neighbour shares, in front or behind.
+  const uint first = at & 1u;
+  store_half(first == 1 ? at : at + 16, halves[first == 1 ? 0 : 16]);
+  for (uint i = 0; i < 8; ++i) {
+    pages[((at + first) >> 1) + i] = halves[first + 2 * i] | halves[first + 2 * i + 1] << 16;
+  }
+}
+
+void main() {
+  const uint i = flat_invocation();
+  if (i >= push.n) return;
+  const uint unit = i % push.units_per_row;
+  const uint row = i / push.units_per_row;
+  const uint head = row % push.n_head;
+  const uint token = row / push.n_head;
+
+  const uint position = uint(pos[push.pos_first + token]);
+  const uint slot = position % push.page_tokens;
+  const uint entry = uint(seq[push.seq_first + token]) * push.max_pages + position / push.page_tokens;
+  const uint page = uint(page_table[push.table_first + entry]);
+  const uint from = push.x_first + row * push.head_dim;
+  const uint at = page * push.page_halves + push.first_half + (head * push.page_tokens + slot) * push.row_halves;
+
+  if (kFormat == kF32) {
+    pages[(at >> 1) + unit] = x[from + unit];
+  } else if (kFormat == kQ8_0) {
+    write_q8_0(from + 32 * unit, at + 17 * unit);
+  } else {
+    const uint element = 2 * unit;
+    const uint a = x[from + element];
+    const uint first = kFormat == kF16 ? f16_bits(a) : bf16_bits(a);
+    const bool is_pair = element + 1 < push.head_dim;
+    const uint b = is_pair ? x[from + element + 1] : 0;
+    const uint second = kFormat == kF16 ? f16_bits(b) : bf16_bits(b);
+    if (is_pair && (at & 1u) == 0) {
+      pages[(at >> 1) + unit] = first | second << 16;
+    } else {
+      store_half(at + element, first);
+      if (is_pair) store_half(at + element + 1, second);
+    }
+  }
+}

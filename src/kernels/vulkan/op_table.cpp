@@ -1,0 +1,20 @@
+// The one place where the table of the Vulkan devices is put together.
+#include "kernels/vulkan/kernels.h"
+
+namespace parlance::vulkan {
+
+const OpTable& op_table() {
+  static const OpTable table = [] {
+    OpTable filled;
+    fill_rms_norm(filled);
+    fill_rope_angles(filled);
+    fill_rope(filled);
+    fill_kv_write(filled);
+    fill_swiglu(filled);
+    fill_add(filled);
+    return filled;
+  }();
+  return table;
+}
+
+}  // namespace parlance::vulkan

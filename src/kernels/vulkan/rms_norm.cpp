@@ -1,0 +1,38 @@
+// rms_norm with Vulkan: one group per row.
+#include <algorithm>
+
+#include "kernels/vulkan/grid.h"
+#include "kernels/vulkan/kernels.h"
+
+namespace parlance::vulkan {
+
+namespace {
+
+struct Push {
+  uint32_t n, n_rows;
+  uint32_t x_first, weight_first, out_first;
+  float eps;
+};
+
+void run_rms_norm(Stream& s, const RmsNormArgs& args) {
+  const int64_t n_rows = args.x.n_rows();
+  const Push push{static_cast<uint32_t>(args.x.ne[0]),
+                  static_cast<uint32_t>(n_rows),
+                  word_offset(args.x),
+                  word_offset(args.weight),
+                  word_offset(args.out),
+                  args.eps};
+  // A row is a few thousand elements: with more invocations the sum over them would take longer than their
+  // work.
+  const uint32_t n_threads = std::min(256u, limits_of(s).max_group_invocations);
+  dispatch(s, "rms_norm", {n_threads}, {operand_of(args.x), operand_of(args.weight), operand_of(args.out)},
+           push, folded_groups(n_rows));
+}
+
+}  // namespace
+
+void fill_rms_norm(OpTable& table) {
+  table.rms_norm = {run_rms_norm};
+}
+
+}  // namespace parlance::vulkan

@@ -1,0 +1,40 @@
+#include "kernels/vulkan/runtime/device.h"
+
+#include "kernels/vulkan/kernels.h"
+#include "kernels/vulkan/runtime/stream.h"
+#include "kernels/vulkan/vulkan_device.h"
+
+namespace parlance::vulkan {
+
+VulkanDevice::VulkanDevice(std::unique_ptr<Context> context)
+    : context_(std::move(context)), memory_pool_(*context_), pipelines_(*context_), uploader_(*context_) {}
+
+const OpTable& VulkanDevice::ops() const {
+  return op_table();
+}
+
+Result<std::unique_ptr<Buffer>> VulkanDevice::allocate(size_t bytes) {
+  PARLANCE_TRY(std::unique_ptr<Buffer> buffer, memory_pool_.allocate(bytes));
+  return buffer;
+}
+
+Result<std::unique_ptr<Buffer>> VulkanDevice::import_weights(std::span<const std::byte> bytes) {
+  PARLANCE_TRY(std::unique_ptr<VulkanBuffer> buffer, memory_pool_.allocate(bytes.size()));
+  PARLANCE_CHECK(uploader_.upload(*buffer, bytes));
+  return std::unique_ptr<Buffer>(std::move(buffer));
+}
+
+std::unique_ptr<Stream> VulkanDevice::make_stream() {
+  return std::make_unique<VulkanStream>(*this);
+}
+
+}  // namespace parlance::vulkan
+
+namespace parlance {
+
+Result<std::unique_ptr<Device>> make_vulkan_device(int index) {
+  PARLANCE_TRY(std::unique_ptr<vulkan::Context> context, vulkan::open_context(index));
+  return std::make_unique<vulkan::VulkanDevice>(std::move(context));
+}
+
+}  // namespace parlance

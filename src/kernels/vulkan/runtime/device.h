@@ -1,0 +1,37 @@
+// The Vulkan device behind vulkan_device.h.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "kernels/vulkan/runtime/memory.h"
+#include "kernels/vulkan/runtime/pipelines.h"
+#include "kernels/vulkan/runtime/uploader.h"
+
+namespace parlance::vulkan {
+
+class VulkanDevice final : public Device {
+ public:
+  explicit VulkanDevice(std::unique_ptr<Context> context);
+
+  std::string_view name() const override { return context_->physical.name; }
+  std::string_view description() const override { return context_->physical.properties.deviceName; }
+  DeviceMemory memory() const override { return memory_of(context_->physical); }
+  const OpTable& ops() const override;
+
+  Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override;
+  Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override;
+  std::unique_ptr<Stream> make_stream() override;
+
+  Context& context() { return *context_; }
+  MemoryPool& memory_pool() { return memory_pool_; }
+  Pipelines& pipelines() { return pipelines_; }
+
+ private:
+  std::unique_ptr<Context> context_;
+  MemoryPool memory_pool_;
+  Pipelines pipelines_;
+  Uploader uploader_;
+};
+
+}  // namespace parlance::vulkan

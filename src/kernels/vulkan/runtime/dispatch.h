@@ -1,0 +1,72 @@
+// What the operations use to launch shaders: names of modules, buffers and numbers, nothing of the driver's
+// types.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "kernels/device.h"
+
+namespace parlance::vulkan {
+
+// What a device can do, asked of its driver. Kernels without a fast path for a missing feature do not need
+// it.
+struct DeviceLimits {
+  uint32_t subgroup_size = 0;            // invocations that run in step; 8 to 64 on devices of today
+  std::array<uint32_t, 3> max_groups{};  // of one launch
+  uint32_t max_group_invocations = 0;
+  size_t max_storage_range = 0;     // bytes that a shader sees of one buffer
+  size_t shared_bytes = 0;          // of one group
+  bool has_16_bit_storage = false;  // 16-bit values in buffers
+  bool has_8_bit_storage = false;   // 8-bit values in buffers
+  bool has_float16 = false;         // arithmetic on them
+  bool has_int8 = false;
+  bool has_integer_dot_product = false;  // dot products of packed bytes, in hardware
+  bool is_software = false;              // runs on the CPU
+};
+
+// A storage buffer as a shader sees it: `size` bytes from `offset`, or with size 0 all that follows it.
+// Without a buffer, a small one that nobody reads.
+struct Operand {
+  Buffer* buffer = nullptr;
+  size_t offset = 0;  // a multiple of 256
+  size_t size = 0;
+};
+
+// The whole buffer of the tensor, so that shaders are given offsets; nothing when the tensor is absent.
+Operand operand_of(const Tensor& tensor);
+
+// Where the tensor starts in its buffer, in words of 4 bytes and in bytes; 0 when it is absent.
+uint32_t word_offset(const Tensor& tensor);
+uint32_t byte_offset(const Tensor& tensor);
+
+// Number of groups of a launch.
+struct Groups {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+// Records one launch of `shader`.comp with specialization constants 0.. , operands as bindings 0.. of set 0,
+// and push constants (at most 128 bytes). What was recorded before is finished, and its memory visible, when
+// it starts.
+void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> specialization,
+              std::span<const Operand> operands, std::span<const std::byte> push, Groups groups);
+
+template <class Push>
+void dispatch(Stream& s, std::string_view shader, std::initializer_list<uint32_t> specialization,
+              std::initializer_list<Operand> operands, const Push& push, Groups groups) {
+  static_assert(sizeof(Push) <= 128 && sizeof(Push) % 4 == 0);
+  dispatch(s, shader, std::span<const uint32_t>(specialization.begin(), specialization.size()),
+           std::span<const Operand>(operands.begin(), operands.size()), std::as_bytes(std::span(&push, 1)),
+           groups);
+}
+
+const DeviceLimits& limits_of(Stream& s);
+
+// The stream's scratch memory.
+Operand scratch_of(Stream& s);
+
+}  // namespace parlance::vulkan

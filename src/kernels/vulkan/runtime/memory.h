@@ -1,0 +1,86 @@
+// Memory of a device: buffers cut from large blocks, since drivers allow few allocations and take long over
+// each.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "kernels/vulkan/runtime/context.h"
+#include "kernels/vulkan/runtime/suballocator.h"
+
+namespace parlance::vulkan {
+
+// One allocation of the driver with one VkBuffer over all of it.
+struct Allocation {
+  explicit Allocation(Context& context) : context(context) {}
+  ~Allocation();
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+
+  Context& context;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  std::byte* mapped = nullptr;  // its address on the host, if it has one
+};
+
+// What memory is for, which decides where it lies.
+enum class Placement {
+  device,    // for shaders
+  staging,   // written by the host, read by the device
+  readback,  // written by the device, read by the host
+};
+
+// Null when the driver refuses.
+std::unique_ptr<Allocation> allocate_memory(Context& context, size_t bytes, Placement placement);
+
+class MemoryPool;
+
+// A part of a block. Its base is no address, only a number that no other buffer of the process has.
+class VulkanBuffer final : public Buffer {
+ public:
+  VulkanBuffer(MemoryPool& pool, Allocation& block, size_t offset, std::byte* base, size_t size);
+  ~VulkanBuffer() override;
+
+  VkBuffer handle() const { return block_.buffer; }
+  size_t offset() const { return offset_; }  // in handle()
+  size_t padded_size() const;                // what belongs to it, of which size() was asked for
+  std::byte* mapped() const { return block_.mapped ? block_.mapped + offset_ : nullptr; }
+  Allocation& block() const { return block_; }
+
+ private:
+  MemoryPool& pool_;
+  Allocation& block_;
+  size_t offset_;
+};
+
+class MemoryPool {
+ public:
+  // Offsets of buffers: what every device accepts for storage buffers (at most 256) and one tensor's
+  // alignment.
+  static constexpr size_t kAlignment = 256;
+
+  explicit MemoryPool(Context& context) : context_(context) {}
+
+  Result<std::unique_ptr<VulkanBuffer>> allocate(size_t bytes);
+  // The buffer that starts at `base`.
+  VulkanBuffer* find(const std::byte* base);
+
+ private:
+  friend class VulkanBuffer;
+  struct Block {
+    std::unique_ptr<Allocation> memory;
+    Suballocator parts;
+  };
+
+  tl::unexpected<Error> out_of_memory(size_t bytes) const;
+  void release(VulkanBuffer& buffer);
+
+  Context& context_;
+  std::mutex mutex_;
+  std::list<Block> blocks_;
+  std::map<const std::byte*, VulkanBuffer*> buffers_;  // by base
+};
+
+}  // namespace parlance::vulkan

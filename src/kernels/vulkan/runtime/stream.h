@@ -1,0 +1,75 @@
+// A stream of a Vulkan device: operations are recorded into command buffers, and what is pending goes to the
+// device as one submission when somebody wants to read. Steps with a key are recorded once and their command
+// buffer is kept.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/vulkan/runtime/device.h"
+#include "kernels/vulkan/runtime/recording.h"
+
+namespace parlance::vulkan {
+
+class VulkanStream final : public Stream {
+ public:
+  explicit VulkanStream(VulkanDevice& device);
+  ~VulkanStream() override;
+
+  void upload(const Tensor& dst, std::span<const std::byte> bytes) override;
+  Result<void> download(std::span<std::byte> bytes, const Tensor& src) override;
+  void copy(const Tensor& dst, const Tensor& src) override;
+  Result<void> synchronize() override;
+
+  void dispatch(std::string_view shader, std::span<const uint32_t> specialization,
+                std::span<const Operand> operands, std::span<const std::byte> push, Groups groups);
+  const DeviceLimits& limits() const { return context_.limits; }
+  Operand scratch_operand();
+
+ protected:
+  void run_step(uint64_t key, FunctionRef<void()> record) override;
+  void forget_recordings() override;
+
+ private:
+  struct KeptStep {
+    uint64_t key;
+    std::unique_ptr<Recording> recording;
+  };
+
+  void start();
+  // Where commands go now, or null after an error: the step that is being recorded, or else loose_.
+  Recording* target();
+  std::unique_ptr<Recording> fresh_recording();
+  void close_loose();
+  void queue(Recording& recording);
+  void keep(uint64_t key, std::unique_ptr<Recording> recording);
+  void submit();
+  void wait();
+  void note(VkResult result);
+  void note(const Error& error);
+  bool bind(const Operand& operand, VkDescriptorBufferInfo& info);
+  bool copy_piece(const Tensor& src, size_t offset, std::span<std::byte> piece);
+
+  VulkanDevice& vulkan_device_;
+  Context& context_;
+  std::optional<Error> error_;  // the first one; nothing is done after it
+  VkCommandPool command_pool_ = VK_NULL_HANDLE;
+  std::unique_ptr<Allocation> staging_;   // bytes of uploads until the device has copied them
+  std::unique_ptr<Allocation> readback_;  // bytes of a download
+  size_t staging_used_ = 0;
+
+  std::unique_ptr<Recording> loose_;  // commands outside of steps, still open
+  std::unique_ptr<Recording> step_;   // the step that is being recorded
+  std::list<KeptStep> kept_;          // the last one used first
+
+  std::vector<VkCommandBuffer> pending_;  // to be submitted, in order
+  size_t n_pending_commands_ = 0;
+  std::vector<std::unique_ptr<Recording>> once_;  // pending or on the device, not kept
+  std::vector<VkFence> on_device_;                // of submissions that nobody has waited for
+  std::vector<std::unique_ptr<Recording>> spare_;
+  std::vector<VkFence> spare_fences_;
+};
+
+}  // namespace parlance::vulkan

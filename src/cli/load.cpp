@@ -4,30 +4,52 @@
 #include <filesystem>
 
 #include "cli/default_model.h"
-#include "kernels/cpu/cpu_device.h"
+#include "engine/layer_split.h"
 
 namespace parlance {
 
-Result<std::unique_ptr<Device>> make_device(const std::string& name, int n_threads) {
-  if (name == "cpu") return make_cpu_device({.n_threads = n_threads});
-  return fail(ErrorCode::not_found, "--device: there is no device '{}' in this build; use --device cpu",
-              name);
+namespace {
+
+// The context that was asked for, or `wanted` as far as the model was trained for it.
+int64_t context_size(const ModelChoice& choice, const Console& io, int64_t wanted, int64_t n_ctx_train) {
+  const int64_t n_ctx = choice.n_ctx.value_or(std::min(wanted, n_ctx_train));
+  if (n_ctx > n_ctx_train) {
+    io.warn(fmt::format(
+        "--ctx-size {} is more than the {} tokens this model was trained for; expect nonsense beyond them",
+        n_ctx, n_ctx_train));
+  }
+  return n_ctx;
 }
+
+// Which layers run on the chosen device; a remark when memory, not the user, decided that they are not all.
+Result<Placement> place(const ModelChoice& choice, const Console& io, const GgufFile& file,
+                        const HyperParameters& hp, const SessionOptions& options, LoadedModel& loaded) {
+  if (loaded.device->name() == "cpu") return Placement(*loaded.device, hp.n_layer);
+  PARLANCE_TRY(const int64_t n, choose_device_layers(file, hp, options, *loaded.device, choice.n_gpu_layers));
+  if (n == hp.n_layer) return Placement(*loaded.device, hp.n_layer);
+  if (!choice.n_gpu_layers) {
+    io.warn(
+        fmt::format("{} has room for {} of {} layers; the others run on the CPU, which is slower. A smaller "
+                    "--ctx-size or model would fit whole.",
+                    loaded.device->name(), n, hp.n_layer));
+  }
+  PARLANCE_TRY(loaded.host, make_device("cpu", choice.n_threads));
+  return Placement(*loaded.device, *loaded.host, hp.n_layer, n);
+}
+
+}  // namespace
 
 Result<LoadedModel> load(const ModelChoice& choice, const Console& io, int64_t n_ctx_wanted) {
   PARLANCE_TRY(const std::filesystem::path path, find_model(choice.path));
   LoadedModel loaded;
   PARLANCE_TRY(loaded.device, make_device(choice.device, choice.n_threads));
-  PARLANCE_TRY(loaded.text, TextModel::load(path, *loaded.device));
-
-  const int64_t n_ctx_train = loaded.text->hyper_parameters().n_ctx_train;
+  PARLANCE_TRY(auto file, GgufFile::open(path));
+  PARLANCE_CHECK(architecture_of(file));
+  PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
   SessionOptions options = choice.session;
-  options.n_ctx = choice.n_ctx.value_or(std::min(n_ctx_wanted, n_ctx_train));
-  if (options.n_ctx > n_ctx_train) {
-    io.warn(fmt::format(
-        "--ctx-size {} is more than the {} tokens this model was trained for; expect nonsense beyond them",
-        options.n_ctx, n_ctx_train));
-  }
+  options.n_ctx = context_size(choice, io, n_ctx_wanted, hp.n_ctx_train);
+  PARLANCE_TRY(const Placement placement, place(choice, io, file, hp, options, loaded));
+  PARLANCE_TRY(loaded.text, TextModel::load(std::move(file), placement));
   PARLANCE_TRY(loaded.session, Session::create(*loaded.text, options));
   return loaded;
 }

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
+#include "engine/devices.h"
 #include "engine/session.h"
 #include "engine/text_model.h"
 #include "kernels/device.h"
@@ -13,12 +14,11 @@ namespace parlance {
 
 struct LoadedModel {
   std::unique_ptr<Device> device;
+  std::unique_ptr<Device>
+      host;  // the CPU, for layers that are not on the device; null when that is the CPU itself
   std::unique_ptr<TextModel> text;
   std::unique_ptr<Session> session;
 };
-
-// The device that --device names. Errors name those that are built in.
-Result<std::unique_ptr<Device>> make_device(const std::string& name, int n_threads);
 
 // Device, model and session as chosen. `n_ctx_wanted` stands in for --ctx-size when that was not given, and
 // is lowered to what the model was trained for.

@@ -61,8 +61,21 @@ Option threads_option(int& n_threads) {
 }
 
 Option device_option(std::string& device) {
-  return text_option("--device, -dev", "NAME",
-                     "Where the model runs; 'parlance doctor' lists what is built in.", device);
+  return text_option(
+      "--device, -dev", "NAME",
+      "Where the model runs: cpu, vulkan, cuda, or one of several such as cuda:1; 'parlance doctor' lists "
+      "what this machine has.",
+      device);
+}
+
+Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers) {
+  Option option = number_option<int64_t>("-ngl, --gpu-layers, --n-gpu-layers", "N",
+                                         "Layers that run on --device when it is not the CPU, counted from "
+                                         "the last; the CPU runs the others. More than "
+                                         "the model has: all.",
+                                         n_gpu_layers, 0, 1 << 20);
+  option.fallback = "as many as its free memory holds";
+  return option;
 }
 
 Option json_option(bool& target, std::string help) {
@@ -76,7 +89,8 @@ OptionGroup model_group(ModelChoice& choice) {
       choice.n_ctx, 0, kMaxContext);
   n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.session.n_ctx);
   return {"Model",
-          {model_option(choice.path), threads_option(choice.n_threads), device_option(choice.device), n_ctx,
+          {model_option(choice.path), threads_option(choice.n_threads), device_option(choice.device),
+           gpu_layers_option(choice.n_gpu_layers), n_ctx,
            number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
                                   choice.session.n_batch, 1, kMaxBatch),
            kv_format_option("-ctk, --cache-type-k",

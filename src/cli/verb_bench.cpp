@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/units.h"
 #include "cli/verbs.h"
+#include "kernels/copy_bandwidth.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
 
@@ -69,12 +70,23 @@ std::string row_of(const std::array<std::string, 10>& cells) {
   return row;
 }
 
-void print_machine(const Console& io, int n_threads, const Roofline& r) {
-  io.print("\n{}\n",
-           io.styled(Style::bold, n_threads == 1 ? "1 thread" : fmt::format("{} threads", n_threads)));
-  io.print("  measured peaks: read {} GB/s, int8 {} Gop/s, f32 {} Gop/s",
-           format_rate(r.read_bytes_per_second / 1e9), format_rate(r.int8_ops_per_second / 1e9),
-           format_rate(r.f32_ops_per_second / 1e9));
+// What the CPU's loops reach, or how fast another device copies; its arithmetic is not measured.
+Result<Roofline> roofline_of(Device& device, Isa isa) {
+  if (device.name() == "cpu") return measure_roofline(isa, device.n_threads());
+  PARLANCE_TRY(const CopyBandwidth bandwidth, measure_copy_bandwidth(device));
+  return Roofline{.read_bytes_per_second = bandwidth.inside};
+}
+
+void print_machine(const Console& io, const Device& device, const Roofline& r) {
+  const int n_threads = device.n_threads();
+  std::string title = n_threads == 1 ? "1 thread" : fmt::format("{} threads", n_threads);
+  if (device.name() != "cpu") title = fmt::format("{}, {}", device.name(), printable(device.description()));
+  io.print("\n{}\n  measured peaks: read {} GB/s", io.styled(Style::bold, title),
+           format_rate(r.read_bytes_per_second / 1e9));
+  if (r.int8_ops_per_second > 0) {
+    io.print(", int8 {} Gop/s, f32 {} Gop/s", format_rate(r.int8_ops_per_second / 1e9),
+             format_rate(r.f32_ops_per_second / 1e9));
+  }
   if (r.bf16_ops_per_second > 0) io.print(", bf16 {} Gop/s", format_rate(r.bf16_ops_per_second / 1e9));
   const std::string titles = row_of({"test (tokens @ depth)", "tokens/s", "min", "max", "bytes/token", "GB/s",
                                      "of read", "ops/token", "Gop/s", "of peak"});
@@ -92,7 +104,9 @@ void print_row(const Console& io, const BenchTest& test, const BenchResult& resu
                              format_rate(cost.bytes / result.median_s / 1e9),
                              format_percent(seconds_for_bytes(cost, roofline) / result.median_s),
                              format_count(cost.ops() / n), format_rate(cost.ops() / result.median_s / 1e9),
-                             format_percent(seconds_for_ops(cost, roofline) / result.median_s)}));
+                             roofline.int8_ops_per_second > 0
+                                 ? format_percent(seconds_for_ops(cost, roofline) / result.median_s)
+                                 : "-"}));
   io.flush();
 }
 
@@ -145,10 +159,10 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   const std::vector<BenchTest> all = tests_of(options);
   PARLANCE_TRY(const LoadedModel loaded, load(choice, io, longest(all)));
   const std::vector<BenchTest> tests = fitting(io, options, all, loaded.session->n_ctx());
-  const Roofline roofline = measure_roofline(isa, loaded.device->n_threads());
+  PARLANCE_TRY(const Roofline roofline, roofline_of(*loaded.device, isa));
   if (!options.wants_json) {
     io.write(subject);
-    print_machine(io, loaded.device->n_threads(), roofline);
+    print_machine(io, *loaded.device, roofline);
   }
 
   Json rows = Json::array();

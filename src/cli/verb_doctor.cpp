@@ -13,6 +13,8 @@
 #include "cli/system_info.h"
 #include "cli/units.h"
 #include "cli/verbs.h"
+#include "engine/devices.h"
+#include "kernels/copy_bandwidth.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
 
@@ -26,12 +28,24 @@ struct Finding {
   std::string advice;  // empty: all is well
 };
 
+struct DeviceReport {
+  DeviceInfo info;
+  CopyBandwidth bandwidth;
+  std::string problem;  // empty: it works
+};
+
 struct Report {
   SystemInfo system;
+  std::vector<DeviceReport> devices;  // beside the CPU
   Isa isa;
   Roofline roofline;
   std::vector<Finding> findings;
 };
+
+Result<CopyBandwidth> copy_bandwidth_of(const std::string& name) {
+  PARLANCE_TRY(const auto device, make_device(name, 0));
+  return measure_copy_bandwidth(*device);
+}
 
 void look_at_processor(Report& report) {
   const SystemInfo& s = report.system;
@@ -89,9 +103,36 @@ void look_at_memory(Report& report) {
       {memory, huge_pages, read, {"arithmetic", peaks + " billion operations a second", {}}});
 }
 
-void look_at_build(Report& report) {
-  report.findings.push_back({"devices", "cpu", {}});
-  report.findings.push_back({"not built in", "cuda, vulkan, metal", {}});
+std::string gigabytes(double bytes_per_second) {
+  return format_rate(bytes_per_second / 1e9) + " GB/s";
+}
+
+// One line for each device beside the CPU, with what --device calls it.
+void look_at_devices(Report& report) {
+  for (const Backend& backend : list_backends()) {
+    if (backend.name == "cpu") continue;
+    if (!backend.devices) {
+      report.findings.push_back({std::string(backend.name), "none: " + backend.devices.error().message, {}});
+      continue;
+    }
+    for (const DeviceInfo& info : *backend.devices) {
+      DeviceReport device{info, {}, {}};
+      Finding finding{info.name,
+                      fmt::format("{}, {}, {} of it free", printable(info.description),
+                                  format_bytes(static_cast<double>(info.memory.total)),
+                                  format_bytes(static_cast<double>(info.memory.free))),
+                      {}};
+      if (const auto bandwidth = copy_bandwidth_of(info.name)) {
+        device.bandwidth = *bandwidth;
+        finding.fact += fmt::format("; copies {} inside, {} to it, {} from it", gigabytes(bandwidth->inside),
+                                    gigabytes(bandwidth->to_device), gigabytes(bandwidth->from_device));
+      } else {
+        finding.advice = device.problem = bandwidth.error().message;
+      }
+      report.devices.push_back(std::move(device));
+      report.findings.push_back(std::move(finding));
+    }
+  }
 }
 
 void look_at_models(Report& report) {
@@ -140,8 +181,20 @@ void print_report(const Console& io, const Report& report) {
 Json to_json(const Report& report) {
   const SystemInfo& s = report.system;
   Json features = Json::array(), isas = Json::array(), findings = Json::array();
+  Json devices = Json::array().push(Json::object({{"name", "cpu"}}));
   for (const std::string& feature : s.features) features.push(feature);
   for (const Isa isa : available_isas()) isas.push(name_of(isa));
+  for (const DeviceReport& device : report.devices) {
+    Json item = Json::object({{"name", device.info.name},
+                              {"description", device.info.description},
+                              {"memory_bytes", device.info.memory.total},
+                              {"free_bytes", device.info.memory.free},
+                              {"copy_bytes_per_second", device.bandwidth.inside},
+                              {"upload_bytes_per_second", device.bandwidth.to_device},
+                              {"download_bytes_per_second", device.bandwidth.from_device}});
+    if (!device.problem.empty()) item.set("problem", device.problem);
+    devices.push(item);
+  }
   for (const Finding& finding : report.findings) {
     Json item = Json::object({{"subject", finding.subject}, {"fact", finding.fact}});
     if (!finding.advice.empty()) item.set("advice", finding.advice);
@@ -163,7 +216,7 @@ Json to_json(const Report& report) {
                        {"int8_ops_per_second", report.roofline.int8_ops_per_second},
                        {"f32_ops_per_second", report.roofline.f32_ops_per_second},
                        {"bf16_ops_per_second", report.roofline.bf16_ops_per_second},
-                       {"devices", Json::array().push("cpu")},
+                       {"devices", devices},
                        {"findings", findings}});
 }
 
@@ -174,7 +227,7 @@ Result<int> doctor(Console& io, bool wants_json) {
   report.roofline = measure_roofline(report.isa, report.system.n_usable);
   look_at_processor(report);
   look_at_memory(report);
-  look_at_build(report);
+  look_at_devices(report);
   look_at_models(report);
   look_at_terminal(io, report);
   if (wants_json) {
@@ -194,8 +247,10 @@ Command doctor_command() {
   command.name = "doctor";
   command.summary = "Look at this machine and this build, and say what to do.";
   command.description =
-      "Shows what the processor can do, how fast memory is (measured now, in about a second), what is built "
-      "in, and which model runs when none is named. Where something is missing or could be better, it says "
+      "Shows what the processor can do, how fast memory is (measured now, in about a second), which other "
+      "devices there "
+      "are, with their memory and how fast they copy, and which model runs when none is named. Where "
+      "something is missing or could be better, it says "
       "how.";
   command.examples = {{"parlance doctor", "the report"},
                       {"parlance doctor --json", "for scripts and for bug reports"}};

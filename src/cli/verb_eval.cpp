@@ -8,6 +8,7 @@
 
 #include "cli/conversation.h"
 #include "cli/default_model.h"
+#include "cli/eval_against.h"
 #include "cli/eval_set.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -27,6 +28,7 @@ struct EvalOptions {
   std::vector<std::string> categories;
   int64_t limit = 0;
   int64_t max_tokens = 256;
+  std::string against;  // a second device, or empty
   bool shows_failures = false;
   bool wants_json = false;
 };
@@ -48,7 +50,8 @@ struct Outcome {
   std::vector<Failure> failures;
 };
 
-// The questions of the chosen categories, at most `limit` of them.
+// The questions of the chosen categories; when there are more than `limit`, so many of them at even
+// distances.
 Result<std::vector<EvalQuestion>> choose(std::vector<EvalQuestion> questions, const EvalOptions& options) {
   std::vector<std::string> known;
   for (const EvalQuestion& question : questions) known.push_back(question.category);
@@ -65,17 +68,25 @@ Result<std::vector<EvalQuestion>> choose(std::vector<EvalQuestion> questions, co
              options.categories.end();
     });
   }
-  if (options.limit > 0 && static_cast<int64_t>(questions.size()) > options.limit) {
-    questions.resize(static_cast<size_t>(options.limit));
+  const auto n = static_cast<int64_t>(questions.size());
+  if (options.limit == 0 || n <= options.limit) return questions;
+  std::vector<EvalQuestion> kept;
+  for (int64_t i = 0; i < options.limit; ++i) {
+    kept.push_back(std::move(questions[static_cast<size_t>(i * n / options.limit)]));
   }
-  return questions;
+  return kept;
+}
+
+GenerateOptions greedy(const EvalOptions& options) {
+  GenerateOptions generate_options;
+  generate_options.sampling.temperature = 0;
+  generate_options.max_tokens = options.max_tokens;
+  return generate_options;
 }
 
 Result<Outcome> ask_all(const Console& io, const EvalOptions& options,
                         const std::vector<EvalQuestion>& questions, Session& session) {
-  GenerateOptions generate_options;
-  generate_options.sampling.temperature = 0;
-  generate_options.max_tokens = options.max_tokens;
+  const GenerateOptions generate_options = greedy(options);
   const InterruptGuard guard(&session);
   Outcome outcome;
   for (const EvalQuestion& question : questions) {
@@ -144,6 +155,58 @@ Json to_json(const EvalOptions& options, const std::string& model, const Outcome
   return json.set("failures", failures);
 }
 
+void print_comparison(const Console& io, const EvalOptions& options, const Comparison& comparison) {
+  for (const Difference& d : comparison.differences) {
+    io.print("{} ({}): token {} differs, {} preferred its own by {:.2g}\n  {:<9} {}\n  {:<9} {}\n\n",
+             printable(d.question->id), printable(d.question->category), d.position + 1, options.against,
+             d.margin, options.model.device, printable(d.reply), options.against, printable(d.reference));
+  }
+  io.print("{} of {} replies are the same on {} and {} ({} tokens)",
+           comparison.n_questions - static_cast<int64_t>(comparison.differences.size()),
+           comparison.n_questions, options.model.device, options.against, comparison.n_tokens);
+  if (comparison.differences.empty()) {
+    io.print(".\n");
+  } else {
+    io.print("; the differences are {}.\n",
+             comparison.is_explained() ? "close calls that rounding decides" : "more than rounding explains");
+  }
+}
+
+Json to_json(const EvalOptions& options, const Comparison& comparison) {
+  Json differences = Json::array();
+  for (const Difference& d : comparison.differences) {
+    differences.push(Json::object({{"id", d.question->id},
+                                   {"position", d.position},
+                                   {"margin", d.margin},
+                                   {"reply", d.reply},
+                                   {"reference", d.reference}}));
+  }
+  return Json::object({{"device", options.model.device},
+                       {"against", options.against},
+                       {"questions", comparison.n_questions},
+                       {"tokens", comparison.n_tokens},
+                       {"is_explained", comparison.is_explained()},
+                       {"differences", differences}});
+}
+
+// The same questions on both devices; fails when rounding does not explain how the replies differ.
+Result<int> compare(Console& io, const EvalOptions& options, const std::vector<EvalQuestion>& questions) {
+  ModelChoice second = options.model;
+  second.device = options.against;
+  second.n_gpu_layers.reset();
+  PARLANCE_TRY(const LoadedModel tested, load(options.model, io));
+  PARLANCE_TRY(const LoadedModel reference, load(second, io));
+  const auto comparison =
+      compare_replies(io, questions, greedy(options), *tested.session, *reference.session);
+  if (!comparison) return tl::unexpected<Error>(comparison.error());
+  if (options.wants_json) {
+    io.print("{}\n", to_json(options, *comparison).pretty());
+  } else {
+    print_comparison(io, options, *comparison);
+  }
+  return comparison->is_explained() ? kSuccess : kFailure;
+}
+
 Result<int> eval(Console& io, EvalOptions& options) {
   // The questions first: a mistake in them shows before the model is loaded.
   if (options.file.empty()) {
@@ -158,6 +221,7 @@ Result<int> eval(Console& io, EvalOptions& options) {
   }
   PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
   PARLANCE_TRY(const std::vector<EvalQuestion> questions, choose(std::move(all), options));
+  if (!options.against.empty()) return compare(io, options, questions);
   PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
   const Result<Outcome> outcome = ask_all(io, options, questions, *loaded.session);
   if (io.err_is_terminal) io.write_progress("");
@@ -180,23 +244,31 @@ Command eval_command() {
   command.description =
       "Puts every question of a file to the model, takes the likeliest token each time, and compares the "
       "reply with the answers that count as right; case, white space and the mark at the end do not matter. "
-      "With --cache-type-k and --cache-type-v it shows what a compressed cache costs.\n\n"
+      "With --cache-type-k and --cache-type-v it shows what a compressed cache costs. With --against, the "
+      "replies are "
+      "compared with those of another device instead.\n\n"
       "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
       "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
   command.examples = {
       {"parlance eval", "the bundled model on its held-out questions"},
       {"parlance eval --category arithmetic --show-failures", "what it gets wrong in one category"},
-      {"parlance eval -ctk q8_0 -ctv q8_0 --json", "with a compressed cache, for scripts"}};
+      {"parlance eval -ctk q8_0 -ctv q8_0 --json", "with a compressed cache, for scripts"},
+      {"parlance eval --device vulkan --against cpu --limit 200", "does the GPU say what the CPU says?"}};
   Option file =
       text_option("FILE", "FILE", "The questions. Without it: eval.jsonl beside the model.", options->file);
   command.positionals = {file};
   command.groups = {
       {"Questions",
        {list_option("--category", "NAME", "Only questions of this category.", options->categories),
-        number_option<int64_t>("--limit", "N", "Only the first N questions. 0: all.", options->limit, 0,
-                               int64_t{1} << 31),
+        number_option<int64_t>("--limit", "N", "Only N questions, spread evenly over the file. 0: all.",
+                               options->limit, 0, int64_t{1} << 31),
         number_option<int64_t>("-n, --max-tokens, --n-predict", "N", "Longest reply, in tokens.",
-                               options->max_tokens, 1, int64_t{1} << 20)}},
+                               options->max_tokens, 1, int64_t{1} << 20),
+        text_option(
+            "--against", "DEVICE",
+            "Ask the questions on this device too, and list the replies that differ, each with the margin by "
+            "which the two choices lay apart.",
+            options->against)}},
       model_group(options->model),
       {"Output",
        {flag("--show-failures", "Show every wrong reply beside what was expected.", options->shows_failures),

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#include "engine/part_runner.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
 
@@ -21,6 +21,12 @@ struct SessionOptions {
   KvFormat cache_type_v = KvFormat::f16;
 };
 
+// Bounds on positions, which steps are recorded for, are multiples of this.
+inline constexpr int64_t kBoundStride = 256;
+
+// The cache of n_layer of a model's layers.
+KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t n_layer);
+
 class Session {
  public:
   // Allocates cache and workspace. Errors: a context or format that does not fit, kernels that the device
@@ -30,8 +36,8 @@ class Session {
   const TextModel& model() const { return model_; }
   int64_t n_ctx() const { return options_.n_ctx; }
   const std::vector<Token>& tokens() const { return tokens_; }  // whose keys and values are in the cache
-  size_t kv_bytes_per_token() const { return cache_->layout().bytes_per_token(); }
-  size_t workspace_bytes() const { return workspace_bytes_; }
+  size_t kv_bytes_per_token() const;
+  size_t workspace_bytes() const;  // on all devices together
 
   // Forgets the tokens from position n_tokens on.
   void truncate(int64_t n_tokens);
@@ -57,20 +63,15 @@ class Session {
  private:
   Session(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
   Result<void> allocate();
-  Batch batch_of(int64_t n_tokens, int64_t n_kv_bound) const;
-  Result<Batch> place(std::span<const Token> tokens);
+  HostBatch next_batch(std::span<const Token> tokens) const;
   Result<void> step(std::span<const Token> tokens);
 
   const TextModel& model_;
   SessionOptions options_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<KvCache> cache_;
-  std::unique_ptr<Buffer> inputs_;  // token, seq, pos and output rows of a batch
-  std::vector<int32_t> host_inputs_;
+  std::vector<std::unique_ptr<PartRunner>> parts_;
   std::vector<Token> tokens_;
-  std::unordered_map<uint64_t, Tensor> outputs_;  // by step key: where a recorded step leaves its logits
+  std::vector<float> h_;  // the residual stream on its way from one part to the next
   std::vector<float> logits_;
-  size_t workspace_bytes_ = 0;
   std::atomic<uint64_t> generation_{0};
   uint64_t request_ = 0;
 };

@@ -14,8 +14,14 @@ constexpr std::string_view kChatMl =
 
 Result<std::unique_ptr<TextModel>> TextModel::load(const std::filesystem::path& path, Device& device) {
   PARLANCE_TRY(auto file, GgufFile::open(path));
-  std::unique_ptr<TextModel> text(new TextModel(std::move(file), device));
-  PARLANCE_TRY(text->model_, load_model(text->file_, device));
+  PARLANCE_CHECK(architecture_of(file));
+  PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
+  return load(std::move(file), Placement(device, hp.n_layer));
+}
+
+Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placement& placement) {
+  std::unique_ptr<TextModel> text(new TextModel(std::move(file)));
+  PARLANCE_TRY(text->model_, load_model(text->file_, placement));
   PARLANCE_TRY(text->tokenizer_, Tokenizer::load(text->file_));
   if (text->tokenizer_->n_vocab() != text->model_->n_vocab()) {
     return fail(ErrorCode::corrupt_file,

@@ -17,11 +17,14 @@ namespace parlance {
 
 class TextModel {
  public:
-  // Maps the file, checks it and points at its weights. The device must outlive the model.
+  // Maps the file, checks it and points at its weights, or uploads them to a GPU. The device must outlive the
+  // model.
   static Result<std::unique_ptr<TextModel>> load(const std::filesystem::path& path, Device& device);
 
+  // The same for a file that is open, with its layers on several devices.
+  static Result<std::unique_ptr<TextModel>> load(GgufFile file, const Placement& placement);
+
   const GgufFile& file() const { return file_; }
-  Device& device() const { return device_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Model& model() const { return *model_; }
   const HyperParameters& hyper_parameters() const { return model_->hyper_parameters(); }
@@ -31,10 +34,9 @@ class TextModel {
   Result<const ChatTemplate*> chat_template() const;
 
  private:
-  TextModel(GgufFile file, Device& device) : file_(std::move(file)), device_(device) {}
+  explicit TextModel(GgufFile file) : file_(std::move(file)) {}
 
   GgufFile file_;
-  Device& device_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<Model> model_;
   mutable std::optional<ChatTemplate> chat_template_;  // parsed when first asked for

@@ -4,10 +4,11 @@
 
 namespace parlance {
 
-Result<std::unique_ptr<Model>> load_llama(const HyperParameters& hp, WeightLoader weights) {
+Result<std::unique_ptr<Model>> load_llama(const HyperParameters& hp, const Placement& placement,
+                                          WeightLoader weights) {
   // The converter orders the rows of q and k so that neighbours form a pair.
   return Transformer::load(
-      hp, std::move(weights),
+      hp, placement, std::move(weights),
       {.rope_style = RopeStyle::neighbours, .has_qk_norm = false, .has_rope_factors = true});
 }
 

@@ -17,19 +17,22 @@ const std::vector<Architecture>& architectures() {
   return kArchitectures;
 }
 
-Result<std::unique_ptr<Model>> load_model(const GgufFile& file, Device& device) {
+Result<const Architecture*> architecture_of(const GgufFile& file) {
   PARLANCE_TRY(const std::string_view name, file.get_string("general.architecture"));
   std::string names;
   for (const Architecture& architecture : architectures()) {
-    if (architecture.name == name) {
-      PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
-      PARLANCE_TRY(auto weights, WeightLoader::create(file, device));
-      return architecture.load(hp, std::move(weights));
-    }
+    if (architecture.name == name) return &architecture;
     names += (names.empty() ? "" : ", ") + std::string(architecture.name);
   }
   return fail(ErrorCode::unsupported, "{}: architecture \"{}\" is not one that this program runs ({})",
               file.name(), name, names);
+}
+
+Result<std::unique_ptr<Model>> load_model(const GgufFile& file, const Placement& placement) {
+  PARLANCE_TRY(const Architecture* const architecture, architecture_of(file));
+  PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
+  PARLANCE_TRY(auto weights, WeightLoader::create(file));
+  return architecture->load(hp, placement, std::move(weights));
 }
 
 }  // namespace parlance

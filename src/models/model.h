@@ -11,13 +11,15 @@
 #include "kernels/device.h"
 #include "kernels/ops.h"
 #include "models/hyper_parameters.h"
+#include "models/placement.h"
 #include "models/weight_loader.h"
 
 namespace parlance {
 
 // Tokens that go through the model together, on the device.
 struct Batch {
-  Tensor token;        // i32 [n_tokens]
+  Tensor token;        // i32 [n_tokens]; for the part that embeds
+  Tensor h;            // f32 [n_embd, n_tokens]: the residual stream, for the parts behind it; is overwritten
   BatchView view;      // which sequence and position each belongs to
   Tensor output_rows;  // i32 [n_outputs]: the tokens whose logits are wanted
 };
@@ -26,16 +28,19 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Logits f32 [n_vocab, n_outputs], in the stream's workspace. Keys and values of the batch go into the
-  // cache.
-  virtual Tensor forward(Stream& s, const Batch& batch, const KvView& kv) const = 0;
+  // One part of the forward pass, on a stream of its device. Keys and values of the batch go into the cache,
+  // whose layer 0 is the part's first. Yields logits f32 [n_vocab, n_outputs] from the last part, h from the
+  // others.
+  virtual Tensor forward(Stream& s, const Batch& batch, const KvView& kv, size_t part) const = 0;
 
+  virtual const Placement& placement() const = 0;
   virtual const HyperParameters& hyper_parameters() const = 0;
   virtual int64_t n_vocab() const = 0;
 };
 
 // Loads one architecture from a file whose hyper-parameters have been read.
-using ModelLoader = Result<std::unique_ptr<Model>> (*)(const HyperParameters& hp, WeightLoader weights);
+using ModelLoader = Result<std::unique_ptr<Model>> (*)(const HyperParameters& hp, const Placement& placement,
+                                                       WeightLoader weights);
 
 struct Architecture {
   std::string_view name;  // general.architecture
@@ -45,7 +50,10 @@ struct Architecture {
 // Every architecture that this program runs; a new one is a file in this folder and a row here.
 const std::vector<Architecture>& architectures();
 
-// The model in a file, on a device. The file's mapping must outlive it.
-Result<std::unique_ptr<Model>> load_model(const GgufFile& file, Device& device);
+// The row of a file's general.architecture, or an error that names those that this program runs.
+Result<const Architecture*> architecture_of(const GgufFile& file);
+
+// The model in a file. Its mapping and the devices must outlive it.
+Result<std::unique_ptr<Model>> load_model(const GgufFile& file, const Placement& placement);
 
 }  // namespace parlance

@@ -4,9 +4,10 @@
 
 namespace parlance {
 
-Result<std::unique_ptr<Model>> load_qwen2(const HyperParameters& hp, WeightLoader weights) {
+Result<std::unique_ptr<Model>> load_qwen2(const HyperParameters& hp, const Placement& placement,
+                                          WeightLoader weights) {
   return Transformer::load(
-      hp, std::move(weights),
+      hp, placement, std::move(weights),
       {.rope_style = RopeStyle::halves, .has_qk_norm = false, .has_rope_factors = false});
 }
 

@@ -5,6 +5,7 @@
 
 namespace parlance {
 
-Result<std::unique_ptr<Model>> load_qwen2(const HyperParameters& hp, WeightLoader weights);
+Result<std::unique_ptr<Model>> load_qwen2(const HyperParameters& hp, const Placement& placement,
+                                          WeightLoader weights);
 
 }  // namespace parlance

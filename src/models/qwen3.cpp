@@ -4,8 +4,9 @@
 
 namespace parlance {
 
-Result<std::unique_ptr<Model>> load_qwen3(const HyperParameters& hp, WeightLoader weights) {
-  return Transformer::load(hp, std::move(weights),
+Result<std::unique_ptr<Model>> load_qwen3(const HyperParameters& hp, const Placement& placement,
+                                          WeightLoader weights) {
+  return Transformer::load(hp, placement, std::move(weights),
                            {.rope_style = RopeStyle::halves, .has_qk_norm = true, .has_rope_factors = false});
 }
 

@@ -28,25 +28,28 @@ struct TransformerLayer {
 struct TransformerWeights {
   Tensor token_embd;  // [n_embd, n_vocab]
   std::vector<TransformerLayer> layers;
-  Tensor output_norm;   // [n_embd]
-  Linear output;        // [n_embd, n_vocab]; token_embd when tied
-  Tensor rope_inverse;  // [n_rot / 2, 2]
+  Tensor output_norm;                // [n_embd]
+  Linear output;                     // [n_embd, n_vocab]; token_embd when tied
+  std::vector<Tensor> rope_inverse;  // of each part: [n_rot / 2, 2]
   float rope_magnitude = 1;
 };
 
 class Transformer final : public Model {
  public:
-  static Result<std::unique_ptr<Model>> load(const HyperParameters& hp, WeightLoader weights,
-                                             const TransformerVariant& variant);
+  static Result<std::unique_ptr<Model>> load(const HyperParameters& hp, const Placement& placement,
+                                             WeightLoader weights, const TransformerVariant& variant);
 
-  Tensor forward(Stream& s, const Batch& batch, const KvView& kv) const override;
+  Tensor forward(Stream& s, const Batch& batch, const KvView& kv, size_t part) const override;
+  const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
 
  private:
-  Transformer(HyperParameters hp, TransformerVariant variant) : hp_(std::move(hp)), variant_(variant) {}
+  Transformer(HyperParameters hp, Placement placement, TransformerVariant variant)
+      : hp_(std::move(hp)), placement_(std::move(placement)), variant_(variant) {}
 
   HyperParameters hp_;
+  Placement placement_;
   TransformerVariant variant_;
   TransformerWeights w_;
   WeightBuffers buffers_;

@@ -88,35 +88,45 @@ Result<int64_t> count_vocabulary(const WeightLoader& weights) {
               weights.file().name());
 }
 
+Result<TransformerLayer> load_layer(WeightLoader& weights, const HyperParameters& hp,
+                                    const TransformerVariant& variant, int64_t layer) {
+  const std::string block = fmt::format("blk.{}.", layer);
+  TransformerLayer l;
+  PARLANCE_TRY(l.attn_norm, weights.vector(block + "attn_norm.weight", hp.n_embd));
+  PARLANCE_TRY(l.attention, load_attention(weights, hp, variant, block));
+  PARLANCE_TRY(l.ffn_norm, weights.vector(block + "ffn_norm.weight", hp.n_embd));
+  PARLANCE_TRY(l.mlp, load_mlp(weights, hp, block));
+  return l;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Model>> Transformer::load(const HyperParameters& hp, WeightLoader weights,
-                                                 const TransformerVariant& variant) {
-  std::unique_ptr<Transformer> model(new Transformer(hp, variant));
+Result<std::unique_ptr<Model>> Transformer::load(const HyperParameters& hp, const Placement& placement,
+                                                 WeightLoader weights, const TransformerVariant& variant) {
+  std::unique_ptr<Transformer> model(new Transformer(hp, placement, variant));
   TransformerWeights& w = model->w_;
+  PARLANCE_TRY(const std::vector<float> factors, load_rope_factors(weights, hp, variant));
+  const RopeFrequencies rope = rope_frequencies(hp.rope, factors);
+  w.rope_magnitude = rope.magnitude;
 
   PARLANCE_TRY(const int64_t n_vocab, count_vocabulary(weights));
+  weights.place_on(*placement.first().device);
   PARLANCE_TRY(w.token_embd, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
-  for (int64_t layer = 0; layer < hp.n_layer; ++layer) {
-    const std::string block = fmt::format("blk.{}.", layer);
-    TransformerLayer l;
-    PARLANCE_TRY(l.attn_norm, weights.vector(block + "attn_norm.weight", hp.n_embd));
-    PARLANCE_TRY(l.attention, load_attention(weights, hp, variant, block));
-    PARLANCE_TRY(l.ffn_norm, weights.vector(block + "ffn_norm.weight", hp.n_embd));
-    PARLANCE_TRY(l.mlp, load_mlp(weights, hp, block));
-    w.layers.push_back(l);
+  for (const ModelPart& part : placement.parts()) {
+    weights.place_on(*part.device);
+    PARLANCE_TRY(const Tensor rope_inverse, weights.constant(rope.inverse, hp.rope.n_rot / 2, 2));
+    w.rope_inverse.push_back(rope_inverse);
+    for (int64_t layer = part.first_layer; layer < part.end_layer; ++layer) {
+      PARLANCE_TRY(const TransformerLayer loaded, load_layer(weights, hp, variant, layer));
+      w.layers.push_back(loaded);
+    }
   }
   PARLANCE_TRY(w.output_norm, weights.vector("output_norm.weight", hp.n_embd));
   if (weights.has("output.weight")) {
     PARLANCE_TRY(w.output, weights.linear("output", hp.n_embd, n_vocab));
-  } else {
-    w.output.weight = w.token_embd;
+  } else {  // tied; where the embedding is elsewhere, a second copy
+    PARLANCE_TRY(w.output.weight, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
   }
-
-  PARLANCE_TRY(const std::vector<float> factors, load_rope_factors(weights, hp, variant));
-  const RopeFrequencies rope = rope_frequencies(hp.rope, factors);
-  PARLANCE_TRY(w.rope_inverse, weights.constant(rope.inverse, hp.rope.n_rot / 2, 2));
-  w.rope_magnitude = rope.magnitude;
 
   PARLANCE_TRY(model->buffers_, std::move(weights).finish());
   return model;

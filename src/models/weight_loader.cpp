@@ -1,6 +1,5 @@
 #include "models/weight_loader.h"
 
-#include <cstdint>
 #include <span>
 
 #include "quant/block_format.h"
@@ -24,16 +23,13 @@ std::string describe_found(const GgufTensor& tensor) {
 
 }  // namespace
 
-Result<WeightLoader> WeightLoader::create(const GgufFile& file, Device& device) {
+Result<WeightLoader> WeightLoader::create(const GgufFile& file) {
   if (!file.still_whole()) {
     return fail(ErrorCode::io,
                 "{} became shorter while it was being read; wait until it is complete and try again",
                 file.name());
   }
-  WeightLoader loader(file, device);
-  PARLANCE_TRY(auto data, device.import_weights(file.data()));
-  loader.buffers_.push_back(std::move(data));
-  return loader;
+  return WeightLoader(file);
 }
 
 Result<const GgufTensor*> WeightLoader::ask(const std::string& name, std::initializer_list<int64_t> ne) {
@@ -61,23 +57,18 @@ Result<const GgufTensor*> WeightLoader::ask(const std::string& name, std::initia
 }
 
 Result<Tensor> WeightLoader::place(const GgufTensor& source) {
+  Buffer*& buffer = placed_[{&source, device_}];
+  if (!buffer) {
+    PARLANCE_TRY(auto imported, device_->import_weights(source.bytes));
+    buffer = imported.get();
+    buffers_.push_back(std::move(imported));
+  }
   Tensor tensor;
   tensor.dtype = source.dtype;
   tensor.ne = source.ne;
   tensor.name = source.name;
-  // Kernels read scalars of up to four bytes in place; a file with an unusual alignment gets a copy that
-  // allows it.
-  const bool aligned = reinterpret_cast<uintptr_t>(source.bytes.data()) % 4 == 0;
-  if (!aligned) {
-    PARLANCE_TRY(auto copy, device_.allocate(source.bytes.size()));
-    tensor.data = copy->base();
-    tensor.buffer = copy.get();
-    buffers_.push_back(std::move(copy));
-    device_.make_stream()->upload(tensor, source.bytes);
-    return tensor;
-  }
-  tensor.buffer = buffers_.front().get();
-  tensor.data = tensor.buffer->base() + (source.bytes.data() - file_.data().data());
+  tensor.buffer = buffer;
+  tensor.data = buffer->base();
   return tensor;
 }
 
@@ -109,14 +100,16 @@ Result<Tensor> WeightLoader::constant(std::vector<float> values, int64_t n0, int
 
 Result<Tensor> WeightLoader::upload_f32(std::string_view name, const std::vector<float>& values, int64_t n0,
                                         int64_t n1) {
-  PARLANCE_TRY(auto buffer, device_.allocate(values.size() * sizeof(float)));
+  PARLANCE_TRY(auto buffer, device_->allocate(values.size() * sizeof(float)));
   Tensor tensor;
   tensor.data = buffer->base();
   tensor.buffer = buffer.get();
   tensor.ne = {n0, n1, 1, 1};
   tensor.name = name;
   buffers_.push_back(std::move(buffer));
-  device_.make_stream()->upload(tensor, std::as_bytes(std::span(values)));
+  const auto stream = device_->make_stream();
+  stream->upload(tensor, std::as_bytes(std::span(values)));
+  PARLANCE_CHECK(stream->synchronize());
   return tensor;
 }
 

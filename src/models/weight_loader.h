@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -22,10 +24,12 @@ using WeightBuffers = std::vector<std::unique_ptr<Buffer>>;
 
 class WeightLoader {
  public:
-  // The data section of the file on the device: mapped in place on the CPU, uploaded once on a GPU.
-  static Result<WeightLoader> create(const GgufFile& file, Device& device);
+  static Result<WeightLoader> create(const GgufFile& file);
 
   const GgufFile& file() const { return file_; }
+
+  // Where what is asked for from now on goes: pointed at in the mapping on the CPU, uploaded once on a GPU.
+  void place_on(Device& device) { device_ = &device; }
 
   bool has(std::string_view name) const { return file_.find_tensor(name) != nullptr; }
 
@@ -45,14 +49,15 @@ class WeightLoader {
   Result<WeightBuffers> finish() &&;
 
  private:
-  WeightLoader(const GgufFile& file, Device& device) : file_(file), device_(device) {}
+  explicit WeightLoader(const GgufFile& file) : file_(file) {}
   Result<const GgufTensor*> ask(const std::string& name, std::initializer_list<int64_t> ne);
   Result<Tensor> upload_f32(std::string_view name, const std::vector<float>& values, int64_t n0, int64_t n1);
   Result<Tensor> place(const GgufTensor& tensor);
 
   const GgufFile& file_;
-  Device& device_;
+  Device* device_ = nullptr;
   WeightBuffers buffers_;
+  std::map<std::pair<const GgufTensor*, Device*>, Buffer*> placed_;  // a tied matrix is asked for twice
   std::unordered_set<std::string> asked_;
 };
 

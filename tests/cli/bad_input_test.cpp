@@ -142,8 +142,15 @@ TEST_F(BadInputTest, PromptsOfOddBytesAreAnswered) {
 }
 
 TEST_F(BadInputTest, OptionsThatDoNotFitTheModel) {
-  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "cuda"}), kFailure,
-               {"'cuda'", "--device cpu"});
+  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "tpu"}), kFailure,
+               {"'tpu'", "this machine has cpu"});
+  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "cuda:x"}), kFailure, {"'cuda:x'"});
+  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "cuda:99"}), kFailure,
+               {"--device cuda:99:"});
+  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "vulkan:99"}), kFailure,
+               {"--device vulkan:99:"});
+  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "metal"}), kFailure,
+               {"translated to Metal"});
   expect_error(run({"chat", "-m", model_, "-p", "a", "-c", "1099511627776"}), kUsage, {"--ctx-size"});
   const auto huge = run({"chat", "-m", model_, "-p", "a", "-c", "2147483648", "-ctk", "f32", "-ctv", "f32"});
   EXPECT_EQ(huge.code, kFailure);

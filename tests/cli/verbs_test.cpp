@@ -295,7 +295,8 @@ TEST_F(VerbsTest, EvalScoresByCategory) {
 TEST_F(VerbsTest, DoctorReports) {
   const auto outcome = run({"doctor"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* words : {"processor", "instruction set", "memory reads at", "devices", "default model"}) {
+  for (const char* words :
+       {"processor", "instruction set", "memory reads at", "vulkan", "cuda", "default model"}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << "\n" << outcome.out;
   }
   const auto json = run({"doctor", "--json"}).json();

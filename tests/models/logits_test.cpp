@@ -1,8 +1,9 @@
 // Logits and greedy continuations of every recorded model whose architecture this program runs, on every
-// instruction set of this processor.
+// device and instruction set of this machine.
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/support/devices.h"
 #include "support/text_model.h"
 
 namespace parlance {
@@ -32,19 +33,18 @@ bool is_supported(const std::filesystem::path& path) {
 }
 
 struct Case {
-  std::string isa;
+  const test::DeviceCase* device;
   std::filesystem::path fixture;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.isa << " " << c.fixture.stem().string();
+  *out << c.device->name << " " << c.fixture.stem().string();
 }
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const Isa isa : available_isas()) {
-    for (const auto& path : fixture_files("text/logits", ".json"))
-      cases.push_back({std::string(name_of(isa)), path});
+  for (const test::DeviceCase& device : test::device_cases()) {
+    for (const auto& path : fixture_files("text/logits", ".json")) cases.push_back({&device, path});
   }
   return cases;
 }
@@ -57,7 +57,7 @@ class Logits : public testing::TestWithParam<Case> {
     if (!is_supported(path))
       GTEST_SKIP() << path.filename() << " is of an architecture that is not supported";
     cases_ = fixture["cases"];
-    loaded_ = test::load_text_model(path, {.n_threads = 2, .isa = GetParam().isa});
+    loaded_ = test::load_text_model(path, GetParam().device->make());
     ASSERT_TRUE(loaded_.model);
   }
 
@@ -108,8 +108,8 @@ TEST_P(Logits, MatchTheReference) {
   }
 }
 
-// Decoding token by token equals prefill, but for what rounding activations to bytes (or bf16) may amount to: sums in
-// another order can tip a value to the next code.
+// Decoding token by token equals prefill, but for what rounding activations to bytes (or bf16) may amount to:
+// sums in another order can tip a value to the next code.
 TEST_P(Logits, StepsAgree) {
   const auto& c = cases_.front();
   const auto ids = c["ids"].get<std::vector<Token>>();
@@ -154,7 +154,7 @@ TEST_P(Logits, CacheFormatsLoseNoMoreThanTheReference) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Logits);
 INSTANTIATE_TEST_SUITE_P(Fixtures, Logits, testing::ValuesIn(all_cases()), [](const auto& info) {
-  std::string name = info.param.isa + "_" + info.param.fixture.stem().string();
+  std::string name = info.param.device->name + "_" + info.param.fixture.stem().string();
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;

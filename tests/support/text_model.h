@@ -1,4 +1,4 @@
-// Models of the fixtures and the bundled one, loaded on the CPU, for tests.
+// Models of the fixtures and the bundled one, loaded on a device, for tests.
 #pragma once
 
 #include <filesystem>
@@ -18,11 +18,10 @@ struct LoadedModel {
   std::unique_ptr<TextModel> model;
 };
 
-// Fails the running test and yields null pointers when the model does not load.
+// Fails the running test and yields null pointers when the device or the model does not load.
 inline LoadedModel load_text_model(const std::filesystem::path& path,
-                                   const CpuOptions& options = {.n_threads = 2}) {
+                                   Result<std::unique_ptr<Device>> device) {
   LoadedModel loaded;
-  auto device = make_cpu_device(options);
   EXPECT_TRUE(device) << device.error().message;
   if (!device) return loaded;
   loaded.device = *std::move(device);
@@ -30,6 +29,11 @@ inline LoadedModel load_text_model(const std::filesystem::path& path,
   EXPECT_TRUE(model) << model.error().message;
   if (model) loaded.model = *std::move(model);
   return loaded;
+}
+
+inline LoadedModel load_text_model(const std::filesystem::path& path,
+                                   const CpuOptions& options = {.n_threads = 2}) {
+  return load_text_model(path, make_cpu_device(options));
 }
 
 inline std::unique_ptr<Session> make_session(const TextModel& model, const SessionOptions& options) {

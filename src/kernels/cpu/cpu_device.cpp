@@ -17,6 +17,7 @@ namespace parlance {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+constexpr std::string_view kDescription = "the processors of this machine";
 constexpr size_t kHugePage = size_t{2} << 20;
 // From here on memory comes in huge pages from the system, below it from the heap.
 constexpr size_t kLargeBytes = kHugePage;
@@ -97,7 +98,7 @@ class CpuDevice final : public Device {
   CpuDevice(int n_threads, bool pin, Isa isa) : pool_(n_threads, pin), ops_(cpu_op_table(isa)) {}
 
   std::string_view name() const override { return "cpu"; }
-  std::string_view description() const override { return "this machine's processors"; }
+  std::string_view description() const override { return kDescription; }
   DeviceMemory memory() const override { return machine_memory(); }
   const OpTable& ops() const override { return ops_; }
   int n_threads() const override { return pool_.n_threads(); }
@@ -107,7 +108,12 @@ class CpuDevice final : public Device {
   }
 
   Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override {
-    return std::make_unique<ImportedBuffer>(bytes);
+    // Kernels read scalars of up to four bytes in place; a file with an unusual alignment gets a copy that
+    // allows it.
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % 4 == 0) return std::make_unique<ImportedBuffer>(bytes);
+    PARLANCE_TRY(auto copy, allocate(bytes.size()));
+    if (!bytes.empty()) std::memcpy(copy->base(), bytes.data(), bytes.size());
+    return copy;
   }
 
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(*this, pool_); }
@@ -137,6 +143,10 @@ Result<Isa> choose_isa(std::string_view wanted) {
     return find_isa(variable, "environment variable PARLANCE_ISA");
   }
   return available_isas().back();
+}
+
+std::vector<DeviceInfo> list_cpu_devices() {
+  return {{.name = "cpu", .description = std::string(kDescription), .memory = machine_memory()}};
 }
 
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {

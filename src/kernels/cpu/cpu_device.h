@@ -38,6 +38,9 @@ struct CpuOptions {
   std::string_view isa = "";  // "": the best available; else a name of available_isas()
 };
 
+// The one device "cpu".
+std::vector<DeviceInfo> list_cpu_devices();
+
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options = {});
 
 }  // namespace parlance

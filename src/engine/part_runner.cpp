@@ -1,0 +1,132 @@
+#include "engine/part_runner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked.h"
+#include "engine/session.h"
+
+namespace parlance {
+
+namespace {
+
+enum Input { kToken, kSeq, kPos, kOutputRow, kInputCount };
+
+// Steps of so few tokens come again and again; longer ones, pieces of prompts, are not worth a recording.
+constexpr int64_t kMostRecordedTokens = 16;
+
+uint64_t key_of(const HostBatch& batch) {
+  if (batch.n_tokens() > kMostRecordedTokens) return Stream::kOnce;
+  return static_cast<uint64_t>(batch.n_tokens()) << 40 | static_cast<uint64_t>(batch.n_kv_bound);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PartRunner>> PartRunner::create(const TextModel& model, size_t part,
+                                                       const SessionOptions& options) {
+  std::unique_ptr<PartRunner> runner(new PartRunner(model, part));
+  PARLANCE_CHECK(runner->allocate(options));
+  return runner;
+}
+
+Result<void> PartRunner::allocate(const SessionOptions& options) {
+  const ModelPart& part = model_.model().placement().parts()[part_];
+  Device& device = *part.device;
+  n_batch_ = options.n_batch;
+  stream_ = device.make_stream();
+  PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(model_.hyper_parameters(), options, part.n_layer()),
+                                       options.n_ctx, 1));
+  host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
+  PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
+  if (part_ > 0) {
+    h_.ne = {model_.hyper_parameters().n_embd, n_batch_, 1, 1};
+    PARLANCE_TRY(h_buffer_, device.allocate(h_.size()));
+    h_.buffer = h_buffer_.get();
+    h_.data = h_buffer_->base();
+  }
+  PARLANCE_TRY(const Plan plan, plan_steps(options));
+  PARLANCE_CHECK(stream_->reserve(plan));
+  workspace_bytes_ = plan.workspace_bytes + plan.scratch_bytes;
+  return {};
+}
+
+// The end of the context needs the most; which batch size does is the kernels' affair, so several are tried.
+Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
+  const KvView& view = cache_->view(*stream_);
+  const int64_t n_kv_bound = align_up(options.n_ctx, kBoundStride);
+  Plan plan;
+  for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
+    const Plan dry = stream_->dry_run(
+        [&] { model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), view, part_); });
+    if (!dry.missing.empty()) {
+      return fail(ErrorCode::unsupported,
+                  "{}: device {} has no kernel for {}; use a file quantised to q4_k or q8_0",
+                  model_.file().name(), stream_->device().name(), dry.missing.front());
+    }
+    plan.workspace_bytes = std::max(plan.workspace_bytes, dry.workspace_bytes);
+    plan.scratch_bytes = std::max(plan.scratch_bytes, dry.scratch_bytes);
+  }
+  return plan;
+}
+
+// The input tensors of a batch that wants the logits of one token.
+Batch PartRunner::batch_of(int64_t n_tokens, int64_t n_kv_bound) const {
+  const auto input = [this](Input which, int64_t n) {
+    Tensor tensor;
+    tensor.dtype = DType::i32;
+    tensor.ne = {n, 1, 1, 1};
+    tensor.buffer = inputs_.get();
+    tensor.data = inputs_->base() + static_cast<size_t>(which * n_batch_) * sizeof(int32_t);
+    return tensor;
+  };
+  return {.token = input(kToken, n_tokens),
+          .h = h_ ? h_.rows(0, n_tokens) : Tensor{},
+          .view = {.seq = input(kSeq, n_tokens), .pos = input(kPos, n_tokens), .n_kv_bound = n_kv_bound},
+          .output_rows = input(kOutputRow, 1)};
+}
+
+Batch PartRunner::upload(const HostBatch& batch) {
+  const int64_t n = batch.n_tokens();
+  const auto host = [this](Input which) { return host_inputs_.begin() + which * n_batch_; };
+  std::copy(batch.tokens.begin(), batch.tokens.end(), host(kToken));
+  std::fill_n(host(kSeq), n, 0);
+  std::iota(host(kPos), host(kPos) + n, static_cast<int32_t>(batch.first));
+  *host(kOutputRow) = static_cast<int32_t>(n - 1);
+
+  Tensor inputs;
+  inputs.dtype = DType::i32;
+  inputs.ne = {static_cast<int64_t>(host_inputs_.size()), 1, 1, 1};
+  inputs.data = inputs_->base();
+  inputs.buffer = inputs_.get();
+  stream_->upload(inputs, std::as_bytes(std::span(host_inputs_)));
+  return batch_of(n, batch.n_kv_bound);
+}
+
+Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
+  const Batch batch = upload(host);
+  if (batch.h) stream_->upload(batch.h, std::as_bytes(h));
+  const KvView& view = cache_->view(*stream_);
+  if (stream_->cancelled()) return {};
+  Tensor& output = outputs_[key_of(host)];
+  stream_->step(key_of(host), [&] { output = model_.model().forward(*stream_, batch, view, part_); });
+  return output;
+}
+
+Result<void> PartRunner::write_noise(const HostBatch& host, std::span<const float> noise) {
+  const KvLayout& layout = cache_->layout();
+  PARLANCE_TRY(const auto buffer, stream_->device().allocate(noise.size() * sizeof(float)));
+  Tensor source;
+  source.ne = {static_cast<int64_t>(noise.size()), 1, 1, 1};
+  source.data = buffer->base();
+  source.buffer = buffer.get();
+  stream_->upload(source, std::as_bytes(noise));
+  const Batch batch = upload(host);
+  const KvView& view = cache_->view(*stream_);
+  Tensor k = source, v = source;
+  k.ne = {layout.head_dim_k, layout.n_head_kv, host.n_tokens(), 1};
+  v.ne = {layout.head_dim_v, layout.n_head_kv, host.n_tokens(), 1};
+  for (int64_t layer = 0; layer < layout.n_layer; ++layer) kv_write(*stream_, view, layer, k, v, batch.view);
+  return stream_->synchronize();  // before the buffer goes away
+}
+
+}  // namespace parlance

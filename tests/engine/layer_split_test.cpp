@@ -1,0 +1,113 @@
+#include "engine/layer_split.h"
+
+#include "engine/devices.h"
+#include "engine/session.h"
+#include "support/text_model.h"
+
+namespace parlance {
+namespace {
+
+// A device of which only the free memory matters.
+class SmallDevice final : public Device {
+ public:
+  explicit SmallDevice(size_t free) : free_(free) {}
+  std::string_view name() const override { return "gpu:0"; }
+  std::string_view description() const override { return "a small one"; }
+  DeviceMemory memory() const override { return {free_, free_}; }
+  const OpTable& ops() const override { return ops_; }
+  Result<std::unique_ptr<Buffer>> allocate(size_t) override { return fail(ErrorCode::out_of_memory, "none"); }
+  Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte>) override { return allocate(0); }
+  std::unique_ptr<Stream> make_stream() override { return nullptr; }
+
+ private:
+  size_t free_;
+  OpTable ops_;
+};
+
+class LayerSplit : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf";
+    file_.emplace(*GgufFile::open(path_));
+    hp_ = *read_hyper_parameters(*file_);
+  }
+
+  Result<int64_t> choose(size_t free, std::optional<int64_t> wanted) {
+    return choose_device_layers(*file_, hp_, options_, SmallDevice(free), wanted);
+  }
+
+  static constexpr size_t kReserve = size_t{256} << 20;
+  std::filesystem::path path_;
+  std::optional<GgufFile> file_;
+  HyperParameters hp_;
+  SessionOptions options_{.n_ctx = 256, .n_batch = 32};
+};
+
+TEST_F(LayerSplit, TakesWhatFits) {
+  const LayerMemory memory = layer_memory(*file_, hp_, options_);
+  EXPECT_EQ(*choose(size_t{1} << 34, {}), hp_.n_layer);
+  EXPECT_EQ(*choose(size_t{1} << 34, 1000), hp_.n_layer);
+  EXPECT_EQ(*choose(size_t{1} << 34, 1), 1);
+  EXPECT_EQ(*choose(kReserve + memory.total(1, false), {}), 1);
+  EXPECT_EQ(*choose(0, 0), 0);
+}
+
+TEST_F(LayerSplit, SaysWhatWouldFit) {
+  const LayerMemory memory = layer_memory(*file_, hp_, options_);
+  const auto too_many = choose(kReserve + memory.total(1, false), 2);
+  ASSERT_FALSE(too_many);
+  EXPECT_EQ(too_many.error().code, ErrorCode::out_of_memory);
+  EXPECT_NE(too_many.error().message.find("--gpu-layers 1"), std::string::npos) << too_many.error().message;
+  const auto none = choose(1000, {});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("--device cpu"), std::string::npos) << none.error().message;
+}
+
+// Every split of the layers over two devices computes what one device computes.
+TEST_F(LayerSplit, SplitModelsSayTheSame) {
+  const std::vector<Token> prompt = {5, 17, 3, 99, 4, 42, 7};
+  const auto whole = test::load_text_model(path_);
+  const auto whole_session = test::make_session(*whole.model, options_);
+  const auto logits = whole_session->set_prompt(prompt);
+  ASSERT_TRUE(logits);
+  const std::vector<float> expected(logits->begin(), logits->end());
+
+  for (int64_t n = 0; n <= hp_.n_layer; ++n) {
+    const auto host = *make_device("cpu", 1), device = *make_device("cpu", 2);
+    const auto model = TextModel::load(*GgufFile::open(path_), Placement(*device, *host, hp_.n_layer, n));
+    ASSERT_TRUE(model) << model.error().message;
+    const auto session = test::make_session(**model, options_);
+    for (int round = 0; round < 2; ++round) {
+      session->truncate(0);
+      const auto split = session->set_prompt(prompt);
+      ASSERT_TRUE(split) << split.error().message;
+      EXPECT_EQ(std::vector<float>(split->begin(), split->end()), expected) << n << " layers on the device";
+    }
+  }
+}
+
+TEST(Devices, AreFoundByName) {
+  EXPECT_EQ((*make_device("cpu", 1))->name(), "cpu");
+  for (const Backend& backend : list_backends()) {
+    if (!backend.devices) {
+      EXPECT_FALSE(backend.devices.error().message.empty());
+      continue;
+    }
+    for (const DeviceInfo& info : *backend.devices) {
+      const auto device = make_device(info.name, 1);
+      ASSERT_TRUE(device) << device.error().message;
+      EXPECT_EQ((*device)->name(), info.name);
+      EXPECT_EQ((*device)->description(), info.description);
+    }
+  }
+  for (const char* name :
+       {"", "cpu:0", "gpu", "cudax", "cuda:", "vulkan:-1", "cuda:1e9", "vulkan:99999999999"}) {
+    const auto device = make_device(name, 1);
+    ASSERT_FALSE(device) << name;
+    EXPECT_EQ(device.error().code == ErrorCode::not_found || device.error().code == ErrorCode::unsupported,
+              true);
+  }
+}
+
+}  // namespace
+}  // namespace parlance

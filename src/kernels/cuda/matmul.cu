@@ -1,0 +1,108 @@
+// matmul on CUDA. Few tokens are bound by the memory that weights come from (gemv), many by arithmetic (gemm
+// on the tensor cores). Quantised weights meet activations rounded to bytes, once for all weights of a call
+// and equally on every device; f16 and bf16 weights meet x as f32 in gemv, and in 16-bit floats in gemm.
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/weights.cuh"
+
+namespace parlance::cuda {
+
+Products products_of(const MatmulArgs& args, DType dtype, int rows_per_tile) {
+  Products products{};
+  products.n_in = static_cast<int>(args.x.ne[0]);
+  products.n_tokens = static_cast<int>(args.x.n_rows());
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const Linear& linear = args.w[i];
+    const int n_out = static_cast<int>(linear.weight.n_rows());
+    if (linear.weight.dtype != dtype || n_out == 0) continue;
+    products.outputs[products.n_outputs++] = {
+        .weight = linear.weight.as<const uint8_t>(),
+        .bias = linear.bias.as<const float>(),
+        .out = args.out[i].as<float>(),
+        .row_bytes = static_cast<int64_t>(linear.weight.row_size()),
+        .first_sum = products.n_sums,
+        .n_out = n_out,
+        .first_tile = products.n_tiles,
+    };
+    products.n_tiles += (n_out + rows_per_tile - 1) / rows_per_tile;
+    products.n_sums += static_cast<int64_t>(n_out) * products.n_tokens;
+  }
+  return products;
+}
+
+namespace {
+
+bool has_rows_of(const MatmulArgs& args, DType dtype) {
+  for (int i = 0; i < args.n_outputs; ++i) {
+    if (args.w[i].weight.dtype == dtype && args.w[i].weight.n_rows() > 0) return true;
+  }
+  return false;
+}
+
+// Weights of different block types share the rounded activations.
+void run_quantised(Stream& stream, const MatmulArgs& args) {
+  if (args.x.n_rows() == 0) return;
+  const bool is_gemv = args.x.n_rows() <= kMaxGemvTokens;
+  GemvActivations few{};
+  GemmActivations many{};
+  if (is_gemv) {
+    few = quantise_for_gemv(stream, args.x);
+  } else {
+    many = quantise_for_gemm(stream, args.x);
+  }
+  for (const DType dtype : kBlockTypes) {
+    if (!has_rows_of(args, dtype)) continue;
+    if (is_gemv) {
+      quantised_gemv(stream, args, dtype, few);
+    } else {
+      quantised_gemm(stream, args, dtype, many);
+    }
+  }
+}
+
+size_t quantised_scratch(const MatmulArgs& args, int) {
+  return quantised_scratch_bytes(args.x.ne[0], args.x.n_rows());
+}
+
+// Whether every row starts where 16 bytes can be loaded at once.
+bool has_aligned_rows(const MatmulArgs& args, DType dtype) {
+  constexpr size_t kPiece = 16;
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const Tensor& weight = args.w[i].weight;
+    if (weight.dtype != dtype) continue;
+    if (reinterpret_cast<uintptr_t>(weight.data) % kPiece != 0 || weight.row_size() % kPiece != 0)
+      return false;
+  }
+  return true;
+}
+
+void run_float(Stream& stream, const MatmulArgs& args) {
+  if (args.x.n_rows() == 0) return;
+  const bool is_gemv = args.x.n_rows() <= kMaxGemvTokens;
+  for (const DType dtype : kFloatTypes) {
+    if (!has_rows_of(args, dtype)) continue;
+    if (!has_aligned_rows(args, dtype) || (dtype == DType::f32 && !is_gemv)) {
+      float_tiles(stream, args, dtype);
+    } else if (is_gemv) {
+      float_gemv(stream, args, dtype);
+    } else {
+      half_gemm(stream, args, dtype, halve_for_gemm(stream, args.x, dtype));
+    }
+  }
+}
+
+size_t float_scratch(const MatmulArgs& args, int) {
+  return args.x.n_rows() <= kMaxGemvTokens ? 0 : half_scratch_bytes(args.x.ne[0], args.x.n_rows());
+}
+
+}  // namespace
+
+void fill_matmul(OpTable& table) {
+  for (const DType dtype : kBlockTypes) {
+    table.matmul[static_cast<size_t>(dtype)] = {run_quantised, quantised_scratch};
+  }
+  for (const DType dtype : kFloatTypes) table.matmul[static_cast<size_t>(dtype)] = {run_float, float_scratch};
+}
+
+}  // namespace parlance::cuda

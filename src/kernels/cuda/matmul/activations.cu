@@ -1,0 +1,213 @@
+// Activations rounded to what the products take, once for all weights of a call.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/weights.cuh"
+
+namespace parlance::cuda {
+
+namespace {
+
+// A thread rounds four values, eight threads a run, a block a chunk.
+constexpr int kQuarter = 4;
+constexpr int kThreads = kChunkValues / kQuarter;
+constexpr int kTokenTile = 128;      // the most tokens that a gemm block takes at once
+constexpr int kHalfRowPadding = 64;  // values of a row that half_gemm takes at once
+constexpr float kSmallestMagnitude = 1e-30f;
+
+// What the eight threads of a run know of it afterwards.
+struct QuantisedRun {
+  uint32_t codes;  // this thread's four
+  float step;
+  int half_sum;  // of this thread's half
+};
+
+__device__ QuantisedRun quantise(const float* x, int64_t n_in, int first, bool is_token) {
+  const float4 v = is_token && first < n_in ? *reinterpret_cast<const float4*>(x + first) : float4{};
+  float magnitude = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
+#pragma unroll
+  for (int mask = 1; mask < 8; mask *= 2)
+    magnitude = fmaxf(magnitude, __shfl_xor_sync(kAllLanes, magnitude, mask));
+  const bool is_tiny = magnitude < kSmallestMagnitude;
+  const float inverse = is_tiny ? 0.0f : __fdiv_rn(127.0f, magnitude);
+  const float values[4] = {v.x, v.y, v.z, v.w};
+  QuantisedRun run{};
+  run.step = is_tiny ? 0.0f : __fdiv_rn(magnitude, 127.0f);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int code = __float2int_rn(__fmul_rn(values[i], inverse));
+    run.codes |= (static_cast<uint32_t>(code) & 255) << (8 * i);
+    run.half_sum += code;
+  }
+#pragma unroll
+  for (int mask = 1; mask < 4; mask *= 2) run.half_sum += __shfl_xor_sync(kAllLanes, run.half_sum, mask);
+  return run;
+}
+
+// Block (token, chunk).
+__global__ void __launch_bounds__(kThreads)
+    quantise_rows_for_gemv(const float* x, int n_in, int n_tokens, GemvActivations out) {
+  wait_for_previous();
+  let_next_start();
+  const int token = blockIdx.x, chunk = blockIdx.y;
+  const int first = chunk * kChunkValues + kQuarter * static_cast<int>(threadIdx.x);
+  const QuantisedRun run = quantise(x + static_cast<int64_t>(token) * n_in, n_in, first, token < n_tokens);
+  const int run_in_chunk = threadIdx.x / 8, quarter = threadIdx.x % 8;
+  const int64_t row_chunk = static_cast<int64_t>(token) * out.n_chunks + chunk;
+  uint4* piece = out.codes + row_chunk * 2 * kChunkRuns + quarter / 4 * kChunkRuns + run_in_chunk;
+  reinterpret_cast<uint32_t*>(piece)[quarter % 4] = run.codes;
+  const int second_sum = __shfl_down_sync(kAllLanes, run.half_sum, 4);
+  if (quarter == 0) {
+    out.scales[row_chunk * kChunkRuns + run_in_chunk] = {run.step,
+                                                         (run.half_sum & 0xffff) | second_sum << 16};
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    quantise_rows_for_gemm(const float* x, int n_in, int n_tokens, GemmActivations out) {
+  wait_for_previous();
+  let_next_start();
+  const int token = blockIdx.x, chunk = blockIdx.y;
+  const int first = chunk * kChunkValues + kQuarter * static_cast<int>(threadIdx.x);
+  const QuantisedRun run = quantise(x + static_cast<int64_t>(token) * n_in, n_in, first, token < n_tokens);
+  *reinterpret_cast<uint32_t*>(out.codes + static_cast<int64_t>(token) * out.row_values + first) = run.codes;
+  const int second_sum = __shfl_down_sync(kAllLanes, run.half_sum, 4);
+  if (threadIdx.x % 8 == 0) {
+    const int64_t at = static_cast<int64_t>(first / kRunValues) * out.n_tokens + token;
+    out.steps[at] = run.step;
+    out.sums[at] = {run.step * static_cast<float>(run.half_sum), run.step * static_cast<float>(second_sum)};
+  }
+}
+
+// A power of two that brings the largest of a row near the top of f16; block (token).
+__global__ void __launch_bounds__(kThreads)
+    round_rows_to_f16(const float* x, int n_in, int n_tokens, HalfActivations out) {
+  __shared__ float partial[kThreads / 32];
+  wait_for_previous();
+  let_next_start();
+  const int token = blockIdx.x;
+  const float* row = x + static_cast<int64_t>(token) * n_in;
+  const int n = token < n_tokens ? n_in : 0;
+  float magnitude = 0;
+  for (int i = threadIdx.x; i < n; i += kThreads) magnitude = fmaxf(magnitude, fabsf(row[i]));
+  magnitude = max_of_warp(magnitude);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = magnitude;
+  __syncthreads();
+  magnitude = max_of_warp(partial[threadIdx.x % (kThreads / 32)]);
+  constexpr int kTopExponent = 14, kLowestExponent = -100;
+  const int exponent = magnitude > 0 ? max(ilogbf(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
+  const float inverse = ldexpf(1.0f, kTopExponent - exponent);
+  for (int i = threadIdx.x; i < out.row_values; i += kThreads) {
+    const float value = i < n ? row[i] * inverse : 0.0f;
+    out.parts[static_cast<int64_t>(token) * out.row_values + i] = __half_as_ushort(__float2half_rn(value));
+  }
+  if (threadIdx.x == 0) out.scales[token] = ldexpf(1.0f, exponent - kTopExponent);
+}
+
+// x = high + low, each a bf16, which keeps 16 bits of it.
+__global__ void __launch_bounds__(kThreads)
+    split_rows_into_bf16(const float* x, int n_in, int n_tokens, HalfActivations out) {
+  wait_for_previous();
+  let_next_start();
+  const int token = blockIdx.x;
+  const int n = token < n_tokens ? n_in : 0;
+  uint16_t* high_row = out.parts + static_cast<int64_t>(token) * out.row_values;
+  uint16_t* low_row = high_row + static_cast<int64_t>(out.n_tokens) * out.row_values;
+  for (int i = threadIdx.x; i < out.row_values; i += kThreads) {
+    const float value = i < n ? x[static_cast<int64_t>(token) * n_in + i] : 0.0f;
+    const __nv_bfloat16 high = __float2bfloat16_rn(value);
+    high_row[i] = __bfloat16_as_ushort(high);
+    low_row[i] = __bfloat16_as_ushort(__float2bfloat16_rn(value - __bfloat162float(high)));
+  }
+  if (threadIdx.x == 0) out.scales[token] = 1;
+}
+
+// Tokens as the kernels take them; does not fall when the batch grows.
+int64_t padded_tokens(int64_t n_tokens) {
+  if (n_tokens <= 2) return n_tokens;
+  if (n_tokens <= kMaxGemvTokens) return n_tokens <= 4 ? 4 : 8;
+  return n_tokens <= 32 ? 32 : n_tokens <= 64 ? 64 : align_up<int64_t>(n_tokens, kTokenTile);
+}
+
+int64_t n_chunks_of(int64_t n_in) {
+  return div_up<int64_t>(n_in, kChunkValues);
+}
+
+size_t code_bytes(int64_t n_in, int64_t n_tokens) {
+  return static_cast<size_t>(padded_tokens(n_tokens) * n_chunks_of(n_in) * kChunkValues);
+}
+
+dim3 grid_of(int64_t n_tokens, int64_t n_chunks) {
+  return dim3(static_cast<unsigned>(padded_tokens(n_tokens)), static_cast<unsigned>(n_chunks));
+}
+
+size_t n_padded_runs(int64_t n_in, int64_t n_tokens) {
+  return static_cast<size_t>(padded_tokens(n_tokens) * n_chunks_of(n_in) * kChunkRuns);
+}
+
+size_t activation_bytes(int64_t n_in, int64_t n_tokens) {
+  const size_t run_bytes = n_tokens <= kMaxGemvTokens ? sizeof(RunScale) : sizeof(float) + sizeof(float2);
+  return code_bytes(n_in, n_tokens) + run_bytes * n_padded_runs(n_in, n_tokens);
+}
+
+}  // namespace
+
+size_t quantised_scratch_bytes(int64_t n_in, int64_t n_tokens) {
+  const size_t sums = n_tokens <= kMaxGemvTokens ? 0 : kMaxSplitSums * sizeof(float);
+  return activation_bytes(n_in, n_tokens) + sums;
+}
+
+GemvActivations quantise_for_gemv(Stream& stream, const Tensor& x) {
+  const int64_t n_in = x.ne[0], n_tokens = x.n_rows(), n_chunks = n_chunks_of(n_in);
+  std::byte* scratch = scratch_of(stream);
+  const GemvActivations out{reinterpret_cast<uint4*>(scratch),
+                            reinterpret_cast<RunScale*>(scratch + code_bytes(n_in, n_tokens)),
+                            static_cast<int>(n_chunks)};
+  launch(stream, quantise_rows_for_gemv, {.grid = grid_of(n_tokens, n_chunks), .block = dim3(kThreads)},
+         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out);
+  return out;
+}
+
+GemmActivations quantise_for_gemm(Stream& stream, const Tensor& x) {
+  const int64_t n_in = x.ne[0], n_tokens = x.n_rows(), n_chunks = n_chunks_of(n_in);
+  std::byte* scratch = scratch_of(stream);
+  std::byte* sums = scratch + code_bytes(n_in, n_tokens);
+  std::byte* steps = sums + sizeof(float2) * n_padded_runs(n_in, n_tokens);
+  const GemmActivations out{reinterpret_cast<int8_t*>(scratch), reinterpret_cast<float*>(steps),
+                            reinterpret_cast<float2*>(sums), static_cast<int>(n_chunks * kChunkValues),
+                            static_cast<int>(padded_tokens(n_tokens))};
+  launch(stream, quantise_rows_for_gemm, {.grid = grid_of(n_tokens, n_chunks), .block = dim3(kThreads)},
+         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out);
+  return out;
+}
+
+float* split_sums_of(Stream& stream, const Tensor& x) {
+  return reinterpret_cast<float*>(scratch_of(stream) + activation_bytes(x.ne[0], x.n_rows()));
+}
+
+size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens) {
+  constexpr size_t kMostParts = 2;
+  const auto n_rows = static_cast<size_t>(padded_tokens(n_tokens));
+  const auto row_values = static_cast<size_t>(align_up<int64_t>(n_in, kHalfRowPadding));
+  return n_rows * (kMostParts * sizeof(uint16_t) * row_values + sizeof(float)) +
+         kMaxSplitSums * sizeof(float);
+}
+
+HalfActivations halve_for_gemm(Stream& stream, const Tensor& x, DType dtype) {
+  const int64_t n_in = x.ne[0], n_tokens = x.n_rows();
+  const int64_t n_rows = padded_tokens(n_tokens), row_values = align_up<int64_t>(n_in, kHalfRowPadding);
+  auto* parts = reinterpret_cast<uint16_t*>(scratch_of(stream));
+  const int64_t n_parts = dtype == DType::bf16 ? 2 : 1;
+  auto* scales = reinterpret_cast<float*>(parts + n_parts * n_rows * row_values);
+  const HalfActivations out{parts, scales, scales + n_rows, static_cast<int>(row_values),
+                            static_cast<int>(n_rows)};
+  launch(stream, dtype == DType::bf16 ? split_rows_into_bf16 : round_rows_to_f16,
+         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(kThreads)}, x.as<const float>(),
+         static_cast<int>(n_in), static_cast<int>(n_tokens), out);
+  return out;
+}
+
+}  // namespace parlance::cuda

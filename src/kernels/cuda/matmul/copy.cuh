@@ -1,0 +1,56 @@
+// Asynchronous copies from global to shared memory in pieces of 16 bytes.
+#pragma once
+
+#include <cstdint>
+
+namespace parlance::cuda {
+
+inline constexpr int kPieceBytes = 16;
+
+__device__ inline uint32_t shared_address(const void* p) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+// One piece, of which the first n_bytes (0..16) are read and the rest is zero. Both addresses are multiples
+// of 16.
+__device__ inline void copy_piece(void* shared, const void* global, int n_bytes) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
+               "l"(global), "r"(n_bytes)
+               : "memory");
+}
+
+// Ends a group of copies; each thread waits for its own groups.
+__device__ inline void end_copy_group() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int n_pending>
+__device__ inline void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(n_pending) : "memory");
+}
+
+// Room in shared memory for n bytes that begin at any even address.
+__host__ __device__ constexpr int staged_bytes(int n) {
+  return (n + kPieceBytes - 2 + kPieceBytes - 1) / kPieceBytes * kPieceBytes;
+}
+
+// Bytes between the last multiple of 16 and p: a staged copy keeps them, so that global addresses need no
+// alignment.
+__device__ inline int bytes_past_piece(const uint8_t* p) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(p) % kPieceBytes);
+}
+
+// Copies n bytes (up to most_bytes) at p to the same distance from a piece in `stage`, with n_lanes threads;
+// whole pieces from the one that holds p to the last one, zeros behind the n bytes.
+template <int most_bytes, int n_lanes>
+__device__ inline void stage_bytes(uint8_t* stage, const uint8_t* p, int n, int lane) {
+  const int before = bytes_past_piece(p);
+  const uint8_t* first = p - before;
+#pragma unroll
+  for (int i = 0; i < staged_bytes(most_bytes); i += n_lanes * kPieceBytes) {
+    const int at = i + lane * kPieceBytes;
+    if (at < before + n) copy_piece(stage + at, first + at, min(kPieceBytes, before + n - at));
+  }
+}
+
+}  // namespace parlance::cuda

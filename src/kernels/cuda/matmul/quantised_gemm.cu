@@ -1,0 +1,284 @@
+// Many tokens times quantised weights on the tensor cores. A block computes kTileRows rows by kTokens tokens
+// in steps of 256 values: the rows' blocks, copied as they are, are unpacked to signed bytes in shared
+// memory; integer products of each run (or half) are scaled and added up in f32, as the definition does.
+// While a step is multiplied, the bytes of the next are on their way.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/cuda/matmul/mma.cuh"
+#include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/weights.cuh"
+
+namespace parlance::cuda {
+
+namespace {
+
+constexpr int kTileRows = 128;
+constexpr int kStepRuns = 8;
+constexpr int kStepValues = kStepRuns * kRunValues;
+constexpr int kThreads = 256;
+constexpr int kWarpsAlongRows = 4, kWarpsAlongTokens = 2;
+constexpr int kRowTiles = kTileRows / kWarpsAlongRows / 16;  // of 16 rows, of a warp
+constexpr int kCodeStride = kStepValues + 16;  // bytes; rows of shared memory start in different banks
+constexpr int kScaleStride = kTileRows + 4;    // floats, for the same reason
+
+// Shared memory. Types without minimums have one unused row where those would be.
+template <class Type, int kTokens>
+struct Tile {
+  static constexpr int kRawBytes = kStepRuns / Type::kBlockRuns * Type::kBlockBytes;  // of a row
+  static constexpr int kScales = kStepRuns * (Type::kHalves ? 2 : 1);                 // of a row
+  static constexpr int kWarpColumns = kTokens / kWarpsAlongTokens / 8;  // tiles of 8 tokens, of a warp
+
+  // Activations of a step.
+  struct Tokens {
+    alignas(16) int8_t codes[kTokens][kCodeStride];
+    float steps[kStepRuns][kTokens];
+    float2 sums[Type::kHasMinimum ? kStepRuns : 1][kTokens];
+  };
+  alignas(16) uint8_t raw[kTileRows][staged_bytes(kRawBytes)];
+  alignas(16) int8_t codes[kTileRows][kCodeStride];
+  float steps[kScales][kScaleStride];
+  float minimums[Type::kHasMinimum ? kScales : 1][kScaleStride];
+  Tokens tokens[2];
+};
+
+// Starts the copies of the rows' bytes of a step; rows and values that do not exist are zero.
+template <class Type, int kTokens>
+__device__ void copy_weights(Tile<Type, kTokens>& tile, const Output& output, int first_row, int step) {
+  constexpr int kBytes = Tile<Type, kTokens>::kRawBytes, kLanes = 8;  // of a row
+  const int n_step = min(kBytes, static_cast<int>(output.row_bytes) - step * kBytes);
+  for (int r = threadIdx.x / kLanes; r < kTileRows; r += kThreads / kLanes) {
+    const bool is_row = first_row + r < output.n_out;
+    const uint8_t* from = output.weight + (is_row ? first_row + r : 0) * output.row_bytes + step * kBytes;
+    const int before = bytes_past_piece(from);
+    const int end = is_row ? before + n_step : 0;
+    const int lane = threadIdx.x % kLanes;
+#pragma unroll
+    for (int i = 0; i < staged_bytes(kBytes); i += kLanes * kPieceBytes) {
+      const int at = i + lane * kPieceBytes;
+      const int n = max(min(kPieceBytes, end - at), 0);
+      if (at < staged_bytes(kBytes)) copy_piece(tile.raw[r] + at, from - before + at, n);
+    }
+  }
+}
+
+template <class Type, int kTokens>
+__device__ void copy_tokens(typename Tile<Type, kTokens>::Tokens& tokens, const GemmActivations& x,
+                            int first_token, int step) {
+  constexpr int kRowPieces = kStepValues / kPieceBytes;
+  for (int i = threadIdx.x; i < kTokens * kRowPieces; i += kThreads) {
+    const int token = i / kRowPieces, at = i % kRowPieces * kPieceBytes;
+    copy_piece(tokens.codes[token] + at,
+               x.codes + static_cast<int64_t>(first_token + token) * x.row_values + step * kStepValues + at,
+               kPieceBytes);
+  }
+  constexpr int kStepPieces = kTokens * static_cast<int>(sizeof(float)) / kPieceBytes;
+  for (int i = threadIdx.x; i < kStepRuns * kStepPieces; i += kThreads) {
+    const int run = i / kStepPieces, at = i % kStepPieces * 4;
+    copy_piece(&tokens.steps[run][at],
+               x.steps + static_cast<int64_t>(step * kStepRuns + run) * x.n_tokens + first_token + at,
+               kPieceBytes);
+  }
+  if constexpr (Type::kHasMinimum) {
+    constexpr int kSumPieces = 2 * kStepPieces;
+    for (int i = threadIdx.x; i < kStepRuns * kSumPieces; i += kThreads) {
+      const int run = i / kSumPieces, at = i % kSumPieces * 2;
+      copy_piece(&tokens.sums[run][at],
+                 x.sums + static_cast<int64_t>(step * kStepRuns + run) * x.n_tokens + first_token + at,
+                 kPieceBytes);
+    }
+  }
+}
+
+// Raw bytes to codes and scales.
+template <class Type, int kTokens>
+__device__ void unpack_weights(Tile<Type, kTokens>& tile, const Output& output, int first_row, int step) {
+  for (int i = threadIdx.x; i < kTileRows * kStepRuns; i += kThreads) {
+    const int r = i / kStepRuns, run = i % kStepRuns;
+    const uint8_t* from =
+        output.weight + (first_row + r) * output.row_bytes + step * Tile<Type, kTokens>::kRawBytes;
+    Run w;
+    Type::unpack(tile.raw[r] + bytes_past_piece(from) + run / Type::kBlockRuns * Type::kBlockBytes,
+                 run % Type::kBlockRuns, w);
+    auto* codes = reinterpret_cast<uint4*>(tile.codes[r] + run * kRunValues);
+    codes[0] = make_uint4(w.codes[0], w.codes[1], w.codes[2], w.codes[3]);
+    codes[1] = make_uint4(w.codes[4], w.codes[5], w.codes[6], w.codes[7]);
+    constexpr int kHalves = Type::kHalves ? 2 : 1;
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      tile.steps[run * kHalves + half][r] = w.step[half];
+      if constexpr (Type::kHasMinimum) tile.minimums[run * kHalves + half][r] = w.minimum[half];
+    }
+  }
+}
+
+// Integer sums start at the bits of 1.5 * 2^23, where a unit is the last bit of a float: read as a float,
+// less that number, they are converted exactly (they stay below 2^21).
+constexpr float kIntegerZero = 12582912.0f;
+
+__device__ void clear(int (&sums)[4]) {
+#pragma unroll
+  for (int& sum : sums) sum = __float_as_int(kIntegerZero);
+}
+
+// acc (16 rows, 8 tokens) += integer sums * steps of the weights * steps of the activations.
+__device__ void add_scaled(float (&acc)[4], const int (&sums)[4], const float (&w)[2], const float2& x) {
+  acc[0] = fmaf(__int_as_float(sums[0]) - kIntegerZero, w[0] * x.x, acc[0]);
+  acc[1] = fmaf(__int_as_float(sums[1]) - kIntegerZero, w[0] * x.y, acc[1]);
+  acc[2] = fmaf(__int_as_float(sums[2]) - kIntegerZero, w[1] * x.x, acc[2]);
+  acc[3] = fmaf(__int_as_float(sums[3]) - kIntegerZero, w[1] * x.y, acc[3]);
+}
+
+__device__ void add_minimums(float (&acc)[4], const float (&w)[2], float x0, float x1) {
+  acc[0] = fmaf(w[0], x0, acc[0]);
+  acc[1] = fmaf(w[0], x1, acc[1]);
+  acc[2] = fmaf(w[1], x0, acc[2]);
+  acc[3] = fmaf(w[1], x1, acc[3]);
+}
+
+// Adds one run to a warp's sums; rows from `row` on, tokens from `column` on are the warp's.
+template <class Type, int kTokens>
+__device__ void multiply_run(const Tile<Type, kTokens>& tile,
+                             const typename Tile<Type, kTokens>::Tokens& tokens, int run, int row, int column,
+                             int lane, float (&acc)[kRowTiles][Tile<Type, kTokens>::kWarpColumns][4]) {
+  constexpr int kColumns = Tile<Type, kTokens>::kWarpColumns;
+  constexpr int kHalves = Type::kHalves ? 2 : 1;
+  const int g = lane / 4, i = lane % 4;
+  uint32_t a[kRowTiles][4];
+  float step[kRowTiles][kHalves][2], minimum[kRowTiles][kHalves][2];
+#pragma unroll
+  for (int m = 0; m < kRowTiles; ++m) {
+    load_matrices(a[m], tile.codes[row + 16 * m] + run * kRunValues + offset_in_a(lane, kCodeStride));
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        step[m][half][e] = tile.steps[run * kHalves + half][row + 16 * m + g + 8 * e];
+        if constexpr (Type::kHasMinimum) {
+          minimum[m][half][e] = tile.minimums[run * kHalves + half][row + 16 * m + g + 8 * e];
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < kColumns; n += 2) {
+    uint32_t b[4];
+    load_matrices(b, tokens.codes[column + 8 * n] + run * kRunValues + offset_in_b(lane, kCodeStride));
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const int at = column + 8 * (n + pair) + 2 * i;
+      const float2 x = *reinterpret_cast<const float2*>(&tokens.steps[run][at]);
+      float4 x_sums{};  // halves of this lane's two tokens
+      if constexpr (Type::kHasMinimum) x_sums = *reinterpret_cast<const float4*>(&tokens.sums[run][at]);
+#pragma unroll
+      for (int m = 0; m < kRowTiles; ++m) {
+        int sums[4];
+        clear(sums);
+        if constexpr (Type::kHalves) {
+          multiply_add_s8(sums, a[m][0], a[m][1], b[2 * pair]);
+          add_scaled(acc[m][n + pair], sums, step[m][0], x);
+          clear(sums);
+          multiply_add_s8(sums, a[m][2], a[m][3], b[2 * pair + 1]);
+          add_scaled(acc[m][n + pair], sums, step[m][1], x);
+          if constexpr (Type::kHasMinimum) {
+            add_minimums(acc[m][n + pair], minimum[m][0], x_sums.x, x_sums.z);
+            add_minimums(acc[m][n + pair], minimum[m][1], x_sums.y, x_sums.w);
+          }
+        } else {
+          multiply_add_s8(sums, a[m], b[2 * pair], b[2 * pair + 1]);
+          add_scaled(acc[m][n + pair], sums, step[m][0], x);
+          if constexpr (Type::kHasMinimum) {
+            add_minimums(acc[m][n + pair], minimum[m][0], x_sums.x + x_sums.y, x_sums.z + x_sums.w);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
+template <class Type, int kTokens>
+__global__ void __launch_bounds__(kThreads, 1)
+    multiply_tiles(const __grid_constant__ Products p, const GemmActivations x, const Split split) {
+  extern __shared__ uint4 shared[];
+  let_next_start();
+  auto& tile = *reinterpret_cast<Tile<Type, kTokens>*>(shared);
+  const Output& output = output_of_tile(p, blockIdx.y);
+  const int first_row = (static_cast<int>(blockIdx.y) - output.first_tile) * kTileRows;
+  const int first_token = blockIdx.x * kTokens;
+  const int begin = blockIdx.z * split.steps_per_part;
+  const int end = min(begin + split.steps_per_part, split.n_steps);
+  copy_weights<Type, kTokens>(tile, output, first_row, begin);
+  wait_for_previous();
+  copy_tokens<Type, kTokens>(tile.tokens[0], x, first_token, begin);
+  end_copy_group();
+
+  constexpr int kColumns = Tile<Type, kTokens>::kWarpColumns;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int row = warp % kWarpsAlongRows * kRowTiles * 16, column = warp / kWarpsAlongRows * kColumns * 8;
+  float acc[kRowTiles][kColumns][4] = {};
+  for (int step = begin; step < end; ++step) {
+    const int buffer = (step - begin) % 2;
+    wait_for_copies<0>();
+    __syncthreads();
+    unpack_weights<Type, kTokens>(tile, output, first_row, step);
+    __syncthreads();
+    if (step + 1 < end) {
+      copy_weights<Type, kTokens>(tile, output, first_row, step + 1);
+      copy_tokens<Type, kTokens>(tile.tokens[1 - buffer], x, first_token, step + 1);
+      end_copy_group();
+    }
+#pragma unroll 1
+    for (int run = 0; run < kStepRuns; ++run) {
+      multiply_run<Type, kTokens>(tile, tile.tokens[buffer], run, row, column, lane, acc);
+    }
+  }
+
+  float* out = split.sums ? split.sums + blockIdx.z * p.n_sums + output.first_sum : output.out;
+  const bool has_bias = output.bias && !split.sums;
+#pragma unroll
+  for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+    for (int n = 0; n < kColumns; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
+        const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
+        if (r >= output.n_out || t >= p.n_tokens) continue;
+        out[static_cast<int64_t>(t) * output.n_out + r] = acc[m][n][e] + (has_bias ? output.bias[r] : 0.0f);
+      }
+    }
+  }
+}
+
+template <class Type, int kTokens>
+void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const GemmActivations& x) {
+  const Products products = products_of(args, dtype, kTileRows);
+  const int n_token_tiles = div_up(products.n_tokens, kTokens);
+  const Split split = split_steps(stream, products, n_token_tiles, div_up(products.n_in, kStepValues),
+                                  split_sums_of(stream, args.x));
+  launch(stream, multiply_tiles<Type, kTokens>,
+         {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
+                       static_cast<unsigned>(split.n_parts)),
+          .block = dim3(kThreads),
+          .shared_bytes = sizeof(Tile<Type, kTokens>)},
+         products, x, split);
+  add_parts(stream, products, split);
+}
+
+}  // namespace
+
+void quantised_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const GemmActivations& x) {
+  const int64_t n_tokens = args.x.n_rows();
+  const size_t room = gpu_of(stream).shared_bytes_per_block;
+  visit_block_type(dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto run = n_tokens > 64 && sizeof(Tile<Type, 128>) <= room  ? launch_gemm<Type, 128>
+                     : n_tokens > 32 && sizeof(Tile<Type, 64>) <= room ? launch_gemm<Type, 64>
+                                                                       : launch_gemm<Type, 32>;
+    run(stream, args, dtype, x);
+  });
+}
+
+}  // namespace parlance::cuda

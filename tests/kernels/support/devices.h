@@ -13,6 +13,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/cuda/cuda_device.h"
 #include "kernels/device.h"
 #include "kernels/ops.h"
 #include "kernels/vulkan/vulkan_device.h"
@@ -39,6 +40,10 @@ inline const std::vector<DeviceCase>& device_cases() {
     const auto vulkan = list_vulkan_devices();
     for (int i = 0; vulkan && i < static_cast<int>(vulkan->size()); ++i) {
       list.push_back({"vulkan_" + std::to_string(i), [i] { return make_vulkan_device(i); }});
+    }
+    const auto gpus = list_cuda_devices();
+    for (int index = 0; gpus && index < static_cast<int>(gpus->size()); ++index) {
+      list.push_back({"cuda_" + std::to_string(index), [index] { return make_cuda_device(index); }});
     }
     return list;
   }();

@@ -1,0 +1,242 @@
+// attention for few tokens: a block takes the query heads of one KV head and a part of the keys. Its warps
+// stream keys and values from memory into registers, 16 bytes a lane, the next ones while these are worked
+// on.
+#include "kernels/cuda/attention/walk.cuh"
+#include "kernels/cuda/kv_formats.cuh"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/runtime/launch.h"
+
+namespace parlance::cuda::attention {
+
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / 32;
+
+// Keys that a group of lanes works on at a time: as many as the registers hold.
+template <KvFormat k_format, KvFormat v_format, int kHeads>
+constexpr int kKeysAtATime = kHeads == kDecodeHeads &&
+                                     (k_format == KvFormat::f32 || v_format == KvFormat::f32)
+                                 ? 2
+                                 : 4;
+
+// A head vector takes kLanes lanes of eight elements, so a warp has several groups of lanes with keys of
+// their own.
+template <int kHeadDim, int kKeys>
+struct Lanes {
+  static constexpr int kLanes = kHeadDim / 8;
+  static constexpr int kGroups = 32 / kLanes;
+  static constexpr int kWarpKeys = kGroups * kKeys;
+  static constexpr int kBlockKeys = kWarps * kWarpKeys;
+};
+
+// One lane's share of kKeys consecutive keys and their values. Those past the end are the last ones again.
+template <KvFormat k_format, KvFormat v_format, int kKeys>
+struct Loaded {
+  KvEight<k_format> k[kKeys];
+  KvEight<v_format> v[kKeys];
+
+  __device__ void load(const Params& p, const Walk& walk, int first, int end, int eighth) {
+    int pos = min(first, end - 1);
+    int index = pos / p.page_tokens;
+    int slot = pos - index * p.page_tokens;
+#pragma unroll
+    for (int key = 0; key < kKeys; ++key) {
+      const int64_t page = walk.pages[index] * p.page_bytes;
+      k[key].load(walk.keys + page + slot * p.k_row_bytes, eighth);
+      v[key].load(walk.values + page + slot * p.v_row_bytes, eighth);
+      if (pos + 1 == end) continue;
+      ++pos;
+      if (++slot == p.page_tokens) ++index, slot = 0;
+    }
+  }
+};
+
+// The running softmax of a lane: its eight elements of each head's weighted values.
+template <int kHeads>
+struct Running {
+  float largest[kHeads];
+  float sum[kHeads];
+  float out[kHeads][8];
+
+  __device__ Running() {
+#pragma unroll
+    for (int head = 0; head < kHeads; ++head) {
+      largest[head] = kLowest;
+      sum[head] = 0;
+      for (int i = 0; i < 8; ++i) out[head][i] = 0;
+    }
+  }
+
+  __device__ void scale(int head, float factor) {
+    sum[head] *= factor;
+    for (int i = 0; i < 8; ++i) out[head][i] *= factor;
+  }
+
+  template <int kLanes, KvFormat k_format, KvFormat v_format, int kKeys>
+  __device__ void add(const Loaded<k_format, v_format, kKeys>& loaded, const float (&q)[kHeads][8],
+                      int n_keys) {
+    float weights[kHeads][kKeys];
+#pragma unroll
+    for (int key = 0; key < kKeys; ++key) {
+      float k[8];
+      loaded.k[key].decode(k);
+#pragma unroll
+      for (int head = 0; head < kHeads; ++head) {
+        float score = 0;
+        for (int i = 0; i < 8; ++i) score += q[head][i] * k[i];
+        for (int mask = kLanes / 2; mask > 0; mask /= 2) score += __shfl_xor_sync(kAllLanes, score, mask);
+        weights[head][key] = key < n_keys ? score : -INFINITY;
+      }
+    }
+#pragma unroll
+    for (int head = 0; head < kHeads; ++head) {
+      float after = largest[head];
+      for (int key = 0; key < kKeys; ++key) after = fmaxf(after, weights[head][key]);
+      scale(head, exp2f(largest[head] - after));
+      largest[head] = after;
+      for (int key = 0; key < kKeys; ++key) {
+        weights[head][key] = exp2f(weights[head][key] - after);
+        sum[head] += weights[head][key];
+      }
+    }
+#pragma unroll
+    for (int key = 0; key < kKeys; ++key) {
+      float v[8];
+      loaded.v[key].decode(v);
+#pragma unroll
+      for (int head = 0; head < kHeads; ++head) {
+        for (int i = 0; i < 8; ++i) out[head][i] += weights[head][key] * v[i];
+      }
+    }
+  }
+
+  // Puts the groups of lanes of a warp together.
+  template <int kLanes>
+  __device__ void merge_groups() {
+#pragma unroll
+    for (int head = 0; head < kHeads; ++head) {
+      float after = largest[head];
+      for (int mask = kLanes; mask < 32; mask *= 2)
+        after = fmaxf(after, __shfl_xor_sync(kAllLanes, after, mask));
+      scale(head, exp2f(largest[head] - after));
+      largest[head] = after;
+      for (int mask = kLanes; mask < 32; mask *= 2) {
+        sum[head] += __shfl_xor_sync(kAllLanes, sum[head], mask);
+        for (int i = 0; i < 8; ++i) out[head][i] += __shfl_xor_sync(kAllLanes, out[head][i], mask);
+      }
+    }
+  }
+};
+
+template <KvFormat k_format, KvFormat v_format, int kHeadDim, int kHeads>
+__global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Params p) {
+  constexpr int kKeys = kKeysAtATime<k_format, v_format, kHeads>;
+  using L = Lanes<kHeadDim, kKeys>;
+  __shared__ float warp_out[kWarps][kHeads][kHeadDim];
+  __shared__ float2 warp_stats[kWarps][kHeads];
+  wait_for_previous();
+  let_next_start();
+
+  const int token = blockIdx.x;
+  const int head_kv = blockIdx.y / p.tiling.parts;
+  const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
+  const int n_heads = min(p.tiling.heads, p.group - in_group);
+  const int first_head = head_kv * p.group + in_group;
+  const int warp = threadIdx.x / 32;
+  const int eighth = threadIdx.x % L::kLanes;
+  const int group = threadIdx.x % 32 / L::kLanes;
+
+  // A recorded step is replayed at any position up to its bound: later splits may have nothing to do.
+  const KeyRange range(p.pos[token] + 1, p.n_splits, blockIdx.z, L::kBlockKeys);
+  if (range.first >= range.last) {
+    if (threadIdx.x < n_heads) {
+      p.partials.stats[partial_row(p, token, first_head + threadIdx.x, blockIdx.z)] = make_float2(kLowest, 0);
+    }
+    return;
+  }
+
+  float q[kHeads][8];
+#pragma unroll
+  for (int head = 0; head < kHeads; ++head) {
+    const float* row =
+        p.q + (static_cast<int64_t>(token) * p.n_head + first_head + head) * kHeadDim + eighth * 8;
+    for (int i = 0; i < 8; ++i) q[head][i] = head < n_heads ? row[i] * p.scale : 0.0f;
+  }
+
+  Running<kHeads> running;
+  const Walk walk(p, p.seq[token], head_kv);
+  const int in_block = warp * L::kWarpKeys + group * kKeys;
+  const int n_steps = (range.last - range.first + L::kBlockKeys - 1) / L::kBlockKeys;
+  int first = range.first + in_block;
+  Loaded<k_format, v_format, kKeys> loaded;
+  loaded.load(p, walk, first, range.last, eighth);
+  for (int step = 0; step < n_steps; ++step, first += L::kBlockKeys) {
+    Loaded<k_format, v_format, kKeys> next;
+    next.load(p, walk, first + L::kBlockKeys, range.last, eighth);
+    running.template add<L::kLanes>(loaded, q, range.last - first);
+    loaded = next;
+  }
+
+  running.template merge_groups<L::kLanes>();
+  if (group == 0) {
+#pragma unroll
+    for (int head = 0; head < kHeads; ++head) {
+      for (int i = 0; i < 8; ++i) warp_out[warp][head][eighth * 8 + i] = running.out[head][i];
+      if (eighth == 0) warp_stats[warp][head] = make_float2(running.largest[head], running.sum[head]);
+    }
+  }
+  __syncthreads();
+
+  for (int i = threadIdx.x; i < n_heads * kHeadDim; i += kThreads) {
+    const int head = i / kHeadDim;
+    float largest = kLowest, sum = 0, out = 0;
+    for (int w = 0; w < kWarps; ++w) largest = fmaxf(largest, warp_stats[w][head].x);
+    for (int w = 0; w < kWarps; ++w) {
+      const float weight = exp2f(warp_stats[w][head].x - largest);
+      sum += weight * warp_stats[w][head].y;
+      out += weight * warp_out[w][head][i % kHeadDim];
+    }
+    if (p.n_splits == 1) {
+      p.out[(static_cast<int64_t>(token) * p.n_head + first_head) * kHeadDim + i] = out / sum;
+    } else {
+      const int64_t row = partial_row(p, token, first_head + head, blockIdx.z);
+      p.partials.out[row * kHeadDim + i % kHeadDim] = out;
+      if (i % kHeadDim == 0) p.partials.stats[row] = make_float2(largest, sum);
+    }
+  }
+}
+
+template <KvFormat k_format, KvFormat v_format, int kHeadDim>
+void launch_decode(Stream& stream, const Shape& shape, const Params& params) {
+  const int heads = params.tiling.heads;
+  launch(stream,
+         heads <= 2   ? decode<k_format, v_format, kHeadDim, 2>
+         : heads <= 4 ? decode<k_format, v_format, kHeadDim, 4>
+                      : decode<k_format, v_format, kHeadDim, kDecodeHeads>,
+         shape, params);
+}
+
+}  // namespace
+
+bool decode_serves(const AttentionArgs& args) {
+  return has_wide_rows(args.kv);
+}
+
+void run_decode(Stream& stream, const Params& params, const AttentionArgs& args) {
+  const dim3 grid(static_cast<unsigned>(params.tiling.n_tiles),
+                  static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts),
+                  static_cast<unsigned>(params.n_splits));
+  const Shape shape{.grid = grid, .block = dim3(kThreads)};
+  with_format(args.kv.k_format, [&](auto k) {
+    with_format(args.kv.v_format, [&](auto v) {
+      if (args.kv.head_dim_k == 64) {
+        launch_decode<decltype(k)::value, decltype(v)::value, 64>(stream, shape, params);
+      } else {
+        launch_decode<decltype(k)::value, decltype(v)::value, 128>(stream, shape, params);
+      }
+    });
+  });
+}
+
+}  // namespace parlance::cuda::attention

@@ -1,0 +1,150 @@
+// attention for every pair of formats and every head size, in f32: a tile of rows (heads of a group, of
+// consecutive tokens) walks over its keys block by block with a running softmax.
+#include "kernels/cuda/attention/walk.cuh"
+#include "kernels/cuda/kv_formats.cuh"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/runtime/launch.h"
+
+namespace parlance::cuda::attention {
+
+namespace {
+
+constexpr int kRows = kPlainRows;
+constexpr int kKeys = 32;  // of a block: a lane each in the softmax
+constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / 32;
+constexpr int kRowsPerWarp = kRows / kWarps;
+
+// Keys, later values, of a block lie in rows of odd length: lanes that read one element of 32 rows meet no
+// bank twice.
+__host__ __device__ int block_stride(const Params& p) {
+  return max(p.head_dim_k, p.head_dim_v) | 1;
+}
+
+size_t shared_bytes_of(const Params& p) {
+  const int floats = kRows * (p.head_dim_k + p.head_dim_v) + kKeys * block_stride(p);
+  return static_cast<size_t>(floats) * sizeof(float);
+}
+
+template <KvFormat k_format, KvFormat v_format>
+__global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params p) {
+  extern __shared__ float dynamic[];
+  __shared__ __align__(16) float weights[kKeys][kRows];  // scores, then their exponentials
+  __shared__ float largest[kRows], sum[kRows], keep[kRows];
+  __shared__ int visible[kRows];  // keys that a row sees, from position 0
+  wait_for_previous();
+  let_next_start();
+
+  float* const q = dynamic;                         // (head_dim_k, kRows)
+  float* const out = q + kRows * p.head_dim_k;      // (head_dim_v, kRows)
+  float* const block = out + kRows * p.head_dim_v;  // (stride, kKeys)
+  const int stride = block_stride(p);
+  const int thread = threadIdx.x;
+  const int lane = thread % 32, warp = thread / 32;
+  const int head_kv = blockIdx.y / p.tiling.parts;
+  const int first_head = blockIdx.y % p.tiling.parts * p.tiling.heads;  // in the group
+  const int n_heads = min(p.tiling.heads, p.group - first_head);
+  const int end = min(p.n_tokens, static_cast<int>(blockIdx.x + 1) * p.tiling.tokens);
+
+  for (int start = blockIdx.x * p.tiling.tokens; start < end;) {
+    const TokenRun run(p, start, end);
+    const Walk walk(p, p.seq[start], head_kv);
+    const int n_rows = (run.last - run.first) * n_heads;
+    const auto token_of = [&](int row) { return run.first + row / n_heads; };
+    const auto head_of = [&](int row) { return head_kv * p.group + first_head + row % n_heads; };
+
+    for (int i = thread; i < kRows * p.head_dim_k; i += kThreads) {
+      const int row = i / p.head_dim_k;
+      const auto index = static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row);
+      q[i] = row < n_rows ? p.q[index * p.head_dim_k + i % p.head_dim_k] * p.scale : 0.0f;
+    }
+    for (int i = thread; i < kRows * p.head_dim_v; i += kThreads) out[i] = 0;
+    if (thread < kRows) {
+      largest[thread] = kLowest;
+      sum[thread] = 0;
+      visible[thread] = thread < n_rows ? p.pos[token_of(thread)] + 1 : 0;
+    }
+    __syncthreads();
+
+    const KeyRange range(run.n_keys, p.n_splits, blockIdx.z, kKeys);
+    for (int first = range.first; first < range.last; first += kKeys) {
+      const int n_keys = min(kKeys, range.last - first);
+      for (int key = warp; key < kKeys; key += kWarps) {
+        const std::byte* row = walk.k_row(p, first + min(key, n_keys - 1));
+        for (int i = lane; i < p.head_dim_k; i += 32) block[key * stride + i] = kv_element<k_format>(row, i);
+      }
+      __syncthreads();
+
+      // A lane is a key; the rows of a warp share what it reads of the block.
+      float scores[kRowsPerWarp] = {};
+      for (int i = 0; i < p.head_dim_k; ++i) {
+        const float k = block[lane * stride + i];
+        for (int j = 0; j < kRowsPerWarp; ++j)
+          scores[j] += q[(warp * kRowsPerWarp + j) * p.head_dim_k + i] * k;
+      }
+      for (int j = 0; j < kRowsPerWarp; ++j) {
+        const int row = warp * kRowsPerWarp + j;
+        const float score = lane < n_keys && first + lane < visible[row] ? scores[j] : -INFINITY;
+        const float before = largest[row];
+        const float after = fmaxf(before, max_of_warp(score));
+        const float weight = exp2f(score - after);
+        const float total = sum_of_warp(weight);
+        weights[lane][row] = weight;
+        __syncwarp();
+        if (lane == 0) {
+          keep[row] = exp2f(before - after);
+          sum[row] = sum[row] * keep[row] + total;
+          largest[row] = after;
+        }
+      }
+      __syncthreads();
+
+      for (int key = warp; key < kKeys; key += kWarps) {
+        const std::byte* row = walk.v_row(p, first + min(key, n_keys - 1));
+        for (int i = lane; i < p.head_dim_v; i += 32) block[key * stride + i] = kv_element<v_format>(row, i);
+      }
+      __syncthreads();
+
+      for (int i = thread; i < p.head_dim_v; i += kThreads) {
+        float more[kRows] = {};
+        for (int key = 0; key < n_keys; ++key) {
+          const float v = block[key * stride + i];
+          for (int row = 0; row < kRows; ++row) more[row] += weights[key][row] * v;
+        }
+        for (int row = 0; row < kRows; ++row)
+          out[row * p.head_dim_v + i] = out[row * p.head_dim_v + i] * keep[row] + more[row];
+      }
+      __syncthreads();
+    }
+
+    for (int i = thread; i < n_rows * p.head_dim_v; i += kThreads) {
+      const int row = i / p.head_dim_v;
+      if (p.n_splits == 1) {
+        const auto index = static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row);
+        p.out[index * p.head_dim_v + i % p.head_dim_v] = out[i] / sum[row];
+      } else {
+        const int64_t index = partial_row(p, token_of(row), head_of(row), blockIdx.z);
+        p.partials.out[index * p.head_dim_v + i % p.head_dim_v] = out[i];
+        if (i % p.head_dim_v == 0) p.partials.stats[index] = make_float2(largest[row], sum[row]);
+      }
+    }
+    __syncthreads();
+    start = run.last;
+  }
+}
+
+}  // namespace
+
+void run_plain(Stream& stream, const Params& params, const AttentionArgs& args) {
+  const dim3 grid(static_cast<unsigned>(params.tiling.n_tiles),
+                  static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts),
+                  static_cast<unsigned>(params.n_splits));
+  const Shape shape{.grid = grid, .block = dim3(kThreads), .shared_bytes = shared_bytes_of(params)};
+  with_format(args.kv.k_format, [&](auto k) {
+    with_format(args.kv.v_format, [&](auto v) {
+      launch(stream, plain<decltype(k)::value, decltype(v)::value>, shape, params);
+    });
+  });
+}
+
+}  // namespace parlance::cuda::attention

@@ -6,10 +6,13 @@ namespace parlance::vulkan {
 const OpTable& op_table() {
   static const OpTable table = [] {
     OpTable filled;
+    fill_get_rows(filled);
     fill_rms_norm(filled);
+    fill_matmul(filled);
     fill_rope_angles(filled);
     fill_rope(filled);
     fill_kv_write(filled);
+    fill_attention(filled);
     fill_swiglu(filled);
     fill_add(filled);
     return filled;

@@ -1,0 +1,313 @@
+#version 450
+// attention: a workgroup serves a tile of query rows (the heads that share a KV head, of one or several
+// tokens) and a part of the positions, in blocks of one position per lane. In each block a lane first
+// computes the scores of its position for all rows of the tile, then the sums of all positions for its
+// dimensions of the values. The softmax is taken as the blocks arrive: sums are scaled down whenever a larger
+// score shows up.
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_EXT_control_flow_attributes : require
+
+layout(constant_id = 0) const uint kKFormat = 0;  // quant/kv_format.h
+layout(constant_id = 1) const uint kVFormat = 0;
+layout(constant_id = 2) const uint kRows = 4;     // of the tile, a multiple of 4
+layout(constant_id = 3) const uint kKPieces = 1;  // of 16 dimensions, that a key has or fewer
+layout(constant_id = 4) const uint kVPairs = 1;   // of dimensions, that a value has
+// Whether rows of floats may be read 16 bytes at a time: addresses and sizes of all rows are multiples of
+// that.
+layout(constant_id = 5) const bool kWholeQuads = false;
+
+const uint kF32 = 0;
+const uint kF16 = 1;
+const uint kBf16 = 2;
+const uint kQ8_0 = 3;
+
+const uint kLanes = 128;
+layout(local_size_x = 128) in;
+
+// One layer of the cache, twice.
+layout(set = 0, binding = 0, std430) readonly restrict buffer KvWords { uint kv_words[]; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer KvQuads { uvec4 kv_quads[]; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer PageTable { int page_table[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer Seq { int seqs[]; };
+layout(set = 0, binding = 4, std430) readonly restrict buffer Pos { int positions[]; };
+// [head_dim_k, n_head, n_tokens]
+layout(set = 0, binding = 5, std430) readonly restrict buffer Q { float q[]; };
+// [head_dim_v, n_head, n_tokens]; with several parts, scratch memory: one such tensor for each
+layout(set = 0, binding = 6, std430) writeonly restrict buffer Out { float result[]; };
+// With several parts: largest score and sum of weights [2, n_head, n_tokens, n_parts]
+layout(set = 0, binding = 7, std430) writeonly restrict buffer Softmax { vec2 softmax[]; };
+
+layout(push_constant) uniform Push {
+  uint kv_at;  // bytes
+  uint page_bytes;
+  uint page_tokens;
+  uint k_row_bytes;
+  uint v_row_bytes;
+  uint page_table_at;  // elements, like all that follow
+  uint max_pages;
+  uint seq_at;
+  uint pos_at;
+  uint q_at;
+  uint out_at;
+  uint softmax_at;
+  uint head_dim_k;
+  uint head_dim_v;
+  uint n_head;
+  uint n_head_kv;
+  uint n_tokens;
+  uint n_parts;
+  uint part_positions;  // a multiple of kLanes
+  float scale;
+} push;
+
+#include "halves.glsl"
+
+uint half_at(uint at) { return (kv_words[at >> 2] >> (8 * (at & 2))) & 0xffff; }
+
+float load_float(uint format, uint row, uint i) {
+  switch (format) {
+    case kF16: return f32_from_f16(half_at(row + 2 * i));
+    case kBf16: return uintBitsToFloat(half_at(row + 2 * i) << 16);
+  }
+  return uintBitsToFloat(kv_words[row / 4 + i]);
+}
+
+vec2 load_pair_of_floats(uint format, uint row, uint pair) {
+  if (!kWholeQuads) {
+    return vec2(load_float(format, row, 2 * pair),
+                2 * pair + 1 < push.head_dim_v ? load_float(format, row, 2 * pair + 1) : 0);
+  }
+  const uint word = kv_words[row / 4 + pair];
+  switch (format) {
+    case kF16: return unpackHalf2x16(word);
+    case kBf16: return uintBitsToFloat(uvec2(word << 16, word & 0xffff0000));
+  }
+  return uintBitsToFloat(uvec2(kv_words[row / 4 + 2 * pair], kv_words[row / 4 + 2 * pair + 1]));
+}
+
+// Dimensions 2 * pair.. of the value whose row starts at byte `row`.
+vec2 load_v(uint row, uint pair) {
+  if (kVFormat != kQ8_0) return load_pair_of_floats(kVFormat, row, pair);
+  const uint block = row + pair / 16 * 34;
+  const int codes = int(half_at(block + 2 + 2 * (pair % 16)));
+  return f32_from_f16(half_at(block)) * vec2(bitfieldExtract(codes, 0, 8), bitfieldExtract(codes, 8, 8));
+}
+
+// 16 dimensions of a key from number 16 * piece, as far as it has them.
+void load_k(uint row, uint piece, out vec4 k[4]) {
+  if (kKFormat == kQ8_0) {
+    const uint block = row + piece / 2 * 34;
+    const float step = f32_from_f16(half_at(block));
+    const uint first = block + 2 + 16 * (piece % 2);
+    [[unroll]] for (uint i = 0; i < 4; ++i) {
+      const int codes = int(half_at(first + 4 * i) | half_at(first + 4 * i + 2) << 16);
+      k[i] = step * vec4(bitfieldExtract(codes, 0, 8), bitfieldExtract(codes, 8, 8),
+                         bitfieldExtract(codes, 16, 8), bitfieldExtract(codes, 24, 8));
+    }
+  } else if (!kWholeQuads) {
+    [[unroll]] for (uint i = 0; i < 4; ++i) {
+      for (uint j = 0; j < 4; ++j) {
+        const uint dimension = 16 * piece + 4 * i + j;
+        k[i][j] = dimension < push.head_dim_k ? load_float(kKFormat, row, dimension) : 0;
+      }
+    }
+  } else if (kKFormat == kF32) {
+    [[unroll]] for (uint i = 0; i < 4; ++i) k[i] = uintBitsToFloat(kv_quads[row / 16 + 4 * piece + i]);
+  } else {
+    [[unroll]] for (uint i = 0; i < 2; ++i) {
+      const uvec4 pairs = kv_quads[row / 16 + 2 * piece + i];
+      if (kKFormat == kF16) {
+        k[2 * i] = vec4(unpackHalf2x16(pairs.x), unpackHalf2x16(pairs.y));
+        k[2 * i + 1] = vec4(unpackHalf2x16(pairs.z), unpackHalf2x16(pairs.w));
+      } else {
+        k[2 * i] =
+            uintBitsToFloat(uvec4(pairs.x << 16, pairs.x & 0xffff0000, pairs.y << 16, pairs.y & 0xffff0000));
+        k[2 * i + 1] =
+            uintBitsToFloat(uvec4(pairs.z << 16, pairs.z & 0xffff0000, pairs.w << 16, pairs.w & 0xffff0000));
+      }
+    }
+  }
+}
+
+// Subgroups of fewer than four lanes do not exist.
+const uint kMaxSubgroups = kLanes / 4;
+shared vec4 q_tile[kRows * kKPieces * 4];  // times the scale
+shared vec4 weights[kLanes * kRows / 4];   // of each position: its rows
+shared uint v_rows[kLanes];                // where each position's value starts
+shared int last_seen[kRows];               // position; -1: the row is of another sequence
+shared float of_subgroups[kMaxSubgroups * kRows];
+shared vec2 of_lanes[kLanes];
+
+// What a lane sums up: pairs of dimensions of the values, of every n-th position of a block. A value with
+// more pairs than there are lanes makes each lane sum several.
+const uint kPairsAtOnce = kVPairs < kLanes ? kVPairs : kLanes;
+const uint kPairsOfLane = (kVPairs + kLanes - 1) / kLanes;
+const uint kStride = kLanes / kPairsAtOnce;
+
+// State of the softmax of each row. `largest` is the same in every lane.
+const float kNothingSeen = -1e30;
+float largest[kRows];
+float weight_sum[kRows];  // of the lane's positions
+vec2 value_sum[kRows * kPairsOfLane];
+
+uint head_kv;
+uint group_size;  // query heads that share a KV head
+uint first_row;   // of the tile, among token * group_size + head of the group
+
+uint token_of(uint row) { return (first_row + row) / group_size; }
+uint head_of(uint row) { return head_kv * group_size + (first_row + row) % group_size; }
+bool exists(uint row) { return first_row + row < push.n_tokens * group_size; }
+
+void load_q_tile() {
+  const uint row_floats = kKPieces * 16;
+  for (uint i = gl_LocalInvocationID.x; i < kRows * row_floats; i += kLanes) {
+    const uint row = i / row_floats;
+    const uint dimension = i % row_floats;
+    float value = 0;
+    if (exists(row) && dimension < push.head_dim_k) {
+      value = q[push.q_at + (token_of(row) * push.n_head + head_of(row)) * push.head_dim_k + dimension] *
+              push.scale;
+    }
+    q_tile[i / 4][i % 4] = value;
+  }
+}
+
+// Lanes compute the scores of one block from position `first` to before `end`, leave their weights in shared
+// memory, and update the state of the softmax.
+void weigh(uint seq, uint first, uint end) {
+  const uint lane = gl_LocalInvocationID.x;
+  const uint position = first + lane;
+  float scores[kRows];
+  [[unroll]] for (uint r = 0; r < kRows; ++r) scores[r] = 0;
+  if (position < end) {
+    const uint page = page_table[push.page_table_at + seq * push.max_pages + position / push.page_tokens];
+    const uint keys = push.kv_at + page * push.page_bytes;
+    const uint values = keys + push.n_head_kv * push.page_tokens * push.k_row_bytes;
+    const uint slot = head_kv * push.page_tokens + position % push.page_tokens;
+    v_rows[lane] = values + slot * push.v_row_bytes;
+    for (uint piece = 0; piece < kKPieces; ++piece) {
+      vec4 k[4];
+      load_k(keys + slot * push.k_row_bytes, piece, k);
+      [[unroll]] for (uint r = 0; r < kRows; ++r) {
+        const uint at = (r * kKPieces + piece) * 4;
+        scores[r] += dot(q_tile[at], k[0]) + dot(q_tile[at + 1], k[1]) + dot(q_tile[at + 2], k[2]) +
+                     dot(q_tile[at + 3], k[3]);
+      }
+    }
+  }
+  [[unroll]] for (uint r = 0; r < kRows; ++r) {
+    const bool is_seen = position < end && int(position) <= last_seen[r];
+    if (!is_seen) scores[r] = kNothingSeen;
+    const float top = subgroupMax(scores[r]);
+    if (subgroupElect()) of_subgroups[gl_SubgroupID * kRows + r] = top;
+  }
+  barrier();
+  [[unroll]] for (uint r = 0; r < kRows; ++r) {
+    float top = largest[r];
+    for (uint g = 0; g < gl_NumSubgroups; ++g) top = max(top, of_subgroups[g * kRows + r]);
+    const float shrink = exp(largest[r] - top);
+    const float weight = scores[r] == kNothingSeen ? 0 : exp(scores[r] - top);
+    largest[r] = top;
+    weight_sum[r] = weight_sum[r] * shrink + weight;
+    [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) value_sum[r * kPairsOfLane + p] *= shrink;
+    weights[(lane * kRows + r) / 4][r % 4] = weight;
+  }
+  barrier();
+}
+
+// Adds n weighted values to the lane's sums.
+void add_values(uint n) {
+  const uint lane = gl_LocalInvocationID.x;
+  if (lane >= kStride * kPairsAtOnce) return;
+  for (uint i = lane / kPairsAtOnce; i < n; i += kStride) {
+    [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
+      const uint pair = lane % kPairsAtOnce + p * kLanes;
+      if (pair >= kVPairs) break;
+      const vec2 v = load_v(v_rows[i], pair);
+      [[unroll]] for (uint r = 0; r < kRows; r += 4) {
+        const vec4 weight = weights[(i * kRows + r) / 4];
+        [[unroll]] for (uint j = 0; j < 4; ++j) value_sum[(r + j) * kPairsOfLane + p] += weight[j] * v;
+      }
+    }
+  }
+}
+
+// Lets the tile's rows of tokens first_token..last_token, which are of one sequence, see the part's
+// positions.
+void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
+  const uint lane = gl_LocalInvocationID.x;
+  if (lane < kRows) {
+    const bool is_among = exists(lane) && token_of(lane) >= first_token && token_of(lane) <= last_token;
+    last_seen[lane] = is_among ? positions[push.pos_at + token_of(lane)] : -1;
+  }
+  barrier();
+  for (uint block = first; block < end; block += kLanes) {
+    weigh(seq, block, end);
+    add_values(min(kLanes, end - block));
+    barrier();
+  }
+}
+
+// Sums over the lanes of a workgroup; every lane gets the result.
+float sum_of_lanes(float value) {
+  const float sum = subgroupAdd(value);
+  if (subgroupElect()) of_subgroups[gl_SubgroupID] = sum;
+  barrier();
+  float total = 0;
+  for (uint g = 0; g < gl_NumSubgroups; ++g) total += of_subgroups[g];
+  barrier();
+  return total;
+}
+
+void store_row(uint row, uint part) {
+  const uint lane = gl_LocalInvocationID.x;
+  const float total = sum_of_lanes(weight_sum[row]);
+  const uint vector = (part * push.n_tokens + token_of(row)) * push.n_head + head_of(row);
+  const float factor = push.n_parts == 1 ? 1 / total : 1;
+  if (push.n_parts > 1 && lane == 0 && exists(row)) {
+    softmax[push.softmax_at + vector] = vec2(largest[row], total);
+  }
+  [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
+    of_lanes[lane] = value_sum[row * kPairsOfLane + p];
+    barrier();
+    const uint pair = lane + p * kLanes;
+    if (exists(row) && lane < kPairsAtOnce && pair < kVPairs) {
+      vec2 sum = vec2(0);
+      for (uint i = 0; i < kStride; ++i) sum += of_lanes[i * kPairsAtOnce + lane];
+      const uint at = push.out_at + vector * push.head_dim_v + 2 * pair;
+      result[at] = sum.x * factor;
+      if (2 * pair + 1 < push.head_dim_v) result[at + 1] = sum.y * factor;
+    }
+    barrier();
+  }
+}
+
+void main() {
+  head_kv = gl_WorkGroupID.y;
+  group_size = push.n_head / push.n_head_kv;
+  first_row = gl_WorkGroupID.x * kRows;
+  const uint part = gl_WorkGroupID.z;
+  [[unroll]] for (uint r = 0; r < kRows; ++r) {
+    largest[r] = kNothingSeen;
+    weight_sum[r] = 0;
+    [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) value_sum[r * kPairsOfLane + p] = vec2(0);
+  }
+  load_q_tile();
+
+  const uint n_rows = min(kRows, push.n_tokens * group_size - first_row);
+  const uint last_of_tile = token_of(n_rows - 1);
+  const uint first = part * push.part_positions;
+  for (uint token = token_of(0); token <= last_of_tile;) {
+    const int seq = seqs[push.seq_at + token];
+    int last_position = positions[push.pos_at + token];
+    uint last_token = token;
+    while (last_token < last_of_tile && seqs[push.seq_at + last_token + 1] == seq) {
+      ++last_token;
+      last_position = max(last_position, positions[push.pos_at + last_token]);
+    }
+    attend(token, last_token, uint(seq), first, min(uint(last_position + 1), first + push.part_positions));
+    token = last_token + 1;
+  }
+  [[unroll]] for (uint r = 0; r < kRows; ++r) store_row(r, part);
+}

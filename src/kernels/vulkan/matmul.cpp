@@ -1,0 +1,142 @@
+// matmul on Vulkan: for quantised weights a pass rounds the activations; then one launch for each weight, by
+// matmul_gemv for a few tokens and by matmul_gemm for many.
+#include "kernels/cpu/matmul/activations.h"
+#include "kernels/vulkan/grid.h"
+#include "kernels/vulkan/kernels.h"
+#include "kernels/vulkan/weights.h"
+#include "quant/block_format.h"
+
+namespace parlance::vulkan {
+
+namespace {
+
+constexpr int64_t kMostTokensOfGemv = 8;
+constexpr size_t kScaleBytes = 16;  // of each run of activations, see matmul_quantise.comp
+
+struct QuantisePush {
+  uint32_t x_at;
+  uint32_t scales_at;
+  uint32_t n_runs;
+  float smallest_magnitude;
+};
+
+struct Push {  // as in matmul.glsl
+  uint32_t weight_at;
+  uint32_t row_bytes;
+  uint32_t x_at;
+  uint32_t x_scales_at;
+  uint32_t bias_at;
+  uint32_t has_bias;
+  uint32_t out_at;
+  uint32_t n_in;
+  uint32_t n_out;
+  uint32_t first_row;
+  uint32_t n_rows;
+  uint32_t n_tokens;
+};
+
+bool is_float(DType dtype) {
+  return traits(dtype).block_elements == 1;
+}
+
+// In scratch memory, codes come first: one byte for each activation.
+uint32_t scales_at(const Tensor& x) {
+  return static_cast<uint32_t>(static_cast<size_t>(x.n_elements()) / kScaleBytes);
+}
+
+size_t quantised_scratch(const MatmulArgs& args, int) {
+  const auto n = static_cast<size_t>(args.x.n_elements());
+  return n + n / matmul::kRun * kScaleBytes;
+}
+
+void quantise(Stream& s, const Tensor& x) {
+  const auto n_runs = static_cast<uint32_t>(x.n_elements() / matmul::kRun);
+  const QuantisePush push{word_offset(x), scales_at(x), n_runs, matmul::kSmallestMagnitude};
+  dispatch(s, "matmul_quantise", {}, {operand_of(x), scratch_of(s), scratch_of(s)}, push, groups_for(n_runs));
+}
+
+// Whether rows of weights and activations lie such that floats may be loaded 16 bytes at a time, 8 values a
+// step.
+bool has_whole_quads(const Tensor& weight, const Tensor& x) {
+  const auto start = weight.data - weight.buffer->base();
+  return is_float(weight.dtype) && weight.ne[0] % 8 == 0 && start % 16 == 0 && byte_offset(x) % 16 == 0;
+}
+
+struct Launch {
+  std::string_view shader;
+  std::vector<uint32_t> constants;
+  Groups groups;
+};
+
+Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, const Push& push) {
+  const DeviceLimits& limits = limits_of(s);
+  // Few lanes for short rows, so that none is without work.
+  const uint32_t n_pieces = is_float(dtype) ? push.n_in / (whole_quads ? 8 : 1) : push.n_in / matmul::kRun;
+  const uint32_t n_lanes = n_pieces <= 64 ? std::max(32u, limits.subgroup_size) : 128;
+  const uint32_t n_tokens = push.n_tokens == 1 ? 1 : push.n_tokens <= 4 ? 4 : 8;
+  const uint32_t n_rows = n_tokens == 1 ? 4 : 2;
+  const bool has_dot = !is_float(dtype) && limits.has_integer_dot_product;
+  return {has_dot ? "matmul_gemv_dot" : "matmul_gemv",
+          {n_lanes, n_rows, n_tokens},
+          folded_groups(div_up(push.n_rows, n_rows))};
+}
+
+Launch gemm_launch(const Push& push) {
+  constexpr uint32_t kTile = 64;
+  return {"matmul_gemm", {}, {div_up(push.n_rows, kTile), div_up(push.n_tokens, kTile), 1}};
+}
+
+void multiply(Stream& s, const Linear& linear, const Tensor& x, const Tensor& out) {
+  const DType dtype = linear.weight.dtype;
+  const bool whole_quads = has_whole_quads(linear.weight, x);
+  const Operand codes = is_float(dtype) ? Operand{} : scratch_of(s);
+  for_each_piece(s, linear.weight, [&](const WeightPiece& piece) {
+    const Push push{.weight_at = piece.at,
+                    .row_bytes = static_cast<uint32_t>(linear.weight.row_size()),
+                    .x_at = word_offset(x),
+                    .x_scales_at = is_float(dtype) ? 0 : scales_at(x),
+                    .bias_at = word_offset(linear.bias),
+                    .has_bias = linear.bias ? 1u : 0u,
+                    .out_at = word_offset(out),
+                    .n_in = static_cast<uint32_t>(x.ne[0]),
+                    .n_out = static_cast<uint32_t>(linear.weight.n_rows()),
+                    .first_row = piece.first_row,
+                    .n_rows = piece.n_rows,
+                    .n_tokens = static_cast<uint32_t>(x.n_rows())};
+    const Launch launch =
+        x.n_rows() <= kMostTokensOfGemv ? gemv_launch(s, dtype, whole_quads, push) : gemm_launch(push);
+    const auto type_constants = weight_constants(dtype, whole_quads);
+    std::vector<uint32_t> constants(type_constants.begin(), type_constants.end());
+    constants.insert(constants.end(), launch.constants.begin(), launch.constants.end());
+    const std::array operands{piece.operand, piece.operand, operand_of(x),           operand_of(x),
+                              codes,         codes,         operand_of(linear.bias), operand_of(out)};
+    dispatch(s, launch.shader, constants, operands, std::as_bytes(std::span(&push, 1)), launch.groups);
+  });
+}
+
+void run_matmul(Stream& s, const MatmulArgs& args) {
+  for (int i = 0; i < args.n_outputs; ++i) multiply(s, args.w[i], args.x, args.out[i]);
+}
+
+void run_float(Stream& s, const MatmulArgs& args) {
+  if (args.x.n_elements() != 0) run_matmul(s, args);
+}
+
+void run_quantised(Stream& s, const MatmulArgs& args) {
+  if (args.x.n_elements() == 0) return;
+  quantise(s, args.x);
+  run_matmul(s, args);
+}
+
+}  // namespace
+
+void fill_matmul(OpTable& table) {
+  for (uint32_t id = 0; id < kDTypeCount; ++id) {
+    const auto dtype = dtype_from_id(id);
+    if (!dtype || !block_format(*dtype).decode_row) continue;
+    table.matmul[id] =
+        is_float(*dtype) ? Cell<MatmulArgs>{run_float} : Cell<MatmulArgs>{run_quantised, quantised_scratch};
+  }
+}
+
+}  // namespace parlance::vulkan

@@ -1,0 +1,98 @@
+// matmul for a few tokens, which is bound by reading the weights: a workgroup computes a few rows for all
+// tokens, each lane every n-th piece of them. With PARLANCE_INTEGER_DOT the device multiplies four bytes at
+// once.
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+
+layout(local_size_x_id = 8) in;
+
+#include "dot4.glsl"
+#include "grid.glsl"
+#include "matmul.glsl"
+
+layout(constant_id = 9) const uint kRows = 1;     // of a workgroup
+layout(constant_id = 10) const uint kTokens = 1;  // of the call, or more
+
+// Subgroups of fewer than four lanes do not exist, and workgroups have at most 128.
+const uint kMaxSubgroups = 32;
+shared float subgroup_sums[kMaxSubgroups][kRows * kTokens];
+
+// Runs of 32 of each row; the integer sums are exact.
+void add_runs(uint first_row, inout float sums[kRows][kTokens]) {
+  const uint n_runs = push.n_in / 32;
+  for (uint i = gl_LocalInvocationID.x; i < n_runs; i += gl_WorkGroupSize.x) {
+    Run runs[kRows];
+    [[unroll]] for (uint r = 0; r < kRows; ++r) runs[r] = load_run(row_address(first_row + r), i);
+    [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+      const uint at = token_or_last(t) * n_runs + i;
+      const uvec4 low = x_codes[2 * at];
+      const uvec4 high = x_codes[2 * at + 1];
+      const vec4 scales = x_scales[push.x_scales_at + at];
+      [[unroll]] for (uint r = 0; r < kRows; ++r) {
+        const uint w[8] = runs[r].codes;
+        const int first = dot4(w[0], low.x) + dot4(w[1], low.y) + dot4(w[2], low.z) + dot4(w[3], low.w);
+        const int last = dot4(w[4], high.x) + dot4(w[5], high.y) + dot4(w[6], high.z) + dot4(w[7], high.w);
+        if (kStepsOfHalves) {
+          sums[r][t] += scales.x * dot(runs[r].step, vec2(first, last)) + dot(runs[r].minimum, scales.yz);
+        } else {
+          sums[r][t] += scales.x * runs[r].step.x * float(first + last) + runs[r].minimum.x * scales.w;
+        }
+      }
+    }
+  }
+}
+
+void add_quads(uint first_row, inout float sums[kRows][kTokens]) {
+  for (uint i = gl_LocalInvocationID.x; i < push.n_in / 8; i += gl_WorkGroupSize.x) {
+    vec4 low[kRows];
+    vec4 high[kRows];
+    [[unroll]] for (uint r = 0; r < kRows; ++r) load_8_floats(row_address(first_row + r), i, low[r], high[r]);
+    [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+      const uint at = (push.x_at + token_or_last(t) * push.n_in) / 4 + 2 * i;
+      const vec4 x_low = x_quads[at];
+      const vec4 x_high = x_quads[at + 1];
+      [[unroll]] for (uint r = 0; r < kRows; ++r) sums[r][t] += dot(low[r], x_low) + dot(high[r], x_high);
+    }
+  }
+}
+
+void add_floats(uint first_row, inout float sums[kRows][kTokens]) {
+  for (uint i = gl_LocalInvocationID.x; i < push.n_in; i += gl_WorkGroupSize.x) {
+    [[unroll]] for (uint r = 0; r < kRows; ++r) {
+      const float w = load_float(row_address(first_row + r), i);
+      [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+        sums[r][t] += w * x[push.x_at + token_or_last(t) * push.n_in + i];
+      }
+    }
+  }
+}
+
+void main() {
+  const uint first_row = flat_group() * kRows;
+  if (first_row >= push.n_rows) return;
+
+  float sums[kRows][kTokens];
+  [[unroll]] for (uint r = 0; r < kRows; ++r) {
+    [[unroll]] for (uint t = 0; t < kTokens; ++t) sums[r][t] = 0;
+  }
+  if (!kIsFloat) {
+    add_runs(first_row, sums);
+  } else if (kWholeQuads) {
+    add_quads(first_row, sums);
+  } else {
+    add_floats(first_row, sums);
+  }
+
+  [[unroll]] for (uint r = 0; r < kRows; ++r) {
+    [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+      const float sum = subgroupAdd(sums[r][t]);
+      if (subgroupElect()) subgroup_sums[gl_SubgroupID][r * kTokens + t] = sum;
+    }
+  }
+  barrier();
+  for (uint i = gl_LocalInvocationID.x; i < kRows * kTokens; i += gl_WorkGroupSize.x) {
+    float sum = 0;
+    for (uint g = 0; g < gl_NumSubgroups; ++g) sum += subgroup_sums[g][i];
+    store(first_row + i / kTokens, i % kTokens, sum);
+  }
+}

@@ -1,11 +1,11 @@
-// The exponential to within two units in the last place; what Vulkan asks of drivers is off by 3 + 2 |x| units.
+// The exponential to within two units in the last place; Vulkan lets drivers be off by 3 + 2 |x| units.
 
 // For x up to 88; below -87 it is that of -87, which is nothing beside 1.
 //
 // exp(x) = 2^n exp(r) with |r| <= ln(2) / 2, where Taylor's terms up to r^7 leave out less than 6e-9.
 float accurate_exp(float x) {
   const float kLog2E = 1.44269504;
-  const float kLn2High = 0.693145752;     // few digits, so that n times it is exact
+  const float kLn2High = 0.693145752;  // few digits, so that n times it is exact
   const float kLn2Low = 1.42860677e-6;
   x = clamp(x, -87.0, 88.0);
   const float n = roundEven(x * kLog2E);

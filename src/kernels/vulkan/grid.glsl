@@ -1,5 +1,5 @@
-// Numbers of groups and invocations in a launch that grid.h folded into two dimensions. Included below the declaration of
-// the local size, whose value the compiler takes from there.
+// Numbers of groups and invocations in a launch that grid.h folded into two dimensions. Included below the
+// declaration of the local size, whose value the compiler takes from there.
 
 uint flat_group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 

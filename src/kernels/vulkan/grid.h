@@ -1,5 +1,4 @@
-// Launches of one dimension that may need more groups than a device allows in it; grid.glsl undoes the
-// folding.
+// Launches with more groups than a device allows in one dimension; grid.glsl undoes the folding.
 #pragma once
 
 #include <algorithm>

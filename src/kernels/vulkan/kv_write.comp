@@ -1,8 +1,8 @@
-// Encodes keys or values into the page that holds their position: one invocation per unit of a row, which is an element
-// (f32), two elements (f16, bf16) or a block of 32 (q8_0).
+// Encodes keys or values into the page that holds their position: one invocation per unit of a row, which
+// is one element (f32), two elements (f16, bf16) or a block of 32 (q8_0).
 //
-// Bytes are those of the scalar encoders on every driver, whose rules for rounding, division and small numbers differ:
-// so all but one product is done with integers.
+// Bytes are those of the scalar encoders on every driver. Their rules for rounding, division and small
+// numbers differ, so all but one product is done with integers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -45,14 +45,17 @@ uint f16_bits(uint bits) {
   const uint magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return sign | 0x7e00u | (magnitude >> 13 & 0x3ffu);
   if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
-  if (magnitude >= 0x38800000u) return sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+  if (magnitude >= 0x38800000u) {
+    return sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+  }
   if (magnitude < 0x33000000u) return sign;  // below half of the smallest subnormal
   const uint mantissa = (magnitude & 0x7fffffu) | 0x800000u;
   const uint shift = 126 - (magnitude >> 23);  // to units of 2^-24
   return sign | (mantissa + ((1u << (shift - 1)) - 1) + (mantissa >> shift & 1u)) >> shift;
 }
 
-// a / b, both positive and normal, to the nearest float; 0 when that is below the normal ones.
+// a / b, both positive and normal, to the nearest float; 0 when that is below the normal ones (such
+// a step is 0 in f16 anyway).
 uint divide(uint a, uint b) {
   uint rest = (a & 0x7fffffu) | 0x800000u;
   const uint divisor = (b & 0x7fffffu) | 0x800000u;
@@ -115,7 +118,8 @@ void main() {
   const uint entry = uint(seq[push.seq_first + token]) * push.max_pages + position / push.page_tokens;
   const uint page = uint(page_table[push.table_first + entry]);
   const uint from = push.x_first + row * push.head_dim;
-  const uint at = page * push.page_halves + push.first_half + (head * push.page_tokens + slot) * push.row_halves;
+  const uint slot_of_page = head * push.page_tokens + slot;
+  const uint at = push.first_half + page * push.page_halves + slot_of_page * push.row_halves;
 
   if (kFormat == kF32) {
     pages[(at >> 1) + unit] = x[from + unit];

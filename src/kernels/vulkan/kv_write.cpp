@@ -17,6 +17,10 @@ struct Push {
   uint32_t page_halves, first_half, row_halves;
 };
 
+// The shader's own numbers of the formats.
+static_assert(KvFormat::f32 == KvFormat{0} && KvFormat::f16 == KvFormat{1} && KvFormat::bf16 == KvFormat{2} &&
+              KvFormat::q8_0 == KvFormat{3});
+
 // Elements that one invocation encodes.
 int64_t unit_elements(KvFormat format) {
   switch (format) {

@@ -22,8 +22,7 @@ void run_rms_norm(Stream& s, const RmsNormArgs& args) {
                   word_offset(args.weight),
                   word_offset(args.out),
                   args.eps};
-  // A row is a few thousand elements: with more invocations the sum over them would take longer than their
-  // work.
+  // For rows of a few thousand elements; the sum over more invocations would take longer than their work.
   const uint32_t n_threads = std::min(256u, limits_of(s).max_group_invocations);
   dispatch(s, "rms_norm", {n_threads}, {operand_of(args.x), operand_of(args.weight), operand_of(args.out)},
            push, folded_groups(n_rows));

@@ -1,6 +1,6 @@
-// cos and sin of position times frequency. The product reaches 10^6 radians and is wanted to 10^-6, beyond f32, and
-// doubles are optional in Vulkan: so the turns of a circle are counted in fixed point, where whole turns fall off
-// the top of the word.
+// cos and sin of position times frequency. The product reaches 10^6 radians and is wanted to 10^-6, beyond
+// f32; doubles are optional in Vulkan. So the turns of a circle are counted in fixed point, where whole
+// turns fall off the top of the word.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -72,7 +72,8 @@ float sine(float x) {
 }
 float cosine(float x) {
   const float y = x * x;
-  return 1.0 + y * (-0.5 + y * (1.0 / 24.0 + y * (-1.0 / 720.0 + y * (1.0 / 40320.0 + y * (-1.0 / 3628800.0)))));
+  const float rest = 1.0 / 24.0 + y * (-1.0 / 720.0 + y * (1.0 / 40320.0 + y * (-1.0 / 3628800.0)));
+  return 1.0 + y * (-0.5 + y * rest);
 }
 
 void main() {

@@ -1,5 +1,4 @@
-// What the operations use to launch shaders: names of modules, buffers and numbers, nothing of the driver's
-// types.
+// How operations launch shaders: by names, buffers and numbers, without the driver's types.
 #pragma once
 
 #include <array>
@@ -13,8 +12,7 @@
 
 namespace parlance::vulkan {
 
-// What a device can do, asked of its driver. Kernels without a fast path for a missing feature do not need
-// it.
+// What a device can do, as its driver says. No kernel needs a `has_`; some are faster with it.
 struct DeviceLimits {
   uint32_t subgroup_size = 0;            // invocations that run in step; 8 to 64 on devices of today
   std::array<uint32_t, 3> max_groups{};  // of one launch
@@ -50,8 +48,7 @@ struct Groups {
 };
 
 // Records one launch of `shader`.comp with specialization constants 0.. , operands as bindings 0.. of set 0,
-// and push constants (at most 128 bytes). What was recorded before is finished, and its memory visible, when
-// it starts.
+// and push constants (at most 128 bytes). It starts when what was recorded before is finished and visible.
 void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> specialization,
               std::span<const Operand> operands, std::span<const std::byte> push, Groups groups);
 

@@ -16,8 +16,7 @@ double gib(size_t bytes) {
   return static_cast<double>(bytes) / (1 << 30);
 }
 
-// Numbers for buffers, in ranges that no system gives to a process; the gap keeps the end of one off the
-// next.
+// A number for a buffer, in a range that no system gives to a process; a gap keeps its end off the next one.
 std::byte* unique_base(size_t bytes) {
   constexpr uint64_t kFirst = uint64_t{1} << 60;
   static std::atomic<uint64_t> next{kFirst};
@@ -129,7 +128,8 @@ Result<std::unique_ptr<VulkanBuffer>> MemoryPool::allocate(size_t bytes) {
     if (auto buffer = take(block)) return buffer;
   }
   // Drivers on the CPU promise more than there is.
-  if (size > memory_of(context_.physical).total) return out_of_memory(bytes);
+  const size_t total = memory_of(context_.physical).total;
+  if (size > total - std::min(total, allocated_)) return out_of_memory(bytes);
   size_t block_bytes = std::min(std::max(size, kBlockBytes), context_.max_allocation);
   auto memory = allocate_memory(context_, block_bytes, Placement::device);
   if (!memory && size < block_bytes) {
@@ -137,6 +137,7 @@ Result<std::unique_ptr<VulkanBuffer>> MemoryPool::allocate(size_t bytes) {
     memory = allocate_memory(context_, block_bytes, Placement::device);
   }
   if (!memory) return out_of_memory(bytes);
+  allocated_ += block_bytes;
   blocks_.push_back({std::move(memory), Suballocator(block_bytes)});
   return take(blocks_.back());
 }
@@ -164,6 +165,7 @@ void MemoryPool::release(VulkanBuffer& buffer) {
   block->parts.release(buffer.offset(), buffer.padded_size());
   if (block->parts.is_unused()) {
     context_.wait_idle();  // an upload of what was just freed may still run
+    allocated_ -= block->parts.bytes();
     blocks_.erase(block);
   }
 }

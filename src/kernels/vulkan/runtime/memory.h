@@ -1,5 +1,4 @@
-// Memory of a device: buffers cut from large blocks, since drivers allow few allocations and take long over
-// each.
+// Memory of a device: buffers cut from large blocks, since a driver's allocations are few and slow.
 #pragma once
 
 #include <list>
@@ -57,8 +56,7 @@ class VulkanBuffer final : public Buffer {
 
 class MemoryPool {
  public:
-  // Offsets of buffers: what every device accepts for storage buffers (at most 256) and one tensor's
-  // alignment.
+  // Of buffers within a block; no device asks for more.
   static constexpr size_t kAlignment = 256;
 
   explicit MemoryPool(Context& context) : context_(context) {}
@@ -80,6 +78,7 @@ class MemoryPool {
   Context& context_;
   std::mutex mutex_;
   std::list<Block> blocks_;
+  size_t allocated_ = 0;  // bytes of all blocks
   std::map<const std::byte*, VulkanBuffer*> buffers_;  // by base
 };
 

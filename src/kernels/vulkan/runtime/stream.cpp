@@ -24,10 +24,6 @@ size_t block_offset(const Tensor& tensor) {
   return vulkan_buffer(tensor).offset() + static_cast<size_t>(tensor.data - tensor.buffer->base());
 }
 
-VulkanStream& vulkan_stream(Stream& s) {
-  return static_cast<VulkanStream&>(s);
-}
-
 }  // namespace
 
 VulkanStream::VulkanStream(VulkanDevice& device)
@@ -195,7 +191,8 @@ void VulkanStream::copy(const Tensor& dst, const Tensor& src) {
 void VulkanStream::run_step(uint64_t key, FunctionRef<void()> record) {
   assert(!step_);
   close_loose();
-  if (error_) return;
+  // The caller learns where results would lie, and from their download what happened.
+  if (error_) return record();
   const auto kept = key == kOnce ? kept_.end()
                                  : std::find_if(kept_.begin(), kept_.end(),
                                                 [&](const KeptStep& step) { return step.key == key; });
@@ -204,7 +201,7 @@ void VulkanStream::run_step(uint64_t key, FunctionRef<void()> record) {
     queue(*kept_.front().recording);
   } else {
     step_ = fresh_recording();
-    if (!error_) record();
+    record();
     if (!error_) note(step_->end());
     std::unique_ptr<Recording> recording = std::move(step_);
     if (error_) return;
@@ -273,37 +270,6 @@ void VulkanStream::dispatch(std::string_view shader, std::span<const uint32_t> s
 
 Operand VulkanStream::scratch_operand() {
   return {.buffer = scratch().empty() ? nullptr : vulkan_device_.memory_pool().find(scratch().data())};
-}
-
-Operand operand_of(const Tensor& tensor) {
-  return {.buffer = tensor ? tensor.buffer : nullptr};
-}
-
-uint32_t byte_offset(const Tensor& tensor) {
-  if (!tensor) return 0;
-  const auto offset = static_cast<size_t>(tensor.data - tensor.buffer->base());
-  assert(offset <= UINT32_MAX);
-  return static_cast<uint32_t>(offset);
-}
-
-uint32_t word_offset(const Tensor& tensor) {
-  if (!tensor) return 0;
-  const auto offset = static_cast<size_t>(tensor.data - tensor.buffer->base());
-  assert(offset % 4 == 0 && offset / 4 <= UINT32_MAX);
-  return static_cast<uint32_t>(offset / 4);
-}
-
-void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> specialization,
-              std::span<const Operand> operands, std::span<const std::byte> push, Groups groups) {
-  vulkan_stream(s).dispatch(shader, specialization, operands, push, groups);
-}
-
-const DeviceLimits& limits_of(Stream& s) {
-  return vulkan_stream(s).limits();
-}
-
-Operand scratch_of(Stream& s) {
-  return vulkan_stream(s).scratch_operand();
 }
 
 }  // namespace parlance::vulkan

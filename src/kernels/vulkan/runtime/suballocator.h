@@ -14,8 +14,7 @@ class Suballocator {
  public:
   explicit Suballocator(size_t bytes) : bytes_(bytes) { free_[0] = bytes; }
 
-  // The offset of `bytes` that are now in use; a caller who asks for multiples of an alignment gets such
-  // offsets.
+  // The offset of `bytes` that are now in use; who asks for multiples of an alignment gets such offsets.
   std::optional<size_t> allocate(size_t bytes) {
     assert(bytes > 0);
     for (auto range = free_.begin(); range != free_.end(); ++range) {
@@ -47,6 +46,7 @@ class Suballocator {
     free_[offset] = bytes;
   }
 
+  size_t bytes() const { return bytes_; }
   bool is_unused() const { return free_.size() == 1 && free_.begin()->second == bytes_; }
   size_t n_free_ranges() const { return free_.size(); }
 

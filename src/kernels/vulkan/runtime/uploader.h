@@ -1,5 +1,4 @@
-// Brings weights to a device: through two staging buffers in turn, so that one is filled while the other is
-// copied.
+// Brings weights to a device: one staging buffer is filled while another is copied.
 #pragma once
 
 #include <array>

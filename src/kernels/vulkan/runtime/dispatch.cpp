@@ -1,0 +1,48 @@
+#include "kernels/vulkan/runtime/dispatch.h"
+
+#include <cassert>
+
+#include "kernels/vulkan/runtime/stream.h"
+
+namespace parlance::vulkan {
+
+namespace {
+
+VulkanStream& vulkan_stream(Stream& s) {
+  return static_cast<VulkanStream&>(s);
+}
+
+}  // namespace
+
+Operand operand_of(const Tensor& tensor) {
+  return {.buffer = tensor ? tensor.buffer : nullptr};
+}
+
+uint32_t byte_offset(const Tensor& tensor) {
+  if (!tensor) return 0;
+  const auto offset = static_cast<size_t>(tensor.data - tensor.buffer->base());
+  assert(offset <= UINT32_MAX);
+  return static_cast<uint32_t>(offset);
+}
+
+uint32_t word_offset(const Tensor& tensor) {
+  if (!tensor) return 0;
+  const auto offset = static_cast<size_t>(tensor.data - tensor.buffer->base());
+  assert(offset % 4 == 0 && offset / 4 <= UINT32_MAX);
+  return static_cast<uint32_t>(offset / 4);
+}
+
+void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> specialization,
+              std::span<const Operand> operands, std::span<const std::byte> push, Groups groups) {
+  vulkan_stream(s).dispatch(shader, specialization, operands, push, groups);
+}
+
+const DeviceLimits& limits_of(Stream& s) {
+  return vulkan_stream(s).limits();
+}
+
+Operand scratch_of(Stream& s) {
+  return vulkan_stream(s).scratch_operand();
+}
+
+}  // namespace parlance::vulkan

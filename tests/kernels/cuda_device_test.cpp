@@ -138,7 +138,9 @@ TEST_F(CudaDevice, ReplaysSteps) {
   step(Stream::kOnce);
   step(7);
   EXPECT_EQ(n_recorded, 103);
-  ASSERT_TRUE(stream->reserve({.workspace_bytes = 1 << 20}).has_value());
+  Plan plan;
+  plan.workspace_bytes = 1 << 20;
+  ASSERT_TRUE(stream->reserve(plan).has_value());
   step(7);
   EXPECT_EQ(n_recorded, 104);
   float result = 0;

@@ -14,7 +14,6 @@ using namespace attention;
 constexpr int kMaxDecodeTokens = 8;  // from here on tokens share what is read of the cache
 // Fewer keys are not worth a block, and its partial results not worth merging.
 constexpr int64_t kLeastSplitKeys = 64;
-constexpr int64_t kBlocksPerMultiprocessor = 4;
 constexpr int64_t kMaxBlocks = 640;  // that splitting aims for, on the largest GPU
 constexpr size_t kAlignment = 256;
 
@@ -29,8 +28,9 @@ int64_t most_splits(const AttentionArgs& args) {
   return std::clamp<int64_t>(args.batch.n_kv_bound / kLeastSplitKeys, 1, kMaxSplits);
 }
 
-int splits_of(const AttentionArgs& args, const Tiling& tiling, const Gpu& gpu) {
-  const int64_t blocks = std::min(kBlocksPerMultiprocessor * gpu.n_multiprocessors, kMaxBlocks);
+// As many as keep every multiprocessor busy with `resident` blocks, and none waits for a second round.
+int splits_of(const AttentionArgs& args, const Tiling& tiling, int resident, const Gpu& gpu) {
+  const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
   const int64_t passes = tiling.n_tiles * args.kv.n_head_kv * tiling.parts;
   return static_cast<int>(std::clamp<int64_t>(blocks / passes, 1, most_splits(args)));
 }
@@ -81,15 +81,18 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
   if (n_tokens == 0) return;
   Params p = params_of(args);
   Run run = run_plain;
+  int resident = 3;  // blocks that the registers of a multiprocessor hold
   p.tiling = tiling_of(args, kPlainRows, kPlainRows);
   if (n_tokens <= kMaxDecodeTokens && decode_serves(args)) {
     run = run_decode;
     p.tiling = tiling_of(args, kDecodeHeads, 1);
+    resident = p.tiling.heads > kDecodeHeads / 2 ? 2 : 3;
   } else if (n_tokens > kMaxDecodeTokens && prefill_serves(args)) {
     run = run_prefill;
     p.tiling = tiling_of(args, kPrefillRows, kPrefillRows);
+    resident = 2;
   }
-  p.n_splits = splits_of(args, p.tiling, gpu_of(stream));
+  p.n_splits = splits_of(args, p.tiling, resident, gpu_of(stream));
   p.partials.stats = reinterpret_cast<float2*>(scratch_of(stream));
   p.partials.out = reinterpret_cast<float*>(scratch_of(stream) + stats_bytes(args));
   run(stream, p, args);

@@ -1,7 +1,7 @@
 // attention for many tokens on tensor cores: a tile of 64 rows (heads of a group, of consecutive tokens)
 // walks over its keys, the next block of keys and values on its way to shared memory while this one is worked
-// on. Queries and weights go in as two 16-bit floats each, keys and values are 16-bit floats, sums are f32:
-// as good as f32 throughout.
+// on. Keys and values are 16-bit floats as they are stored; queries and weights go in as two such floats each,
+// so that their rounding does not show in the result.
 #include "kernels/cuda/attention/mma.cuh"
 #include "kernels/cuda/attention/walk.cuh"
 #include "kernels/cuda/kv_formats.cuh"
@@ -23,14 +23,14 @@ struct Block {
   Half v[kKeys][kHeadDim + 8];
 
   __device__ void load(const Params& p, const Walk& walk, int first, int end) {
-    constexpr int kPieces = kHeadDim / 8;  // of 16 bytes, of a row
+    constexpr int kPieces = kHeadDim / 8;  // of a row
     const int piece = threadIdx.x % kPieces;
     for (int key = threadIdx.x / kPieces; key < kKeys; key += kThreads / kPieces) {
       // Rows past the end are zeros: their weights are 0, and 0 times what lies there need not be.
-      const bool is_inside = first + key < end;
+      const int n_bytes = first + key < end ? kPieceBytes : 0;
       const int pos = min(first + key, end - 1);
-      copy_async(&k[key][piece * 8], walk.k_row(p, pos) + piece * 16, is_inside);
-      copy_async(&v[key][piece * 8], walk.v_row(p, pos) + piece * 16, is_inside);
+      copy_piece(&k[key][piece * 8], walk.k_row(p, pos) + piece * kPieceBytes, n_bytes);
+      copy_piece(&v[key][piece * 8], walk.v_row(p, pos) + piece * kPieceBytes, n_bytes);
     }
   }
 };
@@ -82,10 +82,10 @@ struct WarpRows {
       for (int keys = 0; keys < kKeys / 16; ++keys) {
         uint32_t k[4];
         load_matrices(k, mine + keys * 16 * (kHeadDim + 8) + step * 16);
-        mma<Half>(scores[2 * keys], q[step], k[0], k[1]);
-        mma<Half>(scores[2 * keys + 1], q[step], k[2], k[3]);
-        mma<Half>(scores[2 * keys], q_rest[step], k[0], k[1]);
-        mma<Half>(scores[2 * keys + 1], q_rest[step], k[2], k[3]);
+        multiply_add<Half>(scores[2 * keys], q[step], k[0], k[1]);
+        multiply_add<Half>(scores[2 * keys + 1], q[step], k[2], k[3]);
+        multiply_add<Half>(scores[2 * keys], q_rest[step], k[0], k[1]);
+        multiply_add<Half>(scores[2 * keys + 1], q_rest[step], k[2], k[3]);
       }
     }
   }
@@ -137,10 +137,10 @@ struct WarpRows {
       for (int dims = 0; dims < kHeadDim / 16; ++dims) {
         uint32_t v[4];
         load_transposed(v, mine + keys * 16 * (kHeadDim + 8) + dims * 16);
-        mma<Half>(out[2 * dims], w, v[0], v[1]);
-        mma<Half>(out[2 * dims + 1], w, v[2], v[3]);
-        mma<Half>(out[2 * dims], w_rest, v[0], v[1]);
-        mma<Half>(out[2 * dims + 1], w_rest, v[2], v[3]);
+        multiply_add<Half>(out[2 * dims], w, v[0], v[1]);
+        multiply_add<Half>(out[2 * dims + 1], w, v[2], v[3]);
+        multiply_add<Half>(out[2 * dims], w_rest, v[0], v[1]);
+        multiply_add<Half>(out[2 * dims + 1], w_rest, v[2], v[3]);
       }
     }
   }
@@ -179,12 +179,12 @@ __global__ void __launch_bounds__(kThreads) prefill(const __grid_constant__ Para
     }
 
     if (range.first < range.last) blocks[0].load(p, walk, range.first, range.last);
-    commit_copies();
+    end_copy_group();
     int stage = 0;
     for (int first = range.first; first < range.last; first += kKeys, stage ^= 1) {
       if (first + kKeys < range.last) blocks[stage ^ 1].load(p, walk, first + kKeys, range.last);
-      commit_copies();
-      wait_for_all_but_last();
+      end_copy_group();
+      wait_for_copies<1>();
       __syncthreads();
       rows.add(blocks[stage], first, range.last);
       __syncthreads();

@@ -38,14 +38,14 @@ struct TokenRun {
   }
 };
 
-// The keys [first, last) of n_keys that a split works on; blocks of `unit` keys stay together.
+// The keys [first, last) of n_keys that a split works on; blocks of `unit` keys stay together, and no split
+// has more than one of them above the others.
 struct KeyRange {
   int first, last;
   __device__ KeyRange(int n_keys, int n_splits, int split, int unit) {
     const int n_units = (n_keys + unit - 1) / unit;
-    const int units = (n_units + n_splits - 1) / n_splits;
-    first = min(n_keys, split * units * unit);
-    last = min(n_keys, first + units * unit);
+    first = n_units * split / n_splits * unit;
+    last = min(n_keys, n_units * (split + 1) / n_splits * unit);
   }
 };
 

@@ -1,0 +1,84 @@
+// attention at the head sizes of most models, for which devices have kernels of their own: every pair of
+// formats, every kind of group, and contexts that are split.
+#include "kernels/support/kv_pages.h"
+
+namespace parlance::test {
+namespace {
+
+class WideHeads : public KernelTest {
+ protected:
+  // Both devices attend to the same random cache.
+  void expect_match(const KvShape& shape, int64_t group, const std::vector<int32_t>& lengths,
+                    const TokenPlaces& places) {
+    const KvPages pages(shape, lengths, random_);
+    const int64_t n_cached = shape.n_head_kv * pages.places().size();
+    const auto k = random_floats(shape.head_dim_k * n_cached);
+    const auto v = random_floats(shape.head_dim_v * n_cached);
+    const auto q = random_floats(shape.head_dim_k * group * shape.n_head_kv * places.size());
+    OpBench writer = reference();
+    const KvView written = pages.on(writer, pages.unwritten());
+    const Tensor tk = writer.upload({shape.head_dim_k, shape.n_head_kv, pages.places().size(), 1}, k);
+    const Tensor tv = writer.upload({shape.head_dim_v, shape.n_head_kv, pages.places().size(), 1}, v);
+    const BatchView all = pages.places().on(writer);
+    writer.run([&](Stream& s) {
+      kv_write(s, written, kLayer, tk, tv, all);
+      return tk;
+    });
+    const auto contents = KvPages::contents(writer, written);
+    const auto on = [&](OpBench bench) {
+      const KvView kv = pages.on(bench, contents);
+      const Tensor tq = bench.upload({shape.head_dim_k, group * shape.n_head_kv, places.size(), 1}, q);
+      const BatchView batch = places.on(bench);
+      const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
+      return bench.run([&](Stream& s) { return attention(s, tq, kv, kLayer, batch, scale); });
+    };
+    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k_format) << ", v " << name_of(shape.v_format)
+                                    << " [" << shape.head_dim_k << "], groups of " << group << ", "
+                                    << places.size() << " tokens");
+    expect_close(on(tested()), on(reference()), 1e-5f, 0);
+  }
+
+ private:
+  static constexpr int64_t kLayer = 1;
+};
+
+TEST_P(WideHeads, EveryPairOfFormats) {
+  for (const int64_t head_dim : {64, 128}) {
+    for (size_t k = 0; k < kKvFormatCount; ++k) {
+      for (size_t v = 0; v < kKvFormatCount; ++v) {
+        const KvShape shape{.k_format = static_cast<KvFormat>(k),
+                            .v_format = static_cast<KvFormat>(v),
+                            .head_dim_k = head_dim,
+                            .head_dim_v = head_dim};
+        expect_match(shape, 3, {150}, TokenPlaces().add(0, 149, 1));
+        expect_match(shape, 8, {150}, TokenPlaces().add(0, 140, 3));
+        expect_match(shape, 2, {150}, TokenPlaces().add(0, 90, 37));
+      }
+    }
+  }
+}
+
+TEST_P(WideHeads, GroupSizes) {
+  const KvShape shape{.head_dim_k = 128, .head_dim_v = 128};
+  for (const int64_t group : {1, 2, 4, 5, 8, 9, 16, 17, 63, 64, 65, 130}) {
+    for (const int32_t n_tokens : {1, 8, 9, 40}) {
+      expect_match(shape, group, {100}, TokenPlaces().add(0, 100 - n_tokens, n_tokens));
+    }
+  }
+}
+
+TEST_P(WideHeads, LongContexts) {
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::f32}) {
+    const KvShape shape{
+        .k_format = format, .v_format = format, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 64};
+    const std::vector<int32_t> lengths = {3001, 700};
+    expect_match(shape, 4, lengths, TokenPlaces().add(0, 3000, 1));
+    expect_match(shape, 4, lengths, TokenPlaces().add(0, 3000, 1).add(0, 10, 1).add(1, 699, 1));
+    expect_match(shape, 4, lengths, TokenPlaces().add(1, 690, 10).add(0, 2900, 30).add(1, 0, 1));
+  }
+}
+
+PARLANCE_FOR_EACH_DEVICE(WideHeads);
+
+}  // namespace
+}  // namespace parlance::test

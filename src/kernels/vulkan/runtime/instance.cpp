@@ -93,6 +93,7 @@ Result<VkInstance> make_instance() {
 }
 
 // Place of a kind of device in the list.
+constexpr int kRankCount = 4;
 int rank_of(const PhysicalDevice& device) {
   switch (device.properties.deviceType) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
@@ -113,10 +114,13 @@ Result<std::vector<PhysicalDevice>> find_devices() {
   std::vector<VkPhysicalDevice> handles(n);
   vkEnumeratePhysicalDevices(instance, &n, handles.data());
   std::vector<PhysicalDevice> devices;
-  for (const VkPhysicalDevice handle : handles) {
-    PhysicalDevice device{handle, {}, {}};
-    vkGetPhysicalDeviceProperties(handle, &device.properties);
-    if (device.properties.apiVersion >= VK_API_VERSION_1_1) devices.push_back(device);
+  for (int rank = 0; rank < kRankCount; ++rank) {
+    for (const VkPhysicalDevice handle : handles) {
+      PhysicalDevice device{handle, {}, fmt::format("vulkan:{}", devices.size())};
+      vkGetPhysicalDeviceProperties(handle, &device.properties);
+      if (device.properties.apiVersion < VK_API_VERSION_1_1 || rank_of(device) != rank) continue;
+      devices.push_back(std::move(device));
+    }
   }
   if (devices.empty()) {
     return fail(
@@ -125,9 +129,6 @@ Result<std::vector<PhysicalDevice>> find_devices() {
         "or NVIDIA's), or use --device cpu",
         handles.size());
   }
-  std::stable_sort(devices.begin(), devices.end(),
-                   [](const PhysicalDevice& a, const PhysicalDevice& b) { return rank_of(a) < rank_of(b); });
-  for (size_t i = 0; i < devices.size(); ++i) devices[i].name = fmt::format("vulkan:{}", i);
   return devices;
 }
 

@@ -1,5 +1,10 @@
 # Targets by folder, so that a new source file, test or fuzz target needs no edit of a CMake file.
 
+# Many small sources that include the same headers: several are compiled as one. Kernels stay
+# apart, they cost little besides their own code. OFF compiles each source by itself, as editors like it.
+option(PARLANCE_UNITY "Compile several sources of a library at once" ON)
+set(unity_folders chat cli gguf models sampling tokenizer)
+
 # parlance_library(kernels/cpu DEPENDS ...) makes the static library parlance_kernels_cpu of src/kernels/cpu/**.
 # Sub-folders that are libraries of their own (kernels/cpu below kernels) are left out.
 function(parlance_library folder)
@@ -15,6 +20,9 @@ function(parlance_library folder)
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+    if(PARLANCE_UNITY AND folder IN_LIST unity_folders)
+      set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    endif()
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)

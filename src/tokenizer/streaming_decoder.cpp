@@ -1,10 +1,9 @@
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/unicode.h"
 
 namespace parlance {
 
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 enum class Ending { complete, invalid, incomplete };
 

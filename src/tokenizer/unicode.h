@@ -22,6 +22,9 @@ enum CharClass : uint8_t {
 
 uint8_t char_class(char32_t code_point);
 
+// Stands for bytes that are in no sequence: U+FFFD.
+inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
 struct CodePoint {
   char32_t value = 0;
   uint32_t n_bytes = 0;  // 0 at the end of the text

@@ -4,18 +4,15 @@
 #include <charconv>
 
 #include "base/checked.h"
+#include "chat/jinja/numbers.h"
 #include "chat/jinja/unicode.h"
 
 namespace parlance::jinja {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
+  if (is_ascii_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
@@ -29,9 +26,9 @@ bool is_sign(char c) {
 size_t end_of_digits(std::string_view text, size_t begin) {
   size_t at = begin;
   while (at < text.size()) {
-    if (is_digit(text[at])) {
+    if (is_ascii_digit(text[at])) {
       ++at;
-    } else if (text[at] == '_' && at > begin && at + 1 < text.size() && is_digit(text[at + 1])) {
+    } else if (text[at] == '_' && at > begin && at + 1 < text.size() && is_ascii_digit(text[at + 1])) {
       ++at;
     } else {
       break;
@@ -241,7 +238,7 @@ Token Lexer::inside_tag() {
     return fail_at(tag_, fmt::format("a tag '{}' without its end", source_.substr(tag_, 2)));
   }
   const char c = source_[at_];
-  if (is_digit(c)) {
+  if (is_ascii_digit(c)) {
     if (!follows_dot) return number();
     const size_t begin = at_;
     const size_t end = end_of_digits(source_, begin);
@@ -258,7 +255,7 @@ Token Lexer::inside_tag() {
   while (end < source_.size()) {
     size_t behind = end;
     const char32_t character = next_character(source_, behind);
-    const bool belongs = character < 0x80 ? is_digit(source_[end]) || character == '_' ||
+    const bool belongs = character < 0x80 ? is_ascii_digit(source_[end]) || character == '_' ||
                                                 ((character | 0x20) >= 'a' && (character | 0x20) <= 'z')
                                           : is_identifier_part(character);
     if (!belongs) break;

@@ -10,10 +10,6 @@ namespace parlance::jinja {
 
 namespace {
 
-bool is_ascii_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_alphanumeric(char c) {
   return is_ascii_digit(c) || (static_cast<char>(c | 0x20) >= 'a' && static_cast<char>(c | 0x20) <= 'z');
 }
@@ -30,7 +26,7 @@ Result<void> check_digits(std::string_view text) {
 }
 
 // Without its underscores, which may only stand between digits; empty when one stands elsewhere.
-std::optional<std::string> without_underscores(std::string_view text) {
+std::optional<std::string> without_separating_underscores(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '_') {
@@ -67,7 +63,7 @@ Result<std::optional<int64_t>> parse_integer(std::string_view text, int64_t base
       if (text.starts_with('_')) text.remove_prefix(1);
     }
   }
-  const auto digits = without_underscores(text);
+  const auto digits = without_separating_underscores(text);
   if (!digits || digits->empty()) return std::nullopt;
   if (base == 0) {
     if ((*digits)[0] == '0' && digits->find_first_not_of('0') != std::string::npos) return std::nullopt;
@@ -88,7 +84,7 @@ Result<std::optional<double>> parse_float(std::string_view text) {
   text = strip(text);
   PARLANCE_CHECK(check_digits(text));
   const bool is_negative = take_sign(text);
-  const auto plain = without_underscores(text);
+  const auto plain = without_separating_underscores(text);
   if (!plain || plain->empty()) return std::nullopt;
   const bool has_underscore = plain->size() != text.size();
   const std::string lowered = lower(*plain);

@@ -8,6 +8,11 @@
 
 namespace parlance::jinja {
 
+// 0 to 9; digits of other scripts are in unicode.h.
+inline bool is_ascii_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 // Empty when the text is not a number; an error when it is one that 64 bits, or this interpreter, do not
 // hold.
 Result<std::optional<int64_t>> parse_integer(std::string_view text, int64_t base = 10);

@@ -4,7 +4,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
-#include "kernels/cuda/weights.cuh"
+#include "kernels/cuda/weight_types.h"
 
 namespace parlance::cuda {
 

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/dtype.h"
 #include "base/half.h"
 
 namespace parlance::cuda {
@@ -287,60 +286,5 @@ struct Bf16 {
   static constexpr int kBytes = 2;
   __device__ static float load(const uint8_t* p) { return __uint_as_float(load_u16(p) << 16); }
 };
-
-// ---- By type ----
-
-// Calls visit(struct of the type) for a block type; false for any other.
-template <class Visit>
-bool visit_block_type(DType dtype, Visit&& visit) {
-  switch (dtype) {
-    case DType::q8_0:
-      return visit(Q8_0{}), true;
-    case DType::q4_0:
-      return visit(Q4_0{}), true;
-    case DType::q4_1:
-      return visit(Q4_1{}), true;
-    case DType::q5_0:
-      return visit(Q5_0{}), true;
-    case DType::q5_1:
-      return visit(Q5_1{}), true;
-    case DType::q2_k:
-      return visit(Q2K{}), true;
-    case DType::q3_k:
-      return visit(Q3K{}), true;
-    case DType::q4_k:
-      return visit(Q4K{}), true;
-    case DType::q5_k:
-      return visit(Q5K{}), true;
-    case DType::q6_k:
-      return visit(Q6K{}), true;
-    case DType::iq4_nl:
-      return visit(Iq4Nl{}), true;
-    case DType::iq4_xs:
-      return visit(Iq4Xs{}), true;
-    default:
-      return false;
-  }
-}
-
-// The same for floats.
-template <class Visit>
-bool visit_float_type(DType dtype, Visit&& visit) {
-  switch (dtype) {
-    case DType::f32:
-      return visit(F32{}), true;
-    case DType::f16:
-      return visit(F16{}), true;
-    case DType::bf16:
-      return visit(Bf16{}), true;
-    default:
-      return false;
-  }
-}
-
-inline constexpr DType kBlockTypes[] = {DType::q8_0, DType::q4_0, DType::q4_1,   DType::q5_0,
-                                        DType::q5_1, DType::q2_k, DType::q3_k,   DType::q4_k,
-                                        DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs};
-inline constexpr DType kFloatTypes[] = {DType::f32, DType::f16, DType::bf16};
 
 }  // namespace parlance::cuda

@@ -1,5 +1,6 @@
 // Activations rounded to what the products take, once for all weights of a call.
 #include <algorithm>
+#include <type_traits>
 
 #include "base/checked.h"
 #include "kernels/cuda/matmul/products.h"
@@ -82,47 +83,46 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// A power of two that brings the largest of a row near the top of f16; block (token).
-__global__ void __launch_bounds__(kThreads)
-    round_rows_to_f16(const float* x, int n_in, int n_tokens, HalfActivations out) {
-  __shared__ float partial[kThreads / 32];
-  wait_for_previous();
-  let_next_start();
-  const int token = blockIdx.x;
-  const float* row = x + static_cast<int64_t>(token) * n_in;
-  const int n = token < n_tokens ? n_in : 0;
+// A power of two that brings the largest of a row near the top of f16, or 1 for bf16, which reaches as far as
+// f32.
+template <class Half>
+__device__ float scale_of_row(const float* row, int n, float* partial) {
+  if constexpr (std::is_same_v<Half, __nv_bfloat16>) return 1;
   float magnitude = 0;
   for (int i = threadIdx.x; i < n; i += kThreads) magnitude = fmaxf(magnitude, fabsf(row[i]));
   magnitude = max_of_warp(magnitude);
   if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = magnitude;
   __syncthreads();
   magnitude = max_of_warp(partial[threadIdx.x % (kThreads / 32)]);
+  // The inverse must be finite, too.
   constexpr int kTopExponent = 14, kLowestExponent = -100;
   const int exponent = magnitude > 0 ? max(ilogbf(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
-  const float inverse = ldexpf(1.0f, kTopExponent - exponent);
-  for (int i = threadIdx.x; i < out.row_values; i += kThreads) {
-    const float value = i < n ? row[i] * inverse : 0.0f;
-    out.parts[static_cast<int64_t>(token) * out.row_values + i] = __half_as_ushort(__float2half_rn(value));
-  }
-  if (threadIdx.x == 0) out.scales[token] = ldexpf(1.0f, exponent - kTopExponent);
+  return ldexpf(1.0f, exponent - kTopExponent);
 }
 
-// x = high + low, each a bf16, which keeps 16 bits of it.
+// Block (token). Each part takes what the ones before have left.
+template <class Half, int kParts>
 __global__ void __launch_bounds__(kThreads)
-    split_rows_into_bf16(const float* x, int n_in, int n_tokens, HalfActivations out) {
+    round_rows_to_half(const float* x, int n_in, int n_tokens, HalfActivations out) {
+  __shared__ float partial[kThreads / 32];
   wait_for_previous();
   let_next_start();
   const int token = blockIdx.x;
+  const float* row = x + static_cast<int64_t>(token) * n_in;
   const int n = token < n_tokens ? n_in : 0;
-  uint16_t* high_row = out.parts + static_cast<int64_t>(token) * out.row_values;
-  uint16_t* low_row = high_row + static_cast<int64_t>(out.n_tokens) * out.row_values;
+  const float scale = scale_of_row<Half>(row, n, partial);
+  const float inverse = 1 / scale;
   for (int i = threadIdx.x; i < out.row_values; i += kThreads) {
-    const float value = i < n ? x[static_cast<int64_t>(token) * n_in + i] : 0.0f;
-    const __nv_bfloat16 high = __float2bfloat16_rn(value);
-    high_row[i] = __bfloat16_as_ushort(high);
-    low_row[i] = __bfloat16_as_ushort(__float2bfloat16_rn(value - __bfloat162float(high)));
+    float rest = i < n ? row[i] * inverse : 0.0f;
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      const Half rounded = static_cast<Half>(rest);
+      rest -= static_cast<float>(rounded);
+      reinterpret_cast<Half*>(
+          out.parts)[(static_cast<int64_t>(part) * out.n_tokens + token) * out.row_values + i] = rounded;
+    }
   }
-  if (threadIdx.x == 0) out.scales[token] = 1;
+  if (threadIdx.x == 0) out.scales[token] = scale;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.
@@ -189,7 +189,7 @@ float* split_sums_of(Stream& stream, const Tensor& x) {
 }
 
 size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens) {
-  constexpr size_t kMostParts = 2;
+  constexpr size_t kMostParts = std::max(kF16Parts, kBf16Parts);
   const auto n_rows = static_cast<size_t>(padded_tokens(n_tokens));
   const auto row_values = static_cast<size_t>(align_up<int64_t>(n_in, kHalfRowPadding));
   return n_rows * (kMostParts * sizeof(uint16_t) * row_values + sizeof(float)) +
@@ -200,11 +200,13 @@ HalfActivations halve_for_gemm(Stream& stream, const Tensor& x, DType dtype) {
   const int64_t n_in = x.ne[0], n_tokens = x.n_rows();
   const int64_t n_rows = padded_tokens(n_tokens), row_values = align_up<int64_t>(n_in, kHalfRowPadding);
   auto* parts = reinterpret_cast<uint16_t*>(scratch_of(stream));
-  const int64_t n_parts = dtype == DType::bf16 ? 2 : 1;
+  const bool is_bf16 = dtype == DType::bf16;
+  const int64_t n_parts = is_bf16 ? kBf16Parts : kF16Parts;
   auto* scales = reinterpret_cast<float*>(parts + n_parts * n_rows * row_values);
   const HalfActivations out{parts, scales, scales + n_rows, static_cast<int>(row_values),
                             static_cast<int>(n_rows)};
-  launch(stream, dtype == DType::bf16 ? split_rows_into_bf16 : round_rows_to_f16,
+  launch(stream,
+         is_bf16 ? round_rows_to_half<__nv_bfloat16, kBf16Parts> : round_rows_to_half<__half, kF16Parts>,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(kThreads)}, x.as<const float>(),
          static_cast<int>(n_in), static_cast<int>(n_tokens), out);
   return out;

@@ -5,7 +5,7 @@
 #include "kernels/cuda/matmul/gemv_sums.cuh"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
-#include "kernels/cuda/weights.cuh"
+#include "kernels/cuda/weight_types.h"
 
 namespace parlance::cuda {
 

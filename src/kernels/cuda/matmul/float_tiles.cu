@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
-#include "kernels/cuda/weights.cuh"
+#include "kernels/cuda/weight_types.h"
 
 namespace parlance::cuda {
 

@@ -1,7 +1,5 @@
 // Many tokens times f16 or bf16 weights on the tensor cores, summed in f32. A block computes kTileRows rows
-// by kTokens tokens in steps of 64 values, of which several are on their way while one is multiplied. x is
-// one f16 beside f16 weights, and a sum of two bf16 beside bf16 ones, which alone would keep too little of
-// it.
+// by kTokens tokens in steps of 64 values, of which several are on their way while one is multiplied.
 #include "base/checked.h"
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
@@ -22,14 +20,14 @@ constexpr int kMmaValues = 16;
 constexpr int kStride = kStepValues + 8;  // rows of shared memory start in different banks
 
 struct F16Product {
-  static constexpr int kParts = 1;  // of x
+  static constexpr int kParts = kF16Parts;
   __device__ static void multiply_add(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     multiply_add_f16(c, a, b0, b1);
   }
 };
 
 struct Bf16Product {
-  static constexpr int kParts = 2;
+  static constexpr int kParts = kBf16Parts;
   __device__ static void multiply_add(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     multiply_add_bf16(c, a, b0, b1);
   }

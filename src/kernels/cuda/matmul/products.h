@@ -105,8 +105,13 @@ void quantised_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const G
 
 // ---- Activations for float weights ----
 
-// For f16 and bf16 gemm: x as n_parts 16-bit numbers that add up to x / scale. parts: [n_parts, n_tokens,
-// n_in]; scales: [n_tokens]. They begin the scratch memory, too, and are followed by the partial sums.
+// For f16 and bf16 gemm, x becomes a sum of 16-bit floats like the weights: f16 holds enough of it in one,
+// bf16 needs two to keep 16 bits.
+inline constexpr int kF16Parts = 1;
+inline constexpr int kBf16Parts = 2;
+
+// The parts add up to x / scale. parts: [n_parts, n_tokens, n_in]; scales: [n_tokens]. They begin the scratch
+// memory, too, and are followed by the partial sums.
 struct HalfActivations {
   uint16_t* parts;
   float* scales;

@@ -8,7 +8,7 @@
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
-#include "kernels/cuda/weights.cuh"
+#include "kernels/cuda/weight_types.h"
 
 namespace parlance::cuda {
 

@@ -9,7 +9,7 @@
 #include "kernels/cuda/matmul/gemv_sums.cuh"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
-#include "kernels/cuda/weights.cuh"
+#include "kernels/cuda/weight_types.h"
 
 namespace parlance::cuda {
 
@@ -78,7 +78,7 @@ __device__ float product_of_run(const Run& w, const uint32_t (&x)[8], float step
 
 // Block: 32 lanes, n_warps warps. Shared memory: the warps' stages, then their sums.
 template <class Type, int kTokens>
-__global__ void __launch_bounds__(32 * kMaxWarps)
+__global__ void __launch_bounds__(32 * kMaxWarps, 3)
     multiply_rows(const __grid_constant__ Products p, const GemvActivations x) {
   extern __shared__ uint4 shared[];
   let_next_start();

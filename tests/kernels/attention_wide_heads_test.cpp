@@ -60,9 +60,9 @@ TEST_P(WideHeads, EveryPairOfFormats) {
 
 TEST_P(WideHeads, GroupSizes) {
   const KvShape shape{.head_dim_k = 128, .head_dim_v = 128};
-  for (const int64_t group : {1, 2, 4, 5, 8, 9, 16, 17, 63, 64, 65, 130}) {
+  for (const int64_t group : {1, 2, 4, 5, 8, 9, 17, 64, 65}) {
     for (const int32_t n_tokens : {1, 8, 9, 40}) {
-      expect_match(shape, group, {100}, TokenPlaces().add(0, 100 - n_tokens, n_tokens));
+      expect_match(shape, group, {70}, TokenPlaces().add(0, 70 - n_tokens, n_tokens));
     }
   }
 }

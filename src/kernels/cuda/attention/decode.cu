@@ -15,10 +15,7 @@ constexpr int kWarps = kThreads / 32;
 
 // Keys that a group of lanes works on at a time: as many as the registers hold.
 template <KvFormat k_format, KvFormat v_format, int kHeads>
-constexpr int kKeysAtATime = kHeads == kDecodeHeads &&
-                                     (k_format == KvFormat::f32 || v_format == KvFormat::f32)
-                                 ? 2
-                                 : 4;
+constexpr int kKeysAtATime = kHeads > 2 && (k_format == KvFormat::f32 || v_format == KvFormat::f32) ? 2 : 4;
 
 // A head vector takes kLanes lanes of eight elements, so a warp has several groups of lanes with keys of
 // their own.

@@ -157,13 +157,14 @@ template <class Product, int kTokens>
 void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x) {
   const Products products = products_of(args, dtype, kTileRows);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  const Split split =
-      split_steps(stream, products, n_token_tiles, div_up(products.n_in, kStepValues), x.split_sums);
+  constexpr size_t kSharedBytes = kStages * sizeof(Stage<Product, kTokens>);
+  const Split split = split_steps(stream, products, n_token_tiles, div_up(products.n_in, kStepValues),
+                                  kSharedBytes, x.split_sums);
   launch(stream, multiply_tiles<Product, kTokens>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(split.n_parts)),
           .block = dim3(kThreads),
-          .shared_bytes = kStages * sizeof(Stage<Product, kTokens>)},
+          .shared_bytes = kSharedBytes},
          products, x, split);
   add_parts(stream, products, split);
 }

@@ -57,8 +57,10 @@ struct Split {
   float* sums;  // [n_parts, n_sums]; null: one part, results go to the outputs
 };
 
-// As many parts as there are multiprocessors for, while each has a few steps and `sums` room for all.
-Split split_steps(Stream& stream, const Products& products, int n_token_tiles, int n_steps, float* sums);
+// As many parts as run at once, when a block takes `shared_bytes`, while each has a few steps and `sums` room
+// for all.
+Split split_steps(Stream& stream, const Products& products, int n_token_tiles, int n_steps,
+                  size_t shared_bytes, float* sums);
 
 // out = sum of the parts + bias, if there are several.
 void add_parts(Stream& stream, const Products& products, const Split& split);

@@ -257,7 +257,7 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Gemm
   const Products products = products_of(args, dtype, kTileRows);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
   const Split split = split_steps(stream, products, n_token_tiles, div_up(products.n_in, kStepValues),
-                                  split_sums_of(stream, args.x));
+                                  sizeof(Tile<Type, kTokens>), split_sums_of(stream, args.x));
   launch(stream, multiply_tiles<Type, kTokens>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(split.n_parts)),

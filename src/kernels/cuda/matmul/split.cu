@@ -28,10 +28,14 @@ __global__ void add_part_sums(const __grid_constant__ Products p, const float* s
 
 }  // namespace
 
-Split split_steps(Stream& stream, const Products& products, int n_token_tiles, int n_steps, float* sums) {
+Split split_steps(Stream& stream, const Products& products, int n_token_tiles, int n_steps,
+                  size_t shared_bytes, float* sums) {
+  const Gpu& gpu = gpu_of(stream);
+  const auto n_at_once =
+      gpu.n_multiprocessors * static_cast<int64_t>(gpu.shared_bytes_per_block / shared_bytes);
   const int64_t n_tiles = static_cast<int64_t>(n_token_tiles) * products.n_tiles;
-  const int64_t most = std::min<int64_t>(
-      {gpu_of(stream).n_multiprocessors / n_tiles, n_steps / kFewestSteps, kMaxSplitSums / products.n_sums});
+  const int64_t most =
+      std::min<int64_t>({n_at_once / n_tiles, n_steps / kFewestSteps, kMaxSplitSums / products.n_sums});
   const int steps_per_part = div_up(n_steps, static_cast<int>(std::max<int64_t>(most, 1)));
   const int n_parts = div_up(n_steps, steps_per_part);
   return {n_steps, n_parts, steps_per_part, n_parts > 1 ? sums : nullptr};

@@ -13,7 +13,7 @@ add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-ffp-contract=off;-
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
 # Contraction is left on in the GPU's kernels: their sums are ordered differently anyway.
-add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra;-lineinfo>")
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
 if(PARLANCE_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PARLANCE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")

@@ -31,6 +31,14 @@ struct RmsNormArgs {
   float eps;
 };
 
+struct AddRmsNormArgs {
+  Tensor h;       // f32 [n, ...]; h += y
+  Tensor y;       // f32, sizes of h
+  Tensor weight;  // f32 [n]
+  Tensor out;     // f32, sizes of h: the new h as rms_norm() makes it; another memory than h and y
+  float eps;
+};
+
 struct Linear {
   Tensor weight;  // [n_in, n_out]
   Tensor bias;    // f32 [n_out] or absent
@@ -75,6 +83,17 @@ struct KvWriteArgs {
   BatchView batch;
 };
 
+// rms_norm of each head of q and k (where there are weights), rope of both, kv_write of k and v.
+struct NormRopeWriteArgs {
+  Tensor q;       // f32 [head_dim_k, n_head, n_tokens], in place
+  Tensor q_norm;  // f32 [head_dim_k], or absent
+  Tensor k_norm;  // f32 [head_dim_k], or absent
+  float eps;
+  Tensor angles;  // f32 [n_rot / 2, 2, n_tokens]
+  RopeStyle style;
+  KvWriteArgs write;  // what k holds afterwards is not said
+};
+
 struct AttentionArgs {
   Tensor q;  // f32 [head_dim_k, n_head, n_tokens]; n_head is a multiple of n_head_kv
   KvView kv;
@@ -109,10 +128,12 @@ using CellsByKvFormats = std::array<std::array<Cell<Args>, kKvFormatCount>, kKvF
 struct OpTable {
   CellsByDType<GetRowsArgs> get_rows;
   Cell<RmsNormArgs> rms_norm;
+  Cell<AddRmsNormArgs> add_rms_norm;
   CellsByDType<MatmulArgs> matmul;
   Cell<RopeAnglesArgs> rope_angles;
   Cell<RopeArgs> rope;
   CellsByKvFormats<KvWriteArgs> kv_write;
+  CellsByKvFormats<NormRopeWriteArgs> norm_rope_write;
   CellsByKvFormats<AttentionArgs> attention;
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;

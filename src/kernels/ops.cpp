@@ -9,10 +9,12 @@ namespace {
 
 // Runs a cell, or during a dry run notes what it needs. A cancelled step skips its remaining kernels.
 template <class Args>
-void submit(Stream& s, const Cell<Args>& cell, const Args& args, std::string_view cell_name, std::string_view tensor) {
+void submit(Stream& s, const Cell<Args>& cell, const Args& args, std::string_view cell_name,
+            std::string_view tensor) {
   if (Plan* plan = s.plan()) {
     if (!cell.run) {
-      plan->missing.push_back(tensor.empty() ? std::string(cell_name) : fmt::format("{} ({})", cell_name, tensor));
+      plan->missing.push_back(tensor.empty() ? std::string(cell_name)
+                                             : fmt::format("{} ({})", cell_name, tensor));
     } else if (cell.scratch) {
       plan->scratch_bytes = std::max(plan->scratch_bytes, cell.scratch(args, s.device().n_threads()));
     }
@@ -42,7 +44,9 @@ Tensor like(Stream& s, const Tensor& x) {
   return s.workspace().allocate(x.dtype, x.ne[0], x.ne[1], x.ne[2], x.ne[3]);
 }
 
-[[maybe_unused]] bool same_sizes(const Tensor& a, const Tensor& b) { return a.ne == b.ne; }
+[[maybe_unused]] bool same_sizes(const Tensor& a, const Tensor& b) {
+  return a.ne == b.ne;
+}
 
 }  // namespace
 
@@ -61,7 +65,15 @@ Tensor rms_norm(Stream& s, const Tensor& x, const Tensor& weight, float eps) {
   return out;
 }
 
-Tensor matmul(Stream& s, const Linear& w, const Tensor& x) { return matmul(s, {&w}, x).out[0]; }
+void add_rms_norm(Stream& s, const Tensor& h, const Tensor& y, const Tensor& weight, float eps,
+                  const Tensor& x) {
+  assert(same_sizes(h, y) && same_sizes(h, x) && weight.n_elements() == h.ne[0]);
+  submit(s, s.device().ops().add_rms_norm, AddRmsNormArgs{h, y, weight, x, eps}, "add_rms_norm", weight.name);
+}
+
+Tensor matmul(Stream& s, const Linear& w, const Tensor& x) {
+  return matmul(s, {&w}, x).out[0];
+}
 
 Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const Tensor& x) {
   assert(x.dtype == DType::f32 && weights.size() <= MatmulArgs::kMaxOutputs);
@@ -92,7 +104,8 @@ Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const T
 Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequencies, float magnitude) {
   assert(pos.dtype == DType::i32 && inverse_frequencies.ne[1] == 2);
   const Tensor out = s.workspace().allocate(DType::f32, inverse_frequencies.ne[0], 2, pos.n_elements());
-  submit(s, s.device().ops().rope_angles, RopeAnglesArgs{pos, inverse_frequencies, magnitude, out}, "rope_angles", "");
+  submit(s, s.device().ops().rope_angles, RopeAnglesArgs{pos, inverse_frequencies, magnitude, out},
+         "rope_angles", "");
   return out;
 }
 
@@ -101,14 +114,28 @@ void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style) {
   submit(s, s.device().ops().rope, RopeArgs{x, angles, style}, "rope", "");
 }
 
-void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v, const BatchView& batch) {
-  assert(k.ne[0] == kv.head_dim_k && v.ne[0] == kv.head_dim_v && k.ne[1] == kv.n_head_kv && v.ne[1] == kv.n_head_kv);
+void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v,
+              const BatchView& batch) {
+  assert(k.ne[0] == kv.head_dim_k && v.ne[0] == kv.head_dim_v && k.ne[1] == kv.n_head_kv &&
+         v.ne[1] == kv.n_head_kv);
   assert(k.ne[2] == v.ne[2] && k.ne[2] == batch.pos.n_elements() && k.ne[2] == batch.seq.n_elements());
   submit(s, cell_of(s.device().ops().kv_write, kv), KvWriteArgs{kv, layer, k, v, batch},
          s.plan() ? kv_cell_name("kv_write", kv) : "", "");
 }
 
-Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch, float scale) {
+void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
+                     const Tensor& angles, RopeStyle style, const KvView& kv, int64_t layer,
+                     const BatchView& batch) {
+  assert(q.ne[0] == kv.head_dim_k && k.ne[0] == kv.head_dim_k && v.ne[0] == kv.head_dim_v);
+  assert(q.ne[2] == k.ne[2] && q.ne[2] == v.ne[2] && q.ne[2] == angles.ne[2] && 2 * angles.ne[0] <= q.ne[0]);
+  assert(k.ne[1] == kv.n_head_kv && v.ne[1] == kv.n_head_kv && k.ne[2] == batch.pos.n_elements());
+  const NormRopeWriteArgs args{q, norms.q, norms.k, norms.eps, angles, style, {kv, layer, k, v, batch}};
+  submit(s, cell_of(s.device().ops().norm_rope_write, kv), args,
+         s.plan() ? kv_cell_name("norm_rope_write", kv) : "", "");
+}
+
+Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch,
+                 float scale) {
   assert(q.ne[0] == kv.head_dim_k && q.ne[1] % kv.n_head_kv == 0 && q.ne[2] == batch.pos.n_elements());
   const Tensor out = s.workspace().allocate(DType::f32, kv.head_dim_v, q.ne[1], q.ne[2]);
   submit(s, cell_of(s.device().ops().attention, kv), AttentionArgs{q, kv, layer, batch, scale, out},

@@ -1,5 +1,5 @@
-// The operations that models are written in. Each allocates its result in the stream's workspace, checks shapes
-// (a mismatch is our own mistake: an assertion), and runs the device's kernel for the types at hand.
+// The operations that models are written in. Each allocates its result in the stream's workspace, checks
+// shapes (a mismatch is our own mistake: an assertion), and runs the device's kernel for the types at hand.
 // Shapes are [fastest, …]; all activations are f32.
 #pragma once
 
@@ -14,6 +14,10 @@ Tensor get_rows(Stream& s, const Tensor& table, const Tensor& rows);  // -> [n, 
 
 // x / sqrt(mean(x^2) + eps) * weight, for each row of x.
 Tensor rms_norm(Stream& s, const Tensor& x, const Tensor& weight, float eps);
+
+// h += y, and the new h normalised into x: what stands between two sub-layers, in one pass.
+void add_rms_norm(Stream& s, const Tensor& h, const Tensor& y, const Tensor& weight, float eps,
+                  const Tensor& x);
 
 // weight x + bias for every token: [n_in, n_out] times [n_in, n_tokens] -> [n_out, n_tokens].
 Tensor matmul(Stream& s, const Linear& w, const Tensor& x);
@@ -31,11 +35,23 @@ Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequenci
 void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style);
 
 // Stores k and v [head_dim, n_head_kv, n_tokens] of one layer at the batch's positions.
-void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v, const BatchView& batch);
+void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v,
+              const BatchView& batch);
+
+// What attention does to q, k and v before it looks, in one pass: rms_norm of each head of q and k where the
+// norms are given, rope of both, kv_write of k and v. q is changed in place; k is used up.
+struct HeadNorms {
+  Tensor q, k;  // [head_dim_k], or absent
+  float eps;
+};
+void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
+                     const Tensor& angles, RopeStyle style, const KvView& kv, int64_t layer,
+                     const BatchView& batch);
 
 // softmax(scale q k^T) v over the positions that each token sees, its own included (write them first).
 // q [head_dim, n_head, n_tokens] -> [head_dim_v * n_head, n_tokens]
-Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch, float scale);
+Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch,
+                 float scale);
 
 // silu(gate) * up, element by element.
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);

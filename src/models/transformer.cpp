@@ -2,28 +2,35 @@
 
 namespace parlance {
 
-// The forward pass. Shapes are (fastest, …); h is the residual stream, (n_embd, n_tokens).
+// The forward pass. Shapes are (fastest, …); h is the residual stream and x what a sub-layer sees of it, both
+// (n_embd, n_tokens).
 Tensor Transformer::forward(Stream& s, const Batch& batch, const KvView& kv, size_t part) const {
   const auto [device, first_layer, end_layer] = placement_.parts()[part];
+  const float eps = hp_.norm_eps;
   const Tensor h = part == 0 ? get_rows(s, w_.token_embd, batch.token) : batch.h;
   const Tensor angles = rope_angles(s, batch.view.pos, w_.rope_inverse[part], w_.rope_magnitude);
 
+  const Tensor x = rms_norm(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps);
   for (int64_t layer = first_layer; layer < end_layer; ++layer) {
     const TransformerLayer& w = w_.layers[static_cast<size_t>(layer)];
     const Frame frame(s);
 
-    Tensor x = rms_norm(s, h, w.attn_norm, hp_.norm_eps);
-    add(s, h,
-        self_attention(s, w.attention, hp_, variant_.rope_style, x, angles, kv, layer - first_layer,
-                       batch.view));
+    const Tensor attn = self_attention(s, w.attention, hp_, variant_.rope_style, x, angles, kv,
+                                       layer - first_layer, batch.view);
+    add_rms_norm(s, h, attn, w.ffn_norm, eps, x);
 
-    x = rms_norm(s, h, w.ffn_norm, hp_.norm_eps);
-    add(s, h, mlp(s, w.mlp, x));
+    const Tensor down = mlp(s, w.mlp, x);
+    if (layer + 1 < end_layer) {
+      add_rms_norm(s, h, down, w_.layers[static_cast<size_t>(layer + 1)].attn_norm, eps, x);
+    } else if (placement_.is_last(part)) {
+      add_rms_norm(s, h, down, w_.output_norm, eps, x);
+    } else {
+      add(s, h, down);
+    }
   }
 
   if (!placement_.is_last(part)) return h;
-  const Tensor last = get_rows(s, h, batch.output_rows);
-  return matmul(s, w_.output, rms_norm(s, last, w_.output_norm, hp_.norm_eps));
+  return matmul(s, w_.output, get_rows(s, x, batch.output_rows));
 }
 
 }  // namespace parlance

@@ -13,10 +13,12 @@ std::array<OpTable, kIsaCount> make_tables() {
     const Isa isa = static_cast<Isa>(i);
     fill_get_rows(tables[i], isa);
     fill_rms_norm(tables[i], isa);
+    fill_add_rms_norm(tables[i], isa);
     fill_matmul(tables[i], isa);
     fill_rope_angles(tables[i], isa);
     fill_rope(tables[i], isa);
     fill_kv_write(tables[i], isa);
+    fill_norm_rope_write(tables[i], isa);
     fill_attention(tables[i], isa);
     fill_swiglu(tables[i], isa);
     fill_add(tables[i], isa);

@@ -8,10 +8,12 @@ namespace parlance {
 
 void fill_get_rows(OpTable& table, Isa isa);
 void fill_rms_norm(OpTable& table, Isa isa);
+void fill_add_rms_norm(OpTable& table, Isa isa);
 void fill_matmul(OpTable& table, Isa isa);
 void fill_rope_angles(OpTable& table, Isa isa);
 void fill_rope(OpTable& table, Isa isa);
 void fill_kv_write(OpTable& table, Isa isa);
+void fill_norm_rope_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa);
 void fill_swiglu(OpTable& table, Isa isa);
 void fill_add(OpTable& table, Isa isa);

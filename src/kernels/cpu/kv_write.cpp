@@ -6,6 +6,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd/avx2.h"
 #include "kernels/cpu/simd/neon.h"
 #include "quant/q8_0.h"
@@ -13,8 +14,6 @@
 namespace parlance {
 
 namespace {
-
-using EncodeRow = void(const float* x, std::byte* out, int64_t n);
 
 // Rows of finite numbers are encoded as the formats' scalar definitions do, byte for byte.
 
@@ -119,15 +118,37 @@ void to_q8_0_neon(const float* x, std::byte* out, int64_t n) {
 #endif
 
 template <Isa isa>
-EncodeRow* encoder(KvFormat format) {
+void run_kv_write(Stream& stream, const KvWriteArgs& args) {
+  const KvView& kv = args.kv;
+  EncodeRow* const encode_k = encode_row_of(isa, kv.k_format);
+  EncodeRow* const encode_v = encode_row_of(isa, kv.v_format);
+  const auto* k = args.k.as<const float>();
+  const auto* v = args.v.as<const float>();
+  const int64_t token_elements = kv.n_head_kv * (kv.head_dim_k + kv.head_dim_v);
+  parallel_rows(pool_of(stream), args.k.ne[2], token_elements, [&](int64_t first, int64_t last) {
+    for (int64_t token = first; token < last; ++token) {
+      const TokenSlot slot = slot_of(kv, args.batch, token);
+      for (int64_t head = 0; head < kv.n_head_kv; ++head) {
+        const int64_t row = token * kv.n_head_kv + head;
+        encode_k(k + row * kv.head_dim_k, slot.k_row(kv, args.layer, head), kv.head_dim_k);
+        encode_v(v + row * kv.head_dim_v, slot.v_row(kv, args.layer, head), kv.head_dim_v);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+EncodeRow* encode_row_of([[maybe_unused]] Isa isa, KvFormat format) {
 #if PARLANCE_X86
-  if constexpr (isa != Isa::scalar) {
-    if (format == KvFormat::f16) return isa == Isa::avx2 ? to_f16_avx2 : to_f16_avx512;
-    if (format == KvFormat::bf16) return isa == Isa::avx2 ? to_bf16_avx2 : to_bf16_avx512;
+  const bool is_avx512 = isa == Isa::avx512 || isa == Isa::avx512_bf16;
+  if (is_avx512 || isa == Isa::avx2) {
+    if (format == KvFormat::f16) return is_avx512 ? to_f16_avx512 : to_f16_avx2;
+    if (format == KvFormat::bf16) return is_avx512 ? to_bf16_avx512 : to_bf16_avx2;
     if (format == KvFormat::q8_0) return to_q8_0_avx2;
   }
 #elif PARLANCE_NEON
-  if constexpr (isa != Isa::scalar) {
+  if (isa == Isa::neon || isa == Isa::neon_dotprod) {
     if (format == KvFormat::f16) return to_f16_neon;
     if (format == KvFormat::bf16) return to_bf16;
     if (format == KvFormat::q8_0) return to_q8_0_neon;
@@ -136,43 +157,12 @@ EncodeRow* encoder(KvFormat format) {
   return traits(format).encode_row;
 }
 
-struct TokenSlot {
-  std::byte* page;
-  int64_t slot;  // row within each head's run
-};
-
 TokenSlot slot_of(const KvView& kv, const BatchView& batch, int64_t token) {
   const int64_t pos = batch.pos.as<const int32_t>()[token];
   const int64_t seq = batch.seq.as<const int32_t>()[token];
   const int32_t page = kv.page_table.as<const int32_t>()[seq * kv.page_table.ne[0] + pos / kv.page_tokens];
   return {kv.pages + static_cast<size_t>(page) * kv.page_bytes, pos % kv.page_tokens};
 }
-
-template <Isa isa>
-void run_kv_write(Stream& stream, const KvWriteArgs& args) {
-  const KvView& kv = args.kv;
-  EncodeRow* const encode_k = encoder<isa>(kv.k_format);
-  EncodeRow* const encode_v = encoder<isa>(kv.v_format);
-  const auto* k = args.k.as<const float>();
-  const auto* v = args.v.as<const float>();
-  const int64_t token_elements = kv.n_head_kv * (kv.head_dim_k + kv.head_dim_v);
-  parallel_rows(pool_of(stream), args.k.ne[2], token_elements, [&](int64_t first, int64_t last) {
-    for (int64_t token = first; token < last; ++token) {
-      const auto [page, slot] = slot_of(kv, args.batch, token);
-      for (int64_t head = 0; head < kv.n_head_kv; ++head) {
-        const int64_t row = token * kv.n_head_kv + head;
-        encode_k(k + row * kv.head_dim_k,
-                 page + kv.k_offset(args.layer, head) + static_cast<size_t>(slot) * kv.k_row_bytes,
-                 kv.head_dim_k);
-        encode_v(v + row * kv.head_dim_v,
-                 page + kv.v_offset(args.layer, head) + static_cast<size_t>(slot) * kv.v_row_bytes,
-                 kv.head_dim_v);
-      }
-    }
-  });
-}
-
-}  // namespace
 
 void fill_kv_write(OpTable& table, [[maybe_unused]] Isa isa) {
   for (auto& row : table.kv_write) {

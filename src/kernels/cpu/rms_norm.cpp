@@ -6,12 +6,11 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rows.h"
 
 namespace parlance {
 
 namespace {
-
-using NormaliseRow = void(const float* x, const float* weight, float* out, int64_t n, float eps);
 
 void normalise_row_scalar(const float* x, const float* weight, float* out, int64_t n, float eps) {
   double sum = 0;
@@ -71,6 +70,16 @@ void run_rms_norm(Stream& stream, const RmsNormArgs& args) {
 }
 
 }  // namespace
+
+NormaliseRow* normalise_row_of([[maybe_unused]] Isa isa) {
+#if PARLANCE_X86
+  if (isa == Isa::avx2) return normalise_row_avx2;
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return normalise_row_avx512;
+#elif PARLANCE_NEON
+  if (isa == Isa::neon || isa == Isa::neon_dotprod) return normalise_row_neon;
+#endif
+  return normalise_row_scalar;
+}
 
 void fill_rms_norm(OpTable& table, Isa isa) {
   table.rms_norm = {run_rms_norm<normalise_row_scalar>};

@@ -3,12 +3,11 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rows.h"
 
 namespace parlance {
 
 namespace {
-
-using RotateHead = void(float* head, const float* cosines, const float* sines, int64_t n_pairs);
 
 // Plain loops over memory that does not overlap: the compiler vectorises them for each instruction set.
 PARLANCE_INLINE void rotate_halves(float* __restrict head, const float* __restrict cosines,
@@ -70,6 +69,15 @@ void run_rope(Stream& stream, const RopeArgs& args) {
 }
 
 }  // namespace
+
+RotateHead* rotate_head_of([[maybe_unused]] Isa isa, RopeStyle style) {
+  const bool is_halves = style == RopeStyle::halves;
+#if PARLANCE_X86
+  if (isa == Isa::avx2) return is_halves ? halves_avx2 : neighbours_avx2;
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return is_halves ? halves_avx512 : neighbours_avx512;
+#endif
+  return is_halves ? halves_scalar : neighbours_scalar;
+}
 
 void fill_rope(OpTable& table, [[maybe_unused]] Isa isa) {
   table.rope = {run_rope<halves_scalar, neighbours_scalar>};

@@ -7,10 +7,12 @@ namespace parlance::cuda {
 
 void fill_get_rows(OpTable& table);
 void fill_rms_norm(OpTable& table);
+void fill_add_rms_norm(OpTable& table);
 void fill_matmul(OpTable& table);
 void fill_rope_angles(OpTable& table);
 void fill_rope(OpTable& table);
 void fill_kv_write(OpTable& table);
+void fill_norm_rope_write(OpTable& table);
 void fill_attention(OpTable& table);
 void fill_swiglu(OpTable& table);
 void fill_add(OpTable& table);

@@ -9,10 +9,12 @@ OpTable make_table() {
   OpTable table;
   fill_get_rows(table);
   fill_rms_norm(table);
+  fill_add_rms_norm(table);
   fill_matmul(table);
   fill_rope_angles(table);
   fill_rope(table);
   fill_kv_write(table);
+  fill_norm_rope_write(table);
   fill_attention(table);
   fill_swiglu(table);
   fill_add(table);

@@ -8,10 +8,12 @@ const OpTable& op_table() {
     OpTable filled;
     fill_get_rows(filled);
     fill_rms_norm(filled);
+    fill_add_rms_norm(filled);
     fill_matmul(filled);
     fill_rope_angles(filled);
     fill_rope(filled);
     fill_kv_write(filled);
+    fill_norm_rope_write(filled);
     fill_attention(filled);
     fill_swiglu(filled);
     fill_add(filled);

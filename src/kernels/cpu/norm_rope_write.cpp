@@ -1,0 +1,66 @@
+// norm_rope_write on the CPU: what rms_norm, rope and kv_write do to one head after the other.
+#include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rows.h"
+
+namespace parlance {
+
+namespace {
+
+// The functions of one instruction set.
+struct HeadFunctions {
+  NormaliseRow* normalise;
+  RotateHead* rotate;
+  EncodeRow* encode_k;
+  EncodeRow* encode_v;
+};
+
+void prepare_head(const HeadFunctions& f, const NormRopeWriteArgs& args, const Tensor& norm, int64_t token,
+                  float* head) {
+  const int64_t n_pairs = args.angles.ne[0];
+  const float* cosines = args.angles.as<const float>() + token * 2 * n_pairs;
+  if (norm) f.normalise(head, norm.as<const float>(), head, args.q.ne[0], args.eps);
+  f.rotate(head, cosines, cosines + n_pairs, n_pairs);
+}
+
+void prepare_token(const HeadFunctions& f, const NormRopeWriteArgs& args, int64_t token) {
+  const KvView& kv = args.write.kv;
+  const int64_t n_head = args.q.ne[1];
+  for (int64_t head = 0; head < n_head; ++head) {
+    prepare_head(f, args, args.q_norm, token, args.q.as<float>() + (token * n_head + head) * kv.head_dim_k);
+  }
+  const TokenSlot slot = slot_of(kv, args.write.batch, token);
+  for (int64_t head = 0; head < kv.n_head_kv; ++head) {
+    const int64_t row = token * kv.n_head_kv + head;
+    float* k = args.write.k.as<float>() + row * kv.head_dim_k;
+    prepare_head(f, args, args.k_norm, token, k);
+    f.encode_k(k, slot.k_row(kv, args.write.layer, head), kv.head_dim_k);
+    f.encode_v(args.write.v.as<const float>() + row * kv.head_dim_v, slot.v_row(kv, args.write.layer, head),
+               kv.head_dim_v);
+  }
+}
+
+template <Isa isa>
+void run_norm_rope_write(Stream& stream, const NormRopeWriteArgs& args) {
+  const KvView& kv = args.write.kv;
+  const HeadFunctions f{normalise_row_of(isa), rotate_head_of(isa, args.style),
+                        encode_row_of(isa, kv.k_format), encode_row_of(isa, kv.v_format)};
+  const int64_t token_elements = (args.q.ne[1] + kv.n_head_kv) * kv.head_dim_k + kv.n_head_kv * kv.head_dim_v;
+  parallel_rows(pool_of(stream), args.q.ne[2], 2 * token_elements, [&](int64_t first, int64_t last) {
+    for (int64_t token = first; token < last; ++token) prepare_token(f, args, token);
+  });
+}
+
+}  // namespace
+
+void fill_norm_rope_write(OpTable& table, Isa isa) {
+  for (auto& row : table.norm_rope_write) {
+    row.fill({run_norm_rope_write<Isa::scalar>});
+    if (isa == Isa::avx2) row.fill({run_norm_rope_write<Isa::avx2>});
+    if (isa == Isa::avx512 || isa == Isa::avx512_bf16) row.fill({run_norm_rope_write<Isa::avx512>});
+    if (isa == Isa::neon || isa == Isa::neon_dotprod) row.fill({run_norm_rope_write<Isa::neon>});
+  }
+}
+
+}  // namespace parlance

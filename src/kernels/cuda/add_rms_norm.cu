@@ -1,0 +1,50 @@
+// add_rms_norm on CUDA: one block for each row.
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/runtime/launch.h"
+
+namespace parlance::cuda {
+
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+// A thread reads again only the elements that it has written itself.
+__global__ void add_and_normalise(float* h, const float* y, const float* weight, float* out, int64_t n,
+                                  float eps) {
+  __shared__ float partial[kMaxThreads / 32];
+  wait_for_previous();
+  let_next_start();
+  h += blockIdx.x * n;
+  y += blockIdx.x * n;
+  out += blockIdx.x * n;
+  float sum = 0;
+  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+    const float value = h[i] + y[i];
+    h[i] = value;
+    sum += value * value;
+  }
+  sum = sum_of_block(sum, partial);
+  const float scale = 1 / sqrtf(sum / static_cast<float>(n) + eps);
+  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = h[i] * scale * weight[i];
+}
+
+void run_add_rms_norm(Stream& stream, const AddRmsNormArgs& args) {
+  const int64_t n = args.h.ne[0];
+  const int64_t n_rows = args.h.n_rows();
+  if (n == 0 || n_rows == 0) return;
+  const int64_t n_threads =
+      std::min<int64_t>((n + 31) / 32 * 32, n_rows > 64 ? kMaxThreads / 4 : kMaxThreads);
+  launch(stream, add_and_normalise,
+         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(static_cast<unsigned>(n_threads))},
+         args.h.as<float>(), args.y.as<const float>(), args.weight.as<const float>(), args.out.as<float>(), n,
+         args.eps);
+}
+
+}  // namespace
+
+void fill_add_rms_norm(OpTable& table) {
+  table.add_rms_norm = {run_add_rms_norm};
+}
+
+}  // namespace parlance::cuda

@@ -1,0 +1,52 @@
+// norm_rope_write with Vulkan: one group per head of q and k, then kv_write.
+#include "kernels/vulkan/grid.h"
+#include "kernels/vulkan/kernels.h"
+
+namespace parlance::vulkan {
+
+namespace {
+
+struct Push {
+  uint32_t n;
+  uint32_t q_first, k_first, q_norm_first, k_norm_first, angles_first;
+  uint32_t has_q_norm, has_k_norm;
+  uint32_t n_head, n_head_kv, head_dim, n_pairs;
+  uint32_t a_stride, b_offset;
+  float eps;
+};
+
+void run_norm_rope_write(Stream& s, const NormRopeWriteArgs& args) {
+  const KvView& kv = args.write.kv;
+  const Tensor& k = args.write.k;
+  const int64_t n = (args.q.ne[1] + k.ne[1]) * args.q.ne[2];
+  const bool is_halves = args.style == RopeStyle::halves;
+  const auto n_pairs = static_cast<uint32_t>(args.angles.ne[0]);
+  const Push push{.n = static_cast<uint32_t>(n),
+                  .q_first = word_offset(args.q),
+                  .k_first = word_offset(k),
+                  .q_norm_first = word_offset(args.q_norm),
+                  .k_norm_first = word_offset(args.k_norm),
+                  .angles_first = word_offset(args.angles),
+                  .has_q_norm = args.q_norm ? 1u : 0u,
+                  .has_k_norm = args.k_norm ? 1u : 0u,
+                  .n_head = static_cast<uint32_t>(args.q.ne[1]),
+                  .n_head_kv = static_cast<uint32_t>(k.ne[1]),
+                  .head_dim = static_cast<uint32_t>(args.q.ne[0]),
+                  .n_pairs = n_pairs,
+                  .a_stride = is_halves ? 1u : 2u,
+                  .b_offset = is_halves ? n_pairs : 1u,
+                  .eps = args.eps};
+  dispatch(s, "norm_rope_write", {},
+           {operand_of(args.q), operand_of(k), operand_of(args.q_norm), operand_of(args.k_norm),
+            operand_of(args.angles)},
+           push, folded_groups(n));
+  op_table().kv_write[static_cast<size_t>(kv.k_format)][static_cast<size_t>(kv.v_format)].run(s, args.write);
+}
+
+}  // namespace
+
+void fill_norm_rope_write(OpTable& table) {
+  for (auto& row : table.norm_rope_write) row.fill({run_norm_rope_write});
+}
+
+}  // namespace parlance::vulkan

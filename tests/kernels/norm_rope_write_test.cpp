@@ -1,0 +1,112 @@
+#include "kernels/support/kv_pages.h"
+
+namespace parlance::test {
+namespace {
+
+struct Setting {
+  KvFormat format = KvFormat::f32;
+  bool has_q_norm = true;
+  bool has_k_norm = true;
+  RopeStyle style = RopeStyle::halves;
+  int64_t head_dim = 64;
+  int64_t n_rot = 64;
+  int64_t n_head = 4;
+};
+
+class NormRopeWrite : public KernelTest {
+ protected:
+  struct Result {
+    std::vector<float> q;
+    std::vector<std::byte> pages;
+  };
+
+  // The operation, or (is_fused = false) the three that it stands for.
+  static Result run(OpBench& bench, const Setting& setting, const KvPages& pages, const TokenPlaces& places,
+                    const std::vector<std::vector<float>>& inputs, bool is_fused) {
+    const int64_t n = places.size(), n_head_kv = 2;
+    const KvView kv = pages.on(bench, pages.unwritten());
+    const BatchView batch = places.on(bench);
+    const Tensor q = bench.upload({setting.head_dim, setting.n_head, n, 1}, inputs[0]);
+    const Tensor k = bench.upload({setting.head_dim, n_head_kv, n, 1}, inputs[1]);
+    const Tensor v = bench.upload({setting.head_dim, n_head_kv, n, 1}, inputs[2]);
+    const Tensor norm = bench.upload({setting.head_dim, 1, 1, 1}, inputs[3]);
+    const Tensor angles = bench.upload({setting.n_rot / 2, 2, n, 1}, inputs[4]);
+    const Tensor q_norm = setting.has_q_norm ? norm : Tensor{}, k_norm = setting.has_k_norm ? norm : Tensor{};
+    Result result;
+    result.q = bench.run([&](Stream& s) {
+      if (is_fused) {
+        norm_rope_write(s, q, k, v, {q_norm, k_norm, 1e-6f}, angles, setting.style, kv, 1, batch);
+        return q;
+      }
+      const Tensor normed_q = q_norm ? rms_norm(s, q, q_norm, 1e-6f) : q;
+      const Tensor normed_k = k_norm ? rms_norm(s, k, k_norm, 1e-6f) : k;
+      rope(s, normed_q, angles, setting.style);
+      rope(s, normed_k, angles, setting.style);
+      kv_write(s, kv, 1, normed_k, v, batch);
+      return normed_q;
+    });
+    result.pages = KvPages::contents(bench, kv);
+    return result;
+  }
+
+  void compare(const Setting& setting, const TokenPlaces& places) {
+    const KvShape shape{.k_format = setting.format,
+                        .v_format = setting.format,
+                        .head_dim_k = setting.head_dim,
+                        .head_dim_v = setting.head_dim};
+    const KvPages pages(shape, {40, 20}, random_);
+    const int64_t n = places.size();
+    const std::vector<std::vector<float>> inputs = {
+        random_floats(setting.head_dim * setting.n_head * n, 3), random_floats(setting.head_dim * 2 * n, 3),
+        random_floats(setting.head_dim * 2 * n), random_floats(setting.head_dim),
+        random_floats(setting.n_rot * n)};
+    OpBench a = tested(), b = reference();
+    const Result got = run(a, setting, pages, places, inputs, true);
+    const Result want = run(b, setting, pages, places, inputs, false);
+    expect_close(got.q, want.q, 1e-6f, 1e-5f);
+    expect_close(decoded(got.pages, setting.format), decoded(want.pages, setting.format), 1e-6f,
+                 setting.format == KvFormat::f32 ? 1e-5f : 1e-2f);
+  }
+
+  // The values of all rows, with a number in place of those that nobody wrote.
+  static std::vector<float> decoded(const std::vector<std::byte>& pages, KvFormat format) {
+    const KvFormatTraits& t = traits(format);
+    std::vector<float> values(pages.size() / t.block_bytes * t.block_elements);
+    t.decode_row(pages.data(), values.data(), static_cast<int64_t>(values.size()));
+    for (float& value : values) value = std::isnan(value) ? 12345.0f : value;
+    return values;
+  }
+};
+
+TEST_P(NormRopeWrite, EqualsTheOperationsThatItStandsFor) {
+  const TokenPlaces places = TokenPlaces().add(0, 13, 7).add(1, 2, 3).add(0, 39, 1);
+  for (const bool has_q_norm : {false, true}) {
+    for (const bool has_k_norm : {false, true}) {
+      for (const auto style : {RopeStyle::halves, RopeStyle::neighbours}) {
+        compare({.has_q_norm = has_q_norm, .has_k_norm = has_k_norm, .style = style}, places);
+      }
+    }
+  }
+  for (const auto format : {KvFormat::f16, KvFormat::bf16, KvFormat::q8_0})
+    compare({.format = format}, places);
+}
+
+TEST_P(NormRopeWrite, AwkwardShapes) {
+  for (const int64_t head_dim : {2, 6, 30, 34, 80, 128, 256}) {
+    for (const int64_t rest : {0, 2}) {
+      if (head_dim - rest < 2) continue;
+      for (const int64_t n_head : {2, 6}) {
+        compare({.head_dim = head_dim, .n_rot = head_dim - rest, .n_head = n_head},
+                TokenPlaces().add(0, 3, 1));
+        compare({.head_dim = head_dim, .n_rot = head_dim - rest, .n_head = n_head},
+                TokenPlaces().add(0, 0, 33));
+      }
+    }
+  }
+  compare({}, TokenPlaces());
+}
+
+PARLANCE_FOR_EACH_DEVICE(NormRopeWrite);
+
+}  // namespace
+}  // namespace parlance::test

@@ -136,8 +136,12 @@ shared vec4 q_tile[kRows * kKPieces * 4];  // times the scale
 shared vec4 weights[kLanes * kRows / 4];   // of each position: its rows
 shared uint v_rows[kLanes];                // where each position's value starts
 shared int last_seen[kRows];               // position; -1: the row is of another sequence
-shared float of_subgroups[kMaxSubgroups * kRows];
-shared vec2 of_lanes[kLanes];
+shared float of_subgroups[kMaxSubgroups * kRows];  // a number for each row
+
+// State of the softmax of each row.
+const float kNothingSeen = -1e30;
+shared float largest[kRows];  // score so far
+shared float shrink[kRows];   // what the last block's larger score made of the weights before it
 
 // What a lane sums up: pairs of dimensions of the values, of every n-th position of a block. A value with
 // more pairs than there are lanes makes each lane sum several.
@@ -145,9 +149,6 @@ const uint kPairsAtOnce = kVPairs < kLanes ? kVPairs : kLanes;
 const uint kPairsOfLane = (kVPairs + kLanes - 1) / kLanes;
 const uint kStride = kLanes / kPairsAtOnce;
 
-// State of the softmax of each row. `largest` is the same in every lane.
-const float kNothingSeen = -1e30;
-float largest[kRows];
 float weight_sum[kRows];  // of the lane's positions
 vec2 value_sum[kRows * kPairsOfLane];
 
@@ -196,21 +197,27 @@ void weigh(uint seq, uint first, uint end) {
       }
     }
   }
+  float tops[kRows];
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
     const bool is_seen = position < end && int(position) <= last_seen[r];
     if (!is_seen) scores[r] = kNothingSeen;
-    const float top = subgroupMax(scores[r]);
-    if (subgroupElect()) of_subgroups[gl_SubgroupID * kRows + r] = top;
+    tops[r] = subgroupMax(scores[r]);
+  }
+  if (subgroupElect()) {
+    [[unroll]] for (uint r = 0; r < kRows; ++r) of_subgroups[gl_SubgroupID * kRows + r] = tops[r];
+  }
+  barrier();
+  if (lane < kRows) {
+    float top = largest[lane];
+    for (uint g = 0; g < gl_NumSubgroups; ++g) top = max(top, of_subgroups[g * kRows + lane]);
+    shrink[lane] = exp(largest[lane] - top);
+    largest[lane] = top;
   }
   barrier();
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
-    float top = largest[r];
-    for (uint g = 0; g < gl_NumSubgroups; ++g) top = max(top, of_subgroups[g * kRows + r]);
-    const float shrink = exp(largest[r] - top);
-    const float weight = scores[r] == kNothingSeen ? 0 : exp(scores[r] - top);
-    largest[r] = top;
-    weight_sum[r] = weight_sum[r] * shrink + weight;
-    [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) value_sum[r * kPairsOfLane + p] *= shrink;
+    const float weight = scores[r] == kNothingSeen ? 0 : exp(scores[r] - largest[r]);
+    weight_sum[r] = weight_sum[r] * shrink[r] + weight;
+    [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) value_sum[r * kPairsOfLane + p] *= shrink[r];
     weights[(lane * kRows + r) / 4][r % 4] = weight;
   }
   barrier();
@@ -249,37 +256,47 @@ void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
   }
 }
 
-// Sums over the lanes of a workgroup; every lane gets the result.
-float sum_of_lanes(float value) {
-  const float sum = subgroupAdd(value);
-  if (subgroupElect()) of_subgroups[gl_SubgroupID] = sum;
-  barrier();
-  float total = 0;
-  for (uint g = 0; g < gl_NumSubgroups; ++g) total += of_subgroups[g];
-  barrier();
-  return total;
+// Leaves one component of the lanes' p-th sums in shared memory, where the weights were.
+void share_sums(uint p, uint component) {
+  const uint lane = gl_LocalInvocationID.x;
+  [[unroll]] for (uint r = 0; r < kRows; r += 4) {
+    vec4 sums;
+    [[unroll]] for (uint j = 0; j < 4; ++j) sums[j] = value_sum[(r + j) * kPairsOfLane + p][component];
+    weights[(lane * kRows + r) / 4] = sums;
+  }
 }
 
-void store_row(uint row, uint part) {
-  const uint lane = gl_LocalInvocationID.x;
-  const float total = sum_of_lanes(weight_sum[row]);
-  const uint vector = (part * push.n_tokens + token_of(row)) * push.n_head + head_of(row);
-  const float factor = push.n_parts == 1 ? 1 / total : 1;
-  if (push.n_parts > 1 && lane == 0 && exists(row)) {
-    softmax[push.softmax_at + vector] = vec2(largest[row], total);
+// Adds up what the lanes left there and stores it as dimensions 2 * pair + component of every row.
+void store_sums(uint p, uint component, uint part) {
+  for (uint i = gl_LocalInvocationID.x; i < kRows * kPairsAtOnce; i += kLanes) {
+    const uint row = i / kPairsAtOnce;
+    const uint dimension = 2 * (i % kPairsAtOnce + p * kLanes) + component;
+    if (!exists(row) || dimension >= push.head_dim_v) continue;
+    float sum = 0;
+    for (uint n = 0; n < kStride; ++n) {
+      sum += weights[((n * kPairsAtOnce + i % kPairsAtOnce) * kRows + row) / 4][row % 4];
+    }
+    float total = 0;
+    for (uint g = 0; g < gl_NumSubgroups; ++g) total += of_subgroups[g * kRows + row];
+    const uint vector = (part * push.n_tokens + token_of(row)) * push.n_head + head_of(row);
+    result[push.out_at + vector * push.head_dim_v + dimension] = push.n_parts == 1 ? sum / total : sum;
+    if (push.n_parts > 1 && dimension == 0) softmax[push.softmax_at + vector] = vec2(largest[row], total);
+  }
+}
+
+void store(uint part) {
+  float sums[kRows];
+  [[unroll]] for (uint r = 0; r < kRows; ++r) sums[r] = subgroupAdd(weight_sum[r]);
+  if (subgroupElect()) {
+    [[unroll]] for (uint r = 0; r < kRows; ++r) of_subgroups[gl_SubgroupID * kRows + r] = sums[r];
   }
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
-    of_lanes[lane] = value_sum[row * kPairsOfLane + p];
-    barrier();
-    const uint pair = lane + p * kLanes;
-    if (exists(row) && lane < kPairsAtOnce && pair < kVPairs) {
-      vec2 sum = vec2(0);
-      for (uint i = 0; i < kStride; ++i) sum += of_lanes[i * kPairsAtOnce + lane];
-      const uint at = push.out_at + vector * push.head_dim_v + 2 * pair;
-      result[at] = sum.x * factor;
-      if (2 * pair + 1 < push.head_dim_v) result[at + 1] = sum.y * factor;
+    [[unroll]] for (uint component = 0; component < 2; ++component) {
+      share_sums(p, component);
+      barrier();
+      store_sums(p, component, part);
+      barrier();
     }
-    barrier();
   }
 }
 
@@ -289,10 +306,10 @@ void main() {
   first_row = gl_WorkGroupID.x * kRows;
   const uint part = gl_WorkGroupID.z;
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
-    largest[r] = kNothingSeen;
     weight_sum[r] = 0;
     [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) value_sum[r * kPairsOfLane + p] = vec2(0);
   }
+  if (gl_LocalInvocationID.x < kRows) largest[gl_LocalInvocationID.x] = kNothingSeen;
   load_q_tile();
 
   const uint n_rows = min(kRows, push.n_tokens * group_size - first_row);
@@ -309,5 +326,5 @@ void main() {
     attend(token, last_token, uint(seq), first, min(uint(last_position + 1), first + push.part_positions));
     token = last_token + 1;
   }
-  [[unroll]] for (uint r = 0; r < kRows; ++r) store_row(r, part);
+  store(part);
 }

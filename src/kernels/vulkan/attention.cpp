@@ -54,8 +54,7 @@ uint32_t k_pieces(const KvView& kv, bool whole_quads) {
 
 // Bytes of shared memory of attention.comp.
 size_t shared_bytes(uint32_t n_rows, uint32_t pieces) {
-  return sizeof(float) * (size_t{n_rows} * pieces * 16 + size_t{kLanes} * n_rows + kLanes + n_rows +
-                          size_t{kLanes} / 4 * n_rows + 2 * size_t{kLanes});
+  return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + kLanes / 4 + 3) + kLanes);
 }
 
 // How the work is divided into workgroups: tiles of rows, KV heads, parts of the positions.
@@ -66,12 +65,14 @@ struct Division {
   uint32_t part_positions;
 };
 
-Division divide(const AttentionArgs& args, uint32_t pieces, size_t shared_limit) {
+Division divide(const AttentionArgs& args, uint32_t pieces, const DeviceLimits& limits) {
   const auto n_head_kv = static_cast<uint32_t>(args.kv.n_head_kv);
   const auto rows_of_head = static_cast<uint32_t>(args.q.ne[2] * (args.q.ne[1] / args.kv.n_head_kv));
   Division division{};
-  division.n_rows = rows_of_head <= 4 ? 4 : rows_of_head <= 8 ? 8 : kMostRows;
-  while (division.n_rows > 4 && shared_bytes(division.n_rows, pieces) > shared_limit) division.n_rows /= 2;
+  // Drivers on the CPU take long to compile the shader for large tiles.
+  division.n_rows = rows_of_head <= 4 || limits.is_software ? 4 : rows_of_head <= 8 ? 8 : kMostRows;
+  while (division.n_rows > 4 && shared_bytes(division.n_rows, pieces) > limits.shared_bytes)
+    division.n_rows /= 2;
   division.n_tiles = div_up(rows_of_head, division.n_rows);
   const auto n_blocks = static_cast<uint32_t>(div_up<int64_t>(args.batch.n_kv_bound, kLanes));
   const uint32_t wanted = std::clamp(kBusyGroups / (division.n_tiles * n_head_kv), 1u, n_blocks);
@@ -115,7 +116,7 @@ void run_attention(Stream& s, const AttentionArgs& args) {
   const KvLayer layer = kv_layer(kv, args.layer);
   const bool whole_quads = has_whole_quads(kv, layer.first_byte);
   const uint32_t pieces = k_pieces(kv, whole_quads);
-  const Division division = divide(args, pieces, limits_of(s).shared_bytes);
+  const Division division = divide(args, pieces, limits_of(s));
   const bool has_parts = division.n_parts > 1;
   const auto n_vectors = static_cast<uint32_t>(args.q.ne[1] * args.q.ne[2]);
   const uint32_t parts_at = 2 * n_vectors * division.n_parts;  // after the states of their softmax

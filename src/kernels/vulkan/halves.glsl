@@ -4,8 +4,7 @@
 float f32_from_f16(uint half_bits) {
   const uint sign = (half_bits & 0x8000) << 16;
   const uint magnitude = half_bits & 0x7fff;
-  if (magnitude < 0x400)
-    return uintBitsToFloat(floatBitsToUint(float(magnitude) * 5.9604644775390625e-8) | sign);
+  const uint subnormal = floatBitsToUint(float(magnitude) * 5.9604644775390625e-8);  // 2^-24
   const uint exponent_offset = magnitude < 0x7c00 ? 112u << 23 : 224u << 23;
-  return uintBitsToFloat((magnitude << 13) + exponent_offset | sign);
+  return uintBitsToFloat(sign | (magnitude < 0x400 ? subnormal : (magnitude << 13) + exponent_offset));
 }

@@ -10,7 +10,8 @@ namespace parlance::vulkan {
 
 namespace {
 
-constexpr int64_t kMostTokensOfGemv = 8;
+// Up to here reading weights again for every 8 tokens takes less than the mostly empty tiles of gemm.
+constexpr int64_t kMostTokensOfGemv = 32;
 constexpr size_t kScaleBytes = 16;  // of each run of activations, see matmul_quantise.comp
 
 struct QuantisePush {
@@ -70,15 +71,16 @@ struct Launch {
 
 Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, const Push& push) {
   const DeviceLimits& limits = limits_of(s);
-  // Few lanes for short rows, so that none is without work.
+  // Few lanes for short rows, so that none is without work. Drivers on the CPU take long to compile large
+  // pieces.
   const uint32_t n_pieces = is_float(dtype) ? push.n_in / (whole_quads ? 8 : 1) : push.n_in / matmul::kRun;
   const uint32_t n_lanes = n_pieces <= 64 ? std::max(32u, limits.subgroup_size) : 128;
-  const uint32_t n_tokens = push.n_tokens == 1 ? 1 : push.n_tokens <= 4 ? 4 : 8;
-  const uint32_t n_rows = n_tokens == 1 ? 4 : 2;
+  const uint32_t n_tokens = push.n_tokens == 1 ? 1 : push.n_tokens <= 4 || limits.is_software ? 4 : 8;
+  const uint32_t n_rows = n_tokens == 1 && !limits.is_software ? 4 : 2;
   const bool has_dot = !is_float(dtype) && limits.has_integer_dot_product;
-  return {has_dot ? "matmul_gemv_dot" : "matmul_gemv",
-          {n_lanes, n_rows, n_tokens},
-          folded_groups(div_up(push.n_rows, n_rows))};
+  Groups groups = folded_groups(div_up(push.n_rows, n_rows));
+  groups.z = div_up(push.n_tokens, n_tokens);
+  return {has_dot ? "matmul_gemv_dot" : "matmul_gemv", {n_lanes, n_rows, n_tokens}, groups};
 }
 
 Launch gemm_launch(const Push& push) {

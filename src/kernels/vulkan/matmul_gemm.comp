@@ -61,7 +61,7 @@ void main() {
   const uint first_row = gl_WorkGroupID.x * kTile;
   const uint first_token = gl_WorkGroupID.y * kTile;
   const uint lane = gl_LocalInvocationID.x;
-  // Of the tile, each lane computes 8 rows of 4 tokens.
+  // Of the tile, each lane computes four rows of the lower half and four of the upper one, of four tokens.
   const uint row_block = lane % 8;
   const uint token_block = lane / 8;
   vec4 sums_low[4];
@@ -75,9 +75,9 @@ void main() {
       load_activations(lane - kTile, first_token + lane - kTile, first);
     }
     barrier();
-    [[unroll]] for (uint i = 0; i < kDepth; ++i) {
-      const vec4 w_low = w_tile[i][2 * row_block];
-      const vec4 w_high = w_tile[i][2 * row_block + 1];
+    for (uint i = 0; i < kDepth; ++i) {
+      const vec4 w_low = w_tile[i][row_block];
+      const vec4 w_high = w_tile[i][kTile / 8 + row_block];
       const vec4 x4 = x_tile[i][token_block];
       [[unroll]] for (uint t = 0; t < 4; ++t) {
         sums_low[t] += w_low * x4[t];
@@ -89,8 +89,8 @@ void main() {
 
   [[unroll]] for (uint t = 0; t < 4; ++t) {
     const uint token = first_token + 4 * token_block + t;
-    const uint row = first_row + 8 * row_block;
+    const uint row = first_row + 4 * row_block;
     [[unroll]] for (uint i = 0; i < 4; ++i) store(row + i, token, sums_low[t][i]);
-    [[unroll]] for (uint i = 0; i < 4; ++i) store(row + 4 + i, token, sums_high[t][i]);
+    [[unroll]] for (uint i = 0; i < 4; ++i) store(row + kTile / 2 + i, token, sums_high[t][i]);
   }
 }

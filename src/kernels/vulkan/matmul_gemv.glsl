@@ -1,4 +1,4 @@
-// matmul for a few tokens, which is bound by reading the weights: a workgroup computes a few rows for all
+// matmul for a few tokens, which is bound by reading the weights: a workgroup computes a few rows for up to 8
 // tokens, each lane every n-th piece of them. With PARLANCE_INTEGER_DOT the device multiplies four bytes at
 // once.
 #extension GL_GOOGLE_include_directive : require
@@ -11,20 +11,20 @@ layout(local_size_x_id = 8) in;
 #include "matmul.glsl"
 
 layout(constant_id = 9) const uint kRows = 1;     // of a workgroup
-layout(constant_id = 10) const uint kTokens = 1;  // of the call, or more
+layout(constant_id = 10) const uint kTokens = 1;  // of a workgroup
 
 // Subgroups of fewer than four lanes do not exist, and workgroups have at most 128.
 const uint kMaxSubgroups = 32;
 shared float subgroup_sums[kMaxSubgroups][kRows * kTokens];
 
 // Runs of 32 of each row; the integer sums are exact.
-void add_runs(uint first_row, inout float sums[kRows][kTokens]) {
+void add_runs(uint first_row, uint first_token, inout float sums[kRows][kTokens]) {
   const uint n_runs = push.n_in / 32;
   for (uint i = gl_LocalInvocationID.x; i < n_runs; i += gl_WorkGroupSize.x) {
     Run runs[kRows];
     [[unroll]] for (uint r = 0; r < kRows; ++r) runs[r] = load_run(row_address(first_row + r), i);
     [[unroll]] for (uint t = 0; t < kTokens; ++t) {
-      const uint at = token_or_last(t) * n_runs + i;
+      const uint at = token_or_last(first_token + t) * n_runs + i;
       const uvec4 low = x_codes[2 * at];
       const uvec4 high = x_codes[2 * at + 1];
       const vec4 scales = x_scales[push.x_scales_at + at];
@@ -42,13 +42,13 @@ void add_runs(uint first_row, inout float sums[kRows][kTokens]) {
   }
 }
 
-void add_quads(uint first_row, inout float sums[kRows][kTokens]) {
+void add_quads(uint first_row, uint first_token, inout float sums[kRows][kTokens]) {
   for (uint i = gl_LocalInvocationID.x; i < push.n_in / 8; i += gl_WorkGroupSize.x) {
     vec4 low[kRows];
     vec4 high[kRows];
     [[unroll]] for (uint r = 0; r < kRows; ++r) load_8_floats(row_address(first_row + r), i, low[r], high[r]);
     [[unroll]] for (uint t = 0; t < kTokens; ++t) {
-      const uint at = (push.x_at + token_or_last(t) * push.n_in) / 4 + 2 * i;
+      const uint at = (push.x_at + token_or_last(first_token + t) * push.n_in) / 4 + 2 * i;
       const vec4 x_low = x_quads[at];
       const vec4 x_high = x_quads[at + 1];
       [[unroll]] for (uint r = 0; r < kRows; ++r) sums[r][t] += dot(low[r], x_low) + dot(high[r], x_high);
@@ -56,12 +56,12 @@ void add_quads(uint first_row, inout float sums[kRows][kTokens]) {
   }
 }
 
-void add_floats(uint first_row, inout float sums[kRows][kTokens]) {
+void add_floats(uint first_row, uint first_token, inout float sums[kRows][kTokens]) {
   for (uint i = gl_LocalInvocationID.x; i < push.n_in; i += gl_WorkGroupSize.x) {
     [[unroll]] for (uint r = 0; r < kRows; ++r) {
       const float w = load_float(row_address(first_row + r), i);
       [[unroll]] for (uint t = 0; t < kTokens; ++t) {
-        sums[r][t] += w * x[push.x_at + token_or_last(t) * push.n_in + i];
+        sums[r][t] += w * x[push.x_at + token_or_last(first_token + t) * push.n_in + i];
       }
     }
   }
@@ -69,6 +69,7 @@ void add_floats(uint first_row, inout float sums[kRows][kTokens]) {
 
 void main() {
   const uint first_row = flat_group() * kRows;
+  const uint first_token = gl_WorkGroupID.z * kTokens;
   if (first_row >= push.n_rows) return;
 
   float sums[kRows][kTokens];
@@ -76,11 +77,11 @@ void main() {
     [[unroll]] for (uint t = 0; t < kTokens; ++t) sums[r][t] = 0;
   }
   if (!kIsFloat) {
-    add_runs(first_row, sums);
+    add_runs(first_row, first_token, sums);
   } else if (kWholeQuads) {
-    add_quads(first_row, sums);
+    add_quads(first_row, first_token, sums);
   } else {
-    add_floats(first_row, sums);
+    add_floats(first_row, first_token, sums);
   }
 
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
@@ -93,6 +94,6 @@ void main() {
   for (uint i = gl_LocalInvocationID.x; i < kRows * kTokens; i += gl_WorkGroupSize.x) {
     float sum = 0;
     for (uint g = 0; g < gl_NumSubgroups; ++g) sum += subgroup_sums[g][i];
-    store(first_row + i / kTokens, i % kTokens, sum);
+    store(first_row + i / kTokens, first_token + i % kTokens, sum);
   }
 }

@@ -12,7 +12,7 @@ layout(constant_id = 0) const uint kKFormat = 0;  // quant/kv_format.h
 layout(constant_id = 1) const uint kVFormat = 0;
 layout(constant_id = 2) const uint kRows = 4;     // of the tile, a multiple of 4
 layout(constant_id = 3) const uint kKPieces = 1;  // of 16 dimensions, that a key has or fewer
-layout(constant_id = 4) const uint kVPairs = 1;   // of dimensions, that a value has
+layout(constant_id = 4) const uint kVPairs = 1;   // of dimensions, that a value has or fewer
 // Whether rows of floats may be read 16 bytes at a time: addresses and sizes of all rows are multiples of
 // that.
 layout(constant_id = 5) const bool kWholeQuads = false;
@@ -132,10 +132,10 @@ void load_k(uint row, uint piece, out vec4 k[4]) {
 
 // Subgroups of fewer than four lanes do not exist.
 const uint kMaxSubgroups = kLanes / 4;
-shared vec4 q_tile[kRows * kKPieces * 4];  // times the scale
-shared vec4 weights[kLanes * kRows / 4];   // of each position: its rows
-shared uint v_rows[kLanes];                // where each position's value starts
-shared int last_seen[kRows];               // position; -1: the row is of another sequence
+shared vec4 q_tile[kRows * kKPieces * 4];          // times the scale
+shared vec4 weights[kLanes * kRows / 4];           // of each position: its rows
+shared uint v_rows[kLanes];                        // where each position's value starts
+shared int last_seen[kRows];                       // position; -1: the row is of another sequence
 shared float of_subgroups[kMaxSubgroups * kRows];  // a number for each row
 
 // State of the softmax of each row.
@@ -223,18 +223,27 @@ void weigh(uint seq, uint first, uint end) {
   barrier();
 }
 
-// Adds n weighted values to the lane's sums.
+// Adds n weighted values to the lane's sums. Several are loaded before the first is used: that hides the
+// latency of memory.
 void add_values(uint n) {
   const uint lane = gl_LocalInvocationID.x;
   if (lane >= kStride * kPairsAtOnce) return;
-  for (uint i = lane / kPairsAtOnce; i < n; i += kStride) {
-    [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
-      const uint pair = lane % kPairsAtOnce + p * kLanes;
-      if (pair >= kVPairs) break;
-      const vec2 v = load_v(v_rows[i], pair);
-      [[unroll]] for (uint r = 0; r < kRows; r += 4) {
-        const vec4 weight = weights[(i * kRows + r) / 4];
-        [[unroll]] for (uint j = 0; j < 4; ++j) value_sum[(r + j) * kPairsOfLane + p] += weight[j] * v;
+  const uint kAtOnce = 8;
+  [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
+    const uint pair = lane % kPairsAtOnce + p * kLanes;
+    if (2 * pair >= push.head_dim_v) continue;
+    for (uint first = lane / kPairsAtOnce; first < n; first += kAtOnce * kStride) {
+      vec2 v[kAtOnce];
+      [[unroll]] for (uint i = 0; i < kAtOnce; ++i) {
+        v[i] = load_v(v_rows[min(first + i * kStride, n - 1)], pair);
+      }
+      [[unroll]] for (uint i = 0; i < kAtOnce; ++i) {
+        const uint position = first + i * kStride;
+        if (position >= n) break;
+        [[unroll]] for (uint r = 0; r < kRows; r += 4) {
+          const vec4 weight = weights[(position * kRows + r) / 4];
+          [[unroll]] for (uint j = 0; j < 4; ++j) value_sum[(r + j) * kPairsOfLane + p] += weight[j] * v[i];
+        }
       }
     }
   }

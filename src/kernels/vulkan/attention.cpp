@@ -46,10 +46,15 @@ struct MergePush {
   uint32_t n_parts;
 };
 
+// Sizes of heads as constants of the shader. Where it checks each dimension anyway, similar sizes share one.
 uint32_t k_pieces(const KvView& kv, bool whole_quads) {
-  // Rounded up where a key's last piece may be incomplete anyway, for fewer different shaders.
-  const auto pieces = static_cast<uint32_t>(div_up<int64_t>(kv.head_dim_k, 16));
-  return whole_quads ? pieces : div_up(pieces, 2u) * 2;
+  const int64_t head_dim = whole_quads ? kv.head_dim_k : align_up<int64_t>(kv.head_dim_k, 32);
+  return static_cast<uint32_t>(div_up<int64_t>(head_dim, 16));
+}
+
+uint32_t v_pairs(const KvView& kv, bool whole_quads) {
+  const int64_t head_dim = whole_quads ? kv.head_dim_v : align_up<int64_t>(kv.head_dim_v, 32);
+  return static_cast<uint32_t>(div_up<int64_t>(head_dim, 2));
 }
 
 // Bytes of shared memory of attention.comp.
@@ -140,10 +145,9 @@ void run_attention(Stream& s, const AttentionArgs& args) {
                   .n_parts = division.n_parts,
                   .part_positions = division.part_positions,
                   .scale = args.scale};
-  const auto v_pairs = static_cast<uint32_t>(div_up<int64_t>(kv.head_dim_v, 2));
   dispatch(s, "attention",
            {static_cast<uint32_t>(kv.k_format), static_cast<uint32_t>(kv.v_format), division.n_rows, pieces,
-            v_pairs, whole_quads},
+            v_pairs(kv, whole_quads), whole_quads},
            {layer.operand, layer.operand, operand_of(kv.page_table), operand_of(args.batch.seq),
             operand_of(args.batch.pos), operand_of(args.q), has_parts ? scratch_of(s) : operand_of(args.out),
             has_parts ? scratch_of(s) : Operand{}},

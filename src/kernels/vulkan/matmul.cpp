@@ -1,5 +1,7 @@
 // matmul on Vulkan: for quantised weights a pass rounds the activations; then one launch for each weight, by
 // matmul_gemv for a few tokens and by matmul_gemm for many.
+#include <cassert>
+
 #include "kernels/cpu/matmul/activations.h"
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
@@ -52,7 +54,8 @@ size_t quantised_scratch(const MatmulArgs& args, int) {
 
 void quantise(Stream& s, const Tensor& x) {
   const auto n_runs = static_cast<uint32_t>(x.n_elements() / matmul::kRun);
-  const QuantisePush push{word_offset(x), scales_at(x), n_runs, matmul::kSmallestMagnitude};
+  assert(byte_offset(x) % 16 == 0 && "rows of whole runs, in a workspace that is aligned more widely");
+  const QuantisePush push{byte_offset(x) / 16, scales_at(x), n_runs, matmul::kSmallestMagnitude};
   dispatch(s, "matmul_quantise", {}, {operand_of(x), scratch_of(s), scratch_of(s)}, push, groups_for(n_runs));
 }
 

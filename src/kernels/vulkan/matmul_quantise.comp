@@ -8,14 +8,14 @@ layout(local_size_x = 128) in;
 
 #include "grid.glsl"
 
-layout(set = 0, binding = 0, std430) readonly restrict buffer X { float x[]; };
+layout(set = 0, binding = 0, std430) readonly restrict buffer X { vec4 x[]; };
 layout(set = 0, binding = 1, std430) writeonly restrict buffer Codes { uvec4 codes[]; };  // two for each run
 // step; step times the sum of the first 16 codes, of the last 16, of all
 layout(set = 0, binding = 2, std430) writeonly restrict buffer Scales { vec4 scales[]; };
 
 layout(push_constant) uniform Push {
-  uint x_at;       // elements
-  uint scales_at;  // elements
+  uint x_at;  // elements of 16 bytes, as the next one
+  uint scales_at;
   uint n_runs;
   float smallest_magnitude;  // runs below it count as zero
 } push;
@@ -40,18 +40,19 @@ float inverse_step(float magnitude) {
 void main() {
   const uint run = flat_invocation();
   if (run >= push.n_runs) return;
-  float values[32];
-  float magnitude = 0;
-  [[unroll]] for (uint i = 0; i < 32; ++i) {
-    values[i] = x[push.x_at + 32 * run + i];
-    magnitude = max(magnitude, abs(values[i]));
+  vec4 values[8];
+  vec4 magnitudes = vec4(0);
+  [[unroll]] for (uint i = 0; i < 8; ++i) {
+    values[i] = x[push.x_at + 8 * run + i];
+    magnitudes = max(magnitudes, abs(values[i]));
   }
+  const float magnitude = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
   const bool is_zero = magnitude < push.smallest_magnitude;
   const float inverse = is_zero ? 0 : inverse_step(magnitude);
   uint packed[8];
   int sums[2] = int[2](0, 0);
   [[unroll]] for (uint i = 0; i < 32; ++i) {
-    precise const float scaled = values[i] * inverse;
+    precise const float scaled = values[i / 4][i % 4] * inverse;
     const int code = int(roundEven(scaled));
     sums[i / 16] += code;
     const uint bits = uint(code & 255) << (8 * (i % 4));

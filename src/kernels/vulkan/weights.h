@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 
 #include "base/checked.h"
@@ -46,6 +47,7 @@ void for_each_piece(Stream& s, const Tensor& weight, Use&& use) {
   const size_t range = std::min<size_t>(limits_of(s).max_storage_range, UINT32_MAX);
   const size_t start = static_cast<size_t>(weight.data - weight.buffer->base());
   const auto rows_at_once = static_cast<int64_t>((range - 2 * kOperandAlignment) / weight.row_size());
+  assert(rows_at_once > 0);
   for (int64_t first = 0; first < weight.n_rows(); first += rows_at_once) {
     const int64_t n = std::min(rows_at_once, weight.n_rows() - first);
     const size_t from = start + static_cast<size_t>(first) * weight.row_size();

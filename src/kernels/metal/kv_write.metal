@@ -1,0 +1,416 @@
+// src/kernels/vulkan/kv_write.comp, translated by glslc (shaderc 2023.2-1, glslang 11.13.0-1) and spirv-cross (2021.01.15+1.3.239.0-1); do not edit.
+#pragma clang diagnostic ignored "-Wmissing-prototypes"
+#pragma clang diagnostic ignored "-Wmissing-braces"
+#pragma clang diagnostic ignored "-Wunused-variable"
+
+#include <metal_stdlib>
+#include <simd/simd.h>
+#include <metal_atomic>
+
+using namespace metal;
+
+template<typename T, size_t Num>
+struct spvUnsafeArray
+{
+    T elements[Num ? Num : 1];
+
+    thread T& operator [] (size_t pos) thread
+    {
+        return elements[pos];
+    }
+    constexpr const thread T& operator [] (size_t pos) const thread
+    {
+        return elements[pos];
+    }
+
+    device T& operator [] (size_t pos) device
+    {
+        return elements[pos];
+    }
+    constexpr const device T& operator [] (size_t pos) const device
+    {
+        return elements[pos];
+    }
+
+    constexpr const constant T& operator [] (size_t pos) const constant
+    {
+        return elements[pos];
+    }
+
+    threadgroup T& operator [] (size_t pos) threadgroup
+    {
+        return elements[pos];
+    }
+    constexpr const threadgroup T& operator [] (size_t pos) const threadgroup
+    {
+        return elements[pos];
+    }
+};
+
+template<typename T>
+[[clang::optnone]] T spvFMul(T l, T r)
+{
+    return fma(l, r, T(0));
+}
+
+template<typename T, int Cols, int Rows>
+[[clang::optnone]] vec<T, Cols> spvFMulVectorMatrix(vec<T, Rows> v, matrix<T, Cols, Rows> m)
+{
+    vec<T, Cols> res = vec<T, Cols>(0);
+    for (uint i = Rows; i > 0; --i)
+    {
+        vec<T, Cols> tmp(0);
+        for (uint j = 0; j < Cols; ++j)
+        {
+            tmp[j] = m[j][i - 1];
+        }
+        res = fma(tmp, vec<T, Cols>(v[i - 1]), res);
+    }
+    return res;
+}
+
+template<typename T, int Cols, int Rows>
+[[clang::optnone]] vec<T, Rows> spvFMulMatrixVector(matrix<T, Cols, Rows> m, vec<T, Cols> v)
+{
+    vec<T, Rows> res = vec<T, Rows>(0);
+    for (uint i = Cols; i > 0; --i)
+    {
+        res = fma(m[i - 1], vec<T, Rows>(v[i - 1]), res);
+    }
+    return res;
+}
+
+template<typename T, int LCols, int LRows, int RCols, int RRows>
+[[clang::optnone]] matrix<T, RCols, LRows> spvFMulMatrixMatrix(matrix<T, LCols, LRows> l, matrix<T, RCols, RRows> r)
+{
+    matrix<T, RCols, LRows> res;
+    for (uint i = 0; i < RCols; i++)
+    {
+        vec<T, RCols> tmp(0);
+        for (uint j = 0; j < LCols; j++)
+        {
+            tmp = fma(vec<T, RCols>(r[i][j]), l[j], tmp);
+        }
+        res[i] = tmp;
+    }
+    return res;
+}
+
+template<typename T>
+[[clang::optnone]] T spvFAdd(T l, T r)
+{
+    return fma(T(1), l, r);
+}
+
+struct Pages
+{
+    uint pages[1];
+};
+
+struct X
+{
+    uint x[1];
+};
+
+struct Push
+{
+    uint n;
+    uint x_first;
+    uint pos_first;
+    uint seq_first;
+    uint table_first;
+    uint n_head;
+    uint head_dim;
+    uint units_per_row;
+    uint max_pages;
+    uint page_tokens;
+    uint page_halves;
+    uint first_half;
+    uint row_halves;
+};
+
+struct Pos
+{
+    int pos[1];
+};
+
+struct Seq
+{
+    int seq[1];
+};
+
+struct PageTable
+{
+    int page_table[1];
+};
+
+constant uint kFormat_tmp [[function_constant(0)]];
+constant uint kFormat = is_function_constant_defined(kFormat_tmp) ? kFormat_tmp : 1u;
+constant bool _574 = (kFormat == 0u);
+constant bool _589 = (kFormat == 3u);
+constant bool _614 = (kFormat == 1u);
+constant bool _647 = (kFormat == 1u);
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
+
+static inline __attribute__((always_inline))
+uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
+{
+    return (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
+}
+
+static inline __attribute__((always_inline))
+uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, thread uint3& gl_LocalInvocationID)
+{
+    return (flat_group(gl_WorkGroupID, gl_NumWorkGroups) * 128u) + gl_LocalInvocationID.x;
+}
+
+static inline __attribute__((always_inline))
+uint divide(thread const uint& a, thread const uint& b)
+{
+    uint rest = (a & 8388607u) | 8388608u;
+    uint divisor = (b & 8388607u) | 8388608u;
+    int exponent = (int(a >> uint(23)) - int(b >> uint(23))) + 127;
+    if (rest < divisor)
+    {
+        rest = rest << uint(1);
+        exponent--;
+    }
+    if (exponent <= 0)
+    {
+        return 0u;
+    }
+    uint quotient = 0u;
+    for (int i = 0; i < 24; i++)
+    {
+        quotient = quotient << uint(1);
+        if (rest >= divisor)
+        {
+            rest -= divisor;
+            quotient |= 1u;
+        }
+        rest = rest << uint(1);
+    }
+    if (rest > divisor)
+    {
+        quotient++;
+    }
+    return (uint(exponent) << uint(23)) + (quotient - 8388608u);
+}
+
+static inline __attribute__((always_inline))
+uint f16_bits(thread const uint& bits)
+{
+    uint _sign = (bits >> uint(16)) & 32768u;
+    uint magnitude = bits & 2147483647u;
+    if (magnitude > 2139095040u)
+    {
+        return (_sign | 32256u) | ((magnitude >> uint(13)) & 1023u);
+    }
+    if (magnitude >= 1199566848u)
+    {
+        return _sign | 31744u;
+    }
+    if (magnitude >= 947912704u)
+    {
+        return _sign | ((((magnitude - 939524096u) + 4095u) + ((magnitude >> uint(13)) & 1u)) >> uint(13));
+    }
+    if (magnitude < 855638016u)
+    {
+        return _sign;
+    }
+    uint mantissa = (magnitude & 8388607u) | 8388608u;
+    uint shift = 126u - (magnitude >> uint(23));
+    return _sign | (((mantissa + ((1u << (shift - 1u)) - 1u)) + ((mantissa >> shift) & 1u)) >> shift);
+}
+
+static inline __attribute__((always_inline))
+void store_half(thread const uint& at, thread const uint& bits, device Pages& v_68)
+{
+    uint shift = (at & 1u) * 16u;
+    uint _80 = atomic_fetch_and_explicit((device atomic_uint*)&v_68.pages[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
+    uint _87 = atomic_fetch_or_explicit((device atomic_uint*)&v_68.pages[at >> uint(1)], bits << shift, memory_order_relaxed);
+}
+
+static inline __attribute__((always_inline))
+void write_q8_0(thread const uint& from, thread const uint& at, device Pages& v_68, const device X& v_285)
+{
+    uint largest = 0u;
+    for (uint i = 0u; i < 32u; i++)
+    {
+        largest = max(largest, (v_285.x[from + i] & 2147483647u));
+    }
+    uint _298;
+    if (largest < 8388608u)
+    {
+        _298 = 0u;
+    }
+    else
+    {
+        uint param = largest;
+        uint param_1 = 1123942400u;
+        _298 = divide(param, param_1);
+    }
+    uint d = _298;
+    float _313;
+    if (d == 0u)
+    {
+        _313 = 0.0;
+    }
+    else
+    {
+        uint param_2 = 1065353216u;
+        uint param_3 = d;
+        _313 = as_type<float>(divide(param_2, param_3));
+    }
+    float _inverse = _313;
+    uint param_4 = d;
+    spvUnsafeArray<uint, 17> halves;
+    halves[0] = f16_bits(param_4);
+    int _373;
+    for (uint i_1 = 0u; i_1 < 16u; i_1++)
+    {
+        uint pair = 0u;
+        for (uint j = 0u; j < 2u; j++)
+        {
+            float scaled = spvFMul(as_type<float>(v_285.x[(from + (2u * i_1)) + j]), _inverse);
+            float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
+            int code = int(moved);
+            if (scaled < 0.0)
+            {
+                _373 = -code;
+            }
+            else
+            {
+                _373 = code;
+            }
+            pair |= (uint(_373 & 255) << (8u * j));
+        }
+        halves[1u + i_1] = pair;
+    }
+    uint first = at & 1u;
+    uint _403;
+    if (first == 1u)
+    {
+        _403 = at;
+    }
+    else
+    {
+        _403 = at + 16u;
+    }
+    uint param_5 = _403;
+    uint param_6 = halves[(first == 1u) ? 0 : 16];
+    store_half(param_5, param_6, v_68);
+    for (uint i_2 = 0u; i_2 < 8u; i_2++)
+    {
+        v_68.pages[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
+    }
+}
+
+static inline __attribute__((always_inline))
+uint bf16_bits(thread const uint& bits)
+{
+    if ((bits & 2147483647u) > 2139095040u)
+    {
+        return (bits >> uint(16)) | 64u;
+    }
+    return (bits + (32767u + ((bits >> uint(16)) & 1u))) >> uint(16);
+}
+
+kernel void kv_write(const device X& v_285 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Pos& _490 [[buffer(1)]], const device Seq& _510 [[buffer(2)]], const device PageTable& _532 [[buffer(3)]], device Pages& v_68 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+{
+    uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
+    if (i >= push.n)
+    {
+        return;
+    }
+    uint unit = i % push.units_per_row;
+    uint row = i / push.units_per_row;
+    uint head = row % push.n_head;
+    uint token = row / push.n_head;
+    uint position = uint(_490.pos[push.pos_first + token]);
+    uint slot = position % push.page_tokens;
+    uint entry = (uint(_510.seq[push.seq_first + token]) * push.max_pages) + (position / push.page_tokens);
+    uint page = uint(_532.page_table[push.table_first + entry]);
+    uint from = push.x_first + (row * push.head_dim);
+    uint slot_of_page = (head * push.page_tokens) + slot;
+    uint at = (push.first_half + (page * push.page_halves)) + (slot_of_page * push.row_halves);
+    if (_574)
+    {
+        v_68.pages[(at >> uint(1)) + unit] = v_285.x[from + unit];
+    }
+    else
+    {
+        if (_589)
+        {
+            uint param = from + (32u * unit);
+            uint param_1 = at + (17u * unit);
+            write_q8_0(param, param_1, v_68, v_285);
+        }
+        else
+        {
+            uint element = 2u * unit;
+            uint a = v_285.x[from + element];
+            uint _615;
+            if (_614)
+            {
+                uint param_2 = a;
+                _615 = f16_bits(param_2);
+            }
+            else
+            {
+                uint param_3 = a;
+                _615 = bf16_bits(param_3);
+            }
+            uint first = _615;
+            bool is_pair = (element + 1u) < push.head_dim;
+            uint _635;
+            if (is_pair)
+            {
+                _635 = v_285.x[(from + element) + 1u];
+            }
+            else
+            {
+                _635 = 0u;
+            }
+            uint b = _635;
+            uint _648;
+            if (_647)
+            {
+                uint param_4 = b;
+                _648 = f16_bits(param_4);
+            }
+            else
+            {
+                uint param_5 = b;
+                _648 = bf16_bits(param_5);
+            }
+            uint second = _648;
+            bool _665;
+            if (is_pair)
+            {
+                _665 = (at & 1u) == 0u;
+            }
+            else
+            {
+                _665 = is_pair;
+            }
+            if (_665)
+            {
+                v_68.pages[(at >> uint(1)) + unit] = first | (second << uint(16));
+            }
+            else
+            {
+                uint param_6 = at + element;
+                uint param_7 = first;
+                store_half(param_6, param_7, v_68);
+                if (is_pair)
+                {
+                    uint param_8 = (at + element) + 1u;
+                    uint param_9 = second;
+                    store_half(param_8, param_9, v_68);
+                }
+            }
+        }
+    }
+}
+

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Translates the Vulkan shaders to Metal's shading language: src/kernels/vulkan/*.comp to
+# Translates the Vulkan shaders to Metal's shading language: src/kernels/vulkan/**/*.comp to
 # src/kernels/metal/*.metal, by way of SPIR-V. Needs glslc and spirv-cross.
 #   tools/translate-shaders-to-metal.sh           writes the files
 #   tools/translate-shaders-to-metal.sh --check   compares them and names those that are stale (exit code 1);
@@ -48,7 +48,8 @@ for name in $(list_names $from comp); do
   [[ -v untranslated[$name] ]] || shaders+=("$name")
 done
 for name in "${!untranslated[@]}"; do
-  [[ -e $from/$name.comp ]] || fail "$command lists $name as untranslated; there is no such shader: drop it"
+  [[ -n $(find $from -name "$name.comp") ]] ||
+    fail "$command lists $name as untranslated; there is no such shader: drop it"
 done
 
 # Missing and surplus files are found without the translators.
@@ -89,14 +90,15 @@ move_push_constants() {  # FILE
 }
 
 translate() {  # NAME FOLDER
-  local spirv=$2/$1.spv metal=$2/$1.metal twice
+  local source spirv=$2/$1.spv metal=$2/$1.metal twice
+  source=$(find $from -name "$1.comp")
   # Not optimised: names and functions survive, and Metal's compiler optimises anyway.
-  glslc --target-env=vulkan1.1 -O0 -Werror -I $from -o "$spirv" "$(find $from -name "$1.comp")"
+  glslc --target-env=vulkan1.1 -O0 -Werror -I $from -o "$spirv" "$source"
   spirv-cross --msl --msl-version $metal_version --msl-decoration-binding \
     --rename-entry-point main "$1" comp --output "$metal.raw" "$spirv" ||
     fail "spirv-cross cannot translate $1.comp (above); say so in $command, or change the shader"
   {
-    echo "// $from/$1.comp, translated by $generator; do not edit."
+    echo "// $source, translated by $generator; do not edit."
     move_push_constants "$metal.raw" | sed 's/[[:blank:]]*$//'
   } >"$metal"
   twice=$(grep '^kernel void ' "$metal" | grep -oE '\[\[buffer\([0-9]+' | sort | uniq -d)

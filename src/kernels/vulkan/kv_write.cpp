@@ -65,6 +65,7 @@ void write_side(Stream& s, const KvWriteArgs& args, const Tensor& x, KvFormat fo
 
 void run_kv_write(Stream& s, const KvWriteArgs& args) {
   const KvView& kv = args.kv;
+  const SideBySide side_by_side(s);
   write_side(s, args, args.k, kv.k_format, kv.k_row_bytes, kv.k_offset(0, 0));
   write_side(s, args, args.v, kv.v_format, kv.v_row_bytes, kv.v_offset(0, 0));
 }

@@ -120,6 +120,7 @@ void multiply(Stream& s, const Linear& linear, const Tensor& x, const Tensor& ou
 }
 
 void run_matmul(Stream& s, const MatmulArgs& args) {
+  const SideBySide side_by_side(s);
   for (int i = 0; i < args.n_outputs; ++i) multiply(s, args.w[i], args.x, args.out[i]);
 }
 

@@ -90,8 +90,10 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
     cudaSetDevice(index_);
     void* base = nullptr;
-    // No address is null, which would mean "absent".
-    const cudaError_t code = cudaMalloc(&base, std::max<size_t>(bytes, 1));
+    // Kernels load whole pieces of 16 bytes, the last one reaching beyond a tensor that ends in the middle of
+    // it. No address is null, which would mean "absent".
+    constexpr size_t kPiece = 16;
+    const cudaError_t code = cudaMalloc(&base, std::max(bytes + (kPiece - bytes % kPiece) % kPiece, kPiece));
     if (code == cudaSuccess)
       return std::make_unique<CudaBuffer>(index_, static_cast<std::byte*>(base), bytes);
     cudaGetLastError();

@@ -37,6 +37,14 @@ void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> spec
   vulkan_stream(s).dispatch(shader, specialization, operands, push, groups);
 }
 
+SideBySide::SideBySide(Stream& s) : stream_(s) {
+  vulkan_stream(s).begin_side_by_side();
+}
+
+SideBySide::~SideBySide() {
+  vulkan_stream(stream_).end_side_by_side();
+}
+
 const DeviceLimits& limits_of(Stream& s) {
   return vulkan_stream(s).limits();
 }

@@ -48,7 +48,8 @@ struct Groups {
 };
 
 // Records one launch of `shader`.comp with specialization constants 0.. , operands as bindings 0.. of set 0,
-// and push constants (at most 128 bytes). It starts when what was recorded before is finished and visible.
+// and push constants (at most 128 bytes). It starts when what was recorded before is finished and visible,
+// but for what a SideBySide says.
 void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> specialization,
               std::span<const Operand> operands, std::span<const std::byte> push, Groups groups);
 
@@ -60,6 +61,19 @@ void dispatch(Stream& s, std::string_view shader, std::initializer_list<uint32_t
            std::span<const Operand>(operands.begin(), operands.size()), std::as_bytes(std::span(&push, 1)),
            groups);
 }
+
+// Launches recorded while this lives read nothing that another of them writes, so that they need not wait for
+// each other: only for what came before the first of them. A wait takes as long as a small launch.
+class SideBySide {
+ public:
+  explicit SideBySide(Stream& s);
+  ~SideBySide();
+  SideBySide(const SideBySide&) = delete;
+  SideBySide& operator=(const SideBySide&) = delete;
+
+ private:
+  Stream& stream_;
+};
 
 const DeviceLimits& limits_of(Stream& s);
 

@@ -78,7 +78,7 @@ class MemoryPool {
   Context& context_;
   std::mutex mutex_;
   std::list<Block> blocks_;
-  size_t allocated_ = 0;  // bytes of all blocks
+  size_t allocated_ = 0;                               // bytes of all blocks
   std::map<const std::byte*, VulkanBuffer*> buffers_;  // by base
 };
 

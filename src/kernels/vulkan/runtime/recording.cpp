@@ -53,7 +53,6 @@ void Recording::wait_for_earlier_commands() {
   constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
   constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
   memory_barrier(context_, commands_, kStages, kWrites, kStages, kReads | kWrites);
-  ++n_commands_;
 }
 
 VkResult Recording::allocate_set(VkDescriptorSetLayout layout, size_t n_bindings, VkDescriptorSet& set) {
@@ -102,7 +101,7 @@ VkResult Recording::dispatch(const Pipeline& pipeline, std::span<const VkDescrip
   }
   vk.vkUpdateDescriptorSets(context_.device, static_cast<uint32_t>(buffers.size()), writes.data(), 0,
                             nullptr);
-  wait_for_earlier_commands();
+  ++n_commands_;
   vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
   vk.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.interface.layout, 0, 1, &set,
                              0, nullptr);
@@ -116,6 +115,7 @@ VkResult Recording::dispatch(const Pipeline& pipeline, std::span<const VkDescrip
 
 void Recording::copy(VkBuffer from, size_t from_offset, VkBuffer to, size_t to_offset, size_t bytes) {
   wait_for_earlier_commands();
+  ++n_commands_;
   const VkBufferCopy region{from_offset, to_offset, bytes};
   context_.vk.vkCmdCopyBuffer(commands_, from, to, 1, &region);
 }

@@ -23,15 +23,16 @@ class Recording {
   VkResult begin();
   VkResult end() { return context_.vk.vkEndCommandBuffer(commands_); }
 
-  // Every command starts when those before it are finished, also those of earlier recordings.
+  // The next command starts when those before it are finished, also those of earlier recordings.
+  void wait_for_earlier_commands();
   VkResult dispatch(const Pipeline& pipeline, std::span<const VkDescriptorBufferInfo> buffers,
                     std::span<const std::byte> push, Groups groups);
+  // Waits for earlier commands by itself.
   void copy(VkBuffer from, size_t from_offset, VkBuffer to, size_t to_offset, size_t bytes);
   // What was copied can be read by the host when the recording has run.
   void show_to_host();
 
  private:
-  void wait_for_earlier_commands();
   VkResult allocate_set(VkDescriptorSetLayout layout, size_t n_bindings, VkDescriptorSet& set);
 
   struct SetPool {

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "kernels/vulkan/runtime/copy.h"
+
 namespace parlance::vulkan {
 
 namespace {
@@ -181,7 +183,8 @@ Result<void> VulkanStream::download(std::span<std::byte> bytes, const Tensor& sr
 }
 
 void VulkanStream::copy(const Tensor& dst, const Tensor& src) {
-  assert(dst.size() == src.size());
+  assert(dst.size() == src.size() && order_ == Order::one_by_one);
+  if (copy_by_shader(*this, dst, src)) return;
   Recording* recording = src.size() > 0 ? target() : nullptr;
   if (!recording) return;
   recording->copy(vulkan_buffer(src).handle(), block_offset(src), vulkan_buffer(dst).handle(),
@@ -264,6 +267,8 @@ void VulkanStream::dispatch(std::string_view shader, std::span<const uint32_t> s
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!bind(operands[i], buffers[i])) return;
   }
+  if (order_ != Order::later_in_group) recording->wait_for_earlier_commands();
+  if (order_ == Order::first_of_group) order_ = Order::later_in_group;
   note(recording->dispatch(*pipeline, std::span(buffers.data(), operands.size()), push, groups));
   if (!step_ && recording->n_commands() > kMaxPendingCommands) submit();
 }

@@ -25,6 +25,8 @@ class VulkanStream final : public Stream {
 
   void dispatch(std::string_view shader, std::span<const uint32_t> specialization,
                 std::span<const Operand> operands, std::span<const std::byte> push, Groups groups);
+  void begin_side_by_side() { order_ = Order::first_of_group; }
+  void end_side_by_side() { order_ = Order::one_by_one; }
   const DeviceLimits& limits() const { return context_.limits; }
   Operand scratch_operand();
 
@@ -33,6 +35,9 @@ class VulkanStream final : public Stream {
   void forget_recordings() override;
 
  private:
+  // Whether a launch waits for those before it: all but the later ones of a group do.
+  enum class Order { one_by_one, first_of_group, later_in_group };
+
   struct KeptStep {
     uint64_t key;
     std::unique_ptr<Recording> recording;
@@ -60,6 +65,7 @@ class VulkanStream final : public Stream {
   std::unique_ptr<Allocation> readback_;  // bytes of a download
   size_t staging_used_ = 0;
 
+  Order order_ = Order::one_by_one;
   std::unique_ptr<Recording> loose_;  // commands outside of steps, still open
   std::unique_ptr<Recording> step_;   // the step that is being recorded
   std::list<KeptStep> kept_;          // the last one used first

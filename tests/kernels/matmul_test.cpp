@@ -108,7 +108,8 @@ void fill_weight(Random& random, const WeightType& type, const Tensor& w) {
 // A device, and products on it.
 class Machine {
  public:
-  explicit Machine(std::unique_ptr<Device> device) : device_(std::move(device)), stream_(device_->make_stream()) {}
+  explicit Machine(std::shared_ptr<Device> device)
+      : device_(std::move(device)), stream_(device_->make_stream()) {}
 
   // The products [n_out, n_tokens] of several weights with the same x, all in host memory.
   std::vector<std::vector<float>> multiply(const std::vector<Linear>& linears, const Tensor& x) {
@@ -128,7 +129,8 @@ class Machine {
     const Cell<MatmulArgs>& cell = device_->ops().matmul[static_cast<size_t>(linears[0].weight.dtype)];
     Plan plan;
     if (cell.scratch) plan.scratch_bytes = cell.scratch(args, device_->n_threads());
-    // On the CPU, scratch memory exactly as large as asked for; elsewhere a new stream each time would take long.
+    // On the CPU, scratch memory exactly as large as asked for; elsewhere a new stream each time would take
+    // long.
     if (device_->name() == "cpu") stream_ = device_->make_stream();
     if (!stream_->reserve(plan)) throw std::runtime_error("no memory");
     cell.run(*stream_, args);
@@ -154,12 +156,14 @@ class Machine {
     return tensor;
   }
 
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> device_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::unique_ptr<Stream> stream_;
 };
 
-Machine definition_machine() { return Machine(test::reference_device()); }
+Machine definition_machine() {
+  return Machine(test::reference_device());
+}
 
 // Largest difference that sums in another order may have, relative to the size of their terms.
 double tolerance(DType dtype) {
@@ -190,7 +194,7 @@ void expect_close(const Linear& linear, const Tensor& x, const std::vector<float
 // One test for each device and instruction set of this machine.
 class Matmul : public testing::TestWithParam<size_t> {
  protected:
-  static Machine tested() { return Machine(std::move(*test::device_cases()[GetParam()].make())); }
+  static Machine tested() { return Machine(test::device_of(test::device_cases()[GetParam()])); }
 };
 
 std::string case_name(DType dtype, int64_t n_in, int64_t n_out, int64_t n_tokens) {

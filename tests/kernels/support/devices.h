@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
@@ -25,6 +26,7 @@ using DeviceMaker = std::function<Result<std::unique_ptr<Device>>()>;
 struct DeviceCase {
   std::string name;  // letters, digits and underscores
   DeviceMaker make;
+  bool is_shared = false;  // one for all tests of the program, since its kernels are compiled when first used
 };
 
 // Every device and instruction set of this machine that is tested against the definition. Three threads, so
@@ -39,7 +41,7 @@ inline const std::vector<DeviceCase>& device_cases() {
     ::setenv("PARLANCE_VULKAN_VALIDATION", "1", 0);
     const auto vulkan = list_vulkan_devices();
     for (int i = 0; vulkan && i < static_cast<int>(vulkan->size()); ++i) {
-      list.push_back({"vulkan_" + std::to_string(i), [i] { return make_vulkan_device(i); }});
+      list.push_back({"vulkan_" + std::to_string(i), [i] { return make_vulkan_device(i); }, true});
     }
     const auto gpus = list_cuda_devices();
     for (int index = 0; gpus && index < static_cast<int>(gpus->size()); ++index) {
@@ -50,6 +52,25 @@ inline const std::vector<DeviceCase>& device_cases() {
   return cases;
 }
 
+// The device of a case: made now, or at its first use in the program. Shared ones go away after the last
+// test.
+inline std::shared_ptr<Device> device_of(const DeviceCase& device_case) {
+  if (!device_case.is_shared) return std::move(*device_case.make());
+  class SharedDevices : public ::testing::Environment {
+   public:
+    void TearDown() override { devices.clear(); }
+    std::map<std::string, std::shared_ptr<Device>> devices;
+  };
+  static SharedDevices* const shared = [] {
+    auto* const environment = new SharedDevices;
+    ::testing::AddGlobalTestEnvironment(environment);
+    return environment;
+  }();
+  std::shared_ptr<Device>& device = shared->devices[device_case.name];
+  if (!device) device = std::move(*device_case.make());
+  return device;
+}
+
 // The definition: scalar kernels on one thread.
 inline std::unique_ptr<Device> reference_device() {
   return std::move(*make_cpu_device({.n_threads = 1, .isa = name_of(Isa::scalar)}));
@@ -58,7 +79,7 @@ inline std::unique_ptr<Device> reference_device() {
 // Owns a device, a stream of it, and tensors.
 class OpBench {
  public:
-  explicit OpBench(std::unique_ptr<Device> device)
+  explicit OpBench(std::shared_ptr<Device> device)
       : device_(std::move(device)), stream_(device_->make_stream()) {}
 
   Device& device() { return *device_; }
@@ -104,9 +125,11 @@ class OpBench {
   }
 
  private:
-  static void expect_ok(const Result<void>& result) { EXPECT_TRUE(result.has_value()) << result.error().message; }
+  static void expect_ok(const Result<void>& result) {
+    EXPECT_TRUE(result.has_value()) << result.error().message;
+  }
 
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> device_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations may use
   uint64_t n_steps_ = 0;
@@ -115,7 +138,7 @@ class OpBench {
 // Tests of one operation on every device.
 class KernelTest : public ::testing::TestWithParam<size_t> {
  protected:
-  OpBench tested() { return OpBench(std::move(*device_cases()[GetParam()].make())); }
+  OpBench tested() { return OpBench(device_of(device_cases()[GetParam()])); }
   OpBench reference() { return OpBench(reference_device()); }
 
   // Uniform in [-limit, limit).

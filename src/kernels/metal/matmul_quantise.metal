@@ -1,49 +1,10 @@
 // src/kernels/vulkan/matmul_quantise.comp, translated by glslc (shaderc 2023.2-1, glslang 11.13.0-1) and spirv-cross (2021.01.15+1.3.239.0-1); do not edit.
 #pragma clang diagnostic ignored "-Wmissing-prototypes"
-#pragma clang diagnostic ignored "-Wmissing-braces"
 
 #include <metal_stdlib>
 #include <simd/simd.h>
 
 using namespace metal;
-
-template<typename T, size_t Num>
-struct spvUnsafeArray
-{
-    T elements[Num ? Num : 1];
-
-    thread T& operator [] (size_t pos) thread
-    {
-        return elements[pos];
-    }
-    constexpr const thread T& operator [] (size_t pos) const thread
-    {
-        return elements[pos];
-    }
-
-    device T& operator [] (size_t pos) device
-    {
-        return elements[pos];
-    }
-    constexpr const device T& operator [] (size_t pos) const device
-    {
-        return elements[pos];
-    }
-
-    constexpr const constant T& operator [] (size_t pos) const constant
-    {
-        return elements[pos];
-    }
-
-    threadgroup T& operator [] (size_t pos) threadgroup
-    {
-        return elements[pos];
-    }
-    constexpr const threadgroup T& operator [] (size_t pos) const threadgroup
-    {
-        return elements[pos];
-    }
-};
 
 template<typename T>
 [[clang::optnone]] T spvFMul(T l, T r)
@@ -121,7 +82,7 @@ struct X
 
 struct Codes
 {
-    uint4 codes[1];
+    uint codes[1];
 };
 
 struct Scales
@@ -130,8 +91,6 @@ struct Scales
 };
 
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
-
-constant spvUnsafeArray<int, 2> _195 = spvUnsafeArray<int, 2>({ 0, 0 });
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -166,65 +125,75 @@ float inverse_step(thread const float& magnitude)
     return corrected;
 }
 
-kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _138 [[buffer(0)]], device Codes& _264 [[buffer(1)]], device Scales& _307 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _136 [[buffer(0)]], device Codes& _260 [[buffer(1)]], device Scales& _325 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
-    uint run = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
-    if (run >= push.n_runs)
+    threadgroup float largest[128];
+    threadgroup int sums[128];
+    uint lane = gl_LocalInvocationID.x;
+    uint first_lane = lane - (lane % 8u);
+    uint run = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID) / 8u;
+    bool is_inside = run < push.n_runs;
+    float4 _130;
+    if (is_inside)
     {
-        return;
+        _130 = _136.x[(push.x_at + (8u * run)) + (lane % 8u)];
     }
-    float4 magnitudes = float4(0.0);
-    spvUnsafeArray<float4, 8> values;
+    else
+    {
+        _130 = float4(0.0);
+    }
+    float4 values = _130;
+    float4 magnitudes = abs(values);
+    largest[lane] = fast::max(fast::max(magnitudes.x, magnitudes.y), fast::max(magnitudes.z, magnitudes.w));
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    float magnitude = 0.0;
     for (uint i = 0u; i < 8u; i++)
     {
-        values[i] = _138.x[(push.x_at + (8u * run)) + i];
-        magnitudes = fast::max(magnitudes, abs(values[i]));
+        magnitude = fast::max(magnitude, largest[first_lane + i]);
     }
-    float magnitude = fast::max(fast::max(magnitudes.x, magnitudes.y), fast::max(magnitudes.z, magnitudes.w));
     bool is_zero = magnitude < push.smallest_magnitude;
-    float _184;
+    float _204;
     if (is_zero)
     {
-        _184 = 0.0;
+        _204 = 0.0;
     }
     else
     {
         float param = magnitude;
-        _184 = inverse_step(param);
+        _204 = inverse_step(param);
     }
-    float _inverse = _184;
-    spvUnsafeArray<int, 2> sums = spvUnsafeArray<int, 2>({ 0, 0 });
-    spvUnsafeArray<uint, 8> _packed;
-    uint _245;
-    for (uint i_1 = 0u; i_1 < 32u; i_1++)
+    float _inverse = _204;
+    float4 scaled = values * _inverse;
+    int4 code = int4(rint(scaled));
+    uint4 bits = uint4(code & int4(255)) << uint4(0u, 8u, 16u, 24u);
+    sums[lane] = ((code.x + code.y) + code.z) + code.w;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (!is_inside)
     {
-        float scaled = spvFMul(values[i_1 / 4u][i_1 % 4u], _inverse);
-        int code = int(rint(scaled));
-        uint _222 = i_1 / 16u;
-        sums[_222] += code;
-        uint bits = uint(code & 255) << (8u * (i_1 % 4u));
-        if ((i_1 % 4u) == 0u)
-        {
-            _245 = bits;
-        }
-        else
-        {
-            _245 = _packed[i_1 / 4u] | bits;
-        }
-        _packed[i_1 / 4u] = _245;
+        return;
     }
-    _264.codes[2u * run] = uint4(_packed[0], _packed[1], _packed[2], _packed[3]);
-    _264.codes[(2u * run) + 1u] = uint4(_packed[4], _packed[5], _packed[6], _packed[7]);
-    float _297;
+    _260.codes[(8u * run) + (lane % 8u)] = ((bits.x | bits.y) | bits.z) | bits.w;
+    if (lane != first_lane)
+    {
+        return;
+    }
+    int first_half = 0;
+    int second_half = 0;
+    for (uint i_1 = 0u; i_1 < 4u; i_1++)
+    {
+        first_half += sums[first_lane + i_1];
+        second_half += sums[(first_lane + 4u) + i_1];
+    }
+    float _315;
     if (is_zero)
     {
-        _297 = 0.0;
+        _315 = 0.0;
     }
     else
     {
-        _297 = magnitude / 127.0;
+        _315 = magnitude / 127.0;
     }
-    float _step = _297;
-    _307.scales[push.scales_at + run] = float4(_step, float3(float(sums[0]), float(sums[1]), float(sums[0] + sums[1])) * _step);
+    float _step = _315;
+    _325.scales[push.scales_at + run] = float4(_step, float3(float(first_half), float(second_half), float(first_half + second_half)) * _step);
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 // Up to here reading weights again for every 8 tokens takes less than the mostly empty tiles of gemm.
 constexpr int64_t kMostTokensOfGemv = 32;
-constexpr size_t kScaleBytes = 16;  // of each run of activations, see matmul_quantise.comp
+constexpr int64_t kLanesPerRun = 8;  // of matmul_quantise.comp
+constexpr size_t kScaleBytes = 16;   // of each run of activations, see matmul_quantise.comp
 
 struct QuantisePush {
   uint32_t x_at;
@@ -56,7 +57,8 @@ void quantise(Stream& s, const Tensor& x) {
   const auto n_runs = static_cast<uint32_t>(x.n_elements() / matmul::kRun);
   assert(byte_offset(x) % 16 == 0 && "rows of whole runs, in a workspace that is aligned more widely");
   const QuantisePush push{byte_offset(x) / 16, scales_at(x), n_runs, matmul::kSmallestMagnitude};
-  dispatch(s, "matmul_quantise", {}, {operand_of(x), scratch_of(s), scratch_of(s)}, push, groups_for(n_runs));
+  dispatch(s, "matmul_quantise", {}, {operand_of(x), scratch_of(s), scratch_of(s)}, push,
+           groups_for(int64_t{n_runs} * kLanesPerRun));
 }
 
 // Whether rows of weights and activations lie such that floats may be loaded 16 bytes at a time, 8 values a

@@ -1,7 +1,6 @@
 #version 450
 // Activations as products with quantised weights see them: signed bytes and one step for every 32 values
-// (kernels/cpu/matmul/activations.h is the definition). One lane for such a run.
-#extension GL_EXT_control_flow_attributes : require
+// (kernels/cpu/matmul/activations.h is the definition). Eight lanes for such a run: a decode step has few of them.
 #extension GL_GOOGLE_include_directive : require
 
 layout(local_size_x = 128) in;
@@ -9,7 +8,7 @@ layout(local_size_x = 128) in;
 #include "grid.glsl"
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer X { vec4 x[]; };
-layout(set = 0, binding = 1, std430) writeonly restrict buffer Codes { uvec4 codes[]; };  // two for each run
+layout(set = 0, binding = 1, std430) writeonly restrict buffer Codes { uint codes[]; };  // four bytes for each lane
 // step; step times the sum of the first 16 codes, of the last 16, of all
 layout(set = 0, binding = 2, std430) writeonly restrict buffer Scales { vec4 scales[]; };
 
@@ -37,29 +36,37 @@ float inverse_step(float magnitude) {
   return corrected;
 }
 
+const uint kLanes = 8;  // of a run
+shared float largest[128];
+shared int sums[128];
+
 void main() {
-  const uint run = flat_invocation();
-  if (run >= push.n_runs) return;
-  vec4 values[8];
-  vec4 magnitudes = vec4(0);
-  [[unroll]] for (uint i = 0; i < 8; ++i) {
-    values[i] = x[push.x_at + 8 * run + i];
-    magnitudes = max(magnitudes, abs(values[i]));
-  }
-  const float magnitude = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
+  const uint lane = gl_LocalInvocationID.x;
+  const uint first_lane = lane - lane % kLanes;  // of the run
+  const uint run = flat_invocation() / kLanes;
+  const bool is_inside = run < push.n_runs;
+  const vec4 values = is_inside ? x[push.x_at + kLanes * run + lane % kLanes] : vec4(0);
+  const vec4 magnitudes = abs(values);
+  largest[lane] = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
+  barrier();
+  float magnitude = 0;
+  for (uint i = 0; i < kLanes; ++i) magnitude = max(magnitude, largest[first_lane + i]);
+
   const bool is_zero = magnitude < push.smallest_magnitude;
   const float inverse = is_zero ? 0 : inverse_step(magnitude);
-  uint packed[8];
-  int sums[2] = int[2](0, 0);
-  [[unroll]] for (uint i = 0; i < 32; ++i) {
-    precise const float scaled = values[i / 4][i % 4] * inverse;
-    const int code = int(roundEven(scaled));
-    sums[i / 16] += code;
-    const uint bits = uint(code & 255) << (8 * (i % 4));
-    packed[i / 4] = i % 4 == 0 ? bits : packed[i / 4] | bits;
+  precise const vec4 scaled = values * inverse;
+  const ivec4 code = ivec4(roundEven(scaled));
+  const uvec4 bits = uvec4(code & 255) << uvec4(0, 8, 16, 24);
+  sums[lane] = code.x + code.y + code.z + code.w;
+  barrier();
+  if (!is_inside) return;
+  codes[kLanes * run + lane % kLanes] = bits.x | bits.y | bits.z | bits.w;
+  if (lane != first_lane) return;
+  int first_half = 0, second_half = 0;
+  for (uint i = 0; i < kLanes / 2; ++i) {
+    first_half += sums[first_lane + i];
+    second_half += sums[first_lane + kLanes / 2 + i];
   }
-  codes[2 * run] = uvec4(packed[0], packed[1], packed[2], packed[3]);
-  codes[2 * run + 1] = uvec4(packed[4], packed[5], packed[6], packed[7]);
   const float step = is_zero ? 0 : magnitude / 127;
-  scales[push.scales_at + run] = vec4(step, step * vec3(sums[0], sums[1], sums[0] + sums[1]));
+  scales[push.scales_at + run] = vec4(step, step * vec3(first_half, second_half, first_half + second_half));
 }

@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_device.h"
 
+#include "base/checked.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
@@ -93,7 +94,8 @@ class CudaDevice final : public Device {
     // Kernels load whole pieces of 16 bytes, the last one reaching beyond a tensor that ends in the middle of
     // it. No address is null, which would mean "absent".
     constexpr size_t kPiece = 16;
-    const cudaError_t code = cudaMalloc(&base, std::max(bytes + (kPiece - bytes % kPiece) % kPiece, kPiece));
+    const size_t padded = checked_align_up(std::max<size_t>(bytes, 1), kPiece).value_or(SIZE_MAX);
+    const cudaError_t code = cudaMalloc(&base, padded);
     if (code == cudaSuccess)
       return std::make_unique<CudaBuffer>(index_, static_cast<std::byte*>(base), bytes);
     cudaGetLastError();

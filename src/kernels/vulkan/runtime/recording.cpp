@@ -1,6 +1,7 @@
 #include "kernels/vulkan/runtime/recording.h"
 
 #include <array>
+#include <utility>
 
 namespace parlance::vulkan {
 
@@ -41,13 +42,21 @@ VkResult Recording::begin() {
   }
   current_pool_ = 0;
   n_commands_ = 0;
+  may_follow_transfer_ = true;
   auto info = typed<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   info.flags =
       VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;  // a step may be replayed before its last run ended
   return context_.vk.vkBeginCommandBuffer(commands_, &info);
 }
 
+// Waiting for shaders alone takes less than waiting for copies too.
 void Recording::wait_for_earlier_commands() {
+  if (!std::exchange(may_follow_transfer_, false)) {
+    memory_barrier(context_, commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                   VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+    return;
+  }
   constexpr VkPipelineStageFlags kStages =
       VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
   constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -114,7 +123,9 @@ VkResult Recording::dispatch(const Pipeline& pipeline, std::span<const VkDescrip
 }
 
 void Recording::copy(VkBuffer from, size_t from_offset, VkBuffer to, size_t to_offset, size_t bytes) {
+  may_follow_transfer_ = true;
   wait_for_earlier_commands();
+  may_follow_transfer_ = true;
   ++n_commands_;
   const VkBufferCopy region{from_offset, to_offset, bytes};
   context_.vk.vkCmdCopyBuffer(commands_, from, to, 1, &region);

@@ -47,6 +47,8 @@ class Recording {
   std::vector<SetPool> set_pools_;
   size_t current_pool_ = 0;  // pools before it are full
   size_t n_commands_ = 0;
+  bool may_follow_transfer_ =
+      true;  // a copy was recorded since the last wait, or may end the recording before
 };
 
 }  // namespace parlance::vulkan

@@ -95,6 +95,7 @@ struct Push
     uint first_row;
     uint n_rows;
     uint n_tokens;
+    float smallest_magnitude;
 };
 
 struct Bias

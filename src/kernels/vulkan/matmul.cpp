@@ -37,6 +37,7 @@ struct Push {  // as in matmul.glsl
   uint32_t first_row;
   uint32_t n_rows;
   uint32_t n_tokens;
+  float smallest_magnitude;
 };
 
 bool is_float(DType dtype) {
@@ -61,6 +62,16 @@ void quantise(Stream& s, const Tensor& x) {
            groups_for(int64_t{n_runs} * kLanesPerRun));
 }
 
+// Whether the lanes of gemv round the activations themselves: those of one token, for so small a matrix that
+// doing it again in every workgroup takes less than a launch of its own.
+bool rounds_itself(const MatmulArgs& args) {
+  constexpr int64_t kMostWeights = int64_t{1} << 23;
+  bool is_small = args.x.n_rows() == 1 && byte_offset(args.x) % 16 == 0;
+  for (int i = 0; i < args.n_outputs; ++i)
+    is_small = is_small && args.w[i].weight.n_elements() <= kMostWeights;
+  return is_small && !is_float(args.w[0].weight.dtype);
+}
+
 // Whether rows of weights and activations lie such that floats may be loaded 16 bytes at a time, 8 values a
 // step.
 bool has_whole_quads(const Tensor& weight, const Tensor& x) {
@@ -74,7 +85,7 @@ struct Launch {
   Groups groups;
 };
 
-Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, const Push& push) {
+Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, bool rounds_itself, const Push& push) {
   const DeviceLimits& limits = limits_of(s);
   // Few lanes for short rows, so that none is without work. Drivers on the CPU take long to compile large
   // pieces.
@@ -85,7 +96,7 @@ Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, const Push& push) {
   const bool has_dot = !is_float(dtype) && limits.has_integer_dot_product;
   Groups groups = folded_groups(div_up(push.n_rows, n_rows));
   groups.z = div_up(push.n_tokens, n_tokens);
-  return {has_dot ? "matmul_gemv_dot" : "matmul_gemv", {n_lanes, n_rows, n_tokens}, groups};
+  return {has_dot ? "matmul_gemv_dot" : "matmul_gemv", {n_lanes, n_rows, n_tokens, rounds_itself}, groups};
 }
 
 Launch gemm_launch(const Push& push) {
@@ -93,7 +104,7 @@ Launch gemm_launch(const Push& push) {
   return {"matmul_gemm", {}, {div_up(push.n_rows, kTile), div_up(push.n_tokens, kTile), 1}};
 }
 
-void multiply(Stream& s, const Linear& linear, const Tensor& x, const Tensor& out) {
+void multiply(Stream& s, const Linear& linear, const Tensor& x, bool rounds_itself, const Tensor& out) {
   const DType dtype = linear.weight.dtype;
   const bool whole_quads = has_whole_quads(linear.weight, x);
   const Operand codes = is_float(dtype) ? Operand{} : scratch_of(s);
@@ -109,9 +120,11 @@ void multiply(Stream& s, const Linear& linear, const Tensor& x, const Tensor& ou
                     .n_out = static_cast<uint32_t>(linear.weight.n_rows()),
                     .first_row = piece.first_row,
                     .n_rows = piece.n_rows,
-                    .n_tokens = static_cast<uint32_t>(x.n_rows())};
-    const Launch launch =
-        x.n_rows() <= kMostTokensOfGemv ? gemv_launch(s, dtype, whole_quads, push) : gemm_launch(push);
+                    .n_tokens = static_cast<uint32_t>(x.n_rows()),
+                    .smallest_magnitude = matmul::kSmallestMagnitude};
+    const Launch launch = x.n_rows() <= kMostTokensOfGemv
+                              ? gemv_launch(s, dtype, whole_quads, rounds_itself, push)
+                              : gemm_launch(push);
     const auto type_constants = weight_constants(dtype, whole_quads);
     std::vector<uint32_t> constants(type_constants.begin(), type_constants.end());
     constants.insert(constants.end(), launch.constants.begin(), launch.constants.end());
@@ -121,19 +134,20 @@ void multiply(Stream& s, const Linear& linear, const Tensor& x, const Tensor& ou
   });
 }
 
-void run_matmul(Stream& s, const MatmulArgs& args) {
+void run_matmul(Stream& s, const MatmulArgs& args, bool rounds_itself) {
   const SideBySide side_by_side(s);
-  for (int i = 0; i < args.n_outputs; ++i) multiply(s, args.w[i], args.x, args.out[i]);
+  for (int i = 0; i < args.n_outputs; ++i) multiply(s, args.w[i], args.x, rounds_itself, args.out[i]);
 }
 
 void run_float(Stream& s, const MatmulArgs& args) {
-  if (args.x.n_elements() != 0) run_matmul(s, args);
+  if (args.x.n_elements() != 0) run_matmul(s, args, false);
 }
 
 void run_quantised(Stream& s, const MatmulArgs& args) {
   if (args.x.n_elements() == 0) return;
-  quantise(s, args.x);
-  run_matmul(s, args);
+  const bool lanes_round = rounds_itself(args);
+  if (!lanes_round) quantise(s, args.x);
+  run_matmul(s, args, lanes_round);
 }
 
 }  // namespace

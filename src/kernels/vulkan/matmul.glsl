@@ -23,6 +23,7 @@ layout(push_constant) uniform Push {
   uint first_row;  // of this launch
   uint n_rows;     // likewise; weight_at is where the first of them starts
   uint n_tokens;
+  float smallest_magnitude;  // runs of activations below it count as zero
 } push;
 
 // Rows (of this launch) and tokens past the end are computed like the last one, and not stored.

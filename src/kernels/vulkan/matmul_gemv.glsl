@@ -9,13 +9,31 @@ layout(local_size_x_id = 8) in;
 #include "dot4.glsl"
 #include "grid.glsl"
 #include "matmul.glsl"
+#include "rounding.glsl"
 
 layout(constant_id = 9) const uint kRows = 1;     // of a workgroup
 layout(constant_id = 10) const uint kTokens = 1;  // of a workgroup
+// Each lane rounds the activations that it needs, instead of finding them rounded: in a small product that takes less
+// than a launch that does it once.
+layout(constant_id = 11) const bool kRoundsItself = false;
 
 // Subgroups of fewer than four lanes do not exist, and workgroups have at most 128.
 const uint kMaxSubgroups = 32;
 shared float subgroup_sums[kMaxSubgroups][kRows * kTokens];
+
+// A run of 32 activations, see rounding.glsl.
+void load_activations(uint token, uint run, out uvec4 low, out uvec4 high, out vec4 scales) {
+  const uint at = token * (push.n_in / 32) + run;
+  if (kRoundsItself) {
+    vec4 values[8];
+    [[unroll]] for (uint i = 0; i < 8; ++i) values[i] = x_quads[push.x_at / 4 + 8 * at + i];
+    round_run(values, push.smallest_magnitude, low, high, scales);
+  } else {
+    low = x_codes[2 * at];
+    high = x_codes[2 * at + 1];
+    scales = x_scales[push.x_scales_at + at];
+  }
+}
 
 // Runs of 32 of each row; the integer sums are exact.
 void add_runs(uint first_row, uint first_token, inout float sums[kRows][kTokens]) {
@@ -24,10 +42,9 @@ void add_runs(uint first_row, uint first_token, inout float sums[kRows][kTokens]
     Run runs[kRows];
     [[unroll]] for (uint r = 0; r < kRows; ++r) runs[r] = load_run(row_address(first_row + r), i);
     [[unroll]] for (uint t = 0; t < kTokens; ++t) {
-      const uint at = token_or_last(first_token + t) * n_runs + i;
-      const uvec4 low = x_codes[2 * at];
-      const uvec4 high = x_codes[2 * at + 1];
-      const vec4 scales = x_scales[push.x_scales_at + at];
+      uvec4 low, high;
+      vec4 scales;
+      load_activations(token_or_last(first_token + t), i, low, high, scales);
       [[unroll]] for (uint r = 0; r < kRows; ++r) {
         const uint w[8] = runs[r].codes;
         const int first = dot4(w[0], low.x) + dot4(w[1], low.y) + dot4(w[2], low.z) + dot4(w[3], low.w);

@@ -6,6 +6,7 @@
 layout(local_size_x = 128) in;
 
 #include "grid.glsl"
+#include "rounding.glsl"
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer X { vec4 x[]; };
 layout(set = 0, binding = 1, std430) writeonly restrict buffer Codes { uint codes[]; };  // four bytes for each lane
@@ -18,23 +19,6 @@ layout(push_constant) uniform Push {
   uint n_runs;
   float smallest_magnitude;  // runs below it count as zero
 } push;
-
-// The upper 12 bits of a float's mantissa; the rest is exact too, and so are products of such parts.
-float upper_part(float value) { return uintBitsToFloat(floatBitsToUint(value) & 0xfffff000); }
-
-// 127 / magnitude, rounded as on the CPU: the quotient of a shader may be 2.5 units off in its last place,
-// which would change codes. It is corrected by its residual, computed without rounding (fma() need not be
-// fused).
-float inverse_step(float magnitude) {
-  precise const float quotient = 127 / magnitude;
-  const float q = upper_part(quotient);
-  const float m = upper_part(magnitude);
-  precise const float q_rest = quotient - q;
-  precise const float m_rest = magnitude - m;
-  precise const float residual = (((127 - q * m) - q * m_rest) - q_rest * m) - q_rest * m_rest;
-  precise const float corrected = quotient + residual / magnitude;
-  return corrected;
-}
 
 const uint kLanes = 8;  // of a run
 shared float largest[128];

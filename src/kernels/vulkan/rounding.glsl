@@ -1,0 +1,44 @@
+// How activations are rounded to signed bytes and a step for products with quantised weights
+// (kernels/cpu/matmul/activations.h is the definition).
+
+// The upper 12 bits of a float's mantissa; the rest is exact too, and so are products of such parts.
+float upper_part(float value) { return uintBitsToFloat(floatBitsToUint(value) & 0xfffff000); }
+
+// 127 / magnitude, rounded as on the CPU: the quotient of a shader may be 2.5 units off in its last place,
+// which would change codes. It is corrected by its residual, computed without rounding (fma() need not be
+// fused).
+float inverse_step(float magnitude) {
+  precise const float quotient = 127 / magnitude;
+  const float q = upper_part(quotient);
+  const float m = upper_part(magnitude);
+  precise const float q_rest = quotient - q;
+  precise const float m_rest = magnitude - m;
+  precise const float residual = (((127 - q * m) - q * m_rest) - q_rest * m) - q_rest * m_rest;
+  precise const float corrected = quotient + residual / magnitude;
+  return corrected;
+}
+
+// 32 values as codes, four in a word, and the step; the step times the sum of the first 16 codes, of the last 16, of
+// all. Runs below the smallest magnitude count as zero.
+void round_run(vec4 values[8], float smallest_magnitude, out uvec4 low, out uvec4 high, out vec4 scales) {
+  vec4 magnitudes = vec4(0);
+  for (uint i = 0; i < 8; ++i) magnitudes = max(magnitudes, abs(values[i]));
+  const float magnitude = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
+  const bool is_zero = magnitude < smallest_magnitude;
+  const float inverse = is_zero ? 0 : inverse_step(magnitude);
+  uint words[8];
+  ivec4 sums[2] = ivec4[2](ivec4(0), ivec4(0));
+  for (uint i = 0; i < 8; ++i) {
+    precise const vec4 scaled = values[i] * inverse;
+    const ivec4 code = ivec4(roundEven(scaled));
+    const uvec4 bits = uvec4(code & 255) << uvec4(0, 8, 16, 24);
+    words[i] = bits.x | bits.y | bits.z | bits.w;
+    sums[i / 4] += code;
+  }
+  low = uvec4(words[0], words[1], words[2], words[3]);
+  high = uvec4(words[4], words[5], words[6], words[7]);
+  const int first = sums[0].x + sums[0].y + sums[0].z + sums[0].w;
+  const int last = sums[1].x + sums[1].y + sums[1].z + sums[1].w;
+  const float step = is_zero ? 0 : magnitude / 127;
+  scales = vec4(step, step * vec3(first, last, first + last));
+}

@@ -36,10 +36,17 @@ endif()
 if(PARLANCE_CUDA AND CMAKE_CUDA_COMPILER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
-  # Compute capability 8.0 runs on all of 8.x; code for 9.0 comes with PTX, which later GPUs compile at first use.
-  set(PARLANCE_CUDA_ARCHITECTURES "80-real;90" CACHE STRING "Compute capabilities of the CUDA kernels, as CMAKE_CUDA_ARCHITECTURES")
+  # For the GPU of this machine; without one for 8.0, whose PTX later GPUs compile when they first load it. A build for
+  # others to use takes "80-real;90": code for 8.x and 9.0, and PTX for what comes later.
+  set(cuda_architectures 80)
+  if(EXISTS /dev/nvidia0)
+    set(cuda_architectures native)
+  endif()
+  set(PARLANCE_CUDA_ARCHITECTURES ${cuda_architectures} CACHE STRING "Compute capabilities of the CUDA kernels, as CMAKE_CUDA_ARCHITECTURES")
   set(CMAKE_CUDA_ARCHITECTURES ${PARLANCE_CUDA_ARCHITECTURES})
   enable_language(CUDA)
+endif()
+if(PARLANCE_CUDA AND CMAKE_CUDA_COMPILER AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc speaks C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
@@ -47,7 +54,7 @@ if(PARLANCE_CUDA AND CMAKE_CUDA_COMPILER)
   find_package(CUDAToolkit REQUIRED)
   parlance_cuda_backend()
 else()
-  message(STATUS "CUDA: not built (nvcc not found, or PARLANCE_CUDA is off)")
+  message(STATUS "CUDA: not built (nvcc 12.8 or newer not found, or PARLANCE_CUDA is off)")
   parlance_absent(cuda)
 endif()
 

@@ -49,7 +49,6 @@ class Setting {
     std::vector<int32_t> pages(static_cast<size_t>(n_pages)), places(static_cast<size_t>(n_keys));
     std::iota(pages.begin(), pages.end(), 0);
     std::iota(places.begin(), places.end(), 0);
-    kv.pages = memory(device, static_cast<size_t>(n_layers) * kv.layer_bytes);
     kv.page_table = upload(device, stream, DType::i32, {n_pages, 1, 1, 1}, pages);
     const std::vector<int32_t> zeros(static_cast<size_t>(n_keys), 0);
     const BatchView all{.seq = upload(device, stream, DType::i32, {n_keys, 1, 1, 1}, zeros),
@@ -57,7 +56,13 @@ class Setting {
                         .n_kv_bound = n_keys};
     const Tensor rows =
         upload(device, stream, DType::f32, {kHeadDim, kHeadsKv, n_keys, 1}, noise(n_keys * kHeadsKv));
-    for (int64_t layer = 0; layer < n_layers; ++layer) kv_write(stream, kv, layer, rows, rows, all);
+    std::byte* pages_of_all = memory(device, static_cast<size_t>(n_layers) * kv.layer_bytes);
+    std::vector<KvLayers::Place> layer_places;
+    for (int64_t layer = 0; layer < n_layers; ++layer) {
+      layer_places.push_back({pages_of_all + static_cast<size_t>(layer) * kv.layer_bytes, nullptr});
+    }
+    layers = KvLayers(kv, layer_places);
+    for (int64_t layer = 0; layer < n_layers; ++layer) kv_write(stream, layers.layer(layer), rows, rows, all);
 
     batch = all;
     batch.seq.ne = batch.pos.ne = {n_tokens, 1, 1, 1};
@@ -66,6 +71,7 @@ class Setting {
   }
 
   KvView kv;
+  KvLayers layers;
   BatchView batch;
   Tensor q;
   int64_t n_layers = 0;
@@ -107,7 +113,7 @@ void run_benchmark(benchmark::State& state, KvFormat format, int64_t n_keys, int
   int64_t layer = 0;
   const auto attend = [&] {
     const Frame frame(*stream);
-    attention(*stream, setting.q, setting.kv, layer, setting.batch, 1 / std::sqrt(float{kHeadDim}));
+    attention(*stream, setting.q, setting.layers.layer(layer), setting.batch, 1 / std::sqrt(float{kHeadDim}));
   };
   if (!stream->reserve(stream->dry_run(attend))) return state.SkipWithError("no memory for the workspace");
 

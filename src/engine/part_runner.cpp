@@ -52,12 +52,12 @@ Result<void> PartRunner::allocate(const SessionOptions& options) {
 
 // The end of the context needs the most; which batch size does is the kernels' affair, so several are tried.
 Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
-  const KvView& view = cache_->view(*stream_);
+  const KvLayers& kv = cache_->layers(*stream_);
   const int64_t n_kv_bound = align_up(options.n_ctx, kBoundStride);
   Plan plan;
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
     const Plan dry = stream_->dry_run(
-        [&] { model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), view, part_); });
+        [&] { model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), kv, part_); });
     if (!dry.missing.empty()) {
       return fail(ErrorCode::unsupported,
                   "{}: device {} has no kernel for {}; use a file quantised to q4_k or q8_0",
@@ -105,10 +105,10 @@ Batch PartRunner::upload(const HostBatch& batch) {
 Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
   const Batch batch = upload(host);
   if (batch.h) stream_->upload(batch.h, std::as_bytes(h));
-  const KvView& view = cache_->view(*stream_);
+  const KvLayers& kv = cache_->layers(*stream_);
   if (stream_->cancelled()) return {};
   Tensor& output = outputs_[key_of(host)];
-  stream_->step(key_of(host), [&] { output = model_.model().forward(*stream_, batch, view, part_); });
+  stream_->step(key_of(host), [&] { output = model_.model().forward(*stream_, batch, kv, part_); });
   return output;
 }
 
@@ -121,11 +121,12 @@ Result<void> PartRunner::write_noise(const HostBatch& host, std::span<const floa
   source.buffer = buffer.get();
   stream_->upload(source, std::as_bytes(noise));
   const Batch batch = upload(host);
-  const KvView& view = cache_->view(*stream_);
+  const KvLayers& kv = cache_->layers(*stream_);
   Tensor k = source, v = source;
   k.ne = {layout.head_dim_k, layout.n_head_kv, host.n_tokens(), 1};
   v.ne = {layout.head_dim_v, layout.n_head_kv, host.n_tokens(), 1};
-  for (int64_t layer = 0; layer < layout.n_layer; ++layer) kv_write(*stream_, view, layer, k, v, batch.view);
+  for (int64_t layer = 0; layer < layout.n_layer; ++layer)
+    kv_write(*stream_, kv.layer(layer), k, v, batch.view);
   return stream_->synchronize();  // before the buffer goes away
 }
 

@@ -43,6 +43,7 @@ class Device {
   virtual DeviceMemory memory() const = 0;
   virtual const OpTable& ops() const = 0;
   virtual int n_threads() const { return 1; }  // that a kernel may share its scratch memory among
+  virtual size_t max_buffer_bytes() const { return SIZE_MAX; }  // that allocate() can give in one piece
 
   // Uninitialised memory, or out_of_memory with the figures.
   virtual Result<std::unique_ptr<Buffer>> allocate(size_t bytes) = 0;

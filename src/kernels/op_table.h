@@ -77,7 +77,6 @@ struct BatchView {
 
 struct KvWriteArgs {
   KvView kv;
-  int64_t layer;
   Tensor k;  // f32 [head_dim_k, n_head_kv, n_tokens]
   Tensor v;  // f32 [head_dim_v, n_head_kv, n_tokens]
   BatchView batch;
@@ -97,7 +96,6 @@ struct NormRopeWriteArgs {
 struct AttentionArgs {
   Tensor q;  // f32 [head_dim_k, n_head, n_tokens]; n_head is a multiple of n_head_kv
   KvView kv;
-  int64_t layer;
   BatchView batch;  // token t sees positions 0..pos[t] of sequence seq[t]
   float scale;
   Tensor out;  // f32 [head_dim_v, n_head, n_tokens]

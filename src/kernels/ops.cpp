@@ -114,31 +114,28 @@ void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style) {
   submit(s, s.device().ops().rope, RopeArgs{x, angles, style}, "rope", "");
 }
 
-void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v,
-              const BatchView& batch) {
+void kv_write(Stream& s, const KvView& kv, const Tensor& k, const Tensor& v, const BatchView& batch) {
   assert(k.ne[0] == kv.head_dim_k && v.ne[0] == kv.head_dim_v && k.ne[1] == kv.n_head_kv &&
          v.ne[1] == kv.n_head_kv);
   assert(k.ne[2] == v.ne[2] && k.ne[2] == batch.pos.n_elements() && k.ne[2] == batch.seq.n_elements());
-  submit(s, cell_of(s.device().ops().kv_write, kv), KvWriteArgs{kv, layer, k, v, batch},
+  submit(s, cell_of(s.device().ops().kv_write, kv), KvWriteArgs{kv, k, v, batch},
          s.plan() ? kv_cell_name("kv_write", kv) : "", "");
 }
 
 void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
-                     const Tensor& angles, RopeStyle style, const KvView& kv, int64_t layer,
-                     const BatchView& batch) {
+                     const Tensor& angles, RopeStyle style, const KvView& kv, const BatchView& batch) {
   assert(q.ne[0] == kv.head_dim_k && k.ne[0] == kv.head_dim_k && v.ne[0] == kv.head_dim_v);
   assert(q.ne[2] == k.ne[2] && q.ne[2] == v.ne[2] && q.ne[2] == angles.ne[2] && 2 * angles.ne[0] <= q.ne[0]);
   assert(k.ne[1] == kv.n_head_kv && v.ne[1] == kv.n_head_kv && k.ne[2] == batch.pos.n_elements());
-  const NormRopeWriteArgs args{q, norms.q, norms.k, norms.eps, angles, style, {kv, layer, k, v, batch}};
+  const NormRopeWriteArgs args{q, norms.q, norms.k, norms.eps, angles, style, {kv, k, v, batch}};
   submit(s, cell_of(s.device().ops().norm_rope_write, kv), args,
          s.plan() ? kv_cell_name("norm_rope_write", kv) : "", "");
 }
 
-Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch,
-                 float scale) {
+Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale) {
   assert(q.ne[0] == kv.head_dim_k && q.ne[1] % kv.n_head_kv == 0 && q.ne[2] == batch.pos.n_elements());
   const Tensor out = s.workspace().allocate(DType::f32, kv.head_dim_v, q.ne[1], q.ne[2]);
-  submit(s, cell_of(s.device().ops().attention, kv), AttentionArgs{q, kv, layer, batch, scale, out},
+  submit(s, cell_of(s.device().ops().attention, kv), AttentionArgs{q, kv, batch, scale, out},
          s.plan() ? kv_cell_name("attention", kv) : "", "");
   return out.reshaped(kv.head_dim_v * q.ne[1], q.ne[2]);
 }

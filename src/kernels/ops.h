@@ -34,9 +34,8 @@ Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequenci
 // Rotates pairs of each head of x [head_dim, n_head, n_tokens] in place.
 void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style);
 
-// Stores k and v [head_dim, n_head_kv, n_tokens] of one layer at the batch's positions.
-void kv_write(Stream& s, const KvView& kv, int64_t layer, const Tensor& k, const Tensor& v,
-              const BatchView& batch);
+// Stores k and v [head_dim, n_head_kv, n_tokens] at the batch's positions of one layer's cache.
+void kv_write(Stream& s, const KvView& kv, const Tensor& k, const Tensor& v, const BatchView& batch);
 
 // What attention does to q, k and v before it looks, in one pass: rms_norm of each head of q and k where the
 // norms are given, rope of both, kv_write of k and v. q is changed in place; k is used up.
@@ -45,13 +44,11 @@ struct HeadNorms {
   float eps;
 };
 void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
-                     const Tensor& angles, RopeStyle style, const KvView& kv, int64_t layer,
-                     const BatchView& batch);
+                     const Tensor& angles, RopeStyle style, const KvView& kv, const BatchView& batch);
 
 // softmax(scale q k^T) v over the positions that each token sees, its own included (write them first).
 // q [head_dim, n_head, n_tokens] -> [head_dim_v * n_head, n_tokens]
-Tensor attention(Stream& s, const Tensor& q, const KvView& kv, int64_t layer, const BatchView& batch,
-                 float scale);
+Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale);
 
 // silu(gate) * up, element by element.
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);

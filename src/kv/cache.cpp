@@ -42,14 +42,14 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
     return fail(ErrorCode::out_of_memory,
                 "a cache of {} positions is beyond what can be addressed; lower --ctx-size", n_ctx);
   }
-  auto pages = device.allocate(*bytes);
-  if (!pages) {
+  const size_t layer_bytes = *bytes / static_cast<size_t>(layout.n_layer);
+  auto places = cache->allocate_layers(device, layer_bytes);
+  if (!places) {
     return fail(ErrorCode::out_of_memory,
                 "the KV cache of {} positions needs {:.1f} MiB ({}); lower --ctx-size or choose a smaller "
                 "--cache-type-k/-v",
-                n_ctx, static_cast<double>(*bytes) / (1 << 20), pages.error().message);
+                n_ctx, static_cast<double>(*bytes) / (1 << 20), places.error().message);
   }
-  cache->pages_ = *std::move(pages);
   cache->n_pages_ = static_cast<int>(n_pages);
   cache->max_pages_per_seq_ = cache->n_pages_;
   cache->host_table_.assign(n_pages * static_cast<size_t>(n_seq), 0);
@@ -59,11 +59,9 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   for (int32_t page = cache->n_pages_ - 1; page >= 0; --page) cache->free_.push_back(page);
   PARLANCE_TRY(cache->table_, device.allocate(cache->host_table_.size() * sizeof(int32_t)));
 
-  KvView& view = cache->view_;
-  view.pages = cache->pages_->base();
-  view.buffer = cache->pages_.get();
+  KvView view;
   view.page_bytes = layout.page_bytes() / static_cast<size_t>(layout.n_layer);
-  view.layer_bytes = n_pages * view.page_bytes;
+  view.layer_bytes = layer_bytes;
   view.page_tokens = layout.page_tokens;
   view.page_table = Tensor{.data = cache->table_->base(),
                            .buffer = cache->table_.get(),
@@ -77,7 +75,24 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   view.head_dim_v = layout.head_dim_v;
   view.k_row_bytes = kv_row_bytes(layout.k_format, layout.head_dim_k);
   view.v_row_bytes = kv_row_bytes(layout.v_format, layout.head_dim_v);
+  cache->layers_ = KvLayers(view, *std::move(places));
   return cache;
+}
+
+// Where the pages of each layer lie. Layers share buffers as far as the device gives such large ones.
+Result<std::vector<KvLayers::Place>> KvCache::allocate_layers(Device& device, size_t layer_bytes) {
+  constexpr size_t kAlignment = 256;  // as Arena's
+  const size_t stride = align_up(layer_bytes, kAlignment);
+  const auto n_layer = static_cast<size_t>(layout_.n_layer);
+  const size_t per_buffer = std::clamp<size_t>(device.max_buffer_bytes() / stride, 1, n_layer);
+  std::vector<KvLayers::Place> places;
+  for (size_t first = 0; first < n_layer; first += per_buffer) {
+    const size_t n = std::min(per_buffer, n_layer - first);
+    PARLANCE_TRY(auto buffer, device.allocate(n * stride));
+    for (size_t i = 0; i < n; ++i) places.push_back({buffer->base() + i * stride, buffer.get()});
+    pages_.push_back(std::move(buffer));
+  }
+  return places;
 }
 
 Result<void> KvCache::grow(int seq, int64_t n_tokens) {
@@ -108,12 +123,12 @@ void KvCache::truncate(int seq, int64_t n_tokens) {
   }
 }
 
-const KvView& KvCache::view(Stream& stream) {
+const KvLayers& KvCache::layers(Stream& stream) {
   if (table_changed_) {
-    stream.upload(view_.page_table, std::as_bytes(std::span(host_table_)));
+    stream.upload(layers_.page_table(), std::as_bytes(std::span(host_table_)));
     table_changed_ = false;
   }
-  return view_;
+  return layers_;
 }
 
 }  // namespace parlance

@@ -47,21 +47,22 @@ class KvCache {
   void truncate(int seq, int64_t n_tokens);
 
   // What kernels read. The page table is uploaded first if it changed.
-  const KvView& view(Stream& stream);
+  const KvLayers& layers(Stream& stream);
 
  private:
   KvCache() = default;
+  Result<std::vector<KvLayers::Place>> allocate_layers(Device& device, size_t layer_bytes);
 
   KvLayout layout_;
   int n_pages_ = 0;
   int max_pages_per_seq_ = 0;
-  std::unique_ptr<Buffer> pages_;
+  std::vector<std::unique_ptr<Buffer>> pages_;  // of as many layers each as the device gives in one piece
   std::unique_ptr<Buffer> table_;
   std::vector<int32_t> host_table_;         // [n_seq][max_pages_per_seq]
   std::vector<std::vector<int32_t>> held_;  // pages of each sequence, in order of position
   std::vector<int32_t> free_;
   bool table_changed_ = true;
-  KvView view_;
+  KvLayers layers_;
 };
 
 }  // namespace parlance

@@ -31,7 +31,7 @@ class Model {
   // One part of the forward pass, on a stream of its device. Keys and values of the batch go into the cache,
   // whose layer 0 is the part's first. Yields logits f32 [n_vocab, n_outputs] from the last part, h from the
   // others.
-  virtual Tensor forward(Stream& s, const Batch& batch, const KvView& kv, size_t part) const = 0;
+  virtual Tensor forward(Stream& s, const Batch& batch, const KvLayers& kv, size_t part) const = 0;
 
   virtual const Placement& placement() const = 0;
   virtual const HyperParameters& hyper_parameters() const = 0;

@@ -22,11 +22,11 @@ class Attention : public KernelTest {
     const int64_t n_head = c.group * shape.n_head_kv;
     const auto q = random_floats(shape.head_dim_k * n_head * c.places.size(), c.q_limit);
     const auto on = [&](OpBench bench) {
-      const KvView kv = pages.on(bench, contents);
+      const KvLayers kv = pages.on(bench, contents);
       const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, q);
       const BatchView batch = c.places.on(bench);
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
-      return bench.run([&](Stream& s) { return attention(s, tq, kv, kLayer, batch, scale); });
+      return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, scale); });
     };
     SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k_format) << " [" << shape.head_dim_k << "], v "
                                     << name_of(shape.v_format) << " [" << shape.head_dim_v << "], " << n_head
@@ -40,7 +40,7 @@ class Attention : public KernelTest {
 
   std::vector<std::byte> filled(const KvPages& pages, const KvShape& shape) {
     OpBench bench = reference();
-    const KvView kv = pages.on(bench, pages.unwritten());
+    const KvLayers kv = pages.on(bench, pages.unwritten());
     const int64_t n_rows = shape.n_head_kv * pages.places().size();
     const Tensor k = bench.upload({shape.head_dim_k, shape.n_head_kv, pages.places().size(), 1},
                                   random_floats(shape.head_dim_k * n_rows));
@@ -48,7 +48,7 @@ class Attention : public KernelTest {
                                   random_floats(shape.head_dim_v * n_rows));
     const BatchView batch = pages.places().on(bench);
     bench.run([&](Stream& s) {
-      kv_write(s, kv, kLayer, k, v, batch);
+      kv_write(s, kv.layer(kLayer), k, v, batch);
       return k;
     });
     return KvPages::contents(bench, kv);
@@ -168,15 +168,15 @@ TEST_P(Attention, MeanOfValues) {
   const KvShape shape{
       .k_format = KvFormat::f32, .v_format = KvFormat::f32, .n_head_kv = 1, .head_dim_k = 8, .head_dim_v = 2};
   const KvPages pages(shape, {5}, random_);
-  const KvView kv = pages.on(bench, pages.unwritten());
+  const KvLayers kv = pages.on(bench, pages.unwritten());
   const Tensor k = bench.upload({8, 1, 5, 1}, std::vector<float>(40, 0.5f));
   const Tensor v = bench.upload({2, 1, 5, 1}, {1, 10, 2, 20, 3, 30, 4, 40, 100, 1000});
   const Tensor q = bench.upload({8, 1, 2, 1}, random_floats(16));
   const BatchView all = pages.places().on(bench);
   const BatchView queries = TokenPlaces().add(0, 3, 1).add(0, 1, 1).on(bench);
   const auto got = bench.run([&](Stream& s) {
-    kv_write(s, kv, 0, k, v, all);
-    return attention(s, q, kv, 0, queries, 0.3f);
+    kv_write(s, kv.layer(0), k, v, all);
+    return attention(s, q, kv.layer(0), queries, 0.3f);
   });
   expect_close(got, {2.5f, 25, 1.5f, 15}, 1e-5f, 0);
 }

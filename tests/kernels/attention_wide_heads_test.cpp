@@ -16,21 +16,21 @@ class WideHeads : public KernelTest {
     const auto v = random_floats(shape.head_dim_v * n_cached);
     const auto q = random_floats(shape.head_dim_k * group * shape.n_head_kv * places.size());
     OpBench writer = reference();
-    const KvView written = pages.on(writer, pages.unwritten());
+    const KvLayers written = pages.on(writer, pages.unwritten());
     const Tensor tk = writer.upload({shape.head_dim_k, shape.n_head_kv, pages.places().size(), 1}, k);
     const Tensor tv = writer.upload({shape.head_dim_v, shape.n_head_kv, pages.places().size(), 1}, v);
     const BatchView all = pages.places().on(writer);
     writer.run([&](Stream& s) {
-      kv_write(s, written, kLayer, tk, tv, all);
+      kv_write(s, written.layer(kLayer), tk, tv, all);
       return tk;
     });
     const auto contents = KvPages::contents(writer, written);
     const auto on = [&](OpBench bench) {
-      const KvView kv = pages.on(bench, contents);
+      const KvLayers kv = pages.on(bench, contents);
       const Tensor tq = bench.upload({shape.head_dim_k, group * shape.n_head_kv, places.size(), 1}, q);
       const BatchView batch = places.on(bench);
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
-      return bench.run([&](Stream& s) { return attention(s, tq, kv, kLayer, batch, scale); });
+      return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, scale); });
     };
     SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k_format) << ", v " << name_of(shape.v_format)
                                     << " [" << shape.head_dim_k << "], groups of " << group << ", "

@@ -39,7 +39,7 @@ class CudaDevice : public ::testing::Test {
 TEST(CudaDevices, AreListedOrMissedWithAReason) {
   const auto list = list_cuda_devices();
   if (!list) {
-    EXPECT_NE(list.error().message.find("cuda"), std::string::npos);
+    EXPECT_NE(list.error().message.find("CUDA"), std::string::npos) << list.error().message;
     EXPECT_NE(list.error().message.find("--device"), std::string::npos) << "a remedy";
     const auto device = make_cuda_device(0);
     ASSERT_FALSE(device.has_value());

@@ -9,15 +9,15 @@ class KvWrite : public KernelTest {
   std::vector<std::byte> written(OpBench& bench, const KvPages& pages, const TokenPlaces& places,
                                  const KvShape& shape, int64_t layer, const std::vector<float>& k,
                                  const std::vector<float>& v) {
-    const KvView kv = pages.on(bench, pages.unwritten());
+    const KvLayers layers = pages.on(bench, pages.unwritten());
     const Tensor tk = bench.upload({shape.head_dim_k, shape.n_head_kv, places.size(), 1}, k);
     const Tensor tv = bench.upload({shape.head_dim_v, shape.n_head_kv, places.size(), 1}, v);
     const BatchView batch = places.on(bench);
     bench.run([&](Stream& s) {
-      kv_write(s, kv, layer, tk, tv, batch);
+      kv_write(s, layers.layer(layer), tk, tv, batch);
       return tk;
     });
-    return KvPages::contents(bench, kv);
+    return KvPages::contents(bench, layers);
   }
 
   void expect_same_bytes(const KvShape& shape, const std::vector<int32_t>& lengths, TokenPlaces places) {
@@ -67,24 +67,25 @@ TEST_P(KvWrite, RowsLieWhereTheViewSays) {
   const KvPages pages(shape, {33}, random_);
   const TokenPlaces places = TokenPlaces().add(0, 32, 1).add(0, 15, 1);
   const auto k = random_floats(4 * 2 * 2), v = random_floats(3 * 2 * 2);
-  const KvView kv = pages.on(bench, pages.unwritten());
+  const KvLayers layers = pages.on(bench, pages.unwritten());
+  const KvView kv = layers.layer(1);
   const Tensor tk = bench.upload({4, 2, 2, 1}, k), tv = bench.upload({3, 2, 2, 1}, v);
   const BatchView batch = places.on(bench);
   bench.run([&](Stream& s) {
-    kv_write(s, kv, 1, tk, tv, batch);
+    kv_write(s, kv, tk, tv, batch);
     return tk;
   });
-  const auto bytes = KvPages::contents(bench, kv);
+  const auto bytes = KvPages::contents(bench, layers);
   const auto table = bench.download_bytes(kv.page_table);
   for (size_t token = 0; token < 2; ++token) {
     const auto pos = static_cast<size_t>(places.pos[token]);
     int32_t page;
     std::memcpy(&page, table.data() + pos / 16 * sizeof page, sizeof page);
     for (int64_t head = 0; head < 2; ++head) {
-      const std::byte* start = bytes.data() + static_cast<size_t>(page) * kv.page_bytes;
+      const std::byte* start = bytes.data() + kv.layer_bytes + static_cast<size_t>(page) * kv.page_bytes;
       const size_t row = token * 2 + static_cast<size_t>(head);
-      EXPECT_EQ(std::memcmp(start + kv.k_offset(1, head) + pos % 16 * 16, k.data() + row * 4, 16), 0);
-      EXPECT_EQ(std::memcmp(start + kv.v_offset(1, head) + pos % 16 * 12, v.data() + row * 3, 12), 0);
+      EXPECT_EQ(std::memcmp(start + kv.k_offset(head) + pos % 16 * 16, k.data() + row * 4, 16), 0);
+      EXPECT_EQ(std::memcmp(start + kv.v_offset(head) + pos % 16 * 12, v.data() + row * 3, 12), 0);
     }
   }
 }

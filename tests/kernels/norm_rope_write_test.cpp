@@ -24,7 +24,8 @@ class NormRopeWrite : public KernelTest {
   static Result run(OpBench& bench, const Setting& setting, const KvPages& pages, const TokenPlaces& places,
                     const std::vector<std::vector<float>>& inputs, bool is_fused) {
     const int64_t n = places.size(), n_head_kv = 2;
-    const KvView kv = pages.on(bench, pages.unwritten());
+    const KvLayers layers = pages.on(bench, pages.unwritten());
+    const KvView kv = layers.layer(1);
     const BatchView batch = places.on(bench);
     const Tensor q = bench.upload({setting.head_dim, setting.n_head, n, 1}, inputs[0]);
     const Tensor k = bench.upload({setting.head_dim, n_head_kv, n, 1}, inputs[1]);
@@ -35,17 +36,17 @@ class NormRopeWrite : public KernelTest {
     Result result;
     result.q = bench.run([&](Stream& s) {
       if (is_fused) {
-        norm_rope_write(s, q, k, v, {q_norm, k_norm, 1e-6f}, angles, setting.style, kv, 1, batch);
+        norm_rope_write(s, q, k, v, {q_norm, k_norm, 1e-6f}, angles, setting.style, kv, batch);
         return q;
       }
       const Tensor normed_q = q_norm ? rms_norm(s, q, q_norm, 1e-6f) : q;
       const Tensor normed_k = k_norm ? rms_norm(s, k, k_norm, 1e-6f) : k;
       rope(s, normed_q, angles, setting.style);
       rope(s, normed_k, angles, setting.style);
-      kv_write(s, kv, 1, normed_k, v, batch);
+      kv_write(s, kv, normed_k, v, batch);
       return normed_q;
     });
-    result.pages = KvPages::contents(bench, kv);
+    result.pages = KvPages::contents(bench, layers);
     return result;
   }
 

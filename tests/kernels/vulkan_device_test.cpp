@@ -354,7 +354,7 @@ TEST_F(VulkanDevice, CachesHoldTheDefinedBytesAtEveryMagnitude) {
     kv.n_head_kv = 1;
     kv.head_dim_k = kv.head_dim_v = kHeadDim;
     kv.k_row_bytes = kv.v_row_bytes = row_bytes;
-    kv_write(*stream_, kv, 0, k, k, {.seq = place, .pos = place, .n_kv_bound = 1});
+    kv_write(*stream_, kv, k, k, {.seq = place, .pos = place, .n_kv_bound = 1});
     std::vector<std::byte> want(row_bytes), got(row_bytes);
     traits(format).encode_row(values.data(), want.data(), kHeadDim);
     for (const size_t side : {size_t{0}, 2 * row_bytes}) {

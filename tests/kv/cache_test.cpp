@@ -27,7 +27,7 @@ class KvCacheTest : public testing::Test {
   }
 
   std::set<int32_t> pages_of(KvCache& cache, int seq, int n) {
-    const Tensor& table = cache.view(*stream_).page_table;
+    const Tensor& table = cache.layers(*stream_).page_table();
     const int32_t* row = table.as<int32_t>() + seq * table.ne[0];
     return {row, row + n};
   }
@@ -70,16 +70,62 @@ TEST_F(KvCacheTest, FullCacheIsAnErrorAndTruncateGivesBack) {
 TEST_F(KvCacheTest, RunsOfOneHeadDoNotOverlap) {
   const auto cache = make(16, 1);
   ASSERT_TRUE(cache->grow(0, 16));
-  const KvView& view = cache->view(*stream_);
-  std::set<size_t> starts;
+  const KvLayers& layers = cache->layers(*stream_);
+  std::set<const std::byte*> starts;
   for (int64_t layer = 0; layer < kLayout.n_layer; ++layer) {
+    const KvView view = layers.layer(layer);
     for (int64_t head = 0; head < kLayout.n_head_kv; ++head) {
-      EXPECT_TRUE(starts.insert(view.k_offset(layer, head)).second);
-      EXPECT_TRUE(starts.insert(view.v_offset(layer, head)).second);
-      EXPECT_LE(view.v_offset(layer, head) + view.v_row_bytes * 16,
-                static_cast<size_t>(layer) * view.layer_bytes + view.page_bytes);
+      EXPECT_TRUE(starts.insert(view.pages + view.k_offset(head)).second);
+      EXPECT_TRUE(starts.insert(view.pages + view.v_offset(head)).second);
+      EXPECT_LE(view.v_offset(head) + view.v_row_bytes * 16, view.page_bytes);
     }
   }
+}
+
+// A device that gives memory in small pieces gets a buffer for every few layers.
+TEST_F(KvCacheTest, LayersAreSpreadOverTheBuffersThatADeviceAllows) {
+  class SmallPieces final : public Device {
+   public:
+    SmallPieces(Device& device, size_t most) : device_(device), most_(most) {}
+    std::string_view name() const override { return "small"; }
+    std::string_view description() const override { return "small"; }
+    DeviceMemory memory() const override { return device_.memory(); }
+    const OpTable& ops() const override { return device_.ops(); }
+    size_t max_buffer_bytes() const override { return most_; }
+    Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
+      n_allocations += 1;
+      if (bytes > most_) return fail(ErrorCode::out_of_memory, "{} bytes are too many", bytes);
+      return device_.allocate(bytes);
+    }
+    Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override {
+      return device_.import_weights(bytes);
+    }
+    std::unique_ptr<Stream> make_stream() override { return device_.make_stream(); }
+    int n_allocations = 0;
+
+   private:
+    Device& device_;
+    size_t most_;
+  };
+  KvLayout layout = kLayout;
+  layout.n_layer = 7;
+  const size_t layer_bytes = layout.page_bytes() / 7 * 4;
+  SmallPieces device(*device_, 3 * layer_bytes + 100);
+  const auto cache = KvCache::create(device, layout, 4 * layout.page_tokens, 1);
+  ASSERT_TRUE(cache) << cache.error().message;
+  EXPECT_EQ(device.n_allocations, 4);  // three, three and one layers, and the page table
+  const KvLayers& layers = (*cache)->layers(*stream_);
+  std::set<const Buffer*> buffers;
+  for (int64_t layer = 0; layer < 7; ++layer) {
+    const KvView view = layers.layer(layer);
+    EXPECT_EQ(view.layer_bytes, layer_bytes);
+    EXPECT_GE(view.pages, view.buffer->base());
+    EXPECT_LE(view.pages + view.layer_bytes, view.buffer->base() + view.buffer->size());
+    buffers.insert(view.buffer);
+  }
+  EXPECT_EQ(buffers.size(), 3u);
+  SmallPieces too_small(*device_, layer_bytes / 2);
+  EXPECT_FALSE(KvCache::create(too_small, layout, 4 * layout.page_tokens, 1));
 }
 
 TEST_F(KvCacheTest, FormatsThatDoNotFitAreRefusedInWords) {

@@ -38,8 +38,8 @@ void attend(const AttentionArgs& args, int64_t token, int64_t head, float* scrat
   const int64_t n_keys = args.batch.pos.as<const int32_t>()[token] + int64_t{1};
   const int32_t* pages =
       kv.page_table.as<const int32_t>() + args.batch.seq.as<const int32_t>()[token] * kv.page_table.ne[0];
-  const RowWalk keys{kv, pages, kv.k_offset(args.layer, head_kv), kv.k_row_bytes};
-  const RowWalk values{kv, pages, kv.v_offset(args.layer, head_kv), kv.v_row_bytes};
+  const RowWalk keys{kv, pages, kv.k_offset(head_kv), kv.k_row_bytes};
+  const RowWalk values{kv, pages, kv.v_offset(head_kv), kv.v_row_bytes};
   const float* q = args.q.as<const float>() + (token * n_head + head) * kv.head_dim_k;
   float* out = args.out.as<float>() + (token * n_head + head) * kv.head_dim_v;
   float* k = scratch;

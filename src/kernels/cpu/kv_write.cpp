@@ -130,8 +130,8 @@ void run_kv_write(Stream& stream, const KvWriteArgs& args) {
       const TokenSlot slot = slot_of(kv, args.batch, token);
       for (int64_t head = 0; head < kv.n_head_kv; ++head) {
         const int64_t row = token * kv.n_head_kv + head;
-        encode_k(k + row * kv.head_dim_k, slot.k_row(kv, args.layer, head), kv.head_dim_k);
-        encode_v(v + row * kv.head_dim_v, slot.v_row(kv, args.layer, head), kv.head_dim_v);
+        encode_k(k + row * kv.head_dim_k, slot.k_row(kv, head), kv.head_dim_k);
+        encode_v(v + row * kv.head_dim_v, slot.v_row(kv, head), kv.head_dim_v);
       }
     }
   });

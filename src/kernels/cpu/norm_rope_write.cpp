@@ -35,9 +35,8 @@ void prepare_token(const HeadFunctions& f, const NormRopeWriteArgs& args, int64_
     const int64_t row = token * kv.n_head_kv + head;
     float* k = args.write.k.as<float>() + row * kv.head_dim_k;
     prepare_head(f, args, args.k_norm, token, k);
-    f.encode_k(k, slot.k_row(kv, args.write.layer, head), kv.head_dim_k);
-    f.encode_v(args.write.v.as<const float>() + row * kv.head_dim_v, slot.v_row(kv, args.write.layer, head),
-               kv.head_dim_v);
+    f.encode_k(k, slot.k_row(kv, head), kv.head_dim_k);
+    f.encode_v(args.write.v.as<const float>() + row * kv.head_dim_v, slot.v_row(kv, head), kv.head_dim_v);
   }
 }
 

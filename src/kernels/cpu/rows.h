@@ -22,16 +22,16 @@ RotateHead* rotate_head_of(Isa isa, RopeStyle style);
 using EncodeRow = void(const float* x, std::byte* out, int64_t n);
 EncodeRow* encode_row_of(Isa isa, KvFormat format);
 
-// Where a token's rows of a layer begin: those of head 0 in the page, and the row within each head's run.
+// Where a token's rows are: its page, and the row within each head's run.
 struct TokenSlot {
   std::byte* page;
   int64_t slot;
 
-  std::byte* k_row(const KvView& kv, int64_t layer, int64_t head) const {
-    return page + kv.k_offset(layer, head) + static_cast<size_t>(slot) * kv.k_row_bytes;
+  std::byte* k_row(const KvView& kv, int64_t head) const {
+    return page + kv.k_offset(head) + static_cast<size_t>(slot) * kv.k_row_bytes;
   }
-  std::byte* v_row(const KvView& kv, int64_t layer, int64_t head) const {
-    return page + kv.v_offset(layer, head) + static_cast<size_t>(slot) * kv.v_row_bytes;
+  std::byte* v_row(const KvView& kv, int64_t head) const {
+    return page + kv.v_offset(head) + static_cast<size_t>(slot) * kv.v_row_bytes;
   }
 };
 TokenSlot slot_of(const KvView& kv, const BatchView& batch, int64_t token);

@@ -57,13 +57,13 @@ Params params_of(const AttentionArgs& args) {
   Params p;
   p.q = args.q.as<const float>();
   p.out = args.out.as<float>();
-  p.pages = kv.pages + kv.k_offset(args.layer, 0);
+  p.pages = kv.pages;
   p.page_table = kv.page_table.as<const int32_t>();
   p.seq = args.batch.seq.as<const int32_t>();
   p.pos = args.batch.pos.as<const int32_t>();
   p.max_pages = kv.page_table.ne[0];
   p.page_bytes = static_cast<int64_t>(kv.page_bytes);
-  p.v_start = static_cast<int64_t>(kv.v_offset(0, 0));
+  p.v_start = static_cast<int64_t>(kv.v_offset(0));
   p.page_tokens = kv.page_tokens;
   p.k_row_bytes = static_cast<int>(kv.k_row_bytes);
   p.v_row_bytes = static_cast<int>(kv.v_row_bytes);

@@ -118,7 +118,7 @@ void run_attention(Stream& s, const AttentionArgs& args) {
   if (args.q.n_elements() == 0) return;
   const KvView& kv = args.kv;
   assert(kv.layer_bytes < UINT32_MAX && "shaders count bytes of a layer in 32 bits");
-  const KvLayer layer = kv_layer(kv, args.layer);
+  const KvLayer layer = kv_layer(kv);
   const bool whole_quads = has_whole_quads(kv, layer.first_byte);
   const uint32_t pieces = k_pieces(kv, whole_quads);
   const Division division = divide(args, pieces, limits_of(s));

@@ -1,4 +1,4 @@
-// The pages of one layer as an operand: a whole cache may be larger than what a shader can see of a buffer.
+// The pages of one layer as an operand: they may be a part of a buffer that is larger than what a shader can see.
 #pragma once
 
 #include "kernels/kv_view.h"
@@ -11,10 +11,9 @@ struct KvLayer {
   uint32_t first_byte;  // of page 0 in the operand, which starts at a multiple of 256; a multiple of 4
 };
 
-inline KvLayer kv_layer(const KvView& kv, int64_t layer) {
+inline KvLayer kv_layer(const KvView& kv) {
   constexpr size_t kAlignment = 256;
-  const size_t start =
-      static_cast<size_t>(kv.pages - kv.buffer->base()) + static_cast<size_t>(layer) * kv.layer_bytes;
+  const auto start = static_cast<size_t>(kv.pages - kv.buffer->base());
   const size_t first = start % kAlignment;
   return {{.buffer = kv.buffer, .offset = start - first, .size = first + kv.layer_bytes},
           static_cast<uint32_t>(first)};

@@ -43,7 +43,7 @@ void write_side(Stream& s, const KvWriteArgs& args, const Tensor& x, KvFormat fo
   const int64_t n = units_per_row * x.ne[1] * x.ne[2];
   const auto halves = [](size_t bytes) { return static_cast<uint32_t>(bytes / 2); };
   assert(kv.page_bytes % 4 == 0 && kv.layer_bytes / 2 <= UINT32_MAX);
-  const KvLayer layer = kv_layer(kv, args.layer);
+  const KvLayer layer = kv_layer(kv);
   const Push push{.n = static_cast<uint32_t>(n),
                   .x_first = word_offset(x),
                   .pos_first = word_offset(args.batch.pos),
@@ -66,8 +66,8 @@ void write_side(Stream& s, const KvWriteArgs& args, const Tensor& x, KvFormat fo
 void run_kv_write(Stream& s, const KvWriteArgs& args) {
   const KvView& kv = args.kv;
   const SideBySide side_by_side(s);
-  write_side(s, args, args.k, kv.k_format, kv.k_row_bytes, kv.k_offset(0, 0));
-  write_side(s, args, args.v, kv.v_format, kv.v_row_bytes, kv.v_offset(0, 0));
+  write_side(s, args, args.k, kv.k_format, kv.k_row_bytes, kv.k_offset(0));
+  write_side(s, args, args.v, kv.v_format, kv.v_row_bytes, kv.v_offset(0));
 }
 
 }  // namespace

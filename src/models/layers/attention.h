@@ -20,7 +20,6 @@ struct AttentionWeights {
 // x (n_embd, n_tokens), already normalised -> (n_embd, n_tokens). Keys and values of the batch are written to
 // the cache first, so that each token sees itself.
 Tensor self_attention(Stream& s, const AttentionWeights& w, const HyperParameters& hp, RopeStyle rope_style,
-                      const Tensor& x, const Tensor& angles, const KvView& kv, int64_t layer,
-                      const BatchView& batch);
+                      const Tensor& x, const Tensor& angles, const KvView& kv, const BatchView& batch);
 
 }  // namespace parlance

@@ -66,18 +66,22 @@ class KvPages {
   // NaN in every format: whoever reads what was never written shows it.
   std::vector<std::byte> unwritten() const { return std::vector<std::byte>(bytes(), std::byte{0xff}); }
 
-  KvView on(OpBench& bench, std::span<const std::byte> contents) const {
+  KvLayers on(OpBench& bench, std::span<const std::byte> contents) const {
     KvView kv = view();
     const Tensor pages = bench.upload(DType::i8, {static_cast<int64_t>(contents.size()), 1, 1, 1}, contents);
-    kv.pages = pages.data;
-    kv.buffer = pages.buffer;
     kv.page_table = bench.upload(table_);
     kv.page_table.ne = {max_pages_, static_cast<int64_t>(table_.size()) / std::max<int64_t>(max_pages_, 1), 1,
                         1};
-    return kv;
+    std::vector<KvLayers::Place> places;
+    for (int64_t layer = 0; layer < shape_.n_layer; ++layer) {
+      places.push_back({pages.data + static_cast<size_t>(layer) * kv.layer_bytes, pages.buffer});
+    }
+    return {kv, places};
   }
 
-  static std::vector<std::byte> contents(OpBench& bench, const KvView& kv) {
+  // Of all layers.
+  static std::vector<std::byte> contents(OpBench& bench, const KvLayers& layers) {
+    const KvView kv = layers.layer(0);
     Tensor pages;
     pages.dtype = DType::i8;
     pages.data = kv.pages;

@@ -280,8 +280,8 @@ class TiledAttention {
     const int64_t slot = first % kv.page_tokens;
     const std::byte* page = kv.pages + static_cast<size_t>(pages[first / kv.page_tokens]) * kv.page_bytes;
     return {first, std::min({kKeyBlock, kv.page_tokens - slot, last - first}),
-            page + kv.k_offset(args_.layer, item.head_kv) + static_cast<size_t>(slot) * kv.k_row_bytes,
-            page + kv.v_offset(args_.layer, item.head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes};
+            page + kv.k_offset(item.head_kv) + static_cast<size_t>(slot) * kv.k_row_bytes,
+            page + kv.v_offset(item.head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes};
   }
 
   void visit_keys(const Item& item, const Tile& tile) const {

@@ -70,7 +70,7 @@ inline bool has_wide_rows(const KvView& kv) {
   const auto is_aligned = [](size_t offset) { return offset % 16 == 0; };
   return kv.head_dim_k == kv.head_dim_v && (kv.head_dim_k == 64 || kv.head_dim_k == 128) &&
          is_aligned(reinterpret_cast<uintptr_t>(kv.pages)) && is_aligned(kv.page_bytes) &&
-         is_aligned(kv.layer_bytes) && is_aligned(kv.v_offset(0, 0));
+         is_aligned(kv.v_offset(0));
 }
 
 // Rows of (token, query head) of a tile.

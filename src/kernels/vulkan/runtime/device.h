@@ -19,6 +19,7 @@ class VulkanDevice final : public Device {
   DeviceMemory memory() const override { return memory_of(context_->physical); }
   const OpTable& ops() const override;
 
+  size_t max_buffer_bytes() const override { return context_->max_allocation - MemoryPool::kAlignment; }
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override;
   Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override;
   std::unique_ptr<Stream> make_stream() override;

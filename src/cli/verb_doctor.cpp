@@ -112,7 +112,7 @@ void look_at_devices(Report& report) {
   for (const Backend& backend : list_backends()) {
     if (backend.name == "cpu") continue;
     if (!backend.devices) {
-      report.findings.push_back({std::string(backend.name), "none: " + backend.devices.error().message, {}});
+      report.findings.push_back({std::string(backend.name), "none; " + backend.devices.error().message, {}});
       continue;
     }
     for (const DeviceInfo& info : *backend.devices) {

@@ -53,7 +53,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads
     if (!index) break;
     auto device = make(*index);
     if (device) return device;
-    return fail(device.error().code, "--device {}: {}", name, device.error().message);
+    return fail(device.error().code, "--device {}", device.error().message);  // which begins with the name
   }
   if (is_kind(name, "metal")) {
     return fail(

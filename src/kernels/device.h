@@ -1,6 +1,6 @@
-// A device owns memory and runs operations; a stream is an ordered queue of operations on it with the workspace
-// of one engine. The CPU runs an operation at once on its thread pool; a GPU launches or records it. Model code
-// is the same for all: it calls the functions of ops.h on a stream.
+// A device owns memory and runs operations; a stream is an ordered queue of operations on it with the
+// workspace of one engine. The CPU runs an operation at once on its thread pool; a GPU launches or records
+// it. Model code is the same for all: it calls the functions of ops.h on a stream.
 #pragma once
 
 #include <atomic>
@@ -48,8 +48,8 @@ class Device {
   // Uninitialised memory, or out_of_memory with the figures.
   virtual Result<std::unique_ptr<Buffer>> allocate(size_t bytes) = 0;
 
-  // One weight: a buffer over bytes that stay mapped as long as it lives. The CPU points at them, a GPU uploads
-  // them once, in order with what its streams do later.
+  // One weight: a buffer over bytes that stay mapped as long as it lives. The CPU points at them, a GPU
+  // uploads them once, in order with what its streams do later.
   virtual Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) = 0;
 
   virtual std::unique_ptr<Stream> make_stream() = 0;
@@ -62,7 +62,8 @@ struct Plan {
   std::vector<std::string> missing;  // "matmul iq2_xxs (blk.0.ffn_down.weight)"
 };
 
-// The value that a running request expects; when another thread raises it, what is left of the step is skipped.
+// The value that a running request expects; when another thread raises it, what is left of the step is
+// skipped.
 struct Cancellation {
   const std::atomic<uint64_t>* generation = nullptr;
   uint64_t expected = 0;
@@ -91,9 +92,9 @@ class Stream {
   virtual Result<void> synchronize() = 0;
 
   // Runs the operations that `record` calls. Steps with the same key record the same operations on the same
-  // addresses (what differs between them lies in device tensors), so that a device may keep the recording of the
-  // first and replay it without calling `record` again; with kOnce it does not. The workspace is empty at the
-  // start of a step, and what a step leaves there is valid until the next one.
+  // addresses (what differs between them lies in device tensors), so that a device may keep the recording of
+  // the first and replay it without calling `record` again; with kOnce it does not. The workspace is empty at
+  // the start of a step, and what a step leaves there is valid until the next one.
   static constexpr uint64_t kOnce = 0;
   void step(uint64_t key, FunctionRef<void()> record) {
     if (cancelled()) return;
@@ -109,7 +110,9 @@ class Stream {
   Result<void> reserve(const Plan& plan);
 
   Arena& workspace() { return workspace_; }
-  std::span<std::byte> scratch() const { return scratch_ ? std::span(scratch_->base(), scratch_->size()) : std::span<std::byte>(); }
+  std::span<std::byte> scratch() const {
+    return scratch_ ? std::span(scratch_->base(), scratch_->size()) : std::span<std::byte>();
+  }
 
   void set_cancellation(Cancellation cancellation) { cancellation_ = cancellation; }
   bool cancelled() const { return cancellation_.requested(); }
@@ -139,7 +142,8 @@ class Stream {
   Plan* plan_ = nullptr;
 };
 
-// Activations allocated while a frame lives are released when it ends (their kernels stay ordered on the stream).
+// Activations allocated while a frame lives are released when it ends (their kernels stay ordered on the
+// stream).
 class Frame {
  public:
   explicit Frame(Stream& stream) : arena_(stream.workspace()), mark_(arena_.top()) {}

@@ -1,5 +1,6 @@
 // The one table in which a kernel is found: by operation, by element type or KV format, one table per device.
-// A device fills the cells that it has; an empty cell that a model needs is an error when the model is loaded.
+// A device fills the cells that it has; an empty cell that a model needs is an error when the model is
+// loaded.
 #pragma once
 
 #include <array>
@@ -48,15 +49,15 @@ struct MatmulArgs {
   static constexpr int kMaxOutputs = 4;
   Tensor x;  // f32 [n_in, n_tokens]
   int n_outputs = 0;
-  std::array<Linear, kMaxOutputs> w;     // all with the same n_in
-  std::array<Tensor, kMaxOutputs> out;   // f32 [n_out, n_tokens]; out = weight x + bias
+  std::array<Linear, kMaxOutputs> w;    // all with the same n_in
+  std::array<Tensor, kMaxOutputs> out;  // f32 [n_out, n_tokens]; out = weight x + bias
 };
 
 struct RopeAnglesArgs {
-  Tensor pos;      // i32 [n_tokens]
-  Tensor inverse;  // f32 [n_rot / 2, 2]: inverse frequencies as high part, low part
-  float magnitude; // multiplies cos and sin (YaRN)
-  Tensor out;      // f32 [n_rot / 2, 2, n_tokens]: cos, then sin
+  Tensor pos;       // i32 [n_tokens]
+  Tensor inverse;   // f32 [n_rot / 2, 2]: inverse frequencies as high part, low part
+  float magnitude;  // multiplies cos and sin (YaRN)
+  Tensor out;       // f32 [n_rot / 2, 2, n_tokens]: cos, then sin
 };
 
 // Which elements of a head form a rotated pair: neighbours (2i, 2i + 1), or halves (i, i + n_rot / 2).
@@ -110,8 +111,9 @@ struct AddArgs {
   Tensor x, y;  // f32, same sizes; x += y
 };
 
-// One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in Stream::scratch(); it
-// does not fall when the batch or the bound on positions grows, since a dry run asks it for the largest only.
+// One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in
+// Stream::scratch(); it does not fall when the batch or the bound on positions grows, since a dry run asks it
+// for the largest only.
 template <class Args>
 struct Cell {
   void (*run)(Stream& stream, const Args& args) = nullptr;

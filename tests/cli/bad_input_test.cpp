@@ -145,10 +145,9 @@ TEST_F(BadInputTest, OptionsThatDoNotFitTheModel) {
   expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "tpu"}), kFailure,
                {"'tpu'", "this machine has cpu"});
   expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "cuda:x"}), kFailure, {"'cuda:x'"});
-  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "cuda:99"}), kFailure,
-               {"--device cuda:99:"});
+  expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "cuda:99"}), kFailure, {"--device cuda"});
   expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "vulkan:99"}), kFailure,
-               {"--device vulkan:99:"});
+               {"--device vulkan"});
   expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "metal"}), kFailure,
                {"translated to Metal"});
   expect_error(run({"chat", "-m", model_, "-p", "a", "-c", "1099511627776"}), kUsage, {"--ctx-size"});

@@ -6,15 +6,20 @@ namespace parlance {
 namespace {
 
 tl::unexpected<Error> absent() {
-  return fail(ErrorCode::unsupported,
-              "this program was built without CUDA; install the CUDA toolkit (nvcc 12.8 or newer) and build it "
-              "again, or use --device vulkan");
+  return fail(
+      ErrorCode::unsupported,
+      "cuda: this program was built without CUDA; install the CUDA toolkit (nvcc 12.8 or newer) and build it "
+      "again, or use --device vulkan");
 }
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> list_cuda_devices() { return absent(); }
+Result<std::vector<DeviceInfo>> list_cuda_devices() {
+  return absent();
+}
 
-Result<std::unique_ptr<Device>> make_cuda_device(int) { return absent(); }
+Result<std::unique_ptr<Device>> make_cuda_device(int) {
+  return absent();
+}
 
 }  // namespace parlance

@@ -7,16 +7,23 @@ namespace {
 
 tl::unexpected<Error> absent() {
   return fail(ErrorCode::unsupported,
-              "this program was built without Vulkan; install libvulkan-volk-dev, glslc and spirv-tools and build "
+              "vulkan: this program was built without Vulkan; install libvulkan-volk-dev, glslc and "
+              "spirv-tools and build "
               "it again, or use --device cpu");
 }
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> list_vulkan_devices() { return absent(); }
+Result<std::vector<DeviceInfo>> list_vulkan_devices() {
+  return absent();
+}
 
-Result<std::unique_ptr<Device>> make_vulkan_device(int) { return absent(); }
+Result<std::unique_ptr<Device>> make_vulkan_device(int) {
+  return absent();
+}
 
-VulkanCounters vulkan_counters() { return {}; }
+VulkanCounters vulkan_counters() {
+  return {};
+}
 
 }  // namespace parlance

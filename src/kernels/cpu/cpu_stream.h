@@ -23,6 +23,8 @@ class CpuStream final : public Stream {
 };
 
 // The pool that a CPU kernel shares its tasks on.
-inline ThreadPool& pool_of(Stream& stream) { return static_cast<CpuStream&>(stream).pool(); }
+inline ThreadPool& pool_of(Stream& stream) {
+  return static_cast<CpuStream&>(stream).pool();
+}
 
 }  // namespace parlance

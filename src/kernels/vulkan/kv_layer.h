@@ -1,4 +1,5 @@
-// The pages of one layer as an operand: they may be a part of a buffer that is larger than what a shader can see.
+// The pages of one layer as an operand: they may be a part of a buffer that is larger than what a shader can
+// see.
 #pragma once
 
 #include "kernels/kv_view.h"

@@ -1,7 +1,7 @@
 // attention for many tokens on tensor cores: a tile of 64 rows (heads of a group, of consecutive tokens)
 // walks over its keys, the next block of keys and values on its way to shared memory while this one is worked
-// on. Keys and values are 16-bit floats as they are stored; queries and weights go in as two such floats each,
-// so that their rounding does not show in the result.
+// on. Keys and values are 16-bit floats as they are stored; queries and weights go in as two such floats
+// each, so that their rounding does not show in the result.
 #include "kernels/cuda/attention/mma.cuh"
 #include "kernels/cuda/attention/walk.cuh"
 #include "kernels/cuda/kv_formats.cuh"

@@ -107,8 +107,9 @@ void quantised_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const G
 
 // ---- Activations for float weights ----
 
-// For f16 and bf16 gemm, x becomes a sum of 16-bit floats like the weights: two of them keep 22 bits (f16) or 16
-// (bf16). One would be faster, and its rounding would show in the logits of models without quantised weights.
+// For f16 and bf16 gemm, x becomes a sum of 16-bit floats like the weights: two of them keep 22 bits (f16) or
+// 16 (bf16). One would be faster, and its rounding would show in the logits of models without quantised
+// weights.
 inline constexpr int kF16Parts = 2;
 inline constexpr int kBf16Parts = 2;
 

@@ -40,7 +40,7 @@ class PartRunner {
 
   // Computes the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the part before, empty
   // for the first part. The result stays on the device and is valid until the next call; an absent tensor
-  // when cancelled.
+  // when it was cancelled or the device failed.
   Tensor step(const HostBatch& batch, std::span<const float> h);
 
   // Stores `noise` as keys and values of every layer at the batch's positions.

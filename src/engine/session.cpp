@@ -105,7 +105,8 @@ Result<void> Session::step(std::span<const Token> tokens) {
   for (const auto& part : parts_) PARLANCE_CHECK(part->grow(batch.first + batch.n_tokens()));
   for (const auto& part : parts_) {
     const Tensor result = part->step(batch, h_);
-    if (!result) return {};
+    if (!result)
+      return cancelled() ? Result<void>() : part->stream().synchronize();  // which says what failed
     std::vector<float>& host = part == parts_.back() ? logits_ : h_;
     host.resize(static_cast<size_t>(result.n_elements()));
     PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));

@@ -28,7 +28,7 @@ def card_bounds():
     """(bytes/s of a copy inside the card, read and written; FLOP/s of a bf16 matrix product)."""
     import torch
 
-    def best(work, n):
+    def seconds(work, n):
         work()
         times = []
         for _ in range(n):
@@ -42,10 +42,10 @@ def card_bounds():
 
     a = torch.randint(0, 100, (1 << 30,), dtype=torch.int32, device="cuda")
     b = torch.empty_like(a)
-    copy = 2 * a.numel() * 4 / best(lambda: b.copy_(a), 10)
+    copy = 2 * a.numel() * 4 / seconds(lambda: b.copy_(a), 10)
     del a, b
     x, y = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    flops = 2 * 8192**3 / best(lambda: x @ y, 20)
+    flops = 2 * 8192**3 / seconds(lambda: x @ y, 20)
     return copy, flops
 
 

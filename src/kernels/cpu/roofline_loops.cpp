@@ -117,7 +117,7 @@ PARLANCE_AVX512 uint64_t read(const std::byte* data, size_t n_bytes) {
     for (int j = 0; j < 8; ++j) sums[j] = _mm512_add_epi64(sums[j], _mm512_load_si512(values + j));
   }
   for (int j = 1; j < 8; ++j) sums[0] = _mm512_add_epi64(sums[0], sums[j]);
-  return static_cast<uint64_t>(_mm512_reduce_add_epi64(sums[0]));
+  return static_cast<uint64_t>(_mm512_reduce_or_epi64(sums[0]));
 }
 
 PARLANCE_AVX512 float f32(int64_t n_rounds) {

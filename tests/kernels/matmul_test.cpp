@@ -143,16 +143,23 @@ class Machine {
   }
 
  private:
-  // A copy that ends where its memory ends and begins at the same odd place as in host memory.
+  // A copy that ends where its memory ends and begins at the same odd place as in host memory, behind zeros.
   Tensor on_device(const Tensor& host) {
     const size_t offset = is_float(host.dtype) ? 0 : 2;
     auto buffer = device_->allocate(host.size() + offset);
     if (!buffer) throw std::runtime_error(buffer.error().message);
+    std::vector<std::byte> bytes(offset + host.size());
+    std::copy_n(host.data, host.size(), bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+    Tensor whole;
+    whole.dtype = DType::i8;
+    whole.ne[0] = static_cast<int64_t>(bytes.size());
+    whole.buffer = buffer->get();
+    whole.data = (*buffer)->base();
+    stream_->upload(whole, bytes);
     Tensor tensor = host;
-    tensor.buffer = buffer->get();
-    tensor.data = (*buffer)->base() + offset;
+    tensor.buffer = whole.buffer;
+    tensor.data = whole.data + offset;
     buffers_.push_back(*std::move(buffer));
-    stream_->upload(tensor, {host.data, host.size()});
     return tensor;
   }
 

@@ -95,9 +95,12 @@ class CudaDevice final : public Device {
     // it. No address is null, which would mean "absent".
     constexpr size_t kPiece = 16;
     const size_t padded = checked_align_up(std::max<size_t>(bytes, 1), kPiece).value_or(SIZE_MAX);
-    const cudaError_t code = cudaMalloc(&base, padded);
-    if (code == cudaSuccess)
-      return std::make_unique<CudaBuffer>(index_, static_cast<std::byte*>(base), bytes);
+    cudaError_t code = cudaMalloc(&base, padded);
+    if (code == cudaSuccess) {
+      auto buffer = std::make_unique<CudaBuffer>(index_, static_cast<std::byte*>(base), bytes);
+      if (padded > bytes) code = cudaMemset(buffer->base() + bytes, 0, padded - bytes);
+      if (code == cudaSuccess) return buffer;
+    }
     cudaGetLastError();
     if (code != cudaErrorMemoryAllocation) {
       return tl::unexpected(device_error(name_, "allocating memory", code));

@@ -24,7 +24,12 @@ int64_t context_size(const ModelChoice& choice, const Console& io, int64_t wante
 // Which layers run on the chosen device; a remark when memory, not the user, decided that they are not all.
 Result<Placement> place(const ModelChoice& choice, const Console& io, const GgufFile& file,
                         const HyperParameters& hp, const SessionOptions& options, LoadedModel& loaded) {
-  if (loaded.device->name() == "cpu") return Placement(*loaded.device, hp.n_layer);
+  if (loaded.device->name() == "cpu") {
+    if (choice.n_gpu_layers.value_or(0) > 0) {
+      io.warn("--gpu-layers does nothing on the CPU; name a GPU with --device, 'parlance doctor' lists them");
+    }
+    return Placement(*loaded.device, hp.n_layer);
+  }
   PARLANCE_TRY(const int64_t n, choose_device_layers(file, hp, options, *loaded.device, choice.n_gpu_layers));
   if (n == hp.n_layer) return Placement(*loaded.device, hp.n_layer);
   if (!choice.n_gpu_layers) {

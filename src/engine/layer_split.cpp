@@ -1,6 +1,9 @@
 #include "engine/layer_split.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <vector>
 
 #include "base/checked.h"
 #include "engine/session.h"
@@ -15,6 +18,16 @@ constexpr size_t kReserveBytes = size_t{256} << 20;
 
 double gib(size_t bytes) {
   return static_cast<double>(bytes) / (1 << 30);
+}
+
+// The layer in a name such as "blk.3.attn_q.weight"; -1 for tensors of no layer.
+int64_t layer_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!name.starts_with(kPrefix)) return -1;
+  name.remove_prefix(kPrefix.size());
+  int64_t layer = -1;
+  std::from_chars(name.data(), name.data() + name.size(), layer);
+  return layer;
 }
 
 // Activations of a batch: what lives at once in a layer, quantised copies included, and the logits.
@@ -32,8 +45,7 @@ LayerMemory layer_memory(const GgufFile& file, const HyperParameters& hp, const 
   int64_t n_vocab = 0;
   const bool is_tied = file.find_tensor("output.weight") == nullptr;
   for (const GgufTensor& tensor : file.tensors()) {
-    int64_t layer = -1;
-    if (tensor.name.starts_with("blk.")) layer = std::atoi(tensor.name.data() + 4);
+    const int64_t layer = layer_of(tensor.name);
     if (layer >= 0 && layer < hp.n_layer) {
       layers[static_cast<size_t>(layer)] += tensor.bytes.size();
     } else if (tensor.name == "token_embd.weight" && !is_tied) {

@@ -124,8 +124,9 @@ Value make_sequence(Budget* budget, std::vector<Value> items, Sequence::Kind kin
 Value make_dict(Budget* budget, std::vector<Dict::Entry> entries) {
   std::vector<uint32_t> order(entries.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return compare_keys(entries[a].first, entries[b].first) < 0;
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const auto compared = compare_keys(entries[a].first, entries[b].first);
+    return compared != 0 ? compared < 0 : a < b;
   });
   // Of equal keys the first keeps its place and the last gives the value.
   std::vector<bool> dropped(entries.size(), false);

@@ -44,17 +44,24 @@ Result<Placement> place(const ModelChoice& choice, const Console& io, const Gguf
 
 }  // namespace
 
-Result<LoadedModel> load(const ModelChoice& choice, const Console& io, int64_t n_ctx_wanted) {
+Result<LoadedModel> load_weights(const ModelChoice& choice, const Console& io, int64_t n_ctx_wanted,
+                                 SessionOptions& options) {
   PARLANCE_TRY(const std::filesystem::path path, find_model(choice.path));
   LoadedModel loaded;
   PARLANCE_TRY(loaded.device, make_device(choice.device, choice.n_threads));
   PARLANCE_TRY(auto file, GgufFile::open(path));
   PARLANCE_CHECK(architecture_of(file));
   PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
-  SessionOptions options = choice.session;
+  options = choice.session;
   options.n_ctx = context_size(choice, io, n_ctx_wanted, hp.n_ctx_train);
   PARLANCE_TRY(const Placement placement, place(choice, io, file, hp, options, loaded));
   PARLANCE_TRY(loaded.text, TextModel::load(std::move(file), placement));
+  return loaded;
+}
+
+Result<LoadedModel> load(const ModelChoice& choice, const Console& io, int64_t n_ctx_wanted) {
+  SessionOptions options;
+  PARLANCE_TRY(LoadedModel loaded, load_weights(choice, io, n_ctx_wanted, options));
   PARLANCE_TRY(loaded.session, Session::create(*loaded.text, options));
   return loaded;
 }

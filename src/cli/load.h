@@ -20,6 +20,10 @@ struct LoadedModel {
   std::unique_ptr<Session> session;
 };
 
+// Device and model as chosen, without a session; `options` gets the length of the context.
+Result<LoadedModel> load_weights(const ModelChoice& choice, const Console& io, int64_t n_ctx_wanted,
+                                 SessionOptions& options);
+
 // Device, model and session as chosen. `n_ctx_wanted` stands in for --ctx-size when that was not given, and
 // is lowered to what the model was trained for.
 Result<LoadedModel> load(const ModelChoice& choice, const Console& io, int64_t n_ctx_wanted);

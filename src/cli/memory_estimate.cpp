@@ -11,12 +11,7 @@ namespace {
 constexpr std::array<int64_t, 6> kContexts = {512, 2048, 4096, 8192, 32768, 131072};
 
 std::optional<size_t> cache_bytes(const HyperParameters& hp, KvFormat format, int64_t n_ctx) {
-  const KvLayout layout{.n_layer = hp.n_layer,
-                        .n_head_kv = hp.n_head_kv,
-                        .head_dim_k = hp.head_dim_k,
-                        .head_dim_v = hp.head_dim_v,
-                        .k_format = format,
-                        .v_format = format};
+  const KvLayout layout = kv_layout(hp, {.cache_type_k = format, .cache_type_v = format}, hp.n_layer);
   if (!validate(layout)) return std::nullopt;
   return checked_mul(static_cast<size_t>(div_up<int64_t>(n_ctx, layout.page_tokens)), layout.page_bytes());
 }

@@ -184,18 +184,16 @@ struct LoadTimes {
   double first_token_ms = 0;  // of a prompt of one token
 };
 
-Result<LoadTimes> time_loading(const ModelChoice& choice, const std::filesystem::path& path) {
+Result<LoadTimes> time_loading(const Console& io, const ModelChoice& choice) {
   using Clock = std::chrono::steady_clock;
   const auto ms = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::milli>(to - from).count();
   };
   const Clock::time_point start = Clock::now();
-  PARLANCE_TRY(const auto device, make_device(choice.device, choice.n_threads));
-  PARLANCE_TRY(const auto text, TextModel::load(path, *device));
+  SessionOptions options;
+  PARLANCE_TRY(const LoadedModel model, load_weights(choice, io, choice.session.n_ctx, options));
   const Clock::time_point loaded = Clock::now();
-  SessionOptions options = choice.session;
-  options.n_ctx = choice.n_ctx.value_or(std::min(options.n_ctx, text->hyper_parameters().n_ctx_train));
-  PARLANCE_TRY(const auto session, Session::create(*text, options));
+  PARLANCE_TRY(const auto session, Session::create(*model.text, options));
   const Clock::time_point created = Clock::now();
   const Token token = 0;
   PARLANCE_CHECK(session->append({&token, 1}));
@@ -215,10 +213,9 @@ Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n
                            const std::string& subject) {
   ModelChoice choice = options.model;
   choice.n_threads = n_threads;
-  PARLANCE_TRY(const std::filesystem::path path, find_model(choice.path));
   Json rows = Json::array();
   for (int i = 0; i <= options.n_repetitions; ++i) {
-    PARLANCE_TRY(const LoadTimes times, time_loading(choice, path));
+    PARLANCE_TRY(const LoadTimes times, time_loading(io, choice));
     const double total_ms = times.load_ms + times.session_ms + times.first_token_ms;
     if (!options.wants_json) {
       if (i == 0) io.write(subject);

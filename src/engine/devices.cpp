@@ -59,7 +59,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads
     return fail(
         ErrorCode::unsupported,
         "--device {}: the kernels are translated to Metal, but there is no host code that runs them; use "
-        "--device vulkan with MoltenVK, or --device cpu",
+        "--device cpu",
         name);
   }
   return fail(ErrorCode::not_found, "--device: there is no device '{}'; this machine has {}", name,

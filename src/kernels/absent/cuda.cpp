@@ -8,7 +8,7 @@ namespace {
 tl::unexpected<Error> absent() {
   return fail(
       ErrorCode::unsupported,
-      "cuda: this program was built without CUDA; install the CUDA toolkit (nvcc 12.8 or newer) and build it "
+      "cuda: this program was built without CUDA; install the CUDA toolkit (nvcc 13.0 or newer) and build it "
       "again, or use --device vulkan");
 }
 

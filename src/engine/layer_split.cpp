@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/units.h"
 #include "engine/session.h"
 #include "kv/cache.h"
 
@@ -15,10 +16,6 @@ namespace {
 
 // Left alone of a device's free memory: for the driver, recordings of steps, and other programs.
 constexpr size_t kReserveBytes = size_t{256} << 20;
-
-double gib(size_t bytes) {
-  return static_cast<double>(bytes) / (1 << 30);
-}
 
 // The layer in a name such as "blk.3.attn_q.weight"; -1 for tensors of no layer.
 int64_t layer_of(std::string_view name) {

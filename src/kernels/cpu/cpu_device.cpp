@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
+#include "base/units.h"
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/kernels.h"
 
@@ -44,10 +45,6 @@ class ImportedBuffer final : public Buffer {
   explicit ImportedBuffer(std::span<const std::byte> bytes)
       : Buffer(const_cast<std::byte*>(bytes.data()), bytes.size()) {}
 };
-
-double gib(size_t bytes) {
-  return static_cast<double>(bytes) / (1 << 30);
-}
 
 DeviceMemory machine_memory() {
   const auto bytes_of = [](int name) {

@@ -1,6 +1,7 @@
 #include "kernels/cuda/cuda_device.h"
 
 #include "base/checked.h"
+#include "base/units.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
@@ -12,10 +13,6 @@ namespace cuda {
 namespace {
 
 constexpr int kLeastCapability = 80;  // what the kernels are compiled for at least
-
-double gib(size_t bytes) {
-  return static_cast<double>(bytes) / (1 << 30);
-}
 
 std::string name_of(int index) {
   return fmt::format("cuda:{}", index);

@@ -5,16 +5,13 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/units.h"
 
 namespace parlance::vulkan {
 
 namespace {
 
 constexpr size_t kBlockBytes = size_t{256} << 20;
-
-double gib(size_t bytes) {
-  return static_cast<double>(bytes) / (1 << 30);
-}
 
 // A number for a buffer, in a range that no system gives to a process; a gap keeps its end off the next one.
 std::byte* unique_base(size_t bytes) {

@@ -102,6 +102,33 @@ struct AttentionArgs {
   Tensor out;  // f32 [head_dim_v, n_head, n_tokens]
 };
 
+// A causal convolution along the tokens of each sequence, channel by channel, then silu. The tokens of a
+// sequence lie next to each other in the batch, in order of position; one at position 0 starts from zeros,
+// others from the inputs before them, which `state` keeps.
+struct ShortConvArgs {
+  Tensor x;       // f32 [n_channel, n_tokens]
+  Tensor weight;  // f32 [n_tap, n_channel], the newest token's tap last
+  Tensor state;   // f32 [n_channel, n_tap - 1, n_seq]: the last inputs of each sequence, oldest first
+  BatchView batch;
+  Tensor out;  // f32 [n_channel, n_tokens]
+};
+
+// The recurrence of a gated delta net (Yang et al., 2024), one state per sequence and value head. With q and k
+// of length 1 and value head h on key head h % n_key_head, for each token in order of position:
+//   S *= exp(a * softplus(alpha + dt_bias));  S += k (sigmoid(beta) (v - k^T S))^T;  out = q^T S / sqrt(head_dim)
+// Batches are as in ShortConvArgs.
+struct GatedDeltaNetArgs {
+  Tensor qkv;      // f32 [(2 n_key_head + n_value_head) head_dim, n_tokens]: heads of q, of k, of v
+  Tensor alpha;    // f32 [n_value_head, n_tokens]
+  Tensor beta;     // f32 [n_value_head, n_tokens]
+  Tensor a;        // f32 [n_value_head], negative
+  Tensor dt_bias;  // f32 [n_value_head]
+  Tensor state;    // f32 [head_dim (key), head_dim (value), n_value_head, n_seq]
+  BatchView batch;
+  float eps;   // lengths of q and k count as no less
+  Tensor out;  // f32 [head_dim, n_value_head, n_tokens]
+};
+
 struct SwigluArgs {
   Tensor gate, up;  // f32, same sizes
   Tensor out;       // silu(gate) * up; may be gate itself
@@ -135,6 +162,8 @@ struct OpTable {
   CellsByKvFormats<KvWriteArgs> kv_write;
   CellsByKvFormats<NormRopeWriteArgs> norm_rope_write;
   CellsByKvFormats<AttentionArgs> attention;
+  Cell<ShortConvArgs> short_conv;
+  Cell<GatedDeltaNetArgs> gated_delta_net;
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;
 };

@@ -140,6 +140,29 @@ Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& 
   return out.reshaped(kv.head_dim_v * q.ne[1], q.ne[2]);
 }
 
+Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,
+                  const BatchView& batch) {
+  assert(weight.ne[1] == x.ne[0] && state.ne[0] == x.ne[0] && state.ne[1] == weight.ne[0] - 1);
+  assert(x.ne[1] == batch.pos.n_elements());
+  const Tensor out = like(s, x);
+  submit(s, s.device().ops().short_conv, ShortConvArgs{x, weight, state, batch, out}, "short_conv",
+         weight.name);
+  return out;
+}
+
+Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates, const Tensor& state,
+                       const BatchView& batch, float eps) {
+  const int64_t head_dim = state.ne[0], n_value_head = state.ne[2];
+  assert(state.ne[1] == head_dim && qkv.ne[0] % head_dim == 0 && qkv.ne[1] == batch.pos.n_elements());
+  assert(gates.alpha.ne[0] == n_value_head && gates.beta.ne[0] == n_value_head);
+  assert(gates.a.n_elements() == n_value_head && gates.dt_bias.n_elements() == n_value_head);
+  const Tensor out = s.workspace().allocate(DType::f32, head_dim, n_value_head, qkv.ne[1]);
+  submit(s, s.device().ops().gated_delta_net,
+         GatedDeltaNetArgs{qkv, gates.alpha, gates.beta, gates.a, gates.dt_bias, state, batch, eps, out},
+         "gated_delta_net", gates.a.name);
+  return out;
+}
+
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up) {
   assert(same_sizes(gate, up));
   const Tensor out = like(s, gate);

@@ -50,6 +50,18 @@ void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& 
 // q [head_dim, n_head, n_tokens] -> [head_dim_v * n_head, n_tokens]
 Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale);
 
+// silu of a causal convolution along the tokens, channel by channel; updates the state. See ShortConvArgs.
+Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,
+                  const BatchView& batch);  // -> [n_channel, n_tokens]
+
+// What a gated delta net makes of its convolved heads; updates the state. See GatedDeltaNetArgs.
+struct DeltaNetGates {
+  Tensor alpha, beta;  // [n_value_head, n_tokens]
+  Tensor a, dt_bias;   // [n_value_head]
+};
+Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates, const Tensor& state,
+                       const BatchView& batch, float eps);  // -> [head_dim, n_value_head, n_tokens]
+
 // silu(gate) * up, element by element.
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);
 

@@ -15,6 +15,8 @@ void fill_rope(OpTable& table, Isa isa);
 void fill_kv_write(OpTable& table, Isa isa);
 void fill_norm_rope_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa);
+void fill_short_conv(OpTable& table, Isa isa);
+void fill_gated_delta_net(OpTable& table, Isa isa);
 void fill_swiglu(OpTable& table, Isa isa);
 void fill_add(OpTable& table, Isa isa);
 

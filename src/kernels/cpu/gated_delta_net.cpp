@@ -1,0 +1,81 @@
+// gated_delta_net on the CPU.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/sequence_runs.h"
+
+namespace parlance {
+
+namespace {
+
+double dot(const float* a, const float* b, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+// 1 / max(|x|, eps)
+double inverse_length(const float* x, int64_t n, float eps) {
+  return 1 / std::max(std::sqrt(dot(x, x, n)), static_cast<double>(eps));
+}
+
+double softplus(double x) {
+  return x > 20 ? x : std::log1p(std::exp(x));
+}
+
+// One token of one value head. The rows of the state, one for each value, do not see each other.
+void step_head(const GatedDeltaNetArgs& args, int64_t token, int64_t head, float* state) {
+  const int64_t n = args.state.ne[0], n_value_head = args.state.ne[2];
+  const int64_t n_key_head = (args.qkv.ne[0] / n - n_value_head) / 2;
+  const auto* heads = args.qkv.as<const float>() + token * args.qkv.ne[0];
+  const float* q = heads + head % n_key_head * n;
+  const float* k = heads + (n_key_head + head % n_key_head) * n;
+  const float* v = heads + (2 * n_key_head + head) * n;
+  float* out = args.out.as<float>() + (token * n_value_head + head) * n;
+
+  const auto gate = [&](const Tensor& x) {
+    return static_cast<double>(x.as<const float>()[token * n_value_head + head]);
+  };
+  const auto weight = [&](const Tensor& x) { return static_cast<double>(x.as<const float>()[head]); };
+  const double decay = std::exp(weight(args.a) * softplus(gate(args.alpha) + weight(args.dt_bias)));
+  const double beta = 1 / (1 + std::exp(-gate(args.beta)));
+  const double k_scale = inverse_length(k, n, args.eps);
+  const double q_scale = inverse_length(q, n, args.eps) / std::sqrt(static_cast<double>(n));
+
+  for (int64_t value = 0; value < n; ++value) {
+    float* row = state + value * n;
+    const double seen = decay * k_scale * dot(row, k, n);
+    const double delta = beta * (static_cast<double>(v[value]) - seen) * k_scale;
+    for (int64_t key = 0; key < n; ++key) {
+      row[key] =
+          static_cast<float>(decay * static_cast<double>(row[key]) + delta * static_cast<double>(k[key]));
+    }
+    out[value] = static_cast<float>(q_scale * dot(row, q, n));
+  }
+}
+
+void run_gated_delta_net_scalar(Stream& stream, const GatedDeltaNetArgs& args) {
+  const int64_t n = args.state.ne[0], n_value_head = args.state.ne[2], n_tokens = args.qkv.ne[1];
+  parallel_rows(pool_of(stream), n_value_head, n * n * n_tokens, [&](int64_t first_head, int64_t end_head) {
+    for (int64_t first = 0; first < n_tokens;) {
+      const SequenceRun run = run_from(args.batch, first);
+      for (int64_t head = first_head; head < end_head; ++head) {
+        float* state = args.state.as<float>() + (run.seq * n_value_head + head) * n * n;
+        if (run.starts_sequence) std::fill_n(state, n * n, 0.0f);
+        for (int64_t token = run.first; token < run.end; ++token) step_head(args, token, head, state);
+      }
+      first = run.end;
+    }
+  });
+}
+
+}  // namespace
+
+void fill_gated_delta_net(OpTable& table, [[maybe_unused]] Isa isa) {
+  table.gated_delta_net = {run_gated_delta_net_scalar};
+}
+
+}  // namespace parlance

@@ -1,0 +1,54 @@
+// short_conv on the CPU.
+#include <cmath>
+
+#include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/sequence_runs.h"
+
+namespace parlance {
+
+namespace {
+
+// One channel of a run. Its inputs are those that the state keeps, then those of the run.
+void convolve_channel(const ShortConvArgs& args, const SequenceRun& run, int64_t channel) {
+  const int64_t n_channel = args.x.ne[0], n_tap = args.weight.ne[0], n_kept = n_tap - 1;
+  const auto* x = args.x.as<const float>() + run.first * n_channel + channel;
+  const auto* weight = args.weight.as<const float>() + channel * n_tap;
+  auto* state = args.state.as<float>() + run.seq * n_kept * n_channel + channel;
+  auto* out = args.out.as<float>() + run.first * n_channel + channel;
+  const auto input = [&](int64_t i) {
+    if (i >= n_kept) return x[(i - n_kept) * n_channel];
+    return run.starts_sequence ? 0.0f : state[i * n_channel];
+  };
+  for (int64_t token = 0; token < run.n_tokens(); ++token) {
+    double sum = 0;
+    for (int64_t tap = 0; tap < n_tap; ++tap) {
+      sum += static_cast<double>(weight[tap]) * static_cast<double>(input(token + tap));
+    }
+    out[token * n_channel] = static_cast<float>(sum / (1 + std::exp(-sum)));
+  }
+  for (int64_t i = 0; i < n_kept; ++i) state[i * n_channel] = input(run.n_tokens() + i);
+}
+
+void run_short_conv_scalar(Stream& stream, const ShortConvArgs& args) {
+  const int64_t n_channel = args.x.ne[0], n_tokens = args.x.ne[1];
+  parallel_rows(pool_of(stream), n_channel, n_tokens * args.weight.ne[0],
+                [&](int64_t first_channel, int64_t end_channel) {
+                  for (int64_t first = 0; first < n_tokens;) {
+                    const SequenceRun run = run_from(args.batch, first);
+                    for (int64_t channel = first_channel; channel < end_channel; ++channel) {
+                      convolve_channel(args, run, channel);
+                    }
+                    first = run.end;
+                  }
+                });
+}
+
+}  // namespace
+
+void fill_short_conv(OpTable& table, [[maybe_unused]] Isa isa) {
+  table.short_conv = {run_short_conv_scalar};
+}
+
+}  // namespace parlance

@@ -7,7 +7,7 @@
 Models with random weights are written to the work folder one after another and removed again. Printed are tokens/s of
 prefill (512 tokens) and decode at each depth, decode's share of the card's copy bandwidth and prefill's share of its
 bf16 matrix rate, both measured here with PyTorch, and decode against PyTorch (transformers, bf16, static cache,
-compiled) with a context of 512. Needs NumPy, and for the bounds and the rival PyTorch and transformers.
+compiled) with a context of 512. The bounds and the rival need PyTorch and transformers.
 """
 import argparse
 import json

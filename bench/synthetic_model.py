@@ -4,9 +4,9 @@
   bench/synthetic_model.py OUT.gguf --shape qwen3-0.6b|qwen3-8b --type f16|q8_0|q4_0
 """
 import argparse
+import math
+import random
 import struct
-
-import numpy as np
 
 SHAPES = {  # n_layer, n_embd, n_head, n_head_kv, head_dim, n_ff, tied
     "qwen3-0.6b": dict(n_layer=28, n_embd=1024, n_head=16, n_head_kv=8, head_dim=128, n_ff=3072, tied=True),
@@ -17,7 +17,7 @@ N_CTX = 40960
 TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}  # GGUF type ids
 BLOCKS = {"f32": (1, 4), "f16": (1, 2), "q4_0": (32, 18), "q8_0": (32, 34)}  # values, bytes
 ALIGNMENT = 32
-CHUNK_VALUES = 1 << 24  # random values that the matrices are filled with, over and over
+CHUNK_VALUES = 1 << 20  # random values that the matrices are filled with, over and over
 
 
 def string(text):
@@ -92,24 +92,25 @@ def tensors(shape, dtype):
 
 def n_bytes(sizes, dtype):
     values, size = BLOCKS[dtype]
-    return int(np.prod(sizes)) // values * size
+    return math.prod(sizes) // values * size
 
 
-def random_bytes(dtype, random):
+def random_bytes(dtype, source):
     """Rows of whole blocks whose values have a standard deviation of about 0.02."""
     if dtype == "f16":
-        return (random.standard_normal(CHUNK_VALUES, dtype=np.float32) * 0.02).astype("<f2").view(np.uint8)
+        return struct.pack(f"<{CHUNK_VALUES}e", *(source.gauss(0, 0.02) for _ in range(CHUNK_VALUES)))
     values, size = BLOCKS[dtype]
-    blocks = random.integers(0, 256, (CHUNK_VALUES // values, size), dtype=np.uint8)
-    step = {"q8_0": 0.02 / 74, "q4_0": 0.02 / 4.6}[dtype]  # codes are uniform
-    blocks[:, :2] = np.frombuffer(np.array([step], "<f2").tobytes(), np.uint8)
-    return blocks.reshape(-1)
+    n_blocks = CHUNK_VALUES // values
+    blocks = bytearray(source.randbytes(n_blocks * size))
+    step = struct.pack("<e", {"q8_0": 0.02 / 74, "q4_0": 0.02 / 4.6}[dtype])  # codes are uniform
+    for i in range(2):
+        blocks[i::size] = step[i : i + 1] * n_blocks
+    return bytes(blocks)
 
 
 def write(path, shape_name, dtype, seed=1):
     shape = SHAPES[shape_name]
-    random = np.random.default_rng(seed)
-    chunk = random_bytes(dtype, random)
+    chunk = random_bytes(dtype, random.Random(seed))
     entries = list(tensors(shape, dtype))
     meta = metadata(f"synthetic {shape_name} {dtype}", shape)
     header = struct.pack("<IIQQ", 0x46554747, 3, len(entries), len(meta))
@@ -124,10 +125,10 @@ def write(path, shape_name, dtype, seed=1):
         for name, sizes, kind in entries:
             size = n_bytes(sizes, kind)
             if kind == "f32":
-                out.write(np.ones(sizes, "<f4").tobytes())
+                out.write(struct.pack("<f", 1) * math.prod(sizes))
             else:
-                for start in range(0, size, chunk.size):
-                    out.write(memoryview(chunk[: min(chunk.size, size - start)]))
+                for start in range(0, size, len(chunk)):
+                    out.write(memoryview(chunk)[: size - start])
             out.write(b"\0" * (-size % ALIGNMENT))
 
 

@@ -1,8 +1,10 @@
-// gated_delta_net on the CPU.
+// gated_delta_net on the CPU: the definition, and which kernels serve which instruction set.
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/delta_net/kernels.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/sequence_runs.h"
@@ -72,10 +74,27 @@ void run_gated_delta_net_scalar(Stream& stream, const GatedDeltaNetArgs& args) {
   });
 }
 
+template <const delta_net::Kernels& kernels>
+void run_gated_delta_net(Stream& stream, const GatedDeltaNetArgs& args) {
+  delta_net::run_heads(stream, args, kernels);
+}
+
 }  // namespace
 
 void fill_gated_delta_net(OpTable& table, [[maybe_unused]] Isa isa) {
   table.gated_delta_net = {run_gated_delta_net_scalar};
+#if PARLANCE_X86
+  if (isa == Isa::avx2) {
+    table.gated_delta_net = {run_gated_delta_net<delta_net::kAvx2>, delta_net::scratch_of_heads};
+  }
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) {
+    table.gated_delta_net = {run_gated_delta_net<delta_net::kAvx512>, delta_net::scratch_of_heads};
+  }
+#elif PARLANCE_NEON
+  if (isa == Isa::neon || isa == Isa::neon_dotprod) {
+    table.gated_delta_net = {run_gated_delta_net<delta_net::kNeon>, delta_net::scratch_of_heads};
+  }
+#endif
 }
 
 }  // namespace parlance

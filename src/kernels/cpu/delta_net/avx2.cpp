@@ -1,0 +1,27 @@
+// The gated delta net's kernels for AVX2.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "kernels/cpu/delta_net/kernels.h"
+#include "kernels/cpu/simd/avx2.h"
+
+#if PARLANCE_X86
+
+namespace parlance::delta_net {
+
+namespace {
+
+#define PARLANCE_SIMD PARLANCE_AVX2
+using Lanes = simd::Avx2;
+#include "kernels/cpu/delta_net/token_kernels.simd.h"
+//
+#include "kernels/cpu/delta_net/chunk_kernels.simd.h"
+
+}  // namespace
+
+const Kernels kAvx2 = {scale_to_length, dot, advance_tokens, advance_chunk, transpose};
+
+}  // namespace parlance::delta_net
+
+#endif

@@ -1,0 +1,66 @@
+// What the driver (heads.cpp) asks of an instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/op_table.h"
+
+namespace parlance::delta_net {
+
+inline constexpr int64_t kChunk = 16;           // tokens that are worked on together
+inline constexpr int64_t kStrideElements = 16;  // rows of q and k are padded with zeros to a multiple of this
+
+// At most kChunk consecutive tokens of one sequence as one value head sees them, and those of the head's
+// values that are worked on: each value has a row of the state to itself, so that threads can share a head.
+struct Chunk {
+  int64_t n_tokens;
+  int64_t head_dim;
+  int64_t n_values;
+  int64_t stride;      // of rows of q and k
+  int64_t v_stride;    // from one token to the next
+  int64_t out_stride;  // likewise
+
+  float* k;          // [kChunk][stride], of length 1; q follows it
+  float* q;          // [kChunk][stride], of length 1 / sqrt(head_dim)
+  float* kq;         // [kChunk]: products k q
+  float* decay;      // [kChunk]: what is left of the state when the token comes, 0 to 1
+  float* beta;       // [kChunk]: how much of the token's value is learned, 0 to 1
+  const float* v;    // [n_tokens][v_stride], the first n_values of each
+  float* out;        // [n_tokens][out_stride], likewise
+  float* workspace;  // workspace_elements()
+};
+
+// Floats that advance_chunk() works in.
+constexpr int64_t workspace_elements(int64_t stride, int64_t n_values) {
+  return 3 * kChunk * stride + 3 * kChunk * kChunk + kChunk * n_values;
+}
+
+struct Kernels {
+  // out [n] = x of length `length`; the length of x counts as `eps` at least. The rest of the stride is
+  // zeroed.
+  void (*scale_to_length)(const float* x, float length, float eps, int64_t n, float* out);
+  float (*dot)(const float* x, const float* y, int64_t n);  // n: a multiple of kStrideElements
+
+  // Token by token; state [n_values][head_dim].
+  void (*advance_tokens)(const Chunk& chunk, float* state);
+
+  // A whole chunk at once; state [head_dim][n_values], both multiples of kStrideElements.
+  void (*advance_chunk)(const Chunk& chunk, float* state);
+  // out [n_columns][n_rows] = x [n_rows][x_stride], sizes as above; the rows of out are out_stride apart.
+  void (*transpose)(const float* x, int64_t x_stride, int64_t n_rows, int64_t n_columns, float* out,
+                    int64_t out_stride);
+};
+
+#if defined(__x86_64__)
+extern const Kernels kAvx2;
+extern const Kernels kAvx512;
+#elif defined(__aarch64__)
+extern const Kernels kNeon;
+#endif
+
+// gated_delta_net, heads shared by all threads.
+void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels);
+size_t scratch_of_heads(const GatedDeltaNetArgs& args, int n_threads);
+
+}  // namespace parlance::delta_net

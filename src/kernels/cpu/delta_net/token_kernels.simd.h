@@ -1,0 +1,125 @@
+// The recurrence one token after the other, written once for all instruction sets: included inside a
+// namespace of its own by avx2.cpp, avx512.cpp and neon.cpp, which define PARLANCE_SIMD (the function
+// attribute) and `Lanes` (see simd/).
+//
+// A value's row of the state is read twice for each token, for the products with k and q and for the update.
+// A few rows at a time go through all tokens of the chunk, so that only the first of these reads leaves the
+// first-level cache: the state comes from memory and returns there once.
+
+using F = Lanes::F;
+constexpr int kWidth = Lanes::kWidth;
+
+PARLANCE_SIMD float dot(const float* x, const float* y, int64_t n) {
+  F sum = Lanes::zero();
+  for (int64_t i = 0; i < n; i += kWidth)
+    sum = Lanes::multiply_add(Lanes::load(x + i), Lanes::load(y + i), sum);
+  return Lanes::sum(sum);
+}
+
+PARLANCE_SIMD void scale_to_length(const float* x, float length, float eps, int64_t n, float* out) {
+  const int64_t n_whole = n / kWidth * kWidth;
+  F squares = Lanes::zero();
+  for (int64_t i = 0; i < n_whole; i += kWidth) {
+    const F value = Lanes::load(x + i);
+    squares = Lanes::multiply_add(value, value, squares);
+  }
+  const F rest = Lanes::load_first(x + n_whole, n - n_whole);
+  const float norm = std::sqrt(Lanes::sum(Lanes::multiply_add(rest, rest, squares)));
+  const F factor = Lanes::broadcast(length / std::max(norm, eps));
+  for (int64_t i = 0; i < n_whole; i += kWidth)
+    Lanes::store(out + i, Lanes::multiply(Lanes::load(x + i), factor));
+  std::fill(out + n_whole, out + align_up(n, kStrideElements), 0.0f);
+  Lanes::store_first(out + n_whole, Lanes::multiply(rest, factor), n - n_whole);
+}
+
+// products [kRows] += rows k, products [kRows..] += rows q, for one vector of each row.
+template <int kRows>
+PARLANCE_SIMD PARLANCE_INLINE void add_products(const F (&rows)[kRows], F k, F q, F (&products)[2 * kRows]) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    products[r] = Lanes::multiply_add(rows[r], k, products[r]);
+    products[kRows + r] = Lanes::multiply_add(rows[r], q, products[kRows + r]);
+  }
+}
+
+// All tokens of the chunk for the kRows values from `value` on, whose rows of the state these are. `next`
+// rows follow, which are asked for while these are worked on.
+template <int kRows>
+PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t value, float* state, int64_t next) {
+  static_assert(kRows == 1 || 2 * kRows % kWidth == 0);
+  const int64_t n = chunk.head_dim;
+  const int64_t n_whole = n / kWidth * kWidth;
+  for (int64_t token = 0; token < chunk.n_tokens; ++token) {
+    const float* k = chunk.k + token * chunk.stride;
+    const float* q = chunk.q + token * chunk.stride;
+    if (token == 0) {
+      constexpr int64_t kLine = 64 / sizeof(float);
+      for (int64_t i = 0; i < next * n; i += kLine) __builtin_prefetch(state + kRows * n + i, 1, 2);
+    }
+
+    F rows[kRows], products[2 * kRows];
+#pragma GCC unroll 16
+    for (int p = 0; p < 2 * kRows; ++p) products[p] = Lanes::zero();
+    for (int64_t i = 0; i < n_whole; i += kWidth) {
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load(state + r * n + i);
+      add_products(rows, Lanes::load(k + i), Lanes::load(q + i), products);
+    }
+    if (n_whole < n) {
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load_first(state + r * n + n_whole, n - n_whole);
+      add_products(rows, Lanes::load(k + n_whole), Lanes::load(q + n_whole), products);
+    }
+    float along[2 * kRows];
+    if constexpr (kRows == 1) {
+      along[0] = Lanes::sum(products[0]);
+      along[1] = Lanes::sum(products[1]);
+    } else {
+#pragma GCC unroll 4
+      for (int p = 0; p < 2 * kRows; p += kWidth) {
+        Lanes::store(along + p, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(products[p])));
+      }
+    }
+
+    // What q sees of the new state follows from what it sees of the old one.
+    const float decay = chunk.decay[token], beta = chunk.beta[token], kq = chunk.kq[token];
+    const float* v = chunk.v + token * chunk.v_stride + value;
+    float* out = chunk.out + token * chunk.out_stride + value;
+    F learned[kRows];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const float error = beta * (v[r] - decay * along[r]);
+      out[r] = decay * along[kRows + r] + kq * error;
+      learned[r] = Lanes::broadcast(error);
+    }
+
+    const F left = Lanes::broadcast(decay);
+    for (int64_t i = 0; i < n_whole; i += kWidth) {
+      const F key = Lanes::load(k + i);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        float* x = state + r * n + i;
+        Lanes::store(x, Lanes::multiply_add(learned[r], key, Lanes::multiply(left, Lanes::load(x))));
+      }
+    }
+    if (n_whole < n) {
+      const F key = Lanes::load(k + n_whole);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        float* x = state + r * n + n_whole;
+        const F old = Lanes::load_first(x, n - n_whole);
+        Lanes::store_first(x, Lanes::multiply_add(learned[r], key, Lanes::multiply(left, old)), n - n_whole);
+      }
+    }
+  }
+}
+
+PARLANCE_SIMD void advance_tokens(const Chunk& chunk, float* state) {
+  constexpr int kRows = std::max(kWidth / 2, 4);
+  int64_t value = 0;
+  for (; value + kRows <= chunk.n_values; value += kRows) {
+    const int64_t next = std::min<int64_t>(kRows, chunk.n_values - value - kRows);
+    advance_rows<kRows>(chunk, value, state + value * chunk.head_dim, next);
+  }
+  for (; value < chunk.n_values; ++value) advance_rows<1>(chunk, value, state + value * chunk.head_dim, 0);
+}

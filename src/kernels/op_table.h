@@ -113,9 +113,11 @@ struct ShortConvArgs {
   Tensor out;  // f32 [n_channel, n_tokens]
 };
 
-// The recurrence of a gated delta net (Yang et al., 2024), one state per sequence and value head. With q and k
-// of length 1 and value head h on key head h % n_key_head, for each token in order of position:
-//   S *= exp(a * softplus(alpha + dt_bias));  S += k (sigmoid(beta) (v - k^T S))^T;  out = q^T S / sqrt(head_dim)
+// The recurrence of a gated delta net (Yang et al., 2024), one state per sequence and value head. With q and
+// k of length 1 and value head h on key head h % n_key_head, for each token in order of position:
+//   S *= exp(a * softplus(alpha + dt_bias))
+//   S += k (sigmoid(beta) (v - k^T S))^T
+//   out = q^T S / sqrt(head_dim)
 // Batches are as in ShortConvArgs.
 struct GatedDeltaNetArgs {
   Tensor qkv;      // f32 [(2 n_key_head + n_value_head) head_dim, n_tokens]: heads of q, of k, of v
@@ -127,6 +129,24 @@ struct GatedDeltaNetArgs {
   BatchView batch;
   float eps;   // lengths of q and k count as no less
   Tensor out;  // f32 [head_dim, n_value_head, n_tokens]
+};
+
+// Rows that hold one head after the other, the query of each followed by its gate, as two tensors.
+struct SplitGateArgs {
+  Tensor x;        // f32 [2 head_dim, n_head, n_tokens]
+  Tensor q, gate;  // f32 [head_dim, n_head, n_tokens]
+};
+
+struct SigmoidGateArgs {
+  Tensor x, gate;  // f32, as many elements; x *= sigmoid(gate)
+};
+
+struct GatedRmsNormArgs {
+  Tensor x;       // f32 [n, ...]: every row is normalised on its own
+  Tensor weight;  // f32 [n]
+  Tensor gate;    // f32, as many elements as x
+  Tensor out;     // f32, sizes of x: rms_norm(x) * silu(gate); may be x itself
+  float eps;
 };
 
 struct SwigluArgs {
@@ -164,6 +184,9 @@ struct OpTable {
   CellsByKvFormats<AttentionArgs> attention;
   Cell<ShortConvArgs> short_conv;
   Cell<GatedDeltaNetArgs> gated_delta_net;
+  Cell<SplitGateArgs> split_gate;
+  Cell<SigmoidGateArgs> sigmoid_gate;
+  Cell<GatedRmsNormArgs> gated_rms_norm;
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;
 };

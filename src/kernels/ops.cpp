@@ -163,6 +163,27 @@ Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates,
   return out;
 }
 
+QueryAndGate split_gate(Stream& s, const Tensor& x) {
+  assert(x.ne[0] % 2 == 0);
+  const auto half = [&] { return s.workspace().allocate(DType::f32, x.ne[0] / 2, x.ne[1], x.ne[2]); };
+  const Tensor q = half(), gate = half();
+  submit(s, s.device().ops().split_gate, SplitGateArgs{x, q, gate}, "split_gate", "");
+  return {q, gate};
+}
+
+void sigmoid_gate(Stream& s, const Tensor& x, const Tensor& gate) {
+  assert(x.n_elements() == gate.n_elements());
+  submit(s, s.device().ops().sigmoid_gate, SigmoidGateArgs{x, gate}, "sigmoid_gate", "");
+}
+
+Tensor gated_rms_norm(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& gate, float eps) {
+  assert(weight.n_elements() == x.ne[0] && x.n_elements() == gate.n_elements());
+  const Tensor out = like(s, x);
+  submit(s, s.device().ops().gated_rms_norm, GatedRmsNormArgs{x, weight, gate, out, eps}, "gated_rms_norm",
+         weight.name);
+  return out;
+}
+
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up) {
   assert(same_sizes(gate, up));
   const Tensor out = like(s, gate);

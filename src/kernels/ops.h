@@ -62,6 +62,18 @@ struct DeltaNetGates {
 Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates, const Tensor& state,
                        const BatchView& batch, float eps);  // -> [head_dim, n_value_head, n_tokens]
 
+// Separates the queries of [2 head_dim, n_head, n_tokens], where each head's gate follows its query.
+struct QueryAndGate {
+  Tensor q, gate;  // [head_dim, n_head, n_tokens]
+};
+QueryAndGate split_gate(Stream& s, const Tensor& x);
+
+// x *= sigmoid(gate), element by element.
+void sigmoid_gate(Stream& s, const Tensor& x, const Tensor& gate);
+
+// rms_norm(x) * silu(gate), where the weight is that of each row of x.
+Tensor gated_rms_norm(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& gate, float eps);
+
 // silu(gate) * up, element by element.
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);
 

@@ -22,6 +22,9 @@ std::array<OpTable, kIsaCount> make_tables() {
     fill_attention(tables[i], isa);
     fill_short_conv(tables[i], isa);
     fill_gated_delta_net(tables[i], isa);
+    fill_split_gate(tables[i], isa);
+    fill_sigmoid_gate(tables[i], isa);
+    fill_gated_rms_norm(tables[i], isa);
     fill_swiglu(tables[i], isa);
     fill_add(tables[i], isa);
   }

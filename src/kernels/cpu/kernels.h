@@ -17,6 +17,9 @@ void fill_norm_rope_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa);
 void fill_short_conv(OpTable& table, Isa isa);
 void fill_gated_delta_net(OpTable& table, Isa isa);
+void fill_split_gate(OpTable& table, Isa isa);
+void fill_sigmoid_gate(OpTable& table, Isa isa);
+void fill_gated_rms_norm(OpTable& table, Isa isa);
 void fill_swiglu(OpTable& table, Isa isa);
 void fill_add(OpTable& table, Isa isa);
 

@@ -14,6 +14,10 @@ namespace parlance {
 using NormaliseRow = void(const float* x, const float* weight, float* out, int64_t n, float eps);
 NormaliseRow* normalise_row_of(Isa isa);
 
+// out = silu(gate) * up; out may be gate or up.
+using SwigluElements = void(const float* gate, const float* up, float* out, int64_t n);
+SwigluElements* swiglu_of(Isa isa);
+
 // Rotates the pairs of a head in place.
 using RotateHead = void(float* head, const float* cosines, const float* sines, int64_t n_pairs);
 RotateHead* rotate_head_of(Isa isa, RopeStyle style);

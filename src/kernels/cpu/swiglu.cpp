@@ -5,6 +5,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd/avx2.h"
 #include "kernels/cpu/simd/avx512.h"
 #include "kernels/cpu/simd/neon.h"
@@ -12,8 +13,6 @@
 namespace parlance {
 
 namespace {
-
-using SwigluElements = void(const float* gate, const float* up, float* out, int64_t n);
 
 void swiglu_scalar(const float* gate, const float* up, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
@@ -80,6 +79,16 @@ void run_swiglu(Stream& stream, const SwigluArgs& args) {
 }
 
 }  // namespace
+
+SwigluElements* swiglu_of([[maybe_unused]] Isa isa) {
+#if PARLANCE_X86
+  if (isa == Isa::avx2) return swiglu_avx2;
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return swiglu_avx512;
+#elif PARLANCE_NEON
+  if (isa == Isa::neon || isa == Isa::neon_dotprod) return swiglu_neon;
+#endif
+  return swiglu_scalar;
+}
 
 void fill_swiglu(OpTable& table, [[maybe_unused]] Isa isa) {
   table.swiglu = {run_swiglu<swiglu_scalar>};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <sstream>
 #include <string_view>
 
@@ -89,6 +90,16 @@ SystemInfo read_system_info() {
   info.memory_limit_bytes = read_memory_limit();
   info.huge_pages = read_huge_pages();
   return info;
+}
+
+bool reset_peak_memory() {
+  std::ofstream control("/proc/self/clear_refs");
+  control << 5 << std::flush;  // 5: the peak becomes what is held now
+  return control.good();
+}
+
+size_t peak_memory_bytes() {
+  return kib_field(contents("/proc/self/status"), "VmHWM");
 }
 
 }  // namespace parlance

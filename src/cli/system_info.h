@@ -21,4 +21,9 @@ struct SystemInfo {
 
 SystemInfo read_system_info();
 
+// The most memory that this process has held since the last reset, pages of mapped files included; 0: the
+// system does not say. The reset yields whether it happened.
+bool reset_peak_memory();
+size_t peak_memory_bytes();
+
 }  // namespace parlance

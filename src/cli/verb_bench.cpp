@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/load.h"
 #include "cli/options.h"
+#include "cli/system_info.h"
 #include "cli/units.h"
 #include "cli/verbs.h"
 #include "kernels/copy_bandwidth.h"
@@ -165,6 +166,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
     print_machine(io, *loaded.device, roofline);
   }
 
+  const bool was_reset = reset_peak_memory();  // forgets the buffers that the peaks were measured with
   Json rows = Json::array();
   const InterruptGuard guard(loaded.session.get());
   for (const BenchTest& test : tests) {
@@ -173,8 +175,13 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
     if (!options.wants_json) print_row(io, test, result, roofline);
     rows.push(to_json(test, result, roofline));
   }
-  return Json::object(
-      {{"threads", loaded.device->n_threads()}, {"peaks", to_json(roofline)}, {"tests", rows}});
+  const size_t memory_bytes = was_reset ? peak_memory_bytes() : 0;
+  if (!options.wants_json && memory_bytes > 0)
+    io.print("  peak memory {}\n", format_bytes(static_cast<double>(memory_bytes)));
+  return Json::object({{"threads", loaded.device->n_threads()},
+                       {"peaks", to_json(roofline)},
+                       {"tests", rows},
+                       {"peak_memory_bytes", memory_bytes}});
 }
 
 // From nothing to the first token, several times.

@@ -223,6 +223,7 @@ TEST_F(VerbsTest, BenchHoldsSpeedAgainstTheMachine) {
   const auto bench = outcome.json()["runs"][0];
   EXPECT_EQ(bench["threads"], 1);
   EXPECT_GT(bench["peaks"]["read_bytes_per_second"], 0);
+  EXPECT_GT(bench["peak_memory_bytes"], 0);
   ASSERT_EQ(bench["tests"].size(), 4u);
   for (const auto& t : bench["tests"]) {
     EXPECT_GT(t["tokens_per_second"], 0);
@@ -241,7 +242,8 @@ TEST_F(VerbsTest, BenchHoldsSpeedAgainstTheMachine) {
 TEST_F(VerbsTest, BenchPrintsATable) {
   const auto outcome = run({"bench", "-m", model_, "-t", "1,2", "-p", "8", "-n", "2", "-d", "0", "-r", "1"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* words : {"1 thread", "2 threads", "prefill 8 @ 0", "decode 2 @ 0", "of peak"}) {
+  for (const char* words : {"1 thread", "2 threads", "prefill 8 @ 0", "decode 2 @ 0", "of peak",
+                            "peak memory"}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << "\n" << outcome.out;
   }
 }

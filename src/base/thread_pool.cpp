@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -82,9 +84,56 @@ std::vector<int> usable_processors() {
   return processors;
 }
 
-// A job is published by storing its number of tasks in `tickets`. Whoever draws a positive ticket owns one
-// task, and the job cannot end before that task is counted off `unfinished`; so a worker that wakes late
-// either finds no ticket, or one of a newer job, which it may serve as well.
+namespace {
+
+// The tasks of a job that nobody has taken yet and that one thread takes first: [begin, end), both halves of
+// one word, so that a task is taken in one step. The owner takes from the front and goes through its tasks in
+// order, as memory likes to be read; others take from the back.
+class alignas(64) TaskRange {
+ public:
+  // Only while the range is empty. Makes visible what the caller wrote before.
+  void fill(uint32_t begin, uint32_t end) { ends_.store(pack(begin, end), std::memory_order_release); }
+
+  bool take_front(int64_t& task) {
+    uint64_t old = ends_.load(std::memory_order_relaxed);
+    while (begin_of(old) < end_of(old)) {
+      if (replace(old, pack(begin_of(old) + 1, end_of(old)))) {
+        task = begin_of(old);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool take_back(int64_t& task) {
+    uint64_t old = ends_.load(std::memory_order_relaxed);
+    while (begin_of(old) < end_of(old)) {
+      if (replace(old, pack(begin_of(old), end_of(old) - 1))) {
+        task = end_of(old) - 1;
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  static constexpr uint64_t pack(uint32_t begin, uint32_t end) {
+    return static_cast<uint64_t>(begin) | static_cast<uint64_t>(end) << 32;
+  }
+  static constexpr uint32_t begin_of(uint64_t ends) { return static_cast<uint32_t>(ends); }
+  static constexpr uint32_t end_of(uint64_t ends) { return static_cast<uint32_t>(ends >> 32); }
+  bool replace(uint64_t& old, uint64_t ends) {
+    return ends_.compare_exchange_weak(old, ends, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
+  std::atomic<uint64_t> ends_{0};
+};
+
+}  // namespace
+
+// A job is published by filling the threads' ranges. Whoever takes a task from one owns it, and the job
+// cannot end before that task is counted off `unfinished`; so a worker that wakes late either finds no task,
+// or one of a newer job, which it may serve as well.
 struct ThreadPool::State {
   enum Signal : int32_t { idle, work, sleeping, stop };  // to a worker
 
@@ -95,21 +144,35 @@ struct ThreadPool::State {
 
   std::chrono::microseconds spin_time{0};
   std::deque<Worker> workers;
+  std::deque<TaskRange> ranges;  // of the caller, then of the workers
 
-  // The job, on one cache line: handing it over costs a few transfers between processors, and little else.
-  alignas(64) std::atomic<int64_t> tickets{0};
-  std::atomic<int64_t> unfinished{0};
+  alignas(64) std::atomic<int64_t> unfinished{0};
   std::atomic<int32_t> caller_sleeps{0};
-  // Written by the caller before the tickets are, read by owners of a ticket only.
+  // Written by the caller before the ranges are, read by owners of a task only.
   const FunctionRef<void(int64_t, int)>* task = nullptr;
-  int64_t n_tasks = 0;
+
+  // Shares tasks [0, n_tasks) out to the first n_threads threads, in consecutive pieces.
+  void publish(int64_t n_tasks, int64_t n_threads) {
+    unfinished.store(n_tasks, std::memory_order_relaxed);
+    for (int64_t i = 0; i < n_threads; ++i) {
+      ranges[static_cast<size_t>(i)].fill(static_cast<uint32_t>(i * n_tasks / n_threads),
+                                          static_cast<uint32_t>((i + 1) * n_tasks / n_threads));
+    }
+  }
+
+  // A task of this thread's range, else of the next one that has any.
+  bool take(size_t thread, int64_t& index) {
+    if (ranges[thread].take_front(index)) return true;
+    for (size_t i = 1; i < ranges.size(); ++i) {
+      if (ranges[(thread + i) % ranges.size()].take_back(index)) return true;
+    }
+    return false;
+  }
 
   // Runs tasks until there are none; true when this thread finished the last one of the job.
   bool serve(int thread) {
     int64_t served = 0;
-    for (int64_t ticket; (ticket = tickets.fetch_sub(1, std::memory_order_acq_rel)) > 0; ++served) {
-      (*task)(n_tasks - ticket, thread);
-    }
+    for (int64_t index; take(static_cast<size_t>(thread), index); ++served) (*task)(index, thread);
     return served > 0 && unfinished.fetch_sub(served) == served;
   }
 
@@ -119,7 +182,7 @@ struct ThreadPool::State {
         int32_t expected = idle;
         if (signal.compare_exchange_strong(expected, sleeping)) signal.wait(sleeping);
       }
-      // Back to idle before the first ticket is drawn, so that a job published meanwhile is not missed.
+      // Back to idle before the first task is taken, so that a job published meanwhile is not missed.
       if (signal.exchange(idle) == stop) return;
       if (serve(thread) && caller_sleeps.load() != 0) wake_caller();
     }
@@ -161,6 +224,8 @@ ThreadPool::ThreadPool(int n_threads, bool pin) : state_(std::make_unique<State>
   const bool has_processor_each = n_threads <= static_cast<int>(processors.size());
   // Threads that share a processor would take it from each other by polling.
   if (has_processor_each) state_->spin_time = kSpinTime;
+  // All ranges first: a worker looks at those of threads that are started after it.
+  state_->ranges.resize(static_cast<size_t>(std::max(n_threads, 1)));
   for (int thread = 1; thread < n_threads; ++thread) {
     State::Worker& worker = state_->workers.emplace_back();
     try {
@@ -192,10 +257,9 @@ void ThreadPool::run(int64_t n_tasks, FunctionRef<void(int64_t task, int thread)
     for (int64_t i = 0; i < n_tasks; ++i) task(i, 0);
     return;
   }
+  assert(n_tasks <= std::numeric_limits<uint32_t>::max());
   state.task = &task;
-  state.n_tasks = n_tasks;
-  state.unfinished.store(n_tasks, std::memory_order_relaxed);
-  state.tickets.store(n_tasks, std::memory_order_release);
+  state.publish(n_tasks, n_helpers + 1);
   for (int64_t i = 0; i < n_helpers; ++i) State::send(state.workers[static_cast<size_t>(i)], State::work);
   if (!state.serve(0)) state.await_completion();
 }

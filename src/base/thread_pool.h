@@ -24,9 +24,10 @@ class ThreadPool {
 
   int n_threads() const;
 
-  // Calls task(i, thread) for every i in [0, n_tasks), in any order, thread in [0, n_threads()). Idle threads take
-  // the next task, so a thread that lost its processor holds up one task, not its share. Returns when all are
-  // done. One caller at a time; tasks must not call run() themselves. With one task the caller runs it alone.
+  // Calls task(i, thread) for every i in [0, n_tasks), in any order, thread in [0, n_threads()). Each thread goes
+  // through consecutive tasks and then takes over what others have not begun, so that one that lost its
+  // processor holds up one task, not its share. Returns when all are done. One caller at a time; tasks must not
+  // call run() themselves. With one task the caller runs it alone.
   void run(int64_t n_tasks, FunctionRef<void(int64_t task, int thread)> task);
 
  private:

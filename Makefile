@@ -21,11 +21,12 @@ test:
 	@cmake --build --preset release
 	@ctest --preset release
 
+# Speed beside the machine's bounds, and beside llama.cpp where LLAMA_BENCH names one; bench/README.md has the variables.
 bench:
 	@tools/install-dependencies.sh build bench
 	@cmake --preset release >/dev/null
-	@cmake --build --preset release
-	@$(PARLANCE) bench
+	@cmake --build --preset release --target parlance
+	@python3 bench/cpu_speed.py
 
 sanitize:
 	@tools/install-dependencies.sh build test

@@ -90,6 +90,7 @@ def _legend(names, x, y):
 
 def draw(title, columns, tests):
     """columns: {model: {test: {name: {depth: value}}}}; tests: {test: words}. Yields the SVG's text."""
+    tests = {test: words for test, words in tests.items() if any(test in panels for panels in columns.values())}
     width = max(LEFT + len(columns) * (PANEL_WIDTH + GAP_X), MIN_WIDTH)
     height = TOP + len(tests) * (PANEL_HEIGHT + GAP_Y) - GAP_Y + BOTTOM
     used = [series for panels in columns.values() for series in panels.values()]

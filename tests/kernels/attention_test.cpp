@@ -11,7 +11,7 @@ class Attention : public KernelTest {
     std::vector<int32_t> lengths;
     TokenPlaces places;  // of the queries
     float q_limit = 1;
-    float tolerance = 1e-5f;
+    float tolerance = 0;  // 0: what rounding may amount to
   };
 
   // Fills the cache with random keys and values, then lets both devices attend to the same bytes.
@@ -32,11 +32,18 @@ class Attention : public KernelTest {
                                     << name_of(shape.v_format) << " [" << shape.head_dim_v << "], " << n_head
                                     << "/" << shape.n_head_kv << " heads, " << c.places.size()
                                     << " tokens, pages of " << shape.page_tokens);
-    expect_close(on(tested()), on(reference()), c.tolerance, 0);
+    expect_close(on(tested()), on(reference()), c.tolerance > 0 ? c.tolerance : rounding(shape), 0);
   }
 
  private:
   static constexpr int64_t kLayer = 1;
+
+  // A cache in fewer bits than f32 may be met with integers: they are off by less than f16 is, 2.4e-4 for a
+  // value near 1.
+  static float rounding(const KvShape& shape) {
+    const bool is_exact = shape.k_format == KvFormat::f32 && shape.v_format == KvFormat::f32;
+    return is_exact ? 1e-5f : 1e-4f;
+  }
 
   std::vector<std::byte> filled(const KvPages& pages, const KvShape& shape) {
     OpBench bench = reference();

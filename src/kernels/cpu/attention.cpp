@@ -80,20 +80,12 @@ void run_scalar(Stream& stream, const AttentionArgs& args) {
   });
 }
 
-template <const attention::Kernels& kernels>
-void run(Stream& stream, const AttentionArgs& args) {
-  attention::run_tiles(stream, args, kernels);
-}
-
 Cell<AttentionArgs> cell_for([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
-  if (isa == Isa::avx2) return {run<attention::kAvx2>, attention::scratch_of_tiles};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) {
-    return {run<attention::kAvx512>, attention::scratch_of_tiles};
-  }
+  if (isa == Isa::avx2) return attention::cell<attention::kAvx2>();
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return attention::cell<attention::kAvx512>();
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod)
-    return {run<attention::kNeon>, attention::scratch_of_tiles};
+  if (isa == Isa::neon || isa == Isa::neon_dotprod) return attention::cell<attention::kNeon>();
 #endif
   return {run_scalar, scratch_scalar};
 }

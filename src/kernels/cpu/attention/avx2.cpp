@@ -17,11 +17,20 @@ namespace {
 
 #define PARLANCE_SIMD PARLANCE_AVX2
 using Lanes = simd::Avx2;
-#include "kernels/cpu/attention/block_kernels.simd.h"
+#include "kernels/cpu/attention/rows.simd.h"
+
+#include "kernels/cpu/attention/few_rows.simd.h"
+#include "kernels/cpu/attention/many_rows.simd.h"
+#include "kernels/cpu/attention/softmax.simd.h"
 
 }  // namespace
 
-const Kernels kAvx2 = kKernels;
+// In the order of KvFormat.
+const Kernels kAvx2 = {
+    .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>},
+    .many = {kWidened<F32Rows>, kWidened<F16Rows>, kWidened<Bf16Rows>, kWidened<Q8Rows>},
+    .softmax = softmax,
+};
 
 }  // namespace parlance::attention
 

@@ -1,5 +1,6 @@
 // Attention's block kernels for AVX-512.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -17,11 +18,21 @@ namespace {
 
 #define PARLANCE_SIMD PARLANCE_AVX512
 using Lanes = simd::Avx512;
-#include "kernels/cpu/attention/block_kernels.simd.h"
+#include "kernels/cpu/attention/rows.simd.h"
+
+#include "kernels/cpu/attention/few_rows.simd.h"
+#include "kernels/cpu/attention/int16_rows.avx512.h"
+#include "kernels/cpu/attention/many_rows.simd.h"
+#include "kernels/cpu/attention/softmax.simd.h"
 
 }  // namespace
 
-const Kernels kAvx512 = kKernels;
+// In the order of KvFormat.
+const Kernels kAvx512 = {
+    .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>},
+    .many = {kWidened<F32Rows>, kInt16Rows<F16Rows>, kInt16Rows<Bf16Rows>, kInt16Rows<Q8Rows>},
+    .softmax = softmax,
+};
 
 }  // namespace parlance::attention
 

@@ -1,21 +1,24 @@
-// What the tile driver (tiles.cpp) asks of an instruction set and of a cache format: scores of a block of
-// keys, the running softmax, and the weighted sum of a block of values.
+// What the tile driver (tiles.cpp) asks of an instruction set and of the formats of a cache. A format brings
+// its own arithmetic: how a query is prepared once for all the keys that it meets, the scores of a block of
+// keys, the weighted sum of a block of values, and what is done once to the finished sum. A format that keeps
+// keys or values transformed thus transforms the queries and the results, never the cache.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/checked.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/op_table.h"
 #include "quant/kv_format.h"
 
 namespace parlance::attention {
 
-inline constexpr int64_t kKeyBlock = 64;  // keys (and values) that are worked on at a time
-inline constexpr int64_t kTileRows = 96;  // most query rows that share one pass over keys and values
-inline constexpr int64_t kStrideElements =
-    16;  // rows of q and out are padded with zeros to a multiple of this
+inline constexpr int64_t kKeyBlock = 128;       // keys (and values) that are worked on at a time
+inline constexpr int64_t kTileRows = 128;       // most query rows that share one pass over keys and values
+inline constexpr int64_t kManyRows = 8;         // from which a tile is bound by arithmetic, not by memory
+inline constexpr int64_t kStrideElements = 16;  // rows of `out` are padded with zeros to a multiple of this
 
 // A tile: query rows that attend to the same KV head of the same sequence, and their softmax so far. A block
 // of at most kKeyBlock consecutive positions is scored, weighted and accumulated before the next one.
@@ -25,27 +28,55 @@ struct Tile {
   int64_t head_dim_v;
   size_t k_row_bytes;
   size_t v_row_bytes;
-  int64_t q_stride;
+  size_t query_bytes;
   int64_t out_stride;
 
-  float* q;          // [n_rows][q_stride], already scaled
-  float* scores;     // [n_rows][kKeyBlock]: of the block; softmax() turns them into weights
-  int32_t* visible;  // [n_rows]: how many of the block's first positions each row sees
-  float* largest;    // [n_rows]: largest score so far
-  float* sum;        // [n_rows]: of exp(score - largest)
-  float* out;        // [n_rows][out_stride]: sum of exp(score - largest) v
-  float* workspace;  // kKeyBlock * max(head_dim_k, out_stride) floats
+  std::byte* queries;    // [n_rows][query_bytes]: as KeyKernels::prepare() left them
+  float* scores;         // [n_rows][kKeyBlock]: of the block; softmax() turns them into weights
+  int32_t* visible;      // [n_rows]: how many of the block's first positions each row sees
+  float* block_largest;  // [n_rows]: largest weight of the block, from softmax() for accumulate()
+  float* block_sum;      // [n_rows]: of the block's weights, too
+  float* largest;        // [n_rows]: largest score so far
+  float* sum;            // [n_rows]: of 2^(score - largest)
+  float* out;            // [n_rows][out_stride]: sum of 2^(score - largest) v
+  std::byte* workspace;  // of the kernel that runs, as large as it asked for; 64-byte aligned
+
+  template <class T>
+  T* query(int64_t row) const {
+    return reinterpret_cast<T*>(queries + static_cast<size_t>(row) * query_bytes);
+  }
 };
 
-// A format's part: `rows` are n_keys encoded head vectors, one after the other. `next` is where those of the
-// next block begin, for reading ahead; null after the last.
+// `rows` are n_keys encoded head vectors, one after the other. `next` is where those of the next block begin,
+// for reading ahead; null after the last.
 using BlockKernel = void(const Tile& tile, const std::byte* rows, int64_t n_keys, const std::byte* next);
 
+struct KeyKernels {
+  size_t (*query_bytes)(int64_t head_dim);      // of a prepared query, a multiple of 64
+  size_t (*workspace_bytes)(int64_t head_dim);  // of score()
+  // Takes query [head_dim_k] in as a row of the tile. `scale` multiplies its scores, whose powers of 2 are
+  // weights.
+  void (*prepare)(const Tile& tile, int64_t row, const float* query, float scale);
+  BlockKernel* score;  // scores = scale q k
+};
+
+struct ValueKernels {
+  size_t (*workspace_bytes)(int64_t head_dim);  // of accumulate()
+  BlockKernel* accumulate;                      // out += weights v
+  // result [head_dim_v] = what a row of the tile has summed up, over the sum of its weights.
+  void (*finish)(const Tile& tile, int64_t row, float* result);
+};
+
+struct FormatKernels {
+  KeyKernels keys;
+  ValueKernels values;
+};
+
 struct Kernels {
-  std::array<BlockKernel*, kKvFormatCount> score;       // scores = q k
-  std::array<BlockKernel*, kKvFormatCount> accumulate;  // out += weights v
+  // For tiles of fewer than kManyRows rows, and for the others; by KvFormat.
+  std::array<FormatKernels, kKvFormatCount> few, many;
   // Takes the block's scores into `largest` and `sum`, rescales `out` to the new largest, and leaves the
-  // weights in `scores`, zero where a row does not see.
+  // weights in `scores`: zero where a row does not see, up to a multiple of kStrideElements.
   void (*softmax)(const Tile& tile, int64_t n_keys);
 };
 
@@ -58,6 +89,14 @@ extern const Kernels kNeon;
 
 // The operation, driven in tiles on all threads.
 void run_tiles(Stream& stream, const AttentionArgs& args, const Kernels& kernels);
-size_t scratch_of_tiles(const AttentionArgs& args, int n_threads);
+size_t scratch_of_tiles(const AttentionArgs& args, int n_threads, const Kernels& kernels);
+
+// The cell of an instruction set.
+template <const Kernels& kernels>
+Cell<AttentionArgs> cell() {
+  return {
+      [](Stream& stream, const AttentionArgs& args) { run_tiles(stream, args, kernels); },
+      [](const AttentionArgs& args, int n_threads) { return scratch_of_tiles(args, n_threads, kernels); }};
+}
 
 }  // namespace parlance::attention

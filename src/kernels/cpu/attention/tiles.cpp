@@ -22,6 +22,8 @@ constexpr int64_t kLeastSplitKeys = 512;
 // Work, in units of cost_of(), that is worth handing to another thread: a few microseconds.
 constexpr int64_t kLeastTaskCost = 1 << 17;
 constexpr size_t kLine = 64;
+// Weights are powers of 2: scores are multiplied with this.
+constexpr float kLog2E = 1.44269504f;
 
 // Consecutive tokens of one sequence, whose query heads of a group share the passes over keys and values.
 struct TokenRun {
@@ -55,11 +57,17 @@ struct Grouping {
 
 // Where things lie in the stream's scratch memory.
 struct ScratchLayout {
-  ScratchLayout(const AttentionArgs& args, int n_threads)
-      : grouping(args),
-        q_stride(align_up(args.kv.head_dim_k, kStrideElements)),
-        out_stride(align_up(args.kv.head_dim_v, kStrideElements)) {
+  ScratchLayout(const AttentionArgs& args, int n_threads, const Kernels& kernels)
+      : grouping(args), out_stride(align_up(args.kv.head_dim_v, kStrideElements)) {
     const auto rows = static_cast<size_t>(grouping.max_rows);
+    size_t query_bytes = 0, workspace = 0;
+    for (const auto* by_format : {&kernels.few, &kernels.many}) {
+      const KeyKernels& keys = (*by_format)[static_cast<size_t>(args.kv.k_format)].keys;
+      const ValueKernels& values = (*by_format)[static_cast<size_t>(args.kv.v_format)].values;
+      query_bytes = std::max(query_bytes, keys.query_bytes(args.kv.head_dim_k));
+      workspace = std::max(
+          {workspace, keys.workspace_bytes(args.kv.head_dim_k), values.workspace_bytes(args.kv.head_dim_v)});
+    }
     const auto floats = [](size_t n) { return align_up(n * sizeof(float), kLine); };
     // Every pass that is split costs more than 1 / (kItemsPerThread * n_threads) of the whole.
     const auto max_groups = static_cast<size_t>(kItemsPerThread * n_threads);
@@ -69,15 +77,12 @@ struct ScratchLayout {
     slots = counters + align_up(max_groups * sizeof(int32_t), kLine);
     slot_bytes = floats(rows * static_cast<size_t>(out_stride)) + 2 * floats(rows);
     threads = slots + max_slots * slot_bytes;
-    const size_t workspace = kKeyBlock * static_cast<size_t>(std::max(args.kv.head_dim_k, out_stride));
-    thread_bytes = floats(rows * static_cast<size_t>(q_stride)) +
-                   floats(rows * static_cast<size_t>(out_stride)) + floats(rows * kKeyBlock) +
-                   3 * floats(rows) + floats(workspace);
+    thread_bytes = align_up(rows * query_bytes, kLine) + floats(rows * static_cast<size_t>(out_stride)) +
+                   floats(rows * kKeyBlock) + 5 * floats(rows) + align_up(workspace, kLine);
     total = threads + static_cast<size_t>(n_threads) * thread_bytes;
   }
 
   Grouping grouping;
-  int64_t q_stride;
   int64_t out_stride;
   size_t runs, counters, slots, threads, total;
   size_t slot_bytes, thread_bytes;
@@ -108,10 +113,8 @@ class TiledAttention {
   TiledAttention(Stream& stream, const AttentionArgs& args, const Kernels& kernels)
       : pool_(pool_of(stream)),
         args_(args),
-        score_(kernels.score[static_cast<size_t>(args.kv.k_format)]),
-        accumulate_(kernels.accumulate[static_cast<size_t>(args.kv.v_format)]),
-        softmax_(kernels.softmax),
-        layout_(args, pool_.n_threads()),
+        kernels_(kernels),
+        layout_(args, pool_.n_threads(), kernels),
         grouping_(layout_.grouping),
         scratch_(stream.scratch().data()),
         runs_(reinterpret_cast<TokenRun*>(scratch_ + layout_.runs)),
@@ -181,6 +184,9 @@ class TiledAttention {
     int64_t head_kv;
     int64_t first_head;
     int64_t n_heads;
+    int64_t n_rows;
+    const KeyKernels& keys;
+    const ValueKernels& values;
   };
 
   Item item_of(int64_t index) const {
@@ -192,31 +198,39 @@ class TiledAttention {
     const int64_t group = args_.q.ne[1] / args_.kv.n_head_kv;
     const int64_t head_kv = pass / grouping_.parts_per_group;
     const int64_t first = pass % grouping_.parts_per_group * grouping_.heads;
+    const int64_t n_heads = std::min(grouping_.heads, group - first);
+    const int64_t n_rows = run.n_tokens * n_heads;
+    const auto& by_format = n_rows < kManyRows ? kernels_.few : kernels_.many;
     return {run,
             pass,
             (index - run.first_item) % run.n_splits,
             head_kv,
             head_kv * group + first,
-            std::min(grouping_.heads, group - first)};
+            n_heads,
+            n_rows,
+            by_format[static_cast<size_t>(args_.kv.k_format)].keys,
+            by_format[static_cast<size_t>(args_.kv.v_format)].values};
   }
 
   Tile tile_of(const Item& item, int thread) const {
     Tile tile{};
-    tile.n_rows = item.run.n_tokens * item.n_heads;
+    tile.n_rows = item.n_rows;
     tile.head_dim_k = args_.kv.head_dim_k;
     tile.head_dim_v = args_.kv.head_dim_v;
     tile.k_row_bytes = args_.kv.k_row_bytes;
     tile.v_row_bytes = args_.kv.v_row_bytes;
-    tile.q_stride = layout_.q_stride;
+    tile.query_bytes = item.keys.query_bytes(args_.kv.head_dim_k);
     tile.out_stride = layout_.out_stride;
     Pieces pieces(scratch_ + layout_.threads + static_cast<size_t>(thread) * layout_.thread_bytes);
-    tile.q = pieces.take<float>(tile.n_rows * tile.q_stride);
+    tile.queries = pieces.take<std::byte>(tile.n_rows * static_cast<int64_t>(tile.query_bytes));
     tile.out = pieces.take<float>(tile.n_rows * tile.out_stride);
     tile.scores = pieces.take<float>(tile.n_rows * kKeyBlock);
     tile.visible = pieces.take<int32_t>(tile.n_rows);
+    tile.block_largest = pieces.take<float>(tile.n_rows);
+    tile.block_sum = pieces.take<float>(tile.n_rows);
     tile.largest = pieces.take<float>(tile.n_rows);
     tile.sum = pieces.take<float>(tile.n_rows);
-    tile.workspace = pieces.take<float>(0);
+    tile.workspace = pieces.take<std::byte>(0);
     return tile;
   }
 
@@ -225,7 +239,8 @@ class TiledAttention {
     Tile tile{};
     const int64_t index = item.run.first_slot + item.pass * item.run.n_splits + split;
     Pieces pieces(scratch_ + layout_.slots + static_cast<size_t>(index) * layout_.slot_bytes);
-    tile.n_rows = item.run.n_tokens * item.n_heads;
+    tile.n_rows = item.n_rows;
+    tile.head_dim_v = args_.kv.head_dim_v;
     tile.out_stride = layout_.out_stride;
     tile.out = pieces.take<float>(tile.n_rows * tile.out_stride);
     tile.largest = pieces.take<float>(tile.n_rows);
@@ -257,9 +272,7 @@ class TiledAttention {
       const int64_t token = item.run.first_token + row / item.n_heads;
       const int64_t head = item.first_head + row % item.n_heads;
       const float* q = args_.q.as<const float>() + (token * n_head + head) * tile.head_dim_k;
-      float* scaled = tile.q + row * tile.q_stride;
-      for (int64_t i = 0; i < tile.head_dim_k; ++i) scaled[i] = q[i] * args_.scale;
-      std::fill(scaled + tile.head_dim_k, scaled + tile.q_stride, 0.0f);
+      item.keys.prepare(tile, row, q, args_.scale * kLog2E);
     }
     std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
     std::fill_n(tile.largest, tile.n_rows, -std::numeric_limits<float>::infinity());
@@ -296,9 +309,9 @@ class TiledAttention {
         const int64_t seen = std::clamp<int64_t>(pos_[token] + int64_t{1} - block.first, 0, block.n_keys);
         visible = std::fill_n(visible, item.n_heads, static_cast<int32_t>(seen));
       }
-      score_(tile, block.keys, block.n_keys, next.keys);
-      softmax_(tile, block.n_keys);
-      accumulate_(tile, block.values, block.n_keys, next.values);
+      item.keys.score(tile, block.keys, block.n_keys, next.keys);
+      kernels_.softmax(tile, block.n_keys);
+      item.values.accumulate(tile, block.values, block.n_keys, next.values);
       block = next;
     }
   }
@@ -317,8 +330,8 @@ class TiledAttention {
       for (int64_t row = 0; row < whole.n_rows; ++row) {
         if (part.sum[row] == 0) continue;  // saw none of these keys
         const float largest = std::max(whole.largest[row], part.largest[row]);
-        const float keep_whole = std::exp(whole.largest[row] - largest);
-        const float keep_part = std::exp(part.largest[row] - largest);
+        const float keep_whole = std::exp2(whole.largest[row] - largest);
+        const float keep_part = std::exp2(part.largest[row] - largest);
         float* out = whole.out + row * whole.out_stride;
         const float* more = part.out + row * whole.out_stride;
         for (int64_t i = 0; i < whole.out_stride; ++i) out[i] = out[i] * keep_whole + more[i] * keep_part;
@@ -335,18 +348,13 @@ class TiledAttention {
     for (int64_t row = 0; row < tile.n_rows; ++row) {
       const int64_t token = item.run.first_token + row / item.n_heads;
       const int64_t head = item.first_head + row % item.n_heads;
-      const float* sums = tile.out + row * tile.out_stride;
-      const float inverse = 1 / tile.sum[row];
-      float* out = args_.out.as<float>() + (token * n_head + head) * head_dim;
-      for (int64_t i = 0; i < head_dim; ++i) out[i] = sums[i] * inverse;
+      item.values.finish(tile, row, args_.out.as<float>() + (token * n_head + head) * head_dim);
     }
   }
 
   ThreadPool& pool_;
   const AttentionArgs& args_;
-  BlockKernel* const score_;
-  BlockKernel* const accumulate_;
-  void (*const softmax_)(const Tile&, int64_t);
+  const Kernels& kernels_;
   const ScratchLayout layout_;
   const Grouping& grouping_;
   std::byte* const scratch_;
@@ -365,8 +373,8 @@ void run_tiles(Stream& stream, const AttentionArgs& args, const Kernels& kernels
   TiledAttention(stream, args, kernels).run();
 }
 
-size_t scratch_of_tiles(const AttentionArgs& args, int n_threads) {
-  return ScratchLayout(args, n_threads).total;
+size_t scratch_of_tiles(const AttentionArgs& args, int n_threads, const Kernels& kernels) {
+  return ScratchLayout(args, n_threads, kernels).total;
 }
 
 }  // namespace parlance::attention

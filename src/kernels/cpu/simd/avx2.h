@@ -86,6 +86,20 @@ struct Avx2 {
     return _mm256_mul_ps(_mm256_mul_ps(p, power_of_2(half)), power_of_2(_mm256_sub_epi32(whole, half)));
   }
 
+  PARLANCE_AVX2 static PARLANCE_INLINE F exp2(F x) {
+    x = _mm256_max_ps(_mm256_set1_ps(kPowerLowest), _mm256_min_ps(_mm256_set1_ps(kPowerHighest), x));
+    const F n = _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const F f = _mm256_sub_ps(x, n);
+    F p = _mm256_fmadd_ps(_mm256_set1_ps(kPower5), f, _mm256_set1_ps(kPower4));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower3));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower2));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower1));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(1));
+    const __m256i whole = _mm256_cvtps_epi32(n);
+    const __m256i half = _mm256_srai_epi32(whole, 1);
+    return _mm256_mul_ps(_mm256_mul_ps(p, power_of_2(half)), power_of_2(_mm256_sub_epi32(whole, half)));
+  }
+
   PARLANCE_AVX2 static PARLANCE_INLINE void transpose(F (&rows)[kWidth]) {
     F t[kWidth];
 #pragma GCC unroll 2

@@ -79,6 +79,19 @@ struct Avx512 {
     return _mm512_scalef_ps(_mm512_add_ps(p, _mm512_set1_ps(1)), n);
   }
 
+  PARLANCE_AVX512 static PARLANCE_INLINE F exp2(F x) {
+    // Infinity minus itself would be no number; NaN, the second operand, is kept.
+    x = _mm512_max_ps(_mm512_set1_ps(kPowerLowest), _mm512_min_ps(_mm512_set1_ps(kPowerHighest), x));
+    const F n = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT);
+    const F f = _mm512_sub_ps(x, n);
+    F p = _mm512_fmadd_ps(_mm512_set1_ps(kPower5), f, _mm512_set1_ps(kPower4));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower3));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower2));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower1));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1));
+    return _mm512_scalef_ps(p, n);
+  }
+
   // rows[i] lane j becomes rows[j] lane i.
   PARLANCE_AVX512 static PARLANCE_INLINE void transpose(F (&rows)[kWidth]) {
     __m512d t[kWidth];

@@ -78,6 +78,20 @@ struct Neon {
     return vmulq_f32(vmulq_f32(p, power_of_2(half)), power_of_2(vsubq_s32(whole, half)));
   }
 
+  static PARLANCE_INLINE F exp2(F x) {
+    x = vmaxq_f32(vdupq_n_f32(kPowerLowest), vminq_f32(vdupq_n_f32(kPowerHighest), x));
+    const F n = vrndnq_f32(x);
+    const F f = vsubq_f32(x, n);
+    F p = vfmaq_f32(vdupq_n_f32(kPower4), vdupq_n_f32(kPower5), f);
+    p = vfmaq_f32(vdupq_n_f32(kPower3), p, f);
+    p = vfmaq_f32(vdupq_n_f32(kPower2), p, f);
+    p = vfmaq_f32(vdupq_n_f32(kPower1), p, f);
+    p = vfmaq_f32(vdupq_n_f32(1), p, f);
+    const int32x4_t whole = vcvtq_s32_f32(n);
+    const int32x4_t half = vshrq_n_s32(whole, 1);
+    return vmulq_f32(vmulq_f32(p, power_of_2(half)), power_of_2(vsubq_s32(whole, half)));
+  }
+
   static PARLANCE_INLINE void transpose(F (&rows)[kWidth]) {
     const float64x2_t ab_even = vreinterpretq_f64_f32(vtrn1q_f32(rows[0], rows[1]));
     const float64x2_t ab_odd = vreinterpretq_f64_f32(vtrn2q_f32(rows[0], rows[1]));

@@ -1,0 +1,172 @@
+// Tiles of few rows (decode), bound by memory: each row of the cache is widened in registers and multiplied
+// with 1, 2 or 4 rows of the tile at a time.
+
+template <class Rows, int kRows>
+PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byte* keys, int64_t n_keys,
+                             const std::byte* next) {
+  constexpr int kSums = Lanes::kRegisters / 2;
+  constexpr int kKeys = kSums / kRows;
+  const float* q = tile.query<float>(first_row);
+  const auto q_stride = static_cast<int64_t>(tile.query_bytes / sizeof(float));
+  for (int64_t j = 0; j < n_keys; j += kKeys) {
+    read_ahead(next, j, j + kKeys, tile.k_row_bytes);
+    const std::byte* rows[kKeys];
+#pragma GCC unroll 16
+    for (int k = 0; k < kKeys; ++k) {
+      rows[k] = keys + static_cast<size_t>(std::min(j + k, n_keys - 1)) * tile.k_row_bytes;
+    }
+    F sums[kSums];  // [kRows][kKeys]
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s) sums[s] = Lanes::zero();
+    int64_t i = 0;
+    for (; i + Rows::kVectors * kWidth <= tile.head_dim_k; i += Rows::kVectors * kWidth) {
+#pragma GCC unroll 16
+      for (int k = 0; k < kKeys; ++k) {
+        F key[Rows::kVectors];
+        Rows::load(rows[k], i, key);
+#pragma GCC unroll 8
+        for (int v = 0; v < Rows::kVectors; ++v) {
+#pragma GCC unroll 4
+          for (int r = 0; r < kRows; ++r) {
+            const F x = Lanes::load(q + r * q_stride + i + v * kWidth);
+            sums[r * kKeys + k] = Lanes::multiply_add(x, key[v], sums[r * kKeys + k]);
+          }
+        }
+      }
+    }
+    if (i < tile.head_dim_k) {
+#pragma GCC unroll 16
+      for (int k = 0; k < kKeys; ++k) {
+        const F key = Rows::load_first(rows[k], i, tile.head_dim_k - i);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+          const F x = Lanes::load(q + r * q_stride + i);
+          sums[r * kKeys + k] = Lanes::multiply_add(x, key, sums[r * kKeys + k]);
+        }
+      }
+    }
+    float totals[kSums];
+#pragma GCC unroll 4
+    for (int s = 0; s < kSums; s += kWidth) {
+      Lanes::store(totals + s, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(sums[s])));
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      std::memcpy(tile.scores + (first_row + r) * kKeyBlock + j, totals + r * kKeys, kKeys * sizeof(float));
+    }
+  }
+}
+
+// out[first_row .. +kRows][i .. + kVectors * kWidth] += weights v
+template <class Rows, int kRows, int kVectors>
+PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t first_row,
+                                                      const std::byte* values, int64_t n_keys,
+                                                      const std::byte* next, int64_t i) {
+  float* out = tile.out + first_row * tile.out_stride + i;
+  const float* weights = tile.scores + first_row * kKeyBlock;
+  F sums[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::load(out + r * tile.out_stride + v * kWidth);
+  }
+  for (int64_t j = 0; j < n_keys; ++j) {
+    read_ahead(next, j, j + 1, tile.v_row_bytes);
+    F weight[kRows];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) weight[r] = Lanes::broadcast(weights[r * kKeyBlock + j]);
+    const std::byte* row = values + static_cast<size_t>(j) * tile.v_row_bytes;
+#pragma GCC unroll 8
+    for (int step = 0; step < kVectors; step += Rows::kVectors) {
+      F x[Rows::kVectors];
+      Rows::load(row, i + step * kWidth, x);
+#pragma GCC unroll 8
+      for (int v = 0; v < Rows::kVectors; ++v) {
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          sums[r][step + v] = Lanes::multiply_add(weight[r], x[v], sums[r][step + v]);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) Lanes::store(out + r * tile.out_stride + v * kWidth, sums[r][v]);
+  }
+}
+
+template <class Rows, int kRows>
+PARLANCE_SIMD void accumulate_few(const Tile& tile, int64_t first_row, const std::byte* values,
+                                  int64_t n_keys, const std::byte* next) {
+  constexpr int kVectors = std::max(Rows::kVectors, std::min(8, Lanes::kRegisters / 2 / kRows));
+  const int64_t n = tile.head_dim_v;
+  int64_t i = 0;
+  for (; i + kVectors * kWidth <= n; i += kVectors * kWidth) {
+    accumulate_columns<Rows, kRows, kVectors>(tile, first_row, values, n_keys, i == 0 ? next : nullptr, i);
+  }
+  for (; i + Rows::kVectors * kWidth <= n; i += Rows::kVectors * kWidth) {
+    accumulate_columns<Rows, kRows, Rows::kVectors>(tile, first_row, values, n_keys, i == 0 ? next : nullptr,
+                                                    i);
+  }
+  if (i == n) return;
+  for (int r = 0; r < kRows; ++r) {
+    float* out = tile.out + (first_row + r) * tile.out_stride + i;
+    F sum = Lanes::load(out);
+    for (int64_t j = 0; j < n_keys; ++j) {
+      const F x = Rows::load_first(values + static_cast<size_t>(j) * tile.v_row_bytes, i, n - i);
+      sum = Lanes::multiply_add(Lanes::broadcast(tile.scores[(first_row + r) * kKeyBlock + j]), x, sum);
+    }
+    Lanes::store(out, sum);
+  }
+}
+
+template <class Rows>
+PARLANCE_SIMD void score_by_row(const Tile& tile, const std::byte* keys, int64_t n_keys,
+                                const std::byte* next) {
+  for (int64_t row = 0; row < tile.n_rows;) {
+    const std::byte* ahead = row == 0 ? next : nullptr;
+    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+      case 1:
+        score_few<Rows, 1>(tile, row, keys, n_keys, ahead);
+        row += 1;
+        break;
+      case 4:
+        score_few<Rows, 4>(tile, row, keys, n_keys, ahead);
+        row += 4;
+        break;
+      default:
+        score_few<Rows, 2>(tile, row, keys, n_keys, ahead);
+        row += 2;
+        break;
+    }
+  }
+}
+
+template <class Rows>
+PARLANCE_SIMD void accumulate_by_row(const Tile& tile, const std::byte* values, int64_t n_keys,
+                                     const std::byte* next) {
+  for (int64_t row = 0; row < tile.n_rows;) {
+    const std::byte* ahead = row == 0 ? next : nullptr;
+    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+      case 1:
+        accumulate_few<Rows, 1>(tile, row, values, n_keys, ahead);
+        row += 1;
+        break;
+      case 4:
+        accumulate_few<Rows, 4>(tile, row, values, n_keys, ahead);
+        row += 4;
+        break;
+      default:
+        accumulate_few<Rows, 2>(tile, row, values, n_keys, ahead);
+        row += 2;
+        break;
+    }
+  }
+}
+
+template <class Rows>
+constexpr FormatKernels kFewRows = {
+    .keys = {f32_query_bytes, no_workspace, prepare_f32, score_by_row<Rows>},
+    .values = {no_workspace, accumulate_by_row<Rows>, finish_f32},
+};

@@ -8,6 +8,7 @@
 //   out_t = g(t) q_t^T S + sum over s <= t of g(t, s) (q_t k_s) d_s
 // All g are products of decays, never quotients, so that strong decay ends in zero and not in overflow.
 
+constexpr int64_t kReadAhead = 2;  // tokens at a time
 constexpr int kPanelRows = 4;
 constexpr int kPanelVectors = Lanes::kRegisters == 32 ? 4 : 2;
 
@@ -16,20 +17,39 @@ struct Elements {
   const float* first;
   int64_t row_stride;
   int64_t column_stride;
+
+  PARLANCE_SIMD PARLANCE_INLINE Elements from_row(int64_t row) const {
+    return {first + row * row_stride, row_stride, column_stride};
+  }
 };
 
-// c [kPanelRows][kVectors * kWidth] = factor c + a [kPanelRows][depth] b [depth][kVectors * kWidth]
-template <int kVectors>
-PARLANCE_SIMD PARLANCE_INLINE void multiply_panel(const Elements& a, const float* b, int64_t b_stride,
-                                                  int64_t depth, float factor, float* c, int64_t c_stride) {
-  F sums[kPanelRows][kVectors];
+// What becomes of the old elements of a product's result: row r is multiplied by factors[r * stride]. No
+// factors: they do not count, and may be anything.
+struct RowFactors {
+  const float* first = nullptr;
+  int64_t stride = 0;
+
+  PARLANCE_SIMD PARLANCE_INLINE RowFactors from_row(int64_t row) const {
+    return {first + row * stride, stride};
+  }
+};
+
+// c [kRows][kVectors * kWidth] = factors c + a [kRows][depth] b [depth][kVectors * kWidth]
+template <int kRows, int kVectors, bool kAdds>
+PARLANCE_SIMD void multiply_panel(const Elements& a, const float* b, int64_t b_stride, int64_t depth,
+                                  const RowFactors& factors, float* c, int64_t c_stride) {
+  F sums[kRows][kVectors];
 #pragma GCC unroll 8
-  for (int r = 0; r < kPanelRows; ++r) {
+  for (int r = 0; r < kRows; ++r) {
+    F factor;
+    if constexpr (kAdds) factor = Lanes::broadcast(factors.first[r * factors.stride]);
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] =
-          factor == 0 ? Lanes::zero()
-                      : Lanes::multiply(Lanes::broadcast(factor), Lanes::load(c + r * c_stride + v * kWidth));
+      if constexpr (kAdds) {
+        sums[r][v] = Lanes::multiply(factor, Lanes::load(c + r * c_stride + v * kWidth));
+      } else {
+        sums[r][v] = Lanes::zero();
+      }
     }
   }
   const float* x = a.first;
@@ -38,7 +58,7 @@ PARLANCE_SIMD PARLANCE_INLINE void multiply_panel(const Elements& a, const float
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) row[v] = Lanes::load(b + v * kWidth);
 #pragma GCC unroll 8
-    for (int r = 0; r < kPanelRows; ++r) {
+    for (int r = 0; r < kRows; ++r) {
       const F element = Lanes::broadcast(x[r * a.row_stride]);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::multiply_add(element, row[v], sums[r][v]);
@@ -47,29 +67,38 @@ PARLANCE_SIMD PARLANCE_INLINE void multiply_panel(const Elements& a, const float
     b += b_stride;
   }
 #pragma GCC unroll 8
-  for (int r = 0; r < kPanelRows; ++r) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) Lanes::store(c + r * c_stride + v * kWidth, sums[r][v]);
   }
 }
 
-// The same for n_rows (a multiple of kPanelRows) and n_columns (of kWidth); with a factor of 0, c may hold
-// anything.
-PARLANCE_SIMD void multiply(int64_t n_rows, Elements a, const float* b, int64_t b_stride, int64_t depth,
-                            float factor, float* c, int64_t c_stride, int64_t n_columns) {
-  for (int64_t column = 0; column < n_columns;) {
-    const bool is_wide = column + kPanelVectors * kWidth <= n_columns;
-    Elements rows = a;
-    for (int64_t row = 0; row < n_rows; row += kPanelRows) {
-      float* panel = c + row * c_stride + column;
-      if (is_wide) {
-        multiply_panel<kPanelVectors>(rows, b + column, b_stride, depth, factor, panel, c_stride);
-      } else {
-        multiply_panel<1>(rows, b + column, b_stride, depth, factor, panel, c_stride);
-      }
-      rows.first += kPanelRows * a.row_stride;
-    }
-    column += is_wide ? kPanelVectors * kWidth : kWidth;
+template <int kVectors, bool kAdds>
+PARLANCE_SIMD void multiply_columns(int64_t n_rows, const Elements& a, const float* b, int64_t b_stride,
+                                    int64_t depth, const RowFactors& factors, float* c, int64_t c_stride) {
+  int64_t row = 0;
+  for (; row + kPanelRows <= n_rows; row += kPanelRows) {
+    multiply_panel<kPanelRows, kVectors, kAdds>(a.from_row(row), b, b_stride, depth, factors.from_row(row),
+                                                c + row * c_stride, c_stride);
+  }
+  for (int64_t rest = n_rows % kPanelRows; rest > 0; --rest, ++row) {
+    multiply_panel<1, kVectors, kAdds>(a.from_row(row), b, b_stride, depth, factors.from_row(row),
+                                       c + row * c_stride, c_stride);
+  }
+}
+
+// c [n_rows][n_columns] = a [n_rows][depth] b [depth][n_columns] (+ factors c), n_columns a multiple of
+// kWidth.
+template <bool kAdds>
+PARLANCE_SIMD void multiply(int64_t n_rows, const Elements& a, const float* b, int64_t b_stride,
+                            int64_t depth, const RowFactors& factors, float* c, int64_t c_stride,
+                            int64_t n_columns) {
+  int64_t i = 0;
+  for (; i + kPanelVectors * kWidth <= n_columns; i += kPanelVectors * kWidth) {
+    multiply_columns<kPanelVectors, kAdds>(n_rows, a, b + i, b_stride, depth, factors, c + i, c_stride);
+  }
+  for (; i < n_columns; i += kWidth) {
+    multiply_columns<1, kAdds>(n_rows, a, b + i, b_stride, depth, factors, c + i, c_stride);
   }
 }
 
@@ -97,98 +126,129 @@ PARLANCE_SIMD PARLANCE_INLINE void scale(const float* x, float factor, int64_t n
 // diagonal are zero up to the end of their vector; what follows is not said.
 struct Pairs {
   float* decays;  // g(t, s)
-  float* keys;    // beta_t g(t, s) (k_t k_s)
+  float* keys;    // -beta_t g(t, s) (k_t k_s)
   float* reads;   // g(t, s) (q_t k_s)
 };
 
 PARLANCE_SIMD void compare_tokens(const Chunk& chunk, const float* keys_transposed, const Pairs& pairs) {
-  // k and q lie one after the other, and so do their products.
-  for (int64_t row = 0; row < 2 * kChunk; row += kPanelRows) {
-    const int64_t n_columns = align_up<int64_t>(row % kChunk + kPanelRows, kWidth);
-    multiply(kPanelRows, {chunk.k + row * chunk.stride, chunk.stride, 1}, keys_transposed, kChunk,
-             chunk.stride, 0, pairs.keys + row * kChunk, kChunk, n_columns);
+  const int64_t n_tokens = chunk.n_tokens, stride = chunk.stride;
+  for (int64_t token = 0; token < n_tokens; token += kPanelRows) {
+    const int64_t n_rows = std::min<int64_t>(kPanelRows, n_tokens - token);
+    const int64_t n_columns = align_up<int64_t>(token + n_rows, kWidth);
+    multiply<false>(n_rows, {chunk.k + token * stride, stride, 1}, keys_transposed, kChunk, stride, {},
+                    pairs.keys + token * kChunk, kChunk, n_columns);
+    multiply<false>(n_rows, {chunk.q + token * stride, stride, 1}, keys_transposed, kChunk, stride, {},
+                    pairs.reads + token * kChunk, kChunk, n_columns);
   }
   std::fill_n(pairs.decays, kChunk, 0.0f);
-  for (int64_t token = 0; token < kChunk; ++token) {
+  for (int64_t token = 0; token < n_tokens; ++token) {
     float* decays = pairs.decays + token * kChunk;
     if (token > 0) scale(decays - kChunk, chunk.decay[token], kChunk, decays);
     decays[token] = 1;
-    const F beta = Lanes::broadcast(chunk.beta[token]);
+    const F minus_beta = Lanes::broadcast(-chunk.beta[token]);
     for (int64_t i = 0; i <= token; i += kWidth) {
       float* key = pairs.keys + token * kChunk + i;
       float* read = pairs.reads + token * kChunk + i;
       const F decay = Lanes::load(decays + i);
-      Lanes::store(key, Lanes::multiply(Lanes::multiply(beta, decay), Lanes::load(key)));
+      Lanes::store(key, Lanes::multiply(Lanes::multiply(minus_beta, decay), Lanes::load(key)));
       Lanes::store(read, Lanes::multiply(decay, Lanes::load(read)));
     }
   }
 }
 
-// Columns [0, kVectors * kWidth) of learned [kChunk][stride]: row t -= keys[t][s] row s for all s < t, in
-// order.
+// learned = k^T S becomes d, value by value: kVectors vectors from `column` on.
 template <int kVectors>
-PARLANCE_SIMD PARLANCE_INLINE void substitute_columns(const float* keys, float* learned, int64_t stride) {
-  for (int64_t token = 1; token < kChunk; ++token) {
+PARLANCE_SIMD PARLANCE_INLINE void learn_columns(const Chunk& chunk, const float* left, const float* keys,
+                                                 float* learned, int64_t column) {
+  for (int64_t token = 0; token < chunk.n_tokens; ++token) {
+    const F beta = Lanes::broadcast(chunk.beta[token]);
+    const F minus_left = Lanes::broadcast(-left[token]);
+    float* d = learned + token * chunk.n_values + column;
+    const float* value = chunk.v + token * chunk.v_stride + column;
     F sums[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sums[v] = Lanes::zero();
+    for (int v = 0; v < kVectors; ++v) {
+      const F error =
+          Lanes::multiply_add(minus_left, Lanes::load(d + v * kWidth), Lanes::load(value + v * kWidth));
+      sums[v] = Lanes::multiply(beta, error);
+    }
     for (int64_t s = 0; s < token; ++s) {
       const F key = Lanes::broadcast(keys[token * kChunk + s]);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
-        sums[v] = Lanes::multiply_add(key, Lanes::load(learned + s * stride + v * kWidth), sums[v]);
+        const F before = Lanes::load(learned + s * chunk.n_values + column + v * kWidth);
+        sums[v] = Lanes::multiply_add(key, before, sums[v]);
       }
     }
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      float* x = learned + token * stride + v * kWidth;
-      Lanes::store(x, Lanes::subtract(Lanes::load(x), sums[v]));
-    }
+    for (int v = 0; v < kVectors; ++v) Lanes::store(d + v * kWidth, sums[v]);
   }
 }
 
-PARLANCE_SIMD void substitute(const float* keys, float* learned, int64_t n_values) {
+PARLANCE_SIMD void learn(const Chunk& chunk, const float* left, const float* keys, float* learned) {
   constexpr int kVectors = 8;
   int64_t i = 0;
-  for (; i + kVectors * kWidth <= n_values; i += kVectors * kWidth) {
-    substitute_columns<kVectors>(keys, learned + i, n_values);
+  for (; i + kVectors * kWidth <= chunk.n_values; i += kVectors * kWidth) {
+    learn_columns<kVectors>(chunk, left, keys, learned, i);
   }
-  for (; i < n_values; i += kWidth) substitute_columns<1>(keys, learned + i, n_values);
+  for (; i < chunk.n_values; i += kWidth) learn_columns<1>(chunk, left, keys, learned, i);
+}
+
+PARLANCE_INLINE void read_ahead(const float* x, int64_t n) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(x + i);
 }
 
 PARLANCE_SIMD void advance_chunk(const Chunk& chunk, float* state) {
-  const int64_t n = chunk.head_dim, n_values = chunk.n_values;
-  float* rows = chunk.workspace;                   // [2 kChunk][n]: k and q as they meet the state
-  float* keys_transposed = rows + 2 * kChunk * n;  // [n][kChunk]
-  float* learned = keys_transposed + kChunk * n;   // [kChunk][n_values]: d
+  const int64_t n_tokens = chunk.n_tokens, n = chunk.head_dim, n_values = chunk.n_values;
+  float* keys_transposed = chunk.workspace;       // [n][kChunk]: k
+  float* learned = keys_transposed + kChunk * n;  // [kChunk][n_values]: k^T S, then d
   Pairs pairs;
   pairs.decays = learned + kChunk * n_values;
   pairs.keys = pairs.decays + kChunk * kChunk;
   pairs.reads = pairs.keys + kChunk * kChunk;
-
   transpose(chunk.k, chunk.stride, kChunk, n, keys_transposed, kChunk);
   compare_tokens(chunk, keys_transposed, pairs);
 
-  float left = 1;
-  for (int64_t token = 0; token < kChunk; ++token) {
-    left *= chunk.decay[token];
-    scale(chunk.k + token * chunk.stride, -chunk.beta[token] * left, n, rows + token * n);
-    scale(chunk.q + token * chunk.stride, left, n, rows + (kChunk + token) * n);
-    scale(chunk.v + token * chunk.v_stride, chunk.beta[token], n_values, learned + token * n_values);
+  // What k and q see of the state before the chunk. The tokens' values are read ahead meanwhile, and the next
+  // tokens' heads while the state is updated: a token's heads lie far from those of the token before, at
+  // distances that let few of them share the cache.
+  constexpr int64_t kColumns = kPanelVectors * kWidth;
+  int64_t ahead = 0;
+  for (int64_t column = 0; column < n_values; column += kColumns) {
+    const int64_t n_columns = std::min(kColumns, n_values - column);
+    for (int64_t token = 0; token < n_tokens; token += kPanelRows) {
+      const int64_t n_rows = std::min<int64_t>(kPanelRows, n_tokens - token);
+      for (const int64_t last = std::min(ahead + kReadAhead, n_tokens); ahead < last; ++ahead) {
+        read_ahead(chunk.v + ahead * chunk.v_stride, n_values);
+      }
+      multiply<false>(n_rows, {chunk.k + token * n, n, 1}, state + column, n_values, n, {},
+                      learned + token * n_values + column, n_values, n_columns);
+      multiply<false>(n_rows, {chunk.q + token * n, n, 1}, state + column, n_values, n, {},
+                      chunk.out + token * chunk.out_stride + column, chunk.out_stride, n_columns);
+    }
   }
-  multiply(kChunk, {rows, n, 1}, state, n_values, n, 1, learned, n_values, n_values);
-  multiply(kChunk, {rows + kChunk * n, n, 1}, state, n_values, n, 0, chunk.out, chunk.out_stride, n_values);
 
-  substitute(pairs.keys, learned, n_values);
-
-  for (int64_t row = 0; row < kChunk; row += kPanelRows) {
-    multiply(kPanelRows, {pairs.reads + row * kChunk, kChunk, 1}, learned, n_values, row + kPanelRows, 1,
-             chunk.out + row * chunk.out_stride, chunk.out_stride, n_values);
+  float left[kChunk];  // g(t)
+  std::partial_sum(chunk.decay, chunk.decay + n_tokens, left, std::multiplies<>());
+  learn(chunk, left, pairs.keys, learned);
+  for (int64_t token = 0; token < n_tokens; token += kPanelRows) {
+    const int64_t n_rows = std::min<int64_t>(kPanelRows, n_tokens - token);
+    multiply<true>(n_rows, {pairs.reads + token * kChunk, kChunk, 1}, learned, n_values, token + n_rows,
+                   {left + token, 1}, chunk.out + token * chunk.out_stride, chunk.out_stride, n_values);
   }
 
-  for (int64_t token = 0; token < kChunk; ++token) {
+  for (int64_t token = 0; token < n_tokens; ++token) {
     float* d = learned + token * n_values;
-    scale(d, pairs.decays[(kChunk - 1) * kChunk + token], n_values, d);
+    scale(d, pairs.decays[(n_tokens - 1) * kChunk + token], n_values, d);
   }
-  multiply(n, {chunk.k, 1, chunk.stride}, learned, n_values, kChunk, left, state, n_values, n_values);
+  ahead = 0;
+  for (int64_t key = 0; key < n; key += kStrideElements) {
+    for (const int64_t last = std::min(ahead + kReadAhead, chunk.n_next_tokens); ahead < last; ++ahead) {
+      read_ahead(chunk.next_q + ahead * chunk.v_stride, n);
+      read_ahead(chunk.next_k + ahead * chunk.v_stride, n);
+    }
+    multiply<true>(kStrideElements, {chunk.k + key, 1, chunk.stride}, learned, n_values, n_tokens,
+                   {left + n_tokens - 1, 0}, state + key * n_values, n_values, n_values);
+  }
 }

@@ -16,7 +16,7 @@ namespace {
 // Heads are cut into parts until there are so many, which evens out what the threads do.
 constexpr int64_t kTasksPerThread = 2;
 // Runs of fewer tokens go token by token: a chunk wants the state transposed, and back.
-constexpr int64_t kLeastChunkedTokens = 2 * kChunk;
+constexpr int64_t kLeastChunkedTokens = 9;
 
 // A thread's scratch memory, in floats.
 struct Layout {
@@ -54,7 +54,6 @@ class HeadPart {
     chunk_.out_stride = n_value_head_ * n_;
     chunk_.k = scratch + layout.rows;
     chunk_.q = chunk_.k + kChunk * layout.stride;
-    chunk_.kq = kq_;
     chunk_.decay = decay_;
     chunk_.beta = beta_;
     chunk_.workspace = scratch + layout.workspace;
@@ -65,41 +64,45 @@ class HeadPart {
     float* state = args_.state.as<float>() + ((run.seq * n_value_head_ + head_) * n_ + first_value_) * n_;
     if (run.starts_sequence) std::fill_n(state, n_values * n_, 0.0f);
 
-    int64_t token = run.first;
     const bool has_whole_vectors = n_ % kStrideElements == 0 && n_values % kStrideElements == 0;
     if (has_whole_vectors && run.n_tokens() >= kLeastChunkedTokens) {
       kernels_.transpose(state, n_, n_values, n_, transposed_, n_values);
-      for (; token + kChunk <= run.end; token += kChunk) {
-        prepare(token, kChunk);
+      for (int64_t token = run.first; token < run.end; token += kChunk) {
+        prepare(token, run.end);
         kernels_.advance_chunk(chunk_, transposed_);
       }
       kernels_.transpose(transposed_, n_values, n_, n_values, state, n_);
-    }
-    for (; token < run.end; token += chunk_.n_tokens) {
-      prepare(token, std::min(kChunk, run.end - token));
-      kernels_.advance_tokens(chunk_, state);
+    } else {
+      for (int64_t token = run.first; token < run.end; token += kChunk) {
+        prepare(token, run.end);
+        kernels_.advance_tokens(chunk_, state);
+      }
     }
   }
 
  private:
-  void prepare(int64_t first_token, int64_t n_tokens) {
-    const int64_t n_heads = args_.qkv.ne[0] / n_;
-    const float* heads = args_.qkv.as<const float>() + first_token * n_heads * n_;
+  // The chunk of the tokens from `first` on, of which the last is before `end`.
+  void prepare(int64_t first, int64_t end) {
+    const int64_t token_elements = args_.qkv.ne[0];
+    const float* token = args_.qkv.as<const float>() + first * token_elements;
+    const int64_t key_head = head_ % n_key_head_;
+    const int64_t q_at = key_head * n_, k_at = (n_key_head_ + key_head) * n_,
+                  v_at = (2 * n_key_head_ + head_) * n_;
     const float q_length = 1 / std::sqrt(static_cast<float>(n_));
-    chunk_.n_tokens = n_tokens;
-    chunk_.v = heads + (2 * n_key_head_ + head_) * n_ + first_value_;
-    chunk_.out = args_.out.as<float>() + (first_token * n_value_head_ + head_) * n_ + first_value_;
-    for (int64_t i = 0; i < n_tokens; ++i, heads += n_heads * n_) {
-      float* q = chunk_.q + i * chunk_.stride;
-      float* k = chunk_.k + i * chunk_.stride;
-      kernels_.scale_to_length(heads + head_ % n_key_head_ * n_, q_length, args_.eps, n_, q);
-      kernels_.scale_to_length(heads + (n_key_head_ + head_ % n_key_head_) * n_, 1, args_.eps, n_, k);
-      kq_[i] = kernels_.dot(k, q, chunk_.stride);
-      const float step =
-          softplus(gate(args_.alpha, first_token + i) + args_.dt_bias.as<const float>()[head_]);
+    chunk_.n_tokens = std::min(kChunk, end - first);
+    chunk_.v = token + v_at + first_value_;
+    chunk_.out = args_.out.as<float>() + (first * n_value_head_ + head_) * n_ + first_value_;
+    for (int64_t i = 0; i < chunk_.n_tokens; ++i, token += token_elements) {
+      kernels_.scale_to_length(token + q_at, q_length, args_.eps, n_, chunk_.q + i * chunk_.stride);
+      kernels_.scale_to_length(token + k_at, 1, args_.eps, n_, chunk_.k + i * chunk_.stride);
+      const float step = softplus(gate(args_.alpha, first + i) + args_.dt_bias.as<const float>()[head_]);
       decay_[i] = std::exp(args_.a.as<const float>()[head_] * step);
-      beta_[i] = 1 / (1 + std::exp(-gate(args_.beta, first_token + i)));
+      beta_[i] = 1 / (1 + std::exp(-gate(args_.beta, first + i)));
     }
+    std::fill(chunk_.k + chunk_.n_tokens * chunk_.stride, chunk_.q, 0.0f);
+    chunk_.n_next_tokens = std::min(kChunk, end - first - chunk_.n_tokens);
+    chunk_.next_q = token + q_at;
+    chunk_.next_k = token + k_at;
   }
 
   float gate(const Tensor& x, int64_t token) const {
@@ -115,7 +118,6 @@ class HeadPart {
   const int64_t head_;
   const int64_t first_value_;
   float* const transposed_;  // [n_][n_values]
-  float kq_[kChunk];
   float decay_[kChunk];
   float beta_[kChunk];
   Chunk chunk_{};

@@ -21,33 +21,36 @@ struct Chunk {
   int64_t v_stride;    // from one token to the next
   int64_t out_stride;  // likewise
 
-  float* k;          // [kChunk][stride], of length 1; q follows it
+  float* k;          // [kChunk][stride], of length 1; q follows it. Rows past n_tokens are finite
   float* q;          // [kChunk][stride], of length 1 / sqrt(head_dim)
-  float* kq;         // [kChunk]: products k q
-  float* decay;      // [kChunk]: what is left of the state when the token comes, 0 to 1
-  float* beta;       // [kChunk]: how much of the token's value is learned, 0 to 1
+  float* decay;      // [n_tokens]: what is left of the state when the token comes, 0 to 1
+  float* beta;       // [n_tokens]: how much of the token's value is learned, 0 to 1
   const float* v;    // [n_tokens][v_stride], the first n_values of each
   float* out;        // [n_tokens][out_stride], likewise
   float* workspace;  // workspace_elements()
+
+  // Where q and k of the next tokens lie, v_stride apart: to be read ahead.
+  int64_t n_next_tokens;
+  const float* next_q;
+  const float* next_k;
 };
 
 // Floats that advance_chunk() works in.
 constexpr int64_t workspace_elements(int64_t stride, int64_t n_values) {
-  return 3 * kChunk * stride + 3 * kChunk * kChunk + kChunk * n_values;
+  return kChunk * (stride + n_values + 3 * kChunk);
 }
 
 struct Kernels {
   // out [n] = x of length `length`; the length of x counts as `eps` at least. The rest of the stride is
   // zeroed.
   void (*scale_to_length)(const float* x, float length, float eps, int64_t n, float* out);
-  float (*dot)(const float* x, const float* y, int64_t n);  // n: a multiple of kStrideElements
 
   // Token by token; state [n_values][head_dim].
   void (*advance_tokens)(const Chunk& chunk, float* state);
 
-  // A whole chunk at once; state [head_dim][n_values], both multiples of kStrideElements.
+  // All tokens at once; state [head_dim][n_values], both multiples of kStrideElements.
   void (*advance_chunk)(const Chunk& chunk, float* state);
-  // out [n_columns][n_rows] = x [n_rows][x_stride], sizes as above; the rows of out are out_stride apart.
+  // out [n_columns][out_stride] = x [n_rows][x_stride], sizes as above.
   void (*transpose)(const float* x, int64_t x_stride, int64_t n_rows, int64_t n_columns, float* out,
                     int64_t out_stride);
 };

@@ -1,6 +1,8 @@
 // The gated delta net's kernels for NEON.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/checked.h"
 #include "kernels/cpu/delta_net/kernels.h"
@@ -20,7 +22,7 @@ using Lanes = simd::Neon;
 
 }  // namespace
 
-const Kernels kNeon = {scale_to_length, dot, advance_tokens, advance_chunk, transpose};
+const Kernels kNeon = {scale_to_length, advance_tokens, advance_chunk, transpose};
 
 }  // namespace parlance::delta_net
 

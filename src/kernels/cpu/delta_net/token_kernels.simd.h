@@ -9,13 +9,6 @@
 using F = Lanes::F;
 constexpr int kWidth = Lanes::kWidth;
 
-PARLANCE_SIMD float dot(const float* x, const float* y, int64_t n) {
-  F sum = Lanes::zero();
-  for (int64_t i = 0; i < n; i += kWidth)
-    sum = Lanes::multiply_add(Lanes::load(x + i), Lanes::load(y + i), sum);
-  return Lanes::sum(sum);
-}
-
 PARLANCE_SIMD void scale_to_length(const float* x, float length, float eps, int64_t n, float* out) {
   const int64_t n_whole = n / kWidth * kWidth;
   F squares = Lanes::zero();
@@ -42,84 +35,102 @@ PARLANCE_SIMD PARLANCE_INLINE void add_products(const F (&rows)[kRows], F k, F q
   }
 }
 
-// All tokens of the chunk for the kRows values from `value` on, whose rows of the state these are. `next`
-// rows follow, which are asked for while these are worked on.
+// x y, rows of q or k.
+PARLANCE_SIMD PARLANCE_INLINE float dot(const float* x, const float* y, int64_t stride) {
+  F sum = Lanes::zero();
+  for (int64_t i = 0; i < stride; i += kWidth) {
+    sum = Lanes::multiply_add(Lanes::load(x + i), Lanes::load(y + i), sum);
+  }
+  return Lanes::sum(sum);
+}
+
+// One token for the kRows values from `value` on, whose rows of the state these are. `kq` is the product of
+// the token's k and q.
 template <int kRows>
-PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t value, float* state, int64_t next) {
+PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t token, float kq, int64_t value, float* state) {
   static_assert(kRows == 1 || 2 * kRows % kWidth == 0);
   const int64_t n = chunk.head_dim;
   const int64_t n_whole = n / kWidth * kWidth;
-  for (int64_t token = 0; token < chunk.n_tokens; ++token) {
-    const float* k = chunk.k + token * chunk.stride;
-    const float* q = chunk.q + token * chunk.stride;
-    if (token == 0) {
-      constexpr int64_t kLine = 64 / sizeof(float);
-      for (int64_t i = 0; i < next * n; i += kLine) __builtin_prefetch(state + kRows * n + i, 1, 2);
-    }
+  const float* k = chunk.k + token * chunk.stride;
+  const float* q = chunk.q + token * chunk.stride;
 
-    F rows[kRows], products[2 * kRows];
+  F rows[kRows], products[2 * kRows];
 #pragma GCC unroll 16
-    for (int p = 0; p < 2 * kRows; ++p) products[p] = Lanes::zero();
-    for (int64_t i = 0; i < n_whole; i += kWidth) {
+  for (int p = 0; p < 2 * kRows; ++p) products[p] = Lanes::zero();
+  for (int64_t i = 0; i < n_whole; i += kWidth) {
 #pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load(state + r * n + i);
-      add_products(rows, Lanes::load(k + i), Lanes::load(q + i), products);
-    }
-    if (n_whole < n) {
+    for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load(state + r * n + i);
+    add_products(rows, Lanes::load(k + i), Lanes::load(q + i), products);
+  }
+  if (n_whole < n) {
 #pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load_first(state + r * n + n_whole, n - n_whole);
-      add_products(rows, Lanes::load(k + n_whole), Lanes::load(q + n_whole), products);
-    }
-    float along[2 * kRows];
-    if constexpr (kRows == 1) {
-      along[0] = Lanes::sum(products[0]);
-      along[1] = Lanes::sum(products[1]);
-    } else {
+    for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load_first(state + r * n + n_whole, n - n_whole);
+    add_products(rows, Lanes::load(k + n_whole), Lanes::load(q + n_whole), products);
+  }
+  float along[2 * kRows];
+  if constexpr (kRows == 1) {
+    along[0] = Lanes::sum(products[0]);
+    along[1] = Lanes::sum(products[1]);
+  } else {
 #pragma GCC unroll 4
-      for (int p = 0; p < 2 * kRows; p += kWidth) {
-        Lanes::store(along + p, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(products[p])));
-      }
+    for (int p = 0; p < 2 * kRows; p += kWidth) {
+      Lanes::store(along + p, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(products[p])));
     }
+  }
 
-    // What q sees of the new state follows from what it sees of the old one.
-    const float decay = chunk.decay[token], beta = chunk.beta[token], kq = chunk.kq[token];
-    const float* v = chunk.v + token * chunk.v_stride + value;
-    float* out = chunk.out + token * chunk.out_stride + value;
-    F learned[kRows];
+  // What q sees of the new state follows from what it sees of the old one.
+  const float decay = chunk.decay[token], beta = chunk.beta[token];
+  const float* v = chunk.v + token * chunk.v_stride + value;
+  float* out = chunk.out + token * chunk.out_stride + value;
+  F learned[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    const float error = beta * (v[r] - decay * along[r]);
+    out[r] = decay * along[kRows + r] + kq * error;
+    learned[r] = Lanes::broadcast(error);
+  }
+
+  const F left = Lanes::broadcast(decay);
+  for (int64_t i = 0; i < n_whole; i += kWidth) {
+    const F key = Lanes::load(k + i);
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const float error = beta * (v[r] - decay * along[r]);
-      out[r] = decay * along[kRows + r] + kq * error;
-      learned[r] = Lanes::broadcast(error);
+      float* x = state + r * n + i;
+      Lanes::store(x, Lanes::multiply_add(learned[r], key, Lanes::multiply(left, Lanes::load(x))));
     }
-
-    const F left = Lanes::broadcast(decay);
-    for (int64_t i = 0; i < n_whole; i += kWidth) {
-      const F key = Lanes::load(k + i);
+  }
+  if (n_whole < n) {
+    const F key = Lanes::load(k + n_whole);
 #pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) {
-        float* x = state + r * n + i;
-        Lanes::store(x, Lanes::multiply_add(learned[r], key, Lanes::multiply(left, Lanes::load(x))));
-      }
-    }
-    if (n_whole < n) {
-      const F key = Lanes::load(k + n_whole);
-#pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) {
-        float* x = state + r * n + n_whole;
-        const F old = Lanes::load_first(x, n - n_whole);
-        Lanes::store_first(x, Lanes::multiply_add(learned[r], key, Lanes::multiply(left, old)), n - n_whole);
-      }
+    for (int r = 0; r < kRows; ++r) {
+      float* x = state + r * n + n_whole;
+      const F old = Lanes::load_first(x, n - n_whole);
+      Lanes::store_first(x, Lanes::multiply_add(learned[r], key, Lanes::multiply(left, old)), n - n_whole);
     }
   }
 }
 
 PARLANCE_SIMD void advance_tokens(const Chunk& chunk, float* state) {
   constexpr int kRows = std::max(kWidth / 2, 4);
-  int64_t value = 0;
-  for (; value + kRows <= chunk.n_values; value += kRows) {
-    const int64_t next = std::min<int64_t>(kRows, chunk.n_values - value - kRows);
-    advance_rows<kRows>(chunk, value, state + value * chunk.head_dim, next);
+  constexpr int64_t kLine = 64 / sizeof(float);
+  const int64_t n = chunk.head_dim, n_values = chunk.n_values;
+  float kq[kChunk];
+  for (int64_t token = 0; token < chunk.n_tokens; ++token) {
+    kq[token] = dot(chunk.k + token * chunk.stride, chunk.q + token * chunk.stride, chunk.stride);
   }
-  for (; value < chunk.n_values; ++value) advance_rows<1>(chunk, value, state + value * chunk.head_dim, 0);
+  int64_t value = 0;
+  for (; value + kRows <= n_values; value += kRows) {
+    float* rows = state + value * n;
+    float* next = rows + kRows * n;  // read ahead while these are worked on
+    const int64_t n_next = std::min<int64_t>(kRows, n_values - value - kRows) * n;
+    for (int64_t i = 0; i < n_next; i += kLine) __builtin_prefetch(next + i, 1, 2);
+    for (int64_t token = 0; token < chunk.n_tokens; ++token) {
+      advance_rows<kRows>(chunk, token, kq[token], value, rows);
+    }
+  }
+  for (; value < n_values; ++value) {
+    for (int64_t token = 0; token < chunk.n_tokens; ++token) {
+      advance_rows<1>(chunk, token, kq[token], value, state + value * n);
+    }
+  }
 }

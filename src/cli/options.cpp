@@ -78,6 +78,13 @@ Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers) {
   return option;
 }
 
+Option huge_pages_option(bool& no_huge_pages) {
+  return flag("--no-huge-pages",
+              "Leave the weights in the mapping of their file, which several programs share, where the CPU "
+              "reads them up to a third slower than from huge pages of memory of their own.",
+              no_huge_pages);
+}
+
 Option json_option(bool& target, std::string help) {
   return flag("--json", std::move(help), target);
 }
@@ -90,7 +97,7 @@ OptionGroup model_group(ModelChoice& choice) {
   n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.session.n_ctx);
   return {"Model",
           {model_option(choice.path), threads_option(choice.n_threads), device_option(choice.device),
-           gpu_layers_option(choice.n_gpu_layers), n_ctx,
+           gpu_layers_option(choice.n_gpu_layers), huge_pages_option(choice.no_huge_pages), n_ctx,
            number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
                                   choice.session.n_batch, 1, kMaxBatch),
            kv_format_option("-ctk, --cache-type-k",

@@ -20,6 +20,7 @@ struct ModelChoice {
   int n_threads = 0;
   std::string device = "cpu";
   std::optional<int64_t> n_gpu_layers;  // not given: as many as the device has room for
+  bool no_huge_pages = false;           // leave weights in the mapping of their file
   std::optional<int64_t>
       n_ctx;               // not given: SessionOptions::n_ctx, or less if the model was trained for less
   SessionOptions session;  // n_ctx is taken from above
@@ -45,6 +46,7 @@ Option model_option(std::string& path);
 Option threads_option(int& n_threads);
 Option device_option(std::string& device);
 Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);
+Option huge_pages_option(bool& no_huge_pages);
 Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");
 
 OptionGroup model_group(ModelChoice& choice);      // --model to --cache-type-v

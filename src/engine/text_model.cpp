@@ -19,7 +19,8 @@ Result<std::unique_ptr<TextModel>> TextModel::load(const std::filesystem::path& 
   return load(std::move(file), Placement(device, hp.n_layer));
 }
 
-Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placement& placement) {
+Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placement& placement,
+                                                   bool huge_pages) {
   std::unique_ptr<TextModel> text(new TextModel(std::move(file)));
   PARLANCE_TRY(text->model_, load_model(text->file_, placement));
   PARLANCE_TRY(text->tokenizer_, Tokenizer::load(text->file_));
@@ -28,6 +29,9 @@ Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placemen
                 "{}: token_embd.weight has {} rows, the tokenizer has {} tokens; export the model again",
                 text->file_.name(), text->model_->n_vocab(), text->tokenizer_->n_vocab());
   }
+  // A file whose layers a GPU holds in part is left alone: most of the copy would never be read.
+  const bool is_all_on_cpu = placement.parts().size() == 1 && placement.first().device->name() == "cpu";
+  if (huge_pages && is_all_on_cpu) text->file_.move_to_huge_pages();
   return text;
 }
 

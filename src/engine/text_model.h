@@ -21,8 +21,10 @@ class TextModel {
   // model.
   static Result<std::unique_ptr<TextModel>> load(const std::filesystem::path& path, Device& device);
 
-  // The same for a file that is open, with its layers on several devices.
-  static Result<std::unique_ptr<TextModel>> load(GgufFile file, const Placement& placement);
+  // The same for a file that is open, with its layers on several devices. With `huge_pages`, weights that
+  // the CPU reads move into huge pages in the background where memory allows.
+  static Result<std::unique_ptr<TextModel>> load(GgufFile file, const Placement& placement,
+                                                 bool huge_pages = true);
 
   const GgufFile& file() const { return file_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/huge_pages.h"
 #include "base/result.h"
 #include "gguf/reader.h"
 
@@ -62,7 +64,8 @@ class NameIndex {
 
 struct GgufFile::Contents {
   std::string name;
-  std::optional<MappedFile> mapping;  // none when the caller keeps the bytes
+  std::optional<MappedFile> mapping;                 // none when the caller keeps the bytes
+  mutable std::unique_ptr<HugePageMove> huge_pages;  // of the mapping: its readers do not notice
   std::span<const std::byte> bytes;
   std::span<const std::byte> data;
   uint32_t version = 0;

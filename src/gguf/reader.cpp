@@ -81,6 +81,11 @@ bool GgufFile::still_whole() const {
   return !contents_->mapping || contents_->mapping->still_whole();
 }
 
+void GgufFile::move_to_huge_pages() const {
+  if (!contents_->mapping || contents_->huge_pages) return;
+  contents_->huge_pages = std::make_unique<HugePageMove>(data());
+}
+
 const std::vector<std::pair<std::string_view, GgufValue>>& GgufFile::metadata() const {
   return contents_->metadata;
 }

@@ -70,6 +70,10 @@ class GgufFile {
   std::span<const std::byte> data() const;   // the data section
   bool still_whole() const;                  // false when the file was shortened after it was opened
 
+  // Begins to move the data section into huge pages of this process's own memory, see HugePageMove. Bytes
+  // that the caller keeps stay where they are.
+  void move_to_huge_pages() const;
+
   // Metadata in file order.
   const std::vector<std::pair<std::string_view, GgufValue>>& metadata() const;
   const GgufValue* find(std::string_view key) const;

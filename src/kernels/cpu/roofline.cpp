@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr size_t kTileBytes = size_t{2} << 20;  // what a thread reads in one go
 constexpr size_t kMinBytes = size_t{256} << 20;
 constexpr size_t kMaxBytes = size_t{512} << 20;
-constexpr int kMinReadPasses = 2;
+constexpr size_t kMinReadPasses = 3;
 constexpr double kReadSeconds = 0.3;
 constexpr int kProductPasses = 4;
 constexpr int64_t kTasksPerThread = 4;
@@ -63,17 +64,21 @@ double measure_read(ThreadPool& pool, const RooflineLoops& loops) {
   const auto tile = [&](int64_t i) { return data + static_cast<size_t>(i) * kTileBytes; };
   pool.run(n_tiles, [&](int64_t i, int) { std::memset(tile(i), 1, kTileBytes); });
 
-  double best_s = std::numeric_limits<double>::infinity();
+  std::vector<double> pass_s;
   const Clock::time_point first_start = Clock::now();
-  for (int pass = 0; pass < kMinReadPasses || seconds_since(first_start) < kReadSeconds; ++pass) {
+  while (pass_s.size() < kMinReadPasses || seconds_since(first_start) < kReadSeconds) {
     const Clock::time_point start = Clock::now();
     pool.run(n_tiles, [&](int64_t i, int) {
       sink.store(static_cast<double>(loops.read(tile(i), kTileBytes)), std::memory_order_relaxed);
     });
-    best_s = std::min(best_s, seconds_since(start));
+    pass_s.push_back(seconds_since(start));
   }
   ::munmap(memory, bytes);
-  return static_cast<double>(bytes) / best_s;
+  // The median: what others leave of the memory comes and goes, and a program lives with it longer than a
+  // pass.
+  const auto middle = pass_s.begin() + static_cast<std::ptrdiff_t>(pass_s.size() / 2);
+  std::nth_element(pass_s.begin(), middle, pass_s.end());
+  return static_cast<double>(bytes) / *middle;
 }
 
 double measure_products(ThreadPool& pool, const RooflineLoops::Products& products) {

@@ -15,6 +15,10 @@ constexpr int kLongChains = 8;  // of several instructions, which need registers
 // Makes the compiler believe that the value changed, so that a product of constants is computed every time.
 #define PARLANCE_OPAQUE(value, constraint) asm volatile("" : constraint(value))
 
+// Chains of the same numbers would be computed once for all of them.
+#define PARLANCE_KEEP_APART(sums, constraint) \
+  for (auto& sum : sums) PARLANCE_OPAQUE(sum, constraint)
+
 namespace scalar {
 
 constexpr int kValues = 64;
@@ -33,6 +37,7 @@ uint64_t read(const std::byte* data, size_t n_bytes) {
 
 float f32(int64_t n_rounds) {
   float sums[kValues] = {};
+  PARLANCE_KEEP_APART(sums, "+m");
   float factor = 0.5f;
   for (int64_t round = 0; round < n_rounds; ++round) {
     PARLANCE_OPAQUE(factor, "+m");
@@ -77,6 +82,7 @@ PARLANCE_AVX2 uint64_t read(const std::byte* data, size_t n_bytes) {
 
 PARLANCE_AVX2 float f32(int64_t n_rounds) {
   __m256 sums[kChains] = {};
+  PARLANCE_KEEP_APART(sums, "+x");
   __m256 factor = _mm256_set1_ps(0.5f);
   const __m256 one = _mm256_set1_ps(1.0f);
   for (int64_t round = 0; round < n_rounds; ++round) {
@@ -90,6 +96,7 @@ PARLANCE_AVX2 float f32(int64_t n_rounds) {
 
 PARLANCE_AVX2 float int8(int64_t n_rounds) {
   __m256i sums[kLongChains] = {};
+  PARLANCE_KEEP_APART(sums, "+x");
   __m256i a = _mm256_set1_epi8(1);
   const __m256i b = _mm256_set1_epi8(2), ones = _mm256_set1_epi16(1);
   for (int64_t round = 0; round < n_rounds; ++round) {
@@ -122,6 +129,7 @@ PARLANCE_AVX512 uint64_t read(const std::byte* data, size_t n_bytes) {
 
 PARLANCE_AVX512 float f32(int64_t n_rounds) {
   __m512 sums[kChains] = {};
+  PARLANCE_KEEP_APART(sums, "+v");
   __m512 factor = _mm512_set1_ps(0.5f);
   const __m512 one = _mm512_set1_ps(1.0f);
   for (int64_t round = 0; round < n_rounds; ++round) {
@@ -135,6 +143,7 @@ PARLANCE_AVX512 float f32(int64_t n_rounds) {
 
 PARLANCE_AVX512 float int8(int64_t n_rounds) {
   __m512i sums[kChains] = {};
+  PARLANCE_KEEP_APART(sums, "+v");
   __m512i a = _mm512_set1_epi8(1);
   const __m512i b = _mm512_set1_epi8(2);
   for (int64_t round = 0; round < n_rounds; ++round) {
@@ -148,6 +157,7 @@ PARLANCE_AVX512 float int8(int64_t n_rounds) {
 
 PARLANCE_AVX512_BF16 float bf16(int64_t n_rounds) {
   __m512 sums[kChains] = {};
+  PARLANCE_KEEP_APART(sums, "+v");
   __m512i bits = _mm512_set1_epi16(0x3f80);  // 1 as bf16
   for (int64_t round = 0; round < n_rounds; ++round) {
     PARLANCE_OPAQUE(bits, "+v");
@@ -185,6 +195,7 @@ uint64_t read(const std::byte* data, size_t n_bytes) {
 float f32(int64_t n_rounds) {
   float32x4_t sums[kChains];
   for (auto& sum : sums) sum = vdupq_n_f32(0);
+  PARLANCE_KEEP_APART(sums, "+w");
   float32x4_t a = vdupq_n_f32(0.5f);
   const float32x4_t b = vdupq_n_f32(1.0f);
   for (int64_t round = 0; round < n_rounds; ++round) {
@@ -199,6 +210,7 @@ float f32(int64_t n_rounds) {
 float int8(int64_t n_rounds) {
   int32x4_t sums[kLongChains];
   for (auto& sum : sums) sum = vdupq_n_s32(0);
+  PARLANCE_KEEP_APART(sums, "+w");
   int8x16_t a = vdupq_n_s8(1);
   const int8x16_t b = vdupq_n_s8(2);
   for (int64_t round = 0; round < n_rounds; ++round) {
@@ -216,6 +228,7 @@ float int8(int64_t n_rounds) {
 PARLANCE_NEON_DOTPROD float int8_dotprod(int64_t n_rounds) {
   int32x4_t sums[kChains];
   for (auto& sum : sums) sum = vdupq_n_s32(0);
+  PARLANCE_KEEP_APART(sums, "+w");
   int8x16_t a = vdupq_n_s8(1);
   const int8x16_t b = vdupq_n_s8(2);
   for (int64_t round = 0; round < n_rounds; ++round) {

@@ -38,7 +38,7 @@ Result<double> run_once(Session& session, const BenchTest& test, std::span<const
 }
 
 StepCost cost_of(const Session& session, const BenchTest& test, int64_t n_batch) {
-  const CostModel model(session.model(), session.kv_bytes_per_token());
+  const CostModel model(session.model(), session.kv_bytes_per_token(), session.state_bytes());
   const int64_t chunk = chunk_of(test, n_batch);
   StepCost cost;
   for (int64_t done = 0; done < test.n_tokens; done += chunk) {

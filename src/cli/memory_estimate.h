@@ -15,6 +15,7 @@ namespace parlance {
 struct MemoryEstimate {
   int64_t n_ctx;
   size_t workspace_bytes;  // activations of the largest batch
+  size_t state_bytes;      // of recurrent layers, with as many snapshots as a session keeps
   // Keys and values in each format, both in the same one; empty where the format does not fit the model's
   // heads.
   std::array<std::optional<size_t>, kKvFormatCount> cache_bytes;

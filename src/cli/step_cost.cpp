@@ -1,5 +1,7 @@
 #include "cli/step_cost.h"
 
+#include "models/tensor_names.h"
+
 namespace parlance {
 
 namespace {
@@ -48,10 +50,13 @@ double seconds_for_ops(const StepCost& cost, const Roofline& roofline) {
          seconds(cost.bf16_ops, has_bf16 ? roofline.bf16_ops_per_second : roofline.f32_ops_per_second);
 }
 
-CostModel::CostModel(const TextModel& text, size_t kv_bytes_per_token)
-    : hp_(text.hyper_parameters()), kv_bytes_per_token_(static_cast<double>(kv_bytes_per_token)) {
+CostModel::CostModel(const TextModel& text, size_t kv_bytes_per_token, size_t state_bytes)
+    : hp_(text.hyper_parameters()),
+      kv_bytes_per_token_(static_cast<double>(kv_bytes_per_token)),
+      state_bytes_(static_cast<double>(state_bytes)) {
   const bool is_tied = text.file().find_tensor("output.weight") == nullptr;
   for (const GgufTensor& tensor : text.file().tensors()) {
+    if (layer_of(tensor.name) >= hp_.n_layer) continue;  // predicts further tokens, in no step
     const bool is_embedding = tensor.name == "token_embd.weight";
     const bool is_output = tensor.name == "output.weight" || (is_embedding && is_tied);
     if (is_embedding) embedding_row_bytes_ = static_cast<double>(row_bytes(tensor.dtype, tensor.ne[0]));
@@ -66,11 +71,17 @@ StepCost CostModel::step(int64_t n_tokens, int64_t n_before) const {
   const auto before = static_cast<double>(n_before);
   StepCost cost = times(per_token_, n);
   cost += per_output_;
-  cost.bytes += weight_bytes_ + n * embedding_row_bytes_ + (before + n) * kv_bytes_per_token_;
-  // Token i of the step looks at before + i + 1 positions, in every head of every layer.
+  cost.bytes +=
+      weight_bytes_ + n * embedding_row_bytes_ + (before + n) * kv_bytes_per_token_ + 2 * state_bytes_;
+  // Token i of the step looks at before + i + 1 positions, in every head of every attention layer.
   const double n_looks = n * before + n * (n + 1) / 2;
-  const auto per_look = static_cast<double>(hp_.n_layer * hp_.n_head * (hp_.head_dim_k + hp_.head_dim_v));
+  const auto per_look = static_cast<double>(hp_.n_layers_of(LayerKind::attention) * hp_.n_head *
+                                            (hp_.head_dim_k + hp_.head_dim_v));
   cost.f32_ops += 2 * n_looks * per_look;
+  // Each token reads every number of its states twice and corrects it once.
+  const DeltaNetParameters& net = hp_.delta_net;
+  const auto per_state = static_cast<double>(3 * net.head_dim * net.n_inner() + net.n_tap * net.n_channel());
+  cost.f32_ops += 2 * n * per_state * static_cast<double>(hp_.n_layers_of(LayerKind::delta_net));
   return cost;
 }
 

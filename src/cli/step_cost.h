@@ -10,10 +10,12 @@
 namespace parlance {
 
 struct StepCost {
-  double bytes = 0;     // weights once, keys and values of earlier tokens once, those of the step written
+  // Weights once, keys and values of earlier tokens once, those of the step written; recurrent states read
+  // and written.
+  double bytes = 0;
   double int8_ops = 0;  // products with quantised weights
   double bf16_ops = 0;  // with bf16 weights
-  double f32_ops = 0;   // with other weights, and attention
+  double f32_ops = 0;   // with other weights, attention, and recurrent states
 
   double ops() const { return int8_ops + bf16_ops + f32_ops; }
   StepCost& operator+=(const StepCost& other);
@@ -25,7 +27,7 @@ double seconds_for_ops(const StepCost& cost, const Roofline& roofline);
 
 class CostModel {
  public:
-  CostModel(const TextModel& text, size_t kv_bytes_per_token);
+  CostModel(const TextModel& text, size_t kv_bytes_per_token, size_t state_bytes);
 
   // n_tokens that go through the model together after n_before others, with the logits of the last one.
   StepCost step(int64_t n_tokens, int64_t n_before) const;
@@ -33,6 +35,7 @@ class CostModel {
  private:
   HyperParameters hp_;
   double kv_bytes_per_token_;
+  double state_bytes_;
   double weight_bytes_ = 0;
   double embedding_row_bytes_ = 0;
   StepCost per_token_;   // arithmetic of the layers' matrices

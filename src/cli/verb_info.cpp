@@ -137,7 +137,9 @@ void print_memory(const Console& io, const GgufFile& file,
     return;
   }
   const auto weights = static_cast<double>(file.data().size());
+  const bool has_states = !estimates->empty() && estimates->front().state_bytes > 0;
   std::vector<Table::Column> columns = {{"context"}, {"workspace"}};
+  if (has_states) columns.push_back({"states"});
   for (size_t f = 0; f < kKvFormatCount; ++f) {
     columns.push_back({fmt::format("cache {}", name_of(static_cast<KvFormat>(f)))});
   }
@@ -145,12 +147,14 @@ void print_memory(const Console& io, const GgufFile& file,
   Table table(columns);
   for (const MemoryEstimate& estimate : *estimates) {
     const auto workspace = static_cast<double>(estimate.workspace_bytes);
+    const auto states = static_cast<double>(estimate.state_bytes);
     std::vector<std::string> row = {fmt::format("{}", estimate.n_ctx), format_bytes(workspace)};
+    if (has_states) row.push_back(format_bytes(states));
     for (const auto& bytes : estimate.cache_bytes) {
       row.push_back(bytes ? format_bytes(static_cast<double>(*bytes)) : "-");
     }
     const auto f16 = estimate.cache_bytes[static_cast<size_t>(KvFormat::f16)];
-    row.push_back(f16 ? format_bytes(weights + workspace + static_cast<double>(*f16)) : "-");
+    row.push_back(f16 ? format_bytes(weights + workspace + states + static_cast<double>(*f16)) : "-");
     table.add(std::move(row));
   }
   io.print("\n{}", table.text(io));
@@ -199,6 +203,7 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums,
     memory.push(Json::object({{"n_ctx", estimate.n_ctx},
                               {"weights_bytes", file.data().size()},
                               {"workspace_bytes", estimate.workspace_bytes},
+                              {"state_bytes", estimate.state_bytes},
                               {"cache_bytes", cache}}));
   }
   return json.set("memory", memory);

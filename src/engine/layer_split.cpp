@@ -1,7 +1,6 @@
 #include "engine/layer_split.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "base/units.h"
 #include "engine/session.h"
 #include "kv/cache.h"
+#include "models/tensor_names.h"
 
 namespace parlance {
 
@@ -17,19 +17,10 @@ namespace {
 // Left alone of a device's free memory: for the driver, recordings of steps, and other programs.
 constexpr size_t kReserveBytes = size_t{256} << 20;
 
-// The layer in a name such as "blk.3.attn_q.weight"; -1 for tensors of no layer.
-int64_t layer_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  if (!name.starts_with(kPrefix)) return -1;
-  name.remove_prefix(kPrefix.size());
-  int64_t layer = -1;
-  std::from_chars(name.data(), name.data() + name.size(), layer);
-  return layer;
-}
-
 // Activations of a batch: what lives at once in a layer, quantised copies included, and the logits.
 size_t workspace_bytes(const HyperParameters& hp, const SessionOptions& options, int64_t n_vocab) {
-  const int64_t widest = std::max(hp.n_embd, hp.n_head * std::max(hp.head_dim_k, hp.head_dim_v));
+  const int64_t widest =
+      std::max({hp.n_embd, hp.n_head * std::max(hp.head_dim_k, hp.head_dim_v), hp.delta_net.n_channel()});
   const int64_t per_token = 8 * widest + 4 * hp.n_ff;
   return static_cast<size_t>(options.n_batch * per_token + n_vocab) * sizeof(float);
 }
@@ -43,7 +34,8 @@ LayerMemory layer_memory(const GgufFile& file, const HyperParameters& hp, const 
   const bool is_tied = file.find_tensor("output.weight") == nullptr;
   for (const GgufTensor& tensor : file.tensors()) {
     const int64_t layer = layer_of(tensor.name);
-    if (layer >= 0 && layer < hp.n_layer) {
+    if (layer >= hp.n_layer) continue;  // predicts further tokens, not loaded
+    if (layer >= 0) {
       layers[static_cast<size_t>(layer)] += tensor.bytes.size();
     } else if (tensor.name == "token_embd.weight" && !is_tied) {
       memory.embedding_bytes += tensor.bytes.size();
@@ -55,7 +47,11 @@ LayerMemory layer_memory(const GgufFile& file, const HyperParameters& hp, const 
   const KvLayout kv = kv_layout(hp, options, 1);
   const auto n_ctx = static_cast<size_t>(
       align_up<int64_t>(options.n_ctx > 0 ? options.n_ctx : hp.n_ctx_train, kv.page_tokens));
-  memory.layer_bytes = *std::max_element(layers.begin(), layers.end()) + n_ctx * kv.bytes_per_token();
+  for (size_t layer = 0; layer < layers.size(); ++layer) {
+    layers[layer] += hp.layer_kinds[layer] == LayerKind::attention ? n_ctx * kv.bytes_per_token()
+                                                                   : recurrent_layout(hp, 1).bytes();
+  }
+  memory.layer_bytes = *std::max_element(layers.begin(), layers.end());
   memory.fixed_bytes += workspace_bytes(hp, options, n_vocab);
   return memory;
 }

@@ -16,7 +16,7 @@ struct SessionOptions;
 
 // Bytes that a model takes on a device.
 struct LayerMemory {
-  size_t layer_bytes = 0;      // one layer at most: its weights, keys and values
+  size_t layer_bytes = 0;      // one layer at most: its weights, and its keys and values or states
   size_t fixed_bytes = 0;      // with the first layer: output weights, activations of a batch
   size_t embedding_bytes = 0;  // with the last one, unless it is the output too
 

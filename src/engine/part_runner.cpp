@@ -34,12 +34,18 @@ Result<void> PartRunner::allocate(const SessionOptions& options) {
   Device& device = *part.device;
   n_batch_ = options.n_batch;
   stream_ = device.make_stream();
-  PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(model_.hyper_parameters(), options, part.n_layer()),
+  const HyperParameters& hp = model_.hyper_parameters();
+  const auto n_layers_of = [&](LayerKind kind) {
+    return hp.n_layers_of(kind, part.first_layer, part.end_layer);
+  };
+  PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, n_layers_of(LayerKind::attention)),
                                        options.n_ctx, 1));
+  PARLANCE_TRY(states_,
+               RecurrentState::create(device, recurrent_layout(hp, n_layers_of(LayerKind::delta_net))));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
   PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
   if (part_ > 0) {
-    h_.ne = {model_.hyper_parameters().n_embd, n_batch_, 1, 1};
+    h_.ne = {hp.n_embd, n_batch_, 1, 1};
     PARLANCE_TRY(h_buffer_, device.allocate(h_.size()));
     h_.buffer = h_buffer_.get();
     h_.data = h_buffer_->base();
@@ -52,15 +58,15 @@ Result<void> PartRunner::allocate(const SessionOptions& options) {
 
 // The end of the context needs the most; which batch size does is the kernels' affair, so several are tried.
 Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
-  const KvLayers& kv = cache_->layers(*stream_);
+  const SequenceMemory memory = this->memory();
   const int64_t n_kv_bound = align_up(options.n_ctx, kBoundStride);
   Plan plan;
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
     const Plan dry = stream_->dry_run(
-        [&] { model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), kv, part_); });
+        [&] { model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), memory, part_); });
     if (!dry.missing.empty()) {
       return fail(ErrorCode::unsupported,
-                  "{}: device {} has no kernel for {}; use a file quantised to q4_k or q8_0",
+                  "{}: device {} has no kernel for {}; use --device cpu, or a file quantised to q4_k or q8_0",
                   model_.file().name(), stream_->device().name(), dry.missing.front());
     }
     plan.workspace_bytes = std::max(plan.workspace_bytes, dry.workspace_bytes);
@@ -105,10 +111,10 @@ Batch PartRunner::upload(const HostBatch& batch) {
 Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
   const Batch batch = upload(host);
   if (batch.h) stream_->upload(batch.h, std::as_bytes(h));
-  const KvLayers& kv = cache_->layers(*stream_);
+  const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
   Tensor& output = outputs_[key_of(host)];
-  stream_->step(key_of(host), [&] { output = model_.model().forward(*stream_, batch, kv, part_); });
+  stream_->step(key_of(host), [&] { output = model_.model().forward(*stream_, batch, memory, part_); });
   return output;
 }
 

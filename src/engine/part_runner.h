@@ -1,5 +1,5 @@
-// What one part of a model needs to run on its device: a stream with its workspace, the part's keys and
-// values, and the inputs of a batch.
+// What one part of a model needs to run on its device: a stream with its workspace, the part's memory of the
+// sequence (keys and values, recurrent states), and the inputs of a batch.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
+#include "kv/recurrent_state.h"
 
 namespace parlance {
 
@@ -36,14 +37,19 @@ class PartRunner {
   size_t workspace_bytes() const { return workspace_bytes_; }
 
   Result<void> grow(int64_t n_tokens) { return cache_->grow(0, n_tokens); }
-  void truncate(int64_t n_tokens) { cache_->truncate(0, n_tokens); }
+  void truncate(int64_t n_tokens) { cache_->truncate(0, n_tokens); }  // not the states: restore them
+
+  // The recurrent states of the part, in host memory.
+  size_t state_bytes() const { return states_->layout().bytes(); }
+  Result<void> save_states(std::span<std::byte> bytes) { return states_->save(*stream_, bytes); }
+  void restore_states(std::span<const std::byte> bytes) { states_->restore(*stream_, bytes); }
 
   // Computes the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the part before, empty
   // for the first part. The result stays on the device and is valid until the next call; an absent tensor
   // when it was cancelled or the device failed.
   Tensor step(const HostBatch& batch, std::span<const float> h);
 
-  // Stores `noise` as keys and values of every layer at the batch's positions.
+  // Stores `noise` as keys and values of every attention layer at the batch's positions.
   Result<void> write_noise(const HostBatch& batch, std::span<const float> noise);
 
  private:
@@ -52,6 +58,7 @@ class PartRunner {
   Result<Plan> plan_steps(const SessionOptions& options);
   Batch batch_of(int64_t n_tokens, int64_t n_kv_bound) const;
   Batch upload(const HostBatch& batch);
+  SequenceMemory memory() { return {cache_->layers(*stream_), states_->layers()}; }
 
   const TextModel& model_;
   size_t part_;
@@ -60,6 +67,7 @@ class PartRunner {
   std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch], not for the first part
   Tensor h_;
   std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<RecurrentState> states_;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
   std::vector<int32_t> host_inputs_;
   std::unordered_map<uint64_t, Tensor> outputs_;  // by step key: where a recorded step leaves its result

@@ -1,11 +1,23 @@
 #include "engine/session.h"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include "base/checked.h"
 
 namespace parlance {
+
+namespace {
+
+// A prompt's end often changes when it has become history: a template opens an answer in another way than it
+// repeats one. So a snapshot is taken this many tokens before.
+constexpr int64_t kChangingTokens = 8;
+
+// Positions that memory stands at after a step that did not end.
+constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
+
+}  // namespace
 
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t n_layer) {
   return {.n_layer = n_layer,
@@ -14,6 +26,14 @@ KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int
           .head_dim_v = hp.head_dim_v,
           .k_format = options.cache_type_k,
           .v_format = options.cache_type_v};
+}
+
+RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer) {
+  return {.n_layer = n_layer,
+          .n_channel = hp.delta_net.n_channel(),
+          .n_kept = hp.delta_net.n_tap - 1,
+          .head_dim = hp.delta_net.head_dim,
+          .n_value_head = hp.delta_net.n_value_head};
 }
 
 Result<std::unique_ptr<Session>> Session::create(const TextModel& model, const SessionOptions& options) {
@@ -32,6 +52,7 @@ Result<void> Session::allocate() {
     PARLANCE_TRY(auto runner, PartRunner::create(model_, part, options_));
     parts_.push_back(std::move(runner));
   }
+  snapshots_ = Snapshots(state_bytes());
   logits_.resize(static_cast<size_t>(model_.model().n_vocab()));
   tokens_.reserve(static_cast<size_t>(std::min<int64_t>(options_.n_ctx, 1 << 20)));
   return {};
@@ -39,7 +60,13 @@ Result<void> Session::allocate() {
 
 size_t Session::kv_bytes_per_token() const {
   const HyperParameters& hp = model_.hyper_parameters();
-  return kv_layout(hp, options_, hp.n_layer).bytes_per_token();
+  return kv_layout(hp, options_, hp.n_layers_of(LayerKind::attention)).bytes_per_token();
+}
+
+size_t Session::state_bytes() const {
+  size_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->state_bytes();
+  return bytes;
 }
 
 size_t Session::workspace_bytes() const {
@@ -50,7 +77,34 @@ size_t Session::workspace_bytes() const {
 
 void Session::truncate(int64_t n_tokens) {
   tokens_.resize(static_cast<size_t>(std::min<int64_t>(n_tokens, static_cast<int64_t>(tokens_.size()))));
-  for (const auto& part : parts_) part->truncate(static_cast<int64_t>(tokens_.size()));
+  const auto n_left = static_cast<int64_t>(tokens_.size());
+  for (const auto& part : parts_) part->truncate(n_left);
+  snapshots_.truncate(n_left);
+  if (n_computed_ > n_left) go_back(n_left);
+}
+
+// Takes the parts' memory to a position at or before n_tokens: as far as it reaches without recurrent states,
+// else to a snapshot. At the start states count as zero, whatever they hold.
+void Session::go_back(int64_t n_tokens) {
+  n_computed_ = n_tokens;
+  if (snapshots_.capacity() == 0) return;
+  const Snapshot* snapshot = snapshots_.latest(n_tokens);
+  n_computed_ = snapshot ? snapshot->n_tokens : 0;
+  if (!snapshot) return;
+  std::span<const std::byte> states = snapshot->states;
+  for (const auto& part : parts_) {
+    part->restore_states(states.first(part->state_bytes()));
+    states = states.subspan(part->state_bytes());
+  }
+}
+
+Result<void> Session::save_snapshot() {
+  std::span<std::byte> states = snapshots_.add(n_computed_);
+  for (const auto& part : parts_) {
+    PARLANCE_CHECK(part->save_states(states.first(part->state_bytes())));
+    states = states.subspan(part->state_bytes());
+  }
+  return {};
 }
 
 Result<std::span<const float>> Session::set_prompt(std::span<const Token> prompt) {
@@ -60,10 +114,15 @@ Result<std::span<const float>> Session::set_prompt(std::span<const Token> prompt
   // The last token is computed again even when it is known: its logits are what is asked for.
   const auto kept = std::min<int64_t>(common, static_cast<int64_t>(prompt.size()) - 1);
   truncate(kept);
-  return append(prompt.subspan(static_cast<size_t>(kept)));
+  return extend(prompt.subspan(static_cast<size_t>(kept)),
+                static_cast<int64_t>(prompt.size()) - kChangingTokens);
 }
 
 Result<std::span<const float>> Session::append(std::span<const Token> tokens) {
+  return extend(tokens, 0);
+}
+
+Result<std::span<const float>> Session::extend(std::span<const Token> tokens, int64_t snapshot_at) {
   if (tokens.empty()) return fail(ErrorCode::invalid_argument, "there are no tokens to append");
   const auto n_after = static_cast<int64_t>(tokens_.size() + tokens.size());
   if (n_after > options_.n_ctx) {
@@ -77,32 +136,42 @@ Result<std::span<const float>> Session::append(std::span<const Token> tokens) {
                   model_.model().n_vocab());
     }
   }
-  const size_t n_before = tokens_.size();
+  const auto n_before = static_cast<int64_t>(tokens_.size());
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   for (const auto& part : parts_) part->stream().set_cancellation({&generation_, request_});
-  while (!tokens.empty()) {
-    const size_t n = std::min<size_t>(tokens.size(), static_cast<size_t>(options_.n_batch));
-    PARLANCE_CHECK(step(tokens.first(n)));
-    if (cancelled()) {
-      truncate(static_cast<int64_t>(n_before));
-      return fail(ErrorCode::cancelled, "cancelled");
-    }
-    tokens = tokens.subspan(n);
+  if (const Result<void> computed = compute(snapshot_at); !computed) {
+    n_computed_ = kUnknown;
+    truncate(n_before);
+    return tl::unexpected<Error>(computed.error());
   }
   return std::span<const float>(logits_);
 }
 
-// The tokens that follow the current ones.
-HostBatch Session::next_batch(std::span<const Token> tokens) const {
-  const auto first = static_cast<int64_t>(tokens_.size());
-  return {.tokens = tokens,
-          .first = first,
-          .n_kv_bound = align_up(first + static_cast<int64_t>(tokens.size()), kBoundStride)};
+// Computes the tokens that memory has not taken in, in batches; one of them ends at `snapshot_at`.
+Result<void> Session::compute(int64_t snapshot_at) {
+  const auto n_tokens = static_cast<int64_t>(tokens_.size());
+  if (!snapshots_.is_worth_a_batch(snapshot_at)) snapshot_at = 0;
+  while (n_computed_ < n_tokens) {
+    const int64_t end = n_computed_ < snapshot_at ? snapshot_at : n_tokens;
+    PARLANCE_CHECK(step(std::min(end - n_computed_, options_.n_batch)));
+    if (cancelled()) return fail(ErrorCode::cancelled, "cancelled");
+    if (n_computed_ == snapshot_at || snapshots_.is_due(n_computed_)) PARLANCE_CHECK(save_snapshot());
+  }
+  return {};
+}
+
+// The tokens that follow those computed.
+HostBatch Session::next_batch(int64_t n_tokens) const {
+  return {
+      .tokens = std::span(tokens_).subspan(static_cast<size_t>(n_computed_), static_cast<size_t>(n_tokens)),
+      .first = n_computed_,
+      .n_kv_bound = align_up(n_computed_ + n_tokens, kBoundStride)};
 }
 
 // Through all parts, each on its device. When cancelled, the logits are left as they were.
-Result<void> Session::step(std::span<const Token> tokens) {
-  const HostBatch batch = next_batch(tokens);
-  for (const auto& part : parts_) PARLANCE_CHECK(part->grow(batch.first + batch.n_tokens()));
+Result<void> Session::step(int64_t n_tokens) {
+  const HostBatch batch = next_batch(n_tokens);
+  for (const auto& part : parts_) PARLANCE_CHECK(part->grow(batch.first + n_tokens));
   for (const auto& part : parts_) {
     const Tensor result = part->step(batch, h_);
     if (!result)
@@ -111,7 +180,7 @@ Result<void> Session::step(std::span<const Token> tokens) {
     host.resize(static_cast<size_t>(result.n_elements()));
     PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));
   }
-  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  n_computed_ += n_tokens;
   return {};
 }
 
@@ -122,15 +191,21 @@ Result<void> Session::fill_with_noise(int64_t n_tokens) {
   std::mt19937 random(1);
   for (float& value : noise) value = static_cast<float>(random()) * 0x1p-31f - 1;
 
-  while (static_cast<int64_t>(tokens_.size()) < n_tokens) {
-    const int64_t n = std::min<int64_t>(n_tokens - static_cast<int64_t>(tokens_.size()), options_.n_batch);
-    const std::vector<Token> tokens(static_cast<size_t>(n), 0);
-    const HostBatch batch = next_batch(tokens);
+  const auto n_before = static_cast<int64_t>(tokens_.size());
+  if (n_before >= n_tokens) return {};
+  n_computed_ = n_before;
+  tokens_.resize(static_cast<size_t>(n_tokens), 0);
+  while (n_computed_ < n_tokens) {
+    const HostBatch batch = next_batch(std::min(n_tokens - n_computed_, options_.n_batch));
     for (const auto& part : parts_) {
-      PARLANCE_CHECK(part->grow(batch.first + n));
+      PARLANCE_CHECK(part->grow(batch.first + batch.n_tokens()));
       PARLANCE_CHECK(part->write_noise(batch, noise));
     }
-    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+    n_computed_ += batch.n_tokens();
+  }
+  if (snapshots_.capacity() > 0) {
+    std::ranges::fill(snapshots_.add(n_tokens), std::byte{0});
+    go_back(n_tokens);  // to zeros
   }
   return {};
 }

@@ -9,8 +9,10 @@
 
 #include "base/result.h"
 #include "engine/part_runner.h"
+#include "engine/snapshots.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
+#include "kv/recurrent_state.h"
 
 namespace parlance {
 
@@ -24,8 +26,11 @@ struct SessionOptions {
 // Bounds on positions, which steps are recorded for, are multiples of this.
 inline constexpr int64_t kBoundStride = 256;
 
-// The cache of n_layer of a model's layers.
+// The cache of n_layer of a model's attention layers.
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t n_layer);
+
+// The states of n_layer of its recurrent layers.
+RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer);
 
 class Session {
  public:
@@ -35,11 +40,15 @@ class Session {
 
   const TextModel& model() const { return model_; }
   int64_t n_ctx() const { return options_.n_ctx; }
-  const std::vector<Token>& tokens() const { return tokens_; }  // whose keys and values are in the cache
+  const std::vector<Token>& tokens() const { return tokens_; }
   size_t kv_bytes_per_token() const;
+  size_t state_bytes() const;  // of the recurrent layers; 0 when there are none
+  // Of their snapshots in host memory, at most.
+  size_t snapshot_bytes() const { return snapshots_.capacity() * state_bytes(); }
   size_t workspace_bytes() const;  // on all devices together
 
-  // Forgets the tokens from position n_tokens on.
+  // Forgets the tokens from position n_tokens on. Recurrent layers go back to a snapshot at or before it; the
+  // tokens in between are computed again with the next ones.
   void truncate(int64_t n_tokens);
 
   // Puts `prompt` in place of the current tokens, keeping the longest common beginning, and computes the
@@ -51,7 +60,7 @@ class Session {
   // Appends tokens and yields the logits of the last one.
   Result<std::span<const float>> append(std::span<const Token> tokens);
 
-  // Fills the cache up to position n_tokens with noise, so that a depth can be timed without computing it.
+  // Fills the memory up to position n_tokens with noise, so that a depth can be timed without computing it.
   Result<void> fill_with_noise(int64_t n_tokens);
 
   // A request is what cancel() stops: its running step ends between two kernels and reports `cancelled`, its
@@ -63,13 +72,19 @@ class Session {
  private:
   Session(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
   Result<void> allocate();
-  HostBatch next_batch(std::span<const Token> tokens) const;
-  Result<void> step(std::span<const Token> tokens);
+  Result<std::span<const float>> extend(std::span<const Token> tokens, int64_t snapshot_at);
+  Result<void> compute(int64_t snapshot_at);
+  HostBatch next_batch(int64_t n_tokens) const;
+  Result<void> step(int64_t n_tokens);
+  Result<void> save_snapshot();
+  void go_back(int64_t n_tokens);
 
   const TextModel& model_;
   SessionOptions options_;
   std::vector<std::unique_ptr<PartRunner>> parts_;
   std::vector<Token> tokens_;
+  int64_t n_computed_ = 0;  // of the tokens: what the parts' memory has taken in
+  Snapshots snapshots_{0};
   std::vector<float> h_;  // the residual stream on its way from one part to the next
   std::vector<float> logits_;
   std::atomic<uint64_t> generation_{0};

@@ -42,7 +42,9 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
     return fail(ErrorCode::out_of_memory,
                 "a cache of {} positions is beyond what can be addressed; lower --ctx-size", n_ctx);
   }
-  const size_t layer_bytes = *bytes / static_cast<size_t>(layout.n_layer);
+  KvLayout one_layer = layout;
+  one_layer.n_layer = 1;
+  const size_t layer_bytes = n_pages * one_layer.page_bytes();
   auto places = cache->allocate_layers(device, layer_bytes);
   if (!places) {
     return fail(ErrorCode::out_of_memory,
@@ -60,7 +62,7 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   PARLANCE_TRY(cache->table_, device.allocate(cache->host_table_.size() * sizeof(int32_t)));
 
   KvView view;
-  view.page_bytes = layout.page_bytes() / static_cast<size_t>(layout.n_layer);
+  view.page_bytes = one_layer.page_bytes();
   view.layer_bytes = layer_bytes;
   view.page_tokens = layout.page_tokens;
   view.page_table = Tensor{.data = cache->table_->base(),
@@ -84,7 +86,7 @@ Result<std::vector<KvLayers::Place>> KvCache::allocate_layers(Device& device, si
   constexpr size_t kAlignment = 256;  // as Arena's
   const size_t stride = align_up(layer_bytes, kAlignment);
   const auto n_layer = static_cast<size_t>(layout_.n_layer);
-  const size_t per_buffer = std::clamp<size_t>(device.max_buffer_bytes() / stride, 1, n_layer);
+  const size_t per_buffer = std::max<size_t>(device.max_buffer_bytes() / stride, 1);
   std::vector<KvLayers::Place> places;
   for (size_t first = 0; first < n_layer; first += per_buffer) {
     const size_t n = std::min(per_buffer, n_layer - first);

@@ -16,7 +16,7 @@ namespace parlance {
 
 // What a model says of its keys and values, and the formats that the user chose for them.
 struct KvLayout {
-  int64_t n_layer = 0;
+  int64_t n_layer = 0;  // that have keys and values; may be none
   int64_t n_head_kv = 0;
   int64_t head_dim_k = 0;
   int64_t head_dim_v = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "gguf/reader.h"
@@ -22,10 +23,25 @@ struct RopeParameters {
   double beta_slow = 1;    // YaRN
 };
 
+// How a layer mixes tokens: a hybrid model has both kinds.
+enum class LayerKind : uint8_t { attention, delta_net };
+
+// The recurrent layers of a hybrid model, keys `ssm.*`.
+struct DeltaNetParameters {
+  int64_t head_dim = 0;      // state_size, of keys and values alike
+  int64_t n_key_head = 0;    // group_count
+  int64_t n_value_head = 0;  // time_step_rank, a multiple of n_key_head
+  int64_t n_tap = 0;         // conv_kernel: tokens that the convolution sees
+
+  int64_t n_inner() const { return n_value_head * head_dim; }
+  int64_t n_channel() const { return (2 * n_key_head + n_value_head) * head_dim; }  // q, k and v
+};
+
 struct HyperParameters {
   std::string architecture;
   int64_t n_layer = 0;
-  int64_t n_ctx_train = 0;  // context_length
+  int64_t n_layer_nextn = 0;  // layers behind these that predict further tokens: nextn_predict_layers
+  int64_t n_ctx_train = 0;    // context_length
   int64_t n_embd = 0;
   int64_t n_ff = 0;
   int64_t n_head = 0;
@@ -35,6 +51,12 @@ struct HyperParameters {
   float norm_eps = 0;
   float attention_scale = 0;  // 1 / sqrt(head_dim_k) unless the file says otherwise
   RopeParameters rope;
+  std::vector<LayerKind> layer_kinds;  // of every layer
+  DeltaNetParameters delta_net;        // when there are such layers
+
+  // Layers of a kind among [first, end).
+  int64_t n_layers_of(LayerKind kind, int64_t first, int64_t end) const;
+  int64_t n_layers_of(LayerKind kind) const { return n_layers_of(kind, 0, n_layer); }
 };
 
 // Reads and checks the keys `<architecture>.*`; every error names the key.

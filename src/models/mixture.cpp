@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <limits>
 #include <tuple>
+
+#include "models/tensor_names.h"
 
 namespace parlance {
 
@@ -83,15 +84,6 @@ bool stays_as_it_is(const GgufTensor& tensor) {
 bool holds_values(std::string_view name) {
   return contains(name, "attn_v.weight") || contains(name, "attn_qkv.weight") ||
          contains(name, "attn_kv_b.weight");
-}
-
-// The layer of "blk.<layer>.…"; -1 for other names.
-int64_t layer_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  int64_t layer = -1;
-  if (name.starts_with(kPrefix))
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
-  return layer;
 }
 
 // The matrix that yields the logits: its own, or the embedding when there is no other.

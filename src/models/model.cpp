@@ -5,6 +5,7 @@
 #include "models/llama.h"
 #include "models/qwen2.h"
 #include "models/qwen3.h"
+#include "models/qwen35.h"
 
 namespace parlance {
 
@@ -13,6 +14,7 @@ const std::vector<Architecture>& architectures() {
       {"llama", load_llama},
       {"qwen2", load_qwen2},
       {"qwen3", load_qwen3},
+      {"qwen35", Qwen35::load},
   };
   return kArchitectures;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "gguf/reader.h"
 #include "kernels/device.h"
 #include "kernels/ops.h"
+#include "kernels/recurrent_view.h"
 #include "models/hyper_parameters.h"
 #include "models/placement.h"
 #include "models/weight_loader.h"
@@ -24,14 +26,20 @@ struct Batch {
   Tensor output_rows;  // i32 [n_outputs]: the tokens whose logits are wanted
 };
 
+// What a part remembers of the tokens before the batch. Layers of each kind are counted from the part's
+// first.
+struct SequenceMemory {
+  const KvLayers& kv;                        // of attention layers
+  std::span<const RecurrentView> recurrent;  // of the others
+};
+
 class Model {
  public:
   virtual ~Model() = default;
 
-  // One part of the forward pass, on a stream of its device. Keys and values of the batch go into the cache,
-  // whose layer 0 is the part's first. Yields logits f32 [n_vocab, n_outputs] from the last part, h from the
-  // others.
-  virtual Tensor forward(Stream& s, const Batch& batch, const KvLayers& kv, size_t part) const = 0;
+  // One part of the forward pass, on a stream of its device, whose memory takes in the batch. Yields logits
+  // f32 [n_vocab, n_outputs] from the last part, h from the others.
+  virtual Tensor forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const = 0;
 
   virtual const Placement& placement() const = 0;
   virtual const HyperParameters& hyper_parameters() const = 0;

@@ -4,7 +4,7 @@ namespace parlance {
 
 // The forward pass. Shapes are (fastest, …); h is the residual stream and x what a sub-layer sees of it, both
 // (n_embd, n_tokens).
-Tensor Transformer::forward(Stream& s, const Batch& batch, const KvLayers& kv, size_t part) const {
+Tensor Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const {
   const auto [device, first_layer, end_layer] = placement_.parts()[part];
   const float eps = hp_.norm_eps;
   const Tensor h = part == 0 ? get_rows(s, w_.token_embd, batch.token) : batch.h;
@@ -16,7 +16,7 @@ Tensor Transformer::forward(Stream& s, const Batch& batch, const KvLayers& kv, s
     const Frame frame(s);
 
     const Tensor attn = self_attention(s, w.attention, hp_, variant_.rope_style, x, angles,
-                                       kv.layer(layer - first_layer), batch.view);
+                                       memory.kv.layer(layer - first_layer), batch.view);
     add_rms_norm(s, h, attn, w.ffn_norm, eps, x);
 
     const Tensor down = mlp(s, w.mlp, x);

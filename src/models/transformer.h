@@ -39,7 +39,7 @@ class Transformer final : public Model {
   static Result<std::unique_ptr<Model>> load(const HyperParameters& hp, const Placement& placement,
                                              WeightLoader weights, const TransformerVariant& variant);
 
-  Tensor forward(Stream& s, const Batch& batch, const KvLayers& kv, size_t part) const override;
+  Tensor forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const override;
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "models/common_weights.h"
 #include "models/layers/rope.h"
 #include "models/transformer.h"
 
@@ -48,14 +49,6 @@ Result<AttentionWeights> load_attention(WeightLoader& weights, const HyperParame
   return w;
 }
 
-Result<MlpWeights> load_mlp(WeightLoader& weights, const HyperParameters& hp, const std::string& block) {
-  MlpWeights w;
-  PARLANCE_TRY(w.gate, weights.linear(block + "ffn_gate", hp.n_embd, hp.n_ff));
-  PARLANCE_TRY(w.up, weights.linear(block + "ffn_up", hp.n_embd, hp.n_ff));
-  PARLANCE_TRY(w.down, weights.linear(block + "ffn_down", hp.n_ff, hp.n_embd));
-  return w;
-}
-
 // The factors of Llama 3's scaling, or none.
 Result<std::vector<float>> load_rope_factors(WeightLoader& weights, const HyperParameters& hp,
                                              const TransformerVariant& variant) {
@@ -77,15 +70,6 @@ Result<std::vector<float>> load_rope_factors(WeightLoader& weights, const HyperP
                 kName);
   }
   return factors;
-}
-
-// Rows of the embedding matrix: as many as the file has, so that its shape can be checked with the rest.
-Result<int64_t> count_vocabulary(const WeightLoader& weights) {
-  const GgufTensor* embedding = weights.file().find_tensor("token_embd.weight");
-  if (embedding) return embedding->ne[1];
-  return fail(ErrorCode::corrupt_file,
-              "{}: tensor token_embd.weight is missing; the file is incomplete or holds a vocabulary only",
-              weights.file().name());
 }
 
 Result<TransformerLayer> load_layer(WeightLoader& weights, const HyperParameters& hp,
@@ -122,11 +106,7 @@ Result<std::unique_ptr<Model>> Transformer::load(const HyperParameters& hp, cons
     }
   }
   PARLANCE_TRY(w.output_norm, weights.vector("output_norm.weight", hp.n_embd));
-  if (weights.has("output.weight")) {
-    PARLANCE_TRY(w.output, weights.linear("output", hp.n_embd, n_vocab));
-  } else {  // tied; where the embedding is elsewhere, a second copy
-    PARLANCE_TRY(w.output.weight, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
-  }
+  PARLANCE_TRY(w.output, load_output(weights, hp, n_vocab));
 
   PARLANCE_TRY(model->buffers_, std::move(weights).finish());
   return model;

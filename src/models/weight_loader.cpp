@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "models/tensor_names.h"
 #include "quant/block_format.h"
 
 namespace parlance {
@@ -88,10 +89,24 @@ Result<Linear> WeightLoader::linear(const std::string& name, int64_t n_in, int64
 
 Result<Tensor> WeightLoader::vector(const std::string& name, int64_t n) {
   PARLANCE_TRY(const GgufTensor* source, ask(name, {n}));
-  if (source->dtype == DType::f32) return place(*source);
-  std::vector<float> values(static_cast<size_t>(n));
-  block_format(source->dtype).decode_row(source->bytes.data(), values.data(), n);
-  return upload_f32(source->name, values, n, 1);
+  return as_f32(*source);
+}
+
+Result<Tensor> WeightLoader::f32_matrix(const std::string& name, int64_t n0, int64_t n1) {
+  PARLANCE_TRY(const GgufTensor* source, ask(name, {n0, n1}));
+  return as_f32(*source);
+}
+
+Result<Tensor> WeightLoader::as_f32(const GgufTensor& source) {
+  if (source.dtype == DType::f32) return place(source);
+  const auto row_elements = static_cast<size_t>(source.ne[0]);
+  std::vector<float> values(row_elements * static_cast<size_t>(source.ne[1]));
+  for (size_t row = 0; row < static_cast<size_t>(source.ne[1]); ++row) {
+    block_format(source.dtype)
+        .decode_row(source.bytes.data() + row * row_bytes(source.dtype, source.ne[0]),
+                    values.data() + row * row_elements, source.ne[0]);
+  }
+  return upload_f32(source.name, values, source.ne[0], source.ne[1]);
 }
 
 Result<Tensor> WeightLoader::constant(std::vector<float> values, int64_t n0, int64_t n1) {
@@ -111,6 +126,12 @@ Result<Tensor> WeightLoader::upload_f32(std::string_view name, const std::vector
   stream->upload(tensor, std::as_bytes(std::span(values)));
   PARLANCE_CHECK(stream->synchronize());
   return tensor;
+}
+
+void WeightLoader::ignore_layer(int64_t layer) {
+  for (const GgufTensor& tensor : file_.tensors()) {
+    if (layer_of(tensor.name) == layer) ignore(tensor.name);
+  }
 }
 
 Result<WeightBuffers> WeightLoader::finish() && {

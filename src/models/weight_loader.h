@@ -39,17 +39,22 @@ class WeightLoader {
   Result<Linear> linear(const std::string& name, int64_t n_in, int64_t n_out);
   // A vector of n values as f32 (norms, biases); half-precision ones are converted.
   Result<Tensor> vector(const std::string& name, int64_t n);
+  // The same for a small matrix that kernels read as f32.
+  Result<Tensor> f32_matrix(const std::string& name, int64_t n0, int64_t n1);
   // Values of our own, placed on the device.
   Result<Tensor> constant(std::vector<float> values, int64_t n0, int64_t n1);
 
   // Allows a tensor that this program has no use for.
   void ignore(std::string_view name) { asked_.insert(std::string(name)); }
+  // The same for every tensor of a layer.
+  void ignore_layer(int64_t layer);
 
   // Error when a tensor of the file was not asked for; otherwise the memory that the tensors live in.
   Result<WeightBuffers> finish() &&;
 
  private:
   explicit WeightLoader(const GgufFile& file) : file_(file) {}
+  Result<Tensor> as_f32(const GgufTensor& tensor);
   Result<const GgufTensor*> ask(const std::string& name, std::initializer_list<int64_t> ne);
   Result<Tensor> upload_f32(std::string_view name, const std::vector<float>& values, int64_t n0, int64_t n1);
   Result<Tensor> place(const GgufTensor& tensor);

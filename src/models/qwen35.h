@@ -1,0 +1,49 @@
+// Qwen3.5 (Qwen Team, 2026), dense: gated delta nets, and gated attention in every few layers.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "models/layers/delta_net.h"
+#include "models/layers/gated_attention.h"
+#include "models/layers/mlp.h"
+#include "models/model.h"
+
+namespace parlance {
+
+struct Qwen35Layer {
+  Tensor attn_norm;  // [n_embd]
+  std::variant<GatedAttentionWeights, DeltaNetWeights> mixer;
+  Tensor ffn_norm;  // [n_embd]
+  MlpWeights mlp;
+};
+
+struct Qwen35Weights {
+  Tensor token_embd;  // [n_embd, n_vocab]
+  std::vector<Qwen35Layer> layers;
+  Tensor output_norm;                // [n_embd]
+  Linear output;                     // [n_embd, n_vocab]; token_embd when tied
+  std::vector<Tensor> rope_inverse;  // of each part: [n_rot / 2, 2]
+  float rope_magnitude = 1;
+};
+
+class Qwen35 final : public Model {
+ public:
+  static Result<std::unique_ptr<Model>> load(const HyperParameters& hp, const Placement& placement,
+                                             WeightLoader weights);
+
+  Tensor forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const override;
+  const Placement& placement() const override { return placement_; }
+  const HyperParameters& hyper_parameters() const override { return hp_; }
+  int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
+
+ private:
+  Qwen35(HyperParameters hp, Placement placement) : hp_(std::move(hp)), placement_(std::move(placement)) {}
+
+  HyperParameters hp_;
+  Placement placement_;
+  Qwen35Weights w_;
+  WeightBuffers buffers_;
+};
+
+}  // namespace parlance

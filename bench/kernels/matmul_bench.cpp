@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
   using namespace parlance;
   benchmark::RegisterBenchmark("bounds", measure_bounds)->Apply(add_thread_counts)->Iterations(1);
   for (const DType dtype : kTypes) {
-    for (const int64_t n_tokens : {1, 4, 32, 512}) {
+    for (const int64_t n_tokens : {1, 2, 4, 8, 16, 32, 512}) {
       const std::string name =
           fmt::format("{}/{}/tokens:{}", n_tokens == 1 ? "decode" : "prefill", name_of(dtype), n_tokens);
       benchmark::RegisterBenchmark(name.c_str(), run_benchmark, dtype, n_tokens)->Apply(add_thread_counts);

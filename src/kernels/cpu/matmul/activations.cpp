@@ -6,12 +6,19 @@ namespace parlance::matmul {
 
 namespace {
 
-// Groups of n_pieces pieces; piece i of the result is piece source[i] of the group.
-template <int64_t kPieceBytes, int kPieces>
-void permute_pieces(const int (&source)[kPieces], const int8_t* from, int8_t* to, int64_t n) {
-  for (int64_t group = 0; group < n; group += kPieceBytes * kPieces) {
-    for (int i = 0; i < kPieces; ++i) {
-      std::memcpy(to + group + i * kPieceBytes, from + group + source[i] * kPieceBytes, kPieceBytes);
+constexpr int kLanes = 16;
+
+// Groups of kLanes runs of kPieces pieces of four values, each transposed.
+template <int kPieces>
+void transpose_groups(const int8_t* from, int8_t* to, int64_t n) {
+  constexpr int64_t kPieceBytes = 4;
+  constexpr int64_t kGroupBytes = kLanes * kPieces * kPieceBytes;
+  for (int64_t group = 0; group < n; group += kGroupBytes) {
+    for (int piece = 0; piece < kPieces; ++piece) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        std::memcpy(to + group + (piece * kLanes + lane) * kPieceBytes,
+                    from + group + (lane * kPieces + piece) * kPieceBytes, kPieceBytes);
+      }
     }
   }
 }
@@ -23,14 +30,11 @@ void reorder(Order order, const int8_t* natural, int8_t* codes, int64_t n) {
     case Order::natural:
       std::memcpy(codes, natural, static_cast<size_t>(n));
       break;
-    case Order::halves_of_32:
-      permute_pieces<16>({0, 2, 4, 6, 1, 3, 5, 7}, natural, codes, n);
+    case Order::by_runs:
+      transpose_groups<8>(natural, codes, n);
       break;
-    case Order::pairs_of_32:
-      permute_pieces<32>({0, 2, 1, 3}, natural, codes, n);
-      break;
-    case Order::halves_of_256:
-      permute_pieces<32>({0, 4, 1, 5, 2, 6, 3, 7}, natural, codes, n);
+    case Order::by_half_runs:
+      transpose_groups<4>(natural, codes, n);
       break;
   }
 }

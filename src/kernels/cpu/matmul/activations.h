@@ -30,15 +30,15 @@ struct RunCodes {
   float step;
 };
 
-// The order in which a kernel for few tokens meets the values of a row, so that it finds the codes of the
-// activations beside those that its weights' bytes unpack to. Orders permute pieces of a group of values.
+// The order in which a kernel for few tokens meets the values of a row. Where integer products are to be
+// summed up within one run by one lane, the lanes of a vector are pieces of four values of sixteen different
+// runs, so a group of values is a matrix of pieces, transposed.
 enum class Order : uint8_t {
   natural,
-  halves_of_32,   // of each 128: the first 16 of every 32, then the last 16 (32-value blocks of nibbles)
-  pairs_of_32,    // of each 128: runs 0, 2, 1, 3 (Q4_K, Q5_K)
-  halves_of_256,  // of each 256: runs 0, 4, 1, 5, 2, 6, 3, 7 (Q2_K, Q3_K)
+  by_runs,  // of each 512: the first piece of each of the 16 runs, then the second ones, up to the eighth
+  by_half_runs,  // of each 256: likewise the four pieces of the 16 half runs
 };
-inline constexpr int kOrderCount = 4;
+inline constexpr int kOrderCount = 3;
 
 // One token's activations for gemv. Rows are padded with zeros to a multiple of kRowPadding values.
 struct RowActivations {
@@ -47,7 +47,7 @@ struct RowActivations {
   const float* sums;                 // [n_in / 32]: step * sum of the codes of the run
   const float* half_sums;            // [n_in / 16]: the same for its halves
 };
-inline constexpr int64_t kRowPadding = 256;
+inline constexpr int64_t kRowPadding = 512;
 
 // Codes of one row from natural order into another one.
 void reorder(Order order, const int8_t* natural, int8_t* codes, int64_t n);

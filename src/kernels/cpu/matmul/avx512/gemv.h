@@ -1,15 +1,16 @@
-// gemv with AVX-512: the loop that all formats share. The codes of a group of 128 or 256 values of a row are
-// multiplied with the activations' as integers, sixteen sums at a time; each lane is then scaled and added up
-// in f32, and lanes meet only at the end of the row. A format is a struct with
+// gemv with AVX-512: the loop that all formats share. Sixteen runs of values of a row (or half runs, where
+// each has a step of its own) are a group, taken apart into vectors in which lane l holds four codes of run
+// l. The products with the activations, in the same order, are summed as integers over all vectors, so that a
+// lane ends with the sum of its run; this is scaled and added up in f32, and lanes meet only at the end of
+// the row. Taking a group apart costs about as much as multiplying it with two tokens and is done once for
+// all tokens. A format is a struct with
 //
 //   kValues, kBytes     of a group
-//   kVectors            vectors of 64 unsigned codes in a group, in the order kOrder of the activations
-//   kVectorsPerStep     neighbouring vectors in which a lane has the same step
-//   codes(group, u)     those vectors
-//   Lanes               __m128, __m256 or __m512: the steps of a group, one in each lane
-//   steps(group, step, offset)
-//   step_lanes(i)       the lanes of Lanes that the lanes of vector i * kVectorsPerStep take their steps from
-//   x_steps, x_sums     what step and offset are multiplied with, from the activations of the group
+//   kOrder              of the activations
+//   codes(group, u)     unsigned codes: kValues / 64 vectors, piece p of every run in u[p]
+//   kZero               value = step * (code - kZero); 0: value = step * code + offset
+//   steps(group, step, offset)   of each run
+//   x_steps, x_sums     of each run of the group: the activations' steps, and the sums of their values
 #pragma once
 
 #include "kernels/cpu/matmul/avx512/quantised.h"
@@ -21,45 +22,23 @@ namespace parlance::matmul::avx512 {
 
 #define INLINE_AVX512 PARLANCE_AVX512 PARLANCE_INLINE
 
-INLINE_AVX512 __m128 multiply(__m128 a, __m128 b) {
-  return _mm_mul_ps(a, b);
-}
-INLINE_AVX512 __m256 multiply(__m256 a, __m256 b) {
-  return _mm256_mul_ps(a, b);
-}
-INLINE_AVX512 __m512 multiply(__m512 a, __m512 b) {
-  return _mm512_mul_ps(a, b);
-}
+// Sixteen numbers for the lanes of a vector, from their indices.
+template <class T, int kLanes>
+struct alignas(64) LaneTable {
+  std::array<T, kLanes> values;
 
-INLINE_AVX512 __m128 multiply_add(__m128 a, __m128 b, __m128 c) {
-  return _mm_fmadd_ps(a, b, c);
-}
-INLINE_AVX512 __m256 multiply_add(__m256 a, __m256 b, __m256 c) {
-  return _mm256_fmadd_ps(a, b, c);
-}
-INLINE_AVX512 __m512 multiply_add(__m512 a, __m512 b, __m512 c) {
-  return _mm512_fmadd_ps(a, b, c);
-}
+  template <class Function>
+  constexpr explicit LaneTable(Function value_of) : values{} {
+    for (int lane = 0; lane < kLanes; ++lane) values[lane] = static_cast<T>(value_of(lane));
+  }
+  INLINE_AVX512 operator __m512i() const { return _mm512_load_si512(values.data()); }
+};
 
-// In the low lanes of a whole vector.
-INLINE_AVX512 __m512 widen(__m128 a) {
-  return _mm512_zextps128_ps512(a);
+INLINE_AVX512 __m512i load(const void* bytes) {
+  return _mm512_loadu_si512(bytes);
 }
-INLINE_AVX512 __m512 widen(__m256 a) {
-  return _mm512_zextps256_ps512(a);
-}
-INLINE_AVX512 __m512 widen(__m512 a) {
-  return a;
-}
-
-INLINE_AVX512 void clear(__m128& a) {
-  a = _mm_setzero_ps();
-}
-INLINE_AVX512 void clear(__m256& a) {
-  a = _mm256_setzero_ps();
-}
-INLINE_AVX512 void clear(__m512& a) {
-  a = _mm512_setzero_ps();
+INLINE_AVX512 __m128i load16(const void* bytes) {
+  return _mm_loadu_si128(static_cast<const __m128i*>(bytes));
 }
 
 // In every 16 bytes: the values of the IQ4 formats, moved up by 128.
@@ -79,117 +58,152 @@ INLINE_AVX512 __m128 sums_of_four(const __m512 (&v)[4]) {
   return _mm_add_ps(_mm256_castps256_ps128(d), _mm256_extractf128_ps(d, 1));
 }
 
-// What the rows of a task share of one token's group.
-template <class Format>
-struct GroupActivations {
-  const int8_t* codes;
-  typename Format::Lanes steps, sums;
-};
-
-template <class Format>
-struct RowSum {
-  __m512 products;
-  typename Format::Lanes offsets;
-};
-
-template <class Format, int kTokens, int kRows>
-INLINE_AVX512 void add_group(const std::byte* group, size_t row_bytes, const RowActivations* x, int64_t index,
-                             RowSum<Format> (&sums)[kRows][kTokens]) {
-  GroupActivations<Format> activations[kTokens];
-  for (int t = 0; t < kTokens; ++t) {
-    activations[t].codes = x[t].codes[static_cast<size_t>(Format::kOrder)] + index * Format::kValues;
-    activations[t].steps = Format::x_steps(x[t], index);
-    activations[t].sums = Format::x_sums(x[t], index);
-  }
-  for (int r = 0; r < kRows; ++r) {
-    __m512i u[Format::kVectors];
-    typename Format::Lanes step, offset;
-    Format::codes(group + r * row_bytes, u);
-    Format::steps(group + r * row_bytes, step, offset);
-    for (int t = 0; t < kTokens; ++t) {
-      RowSum<Format>& sum = sums[r][t];
-      sum.offsets = multiply_add(offset, activations[t].sums, sum.offsets);
-      const __m512 scale = widen(multiply(step, activations[t].steps));
-      for (int v = 0; v < Format::kVectors; v += Format::kVectorsPerStep) {
-        __m512i dot = _mm512_setzero_si512();
-        for (int i = v; i < v + Format::kVectorsPerStep; ++i) {
-          dot = _mm512_dpbusd_epi32(dot, u[i], _mm512_loadu_si512(activations[t].codes + 64 * i));
-        }
-        const __m512 lane_scale =
-            _mm512_permutexvar_ps(Format::step_lanes(v / Format::kVectorsPerStep), scale);
-        sum.products = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), lane_scale, sum.products);
-      }
-    }
-  }
-}
-
 // Several rows at once are too many short streams for the processor's own prefetching: the weights are asked
 // for, as one stream, this far ahead of the rows that are multiplied.
 constexpr int64_t kPrefetchBytes = 4096;
 
-template <class Format, int kTokens, int kRows>
-INLINE_AVX512 void multiply_rows(const GemvArgs& args, int64_t first) {
-  RowSum<Format> sums[kRows][kTokens];
-  for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < kTokens; ++t) {
-      sums[r][t].products = _mm512_setzero_ps();
-      clear(sums[r][t].offsets);
-    }
-  }
-  const std::byte* weight = args.weight + static_cast<size_t>(first) * args.row_bytes;
-  const int64_t n_groups = args.n_in / Format::kValues;
-  const std::byte* ahead = weight + kRows * args.row_bytes + kPrefetchBytes;
-  for (int64_t g = 0; g < n_groups; ++g) {
-    for (int64_t i = 0; i < kRows * Format::kBytes; i += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(ahead + i), _MM_HINT_T1);
-    }
-    ahead += kRows * Format::kBytes;
-    add_group<Format, kTokens, kRows>(weight + g * Format::kBytes, args.row_bytes, args.x, g, sums);
-  }
-  if (n_groups * Format::kValues !=
-      args.n_in) {  // blocks short of a group: their copy is filled up with zeros
-    alignas(64) std::byte group[kRows * Format::kBytes] = {};
-    const size_t done = static_cast<size_t>(n_groups) * Format::kBytes;
+// The rows of a task that are multiplied together; beyond the last one it is repeated.
+template <class Format, int kRows>
+class RowGroup {
+ public:
+  PARLANCE_INLINE RowGroup(const GemvArgs& args, int64_t first)
+      : n_groups_(div_up(args.n_in, Format::kValues)), whole_groups_(args.n_in / Format::kValues) {
     for (int r = 0; r < kRows; ++r) {
-      std::memcpy(group + r * Format::kBytes, weight + r * args.row_bytes + done, args.row_bytes - done);
+      rows_[r] = args.weight + static_cast<size_t>(std::min(first + r, args.n_rows - 1)) * args.row_bytes;
     }
-    add_group<Format, kTokens, kRows>(group, Format::kBytes, args.x, n_groups, sums);
+    rest_bytes_ = args.row_bytes - static_cast<size_t>(whole_groups_) * Format::kBytes;
+    ahead_ = rows_[0] + kRows * args.row_bytes + kPrefetchBytes;
   }
 
-  for (int t = 0; t < kTokens; ++t) {
-    for (int r = 0; r < kRows; r += 4) {
-      __m512 total[4];
-      for (int i = 0; i < 4; ++i) {
-        const RowSum<Format>& sum = sums[std::min(r + i, kRows - 1)][t];
-        total[i] = _mm512_add_ps(sum.products, widen(sum.offsets));
-      }
-      const __mmask8 rows = static_cast<__mmask8>((1 << std::min(4, kRows - r)) - 1);
-      __m128 out = sums_of_four(total);
-      if (args.bias) out = _mm_add_ps(out, _mm_maskz_loadu_ps(rows, args.bias + first + r));
-      _mm_mask_storeu_ps(args.out + t * args.out_stride + first + r, rows, out);
+  int64_t n_groups() const { return n_groups_; }
+
+  // Group `index` of each row. What a last group lacks is filled up with zeros in a copy.
+  PARLANCE_INLINE void next(int64_t index, const std::byte* (&group)[kRows]) {
+    for (int64_t i = 0; i < kRows * Format::kBytes; i += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(ahead_ + i), _MM_HINT_T1);
+    }
+    ahead_ += kRows * Format::kBytes;
+    for (int r = 0; r < kRows; ++r) {
+      group[r] = rows_[r];
+      rows_[r] += Format::kBytes;
+      if (index < whole_groups_) continue;
+      std::memset(copy_[r], 0, Format::kBytes);
+      std::memcpy(copy_[r], group[r], rest_bytes_);
+      group[r] = copy_[r];
     }
   }
+
+ private:
+  int64_t n_groups_, whole_groups_;
+  size_t rest_bytes_;
+  const std::byte* rows_[kRows];
+  const std::byte* ahead_;
+  std::byte copy_[kRows][Format::kBytes];
+};
+
+// What the rows share of a token's group.
+template <class Format>
+struct GroupActivations {
+  const int8_t* codes;
+  __m512 steps, sums;
+
+  INLINE_AVX512 GroupActivations(const RowActivations& x, int64_t group)
+      : codes(x.codes[static_cast<size_t>(Format::kOrder)] + group * Format::kValues),
+        steps(Format::x_steps(x, group)),
+        sums(Format::x_sums(x, group)) {
+    if constexpr (Format::kZero != 0) sums = _mm512_mul_ps(sums, _mm512_set1_ps(-Format::kZero));
+  }
+};
+
+// One row's group, ready for products.
+template <class Format>
+struct Group {
+  static constexpr int kVectors = Format::kValues / 64;
+  __m512i u[kVectors];
+  __m512 step, offset;
+
+  INLINE_AVX512 explicit Group(const std::byte* group) {
+    Format::codes(group, u);
+    Format::steps(group, step, offset);
+  }
+
+  INLINE_AVX512 __m512 add_products(const GroupActivations<Format>& x, __m512 sum) const {
+    // Even and odd vectors apart: half as many products wait for each other.
+    __m512i even = _mm512_setzero_si512(), odd = _mm512_setzero_si512();
+    for (int v = 0; v < kVectors; v += 2) {
+      even = _mm512_dpbusd_epi32(even, u[v], load(x.codes + 64 * v));
+      odd = _mm512_dpbusd_epi32(odd, u[v + 1], load(x.codes + 64 * (v + 1)));
+    }
+    const __m512 products = _mm512_cvtepi32_ps(_mm512_add_epi32(even, odd));
+    const __m512 scaled = _mm512_mul_ps(products, x.steps);
+    if constexpr (Format::kZero != 0) {  // codes of zero cancel exactly, since both are rounded alike
+      return _mm512_fmadd_ps(_mm512_add_ps(scaled, x.sums), step, sum);
+    } else {
+      return _mm512_fmadd_ps(scaled, step, _mm512_fmadd_ps(offset, x.sums, sum));
+    }
+  }
+};
+
+// One token times rows [first, first + 4).
+template <class Format>
+INLINE_AVX512 void multiply_token(const GemvArgs& args, int64_t first) {
+  constexpr int kRows = 4;
+  RowGroup<Format, kRows> rows(args, first);
+  __m512 sums[kRows];
+  for (int r = 0; r < kRows; ++r) sums[r] = _mm512_setzero_ps();
+  for (int64_t g = 0; g < rows.n_groups(); ++g) {
+    const std::byte* groups[kRows];
+    rows.next(g, groups);
+    const GroupActivations<Format> x(args.x[0], g);
+    for (int r = 0; r < kRows; ++r) sums[r] = Group<Format>(groups[r]).add_products(x, sums[r]);
+  }
+  const int64_t n_rows = std::min<int64_t>(kRows, args.n_rows - first);
+  const __mmask8 mask = static_cast<__mmask8>((1 << n_rows) - 1);
+  __m128 out = sums_of_four(sums);
+  if (args.bias) out = _mm_add_ps(out, _mm_maskz_loadu_ps(mask, args.bias + first));
+  _mm_mask_storeu_ps(args.out + first, mask, out);
 }
 
-template <class Format, int kTokens, int kRows>
-PARLANCE_AVX512 void multiply_all_rows(const GemvArgs& args) {
-  int64_t r = 0;
-  for (; r + kRows <= args.n_rows; r += kRows) multiply_rows<Format, kTokens, kRows>(args, r);
-  for (; r < args.n_rows; ++r) multiply_rows<Format, kTokens, 1>(args, r);
+// All tokens times rows first and first + 1. Sums lie in memory: there may be more of them than registers.
+template <class Format>
+INLINE_AVX512 void multiply_tokens(const GemvArgs& args, int64_t first) {
+  constexpr int kRows = 2;
+  RowGroup<Format, kRows> rows(args, first);
+  alignas(64) float sums[kGemvTokens][kRows][16];
+  for (int t = 0; t < args.n_tokens; ++t) {
+    for (int r = 0; r < kRows; ++r) _mm512_store_ps(sums[t][r], _mm512_setzero_ps());
+  }
+  for (int64_t g = 0; g < rows.n_groups(); ++g) {
+    const std::byte* group[kRows];
+    rows.next(g, group);
+    const Group<Format> row0(group[0]), row1(group[1]);
+    for (int t = 0; t < args.n_tokens; ++t) {
+      const GroupActivations<Format> x(args.x[t], g);
+      _mm512_store_ps(sums[t][0], row0.add_products(x, _mm512_load_ps(sums[t][0])));
+      _mm512_store_ps(sums[t][1], row1.add_products(x, _mm512_load_ps(sums[t][1])));
+    }
+  }
+  const bool both = first + 1 < args.n_rows;
+  const float bias0 = args.bias ? args.bias[first] : 0.0f,
+              bias1 = args.bias && both ? args.bias[first + 1] : 0.0f;
+  const __m128 bias = _mm_setr_ps(bias0, bias1, bias0, bias1);
+  for (int t = 0; t < args.n_tokens; t += 2) {
+    const int u = std::min(t + 1, args.n_tokens - 1);
+    const __m512 four[4] = {_mm512_load_ps(sums[t][0]), _mm512_load_ps(sums[t][1]),
+                            _mm512_load_ps(sums[u][0]), _mm512_load_ps(sums[u][1])};
+    const __m128 out = _mm_add_ps(sums_of_four(four), bias);
+    const __mmask8 mask = both ? 3 : 1;
+    _mm_mask_storeu_ps(args.out + t * args.out_stride + first, mask, out);
+    _mm_mask_storeu_ps(args.out + u * args.out_stride + first, mask, _mm_movehl_ps(out, out));
+  }
 }
 
 template <class Format>
 PARLANCE_AVX512 void gemv(const GemvArgs& args) {
-  static_assert(kGemvTokens == 4);
-  switch (args.n_tokens) {
-    case 1:
-      return multiply_all_rows<Format, 1, 4>(args);
-    case 2:
-      return multiply_all_rows<Format, 2, 4>(args);
-    case 3:
-      return multiply_all_rows<Format, 3, 2>(args);
-    default:
-      return multiply_all_rows<Format, 4, 2>(args);
+  if (args.n_tokens == 1) {
+    for (int64_t r = 0; r < args.n_rows; r += 4) multiply_token<Format>(args, r);
+  } else {
+    for (int64_t r = 0; r < args.n_rows; r += 2) multiply_tokens<Format>(args, r);
   }
 }
 

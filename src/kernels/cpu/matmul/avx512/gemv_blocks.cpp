@@ -1,4 +1,4 @@
-// gemv with AVX-512 for the formats with 32 values in a block, four blocks at a time.
+// gemv with AVX-512 for the formats with 32 values in a block: lane l of a group is block l of sixteen.
 #include "kernels/cpu/matmul/avx512/gemv.h"
 
 #ifdef PARLANCE_X86
@@ -14,191 +14,186 @@ namespace parlance::matmul::avx512 {
 
 namespace {
 
-// Words (16 bits) of a group of four blocks, by number. The group is read as two overlapping vectors; the
-// second one ends where the group ends.
-template <class Block>
-struct FourBlocks {
-  static constexpr int kBytes = 4 * sizeof(Block);
-  static constexpr int kSecond = kBytes - 64;  // where the second vector starts
+// 128 bits k of w[i] to 128 bits i of the result's vector k.
+INLINE_AVX512 void transpose_quarters(const __m512i (&w)[4], __m512i* transposed) {
+  const __m512i low01 = _mm512_shuffle_i32x4(w[0], w[1], 0b01'00'01'00);
+  const __m512i low23 = _mm512_shuffle_i32x4(w[2], w[3], 0b01'00'01'00);
+  const __m512i high01 = _mm512_shuffle_i32x4(w[0], w[1], 0b11'10'11'10);
+  const __m512i high23 = _mm512_shuffle_i32x4(w[2], w[3], 0b11'10'11'10);
+  transposed[0] = _mm512_shuffle_i32x4(low01, low23, 0b10'00'10'00);
+  transposed[1] = _mm512_shuffle_i32x4(low01, low23, 0b11'01'11'01);
+  transposed[2] = _mm512_shuffle_i32x4(high01, high23, 0b10'00'10'00);
+  transposed[3] = _mm512_shuffle_i32x4(high01, high23, 0b11'01'11'01);
+}
 
+// Bytes of four neighbouring blocks, read as two vectors of which the second one starts at kSecond.
+template <class Block, int kFirst, int kSecond>
+struct FourBlocks {
   __m512i first, second;
 
-  INLINE_AVX512 explicit FourBlocks(const std::byte* group)
-      : first(_mm512_loadu_si512(group)), second(_mm512_loadu_si512(group + kSecond)) {}
+  INLINE_AVX512 FourBlocks() {}
+  INLINE_AVX512 explicit FourBlocks(const std::byte* blocks)
+      : first(load(blocks + kFirst)), second(load(blocks + kSecond)) {}
 
-  // For permutex2var: which word of the pair of vectors is the word at byte `offset` of block `b`.
-  static constexpr int16_t word(int b, int offset) {
+  // For permutex2var: the number of the word (16 bits) at byte `offset` of block b.
+  static constexpr int word(int b, int offset) {
     const int byte = b * static_cast<int>(sizeof(Block)) + offset;
-    return static_cast<int16_t>(byte < 64 ? byte / 2 : 32 + (byte - kSecond) / 2);
+    return byte + 2 <= kFirst + 64 ? (byte - kFirst) / 2 : 32 + (byte - kSecond) / 2;
   }
 
-  INLINE_AVX512 __m512i words(const int16_t* which) const {
-    return _mm512_permutex2var_epi16(first, _mm512_load_si512(which), second);
-  }
-};
-
-// Lane b: 16 bytes of block b.
-template <class Block, int kOffset>
-struct SixteenBytesOfEach {
-  alignas(64) static constexpr std::array<int16_t, 32> kWords = [] {
-    std::array<int16_t, 32> words{};
-    for (int i = 0; i < 32; ++i) words[i] = FourBlocks<Block>::word(i / 8, kOffset + 2 * (i % 8));
-    return words;
-  }();
-};
-
-// Word 4 * i + b: the i-th word of the head of block b.
-template <class Block>
-struct HeadOfEach {
-  alignas(64) static constexpr std::array<int16_t, 32> kWords = [] {
-    std::array<int16_t, 32> words{};
-    for (int i = 0; i < 16; ++i) words[i] = FourBlocks<Block>::word(i % 4, 2 * (i / 4));
-    return words;
-  }();
-};
-
-alignas(64) constexpr int32_t kLanesByFour[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
-alignas(64) constexpr int32_t kLanesByEight[2][16] = {{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1},
-                                                      {2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3}};
-
-// Activations for x = d * (code - kZero): the offset is d * -kZero.
-template <int kZero>
-struct AroundZero {
-  using Lanes = __m128;
-  INLINE_AVX512 static __m128 x_steps(const RowActivations& x, int64_t group) {
-    return _mm_loadu_ps(x.steps + 4 * group);
-  }
-  INLINE_AVX512 static __m128 x_sums(const RowActivations& x, int64_t group) {
-    return _mm_mul_ps(_mm_loadu_ps(x.sums + 4 * group), _mm_set1_ps(-kZero));
-  }
-};
-
-// Activations for x = d * code + m: lanes 0..3 are for d, 4..7 for m.
-struct AboveMinimum {
-  using Lanes = __m256;
-  INLINE_AVX512 static __m256 x_steps(const RowActivations& x, int64_t group) {
-    return _mm256_zextps128_ps256(_mm_loadu_ps(x.steps + 4 * group));
-  }
-  INLINE_AVX512 static __m256 x_sums(const RowActivations& x, int64_t group) {
-    return _mm256_insertf128_ps(_mm256_setzero_ps(), _mm_loadu_ps(x.sums + 4 * group), 1);
-  }
-};
-
-template <class Block>
-struct NibbleBlocks {
-  static constexpr int64_t kValues = 128;
-  static constexpr int64_t kBytes = FourBlocks<Block>::kBytes;
-  static constexpr Order kOrder = Order::halves_of_32;
-  static constexpr int kVectors = 2;
-  static constexpr int kVectorsPerStep = 2;
-  INLINE_AVX512 static __m512i step_lanes(int) { return _mm512_load_si512(kLanesByFour); }
-
+  // Sixteen bytes of each block: 128 bits k hold bytes 4 * k .. of the four blocks.
   template <int kOffset>
-  INLINE_AVX512 static void nibbles(const FourBlocks<Block>& blocks, __m512i (&u)[2]) {
-    const __m512i bytes = blocks.words(SixteenBytesOfEach<Block, kOffset>::kWords.data());
+  INLINE_AVX512 __m512i pieces() const {
+    static constexpr LaneTable<int16_t, 32> kWords(
+        [](int i) { return word(i / 2 % 4, kOffset + 4 * (i / 8) + 2 * (i % 2)); });
+    return _mm512_permutex2var_epi16(first, kWords, second);
+  }
+
+  // 64 bits i: word i of the four blocks' heads.
+  INLINE_AVX512 __m256i heads() const {
+    static constexpr LaneTable<int16_t, 32> kWords(
+        [](int i) { return i < 16 ? word(i % 4, 2 * (i / 4)) : 0; });
+    return _mm512_castsi512_si256(_mm512_permutex2var_epi16(first, kWords, second));
+  }
+};
+
+// Word kWord of the heads of sixteen blocks.
+template <int kWord>
+INLINE_AVX512 __m256i words_of_heads(const __m256i (&heads)[4]) {
+  const __m256i low =
+      kWord % 2 ? _mm256_unpackhi_epi64(heads[0], heads[1]) : _mm256_unpacklo_epi64(heads[0], heads[1]);
+  const __m256i high =
+      kWord % 2 ? _mm256_unpackhi_epi64(heads[2], heads[3]) : _mm256_unpacklo_epi64(heads[2], heads[3]);
+  return _mm256_permute2x128_si256(low, high, kWord < 2 ? 0x20 : 0x31);
+}
+
+template <class Block>
+struct SixteenBlocks {
+  static constexpr int64_t kValues = 512;
+  static constexpr int64_t kBytes = 16 * sizeof(Block);
+  static constexpr Order kOrder = Order::by_runs;
+  INLINE_AVX512 static __m512 x_steps(const RowActivations& x, int64_t group) {
+    return _mm512_loadu_ps(x.steps + 16 * group);
+  }
+  INLINE_AVX512 static __m512 x_sums(const RowActivations& x, int64_t group) {
+    return _mm512_loadu_ps(x.sums + 16 * group);
+  }
+};
+
+template <class Block>
+struct NibbleBlocks : SixteenBlocks<Block> {
+  using Four = FourBlocks<Block, 0, 4 * sizeof(Block) - 64>;
+
+  INLINE_AVX512 static void nibbles(const std::byte* group, __m512i (&u)[8]) {
+    __m512i w[4];
+    for (int i = 0; i < 4; ++i)
+      w[i] = Four(group + 4 * sizeof(Block) * i).template pieces<offsetof(Block, q)>();
+    transpose_quarters(w, w);
     const __m512i mask = _mm512_set1_epi8(15);
-    u[0] = _mm512_and_si512(bytes, mask);
-    u[1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), mask);
+    for (int i = 0; i < 4; ++i) {
+      u[i] = _mm512_and_si512(w[i], mask);
+      u[4 + i] = _mm512_and_si512(_mm512_srli_epi16(w[i], 4), mask);
+    }
   }
 
-  INLINE_AVX512 static __m256i head(const FourBlocks<Block>& blocks) {
-    return _mm512_castsi512_si256(blocks.words(HeadOfEach<Block>::kWords.data()));
+  INLINE_AVX512 static void heads(const std::byte* group, __m256i (&heads)[4]) {
+    for (int i = 0; i < 4; ++i) heads[i] = Four(group + 4 * sizeof(Block) * i).heads();
   }
-
-  // The fifth bits are words kWord and kWord + 1 of the head: bits of the first and of the last 16 values.
   template <int kWord>
-  INLINE_AVX512 static void add_fifth_bits(__m256i head, __m512i (&u)[2]) {
+  INLINE_AVX512 static __m256i head_words(const std::byte* group) {
+    __m256i all[4];
+    heads(group, all);
+    return words_of_heads<kWord>(all);
+  }
+
+  // The fifth bits of values 0..15 are word kWord of a block's head, those of 16..31 the next one.
+  template <int kWord>
+  INLINE_AVX512 static void add_fifth_bits(const std::byte* group, __m512i (&u)[8]) {
+    const __m512i both[2] = {_mm512_cvtepu16_epi32(head_words<kWord>(group)),
+                             _mm512_cvtepu16_epi32(head_words<kWord + 1>(group))};
     const __m512i bit = _mm512_set1_epi8(16);
-    const auto low = static_cast<__mmask64>(_mm256_extract_epi64(head, kWord));
-    const auto high = static_cast<__mmask64>(_mm256_extract_epi64(head, kWord + 1));
-    u[0] = _mm512_mask_add_epi8(u[0], low, u[0], bit);
-    u[1] = _mm512_mask_add_epi8(u[1], high, u[1], bit);
+    const __m512i own_bits[2] = {_mm512_set1_epi32(0x08040201),
+                                 _mm512_set1_epi32(static_cast<int>(0x80402010))};
+    for (int v = 0; v < 8; ++v) {  // byte v / 2 of the four bytes, in all bytes of its lane
+      static constexpr LaneTable<int8_t, 64> kBytes[2] = {
+          LaneTable<int8_t, 64>([](int i) { return i % 16 / 4 * 4; }),
+          LaneTable<int8_t, 64>([](int i) { return i % 16 / 4 * 4 + 1; })};
+      const __m512i byte = _mm512_shuffle_epi8(both[v / 4], kBytes[v / 2 % 2]);
+      u[v] = _mm512_mask_add_epi8(u[v], _mm512_test_epi8_mask(byte, own_bits[v % 2]), u[v], bit);
+    }
   }
 };
 
-struct Q4_0 : NibbleBlocks<BlockQ4_0>, AroundZero<8> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[2]) {
-    nibbles<offsetof(BlockQ4_0, q)>(FourBlocks<BlockQ4_0>(group), u);
-  }
-  INLINE_AVX512 static void steps(const std::byte* group, __m128& step, __m128& offset) {
-    step = _mm_cvtph_ps(_mm256_castsi256_si128(head(FourBlocks<BlockQ4_0>(group))));
-    offset = step;
+// x = d * (code - zero)
+template <class Block, int zero>
+struct NibblesAroundZero : NibbleBlocks<Block> {
+  static constexpr int kZero = zero;
+  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
+    step = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(group));
   }
 };
 
-struct Iq4Nl : NibbleBlocks<BlockIq4Nl>, AroundZero<128> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[2]) {
-    nibbles<offsetof(BlockIq4Nl, q)>(FourBlocks<BlockIq4Nl>(group), u);
+// x = d * code + m
+template <class Block>
+struct NibblesAboveMinimum : NibbleBlocks<Block> {
+  static constexpr int kZero = 0;
+  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
+    step = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(group));
+    offset = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<1>(group));
+  }
+};
+
+struct Q4_0 : NibblesAroundZero<BlockQ4_0, 8> {
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) { nibbles(group, u); }
+};
+
+struct Iq4Nl : NibblesAroundZero<BlockIq4Nl, 128> {
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
+    nibbles(group, u);
     const __m512i table = iq4_table();
-    u[0] = _mm512_shuffle_epi8(table, u[0]);
-    u[1] = _mm512_shuffle_epi8(table, u[1]);
-  }
-  INLINE_AVX512 static void steps(const std::byte* group, __m128& step, __m128& offset) {
-    step = _mm_cvtph_ps(_mm256_castsi256_si128(head(FourBlocks<BlockIq4Nl>(group))));
-    offset = step;
+    for (__m512i& codes : u) codes = _mm512_shuffle_epi8(table, codes);
   }
 };
 
-struct Q4_1 : NibbleBlocks<BlockQ4_1>, AboveMinimum {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[2]) {
-    nibbles<offsetof(BlockQ4_1, q)>(FourBlocks<BlockQ4_1>(group), u);
-  }
-  INLINE_AVX512 static void steps(const std::byte* group, __m256& step, __m256& offset) {
-    step = _mm256_cvtph_ps(_mm256_castsi256_si128(head(FourBlocks<BlockQ4_1>(group))));
-    offset = step;
+struct Q4_1 : NibblesAboveMinimum<BlockQ4_1> {
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) { nibbles(group, u); }
+};
+
+struct Q5_0 : NibblesAroundZero<BlockQ5_0, 16> {
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
+    nibbles(group, u);
+    add_fifth_bits<1>(group, u);
   }
 };
 
-struct Q5_0 : NibbleBlocks<BlockQ5_0>, AroundZero<16> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[2]) {
-    const FourBlocks<BlockQ5_0> blocks(group);
-    nibbles<offsetof(BlockQ5_0, q)>(blocks, u);
-    add_fifth_bits<1>(head(blocks), u);
-  }
-  INLINE_AVX512 static void steps(const std::byte* group, __m128& step, __m128& offset) {
-    step = _mm_cvtph_ps(_mm256_castsi256_si128(head(FourBlocks<BlockQ5_0>(group))));
-    offset = step;
-  }
-};
-
-struct Q5_1 : NibbleBlocks<BlockQ5_1>, AboveMinimum {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[2]) {
-    const FourBlocks<BlockQ5_1> blocks(group);
-    nibbles<offsetof(BlockQ5_1, q)>(blocks, u);
-    add_fifth_bits<2>(head(blocks), u);
-  }
-  INLINE_AVX512 static void steps(const std::byte* group, __m256& step, __m256& offset) {
-    step = _mm256_cvtph_ps(_mm256_castsi256_si128(head(FourBlocks<BlockQ5_1>(group))));
-    offset = step;
+struct Q5_1 : NibblesAboveMinimum<BlockQ5_1> {
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
+    nibbles(group, u);
+    add_fifth_bits<2>(group, u);
   }
 };
 
 // Bytes as they are, each moved up by 128.
-struct Q8_0 : AroundZero<128> {
-  static constexpr int64_t kValues = 128;
-  static constexpr int64_t kBytes = 4 * sizeof(BlockQ8_0);
-  static constexpr Order kOrder = Order::natural;
-  static constexpr int kVectors = 2;
-  static constexpr int kVectorsPerStep = 1;
-  INLINE_AVX512 static __m512i step_lanes(int i) { return _mm512_load_si512(kLanesByEight[i]); }
+struct Q8_0 : SixteenBlocks<BlockQ8_0> {
+  static constexpr int kZero = 128;
+  static constexpr int kFourBytes = 4 * sizeof(BlockQ8_0);
+  using FirstHalves = FourBlocks<BlockQ8_0, 0, kFourBytes - 16 - 64>;  // and heads
+  using SecondHalves = FourBlocks<BlockQ8_0, 16, kFourBytes - 64>;
 
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[2]) {
-    const auto* block = reinterpret_cast<const BlockQ8_0*>(group);
-    for (int i = 0; i < 2; ++i) {
-      const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block[2 * i].q));
-      const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block[2 * i + 1].q));
-      const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-      u[i] = _mm512_xor_si512(both, _mm512_set1_epi8(-128));
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
+    __m512i first[4], second[4];
+    for (int i = 0; i < 4; ++i) {
+      first[i] = FirstHalves(group + kFourBytes * i).pieces<offsetof(BlockQ8_0, q)>();
+      second[i] = SecondHalves(group + kFourBytes * i).pieces<offsetof(BlockQ8_0, q) + 16>();
     }
+    transpose_quarters(first, u);
+    transpose_quarters(second, u + 4);
+    for (__m512i& codes : u) codes = _mm512_xor_si512(codes, _mm512_set1_epi8(-128));
   }
-  INLINE_AVX512 static void steps(const std::byte* group, __m128& step, __m128& offset) {
-    const auto* block = reinterpret_cast<const BlockQ8_0*>(group);
-    __m128i halves = _mm_cvtsi32_si128(block[0].d);
-    halves = _mm_insert_epi16(halves, block[1].d, 1);
-    halves = _mm_insert_epi16(halves, block[2].d, 2);
-    halves = _mm_insert_epi16(halves, block[3].d, 3);
-    step = _mm_cvtph_ps(halves);
-    offset = step;
+  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
+    __m256i heads[4];
+    for (int i = 0; i < 4; ++i) heads[i] = FirstHalves(group + kFourBytes * i).heads();
+    step = _mm512_cvtph_ps(words_of_heads<0>(heads));
   }
 };
 

@@ -1,4 +1,6 @@
-// gemv with AVX-512 for the formats with 256 values in a block.
+// gemv with AVX-512 for the formats with 256 values in a block: lane l of a group is half run l of a block,
+// 16 values. Each vector of codes takes one word of 32 bits for every lane from the block's bytes; which one,
+// and where in its bytes the lane's bits are, is in tables.
 #include "kernels/cpu/matmul/avx512/gemv.h"
 
 #ifdef PARLANCE_X86
@@ -14,191 +16,196 @@ namespace parlance::matmul::avx512 {
 
 namespace {
 
-INLINE_AVX512 __m512i load(const void* bytes) {
-  return _mm512_loadu_si512(bytes);
-}
-INLINE_AVX512 __m128i load16(const void* bytes) {
-  return _mm_loadu_si128(static_cast<const __m128i*>(bytes));
-}
-// The same 32 bytes in both halves.
-INLINE_AVX512 __m512i load32_twice(const void* bytes) {
-  return _mm512_broadcast_i64x4(_mm256_loadu_si256(static_cast<const __m256i*>(bytes)));
-}
-// `low` in every byte of the lower half, `high` in the upper half.
-INLINE_AVX512 __m512i halves(int low, int high) {
-  return _mm512_inserti64x4(_mm512_set1_epi8(static_cast<char>(low)),
-                            _mm256_set1_epi8(static_cast<char>(high)), 1);
-}
-INLINE_AVX512 __m512i word_halves(int low, int high) {
-  return _mm512_inserti64x4(_mm512_set1_epi16(static_cast<short>(low)),
-                            _mm256_set1_epi16(static_cast<short>(high)), 1);
-}
-INLINE_AVX512 __m128 f32_of(f16_bits half) {
-  return _mm_cvtph_ps(_mm_cvtsi32_si128(half));
+using Lanes32 = LaneTable<int32_t, 16>;
+using Words = std::array<Lanes32, 4>;  // numbers of words, for each vector of codes
+
+// The first vector takes word first(lane), the next ones the words that follow.
+template <class First>
+constexpr Words words_from(First first) {
+  return {Lanes32(first), Lanes32([=](int lane) { return first(lane) + 1; }),
+          Lanes32([=](int lane) { return first(lane) + 2; }),
+          Lanes32([=](int lane) { return first(lane) + 3; })};
 }
 
-template <class Block>
+// Codes from 64 or 128 bytes: bits shifts(lane) .. of each byte, as many as `mask` has.
+INLINE_AVX512 void take_codes(__m512i bytes, const Words& words, const Lanes32& shifts, int mask,
+                              __m512i (&u)[4]) {
+  for (int i = 0; i < 4; ++i) {
+    const __m512i own = _mm512_srlv_epi32(_mm512_permutexvar_epi32(words[i], bytes), shifts);
+    u[i] = _mm512_and_si512(own, _mm512_set1_epi8(static_cast<char>(mask)));
+  }
+}
+INLINE_AVX512 void take_codes(__m512i low, __m512i high, const Words& words, const Lanes32& shifts, int mask,
+                              __m512i (&u)[4]) {
+  for (int i = 0; i < 4; ++i) {
+    const __m512i own = _mm512_srlv_epi32(_mm512_permutex2var_epi32(low, words[i], high), shifts);
+    u[i] = _mm512_and_si512(own, _mm512_set1_epi8(static_cast<char>(mask)));
+  }
+}
+
+// Adds upper bits, rotated to the left to where `mask` has them.
+INLINE_AVX512 void add_upper_bits(__m512i bytes, const Words& words, const Lanes32& rotations, int mask,
+                                  __m512i (&u)[4]) {
+  constexpr int kFirstOrBothOthers = 0xf8;
+  for (int i = 0; i < 4; ++i) {
+    const __m512i own = _mm512_rolv_epi32(_mm512_permutexvar_epi32(words[i], bytes), rotations);
+    u[i] =
+        _mm512_ternarylogic_epi32(u[i], own, _mm512_set1_epi8(static_cast<char>(mask)), kFirstOrBothOthers);
+  }
+}
+
+// Where the codes of half run `lane` are: those of a run of 32 are in 32 bytes, 8 words.
+constexpr int half(int lane) {
+  return 4 * (lane % 2);
+}
+constexpr int run(int lane) {
+  return lane / 2;
+}
+
+INLINE_AVX512 __m512i load32(const void* bytes) {
+  return _mm512_zextsi256_si512(_mm256_loadu_si256(static_cast<const __m256i*>(bytes)));
+}
+INLINE_AVX512 __m512 floats(__m128i bytes) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+}
+// In the four lanes.
+INLINE_AVX512 __m128 f32_of(f16_bits half) {
+  return _mm_cvtph_ps(_mm_set1_epi16(static_cast<short>(half)));
+}
+INLINE_AVX512 __m512 all(f16_bits half) {
+  return _mm512_broadcastss_ps(f32_of(half));
+}
+
+template <class BlockType, int zero>
 struct KBlock {
+  using Block = BlockType;
+  static constexpr int kZero = zero;
   static constexpr int64_t kValues = 256;
   static constexpr int64_t kBytes = sizeof(Block);
-  static constexpr int kVectors = 4;
-  static constexpr int kVectorsPerStep = 1;
+  static constexpr Order kOrder = Order::by_half_runs;
+
   INLINE_AVX512 static const Block& block(const std::byte* group) {
     return *reinterpret_cast<const Block*>(group);
   }
+  INLINE_AVX512 static __m512 x_steps(const RowActivations& x, int64_t group) {
+    static constexpr Lanes32 kRuns(run);
+    return _mm512_permutexvar_ps(kRuns, _mm512_castps256_ps512(_mm256_loadu_ps(x.steps + 8 * group)));
+  }
+  INLINE_AVX512 static __m512 x_sums(const RowActivations& x, int64_t group) {
+    return _mm512_loadu_ps(x.half_sums + 16 * group);
+  }
 };
 
-// Q4_K and Q5_K: lanes 0..7 are the steps of the runs, 8..15 their minimums.
+// Q4_K and Q5_K.
 template <class Block>
-struct KRunsWithMinimums : KBlock<Block> {
-  static constexpr Order kOrder = Order::pairs_of_32;
-  using Lanes = __m512;
+struct RunsAboveMinimums : KBlock<Block, 0> {
+  static constexpr Words kNibbleWords = words_from([](int lane) { return 8 * (run(lane) / 2) + half(lane); });
 
-  INLINE_AVX512 static __m512i step_lanes(int i) {
-    alignas(64) static constexpr int32_t kLanes[4][16] = {{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2},
-                                                          {1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3},
-                                                          {4, 4, 4, 4, 4, 4, 4, 4, 6, 6, 6, 6, 6, 6, 6, 6},
-                                                          {5, 5, 5, 5, 5, 5, 5, 5, 7, 7, 7, 7, 7, 7, 7, 7}};
-    return _mm512_load_si512(kLanes[i]);
+  INLINE_AVX512 static void nibbles(const uint8_t* q, __m512i (&u)[4]) {
+    static constexpr Lanes32 kShifts([](int lane) { return 4 * (run(lane) % 2); });
+    take_codes(load(q), load(q + 64), kNibbleWords, kShifts, 15, u);
   }
 
-  // Lanes 0..7 of 32 bits hold the steps as bytes, then the minimums; see unpack_k_scales().
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
-    const Block& b = KBlock<Block>::block(group);
-    const __m128i head = load16(&b);  // d and dmin, then the twelve bytes
+  // Of the runs with an even and with an odd number, each times a factor.
+  INLINE_AVX512 static void steps_times(const std::byte* group, float even, float odd, __m512& step,
+                                        __m512& offset) {
+    static constexpr Lanes32 kSteps(run), kMinimums([](int lane) { return 8 + run(lane); });
+    static constexpr Lanes32 kFactors([](int lane) { return lane < 8 ? lane % 2 : 2; });
+    // Eight steps, then eight minimums; see unpack_k_scales().
+    const __m128i head = load16(&KBlock<Block, 0>::block(group));  // d and dmin, then the twelve bytes
     const __m128i own =
         _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(head, 0b11'10'11'01), _mm_setr_epi32(0, 0, 0, 4)),
                       _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
     const __m128i top = _mm_and_si128(_mm_srli_epi32(_mm_shuffle_epi32(head, 0b10'00'01'00), 2),
                                       _mm_setr_epi32(0, 0x30303030, 0, 0x30303030));
-    const __m512 codes = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_or_si128(own, top)));
-    const __m512 d = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1),
-                                           _mm512_castps128_ps512(_mm_cvtph_ps(head)));
-    step = _mm512_mul_ps(codes, d);
-    offset = step;
-  }
-
-  INLINE_AVX512 static __m512 x_steps(const RowActivations& x, int64_t group) {
-    return _mm512_zextps256_ps512(_mm256_loadu_ps(x.steps + 8 * group));
-  }
-  INLINE_AVX512 static __m512 x_sums(const RowActivations& x, int64_t group) {
-    const __m256 minus = _mm256_sub_ps(_mm256_setzero_ps(), _mm256_loadu_ps(x.sums + 8 * group));
-    return _mm512_insertf32x8(_mm512_setzero_ps(), minus, 1);
-  }
-
-  INLINE_AVX512 static void nibbles(const uint8_t* q, __m512i (&u)[4]) {
-    const __m512i mask = _mm512_set1_epi8(15);
-    for (int i = 0; i < 2; ++i) {
-      const __m512i bytes = load(q + 64 * i);
-      u[2 * i] = _mm512_and_si512(bytes, mask);
-      u[2 * i + 1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), mask);
-    }
+    const __m128 d = _mm_cvtph_ps(head);
+    const __m128 factors = _mm_mul_ps(_mm_permute_ps(d, 0b01'01'00'00), _mm_setr_ps(even, odd, -1, 0));
+    const __m512 all = _mm512_mul_ps(floats(_mm_or_si128(own, top)),
+                                     _mm512_permutexvar_ps(kFactors, _mm512_castps128_ps512(factors)));
+    step = _mm512_permutexvar_ps(kSteps, all);
+    offset = _mm512_permutexvar_ps(kMinimums, all);
   }
 };
 
-struct Q4K : KRunsWithMinimums<BlockQ4K> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) { nibbles(block(group).q, u); }
-};
-
-struct Q5K : KRunsWithMinimums<BlockQ5K> {
+// Nibbles stay where they are: the codes of runs with an odd number count sixteenfold.
+struct Q4K : RunsAboveMinimums<BlockQ4K> {
   INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
-    nibbles(block(group).q, u);
-    const __m512i high = load32_twice(block(group).high);
-    const __m512i bit = _mm512_set1_epi8(16);
+    static constexpr Lanes32 kMasks([](int lane) { return run(lane) % 2 ? 0xf0f0f0f0 : 0x0f0f0f0f; });
+    const __m512i low = load(block(group).q), high = load(block(group).q + 64);
     for (int i = 0; i < 4; ++i) {
-      const int run = 4 * (i / 2) + i % 2;  // in the lower half; run + 2 is in the upper
-      const __mmask64 set = _mm512_test_epi8_mask(high, halves(1 << run, 4 << run));
-      u[i] = _mm512_mask_add_epi8(u[i], set, u[i], bit);
+      u[i] = _mm512_and_si512(_mm512_permutex2var_epi32(low, kNibbleWords[i], high), kMasks);
     }
   }
-};
-
-// Formats with a step for each group of 16 values, x = step * (code - kZero).
-template <class Block, int kZero>
-struct SixteenGroups : KBlock<Block> {
-  using Lanes = __m512;
-  INLINE_AVX512 static __m512 x_steps(const RowActivations& x, int64_t group) {
-    return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7),
-                                 _mm512_castps256_ps512(_mm256_loadu_ps(x.steps + 8 * group)));
-  }
-  INLINE_AVX512 static __m512 x_sums(const RowActivations& x, int64_t group) {
-    return _mm512_mul_ps(_mm512_loadu_ps(x.half_sums + 16 * group), _mm512_set1_ps(-kZero));
+  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
+    steps_times(group, 1, 1.0f / 16, step, offset);
   }
 };
 
-struct Q6K : SixteenGroups<BlockQ6K, 32> {
-  static constexpr Order kOrder = Order::natural;
-
-  INLINE_AVX512 static __m512i step_lanes(int i) {
-    alignas(64) static constexpr int32_t kLanes[4][16] = {
-        {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3},
-        {4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7},
-        {8, 8, 8, 8, 9, 9, 9, 9, 10, 10, 10, 10, 11, 11, 11, 11},
-        {12, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15}};
-    return _mm512_load_si512(kLanes[i]);
-  }
+struct Q5K : RunsAboveMinimums<BlockQ5K> {
   INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
-    const __m512i low_mask = _mm512_set1_epi8(15), high_mask = _mm512_set1_epi8(0x30);
-    for (int h = 0; h < 2; ++h) {
-      const __m512i low = load(block(group).low + 64 * h);
-      const __m512i high = load32_twice(block(group).high + 32 * h);
-      const __m512i high0 = _mm512_and_si512(_mm512_sllv_epi16(high, word_halves(4, 2)), high_mask);
-      const __m512i high1 = _mm512_and_si512(_mm512_srlv_epi16(high, word_halves(0, 2)), high_mask);
-      u[2 * h] = _mm512_or_si512(_mm512_and_si512(low, low_mask), high0);
-      u[2 * h + 1] = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi16(low, 4), low_mask), high1);
-    }
+    static constexpr Words kWords = words_from(half);
+    static constexpr Lanes32 kRotations([](int lane) { return (32 + 4 - run(lane)) % 32; });
+    nibbles(block(group).q, u);
+    add_upper_bits(load32(block(group).high), kWords, kRotations, 16, u);
   }
   INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
-    const __m512 codes = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load16(block(group).scales)));
-    step = _mm512_mul_ps(codes, _mm512_broadcastss_ps(f32_of(block(group).d)));
-    offset = step;
+    steps_times(group, 1, 1, step, offset);
   }
 };
 
-// Q2_K and Q3_K: vector k holds values 32 * k .. and 128 + 32 * k .., bits 2 * k .. of the 64 bytes.
-template <class Block, int kZero>
-struct TwoBits : SixteenGroups<Block, kZero> {
-  static constexpr Order kOrder = Order::halves_of_256;
-
-  INLINE_AVX512 static __m512i step_lanes(int i) {
-    alignas(64) static constexpr int32_t kLanes[4][16] = {
-        {0, 0, 0, 0, 1, 1, 1, 1, 8, 8, 8, 8, 9, 9, 9, 9},
-        {2, 2, 2, 2, 3, 3, 3, 3, 10, 10, 10, 10, 11, 11, 11, 11},
-        {4, 4, 4, 4, 5, 5, 5, 5, 12, 12, 12, 12, 13, 13, 13, 13},
-        {6, 6, 6, 6, 7, 7, 7, 7, 14, 14, 14, 14, 15, 15, 15, 15}};
-    return _mm512_load_si512(kLanes[i]);
+struct Q6K : KBlock<BlockQ6K, 32> {
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
+    static constexpr Words kLowWords =
+        words_from([](int lane) { return 16 * (run(lane) / 4) + 8 * (run(lane) % 2) + half(lane); });
+    static constexpr Lanes32 kShifts([](int lane) { return 4 * (run(lane) / 2 % 2); });
+    static constexpr Words kHighWords = words_from([](int lane) { return 8 * (run(lane) / 4) + half(lane); });
+    static constexpr Lanes32 kRotations([](int lane) { return (32 + 4 - 2 * (run(lane) % 4)) % 32; });
+    take_codes(load(block(group).low), load(block(group).low + 64), kLowWords, kShifts, 15, u);
+    add_upper_bits(load(block(group).high), kHighWords, kRotations, 0x30, u);
   }
+  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
+    step = _mm512_mul_ps(floats(load16(block(group).scales)), all(block(group).d));
+  }
+};
+
+// Q2_K and Q3_K.
+template <class Block, int zero>
+struct TwoBits : KBlock<Block, zero> {
+  static constexpr Words kWords = words_from([](int lane) { return 8 * (run(lane) / 4) + half(lane); });
+
   INLINE_AVX512 static void two_bits(const uint8_t* q, __m512i (&u)[4]) {
-    const __m512i bytes = load(q), mask = _mm512_set1_epi8(3);
-    u[0] = _mm512_and_si512(bytes, mask);
-    u[1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 2), mask);
-    u[2] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), mask);
-    u[3] = _mm512_and_si512(_mm512_srli_epi16(bytes, 6), mask);
+    static constexpr Lanes32 kShifts([](int lane) { return 2 * (run(lane) % 4); });
+    take_codes(load(q), kWords, kShifts, 3, u);
   }
 };
 
-struct Q2K : TwoBits<BlockQ2K, 1> {  // the "zero" is the minimum, subtracted as it is
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) { two_bits(block(group).q, u); }
+// Codes stay where they are in their bytes, and count 1, 4, 16 or 64 times.
+struct Q2K : TwoBits<BlockQ2K, 0> {
+  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
+    static constexpr Lanes32 kMasks([](int lane) { return 0x03030303u << 2 * (run(lane) % 4); });
+    const __m512i bytes = load(block(group).q);
+    for (int i = 0; i < 4; ++i) u[i] = _mm512_and_si512(_mm512_permutexvar_epi32(kWords[i], bytes), kMasks);
+  }
   INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
+    static constexpr Lanes32 kPowers([](int lane) { return run(lane) % 4; });
     const __m128i both = load16(block(group).scales), mask = _mm_set1_epi8(15);
-    const __m128i minimums = _mm_and_si128(_mm_srli_epi16(both, 4), mask);
-    step = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_and_si128(both, mask))),
-                         _mm512_broadcastss_ps(f32_of(block(group).d)));
-    offset = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(minimums)),
-                           _mm512_broadcastss_ps(f32_of(block(group).dmin)));
+    const __m128 d = _mm_mul_ps(f32_of(block(group).d), _mm_setr_ps(1, 1.0f / 4, 1.0f / 16, 1.0f / 64));
+    step = _mm512_mul_ps(floats(_mm_and_si128(both, mask)),
+                         _mm512_permutexvar_ps(kPowers, _mm512_castps128_ps512(d)));
+    const __m128 minus_dmin = _mm_sub_ps(_mm_setzero_ps(), f32_of(block(group).dmin));
+    const __m512 minimums = floats(_mm_and_si128(_mm_srli_epi16(both, 4), mask));
+    offset = _mm512_mul_ps(minimums, _mm512_broadcastss_ps(minus_dmin));
   }
 };
 
 struct Q3K : TwoBits<BlockQ3K, 4> {
   INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
+    static constexpr Words kHighWords = words_from(half);
+    static constexpr Lanes32 kRotations([](int lane) { return (32 + 2 - run(lane)) % 32; });
     two_bits(block(group).q, u);
-    const __m512i high = load32_twice(block(group).high), bit = _mm512_set1_epi8(4);
-    for (int k = 0; k < 4; ++k) {
-      const __mmask64 set = _mm512_test_epi8_mask(high, halves(1 << k, 16 << k));
-      u[k] = _mm512_mask_add_epi8(u[k], set, u[k], bit);
-    }
+    add_upper_bits(load32(block(group).high), kHighWords, kRotations, 4, u);
   }
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
+  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
     const uint8_t* scales = block(group).scales;
     const __m128i low8 = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(scales));
     const __m128i low = _mm_and_si128(_mm_unpacklo_epi64(low8, _mm_srli_epi16(low8, 4)), _mm_set1_epi8(15));
@@ -207,31 +214,20 @@ struct Q3K : TwoBits<BlockQ3K, 4> {
     const __m128i high = _mm_and_si128(_mm_srlv_epi32(_mm_set1_epi32(high_bits), _mm_setr_epi32(0, 2, 4, 6)),
                                        _mm_set1_epi8(3));
     const __m128i codes = _mm_sub_epi8(_mm_or_si128(low, _mm_slli_epi16(high, 4)), _mm_set1_epi8(32));
-    step = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes)),
-                         _mm512_broadcastss_ps(f32_of(block(group).d)));
-    offset = step;
+    step = _mm512_mul_ps(floats(codes), all(block(group).d));
   }
 };
 
-struct Iq4Xs : KBlock<BlockIq4Xs> {
-  static constexpr Order kOrder = Order::halves_of_32;
-  static constexpr int kVectorsPerStep = 2;
-  using Lanes = __m256;
-
-  INLINE_AVX512 static __m512i step_lanes(int i) {
-    alignas(64) static constexpr int32_t kLanes[2][16] = {{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3},
-                                                          {4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7}};
-    return _mm512_load_si512(kLanes[i]);
-  }
+struct Iq4Xs : KBlock<BlockIq4Xs, 128> {
   INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
-    const __m512i table = iq4_table(), mask = _mm512_set1_epi8(15);
-    for (int i = 0; i < 2; ++i) {
-      const __m512i bytes = load(block(group).q + 64 * i);
-      u[2 * i] = _mm512_shuffle_epi8(table, _mm512_and_si512(bytes, mask));
-      u[2 * i + 1] = _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), mask));
-    }
+    static constexpr Words kWords = words_from([](int lane) { return 4 * run(lane); });
+    static constexpr Lanes32 kShifts(half);
+    take_codes(load(block(group).q), load(block(group).q + 64), kWords, kShifts, 15, u);
+    const __m512i table = iq4_table();
+    for (__m512i& codes : u) codes = _mm512_shuffle_epi8(table, codes);
   }
-  INLINE_AVX512 static void steps(const std::byte* group, __m256& step, __m256& offset) {
+  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
+    static constexpr Lanes32 kRuns(run);
     int32_t low_bits;
     std::memcpy(&low_bits, block(group).scales_low, sizeof(low_bits));
     const __m256i low =
@@ -240,15 +236,9 @@ struct Iq4Xs : KBlock<BlockIq4Xs> {
                                            _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
     const __m256i codes = _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
                                           _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
-    step = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(codes, _mm256_set1_epi32(32))),
-                         _mm256_broadcastss_ps(f32_of(block(group).d)));
-    offset = step;
-  }
-  INLINE_AVX512 static __m256 x_steps(const RowActivations& x, int64_t group) {
-    return _mm256_loadu_ps(x.steps + 8 * group);
-  }
-  INLINE_AVX512 static __m256 x_sums(const RowActivations& x, int64_t group) {
-    return _mm256_mul_ps(_mm256_loadu_ps(x.sums + 8 * group), _mm256_set1_ps(-128));
+    const __m256 steps = _mm256_cvtepi32_ps(_mm256_sub_epi32(codes, _mm256_set1_epi32(32)));
+    step = _mm512_permutexvar_ps(
+        kRuns, _mm512_castps256_ps512(_mm256_mul_ps(steps, _mm256_broadcastss_ps(f32_of(block(group).d)))));
   }
 };
 

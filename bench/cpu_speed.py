@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -284,6 +285,7 @@ def main():
     if args.resume and os.path.exists(measurement.results.path):
         n = measurement.results.load({(p.name, p.variant): p.build for p in programs}, measurement.model_bytes)
         say(f"continuing with {n} runs of {measurement.results.path}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # who ends this, too, gets a table
     try:
         measurement.run()
     except KeyboardInterrupt:

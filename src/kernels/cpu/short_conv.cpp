@@ -1,7 +1,9 @@
-// short_conv on the CPU.
+// short_conv on the CPU: the definition, and which kernels serve which instruction set.
 #include <cmath>
 
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/delta_net/kernels.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/sequence_runs.h"
@@ -45,10 +47,27 @@ void run_short_conv_scalar(Stream& stream, const ShortConvArgs& args) {
                 });
 }
 
+template <const delta_net::Kernels& kernels>
+void run_short_conv(Stream& stream, const ShortConvArgs& args) {
+  delta_net::run_channels(stream, args, kernels);
+}
+
 }  // namespace
 
 void fill_short_conv(OpTable& table, [[maybe_unused]] Isa isa) {
   table.short_conv = {run_short_conv_scalar};
+#if PARLANCE_X86
+  if (isa == Isa::avx2) {
+    table.short_conv = {run_short_conv<delta_net::kAvx2>, delta_net::scratch_of_channels};
+  }
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) {
+    table.short_conv = {run_short_conv<delta_net::kAvx512>, delta_net::scratch_of_channels};
+  }
+#elif PARLANCE_NEON
+  if (isa == Isa::neon || isa == Isa::neon_dotprod) {
+    table.short_conv = {run_short_conv<delta_net::kNeon>, delta_net::scratch_of_channels};
+  }
+#endif
 }
 
 }  // namespace parlance

@@ -16,13 +16,19 @@ namespace {
 
 #define PARLANCE_SIMD PARLANCE_AVX2
 using Lanes = simd::Avx2;
-#include "kernels/cpu/delta_net/token_kernels.simd.h"
+#include "kernels/cpu/delta_net/vectors.simd.h"
 //
+#include "kernels/cpu/delta_net/channel_kernels.simd.h"
 #include "kernels/cpu/delta_net/chunk_kernels.simd.h"
+#include "kernels/cpu/delta_net/token_kernels.simd.h"
 
 }  // namespace
 
-const Kernels kAvx2 = {scale_to_length, advance_tokens, advance_chunk, transpose};
+void advance_tokens_avx2(const Chunk& chunk, float* state) {
+  advance_tokens(chunk, state);
+}
+
+const Kernels kAvx2 = {scale_to_length, advance_tokens, advance_chunk, transpose, convolve};
 
 }  // namespace parlance::delta_net
 

@@ -16,13 +16,15 @@ namespace {
 
 #define PARLANCE_SIMD PARLANCE_AVX512
 using Lanes = simd::Avx512;
-#include "kernels/cpu/delta_net/token_kernels.simd.h"
+#include "kernels/cpu/delta_net/vectors.simd.h"
 //
+#include "kernels/cpu/delta_net/channel_kernels.simd.h"
 #include "kernels/cpu/delta_net/chunk_kernels.simd.h"
 
 }  // namespace
 
-const Kernels kAvx512 = {scale_to_length, advance_tokens, advance_chunk, transpose};
+// Token by token, the kernel with half the register width is a quarter faster (measured on Zen 4).
+const Kernels kAvx512 = {scale_to_length, advance_tokens_avx2, advance_chunk, transpose, convolve};
 
 }  // namespace parlance::delta_net
 

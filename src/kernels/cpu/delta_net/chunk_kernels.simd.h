@@ -1,5 +1,5 @@
 // The recurrence for kChunk tokens at once, as matrix products (the chunkwise form of Yang et al., 2024);
-// included after token_kernels.simd.h.
+// included after vectors.simd.h.
 //
 // With S the state before the chunk, g(t, s) the product of the decays after token s up to token t, and g(t)
 // that of all up to token t, the recurrence unrolls to

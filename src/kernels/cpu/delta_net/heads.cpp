@@ -16,7 +16,7 @@ namespace {
 // Heads are cut into parts until there are so many, which evens out what the threads do.
 constexpr int64_t kTasksPerThread = 2;
 // Runs of fewer tokens go token by token: a chunk wants the state transposed, and back.
-constexpr int64_t kLeastChunkedTokens = 9;
+constexpr int64_t kLeastChunkedTokens = 16;
 
 // A thread's scratch memory, in floats.
 struct Layout {

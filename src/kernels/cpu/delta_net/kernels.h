@@ -1,4 +1,4 @@
-// What the driver (heads.cpp) asks of an instruction set.
+// What the drivers (heads.cpp for gated_delta_net, channels.cpp for short_conv) ask of an instruction set.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,9 @@ constexpr int64_t workspace_elements(int64_t stride, int64_t n_values) {
   return kChunk * (stride + n_values + 3 * kChunk);
 }
 
+// Channels that are worked on together, so that the inputs of a few tokens stay in the first-level cache.
+inline constexpr int64_t kChannelBlock = 512;
+
 struct Kernels {
   // out [n] = x of length `length`; the length of x counts as `eps` at least. The rest of the stride is
   // zeroed.
@@ -53,10 +56,16 @@ struct Kernels {
   // out [n_columns][out_stride] = x [n_rows][x_stride], sizes as above.
   void (*transpose)(const float* x, int64_t x_stride, int64_t n_rows, int64_t n_columns, float* out,
                     int64_t out_stride);
+
+  // out [n_channels] = silu of the sum of taps[i] [kChannelBlock] * inputs[i] [n_channels] over n_tap of
+  // them.
+  void (*convolve)(const float* taps, const float* const* inputs, int64_t n_tap, int64_t n_channels,
+                   float* out);
 };
 
 #if defined(__x86_64__)
 extern const Kernels kAvx2;
+void advance_tokens_avx2(const Chunk& chunk, float* state);
 extern const Kernels kAvx512;
 #elif defined(__aarch64__)
 extern const Kernels kNeon;
@@ -65,5 +74,9 @@ extern const Kernels kNeon;
 // gated_delta_net, heads shared by all threads.
 void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels);
 size_t scratch_of_heads(const GatedDeltaNetArgs& args, int n_threads);
+
+// short_conv, channels shared by all threads.
+void run_channels(Stream& stream, const ShortConvArgs& args, const Kernels& kernels);
+size_t scratch_of_channels(const ShortConvArgs& args, int n_threads);
 
 }  // namespace parlance::delta_net

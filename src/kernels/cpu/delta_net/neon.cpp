@@ -16,13 +16,15 @@ namespace {
 
 #define PARLANCE_SIMD
 using Lanes = simd::Neon;
-#include "kernels/cpu/delta_net/token_kernels.simd.h"
+#include "kernels/cpu/delta_net/vectors.simd.h"
 //
+#include "kernels/cpu/delta_net/channel_kernels.simd.h"
 #include "kernels/cpu/delta_net/chunk_kernels.simd.h"
+#include "kernels/cpu/delta_net/token_kernels.simd.h"
 
 }  // namespace
 
-const Kernels kNeon = {scale_to_length, advance_tokens, advance_chunk, transpose};
+const Kernels kNeon = {scale_to_length, advance_tokens, advance_chunk, transpose, convolve};
 
 }  // namespace parlance::delta_net
 

@@ -1,39 +1,8 @@
-// The recurrence one token after the other, written once for all instruction sets: included inside a
-// namespace of its own by avx2.cpp, avx512.cpp and neon.cpp, which define PARLANCE_SIMD (the function
-// attribute) and `Lanes` (see simd/).
+// The recurrence one token after the other; included after vectors.simd.h.
 //
 // A value's row of the state is read twice for each token, for the products with k and q and for the update.
 // A few rows at a time go through all tokens of the chunk, so that only the first of these reads leaves the
 // first-level cache: the state comes from memory and returns there once.
-
-using F = Lanes::F;
-constexpr int kWidth = Lanes::kWidth;
-
-PARLANCE_SIMD void scale_to_length(const float* x, float length, float eps, int64_t n, float* out) {
-  const int64_t n_whole = n / kWidth * kWidth;
-  F squares = Lanes::zero();
-  for (int64_t i = 0; i < n_whole; i += kWidth) {
-    const F value = Lanes::load(x + i);
-    squares = Lanes::multiply_add(value, value, squares);
-  }
-  const F rest = Lanes::load_first(x + n_whole, n - n_whole);
-  const float norm = std::sqrt(Lanes::sum(Lanes::multiply_add(rest, rest, squares)));
-  const F factor = Lanes::broadcast(length / std::max(norm, eps));
-  for (int64_t i = 0; i < n_whole; i += kWidth)
-    Lanes::store(out + i, Lanes::multiply(Lanes::load(x + i), factor));
-  std::fill(out + n_whole, out + align_up(n, kStrideElements), 0.0f);
-  Lanes::store_first(out + n_whole, Lanes::multiply(rest, factor), n - n_whole);
-}
-
-// products [kRows] += rows k, products [kRows..] += rows q, for one vector of each row.
-template <int kRows>
-PARLANCE_SIMD PARLANCE_INLINE void add_products(const F (&rows)[kRows], F k, F q, F (&products)[2 * kRows]) {
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-    products[r] = Lanes::multiply_add(rows[r], k, products[r]);
-    products[kRows + r] = Lanes::multiply_add(rows[r], q, products[kRows + r]);
-  }
-}
 
 // x y, rows of q or k.
 PARLANCE_SIMD PARLANCE_INLINE float dot(const float* x, const float* y, int64_t stride) {
@@ -54,18 +23,26 @@ PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t token, float kq, int
   const float* k = chunk.k + token * chunk.stride;
   const float* q = chunk.q + token * chunk.stride;
 
-  F rows[kRows], products[2 * kRows];
+  F products[2 * kRows];  // of the rows with k, then with q
 #pragma GCC unroll 16
   for (int p = 0; p < 2 * kRows; ++p) products[p] = Lanes::zero();
   for (int64_t i = 0; i < n_whole; i += kWidth) {
+    const F key = Lanes::load(k + i), query = Lanes::load(q + i);
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load(state + r * n + i);
-    add_products(rows, Lanes::load(k + i), Lanes::load(q + i), products);
+    for (int r = 0; r < kRows; ++r) {
+      const F row = Lanes::load(state + r * n + i);
+      products[r] = Lanes::multiply_add(row, key, products[r]);
+      products[kRows + r] = Lanes::multiply_add(row, query, products[kRows + r]);
+    }
   }
   if (n_whole < n) {
+    const F key = Lanes::load(k + n_whole), query = Lanes::load(q + n_whole);
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) rows[r] = Lanes::load_first(state + r * n + n_whole, n - n_whole);
-    add_products(rows, Lanes::load(k + n_whole), Lanes::load(q + n_whole), products);
+    for (int r = 0; r < kRows; ++r) {
+      const F row = Lanes::load_first(state + r * n + n_whole, n - n_whole);
+      products[r] = Lanes::multiply_add(row, key, products[r]);
+      products[kRows + r] = Lanes::multiply_add(row, query, products[kRows + r]);
+    }
   }
   float along[2 * kRows];
   if constexpr (kRows == 1) {

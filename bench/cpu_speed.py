@@ -58,7 +58,7 @@ def parse_arguments():
            action="store_true")
     option("--resume", "RESUME", False, "continue the measurement whose JSON file is there", action="store_true")
     option("--out", "OUT", "", "folder for table, picture and JSON; default build/bench")
-    option("--work", "WORK", "build/bench", "folder for synthetic models, 3 GB")
+    option("--work", "WORK", "build/bench", "folder for synthetic models: 3 GB, all types 8 GB")
     option("--parlance", "PARLANCE", "build/release/bin/parlance", "the program")
     option("--llama-bench", "LLAMA_BENCH", shutil.which("llama-bench") or "", "llama.cpp's llama-bench")
     option("--depth-bench", "DEPTH_BENCH", "", "a program that times llama.cpp behind a depth without computing it")

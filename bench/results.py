@@ -6,6 +6,11 @@ import statistics
 
 BUSY = "decode, core busy"  # a test's name
 
+def _lines(values):
+    """A JSON array with an element on each line: short, and readable in a comparison of two versions."""
+    return "[" + ",".join("\n  " + json.dumps(value) for value in values) + "]"
+
+
 class Results:
     """Runs in the order in which they were made: dicts of program, variant, build, model, model_bytes, threads, depth,
     kind ("speed", "loaded" or "memory"), round, seconds, others, is_quiet and the figures of the program."""
@@ -31,10 +36,11 @@ class Results:
 
     def save(self, rows=()):
         temporary = self.path + ".part"
+        members = {key: json.dumps(value) for key, value in self.head.items()}
+        members["rows"] = _lines([dataclasses.asdict(row) for row in rows])
+        members["runs"] = _lines(self.runs)
         with open(temporary, "w", encoding="utf-8") as file:
-            document = {**self.head, "rows": [dataclasses.asdict(row) for row in rows], "runs": self.runs}
-            json.dump(document, file, indent=1)
-            file.write("\n")
+            file.write("{\n" + ",\n".join(f' "{key}": {value}' for key, value in members.items()) + "\n}\n")
         os.replace(temporary, self.path)
 
     def select(self, **wanted):

@@ -72,16 +72,20 @@ TEST_P(GatedDeltaNet, NumbersOfTokens) {
 }
 
 TEST_P(GatedDeltaNet, RealHeads) {
-  for (const int32_t n : {1, 2, 40}) {
+  for (const int32_t n : {1, 18}) {
     expect_match({.head_dim = 128, .n_key_head = 16, .n_value_head = 16, .places = tokens(n)});
     expect_match({.head_dim = 128, .n_key_head = 16, .n_value_head = 32, .places = tokens(n)});
   }
-  expect_match({.head_dim = 128, .n_key_head = 1, .n_value_head = 2, .places = tokens(512)});
+}
+
+// Rounding does not add up.
+TEST_P(GatedDeltaNet, LongRuns) {
+  expect_match({.head_dim = 128, .n_key_head = 1, .n_value_head = 1, .places = tokens(512)});
 }
 
 TEST_P(GatedDeltaNet, HeadSizes) {
   for (const int64_t head_dim : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 31, 33, 48, 64, 80, 100, 144, 256}) {
-    for (const int32_t n : {1, 5, 35}) expect_match({.head_dim = head_dim, .places = tokens(n)});
+    for (const int32_t n : {2, 19}) expect_match({.head_dim = head_dim, .places = tokens(n)});
   }
 }
 
@@ -105,7 +109,7 @@ TEST_P(GatedDeltaNet, SequencesSideBySide) {
 TEST_P(GatedDeltaNet, StrongAndWeakGates) {
   for (const float gate_limit : {0.0f, 30.0f, 200.0f}) {
     for (const float a_limit : {0.0f, 1e-4f, 1.0f, 100.0f, 1e6f}) {
-      for (const int32_t n : {3, 300}) {
+      for (const int32_t n : {3, 100}) {
         expect_match({.places = tokens(n), .gate_limit = gate_limit, .a_limit = a_limit});
       }
     }

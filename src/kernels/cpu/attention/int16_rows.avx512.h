@@ -17,8 +17,8 @@ constexpr float kLeastSquares = 1e-30f;  // squared lengths count as no less: a 
 constexpr float kLeast = 1e-30f;         // largest weights and values, too
 static_assert((int64_t{131000} + kKeyBlock / 2) * 16383 < int64_t{1} << 31);
 
-// Elements i .. i + 31 of a row of n as two vectors; those past the end are zero.
-template <class Rows>
+// Elements i .. i + 31 of a row of n as two vectors; where they are not kWhole, those past the end are zero.
+template <class Rows, bool kWhole>
 PARLANCE_SIMD PARLANCE_INLINE void load_chunk(const std::byte* row, int64_t i, int64_t n, F& low, F& high) {
   if constexpr (Rows::kVectors == 2) {
     F x[2];
@@ -27,7 +27,7 @@ PARLANCE_SIMD PARLANCE_INLINE void load_chunk(const std::byte* row, int64_t i, i
     high = x[1];
   } else {
     F x[1];
-    if (i + kChunk <= n) {
+    if constexpr (kWhole) {
       Rows::load(row, i, x);
       low = x[0];
       Rows::load(row, i + kWidth, x);
@@ -41,6 +41,23 @@ PARLANCE_SIMD PARLANCE_INLINE void load_chunk(const std::byte* row, int64_t i, i
       high = Lanes::zero();
     }
   }
+}
+
+// Lane by lane, parts of the sum of a row's squares.
+template <class Rows>
+PARLANCE_SIMD PARLANCE_INLINE F squares_of(const std::byte* row, int64_t n) {
+  F sum = Lanes::broadcast(kLeastSquares);
+  F low, high;
+  int64_t i = 0;
+  for (; i + kChunk <= n; i += kChunk) {
+    load_chunk<Rows, true>(row, i, n, low, high);
+    sum = Lanes::multiply_add(low, low, Lanes::multiply_add(high, high, sum));
+  }
+  if (i < n) {
+    load_chunk<Rows, false>(row, i, n, low, high);
+    sum = Lanes::multiply_add(low, low, Lanes::multiply_add(high, high, sum));
+  }
+  return sum;
 }
 
 // Both vectors times `scale` as 16-bit integers; their order, the same for queries and keys, does not matter.
@@ -142,17 +159,18 @@ PARLANCE_INLINE float* query_factor(const Tile& tile, int64_t row) {
 PARLANCE_SIMD void prepare_int16(const Tile& tile, int64_t row, const float* query, float scale) {
   const auto* bytes = reinterpret_cast<const std::byte*>(query);
   const int64_t n = tile.head_dim_k;
-  F squares = Lanes::zero();
-  F low, high;
-  for (int64_t i = 0; i < n; i += kChunk) {
-    load_chunk<F32Rows>(bytes, i, n, low, high);
-    squares = Lanes::multiply_add(low, low, Lanes::multiply_add(high, high, squares));
-  }
-  const float length = std::sqrt(std::max(kLeastSquares, Lanes::sum(squares)));
+  const float length = std::sqrt(Lanes::sum(squares_of<F32Rows>(bytes, n)));
   const F to_unit = Lanes::broadcast(kUnitLength / length);
-  for (int64_t i = 0; i < n; i += kChunk) {
-    load_chunk<F32Rows>(bytes, i, n, low, high);
-    _mm512_store_si512(tile.query<int16_t>(row) + i, to_int16(low, high, to_unit));
+  auto* packed = tile.query<int16_t>(row);
+  F low, high;
+  int64_t i = 0;
+  for (; i + kChunk <= n; i += kChunk) {
+    load_chunk<F32Rows, true>(bytes, i, n, low, high);
+    _mm512_store_si512(packed + i, to_int16(low, high, to_unit));
+  }
+  if (i < n) {
+    load_chunk<F32Rows, false>(bytes, i, n, low, high);
+    _mm512_store_si512(packed + i, to_int16(low, high, to_unit));
   }
   *query_factor(tile, row) = scale * length / kUnitLength;
 }
@@ -171,40 +189,43 @@ inline size_t int16_key_bytes(int64_t head_dim) {
   return static_cast<size_t>((query_pairs(head_dim) + 1) * kKeyBlock) * sizeof(float);
 }
 
+// A chunk of sixteen keys, transposed: pairs [kChunk / 2] rows of kKeyBlock, 16 of them.
+template <class Rows, bool kWhole>
+PARLANCE_SIMD PARLANCE_INLINE void pack_key_chunk(const std::byte* const (&rows)[kWidth],
+                                                  const float (&to_unit)[kWidth], int64_t i, int64_t n,
+                                                  int32_t* pairs) {
+  F square[kWidth];
+#pragma GCC unroll 16
+  for (int r = 0; r < kWidth; ++r) {
+    F low, high;
+    load_chunk<Rows, kWhole>(rows[r], i, n, low, high);
+    square[r] = _mm512_castsi512_ps(to_int16(low, high, Lanes::broadcast(to_unit[r])));
+  }
+  Lanes::transpose(square);
+#pragma GCC unroll 16
+  for (int r = 0; r < kWidth; ++r) {
+    _mm512_storeu_si512(pairs + r * kKeyBlock, _mm512_castps_si512(square[r]));
+  }
+}
+
 // Sixteen keys as columns j .. j + 15 of the workspace.
 template <class Rows>
 PARLANCE_SIMD void pack_keys(const std::byte* const (&rows)[kWidth], int64_t n, int64_t j,
                              const KeyWorkspace& packed) {
   F squares[kWidth];
 #pragma GCC unroll 16
-  for (int r = 0; r < kWidth; ++r) {
-    F sum = Lanes::zero();
-    for (int64_t i = 0; i < n; i += kChunk) {
-      F low, high;
-      load_chunk<Rows>(rows[r], i, n, low, high);
-      sum = Lanes::multiply_add(low, low, Lanes::multiply_add(high, high, sum));
-    }
-    squares[r] = sum;
-  }
-  const F length = _mm512_sqrt_ps(Lanes::maximum(Lanes::broadcast(kLeastSquares), Lanes::sums_of(squares)));
+  for (int r = 0; r < kWidth; ++r) squares[r] = squares_of<Rows>(rows[r], n);
+  const F length = _mm512_sqrt_ps(Lanes::sums_of(squares));
   Lanes::store(packed.factors + j, Lanes::multiply(length, Lanes::broadcast(1 / kUnitLength)));
   float to_unit[kWidth];
   Lanes::store(to_unit, Lanes::divide(Lanes::broadcast(kUnitLength), length));
 
-  for (int64_t i = 0; i < n; i += kChunk) {
-    F square[kWidth];
-#pragma GCC unroll 16
-    for (int r = 0; r < kWidth; ++r) {
-      F low, high;
-      load_chunk<Rows>(rows[r], i, n, low, high);
-      square[r] = _mm512_castsi512_ps(to_int16(low, high, Lanes::broadcast(to_unit[r])));
-    }
-    Lanes::transpose(square);
-#pragma GCC unroll 16
-    for (int r = 0; r < kWidth; ++r) {
-      _mm512_storeu_si512(packed.pairs + (i / 2 + r) * kKeyBlock + j, _mm512_castps_si512(square[r]));
-    }
+  int32_t* pairs = packed.pairs + j;
+  int64_t i = 0;
+  for (; i + kChunk <= n; i += kChunk) {
+    pack_key_chunk<Rows, true>(rows, to_unit, i, n, pairs + i / 2 * kKeyBlock);
   }
+  if (i < n) pack_key_chunk<Rows, false>(rows, to_unit, i, n, pairs + i / 2 * kKeyBlock);
 }
 
 template <class Rows>
@@ -251,33 +272,40 @@ inline size_t int16_value_bytes(int64_t head_dim) {
   return static_cast<size_t>((kKeyBlock / 2 + 1) * align_up(head_dim, kStrideElements)) * sizeof(float);
 }
 
-// kVectors vectors of a row, or the first n elements of one.
-template <class Rows, bool kWhole>
+// Channels i .. i + kVectors * kWidth - 1 of a block of values. Those past the end of a row are zero; only a
+// single vector may reach there.
+template <class Rows, int kVectors>
 PARLANCE_SIMD PARLANCE_INLINE void load_columns(const std::byte* row, int64_t i, int64_t n,
-                                                F (&x)[Rows::kVectors]) {
-  if constexpr (kWhole) {
+                                                F (&x)[kVectors]) {
+  if constexpr (kVectors % Rows::kVectors == 0 && kVectors > 1) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; v += Rows::kVectors) {
+      F step[Rows::kVectors];
+      Rows::load(row, i + v * kWidth, step);
+#pragma GCC unroll 2
+      for (int s = 0; s < Rows::kVectors; ++s) x[v + s] = step[s];
+    }
+  } else if (i + kWidth <= n) {
     Rows::load(row, i, x);
   } else {
-    x[0] = Rows::load_first(row, i, n);
+    x[0] = Rows::load_first(row, i, n - i);
   }
 }
 
-// Channels i .. of a block of values.
-template <class Rows, bool kWhole>
+template <class Rows, int kVectors>
 PARLANCE_SIMD void pack_columns(const Tile& tile, const std::byte* values, int64_t n_keys, int64_t i,
                                 const ValueWorkspace& packed) {
-  constexpr int kVectors = Rows::kVectors;
-  const int64_t n = tile.head_dim_v - i;
+  const int64_t n = tile.head_dim_v;
   F largest[kVectors], x[kVectors], y[kVectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) largest[v] = Lanes::broadcast(kLeast);
   for (int64_t j = 0; j < n_keys; ++j) {
-    load_columns<Rows, kWhole>(values + static_cast<size_t>(j) * tile.v_row_bytes, i, n, x);
-#pragma GCC unroll 2
+    load_columns<Rows, kVectors>(values + static_cast<size_t>(j) * tile.v_row_bytes, i, n, x);
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) largest[v] = Lanes::maximum(largest[v], _mm512_abs_ps(x[v]));
   }
   F to_int[kVectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     to_int[v] = Lanes::divide(Lanes::broadcast(kLargestValue), largest[v]);
     Lanes::store(packed.factors + i + v * kWidth,
@@ -285,9 +313,9 @@ PARLANCE_SIMD void pack_columns(const Tile& tile, const std::byte* values, int64
   }
   for (int64_t j = 0; j < n_keys; j += 2) {
     const std::byte* row = values + static_cast<size_t>(j) * tile.v_row_bytes;
-    load_columns<Rows, kWhole>(row, i, n, x);
-    load_columns<Rows, kWhole>(j + 1 < n_keys ? row + tile.v_row_bytes : row, i, n, y);
-#pragma GCC unroll 2
+    load_columns<Rows, kVectors>(row, i, n, x);
+    load_columns<Rows, kVectors>(j + 1 < n_keys ? row + tile.v_row_bytes : row, i, n, y);
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const I even = _mm512_cvtps_epi32(Lanes::multiply(x[v], to_int[v]));
       const I odd = _mm512_cvtps_epi32(Lanes::multiply(y[v], to_int[v]));
@@ -315,11 +343,11 @@ PARLANCE_SIMD void accumulate_int16(const Tile& tile, const std::byte* values, i
                                     const std::byte* next) {
   const ValueWorkspace packed(tile.workspace, tile.out_stride);
   int64_t i = 0;
-  for (; i + Rows::kVectors * kWidth <= tile.head_dim_v; i += Rows::kVectors * kWidth) {
-    pack_columns<Rows, true>(tile, values, n_keys, i, packed);
+  for (; i + 4 * kWidth <= tile.head_dim_v; i += 4 * kWidth) {
+    pack_columns<Rows, 4>(tile, values, n_keys, i, packed);
   }
-  if constexpr (Rows::kVectors == 1) {
-    if (i < tile.head_dim_v) pack_columns<Rows, false>(tile, values, n_keys, i, packed);
+  for (; i < tile.head_dim_v; i += Rows::kVectors * kWidth) {
+    pack_columns<Rows, Rows::kVectors>(tile, values, n_keys, i, packed);
   }
   for (int64_t row = 0; row < tile.n_rows; row += kPairRows) {
     const int64_t n_rows = std::min<int64_t>(kPairRows, tile.n_rows - row);

@@ -31,8 +31,9 @@ struct Tile {
   size_t query_bytes;
   int64_t out_stride;
 
-  std::byte* queries;    // [n_rows][query_bytes]: as KeyKernels::prepare() left them
-  float* scores;         // [n_rows][kKeyBlock]: of the block; softmax() turns them into weights
+  std::byte* queries;  // [n_rows][query_bytes]: as KeyKernels::prepare() left them
+  float* scores;       // [n_rows][kKeyBlock]: of the block; softmax() turns them into weights
+  // What there is one of for each row ends on a multiple of 64 bytes: whole vectors may be taken.
   int32_t* visible;      // [n_rows]: how many of the block's first positions each row sees
   float* block_largest;  // [n_rows]: largest weight of the block, from softmax() for accumulate()
   float* block_sum;      // [n_rows]: of the block's weights, too

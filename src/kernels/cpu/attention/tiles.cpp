@@ -275,7 +275,8 @@ class TiledAttention {
       item.keys.prepare(tile, row, q, args_.scale * kLog2E);
     }
     std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
-    std::fill_n(tile.largest, tile.n_rows, -std::numeric_limits<float>::infinity());
+    // Not minus infinity, which is no distance away from itself.
+    std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
     std::fill_n(tile.sum, tile.n_rows, 0.0f);
   }
 

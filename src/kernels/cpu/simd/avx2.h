@@ -87,17 +87,16 @@ struct Avx2 {
   }
 
   PARLANCE_AVX2 static PARLANCE_INLINE F exp2(F x) {
-    x = _mm256_max_ps(_mm256_set1_ps(kPowerLowest), _mm256_min_ps(_mm256_set1_ps(kPowerHighest), x));
-    const F n = _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    const F f = _mm256_sub_ps(x, n);
+    x = _mm256_max_ps(_mm256_set1_ps(kPowerLowest), x);  // NaN, the second operand, is kept
+    const F rounded = _mm256_add_ps(x, _mm256_set1_ps(kRounding));
+    const F f = _mm256_sub_ps(x, _mm256_sub_ps(rounded, _mm256_set1_ps(kRounding)));
     F p = _mm256_fmadd_ps(_mm256_set1_ps(kPower5), f, _mm256_set1_ps(kPower4));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower3));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower2));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower1));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(1));
-    const __m256i whole = _mm256_cvtps_epi32(n);
-    const __m256i half = _mm256_srai_epi32(whole, 1);
-    return _mm256_mul_ps(_mm256_mul_ps(p, power_of_2(half)), power_of_2(_mm256_sub_epi32(whole, half)));
+    return _mm256_castsi256_ps(
+        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_castps_si256(rounded), 23)));
   }
 
   PARLANCE_AVX2 static PARLANCE_INLINE void transpose(F (&rows)[kWidth]) {

@@ -80,16 +80,16 @@ struct Avx512 {
   }
 
   PARLANCE_AVX512 static PARLANCE_INLINE F exp2(F x) {
-    // Infinity minus itself would be no number; NaN, the second operand, is kept.
-    x = _mm512_max_ps(_mm512_set1_ps(kPowerLowest), _mm512_min_ps(_mm512_set1_ps(kPowerHighest), x));
-    const F n = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT);
-    const F f = _mm512_sub_ps(x, n);
+    x = _mm512_max_ps(_mm512_set1_ps(kPowerLowest), x);  // NaN, the second operand, is kept
+    const F rounded = _mm512_add_ps(x, _mm512_set1_ps(kRounding));
+    const F f = _mm512_sub_ps(x, _mm512_sub_ps(rounded, _mm512_set1_ps(kRounding)));
     F p = _mm512_fmadd_ps(_mm512_set1_ps(kPower5), f, _mm512_set1_ps(kPower4));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower3));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower2));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower1));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1));
-    return _mm512_scalef_ps(p, n);
+    return _mm512_castsi512_ps(
+        _mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(rounded), 23)));
   }
 
   // rows[i] lane j becomes rows[j] lane i.

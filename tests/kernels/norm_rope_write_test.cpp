@@ -104,6 +104,7 @@ TEST_P(NormRopeWrite, AwkwardShapes) {
       }
     }
   }
+  compare({.head_dim = 256, .n_rot = 64, .n_head = 8}, TokenPlaces().add(0, 0, 33));  // a quarter rotates
   compare({}, TokenPlaces());
 }
 

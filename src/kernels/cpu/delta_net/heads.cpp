@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t kTasksPerThread = 2;
 // Runs of fewer tokens go token by token: a chunk wants the state transposed, and back.
 constexpr int64_t kLeastChunkedTokens = 16;
+// The first chunk of a run is a whole one, so that rows which a later one does not fill hold those of an
+// earlier.
+static_assert(kLeastChunkedTokens >= kChunk);
 
 // A thread's scratch memory, in floats.
 struct Layout {
@@ -99,7 +102,6 @@ class HeadPart {
       decay_[i] = std::exp(args_.a.as<const float>()[head_] * step);
       beta_[i] = 1 / (1 + std::exp(-gate(args_.beta, first + i)));
     }
-    std::fill(chunk_.k + chunk_.n_tokens * chunk_.stride, chunk_.q, 0.0f);
     chunk_.n_next_tokens = std::min(kChunk, end - first - chunk_.n_tokens);
     chunk_.next_q = token + q_at;
     chunk_.next_k = token + k_at;

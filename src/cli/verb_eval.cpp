@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/answer_perplexity.h"
 #include "cli/conversation.h"
 #include "cli/default_model.h"
 #include "cli/eval_against.h"
@@ -29,6 +30,7 @@ struct EvalOptions {
   int64_t limit = 0;
   int64_t max_tokens = 256;
   std::string against;  // a second device, or empty
+  bool wants_perplexity = false;
   bool shows_failures = false;
   bool wants_json = false;
 };
@@ -207,6 +209,25 @@ Result<int> compare(Console& io, const EvalOptions& options, const std::vector<E
   return comparison->is_explained() ? kSuccess : kFailure;
 }
 
+Result<int> print_perplexity(Console& io, const EvalOptions& options,
+                             const std::vector<EvalQuestion>& questions, const LoadedModel& loaded) {
+  const Result<AnswerPerplexity> measured = measure_perplexity(io, questions, *loaded.session);
+  if (io.err_is_terminal) io.write_progress("");
+  if (!measured) return tl::unexpected<Error>(measured.error());
+  if (options.wants_json) {
+    io.print("{}\n", Json::object({{"model", loaded.text->file().name()},
+                                   {"questions", measured->n_questions},
+                                   {"tokens", measured->n_tokens},
+                                   {"nats", measured->nats},
+                                   {"perplexity", measured->perplexity()}})
+                         .pretty());
+  } else {
+    io.print("perplexity {:.5f} of the right answers to {} questions ({} tokens)\n", measured->perplexity(),
+             measured->n_questions, measured->n_tokens);
+  }
+  return kSuccess;
+}
+
 Result<int> eval(Console& io, EvalOptions& options) {
   // The questions first: a mistake in them shows before the model is loaded.
   if (options.file.empty()) {
@@ -223,6 +244,7 @@ Result<int> eval(Console& io, EvalOptions& options) {
   PARLANCE_TRY(const std::vector<EvalQuestion> questions, choose(std::move(all), options));
   if (!options.against.empty()) return compare(io, options, questions);
   PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
+  if (options.wants_perplexity) return print_perplexity(io, options, questions, loaded);
   const Result<Outcome> outcome = ask_all(io, options, questions, *loaded.session);
   if (io.err_is_terminal) io.write_progress("");
   if (!outcome) return tl::unexpected<Error>(outcome.error());
@@ -245,14 +267,15 @@ Command eval_command() {
       "Puts every question of a file to the model, takes the likeliest token each time, and compares the "
       "reply with the answers that count as right; case, white space and the mark at the end do not matter. "
       "With --cache-type-k and --cache-type-v it shows what a compressed cache costs. With --against, the "
-      "replies are "
-      "compared with those of another device instead.\n\n"
+      "replies are compared with those of another device instead; with --perplexity, the model is not asked "
+      "but shown the right answers.\n\n"
       "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
       "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
   command.examples = {
       {"parlance eval", "the bundled model on its held-out questions"},
       {"parlance eval --category arithmetic --show-failures", "what it gets wrong in one category"},
       {"parlance eval -ctk q8_0 -ctv q8_0 --json", "with a compressed cache, for scripts"},
+      {"parlance eval --perplexity -ctk q8_0 -ctv q8_0", "a finer measure of the same cost"},
       {"parlance eval --device vulkan --against cpu --limit 200", "does the GPU say what the CPU says?"}};
   Option file =
       text_option("FILE", "FILE", "The questions. Without it: eval.jsonl beside the model.", options->file);
@@ -268,7 +291,12 @@ Command eval_command() {
             "--against", "DEVICE",
             "Ask the questions on this device too, and list the replies that differ, each with the margin by "
             "which the two choices lay apart.",
-            options->against)}},
+            options->against),
+        flag("--perplexity",
+             "Show the model each question with its right answer, and print the perplexity of the answers: "
+             "lower "
+             "is better, 1 is certain.",
+             options->wants_perplexity)}},
       model_group(options->model),
       {"Output",
        {flag("--show-failures", "Show every wrong reply beside what was expected.", options->shows_failures),

@@ -19,18 +19,20 @@ Tensor Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory&
                                        memory.kv.layer(layer - first_layer), batch.view);
     add_rms_norm(s, h, attn, w.ffn_norm, eps, x);
 
-    const Tensor down = mlp(s, w.mlp, x);
-    if (layer + 1 < end_layer) {
-      add_rms_norm(s, h, down, w_.layers[static_cast<size_t>(layer + 1)].attn_norm, eps, x);
-    } else if (placement_.is_last(part)) {
-      add_rms_norm(s, h, down, w_.output_norm, eps, x);
-    } else {
-      add(s, h, down);
-    }
+    if (layer + 1 == end_layer) break;
+    add_rms_norm(s, h, mlp(s, w.mlp, x), w_.layers[static_cast<size_t>(layer + 1)].attn_norm, eps, x);
   }
 
-  if (!placement_.is_last(part)) return h;
-  return matmul(s, w_.output, get_rows(s, x, batch.output_rows));
+  const MlpWeights& last_mlp = w_.layers[static_cast<size_t>(end_layer - 1)].mlp;
+  if (!placement_.is_last(part)) {
+    add(s, h, mlp(s, last_mlp, x));
+    return h;
+  }
+  // From here on only the tokens whose logits are wanted matter.
+  const Tensor h_out = get_rows(s, h, batch.output_rows);
+  const Tensor x_out = get_rows(s, x, batch.output_rows);
+  add_rms_norm(s, h_out, mlp(s, last_mlp, x_out), w_.output_norm, eps, x_out);
+  return matmul(s, w_.output, x_out);
 }
 
 }  // namespace parlance

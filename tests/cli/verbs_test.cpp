@@ -242,8 +242,8 @@ TEST_F(VerbsTest, BenchHoldsSpeedAgainstTheMachine) {
 TEST_F(VerbsTest, BenchPrintsATable) {
   const auto outcome = run({"bench", "-m", model_, "-t", "1,2", "-p", "8", "-n", "2", "-d", "0", "-r", "1"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* words : {"1 thread", "2 threads", "prefill 8 @ 0", "decode 2 @ 0", "of peak",
-                            "peak memory"}) {
+  for (const char* words :
+       {"1 thread", "2 threads", "prefill 8 @ 0", "decode 2 @ 0", "of peak", "peak memory"}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << "\n" << outcome.out;
   }
 }
@@ -292,6 +292,24 @@ TEST_F(VerbsTest, EvalScoresByCategory) {
       run({"eval", (folder_ / "right.jsonl").string(), "-m", model_, "-t", "1", "-n", "4", "--json"});
   EXPECT_EQ(right.json()["all"]["right"], 1) << right.out << right.err;
   EXPECT_EQ(run({"eval", "-m", model_, "-n", "4", "--limit", "1", "--json"}).json()["all"]["questions"], 1);
+}
+
+TEST_F(VerbsTest, EvalMeasuresPerplexity) {
+  const auto perplexity_of = [&](const std::string& answer) {
+    std::ofstream(folder_ / "one.jsonl")
+        << nlohmann::json{{"id", "1"},
+                          {"category", "a"},
+                          {"messages", {{{"role", "user"}, {"content", "q"}}}},
+                          {"answers", {answer}}};
+    const auto outcome =
+        run({"eval", (folder_ / "one.jsonl").string(), "-m", model_, "-t", "1", "--perplexity", "--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_GT(outcome.json()["tokens"], 0);
+    return outcome.json()["perplexity"].get<double>();
+  };
+  // With this bias the model says nothing but X.
+  EXPECT_LT(perplexity_of("XXX"), perplexity_of("never"));
+  EXPECT_GE(perplexity_of("XXX"), 1);
 }
 
 TEST_F(VerbsTest, DoctorReports) {

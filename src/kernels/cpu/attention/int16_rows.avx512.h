@@ -3,11 +3,12 @@
 //
 // Queries and keys are divided by their length, so that no sum of 32 bits overflows (Cauchy and Schwarz) and
 // an outlier costs the other channels little: a score is off by about 1e-5 |q| |k|. Values are divided by the
-// largest of their channel in the block, weights by the largest of the block. What a 16-bit float keeps of a
-// key or a value is coarser than any of these.
+// largest of their channel in the block, a row's weights by their sum there. What f16 keeps of a key or a
+// value is coarser than any of these: of 2048 gaussian positions the result is off by 2e-4 of its rms, by
+// 4e-4 with channels twenty times as large as others.
 
 using I = __m512i;
-using Ints = __v16si;
+using Ints = __v16si;                 // sums stay in registers only where their type does not change
 constexpr int64_t kChunk = 32;        // channels that become a vector of pairs at a time
 constexpr float kUnitLength = 32760;  // of a query or key: below 2^15 with all roundings, products below 2^31
 constexpr float kLargestValue = 16383;   // below 2^14 and ...

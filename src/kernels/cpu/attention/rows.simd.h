@@ -1,7 +1,7 @@
 // Rows of a cache by format, queries and results in f32: what the block kernels are made of. These *.simd.h
-// are written once for all instruction sets and included, rows.simd.h first,
-// inside a namespace of its own by avx2.cpp, avx512.cpp and neon.cpp, which define PARLANCE_SIMD (the
-// function attribute) and `Lanes` (see simd/).
+// are written once for all instruction sets and included, rows.simd.h first, inside a namespace of its own by
+// avx2.cpp, avx512.cpp and neon.cpp, which define PARLANCE_SIMD (the function attribute) and `Lanes` (see
+// simd/).
 
 using F = Lanes::F;
 constexpr int kWidth = Lanes::kWidth;

@@ -16,7 +16,7 @@
 namespace parlance::attention {
 
 inline constexpr int64_t kKeyBlock = 128;       // keys (and values) that are worked on at a time
-inline constexpr int64_t kTileRows = 128;       // most query rows that share one pass over keys and values
+inline constexpr int64_t kTileRows = 256;       // most query rows that share one pass over keys and values
 inline constexpr int64_t kManyRows = 8;         // from which a tile is bound by arithmetic, not by memory
 inline constexpr int64_t kStrideElements = 16;  // rows of `out` are padded with zeros to a multiple of this
 

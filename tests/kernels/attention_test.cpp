@@ -32,18 +32,12 @@ class Attention : public KernelTest {
                                     << name_of(shape.v_format) << " [" << shape.head_dim_v << "], " << n_head
                                     << "/" << shape.n_head_kv << " heads, " << c.places.size()
                                     << " tokens, pages of " << shape.page_tokens);
-    expect_close(on(tested()), on(reference()), c.tolerance > 0 ? c.tolerance : rounding(shape), 0);
+    const float rounding = attention_rounding(shape, device_cases()[GetParam()]);
+    expect_close(on(tested()), on(reference()), c.tolerance > 0 ? c.tolerance : rounding, 0);
   }
 
  private:
   static constexpr int64_t kLayer = 1;
-
-  // A cache in fewer bits than f32 may be met with integers: they are off by less than f16 is, 2.4e-4 for a
-  // value near 1.
-  static float rounding(const KvShape& shape) {
-    const bool is_exact = shape.k_format == KvFormat::f32 && shape.v_format == KvFormat::f32;
-    return is_exact ? 1e-5f : 1e-4f;
-  }
 
   std::vector<std::byte> filled(const KvPages& pages, const KvShape& shape) {
     OpBench bench = reference();

@@ -19,6 +19,13 @@ struct KvShape {
   int64_t n_layer = 2;
 };
 
+// What attention may be off by, for values near 1. AVX-512 meets caches in fewer bits than f32 with integers,
+// which are off by less than f16 is, 2.4e-4.
+inline float attention_rounding(const KvShape& shape, const DeviceCase& device) {
+  const bool is_f32 = shape.k_format == KvFormat::f32 && shape.v_format == KvFormat::f32;
+  return !is_f32 && device.name.starts_with("cpu_avx512") ? 1e-4f : 1e-5f;
+}
+
 // Which sequence and position each token of a batch belongs to.
 struct TokenPlaces {
   std::vector<int32_t> seq;

@@ -17,7 +17,8 @@ rounds.
   once) and the operations it must do, at the peaks measured just before each run. The slower of *memory* and
   *arithmetic* sets it.
 - **of bound**: how much of that Parlance reaches. Above 100 % means that the peak was measured in a worse moment than
-  the speed, or that the caches hold part of the weights.
+  the speed, that the caches hold part of the weights, or, in prefill at depth, that attention ran in 16-bit integers,
+  twice as fast as the f32 that the bound counts.
 - **{batch} tokens / 1, time**: time of {batch} tokens computed together over the time of one: what checking drafted
   tokens costs. Less is better.
 - **memory**: the most memory that a process held, in MiB, the mapped file included, with a full context of

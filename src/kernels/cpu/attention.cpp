@@ -85,7 +85,7 @@ Cell<AttentionArgs> cell_for([[maybe_unused]] Isa isa) {
   if (isa == Isa::avx2) return attention::cell<attention::kAvx2>();
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return attention::cell<attention::kAvx512>();
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) return attention::cell<attention::kNeon>();
+  if (is_neon(isa)) return attention::cell<attention::kNeon>();
 #endif
   return {run_scalar, scratch_scalar};
 }

@@ -18,7 +18,13 @@ enum class Isa {
   avx512_bf16,   // and BF16
   neon,          // AArch64 baseline
   neon_dotprod,  // and DotProd
+  neon_i8mm,     // and I8MM
 };
+
+// For the operations that have one kernel for all sets of an architecture that has vectors.
+constexpr bool is_neon(Isa isa) {
+  return isa >= Isa::neon;
+}
 
 std::string_view name_of(Isa isa);
 

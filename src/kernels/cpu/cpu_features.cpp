@@ -24,6 +24,8 @@ std::string_view name_of(Isa isa) {
       return "neon";
     case Isa::neon_dotprod:
       return "neon_dotprod";
+    case Isa::neon_i8mm:
+      return "neon_i8mm";
   }
   return "";
 }
@@ -71,7 +73,9 @@ std::vector<Isa> available_isas() {
 std::vector<Isa> available_isas() {
   std::vector<Isa> isas{Isa::scalar, Isa::neon};
 #if defined(__linux__)
-  if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) isas.push_back(Isa::neon_dotprod);
+  if (!(getauxval(AT_HWCAP) & HWCAP_ASIMDDP)) return isas;
+  isas.push_back(Isa::neon_dotprod);
+  if (getauxval(AT_HWCAP2) & HWCAP2_I8MM) isas.push_back(Isa::neon_i8mm);
 #elif defined(__ARM_FEATURE_DOTPROD)
   isas.push_back(Isa::neon_dotprod);
 #endif

@@ -5,7 +5,7 @@ namespace parlance {
 
 namespace {
 
-constexpr size_t kIsaCount = static_cast<size_t>(Isa::neon_dotprod) + 1;
+constexpr size_t kIsaCount = static_cast<size_t>(Isa::neon_i8mm) + 1;
 
 std::array<OpTable, kIsaCount> make_tables() {
   std::array<OpTable, kIsaCount> tables;

@@ -91,7 +91,7 @@ void fill_gated_delta_net(OpTable& table, [[maybe_unused]] Isa isa) {
     table.gated_delta_net = {run_gated_delta_net<delta_net::kAvx512>, delta_net::scratch_of_heads};
   }
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) {
+  if (is_neon(isa)) {
     table.gated_delta_net = {run_gated_delta_net<delta_net::kNeon>, delta_net::scratch_of_heads};
   }
 #endif

@@ -28,7 +28,7 @@ void fill_gated_rms_norm(OpTable& table, Isa isa) {
   table.gated_rms_norm = {run_gated_rms_norm<Isa::scalar>};
   if (isa == Isa::avx2) table.gated_rms_norm = {run_gated_rms_norm<Isa::avx2>};
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.gated_rms_norm = {run_gated_rms_norm<Isa::avx512>};
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) table.gated_rms_norm = {run_gated_rms_norm<Isa::neon>};
+  if (is_neon(isa)) table.gated_rms_norm = {run_gated_rms_norm<Isa::neon>};
 }
 
 }  // namespace parlance

@@ -23,8 +23,10 @@
 #define PARLANCE_NEON 1
 #if defined(__clang__)
 #define PARLANCE_NEON_DOTPROD __attribute__((target("dotprod")))
+#define PARLANCE_NEON_I8MM __attribute__((target("dotprod,i8mm")))
 #else
 #define PARLANCE_NEON_DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
+#define PARLANCE_NEON_I8MM __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 #endif
 #include <arm_neon.h>
 #endif

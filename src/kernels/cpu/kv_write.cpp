@@ -148,7 +148,7 @@ EncodeRow* encode_row_of([[maybe_unused]] Isa isa, KvFormat format) {
     if (format == KvFormat::q8_0) return to_q8_0_avx2;
   }
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) {
+  if (is_neon(isa)) {
     if (format == KvFormat::f16) return to_f16_neon;
     if (format == KvFormat::bf16) return to_bf16;
     if (format == KvFormat::q8_0) return to_q8_0_neon;
@@ -171,7 +171,7 @@ void fill_kv_write(OpTable& table, [[maybe_unused]] Isa isa) {
     if (isa == Isa::avx2) row.fill({run_kv_write<Isa::avx2>});
     if (isa == Isa::avx512 || isa == Isa::avx512_bf16) row.fill({run_kv_write<Isa::avx512>});
 #elif PARLANCE_NEON
-    if (isa == Isa::neon || isa == Isa::neon_dotprod) row.fill({run_kv_write<Isa::neon>});
+    if (is_neon(isa)) row.fill({run_kv_write<Isa::neon>});
 #endif
   }
 }

@@ -26,6 +26,8 @@ Cell<MatmulArgs> quantised_cell(Isa isa) {
       return matmul::quantised_neon();
     case Isa::neon_dotprod:
       return matmul::quantised_neon_dotprod();
+    case Isa::neon_i8mm:
+      return matmul::quantised_neon_i8mm();
 #endif
     default:
       return matmul::scalar_quantised();
@@ -44,6 +46,7 @@ Cell<MatmulArgs> float_cell(Isa isa) {
 #elif defined(__aarch64__)
     case Isa::neon:
     case Isa::neon_dotprod:
+    case Isa::neon_i8mm:
       return matmul::float_cell<matmul::kFloatsNeon>();
 #endif
     default:

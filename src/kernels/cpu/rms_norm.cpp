@@ -76,7 +76,7 @@ NormaliseRow* normalise_row_of([[maybe_unused]] Isa isa) {
   if (isa == Isa::avx2) return normalise_row_avx2;
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return normalise_row_avx512;
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) return normalise_row_neon;
+  if (is_neon(isa)) return normalise_row_neon;
 #endif
   return normalise_row_scalar;
 }
@@ -87,7 +87,7 @@ void fill_rms_norm(OpTable& table, Isa isa) {
   if (isa == Isa::avx2) table.rms_norm = {run_rms_norm<normalise_row_avx2>};
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.rms_norm = {run_rms_norm<normalise_row_avx512>};
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) table.rms_norm = {run_rms_norm<normalise_row_neon>};
+  if (is_neon(isa)) table.rms_norm = {run_rms_norm<normalise_row_neon>};
 #endif
 }
 

@@ -240,9 +240,26 @@ PARLANCE_NEON_DOTPROD float int8_dotprod(int64_t n_rounds) {
   return static_cast<float>(vgetq_lane_s32(sums[0], 0));
 }
 
+PARLANCE_NEON_I8MM float int8_i8mm(int64_t n_rounds) {
+  int32x4_t sums[kChains];
+  for (auto& sum : sums) sum = vdupq_n_s32(0);
+  PARLANCE_KEEP_APART(sums, "+w");
+  int8x16_t a = vdupq_n_s8(1);
+  const int8x16_t b = vdupq_n_s8(2);
+  for (int64_t round = 0; round < n_rounds; ++round) {
+    PARLANCE_OPAQUE(a, "+w");
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) sums[j] = vmmlaq_s32(sums[j], a, b);
+  }
+  for (int j = 1; j < kChains; ++j) sums[0] = vaddq_s32(sums[0], sums[j]);
+  return static_cast<float>(vgetq_lane_s32(sums[0], 0));
+}
+
 constexpr RooflineLoops kLoops = {read, {f32, 2 * 4 * kChains}, {int8, 2 * 16 * kLongChains}, {nullptr, 0}};
 constexpr RooflineLoops kLoopsDotprod = {
     read, {f32, 2 * 4 * kChains}, {int8_dotprod, 2 * 16 * kChains}, {nullptr, 0}};
+constexpr RooflineLoops kLoopsI8mm = {
+    read, {f32, 2 * 4 * kChains}, {int8_i8mm, 2 * 32 * kChains}, {nullptr, 0}};
 
 }  // namespace neon
 
@@ -265,6 +282,8 @@ const RooflineLoops& roofline_loops(Isa isa) {
       return neon::kLoops;
     case Isa::neon_dotprod:
       return neon::kLoopsDotprod;
+    case Isa::neon_i8mm:
+      return neon::kLoopsI8mm;
 #endif
     default:
       return scalar::kLoops;

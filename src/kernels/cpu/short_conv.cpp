@@ -64,7 +64,7 @@ void fill_short_conv(OpTable& table, [[maybe_unused]] Isa isa) {
     table.short_conv = {run_short_conv<delta_net::kAvx512>, delta_net::scratch_of_channels};
   }
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) {
+  if (is_neon(isa)) {
     table.short_conv = {run_short_conv<delta_net::kNeon>, delta_net::scratch_of_channels};
   }
 #endif

@@ -85,7 +85,7 @@ SwigluElements* swiglu_of([[maybe_unused]] Isa isa) {
   if (isa == Isa::avx2) return swiglu_avx2;
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return swiglu_avx512;
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) return swiglu_neon;
+  if (is_neon(isa)) return swiglu_neon;
 #endif
   return swiglu_scalar;
 }
@@ -96,7 +96,7 @@ void fill_swiglu(OpTable& table, [[maybe_unused]] Isa isa) {
   if (isa == Isa::avx2) table.swiglu = {run_swiglu<swiglu_avx2>};
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.swiglu = {run_swiglu<swiglu_avx512>};
 #elif PARLANCE_NEON
-  if (isa == Isa::neon || isa == Isa::neon_dotprod) table.swiglu = {run_swiglu<swiglu_neon>};
+  if (is_neon(isa)) table.swiglu = {run_swiglu<swiglu_neon>};
 #endif
 }
 

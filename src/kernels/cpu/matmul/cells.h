@@ -9,5 +9,6 @@ Cell<MatmulArgs> quantised_avx2();
 Cell<MatmulArgs> quantised_avx512();
 Cell<MatmulArgs> quantised_neon();
 Cell<MatmulArgs> quantised_neon_dotprod();
+Cell<MatmulArgs> quantised_neon_i8mm();
 
 }  // namespace parlance::matmul

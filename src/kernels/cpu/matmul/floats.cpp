@@ -30,12 +30,15 @@ void run_gemv(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
     gemv.row_bytes = linear.weight.row_size();
     gemv.n_rows = task.n_rows;
     gemv.n_in = args.x.ne[0];
-    gemv.x = args.x.as<float>();
-    gemv.n_tokens = static_cast<int>(args.x.n_rows());
     gemv.bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
-    gemv.out = args.out[task.output].as<float>() + task.first_row;
     gemv.out_stride = linear.weight.n_rows();
-    kernel_of(kernels, linear.weight.dtype).gemv(gemv);
+    const int64_t n_tokens = args.x.n_rows();
+    for (int64_t token = 0; token < n_tokens; token += FloatKernels::kGemvTokens) {
+      gemv.x = args.x.as<float>() + token * gemv.n_in;
+      gemv.n_tokens = static_cast<int>(std::min<int64_t>(FloatKernels::kGemvTokens, n_tokens - token));
+      gemv.out = args.out[task.output].as<float>() + task.first_row + token * gemv.out_stride;
+      kernel_of(kernels, linear.weight.dtype).gemv(gemv);
+    }
   });
 }
 
@@ -156,7 +159,7 @@ void run_gemm(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
 
 void run_floats(Stream& stream, const MatmulArgs& args, const FloatKernels& kernels) {
   const int64_t n_tokens = args.x.n_rows();
-  if (n_tokens > FloatKernels::kGemvTokens) {
+  if (n_tokens > FloatKernels::kMostGemvTokens) {
     run_gemm(pool_of(stream), args, kernels, ScratchPieces{stream.scratch().data()});
   } else if (n_tokens > 0) {
     run_gemv(pool_of(stream), args, kernels);

@@ -55,7 +55,10 @@ struct FloatKernel {
 };
 
 struct FloatKernels {
-  static constexpr int kGemvTokens = 4;  // gemv serves up to so many tokens
+  static constexpr int kGemvTokens = 4;  // that gemv serves at once
+  // Up to so many tokens, the rows of a task are worth reading again for every kGemvTokens of them: from the
+  // cache, where widening them for gemm would cost more.
+  static constexpr int kMostGemvTokens = 16;
   int panel_rows;
   int tile_tokens;
   FloatKernel f32, f16, bf16;

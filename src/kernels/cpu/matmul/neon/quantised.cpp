@@ -25,6 +25,7 @@ PARLANCE_INLINE int32x4_t sum_products(int32x4_t sum, int8x16_t a, int8x16_t b) 
 }
 
 #include "kernels/cpu/matmul/neon/vectors.simd.h"
+using V = NeonVectors;
 #include "kernels/cpu/matmul/quantised_kernels.simd.h"
 
 }  // namespace

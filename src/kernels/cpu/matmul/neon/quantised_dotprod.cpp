@@ -23,6 +23,7 @@ PARLANCE_SIMD PARLANCE_INLINE int32x4_t sum_products(int32x4_t sum, int8x16_t a,
 }
 
 #include "kernels/cpu/matmul/neon/vectors.simd.h"
+using V = NeonVectors;
 #include "kernels/cpu/matmul/quantised_kernels.simd.h"
 
 }  // namespace

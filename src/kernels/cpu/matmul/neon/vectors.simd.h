@@ -1,7 +1,7 @@
 // The vectors that quantised_kernels.simd.h is written in, for NEON. Included by the files that define
 // PARLANCE_SIMD and sum_products(): sum + products of four neighbouring bytes in each lane of 32 bits.
 
-struct V : simd::Neon {
+struct NeonVectors : simd::Neon {
   using Codes = int8x16x2_t;
   using Sums = int32x4_t;
   using simd::Neon::load;

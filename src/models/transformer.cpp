@@ -1,5 +1,7 @@
 #include "models/transformer.h"
 
+#include "models/layers/output.h"
+
 namespace parlance {
 
 // The forward pass. Shapes are (fastest, …); h is the residual stream and x what a sub-layer sees of it, both
@@ -24,15 +26,8 @@ Tensor Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory&
   }
 
   const MlpWeights& last_mlp = w_.layers[static_cast<size_t>(end_layer - 1)].mlp;
-  if (!placement_.is_last(part)) {
-    add(s, h, mlp(s, last_mlp, x));
-    return h;
-  }
-  // From here on only the tokens whose logits are wanted matter.
-  const Tensor h_out = get_rows(s, h, batch.output_rows);
-  const Tensor x_out = get_rows(s, x, batch.output_rows);
-  add_rms_norm(s, h_out, mlp(s, last_mlp, x_out), w_.output_norm, eps, x_out);
-  return matmul(s, w_.output, x_out);
+  if (!placement_.is_last(part)) return leave_part(s, last_mlp, h, x);
+  return output_logits(s, last_mlp, {w_.output_norm, w_.output}, h, x, batch.output_rows, eps);
 }
 
 }  // namespace parlance

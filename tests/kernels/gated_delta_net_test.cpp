@@ -6,7 +6,8 @@ namespace {
 class GatedDeltaNet : public KernelTest {
  protected:
   void SetUp() override {
-    if (!tested().device().ops().gated_delta_net.run) GTEST_SKIP() << "the device has no gated_delta_net";
+    if (may_skip(tested().device().ops().gated_delta_net))
+      GTEST_SKIP() << "the device has no gated_delta_net";
   }
 
   struct Case {

@@ -6,7 +6,7 @@ namespace {
 class ShortConv : public KernelTest {
  protected:
   void SetUp() override {
-    if (!tested().device().ops().short_conv.run) GTEST_SKIP() << "the device has no short_conv";
+    if (may_skip(tested().device().ops().short_conv)) GTEST_SKIP() << "the device has no short_conv";
   }
 
   // Both devices make the same of the same inputs, and keep the same of them.

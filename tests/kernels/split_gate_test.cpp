@@ -7,7 +7,7 @@ class SplitGate : public KernelTest {};
 
 TEST_P(SplitGate, SeparatesQueriesFromGates) {
   OpBench bench = tested();
-  if (!bench.device().ops().split_gate.run) GTEST_SKIP() << "this device has no split_gate";
+  if (may_skip(bench.device().ops().split_gate)) GTEST_SKIP() << "this device has no split_gate";
   for (const int64_t head_dim : {1, 2, 20, 256}) {
     for (const int64_t n_tokens : {0, 1, 3, 70}) {
       SCOPED_TRACE(testing::Message() << head_dim << " x " << n_tokens);

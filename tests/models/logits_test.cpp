@@ -59,6 +59,7 @@ class Logits : public testing::TestWithParam<Case> {
     cases_ = fixture["cases"];
     loaded_ = test::load_text_model(path, GetParam().device->make());
     ASSERT_TRUE(loaded_.model);
+    if (GetParam().device->name.starts_with("cpu")) return;  // has every kernel
     const auto tried = Session::create(*loaded_.model, {.n_ctx = 512, .n_batch = 64});
     if (!tried && tried.error().message.find("has no kernel") != std::string::npos) {
       GTEST_SKIP() << tried.error().message;

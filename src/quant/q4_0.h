@@ -17,4 +17,7 @@ static_assert(sizeof(BlockQ4_0) == 18);
 void decode(const BlockQ4_0& block, float* x);
 void encode(const float* x, BlockQ4_0& block);
 
+// With the step of the least error, for caches; the bytes of a weight are those of encode().
+void encode_searched(const float* x, BlockQ4_0& block);
+
 }  // namespace parlance

@@ -1,0 +1,388 @@
+#include "kv/prefix_tree.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/checked.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval{5};  // of a waiter's `cancelled`
+
+size_t index_of(PrefixClass prefix_class) {
+  return static_cast<size_t>(prefix_class);
+}
+
+int64_t common_beginning(std::span<const int32_t> a, std::span<const int32_t> b) {
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+}
+
+}  // namespace
+
+PrefixTree::PrefixTree(PagePools& pools, int32_t page_tokens) : pools_(pools), page_tokens_(page_tokens) {
+  assert(page_tokens > 0);
+  for (const PageKind kind : kPageKinds) {
+    references_[static_cast<size_t>(kind)].resize(static_cast<size_t>(pools[kind].n_pages()));
+  }
+}
+
+PrefixTree::~PrefixTree() {
+  assert(claims_.empty() && "a claim outlives its tree");
+  for (std::list<Node>& nodes : nodes_) {
+    for (Node& node : nodes) {
+      assert(node.n_pins == 0 && "a pin outlives its tree");
+      for (const PageRef page : node.pages) pools_.release(page);
+    }
+  }
+}
+
+// --- Walking and growing the tree -------------------------------------------------------------------------
+
+// The deepest place that the tokens lead to.
+PrefixTree::Place PrefixTree::find(std::span<const int32_t> tokens) {
+  Place place{&root_, 0};
+  while (place.n_tokens == place.node->end() && place.n_tokens < static_cast<int64_t>(tokens.size())) {
+    const std::span<const int32_t> rest = tokens.subspan(static_cast<size_t>(place.n_tokens));
+    const auto child = place.node->children.find(rest.front());
+    if (child == place.node->children.end()) break;
+    place.node = child->second;
+    place.n_tokens += common_beginning(rest, place.node->tokens);
+  }
+  return place;
+}
+
+PrefixTree::Node& PrefixTree::add_node(PrefixClass prefix_class, std::list<Node>::iterator before) {
+  const auto self = nodes_[index_of(prefix_class)].emplace(before);
+  self->self = self;
+  self->prefix_class = prefix_class;
+  stats_.n_nodes += 1;
+  return *self;
+}
+
+// Cuts a node's edge in two and yields the new node, in which the first part ends. The old one keeps its end
+// with all that belongs there: children and pins.
+PrefixTree::Node* PrefixTree::split(Node& node, int64_t position) {
+  assert(position > node.begin && position < node.end());
+  Node& upper = add_node(node.prefix_class, std::next(node.self));
+  const auto n_tokens = position - node.begin;
+  const auto n_pages = page_of(position - 1) - page_of(node.begin) + 1;
+  upper.parent = node.parent;
+  upper.begin = node.begin;
+  upper.tokens.assign(node.tokens.begin(), node.tokens.begin() + n_tokens);
+  upper.pages.assign(node.pages.begin(), node.pages.begin() + n_pages);
+  upper.parent->children[upper.tokens.front()] = &upper;
+
+  const bool inside_page = position % page_tokens_ != 0;
+  node.tokens.erase(node.tokens.begin(), node.tokens.begin() + n_tokens);
+  node.pages.erase(node.pages.begin(), node.pages.begin() + n_pages - (inside_page ? 1 : 0));
+  node.parent = &upper;
+  node.begin = position;
+  upper.children[node.tokens.front()] = &node;
+  if (inside_page) {
+    PageRef& slot = node.pages.front();
+    for (const PageKind kind : kPageKinds) {
+      if (slot[kind] >= 0) keep(slot, kind, slot[kind]);  // once more: both parts hold it
+    }
+  }
+  return &upper;
+}
+
+// Adds the tokens behind a place and yields the node in which they end.
+PrefixTree::Node* PrefixTree::extend(Place place, std::span<const int32_t> tokens,
+                                     std::span<const PageRef> pages, PrefixClass prefix_class) {
+  if (place.n_tokens < place.node->end()) place.node = split(*place.node, place.n_tokens);
+  Node* node = place.node;
+  const auto first_page = static_cast<size_t>(page_of(place.n_tokens));
+  const bool in_place =
+      node != &root_ && node->children.empty() && node->n_pins == 0 && node->prefix_class == prefix_class;
+  if (in_place) {
+    const size_t kept = first_page - static_cast<size_t>(page_of(node->begin));
+    while (node->pages.size() > kept) {  // at most one, whose positions the caller's page has too
+      for (const PageKind kind : kPageKinds) give_back(node->pages.back(), kind);
+      node->pages.pop_back();
+    }
+  } else {
+    node = &add_node(prefix_class, nodes_[index_of(prefix_class)].end());
+    node->parent = place.node;
+    node->begin = place.n_tokens;
+    place.node->children[tokens[static_cast<size_t>(place.n_tokens)]] = node;
+  }
+  node->tokens.insert(node->tokens.end(), tokens.begin() + place.n_tokens, tokens.end());
+  for (const PageRef page : pages.subspan(first_page)) {
+    PageRef& slot = node->pages.emplace_back();
+    for (const PageKind kind : kPageKinds) {
+      if (page[kind] >= 0) keep(slot, kind, page[kind]);
+    }
+  }
+  return node;
+}
+
+// Makes one of the caller's pages and the node's, as far as they hold the same: the caller gets the node's
+// page if it is full; the node gets what kind it lacks if the caller's page holds all of its positions.
+void PrefixTree::share(Node& node, int64_t n_tokens, std::span<PageRef> pages) {
+  int64_t page = page_of(node.begin);
+  for (PageRef& known : node.pages) {
+    const int64_t page_end = (page + 1) * page_tokens_;
+    if (page_end - page_tokens_ >= n_tokens) return;
+    PageRef& callers = pages[static_cast<size_t>(page++)];
+    const bool both_full = n_tokens >= page_end && node.end() >= page_end;
+    const bool callers_holds_all = n_tokens >= std::min(node.end(), page_end);
+    for (const PageKind kind : kPageKinds) {
+      if (callers[kind] < 0 || callers[kind] == known[kind]) continue;
+      if (known[kind] < 0) {
+        if (callers_holds_all) keep(known, kind, callers[kind]);
+      } else if (both_full) {
+        pools_[kind].hold(known[kind]);
+        pools_[kind].release(callers[kind]);
+        callers[kind] = known[kind];
+      }
+    }
+  }
+}
+
+// Makes the path to a node the most recently used, and of no lower class than given.
+void PrefixTree::mark_used(Node* node, PrefixClass prefix_class) {
+  for (; node != &root_; node = node->parent) {
+    std::list<Node>& from = nodes_[index_of(node->prefix_class)];
+    node->prefix_class = std::max(node->prefix_class, prefix_class);
+    std::list<Node>& to = nodes_[index_of(node->prefix_class)];
+    to.splice(to.end(), from, node->self);
+  }
+}
+
+PrefixMatch PrefixTree::match(std::span<const int32_t> tokens, const Claim* own) {
+  const std::lock_guard lock(mutex_);
+  const Place place = find(tokens);
+  PrefixMatch match;
+  match.n_tokens = place.n_tokens;
+  match.n_pending = pending(tokens, place.n_tokens, own);
+  match.pages.resize(static_cast<size_t>(div_up<int64_t>(place.n_tokens, page_tokens_)));
+  auto missing = static_cast<int64_t>(match.pages.size());
+  for (const Node* node = place.node; node != &root_; node = node->parent) {
+    const int64_t first = page_of(node->begin);
+    while (missing > first) {
+      missing -= 1;
+      const PageRef page = node->pages[static_cast<size_t>(missing - first)];
+      pools_.hold(page);
+      match.pages[static_cast<size_t>(missing)] = page;
+    }
+  }
+  mark_used(place.node, PrefixClass::background);
+  stats_.n_tokens_looked_up += tokens.size();
+  stats_.n_tokens_matched += static_cast<uint64_t>(match.n_tokens);
+  return match;
+}
+
+void PrefixTree::insert(std::span<const int32_t> tokens, std::span<PageRef> pages, PrefixClass prefix_class) {
+  const auto n_tokens = static_cast<int64_t>(tokens.size());
+  assert(static_cast<int64_t>(pages.size()) == div_up<int64_t>(n_tokens, page_tokens_));
+  assert(std::ranges::all_of(pages, &PageRef::valid));
+  if (tokens.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const Place place = find(tokens);
+    Node* last = place.node;
+    if (place.n_tokens < n_tokens) {
+      last = extend(place, tokens, pages, prefix_class);
+    } else if (n_tokens < last->end() && last->prefix_class < prefix_class) {
+      last = split(*last, n_tokens);  // what follows stays in its class
+    }
+    // From the end: where two nodes of the path have a page for the same positions, the last one's is full.
+    for (Node* node = last; node != &root_; node = node->parent) share(*node, n_tokens, pages);
+    mark_used(last, prefix_class);
+    stats_.n_tokens_inserted += static_cast<uint64_t>(n_tokens - place.n_tokens);
+    give_up_pages({Goal::budget, budget_});
+  }
+  changed_.notify_all();
+}
+
+// --- Claims and pins --------------------------------------------------------------------------------------
+
+PrefixTree::Claim PrefixTree::announce(std::span<const int32_t> tokens) {
+  const std::lock_guard lock(mutex_);
+  claims_.push_back({++last_claim_, {tokens.begin(), tokens.end()}});
+  Claim claim;
+  claim.tree_ = this;
+  claim.id_ = last_claim_;
+  return claim;
+}
+
+void PrefixTree::drop_claim(uint64_t id) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(claims_, [id](const Announced& claim) { return claim.id == id; });
+  }
+  changed_.notify_all();
+}
+
+// How many tokens beyond those known an older claim promises. Pages are published when they are full, or when
+// all of the claim's tokens are computed.
+int64_t PrefixTree::pending(std::span<const int32_t> tokens, int64_t n_known, const Claim* own) const {
+  int64_t n_promised = n_known;
+  for (const Announced& claim : claims_) {
+    if (own && claim.id >= own->id_) break;
+    int64_t n_common = common_beginning(tokens, claim.tokens);
+    if (n_common < static_cast<int64_t>(claim.tokens.size())) n_common -= n_common % page_tokens_;
+    n_promised = std::max(n_promised, n_common);
+  }
+  return n_promised - n_known;
+}
+
+PrefixWait PrefixTree::wait(std::span<const int32_t> tokens, const Claim* own,
+                            std::chrono::milliseconds timeout, FunctionRef<bool()> cancelled) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  std::unique_lock lock(mutex_);
+  while (pending(tokens, find(tokens).n_tokens, own) > 0) {
+    if (cancelled()) return PrefixWait::cancelled;
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= deadline) return PrefixWait::timed_out;
+    changed_.wait_until(lock, std::min(deadline, now + kPollInterval));
+  }
+  return PrefixWait::ready;
+}
+
+PrefixTree::Pin PrefixTree::pin(std::span<const int32_t> tokens) {
+  const std::lock_guard lock(mutex_);
+  Place place = find(tokens);
+  Pin pin;
+  if (place.n_tokens == 0) return pin;
+  if (place.n_tokens < place.node->end()) place.node = split(*place.node, place.n_tokens);
+  place.node->n_pins += 1;
+  pin.tree_ = this;
+  pin.node_ = place.node;
+  pin.n_tokens_ = place.n_tokens;
+  return pin;
+}
+
+void PrefixTree::unpin(Node& node) {
+  const std::lock_guard lock(mutex_);
+  node.n_pins -= 1;
+}
+
+// --- Eviction ---------------------------------------------------------------------------------------------
+
+bool PrefixTree::evict(PageCounts n_free) {
+  const std::lock_guard lock(mutex_);
+  return give_up_pages({Goal::free_pages, n_free});
+}
+
+void PrefixTree::set_budget(PageCounts n_pages) {
+  const std::lock_guard lock(mutex_);
+  budget_ = n_pages;
+  give_up_pages({Goal::budget, budget_});
+}
+
+PrefixTreeStats PrefixTree::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+// Pages of a kind that are still to be given up.
+int32_t PrefixTree::missing(const Goal& goal, PageKind kind) const {
+  if (goal.what == Goal::budget) return stats_.n_pages[kind] - goal.n_pages[kind];
+  return goal.n_pages[kind] - pools_[kind].n_free();
+}
+
+bool PrefixTree::reached(const Goal& goal) const {
+  return missing(goal, PageKind::main) <= 0 && missing(goal, PageKind::exact) <= 0;
+}
+
+// Whether giving up the page helps: one that others hold too would not become free.
+bool PrefixTree::removable(const Goal& goal, PageKind kind, int32_t page) const {
+  if (goal.what == Goal::budget) return true;
+  return pools_[kind].holders(page) == references_[static_cast<size_t>(kind)][static_cast<size_t>(page)];
+}
+
+bool PrefixTree::removable(const Goal& goal, PageRef ref) const {
+  return std::ranges::all_of(
+      kPageKinds, [&](PageKind kind) { return ref[kind] < 0 || removable(goal, kind, ref[kind]); });
+}
+
+// From which page on a leaf would have to be cut so that all its pages of a missing kind are won. The number
+// of its pages when there are none.
+size_t PrefixTree::first_gain(const Goal& goal, const Node& leaf) const {
+  size_t first = leaf.pages.size();
+  for (size_t i = leaf.pages.size(); i-- > 0 && removable(goal, leaf.pages[i]);) {
+    for (const PageKind kind : kPageKinds) {
+      const int32_t page = leaf.pages[i][kind];
+      if (page < 0 || missing(goal, kind) <= 0) continue;
+      if (references_[static_cast<size_t>(kind)][static_cast<size_t>(page)] == 1) first = i;
+    }
+  }
+  return first;
+}
+
+// Whether the goal was reached. Class by class, leaves that have what is missing are cut first. If that is
+// not enough, others are, since what lies above them can only go when they have gone.
+bool PrefixTree::give_up_pages(const Goal& goal) {
+  if (reached(goal)) return true;
+  give_up_exact_copies(goal);
+  for (std::list<Node>& nodes : nodes_) {
+    for (const bool only_gains : {true, false}) {
+      for (auto it = nodes.begin(); it != nodes.end() && !reached(goal);) trim(*it++, goal, only_gains);
+    }
+  }
+  return reached(goal);
+}
+
+// Exact pages whose content is in a main one too: nothing has to be computed again without them.
+void PrefixTree::give_up_exact_copies(const Goal& goal) {
+  for (std::list<Node>& nodes : nodes_) {
+    for (Node& node : nodes) {
+      for (PageRef& page : node.pages) {
+        if (missing(goal, PageKind::exact) <= 0) return;
+        if (page.main < 0 || page.exact < 0 || !removable(goal, PageKind::exact, page.exact)) continue;
+        give_back(page, PageKind::exact);
+        stats_.n_pages_evicted += 1;
+      }
+    }
+  }
+}
+
+// Takes pages from the end of a leaf, as far as they may go and are needed.
+void PrefixTree::trim(Node& leaf, const Goal& goal, bool only_gains) {
+  if (!leaf.children.empty() || leaf.n_pins > 0) return;
+  const size_t n_kept = only_gains ? first_gain(goal, leaf) : 0;
+  while (leaf.pages.size() > n_kept && !reached(goal) && removable(goal, leaf.pages.back())) {
+    if (!remove_last_page(leaf)) return;
+  }
+}
+
+// Cuts a leaf's tokens to where its last page begins. False when that was all of it, and the node has gone.
+bool PrefixTree::remove_last_page(Node& leaf) {
+  for (const PageKind kind : kPageKinds) {
+    if (leaf.pages.back()[kind] < 0) continue;
+    give_back(leaf.pages.back(), kind);
+    stats_.n_pages_evicted += 1;
+  }
+  leaf.pages.pop_back();
+  if (!leaf.pages.empty()) {
+    const int64_t end = (page_of(leaf.begin) + static_cast<int64_t>(leaf.pages.size())) * page_tokens_;
+    leaf.tokens.resize(static_cast<size_t>(end - leaf.begin));
+    return true;
+  }
+  leaf.parent->children.erase(leaf.tokens.front());
+  nodes_[index_of(leaf.prefix_class)].erase(leaf.self);
+  stats_.n_nodes -= 1;
+  return false;
+}
+
+// --- Pages of the tree ------------------------------------------------------------------------------------
+
+void PrefixTree::keep(PageRef& slot, PageKind kind, int32_t page) {
+  pools_[kind].hold(page);
+  slot[kind] = page;
+  if (references_[static_cast<size_t>(kind)][static_cast<size_t>(page)]++ == 0) stats_.n_pages[kind] += 1;
+}
+
+void PrefixTree::give_back(PageRef& slot, PageKind kind) {
+  if (slot[kind] < 0) return;
+  if (--references_[static_cast<size_t>(kind)][static_cast<size_t>(slot[kind])] == 0)
+    stats_.n_pages[kind] -= 1;
+  pools_[kind].release(slot[kind]);
+  slot[kind] = -1;
+}
+
+}  // namespace parlance

@@ -1,0 +1,116 @@
+#include "kv/sequence_pages.h"
+
+#include <cassert>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace parlance {
+
+SequencePages::SequencePages(SequencePages&& other) noexcept
+    : SequencePages(*other.pools_, other.page_tokens_) {
+  *this = std::move(other);
+}
+
+SequencePages& SequencePages::operator=(SequencePages&& other) noexcept {
+  std::swap(pools_, other.pools_);
+  std::swap(page_tokens_, other.page_tokens_);
+  std::swap(n_tokens_, other.n_tokens_);
+  std::swap(pages_, other.pages_);
+  std::swap(copied_, other.copied_);
+  return *this;
+}
+
+void SequencePages::release_copied() {
+  pools_->release(std::exchange(copied_, {}));
+}
+
+void SequencePages::adopt(PrefixMatch match) {
+  assert(pages_.empty() && "only an empty sequence starts with known tokens");
+  assert(static_cast<int64_t>(match.pages.size()) == div_up<int64_t>(match.n_tokens, page_tokens_));
+  release_copied();
+  pages_ = std::move(match.pages);
+  n_tokens_ = match.n_tokens;
+}
+
+SequencePages SequencePages::fork() const {
+  SequencePages twin(*pools_, page_tokens_);
+  twin.n_tokens_ = n_tokens_;
+  twin.pages_ = pages_;
+  for (const PageRef page : pages_) pools_->hold(page);
+  return twin;
+}
+
+void SequencePages::truncate(int64_t n_tokens) {
+  assert(n_tokens <= n_tokens_);
+  release_copied();
+  n_tokens_ = n_tokens;
+  const auto n_pages = static_cast<size_t>(div_up<int64_t>(n_tokens, page_tokens_));
+  while (pages_.size() > n_pages) {
+    pools_->release(pages_.back());
+    pages_.pop_back();
+  }
+}
+
+SequencePages::Extension SequencePages::extend(int64_t n_tokens, PageKind kind) {
+  assert(n_tokens >= n_tokens_);
+  if (n_tokens == n_tokens_) return {.has_room = true, .copy = {}};
+  PagePool& pool = (*pools_)[kind];
+  const auto n_partial = static_cast<int32_t>(n_tokens_ % page_tokens_);
+  const PageRef last = n_partial > 0 ? pages_.back() : PageRef{};
+  const bool copies = n_partial > 0 && (last[kind] < 0 || pool.holders(last[kind]) > 1);
+
+  const auto n_pages = static_cast<size_t>(div_up<int64_t>(n_tokens, page_tokens_));
+  std::vector<int32_t> taken;
+  while (taken.size() < n_pages - pages_.size() + (copies ? 1 : 0)) {
+    const std::optional<int32_t> page = pool.take();
+    if (!page) {
+      for (const int32_t back : taken) pool.release(back);
+      return {};
+    }
+    taken.push_back(*page);
+  }
+  release_copied();
+
+  Extension extension{.has_room = true, .copy = {}};
+  if (copies) {
+    const PageKind from_kind =
+        last[kind] >= 0 ? kind : (kind == PageKind::main ? PageKind::exact : PageKind::main);
+    extension.copy = PageCopy{from_kind, last[from_kind], kind, taken.back(), n_partial};
+    copied_ = last;
+    pages_.back() = {};
+    pages_.back()[kind] = taken.back();
+    taken.pop_back();
+  } else if (n_partial > 0) {
+    PageRef stale = std::exchange(pages_.back(), {});  // its other half will lack what is written now
+    std::swap(pages_.back()[kind], stale[kind]);
+    pools_->release(stale);
+  }
+  for (const int32_t page : taken) pages_.emplace_back()[kind] = page;
+  n_tokens_ = n_tokens;
+  return extension;
+}
+
+std::optional<SequencePages::Twin> SequencePages::add_main(size_t page) {
+  PageRef& ref = pages_[page];
+  if (ref.main >= 0) return Twin{ref.main, false};
+  const std::optional<int32_t> taken = (*pools_)[PageKind::main].take();
+  if (!taken) return std::nullopt;
+  ref.main = *taken;
+  return Twin{*taken, true};
+}
+
+void SequencePages::drop_exact(size_t page) {
+  PageRef& ref = pages_[page];
+  assert(ref.main >= 0 && "the positions would be nowhere");
+  if (ref.exact >= 0) (*pools_)[PageKind::exact].release(std::exchange(ref.exact, -1));
+}
+
+void SequencePages::publish(PrefixTree& tree, std::span<const int32_t> tokens, PrefixClass prefix_class) {
+  assert(static_cast<int64_t>(tokens.size()) <= n_tokens_);
+  release_copied();
+  const auto n_pages = div_up<size_t>(tokens.size(), static_cast<size_t>(page_tokens_));
+  tree.insert(tokens, std::span(pages_).first(n_pages), prefix_class);
+}
+
+}  // namespace parlance

@@ -37,7 +37,7 @@ class Setting {
   Setting(Device& device, Stream& stream, KvFormat format, int64_t n_keys, int64_t n_tokens) {
     const int64_t n_pages = div_up<int64_t>(n_keys, kPageTokens);
     kv.page_tokens = kPageTokens;
-    kv.k_format = kv.v_format = format;
+    kv.k.format = kv.v.format = format;
     kv.n_head_kv = kHeadsKv;
     kv.head_dim_k = kv.head_dim_v = kHeadDim;
     kv.k_row_bytes = kv.v_row_bytes = kv_row_bytes(format, kHeadDim);

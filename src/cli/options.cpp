@@ -102,8 +102,8 @@ OptionGroup model_group(ModelChoice& choice) {
                                   choice.session.n_batch, 1, kMaxBatch),
            kv_format_option("-ctk, --cache-type-k",
                             "How keys are kept in the context: " + kv_format_names() + ".",
-                            choice.session.cache_type_k),
-           kv_format_option("-ctv, --cache-type-v", "How values are kept.", choice.session.cache_type_v)}};
+                            choice.session.cache.k.format),
+           kv_format_option("-ctv, --cache-type-v", "How values are kept.", choice.session.cache.v.format)}};
 }
 
 OptionGroup sampling_group(AnswerChoice& choice) {

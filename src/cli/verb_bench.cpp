@@ -60,7 +60,7 @@ std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
   const SessionOptions& session = options.model.session;
   return fmt::format("{}\n  device {}, instruction set {}, cache {}/{}, batch {}\n",
                      io.styled(Style::bold, printable(path.string())), options.model.device, name_of(isa),
-                     name_of(session.cache_type_k), name_of(session.cache_type_v), session.n_batch);
+                     name_of(session.cache.k.format), name_of(session.cache.v.format), session.n_batch);
 }
 
 // One line of the table, whose columns have the same width from the start: rows come one by one.
@@ -244,8 +244,8 @@ Result<int> bench(Console& io, const BenchOptions& options) {
   Json json = Json::object({{"model", path.string()},
                             {"device", options.model.device},
                             {"instruction_set", name_of(isa)},
-                            {"cache_type_k", name_of(options.model.session.cache_type_k)},
-                            {"cache_type_v", name_of(options.model.session.cache_type_v)},
+                            {"cache_type_k", name_of(options.model.session.cache.k.format)},
+                            {"cache_type_v", name_of(options.model.session.cache.v.format)},
                             {"batch", options.model.session.n_batch}});
   Json runs = Json::array();
   std::string subject = subject_of(io, options, isa, path);

@@ -142,8 +142,8 @@ Json to_json(const EvalOptions& options, const std::string& model, const Outcome
   for (const auto& [category, score] : outcome.by_category) categories.set(category, to_json(score));
   Json json = Json::object({{"model", model},
                             {"file", options.file},
-                            {"cache_type_k", name_of(options.model.session.cache_type_k)},
-                            {"cache_type_v", name_of(options.model.session.cache_type_v)},
+                            {"cache_type_k", name_of(options.model.session.cache.k.format)},
+                            {"cache_type_v", name_of(options.model.session.cache.v.format)},
                             {"all", to_json(outcome.total)},
                             {"categories", categories}});
   if (!options.shows_failures) return json;

@@ -24,8 +24,7 @@ KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int
           .n_head_kv = hp.n_head_kv,
           .head_dim_k = hp.head_dim_k,
           .head_dim_v = hp.head_dim_v,
-          .k_format = options.cache_type_k,
-          .v_format = options.cache_type_v};
+          .policy = options.cache};
 }
 
 RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer) {

@@ -12,6 +12,7 @@
 #include "engine/snapshots.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
+#include "kv/policy.h"
 #include "kv/recurrent_state.h"
 
 namespace parlance {
@@ -19,8 +20,7 @@ namespace parlance {
 struct SessionOptions {
   int64_t n_ctx = 4096;   // 0: as long as the model was trained for
   int64_t n_batch = 512;  // tokens that go through the model together in prefill
-  KvFormat cache_type_k = KvFormat::f16;
-  KvFormat cache_type_v = KvFormat::f16;
+  KvPolicy cache = {};
 };
 
 // Bounds on positions, which steps are recorded for, are multiples of this.

@@ -24,8 +24,12 @@ struct KvView {
   int32_t page_tokens = 0;
   Tensor page_table;  // i32 [max_pages, n_seq]
 
-  KvFormat k_format = KvFormat::f16;
-  KvFormat v_format = KvFormat::f16;
+  KvCoding k = {}, v = {};
+  // A sequence may begin and end in f16: pages of its positions before the first of main_pages[s], and from the
+  // second on, are those of `exact`, whose table counts as this one does. New positions are written there;
+  // kv_compress() brings them here. Null: there are no such pages.
+  const KvView* exact = nullptr;
+  Tensor main_pages;  // i32 [2, n_seq]
   int64_t n_head_kv = 0;
   int64_t head_dim_k = 0;
   int64_t head_dim_v = 0;
@@ -40,28 +44,20 @@ struct KvView {
   }
 };
 
-// The layers of a cache: the same view of each, but for where its pages lie.
+// The layers of a cache: views that share a page table, and differ in where their pages lie and how they are
+// coded.
 class KvLayers {
  public:
-  struct Place {
-    std::byte* pages;
-    Buffer* buffer;
-  };
-
   KvLayers() = default;
-  KvLayers(KvView common, std::vector<Place> places) : common_(common), places_(std::move(places)) {}
+  KvLayers(Tensor page_table, std::vector<KvView> views)
+      : page_table_(page_table), views_(std::move(views)) {}
 
-  KvView layer(int64_t i) const {
-    KvView view = common_;
-    view.pages = places_[static_cast<size_t>(i)].pages;
-    view.buffer = places_[static_cast<size_t>(i)].buffer;
-    return view;
-  }
-  const Tensor& page_table() const { return common_.page_table; }
+  const KvView& layer(int64_t i) const { return views_[static_cast<size_t>(i)]; }
+  const Tensor& page_table() const { return page_table_; }
 
  private:
-  KvView common_;
-  std::vector<Place> places_;
+  Tensor page_table_;
+  std::vector<KvView> views_;
 };
 
 }  // namespace parlance

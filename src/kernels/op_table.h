@@ -3,9 +3,11 @@
 // loaded.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/dtype.h"
 #include "kernels/kv_view.h"
@@ -81,6 +83,12 @@ struct KvWriteArgs {
   Tensor k;  // f32 [head_dim_k, n_head_kv, n_tokens]
   Tensor v;  // f32 [head_dim_v, n_head_kv, n_tokens]
   BatchView batch;
+};
+
+// Brings the positions of exact pages into main pages of the same layer.
+struct KvCompressArgs {
+  KvView kv;     // with exact pages
+  Tensor moves;  // i32 [2, n_moves]: number of the exact page, number of the main page
 };
 
 // rms_norm of each head of q and k (where there are weights), rope of both, kv_write of k and v.
@@ -172,7 +180,14 @@ using CellsByDType = std::array<Cell<Args>, kDTypeCount>;
 template <class Args>
 using CellsByKvFormats = std::array<std::array<Cell<Args>, kKvFormatCount>, kKvFormatCount>;  // [k][v]
 
+// A cell for every pair of the formats that all devices have.
+template <class Args>
+void fill_plain_formats(CellsByKvFormats<Args>& cells, const std::type_identity_t<Cell<Args>>& cell) {
+  for (size_t k = 0; k < kPlainKvFormats; ++k) std::fill_n(cells[k].begin(), kPlainKvFormats, cell);
+}
+
 struct OpTable {
+  bool transforms_kv = false;  // whether the kernels below know KvCoding::transform() and exact pages
   CellsByDType<GetRowsArgs> get_rows;
   Cell<RmsNormArgs> rms_norm;
   Cell<AddRmsNormArgs> add_rms_norm;
@@ -180,6 +195,7 @@ struct OpTable {
   Cell<RopeAnglesArgs> rope_angles;
   Cell<RopeArgs> rope;
   CellsByKvFormats<KvWriteArgs> kv_write;
+  CellsByKvFormats<KvCompressArgs> kv_compress;
   CellsByKvFormats<NormRopeWriteArgs> norm_rope_write;
   CellsByKvFormats<AttentionArgs> attention;
   Cell<ShortConvArgs> short_conv;

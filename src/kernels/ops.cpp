@@ -32,12 +32,18 @@ const Cell<Args>& cell_of(const CellsByDType<Args>& cells, DType dtype) {
 }
 
 template <class Args>
-const Cell<Args>& cell_of(const CellsByKvFormats<Args>& cells, const KvView& kv) {
-  return cells[static_cast<size_t>(kv.k_format)][static_cast<size_t>(kv.v_format)];
+const Cell<Args>& cell_of(const Stream& s, const CellsByKvFormats<Args>& cells, const KvView& kv) {
+  static constexpr Cell<Args> kNone;
+  const bool is_plain = !kv.k.rotated && !kv.v.rotated && !kv.exact;
+  if (!is_plain && !s.device().ops().transforms_kv) return kNone;
+  return cells[static_cast<size_t>(kv.k.format)][static_cast<size_t>(kv.v.format)];
 }
 
 std::string kv_cell_name(std::string_view op, const KvView& kv) {
-  return fmt::format("{} k={} v={}", op, name_of(kv.k_format), name_of(kv.v_format));
+  const auto side = [](const KvCoding& coding) {
+    return fmt::format("{}{}", name_of(coding.format), coding.rotated ? " rotated" : "");
+  };
+  return fmt::format("{} k={} v={}{}", op, side(kv.k), side(kv.v), kv.exact ? " with exact pages" : "");
 }
 
 Tensor like(Stream& s, const Tensor& x) {
@@ -118,8 +124,14 @@ void kv_write(Stream& s, const KvView& kv, const Tensor& k, const Tensor& v, con
   assert(k.ne[0] == kv.head_dim_k && v.ne[0] == kv.head_dim_v && k.ne[1] == kv.n_head_kv &&
          v.ne[1] == kv.n_head_kv);
   assert(k.ne[2] == v.ne[2] && k.ne[2] == batch.pos.n_elements() && k.ne[2] == batch.seq.n_elements());
-  submit(s, cell_of(s.device().ops().kv_write, kv), KvWriteArgs{kv, k, v, batch},
+  submit(s, cell_of(s, s.device().ops().kv_write, kv), KvWriteArgs{kv, k, v, batch},
          s.plan() ? kv_cell_name("kv_write", kv) : "", "");
+}
+
+void kv_compress(Stream& s, const KvView& kv, const Tensor& moves) {
+  assert(kv.exact && moves.dtype == DType::i32 && moves.ne[0] == 2);
+  submit(s, cell_of(s, s.device().ops().kv_compress, kv), KvCompressArgs{kv, moves},
+         s.plan() ? kv_cell_name("kv_compress", kv) : "", "");
 }
 
 void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
@@ -128,14 +140,14 @@ void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& 
   assert(q.ne[2] == k.ne[2] && q.ne[2] == v.ne[2] && q.ne[2] == angles.ne[2] && 2 * angles.ne[0] <= q.ne[0]);
   assert(k.ne[1] == kv.n_head_kv && v.ne[1] == kv.n_head_kv && k.ne[2] == batch.pos.n_elements());
   const NormRopeWriteArgs args{q, norms.q, norms.k, norms.eps, angles, style, {kv, k, v, batch}};
-  submit(s, cell_of(s.device().ops().norm_rope_write, kv), args,
+  submit(s, cell_of(s, s.device().ops().norm_rope_write, kv), args,
          s.plan() ? kv_cell_name("norm_rope_write", kv) : "", "");
 }
 
 Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale) {
   assert(q.ne[0] == kv.head_dim_k && q.ne[1] % kv.n_head_kv == 0 && q.ne[2] == batch.pos.n_elements());
   const Tensor out = s.workspace().allocate(DType::f32, kv.head_dim_v, q.ne[1], q.ne[2]);
-  submit(s, cell_of(s.device().ops().attention, kv), AttentionArgs{q, kv, batch, scale, out},
+  submit(s, cell_of(s, s.device().ops().attention, kv), AttentionArgs{q, kv, batch, scale, out},
          s.plan() ? kv_cell_name("attention", kv) : "", "");
   return out.reshaped(kv.head_dim_v * q.ne[1], q.ne[2]);
 }

@@ -34,8 +34,12 @@ Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequenci
 // Rotates pairs of each head of x [head_dim, n_head, n_tokens] in place.
 void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style);
 
-// Stores k and v [head_dim, n_head_kv, n_tokens] at the batch's positions of one layer's cache.
+// Stores k and v [head_dim, n_head_kv, n_tokens] at the batch's positions of one layer's cache; in its exact
+// pages where it has such.
 void kv_write(Stream& s, const KvView& kv, const Tensor& k, const Tensor& v, const BatchView& batch);
+
+// Encodes whole exact pages of one layer into main pages: moves i32 [2, n], exact page and main page.
+void kv_compress(Stream& s, const KvView& kv, const Tensor& moves);
 
 // What attention does to q, k and v before it looks, in one pass: rms_norm of each head of q and k where the
 // norms are given, rope of both, kv_write of k and v. q is changed in place; k is used up.

@@ -8,9 +8,15 @@
 
 namespace parlance {
 
+size_t KvLayout::layer_bytes_per_token(const LayerCoding& coding) const {
+  return static_cast<size_t>(n_head_kv) *
+         (kv_row_bytes(coding.k.format, head_dim_k) + kv_row_bytes(coding.v.format, head_dim_v));
+}
+
 size_t KvLayout::bytes_per_token() const {
-  return static_cast<size_t>(n_layer * n_head_kv) *
-         (kv_row_bytes(k_format, head_dim_k) + kv_row_bytes(v_format, head_dim_v));
+  size_t bytes = 0;
+  for (int64_t layer = 0; layer < n_layer; ++layer) bytes += layer_bytes_per_token(coding(layer));
+  return bytes;
 }
 
 namespace {
@@ -23,11 +29,38 @@ Result<void> validate_side(std::string_view option, KvFormat format, int64_t hea
               name_of(format), block, head_dim);
 }
 
+// The view of a layer, but for where its pages lie.
+KvView view_of(const KvLayout& layout, const LayerCoding& coding, int64_t n_pages) {
+  KvView view;
+  view.k = coding.k;
+  view.v = coding.v;
+  view.page_tokens = layout.page_tokens;
+  view.n_head_kv = layout.n_head_kv;
+  view.head_dim_k = layout.head_dim_k;
+  view.head_dim_v = layout.head_dim_v;
+  view.k_row_bytes = kv_row_bytes(coding.k.format, layout.head_dim_k);
+  view.v_row_bytes = kv_row_bytes(coding.v.format, layout.head_dim_v);
+  view.page_bytes = layout.layer_bytes_per_token(coding) * static_cast<size_t>(layout.page_tokens);
+  view.layer_bytes = view.page_bytes * static_cast<size_t>(n_pages);
+  return view;
+}
+
 }  // namespace
 
 Result<void> validate(const KvLayout& layout) {
-  PARLANCE_CHECK(validate_side("--cache-type-k", layout.k_format, layout.head_dim_k));
-  return validate_side("--cache-type-v", layout.v_format, layout.head_dim_v);
+  const KvPolicy& policy = layout.policy;
+  PARLANCE_CHECK(validate_side("--cache-type-k", policy.k.format, layout.head_dim_k));
+  PARLANCE_CHECK(validate_side("--cache-type-v", policy.v.format, layout.head_dim_v));
+  for (const KvPolicy::Override& o : policy.layers) {
+    if (o.layer >= layout.n_layer || o.layer < -layout.n_layer) {
+      return fail(ErrorCode::invalid_argument,
+                  "--cache-layers names layer {}, and the model has {} with a cache; give {} to {}", o.layer,
+                  layout.n_layer, -layout.n_layer, layout.n_layer - 1);
+    }
+    PARLANCE_CHECK(validate_side("--cache-layers", o.k, layout.head_dim_k));
+    PARLANCE_CHECK(validate_side("--cache-layers", o.v, layout.head_dim_v));
+  }
+  return {};
 }
 
 Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout& layout, int64_t n_ctx,
@@ -42,15 +75,12 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
     return fail(ErrorCode::out_of_memory,
                 "a cache of {} positions is beyond what can be addressed; lower --ctx-size", n_ctx);
   }
-  KvLayout one_layer = layout;
-  one_layer.n_layer = 1;
-  const size_t layer_bytes = n_pages * one_layer.page_bytes();
-  auto places = cache->allocate_layers(device, layer_bytes);
-  if (!places) {
+  auto views = cache->allocate_layers(device, static_cast<int64_t>(n_pages));
+  if (!views) {
     return fail(ErrorCode::out_of_memory,
                 "the KV cache of {} positions needs {:.1f} MiB ({}); lower --ctx-size or choose a smaller "
                 "--cache-type-k/-v",
-                n_ctx, static_cast<double>(*bytes) / (1 << 20), places.error().message);
+                n_ctx, static_cast<double>(*bytes) / (1 << 20), views.error().message);
   }
   cache->n_pages_ = static_cast<int>(n_pages);
   cache->max_pages_per_seq_ = cache->n_pages_;
@@ -61,40 +91,41 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   for (int32_t page = cache->n_pages_ - 1; page >= 0; --page) cache->free_.push_back(page);
   PARLANCE_TRY(cache->table_, device.allocate(cache->host_table_.size() * sizeof(int32_t)));
 
-  KvView view;
-  view.page_bytes = one_layer.page_bytes();
-  view.layer_bytes = layer_bytes;
-  view.page_tokens = layout.page_tokens;
-  view.page_table = Tensor{.data = cache->table_->base(),
-                           .buffer = cache->table_.get(),
-                           .dtype = DType::i32,
-                           .ne = {cache->max_pages_per_seq_, n_seq, 1, 1},
-                           .name = {}};
-  view.k_format = layout.k_format;
-  view.v_format = layout.v_format;
-  view.n_head_kv = layout.n_head_kv;
-  view.head_dim_k = layout.head_dim_k;
-  view.head_dim_v = layout.head_dim_v;
-  view.k_row_bytes = kv_row_bytes(layout.k_format, layout.head_dim_k);
-  view.v_row_bytes = kv_row_bytes(layout.v_format, layout.head_dim_v);
-  cache->layers_ = KvLayers(view, *std::move(places));
+  const Tensor page_table{.data = cache->table_->base(),
+                          .buffer = cache->table_.get(),
+                          .dtype = DType::i32,
+                          .ne = {cache->max_pages_per_seq_, n_seq, 1, 1},
+                          .name = {}};
+  for (KvView& view : *views) view.page_table = page_table;
+  cache->layers_ = KvLayers(page_table, *std::move(views));
   return cache;
 }
 
-// Where the pages of each layer lie. Layers share buffers as far as the device gives such large ones.
-Result<std::vector<KvLayers::Place>> KvCache::allocate_layers(Device& device, size_t layer_bytes) {
+// Layers share buffers as far as the device gives such large ones.
+Result<std::vector<KvView>> KvCache::allocate_layers(Device& device, int64_t n_pages) {
   constexpr size_t kAlignment = 256;  // as Arena's
-  const size_t stride = align_up(layer_bytes, kAlignment);
-  const auto n_layer = static_cast<size_t>(layout_.n_layer);
-  const size_t per_buffer = std::max<size_t>(device.max_buffer_bytes() / stride, 1);
-  std::vector<KvLayers::Place> places;
-  for (size_t first = 0; first < n_layer; first += per_buffer) {
-    const size_t n = std::min(per_buffer, n_layer - first);
-    PARLANCE_TRY(auto buffer, device.allocate(n * stride));
-    for (size_t i = 0; i < n; ++i) places.push_back({buffer->base() + i * stride, buffer.get()});
+  std::vector<KvView> views;
+  for (int64_t layer = 0; layer < layout_.n_layer; ++layer) {
+    views.push_back(view_of(layout_, layout_.coding(layer), n_pages));
+  }
+  for (auto first = views.begin(); first != views.end();) {
+    size_t bytes = 0;
+    auto last = first;
+    for (; last != views.end(); ++last) {
+      const size_t more = align_up(last->layer_bytes, kAlignment);
+      if (last != first && bytes + more > device.max_buffer_bytes()) break;
+      bytes += more;
+    }
+    PARLANCE_TRY(auto buffer, device.allocate(bytes));
+    std::byte* next = buffer->base();
+    for (; first != last; ++first) {
+      first->pages = next;
+      first->buffer = buffer.get();
+      next += align_up(first->layer_bytes, kAlignment);
+    }
     pages_.push_back(std::move(buffer));
   }
-  return places;
+  return views;
 }
 
 Result<void> KvCache::grow(int seq, int64_t n_tokens) {

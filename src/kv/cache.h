@@ -10,21 +10,23 @@
 #include "base/result.h"
 #include "kernels/device.h"
 #include "kernels/kv_view.h"
+#include "kv/policy.h"
 #include "quant/kv_format.h"
 
 namespace parlance {
 
-// What a model says of its keys and values, and the formats that the user chose for them.
+// What a model says of its keys and values, and how the user wants them kept.
 struct KvLayout {
   int64_t n_layer = 0;  // that have keys and values; may be none
   int64_t n_head_kv = 0;
   int64_t head_dim_k = 0;
   int64_t head_dim_v = 0;
-  KvFormat k_format = KvFormat::f16;
-  KvFormat v_format = KvFormat::f16;
-  int32_t page_tokens = 256;
+  KvPolicy policy = {};
+  int32_t page_tokens = 64;
 
-  size_t bytes_per_token() const;
+  LayerCoding coding(int64_t layer) const { return policy.layer(layer, n_layer); }
+  size_t layer_bytes_per_token(const LayerCoding& coding) const;
+  size_t bytes_per_token() const;  // of all layers, in the formats of the policy
   size_t page_bytes() const { return bytes_per_token() * static_cast<size_t>(page_tokens); }
 };
 
@@ -51,7 +53,7 @@ class KvCache {
 
  private:
   KvCache() = default;
-  Result<std::vector<KvLayers::Place>> allocate_layers(Device& device, size_t layer_bytes);
+  Result<std::vector<KvView>> allocate_layers(Device& device, int64_t n_pages);
 
   KvLayout layout_;
   int n_pages_ = 0;

@@ -27,6 +27,7 @@ enum class KvFormat : uint8_t {
 };
 
 inline constexpr size_t kKvFormatCount = 11;
+inline constexpr size_t kPlainKvFormats = 4;  // up to q8_0: those that every device has
 
 // How codes are chosen. The bytes mean the same either way.
 enum class KvEncoder : uint8_t {

@@ -24,7 +24,7 @@ class HybridSession : public testing::Test {
   std::unique_ptr<Session> make_session() const {
     return test::make_session(
         *loaded_.model,
-        {.n_ctx = kContext, .n_batch = 32, .cache_type_k = KvFormat::f32, .cache_type_v = KvFormat::f32});
+        {.n_ctx = kContext, .n_batch = 32, .cache = {.k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}}});
   }
 
   std::vector<Token> random_tokens(int64_t n) {
@@ -160,7 +160,7 @@ TEST_F(HybridSession, SplitModelsSayTheSame) {
     ASSERT_TRUE(model) << model.error().message;
     const auto session = test::make_session(
         **model,
-        {.n_ctx = kContext, .n_batch = 32, .cache_type_k = KvFormat::f32, .cache_type_v = KvFormat::f32});
+        {.n_ctx = kContext, .n_batch = 32, .cache = {.k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}}});
     for (const int64_t kept : {0, 95, 50}) {
       session->truncate(kept);
       const auto split = session->set_prompt(prompt);

@@ -28,8 +28,8 @@ class Attention : public KernelTest {
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
       return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, scale); });
     };
-    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k_format) << " [" << shape.head_dim_k << "], v "
-                                    << name_of(shape.v_format) << " [" << shape.head_dim_v << "], " << n_head
+    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k.format) << " [" << shape.head_dim_k << "], v "
+                                    << name_of(shape.v.format) << " [" << shape.head_dim_v << "], " << n_head
                                     << "/" << shape.n_head_kv << " heads, " << c.places.size()
                                     << " tokens, pages of " << shape.page_tokens);
     const float rounding = attention_rounding(shape, device_cases()[GetParam()]);
@@ -56,10 +56,10 @@ class Attention : public KernelTest {
   }
 };
 
-TEST_P(Attention, EveryPairOfFormats) {
-  for (size_t k = 0; k < kKvFormatCount; ++k) {
-    for (size_t v = 0; v < kKvFormatCount; ++v) {
-      KvShape shape{.k_format = static_cast<KvFormat>(k), .v_format = static_cast<KvFormat>(v)};
+TEST_P(Attention, EveryPairOfPlainFormats) {
+  for (size_t k = 0; k < kPlainKvFormats; ++k) {
+    for (size_t v = 0; v < kPlainKvFormats; ++v) {
+      KvShape shape{.k = {.format = static_cast<KvFormat>(k)}, .v = {.format = static_cast<KvFormat>(v)}};
       shape.head_dim_v = 96;
       expect_match({.shape = shape, .lengths = {70}, .places = TokenPlaces().add(0, 69, 1)});
       expect_match({.shape = shape, .lengths = {70}, .places = TokenPlaces().add(0, 37, 33)});
@@ -79,8 +79,8 @@ TEST_P(Attention, DecodesAtEveryEdgeOfABlock) {
 TEST_P(Attention, HeadSizes) {
   for (const int64_t head_dim : {1, 3, 7, 8, 16, 17, 20, 33, 64, 80, 96, 100, 128, 256, 257}) {
     for (const auto format : {KvFormat::f32, KvFormat::f16, KvFormat::bf16}) {
-      const KvShape shape{.k_format = format,
-                          .v_format = format,
+      const KvShape shape{.k = {.format = format},
+                          .v = {.format = format},
                           .n_head_kv = 1,
                           .head_dim_k = head_dim,
                           .head_dim_v = head_dim + head_dim % 3};
@@ -132,7 +132,7 @@ TEST_P(Attention, SequencesSideBySide) {
 TEST_P(Attention, LongContexts) {
   for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
     const KvShape shape{
-        .k_format = format, .v_format = format, .head_dim_k = 32, .head_dim_v = 32, .page_tokens = 64};
+        .k = {.format = format}, .v = {.format = format}, .head_dim_k = 32, .head_dim_v = 32, .page_tokens = 64};
     const std::vector<int32_t> lengths = {3001, 700};
     expect_match({.shape = shape, .lengths = lengths, .places = TokenPlaces().add(0, 3000, 1)});
     expect_match(
@@ -146,7 +146,7 @@ TEST_P(Attention, LongContexts) {
 
 // Scores far apart: most weights vanish, and the largest one arrives late.
 TEST_P(Attention, PeakedScores) {
-  const KvShape shape{.k_format = KvFormat::f32, .v_format = KvFormat::f32};
+  const KvShape shape{.k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}};
   expect_match({.shape = shape,
                 .lengths = {400},
                 .places = TokenPlaces().add(0, 399, 1),
@@ -167,7 +167,7 @@ TEST_P(Attention, NoTokens) {
 TEST_P(Attention, MeanOfValues) {
   OpBench bench = tested();
   const KvShape shape{
-      .k_format = KvFormat::f32, .v_format = KvFormat::f32, .n_head_kv = 1, .head_dim_k = 8, .head_dim_v = 2};
+      .k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}, .n_head_kv = 1, .head_dim_k = 8, .head_dim_v = 2};
   const KvPages pages(shape, {5}, random_);
   const KvLayers kv = pages.on(bench, pages.unwritten());
   const Tensor k = bench.upload({8, 1, 5, 1}, std::vector<float>(40, 0.5f));

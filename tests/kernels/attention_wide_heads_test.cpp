@@ -32,7 +32,7 @@ class WideHeads : public KernelTest {
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
       return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, scale); });
     };
-    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k_format) << ", v " << name_of(shape.v_format)
+    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k.format) << ", v " << name_of(shape.v.format)
                                     << " [" << shape.head_dim_k << "], groups of " << group << ", "
                                     << places.size() << " tokens");
     expect_close(on(tested()), on(reference()), attention_rounding(shape, device_cases()[GetParam()]), 0);
@@ -42,12 +42,12 @@ class WideHeads : public KernelTest {
   static constexpr int64_t kLayer = 1;
 };
 
-TEST_P(WideHeads, EveryPairOfFormats) {
+TEST_P(WideHeads, EveryPairOfPlainFormats) {
   for (const int64_t head_dim : {64, 128}) {
-    for (size_t k = 0; k < kKvFormatCount; ++k) {
-      for (size_t v = 0; v < kKvFormatCount; ++v) {
-        const KvShape shape{.k_format = static_cast<KvFormat>(k),
-                            .v_format = static_cast<KvFormat>(v),
+    for (size_t k = 0; k < kPlainKvFormats; ++k) {
+      for (size_t v = 0; v < kPlainKvFormats; ++v) {
+        const KvShape shape{.k = {.format = static_cast<KvFormat>(k)},
+                            .v = {.format = static_cast<KvFormat>(v)},
                             .head_dim_k = head_dim,
                             .head_dim_v = head_dim};
         expect_match(shape, 3, {150}, TokenPlaces().add(0, 149, 1));
@@ -70,7 +70,7 @@ TEST_P(WideHeads, GroupSizes) {
 TEST_P(WideHeads, LongContexts) {
   for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::f32}) {
     const KvShape shape{
-        .k_format = format, .v_format = format, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 64};
+        .k = {.format = format}, .v = {.format = format}, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 64};
     const std::vector<int32_t> lengths = {3001, 700};
     expect_match(shape, 4, lengths, TokenPlaces().add(0, 3000, 1));
     expect_match(shape, 4, lengths, TokenPlaces().add(0, 3000, 1).add(0, 10, 1).add(1, 699, 1));

@@ -27,15 +27,15 @@ class KvWrite : public KernelTest {
     const auto v = random_floats(shape.head_dim_v * shape.n_head_kv * places.size(), 0.01f);
     const auto got = written(a, pages, places, shape, 1, k, v);
     const auto want = written(b, pages, places, shape, 1, k, v);
-    EXPECT_TRUE(got == want) << name_of(shape.k_format) << " " << name_of(shape.v_format) << " "
+    EXPECT_TRUE(got == want) << name_of(shape.k.format) << " " << name_of(shape.v.format) << " "
                              << shape.head_dim_k << " " << shape.head_dim_v;
   }
 };
 
-TEST_P(KvWrite, EveryPairOfFormatsIsEncodedAsDefined) {
-  for (size_t k = 0; k < kKvFormatCount; ++k) {
-    for (size_t v = 0; v < kKvFormatCount; ++v) {
-      KvShape shape{.k_format = static_cast<KvFormat>(k), .v_format = static_cast<KvFormat>(v)};
+TEST_P(KvWrite, EveryPairOfPlainFormatsIsEncodedAsDefined) {
+  for (size_t k = 0; k < kPlainKvFormats; ++k) {
+    for (size_t v = 0; v < kPlainKvFormats; ++v) {
+      KvShape shape{.k = {.format = static_cast<KvFormat>(k)}, .v = {.format = static_cast<KvFormat>(v)}};
       shape.head_dim_v = 96;
       expect_same_bytes(shape, {40, 7}, TokenPlaces().add(1, 3, 4).add(0, 10, 25));
     }
@@ -46,7 +46,7 @@ TEST_P(KvWrite, HeadSizesThatFillNoVector) {
   for (const auto format : {KvFormat::f32, KvFormat::f16, KvFormat::bf16}) {
     for (const int64_t head_dim : {1, 3, 7, 9, 15, 17, 20, 33, 80}) {
       KvShape shape{
-          .k_format = format, .v_format = format, .head_dim_k = head_dim, .head_dim_v = head_dim + 1};
+          .k = {.format = format}, .v = {.format = format}, .head_dim_k = head_dim, .head_dim_v = head_dim + 1};
       expect_same_bytes(shape, {20}, TokenPlaces().add(0, 15, 3));
     }
   }
@@ -54,7 +54,7 @@ TEST_P(KvWrite, HeadSizesThatFillNoVector) {
 
 TEST_P(KvWrite, ManyTokensOrNone) {
   for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
-    const KvShape shape{.k_format = format, .v_format = format, .n_head_kv = 8, .page_tokens = 64};
+    const KvShape shape{.k = {.format = format}, .v = {.format = format}, .n_head_kv = 8, .page_tokens = 64};
     expect_same_bytes(shape, {300, 200}, TokenPlaces().add(0, 0, 300).add(1, 17, 150));
     expect_same_bytes(shape, {64}, TokenPlaces());
   }
@@ -63,7 +63,7 @@ TEST_P(KvWrite, ManyTokensOrNone) {
 // The layout that everybody else relies on: page of the position, layer, side, head, slot.
 TEST_P(KvWrite, RowsLieWhereTheViewSays) {
   OpBench bench = tested();
-  const KvShape shape{.k_format = KvFormat::f32, .v_format = KvFormat::f32, .head_dim_k = 4, .head_dim_v = 3};
+  const KvShape shape{.k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}, .head_dim_k = 4, .head_dim_v = 3};
   const KvPages pages(shape, {33}, random_);
   const TokenPlaces places = TokenPlaces().add(0, 32, 1).add(0, 15, 1);
   const auto k = random_floats(4 * 2 * 2), v = random_floats(3 * 2 * 2);

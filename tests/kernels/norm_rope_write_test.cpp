@@ -51,8 +51,8 @@ class NormRopeWrite : public KernelTest {
   }
 
   void compare(const Setting& setting, const TokenPlaces& places) {
-    const KvShape shape{.k_format = setting.format,
-                        .v_format = setting.format,
+    const KvShape shape{.k = {.format = setting.format},
+                        .v = {.format = setting.format},
                         .head_dim_k = setting.head_dim,
                         .head_dim_v = setting.head_dim};
     const KvPages pages(shape, {40, 20}, random_);
@@ -73,7 +73,7 @@ class NormRopeWrite : public KernelTest {
   static std::vector<float> decoded(const std::vector<std::byte>& pages, KvFormat format) {
     const KvFormatTraits& t = traits(format);
     std::vector<float> values(pages.size() / t.block_bytes * t.block_elements);
-    t.decode_row(pages.data(), values.data(), static_cast<int64_t>(values.size()));
+    t.decode_stored_row(pages.data(), values.data(), static_cast<int64_t>(values.size()));
     for (float& value : values) value = std::isnan(value) ? 12345.0f : value;
     return values;
   }

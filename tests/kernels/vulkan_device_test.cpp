@@ -350,7 +350,7 @@ TEST_F(VulkanDevice, CachesHoldTheDefinedBytesAtEveryMagnitude) {
     kv.page_bytes = kv.layer_bytes = 4 * row_bytes;
     kv.page_tokens = 2;
     kv.page_table = place;
-    kv.k_format = kv.v_format = format;
+    kv.k.format = kv.v.format = format;
     kv.n_head_kv = 1;
     kv.head_dim_k = kv.head_dim_v = kHeadDim;
     kv.k_row_bytes = kv.v_row_bytes = row_bytes;

@@ -8,8 +8,8 @@
 namespace parlance {
 namespace {
 
-constexpr KvLayout kLayout{
-    .n_layer = 3, .n_head_kv = 2, .head_dim_k = 64, .head_dim_v = 32, .page_tokens = 16};
+const KvLayout kLayout{
+    .n_layer = 3, .n_head_kv = 2, .head_dim_k = 64, .head_dim_v = 32, .policy = {}, .page_tokens = 16};
 
 class KvCacheTest : public testing::Test {
  protected:
@@ -39,7 +39,7 @@ class KvCacheTest : public testing::Test {
 TEST_F(KvCacheTest, BytesFollowFromFormats) {
   EXPECT_EQ(kLayout.bytes_per_token(), 3u * 2 * (64 * 2 + 32 * 2));
   KvLayout q8 = kLayout;
-  q8.k_format = KvFormat::q8_0;
+  q8.policy.k.format = KvFormat::q8_0;
   EXPECT_EQ(q8.bytes_per_token(), 3u * 2 * (2 * 34 + 32 * 2));
 }
 
@@ -131,7 +131,7 @@ TEST_F(KvCacheTest, LayersAreSpreadOverTheBuffersThatADeviceAllows) {
 TEST_F(KvCacheTest, FormatsThatDoNotFitAreRefusedInWords) {
   KvLayout layout = kLayout;
   layout.head_dim_k = 20;
-  layout.k_format = KvFormat::q8_0;
+  layout.policy.k.format = KvFormat::q8_0;
   const auto cache = KvCache::create(*device_, layout, 16, 1);
   ASSERT_FALSE(cache);
   EXPECT_NE(cache.error().message.find("--cache-type-k q8_0"), std::string::npos) << cache.error().message;

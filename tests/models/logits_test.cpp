@@ -68,7 +68,7 @@ class Logits : public testing::TestWithParam<Case> {
 
   std::unique_ptr<Session> session(KvFormat kv) {
     return test::make_session(*loaded_.model,
-                              {.n_ctx = 512, .n_batch = 64, .cache_type_k = kv, .cache_type_v = kv});
+                              {.n_ctx = 512, .n_batch = 64, .cache = {.k = {.format = kv}, .v = {.format = kv}}});
   }
 
   nlohmann::json cases_;

@@ -1,7 +1,7 @@
 // attention on the CPU: the definition, and which kernel serves which format on which instruction set.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 
 #include "kernels/cpu/attention/kernels.h"
 #include "kernels/cpu/cpu_stream.h"
@@ -25,9 +25,60 @@ struct RowWalk {
   }
 };
 
+// Positions of a sequence that lie in pages of one kind.
+struct SegmentRange {
+  const KvView* kv;
+  int64_t first, last;
+};
+
+// The segments of a sequence up to position n_keys.
+std::array<SegmentRange, 3> segments_of(const KvView& kv, int64_t sequence, int64_t n_keys) {
+  if (!kv.exact) return {{{&kv, 0, n_keys}, {&kv, 0, 0}, {&kv, 0, 0}}};
+  const int32_t* main_pages = kv.main_pages.as<const int32_t>() + 2 * sequence;
+  const int64_t first = std::min<int64_t>(int64_t{main_pages[0]} * kv.page_tokens, n_keys);
+  const int64_t last = std::clamp<int64_t>(int64_t{main_pages[1]} * kv.page_tokens, first, n_keys);
+  return {{{kv.exact, 0, first}, {&kv, first, last}, {kv.exact, last, n_keys}}};
+}
+
+// Most stored values of a key or value.
+int64_t widest_row(const KvView& kv) {
+  const int64_t own = std::max(stored_elements(kv.k.transform(), kv.head_dim_k),
+                               stored_elements(kv.v.transform(), kv.head_dim_v));
+  return kv.exact ? std::max(own, widest_row(*kv.exact)) : own;
+}
+
 size_t scratch_scalar(const AttentionArgs& args, int n_threads) {
-  const auto row = static_cast<size_t>(args.kv.head_dim_k + args.kv.head_dim_v + args.batch.n_kv_bound);
+  const auto row = static_cast<size_t>(4 * widest_row(args.kv) + args.batch.n_kv_bound);
   return static_cast<size_t>(n_threads) * row * sizeof(float);
+}
+
+// scores[pos] = scale q . k for the positions of a segment; `query` and `stored` are temporary.
+void score_segment(const AttentionArgs& args, const SegmentRange& range, const RowWalk& keys, const float* q,
+                   float* query, float* stored, float* scores) {
+  const KvCoding& k = range.kv->k;
+  const int64_t n = stored_elements(k.transform(), args.kv.head_dim_k);
+  to_stored(k.transform(), q, query, args.kv.head_dim_k);
+  for (int64_t pos = range.first; pos < range.last; ++pos) {
+    traits(k.format).decode_stored_row(keys.row(pos), stored, args.kv.head_dim_k);
+    double score = 0;
+    for (int64_t i = 0; i < n; ++i) score += static_cast<double>(query[i]) * static_cast<double>(stored[i]);
+    scores[pos] = static_cast<float>(score) * args.scale;
+  }
+}
+
+// out += sum of weights[pos] v over a segment; `sum` and `stored` are temporary.
+void accumulate_segment(const AttentionArgs& args, const SegmentRange& range, const RowWalk& values,
+                        const float* weights, float* sum, float* stored, float* out) {
+  if (range.first == range.last) return;
+  const KvCoding& v = range.kv->v;
+  const int64_t n = stored_elements(v.transform(), args.kv.head_dim_v);
+  std::fill_n(sum, n, 0.0f);
+  for (int64_t pos = range.first; pos < range.last; ++pos) {
+    traits(v.format).decode_stored_row(values.row(pos), stored, args.kv.head_dim_v);
+    for (int64_t i = 0; i < n; ++i) sum[i] += weights[pos] * stored[i];
+  }
+  from_stored(v.transform(), sum, stored, args.kv.head_dim_v);
+  for (int64_t i = 0; i < args.kv.head_dim_v; ++i) out[i] += stored[i];
 }
 
 // One query head of one token: scores of all that it sees, their softmax, the weighted sum of the values.
@@ -36,36 +87,32 @@ void attend(const AttentionArgs& args, int64_t token, int64_t head, float* scrat
   const int64_t n_head = args.q.ne[1];
   const int64_t head_kv = head / (n_head / kv.n_head_kv);
   const int64_t n_keys = args.batch.pos.as<const int32_t>()[token] + int64_t{1};
-  const int32_t* pages =
-      kv.page_table.as<const int32_t>() + args.batch.seq.as<const int32_t>()[token] * kv.page_table.ne[0];
-  const RowWalk keys{kv, pages, kv.k_offset(head_kv), kv.k_row_bytes};
-  const RowWalk values{kv, pages, kv.v_offset(head_kv), kv.v_row_bytes};
+  const int64_t sequence = args.batch.seq.as<const int32_t>()[token];
+  const auto segments = segments_of(kv, sequence, n_keys);
+  const auto walk = [&](const KvView& view, size_t offset, size_t row_bytes) {
+    return RowWalk{view, view.page_table.as<const int32_t>() + sequence * view.page_table.ne[0], offset,
+                   row_bytes};
+  };
   const float* q = args.q.as<const float>() + (token * n_head + head) * kv.head_dim_k;
   float* out = args.out.as<float>() + (token * n_head + head) * kv.head_dim_v;
-  float* k = scratch;
-  float* v = k + kv.head_dim_k;
-  float* weights = v + kv.head_dim_v;
+  float* query = scratch;
+  float* stored = query + 2 * widest_row(kv);
+  float* weights = stored + 2 * widest_row(kv);
 
-  float largest = -std::numeric_limits<float>::infinity();
-  for (int64_t pos = 0; pos < n_keys; ++pos) {
-    traits(kv.k_format).decode_row(keys.row(pos), k, kv.head_dim_k);
-    double score = 0;
-    for (int64_t i = 0; i < kv.head_dim_k; ++i)
-      score += static_cast<double>(q[i]) * static_cast<double>(k[i]);
-    weights[pos] = static_cast<float>(score) * args.scale;
-    largest = std::max(largest, weights[pos]);
+  for (const SegmentRange& range : segments) {
+    const RowWalk keys = walk(*range.kv, range.kv->k_offset(head_kv), range.kv->k_row_bytes);
+    score_segment(args, range, keys, q, query, stored, weights);
   }
-
+  const float largest = *std::max_element(weights, weights + n_keys);
   double sum = 0;
   for (int64_t pos = 0; pos < n_keys; ++pos) {
     weights[pos] = std::exp(weights[pos] - largest);
     sum += static_cast<double>(weights[pos]);
   }
-
   std::fill_n(out, kv.head_dim_v, 0.0f);
-  for (int64_t pos = 0; pos < n_keys; ++pos) {
-    traits(kv.v_format).decode_row(values.row(pos), v, kv.head_dim_v);
-    for (int64_t i = 0; i < kv.head_dim_v; ++i) out[i] += weights[pos] * v[i];
+  for (const SegmentRange& range : segments) {
+    const RowWalk values = walk(*range.kv, range.kv->v_offset(head_kv), range.kv->v_row_bytes);
+    accumulate_segment(args, range, values, weights, query, stored, out);
   }
   for (int64_t i = 0; i < kv.head_dim_v; ++i) out[i] /= static_cast<float>(sum);
 }
@@ -78,6 +125,17 @@ void run_scalar(Stream& stream, const AttentionArgs& args) {
         reinterpret_cast<float*>(stream.scratch().data() + static_cast<size_t>(thread) * per_thread);
     attend(args, task / n_head, task % n_head, scratch);
   });
+}
+
+// Null: the scalar definition serves the set.
+const attention::Kernels* kernels_of([[maybe_unused]] Isa isa) {
+#if PARLANCE_X86
+  if (isa == Isa::avx2) return &attention::kAvx2;
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return &attention::kAvx512;
+#elif PARLANCE_NEON
+  if (is_neon(isa)) return &attention::kNeon;
+#endif
+  return nullptr;
 }
 
 Cell<AttentionArgs> cell_for([[maybe_unused]] Isa isa) {
@@ -93,7 +151,13 @@ Cell<AttentionArgs> cell_for([[maybe_unused]] Isa isa) {
 }  // namespace
 
 void fill_attention(OpTable& table, Isa isa) {
-  for (auto& row : table.attention) row.fill(cell_for(isa));
+  const attention::Kernels* kernels = kernels_of(isa);
+  for (size_t k = 0; k < kKvFormatCount; ++k) {
+    for (size_t v = 0; v < kKvFormatCount; ++v) {
+      if (kernels && !(kernels->few[k].keys.score && kernels->few[v].values.accumulate)) continue;
+      table.attention[k][v] = cell_for(isa);
+    }
+  }
 }
 
 }  // namespace parlance

@@ -1,6 +1,9 @@
-// kv_write on the CPU: encodes the head vectors of each token into the page that holds its position.
+// kv_write and kv_compress on the CPU: encode head vectors into pages.
+#include <cassert>
 #include <cstring>
+#include <vector>
 
+#include "base/checked.h"
 #include "base/half.h"
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/isa.h"
@@ -9,6 +12,7 @@
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd/avx2.h"
 #include "kernels/cpu/simd/neon.h"
+#include "quant/float_rows.h"
 #include "quant/q8_0.h"
 
 namespace parlance {
@@ -119,9 +123,8 @@ void to_q8_0_neon(const float* x, std::byte* out, int64_t n) {
 
 template <Isa isa>
 void run_kv_write(Stream& stream, const KvWriteArgs& args) {
-  const KvView& kv = args.kv;
-  EncodeRow* const encode_k = encode_row_of(isa, kv.k_format);
-  EncodeRow* const encode_v = encode_row_of(isa, kv.v_format);
+  const KvView& kv = written_view(args.kv);
+  const RowEncoder encode_k(isa, kv.k), encode_v(isa, kv.v);
   const auto* k = args.k.as<const float>();
   const auto* v = args.v.as<const float>();
   const int64_t token_elements = kv.n_head_kv * (kv.head_dim_k + kv.head_dim_v);
@@ -137,9 +140,48 @@ void run_kv_write(Stream& stream, const KvWriteArgs& args) {
   });
 }
 
-}  // namespace
+// One side of one head of a page: rows of f16, the exact format.
+void compress_rows(const RowEncoder& encode, const std::byte* from, std::byte* to, int64_t n_rows,
+                   size_t from_bytes, size_t to_bytes, int64_t head_dim, float* x) {
+  for (int64_t row = 0; row < n_rows; ++row, from += from_bytes, to += to_bytes) {
+    decode_row_f16(from, x, head_dim);
+    encode(x, to, head_dim);
+  }
+}
 
-EncodeRow* encode_row_of([[maybe_unused]] Isa isa, KvFormat format) {
+// Floats of scratch memory for each thread.
+int64_t widest_head(const KvView& kv) {
+  return align_up(std::max(kv.head_dim_k, kv.head_dim_v), int64_t{16});
+}
+
+size_t scratch_of_compress(const KvCompressArgs& args, int n_threads) {
+  return static_cast<size_t>(n_threads * widest_head(args.kv)) * sizeof(float);
+}
+
+template <Isa isa>
+void run_kv_compress(Stream& stream, const KvCompressArgs& args) {
+  const KvView& kv = args.kv;
+  const KvView& exact = *kv.exact;
+  assert(exact.k.format == KvFormat::f16 && exact.v.format == KvFormat::f16);
+  const RowEncoder encode_k(isa, kv.k), encode_v(isa, kv.v);
+  const auto* moves = args.moves.as<const int32_t>();
+  pool_of(stream).run(args.moves.ne[1] * kv.n_head_kv, [&](int64_t task, int thread) {
+    const int32_t* move = moves + 2 * (task / kv.n_head_kv);
+    const int64_t head = task % kv.n_head_kv;
+    const std::byte* from = exact.pages + static_cast<size_t>(move[0]) * exact.page_bytes;
+    std::byte* to = kv.pages + static_cast<size_t>(move[1]) * kv.page_bytes;
+    float* x = reinterpret_cast<float*>(stream.scratch().data()) + thread * widest_head(kv);
+    compress_rows(encode_k, from + exact.k_offset(head), to + kv.k_offset(head), kv.page_tokens,
+                  exact.k_row_bytes, kv.k_row_bytes, kv.head_dim_k, x);
+    compress_rows(encode_v, from + exact.v_offset(head), to + kv.v_offset(head), kv.page_tokens,
+                  exact.v_row_bytes, kv.v_row_bytes, kv.head_dim_v, x);
+  });
+}
+
+using EncodeRow = void(const float* x, std::byte* out, int64_t n);
+
+EncodeRow* encode_row_of([[maybe_unused]] Isa isa, const KvCoding& coding) {
+  const KvFormat format = coding.format;
 #if PARLANCE_X86
   const bool is_avx512 = isa == Isa::avx512 || isa == Isa::avx512_bf16;
   if (is_avx512 || isa == Isa::avx2) {
@@ -154,7 +196,21 @@ EncodeRow* encode_row_of([[maybe_unused]] Isa isa, KvFormat format) {
     if (format == KvFormat::q8_0) return to_q8_0_neon;
   }
 #endif
-  return traits(format).encode_row;
+  return coding.encoder == KvEncoder::search ? traits(format).search_row : traits(format).encode_row;
+}
+
+}  // namespace
+
+RowEncoder::RowEncoder(Isa isa, const KvCoding& coding)
+    : encode_(encode_row_of(isa, coding)),
+      to_stored_(coding.transform() == KvTransform::hadamard ? to_stored_of(isa) : nullptr) {}
+
+void RowEncoder::operator()(const float* x, std::byte* out, int64_t n) const {
+  if (!to_stored_) return encode_(x, out, n);
+  thread_local std::vector<float> rotated;
+  rotated.resize(static_cast<size_t>(n));
+  to_stored_(KvTransform::hadamard, x, rotated.data(), n);
+  encode_(rotated.data(), out, n);
 }
 
 TokenSlot slot_of(const KvView& kv, const BatchView& batch, int64_t token) {
@@ -164,16 +220,16 @@ TokenSlot slot_of(const KvView& kv, const BatchView& batch, int64_t token) {
   return {kv.pages + static_cast<size_t>(page) * kv.page_bytes, pos % kv.page_tokens};
 }
 
-void fill_kv_write(OpTable& table, [[maybe_unused]] Isa isa) {
-  for (auto& row : table.kv_write) {
-    row.fill({run_kv_write<Isa::scalar>});
-#if PARLANCE_X86
-    if (isa == Isa::avx2) row.fill({run_kv_write<Isa::avx2>});
-    if (isa == Isa::avx512 || isa == Isa::avx512_bf16) row.fill({run_kv_write<Isa::avx512>});
-#elif PARLANCE_NEON
-    if (is_neon(isa)) row.fill({run_kv_write<Isa::neon>});
-#endif
-  }
+void fill_kv_write(OpTable& table, Isa isa) {
+  const auto fill = [&table](auto write, auto compress) {
+    for (auto& row : table.kv_write) row.fill({write});
+    for (auto& row : table.kv_compress) row.fill({compress, scratch_of_compress});
+  };
+  table.transforms_kv = true;
+  fill(run_kv_write<Isa::scalar>, run_kv_compress<Isa::scalar>);
+  if (isa == Isa::avx2) fill(run_kv_write<Isa::avx2>, run_kv_compress<Isa::avx2>);
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) fill(run_kv_write<Isa::avx512>, run_kv_compress<Isa::avx512>);
+  if (is_neon(isa)) fill(run_kv_write<Isa::neon>, run_kv_compress<Isa::neon>);
 }
 
 }  // namespace parlance

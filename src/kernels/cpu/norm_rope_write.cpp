@@ -12,8 +12,8 @@ namespace {
 struct HeadFunctions {
   NormaliseRow* normalise;
   RotateHead* rotate;
-  EncodeRow* encode_k;
-  EncodeRow* encode_v;
+  RowEncoder encode_k;
+  RowEncoder encode_v;
 };
 
 void prepare_head(const HeadFunctions& f, const NormRopeWriteArgs& args, const Tensor& norm, int64_t token,
@@ -25,7 +25,7 @@ void prepare_head(const HeadFunctions& f, const NormRopeWriteArgs& args, const T
 }
 
 void prepare_token(const HeadFunctions& f, const NormRopeWriteArgs& args, int64_t token) {
-  const KvView& kv = args.write.kv;
+  const KvView& kv = written_view(args.write.kv);
   const int64_t n_head = args.q.ne[1];
   for (int64_t head = 0; head < n_head; ++head) {
     prepare_head(f, args, args.q_norm, token, args.q.as<float>() + (token * n_head + head) * kv.head_dim_k);
@@ -42,9 +42,9 @@ void prepare_token(const HeadFunctions& f, const NormRopeWriteArgs& args, int64_
 
 template <Isa isa>
 void run_norm_rope_write(Stream& stream, const NormRopeWriteArgs& args) {
-  const KvView& kv = args.write.kv;
-  const HeadFunctions f{normalise_row_of(isa), rotate_head_of(isa, args.style),
-                        encode_row_of(isa, kv.k_format), encode_row_of(isa, kv.v_format)};
+  const KvView& kv = written_view(args.write.kv);
+  const HeadFunctions f{normalise_row_of(isa), rotate_head_of(isa, args.style), RowEncoder(isa, kv.k),
+                        RowEncoder(isa, kv.v)};
   const int64_t token_elements = (args.q.ne[1] + kv.n_head_kv) * kv.head_dim_k + kv.n_head_kv * kv.head_dim_v;
   parallel_rows(pool_of(stream), args.q.ne[2], 2 * token_elements, [&](int64_t first, int64_t last) {
     for (int64_t token = first; token < last; ++token) prepare_token(f, args, token);

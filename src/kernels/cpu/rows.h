@@ -22,9 +22,26 @@ SwigluElements* swiglu_of(Isa isa);
 using RotateHead = void(float* head, const float* cosines, const float* sines, int64_t n_pairs);
 RotateHead* rotate_head_of(Isa isa, RopeStyle style);
 
-// A head vector in the bytes of a cache format.
-using EncodeRow = void(const float* x, std::byte* out, int64_t n);
-EncodeRow* encode_row_of(Isa isa, KvFormat format);
+// A head vector in the bytes of a cache.
+class RowEncoder {
+ public:
+  RowEncoder(Isa isa, const KvCoding& coding);
+  void operator()(const float* x, std::byte* out, int64_t n) const;
+
+ private:
+  void (*encode_)(const float* x, std::byte* out, int64_t n);
+  void (*to_stored_)(KvTransform transform, const float* q, float* stored, int64_t n);  // null: as it is
+};
+
+// The functions of quant/kv_transform.h.
+using TransformRow = void(KvTransform transform, const float* in, float* out, int64_t n);
+TransformRow* to_stored_of(Isa isa);
+TransformRow* from_stored_of(Isa isa);
+
+// The view whose pages new positions are written to.
+inline const KvView& written_view(const KvView& kv) {
+  return kv.exact ? *kv.exact : kv;
+}
 
 // Where a token's rows are: its page, and the row within each head's run.
 struct TokenSlot {

@@ -102,7 +102,7 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
 }  // namespace
 
 void fill_attention(OpTable& table) {
-  for (auto& row : table.attention) row.fill({run_attention, scratch_of_attention});
+  fill_plain_formats(table.attention, {run_attention, scratch_of_attention});
 }
 
 }  // namespace parlance::cuda

@@ -88,8 +88,8 @@ Side side_of(const Tensor& x, std::byte* pages, KvFormat format, size_t row_byte
 
 void run_kv_write(Stream& stream, const KvWriteArgs& args) {
   const KvView& kv = args.kv;
-  const Side k = side_of(args.k, kv.pages, kv.k_format, kv.k_row_bytes);
-  const Side v = side_of(args.v, kv.pages + kv.v_offset(0), kv.v_format, kv.v_row_bytes);
+  const Side k = side_of(args.k, kv.pages, kv.k.format, kv.k_row_bytes);
+  const Side v = side_of(args.v, kv.pages + kv.v_offset(0), kv.v.format, kv.v_row_bytes);
   const Places places{kv.page_table.as<const int32_t>(),   args.batch.seq.as<const int32_t>(),
                       args.batch.pos.as<const int32_t>(),  kv.page_table.ne[0],
                       static_cast<int64_t>(kv.page_bytes), kv.page_tokens,
@@ -106,7 +106,7 @@ void run_kv_write(Stream& stream, const KvWriteArgs& args) {
 }  // namespace
 
 void fill_kv_write(OpTable& table) {
-  for (auto& row : table.kv_write) row.fill({run_kv_write});
+  fill_plain_formats(table.kv_write, {run_kv_write});
 }
 
 }  // namespace parlance::cuda

@@ -76,14 +76,14 @@ void run_norm_rope_write(Stream& stream, const NormRopeWriteArgs& args) {
   launch(stream, prepare_heads,
          {.grid = dim3(static_cast<unsigned>((n + kWarps - 1) / kWarps)), .block = dim3(kWarps * 32)}, q, k,
          rotation, static_cast<int>(args.q.ne[0]), args.eps, n);
-  op_table().kv_write[static_cast<size_t>(kv.k_format)][static_cast<size_t>(kv.v_format)].run(stream,
+  op_table().kv_write[static_cast<size_t>(kv.k.format)][static_cast<size_t>(kv.v.format)].run(stream,
                                                                                               args.write);
 }
 
 }  // namespace
 
 void fill_norm_rope_write(OpTable& table) {
-  for (auto& row : table.norm_rope_write) row.fill({run_norm_rope_write});
+  fill_plain_formats(table.norm_rope_write, {run_norm_rope_write});
 }
 
 }  // namespace parlance::cuda

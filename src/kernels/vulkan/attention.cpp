@@ -146,7 +146,7 @@ void run_attention(Stream& s, const AttentionArgs& args) {
                   .part_positions = division.part_positions,
                   .scale = args.scale};
   dispatch(s, "attention",
-           {static_cast<uint32_t>(kv.k_format), static_cast<uint32_t>(kv.v_format), division.n_rows, pieces,
+           {static_cast<uint32_t>(kv.k.format), static_cast<uint32_t>(kv.v.format), division.n_rows, pieces,
             v_pairs(kv, whole_quads), whole_quads},
            {layer.operand, layer.operand, operand_of(kv.page_table), operand_of(args.batch.seq),
             operand_of(args.batch.pos), operand_of(args.q), has_parts ? scratch_of(s) : operand_of(args.out),
@@ -158,7 +158,7 @@ void run_attention(Stream& s, const AttentionArgs& args) {
 }  // namespace
 
 void fill_attention(OpTable& table) {
-  for (auto& row : table.attention) row.fill({run_attention, scratch_bytes});
+  fill_plain_formats(table.attention, {run_attention, scratch_bytes});
 }
 
 }  // namespace parlance::vulkan

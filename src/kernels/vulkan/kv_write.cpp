@@ -66,14 +66,14 @@ void write_side(Stream& s, const KvWriteArgs& args, const Tensor& x, KvFormat fo
 void run_kv_write(Stream& s, const KvWriteArgs& args) {
   const KvView& kv = args.kv;
   const SideBySide side_by_side(s);
-  write_side(s, args, args.k, kv.k_format, kv.k_row_bytes, kv.k_offset(0));
-  write_side(s, args, args.v, kv.v_format, kv.v_row_bytes, kv.v_offset(0));
+  write_side(s, args, args.k, kv.k.format, kv.k_row_bytes, kv.k_offset(0));
+  write_side(s, args, args.v, kv.v.format, kv.v_row_bytes, kv.v_offset(0));
 }
 
 }  // namespace
 
 void fill_kv_write(OpTable& table) {
-  for (auto& row : table.kv_write) row.fill({run_kv_write});
+  fill_plain_formats(table.kv_write, {run_kv_write});
 }
 
 }  // namespace parlance::vulkan

@@ -40,13 +40,13 @@ void run_norm_rope_write(Stream& s, const NormRopeWriteArgs& args) {
            {operand_of(args.q), operand_of(k), operand_of(args.q_norm), operand_of(args.k_norm),
             operand_of(args.angles)},
            push, folded_groups(n));
-  op_table().kv_write[static_cast<size_t>(kv.k_format)][static_cast<size_t>(kv.v_format)].run(s, args.write);
+  op_table().kv_write[static_cast<size_t>(kv.k.format)][static_cast<size_t>(kv.v.format)].run(s, args.write);
 }
 
 }  // namespace
 
 void fill_norm_rope_write(OpTable& table) {
-  for (auto& row : table.norm_rope_write) row.fill({run_norm_rope_write});
+  fill_plain_formats(table.norm_rope_write, {run_norm_rope_write});
 }
 
 }  // namespace parlance::vulkan

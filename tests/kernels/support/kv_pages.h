@@ -10,8 +10,7 @@
 namespace parlance::test {
 
 struct KvShape {
-  KvFormat k_format = KvFormat::f16;
-  KvFormat v_format = KvFormat::f16;
+  KvCoding k = {}, v = {};
   int64_t n_head_kv = 2;
   int64_t head_dim_k = 64;
   int64_t head_dim_v = 64;
@@ -22,7 +21,7 @@ struct KvShape {
 // What attention may be off by, for values near 1. AVX-512 meets caches in fewer bits than f32 with integers,
 // which are off by less than f16 is, 2.4e-4.
 inline float attention_rounding(const KvShape& shape, const DeviceCase& device) {
-  const bool is_f32 = shape.k_format == KvFormat::f32 && shape.v_format == KvFormat::f32;
+  const bool is_f32 = shape.k.format == KvFormat::f32 && shape.v.format == KvFormat::f32;
   return !is_f32 && device.name.starts_with("cpu_avx512") ? 1e-4f : 1e-5f;
 }
 
@@ -79,11 +78,13 @@ class KvPages {
     kv.page_table = bench.upload(table_);
     kv.page_table.ne = {max_pages_, static_cast<int64_t>(table_.size()) / std::max<int64_t>(max_pages_, 1), 1,
                         1};
-    std::vector<KvLayers::Place> places;
+    kv.buffer = pages.buffer;
+    std::vector<KvView> views;
     for (int64_t layer = 0; layer < shape_.n_layer; ++layer) {
-      places.push_back({pages.data + static_cast<size_t>(layer) * kv.layer_bytes, pages.buffer});
+      kv.pages = pages.data + static_cast<size_t>(layer) * kv.layer_bytes;
+      views.push_back(kv);
     }
-    return {kv, places};
+    return {kv.page_table, views};
   }
 
   // Of all layers.
@@ -101,13 +102,13 @@ class KvPages {
   KvView view() const {
     KvView kv;
     kv.page_tokens = shape_.page_tokens;
-    kv.k_format = shape_.k_format;
-    kv.v_format = shape_.v_format;
+    kv.k = shape_.k;
+    kv.v = shape_.v;
     kv.n_head_kv = shape_.n_head_kv;
     kv.head_dim_k = shape_.head_dim_k;
     kv.head_dim_v = shape_.head_dim_v;
-    kv.k_row_bytes = kv_row_bytes(shape_.k_format, shape_.head_dim_k);
-    kv.v_row_bytes = kv_row_bytes(shape_.v_format, shape_.head_dim_v);
+    kv.k_row_bytes = kv_row_bytes(shape_.k.format, shape_.head_dim_k);
+    kv.v_row_bytes = kv_row_bytes(shape_.v.format, shape_.head_dim_v);
     kv.page_bytes =
         static_cast<size_t>(shape_.n_head_kv * shape_.page_tokens) * (kv.k_row_bytes + kv.v_row_bytes);
     kv.layer_bytes = kv.page_bytes * static_cast<size_t>(n_pages_);

@@ -30,6 +30,8 @@ const Kernels kAvx2 = {
     .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>},
     .many = {kWidened<F32Rows>, kWidened<F16Rows>, kWidened<Bf16Rows>, kWidened<Q8Rows>},
     .softmax = softmax,
+    .to_stored = to_stored,
+    .from_stored = from_stored,
 };
 
 }  // namespace parlance::attention

@@ -32,6 +32,8 @@ const Kernels kAvx512 = {
     .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>},
     .many = {kWidened<F32Rows>, kInt16Rows<F16Rows>, kInt16Rows<Bf16Rows>, kInt16Rows<Q8Rows>},
     .softmax = softmax,
+    .to_stored = to_stored,
+    .from_stored = from_stored,
 };
 
 }  // namespace parlance::attention

@@ -1,7 +1,6 @@
 // What the tile driver (tiles.cpp) asks of an instruction set and of the formats of a cache. A format brings
 // its own arithmetic: how a query is prepared once for all the keys that it meets, the scores of a block of
-// keys, the weighted sum of a block of values, and what is done once to the finished sum. A format that keeps
-// keys or values transformed thus transforms the queries and the results, never the cache.
+// keys, the weighted sum of a block of values, and how the finished sum is read.
 #pragma once
 
 #include <array>
@@ -21,11 +20,12 @@ inline constexpr int64_t kManyRows = 8;         // from which a tile is bound by
 inline constexpr int64_t kStrideElements = 16;  // rows of `out` are padded with zeros to a multiple of this
 
 // A tile: query rows that attend to the same KV head of the same sequence, and their softmax so far. A block
-// of at most kKeyBlock consecutive positions is scored, weighted and accumulated before the next one.
+// of at most kKeyBlock consecutive positions is scored, weighted and accumulated before the next one. Queries
+// and sums are in the terms of stored values, see quant/kv_transform.h: kernels do not know of transforms.
 struct Tile {
   int64_t n_rows;
-  int64_t head_dim_k;
-  int64_t head_dim_v;
+  int64_t head_dim_k;  // stored values of a key
+  int64_t head_dim_v;  // stored values of a value
   size_t k_row_bytes;
   size_t v_row_bytes;
   size_t query_bytes;
@@ -55,8 +55,8 @@ using BlockKernel = void(const Tile& tile, const std::byte* rows, int64_t n_keys
 struct KeyKernels {
   size_t (*query_bytes)(int64_t head_dim);      // of a prepared query, a multiple of 64
   size_t (*workspace_bytes)(int64_t head_dim);  // of score()
-  // Takes query [head_dim_k] in as a row of the tile. `scale` multiplies its scores, whose powers of 2 are
-  // weights.
+  // Takes a transformed query [head_dim_k] in as a row of the tile. `scale` multiplies its scores, whose
+  // powers of 2 are weights.
   void (*prepare)(const Tile& tile, int64_t row, const float* query, float scale);
   BlockKernel* score;  // scores = scale q k
 };
@@ -64,8 +64,8 @@ struct KeyKernels {
 struct ValueKernels {
   size_t (*workspace_bytes)(int64_t head_dim);  // of accumulate()
   BlockKernel* accumulate;                      // out += weights v
-  // result [head_dim_v] = what a row of the tile has summed up, over the sum of its weights.
-  void (*finish)(const Tile& tile, int64_t row, float* result);
+  // sums [head_dim_v] = what a row of the tile has summed up.
+  void (*finish)(const Tile& tile, int64_t row, float* sums);
 };
 
 struct FormatKernels {
@@ -79,6 +79,9 @@ struct Kernels {
   // Takes the block's scores into `largest` and `sum`, rescales `out` to the new largest, and leaves the
   // weights in `scores`: zero where a row does not see, up to a multiple of kStrideElements.
   void (*softmax)(const Tile& tile, int64_t n_keys);
+  // As the functions of these names in quant/kv_transform.h.
+  void (*to_stored)(KvTransform transform, const float* q, float* stored, int64_t n);
+  void (*from_stored)(KvTransform transform, const float* stored, float* x, int64_t n);
 };
 
 #if defined(__x86_64__)

@@ -78,16 +78,8 @@ PARLANCE_SIMD void prepare_f32(const Tile& tile, int64_t row, const float* query
   }
 }
 
-PARLANCE_SIMD void finish_f32(const Tile& tile, int64_t row, float* result) {
-  const float* sums = tile.out + row * tile.out_stride;
-  const F inverse = Lanes::broadcast(1 / tile.sum[row]);
-  int64_t i = 0;
-  for (; i + kWidth <= tile.head_dim_v; i += kWidth) {
-    Lanes::store(result + i, Lanes::multiply(Lanes::load(sums + i), inverse));
-  }
-  if (i < tile.head_dim_v) {
-    Lanes::store_first(result + i, Lanes::multiply(Lanes::load(sums + i), inverse), tile.head_dim_v - i);
-  }
+inline void finish_f32(const Tile& tile, int64_t row, float* sums) {
+  std::copy_n(tile.out + row * tile.out_stride, tile.head_dim_v, sums);
 }
 
 // Asks for rows [first, last) of the next block while this one is worked on: blocks of keys and of values

@@ -58,15 +58,21 @@ struct Grouping {
 // Where things lie in the stream's scratch memory.
 struct ScratchLayout {
   ScratchLayout(const AttentionArgs& args, int n_threads, const Kernels& kernels)
-      : grouping(args), out_stride(align_up(args.kv.head_dim_v, kStrideElements)) {
+      : grouping(args), total_stride(align_up(args.kv.head_dim_v, kStrideElements)) {
     const auto rows = static_cast<size_t>(grouping.max_rows);
     size_t query_bytes = 0, workspace = 0;
-    for (const auto* by_format : {&kernels.few, &kernels.many}) {
-      const KeyKernels& keys = (*by_format)[static_cast<size_t>(args.kv.k_format)].keys;
-      const ValueKernels& values = (*by_format)[static_cast<size_t>(args.kv.v_format)].values;
-      query_bytes = std::max(query_bytes, keys.query_bytes(args.kv.head_dim_k));
-      workspace = std::max(
-          {workspace, keys.workspace_bytes(args.kv.head_dim_k), values.workspace_bytes(args.kv.head_dim_v)});
+    for (const KvView* kv : {&args.kv, args.kv.exact}) {
+      if (!kv) continue;
+      const int64_t stored_k = stored_elements(kv->k.transform(), kv->head_dim_k);
+      const int64_t stored_v = stored_elements(kv->v.transform(), kv->head_dim_v);
+      stored = std::max({stored, stored_k, stored_v});
+      out_stride = std::max(out_stride, align_up(stored_v, kStrideElements));
+      for (const auto* by_format : {&kernels.few, &kernels.many}) {
+        const KeyKernels& keys = (*by_format)[static_cast<size_t>(kv->k.format)].keys;
+        const ValueKernels& values = (*by_format)[static_cast<size_t>(kv->v.format)].values;
+        query_bytes = std::max(query_bytes, keys.query_bytes(stored_k));
+        workspace = std::max({workspace, keys.workspace_bytes(stored_k), values.workspace_bytes(stored_v)});
+      }
     }
     const auto floats = [](size_t n) { return align_up(n * sizeof(float), kLine); };
     // Every pass that is split costs more than 1 / (kItemsPerThread * n_threads) of the whole.
@@ -75,15 +81,18 @@ struct ScratchLayout {
     runs = 0;
     counters = runs + align_up(static_cast<size_t>(args.q.ne[2]) * sizeof(TokenRun), kLine);
     slots = counters + align_up(max_groups * sizeof(int32_t), kLine);
-    slot_bytes = floats(rows * static_cast<size_t>(out_stride)) + 2 * floats(rows);
+    slot_bytes = floats(rows * static_cast<size_t>(total_stride)) + 2 * floats(rows);
     threads = slots + max_slots * slot_bytes;
-    thread_bytes = align_up(rows * query_bytes, kLine) + floats(rows * static_cast<size_t>(out_stride)) +
-                   floats(rows * kKeyBlock) + 5 * floats(rows) + align_up(workspace, kLine);
+    thread_bytes = slot_bytes + 2 * floats(static_cast<size_t>(stored)) + align_up(rows * query_bytes, kLine) +
+                   floats(rows * static_cast<size_t>(out_stride)) + floats(rows * kKeyBlock) +
+                   5 * floats(rows) + align_up(workspace, kLine);
     total = threads + static_cast<size_t>(n_threads) * thread_bytes;
   }
 
   Grouping grouping;
-  int64_t out_stride;
+  int64_t total_stride;    // of rows of results
+  int64_t out_stride = 0;  // of rows of sums of stored values
+  int64_t stored = 0;      // most stored values of a key or value
   size_t runs, counters, slots, threads, total;
   size_t slot_bytes, thread_bytes;
 };
@@ -185,8 +194,6 @@ class TiledAttention {
     int64_t first_head;
     int64_t n_heads;
     int64_t n_rows;
-    const KeyKernels& keys;
-    const ValueKernels& values;
   };
 
   Item item_of(int64_t index) const {
@@ -199,65 +206,71 @@ class TiledAttention {
     const int64_t head_kv = pass / grouping_.parts_per_group;
     const int64_t first = pass % grouping_.parts_per_group * grouping_.heads;
     const int64_t n_heads = std::min(grouping_.heads, group - first);
-    const int64_t n_rows = run.n_tokens * n_heads;
-    const auto& by_format = n_rows < kManyRows ? kernels_.few : kernels_.many;
-    return {run,
-            pass,
-            (index - run.first_item) % run.n_splits,
-            head_kv,
-            head_kv * group + first,
-            n_heads,
-            n_rows,
-            by_format[static_cast<size_t>(args_.kv.k_format)].keys,
-            by_format[static_cast<size_t>(args_.kv.v_format)].values};
+    return {run,     pass, (index - run.first_item) % run.n_splits, head_kv, head_kv * group + first,
+            n_heads, run.n_tokens * n_heads};
   }
 
-  Tile tile_of(const Item& item, int thread) const {
-    Tile tile{};
-    tile.n_rows = item.n_rows;
-    tile.head_dim_k = args_.kv.head_dim_k;
-    tile.head_dim_v = args_.kv.head_dim_v;
-    tile.k_row_bytes = args_.kv.k_row_bytes;
-    tile.v_row_bytes = args_.kv.v_row_bytes;
-    tile.query_bytes = item.keys.query_bytes(args_.kv.head_dim_k);
-    tile.out_stride = layout_.out_stride;
+  // What rows have found so far, in the terms of head vectors: sum of 2^(score - largest) v.
+  struct Totals {
+    float* total;  // [n_rows][total_stride]
+    float* largest;
+    float* sum;
+  };
+
+  Totals take_totals(Pieces& pieces, int64_t n_rows) const {
+    Totals totals{};
+    totals.total = pieces.take<float>(n_rows * layout_.total_stride);
+    totals.largest = pieces.take<float>(n_rows);
+    totals.sum = pieces.take<float>(n_rows);
+    return totals;
+  }
+
+  // A thread's memory for an item.
+  struct Work {
+    Totals totals;
+    float* query;   // [stored]
+    float* stored;  // [stored]
+    Tile tile;
+  };
+
+  Work work_of(const Item& item, int thread) const {
     Pieces pieces(scratch_ + layout_.threads + static_cast<size_t>(thread) * layout_.thread_bytes);
-    tile.queries = pieces.take<std::byte>(tile.n_rows * static_cast<int64_t>(tile.query_bytes));
-    tile.out = pieces.take<float>(tile.n_rows * tile.out_stride);
+    Work work{};
+    work.totals = take_totals(pieces, item.n_rows);
+    work.query = pieces.take<float>(layout_.stored);
+    work.stored = pieces.take<float>(layout_.stored);
+    Tile& tile = work.tile;
+    tile.n_rows = item.n_rows;
+    tile.out = pieces.take<float>(tile.n_rows * layout_.out_stride);
     tile.scores = pieces.take<float>(tile.n_rows * kKeyBlock);
     tile.visible = pieces.take<int32_t>(tile.n_rows);
     tile.block_largest = pieces.take<float>(tile.n_rows);
     tile.block_sum = pieces.take<float>(tile.n_rows);
     tile.largest = pieces.take<float>(tile.n_rows);
     tile.sum = pieces.take<float>(tile.n_rows);
-    tile.workspace = pieces.take<std::byte>(0);
-    return tile;
+    tile.queries = pieces.take<std::byte>(0);  // and the kernel's workspace behind them
+    // Not minus infinity, which is no distance away from itself.
+    std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
+    std::fill_n(tile.sum, tile.n_rows, 0.0f);
+    return work;
   }
 
-  // Results of one part of a split pass: those of its tile.
-  Tile slot_of(const Item& item, int64_t split) const {
-    Tile tile{};
+  // Results of one part of a split pass.
+  Totals slot_of(const Item& item, int64_t split) const {
     const int64_t index = item.run.first_slot + item.pass * item.run.n_splits + split;
     Pieces pieces(scratch_ + layout_.slots + static_cast<size_t>(index) * layout_.slot_bytes);
-    tile.n_rows = item.n_rows;
-    tile.head_dim_v = args_.kv.head_dim_v;
-    tile.out_stride = layout_.out_stride;
-    tile.out = pieces.take<float>(tile.n_rows * tile.out_stride);
-    tile.largest = pieces.take<float>(tile.n_rows);
-    tile.sum = pieces.take<float>(tile.n_rows);
-    return tile;
+    return take_totals(pieces, item.n_rows);
   }
 
   void work_on(int64_t index, int thread) const {
     const Item item = item_of(index);
-    const Tile tile = tile_of(item, thread);
-    start(item, tile);
-    visit_keys(item, tile);
+    Work work = work_of(item, thread);
+    if (item.run.n_splits > 1) work.totals = slot_of(item, item.split);
+    visit(item, work);
     if (item.run.n_splits == 1) {
-      finish(item, tile);
+      finish(item, work.totals);
       return;
     }
-    keep(tile, slot_of(item, item.split));
     // Whoever comes last puts the parts together, so that nobody waits for anybody.
     std::atomic_ref<int32_t> n_finished(counters_[item.run.first_group + item.pass]);
     if (n_finished.fetch_add(1, std::memory_order_acq_rel) + 1 == item.run.n_splits) {
@@ -265,19 +278,59 @@ class TiledAttention {
     }
   }
 
-  // Rows of a tile are token by token, the heads of a token next to each other.
-  void start(const Item& item, const Tile& tile) const {
+  // The positions of an item, in segments that lie in pages of one kind.
+  void visit(const Item& item, Work& work) const {
+    const int64_t first = item.split * item.run.split_keys;
+    const int64_t last = std::min(item.run.n_keys, first + item.run.split_keys);
+    const KvView& kv = args_.kv;
+    bool is_first = true;
+    const auto visit_segment = [&](const KvView& pages, int64_t from, int64_t to) {
+      from = std::max(from, first);
+      to = std::min(to, last);
+      if (from >= to) return;
+      start(item, pages, work);
+      visit_keys(item, pages, work.tile, from, to);
+      add_to_totals(pages, work, is_first);
+      is_first = false;
+    };
+    if (!kv.exact) return visit_segment(kv, 0, last);
+    const int32_t* main_pages = kv.main_pages.as<const int32_t>() + 2 * seq_[item.run.first_token];
+    const int64_t main_first = int64_t{main_pages[0]} * kv.page_tokens;
+    const int64_t main_last = std::max(main_first, int64_t{main_pages[1]} * kv.page_tokens);
+    visit_segment(*kv.exact, 0, main_first);
+    visit_segment(kv, main_first, main_last);
+    visit_segment(*kv.exact, main_last, last);
+  }
+
+  const FormatKernels& kernels_of(KvFormat format, int64_t n_rows) const {
+    return (n_rows < kManyRows ? kernels_.few : kernels_.many)[static_cast<size_t>(format)];
+  }
+
+  // Prepares the queries for a segment. Rows of a tile are token by token, the heads of a token next to each
+  // other.
+  void start(const Item& item, const KvView& kv, Work& work) const {
+    Tile& tile = work.tile;
+    const KeyKernels& keys = kernels_of(kv.k.format, tile.n_rows).keys;
+    const KvTransform transform = kv.k.transform();
+    tile.head_dim_k = stored_elements(transform, kv.head_dim_k);
+    tile.head_dim_v = stored_elements(kv.v.transform(), kv.head_dim_v);
+    tile.out_stride = align_up(tile.head_dim_v, kStrideElements);
+    tile.k_row_bytes = kv.k_row_bytes;
+    tile.v_row_bytes = kv.v_row_bytes;
+    tile.query_bytes = keys.query_bytes(tile.head_dim_k);
+    tile.workspace = tile.queries + align_up(static_cast<size_t>(tile.n_rows) * tile.query_bytes, kLine);
     const int64_t n_head = args_.q.ne[1];
     for (int64_t row = 0; row < tile.n_rows; ++row) {
       const int64_t token = item.run.first_token + row / item.n_heads;
       const int64_t head = item.first_head + row % item.n_heads;
-      const float* q = args_.q.as<const float>() + (token * n_head + head) * tile.head_dim_k;
-      item.keys.prepare(tile, row, q, args_.scale * kLog2E);
+      const float* q = args_.q.as<const float>() + (token * n_head + head) * kv.head_dim_k;
+      if (transform != KvTransform::none) {
+        kernels_.to_stored(transform, q, work.query, kv.head_dim_k);
+        q = work.query;
+      }
+      keys.prepare(tile, row, q, args_.scale * kLog2E);
     }
     std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
-    // Not minus infinity, which is no distance away from itself.
-    std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
-    std::fill_n(tile.sum, tile.n_rows, 0.0f);
   }
 
   // Positions [first, first + n_keys) of one page.
@@ -288,54 +341,75 @@ class TiledAttention {
     const std::byte* values;
   };
 
-  Block block_at(const Item& item, const int32_t* pages, int64_t first, int64_t last) const {
+  static Block block_at(const KvView& kv, const int32_t* pages, int64_t head_kv, int64_t first,
+                        int64_t last) {
     if (first >= last) return {};
-    const KvView& kv = args_.kv;
     const int64_t slot = first % kv.page_tokens;
     const std::byte* page = kv.pages + static_cast<size_t>(pages[first / kv.page_tokens]) * kv.page_bytes;
     return {first, std::min({kKeyBlock, kv.page_tokens - slot, last - first}),
-            page + kv.k_offset(item.head_kv) + static_cast<size_t>(slot) * kv.k_row_bytes,
-            page + kv.v_offset(item.head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes};
+            page + kv.k_offset(head_kv) + static_cast<size_t>(slot) * kv.k_row_bytes,
+            page + kv.v_offset(head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes};
   }
 
-  void visit_keys(const Item& item, const Tile& tile) const {
+  void visit_keys(const Item& item, const KvView& kv, const Tile& tile, int64_t first, int64_t last) const {
+    const KeyKernels& keys = kernels_of(kv.k.format, tile.n_rows).keys;
+    const ValueKernels& values = kernels_of(kv.v.format, tile.n_rows).values;
     const int32_t* pages =
-        args_.kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * args_.kv.page_table.ne[0];
-    const int64_t last = std::min(item.run.n_keys, (item.split + 1) * item.run.split_keys);
-    Block block = block_at(item, pages, item.split * item.run.split_keys, last);
+        kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * kv.page_table.ne[0];
+    Block block = block_at(kv, pages, item.head_kv, first, last);
     while (block.n_keys > 0) {
-      const Block next = block_at(item, pages, block.first + block.n_keys, last);
+      const Block next = block_at(kv, pages, item.head_kv, block.first + block.n_keys, last);
       int32_t* visible = tile.visible;
       for (int64_t token = item.run.first_token; token < item.run.first_token + item.run.n_tokens; ++token) {
         const int64_t seen = std::clamp<int64_t>(pos_[token] + int64_t{1} - block.first, 0, block.n_keys);
         visible = std::fill_n(visible, item.n_heads, static_cast<int32_t>(seen));
       }
-      item.keys.score(tile, block.keys, block.n_keys, next.keys);
+      keys.score(tile, block.keys, block.n_keys, next.keys);
       kernels_.softmax(tile, block.n_keys);
-      item.values.accumulate(tile, block.values, block.n_keys, next.values);
+      values.accumulate(tile, block.values, block.n_keys, next.values);
       block = next;
     }
   }
 
-  static void keep(const Tile& tile, const Tile& slot) {
-    std::copy_n(tile.out, tile.n_rows * tile.out_stride, slot.out);
-    std::copy_n(tile.largest, tile.n_rows, slot.largest);
-    std::copy_n(tile.sum, tile.n_rows, slot.sum);
+  // Takes the tile's sums of a segment into the totals, which shrink as the largest score has grown.
+  void add_to_totals(const KvView& kv, const Work& work, bool is_first) const {
+    const Tile& tile = work.tile;
+    const Totals& totals = work.totals;
+    const ValueKernels& values = kernels_of(kv.v.format, tile.n_rows).values;
+    const KvTransform transform = kv.v.transform();
+    const int64_t n = kv.head_dim_v;
+    for (int64_t row = 0; row < tile.n_rows; ++row) {
+      float* total = totals.total + row * layout_.total_stride;
+      if (is_first && transform == KvTransform::none) {
+        values.finish(tile, row, total);
+      } else {
+        values.finish(tile, row, work.stored);
+        const float* sums = work.stored;
+        if (transform != KvTransform::none) {
+          kernels_.from_stored(transform, work.stored, work.query, n);
+          sums = work.query;
+        }
+        const float shrink = is_first ? 0 : std::exp2(totals.largest[row] - tile.largest[row]);
+        for (int64_t i = 0; i < n; ++i) total[i] = (is_first ? 0 : total[i] * shrink) + sums[i];
+      }
+      totals.largest[row] = tile.largest[row];
+      totals.sum[row] = tile.sum[row];
+    }
   }
 
   // All parts of a pass, put together in the slot of the first.
-  Tile merge(const Item& item) const {
-    const Tile whole = slot_of(item, 0);
+  Totals merge(const Item& item) const {
+    const Totals whole = slot_of(item, 0);
     for (int64_t split = 1; split < item.run.n_splits; ++split) {
-      const Tile part = slot_of(item, split);
-      for (int64_t row = 0; row < whole.n_rows; ++row) {
+      const Totals part = slot_of(item, split);
+      for (int64_t row = 0; row < item.n_rows; ++row) {
         if (part.sum[row] == 0) continue;  // saw none of these keys
         const float largest = std::max(whole.largest[row], part.largest[row]);
         const float keep_whole = std::exp2(whole.largest[row] - largest);
         const float keep_part = std::exp2(part.largest[row] - largest);
-        float* out = whole.out + row * whole.out_stride;
-        const float* more = part.out + row * whole.out_stride;
-        for (int64_t i = 0; i < whole.out_stride; ++i) out[i] = out[i] * keep_whole + more[i] * keep_part;
+        float* total = whole.total + row * layout_.total_stride;
+        const float* more = part.total + row * layout_.total_stride;
+        for (int64_t i = 0; i < args_.kv.head_dim_v; ++i) total[i] = total[i] * keep_whole + more[i] * keep_part;
         whole.sum[row] = whole.sum[row] * keep_whole + part.sum[row] * keep_part;
         whole.largest[row] = largest;
       }
@@ -343,13 +417,16 @@ class TiledAttention {
     return whole;
   }
 
-  void finish(const Item& item, const Tile& tile) const {
+  // The results: totals over the sums of their weights.
+  void finish(const Item& item, const Totals& totals) const {
     const int64_t n_head = args_.q.ne[1];
     const int64_t head_dim = args_.kv.head_dim_v;
-    for (int64_t row = 0; row < tile.n_rows; ++row) {
+    for (int64_t row = 0; row < item.n_rows; ++row) {
       const int64_t token = item.run.first_token + row / item.n_heads;
       const int64_t head = item.first_head + row % item.n_heads;
-      item.values.finish(tile, row, args_.out.as<float>() + (token * n_head + head) * head_dim);
+      float* result = args_.out.as<float>() + (token * n_head + head) * head_dim;
+      const float inverse = 1 / totals.sum[row];
+      for (int64_t i = 0; i < head_dim; ++i) result[i] = totals.total[row * layout_.total_stride + i] * inverse;
     }
   }
 

@@ -225,8 +225,8 @@ void run_decode(Stream& stream, const Params& params, const AttentionArgs& args)
                   static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts),
                   static_cast<unsigned>(params.n_splits));
   const Shape shape{.grid = grid, .block = dim3(kThreads)};
-  with_format(args.kv.k_format, [&](auto k) {
-    with_format(args.kv.v_format, [&](auto v) {
+  with_format(args.kv.k.format, [&](auto k) {
+    with_format(args.kv.v.format, [&](auto v) {
       if (args.kv.head_dim_k == 64) {
         launch_decode<decltype(k)::value, decltype(v)::value, 64>(stream, shape, params);
       } else {

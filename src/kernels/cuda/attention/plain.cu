@@ -140,8 +140,8 @@ void run_plain(Stream& stream, const Params& params, const AttentionArgs& args) 
                   static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts),
                   static_cast<unsigned>(params.n_splits));
   const Shape shape{.grid = grid, .block = dim3(kThreads), .shared_bytes = shared_bytes_of(params)};
-  with_format(args.kv.k_format, [&](auto k) {
-    with_format(args.kv.v_format, [&](auto v) {
+  with_format(args.kv.k.format, [&](auto k) {
+    with_format(args.kv.v.format, [&](auto v) {
       launch(stream, plain<decltype(k)::value, decltype(v)::value>, shape, params);
     });
   });

@@ -224,13 +224,13 @@ void launch_prefill(Stream& stream, const Params& params, const AttentionArgs& a
 }  // namespace
 
 bool prefill_serves(const AttentionArgs& args) {
-  const KvFormat format = args.kv.k_format;
-  return format == args.kv.v_format && (format == KvFormat::f16 || format == KvFormat::bf16) &&
+  const KvFormat format = args.kv.k.format;
+  return format == args.kv.v.format && (format == KvFormat::f16 || format == KvFormat::bf16) &&
          has_wide_rows(args.kv);
 }
 
 void run_prefill(Stream& stream, const Params& params, const AttentionArgs& args) {
-  const bool is_f16 = args.kv.k_format == KvFormat::f16;
+  const bool is_f16 = args.kv.k.format == KvFormat::f16;
   if (args.kv.head_dim_k == 64) {
     (is_f16 ? launch_prefill<__half, 64> : launch_prefill<__nv_bfloat16, 64>)(stream, params, args);
   } else {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace parlance::matmul {
 
@@ -46,8 +47,35 @@ struct RowActivations {
   const float* steps;                // [n_in / 32]
   const float* sums;                 // [n_in / 32]: step * sum of the codes of the run
   const float* half_sums;            // [n_in / 16]: the same for its halves
+  const int32_t* minus_codes;        // [n_in / 32]: minus the sum of the codes of the run
+  const int32_t* half_minus_codes;   // [n_in / 16]: the same for its halves
 };
 inline constexpr int64_t kRowPadding = 512;
+
+// Where the codes of a row of activations, and what is known of each run, are written.
+struct RowCodes {
+  int8_t* codes;  // in natural order
+  float* steps;   // and the others as in RowActivations
+  float* sums;
+  float* half_sums;
+  int32_t* minus_codes;
+  int32_t* half_minus_codes;
+
+  void put(int64_t run, const RunCodes& r) const {
+    std::memcpy(codes + run * kRun, r.codes, kRun);
+    steps[run] = r.step;
+    sums[run] = r.step * static_cast<float>(r.half_sums[0] + r.half_sums[1]);
+    minus_codes[run] = -(r.half_sums[0] + r.half_sums[1]);
+    for (int half = 0; half < 2; ++half) {
+      half_sums[2 * run + half] = r.step * static_cast<float>(r.half_sums[half]);
+      half_minus_codes[2 * run + half] = -r.half_sums[half];
+    }
+  }
+  RowCodes from(int64_t run) const {
+    return {codes + run * kRun,  steps + run,       sums + run,
+            half_sums + 2 * run, minus_codes + run, half_minus_codes + 2 * run};
+  }
+};
 
 // Codes of one row from natural order into another one.
 void reorder(Order order, const int8_t* natural, int8_t* codes, int64_t n);

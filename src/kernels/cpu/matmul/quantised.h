@@ -3,11 +3,13 @@
 // unpacked into memory that stays in the cache and multiplied with tiles of tokens in registers (gemm).
 //
 // What differs between instruction sets is the template parameter `Set`, a struct with
-//   kGemvTokens                      gemv serves up to so many tokens
-//   kPanelRows, kTileTokens          outputs that a tile of gemm holds
-//   kCodeFlip                        codes of activations for gemm are stored xor this (0: signed; -128: plus
-//   128) RunCodes quantise(x)             codes of 32 values QuantisedKernel kernel(dtype)    what is
-//   particular to a type of weights void multiply_panel(PanelArgs)   a panel times a tile of tokens
+//
+//   kGemvTokens               gemv serves up to so many tokens
+//   kPanelRows, kTileTokens   outputs that a tile of gemm holds
+//   kCodeFlip                 codes of activations for gemm are stored xor this (0: signed; -128: plus 128)
+//   quantise(x)               RunCodes of 32 values
+//   quantise_row(x, n_runs, row)   the same for a row, into RowCodes
+//   kernel(dtype)             QuantisedKernel: what is particular to a type of weights
 #pragma once
 
 #include <algorithm>
@@ -120,43 +122,38 @@ class QuantisedMatmul {
 
   struct RowMemory {
     std::array<int8_t*, kOrderCount> codes{};
-    int8_t* natural;
-    float* steps;
-    float* sums;
-    float* half_sums;
+    RowCodes natural;
 
     void take(ScratchPieces& memory, int64_t n_in, const std::array<bool, kOrderCount>& orders) {
-      const int64_t padded = align_up(n_in, kRowPadding);
-      natural = memory.take<int8_t>(padded);
-      codes[static_cast<size_t>(Order::natural)] = natural;
+      const int64_t padded = align_up(n_in, kRowPadding), n_runs = padded / kRun;
+      natural.codes = memory.take<int8_t>(padded);
+      codes[static_cast<size_t>(Order::natural)] = natural.codes;
       for (size_t order = 1; order < kOrderCount; ++order) {
         if (orders[order]) codes[order] = memory.take<int8_t>(padded);
       }
-      steps = memory.take<float>(padded / kRun);
-      sums = memory.take<float>(padded / kRun);
-      half_sums = memory.take<float>(2 * padded / kRun);
+      natural.steps = memory.take<float>(n_runs);
+      natural.sums = memory.take<float>(n_runs);
+      natural.half_sums = memory.take<float>(2 * n_runs);
+      natural.minus_codes = memory.take<int32_t>(n_runs);
+      natural.half_minus_codes = memory.take<int32_t>(2 * n_runs);
     }
   };
 
   static RowActivations prepare_row(const RowMemory& row, const float* x, int64_t n_in) {
     const int64_t padded = align_up(n_in, kRowPadding);
-    for (int64_t run = 0; run < n_in / kRun; ++run) {
-      const RunCodes r = Set::quantise(x + run * kRun);
-      std::memcpy(row.natural + run * kRun, r.codes, kRun);
-      row.steps[run] = r.step;
-      row.sums[run] = r.step * static_cast<float>(r.half_sums[0] + r.half_sums[1]);
-      row.half_sums[2 * run] = r.step * static_cast<float>(r.half_sums[0]);
-      row.half_sums[2 * run + 1] = r.step * static_cast<float>(r.half_sums[1]);
-    }
-    std::memset(row.natural + n_in, 0, static_cast<size_t>(padded - n_in));
-    std::fill(row.steps + n_in / kRun, row.steps + padded / kRun, 0.0f);
-    std::fill(row.sums + n_in / kRun, row.sums + padded / kRun, 0.0f);
-    std::fill(row.half_sums + 2 * n_in / kRun, row.half_sums + 2 * padded / kRun, 0.0f);
+    Set::quantise_row(x, n_in / kRun, row.natural);
+    const RunCodes zeros{};
+    for (int64_t run = n_in / kRun; run < padded / kRun; ++run) row.natural.put(run, zeros);
 
-    RowActivations activations{.codes = {}, .steps = row.steps, .sums = row.sums, .half_sums = row.half_sums};
+    RowActivations activations{.codes = {},
+                               .steps = row.natural.steps,
+                               .sums = row.natural.sums,
+                               .half_sums = row.natural.half_sums,
+                               .minus_codes = row.natural.minus_codes,
+                               .half_minus_codes = row.natural.half_minus_codes};
     for (size_t order = 0; order < kOrderCount; ++order) {
       if (!row.codes[order]) continue;
-      if (order != 0) reorder(static_cast<Order>(order), row.natural, row.codes[order], padded);
+      if (order != 0) reorder(static_cast<Order>(order), row.natural.codes, row.codes[order], padded);
       activations.codes[order] = row.codes[order];
     }
     return activations;
@@ -166,12 +163,11 @@ class QuantisedMatmul {
     const int64_t n_in = args.x.ne[0];
     const int n_tokens = static_cast<int>(args.x.n_rows());
     const std::array<bool, kOrderCount> orders = orders_needed(args);
+    std::array<RowMemory, Set::kGemvTokens> rows;
+    for (int t = 0; t < n_tokens; ++t) rows[t].take(memory, n_in, orders);
     std::array<RowActivations, Set::kGemvTokens> x;
-    for (int t = 0; t < n_tokens; ++t) {
-      RowMemory row;
-      row.take(memory, n_in, orders);
-      x[t] = prepare_row(row, args.x.as<float>() + t * n_in, n_in);
-    }
+    pool.run(n_tokens,
+             [&](int64_t t, int) { x[t] = prepare_row(rows[t], args.x.as<float>() + t * n_in, n_in); });
 
     const RowTasks tasks = RowTasks::by_bytes(args);
     pool.run(tasks.size(), [&](int64_t index, int) {

@@ -386,6 +386,9 @@ struct Set {
   static constexpr int8_t kCodeFlip = 0;
 
   static RunCodes quantise(const float* x) { return V::quantise(x); }
+  static void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
+    for (int64_t run = 0; run < n_runs; ++run) row.put(run, quantise(x + run * kRun));
+  }
 
   template <class Format>
   static QuantisedKernel of() {

@@ -117,22 +117,6 @@ void multiply_half_runs_with_offset(const PanelArgs& args) {
   multiply_tokens<true, true>(args);
 }
 
-PARLANCE_AVX512 RunCodes quantise(const float* x) {
-  const __m512 low = _mm512_loadu_ps(x), high = _mm512_loadu_ps(x + 16);
-  const float magnitude = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(low), _mm512_abs_ps(high)));
-  const bool tiny = magnitude < kSmallestMagnitude;
-  const __m512 inverse = _mm512_set1_ps(tiny ? 0.0f : 127.0f / magnitude);
-  const __m512i low_codes = _mm512_cvtps_epi32(_mm512_mul_ps(low, inverse));
-  const __m512i high_codes = _mm512_cvtps_epi32(_mm512_mul_ps(high, inverse));
-  RunCodes run;
-  _mm_store_si128(reinterpret_cast<__m128i*>(run.codes), _mm512_cvtepi32_epi8(low_codes));
-  _mm_store_si128(reinterpret_cast<__m128i*>(run.codes + 16), _mm512_cvtepi32_epi8(high_codes));
-  run.half_sums[0] = _mm512_reduce_add_epi32(low_codes);
-  run.half_sums[1] = _mm512_reduce_add_epi32(high_codes);
-  run.step = tiny ? 0.0f : magnitude / 127.0f;
-  return run;
-}
-
 }  // namespace parlance::matmul::avx512
 
 #endif

@@ -11,7 +11,10 @@
 //   kZero               value = step * (code - kZero); 0: value = step * code + offset
 //   steps(group, step, offset)   of each run
 //   x_steps, x_sums     of each run of the group: the activations' steps, and the sums of their values
+//   x_minus_codes       likewise minus the sums of their codes
 #pragma once
+
+#include <bit>
 
 #include "kernels/cpu/matmul/avx512/quantised.h"
 #include "quant/iq4_nl.h"
@@ -106,12 +109,18 @@ template <class Format>
 struct GroupActivations {
   const int8_t* codes;
   __m512 steps, sums;
+  __m512i start;  // of the integer sums: what code zero contributes, taken away
 
   INLINE_AVX512 GroupActivations(const RowActivations& x, int64_t group)
       : codes(x.codes[static_cast<size_t>(Format::kOrder)] + group * Format::kValues),
-        steps(Format::x_steps(x, group)),
-        sums(Format::x_sums(x, group)) {
-    if constexpr (Format::kZero != 0) sums = _mm512_mul_ps(sums, _mm512_set1_ps(-Format::kZero));
+        steps(Format::x_steps(x, group)) {
+    if constexpr (Format::kZero != 0) {
+      static_assert(std::has_single_bit(static_cast<unsigned>(Format::kZero)));
+      start = _mm512_slli_epi32(Format::x_minus_codes(x, group), std::countr_zero(unsigned{Format::kZero}));
+    } else {
+      sums = Format::x_sums(x, group);
+      start = _mm512_setzero_si512();
+    }
   }
 };
 
@@ -128,19 +137,11 @@ struct Group {
   }
 
   INLINE_AVX512 __m512 add_products(const GroupActivations<Format>& x, __m512 sum) const {
-    // Even and odd vectors apart: half as many products wait for each other.
-    __m512i even = _mm512_setzero_si512(), odd = _mm512_setzero_si512();
-    for (int v = 0; v < kVectors; v += 2) {
-      even = _mm512_dpbusd_epi32(even, u[v], load(x.codes + 64 * v));
-      odd = _mm512_dpbusd_epi32(odd, u[v + 1], load(x.codes + 64 * (v + 1)));
-    }
-    const __m512 products = _mm512_cvtepi32_ps(_mm512_add_epi32(even, odd));
-    const __m512 scaled = _mm512_mul_ps(products, x.steps);
-    if constexpr (Format::kZero != 0) {  // codes of zero cancel exactly, since both are rounded alike
-      return _mm512_fmadd_ps(_mm512_add_ps(scaled, x.sums), step, sum);
-    } else {
-      return _mm512_fmadd_ps(scaled, step, _mm512_fmadd_ps(offset, x.sums, sum));
-    }
+    __m512i products = x.start;
+    for (int v = 0; v < kVectors; ++v) products = _mm512_dpbusd_epi32(products, u[v], load(x.codes + 64 * v));
+    const __m512 scale = _mm512_mul_ps(step, x.steps);
+    if constexpr (Format::kZero == 0) sum = _mm512_fmadd_ps(offset, x.sums, sum);
+    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), scale, sum);
   }
 };
 
@@ -164,37 +165,73 @@ INLINE_AVX512 void multiply_token(const GemvArgs& args, int64_t first) {
   _mm_mask_storeu_ps(args.out + first, mask, out);
 }
 
-// All tokens times rows first and first + 1. Sums lie in memory: there may be more of them than registers.
+// The sums of two rows and of all tokens lie in memory: there may be more of them than registers.
+constexpr int kPairRows = 2;
+using PairSums = float[kGemvTokens][kPairRows][16];
+
+// A group of two rows times all tokens. The first group of a row begins the sums.
+template <class Format, bool kIsFirst>
+INLINE_AVX512 void add_group(const GemvArgs& args, int64_t index, const std::byte* (&group)[kPairRows],
+                             PairSums& sums) {
+  const Group<Format> row0(group[0]), row1(group[1]);
+  for (int t = 0; t < args.n_tokens; ++t) {
+    const GroupActivations<Format> x(args.x[t], index);
+    const __m512 sum0 = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][0]);
+    const __m512 sum1 = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][1]);
+    _mm512_store_ps(sums[t][0], row0.add_products(x, sum0));
+    _mm512_store_ps(sums[t][1], row1.add_products(x, sum1));
+  }
+}
+
+// One token: the sum of row 0 in eight lanes, that of row 1 in the others.
+INLINE_AVX512 __m512 halved(const float (&sums)[kPairRows][16]) {
+  const __m512 low =
+      _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_load_ps(sums[0])), _mm256_load_ps(sums[1]), 1);
+  const __m512 high =
+      _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_load_ps(sums[0] + 8)), _mm256_load_ps(sums[1] + 8), 1);
+  return _mm512_add_ps(low, high);
+}
+
+// From halved() of four tokens: the sums of row 0 in lanes 0..3, those of row 1 in lanes 8..11.
+INLINE_AVX512 __m512 sums_of_pairs(__m512 p0, __m512 p1, __m512 p2, __m512 p3) {
+  const __m512d a = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(p0, p1), _mm512_unpackhi_ps(p0, p1)));
+  const __m512d b = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(p2, p3), _mm512_unpackhi_ps(p2, p3)));
+  const __m512 c =
+      _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+  return _mm512_add_ps(c, _mm512_shuffle_f32x4(c, c, 0b10'11'00'01));
+}
+
+// All tokens times rows first and first + 1.
 template <class Format>
 INLINE_AVX512 void multiply_tokens(const GemvArgs& args, int64_t first) {
-  constexpr int kRows = 2;
-  RowGroup<Format, kRows> rows(args, first);
-  alignas(64) float sums[kGemvTokens][kRows][16];
-  for (int t = 0; t < args.n_tokens; ++t) {
-    for (int r = 0; r < kRows; ++r) _mm512_store_ps(sums[t][r], _mm512_setzero_ps());
-  }
-  for (int64_t g = 0; g < rows.n_groups(); ++g) {
-    const std::byte* group[kRows];
+  RowGroup<Format, kPairRows> rows(args, first);
+  alignas(64) PairSums sums;
+  const std::byte* group[kPairRows];
+  rows.next(0, group);
+  add_group<Format, true>(args, 0, group, sums);
+  for (int64_t g = 1; g < rows.n_groups(); ++g) {
     rows.next(g, group);
-    const Group<Format> row0(group[0]), row1(group[1]);
-    for (int t = 0; t < args.n_tokens; ++t) {
-      const GroupActivations<Format> x(args.x[t], g);
-      _mm512_store_ps(sums[t][0], row0.add_products(x, _mm512_load_ps(sums[t][0])));
-      _mm512_store_ps(sums[t][1], row1.add_products(x, _mm512_load_ps(sums[t][1])));
-    }
+    add_group<Format, false>(args, g, group, sums);
   }
+
   const bool both = first + 1 < args.n_rows;
+  const __mmask8 mask = both ? 3 : 1;
   const float bias0 = args.bias ? args.bias[first] : 0.0f,
               bias1 = args.bias && both ? args.bias[first + 1] : 0.0f;
   const __m128 bias = _mm_setr_ps(bias0, bias1, bias0, bias1);
-  for (int t = 0; t < args.n_tokens; t += 2) {
-    const int u = std::min(t + 1, args.n_tokens - 1);
-    const __m512 four[4] = {_mm512_load_ps(sums[t][0]), _mm512_load_ps(sums[t][1]),
-                            _mm512_load_ps(sums[u][0]), _mm512_load_ps(sums[u][1])};
-    const __m128 out = _mm_add_ps(sums_of_four(four), bias);
-    const __mmask8 mask = both ? 3 : 1;
-    _mm_mask_storeu_ps(args.out + t * args.out_stride + first, mask, out);
-    _mm_mask_storeu_ps(args.out + u * args.out_stride + first, mask, _mm_movehl_ps(out, out));
+  const int last = args.n_tokens - 1;
+  for (int t = 0; t < args.n_tokens; t += 4) {
+    const int t1 = std::min(t + 1, last), t2 = std::min(t + 2, last), t3 = std::min(t + 3, last);
+    const __m512 both_rows =
+        sums_of_pairs(halved(sums[t]), halved(sums[t1]), halved(sums[t2]), halved(sums[t3]));
+    const __m128 row0 = _mm512_castps512_ps128(both_rows), row1 = _mm512_extractf32x4_ps(both_rows, 2);
+    const __m128 out01 = _mm_add_ps(_mm_unpacklo_ps(row0, row1), bias);
+    const __m128 out23 = _mm_add_ps(_mm_unpackhi_ps(row0, row1), bias);
+    float* out = args.out + first;
+    _mm_mask_storeu_ps(out + t * args.out_stride, mask, out01);
+    _mm_mask_storeu_ps(out + t1 * args.out_stride, mask, _mm_movehl_ps(out01, out01));
+    _mm_mask_storeu_ps(out + t2 * args.out_stride, mask, out23);
+    _mm_mask_storeu_ps(out + t3 * args.out_stride, mask, _mm_movehl_ps(out23, out23));
   }
 }
 

@@ -67,6 +67,26 @@ INLINE_AVX512 __m256i words_of_heads(const __m256i (&heads)[4]) {
   return _mm256_permute2x128_si256(low, high, kWord < 2 ? 0x20 : 0x31);
 }
 
+// The word at byte `offset` of each of sixteen blocks. Where a block has an odd number of words, these are at
+// sixteen different places modulo 32, so that one vector takes them in from everywhere and is put in order
+// once.
+template <class Block, int kOffset>
+INLINE_AVX512 __m256i scattered_words(const std::byte* group) {
+  constexpr int kStride = sizeof(Block) / 2, kFirst = kOffset / 2;
+  static_assert(kStride % 2 == 1);
+  static constexpr LaneTable<int16_t, 32> kOrder([](int i) { return (kFirst + i % 16 * kStride) % 32; });
+  __m512i words = _mm512_setzero_si512();
+  for (int v = 0; v <= (kFirst + 15 * kStride) / 32; ++v) {
+    __mmask32 own = 0;
+    for (int block = 0; block < 16; ++block) {
+      const int word = kFirst + block * kStride - 32 * v;
+      if (word >= 0 && word < 32) own |= __mmask32{1} << word;
+    }
+    words = _mm512_mask_loadu_epi16(words, own, group + 64 * v);
+  }
+  return _mm512_castsi512_si256(_mm512_permutexvar_epi16(kOrder, words));
+}
+
 template <class Block>
 struct SixteenBlocks {
   static constexpr int64_t kValues = 512;
@@ -77,6 +97,9 @@ struct SixteenBlocks {
   }
   INLINE_AVX512 static __m512 x_sums(const RowActivations& x, int64_t group) {
     return _mm512_loadu_ps(x.sums + 16 * group);
+  }
+  INLINE_AVX512 static __m512i x_minus_codes(const RowActivations& x, int64_t group) {
+    return load(x.minus_codes + 16 * group);
   }
 };
 
@@ -129,7 +152,7 @@ template <class Block, int zero>
 struct NibblesAroundZero : NibbleBlocks<Block> {
   static constexpr int kZero = zero;
   INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
-    step = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(group));
+    step = _mm512_cvtph_ps(scattered_words<Block, 0>(group));
   }
 };
 

@@ -94,6 +94,9 @@ struct KBlock {
   INLINE_AVX512 static __m512 x_sums(const RowActivations& x, int64_t group) {
     return _mm512_loadu_ps(x.half_sums + 16 * group);
   }
+  INLINE_AVX512 static __m512i x_minus_codes(const RowActivations& x, int64_t group) {
+    return load(x.half_minus_codes + 16 * group);
+  }
 };
 
 // Q4_K and Q5_K.

@@ -17,6 +17,9 @@ struct Set {
   static constexpr int8_t kCodeFlip = -128;
 
   static RunCodes quantise(const float* x) { return avx512::quantise(x); }
+  static void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
+    avx512::quantise_row(x, n_runs, row);
+  }
 
   static QuantisedKernel kernel(DType dtype) {
     switch (dtype) {

@@ -9,6 +9,7 @@
 namespace parlance::matmul::avx512 {
 
 RunCodes quantise(const float* x);
+void quantise_row(const float* x, int64_t n_runs, const RowCodes& row);
 
 // Rows of one type times up to kGemvTokens tokens, straight from the blocks.
 inline constexpr int kGemvTokens = 16;

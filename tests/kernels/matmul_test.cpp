@@ -264,7 +264,7 @@ TEST_P(Matmul, AgreesWithTheDefinitionOnLongRows) {
   Machine machine = tested();
   for (const auto* types : {&quantised_types(), &float_types()}) {
     for (const WeightType& type : *types) {
-      compare_shapes(machine, type, {9472}, {35}, {1, 2, 9});
+      compare_shapes(machine, type, {9472}, {35}, {1, 2, 9, 17});
       if (HasFatalFailure()) return;
     }
   }

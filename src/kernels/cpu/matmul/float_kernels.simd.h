@@ -106,26 +106,6 @@ void gemv(const FloatGemvArgs& args) {
 
 // ---- gemm ----
 
-// kWidth rows of steps of four bytes, transposed to [step][row].
-template <class Values>
-PARLANCE_SIMD void unpack(const FloatUnpackArgs& args) {
-  for (int v = 0; v < kVectors; ++v) {
-    const std::byte* const* rows = args.rows + v * kWidth;
-    for (int64_t i = 0; i < args.n_values; i += kWidth) {
-      const int64_t n = args.n_values - i;
-      F square[kWidth];
-#pragma GCC unroll 16
-      for (int r = 0; r < kWidth; ++r) square[r] = load_values<Values>(rows[r] + i * Values::kBytes, n);
-      Lanes::transpose(square);
-      float* panel = args.panel + i * kPanelRows + v * kWidth;
-#pragma GCC unroll 16
-      for (int k = 0; k < kWidth; ++k) {
-        if (k < n) Lanes::store(panel + k * kPanelRows, square[k]);
-      }
-    }
-  }
-}
-
 PARLANCE_SIMD PARLANCE_INLINE F load_rows(const float* x, int64_t n) {
   return n >= kWidth ? Lanes::load(x) : n > 0 ? Lanes::load_first(x, n) : Lanes::zero();
 }
@@ -135,6 +115,29 @@ PARLANCE_SIMD PARLANCE_INLINE void store_rows(float* x, F a, int64_t n) {
     Lanes::store(x, a);
   } else if (n > 0) {
     Lanes::store_first(x, a, n);
+  }
+}
+
+// kRows rows of steps of four bytes, transposed to [step][row].
+template <class Values, int kRows>
+PARLANCE_SIMD void pack(const FloatPackArgs& args) {
+  for (int first = 0; first < kRows; first += kWidth) {
+    const int n_rows = std::min(kWidth, kRows - first);
+    for (int64_t i = 0; i < args.n_values; i += kWidth) {
+      const int64_t n = args.n_values - i;
+      F square[kWidth];
+#pragma GCC unroll 16
+      for (int r = 0; r < kWidth; ++r) {
+        square[r] =
+            r < n_rows ? load_values<Values>(args.rows[first + r] + i * Values::kBytes, n) : Lanes::zero();
+      }
+      Lanes::transpose(square);
+      float* steps = args.steps + i * kRows + first;
+#pragma GCC unroll 16
+      for (int k = 0; k < kWidth; ++k) {
+        if (k < n) store_rows(steps + k * kRows, square[k], n_rows);
+      }
+    }
   }
 }
 
@@ -199,3 +202,13 @@ void multiply_panel(const FloatPanelArgs& args) {
       return multiply<Product, kTileTokens>(args);
   }
 }
+
+// Weights and activations widened to f32.
+template <class Values>
+constexpr FloatKernel kF32Steps = {
+    .gemv = gemv<Values>,
+    .steps = StepKind::f32,
+    .pack_weights = pack<Values, kPanelRows>,
+    .pack_tokens = pack<F32Values, kTileTokens>,
+    .multiply_panel = multiply_panel<FloatProduct>,
+};

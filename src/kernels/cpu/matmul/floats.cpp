@@ -1,8 +1,7 @@
 #include "kernels/cpu/matmul/floats.h"
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
+#include <utility>
 
 #include "base/checked.h"
 #include "kernels/cpu/cpu_stream.h"
@@ -14,7 +13,7 @@ namespace parlance::matmul {
 namespace {
 
 constexpr int64_t kChunkSteps = 1024;  // of a panel at once: it stays in the second level cache
-constexpr int kMaxPanelRows = 32;
+constexpr int kMostRows = 32;          // of a panel or tile
 
 const FloatKernel& kernel_of(const FloatKernels& kernels, DType dtype) {
   return dtype == DType::f32 ? kernels.f32 : dtype == DType::f16 ? kernels.f16 : kernels.bf16;
@@ -42,27 +41,30 @@ void run_gemv(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
   });
 }
 
-// Activations in tiles [tile][step][tile_tokens], as f32 and as pairs of bf16; each only if a weight needs
-// it.
-struct Tiles {
-  float* f32 = nullptr;
-  float* pairs = nullptr;
-};
-
-int64_t steps_of(int64_t n_values, bool pairs) {
-  return pairs ? div_up<int64_t>(n_values, 2) : n_values;
+int64_t values_per_step(StepKind kind) {
+  return kind == StepKind::bf16_pairs ? 2 : 1;
 }
+
+int64_t steps_of(int64_t n_values, StepKind kind) {
+  return div_up(n_values, values_per_step(kind));
+}
+
+// Activations in tiles [tile][step][tile_tokens], of each kind that a weight needs.
+struct Tiles {
+  float* of_kind[kStepKinds] = {};
+  float* operator[](StepKind kind) const { return of_kind[static_cast<size_t>(kind)]; }
+};
 
 Tiles take_tiles(ScratchPieces& memory, const MatmulArgs& args, const FloatKernels& kernels) {
   const int64_t n_tiles = div_up<int64_t>(args.x.n_rows(), kernels.tile_tokens);
-  bool need_f32 = false, need_pairs = false;
-  for (int i = 0; i < args.n_outputs; ++i) {
-    (kernel_of(kernels, args.w[i].weight.dtype).pairs ? need_pairs : need_f32) = true;
-  }
   Tiles tiles;
-  if (need_f32) tiles.f32 = memory.take<float>(n_tiles * kernels.tile_tokens * steps_of(args.x.ne[0], false));
-  if (need_pairs)
-    tiles.pairs = memory.take<float>(n_tiles * kernels.tile_tokens * steps_of(args.x.ne[0], true));
+  bool is_taken[kStepKinds] = {};
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const StepKind kind = kernel_of(kernels, args.w[i].weight.dtype).steps;
+    const auto index = static_cast<size_t>(kind);
+    if (std::exchange(is_taken[index], true)) continue;
+    tiles.of_kind[index] = memory.take<float>(n_tiles * kernels.tile_tokens * steps_of(args.x.ne[0], kind));
+  }
   return tiles;
 }
 
@@ -70,34 +72,28 @@ float* take_panel(ScratchPieces& memory, const FloatKernels& kernels) {
   return memory.take<float>(kChunkSteps * kernels.panel_rows);
 }
 
-// One row of x into column `column` of a tile; missing tokens of the last tile are left out.
-void pack_f32(const float* x, int64_t n, float* column, int64_t stride) {
-  for (int64_t i = 0; i < n; ++i) column[i * stride] = x[i];
-}
-
-void pack_pairs(const FloatKernels& kernels, const float* x, int64_t n, float* column, int64_t stride) {
-  constexpr int64_t kPiece = 256;
-  for (int64_t first = 0; first < n; first += kPiece) {
-    uint16_t rounded[kPiece + 1];
-    const int64_t piece = std::min(kPiece, n - first);
-    kernels.round_to_bf16(x + first, piece, rounded);
-    rounded[piece] = 0;  // partner of an odd last value
-    for (int64_t i = 0; i < piece; i += 2)
-      std::memcpy(column + (first + i) / 2 * stride, rounded + i, sizeof(float));
+// Where `count` rows begin, one every row_bytes; those past n_rows repeat the last one.
+void find_rows(const std::byte* first, size_t row_bytes, int64_t n_rows, int count, const std::byte** rows) {
+  for (int r = 0; r < count; ++r) {
+    rows[r] = first + static_cast<size_t>(std::min<int64_t>(r, n_rows - 1)) * row_bytes;
   }
 }
 
+// Every kind of tiles, by the kernel of a weight that needs it.
 void pack_tiles(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kernels, const Tiles& tiles) {
-  const int64_t n_in = args.x.ne[0], n_tokens = args.x.n_rows(), stride = kernels.tile_tokens;
-  pool.run(div_up(n_tokens, stride), [&](int64_t tile, int) {
-    const int64_t first = tile * stride;
-    for (int64_t t = first; t < std::min(first + stride, n_tokens); ++t) {
-      const float* x = args.x.as<float>() + t * n_in;
-      if (tiles.f32) pack_f32(x, n_in, tiles.f32 + tile * n_in * stride + (t - first), stride);
-      if (tiles.pairs) {
-        pack_pairs(kernels, x, n_in, tiles.pairs + tile * steps_of(n_in, true) * stride + (t - first),
-                   stride);
-      }
+  const int64_t n_in = args.x.ne[0], n_tokens = args.x.n_rows();
+  const FloatKernel* packing[kStepKinds] = {};
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const FloatKernel& kernel = kernel_of(kernels, args.w[i].weight.dtype);
+    packing[static_cast<size_t>(kernel.steps)] = &kernel;
+  }
+  pool.run(div_up<int64_t>(n_tokens, kernels.tile_tokens), [&](int64_t tile, int) {
+    const int64_t first = tile * kernels.tile_tokens;
+    const std::byte* rows[kMostRows];
+    find_rows(args.x.row(first), args.x.row_size(), n_tokens - first, kernels.tile_tokens, rows);
+    for (const FloatKernel* kernel : packing) {
+      if (!kernel) continue;
+      kernel->pack_tokens({rows, n_in, tiles[kernel->steps] + first * steps_of(n_in, kernel->steps)});
     }
   });
 }
@@ -108,27 +104,25 @@ void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& 
   const Linear& linear = args.w[task.output];
   const FloatKernel& kernel = kernel_of(kernels, linear.weight.dtype);
   const int64_t n_out = linear.weight.n_rows(), n_in = args.x.ne[0];
-  const int64_t n_steps = steps_of(n_in, kernel.pairs), values_per_step = kernel.pairs ? 2 : 1;
-  const float* x = kernel.pairs ? tiles.pairs : tiles.f32;
+  const int64_t n_steps = steps_of(n_in, kernel.steps);
   const float* bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
   float* out = args.out[task.output].as<float>() + task.first_row;
   for (int64_t step = 0; step < n_steps; step += kChunkSteps) {
+    const int64_t value = step * values_per_step(kernel.steps);
+    const std::byte* rows[kMostRows];
+    find_rows(linear.weight.row(task.first_row) + row_bytes(linear.weight.dtype, value),
+              linear.weight.row_size(), task.n_rows, kernels.panel_rows, rows);
+
     FloatPanelArgs part;
     part.panel = panel;
     part.n_steps = std::min(kChunkSteps, n_steps - step);
     part.n_rows = task.n_rows;
     part.out_stride = n_out;
-
-    const std::byte* rows[kMaxPanelRows];
-    for (int r = 0; r < kernels.panel_rows; ++r) {  // a ragged panel repeats its last row
-      rows[r] = linear.weight.row(task.first_row + std::min<int64_t>(r, task.n_rows - 1)) +
-                row_bytes(linear.weight.dtype, step * values_per_step);
-    }
-    kernel.unpack({rows, std::min(part.n_steps * values_per_step, n_in - step * values_per_step), panel});
+    kernel.pack_weights({rows, std::min(part.n_steps * values_per_step(kernel.steps), n_in - value), panel});
 
     for (int64_t tile = first_tile; tile < end_tile; ++tile) {
       const int64_t token = tile * kernels.tile_tokens;
-      part.x = x + (tile * n_steps + step) * kernels.tile_tokens;
+      part.x = tiles[kernel.steps] + (tile * n_steps + step) * kernels.tile_tokens;
       part.n_tokens = static_cast<int>(std::min<int64_t>(kernels.tile_tokens, args.x.n_rows() - token));
       part.out = out + token * n_out;
       part.start = step == 0 ? bias : part.out;

@@ -3,9 +3,9 @@
 // rows are widened into memory that stays in the cache and multiplied with tiles of tokens in registers
 // (gemm).
 //
-// Panels and tiles consist of steps of four bytes for each row or token: one f32, or a pair of bf16 where the
-// instruction set multiplies these. The kernels are fields of FloatKernels, one object for each instruction
-// set.
+// Panels and tiles consist of steps of four bytes for each row or token; what these hold depends on what the
+// instruction set multiplies fastest (StepKind). The kernels are fields of FloatKernels, one object for each
+// instruction set.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,19 @@ struct FloatGemvArgs {
   int64_t out_stride;
 };
 
-// A stretch of columns of the rows of a panel: panel[step][row]. Values past the end of a row count as zero.
-struct FloatUnpackArgs {
-  const std::byte* const* rows;  // [panel_rows]: address of the first value of the stretch in each row
+// What the steps of a panel, and of the tiles that it is multiplied with, hold.
+enum class StepKind : uint8_t {
+  f32,         // a value, widened
+  bf16_pairs,  // two values; those of activations are rounded
+};
+inline constexpr int kStepKinds = 2;
+
+// A stretch of columns of the rows of a panel or tile: steps[step][row]. Values past the end of a row count
+// as zero.
+struct FloatPackArgs {
+  const std::byte* const* rows;  // address of the first value of the stretch in each row
   int64_t n_values;
-  float* panel;
+  float* steps;
 };
 
 struct FloatPanelArgs {
@@ -49,9 +57,10 @@ struct FloatPanelArgs {
 
 struct FloatKernel {
   void (*gemv)(const FloatGemvArgs& args);
-  void (*unpack)(const FloatUnpackArgs& args);
+  StepKind steps;
+  void (*pack_weights)(const FloatPackArgs& args);  // panel_rows rows
+  void (*pack_tokens)(const FloatPackArgs& args);   // tile_tokens rows of f32
   void (*multiply_panel)(const FloatPanelArgs& args);
-  bool pairs;  // steps are pairs of bf16
 };
 
 struct FloatKernels {
@@ -62,7 +71,6 @@ struct FloatKernels {
   int panel_rows;
   int tile_tokens;
   FloatKernel f32, f16, bf16;
-  void (*round_to_bf16)(const float* x, int64_t n, uint16_t* out);  // where a kernel works on pairs
 };
 
 #if defined(__x86_64__)

@@ -21,10 +21,9 @@ using Lanes = simd::Avx2;
 const FloatKernels kFloatsAvx2 = {
     .panel_rows = kPanelRows,
     .tile_tokens = kTileTokens,
-    .f32 = {gemv<F32Values>, unpack<F32Values>, multiply_panel<FloatProduct>, false},
-    .f16 = {gemv<F16Values>, unpack<F16Values>, multiply_panel<FloatProduct>, false},
-    .bf16 = {gemv<Bf16Values>, unpack<Bf16Values>, multiply_panel<FloatProduct>, false},
-    .round_to_bf16 = nullptr,
+    .f32 = kF32Steps<F32Values>,
+    .f16 = kF32Steps<F16Values>,
+    .bf16 = kF32Steps<Bf16Values>,
 };
 
 }  // namespace parlance::matmul

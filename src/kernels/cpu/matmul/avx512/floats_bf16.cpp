@@ -25,23 +25,35 @@ struct PairProduct {
   }
 };
 
-PARLANCE_AVX512_BF16 void unpack_pairs(const FloatUnpackArgs& args) {
-  unpack<F32Values>({args.rows, args.n_values / 2, args.panel});
+PARLANCE_AVX512_BF16 void pack_weights(const FloatPackArgs& args) {
+  pack<F32Values, kPanelRows>({args.rows, args.n_values / 2, args.steps});
   if (args.n_values % 2 == 0) return;
-  float* last = args.panel + args.n_values / 2 * kPanelRows;
+  float* last = args.steps + args.n_values / 2 * kPanelRows;
   for (int r = 0; r < kPanelRows; ++r) {  // the partner of an odd last value is zero
     std::memset(last + r, 0, sizeof(float));
     std::memcpy(last + r, args.rows[r] + 2 * (args.n_values - 1), sizeof(bf16_bits));
   }
 }
 
-PARLANCE_AVX512_BF16 void round_to_bf16(const float* x, int64_t n, uint16_t* out) {
-  int64_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(x + i));
+PARLANCE_AVX512_BF16 void round_to_bf16(const std::byte* x, int64_t n, bf16_bits* out) {
+  for (int64_t i = 0; i < n; i += kWidth) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(load_values<F32Values>(x + i * F32Values::kBytes, n - i));
     std::memcpy(out + i, &rounded, sizeof(rounded));
   }
-  for (; i < n; ++i) out[i] = bf16_from_f32(x[i]);
+}
+
+PARLANCE_AVX512_BF16 void pack_tokens(const FloatPackArgs& args) {
+  constexpr int64_t kPiece = 256;
+  bf16_bits rounded[kTileTokens][kPiece];
+  const std::byte* rows[kTileTokens];
+  for (int t = 0; t < kTileTokens; ++t) rows[t] = reinterpret_cast<const std::byte*>(rounded[t]);
+  for (int64_t first = 0; first < args.n_values; first += kPiece) {
+    const int64_t n = std::min(kPiece, args.n_values - first);
+    for (int t = 0; t < kTileTokens; ++t) {
+      round_to_bf16(args.rows[t] + first * F32Values::kBytes, n, rounded[t]);
+    }
+    pack<F32Values, kTileTokens>({rows, div_up<int64_t>(n, 2), args.steps + first / 2 * kTileTokens});
+  }
 }
 
 }  // namespace
@@ -49,10 +61,9 @@ PARLANCE_AVX512_BF16 void round_to_bf16(const float* x, int64_t n, uint16_t* out
 const FloatKernels kFloatsAvx512Bf16 = {
     .panel_rows = kPanelRows,
     .tile_tokens = kTileTokens,
-    .f32 = {gemv<F32Values>, unpack<F32Values>, multiply_panel<FloatProduct>, false},
-    .f16 = {gemv<F16Values>, unpack<F16Values>, multiply_panel<FloatProduct>, false},
-    .bf16 = {gemv<Bf16Values>, unpack_pairs, multiply_panel<PairProduct>, true},
-    .round_to_bf16 = round_to_bf16,
+    .f32 = kF32Steps<F32Values>,
+    .f16 = kF32Steps<F16Values>,
+    .bf16 = {gemv<Bf16Values>, StepKind::bf16_pairs, pack_weights, pack_tokens, multiply_panel<PairProduct>},
 };
 
 }  // namespace parlance::matmul

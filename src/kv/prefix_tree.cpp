@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{5};  // of a waiter's `cancelled`
 
-size_t index_of(PrefixClass prefix_class) {
-  return static_cast<size_t>(prefix_class);
-}
-
 int64_t common_beginning(std::span<const int32_t> a, std::span<const int32_t> b) {
   return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
 }
@@ -38,8 +34,6 @@ PrefixTree::~PrefixTree() {
   }
 }
 
-// --- Walking and growing the tree -------------------------------------------------------------------------
-
 // The deepest place that the tokens lead to.
 PrefixTree::Place PrefixTree::find(std::span<const int32_t> tokens) {
   Place place{&root_, 0};
@@ -54,7 +48,7 @@ PrefixTree::Place PrefixTree::find(std::span<const int32_t> tokens) {
 }
 
 PrefixTree::Node& PrefixTree::add_node(PrefixClass prefix_class, std::list<Node>::iterator before) {
-  const auto self = nodes_[index_of(prefix_class)].emplace(before);
+  const auto self = nodes_of(prefix_class).emplace(before);
   self->self = self;
   self->prefix_class = prefix_class;
   stats_.n_nodes += 1;
@@ -104,7 +98,7 @@ PrefixTree::Node* PrefixTree::extend(Place place, std::span<const int32_t> token
       node->pages.pop_back();
     }
   } else {
-    node = &add_node(prefix_class, nodes_[index_of(prefix_class)].end());
+    node = &add_node(prefix_class, nodes_of(prefix_class).end());
     node->parent = place.node;
     node->begin = place.n_tokens;
     place.node->children[tokens[static_cast<size_t>(place.n_tokens)]] = node;
@@ -145,9 +139,9 @@ void PrefixTree::share(Node& node, int64_t n_tokens, std::span<PageRef> pages) {
 // Makes the path to a node the most recently used, and of no lower class than given.
 void PrefixTree::mark_used(Node* node, PrefixClass prefix_class) {
   for (; node != &root_; node = node->parent) {
-    std::list<Node>& from = nodes_[index_of(node->prefix_class)];
+    std::list<Node>& from = nodes_of(node->prefix_class);
     node->prefix_class = std::max(node->prefix_class, prefix_class);
-    std::list<Node>& to = nodes_[index_of(node->prefix_class)];
+    std::list<Node>& to = nodes_of(node->prefix_class);
     to.splice(to.end(), from, node->self);
   }
 }
@@ -197,8 +191,6 @@ void PrefixTree::insert(std::span<const int32_t> tokens, std::span<PageRef> page
   }
   changed_.notify_all();
 }
-
-// --- Claims and pins --------------------------------------------------------------------------------------
 
 PrefixTree::Claim PrefixTree::announce(std::span<const int32_t> tokens) {
   const std::lock_guard lock(mutex_);
@@ -261,126 +253,20 @@ void PrefixTree::unpin(Node& node) {
   node.n_pins -= 1;
 }
 
-// --- Eviction ---------------------------------------------------------------------------------------------
-
-bool PrefixTree::evict(PageCounts n_free) {
-  const std::lock_guard lock(mutex_);
-  return give_up_pages({Goal::free_pages, n_free});
-}
-
-void PrefixTree::set_budget(PageCounts n_pages) {
-  const std::lock_guard lock(mutex_);
-  budget_ = n_pages;
-  give_up_pages({Goal::budget, budget_});
-}
-
 PrefixTreeStats PrefixTree::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;
 }
 
-// Pages of a kind that are still to be given up.
-int32_t PrefixTree::missing(const Goal& goal, PageKind kind) const {
-  if (goal.what == Goal::budget) return stats_.n_pages[kind] - goal.n_pages[kind];
-  return goal.n_pages[kind] - pools_[kind].n_free();
-}
-
-bool PrefixTree::reached(const Goal& goal) const {
-  return missing(goal, PageKind::main) <= 0 && missing(goal, PageKind::exact) <= 0;
-}
-
-// Whether giving up the page helps: one that others hold too would not become free.
-bool PrefixTree::removable(const Goal& goal, PageKind kind, int32_t page) const {
-  if (goal.what == Goal::budget) return true;
-  return pools_[kind].holders(page) == references_[static_cast<size_t>(kind)][static_cast<size_t>(page)];
-}
-
-bool PrefixTree::removable(const Goal& goal, PageRef ref) const {
-  return std::ranges::all_of(
-      kPageKinds, [&](PageKind kind) { return ref[kind] < 0 || removable(goal, kind, ref[kind]); });
-}
-
-// From which page on a leaf would have to be cut so that all its pages of a missing kind are won. The number
-// of its pages when there are none.
-size_t PrefixTree::first_gain(const Goal& goal, const Node& leaf) const {
-  size_t first = leaf.pages.size();
-  for (size_t i = leaf.pages.size(); i-- > 0 && removable(goal, leaf.pages[i]);) {
-    for (const PageKind kind : kPageKinds) {
-      const int32_t page = leaf.pages[i][kind];
-      if (page < 0 || missing(goal, kind) <= 0) continue;
-      if (references_[static_cast<size_t>(kind)][static_cast<size_t>(page)] == 1) first = i;
-    }
-  }
-  return first;
-}
-
-// Whether the goal was reached. Class by class, leaves that have what is missing are cut first. If that is
-// not enough, others are, since what lies above them can only go when they have gone.
-bool PrefixTree::give_up_pages(const Goal& goal) {
-  if (reached(goal)) return true;
-  give_up_exact_copies(goal);
-  for (std::list<Node>& nodes : nodes_) {
-    for (const bool only_gains : {true, false}) {
-      for (auto it = nodes.begin(); it != nodes.end() && !reached(goal);) trim(*it++, goal, only_gains);
-    }
-  }
-  return reached(goal);
-}
-
-// Exact pages whose content is in a main one too: nothing has to be computed again without them.
-void PrefixTree::give_up_exact_copies(const Goal& goal) {
-  for (std::list<Node>& nodes : nodes_) {
-    for (Node& node : nodes) {
-      for (PageRef& page : node.pages) {
-        if (missing(goal, PageKind::exact) <= 0) return;
-        if (page.main < 0 || page.exact < 0 || !removable(goal, PageKind::exact, page.exact)) continue;
-        give_back(page, PageKind::exact);
-        stats_.n_pages_evicted += 1;
-      }
-    }
-  }
-}
-
-// Takes pages from the end of a leaf, as far as they may go and are needed.
-void PrefixTree::trim(Node& leaf, const Goal& goal, bool only_gains) {
-  if (!leaf.children.empty() || leaf.n_pins > 0) return;
-  const size_t n_kept = only_gains ? first_gain(goal, leaf) : 0;
-  while (leaf.pages.size() > n_kept && !reached(goal) && removable(goal, leaf.pages.back())) {
-    if (!remove_last_page(leaf)) return;
-  }
-}
-
-// Cuts a leaf's tokens to where its last page begins. False when that was all of it, and the node has gone.
-bool PrefixTree::remove_last_page(Node& leaf) {
-  for (const PageKind kind : kPageKinds) {
-    if (leaf.pages.back()[kind] < 0) continue;
-    give_back(leaf.pages.back(), kind);
-    stats_.n_pages_evicted += 1;
-  }
-  leaf.pages.pop_back();
-  if (!leaf.pages.empty()) {
-    const int64_t end = (page_of(leaf.begin) + static_cast<int64_t>(leaf.pages.size())) * page_tokens_;
-    leaf.tokens.resize(static_cast<size_t>(end - leaf.begin));
-    return true;
-  }
-  leaf.parent->children.erase(leaf.tokens.front());
-  nodes_[index_of(leaf.prefix_class)].erase(leaf.self);
-  stats_.n_nodes -= 1;
-  return false;
-}
-
-// --- Pages of the tree ------------------------------------------------------------------------------------
-
 void PrefixTree::keep(PageRef& slot, PageKind kind, int32_t page) {
   pools_[kind].hold(page);
   slot[kind] = page;
-  if (references_[static_cast<size_t>(kind)][static_cast<size_t>(page)]++ == 0) stats_.n_pages[kind] += 1;
+  if (references(kind, page)++ == 0) stats_.n_pages[kind] += 1;
 }
 
 void PrefixTree::give_back(PageRef& slot, PageKind kind) {
   if (slot[kind] < 0) return;
-  if (--references_[static_cast<size_t>(kind)][static_cast<size_t>(slot[kind])] == 0)
-    stats_.n_pages[kind] -= 1;
+  if (--references(kind, slot[kind]) == 0) stats_.n_pages[kind] -= 1;
   pools_[kind].release(slot[kind]);
   slot[kind] = -1;
 }

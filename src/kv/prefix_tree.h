@@ -128,7 +128,8 @@ class PrefixTree {
 
   // Gives up pages until so many of each kind are free; false when nothing is left that would help. First go
   // exact pages that were compressed, then ends of texts, of the lowest class and the least recently used
-  // first. Pages that a sequence holds stay: they would not become free.
+  // first. Pages that a sequence holds stay: they would not become free. Each call looks at all nodes, so ask
+  // for several pages at a time.
   bool evict(PageCounts n_free);
 
   // The most pages that the tree may hold, from now on; the default is no limit.
@@ -174,15 +175,19 @@ class PrefixTree {
 
   int32_t missing(const Goal& goal, PageKind kind) const;
   bool reached(const Goal& goal) const;
-  bool removable(const Goal& goal, PageKind kind, int32_t page) const;
-  bool removable(const Goal& goal, PageRef ref) const;
-  size_t first_gain(const Goal& goal, const Node& leaf) const;
+  bool removable(const Goal& goal, PageKind kind, int32_t page);
+  bool removable(const Goal& goal, PageRef ref);
+  size_t first_gain(const Goal& goal, const Node& leaf);
   bool give_up_pages(const Goal& goal);
   void give_up_exact_copies(const Goal& goal);
   void trim(Node& leaf, const Goal& goal, bool only_gains);
   bool remove_last_page(Node& leaf);
 
   int64_t page_of(int64_t position) const { return position / page_tokens_; }
+  std::list<Node>& nodes_of(PrefixClass prefix_class) { return nodes_[static_cast<size_t>(prefix_class)]; }
+  int32_t& references(PageKind kind, int32_t page) {
+    return references_[static_cast<size_t>(kind)][static_cast<size_t>(page)];
+  }
   void keep(PageRef& slot, PageKind kind, int32_t page);
   void give_back(PageRef& slot, PageKind kind);
   void drop_claim(uint64_t id);

@@ -58,7 +58,8 @@ class SequencePages {
   };
   std::optional<Twin> add_main(size_t page);
 
-  // Gives the exact page back, when the main one holds all that is in it.
+  // Gives the exact page back, when the main one holds all that is in it. If the page was published, publish
+  // again, or the tree has nothing but the exact page and cannot part with it.
   void drop_exact(size_t page);
 
   // Shares the pages of the first tokens with everybody. Full pages may be exchanged for known ones of the

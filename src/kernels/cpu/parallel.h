@@ -10,8 +10,8 @@
 
 namespace parlance {
 
-// Floats that one thread passes over in a few microseconds: below this, sharing costs more than it saves.
-inline constexpr int64_t kGrainElements = 16384;
+// Floats that one thread passes over in about a microsecond: below this, sharing costs more than it saves.
+inline constexpr int64_t kGrainElements = 4096;
 
 // Calls body(first, last) for pieces of [0, n) of at least `grain` items. There are several pieces for each
 // thread, so that one which lost its processor leaves little behind.

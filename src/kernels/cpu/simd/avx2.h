@@ -67,6 +67,37 @@ struct Avx2 {
     return _mm256_cvtph_ps(_mm_set1_epi16(bits));
   }
 
+  using I = __m256i;
+  PARLANCE_AVX2 static PARLANCE_INLINE I byte_codes(const std::byte* x) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x)));
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE I high_nibbles(I codes) { return _mm256_srli_epi32(codes, 4); }
+  PARLANCE_AVX2 static PARLANCE_INLINE I nibble_codes(const std::byte* x) {
+    int32_t four;
+    std::memcpy(&four, x, sizeof four);
+    const I bytes = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
+    return _mm256_or_si256(bytes, _mm256_slli_epi64(bytes, 28));
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE I fields_of_3(uint64_t bits) {
+    return _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(bits)),
+                             _mm256_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21));
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE F look_up_8(const float* table, I codes) {
+    return _mm256_permutevar8x32_ps(load(table), codes);
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE F look_up_16(const float* table, I codes) {
+    const F is_high = _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28));  // bit 3 of the code
+    return _mm256_blendv_ps(look_up_8(table, codes), look_up_8(table + 8, codes), is_high);
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE F look_up_512(const float* table, I codes) {
+    return _mm256_i32gather_ps(table, _mm256_and_si256(codes, _mm256_set1_epi32(511)), sizeof(float));
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE F signed_by(uint32_t bits, F x) {
+    const I is_set = _mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(bits)),
+                                       _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24));
+    return _mm256_blendv_ps(_mm256_sub_ps(zero(), x), x, _mm256_castsi256_ps(is_set));
+  }
+
   PARLANCE_AVX2 static PARLANCE_INLINE F exp(F x) {
     // The operand that may be NaN comes second: these instructions return it then.
     x = _mm256_max_ps(_mm256_set1_ps(kExpLowest), _mm256_min_ps(_mm256_set1_ps(kExpHighest), x));

@@ -65,6 +65,39 @@ struct Avx512 {
     return _mm512_cvtph_ps(_mm256_set1_epi16(bits));
   }
 
+  // Codes of compressed rows, one in the low bits of each lane; what lies above them is not said.
+  using I = __m512i;
+  // The bytes of kWidth codes, and their high halves.
+  PARLANCE_AVX512 static PARLANCE_INLINE I byte_codes(const std::byte* x) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+  }
+  PARLANCE_AVX512 static PARLANCE_INLINE I high_nibbles(I codes) { return _mm512_srli_epi32(codes, 4); }
+  // kWidth nibbles, those of a byte in neighbouring lanes, the low one first.
+  PARLANCE_AVX512 static PARLANCE_INLINE I nibble_codes(const std::byte* x) {
+    const I bytes = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x)));
+    return _mm512_or_si512(bytes, _mm512_slli_epi64(bytes, 28));
+  }
+  // kWidth fields that begin at every third bit.
+  PARLANCE_AVX512 static PARLANCE_INLINE I fields_of_3(uint64_t bits) {
+    const I low_and_high = _mm512_inserti64x4(_mm512_set1_epi32(static_cast<int>(bits)),
+                                              _mm256_set1_epi32(static_cast<int>(bits >> 24)), 1);
+    return _mm512_srlv_epi32(low_and_high,
+                             _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 0, 3, 6, 9, 12, 15, 18, 21));
+  }
+  PARLANCE_AVX512 static PARLANCE_INLINE F look_up_8(const float* table, I codes) {
+    return _mm512_permutexvar_ps(codes, _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
+  }
+  PARLANCE_AVX512 static PARLANCE_INLINE F look_up_16(const float* table, I codes) {
+    return _mm512_permutexvar_ps(codes, load(table));
+  }
+  PARLANCE_AVX512 static PARLANCE_INLINE F look_up_512(const float* table, I codes) {
+    return _mm512_i32gather_ps(_mm512_and_si512(codes, _mm512_set1_epi32(511)), table, sizeof(float));
+  }
+  // x where the lane's bit is 1, else -x.
+  PARLANCE_AVX512 static PARLANCE_INLINE F signed_by(uint32_t bits, F x) {
+    return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), _mm512_sub_ps(zero(), x), x);
+  }
+
   PARLANCE_AVX512 static PARLANCE_INLINE F exp(F x) {
     // The operand that may be NaN comes second: these instructions return it then.
     x = _mm512_max_ps(_mm512_set1_ps(kExpLowest), _mm512_min_ps(_mm512_set1_ps(kExpHighest), x));

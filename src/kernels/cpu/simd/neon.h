@@ -61,6 +61,39 @@ struct Neon {
     return from_f16_bits(vdup_n_u16(bits));
   }
 
+  using I = uint32x4_t;
+  static PARLANCE_INLINE I byte_codes(const std::byte* x) {
+    uint32_t four;
+    std::memcpy(&four, x, sizeof four);
+    return vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four))));
+  }
+  static PARLANCE_INLINE I high_nibbles(I codes) { return vshrq_n_u32(codes, 4); }
+  static PARLANCE_INLINE I nibble_codes(const std::byte* x) {
+    uint16_t four;
+    std::memcpy(&four, x, sizeof four);
+    return fields<4>(four);
+  }
+  static PARLANCE_INLINE I fields_of_3(uint64_t bits) { return fields<3>(static_cast<uint32_t>(bits)); }
+  static PARLANCE_INLINE F look_up_8(const float* table, I codes) {
+    const uint8x16x2_t bytes = {{bytes_of(table), bytes_of(table + 4)}};
+    return vreinterpretq_f32_u8(vqtbl2q_u8(bytes, byte_numbers<7>(codes)));
+  }
+  static PARLANCE_INLINE F look_up_16(const float* table, I codes) {
+    const uint8x16x4_t bytes = {
+        {bytes_of(table), bytes_of(table + 4), bytes_of(table + 8), bytes_of(table + 12)}};
+    return vreinterpretq_f32_u8(vqtbl4q_u8(bytes, byte_numbers<15>(codes)));
+  }
+  static PARLANCE_INLINE F look_up_512(const float* table, I codes) {
+    F x = vld1q_dup_f32(table + (vgetq_lane_u32(codes, 0) & 511));
+    x = vld1q_lane_f32(table + (vgetq_lane_u32(codes, 1) & 511), x, 1);
+    x = vld1q_lane_f32(table + (vgetq_lane_u32(codes, 2) & 511), x, 2);
+    return vld1q_lane_f32(table + (vgetq_lane_u32(codes, 3) & 511), x, 3);
+  }
+  static PARLANCE_INLINE F signed_by(uint32_t bits, F x) {
+    constexpr uint32_t kBits[kWidth] = {1, 2, 4, 8};
+    return vbslq_f32(vtstq_u32(vdupq_n_u32(bits), vld1q_u32(kBits)), x, vnegq_f32(x));
+  }
+
   static PARLANCE_INLINE F exp(F x) {
     x = vmaxq_f32(vdupq_n_f32(kExpLowest), vminq_f32(vdupq_n_f32(kExpHighest), x));  // these keep NaN
     const F n = vrndnq_f32(vmulq_f32(x, vdupq_n_f32(kLog2E)));
@@ -107,6 +140,19 @@ struct Neon {
   }
 
  private:
+  // Lane i holds the bits from i * width on.
+  template <int width>
+  static PARLANCE_INLINE I fields(uint32_t bits) {
+    constexpr int32_t kShifts[kWidth] = {0, -width, -2 * width, -3 * width};
+    return vshlq_u32(vdupq_n_u32(bits), vld1q_s32(kShifts));
+  }
+  static PARLANCE_INLINE uint8x16_t bytes_of(const float* x) { return vreinterpretq_u8_f32(vld1q_f32(x)); }
+  // Where the four bytes of each code's float lie in a table.
+  template <uint32_t largest_code>
+  static PARLANCE_INLINE uint8x16_t byte_numbers(I codes) {
+    const I first = vmulq_n_u32(vandq_u32(codes, vdupq_n_u32(largest_code)), 0x04040404);
+    return vreinterpretq_u8_u32(vaddq_u32(first, vdupq_n_u32(0x03020100)));
+  }
   static PARLANCE_INLINE const uint16_t* halves(const std::byte* x) {
     return reinterpret_cast<const uint16_t*>(x);
   }

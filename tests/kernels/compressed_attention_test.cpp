@@ -1,0 +1,206 @@
+// attention from compressed keys and values, on every device that has it: each format with itself and beside
+// f16, and sequences that begin and end in exact pages.
+#include "kernels/support/kv_pages.h"
+
+namespace parlance::test {
+namespace {
+
+constexpr KvCoding kExact = {.format = KvFormat::f16};
+
+// The codings that take heads of this size: every compressed format, and plain ones rotated.
+std::vector<KvCoding> codings(int64_t head_dim) {
+  std::vector<KvCoding> list;
+  for (size_t id = kPlainKvFormats; id < kKvFormatCount; ++id) {
+    const auto format = static_cast<KvFormat>(id);
+    if (head_dim % traits(format).block_elements == 0) list.push_back({.format = format});
+  }
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::q4_0}) {
+    list.push_back({.format = format, .rotated = true});
+  }
+  if (head_dim % 128 == 0) list.push_back({.format = KvFormat::qjl1_256, .least_squares = false});
+  return list;
+}
+
+// Pages [first, last) of a sequence's positions, of those that are compressed.
+struct MainPages {
+  int32_t first, last;
+};
+
+class CompressedAttention : public KernelTest {
+ protected:
+  struct Case {
+    KvShape shape;
+    int64_t group = 2;  // query heads of each KV head
+    std::vector<int32_t> lengths;
+    TokenPlaces places;                      // of the queries
+    std::vector<MainPages> main_pages = {};  // of the sequences; empty: there are no exact pages
+  };
+
+  // Fills the cache with random keys and values, then lets both devices attend to the same bytes.
+  void expect_match(const Case& c) {
+    const KvShape& shape = c.shape;
+    KvShape exact_shape = shape;
+    exact_shape.k = exact_shape.v = kExact;
+    const KvPages pages(shape, c.lengths, random_), exact_pages(exact_shape, c.lengths, random_);
+    const auto contents = filled(pages, shape, places_in(c, true));
+    const auto exact_contents = filled(exact_pages, exact_shape, places_in(c, false));
+    const int64_t n_head = c.group * shape.n_head_kv;
+    const auto q = random_floats(shape.head_dim_k * n_head * c.places.size(), kQueryLimit);
+    const auto on = [&](OpBench bench) {
+      KvView kv = pages.on(bench, contents).layer(kLayer);
+      const KvLayers exact_layers = exact_pages.on(bench, exact_contents);
+      if (!c.main_pages.empty()) {
+        kv.exact = &exact_layers.layer(kLayer);
+        std::vector<int32_t> bounds;
+        for (const auto& [first, last] : c.main_pages) bounds.insert(bounds.end(), {first, last});
+        kv.main_pages = bench.upload(bounds);
+      }
+      const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, q);
+      const BatchView batch = c.places.on(bench);
+      const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
+      return bench.run([&](Stream& s) { return attention(s, tq, kv, batch, scale); });
+    };
+    SCOPED_TRACE(testing::Message() << "k " << name(shape.k) << " [" << shape.head_dim_k << "], v "
+                                    << name(shape.v) << " [" << shape.head_dim_v << "], groups of " << c.group
+                                    << ", " << c.places.size() << " tokens, pages of " << shape.page_tokens
+                                    << (c.main_pages.empty() ? "" : ", exact pages"));
+    const float rounding = kQueryLimit * attention_rounding(shape, device_cases()[GetParam()]);
+    // The unbiased reading of a sketch makes scores, and with them their errors, larger.
+    const float factor = shape.k.least_squares ? 1 : 3;
+    expect_close(on(tested()), on(reference()), factor * rounding, 0);
+  }
+
+  // Each format as keys and values, as keys alone, as values alone.
+  template <class Expect>
+  void for_each_pair(int64_t head_dim, int32_t page_tokens, const Expect& expect) {
+    for (const KvCoding& coding : codings(head_dim)) {
+      for (const auto& [k, v] : {std::pair{coding, coding}, {coding, kExact}, {kExact, coding}}) {
+        expect(KvShape{
+            .k = k, .v = v, .head_dim_k = head_dim, .head_dim_v = head_dim, .page_tokens = page_tokens});
+      }
+    }
+  }
+
+  void SetUp() override {
+    const OpBench bench = tested();
+    if (!tested().device().ops().transforms_kv) GTEST_SKIP() << "no compressed caches on this device yet";
+  }
+
+ private:
+  static constexpr int64_t kLayer = 1;
+  static constexpr float kQueryLimit = 3;  // some weights are a hundred times as large as others
+
+  static std::string name(const KvCoding& coding) {
+    return std::string(name_of(coding.format)) + (coding.rotated ? " rotated" : "") +
+           (coding.least_squares ? "" : " unbiased");
+  }
+
+  // The positions that lie in compressed pages, or in exact ones.
+  static TokenPlaces places_in(const Case& c, bool compressed) {
+    TokenPlaces places;
+    for (size_t s = 0; s < c.lengths.size(); ++s) {
+      for (int32_t pos = 0; pos < c.lengths[s]; ++pos) {
+        const int32_t page = pos / c.shape.page_tokens;
+        const bool is_main =
+            c.main_pages.empty() || (page >= c.main_pages[s].first && page < c.main_pages[s].last);
+        if (is_main == compressed) places.add(static_cast<int32_t>(s), pos, 1);
+      }
+    }
+    return places;
+  }
+
+  std::vector<std::byte> filled(const KvPages& pages, const KvShape& shape, const TokenPlaces& places) {
+    OpBench bench = reference();
+    const KvLayers kv = pages.on(bench, pages.unwritten());
+    if (places.size() == 0) return KvPages::contents(bench, kv);
+    const int64_t n_rows = shape.n_head_kv * places.size();
+    const Tensor k = bench.upload({shape.head_dim_k, shape.n_head_kv, places.size(), 1},
+                                  random_floats(shape.head_dim_k * n_rows));
+    const Tensor v = bench.upload({shape.head_dim_v, shape.n_head_kv, places.size(), 1},
+                                  random_floats(shape.head_dim_v * n_rows));
+    const BatchView batch = places.on(bench);
+    bench.run([&](Stream& s) {
+      kv_write(s, kv.layer(kLayer), k, v, batch);
+      return k;
+    });
+    return KvPages::contents(bench, kv);
+  }
+};
+
+TEST_P(CompressedAttention, Decodes) {
+  for (const int64_t head_dim : {64, 128, 256}) {
+    for_each_pair(head_dim, 16, [&](const KvShape& shape) {
+      for (const int64_t group : {1, 2}) {
+        expect_match(
+            {.shape = shape, .group = group, .lengths = {37}, .places = TokenPlaces().add(0, 36, 1)});
+      }
+    });
+  }
+  for_each_pair(128, 64, [&](const KvShape& shape) {
+    for (const int64_t group : {4, 7}) {
+      expect_match(
+          {.shape = shape, .group = group, .lengths = {129}, .places = TokenPlaces().add(0, 128, 1)});
+    }
+  });
+}
+
+TEST_P(CompressedAttention, DecodesAtEveryEdgeOfABlock) {
+  for_each_pair(128, 256, [&](const KvShape& shape) {
+    TokenPlaces places;  // a tile each, since positions jump between sequences
+    for (const int32_t pos : {0, 1, 2, 3, 14, 15, 16, 31, 32, 63, 64, 65, 127, 128, 129}) {
+      places.add(pos % 2, pos, 1);
+    }
+    expect_match({.shape = shape, .lengths = {130, 130}, .places = places});
+  });
+}
+
+TEST_P(CompressedAttention, Prefills) {
+  for (const int64_t head_dim : {64, 128, 256}) {
+    for_each_pair(head_dim, 16, [&](const KvShape& shape) {
+      expect_match({.shape = shape, .lengths = {43}, .places = TokenPlaces().add(0, 3, 40)});
+    });
+  }
+  for_each_pair(128, 64, [&](const KvShape& shape) {
+    expect_match({.shape = shape, .group = 4, .lengths = {131}, .places = TokenPlaces().add(0, 101, 30)});
+  });
+}
+
+// A sink and a window of recent positions in f16, the middle compressed. Tokens lie before, in, and behind
+// the middle, and one sequence has no middle.
+TEST_P(CompressedAttention, ExactPages) {
+  const std::vector<int32_t> lengths = {90, 20};
+  const std::vector<MainPages> main_pages = {{2, 4}, {2, 2}};
+  for (const KvCoding& coding : codings(128)) {
+    const KvShape shape{.k = coding, .v = coding, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 16};
+    expect_match({.shape = shape,
+                  .lengths = lengths,
+                  .places = TokenPlaces().add(0, 89, 1).add(1, 19, 1),
+                  .main_pages = main_pages});
+    expect_match({.shape = shape,
+                  .lengths = lengths,
+                  .places = TokenPlaces().add(0, 25, 50).add(1, 3, 2),
+                  .main_pages = main_pages});
+  }
+}
+
+// Long passes are split among the threads, in the middle of segments.
+TEST_P(CompressedAttention, LongContexts) {
+  for (const auto format : {KvFormat::q4_0, KvFormat::tbq3_0, KvFormat::tbq4_0}) {
+    const KvShape shape{.k = {.format = format},
+                        .v = {.format = format},
+                        .n_head_kv = 1,
+                        .head_dim_k = 128,
+                        .head_dim_v = 128,
+                        .page_tokens = 64};
+    expect_match({.shape = shape, .lengths = {1700}, .places = TokenPlaces().add(0, 1699, 1)});
+    expect_match({.shape = shape,
+                  .lengths = {1700},
+                  .places = TokenPlaces().add(0, 1680, 20),
+                  .main_pages = {{1, 21}}});
+  }
+}
+
+PARLANCE_FOR_EACH_DEVICE(CompressedAttention);
+
+}  // namespace
+}  // namespace parlance::test

@@ -12,9 +12,9 @@ constexpr std::array<int64_t, 6> kContexts = {512, 2048, 4096, 8192, 32768, 1310
 
 std::optional<size_t> cache_bytes(const HyperParameters& hp, KvFormat format, int64_t n_ctx) {
   const KvLayout layout =
-      kv_layout(hp, {.cache = {.k = {.format = format}, .v = {.format = format}}}, hp.n_layers_of(LayerKind::attention));
+      kv_layout(hp, {.cache = {.k = {.format = format}, .v = {.format = format}}});
   if (!validate(layout)) return std::nullopt;
-  return checked_mul(static_cast<size_t>(div_up<int64_t>(n_ctx, layout.page_tokens)), layout.page_bytes());
+  return checked_mul(static_cast<size_t>(div_up<int64_t>(n_ctx, layout.page_tokens)), layout.page_bytes(PageKind::main));
 }
 
 }  // namespace

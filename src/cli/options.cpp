@@ -3,7 +3,6 @@
 #include <limits>
 #include <random>
 
-#include "quant/kv_format.h"
 
 namespace parlance {
 
@@ -37,11 +36,6 @@ Option logit_bias_option(std::vector<std::pair<int32_t, float>>& biases) {
     return {};
   };
   return option;
-}
-
-Option kv_format_option(std::string names, std::string help, KvFormat& target) {
-  return choice_option<KvFormat>(std::move(names), "TYPE", std::move(help), kv_format_names(), target,
-                                 kv_format_from_name, std::string(name_of(target)));
 }
 
 }  // namespace
@@ -95,15 +89,16 @@ OptionGroup model_group(ModelChoice& choice) {
       "Tokens that the context holds: prompt and answers together. 0: what the model was trained for.",
       choice.n_ctx, 0, kMaxContext);
   n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.session.n_ctx);
-  return {"Model",
-          {model_option(choice.path), threads_option(choice.n_threads), device_option(choice.device),
-           gpu_layers_option(choice.n_gpu_layers), huge_pages_option(choice.no_huge_pages), n_ctx,
-           number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
-                                  choice.session.n_batch, 1, kMaxBatch),
-           kv_format_option("-ctk, --cache-type-k",
-                            "How keys are kept in the context: " + kv_format_names() + ".",
-                            choice.session.cache.k.format),
-           kv_format_option("-ctv, --cache-type-v", "How values are kept.", choice.session.cache.v.format)}};
+  OptionGroup group{
+      "Model",
+      {model_option(choice.path), threads_option(choice.n_threads), device_option(choice.device),
+       gpu_layers_option(choice.n_gpu_layers), huge_pages_option(choice.no_huge_pages), n_ctx,
+       number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
+                              choice.session.n_batch, 1, kMaxBatch)}};
+  for (Option& option : cache_options(choice.cache, choice.session.cache)) {
+    group.options.push_back(std::move(option));
+  }
+  return group;
 }
 
 OptionGroup sampling_group(AnswerChoice& choice) {

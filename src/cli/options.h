@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/cache_options.h"
 #include "cli/command.h"
 #include "engine/generate.h"
 #include "engine/session.h"
@@ -23,7 +24,8 @@ struct ModelChoice {
   bool no_huge_pages = false;           // leave weights in the mapping of their file
   std::optional<int64_t>
       n_ctx;               // not given: SessionOptions::n_ctx, or less if the model was trained for less
-  SessionOptions session;  // n_ctx is taken from above
+  CacheChoice cache;
+  SessionOptions session;  // n_ctx is taken from above, the cache's policy from its options
 };
 
 // How answers are made.
@@ -49,7 +51,7 @@ Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);
 Option huge_pages_option(bool& no_huge_pages);
 Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");
 
-OptionGroup model_group(ModelChoice& choice);      // --model to --cache-type-v
+OptionGroup model_group(ModelChoice& choice);      // --model to --cache-sketch
 OptionGroup sampling_group(AnswerChoice& choice);  // --temp to --logit-bias; also what /set changes
 OptionGroup answer_group(AnswerChoice& choice);    // --max-tokens, --stop, --ignore-eos
 Option prompt_option(std::optional<std::string>& text, std::string help);

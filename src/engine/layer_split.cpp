@@ -44,11 +44,15 @@ LayerMemory layer_memory(const GgufFile& file, const HyperParameters& hp, const 
     }
     if (tensor.name == "token_embd.weight") n_vocab = tensor.ne[1];
   }
-  const KvLayout kv = kv_layout(hp, options, 1);
+  const KvLayout kv = kv_layout(hp, options);
+  size_t kv_bytes = 0;  // of a token, in the layer that takes most
+  for (int64_t layer = 0; layer < kv.n_layer; ++layer) {
+    kv_bytes = std::max(kv_bytes, kv.layer_bytes_per_token(kv.coding(layer)));
+  }
   const auto n_ctx = static_cast<size_t>(
       align_up<int64_t>(options.n_ctx > 0 ? options.n_ctx : hp.n_ctx_train, kv.page_tokens));
   for (size_t layer = 0; layer < layers.size(); ++layer) {
-    layers[layer] += hp.layer_kinds[layer] == LayerKind::attention ? n_ctx * kv.bytes_per_token()
+    layers[layer] += hp.layer_kinds[layer] == LayerKind::attention ? n_ctx * kv_bytes
                                                                    : recurrent_layout(hp, 1).bytes();
   }
   memory.layer_bytes = *std::max_element(layers.begin(), layers.end());

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
-#include "engine/session.h"
+#include "engine/context.h"
 
 namespace parlance {
 
@@ -23,25 +23,22 @@ uint64_t key_of(const HostBatch& batch) {
 }  // namespace
 
 Result<std::unique_ptr<PartRunner>> PartRunner::create(const TextModel& model, size_t part,
-                                                       const SessionOptions& options) {
+                                                       const SessionOptions& options, PageCounts n_pages) {
   std::unique_ptr<PartRunner> runner(new PartRunner(model, part));
-  PARLANCE_CHECK(runner->allocate(options));
+  PARLANCE_CHECK(runner->allocate(options, n_pages));
   return runner;
 }
 
-Result<void> PartRunner::allocate(const SessionOptions& options) {
+Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pages) {
   const ModelPart& part = model_.model().placement().parts()[part_];
   Device& device = *part.device;
   n_batch_ = options.n_batch;
   stream_ = device.make_stream();
   const HyperParameters& hp = model_.hyper_parameters();
-  const auto n_layers_of = [&](LayerKind kind) {
-    return hp.n_layers_of(kind, part.first_layer, part.end_layer);
-  };
-  PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, n_layers_of(LayerKind::attention)),
-                                       options.n_ctx, 1));
-  PARLANCE_TRY(states_,
-               RecurrentState::create(device, recurrent_layout(hp, n_layers_of(LayerKind::delta_net))));
+  PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer), n_pages,
+                                       options.n_ctx, options.n_seq));
+  const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
+  PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent)));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
   PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
   if (part_ > 0) {
@@ -62,8 +59,10 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   const int64_t n_kv_bound = align_up(options.n_ctx, kBoundStride);
   Plan plan;
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
-    const Plan dry = stream_->dry_run(
-        [&] { model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), memory, part_); });
+    const Plan dry = stream_->dry_run([&] {
+      model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), memory, part_);
+      if (options.cache.has_exact_pages()) cache_->plan_compress(*stream_);
+    });
     if (!dry.missing.empty()) {
       return fail(ErrorCode::unsupported,
                   "{}: device {} has no kernel for {}; use --device cpu, or a file quantised to q4_k or q8_0",
@@ -95,7 +94,7 @@ Batch PartRunner::upload(const HostBatch& batch) {
   const int64_t n = batch.n_tokens();
   const auto host = [this](Input which) { return host_inputs_.begin() + which * n_batch_; };
   std::copy(batch.tokens.begin(), batch.tokens.end(), host(kToken));
-  std::fill_n(host(kSeq), n, 0);
+  std::fill_n(host(kSeq), n, batch.seq);
   std::iota(host(kPos), host(kPos) + n, static_cast<int32_t>(batch.first));
   *host(kOutputRow) = static_cast<int32_t>(n - 1);
 

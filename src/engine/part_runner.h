@@ -19,6 +19,7 @@ struct SessionOptions;
 
 // A batch in host memory: tokens of one sequence at the positions from `first` on.
 struct HostBatch {
+  int seq = 0;  // its row of the page tables
   std::span<const Token> tokens;
   int64_t first = 0;
   int64_t n_kv_bound = 0;  // no position reaches it; steps are recorded for a bound, not for every length
@@ -31,13 +32,12 @@ class PartRunner {
   // Allocates cache and workspace. Errors: a context or format that does not fit, kernels that the device
   // lacks.
   static Result<std::unique_ptr<PartRunner>> create(const TextModel& model, size_t part,
-                                                    const SessionOptions& options);
+                                                    const SessionOptions& options, PageCounts n_pages);
 
   Stream& stream() { return *stream_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
 
-  Result<void> grow(int64_t n_tokens) { return cache_->grow(0, n_tokens); }
-  void truncate(int64_t n_tokens) { cache_->truncate(0, n_tokens); }  // not the states: restore them
+  KvCache& cache() { return *cache_; }
 
   // The recurrent states of the part, in host memory.
   size_t state_bytes() const { return states_->layout().bytes(); }
@@ -54,7 +54,7 @@ class PartRunner {
 
  private:
   PartRunner(const TextModel& model, size_t part) : model_(model), part_(part) {}
-  Result<void> allocate(const SessionOptions& options);
+  Result<void> allocate(const SessionOptions& options, PageCounts n_pages);
   Result<Plan> plan_steps(const SessionOptions& options);
   Batch batch_of(int64_t n_tokens, int64_t n_kv_bound) const;
   Batch upload(const HostBatch& batch);

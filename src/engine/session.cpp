@@ -1,6 +1,7 @@
 #include "engine/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <random>
 
@@ -14,84 +15,89 @@ namespace {
 // repeats one. So a snapshot is taken this many tokens before.
 constexpr int64_t kChangingTokens = 8;
 
+// In place of the tokens of noise: no prompt has it, so none is taken for it.
+constexpr Token kNoise = -1;
+
 // Positions that memory stands at after a step that did not end.
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t n_layer) {
-  return {.n_layer = n_layer,
-          .n_head_kv = hp.n_head_kv,
-          .head_dim_k = hp.head_dim_k,
-          .head_dim_v = hp.head_dim_v,
-          .policy = options.cache};
-}
-
-RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer) {
-  return {.n_layer = n_layer,
-          .n_channel = hp.delta_net.n_channel(),
-          .n_kept = hp.delta_net.n_tap - 1,
-          .head_dim = hp.delta_net.head_dim,
-          .n_value_head = hp.delta_net.n_value_head};
-}
-
 Result<std::unique_ptr<Session>> Session::create(const TextModel& model, const SessionOptions& options) {
-  std::unique_ptr<Session> session(new Session(model, options));
-  PARLANCE_CHECK(session->allocate());
-  return session;
+  PARLANCE_TRY(auto context, Context::create(model, options));
+  return create(std::move(context));
 }
 
-Result<void> Session::allocate() {
-  if (options_.n_ctx == 0) options_.n_ctx = model_.hyper_parameters().n_ctx_train;
-  if (options_.n_ctx < 1) {
-    return fail(ErrorCode::invalid_argument, "--ctx-size must be at least 1, got {}", options_.n_ctx);
-  }
-  options_.n_batch = std::clamp<int64_t>(options_.n_batch, 1, options_.n_ctx);
-  for (size_t part = 0; part < model_.model().placement().parts().size(); ++part) {
-    PARLANCE_TRY(auto runner, PartRunner::create(model_, part, options_));
-    parts_.push_back(std::move(runner));
-  }
-  snapshots_ = Snapshots(state_bytes());
-  logits_.resize(static_cast<size_t>(model_.model().n_vocab()));
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Context> context) {
+  PARLANCE_TRY(const int seq, context->open_sequence());
+  return std::unique_ptr<Session>(new Session(std::move(context), seq));
+}
+
+Session::Session(std::shared_ptr<Context> context, int seq)
+    : context_(std::move(context)),
+      options_(context_->options()),
+      seq_(seq),
+      pages_(context_->pools(), context_->layout().page_tokens),
+      snapshots_(context_->state_bytes()) {
+  logits_.resize(static_cast<size_t>(model().model().n_vocab()));
   tokens_.reserve(static_cast<size_t>(std::min<int64_t>(options_.n_ctx, 1 << 20)));
-  return {};
 }
 
-size_t Session::kv_bytes_per_token() const {
-  const HyperParameters& hp = model_.hyper_parameters();
-  return kv_layout(hp, options_, hp.n_layers_of(LayerKind::attention)).bytes_per_token();
+Session::~Session() {
+  remember(n_computed_);
+  pages_.truncate(0);
+  context_->close_sequence(seq_);
 }
 
-size_t Session::state_bytes() const {
-  size_t bytes = 0;
-  for (const auto& part : parts_) bytes += part->state_bytes();
-  return bytes;
-}
-
-size_t Session::workspace_bytes() const {
-  size_t bytes = 0;
-  for (const auto& part : parts_) bytes += part->workspace_bytes();
-  return bytes;
+Result<std::unique_ptr<Session>> Session::fork() const {
+  if (!context_->shares_prefixes()) {
+    return fail(ErrorCode::unsupported, "{}: a model with recurrent layers cannot fork a session",
+                model().file().name());
+  }
+  PARLANCE_TRY(auto twin, create(context_));
+  twin->pages_ = pages_.fork();
+  twin->tokens_ = tokens_;
+  twin->n_computed_ = n_computed_;
+  return twin;
 }
 
 void Session::truncate(int64_t n_tokens) {
   tokens_.resize(static_cast<size_t>(std::min<int64_t>(n_tokens, static_cast<int64_t>(tokens_.size()))));
   const auto n_left = static_cast<int64_t>(tokens_.size());
-  for (const auto& part : parts_) part->truncate(n_left);
   snapshots_.truncate(n_left);
   if (n_computed_ > n_left) go_back(n_left);
+}
+
+// Gives the prefix tree what it does not have yet of the first n_tokens.
+void Session::remember(int64_t n_tokens) {
+  if (!context_->shares_prefixes() || n_tokens <= n_remembered_ || n_tokens > pages_.n_tokens()) return;
+  pages_.publish(context_->tree(), std::span(tokens_).first(static_cast<size_t>(n_tokens)),
+                 PrefixClass::conversation);
+  n_remembered_ = n_tokens;
+}
+
+// Keeps the pages of the first n_tokens. A compressed page cannot be written on in f16: of such a one the
+// tokens are computed again.
+void Session::cut_pages(int64_t n_tokens) {
+  const int64_t page_tokens = context_->layout().page_tokens;
+  if (options_.cache.has_exact_pages() && n_tokens % page_tokens != 0 &&
+      pages_.pages()[static_cast<size_t>(n_tokens / page_tokens)].exact < 0) {
+    n_tokens -= n_tokens % page_tokens;
+  }
+  pages_.truncate(n_tokens);
+  n_computed_ = n_tokens;
+  n_remembered_ = std::min(n_remembered_, n_tokens);
 }
 
 // Takes the parts' memory to a position at or before n_tokens: as far as it reaches without recurrent states,
 // else to a snapshot. At the start states count as zero, whatever they hold.
 void Session::go_back(int64_t n_tokens) {
-  n_computed_ = n_tokens;
-  if (snapshots_.capacity() == 0) return;
   const Snapshot* snapshot = snapshots_.latest(n_tokens);
-  n_computed_ = snapshot ? snapshot->n_tokens : 0;
+  if (snapshots_.capacity() > 0) n_tokens = snapshot ? snapshot->n_tokens : 0;
+  cut_pages(std::min(n_tokens, pages_.n_tokens()));
   if (!snapshot) return;
   std::span<const std::byte> states = snapshot->states;
-  for (const auto& part : parts_) {
+  for (const auto& part : context_->parts()) {
     part->restore_states(states.first(part->state_bytes()));
     states = states.subspan(part->state_bytes());
   }
@@ -99,7 +105,7 @@ void Session::go_back(int64_t n_tokens) {
 
 Result<void> Session::save_snapshot() {
   std::span<std::byte> states = snapshots_.add(n_computed_);
-  for (const auto& part : parts_) {
+  for (const auto& part : context_->parts()) {
     PARLANCE_CHECK(part->save_states(states.first(part->state_bytes())));
     states = states.subspan(part->state_bytes());
   }
@@ -108,13 +114,56 @@ Result<void> Session::save_snapshot() {
 
 Result<std::span<const float>> Session::set_prompt(std::span<const Token> prompt) {
   if (prompt.empty()) return fail(ErrorCode::invalid_argument, "the prompt is empty; give it some text");
+  const auto n_prompt = static_cast<int64_t>(prompt.size());
   const auto common =
       std::mismatch(prompt.begin(), prompt.end(), tokens_.begin(), tokens_.end()).first - prompt.begin();
   // The last token is computed again even when it is known: its logits are what is asked for.
-  const auto kept = std::min<int64_t>(common, static_cast<int64_t>(prompt.size()) - 1);
-  truncate(kept);
-  return extend(prompt.subspan(static_cast<size_t>(kept)),
-                static_cast<int64_t>(prompt.size()) - kChangingTokens);
+  const int64_t n_own = std::min<int64_t>(common, n_prompt - 1);
+  PrefixTree::Claim claim;
+  if (context_->shares_prefixes()) {
+    claim = context_->tree().announce(prompt);
+    PARLANCE_CHECK(take_prefix(prompt.first(prompt.size() - 1), n_own, claim));
+  } else {
+    truncate(n_own);
+  }
+  n_reused_ = n_computed_;
+  return extend(prompt.subspan(tokens_.size()), n_prompt - kChangingTokens);
+}
+
+// Waits for what others compute of the prompt, then keeps the session's own n_own tokens of it or takes the
+// longer beginning that the context knows.
+Result<void> Session::take_prefix(std::span<const Token> prompt, int64_t n_own, const PrefixTree::Claim& claim) {
+  PrefixTree& tree = context_->tree();
+  constexpr std::chrono::hours kLongerThanAnyPrompt{24};
+  if (tree.wait(prompt, &claim, kLongerThanAnyPrompt, [this] { return cancelled(); }) == PrefixWait::cancelled) {
+    return fail(ErrorCode::cancelled, "cancelled");
+  }
+  PrefixMatch match = tree.match(prompt, &claim);
+  const KvLayout& layout = context_->layout();
+  if (options_.cache.has_exact_pages()) {  // a beginning whose first pages are not exact is of no use
+    for (int64_t page = 0; page < std::min<int64_t>(layout.n_sink_pages(), std::ssize(match.pages)); ++page) {
+      if (match.pages[static_cast<size_t>(page)].exact >= 0) continue;
+      match.n_tokens = page * layout.page_tokens;
+      break;
+    }
+  }
+  const auto n_pages = static_cast<size_t>(div_up<int64_t>(match.n_tokens, layout.page_tokens));
+  for (size_t page = n_pages; page < match.pages.size(); ++page) context_->pools().release(match.pages[page]);
+  match.pages.resize(n_pages);
+  if (match.n_tokens <= std::min(n_own, n_computed_)) {
+    for (const PageRef page : match.pages) context_->pools().release(page);
+    if (n_own < n_computed_) remember(n_computed_);
+    truncate(n_own);
+    return {};
+  }
+  remember(n_computed_);
+  pages_.truncate(0);
+  tokens_.assign(prompt.begin(), prompt.begin() + match.n_tokens);
+  const int64_t n_tokens = match.n_tokens;
+  pages_.adopt(std::move(match));
+  n_remembered_ = n_tokens;
+  cut_pages(n_tokens);
+  return {};
 }
 
 Result<std::span<const float>> Session::append(std::span<const Token> tokens) {
@@ -130,31 +179,37 @@ Result<std::span<const float>> Session::extend(std::span<const Token> tokens, in
                 options_.n_ctx);
   }
   for (const Token token : tokens) {
-    if (token < 0 || token >= model_.model().n_vocab()) {
+    if (token < 0 || token >= model().model().n_vocab()) {
       return fail(ErrorCode::invalid_argument, "token {} is outside the vocabulary of {}", token,
-                  model_.model().n_vocab());
+                  model().model().n_vocab());
     }
   }
   const auto n_before = static_cast<int64_t>(tokens_.size());
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  for (const auto& part : parts_) part->stream().set_cancellation({&generation_, request_});
   if (const Result<void> computed = compute(snapshot_at); !computed) {
-    n_computed_ = kUnknown;
+    // What a step left half done is behind the computed tokens, but in recurrent states.
+    if (context_->shares_prefixes()) {
+      cut_pages(n_computed_);
+    } else {
+      n_computed_ = kUnknown;
+    }
     truncate(n_before);
     return tl::unexpected<Error>(computed.error());
   }
   return std::span<const float>(logits_);
 }
 
-// Computes the tokens that memory has not taken in, in batches; one of them ends at `snapshot_at`.
+// Computes the tokens that memory has not taken in, in batches that end on multiples of their size, so that
+// a text is cut in the same places however much of it was known; one of them ends at `snapshot_at`.
 Result<void> Session::compute(int64_t snapshot_at) {
   const auto n_tokens = static_cast<int64_t>(tokens_.size());
   if (!snapshots_.is_worth_a_batch(snapshot_at)) snapshot_at = 0;
   while (n_computed_ < n_tokens) {
     const int64_t end = n_computed_ < snapshot_at ? snapshot_at : n_tokens;
-    PARLANCE_CHECK(step(std::min(end - n_computed_, options_.n_batch)));
+    PARLANCE_CHECK(step(std::min(end - n_computed_, options_.n_batch - n_computed_ % options_.n_batch)));
     if (cancelled()) return fail(ErrorCode::cancelled, "cancelled");
     if (n_computed_ == snapshot_at || snapshots_.is_due(n_computed_)) PARLANCE_CHECK(save_snapshot());
+    remember(n_computed_ - n_computed_ % context_->layout().page_tokens);
   }
   return {};
 }
@@ -162,20 +217,86 @@ Result<void> Session::compute(int64_t snapshot_at) {
 // The tokens that follow those computed.
 HostBatch Session::next_batch(int64_t n_tokens) const {
   return {
+      .seq = seq_,
       .tokens = std::span(tokens_).subspan(static_cast<size_t>(n_computed_), static_cast<size_t>(n_tokens)),
       .first = n_computed_,
       .n_kv_bound = align_up(n_computed_ + n_tokens, kBoundStride)};
 }
 
+// The page before which, from the first pages on, the main ones are read: those that have left the window,
+// and those that have no exact one any more.
+int32_t Session::main_end() const {
+  const KvLayout& layout = context_->layout();
+  if (!options_.cache.has_exact_pages()) return static_cast<int32_t>(pages_.pages().size());
+  int64_t end = std::max<int64_t>(0, n_computed_ - options_.cache.n_recent) / layout.page_tokens;
+  for (auto page = static_cast<int64_t>(pages_.pages().size()) - 1; page >= end; --page) {
+    if (pages_.pages()[static_cast<size_t>(page)].exact < 0) end = page + 1;
+  }
+  return static_cast<int32_t>(std::max(end, layout.n_sink_pages()));
+}
+
+// Compresses pages that the next step reads and that are no longer recent.
+Result<void> Session::compress_left_behind() {
+  if (!options_.cache.has_exact_pages()) return {};
+  std::vector<KvCache::Move> moves;
+  const auto end = static_cast<size_t>(main_end());
+  for (auto page = static_cast<size_t>(context_->layout().n_sink_pages()); page < end; ++page) {
+    const PageRef ref = pages_.pages()[page];
+    if (ref.main >= 0) continue;
+    auto twin = pages_.add_main(page);
+    if (!twin && context_->tree().evict({.main = 1, .exact = 0})) twin = pages_.add_main(page);
+    if (!twin) return fail(ErrorCode::out_of_memory, "the KV cache is full; raise --ctx-size or shorten the text");
+    if (twin->is_new) moves.push_back({ref.exact, twin->main});
+  }
+  if (moves.empty()) return {};
+  for (const auto& part : context_->parts()) part->cache().compress(part->stream(), moves);
+  // The tree learns of the compressed pages, or it would hold on to the exact ones.
+  n_remembered_ = 0;
+  remember(std::min(static_cast<int64_t>(end) * context_->layout().page_tokens, n_computed_));
+  for (auto page = static_cast<size_t>(context_->layout().n_sink_pages()); page < end; ++page) {
+    pages_.drop_exact(page);
+  }
+  return {};
+}
+
+// Pages for positions up to n_tokens, written by nobody else.
+Result<void> Session::make_room(int64_t n_tokens) {
+  const PageKind kind = options_.cache.has_exact_pages() ? PageKind::exact : PageKind::main;
+  SequencePages::Extension room = pages_.extend(n_tokens, kind);
+  if (!room.has_room) {
+    PageCounts wanted;
+    wanted[kind] =
+        static_cast<int32_t>(div_up<int64_t>(n_tokens - n_computed_, context_->layout().page_tokens) + 1);
+    context_->tree().evict(wanted);
+    room = pages_.extend(n_tokens, kind);
+  }
+  if (!room.has_room) {
+    return fail(ErrorCode::out_of_memory,
+                "the KV cache has no pages left for {} positions beside what other sequences hold; raise "
+                "--ctx-size or end a sequence",
+                n_tokens);
+  }
+  if (room.copy) {
+    for (const auto& part : context_->parts()) part->cache().copy_page(part->stream(), *room.copy);
+  }
+  return {};
+}
+
 // Through all parts, each on its device. When cancelled, the logits are left as they were.
 Result<void> Session::step(int64_t n_tokens) {
+  const std::lock_guard lock(context_->compute_mutex());
+  for (const auto& part : context_->parts()) part->stream().set_cancellation({&generation_, request_});
+  PARLANCE_CHECK(compress_left_behind());
   const HostBatch batch = next_batch(n_tokens);
-  for (const auto& part : parts_) PARLANCE_CHECK(part->grow(batch.first + n_tokens));
-  for (const auto& part : parts_) {
+  const auto main_first = static_cast<int32_t>(context_->layout().n_sink_pages());
+  const int32_t main_last = main_end();
+  PARLANCE_CHECK(make_room(batch.first + n_tokens));
+  for (const auto& part : context_->parts()) part->cache().set_pages(seq_, pages_.pages(), main_first, main_last);
+  for (const auto& part : context_->parts()) {
     const Tensor result = part->step(batch, h_);
     if (!result)
       return cancelled() ? Result<void>() : part->stream().synchronize();  // which says what failed
-    std::vector<float>& host = part == parts_.back() ? logits_ : h_;
+    std::vector<float>& host = part == context_->parts().back() ? logits_ : h_;
     host.resize(static_cast<size_t>(result.n_elements()));
     PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));
   }
@@ -183,8 +304,101 @@ Result<void> Session::step(int64_t n_tokens) {
   return {};
 }
 
+// Which page of a position is stored: the main one where the sequence reads it.
+PageKind Session::stored_kind(size_t page) const {
+  const PageRef ref = pages_.pages()[page];
+  if (ref.main < 0) return PageKind::exact;
+  return ref.exact >= 0 ? PageKind::exact : PageKind::main;
+}
+
+// The first block says of each page which kind it is; the page's bytes, of all parts, follow.
+Result<void> Session::save(const std::filesystem::path& path) {
+  if (!context_->shares_prefixes()) {
+    return fail(ErrorCode::unsupported, "{}: the states of recurrent layers cannot be saved", model().file().name());
+  }
+  const std::lock_guard lock(context_->compute_mutex());
+  const size_t n_pages = pages_.pages().size();
+  std::vector<std::byte> kinds(n_pages);
+  std::vector<uint64_t> sizes{n_pages};
+  for (size_t page = 0; page < n_pages; ++page) {
+    kinds[page] = static_cast<std::byte>(stored_kind(page));
+    sizes.push_back(context_->layout().page_bytes(stored_kind(page)));
+  }
+  PARLANCE_TRY(auto writer,
+               SnapshotWriter::create(path, context_->snapshot_identity(),
+                                      std::span(tokens_).first(static_cast<size_t>(n_computed_)), sizes));
+  PARLANCE_CHECK(writer.write_block(kinds));
+  std::vector<std::byte> bytes;
+  const int64_t page_tokens = context_->layout().page_tokens;
+  for (size_t page = 0; page < n_pages; ++page) {
+    const PageKind kind = stored_kind(page);
+    const int64_t n_held = std::min(page_tokens, n_computed_ - static_cast<int64_t>(page) * page_tokens);
+    bytes.resize(sizes[page + 1]);
+    std::span<std::byte> rest = bytes;
+    for (const auto& part : context_->parts()) {
+      const size_t size = part->cache().layout().page_bytes(kind);
+      PARLANCE_CHECK(
+          part->cache().save_page(part->stream(), kind, pages_.pages()[page][kind], n_held, rest.first(size)));
+      rest = rest.subspan(size);
+    }
+    PARLANCE_CHECK(writer.write_block(bytes));
+  }
+  return writer.commit();
+}
+
+Result<void> Session::restore(const std::filesystem::path& path, std::span<const Token> tokens) {
+  if (!context_->shares_prefixes()) {
+    return fail(ErrorCode::unsupported, "{}: the states of recurrent layers cannot be restored",
+                model().file().name());
+  }
+  PARLANCE_TRY(const SnapshotFile file, SnapshotFile::open(path, context_->snapshot_identity(), tokens,
+                                                           context_->snapshot_refusals()));
+  const KvLayout& layout = context_->layout();
+  const auto n_pages = static_cast<size_t>(div_up<int64_t>(file.n_usable(), layout.page_tokens));
+  const auto malformed = [&] {
+    context_->snapshot_refusals().add(SnapshotRefusal::damaged);
+    return fail(ErrorCode::corrupt_file, "{}: its blocks are not the pages of its tokens; delete it", path.string());
+  };
+  if (file.n_usable() > options_.n_ctx || file.n_blocks() < n_pages + 1 || file.block(0).size() < n_pages) {
+    return malformed();
+  }
+  SequencePages restored(context_->pools(), layout.page_tokens);
+  const std::lock_guard lock(context_->compute_mutex());
+  for (size_t page = 0; page < n_pages; ++page) {
+    const auto kind = static_cast<PageKind>(file.block(0)[page]);
+    const bool has_exact = options_.cache.has_exact_pages();
+    std::span<const std::byte> bytes = file.block(page + 1);
+    if ((kind != PageKind::main && !(has_exact && kind == PageKind::exact)) ||
+        bytes.size() != layout.page_bytes(kind)) {
+      return malformed();
+    }
+    const int64_t end = std::min(file.n_usable(), static_cast<int64_t>(page + 1) * layout.page_tokens);
+    if (!restored.extend(end, kind).has_room) {
+      PageCounts wanted;
+      wanted[kind] = 1;
+      context_->tree().evict(wanted);
+      if (!restored.extend(end, kind).has_room) {
+        return fail(ErrorCode::out_of_memory, "{}: its {} tokens do not fit the KV cache; raise --ctx-size",
+                    path.string(), file.n_usable());
+      }
+    }
+    for (const auto& part : context_->parts()) {
+      const size_t size = part->cache().layout().page_bytes(kind);
+      part->cache().restore_page(part->stream(), kind, restored.pages()[page][kind], bytes.first(size));
+      bytes = bytes.subspan(size);
+    }
+  }
+  for (const auto& part : context_->parts()) PARLANCE_CHECK(part->stream().synchronize());
+  remember(n_computed_);
+  pages_ = std::move(restored);
+  tokens_.assign(file.tokens().begin(), file.tokens().begin() + file.n_usable());
+  n_computed_ = file.n_usable();
+  n_remembered_ = 0;
+  return {};
+}
+
 Result<void> Session::fill_with_noise(int64_t n_tokens) {
-  const KvLayout layout = kv_layout(model_.hyper_parameters(), options_, 1);
+  const KvLayout& layout = context_->layout();
   const int64_t widest = layout.n_head_kv * std::max(layout.head_dim_k, layout.head_dim_v);
   std::vector<float> noise(static_cast<size_t>(widest * options_.n_batch));
   std::mt19937 random(1);
@@ -192,12 +406,17 @@ Result<void> Session::fill_with_noise(int64_t n_tokens) {
 
   const auto n_before = static_cast<int64_t>(tokens_.size());
   if (n_before >= n_tokens) return {};
+  const std::lock_guard lock(context_->compute_mutex());
+  const auto main_first = static_cast<int32_t>(layout.n_sink_pages());
   n_computed_ = n_before;
-  tokens_.resize(static_cast<size_t>(n_tokens), 0);
+  tokens_.resize(static_cast<size_t>(n_tokens), kNoise);
   while (n_computed_ < n_tokens) {
+    PARLANCE_CHECK(compress_left_behind());
     const HostBatch batch = next_batch(std::min(n_tokens - n_computed_, options_.n_batch));
-    for (const auto& part : parts_) {
-      PARLANCE_CHECK(part->grow(batch.first + batch.n_tokens()));
+    const int32_t main_last = main_end();
+    PARLANCE_CHECK(make_room(batch.first + batch.n_tokens()));
+    for (const auto& part : context_->parts()) {
+      part->cache().set_pages(seq_, pages_.pages(), main_first, main_last);
       PARLANCE_CHECK(part->write_noise(batch, noise));
     }
     n_computed_ += batch.n_tokens();

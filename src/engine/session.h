@@ -3,62 +3,62 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
-#include "engine/part_runner.h"
+#include "engine/context.h"
 #include "engine/snapshots.h"
-#include "engine/text_model.h"
-#include "kv/cache.h"
-#include "kv/policy.h"
-#include "kv/recurrent_state.h"
+#include "kv/sequence_pages.h"
 
 namespace parlance {
 
-struct SessionOptions {
-  int64_t n_ctx = 4096;   // 0: as long as the model was trained for
-  int64_t n_batch = 512;  // tokens that go through the model together in prefill
-  KvPolicy cache = {};
-};
-
-// Bounds on positions, which steps are recorded for, are multiples of this.
-inline constexpr int64_t kBoundStride = 256;
-
-// The cache of n_layer of a model's attention layers.
-KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t n_layer);
-
-// The states of n_layer of its recurrent layers.
-RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer);
-
 class Session {
  public:
-  // Allocates cache and workspace. Errors: a context or format that does not fit, kernels that the device
-  // lacks.
+  // Alone in a context of its own. Errors: as Context::create().
   static Result<std::unique_ptr<Session>> create(const TextModel& model, const SessionOptions& options);
+  // Beside others, whose beginnings of texts it shares. An error when as many are open as the context allows.
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<Context> context);
+  // What it has computed is remembered by the context.
+  ~Session();
 
-  const TextModel& model() const { return model_; }
+  // A second session with the same tokens in the same pages, which either copies where it goes on differently.
+  Result<std::unique_ptr<Session>> fork() const;
+
+  const TextModel& model() const { return context_->model(); }
+  const Context& context() const { return *context_; }
   int64_t n_ctx() const { return options_.n_ctx; }
   const std::vector<Token>& tokens() const { return tokens_; }
-  size_t kv_bytes_per_token() const;
-  size_t state_bytes() const;  // of the recurrent layers; 0 when there are none
+  size_t kv_bytes_per_token() const { return context_->layout().bytes_per_token(); }
+  size_t state_bytes() const { return context_->state_bytes(); }
   // Of their snapshots in host memory, at most.
   size_t snapshot_bytes() const { return snapshots_.capacity() * state_bytes(); }
-  size_t workspace_bytes() const;  // on all devices together
+  size_t workspace_bytes() const { return context_->workspace_bytes(); }  // on all devices together
 
   // Forgets the tokens from position n_tokens on. Recurrent layers go back to a snapshot at or before it; the
   // tokens in between are computed again with the next ones.
   void truncate(int64_t n_tokens);
 
-  // Puts `prompt` in place of the current tokens, keeping the longest common beginning, and computes the
-  // rest. Yields the logits of the last token: n_vocab values, valid until the next call. Errors:
+  // Puts `prompt` in place of the current tokens and computes what neither they nor the context know. While
+  // another session computes the same beginning, it waits for that. Yields the logits of the last token: n_vocab values, valid until the next call. Errors:
   // invalid_argument for an empty prompt, a token outside the vocabulary or a prompt beyond the context;
   // cancelled.
   Result<std::span<const float>> set_prompt(std::span<const Token> prompt);
 
+  // Tokens that the last set_prompt() found computed.
+  int64_t n_reused() const { return n_reused_; }
+
   // Appends tokens and yields the logits of the last one.
   Result<std::span<const float>> append(std::span<const Token> tokens);
+
+  // Writes the tokens and their keys and values, in the bytes of the cache, to a file that appears whole or
+  // not at all. Not for models with recurrent layers.
+  Result<void> save(const std::filesystem::path& path);
+  // Puts what save() wrote in place of the current tokens; `tokens` is what it must hold. An error says why a
+  // file is of no use, and leaves the session as it was.
+  Result<void> restore(const std::filesystem::path& path, std::span<const Token> tokens);
 
   // Fills the memory up to position n_tokens with noise, so that a depth can be timed without computing it.
   Result<void> fill_with_noise(int64_t n_tokens);
@@ -70,20 +70,29 @@ class Session {
   bool cancelled() const { return generation_.load(std::memory_order_relaxed) != request_; }
 
  private:
-  Session(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
-  Result<void> allocate();
+  Session(std::shared_ptr<Context> context, int seq);
+  Result<void> take_prefix(std::span<const Token> prompt, int64_t n_own, const PrefixTree::Claim& claim);
   Result<std::span<const float>> extend(std::span<const Token> tokens, int64_t snapshot_at);
   Result<void> compute(int64_t snapshot_at);
   HostBatch next_batch(int64_t n_tokens) const;
   Result<void> step(int64_t n_tokens);
+  Result<void> make_room(int64_t n_tokens);
+  Result<void> compress_left_behind();
+  int32_t main_end() const;
+  PageKind stored_kind(size_t page) const;
+  void remember(int64_t n_tokens);
+  void cut_pages(int64_t n_tokens);
   Result<void> save_snapshot();
   void go_back(int64_t n_tokens);
 
-  const TextModel& model_;
-  SessionOptions options_;
-  std::vector<std::unique_ptr<PartRunner>> parts_;
+  std::shared_ptr<Context> context_;
+  const SessionOptions& options_;
+  const int seq_;
+  SequencePages pages_;  // of the computed tokens
   std::vector<Token> tokens_;
-  int64_t n_computed_ = 0;  // of the tokens: what the parts' memory has taken in
+  int64_t n_computed_ = 0;    // of the tokens: what the parts' memory has taken in
+  int64_t n_remembered_ = 0;  // of these: what the prefix tree has been given, in whole pages
+  int64_t n_reused_ = 0;
   Snapshots snapshots_{0};
   std::vector<float> h_;  // the residual stream on its way from one part to the next
   std::vector<float> logits_;

@@ -2,35 +2,19 @@
 
 #include <algorithm>
 #include <cassert>
-#include <span>
+#include <cstring>
 
 #include "base/checked.h"
+#include "kernels/ops.h"
 
 namespace parlance {
 
-size_t KvLayout::layer_bytes_per_token(const LayerCoding& coding) const {
-  return static_cast<size_t>(n_head_kv) *
-         (kv_row_bytes(coding.k.format, head_dim_k) + kv_row_bytes(coding.v.format, head_dim_v));
-}
-
-size_t KvLayout::bytes_per_token() const {
-  size_t bytes = 0;
-  for (int64_t layer = 0; layer < n_layer; ++layer) bytes += layer_bytes_per_token(coding(layer));
-  return bytes;
-}
-
 namespace {
 
-Result<void> validate_side(std::string_view option, KvFormat format, int64_t head_dim) {
-  const uint32_t block = traits(format).block_elements;
-  if (head_dim % block == 0) return {};
-  return fail(ErrorCode::unsupported,
-              "{} {} needs a head size that is a multiple of {}, this model has {}; use f16 or bf16", option,
-              name_of(format), block, head_dim);
-}
+constexpr size_t kMovesAtOnce = 64;
 
 // The view of a layer, but for where its pages lie.
-KvView view_of(const KvLayout& layout, const LayerCoding& coding, int64_t n_pages) {
+KvView view_of(const KvLayout& layout, const LayerCoding& coding, int32_t n_pages) {
   KvView view;
   view.k = coding.k;
   view.v = coding.v;
@@ -45,68 +29,100 @@ KvView view_of(const KvLayout& layout, const LayerCoding& coding, int64_t n_page
   return view;
 }
 
+// The bytes of one page of a layer.
+Tensor page_tensor(const KvView& view, int32_t page) {
+  Tensor tensor;
+  tensor.dtype = DType::i8;
+  tensor.ne = {static_cast<int64_t>(view.page_bytes), 1, 1, 1};
+  tensor.buffer = view.buffer;
+  tensor.data = view.pages + static_cast<size_t>(page) * view.page_bytes;
+  return tensor;
+}
+
+// Zeros in place of the positions from n_tokens on, in the runs of all heads and both sides.
+void clear_behind(const KvView& view, int64_t n_tokens, std::byte* page) {
+  const auto clear = [&](size_t offset, size_t row_bytes) {
+    std::memset(page + offset + static_cast<size_t>(n_tokens) * row_bytes, 0,
+                static_cast<size_t>(view.page_tokens - n_tokens) * row_bytes);
+  };
+  for (int64_t head = 0; head < view.n_head_kv; ++head) {
+    clear(view.k_offset(head), view.k_row_bytes);
+    clear(view.v_offset(head), view.v_row_bytes);
+  }
+}
+
 }  // namespace
 
-Result<void> validate(const KvLayout& layout) {
-  const KvPolicy& policy = layout.policy;
-  PARLANCE_CHECK(validate_side("--cache-type-k", policy.k.format, layout.head_dim_k));
-  PARLANCE_CHECK(validate_side("--cache-type-v", policy.v.format, layout.head_dim_v));
-  for (const KvPolicy::Override& o : policy.layers) {
-    if (o.layer >= layout.n_layer || o.layer < -layout.n_layer) {
-      return fail(ErrorCode::invalid_argument,
-                  "--cache-layers names layer {}, and the model has {} with a cache; give {} to {}", o.layer,
-                  layout.n_layer, -layout.n_layer, layout.n_layer - 1);
-    }
-    PARLANCE_CHECK(validate_side("--cache-layers", o.k, layout.head_dim_k));
-    PARLANCE_CHECK(validate_side("--cache-layers", o.v, layout.head_dim_v));
-  }
+Result<void> KvCache::Table::allocate(Device& device, int64_t n, int n_seq) {
+  host.assign(static_cast<size_t>(n * n_seq), 0);
+  PARLANCE_TRY(buffer, device.allocate(host.size() * sizeof(int32_t)));
+  tensor = Tensor{.data = buffer->base(),
+                  .buffer = buffer.get(),
+                  .dtype = DType::i32,
+                  .ne = {n, n_seq, 1, 1},
+                  .name = {}};
   return {};
 }
 
-Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout& layout, int64_t n_ctx,
-                                                 int n_seq) {
+void KvCache::Table::set(size_t at, int32_t value) {
+  changed = changed || host[at] != value;
+  host[at] = value;
+}
+
+void KvCache::Table::upload(Stream& stream) {
+  if (changed && buffer) stream.upload(tensor, std::as_bytes(std::span(host)));
+  changed = false;
+}
+
+Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout& layout, PageCounts n_pages,
+                                                 int64_t n_ctx, int n_seq) {
   PARLANCE_CHECK(validate(layout));
   assert(n_ctx > 0 && n_seq > 0);
   std::unique_ptr<KvCache> cache(new KvCache);
   cache->layout_ = layout;
-  const auto n_pages = static_cast<size_t>(div_up<int64_t>(n_ctx, layout.page_tokens));
-  const auto bytes = checked_mul(n_pages, layout.page_bytes());
-  if (n_pages > INT32_MAX || !bytes) {
+  const auto bytes = checked_mul(static_cast<size_t>(n_pages.main), layout.page_bytes(PageKind::main));
+  const auto exact_bytes = checked_mul(static_cast<size_t>(n_pages.exact), layout.page_bytes(PageKind::exact));
+  if (n_pages.main == INT32_MAX || !bytes || !exact_bytes) {
     return fail(ErrorCode::out_of_memory,
                 "a cache of {} positions is beyond what can be addressed; lower --ctx-size", n_ctx);
   }
-  auto views = cache->allocate_layers(device, static_cast<int64_t>(n_pages));
-  if (!views) {
+  const auto too_large = [&](const Error& error) {
     return fail(ErrorCode::out_of_memory,
                 "the KV cache of {} positions needs {:.1f} MiB ({}); lower --ctx-size or choose a smaller "
                 "--cache-type-k/-v",
-                n_ctx, static_cast<double>(*bytes) / (1 << 20), views.error().message);
+                n_ctx, static_cast<double>(*bytes + *exact_bytes) / (1 << 20), error.message);
+  };
+  auto views = cache->allocate_pages(device, PageKind::main, n_pages.main);
+  if (!views) return too_large(views.error());
+  const int64_t max_pages = div_up<int64_t>(n_ctx, layout.page_tokens);
+  PARLANCE_CHECK(cache->page_table_.allocate(device, max_pages, n_seq));
+  if (layout.policy.has_exact_pages()) {
+    auto exact = cache->allocate_pages(device, PageKind::exact, n_pages.exact);
+    if (!exact) return too_large(exact.error());
+    cache->exact_views_ = *std::move(exact);
+    PARLANCE_CHECK(cache->exact_table_.allocate(device, max_pages, n_seq));
+    PARLANCE_CHECK(cache->main_pages_.allocate(device, 2, n_seq));
+    PARLANCE_TRY(cache->moves_, device.allocate(2 * kMovesAtOnce * sizeof(int32_t)));
   }
-  cache->n_pages_ = static_cast<int>(n_pages);
-  cache->max_pages_per_seq_ = cache->n_pages_;
-  cache->host_table_.assign(n_pages * static_cast<size_t>(n_seq), 0);
-  cache->held_.resize(static_cast<size_t>(n_seq));
-  for (auto& held : cache->held_) held.reserve(n_pages);
-  cache->free_.reserve(n_pages);
-  for (int32_t page = cache->n_pages_ - 1; page >= 0; --page) cache->free_.push_back(page);
-  PARLANCE_TRY(cache->table_, device.allocate(cache->host_table_.size() * sizeof(int32_t)));
-
-  const Tensor page_table{.data = cache->table_->base(),
-                          .buffer = cache->table_.get(),
-                          .dtype = DType::i32,
-                          .ne = {cache->max_pages_per_seq_, n_seq, 1, 1},
-                          .name = {}};
-  for (KvView& view : *views) view.page_table = page_table;
-  cache->layers_ = KvLayers(page_table, *std::move(views));
+  for (size_t layer = 0; layer < views->size(); ++layer) {
+    KvView& view = (*views)[layer];
+    view.page_table = cache->page_table_.tensor;
+    if (cache->exact_views_.empty()) continue;
+    cache->exact_views_[layer].page_table = cache->exact_table_.tensor;
+    view.main_pages = cache->main_pages_.tensor;
+    view.exact = &cache->exact_views_[layer];
+  }
+  cache->layers_ = KvLayers(cache->page_table_.tensor, *std::move(views));
   return cache;
 }
 
 // Layers share buffers as far as the device gives such large ones.
-Result<std::vector<KvView>> KvCache::allocate_layers(Device& device, int64_t n_pages) {
+Result<std::vector<KvView>> KvCache::allocate_pages(Device& device, PageKind kind, int32_t n_pages) {
   constexpr size_t kAlignment = 256;  // as Arena's
   std::vector<KvView> views;
   for (int64_t layer = 0; layer < layout_.n_layer; ++layer) {
-    views.push_back(view_of(layout_, layout_.coding(layer), n_pages));
+    const LayerCoding coding = kind == PageKind::main ? layout_.coding(layer) : LayerCoding{};
+    views.push_back(view_of(layout_, coding, n_pages));
   }
   for (auto first = views.begin(); first != views.end();) {
     size_t bytes = 0;
@@ -123,45 +139,84 @@ Result<std::vector<KvView>> KvCache::allocate_layers(Device& device, int64_t n_p
       first->buffer = buffer.get();
       next += align_up(first->layer_bytes, kAlignment);
     }
-    pages_.push_back(std::move(buffer));
+    memory_.push_back(std::move(buffer));
   }
   return views;
 }
 
-Result<void> KvCache::grow(int seq, int64_t n_tokens) {
-  auto& held = held_[static_cast<size_t>(seq)];
-  const auto wanted = static_cast<size_t>(div_up<int64_t>(n_tokens, layout_.page_tokens));
-  if (wanted <= held.size()) return {};
-  if (wanted - held.size() > free_.size()) {
-    return fail(ErrorCode::out_of_memory,
-                "the KV cache holds {} positions and {} are needed; raise --ctx-size or shorten the text",
-                capacity(), n_tokens);
-  }
-  while (held.size() < wanted) {
-    host_table_[static_cast<size_t>(seq) * static_cast<size_t>(max_pages_per_seq_) + held.size()] =
-        free_.back();
-    held.push_back(free_.back());
-    free_.pop_back();
-  }
-  table_changed_ = true;
-  return {};
+const KvView& KvCache::view(PageKind kind, int64_t layer) const {
+  return kind == PageKind::main ? layers_.layer(layer) : exact_views_[static_cast<size_t>(layer)];
 }
 
-void KvCache::truncate(int seq, int64_t n_tokens) {
-  auto& held = held_[static_cast<size_t>(seq)];
-  const auto kept = static_cast<size_t>(div_up<int64_t>(n_tokens, layout_.page_tokens));
-  while (held.size() > kept) {
-    free_.push_back(held.back());
-    held.pop_back();
+void KvCache::set_pages(int seq, std::span<const PageRef> pages, int32_t main_first, int32_t main_end) {
+  const auto row = static_cast<size_t>(seq) * static_cast<size_t>(page_table_.tensor.ne[0]);
+  for (size_t i = 0; i < pages.size(); ++i) {
+    page_table_.set(row + i, std::max(pages[i].main, 0));
+    if (!exact_views_.empty()) exact_table_.set(row + i, std::max(pages[i].exact, 0));
   }
+  if (exact_views_.empty()) return;
+  main_pages_.set(2 * static_cast<size_t>(seq), main_first);
+  main_pages_.set(2 * static_cast<size_t>(seq) + 1, main_end);
 }
 
 const KvLayers& KvCache::layers(Stream& stream) {
-  if (table_changed_) {
-    stream.upload(layers_.page_table(), std::as_bytes(std::span(host_table_)));
-    table_changed_ = false;
-  }
+  page_table_.upload(stream);
+  exact_table_.upload(stream);
+  main_pages_.upload(stream);
   return layers_;
+}
+
+void KvCache::copy_page(Stream& stream, const PageCopy& copy) {
+  assert(copy.from_kind == copy.to_kind);
+  for (int64_t layer = 0; layer < layout_.n_layer; ++layer) {
+    stream.copy(page_tensor(view(copy.to_kind, layer), copy.to),
+                page_tensor(view(copy.from_kind, layer), copy.from));
+  }
+}
+
+Tensor KvCache::move_list(size_t n_moves) const {
+  return {.data = moves_->base(),
+          .buffer = moves_.get(),
+          .dtype = DType::i32,
+          .ne = {2, static_cast<int64_t>(n_moves), 1, 1},
+          .name = {}};
+}
+
+void KvCache::compress(Stream& stream, std::span<const Move> moves) {
+  while (!moves.empty()) {
+    const auto some = moves.first(std::min(moves.size(), kMovesAtOnce));
+    const Tensor list = move_list(some.size());
+    stream.upload(list, std::as_bytes(some));
+    stream.step(Stream::kOnce, [&] {
+      for (int64_t layer = 0; layer < layout_.n_layer; ++layer) kv_compress(stream, layers_.layer(layer), list);
+    });
+    moves = moves.subspan(some.size());
+  }
+}
+
+void KvCache::plan_compress(Stream& stream) {
+  for (int64_t layer = 0; layer < layout_.n_layer; ++layer) {
+    kv_compress(stream, layers_.layer(layer), move_list(kMovesAtOnce));
+  }
+}
+
+Result<void> KvCache::save_page(Stream& stream, PageKind kind, int32_t page, int64_t n_tokens,
+                                std::span<std::byte> bytes) {
+  for (int64_t layer = 0; layer < layout_.n_layer; ++layer) {
+    const KvView& v = view(kind, layer);
+    PARLANCE_CHECK(stream.download(bytes.first(v.page_bytes), page_tensor(v, page)));
+    clear_behind(v, n_tokens, bytes.data());
+    bytes = bytes.subspan(v.page_bytes);
+  }
+  return {};
+}
+
+void KvCache::restore_page(Stream& stream, PageKind kind, int32_t page, std::span<const std::byte> bytes) {
+  for (int64_t layer = 0; layer < layout_.n_layer; ++layer) {
+    const KvView& v = view(kind, layer);
+    stream.upload(page_tensor(v, page), bytes.first(v.page_bytes));
+    bytes = bytes.subspan(v.page_bytes);
+  }
 }
 
 }  // namespace parlance

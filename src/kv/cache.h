@@ -1,9 +1,10 @@
-// The KV cache: pages of one device buffer, handed out to sequences as they grow. Knows the layout of its
-// bytes and which pages a sequence holds; nothing of tokens, prompts or eviction.
+// The KV cache of one device: the memory of its pages, and the tables in which kernels look pages up. Which
+// page holds what is decided elsewhere, see sequence_pages.h.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "kernels/device.h"
 #include "kernels/kv_view.h"
 #include "kv/policy.h"
+#include "kv/sequence_pages.h"
 #include "quant/kv_format.h"
 
 namespace parlance {
@@ -26,8 +28,18 @@ struct KvLayout {
 
   LayerCoding coding(int64_t layer) const { return policy.layer(layer, n_layer); }
   size_t layer_bytes_per_token(const LayerCoding& coding) const;
-  size_t bytes_per_token() const;  // of all layers, in the formats of the policy
-  size_t page_bytes() const { return bytes_per_token() * static_cast<size_t>(page_tokens); }
+  size_t bytes_per_token() const;        // of all layers, in the formats of the policy
+  size_t exact_bytes_per_token() const;  // in exact pages
+  size_t page_bytes(PageKind kind) const;
+
+  // Whole pages.
+  int64_t n_sink_pages() const;
+  // The pages that sequences of up to n_ctx positions, n_seq of them, need when they are computed in batches.
+  PageCounts n_pages(int64_t n_ctx, int n_seq, int64_t n_batch) const;
+  size_t bytes(PageCounts n_pages) const;
+
+  // The formats and sizes in words, for those who keep bytes of pages.
+  std::string description() const;
 };
 
 // An error in words when a format does not fit the model's head size.
@@ -35,35 +47,60 @@ Result<void> validate(const KvLayout& layout);
 
 class KvCache {
  public:
-  // Room for n_ctx positions in all, shared by up to n_seq sequences. Memory is reserved now and, on the CPU,
-  // taken from the system as pages are first written.
-  static Result<std::unique_ptr<KvCache>> create(Device& device, const KvLayout& layout, int64_t n_ctx,
-                                                 int n_seq);
+  // Pages for up to n_seq sequences of n_ctx positions at most. Memory is reserved now and, on the CPU, taken
+  // from the system as pages are first written.
+  static Result<std::unique_ptr<KvCache>> create(Device& device, const KvLayout& layout, PageCounts n_pages,
+                                                 int64_t n_ctx, int n_seq);
 
   const KvLayout& layout() const { return layout_; }
-  int64_t capacity() const { return static_cast<int64_t>(n_pages_) * layout_.page_tokens; }  // positions
 
-  // Gives the sequence pages for positions [0, n_tokens). An out_of_memory error leaves it as it was.
-  Result<void> grow(int seq, int64_t n_tokens);
-  // Keeps positions [0, n_tokens) and returns the pages behind them.
-  void truncate(int seq, int64_t n_tokens);
+  // Where the positions of a sequence are: `pages` in order; of those from main_first to main_end - 1 the main
+  // ones are read, of the others the exact ones. Without exact pages all are main.
+  void set_pages(int seq, std::span<const PageRef> pages, int32_t main_first, int32_t main_end);
 
-  // What kernels read. The page table is uploaded first if it changed.
+  // What kernels read. The tables are uploaded first if they changed.
   const KvLayers& layers(Stream& stream);
 
+  // Copies the whole page, so that what is written behind its first positions harms nobody.
+  void copy_page(Stream& stream, const PageCopy& copy);
+
+  // Brings exact pages into main ones.
+  struct Move {
+    int32_t exact;
+    int32_t main;
+  };
+  void compress(Stream& stream, std::span<const Move> moves);
+  void plan_compress(Stream& stream);  // in a dry run: what compress() needs
+
+  // The first n_tokens positions of a page, all layers, from and to host memory of page_bytes(kind); what lies
+  // behind them is zero.
+  Result<void> save_page(Stream& stream, PageKind kind, int32_t page, int64_t n_tokens,
+                         std::span<std::byte> bytes);
+  void restore_page(Stream& stream, PageKind kind, int32_t page, std::span<const std::byte> bytes);
+
  private:
+  // A table for kernels, and its copy on the host.
+  struct Table {
+    std::unique_ptr<Buffer> buffer;
+    Tensor tensor;
+    std::vector<int32_t> host;
+    bool changed = true;
+
+    Result<void> allocate(Device& device, int64_t n, int n_seq);
+    void set(size_t at, int32_t value);
+    void upload(Stream& stream);
+  };
+
   KvCache() = default;
-  Result<std::vector<KvView>> allocate_layers(Device& device, int64_t n_pages);
+  Result<std::vector<KvView>> allocate_pages(Device& device, PageKind kind, int32_t n_pages);
+  const KvView& view(PageKind kind, int64_t layer) const;
+  Tensor move_list(size_t n_moves) const;
 
   KvLayout layout_;
-  int n_pages_ = 0;
-  int max_pages_per_seq_ = 0;
-  std::vector<std::unique_ptr<Buffer>> pages_;  // of as many layers each as the device gives in one piece
-  std::unique_ptr<Buffer> table_;
-  std::vector<int32_t> host_table_;         // [n_seq][max_pages_per_seq]
-  std::vector<std::vector<int32_t>> held_;  // pages of each sequence, in order of position
-  std::vector<int32_t> free_;
-  bool table_changed_ = true;
+  std::vector<std::unique_ptr<Buffer>> memory_;  // of as many layers each as the device gives in one piece
+  Table page_table_, exact_table_, main_pages_;
+  std::unique_ptr<Buffer> moves_;
+  std::vector<KvView> exact_views_;
   KvLayers layers_;
 };
 

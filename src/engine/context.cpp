@@ -1,0 +1,125 @@
+#include "engine/context.h"
+
+#define XXH_INLINE_ALL  // nothing is linked
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+
+namespace parlance {
+
+KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options) {
+  return {.n_layer = hp.n_layers_of(LayerKind::attention),
+          .n_head_kv = hp.n_head_kv,
+          .head_dim_k = hp.head_dim_k,
+          .head_dim_v = hp.head_dim_v,
+          .policy = options.cache};
+}
+
+KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t first, int64_t end) {
+  KvLayout layout = kv_layout(hp, options);
+  const int64_t n_all = layout.n_layer, n_before = hp.n_layers_of(LayerKind::attention, 0, first);
+  layout.n_layer = hp.n_layers_of(LayerKind::attention, first, end);
+  std::vector<KvPolicy::Override> own;
+  for (KvPolicy::Override o : options.cache.layers) {
+    o.layer += (o.layer < 0 ? n_all : 0) - n_before;
+    if (o.layer >= 0 && o.layer < layout.n_layer) own.push_back(o);
+  }
+  layout.policy.layers = std::move(own);
+  return layout;
+}
+
+RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer) {
+  return {.n_layer = n_layer,
+          .n_channel = hp.delta_net.n_channel(),
+          .n_kept = hp.delta_net.n_tap - 1,
+          .head_dim = hp.delta_net.head_dim,
+          .n_value_head = hp.delta_net.n_value_head};
+}
+
+Result<std::shared_ptr<Context>> Context::create(const TextModel& model, const SessionOptions& options) {
+  std::shared_ptr<Context> context(new Context(model, options));
+  PARLANCE_CHECK(context->allocate());
+  return context;
+}
+
+Result<void> Context::allocate() {
+  const HyperParameters& hp = model_.hyper_parameters();
+  if (options_.n_ctx == 0) options_.n_ctx = hp.n_ctx_train;
+  if (options_.n_ctx < 1) {
+    return fail(ErrorCode::invalid_argument, "--ctx-size must be at least 1, got {}", options_.n_ctx);
+  }
+  options_.n_batch = std::clamp<int64_t>(options_.n_batch, 1, options_.n_ctx);
+  if (options_.n_seq > 1 && hp.n_layers_of(LayerKind::attention) < hp.n_layer) {
+    return fail(ErrorCode::unsupported,
+                "{}: a model with recurrent layers has one sequence in a context; make a context for each",
+                model_.file().name());
+  }
+  layout_ = kv_layout(hp, options_);
+  PARLANCE_CHECK(validate(layout_));
+  n_pages_ = layout_.n_pages(options_.n_ctx, options_.n_seq, options_.n_batch);
+  if (options_.n_cache > 0) {
+    const int64_t wanted = div_up<int64_t>(options_.n_cache, layout_.page_tokens) + options_.n_seq;
+    n_pages_.main = static_cast<int32_t>(std::min<int64_t>(wanted, n_pages_.main));
+  }
+  for (size_t part = 0; part < model_.model().placement().parts().size(); ++part) {
+    PARLANCE_TRY(auto runner, PartRunner::create(model_, part, options_, n_pages_));
+    parts_.push_back(std::move(runner));
+  }
+  pools_ = std::make_unique<PagePools>(n_pages_);
+  tree_ = std::make_unique<PrefixTree>(*pools_, layout_.page_tokens);
+  for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
+  return {};
+}
+
+size_t Context::state_bytes() const {
+  size_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->state_bytes();
+  return bytes;
+}
+
+size_t Context::workspace_bytes() const {
+  size_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->workspace_bytes();
+  return bytes;
+}
+
+Result<int> Context::open_sequence() {
+  const std::lock_guard lock(sequences_mutex_);
+  if (free_sequences_.empty()) {
+    return fail(ErrorCode::out_of_memory, "all {} sequences of the context are open; end one, or raise n_seq",
+                options_.n_seq);
+  }
+  const int seq = free_sequences_.back();
+  free_sequences_.pop_back();
+  return seq;
+}
+
+void Context::close_sequence(int seq) {
+  const std::lock_guard lock(sequences_mutex_);
+  free_sequences_.push_back(seq);
+}
+
+// Of the file's size, all that stands before its tensors, and the first kilobyte of each of these: a fine-tuned
+// model differs there, and a large file need not be read.
+SnapshotIdentity Context::snapshot_identity() const {
+  constexpr size_t kSample = 1024;
+  const GgufFile& file = model_.file();
+  const auto hash = [](std::span<const std::byte> bytes, uint64_t seed) {
+    return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+  };
+  const auto head = static_cast<size_t>(file.data().data() - file.bytes().data());
+  uint64_t words[2] = {hash(file.bytes().first(head), file.bytes().size()), 0};
+  for (const GgufTensor& tensor : file.tensors()) {
+    words[1] = hash(tensor.bytes.first(std::min(tensor.bytes.size(), kSample)), words[1]);
+  }
+  SnapshotIdentity identity;
+  std::memcpy(identity.model.data(), words, sizeof words);
+  identity.layout = layout_.description();
+  identity.page_tokens = layout_.page_tokens;
+  return identity;
+}
+
+}  // namespace parlance

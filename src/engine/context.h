@@ -1,0 +1,86 @@
+// A model with memory for sequences: workspaces on its devices, the pages of their keys and values, and the tree of
+// what these hold. Sessions (session.h) are sequences in a context, from one thread each; their steps take turns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/part_runner.h"
+#include "engine/text_model.h"
+#include "kv/cache.h"
+#include "kv/page_pool.h"
+#include "kv/policy.h"
+#include "kv/prefix_tree.h"
+#include "kv/recurrent_state.h"
+#include "kv/snapshot_file.h"
+
+namespace parlance {
+
+struct SessionOptions {
+  int64_t n_ctx = 4096;   // of one sequence; 0: as long as the model was trained for
+  int64_t n_batch = 512;  // tokens that go through the model together in prefill
+  KvPolicy cache = {};
+  int n_seq = 1;          // sequences that may be open at once
+  int64_t n_cache = 0;    // positions that there are pages for, of all sequences; 0: n_ctx for each
+};
+
+// Bounds on positions, which steps are recorded for, are multiples of this.
+inline constexpr int64_t kBoundStride = 256;
+
+// The cache of a model's attention layers; of those among layers [first, end).
+KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options);
+KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t first, int64_t end);
+
+// The states of n_layer of its recurrent layers.
+RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer);
+
+class Context {
+ public:
+  // Allocates cache and workspace. Errors: a context or format that does not fit, kernels that the device
+  // lacks, several sequences of a model with recurrent layers.
+  static Result<std::shared_ptr<Context>> create(const TextModel& model, const SessionOptions& options);
+
+  const TextModel& model() const { return model_; }
+  const SessionOptions& options() const { return options_; }  // with what was left to the model filled in
+  const KvLayout& layout() const { return layout_; }          // of all parts together
+  std::span<const std::unique_ptr<PartRunner>> parts() const { return parts_; }
+  PagePools& pools() { return *pools_; }
+  PrefixTree& tree() { return *tree_; }
+  // Whether sequences can go on from another one's pages; not with recurrent layers, whose states have none.
+  bool shares_prefixes() const { return state_bytes() == 0; }
+  size_t state_bytes() const;  // of the recurrent layers; 0 when there are none
+  size_t workspace_bytes() const;
+  size_t kv_bytes() const { return layout_.bytes(n_pages_); }  // of all pages
+
+  // Held during a step: one at a time uses the workspaces and tables.
+  std::mutex& compute_mutex() { return compute_mutex_; }
+
+  // A row of the page tables, given back at the end of a session. An error when all are taken.
+  Result<int> open_sequence();
+  void close_sequence(int seq);
+
+  // What a snapshot must have been made for to be of use here.
+  SnapshotIdentity snapshot_identity() const;
+  SnapshotRefusals& snapshot_refusals() { return refusals_; }
+
+ private:
+  Context(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
+  Result<void> allocate();
+
+  const TextModel& model_;
+  SessionOptions options_;
+  KvLayout layout_;
+  PageCounts n_pages_;
+  std::vector<std::unique_ptr<PartRunner>> parts_;
+  std::unique_ptr<PagePools> pools_;
+  std::unique_ptr<PrefixTree> tree_;
+  std::mutex compute_mutex_;
+  std::mutex sequences_mutex_;
+  std::vector<int> free_sequences_;
+  SnapshotRefusals refusals_;
+};
+
+}  // namespace parlance

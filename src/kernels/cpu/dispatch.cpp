@@ -20,6 +20,7 @@ std::array<OpTable, kIsaCount> make_tables() {
     fill_kv_write(tables[i], isa);
     fill_norm_rope_write(tables[i], isa);
     fill_attention(tables[i], isa);
+    fill_kv_scores(tables[i], isa);
     fill_short_conv(tables[i], isa);
     fill_gated_delta_net(tables[i], isa);
     fill_split_gate(tables[i], isa);

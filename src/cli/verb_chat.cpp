@@ -1,4 +1,5 @@
 // parlance chat: one answer to a prompt, or a conversation at the terminal.
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -21,6 +22,7 @@ struct ChatOptions {
   ModelChoice model;
   AnswerChoice answer;
   PromptChoice prompt;
+  std::string cache_file;
   bool wants_json = false;
   bool is_verbose = false;
 };
@@ -49,6 +51,14 @@ void warn_of_end(const Console& io, const GenerateResult& result, const Session&
                       session.n_ctx()));
 }
 
+// Takes up what an earlier call left in the file, as far as the prompt begins like it.
+void restore_cache(const Console& io, const std::string& file, Session& session, std::span<const Token> tokens) {
+  if (file.empty() || !std::filesystem::exists(file)) return;
+  if (const auto restored = session.restore(file, tokens); !restored) {
+    io.warn(fmt::format("{}; the prompt is computed anew", printable(restored.error().message)));
+  }
+}
+
 // One answer, streamed unless it is wanted as JSON.
 Result<int> answer_once(const Console& io, const ChatOptions& options, const LoadedModel& loaded,
                         const std::string& question) {
@@ -60,6 +70,7 @@ Result<int> answer_once(const Console& io, const ChatOptions& options, const Loa
 
   AnswerPrinter printer(io, session);
   const OnText on_text = options.wants_json ? OnText() : OnText(std::ref(printer));
+  restore_cache(io, options.cache_file, session, tokens);
   const InterruptGuard guard(&session);
   PARLANCE_TRY(const GenerateResult result, generate(session, tokens, generate_options, on_text));
   if (options.wants_json) {
@@ -68,6 +79,7 @@ Result<int> answer_once(const Console& io, const ChatOptions& options, const Loa
     printer.finish();
   }
   warn_of_end(io, result, session);
+  if (!options.cache_file.empty()) PARLANCE_CHECK(session.save(options.cache_file));
   if (options.is_verbose) io.note(summary_of(result));
   return guard.interrupted() ? kInterrupted : kSuccess;
 }
@@ -75,10 +87,10 @@ Result<int> answer_once(const Console& io, const ChatOptions& options, const Loa
 Result<int> chat(Console& io, ChatOptions& options) {
   const bool is_conversation =
       !options.prompt.text && options.prompt.file.empty() && io.in_is_terminal && io.out_is_terminal;
-  if (is_conversation && (options.prompt.is_raw || options.wants_json)) {
+  if (is_conversation && (options.prompt.is_raw || options.wants_json || !options.cache_file.empty())) {
     return fail(ErrorCode::invalid_argument,
                 "{} needs a prompt; give one with --prompt, --file or standard input",
-                options.prompt.is_raw ? "--raw" : "--json");
+                options.prompt.is_raw ? "--raw" : options.wants_json ? "--json" : "--cache-file");
   }
   options.prompt.system = as_utf8(io, "--system", options.prompt.system);
   if (is_conversation) {
@@ -123,7 +135,10 @@ Command chat_command() {
                     options->prompt.system),
         flag("--thinking", "Let a model that can think before it answers.", options->prompt.has_thinking),
         flag("--raw", "Continue the prompt as plain text, without the model's chat template.",
-             options->prompt.is_raw)}},
+             options->prompt.is_raw),
+        text_option("--cache-file", "FILE",
+                    "Keep what was computed in this file: a later call whose prompt begins the same goes on from there.",
+                    options->cache_file)}},
       answer_group(options->answer),
       sampling_group(options->answer),
       model_group(options->model),

@@ -15,14 +15,6 @@ double ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-// Tokens at the beginning of the prompt that the session will not compute again.
-int64_t count_cached(const Session& session, std::span<const Token> prompt) {
-  const auto& held = session.tokens();
-  const auto common =
-      std::mismatch(prompt.begin(), prompt.end(), held.begin(), held.end()).first - prompt.begin();
-  return std::min<int64_t>(common, std::max<int64_t>(0, static_cast<int64_t>(prompt.size()) - 1));
-}
-
 // From pieces of tokens to text that may be shown: whole code points that begin no stop text.
 class TextOut {
  public:
@@ -79,13 +71,13 @@ Result<GenerateResult> generate(Session& session, std::span<const Token> prompt,
 
   GenerateResult result;
   result.n_prompt = static_cast<int64_t>(prompt.size());
-  result.n_prompt_cached = count_cached(session, prompt);
   TextOut out(options.stop, result.text, on_text);
 
   const Clock::time_point start = Clock::now();
   Clock::time_point first_token = start;
   Result<std::span<const float>> logits = session.set_prompt(prompt);
   if (!logits && logits.error().code != ErrorCode::cancelled) return tl::unexpected(logits.error());
+  result.n_prompt_cached = session.n_reused();
 
   result.finish_reason = FinishReason::cancelled;
   while (logits) {

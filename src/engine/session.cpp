@@ -127,7 +127,9 @@ Result<std::span<const float>> Session::set_prompt(std::span<const Token> prompt
     truncate(n_own);
   }
   n_reused_ = n_computed_;
-  return extend(prompt.subspan(tokens_.size()), n_prompt - kChangingTokens);
+  auto logits = extend(prompt.subspan(tokens_.size()), n_prompt - kChangingTokens);
+  if (logits) remember(n_computed_);  // others may begin like this, and end inside the last page
+  return logits;
 }
 
 // Waits for what others compute of the prompt, then keeps the session's own n_own tokens of it or takes the

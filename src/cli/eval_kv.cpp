@@ -1,0 +1,208 @@
+#include "cli/eval_kv.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/conversation.h"
+#include "cli/interrupt.h"
+#include "engine/generate.h"
+
+namespace parlance {
+
+namespace {
+
+// Positions before the answer whose predictions are compared too: more numbers from every long prompt.
+constexpr size_t kComparedBefore = 24;
+constexpr int64_t kReplyTokens = 48;
+
+CacheCase both(KvFormat format, std::string more = {}) {
+  CacheCase c{fmt::format("-ctk {0} -ctv {0}{1}", name_of(format), more), {}};
+  c.policy.k.format = c.policy.v.format = format;
+  return c;
+}
+
+CacheCase pair(KvFormat k, KvFormat v) {
+  CacheCase c{fmt::format("-ctk {} -ctv {}", name_of(k), name_of(v)), {}};
+  c.policy.k.format = k;
+  c.policy.v.format = v;
+  return c;
+}
+
+CacheCase rotated(KvFormat format) {
+  CacheCase c = both(format, " --cache-rotation on");
+  c.policy.k.rotated = c.policy.v.rotated = true;
+  return c;
+}
+
+CacheCase compatible(KvFormat format) {
+  CacheCase c = both(format, " --cache-encoder compatible");
+  c.policy.k.encoder = c.policy.v.encoder = KvEncoder::compatible;
+  return c;
+}
+
+CacheCase recent(KvFormat format) {
+  CacheCase c = both(format, " --cache-sink 64 --cache-recent 64");
+  c.policy.n_sink = c.policy.n_recent = 64;
+  return c;
+}
+
+// ln softmax of logits.
+std::vector<float> log_probabilities(std::span<const float> logits) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  const double shift = largest + std::log(sum);
+  std::vector<float> result;
+  result.reserve(logits.size());
+  for (const float logit : logits) result.push_back(static_cast<float>(static_cast<double>(logit) - shift));
+  return result;
+}
+
+size_t likeliest(const std::vector<float>& log_p) {
+  return static_cast<size_t>(std::max_element(log_p.begin(), log_p.end()) - log_p.begin());
+}
+
+// Nats from p to q.
+double divergence(const std::vector<float>& p, const std::vector<float>& q) {
+  double sum = 0;
+  for (size_t i = 0; i < p.size(); ++i) {
+    sum += std::exp(static_cast<double>(p[i])) * (static_cast<double>(p[i]) - static_cast<double>(q[i]));
+  }
+  return std::max(sum, 0.0);
+}
+
+// A question as tokens: what is read at once, and what is then read token by token.
+struct Reading {
+  std::vector<Token> prompt;
+  std::vector<Token> compared;  // the end of the prompt, and the answer
+  size_t n_before = 0;          // of these, in the prompt
+};
+
+Result<Reading> reading_of(const Session& session, const EvalQuestion& question) {
+  Reading reading;
+  PARLANCE_TRY(reading.prompt, prompt_tokens(session.model(), question.messages, /*has_thinking=*/false));
+  const std::vector<Token> answer = session.model().tokenizer().encode(question.answers.front());
+  const auto fits = check_fits(session, reading.prompt.size() + answer.size() + kReplyTokens);
+  if (!fits) return fail(fits.error().code, "question {}: {}", question.id, fits.error().message);
+  reading.n_before = std::min(kComparedBefore, reading.prompt.size() - 1);
+  reading.compared.assign(reading.prompt.end() - static_cast<std::ptrdiff_t>(reading.n_before),
+                          reading.prompt.end());
+  reading.compared.insert(reading.compared.end(), answer.begin(), answer.end());
+  return reading;
+}
+
+// What the model predicts for each compared token.
+Result<std::vector<std::vector<float>>> predictions(Session& session, const Reading& reading) {
+  session.begin_request();
+  std::vector<std::vector<float>> all;
+  const auto n_first = reading.prompt.size() - reading.n_before;
+  PARLANCE_TRY(std::span<const float> logits, session.set_prompt(std::span(reading.prompt).first(n_first)));
+  for (size_t i = 0; i < reading.compared.size(); ++i) {
+    all.push_back(log_probabilities(logits));
+    if (i + 1 < reading.compared.size()) {
+      PARLANCE_TRY(logits, session.append({&reading.compared[i], 1}));
+    }
+  }
+  return all;
+}
+
+// What is summed up of a case.
+struct Sums {
+  double nats = 0;
+  int64_t n_answer_tokens = 0;
+  int64_t n_same = 0;
+  std::vector<double> divergences;
+  std::map<std::string, std::pair<int64_t, int64_t>> right;  // right, all
+
+  void add(const Reading& reading, const std::vector<std::vector<float>>& got,
+           const std::vector<std::vector<float>>& want) {
+    for (size_t i = 0; i < got.size(); ++i) {
+      divergences.push_back(divergence(want[i], got[i]));
+      n_same += likeliest(want[i]) == likeliest(got[i]);
+      if (i < reading.n_before) continue;
+      nats -= static_cast<double>(got[i][static_cast<size_t>(reading.compared[i])]);
+      ++n_answer_tokens;
+    }
+  }
+};
+
+CacheQuality quality_of(const CacheCase& c, const KvLayout& layout, Sums sums, double f16_nats) {
+  CacheQuality quality;
+  quality.options = c.options;
+  quality.bytes_per_token = layout.bytes_per_token();
+  quality.bits_per_value =
+      8.0 * static_cast<double>(layout.bytes_per_token()) /
+      static_cast<double>(layout.n_layer * layout.n_head_kv * (layout.head_dim_k + layout.head_dim_v));
+  const auto n = static_cast<double>(std::max<size_t>(sums.divergences.size(), 1));
+  for (const double d : sums.divergences) quality.kl_mean += d / n;
+  std::sort(sums.divergences.begin(), sums.divergences.end());
+  if (!sums.divergences.empty()) {
+    quality.kl_p99 = sums.divergences[(sums.divergences.size() - 1) * 99 / 100];
+  }
+  quality.top1 = static_cast<double>(sums.n_same) / n;
+  const auto n_tokens = static_cast<double>(std::max<int64_t>(sums.n_answer_tokens, 1));
+  quality.perplexity_ratio = std::exp((sums.nats - f16_nats) / n_tokens);
+  for (const auto& [category, right] : sums.right) {
+    quality.n_right[category] = static_cast<double>(right.first) / static_cast<double>(right.second);
+  }
+  return quality;
+}
+
+}  // namespace
+
+std::vector<CacheCase> cache_cases(const KvLayout& layout) {
+  using enum KvFormat;
+  std::vector<CacheCase> cases = {
+      both(bf16),         both(q8_0),        rotated(q8_0),      both(q4_0),        rotated(q4_0),
+      compatible(q4_0),   both(tbq4_0),      compatible(tbq4_0), both(q4_polar),    both(q4_polar_residual),
+      both(tbq3_0),       compatible(tbq3_0), both(tbq3_tcq),    pair(q8_0, tbq4_0), pair(tbq4_0, tbq3_0),
+      pair(tbq4_0, tbq3_tcq), pair(qjl1_256, tbq4_0), pair(qjl1_256, tbq3_0), recent(tbq4_0), recent(tbq3_0)};
+  for (const std::string_view name : {"balanced", "small"}) {
+    cases.push_back({fmt::format("--cache {}", name), *cache_preset(name)});
+  }
+  std::erase_if(cases, [&](const CacheCase& c) {
+    KvLayout tried = layout;
+    tried.policy = c.policy;
+    return !validate(tried);
+  });
+  return cases;
+}
+
+Result<std::vector<CacheQuality>> measure_cache_quality(const Console& io, const TextModel& model,
+                                                        const SessionOptions& options,
+                                                        const std::vector<EvalQuestion>& questions,
+                                                        const std::vector<CacheCase>& cases) {
+  std::vector<CacheCase> all{both(KvFormat::f16)};
+  all.insert(all.end(), cases.begin(), cases.end());
+  std::vector<std::vector<std::vector<float>>> references;  // of each question, with f16
+  std::vector<CacheQuality> results;
+  double f16_nats = 0;
+  for (const CacheCase& c : all) {
+    SessionOptions own = options;
+    own.cache = c.policy;
+    PARLANCE_TRY(const auto session, Session::create(model, own));
+    const InterruptGuard guard(session.get());
+    Sums sums;
+    for (size_t i = 0; i < questions.size(); ++i) {
+      if (io.err_is_terminal) io.write_progress(fmt::format("{}  {}/{}", c.options, i, questions.size()));
+      PARLANCE_TRY(const Reading reading, reading_of(*session, questions[i]));
+      PARLANCE_TRY(auto got, predictions(*session, reading));
+      if (results.empty()) references.push_back(got);
+      sums.add(reading, got, references[i]);
+      GenerateOptions greedy;
+      greedy.sampling.temperature = 0;
+      greedy.max_tokens = kReplyTokens;
+      PARLANCE_TRY(const GenerateResult reply, generate(*session, reading.prompt, greedy));
+      if (guard.interrupted()) return fail(ErrorCode::cancelled, "stopped at {}", c.options);
+      auto& right = sums.right[questions[i].category];
+      right.first += is_right(questions[i], reply.text);
+      ++right.second;
+    }
+    if (results.empty()) f16_nats = sums.nats;
+    results.push_back(quality_of(c, session->context().layout(), std::move(sums), f16_nats));
+  }
+  if (io.err_is_terminal) io.write_progress("");
+  return results;
+}
+
+}  // namespace parlance

@@ -1,125 +1,19 @@
 // kv_write and kv_compress on the CPU: encode head vectors into pages.
 #include <cassert>
-#include <cstring>
 #include <vector>
 
 #include "base/checked.h"
-#include "base/half.h"
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kv_rows/kernels.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rows.h"
-#include "kernels/cpu/simd/avx2.h"
-#include "kernels/cpu/simd/neon.h"
 #include "quant/float_rows.h"
-#include "quant/q8_0.h"
 
 namespace parlance {
 
 namespace {
-
-// Rows of finite numbers are encoded as the formats' scalar definitions do, byte for byte.
-
-PARLANCE_INLINE void to_bf16(const float* x, std::byte* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const bf16_bits bits = bf16_from_f32(x[i]);
-    std::memcpy(out + 2 * i, &bits, sizeof bits);
-  }
-}
-
-#if PARLANCE_X86
-
-PARLANCE_AVX2 void to_bf16_avx2(const float* x, std::byte* out, int64_t n) {
-  to_bf16(x, out, n);
-}
-PARLANCE_AVX512 void to_bf16_avx512(const float* x, std::byte* out, int64_t n) {
-  to_bf16(x, out, n);
-}
-
-PARLANCE_AVX2 void to_f16_avx2(const float* x, std::byte* out, int64_t n) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * i), half);
-  }
-  for (; i < n; ++i) {
-    const uint16_t bits = _cvtss_sh(x[i], _MM_FROUND_TO_NEAREST_INT);
-    std::memcpy(out + 2 * i, &bits, sizeof bits);
-  }
-}
-
-PARLANCE_AVX512 void to_f16_avx512(const float* x, std::byte* out, int64_t n) {
-  for (int64_t i = 0; i < n; i += 16) {
-    const auto mask = static_cast<__mmask16>(n - i >= 16 ? 0xffff : (1u << (n - i)) - 1);
-    const __m256i half = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(mask, x + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm256_mask_storeu_epi16(out + 2 * i, mask, half);
-  }
-}
-
-// The low bytes of the rounded values. Truncation after adding the float below one half rounds halves away
-// from zero, and nothing else.
-PARLANCE_AVX2 PARLANCE_INLINE __m256i rounded_codes(__m256 scaled) {
-  const __m256 sign = _mm256_and_ps(scaled, _mm256_set1_ps(-0.0f));
-  const __m256i codes =
-      _mm256_cvttps_epi32(_mm256_add_ps(scaled, _mm256_or_ps(sign, _mm256_set1_ps(0x1.fffffep-2f))));
-  return _mm256_and_si256(codes, _mm256_set1_epi32(0xff));
-}
-
-PARLANCE_AVX2 void to_q8_0_avx2(const float* x, std::byte* out, int64_t n) {
-  const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
-  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // undoes the packing by 128-bit lanes
-  for (int64_t block = 0; block < n / 32; ++block, x += 32, out += sizeof(BlockQ8_0)) {
-    __m256 largest = _mm256_setzero_ps();
-    for (int i = 0; i < 32; i += 8) {
-      largest =
-          _mm256_max_ps(_mm256_and_ps(_mm256_loadu_ps(x + i), magnitude), largest);  // NaN is passed over
-    }
-    const float d = simd::Avx2::largest(largest) / 127;
-    const __m256 inverse = _mm256_set1_ps(d != 0 ? 1 / d : 0);
-    const uint16_t d_bits = _cvtss_sh(d, _MM_FROUND_TO_NEAREST_INT);
-    std::memcpy(out, &d_bits, sizeof d_bits);
-    const __m256i a = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x), inverse));
-    const __m256i b = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x + 8), inverse));
-    const __m256i c = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x + 16), inverse));
-    const __m256i e = rounded_codes(_mm256_mul_ps(_mm256_loadu_ps(x + 24), inverse));
-    const __m256i codes = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, e));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 2), _mm256_permutevar8x32_epi32(codes, order));
-  }
-}
-
-#elif PARLANCE_NEON
-
-void to_f16_neon(const float* x, std::byte* out, int64_t n) {
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    vst1_u16(reinterpret_cast<uint16_t*>(out + 2 * i), vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
-  }
-  if (i < n) {
-    uint16_t rest[4];
-    vst1_u16(rest, vreinterpret_u16_f16(vcvt_f16_f32(simd::Neon::load_first(x + i, n - i))));
-    std::memcpy(out + 2 * i, rest, static_cast<size_t>(n - i) * sizeof(uint16_t));
-  }
-}
-
-void to_q8_0_neon(const float* x, std::byte* out, int64_t n) {
-  for (int64_t block = 0; block < n / 32; ++block, x += 32, out += sizeof(BlockQ8_0)) {
-    float32x4_t largest = vdupq_n_f32(0);
-    for (int i = 0; i < 32; i += 4) largest = vmaxnmq_f32(largest, vabsq_f32(vld1q_f32(x + i)));
-    const float d = vmaxvq_f32(largest) / 127;
-    const float inverse = d != 0 ? 1 / d : 0;
-    const f16_bits d_bits = f16_from_f32(d);
-    std::memcpy(out, &d_bits, sizeof d_bits);
-    for (int i = 0; i < 32; i += 8) {  // vcvta rounds halves away from zero
-      const int32x4_t low = vcvtaq_s32_f32(vmulq_n_f32(vld1q_f32(x + i), inverse));
-      const int32x4_t high = vcvtaq_s32_f32(vmulq_n_f32(vld1q_f32(x + i + 4), inverse));
-      const int8x8_t codes = vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high)));
-      vst1_s8(reinterpret_cast<int8_t*>(out + 2 + i), codes);
-    }
-  }
-}
-
-#endif
 
 template <Isa isa>
 void run_kv_write(Stream& stream, const KvWriteArgs& args) {
@@ -178,25 +72,21 @@ void run_kv_compress(Stream& stream, const KvCompressArgs& args) {
   });
 }
 
-using EncodeRow = void(const float* x, std::byte* out, int64_t n);
-
-EncodeRow* encode_row_of([[maybe_unused]] Isa isa, const KvCoding& coding) {
-  const KvFormat format = coding.format;
+const kv_rows::Encoders* encoders_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
-  const bool is_avx512 = isa == Isa::avx512 || isa == Isa::avx512_bf16;
-  if (is_avx512 || isa == Isa::avx2) {
-    if (format == KvFormat::f16) return is_avx512 ? to_f16_avx512 : to_f16_avx2;
-    if (format == KvFormat::bf16) return is_avx512 ? to_bf16_avx512 : to_bf16_avx2;
-    if (format == KvFormat::q8_0) return to_q8_0_avx2;
-  }
+  if (isa == Isa::avx2) return &kv_rows::kAvx2;
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return &kv_rows::kAvx512;
 #elif PARLANCE_NEON
-  if (is_neon(isa)) {
-    if (format == KvFormat::f16) return to_f16_neon;
-    if (format == KvFormat::bf16) return to_bf16;
-    if (format == KvFormat::q8_0) return to_q8_0_neon;
-  }
+  if (is_neon(isa)) return &kv_rows::kNeon;
 #endif
-  return coding.encoder == KvEncoder::search ? traits(format).search_row : traits(format).encode_row;
+  return nullptr;
+}
+
+kv_rows::EncodeRow* encode_row_of(Isa isa, const KvCoding& coding) {
+  const kv_rows::Encoders* encoders = encoders_of(isa);
+  if (encoders && encoders->of(coding)) return encoders->of(coding);
+  return coding.encoder == KvEncoder::search ? traits(coding.format).search_row
+                                             : traits(coding.format).encode_row;
 }
 
 }  // namespace
@@ -228,7 +118,8 @@ void fill_kv_write(OpTable& table, Isa isa) {
   table.transforms_kv = true;
   fill(run_kv_write<Isa::scalar>, run_kv_compress<Isa::scalar>);
   if (isa == Isa::avx2) fill(run_kv_write<Isa::avx2>, run_kv_compress<Isa::avx2>);
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) fill(run_kv_write<Isa::avx512>, run_kv_compress<Isa::avx512>);
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16)
+    fill(run_kv_write<Isa::avx512>, run_kv_compress<Isa::avx512>);
   if (is_neon(isa)) fill(run_kv_write<Isa::neon>, run_kv_compress<Isa::neon>);
 }
 

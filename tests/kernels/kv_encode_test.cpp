@@ -1,0 +1,261 @@
+// What each instruction set makes of single cache rows, beside the scalar definitions of quant/. Codes may
+// differ where a value lies within rounding of the boundary between two.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "kernels/cpu/rows.h"
+#include "kernels/support/kv_pages.h"
+#include "support/fixtures.h"
+
+namespace parlance::test {
+namespace {
+
+constexpr int64_t kSizes[] = {32, 64, 96, 128, 160, 192, 256, 384, 512};
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+using Bytes = std::vector<std::byte>;
+
+std::vector<KvCoding> compressed_codings() {
+  std::vector<KvCoding> codings;
+  for (size_t format = kPlainKvFormats; format < kKvFormatCount; ++format) {
+    for (const auto encoder : {KvEncoder::compatible, KvEncoder::search}) {
+      codings.push_back({.format = static_cast<KvFormat>(format), .encoder = encoder});
+    }
+  }
+  return codings;
+}
+
+std::string to_text(const KvCoding& coding) {
+  return std::string(name_of(coding.format)) +
+         (coding.encoder == KvEncoder::search ? " search" : " compatible");
+}
+
+// The bytes of a row, between others that must stay as they are.
+template <class Encode>
+Bytes encoded(const KvCoding& coding, const std::vector<float>& x, const Encode& encode) {
+  constexpr size_t kMargin = 64;
+  const auto n = static_cast<int64_t>(x.size());
+  Bytes bytes(kv_row_bytes(coding.format, n) + 2 * kMargin, std::byte{0xa5});
+  encode(x.data(), bytes.data() + kMargin, n);
+  for (size_t i = 0; i < kMargin; ++i) {
+    EXPECT_EQ(bytes[i], std::byte{0xa5});
+    EXPECT_EQ(bytes[bytes.size() - 1 - i], std::byte{0xa5});
+  }
+  return Bytes(bytes.begin() + kMargin, bytes.end() - kMargin);
+}
+
+class KvEncode : public ::testing::TestWithParam<Isa> {
+ protected:
+  Bytes tested(const KvCoding& coding, const std::vector<float>& x) const {
+    return encoded(coding, x, RowEncoder(GetParam(), coding));
+  }
+  static Bytes defined(const KvCoding& coding, const std::vector<float>& x) {
+    return encoded(coding, x,
+                   [&](const float* row, std::byte* out, int64_t n) { coding.encode(row, out, n); });
+  }
+
+  std::vector<float> normal(int64_t n, float scale = 1) {
+    std::normal_distribution<float> distribution(0, scale);
+    std::vector<float> x(static_cast<size_t>(n));
+    for (float& value : x) value = distribution(random_);
+    return x;
+  }
+
+  // Rows that caches meet, and rows that test the encoders' edges.
+  std::vector<std::vector<float>> finite_rows(int64_t n) {
+    std::vector<std::vector<float>> rows;
+    for (int i = 0; i < 20; ++i) rows.push_back(normal(n));
+    for (int i = 0; i < 5; ++i) {
+      rows.push_back(normal(n));
+      rows.back()[static_cast<size_t>(i * 7 % n)] *= 50;
+    }
+    for (const float scale : {1e-3f, 1e-6f, 1e-12f, 1e-30f, 1e-42f, 1e3f, 3e4f, 1e6f, 1e18f, 1e30f}) {
+      rows.push_back(normal(n, scale));
+    }
+    for (const float constant : {0.0f, -0.0f, 1.0f, -0.5f})
+      rows.emplace_back(static_cast<size_t>(n), constant);
+    rows.emplace_back(static_cast<size_t>(n), 0.0f);
+    rows.back().back() = 3;  // alone
+    return rows;
+  }
+
+  std::mt19937 random_{7};
+};
+
+bool is_finite(const std::vector<float>& x) {
+  return std::all_of(x.begin(), x.end(), [](float value) { return std::isfinite(value); });
+}
+
+std::vector<float> decoded(const KvCoding& coding, const Bytes& bytes, size_t n) {
+  std::vector<float> x(n);
+  coding.decode(bytes.data(), x.data(), static_cast<int64_t>(n));
+  return x;
+}
+
+double squared_distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+TEST_P(KvEncode, RowsAreEncodedAsDefined) {
+  for (const KvCoding& coding : compressed_codings()) {
+    SCOPED_TRACE(to_text(coding));
+    int n_rows = 0, n_different = 0;
+    for (const int64_t n : kSizes) {
+      if (n % traits(coding.format).block_elements != 0) continue;
+      for (const auto& x : finite_rows(n)) {
+        const Bytes got = tested(coding, x), want = defined(coding, x);
+        ++n_rows;
+        if (got == want) continue;
+        ++n_different;
+        const auto got_x = decoded(coding, got, x.size()), want_x = decoded(coding, want, x.size());
+        EXPECT_EQ(is_finite(got_x), is_finite(want_x)) << "size " << n << ", x[0] " << x[0];
+        if (!is_finite(want_x)) continue;
+        EXPECT_LE(squared_distance(got_x, x), 1.01 * squared_distance(want_x, x)) << "size " << n;
+      }
+    }
+    EXPECT_LE(n_different, coding.format == KvFormat::tbq3_tcq ? 0 : n_rows / 10) << "of " << n_rows;
+  }
+}
+
+TEST_P(KvEncode, ErrorsAreThoseOfTheDefinition) {
+  constexpr int kRows = 1000;
+  for (const KvCoding& coding : compressed_codings()) {
+    double got = 0, want = 0;
+    const bool is_slow = coding.format == KvFormat::tbq3_tcq;
+    for (int i = 0; i < (is_slow ? kRows / 20 : kRows); ++i) {
+      const auto x = normal(128);
+      got += squared_distance(decoded(coding, tested(coding, x), x.size()), x);
+      want += squared_distance(decoded(coding, defined(coding, x), x.size()), x);
+    }
+    EXPECT_NEAR(got / want, 1, 0.01) << to_text(coding);
+  }
+}
+
+TEST_P(KvEncode, NumbersThatAreNoneStayInTheirRow) {
+  for (const KvCoding& coding : compressed_codings()) {
+    SCOPED_TRACE(to_text(coding));
+    for (const float odd : {kNan, kInf, -kInf, std::numeric_limits<float>::max()}) {
+      auto x = normal(256);
+      x[17] = odd;
+      tested(coding, x);
+      for (float& value : x) value = odd;
+      tested(coding, x);
+    }
+  }
+}
+
+TEST_P(KvEncode, RotatedRows) {
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::q4_0}) {
+    const KvCoding coding{.format = format, .rotated = true};
+    for (const int64_t n : {64, 96, 128, 192, 256, 512}) {
+      const auto x = normal(n);
+      EXPECT_TRUE(tested(coding, x) == defined(coding, x)) << to_text(coding) << " " << n;
+    }
+  }
+}
+
+TEST_P(KvEncode, BytesOfTheReference) {
+  PARLANCE_REQUIRE_FIXTURES("kv");
+  int n_rows = 0;
+  for (size_t i = kPlainKvFormats; i < kKvFormatCount; ++i) {
+    const auto format = static_cast<KvFormat>(i);
+    const auto path = fixtures_root() / "kv" / ("rows_" + std::string(name_of(format)) + ".json");
+    if (!std::filesystem::exists(path)) continue;
+    const nlohmann::json file = read_json(path);
+    for (const nlohmann::json& row : file["rows"]) {
+      if (!row["byte_exact"]) continue;
+      SCOPED_TRACE(std::string(name_of(format)) + " " + row["name"].get<std::string>());
+      const KvCoding coding{.format = format, .encoder = KvEncoder::compatible};
+      const Bytes bytes = tested(coding, row["x"].get<std::vector<float>>());
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                from_hex(row["encoded"]));
+      ++n_rows;
+    }
+  }
+  EXPECT_GE(n_rows, 100);
+}
+
+// Hadamard transforms are exact; sketches are sums in another order.
+TEST_P(KvEncode, TransformsAreThoseOfTheDefinition) {
+  for (int kind = 0; kind < kKvTransformCount; ++kind) {
+    const auto transform = static_cast<KvTransform>(kind);
+    const bool is_sketch = stored_elements(transform, 1) != 1;
+    const bool is_of_128 =
+        is_sketch || transform == KvTransform::signed_hadamard_128 || transform == KvTransform::hadamard_128;
+    for (const int64_t n : kSizes) {
+      if (is_of_128 && n % 128 != 0) continue;
+      SCOPED_TRACE("transform " + std::to_string(kind) + ", size " + std::to_string(n));
+      const int64_t n_stored = stored_elements(transform, n);
+      const auto x = normal(n), y = normal(n_stored);
+      std::vector<float> got(static_cast<size_t>(n_stored) + 1, 77), want = got;
+      to_stored_of(GetParam())(transform, x.data(), got.data(), n);
+      to_stored(transform, x.data(), want.data(), n);
+      expect_close(got, want, is_sketch ? 1e-4f : 0, 0);
+      to_stored_of(GetParam())(transform, x.data(), got.data(), 0);
+
+      got.assign(static_cast<size_t>(n) + 1, 77);
+      want = got;
+      from_stored_of(GetParam())(transform, y.data(), got.data(), n);
+      from_stored(transform, y.data(), want.data(), n);
+      expect_close(got, want, is_sketch ? 1e-4f : 0, 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, KvEncode, ::testing::ValuesIn(available_isas()),
+                         [](const auto& param) { return std::string(name_of(param.param)); });
+
+class KvWriteCompressed : public KernelTest {
+ protected:
+  Bytes written(OpBench bench, const KvPages& pages, const TokenPlaces& places, const KvShape& shape,
+                const std::vector<float>& k, const std::vector<float>& v) {
+    const KvLayers layers = pages.on(bench, pages.unwritten());
+    const Tensor tk = bench.upload({shape.head_dim_k, shape.n_head_kv, places.size(), 1}, k);
+    const Tensor tv = bench.upload({shape.head_dim_v, shape.n_head_kv, places.size(), 1}, v);
+    const BatchView batch = places.on(bench);
+    bench.run([&](Stream& s) {
+      kv_write(s, layers.layer(1), tk, tv, batch);
+      return tk;
+    });
+    return KvPages::contents(bench, layers);
+  }
+};
+
+TEST_P(KvWriteCompressed, EveryFormatOnBothSides) {
+  if (!device_cases()[GetParam()].name.starts_with("cpu")) GTEST_SKIP() << "only the CPU writes all formats";
+  for (const int64_t head_dim : {64, 128, 256}) {
+    for (KvCoding coding : compressed_codings()) {
+      if (head_dim % traits(coding.format).block_elements != 0) continue;
+      for (const bool rotated : {false, true}) {
+        coding.rotated = rotated;
+        const KvShape shape{.k = coding,
+                            .v = {.format = KvFormat::q8_0, .rotated = rotated},
+                            .head_dim_k = head_dim,
+                            .head_dim_v = head_dim};
+        const KvPages pages(shape, {40, 7}, random_);
+        const TokenPlaces places = TokenPlaces().add(1, 3, 4).add(0, 10, 9);
+        const auto k = random_floats(head_dim * 2 * places.size(), 3);
+        const auto v = random_floats(head_dim * 2 * places.size(), 0.1f);
+        const Bytes got = written(tested(), pages, places, shape, k, v);
+        const Bytes want = written(reference(), pages, places, shape, k, v);
+        size_t n_different = 0;
+        for (size_t i = 0; i < want.size(); ++i) n_different += got[i] != want[i];
+        EXPECT_LE(n_different, 4u) << to_text(coding) << " " << head_dim << (rotated ? " rotated" : "");
+      }
+    }
+  }
+}
+
+PARLANCE_FOR_EACH_DEVICE(KvWriteCompressed);
+
+}  // namespace
+}  // namespace parlance::test

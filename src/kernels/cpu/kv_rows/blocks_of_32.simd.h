@@ -57,22 +57,11 @@ PARLANCE_SIMD PARLANCE_INLINE F round_q4_0(F x) {
   return Lanes::maximum(Lanes::minimum(rounded, Lanes::broadcast(7)), Lanes::broadcast(-8));
 }
 
-// The sums of one candidate: x in steps of the candidate's, which are rounded to codes.
-struct CandidateQ4_0 {
-  Block32 v;  // in steps of `whole`, see search_q4_0()
-
-  PARLANCE_SIMD PARLANCE_INLINE CandidateSums operator()(int candidate) const {
-    const F steps = Lanes::broadcast(1 / (0.7f + 0.05f * static_cast<float>(candidate)));
-    CandidateSums sums{Lanes::zero(), Lanes::zero()};
-#pragma GCC unroll 8
-    for (const F& value : v) {
-      const F code = round_q4_0(Lanes::multiply(value, steps));
-      sums.product = Lanes::multiply_add(value, code, sums.product);
-      sums.squares = Lanes::multiply_add(code, code, sums.squares);
-    }
-    return sums;
-  }
+struct LevelsQ4_0 {
+  PARLANCE_SIMD static PARLANCE_INLINE F nearest(F v) { return round_q4_0(v); }
 };
+constexpr int kCandidatesQ4_0 = 9;
+alignas(64) constexpr auto kInversesQ4_0 = inverse_steps<kCandidatesQ4_0>(0.7f, 0.05f);
 
 PARLANCE_SIMD void search_q4_0(const float* x, std::byte* out, int64_t n) {
   auto* block = reinterpret_cast<BlockQ4_0*>(out);
@@ -80,12 +69,14 @@ PARLANCE_SIMD void search_q4_0(const float* x, std::byte* out, int64_t n) {
     const int64_t n_blocks = std::min(kBlocks, (n - first) / 32);
     float whole[kBlocks];  // the step with which the largest value becomes code -8
     for (int64_t b = 0; b < n_blocks; ++b) whole[b] = largest_of(x + 32 * b) / -8;
-    Candidates<9> candidates[kBlocks];
+    Candidates<kCandidatesQ4_0> candidates[kBlocks];
     for (int64_t b = 0; b < n_blocks; ++b) {
-      CandidateQ4_0 candidate;
-      load_block(x + 32 * b, candidate.v);
-      multiply_block(candidate.v, Lanes::broadcast(std::isnormal(whole[b]) ? 1 / whole[b] : 0));
-      try_candidates(candidate, candidates[b]);
+      Block32 v;
+      load_block(x + 32 * b, v);
+      multiply_block(v, Lanes::broadcast(std::isnormal(whole[b]) ? 1 / whole[b] : 0));
+      float values[32];
+      store_block(v, values);
+      try_candidates<LevelsQ4_0>(values, kInversesQ4_0, candidates[b]);
     }
     for (int64_t b = 0; b < n_blocks; ++b) block[b].d = f16_from_f32(whole[b] * best_step(candidates[b], 1));
     for (int64_t b = 0; b < n_blocks; ++b) {
@@ -147,23 +138,11 @@ PARLANCE_SIMD PARLANCE_INLINE void round_to_codes(const float* y, float d, Block
   store_codes(codes, block);
 }
 
-// The sums of one candidate for the step: magnitudes in steps of the candidate's, which become levels.
 template <class Block>
-struct CandidateTbq {
-  Block32 v;  // magnitudes in units of the root mean square
-
-  PARLANCE_SIMD PARLANCE_INLINE CandidateSums operator()(int candidate) const {
-    const F steps = Lanes::broadcast(1 / (kLeastStep + kStepIncrement * static_cast<float>(candidate)));
-    CandidateSums sums{Lanes::zero(), Lanes::zero()};
-#pragma GCC unroll 8
-    for (const F& value : v) {
-      const F level = nearest_level(centroids_of<Block>(), Lanes::multiply(value, steps));
-      sums.product = Lanes::multiply_add(value, level, sums.product);
-      sums.squares = Lanes::multiply_add(level, level, sums.squares);
-    }
-    return sums;
-  }
+struct LevelsTbq {
+  PARLANCE_SIMD static PARLANCE_INLINE F nearest(F v) { return nearest_level(centroids_of<Block>(), v); }
 };
+alignas(64) constexpr auto kInversesTbq = inverse_steps<kStepCandidates>(kLeastStep, kStepIncrement);
 
 // As search_step() of quant/codebook.h does: steps [n_blocks] of the blocks of y, which are found around
 // `rms`.
@@ -172,12 +151,14 @@ PARLANCE_SIMD PARLANCE_INLINE void search_steps(const float* y, const float* rms
                                                 float* steps) {
   Candidates<kStepCandidates> candidates[kBlocks];
   for (int64_t b = 0; b < n_blocks; ++b) {
-    CandidateTbq<Block> candidate;
-    load_block(y + 32 * b, candidate.v);
-    multiply_block(candidate.v, Lanes::broadcast(1 / rms[b]));
+    Block32 v;
+    load_block(y + 32 * b, v);
+    multiply_block(v, Lanes::broadcast(1 / rms[b]));
 #pragma GCC unroll 8
-    for (F& value : candidate.v) value = Lanes::magnitude(value);
-    try_candidates(candidate, candidates[b]);
+    for (F& value : v) value = Lanes::magnitude(value);
+    float values[32];
+    store_block(v, values);
+    try_candidates<LevelsTbq<Block>>(values, kInversesTbq, candidates[b]);
   }
   for (int64_t b = 0; b < n_blocks; ++b)
     steps[b] = rms[b] > 0 ? rms[b] * best_step(candidates[b], 1) : rms[b];

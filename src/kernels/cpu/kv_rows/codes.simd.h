@@ -26,9 +26,36 @@ PARLANCE_SIMD PARLANCE_INLINE I boundaries_below(const std::array<float, n>& bou
   return codes;
 }
 
+// Finds the nearest of 16 levels by cell, a quarter wide: each has at most one boundary, and a level on
+// either side of it. For registers that hold 16 lanes, where looking up is one instruction.
+struct LevelCells {
+  static constexpr float kPerUnit = 4;
+  std::array<float, 16> boundary, below, above;  // of magnitudes; the last cell has no end
+};
+
+constexpr LevelCells cells_of(const std::array<float, 16>& levels) {
+  LevelCells cells{};
+  size_t level = 8;
+  for (size_t i = 0; i < 16; ++i) {
+    cells.below[i] = cells.above[i] = levels[level];
+    if (level == 15 || midpoints(levels)[level] * LevelCells::kPerUnit >= static_cast<float>(i + 1)) continue;
+    cells.boundary[i] = midpoints(levels)[level];
+    cells.above[i] = levels[++level];
+  }
+  return cells;
+}
+alignas(64) constexpr LevelCells kCells4 = cells_of(kCentroids4);
+
 // The level nearest to each value that is not negative, of levels that are symmetric around zero.
 template <size_t n>
 PARLANCE_SIMD PARLANCE_INLINE F nearest_level(const std::array<float, n>& levels, F v) {
+  if constexpr (n == 16 && kWidth == 16) {
+    const F cell = Lanes::multiply(v, Lanes::broadcast(LevelCells::kPerUnit));
+    const I cells = Lanes::truncate(Lanes::minimum(cell, Lanes::broadcast(15)));
+    return Lanes::select_above(v, Lanes::look_up_16(kCells4.boundary.data(), cells),
+                               Lanes::look_up_16(kCells4.above.data(), cells),
+                               Lanes::look_up_16(kCells4.below.data(), cells));
+  }
   F level = Lanes::broadcast(levels[n / 2]);
 #pragma GCC unroll 16
   for (size_t i = n / 2; i + 1 < n; ++i) {
@@ -58,44 +85,50 @@ PARLANCE_SIMD PARLANCE_INLINE float sum_of_squares(const F (&v)[kSize]) {
   return Lanes::sum(Lanes::add(squares[0], squares[1]));
 }
 
-// Candidates for a block's step, kWidth of them in the lanes of a vector; there may be fewer than lanes.
+// Candidates for the step of a block of 32 values, one in each lane. The lanes that are left over repeat the
+// last one.
 template <int kCandidates>
 struct Candidates {
   static constexpr int kGroups = (kCandidates + kWidth - 1) / kWidth;
+  using Inverses = std::array<float, kGroups * kWidth>;  // 1 / step
   F gains[kGroups];  // by how much less the squares of the errors add up to
-  F steps[kGroups];  // the step that fits the candidate's codes best
+  F steps[kGroups];  // what fits the candidate's levels best
 };
 
-// Sums of a candidate's products of values and levels, and of the squares of its levels.
-struct CandidateSums {
-  F product;
-  F squares;
-};
+// For steps from `least` on.
+template <int kCandidates>
+constexpr typename Candidates<kCandidates>::Inverses inverse_steps(float least, float increment) {
+  typename Candidates<kCandidates>::Inverses inverses{};
+  for (size_t i = 0; i < inverses.size(); ++i) {
+    inverses[i] = 1 / (least + increment * static_cast<float>(std::min<size_t>(i, kCandidates - 1)));
+  }
+  return inverses;
+}
 
-// The candidates whose sums function(candidate) yields.
-template <int kCandidates, class Function>
-PARLANCE_SIMD PARLANCE_INLINE void try_candidates(const Function& function,
+// Levels::nearest(v) is what v is rounded to.
+template <class Levels, int kCandidates>
+PARLANCE_SIMD PARLANCE_INLINE void try_candidates(const float* values,
+                                                  const typename Candidates<kCandidates>::Inverses& inverses,
                                                   Candidates<kCandidates>& candidates) {
+#pragma GCC unroll 1
   for (int group = 0; group < Candidates<kCandidates>::kGroups; ++group) {
-    F products[kWidth], squares[kWidth];
-    for (int i = 0; i < kWidth; ++i) {
-      const int candidate = group * kWidth + i;
-      const CandidateSums sums = candidate < kCandidates
-                                     ? function(candidate)
-                                     : CandidateSums{Lanes::zero(), Lanes::broadcast(1)};  // no gain
-      products[i] = sums.product;
-      squares[i] = sums.squares;
+    const F inverse = Lanes::load(inverses.data() + group * kWidth);
+    F products = Lanes::zero(), squares = Lanes::zero();
+    for (int i = 0; i < 32; ++i) {
+      const F value = Lanes::broadcast(values[i]);
+      const F level = Levels::nearest(Lanes::multiply(value, inverse));
+      products = Lanes::multiply_add(value, level, products);
+      squares = Lanes::multiply_add(level, level, squares);
     }
-    const F product = Lanes::sums_of(products);
-    candidates.steps[group] = Lanes::divide(product, Lanes::sums_of(squares));
-    candidates.gains[group] = Lanes::multiply(product, candidates.steps[group]);
+    candidates.steps[group] = Lanes::divide(products, squares);
+    candidates.gains[group] = Lanes::multiply(products, candidates.steps[group]);
   }
 }
 
 // The step of the first candidate with the largest gain, or `otherwise` when none has any.
 template <int kCandidates>
 PARLANCE_SIMD PARLANCE_INLINE float best_step(const Candidates<kCandidates>& candidates, float otherwise) {
-  float steps[kCandidates + kWidth];
+  float steps[kWidth * Candidates<kCandidates>::kGroups];
   F most = Lanes::zero();
 #pragma GCC unroll 4
   for (const F& gains : candidates.gains) most = Lanes::maximum(gains, most);

@@ -1,13 +1,15 @@
 // Speed of attention on a layer of Qwen3-0.6B (16 query heads, 8 KV heads, 128 wide), by cache format: decode
 // (one token) against the bandwidth with which this machine reads memory, prefill in operations against its
-// f32 peak. One layer follows the other through a cache that is larger than the processor's.
+// f32 peak. One layer follows the other through a cache that is larger than the processor's. Formats are
+// those of keys and of values: each with itself, and some pairs.
 //
-//   attention_bench --benchmark_filter='f16/keys:16384/tokens:1' --benchmark_min_time=2
+//   attention_bench --benchmark_filter='f16/f16/keys:16384/tokens:1/' --benchmark_min_time=2
 //
 // PARLANCE_ISA chooses another instruction set than the best.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <random>
@@ -34,17 +36,20 @@ const Roofline& roofline(int n_threads) {
 // One sequence of n_keys positions in as many layers as fill kCacheBytes, and a batch of its last tokens.
 class Setting {
  public:
-  Setting(Device& device, Stream& stream, KvFormat format, int64_t n_keys, int64_t n_tokens) {
+  Setting(Device& device, Stream& stream, KvFormat format_k, KvFormat format_v, int64_t n_keys,
+          int64_t n_tokens) {
     const int64_t n_pages = div_up<int64_t>(n_keys, kPageTokens);
     kv.page_tokens = kPageTokens;
-    kv.k.format = kv.v.format = format;
+    kv.k.format = format_k;
+    kv.v.format = format_v;
     kv.n_head_kv = kHeadsKv;
     kv.head_dim_k = kv.head_dim_v = kHeadDim;
-    kv.k_row_bytes = kv.v_row_bytes = kv_row_bytes(format, kHeadDim);
-    kv.page_bytes = 2 * kHeadsKv * kPageTokens * kv.k_row_bytes;
+    kv.k_row_bytes = kv_row_bytes(format_k, kHeadDim);
+    kv.v_row_bytes = kv_row_bytes(format_v, kHeadDim);
+    kv.page_bytes = kHeadsKv * kPageTokens * (kv.k_row_bytes + kv.v_row_bytes);
     kv.layer_bytes = static_cast<size_t>(n_pages) * kv.page_bytes;
     n_layers = static_cast<int64_t>(kCacheBytes / kv.layer_bytes) + 1;
-    layer_bytes_read = static_cast<size_t>(n_keys) * 2 * kHeadsKv * kv.k_row_bytes;
+    layer_bytes_read = static_cast<size_t>(n_keys) * kHeadsKv * (kv.k_row_bytes + kv.v_row_bytes);
 
     std::vector<int32_t> pages(static_cast<size_t>(n_pages)), places(static_cast<size_t>(n_keys));
     std::iota(pages.begin(), pages.end(), 0);
@@ -54,15 +59,23 @@ class Setting {
     const BatchView all{.seq = upload(device, stream, DType::i32, {n_keys, 1, 1, 1}, zeros),
                         .pos = upload(device, stream, DType::i32, {n_keys, 1, 1, 1}, places),
                         .n_kv_bound = n_keys};
-    const Tensor rows =
-        upload(device, stream, DType::f32, {kHeadDim, kHeadsKv, n_keys, 1}, noise(n_keys * kHeadsKv));
     std::byte* pages_of_all = memory(device, static_cast<size_t>(n_layers) * kv.layer_bytes);
-    std::vector<KvLayers::Place> layer_places;
+    std::vector<KvView> views(static_cast<size_t>(n_layers), kv);
     for (int64_t layer = 0; layer < n_layers; ++layer) {
-      layer_places.push_back({pages_of_all + static_cast<size_t>(layer) * kv.layer_bytes, nullptr});
+      views[static_cast<size_t>(layer)].pages = pages_of_all + static_cast<size_t>(layer) * kv.layer_bytes;
     }
-    layers = KvLayers(kv, layer_places);
-    for (int64_t layer = 0; layer < n_layers; ++layer) kv_write(stream, layers.layer(layer), rows, rows, all);
+    layers = KvLayers(kv.page_table, views);
+
+    // Some encoders are slow: all pages are copies of the first.
+    const int64_t n_written = std::min<int64_t>(kPageTokens, n_keys);
+    const Tensor rows =
+        upload(device, stream, DType::f32, {kHeadDim, kHeadsKv, n_written, 1}, noise(n_written * kHeadsKv));
+    BatchView first_page = all;
+    first_page.seq.ne[0] = first_page.pos.ne[0] = n_written;
+    kv_write(stream, layers.layer(0), rows, rows, first_page);
+    for (int64_t page = 1; page < n_layers * n_pages; ++page) {
+      std::memcpy(pages_of_all + static_cast<size_t>(page) * kv.page_bytes, pages_of_all, kv.page_bytes);
+    }
 
     batch = all;
     batch.seq.ne = batch.pos.ne = {n_tokens, 1, 1, 1};
@@ -104,12 +117,13 @@ class Setting {
   std::vector<std::unique_ptr<Buffer>> buffers_;
 };
 
-void run_benchmark(benchmark::State& state, KvFormat format, int64_t n_keys, int64_t n_tokens) {
+void run_benchmark(benchmark::State& state, KvFormat format_k, KvFormat format_v, int64_t n_keys,
+                   int64_t n_tokens) {
   const auto n_threads = static_cast<int>(state.range(0));
   auto device = make_cpu_device({.n_threads = n_threads});
   if (!device) return state.SkipWithError(device.error().message.c_str());
   const auto stream = (*device)->make_stream();
-  const Setting setting(**device, *stream, format, n_keys, n_tokens);
+  const Setting setting(**device, *stream, format_k, format_v, n_keys, n_tokens);
   int64_t layer = 0;
   const auto attend = [&] {
     const Frame frame(*stream);
@@ -143,12 +157,18 @@ void add_thread_counts(benchmark::internal::Benchmark* b) {
 
 int main(int argc, char** argv) {
   using namespace parlance;
+  std::vector<std::pair<KvFormat, KvFormat>> pairs;
   for (size_t id = 0; id < kKvFormatCount; ++id) {
-    const auto format = static_cast<KvFormat>(id);
+    pairs.emplace_back(static_cast<KvFormat>(id), static_cast<KvFormat>(id));
+  }
+  pairs.emplace_back(KvFormat::qjl1_256, KvFormat::tbq3_0);
+  pairs.emplace_back(KvFormat::q8_0, KvFormat::tbq4_0);
+  for (const auto& [k, v] : pairs) {
     for (const auto& [n_keys, n_tokens] :
-         {std::pair{512, 1}, {4096, 1}, {16384, 1}, {512, 512}, {4096, 512}}) {
-      const std::string name = fmt::format("{}/keys:{}/tokens:{}", name_of(format), n_keys, n_tokens);
-      benchmark::RegisterBenchmark(name.c_str(), run_benchmark, format, n_keys, n_tokens)
+         {std::pair{512, 1}, {4096, 1}, {16384, 1}, {512, 512}, {4096, 512}, {16384, 512}}) {
+      const std::string name =
+          fmt::format("{}/{}/keys:{}/tokens:{}", name_of(k), name_of(v), n_keys, n_tokens);
+      benchmark::RegisterBenchmark(name.c_str(), run_benchmark, k, v, n_keys, n_tokens)
           ->Apply(add_thread_counts);
     }
   }

@@ -127,11 +127,20 @@ void run_scalar(Stream& stream, const AttentionArgs& args) {
   });
 }
 
+#if PARLANCE_X86
+bool is_avx512(Isa isa) {
+  return isa == Isa::avx512 || isa == Isa::avx512_bf16;
+}
+bool has_vbmi() {
+  return __builtin_cpu_supports("avx512vbmi") > 0;
+}
+#endif
+
 // Null: the scalar definition serves the set.
 const attention::Kernels* kernels_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return &attention::kAvx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return &attention::kAvx512;
+  if (is_avx512(isa)) return has_vbmi() ? &attention::kAvx512Vbmi : &attention::kAvx512;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return &attention::kNeon;
 #endif
@@ -141,7 +150,9 @@ const attention::Kernels* kernels_of([[maybe_unused]] Isa isa) {
 Cell<AttentionArgs> cell_for([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return attention::cell<attention::kAvx2>();
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return attention::cell<attention::kAvx512>();
+  if (is_avx512(isa)) {
+    return has_vbmi() ? attention::cell<attention::kAvx512Vbmi>() : attention::cell<attention::kAvx512>();
+  }
 #elif PARLANCE_NEON
   if (is_neon(isa)) return attention::cell<attention::kNeon>();
 #endif

@@ -31,19 +31,51 @@ using Lanes = simd::Avx512;
 #include "kernels/cpu/attention/compressed_rows.simd.h"
 #include "kernels/cpu/attention/few_rows.simd.h"
 #include "kernels/cpu/attention/int16_rows.avx512.h"
+
+#include "kernels/cpu/attention/byte_codes.avx512.h"
+#include "kernels/cpu/attention/byte_rows.avx512.h"
+#include "kernels/cpu/attention/byte_values.avx512.h"
 #include "kernels/cpu/attention/many_rows.simd.h"
 #include "kernels/cpu/attention/softmax.simd.h"
 
-}  // namespace
+template <class Codes>
+constexpr KeyKernels kByteKeys = {byte_query_bytes, byte_workspace_bytes, prepare_bytes<Codes>,
+                                  score_bytes<Codes>};
+template <class Codes, class Rows>
+constexpr ValueKernels kByteValues = {byte_workspace_bytes, accumulate_bytes<Codes, Rows>,
+                                      finish_bytes<Codes>};
 
 // In the order of KvFormat.
+constexpr std::array<FormatKernels, kKvFormatCount> kManyRowsKernels = {
+    kWidened<F32Rows>,   kInt16Rows<F16Rows>,          kInt16Rows<Bf16Rows>,       kInt16Rows<Q8Rows>,
+    kInt16Rows<Q4Rows>,  kInt16Rows<Tbq3Rows>,         kInt16Rows<Tbq4Rows>,       kInt16Rows<TcqRows>,
+    kInt16Rows<QjlRows>, kInt16Rows<PolarRows<false>>, kInt16Rows<PolarRows<true>>};
+
+}  // namespace
+
 const Kernels kAvx512 = {
     .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>, kFewRows<Q4Rows>,
             kFewRows<Tbq3Rows>, kFewRows<Tbq4Rows>, kFewRows<TcqRows>, kFewRows<QjlRows>,
             kFewRows<PolarRows<false>>, kFewRows<PolarRows<true>>},
-    .many = {kWidened<F32Rows>, kInt16Rows<F16Rows>, kInt16Rows<Bf16Rows>, kInt16Rows<Q8Rows>,
-             kInt16Rows<Q4Rows>, kInt16Rows<Tbq3Rows>, kInt16Rows<Tbq4Rows>, kInt16Rows<TcqRows>,
-             kInt16Rows<QjlRows>, kInt16Rows<PolarRows<false>>, kInt16Rows<PolarRows<true>>},
+    .many = kManyRowsKernels,
+    .softmax = softmax,
+    .to_stored = to_stored,
+    .from_stored = from_stored,
+};
+
+const Kernels kAvx512Vbmi = {
+    .few = {kFewRows<F32Rows>,
+            kFewRows<F16Rows>,
+            kFewRows<Bf16Rows>,
+            kFewRows<Q8Rows>,
+            {kByteKeys<Q4Bytes>, kFewRows<Q4Rows>.values},
+            {kByteKeys<Tbq3Bytes>, kByteValues<Tbq3Bytes, Tbq3Rows>},
+            {kByteKeys<Tbq4Bytes>, kByteValues<Tbq4Bytes, Tbq4Rows>},
+            kFewRows<TcqRows>,
+            kFewRows<QjlRows>,
+            {kByteKeys<PolarBytes>, kByteValues<PolarBytes, PolarRows<false>>},
+            kFewRows<PolarRows<true>>},
+    .many = kManyRowsKernels,
     .softmax = softmax,
     .to_stored = to_stored,
     .from_stored = from_stored,

@@ -1,0 +1,249 @@
+// Tiles of few rows in bytes, included by avx512.cpp after few_rows.simd.h: compressed keys and values are
+// multiplied by vpdpbusd as levels of 8 bits. Levels rounded to integers add 1e-5 or less to a format's mean
+// square error, which is 7e-3 or more, queries rounded to a 127th of the largest of every 32 channels 4e-5.
+// Weights are rounded up or down by a fixed sequence, so that what many small ones lose together is small as
+// well.
+
+constexpr int64_t kByteBlock = 32;  // stored values that share a step
+constexpr int64_t kGroup = 16;      // keys, or values, that are loaded together
+
+// What a block kernel finds in its workspace.
+struct ByteWorkspace {
+  ByteWorkspace(std::byte* memory, int64_t head_dim)
+      : steps(reinterpret_cast<f16_bits*>(memory)),
+        weights(memory + static_cast<size_t>(head_dim / kByteBlock * kKeyBlock) * sizeof(f16_bits)),
+        last_group(weights + 2 * kKeyBlock * 4) {}
+  f16_bits* steps;        // [blocks][kKeyBlock]
+  std::byte* weights;     // [2][kKeyBlock][4]
+  std::byte* last_group;  // copies of the last rows, so that all of a group, and bytes behind it, can be read
+};
+
+inline size_t byte_workspace_bytes(int64_t head_dim) {
+  const auto n = static_cast<size_t>(head_dim);
+  return n / kByteBlock * kKeyBlock * sizeof(f16_bits) + 2 * kKeyBlock * 4 + kGroup * 2 * n + 64;
+}
+
+// Groups of rows. The last one is a copy, with zeros for rows that are missing, unless it is whole and
+// nothing behind it is read.
+template <class Codes>
+class Groups {
+ public:
+  Groups(const std::byte* rows, int64_t n_keys, size_t row_bytes, std::byte* copy)
+      : rows_(rows), row_bytes_(row_bytes), n_in_place_(n_keys / kGroup * kGroup), copy_(copy) {
+    if (n_keys % kGroup == 0) {
+      if (!Codes::kReadsBehind) return;
+      n_in_place_ -= kGroup;
+    }
+    const auto n_bytes = static_cast<size_t>(n_keys - n_in_place_) * row_bytes;
+    std::memcpy(copy, rows + static_cast<size_t>(n_in_place_) * row_bytes, n_bytes);
+    std::memset(copy + n_bytes, 0, kGroup * row_bytes - n_bytes);
+  }
+  PARLANCE_INLINE const std::byte* at(int64_t j) const {
+    return j < n_in_place_ ? rows_ + static_cast<size_t>(j) * row_bytes_ : copy_;
+  }
+  size_t row_bytes() const { return row_bytes_; }
+
+ private:
+  const std::byte* rows_;
+  size_t row_bytes_;
+  int64_t n_in_place_;
+  std::byte* copy_;
+};
+
+// Words by number of two vectors: of sixteen keys with four words each, word `first` of all, then word first
+// + 1.
+constexpr std::array<uint16_t, 32> words_of_keys(int first) {
+  std::array<uint16_t, 32> numbers{};
+  for (size_t i = 0; i < 32; ++i)
+    numbers[i] = static_cast<uint16_t>(i % 16 * 4 + i / 16 + static_cast<size_t>(first));
+  return numbers;
+}
+constexpr std::array<uint16_t, 32> kFirstTwo = words_of_keys(0), kLastTwo = words_of_keys(2);
+
+// Where the steps of four blocks lie in a row, in words from the first on.
+template <class Codes>
+constexpr std::array<uint16_t, 32> kStepWords = [] {
+  std::array<uint16_t, 32> words{};
+  for (size_t i = 0; i < 32; ++i) words[i] = static_cast<uint16_t>(Codes::step_at(i % 4) / 2);
+  return words;
+}();
+
+// The steps of four blocks from `block` on, of a group of rows.
+template <class Codes>
+PARLANCE_VBMI PARLANCE_INLINE void gather_four_steps(const std::byte* rows, size_t row_bytes, int64_t block,
+                                                     f16_bits (&steps)[4][kGroup]) {
+  const size_t at = Codes::step_at(block), n_bytes = row_bytes - at;
+  const __mmask64 in_row = n_bytes >= 64 ? ~uint64_t{0} : (uint64_t{1} << n_bytes) - 1;
+  const I step_words = _mm512_loadu_si512(kStepWords<Codes>.data());
+  I quads[4];
+#pragma GCC unroll 4
+  for (int z = 0; z < 4; ++z) {
+    quads[z] = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      const std::byte* row = rows + static_cast<size_t>(4 * z + k) * row_bytes + at;
+      quads[z] = _mm512_mask_permutexvar_epi16(quads[z], 0xfu << (4 * k), step_words,
+                                               _mm512_maskz_loadu_epi8(in_row, row));
+    }
+  }
+  const I low = _mm512_inserti64x4(quads[0], _mm512_castsi512_si256(quads[1]), 1);
+  const I high = _mm512_inserti64x4(quads[2], _mm512_castsi512_si256(quads[3]), 1);
+  _mm512_storeu_si512(steps[0], _mm512_permutex2var_epi16(low, _mm512_loadu_si512(kFirstTwo.data()), high));
+  _mm512_storeu_si512(steps[2], _mm512_permutex2var_epi16(low, _mm512_loadu_si512(kLastTwo.data()), high));
+}
+
+// The steps of n_keys rows, up to a whole group.
+template <class Codes>
+PARLANCE_VBMI void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks,
+                                f16_bits* steps) {
+  for (int64_t j = 0; j < n_keys; j += kGroup) {
+    const std::byte* rows = groups.at(j);
+    for (int64_t b = 0; b < n_blocks; b += 4) {
+      f16_bits four[4][kGroup];
+      gather_four_steps<Codes>(rows, groups.row_bytes(), b, four);
+      for (int64_t i = 0; i < std::min<int64_t>(4, n_blocks - b); ++i) {
+        std::memcpy(steps + (b + i) * kKeyBlock + j, four[i], sizeof four[i]);
+      }
+    }
+  }
+}
+
+PARLANCE_VBMI PARLANCE_INLINE F load_steps(const f16_bits* steps) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(steps)));
+}
+
+// ---- Scores ----
+
+// A prepared query: its bytes, block by block in the format's order; then for each block what unsigned levels
+// add to its products, and the factor of these.
+struct ByteQuery {
+  ByteQuery(std::byte* memory, int64_t head_dim)
+      : values(reinterpret_cast<int8_t*>(memory)),
+        offsets(reinterpret_cast<int32_t*>(memory + head_dim)),
+        factors(reinterpret_cast<float*>(offsets + head_dim / kByteBlock)) {}
+  int8_t* values;
+  int32_t* offsets;
+  float* factors;
+};
+
+inline size_t byte_query_bytes(int64_t head_dim) {
+  return align_up(static_cast<size_t>(head_dim + head_dim / kByteBlock * 8), size_t{64});
+}
+
+template <class Codes>
+void prepare_bytes(const Tile& tile, int64_t row, const float* query, float scale) {
+  const ByteQuery prepared(tile.query<std::byte>(row), tile.head_dim_k);
+  for (int64_t b = 0; b < tile.head_dim_k / kByteBlock; ++b) {
+    const float* x = query + b * kByteBlock;
+    float largest = 0;
+    for (int64_t i = 0; i < kByteBlock; ++i) largest = std::max(largest, std::fabs(x[i]));
+    const float to_byte = largest > 0 ? 127 / largest : 0;
+    int32_t sum = 0;
+    for (size_t i = 0; i < kByteBlock; ++i) {
+      const auto value = static_cast<int32_t>(std::nearbyint(x[Codes::kOrder[i]] * to_byte));
+      prepared.values[b * kByteBlock + static_cast<int64_t>(i)] = static_cast<int8_t>(value);
+      sum += value;
+    }
+    prepared.offsets[b] = -128 * sum;
+    prepared.factors[b] = scale * kUnitOf<Codes> * largest / 127;
+  }
+}
+
+// Vectors of four quarters of dwords become vectors of a dword from each: lane 4 q + z of the t-th is dword t
+// of quarter q of the z-th.
+PARLANCE_VBMI PARLANCE_INLINE void transpose_quarters(I (&x)[4]) {
+  const I ab_low = _mm512_unpacklo_epi32(x[0], x[1]), ab_high = _mm512_unpackhi_epi32(x[0], x[1]);
+  const I cd_low = _mm512_unpacklo_epi32(x[2], x[3]), cd_high = _mm512_unpackhi_epi32(x[2], x[3]);
+  x[0] = _mm512_unpacklo_epi64(ab_low, cd_low);
+  x[1] = _mm512_unpackhi_epi64(ab_low, cd_low);
+  x[2] = _mm512_unpacklo_epi64(ab_high, cd_high);
+  x[3] = _mm512_unpackhi_epi64(ab_high, cd_high);
+}
+
+// Sixteen keys at a time, one in each lane: a dword of the query meets the same four channels of all of them.
+template <class Codes, int kRows>
+PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const Groups<Codes>& groups,
+                                    int64_t n_keys, const f16_bits* steps, const std::byte* next) {
+  constexpr int kPlanes = Codes::kPlanes, kLevels = 2 / kPlanes;
+  const int64_t n_blocks = tile.head_dim_k / kByteBlock;
+  const I table = _mm512_loadu_si512(kUnsignedLevels<Codes>.data());
+  for (int64_t j = 0; j < n_keys; j += kGroup) {
+    read_ahead(next, j, j + kGroup, tile.k_row_bytes);
+    const std::byte* keys = groups.at(j);
+    F scores[kRows];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) scores[r] = Lanes::zero();
+    for (int64_t b = 0; b < n_blocks; ++b) {
+      I planes[kPlanes][4];
+#pragma GCC unroll 4
+      for (int z = 0; z < 4; ++z) {
+        const std::byte* key = keys + static_cast<size_t>(z) * tile.k_row_bytes + Codes::codes_at(b);
+        const std::byte* const at[4] = {key, key + 4 * tile.k_row_bytes, key + 8 * tile.k_row_bytes,
+                                        key + 12 * tile.k_row_bytes};
+        I loaded[kPlanes];
+        Codes::load(at, loaded);
+#pragma GCC unroll 2
+        for (int p = 0; p < kPlanes; ++p) planes[p][z] = loaded[p];
+      }
+      const int32_t* q[kRows];
+      I sums[kRows];
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const ByteQuery query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
+        q[r] = reinterpret_cast<const int32_t*>(query.values + b * kByteBlock);
+        sums[r] = _mm512_set1_epi32(query.offsets[b]);
+      }
+#pragma GCC unroll 2
+      for (int p = 0; p < kPlanes; ++p) {
+        transpose_quarters(planes[p]);
+#pragma GCC unroll 4
+        for (int t = 0; t < 4; ++t) {
+          I levels[kLevels];
+          Codes::levels(planes[p][t], table, levels);
+#pragma GCC unroll 2
+          for (int l = 0; l < kLevels; ++l) {
+#pragma GCC unroll 4
+            for (int r = 0; r < kRows; ++r) {
+              sums[r] =
+                  _mm512_dpbusd_epi32(sums[r], levels[l], _mm512_set1_epi32(q[r][4 * (p * kLevels + l) + t]));
+            }
+          }
+        }
+      }
+      const F step = load_steps(steps + b * kKeyBlock + j);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const ByteQuery query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
+        const F factor = Lanes::multiply(step, Lanes::broadcast(query.factors[b]));
+        scores[r] = Lanes::multiply_add(_mm512_cvtepi32_ps(sums[r]), factor, scores[r]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) Lanes::store(tile.scores + (first_row + r) * kKeyBlock + j, scores[r]);
+  }
+}
+
+template <class Codes>
+PARLANCE_VBMI void score_bytes(const Tile& tile, const std::byte* keys, int64_t n_keys,
+                               const std::byte* next) {
+  const ByteWorkspace work(tile.workspace, tile.head_dim_k);
+  const Groups<Codes> groups(keys, n_keys, tile.k_row_bytes, work.last_group);
+  gather_steps<Codes>(groups, n_keys, tile.head_dim_k / kByteBlock, work.steps);
+  for (int64_t row = 0; row < tile.n_rows;) {
+    const std::byte* ahead = row == 0 ? next : nullptr;
+    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+      case 1:
+        score_bytes_rows<Codes, 1>(tile, row, groups, n_keys, work.steps, ahead);
+        row += 1;
+        break;
+      case 4:
+        score_bytes_rows<Codes, 4>(tile, row, groups, n_keys, work.steps, ahead);
+        row += 4;
+        break;
+      default:
+        score_bytes_rows<Codes, 2>(tile, row, groups, n_keys, work.steps, ahead);
+        row += 2;
+        break;
+    }
+  }
+}

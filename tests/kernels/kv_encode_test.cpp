@@ -237,10 +237,7 @@ TEST_P(KvWriteCompressed, EveryFormatOnBothSides) {
       if (head_dim % traits(coding.format).block_elements != 0) continue;
       for (const bool rotated : {false, true}) {
         coding.rotated = rotated;
-        const KvShape shape{.k = coding,
-                            .v = {.format = KvFormat::q8_0, .rotated = rotated},
-                            .head_dim_k = head_dim,
-                            .head_dim_v = head_dim};
+        const KvShape shape{.k = coding, .v = coding, .head_dim_k = head_dim, .head_dim_v = head_dim};
         const KvPages pages(shape, {40, 7}, random_);
         const TokenPlaces places = TokenPlaces().add(1, 3, 4).add(0, 10, 9);
         const auto k = random_floats(head_dim * 2 * places.size(), 3);

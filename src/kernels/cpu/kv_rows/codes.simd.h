@@ -37,14 +37,24 @@ constexpr LevelCells cells_of(const std::array<float, 16>& levels) {
   LevelCells cells{};
   size_t level = 8;
   for (size_t i = 0; i < 16; ++i) {
-    cells.below[i] = cells.above[i] = levels[level];
-    if (level == 15 || midpoints(levels)[level] * LevelCells::kPerUnit >= static_cast<float>(i + 1)) continue;
-    cells.boundary[i] = midpoints(levels)[level];
-    cells.above[i] = levels[++level];
+    cells.below[i] = levels[level];
+    const bool has_boundary =
+        level < 15 && midpoints(levels)[level] * LevelCells::kPerUnit < static_cast<float>(i + 1);
+    if (has_boundary) cells.boundary[i] = midpoints(levels)[level++];
+    cells.above[i] = levels[level];
   }
   return cells;
 }
 alignas(64) constexpr LevelCells kCells4 = cells_of(kCentroids4);
+
+constexpr bool has_boundaries_of(const LevelCells& cells, const std::array<float, 16>& levels) {
+  for (size_t i = 8; i < 15; ++i) {
+    const float boundary = midpoints(levels)[i];
+    if (cells.boundary[static_cast<size_t>(boundary * LevelCells::kPerUnit)] != boundary) return false;
+  }
+  return true;
+}
+static_assert(has_boundaries_of(kCells4, kCentroids4));
 
 // The level nearest to each value that is not negative, of levels that are symmetric around zero.
 template <size_t n>
@@ -55,14 +65,15 @@ PARLANCE_SIMD PARLANCE_INLINE F nearest_level(const std::array<float, n>& levels
     return Lanes::select_above(v, Lanes::look_up_16(kCells4.boundary.data(), cells),
                                Lanes::look_up_16(kCells4.above.data(), cells),
                                Lanes::look_up_16(kCells4.below.data(), cells));
-  }
-  F level = Lanes::broadcast(levels[n / 2]);
+  } else {
+    F level = Lanes::broadcast(levels[n / 2]);
 #pragma GCC unroll 16
-  for (size_t i = n / 2; i + 1 < n; ++i) {
-    level = Lanes::select_above(v, Lanes::broadcast(midpoints_of(levels)[i]), Lanes::broadcast(levels[i + 1]),
-                                level);
+    for (size_t i = n / 2; i + 1 < n; ++i) {
+      level = Lanes::select_above(v, Lanes::broadcast(midpoints_of(levels)[i]),
+                                  Lanes::broadcast(levels[i + 1]), level);
+    }
+    return level;
   }
-  return level;
 }
 
 // Eight codes of `width` bits, a byte each in `bytes`, side by side.

@@ -108,21 +108,23 @@ PARLANCE_SIMD void rotate_heads(const float* x, float* out, int64_t n) {
   parlance::to_stored(KvTransform::hadamard, x, out, n);
 }
 
-// out [kSketchOutputs] = m^T x [kSketchInputs], with as many sums at a time as registers hold.
+// out [kSketchOutputs] = m^T x [kSketchInputs]. Several rows of the matrix are read side by side, so that
+// each sum is loaded and stored once for all of them.
 PARLANCE_SIMD void multiply_transposed(const SketchMatrix& m, const float* x, float* out) {
-  constexpr int kSums = Lanes::kRegisters / 2;
-  for (int64_t j = 0; j < kSketchOutputs; j += kSums * kWidth) {
-    F sums[kSums];
-#pragma GCC unroll 16
-    for (F& sum : sums) sum = Lanes::zero();
-    for (int64_t i = 0; i < kSketchInputs; ++i) {
-      const F value = Lanes::broadcast(x[i]);
-      const float* row = m.data() + i * kSketchOutputs + j;
-#pragma GCC unroll 16
-      for (int v = 0; v < kSums; ++v)
-        sums[v] = Lanes::multiply_add(value, Lanes::load(row + v * kWidth), sums[v]);
+  constexpr int64_t kRows = 8;
+  std::fill_n(out, kSketchOutputs, 0.0f);
+  for (int64_t i = 0; i < kSketchInputs; i += kRows) {
+    F values[kRows];
+#pragma GCC unroll 8
+    for (int64_t row = 0; row < kRows; ++row) values[row] = Lanes::broadcast(x[i + row]);
+    for (int64_t j = 0; j < kSketchOutputs; j += kWidth) {
+      F sum = Lanes::load(out + j);
+#pragma GCC unroll 8
+      for (int64_t row = 0; row < kRows; ++row) {
+        sum = Lanes::multiply_add(values[row], Lanes::load(m.data() + (i + row) * kSketchOutputs + j), sum);
+      }
+      Lanes::store(out + j, sum);
     }
-    store_block(sums, out + j);
   }
 }
 

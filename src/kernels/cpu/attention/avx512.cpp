@@ -36,6 +36,7 @@ using Lanes = simd::Avx512;
 #include "kernels/cpu/attention/byte_rows.avx512.h"
 #include "kernels/cpu/attention/byte_values.avx512.h"
 #include "kernels/cpu/attention/many_rows.simd.h"
+#include "kernels/cpu/attention/sign_rows.avx512.h"
 #include "kernels/cpu/attention/softmax.simd.h"
 
 template <class Codes>
@@ -44,6 +45,11 @@ constexpr KeyKernels kByteKeys = {byte_query_bytes, byte_workspace_bytes, prepar
 template <class Codes, class Rows>
 constexpr ValueKernels kByteValues = {byte_workspace_bytes, accumulate_bytes<Codes, Rows>,
                                       finish_bytes<Codes>};
+
+constexpr FormatKernels kFewQjlRows = {
+    .keys = {sketch_query_bytes, no_workspace, prepare_sketch, score_signs},
+    .values = kFewRows<QjlRows>.values,
+};
 
 // In the order of KvFormat.
 constexpr std::array<FormatKernels, kKvFormatCount> kManyRowsKernels = {
@@ -55,7 +61,7 @@ constexpr std::array<FormatKernels, kKvFormatCount> kManyRowsKernels = {
 
 const Kernels kAvx512 = {
     .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>, kFewRows<Q4Rows>,
-            kFewRows<Tbq3Rows>, kFewRows<Tbq4Rows>, kFewRows<TcqRows>, kFewRows<QjlRows>,
+            kFewRows<Tbq3Rows>, kFewRows<Tbq4Rows>, kFewRows<TcqRows>, kFewQjlRows,
             kFewRows<PolarRows<false>>, kFewRows<PolarRows<true>>},
     .many = kManyRowsKernels,
     .softmax = softmax,
@@ -72,7 +78,7 @@ const Kernels kAvx512Vbmi = {
             {kByteKeys<Tbq3Bytes>, kByteValues<Tbq3Bytes, Tbq3Rows>},
             {kByteKeys<Tbq4Bytes>, kByteValues<Tbq4Bytes, Tbq4Rows>},
             kFewRows<TcqRows>,
-            kFewRows<QjlRows>,
+            kFewQjlRows,
             {kByteKeys<PolarBytes>, kByteValues<PolarBytes, PolarRows<false>>},
             kFewRows<PolarRows<true>>},
     .many = kManyRowsKernels,

@@ -1,0 +1,127 @@
+// Keys of qjl1_256 in tiles of few rows, included by avx512.cpp after few_rows.simd.h: of a query in bytes,
+// those whose sign is set are summed up by vpdpbusd. Bytes add 5e-5 to the format's mean square error, which
+// is 0.31.
+
+constexpr int64_t kSketch = BlockQjl1_256::kStored;
+
+// A prepared query: its bytes; then for each sketch their sum, and the factor of the products with a key.
+struct SketchQuery {
+  SketchQuery(std::byte* memory, int64_t n_stored)
+      : values(reinterpret_cast<int8_t*>(memory)),
+        sums(reinterpret_cast<int32_t*>(memory + n_stored)),
+        factors(reinterpret_cast<float*>(sums + n_stored / kSketch)) {}
+  int8_t* values;
+  int32_t* sums;
+  float* factors;
+};
+
+inline size_t sketch_query_bytes(int64_t n_stored) {
+  return align_up(static_cast<size_t>(n_stored + n_stored / kSketch * 8), size_t{64});
+}
+
+inline void prepare_sketch(const Tile& tile, int64_t row, const float* query, float scale) {
+  const SketchQuery prepared(tile.query<std::byte>(row), tile.head_dim_k);
+  for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c, query += kSketch) {
+    float largest = 0;
+    for (int64_t i = 0; i < kSketch; ++i) largest = std::max(largest, std::fabs(query[i]));
+    const float to_byte = largest > 0 ? 127 / largest : 0;
+    int32_t sum = 0;
+    for (int64_t i = 0; i < kSketch; ++i) {
+      const auto value = static_cast<int32_t>(std::nearbyint(query[i] * to_byte));
+      prepared.values[c * kSketch + i] = static_cast<int8_t>(value);
+      sum += value;
+    }
+    prepared.sums[c] = sum;
+    prepared.factors[c] = scale * largest / 127;
+  }
+}
+
+// The sum of a query's values, each with its sign, is twice the sum of those whose sign is set, less that of
+// all.
+template <int kRows>
+PARLANCE_AVX512 void score_signs_rows(const Tile& tile, int64_t first_row, const std::byte* keys,
+                                      int64_t n_keys, const std::byte* next) {
+  constexpr int kKeys = kWidth / kRows;
+  const I ones = _mm512_set1_epi8(1);
+  for (int64_t j = 0; j < n_keys; j += kKeys) {
+    read_ahead(next, j, j + kKeys, tile.k_row_bytes);
+    F scores = Lanes::zero();  // [kRows][kKeys]
+    for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c) {
+      const std::byte* blocks[kKeys];
+      bf16_bits norms[kWidth];
+      float factors[kWidth];
+      int32_t query_sums[kWidth];
+#pragma GCC unroll 16
+      for (int k = 0; k < kKeys; ++k) {
+        blocks[k] = keys + static_cast<size_t>(std::min(j + k, n_keys - 1)) * tile.k_row_bytes +
+                    static_cast<size_t>(c) * sizeof(BlockQjl1_256);
+      }
+      const int8_t* q[kRows];
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const SketchQuery query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
+        q[r] = query.values + c * kSketch;
+#pragma GCC unroll 16
+        for (int k = 0; k < kKeys; ++k) {
+          std::memcpy(&norms[r * kKeys + k], blocks[k] + offsetof(BlockQjl1_256, norm), sizeof *norms);
+          factors[r * kKeys + k] = query.factors[c];
+          query_sums[r * kKeys + k] = query.sums[c];
+        }
+      }
+      I sums[kWidth];  // [kRows][kKeys]
+#pragma GCC unroll 16
+      for (int s = 0; s < kWidth; ++s) sums[s] = _mm512_setzero_si512();
+#pragma GCC unroll 4
+      for (int i = 0; i < kSketch; i += 64) {
+        I values[kRows];
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) values[r] = _mm512_loadu_si512(q[r] + i);
+#pragma GCC unroll 16
+        for (int k = 0; k < kKeys; ++k) {
+          uint64_t signs;
+          std::memcpy(&signs, blocks[k] + offsetof(BlockQjl1_256, signs) + i / 8, sizeof signs);
+          const I set = _mm512_maskz_mov_epi8(signs, ones);
+#pragma GCC unroll 4
+          for (int r = 0; r < kRows; ++r) {
+            sums[r * kKeys + k] = _mm512_dpbusd_epi32(sums[r * kKeys + k], set, values[r]);
+          }
+        }
+      }
+      F lanes[kWidth];
+#pragma GCC unroll 16
+      for (int s = 0; s < kWidth; ++s) lanes[s] = _mm512_cvtepi32_ps(sums[s]);
+      const F of_set = Lanes::sums_of(lanes);
+      const F of_all = _mm512_cvtepi32_ps(_mm512_loadu_si512(query_sums));
+      const F product = Lanes::subtract(Lanes::add(of_set, of_set), of_all);
+      const F norm = Lanes::widen_bf16(reinterpret_cast<const std::byte*>(norms));
+      scores = Lanes::multiply_add(product, Lanes::multiply(norm, Lanes::load(factors)), scores);
+    }
+    float totals[kWidth];
+    Lanes::store(totals, scores);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      std::memcpy(tile.scores + (first_row + r) * kKeyBlock + j, totals + r * kKeys, kKeys * sizeof(float));
+    }
+  }
+}
+
+PARLANCE_AVX512 void score_signs(const Tile& tile, const std::byte* keys, int64_t n_keys,
+                                 const std::byte* next) {
+  for (int64_t row = 0; row < tile.n_rows;) {
+    const std::byte* ahead = row == 0 ? next : nullptr;
+    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+      case 1:
+        score_signs_rows<1>(tile, row, keys, n_keys, ahead);
+        row += 1;
+        break;
+      case 4:
+        score_signs_rows<4>(tile, row, keys, n_keys, ahead);
+        row += 4;
+        break;
+      default:
+        score_signs_rows<2>(tile, row, keys, n_keys, ahead);
+        row += 2;
+        break;
+    }
+  }
+}

@@ -127,7 +127,7 @@ class PrefixTree {
   [[nodiscard]] Pin pin(std::span<const int32_t> tokens);
 
   // Gives up pages until so many of each kind are free; false when nothing is left that would help. First go
-  // exact pages that were compressed, then ends of texts, of the lowest class and the least recently used
+  // exact pages that were compressed and ends of texts that a longer one repeats, then ends of texts, of the lowest class and the least recently used
   // first. Pages that a sequence holds stay: they would not become free. Each call looks at all nodes, so ask
   // for several pages at a time.
   bool evict(PageCounts n_free);
@@ -180,6 +180,7 @@ class PrefixTree {
   size_t first_gain(const Goal& goal, const Node& leaf);
   bool give_up_pages(const Goal& goal);
   void give_up_exact_copies(const Goal& goal);
+  void give_up_partial_copies(const Goal& goal);
   void trim(Node& leaf, const Goal& goal, bool only_gains);
   bool remove_last_page(Node& leaf);
 

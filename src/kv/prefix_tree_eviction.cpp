@@ -56,11 +56,13 @@ size_t PrefixTree::first_gain(const Goal& goal, const Node& leaf) {
 bool PrefixTree::give_up_pages(const Goal& goal) {
   if (reached(goal)) return true;
   give_up_exact_copies(goal);
+  give_up_partial_copies(goal);
   for (std::list<Node>& nodes : nodes_) {
     for (const bool only_gains : {true, false}) {
       for (auto it = nodes.begin(); it != nodes.end() && !reached(goal);) trim(*it++, goal, only_gains);
     }
   }
+  give_up_partial_copies(goal);
   return reached(goal);
 }
 
@@ -73,6 +75,28 @@ void PrefixTree::give_up_exact_copies(const Goal& goal) {
         if (page.main < 0 || page.exact < 0 || !removable(goal, PageKind::exact, page.exact)) continue;
         give_back(page, PageKind::exact);
         stats_.n_pages_evicted += 1;
+      }
+    }
+  }
+}
+
+// Pages that hold the end of a text in the middle of a page, where a longer text's page has these positions too.
+// Several texts that end in the same page share one; the longest come first, so it is free when all have changed.
+void PrefixTree::give_up_partial_copies(const Goal& goal) {
+  for (std::list<Node>& nodes : nodes_) {
+    for (Node& node : nodes) {
+      if (reached(goal)) return;
+      if (node.children.empty() || node.end() % page_tokens_ == 0) continue;
+      PageRef& slot = node.pages.back();
+      const PageRef longer = node.children.begin()->second->pages.front();
+      const bool helps = std::ranges::any_of(kPageKinds, [&](PageKind kind) {
+        return slot[kind] >= 0 && missing(goal, kind) > 0 && slot[kind] != longer[kind];
+      });
+      if (!helps || !removable(goal, slot)) continue;
+      for (const PageKind kind : kPageKinds) {
+        stats_.n_pages_evicted += slot[kind] >= 0 && references(kind, slot[kind]) == 1;
+        give_back(slot, kind);
+        if (longer[kind] >= 0) keep(slot, kind, longer[kind]);
       }
     }
   }

@@ -206,6 +206,20 @@ TEST_F(SharedContext, OldTextsGiveWay) {
   EXPECT_TRUE(second->tokens().empty());
 }
 
+// Turns that part inside a page leave nothing behind that would keep a sequence from filling the context.
+TEST_F(SharedContext, OneSequenceFillsTheContextWhateverItSaidBefore) {
+  const auto session = open(make_context({.n_ctx = 256, .n_batch = 64}));
+  std::vector<Token> history = text(20, 60);
+  for (unsigned turn = 0; turn < 10; ++turn) {
+    ASSERT_FALSE(logits_of(*session, history).empty());
+    ASSERT_TRUE(session->append(text(9, 70 + turn)));  // said, and then remembered in other words
+    history = join(history, text(turn + 11, 80 + turn));
+  }
+  history.resize(240);
+  EXPECT_FALSE(logits_of(*session, history).empty());
+  EXPECT_TRUE(session->append(text(16, 90)));
+}
+
 TEST_F(SharedContext, NoMoreSessionsThanSequences) {
   const auto context = make_context({.n_ctx = 64, .n_seq = 1});
   auto session = open(context);

@@ -63,16 +63,18 @@ struct LevelsQ4_0 {
 constexpr int kCandidatesQ4_0 = 9;
 alignas(64) constexpr auto kInversesQ4_0 = inverse_steps<kCandidatesQ4_0>(0.7f, 0.05f);
 
+// As encode_searched() of quant/q4_0.h, with values in steps of `whole`.
 PARLANCE_SIMD void search_q4_0(const float* x, std::byte* out, int64_t n) {
   auto* block = reinterpret_cast<BlockQ4_0*>(out);
   for (int64_t first = 0; first < n; first += 32 * kBlocks) {
     const int64_t n_blocks = std::min(kBlocks, (n - first) / 32);
-    float whole[kBlocks];  // the step with which the largest value becomes code -8
+    float whole[kBlocks];  // the step with which the largest magnitude becomes code -8
     for (int64_t b = 0; b < n_blocks; ++b) whole[b] = largest_of(x + 32 * b) / -8;
     Candidates<kCandidatesQ4_0> candidates[kBlocks];
     for (int64_t b = 0; b < n_blocks; ++b) {
       Block32 v;
       load_block(x + 32 * b, v);
+      // Smaller steps, whose inverse may be infinite, are 0 in f16.
       multiply_block(v, Lanes::broadcast(std::isnormal(whole[b]) ? 1 / whole[b] : 0));
       float values[32];
       store_block(v, values);

@@ -96,17 +96,19 @@ PARLANCE_SIMD PARLANCE_INLINE float sum_of_squares(const F (&v)[kSize]) {
   return Lanes::sum(Lanes::add(squares[0], squares[1]));
 }
 
-// Candidates for the step of a block of 32 values, one in each lane. The lanes that are left over repeat the
-// last one.
+// Candidates for the step of a block of 32 values, one in each lane; the lanes that are left over repeat the
+// last one. With the levels that a candidate rounds the values to, their step of least error is sum(value
+// level) / sum(level^2), and takes sum(value level)^2 / sum(level^2), the gain, off the sum of the values'
+// squares.
 template <int kCandidates>
 struct Candidates {
   static constexpr int kGroups = (kCandidates + kWidth - 1) / kWidth;
   using Inverses = std::array<float, kGroups * kWidth>;  // 1 / step
-  F gains[kGroups];  // by how much less the squares of the errors add up to
-  F steps[kGroups];  // what fits the candidate's levels best
+  F gains[kGroups];
+  F steps[kGroups];
 };
 
-// For steps from `least` on.
+// Of steps from `least` on.
 template <int kCandidates>
 constexpr typename Candidates<kCandidates>::Inverses inverse_steps(float least, float increment) {
   typename Candidates<kCandidates>::Inverses inverses{};
@@ -116,7 +118,7 @@ constexpr typename Candidates<kCandidates>::Inverses inverse_steps(float least, 
   return inverses;
 }
 
-// Levels::nearest(v) is what v is rounded to.
+// values [32]; Levels::nearest(v) is the level that v, a value over the candidate's step, is rounded to.
 template <class Levels, int kCandidates>
 PARLANCE_SIMD PARLANCE_INLINE void try_candidates(const float* values,
                                                   const typename Candidates<kCandidates>::Inverses& inverses,

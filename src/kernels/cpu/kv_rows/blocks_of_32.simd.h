@@ -146,8 +146,8 @@ struct LevelsTbq {
 };
 alignas(64) constexpr auto kInversesTbq = inverse_steps<kStepCandidates>(kLeastStep, kStepIncrement);
 
-// As search_step() of quant/codebook.h does: steps [n_blocks] of the blocks of y, which are found around
-// `rms`.
+// steps [n_blocks] of the blocks of y, found around their root mean squares as search_step() of
+// quant/codebook.h does; `steps` may be `rms`.
 template <class Block>
 PARLANCE_SIMD PARLANCE_INLINE void search_steps(const float* y, const float* rms, int64_t n_blocks,
                                                 float* steps) {

@@ -88,6 +88,7 @@ std::vector<Command> all_commands() {
   commands.push_back(quantize_command());
   commands.push_back(bench_command());
   commands.push_back(eval_command());
+  commands.push_back(verify_command());
   commands.push_back(doctor_command());
   return commands;
 }

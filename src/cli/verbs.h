@@ -13,6 +13,7 @@ Command tokenize_command();
 Command quantize_command();
 Command bench_command();
 Command eval_command();
+Command verify_command();
 Command doctor_command();
 
 // In the order of the overview.

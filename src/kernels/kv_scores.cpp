@@ -76,18 +76,24 @@ Tensor attn_score_polar(Stream& s, const Tensor& q, const PackedRows& k, PolarQu
   return packed_scores(s, {.q = q, .is_stored = true, .factor = kInverseSize}, k);
 }
 
-Tensor fused_attn_qjl(Stream& s, const Tensor& q_sketch, const PackedRows& k, const PackedRows& v,
-                      float sm_scale, const PackedMask& mask) {
-  const PackedQuery query{.q = q_sketch, .is_stored = true, .factor = kSketchFactor};
-  assert(k.format == KvFormat::qjl1_256 && fits(query, k) && is_well_formed(v));
+Tensor packed_attention(Stream& s, const PackedQuery& query, const PackedRows& k, const PackedRows& v,
+                        float scale, const PackedMask& mask) {
+  assert(fits(query, k) && is_well_formed(v));
   assert(k.bytes.ne[1] == v.bytes.ne[1] && k.bytes.ne[2] == v.bytes.ne[2] && k.bytes.ne[3] == v.bytes.ne[3]);
-  const Tensor& q = q_sketch;
+  const Tensor& q = query.q;
   const Tensor out = s.workspace().allocate(DType::f32, v.head_dim, q.ne[1], q.ne[2], q.ne[3]);
   const auto& cells = s.device().ops().packed_attention[static_cast<size_t>(k.format)];
   submit(s, cell_of(cells, v.format),
-         PackedAttentionArgs{query, k, v, sm_scale, mask.is_causal, mask.q_pos_base, out},
-         s.plan() ? cell_name("packed_attention qjl1_256", v) : "", "");
+         PackedAttentionArgs{query, k, v, scale, mask.is_causal, mask.q_pos_base, out},
+         s.plan() ? fmt::format("packed_attention k={} v={}", name_of(k.format), name_of(v.format)) : "", "");
   return out;
+}
+
+Tensor fused_attn_qjl(Stream& s, const Tensor& q_sketch, const PackedRows& k, const PackedRows& v,
+                      float sm_scale, const PackedMask& mask) {
+  assert(k.format == KvFormat::qjl1_256);
+  return packed_attention(s, {.q = q_sketch, .is_stored = true, .factor = kSketchFactor}, k, v, sm_scale,
+                          mask);
 }
 
 }  // namespace parlance

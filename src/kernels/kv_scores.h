@@ -30,14 +30,17 @@ Tensor attn_score_tbq(Stream& s, const Tensor& q, const PackedRows& k);
 enum class PolarQuery : uint8_t { plain, hadamard };
 Tensor attn_score_polar(Stream& s, const Tensor& q, const PackedRows& k, PolarQuery form = PolarQuery::plain);
 
-// Attention from sketches: fused_attn_qjl_tbq and fused_attn_qjl_polar, by the format of v.
+// softmax(scale q k^T) v for any pair of formats, in f32: [head_dim of v, n_head, n_batch, n_seq].
 struct PackedMask {
   bool is_causal = false;  // query i sees rows 0 .. q_pos_base + i
   int64_t q_pos_base = 0;
 };
+Tensor packed_attention(Stream& s, const PackedQuery& query, const PackedRows& k, const PackedRows& v,
+                        float scale, const PackedMask& mask);
+
+// The same from sketches: fused_attn_qjl_tbq and fused_attn_qjl_polar, by the format of v.
 Tensor fused_attn_qjl(Stream& s, const Tensor& q_sketch, const PackedRows& k, const PackedRows& v,
-                      float sm_scale,
-                      const PackedMask& mask);  // -> [head_dim, n_head, n_q, n_seq]
+                      float sm_scale, const PackedMask& mask);
 
 // The factor of sketch . signs that makes it an estimate without bias: sqrt(pi / 2) / 256.
 inline constexpr float kSketchFactor = 1.2533141373155003f / 256;

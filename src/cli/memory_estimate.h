@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -11,6 +12,14 @@
 #include "quant/kv_format.h"
 
 namespace parlance {
+
+// A way of keeping keys and values: a preset of --cache, or a format for both.
+struct CacheChoiceCost {
+  std::string name;  // "--cache small", "-ctk q8_0 -ctv q8_0"
+  double bits_per_value;
+  size_t bytes_per_token;
+  int64_t n_ctx_that_fits;  // positions whose cache fits beside the model in the memory that is free now
+};
 
 struct MemoryEstimate {
   int64_t n_ctx;
@@ -20,6 +29,9 @@ struct MemoryEstimate {
   // heads.
   std::array<std::optional<size_t>, kKvFormatCount> cache_bytes;
 };
+
+// Presets first, then formats, as far as they fit the model's heads; none for models without attention.
+std::vector<CacheChoiceCost> cache_costs(const TextModel& text, size_t workspace_bytes);
 
 // For short to full contexts. The workspace is measured by a dry run, nothing is computed.
 Result<std::vector<MemoryEstimate>> estimate_memory(const TextModel& text);

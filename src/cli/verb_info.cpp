@@ -71,10 +71,18 @@ std::string text_at(const GgufFile& file, std::string_view key) {
 }
 
 // The memory estimates of a model that this program runs; the error says why there are none.
-Result<std::vector<MemoryEstimate>> memory_of(const GgufFile& file) {
+// What a model needs, by length of context and by the way of keeping keys and values.
+struct MemoryFacts {
+  std::vector<MemoryEstimate> estimates;
+  std::vector<CacheChoiceCost> costs;
+};
+
+Result<MemoryFacts> memory_of(const GgufFile& file) {
   PARLANCE_TRY(const auto device, make_cpu_device({.n_threads = 0}));
   PARLANCE_TRY(const auto text, TextModel::load(file.name(), *device));
-  return estimate_memory(*text);
+  PARLANCE_TRY(auto estimates, estimate_memory(*text));
+  auto costs = cache_costs(*text, estimates.front().workspace_bytes);
+  return MemoryFacts{std::move(estimates), std::move(costs)};
 }
 
 void print_facts(const Console& io, const GgufFile& file, const TypeSum& total) {
@@ -130,27 +138,26 @@ void print_tensors(const Console& io, const GgufFile& file) {
   io.print("\n{}", table.text(io));
 }
 
-void print_memory(const Console& io, const GgufFile& file,
-                  const Result<std::vector<MemoryEstimate>>& estimates) {
-  if (!estimates) {
-    io.print("\n  Memory by context length is not known: {}\n", printable(estimates.error().message));
+void print_memory(const Console& io, const GgufFile& file, const Result<MemoryFacts>& facts) {
+  if (!facts) {
+    io.print("\n  Memory by context length is not known: {}\n", printable(facts.error().message));
     return;
   }
   const auto weights = static_cast<double>(file.data().size());
-  const bool has_states = !estimates->empty() && estimates->front().state_bytes > 0;
+  const bool has_states = facts->estimates.front().state_bytes > 0;
   std::vector<Table::Column> columns = {{"context"}, {"workspace"}};
   if (has_states) columns.push_back({"states"});
-  for (size_t f = 0; f < kKvFormatCount; ++f) {
-    columns.push_back({fmt::format("cache {}", name_of(static_cast<KvFormat>(f)))});
-  }
+  columns.push_back({"cache f16"});
+  columns.push_back({"cache tbq4_0"});
   columns.push_back({"total (f16)"});
   Table table(columns);
-  for (const MemoryEstimate& estimate : *estimates) {
+  for (const MemoryEstimate& estimate : facts->estimates) {
     const auto workspace = static_cast<double>(estimate.workspace_bytes);
     const auto states = static_cast<double>(estimate.state_bytes);
     std::vector<std::string> row = {fmt::format("{}", estimate.n_ctx), format_bytes(workspace)};
     if (has_states) row.push_back(format_bytes(states));
-    for (const auto& bytes : estimate.cache_bytes) {
+    for (const KvFormat format : {KvFormat::f16, KvFormat::tbq4_0}) {
+      const auto& bytes = estimate.cache_bytes[static_cast<size_t>(format)];
       row.push_back(bytes ? format_bytes(static_cast<double>(*bytes)) : "-");
     }
     const auto f16 = estimate.cache_bytes[static_cast<size_t>(KvFormat::f16)];
@@ -161,10 +168,17 @@ void print_memory(const Console& io, const GgufFile& file,
   io.print(
       "\n  The total adds the weights: {}, read in place and shared between programs that use the file.\n",
       format_bytes(weights));
+  if (facts->costs.empty()) return;
+  Table costs({{"cache", Table::Align::left}, {"bits a value"}, {"bytes a token"}, {"context that fits"}});
+  for (const CacheChoiceCost& cost : facts->costs) {
+    costs.add({cost.name, fmt::format("{:.2f}", cost.bits_per_value), fmt::format("{}", cost.bytes_per_token),
+               format_count(static_cast<uint64_t>(cost.n_ctx_that_fits))});
+  }
+  io.print("\n{}\n  How many positions fit is reckoned from the memory that is free now.\n", costs.text(io));
 }
 
 Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums,
-             const Result<std::vector<MemoryEstimate>>& estimates, bool wants_tensors) {
+             const Result<MemoryFacts>& facts, bool wants_tensors) {
   const TypeSum total = total_of(sums);
   Json json = Json::object({{"file", file.name()},
                             {"file_bytes", file.bytes().size()},
@@ -192,9 +206,9 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums,
     }
     json.set("tensors", tensors);
   }
-  if (!estimates) return json.set("memory", Json()).set("memory_unknown_because", estimates.error().message);
+  if (!facts) return json.set("memory", Json()).set("memory_unknown_because", facts.error().message);
   Json memory = Json::array();
-  for (const MemoryEstimate& estimate : *estimates) {
+  for (const MemoryEstimate& estimate : facts->estimates) {
     Json cache = Json::object();
     for (size_t f = 0; f < kKvFormatCount; ++f) {
       const auto& bytes = estimate.cache_bytes[f];
@@ -206,22 +220,29 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums,
                               {"state_bytes", estimate.state_bytes},
                               {"cache_bytes", cache}}));
   }
-  return json.set("memory", memory);
+  Json costs = Json::array();
+  for (const CacheChoiceCost& cost : facts->costs) {
+    costs.push(Json::object({{"options", cost.name},
+                             {"bits_per_value", cost.bits_per_value},
+                             {"bytes_per_token", cost.bytes_per_token},
+                             {"n_ctx_that_fits", cost.n_ctx_that_fits}}));
+  }
+  return json.set("memory", memory).set("cache", costs);
 }
 
 Result<int> info(Console& io, const InfoOptions& options) {
   PARLANCE_TRY(const GgufFile file, GgufFile::open(options.path));
   const auto sums = sums_by_type(file);
-  const auto estimates = memory_of(file);
+  const auto facts = memory_of(file);
   if (options.wants_json) {
-    io.print("{}\n", to_json(file, sums, estimates, options.wants_tensors).pretty());
+    io.print("{}\n", to_json(file, sums, facts, options.wants_tensors).pretty());
     return kSuccess;
   }
   print_facts(io, file, total_of(sums));
   print_metadata(io, file);
   print_types(io, sums);
   if (options.wants_tensors) print_tensors(io, file);
-  print_memory(io, file, estimates);
+  print_memory(io, file, facts);
   return kSuccess;
 }
 

@@ -103,7 +103,9 @@ TEST_F(SharedContext, ManyConversationsStoreACommonBeginningOnce) {
     logits_of(*sessions.back(), prompt);
     n_computed += static_cast<int64_t>(prompt.size()) - sessions.back()->n_reused();
   }
-  EXPECT_EQ(n_computed, 1020 + 63 * 20);
+  // Some of the random ends begin with the same token, too.
+  EXPECT_LE(n_computed, 1020 + 63 * 20);
+  EXPECT_GE(n_computed, 1020 + 63 * 15);
   // 960 of the 1,000 positions lie in whole pages; the other 40 are in the page of what follows.
   EXPECT_EQ(n_free - context->pools()[PageKind::main].n_free(), 15 + 64);
   sessions.clear();

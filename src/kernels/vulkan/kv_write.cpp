@@ -31,7 +31,10 @@ int64_t unit_elements(KvFormat format) {
       return 2;
     case KvFormat::q8_0:
       return 32;
+    default:
+      break;
   }
+  assert(false && "formats that the table has no cell for are refused before");
   return 1;
 }
 

@@ -244,11 +244,11 @@ PARLANCE_SIMD void multiply_rows(const GemvArgs& args) {
   }
 }
 
-constexpr int kGemvTokens = 4;
+constexpr int kPassTokens = 4;  // whose sums stay in registers
 
 template <class Format>
-void gemv(const GemvArgs& args) {
-  static_assert(kGemvTokens == 4);
+void gemv_pass(const GemvArgs& args) {
+  static_assert(kPassTokens == 4);
   switch (args.n_tokens) {
     case 1:
       return multiply_rows<Format, 1>(args);
@@ -258,6 +258,19 @@ void gemv(const GemvArgs& args) {
       return multiply_rows<Format, 3>(args);
     default:
       return multiply_rows<Format, 4>(args);
+  }
+}
+
+// A second pass finds the weights of a task in the cache; that takes less time than to unpack them into
+// panels.
+template <class Format>
+void gemv(const GemvArgs& args) {
+  for (int t = 0; t < args.n_tokens; t += kPassTokens) {
+    GemvArgs pass = args;
+    pass.x += t;
+    pass.n_tokens = std::min(kPassTokens, args.n_tokens - t);
+    pass.out += t * args.out_stride;
+    gemv_pass<Format>(pass);
   }
 }
 
@@ -380,7 +393,7 @@ void multiply_panel(const PanelArgs& args) {
 // ---- The set, see quantised.h ----
 
 struct Set {
-  static constexpr int kGemvTokens = 4;
+  static constexpr int kGemvTokens = 2 * kPassTokens;
   static constexpr int kPanelRows = 2 * V::kWidth;
   static constexpr int kTileTokens = 4;
   static constexpr int8_t kCodeFlip = 0;

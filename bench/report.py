@@ -3,7 +3,8 @@ import results as results_module
 from results import BUSY
 
 PEAKS = [("read_bytes_per_second", "read", "GB/s"), ("int8_ops_per_second", "int8", "Gop/s"),
-         ("bf16_ops_per_second", "bf16", "Gop/s"), ("f32_ops_per_second", "f32", "Gop/s")]
+         ("int16_ops_per_second", "int16", "Gop/s"), ("bf16_ops_per_second", "bf16", "Gop/s"),
+         ("f32_ops_per_second", "f32", "Gop/s")]
 
 EXPLANATION = """\
 Speeds are tokens/s, medians of the rounds kept. A round runs every program once, one after the other; a run during

@@ -181,5 +181,5 @@ def peaks_by_threads(results):
     for threads in sorted({run["threads"] for run in runs}):
         peaks = [run["peaks"] for run in _kept([run for run in runs if run["threads"] == threads])]
         table[threads] = {name: (statistics.median(p[name] for p in peaks), min(p[name] for p in peaks),
-                                 max(p[name] for p in peaks)) for name in peaks[0] if peaks[0][name]}
+                                 max(p[name] for p in peaks)) for name in peaks[0] if all(p.get(name) for p in peaks)}
     return table

@@ -11,6 +11,8 @@ void add_matrix(StepCost& cost, const GgufTensor& tensor) {
   const double ops = 2 * static_cast<double>(tensor.ne[0]) * static_cast<double>(tensor.ne[1]);
   if (tensor.dtype == DType::bf16) {
     cost.bf16_ops += ops;
+  } else if (tensor.dtype == DType::f16) {
+    cost.f16_ops += ops;
   } else if (traits(tensor.dtype).block_elements > 1) {
     cost.int8_ops += ops;
   } else {
@@ -22,6 +24,7 @@ StepCost times(StepCost cost, double n) {
   return {.bytes = cost.bytes * n,
           .int8_ops = cost.int8_ops * n,
           .bf16_ops = cost.bf16_ops * n,
+          .f16_ops = cost.f16_ops * n,
           .f32_ops = cost.f32_ops * n};
 }
 
@@ -35,6 +38,7 @@ StepCost& StepCost::operator+=(const StepCost& other) {
   bytes += other.bytes;
   int8_ops += other.int8_ops;
   bf16_ops += other.bf16_ops;
+  f16_ops += other.f16_ops;
   f32_ops += other.f32_ops;
   return *this;
 }
@@ -44,10 +48,11 @@ double seconds_for_bytes(const StepCost& cost, const Roofline& roofline) {
 }
 
 double seconds_for_ops(const StepCost& cost, const Roofline& roofline) {
-  const bool has_bf16 = roofline.bf16_ops_per_second > 0;
+  const auto or_f32 = [&](double rate) { return rate > 0 ? rate : roofline.f32_ops_per_second; };
   return seconds(cost.int8_ops, roofline.int8_ops_per_second) +
          seconds(cost.f32_ops, roofline.f32_ops_per_second) +
-         seconds(cost.bf16_ops, has_bf16 ? roofline.bf16_ops_per_second : roofline.f32_ops_per_second);
+         seconds(cost.bf16_ops, or_f32(roofline.bf16_ops_per_second)) +
+         seconds(cost.f16_ops, or_f32(roofline.int16_ops_per_second));
 }
 
 CostModel::CostModel(const TextModel& text, size_t kv_bytes_per_token, size_t state_bytes)

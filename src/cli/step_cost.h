@@ -15,9 +15,10 @@ struct StepCost {
   double bytes = 0;
   double int8_ops = 0;  // products with quantised weights
   double bf16_ops = 0;  // with bf16 weights
+  double f16_ops = 0;   // with f16 weights
   double f32_ops = 0;   // with other weights, attention, and recurrent states
 
-  double ops() const { return int8_ops + bf16_ops + f32_ops; }
+  double ops() const { return int8_ops + bf16_ops + f16_ops + f32_ops; }
   StepCost& operator+=(const StepCost& other);
 };
 

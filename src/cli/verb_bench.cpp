@@ -88,6 +88,7 @@ void print_machine(const Console& io, const Device& device, const Roofline& r) {
     io.print(", int8 {} Gop/s, f32 {} Gop/s", format_rate(r.int8_ops_per_second / 1e9),
              format_rate(r.f32_ops_per_second / 1e9));
   }
+  if (r.int16_ops_per_second > 0) io.print(", int16 {} Gop/s", format_rate(r.int16_ops_per_second / 1e9));
   if (r.bf16_ops_per_second > 0) io.print(", bf16 {} Gop/s", format_rate(r.bf16_ops_per_second / 1e9));
   const std::string titles = row_of({"test (tokens @ depth)", "tokens/s", "min", "max", "bytes/token", "GB/s",
                                      "of read", "ops/token", "Gop/s", "of peak"});
@@ -114,6 +115,7 @@ void print_row(const Console& io, const BenchTest& test, const BenchResult& resu
 Json to_json(const Roofline& roofline) {
   return Json::object({{"read_bytes_per_second", roofline.read_bytes_per_second},
                        {"int8_ops_per_second", roofline.int8_ops_per_second},
+                       {"int16_ops_per_second", roofline.int16_ops_per_second},
                        {"f32_ops_per_second", roofline.f32_ops_per_second},
                        {"bf16_ops_per_second", roofline.bf16_ops_per_second}});
 }

@@ -97,6 +97,8 @@ void look_at_memory(Report& report) {
                      {}};
   std::string peaks = fmt::format("int8 {}, f32 {}", format_rate(r.int8_ops_per_second / 1e9),
                                   format_rate(r.f32_ops_per_second / 1e9));
+  if (r.int16_ops_per_second > 0)
+    peaks += fmt::format(", int16 {}", format_rate(r.int16_ops_per_second / 1e9));
   if (r.bf16_ops_per_second > 0) peaks += fmt::format(", bf16 {}", format_rate(r.bf16_ops_per_second / 1e9));
   report.findings.insert(
       report.findings.end(),
@@ -214,6 +216,7 @@ Json to_json(const Report& report) {
                        {"huge_pages", s.huge_pages},
                        {"read_bytes_per_second", report.roofline.read_bytes_per_second},
                        {"int8_ops_per_second", report.roofline.int8_ops_per_second},
+                       {"int16_ops_per_second", report.roofline.int16_ops_per_second},
                        {"f32_ops_per_second", report.roofline.f32_ops_per_second},
                        {"bf16_ops_per_second", report.roofline.bf16_ops_per_second},
                        {"devices", devices},

@@ -35,9 +35,11 @@ TEST(Roofline, ComputesWhatItCounts) {
     EXPECT_GT(once, 0) << name_of(isa);
     EXPECT_EQ(often, 1000 * once) << name_of(isa);
     EXPECT_GT(loops.f32.run(10), 0) << name_of(isa);
-    EXPECT_EQ(loops.bf16.run != nullptr, loops.bf16.ops_per_round > 0) << name_of(isa);
-    if (!loops.bf16.run) continue;
-    EXPECT_EQ(loops.bf16.run(100), 100 * loops.bf16.run(1)) << name_of(isa);
+    for (const RooflineLoops::Products& products : {loops.int16, loops.bf16}) {
+      EXPECT_EQ(products.run != nullptr, products.ops_per_round > 0) << name_of(isa);
+      if (!products.run) continue;
+      EXPECT_EQ(products.run(100), 100 * products.run(1)) << name_of(isa);
+    }
   }
 }
 
@@ -47,6 +49,7 @@ TEST(Roofline, MeasuresRates) {
   EXPECT_GT(roofline.read_bytes_per_second, 1e6);
   EXPECT_GT(roofline.f32_ops_per_second, 1e6);
   EXPECT_GT(roofline.int8_ops_per_second, 1e6);
+  EXPECT_EQ(roofline.int16_ops_per_second > 0, roofline_loops(isa).int16.run != nullptr);
   EXPECT_EQ(roofline.bf16_ops_per_second > 0, roofline_loops(isa).bf16.run != nullptr);
 }
 

@@ -111,6 +111,7 @@ Roofline measure_roofline(Isa isa, int n_threads) {
   roofline.read_bytes_per_second = measure_read(pool, loops);
   roofline.f32_ops_per_second = measure_products(pool, loops.f32);
   roofline.int8_ops_per_second = measure_products(pool, loops.int8);
+  roofline.int16_ops_per_second = measure_products(pool, loops.int16);
   roofline.bf16_ops_per_second = measure_products(pool, loops.bf16);
   return roofline;
 }

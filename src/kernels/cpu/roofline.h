@@ -10,8 +10,10 @@ namespace parlance {
 struct Roofline {
   double read_bytes_per_second = 0;  // from memory, of data far larger than the caches
   double f32_ops_per_second = 0;
-  double int8_ops_per_second = 0;  // products of bytes summed to 32 bits
-  double bf16_ops_per_second = 0;  // products of bf16 summed to f32; 0: the instruction set has none
+  double int8_ops_per_second = 0;   // products of bytes summed to 32 bits
+  double int16_ops_per_second = 0;  // products of 16-bit integers summed to 32 bits, for f16 weights; 0: they
+                                    // become f32 on this instruction set
+  double bf16_ops_per_second = 0;   // products of bf16 summed to f32; 0: the instruction set has none
 };
 
 // Takes a few hundred MiB of memory while it runs, less where there is less.

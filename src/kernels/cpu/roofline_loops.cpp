@@ -60,7 +60,7 @@ float int8(int64_t n_rounds) {
   return static_cast<float>(total);
 }
 
-constexpr RooflineLoops kLoops = {read, {f32, 2 * kValues}, {int8, 2 * kValues}, {nullptr, 0}};
+constexpr RooflineLoops kLoops = {read, {f32, 2 * kValues}, {int8, 2 * kValues}};
 
 }  // namespace scalar
 
@@ -110,7 +110,7 @@ PARLANCE_AVX2 float int8(int64_t n_rounds) {
   return static_cast<float>(_mm256_extract_epi32(sums[0], 0));
 }
 
-constexpr RooflineLoops kLoops = {read, {f32, 2 * 8 * kChains}, {int8, 2 * 32 * kLongChains}, {nullptr, 0}};
+constexpr RooflineLoops kLoops = {read, {f32, 2 * 8 * kChains}, {int8, 2 * 32 * kLongChains}};
 
 }  // namespace avx2
 
@@ -155,6 +155,20 @@ PARLANCE_AVX512 float int8(int64_t n_rounds) {
   return static_cast<float>(_mm_cvtsi128_si32(_mm512_castsi512_si128(sums[0])));
 }
 
+PARLANCE_AVX512 float int16(int64_t n_rounds) {
+  __m512i sums[kChains] = {};
+  PARLANCE_KEEP_APART(sums, "+v");
+  __m512i a = _mm512_set1_epi16(1);
+  const __m512i b = _mm512_set1_epi16(2);
+  for (int64_t round = 0; round < n_rounds; ++round) {
+    PARLANCE_OPAQUE(a, "+v");
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) sums[j] = _mm512_dpwssd_epi32(sums[j], a, b);
+  }
+  for (int j = 1; j < kChains; ++j) sums[0] = _mm512_add_epi32(sums[0], sums[j]);
+  return static_cast<float>(_mm_cvtsi128_si32(_mm512_castsi512_si128(sums[0])));
+}
+
 PARLANCE_AVX512_BF16 float bf16(int64_t n_rounds) {
   __m512 sums[kChains] = {};
   PARLANCE_KEEP_APART(sums, "+v");
@@ -169,8 +183,10 @@ PARLANCE_AVX512_BF16 float bf16(int64_t n_rounds) {
   return _mm512_cvtss_f32(sums[0]);
 }
 
-constexpr RooflineLoops kLoops = {read, {f32, 2 * 16 * kChains}, {int8, 2 * 64 * kChains}, {nullptr, 0}};
-constexpr RooflineLoops kLoopsBf16 = {kLoops.read, kLoops.f32, kLoops.int8, {bf16, 2 * 32 * kChains}};
+constexpr RooflineLoops kLoops = {
+    read, {f32, 2 * 16 * kChains}, {int8, 2 * 64 * kChains}, {int16, 2 * 32 * kChains}};
+constexpr RooflineLoops kLoopsBf16 = {
+    kLoops.read, kLoops.f32, kLoops.int8, kLoops.int16, {bf16, 2 * 32 * kChains}};
 
 }  // namespace avx512
 
@@ -255,11 +271,9 @@ PARLANCE_NEON_I8MM float int8_i8mm(int64_t n_rounds) {
   return static_cast<float>(vgetq_lane_s32(sums[0], 0));
 }
 
-constexpr RooflineLoops kLoops = {read, {f32, 2 * 4 * kChains}, {int8, 2 * 16 * kLongChains}, {nullptr, 0}};
-constexpr RooflineLoops kLoopsDotprod = {
-    read, {f32, 2 * 4 * kChains}, {int8_dotprod, 2 * 16 * kChains}, {nullptr, 0}};
-constexpr RooflineLoops kLoopsI8mm = {
-    read, {f32, 2 * 4 * kChains}, {int8_i8mm, 2 * 32 * kChains}, {nullptr, 0}};
+constexpr RooflineLoops kLoops = {read, {f32, 2 * 4 * kChains}, {int8, 2 * 16 * kLongChains}};
+constexpr RooflineLoops kLoopsDotprod = {read, {f32, 2 * 4 * kChains}, {int8_dotprod, 2 * 16 * kChains}};
+constexpr RooflineLoops kLoopsI8mm = {read, {f32, 2 * 4 * kChains}, {int8_i8mm, 2 * 32 * kChains}};
 
 }  // namespace neon
 

@@ -13,14 +13,15 @@ struct RooflineLoops {
   uint64_t (*read)(const std::byte* data, size_t n_bytes);
 
   // Independent chains of multiply-and-add, as many as hide the latency, n_rounds times; and the operations
-  // of one round. Null where the set has no such products.
+  // of one round. Null where the set has no such products, or no kernel for them.
   struct Products {
     float (*run)(int64_t n_rounds);
     int64_t ops_per_round;
   };
   Products f32;
   Products int8;
-  Products bf16;
+  Products int16 = {nullptr, 0};
+  Products bf16 = {nullptr, 0};
 };
 
 const RooflineLoops& roofline_loops(Isa isa);

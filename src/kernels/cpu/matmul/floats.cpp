@@ -41,12 +41,12 @@ void run_gemv(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
   });
 }
 
-int64_t values_per_step(StepKind kind) {
-  return kind == StepKind::bf16_pairs ? 2 : 1;
+const StepLayout& layout_of(StepKind kind) {
+  return kStepLayouts[static_cast<size_t>(kind)];
 }
 
 int64_t steps_of(int64_t n_values, StepKind kind) {
-  return div_up(n_values, values_per_step(kind));
+  return div_up(n_values, layout_of(kind).values_per_block) * layout_of(kind).steps_per_block;
 }
 
 // Activations in tiles [tile][step][tile_tokens], of each kind that a weight needs.
@@ -103,30 +103,32 @@ void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& 
               int64_t first_tile, int64_t end_tile, float* panel) {
   const Linear& linear = args.w[task.output];
   const FloatKernel& kernel = kernel_of(kernels, linear.weight.dtype);
+  const StepLayout& layout = layout_of(kernel.steps);
   const int64_t n_out = linear.weight.n_rows(), n_in = args.x.ne[0];
   const int64_t n_steps = steps_of(n_in, kernel.steps);
+  const int64_t blocks_at_once = kChunkSteps / layout.steps_per_block;
   const float* bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
   float* out = args.out[task.output].as<float>() + task.first_row;
-  for (int64_t step = 0; step < n_steps; step += kChunkSteps) {
-    const int64_t value = step * values_per_step(kernel.steps);
+  for (int64_t value = 0, step = 0; value < n_in;
+       value += blocks_at_once * layout.values_per_block, step += blocks_at_once * layout.steps_per_block) {
+    const int64_t n_values = std::min(blocks_at_once * layout.values_per_block, n_in - value);
     const std::byte* rows[kMostRows];
     find_rows(linear.weight.row(task.first_row) + row_bytes(linear.weight.dtype, value),
               linear.weight.row_size(), task.n_rows, kernels.panel_rows, rows);
+    kernel.pack_weights({rows, n_values, panel});
 
     FloatPanelArgs part;
     part.panel = panel;
-    part.n_steps = std::min(kChunkSteps, n_steps - step);
+    part.n_steps = steps_of(n_values, kernel.steps);
     part.n_rows = task.n_rows;
     part.out_stride = n_out;
-    kernel.pack_weights({rows, std::min(part.n_steps * values_per_step(kernel.steps), n_in - value), panel});
-
     for (int64_t tile = first_tile; tile < end_tile; ++tile) {
       const int64_t token = tile * kernels.tile_tokens;
       part.x = tiles[kernel.steps] + (tile * n_steps + step) * kernels.tile_tokens;
       part.n_tokens = static_cast<int>(std::min<int64_t>(kernels.tile_tokens, args.x.n_rows() - token));
       part.out = out + token * n_out;
-      part.start = step == 0 ? bias : part.out;
-      part.start_stride = step == 0 ? 0 : n_out;
+      part.start = value == 0 ? bias : part.out;
+      part.start_stride = value == 0 ? 0 : n_out;
       kernel.multiply_panel(part);
     }
   }

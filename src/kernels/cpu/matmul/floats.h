@@ -30,10 +30,18 @@ struct FloatGemvArgs {
 
 // What the steps of a panel, and of the tiles that it is multiplied with, hold.
 enum class StepKind : uint8_t {
-  f32,         // a value, widened
-  bf16_pairs,  // two values; those of activations are rounded
+  f32,           // a value, widened
+  bf16_pairs,    // two values; those of activations are rounded
+  int16_blocks,  // two integers that stand for values, or what a unit of them is: avx512/int16_blocks.h
 };
-inline constexpr int kStepKinds = 2;
+inline constexpr int kStepKinds = 3;
+
+// So many values of a row become so many steps; what is left at the end of a row takes as many.
+struct StepLayout {
+  int64_t values_per_block;
+  int64_t steps_per_block;
+};
+inline constexpr StepLayout kStepLayouts[kStepKinds] = {{1, 1}, {2, 1}, {64, 33}};
 
 // A stretch of columns of the rows of a panel or tile: steps[step][row]. Values past the end of a row count
 // as zero.
@@ -44,7 +52,7 @@ struct FloatPackArgs {
 };
 
 struct FloatPanelArgs {
-  const float* panel;  // [n_steps][panel_rows]
+  const float* panel;  // [n_steps][panel_rows], whole blocks
   const float* x;      // [n_steps][tile_tokens]
   int64_t n_steps;
   int n_tokens;        // 1..tile_tokens

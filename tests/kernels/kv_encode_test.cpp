@@ -13,7 +13,7 @@
 namespace parlance::test {
 namespace {
 
-constexpr int64_t kSizes[] = {32, 64, 96, 128, 160, 192, 256, 384, 512};
+constexpr int64_t kSizes[] = {32, 64, 96, 128, 160, 256};
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -23,6 +23,8 @@ std::vector<KvCoding> compressed_codings() {
   std::vector<KvCoding> codings;
   for (size_t format = kPlainKvFormats; format < kKvFormatCount; ++format) {
     for (const auto encoder : {KvEncoder::compatible, KvEncoder::search}) {
+      const KvFormatTraits& t = traits(static_cast<KvFormat>(format));
+      if (encoder == KvEncoder::search && t.search_row == t.encode_row) continue;  // the same once more
       codings.push_back({.format = static_cast<KvFormat>(format), .encoder = encoder});
     }
   }
@@ -68,7 +70,7 @@ class KvEncode : public ::testing::TestWithParam<Isa> {
   // Rows that caches meet, and rows that test the encoders' edges.
   std::vector<std::vector<float>> finite_rows(int64_t n) {
     std::vector<std::vector<float>> rows;
-    for (int i = 0; i < 20; ++i) rows.push_back(normal(n));
+    for (int i = 0; i < 10; ++i) rows.push_back(normal(n));
     for (int i = 0; i < 5; ++i) {
       rows.push_back(normal(n));
       rows.back()[static_cast<size_t>(i * 7 % n)] *= 50;
@@ -191,7 +193,7 @@ TEST_P(KvEncode, TransformsAreThoseOfTheDefinition) {
     const bool is_sketch = stored_elements(transform, 1) != 1;
     const bool is_of_128 =
         is_sketch || transform == KvTransform::signed_hadamard_128 || transform == KvTransform::hadamard_128;
-    for (const int64_t n : kSizes) {
+    for (const int64_t n : {32, 64, 96, 128, 160, 192, 256, 384, 512}) {
       if (is_of_128 && n % 128 != 0) continue;
       SCOPED_TRACE("transform " + std::to_string(kind) + ", size " + std::to_string(n));
       const int64_t n_stored = stored_elements(transform, n);

@@ -23,7 +23,7 @@ namespace parlance {
 namespace {
 
 constexpr int64_t kHeads = 16, kHeadsKv = 8, kHeadDim = 128;
-constexpr int32_t kPageTokens = 256;
+constexpr int32_t kPageTokens = 64;
 constexpr size_t kCacheBytes = size_t{256} << 20;  // beyond the largest caches
 
 const Roofline& roofline(int n_threads) {

@@ -8,10 +8,10 @@ constexpr int64_t kSketch = BlockQjl1_256::kStored;
 struct SketchQuery {
   SketchQuery(std::byte* memory, int64_t n_stored)
       : values(reinterpret_cast<int8_t*>(memory)),
-        sums(reinterpret_cast<int32_t*>(memory + n_stored)),
-        factors(reinterpret_cast<float*>(sums + n_stored / kSketch)) {}
+        sums(reinterpret_cast<float*>(memory + n_stored)),
+        factors(sums + n_stored / kSketch) {}
   int8_t* values;
-  int32_t* sums;
+  float* sums;
   float* factors;
 };
 
@@ -31,7 +31,7 @@ inline void prepare_sketch(const Tile& tile, int64_t row, const float* query, fl
       prepared.values[c * kSketch + i] = static_cast<int8_t>(value);
       sum += value;
     }
-    prepared.sums[c] = sum;
+    prepared.sums[c] = static_cast<float>(sum);
     prepared.factors[c] = scale * largest / 127;
   }
 }
@@ -48,25 +48,25 @@ PARLANCE_AVX512 void score_signs_rows(const Tile& tile, int64_t first_row, const
     F scores = Lanes::zero();  // [kRows][kKeys]
     for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c) {
       const std::byte* blocks[kKeys];
-      bf16_bits norms[kWidth];
-      float factors[kWidth];
-      int32_t query_sums[kWidth];
+      bf16_bits norms[kWidth];  // of the keys, once for each row
 #pragma GCC unroll 16
       for (int k = 0; k < kKeys; ++k) {
         blocks[k] = keys + static_cast<size_t>(std::min(j + k, n_keys - 1)) * tile.k_row_bytes +
                     static_cast<size_t>(c) * sizeof(BlockQjl1_256);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+          std::memcpy(&norms[r * kKeys + k], blocks[k] + offsetof(BlockQjl1_256, norm), sizeof *norms);
+        }
       }
       const int8_t* q[kRows];
+      F factors = Lanes::zero(), query_sums = Lanes::zero();
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const SketchQuery query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
         q[r] = query.values + c * kSketch;
-#pragma GCC unroll 16
-        for (int k = 0; k < kKeys; ++k) {
-          std::memcpy(&norms[r * kKeys + k], blocks[k] + offsetof(BlockQjl1_256, norm), sizeof *norms);
-          factors[r * kKeys + k] = query.factors[c];
-          query_sums[r * kKeys + k] = query.sums[c];
-        }
+        const auto lanes = static_cast<__mmask16>(((1u << kKeys) - 1) << (r * kKeys));
+        factors = _mm512_mask_broadcastss_ps(factors, lanes, _mm_load_ss(&query.factors[c]));
+        query_sums = _mm512_mask_broadcastss_ps(query_sums, lanes, _mm_load_ss(&query.sums[c]));
       }
       I sums[kWidth];  // [kRows][kKeys]
 #pragma GCC unroll 16
@@ -91,10 +91,9 @@ PARLANCE_AVX512 void score_signs_rows(const Tile& tile, int64_t first_row, const
 #pragma GCC unroll 16
       for (int s = 0; s < kWidth; ++s) lanes[s] = _mm512_cvtepi32_ps(sums[s]);
       const F of_set = Lanes::sums_of(lanes);
-      const F of_all = _mm512_cvtepi32_ps(_mm512_loadu_si512(query_sums));
-      const F product = Lanes::subtract(Lanes::add(of_set, of_set), of_all);
+      const F product = Lanes::subtract(Lanes::add(of_set, of_set), query_sums);
       const F norm = Lanes::widen_bf16(reinterpret_cast<const std::byte*>(norms));
-      scores = Lanes::multiply_add(product, Lanes::multiply(norm, Lanes::load(factors)), scores);
+      scores = Lanes::multiply_add(product, Lanes::multiply(norm, factors), scores);
     }
     float totals[kWidth];
     Lanes::store(totals, scores);

@@ -221,21 +221,29 @@ size_t scratch_of_get_rows(const PackedGetRowsArgs& args, int n_threads) {
   return static_cast<size_t>(n_threads * stored_elements_of(args.table)) * sizeof(float);
 }
 
-template <Isa isa, const Kernels* kernels>
-void run_get_rows(Stream& stream, const PackedGetRowsArgs& args) {
+// `decode` yields the stored values of an encoded row.
+void decode_rows(Stream& stream, const PackedGetRowsArgs& args, TransformRow* from_stored,
+                 FunctionRef<void(const std::byte* row, float* stored)> decode) {
   const PackedRows& table = args.table;
-  const int64_t n_stored = stored_elements_of(table);
   pool_of(stream).run(args.rows.n_elements(), [&](int64_t i, int thread) {
     const int32_t row = args.rows.as<const int32_t>()[i];
     assert(row >= 0 && row < table.bytes.n_rows());
-    float* stored = reinterpret_cast<float*>(stream.scratch().data()) + thread * n_stored;
-    if constexpr (kernels != nullptr) {
-      kernels->decode[static_cast<size_t>(table.format)](table.bytes.row(row), stored, n_stored);
-    } else {
-      traits(table.format).decode_stored_row(table.bytes.row(row), stored, table.head_dim);
-    }
-    from_stored_of(isa)(transform_of(table), stored, args.out.as<float>() + i * table.head_dim,
-                        table.head_dim);
+    float* stored = reinterpret_cast<float*>(stream.scratch().data()) + thread * stored_elements_of(table);
+    decode(table.bytes.row(row), stored);
+    from_stored(transform_of(table), stored, args.out.as<float>() + i * table.head_dim, table.head_dim);
+  });
+}
+
+void scalar_get_rows(Stream& stream, const PackedGetRowsArgs& args) {
+  decode_rows(stream, args, from_stored, [&](const std::byte* row, float* stored) {
+    traits(args.table.format).decode_stored_row(row, stored, args.table.head_dim);
+  });
+}
+
+template <const Kernels& kernels>
+void block_get_rows(Stream& stream, const PackedGetRowsArgs& args) {
+  decode_rows(stream, args, from_stored_of(kernels.isa), [&](const std::byte* row, float* stored) {
+    kernels.decode[static_cast<size_t>(args.table.format)](row, stored, stored_elements_of(args.table));
   });
 }
 
@@ -245,21 +253,21 @@ struct Cells {
   Cell<PackedAttentionArgs> attention;
 };
 
-template <Isa isa, const Kernels& kernels>
+template <const Kernels& kernels>
 Cells cells_with() {
-  return {{run_get_rows<isa, &kernels>, scratch_of_get_rows},
+  return {{block_get_rows<kernels>, scratch_of_get_rows},
           cell_of<PackedScoresArgs, block_scores<kernels>, scratch_of_scalar_scores>(),
           cell_of<PackedAttentionArgs, block_attention<kernels>, scratch_of_block_attention>()};
 }
 
 Cells cells_for([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
-  if (isa == Isa::avx2) return cells_with<Isa::avx2, kv_scores::kAvx2>();
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return cells_with<Isa::avx512, kv_scores::kAvx512>();
+  if (isa == Isa::avx2) return cells_with<kv_scores::kAvx2>();
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return cells_with<kv_scores::kAvx512>();
 #elif PARLANCE_NEON
-  if (is_neon(isa)) return cells_with<Isa::neon, kv_scores::kNeon>();
+  if (is_neon(isa)) return cells_with<kv_scores::kNeon>();
 #endif
-  return {{run_get_rows<Isa::scalar, nullptr>, scratch_of_get_rows},
+  return {{scalar_get_rows, scratch_of_get_rows},
           cell_of<PackedScoresArgs, scalar_scores, scratch_of_scalar_scores>(),
           cell_of<PackedAttentionArgs, scalar_attention, scratch_of_scalar_attention>()};
 }

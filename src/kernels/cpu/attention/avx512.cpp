@@ -51,11 +51,16 @@ constexpr FormatKernels kFewQjlRows = {
     .values = kFewRows<QjlRows>.values,
 };
 
+constexpr FormatKernels kManyQjlRows = {
+    .keys = {sketch_query_bytes, sketch_workspace_bytes, prepare_sketch, score_sketches},
+    .values = kInt16Rows<QjlRows>.values,
+};
+
 // In the order of KvFormat.
 constexpr std::array<FormatKernels, kKvFormatCount> kManyRowsKernels = {
-    kWidened<F32Rows>,   kInt16Rows<F16Rows>,          kInt16Rows<Bf16Rows>,       kInt16Rows<Q8Rows>,
-    kInt16Rows<Q4Rows>,  kInt16Rows<Tbq3Rows>,         kInt16Rows<Tbq4Rows>,       kInt16Rows<TcqRows>,
-    kInt16Rows<QjlRows>, kInt16Rows<PolarRows<false>>, kInt16Rows<PolarRows<true>>};
+    kWidened<F32Rows>,  kInt16Rows<F16Rows>,          kInt16Rows<Bf16Rows>,       kInt16Rows<Q8Rows>,
+    kInt16Rows<Q4Rows>, kInt16Rows<Tbq3Rows>,         kInt16Rows<Tbq4Rows>,       kInt16Rows<TcqRows>,
+    kManyQjlRows,       kInt16Rows<PolarRows<false>>, kInt16Rows<PolarRows<true>>};
 
 }  // namespace
 

@@ -70,8 +70,9 @@ PARLANCE_SIMD PARLANCE_INLINE I to_int16(F low, F high, F scale) {
 // ---- The matrix product ----
 
 // Row r of `out` [n_rows][vectors * 16] = or += row_factors[r] * column_factors * (row r of a times b), where
-// a and b hold pairs: a [n_rows][n_pairs], b [n_pairs][vectors * 16].
+// a and b hold pairs (for another `Dot`, fours of bytes): a [n_rows][n_pairs], b [n_pairs][vectors * 16].
 struct PairProduct {
+  const int32_t* row_starts = nullptr;  // what the sums of a row begin with; null: zero
   const int32_t* a;
   int64_t a_stride;
   const int32_t* b;
@@ -83,13 +84,19 @@ struct PairProduct {
   int64_t out_stride;
 };
 
-template <int kRows, int kVectors, bool kAccumulate>
+struct PairDot {
+  PARLANCE_SIMD static PARLANCE_INLINE I add(I sum, I a, I b) { return _mm512_dpwssd_epi32(sum, a, b); }
+};
+
+template <class Dot, int kRows, int kVectors, bool kAccumulate>
 PARLANCE_SIMD PARLANCE_INLINE void multiply_pairs_panel(const PairProduct& p, int64_t column) {
   Ints sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = Ints{};
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = (Ints)_mm512_set1_epi32(p.row_starts ? p.row_starts[r] : 0);
+    }
   }
   const int32_t* b = p.b + column;
   for (int64_t k = 0; k < p.n_pairs; ++k, b += p.b_stride) {
@@ -100,7 +107,7 @@ PARLANCE_SIMD PARLANCE_INLINE void multiply_pairs_panel(const PairProduct& p, in
     for (int r = 0; r < kRows; ++r) {
       const I x = _mm512_set1_epi32(p.a[r * p.a_stride + k]);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = (Ints)_mm512_dpwssd_epi32((I)sums[r][v], x, row[v]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = (Ints)Dot::add((I)sums[r][v], x, row[v]);
     }
   }
 #pragma GCC unroll 8
@@ -117,30 +124,30 @@ PARLANCE_SIMD PARLANCE_INLINE void multiply_pairs_panel(const PairProduct& p, in
   }
 }
 
-template <int kRows, bool kAccumulate>
+template <class Dot, int kRows, bool kAccumulate>
 PARLANCE_SIMD void multiply_pairs_rows(const PairProduct& p, int64_t n_vectors) {
   int64_t v = 0;
-  for (; v + 4 <= n_vectors; v += 4) multiply_pairs_panel<kRows, 4, kAccumulate>(p, v * kWidth);
-  for (; v < n_vectors; ++v) multiply_pairs_panel<kRows, 1, kAccumulate>(p, v * kWidth);
+  for (; v + 4 <= n_vectors; v += 4) multiply_pairs_panel<Dot, kRows, 4, kAccumulate>(p, v * kWidth);
+  for (; v < n_vectors; ++v) multiply_pairs_panel<Dot, kRows, 1, kAccumulate>(p, v * kWidth);
 }
 
 constexpr int kPairRows = 6;  // 24 sums, 4 vectors of b and one of a: 29 of 32 registers
 
-template <bool kAccumulate>
+template <bool kAccumulate, class Dot = PairDot>
 PARLANCE_SIMD void multiply_pairs(int64_t n_rows, const PairProduct& p, int64_t n_vectors) {
   switch (n_rows) {
     case 1:
-      return multiply_pairs_rows<1, kAccumulate>(p, n_vectors);
+      return multiply_pairs_rows<Dot, 1, kAccumulate>(p, n_vectors);
     case 2:
-      return multiply_pairs_rows<2, kAccumulate>(p, n_vectors);
+      return multiply_pairs_rows<Dot, 2, kAccumulate>(p, n_vectors);
     case 3:
-      return multiply_pairs_rows<3, kAccumulate>(p, n_vectors);
+      return multiply_pairs_rows<Dot, 3, kAccumulate>(p, n_vectors);
     case 4:
-      return multiply_pairs_rows<4, kAccumulate>(p, n_vectors);
+      return multiply_pairs_rows<Dot, 4, kAccumulate>(p, n_vectors);
     case 5:
-      return multiply_pairs_rows<5, kAccumulate>(p, n_vectors);
+      return multiply_pairs_rows<Dot, 5, kAccumulate>(p, n_vectors);
     default:
-      return multiply_pairs_rows<kPairRows, kAccumulate>(p, n_vectors);
+      return multiply_pairs_rows<Dot, kPairRows, kAccumulate>(p, n_vectors);
   }
 }
 

@@ -36,6 +36,8 @@ inline void prepare_sketch(const Tile& tile, int64_t row, const float* query, fl
   }
 }
 
+// ---- Tiles of few rows: queries and keys in one piece ----
+
 // The sum of a query's values, each with its sign, is twice the sum of those whose sign is set, less that of
 // all.
 template <int kRows>
@@ -121,6 +123,97 @@ PARLANCE_AVX512 void score_signs(const Tile& tile, const std::byte* keys, int64_
         score_signs_rows<2>(tile, row, keys, n_keys, ahead);
         row += 2;
         break;
+    }
+  }
+}
+
+// ---- Tiles of many rows: a matrix product, as in int16_rows.avx512.h, of bytes ----
+
+constexpr int64_t kFours = kSketch / 4;  // of a sketch
+
+struct SignDot {
+  PARLANCE_AVX512 static PARLANCE_INLINE I add(I sum, I query, I signs) {
+    return _mm512_dpbusd_epi32(sum, signs, query);
+  }
+};
+
+struct SketchWorkspace {
+  SketchWorkspace(std::byte* memory, int64_t n_stored)
+      : fours(reinterpret_cast<int32_t*>(memory)),
+        norms(reinterpret_cast<float*>(fours + n_stored / 4 * kKeyBlock)) {}
+  int32_t* fours;  // [n_stored / 4][kKeyBlock]: bytes of 2 where a sign is set, else of 0
+  float* norms;    // [n_stored / kSketch][kKeyBlock]
+};
+
+inline size_t sketch_workspace_bytes(int64_t n_stored) {
+  return static_cast<size_t>((n_stored / 4 + n_stored / kSketch) * kKeyBlock) * sizeof(int32_t);
+}
+
+// The four bytes of each combination of four signs.
+constexpr std::array<uint32_t, 16> kBytesOfSigns = [] {
+  std::array<uint32_t, 16> bytes{};
+  for (uint32_t signs = 0; signs < 16; ++signs) {
+    for (uint32_t i = 0; i < 4; ++i) bytes[signs] |= (signs >> i & 1) << (8 * i + 1);
+  }
+  return bytes;
+}();
+
+// Sixteen keys as columns j .. j + 15 of the workspace; those past n_keys repeat the last.
+PARLANCE_AVX512 inline void unpack_signs(const Tile& tile, const std::byte* keys, int64_t n_keys, int64_t j,
+                                         const SketchWorkspace& unpacked) {
+  const I table = _mm512_loadu_si512(kBytesOfSigns.data());
+  for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c) {
+    uint32_t signs[kSketch / 32][kWidth];
+    bf16_bits norms[kWidth];
+    for (int k = 0; k < kWidth; ++k) {
+      const std::byte* block = keys + static_cast<size_t>(std::min(j + k, n_keys - 1)) * tile.k_row_bytes +
+                               static_cast<size_t>(c) * sizeof(BlockQjl1_256);
+      std::memcpy(&norms[k], block + offsetof(BlockQjl1_256, norm), sizeof *norms);
+      for (size_t i = 0; i < kSketch / 32; ++i) std::memcpy(&signs[i][k], block + 4 * i, sizeof(uint32_t));
+    }
+    Lanes::store(unpacked.norms + c * kKeyBlock + j,
+                 Lanes::widen_bf16(reinterpret_cast<const std::byte*>(norms)));
+    int32_t* fours = unpacked.fours + c * kFours * kKeyBlock + j;
+    for (const auto& of_keys : signs) {
+      I bits = _mm512_loadu_si512(of_keys);
+      for (int i = 0; i < 8; ++i, fours += kKeyBlock, bits = _mm512_srli_epi32(bits, 4)) {
+        _mm512_storeu_si512(fours, _mm512_permutexvar_epi32(bits, table));
+      }
+    }
+  }
+}
+
+PARLANCE_AVX512 inline void score_sketches(const Tile& tile, const std::byte* keys, int64_t n_keys,
+                                           const std::byte* next) {
+  const SketchWorkspace unpacked(tile.workspace, tile.head_dim_k);
+  for (int64_t j = 0; j < n_keys; j += kWidth) unpack_signs(tile, keys, n_keys, j, unpacked);
+  for (int64_t row = 0; row < tile.n_rows; row += kPairRows) {
+    const int64_t n_rows = std::min<int64_t>(kPairRows, tile.n_rows - row);
+    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.k_row_bytes);
+    const int64_t n_vectors = div_up<int64_t>(most_visible(tile, row, n_rows), kWidth);
+    for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c) {
+      float factors[kPairRows];
+      int32_t starts[kPairRows];
+      for (int64_t r = 0; r < n_rows; ++r) {
+        const SketchQuery query(tile.query<std::byte>(row + r), tile.head_dim_k);
+        factors[r] = query.factors[c];
+        starts[r] = -static_cast<int32_t>(query.sums[c]);
+      }
+      const PairProduct product = {.row_starts = starts,
+                                   .a = tile.query<int32_t>(row) + c * kFours,
+                                   .a_stride = static_cast<int64_t>(tile.query_bytes / sizeof(int32_t)),
+                                   .b = unpacked.fours + c * kFours * kKeyBlock,
+                                   .b_stride = kKeyBlock,
+                                   .n_pairs = kFours,
+                                   .row_factors = factors,
+                                   .column_factors = unpacked.norms + c * kKeyBlock,
+                                   .out = tile.scores + row * kKeyBlock,
+                                   .out_stride = kKeyBlock};
+      if (c == 0) {
+        multiply_pairs<false, SignDot>(n_rows, product, n_vectors);
+      } else {
+        multiply_pairs<true, SignDot>(n_rows, product, n_vectors);
+      }
     }
   }
 }

@@ -71,9 +71,9 @@ Result<VerifyFindings> look(const VerifyOptions& options) {
     }
     append(findings.checks, check_harness(fixture));
   }
+  append(findings.checks, check_against_definition(devices, defining));
   for (const TestedDevice& tested : devices) {
     findings.devices.push_back(tested.label);
-    if (tested.isa != Isa::scalar) append(findings.checks, check_against_definition(tested, defining));
     for (const Fixture& fixture : fixtures) append(findings.checks, check_against_fixture(tested, fixture));
   }
   return findings;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/function_ref.h"
 #include "kernels/cpu/rows.h"
 #include "quant/sketch_int8.h"
 
@@ -14,6 +15,9 @@ namespace {
 
 constexpr double kAbsolute = 1e-3;  // the harness's, for scores and outputs
 constexpr double kRelative = 1e-5;  // of the recorded rows
+
+// Sketches and unnormalised Hadamard transforms of unit gaussian vectors deviate by the root of 128.
+constexpr float kPreparedDeviation = 11.3f;
 
 std::string_view name_of(ScoreOperation operation) {
   constexpr std::array<std::string_view, 6> kNames = {"attn_score_qjl",         "attn_score_qjl_i8",
@@ -67,11 +71,10 @@ void compare(Checks& checks, const Subject& subject, const Outcome& got, const s
   if (*got) checks.compare(subject, **got, want, scale);
 }
 
-// Both results, when the device has the kernel; the definition has them all.
-void compare(Checks& checks, const Subject& subject, const Outcome& got, const Outcome& want,
-             double scale = 1) {
-  if (!want) return checks.fail(subject, want.error());
-  compare(checks, subject, got, **want, scale);
+void compare(Checks& checks, const Subject& subject, const WrittenRows& got,
+             const std::vector<std::byte>& want) {
+  if (!got) return checks.fail(subject, got.error());
+  if (*got) checks.compare(subject, **got, want);
 }
 
 // ---- Random vectors ----
@@ -93,8 +96,8 @@ class RandomCases {
     for (int64_t i = 0; i < n_head_kv * n_rows; ++i) {
       std::vector<float> x = vectors(head_dim);
       if (i % n_rows == n_rows / 2) std::fill(x.begin(), x.end(), 0.0f);
-      KvCoding{.format = format}.encode(x.data(), rows.bytes.data() + static_cast<size_t>(i) * row_bytes,
-                                        head_dim);
+      const KvCoding coding{.format = format, .encoder = KvEncoder::compatible};
+      coding.encode(x.data(), rows.bytes.data() + static_cast<size_t>(i) * row_bytes, head_dim);
     }
     return rows;
   }
@@ -123,10 +126,56 @@ constexpr std::array<ScoreKind, 9> kScoreKinds = {
      {ScoreOperation::polar_preht, KvFormat::q4_polar},
      {ScoreOperation::polar_preht, KvFormat::q4_polar_residual}}};
 
-void random_scores(RandomCases& random, const TestedDevice& tested, const TestedDevice& definition,
-                   Checks& checks) {
-  // Sketches and unnormalised Hadamard transforms of a unit gaussian vector deviate by the root of 128.
-  constexpr float kPreparedDeviation = 11.3f;
+// Every tested device beside the definition, which is asked once for each case.
+class Comparison {
+ public:
+  Comparison(std::span<const TestedDevice> tested, const TestedDevice& definition) : definition_(definition) {
+    for (const TestedDevice& device : tested) {
+      if (device.isa != Isa::scalar)
+        sides_.push_back({&device, Checks(device.label, std::string(kDefinition))});
+    }
+  }
+
+  // `run` yields the result of a device.
+  void add(const Subject& subject, FunctionRef<Outcome(const TestedDevice&)> run, double scale = 1) {
+    const Outcome want = run(definition_);
+    for (Side& side : sides_) {
+      if (!want) {
+        side.checks.fail(subject, want.error());
+      } else {
+        compare(side.checks, subject, run(*side.device), **want, scale);
+      }
+    }
+  }
+  void add_bytes(const Subject& subject, FunctionRef<WrittenRows(const TestedDevice&)> run) {
+    const WrittenRows want = run(definition_);
+    for (Side& side : sides_) {
+      if (!want) {
+        side.checks.fail(subject, want.error());
+      } else {
+        compare(side.checks, subject, run(*side.device), **want);
+      }
+    }
+  }
+
+  std::vector<Check> take() {
+    std::vector<Check> all;
+    for (Side& side : sides_) {
+      for (Check& check : side.checks.take()) all.push_back(std::move(check));
+    }
+    return all;
+  }
+
+ private:
+  struct Side {
+    const TestedDevice* device;
+    Checks checks;
+  };
+  const TestedDevice& definition_;
+  std::vector<Side> sides_;
+};
+
+void random_scores(RandomCases& random, Comparison& comparison) {
   for (const ScoreKind& kind : kScoreKinds) {
     for (const int64_t head_dim : {64, 128, 256}) {
       if (head_dim % traits(kind.format).block_elements != 0) continue;
@@ -138,35 +187,32 @@ void random_scores(RandomCases& random, const TestedDevice& tested, const Tested
                     shape.n_head, shape.n_queries};
         c.q = random.vectors(n * shape.n_head * shape.n_queries, is_prepared ? kPreparedDeviation : 1);
         c.tolerance = kAbsolute;
-        compare(checks, subject_of(c), scores(tested, c), scores(definition, c));
+        comparison.add(subject_of(c), [&](const TestedDevice& device) { return scores(device, c); });
       }
     }
   }
 }
 
-void random_fused(RandomCases& random, const TestedDevice& tested, const TestedDevice& definition,
-                  Checks& checks) {
-  constexpr float kSketchDeviation = 11.3f;
+void random_fused(RandomCases& random, Comparison& comparison) {
   for (const KvFormat v : {KvFormat::tbq3_0, KvFormat::q4_polar, KvFormat::q4_polar_residual}) {
     for (const Shape& shape : kShapes) {
       AttentionCase c{.n_head = shape.n_head, .n_q = shape.n_queries};
       c.k = random.rows(KvFormat::qjl1_256, 128, shape.n_rows, shape.n_head_kv);
       c.v = random.rows(v, 128, shape.n_rows, shape.n_head_kv);
-      c.q = random.vectors(256 * shape.n_head * shape.n_queries, kSketchDeviation);
+      c.q = random.vectors(256 * shape.n_head * shape.n_queries, kPreparedDeviation);
       c.sm_scale = 0.0883883461f;
       c.tolerance = kAbsolute;
       for (const int64_t base : {-2, 0, 17, 1000}) {  // of -2, the first queries see nothing
         c.is_causal = base != 1000;
         c.q_pos_base = base;
-        compare(checks, subject_of_fused(c), attention_from_sketches(tested, c),
-                attention_from_sketches(definition, c));
+        comparison.add(subject_of_fused(c),
+                       [&](const TestedDevice& device) { return attention_from_sketches(device, c); });
       }
     }
   }
 }
 
-void random_attention(RandomCases& random, const TestedDevice& tested, const TestedDevice& definition,
-                      Checks& checks) {
+void random_attention(RandomCases& random, Comparison& comparison) {
   constexpr int64_t kHeadDim = 128, kRows = 37, kHeadsKv = 2, kHeads = 4;
   std::array<EncodedRows, kKvFormatCount> rows;
   for (size_t id = 0; id < kKvFormatCount; ++id) {
@@ -176,23 +222,22 @@ void random_attention(RandomCases& random, const TestedDevice& tested, const Tes
     AttentionCase c{.n_head = kHeads, .n_q = n_q, .is_causal = true, .q_pos_base = kRows - n_q};
     c.q = random.vectors(kHeadDim * kHeads * n_q);
     c.sm_scale = 1 / std::sqrt(static_cast<float>(kHeadDim));
+    c.tolerance = kAbsolute;
     for (const EncodedRows& k : rows) {
       for (const EncodedRows& v : rows) {
         c.k = k;
         c.v = v;
-        c.tolerance = kAbsolute;
-        const SketchReading reading{.least_squares = true};
-        compare(checks, subject_of_packed(c), attention_over_rows(tested, c),
-                attention_over_rows(definition, c));
-        compare(checks, subject_of_pages(c), attention_over_pages(tested, c, reading),
-                attention_over_pages(definition, c, reading));
+        comparison.add(subject_of_packed(c),
+                       [&](const TestedDevice& device) { return attention_over_rows(device, c); });
+        comparison.add(subject_of_pages(c), [&](const TestedDevice& device) {
+          return attention_over_pages(device, c, {.least_squares = true});
+        });
       }
     }
   }
 }
 
-void random_rows(RandomCases& random, const TestedDevice& tested, const TestedDevice& definition,
-                 Checks& checks) {
+void random_rows(RandomCases& random, Comparison& comparison) {
   constexpr int64_t kRows = 9;
   for (size_t id = 0; id < kKvFormatCount; ++id) {
     const auto format = static_cast<KvFormat>(id);
@@ -201,18 +246,15 @@ void random_rows(RandomCases& random, const TestedDevice& tested, const TestedDe
       const std::vector<float> x = random.vectors(head_dim * kRows), q = random.vectors(2 * head_dim);
       const EncodedRows rows = random.rows(format, head_dim, kRows, 1);
       const double row_length = std::sqrt(static_cast<double>(head_dim));
-      compare(checks, subject_of_rows("get_rows", format, Unit::relative), decoded_rows(tested, rows),
-              decoded_rows(definition, rows), row_length);
-      compare(checks, subject_of_rows("mul_mv", format, Unit::relative), products(tested, rows, q),
-              products(definition, rows, q), length_of(q) * row_length);
-      const Subject writing = subject_of_rows("kv_write", format, Unit::bytes);
-      const auto got = written_rows(tested, format, head_dim, x),
-                 want = written_rows(definition, format, head_dim, x);
-      if (!got || !want) {
-        checks.fail(writing, got ? want.error() : got.error());
-      } else if (*got) {
-        checks.compare(writing, **got, **want);
-      }
+      comparison.add(
+          subject_of_rows("get_rows", format, Unit::relative),
+          [&](const TestedDevice& device) { return decoded_rows(device, rows); }, row_length);
+      comparison.add(
+          subject_of_rows("mul_mv", format, Unit::relative),
+          [&](const TestedDevice& device) { return products(device, rows, q); }, length_of(q) * row_length);
+      comparison.add_bytes(subject_of_rows("kv_write", format, Unit::bytes), [&](const TestedDevice& device) {
+        return written_rows(device, format, head_dim, x);
+      });
     }
   }
 }
@@ -223,13 +265,8 @@ void recorded_row(const TestedDevice& tested, const RowCase& c, Checks& checks) 
   const auto n = static_cast<int64_t>(c.x.size());
   const EncodedRows row{c.format, n, 1, 1, c.encoded};
   if (c.is_byte_exact) {
-    const Subject writing = subject_of_rows("kv_write", c.format, Unit::bytes);
-    const auto got = written_rows(tested, c.format, n, c.x);
-    if (!got) {
-      checks.fail(writing, got.error());
-    } else if (*got) {
-      checks.compare(writing, **got, c.encoded);
-    }
+    compare(checks, subject_of_rows("kv_write", c.format, Unit::bytes),
+            written_rows(tested, c.format, n, c.x), c.encoded);
   }
   if (!c.decoded.empty()) {
     compare(checks, subject_of_rows("get_rows", c.format, Unit::relative), decoded_rows(tested, row),
@@ -253,14 +290,15 @@ void recorded_query(Isa isa, const PrepareCase& c, Checks& checks) {
 
 }  // namespace
 
-std::vector<Check> check_against_definition(const TestedDevice& tested, const TestedDevice& definition) {
+std::vector<Check> check_against_definition(std::span<const TestedDevice> tested,
+                                            const TestedDevice& definition) {
   RandomCases random;
-  Checks checks(tested.label, std::string(kDefinition));
-  random_rows(random, tested, definition, checks);
-  random_scores(random, tested, definition, checks);
-  random_fused(random, tested, definition, checks);
-  random_attention(random, tested, definition, checks);
-  return checks.take();
+  Comparison comparison(tested, definition);
+  random_rows(random, comparison);
+  random_scores(random, comparison);
+  random_fused(random, comparison);
+  random_attention(random, comparison);
+  return comparison.take();
 }
 
 std::vector<Check> check_against_fixture(const TestedDevice& tested, const Fixture& fixture) {

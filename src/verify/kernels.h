@@ -11,8 +11,10 @@
 
 namespace parlance::verify {
 
-// Against the definition, on random vectors and awkward shapes. Of the definition itself there is nothing.
-std::vector<Check> check_against_definition(const TestedDevice& tested, const TestedDevice& definition);
+// Against the definition, on random vectors and awkward shapes. Of the definition itself, among the tested,
+// there is nothing.
+std::vector<Check> check_against_definition(std::span<const TestedDevice> tested,
+                                            const TestedDevice& definition);
 
 // Against what a fixture records.
 std::vector<Check> check_against_fixture(const TestedDevice& tested, const Fixture& fixture);

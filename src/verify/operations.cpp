@@ -228,8 +228,8 @@ Outcome products(const TestedDevice& tested, const EncodedRows& rows, const std:
   return runner.run([&](Stream& s) { return mul_mv(s, table, vectors); });
 }
 
-Result<std::optional<std::vector<std::byte>>> written_rows(const TestedDevice& tested, KvFormat format,
-                                                           int64_t head_dim, const std::vector<float>& x) {
+WrittenRows written_rows(const TestedDevice& tested, KvFormat format, int64_t head_dim,
+                         const std::vector<float>& x) {
   Runner runner(*tested.device);
   const int64_t n_rows = static_cast<int64_t>(x.size()) / head_dim;
   const KvCoding coding{.format = format, .encoder = KvEncoder::compatible, .least_squares = false};

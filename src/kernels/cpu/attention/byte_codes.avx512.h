@@ -58,12 +58,14 @@ PARLANCE_VBMI PARLANCE_INLINE I load_quarters(const std::byte* const (&at)[4]) {
 
 // 32 codes of four bits in 16 bytes.
 struct NibbleCodes {
+  using Table = I;
   static constexpr int kPlanes = 1;
   static constexpr bool kReadsBehind = false;  // the end of a row
-  PARLANCE_VBMI static PARLANCE_INLINE void load(const std::byte* const (&at)[4], I (&planes)[kPlanes]) {
+  PARLANCE_VBMI static PARLANCE_INLINE void load(const std::byte* const (&at)[4], const Table&,
+                                                 I (&planes)[kPlanes]) {
     planes[0] = load_quarters(at);
   }
-  PARLANCE_VBMI static PARLANCE_INLINE void levels(I plane, I table, I (&levels)[2]) {
+  PARLANCE_VBMI static PARLANCE_INLINE void levels(I plane, const Table& table, I (&levels)[2]) {
     levels[0] = _mm512_permutexvar_epi8(plane, table);
     levels[1] = _mm512_permutexvar_epi8(_mm512_srli_epi16(plane, 4), table);
   }
@@ -120,6 +122,7 @@ constexpr std::array<uint8_t, 64> shifts_of_3(int first_code) {
 // from bit 16 of the first on, the others from bit 0 of the second, whose last 16 bits belong to what
 // follows.
 struct Tbq3Bytes {
+  using Table = I;
   static constexpr int kPlanes = 2;
   static constexpr bool kReadsBehind = true;
   static constexpr const auto& kLevels = kCentroids3;
@@ -133,22 +136,101 @@ struct Tbq3Bytes {
 
   static constexpr std::array<uint8_t, 64> kShifts[kPlanes] = {shifts_of_3(0), shifts_of_3(8)};
 
-  PARLANCE_VBMI static PARLANCE_INLINE void load(const std::byte* const (&at)[4], I (&planes)[kPlanes]) {
+  PARLANCE_VBMI static PARLANCE_INLINE void load(const std::byte* const (&at)[4], const Table&,
+                                                 I (&planes)[kPlanes]) {
     const I bits = load_quarters(at);
 #pragma GCC unroll 2
     for (int p = 0; p < kPlanes; ++p) {
       planes[p] = _mm512_multishift_epi64_epi8(_mm512_loadu_si512(kShifts[p].data()), bits);
     }
   }
-  PARLANCE_VBMI static PARLANCE_INLINE void levels(I plane, I table, I (&levels)[1]) {
+  PARLANCE_VBMI static PARLANCE_INLINE void levels(I plane, const Table& table, I (&levels)[1]) {
     levels[0] = _mm512_permutexvar_epi8(plane, table);
   }
 };
 
-// The unit of a format's levels, and the tables of its levels for the two products.
+// Levels of 512 states, the last ones of 9 bits that begin at every third: the low 7 choose in four tables of
+// 128, the others one of these. Read as integers of 64 bits, with 16 states in each.
+struct TcqBytes {
+  struct Table {
+    I parts[8];
+    I offset;  // is added by exclusive or
+  };
+  static constexpr int kPlanes = 2;
+  static constexpr bool kReadsBehind = true;
+  static constexpr const Order& kOrder = Tbq3Bytes::kOrder;
+  static constexpr size_t step_at(int64_t block) {
+    return static_cast<size_t>(block / 4) * sizeof(BlockTbq3Tcq);
+  }
+  static constexpr size_t codes_at(int64_t block) {
+    return step_at(block) + offsetof(BlockTbq3Tcq, path) + static_cast<size_t>(block % 4) * 12;
+  }
+  static float unit() {
+    static const float kUnit = [] {
+      const auto [least, largest] = std::minmax_element(kTrellisValues.begin(), kTrellisValues.end());
+      return std::max(-*least, *largest) / 127;
+    }();
+    return kUnit;
+  }
+
+  PARLANCE_VBMI static Table table(int offset) {
+    static const std::array<int8_t, kTrellisStates> levels = [] {
+      std::array<int8_t, kTrellisStates> rounded{};
+      for (size_t i = 0; i < rounded.size(); ++i) {
+        rounded[i] = static_cast<int8_t>(std::clamp(nearest_integer(kTrellisValues[i] / unit()), -127, 127));
+      }
+      return rounded;
+    }();
+    Table table;
+    for (int i = 0; i < 8; ++i) table.parts[i] = _mm512_loadu_si512(levels.data() + 64 * i);
+    table.offset = _mm512_set1_epi8(static_cast<char>(offset));
+    return table;
+  }
+
+  // The levels of eight states in each integer, from a bit on.
+  PARLANCE_VBMI static PARLANCE_INLINE I look_up(I bits, int first_bit, const Table& table) {
+    const I shifts = _mm512_add_epi8(_mm512_set1_epi64(0x1512'0f0c'0906'0300),
+                                     _mm512_set1_epi8(static_cast<char>(first_bit)));
+    const I low = _mm512_multishift_epi64_epi8(shifts, bits);
+    const I high = _mm512_multishift_epi64_epi8(_mm512_add_epi8(shifts, _mm512_set1_epi8(1)), bits);
+    const __mmask64 bit_7 = _mm512_movepi8_mask(low), bit_8 = _mm512_movepi8_mask(high);
+    const I a = _mm512_permutex2var_epi8(table.parts[0], low, table.parts[1]);
+    const I b = _mm512_permutex2var_epi8(table.parts[2], low, table.parts[3]);
+    const I c = _mm512_permutex2var_epi8(table.parts[4], low, table.parts[5]);
+    const I d = _mm512_permutex2var_epi8(table.parts[6], low, table.parts[7]);
+    return _mm512_mask_blend_epi8(bit_8, _mm512_mask_blend_epi8(bit_7, a, b),
+                                  _mm512_mask_blend_epi8(bit_7, c, d));
+  }
+
+  PARLANCE_VBMI static PARLANCE_INLINE void load(const std::byte* const (&at)[4], const Table& table,
+                                                 I (&planes)[kPlanes]) {
+    // Sixteen states are 48 bits and end 6 bits later: the second ones begin in byte 6.
+    const __m128i sixteen_each = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 6, 7, 8, 9, 10, 11, 12, 13);
+    const I bits = _mm512_shuffle_epi8(load_quarters(at), _mm512_broadcast_i32x4(sixteen_each));
+    planes[0] = look_up(bits, 0, table);
+    planes[1] = look_up(bits, 24, table);
+  }
+  PARLANCE_VBMI static PARLANCE_INLINE void levels(I plane, const Table& table, I (&levels)[1]) {
+    levels[0] = _mm512_xor_si512(plane, table.offset);
+  }
+};
+
+// What an integer level of 1 stands for, and tables of levels with an offset of 128 (unsigned) or 0 (signed).
 template <class Codes>
-constexpr float kUnitOf = byte_unit(Codes::kLevels);
-template <class Codes>
-constexpr ByteTable kUnsignedLevels = byte_table(Codes::kLevels, 128);
-template <class Codes>
-constexpr ByteTable kSignedLevels = byte_table(Codes::kLevels, 0);
+float unit_of() {
+  if constexpr (requires { Codes::unit(); }) {
+    return Codes::unit();
+  } else {
+    constexpr float kUnit = byte_unit(Codes::kLevels);
+    return kUnit;
+  }
+}
+template <class Codes, int offset>
+PARLANCE_VBMI PARLANCE_INLINE typename Codes::Table table_of() {
+  if constexpr (requires { Codes::unit(); }) {
+    return Codes::table(offset);
+  } else {
+    static constexpr ByteTable kTable = byte_table(Codes::kLevels, offset);
+    return _mm512_loadu_si512(kTable.data());
+  }
+}

@@ -145,7 +145,7 @@ void prepare_bytes(const Tile& tile, int64_t row, const float* query, float scal
       sum += value;
     }
     prepared.offsets[b] = -128 * sum;
-    prepared.factors[b] = scale * kUnitOf<Codes> * largest / 127;
+    prepared.factors[b] = scale * unit_of<Codes>() * largest / 127;
   }
 }
 
@@ -166,7 +166,7 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
                                     int64_t n_keys, const f16_bits* steps, const std::byte* next) {
   constexpr int kPlanes = Codes::kPlanes, kLevels = 2 / kPlanes;
   const int64_t n_blocks = tile.head_dim_k / kByteBlock;
-  const I table = _mm512_loadu_si512(kUnsignedLevels<Codes>.data());
+  const typename Codes::Table table = table_of<Codes, 128>();
   for (int64_t j = 0; j < n_keys; j += kGroup) {
     read_ahead(next, j, j + kGroup, tile.k_row_bytes);
     const std::byte* keys = groups.at(j);
@@ -181,7 +181,7 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
         const std::byte* const at[4] = {key, key + 4 * tile.k_row_bytes, key + 8 * tile.k_row_bytes,
                                         key + 12 * tile.k_row_bytes};
         I loaded[kPlanes];
-        Codes::load(at, loaded);
+        Codes::load(at, table, loaded);
 #pragma GCC unroll 2
         for (int p = 0; p < kPlanes; ++p) planes[p][z] = loaded[p];
       }

@@ -75,9 +75,9 @@ PARLANCE_VBMI void accumulate_bytes_rows(const Tile& tile, int64_t first_row, co
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) {
     factors[r] = pack_byte_weights(tile, first_row + r, n_keys, work.steps + first_block * kKeyBlock,
-                                   kUnitOf<Codes>, work.weights + r * kKeyBlock * 4);
+                                   unit_of<Codes>(), work.weights + r * kKeyBlock * 4);
   }
-  const I table = _mm512_loadu_si512(kSignedLevels<Codes>.data());
+  const typename Codes::Table table = table_of<Codes, 0>();
   Ints sums[kRows][8];
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) {
@@ -96,7 +96,7 @@ PARLANCE_VBMI void accumulate_bytes_rows(const Tile& tile, int64_t first_row, co
           row + Codes::codes_at(first_block), row + Codes::codes_at(first_block + 1),
           row + Codes::codes_at(first_block + 2), row + Codes::codes_at(first_block + 3)};
       I loaded[kPlanes];
-      Codes::load(at, loaded);
+      Codes::load(at, table, loaded);
 #pragma GCC unroll 2
       for (int p = 0; p < kPlanes; ++p) planes[p][k] = loaded[p];
     }

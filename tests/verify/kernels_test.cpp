@@ -23,7 +23,7 @@ void expect_all_passed(const std::vector<Check>& checks) {
 class VerifyKernels : public testing::Test {
  protected:
   void SetUp() override {
-    auto devices = cpu_devices(3);
+    auto devices = cpu_devices(1);
     ASSERT_TRUE(devices) << devices.error().message;
     devices_ = *std::move(devices);
   }

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/attention/kernels.h"
+#include "kernels/cpu/kv_rows/kernels.h"
 #include "kernels/cpu/simd/avx512.h"
 #include "quant/codebook.h"
 #include "quant/q4_0.h"
@@ -70,8 +71,8 @@ const Kernels kAvx512 = {
             kFewRows<PolarRows<false>>, kFewRows<PolarRows<true>>},
     .many = kManyRowsKernels,
     .softmax = softmax,
-    .to_stored = to_stored,
-    .from_stored = from_stored,
+    .to_stored = kv_rows::to_stored_avx512,
+    .from_stored = kv_rows::from_stored_avx512,
 };
 
 const Kernels kAvx512Vbmi = {
@@ -88,8 +89,8 @@ const Kernels kAvx512Vbmi = {
             kFewRows<PolarRows<true>>},
     .many = kManyRowsKernels,
     .softmax = softmax,
-    .to_stored = to_stored,
-    .from_stored = from_stored,
+    .to_stored = kv_rows::to_stored_avx512,
+    .from_stored = kv_rows::from_stored_avx512,
 };
 
 }  // namespace parlance::attention

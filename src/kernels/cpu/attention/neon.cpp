@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/attention/kernels.h"
+#include "kernels/cpu/kv_rows/kernels.h"
 #include "kernels/cpu/simd/neon.h"
 #include "quant/codebook.h"
 #include "quant/q4_0.h"
@@ -43,8 +44,8 @@ const Kernels kNeon = {
              kWidened<Tbq3Rows>, kWidened<Tbq4Rows>, kWidened<TcqRows>, kWidened<QjlRows>,
              kWidened<PolarRows<false>>, kWidened<PolarRows<true>>},
     .softmax = softmax,
-    .to_stored = to_stored,
-    .from_stored = from_stored,
+    .to_stored = kv_rows::to_stored_neon,
+    .from_stored = kv_rows::from_stored_neon,
 };
 
 }  // namespace parlance::attention

@@ -148,7 +148,7 @@ class CompressedAttention : public KernelTest {
 };
 
 TEST_P(CompressedAttention, Decodes) {
-  for (const int64_t head_dim : {64, 128, 256}) {
+  for (const int64_t head_dim : {64, 96, 128, 256}) {
     for_each_pair(head_dim, 16, [&](const KvShape& shape) {
       for (const int64_t group : {1, 2}) {
         expect_match(

@@ -87,8 +87,7 @@ struct Kernels {
 #if defined(__x86_64__)
 extern const Kernels kAvx2;
 extern const Kernels kAvx512;
-extern const Kernels
-    kAvx512Vbmi;  // where the processor has that too: Ice Lake and Zen 4 do, Cascade Lake not
+extern const Kernels kAvx512Vbmi;  // with VBMI, which Ice Lake and Zen 4 have, and Cascade Lake has not
 #elif defined(__aarch64__)
 extern const Kernels kNeon;
 #endif

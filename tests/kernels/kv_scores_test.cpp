@@ -36,7 +36,7 @@ class KvScores : public KernelTest {
               head_dim,
               {static_cast<int64_t>(row_bytes), shape.n_rows, shape.n_head_kv, shape.n_seq},
               std::vector<std::byte>(row_bytes * static_cast<size_t>(shape.n_rows * n_heads))};
-    const KvCoding coding{.format = format, .least_squares = false};
+    const KvCoding coding{.format = format, .encoder = KvEncoder::compatible};
     for (int64_t i = 0; i < n_heads * shape.n_rows; ++i) {
       auto x = random_floats(head_dim);
       if (i % shape.n_rows == shape.n_rows / 2) std::fill(x.begin(), x.end(), 0.0f);
@@ -84,7 +84,7 @@ TEST_P(KvScores, ScoresOfEveryFormat) {
       // Heads of other sizes walk the same loops: one shape shows that their rows are found.
       for (const Shape& shape : head_dim == 128 ? std::span(kShapes) : std::span(kShapes).subspan(3, 1)) {
         expect_scores(format, head_dim, shape, {});
-        expect_scores(format, head_dim, shape, {.is_stored = true, .factor = 0.25f});
+        expect_scores(format, head_dim, shape, {.q = {}, .is_stored = true, .factor = 0.25f});
       }
     }
   }
@@ -95,7 +95,7 @@ TEST_P(KvScores, RoundedSketches) {
   if (may_skip(tested().device().ops().packed_scores[0])) GTEST_SKIP() << "the device has no such kernel";
   for (const int64_t head_dim : {128, 256}) {
     for (const Shape& shape : kShapes) {
-      expect_scores(KvFormat::qjl1_256, head_dim, shape, {.is_stored = true, .is_rounded = true});
+      expect_scores(KvFormat::qjl1_256, head_dim, shape, {.q = {}, .is_stored = true, .is_rounded = true});
     }
   }
 }

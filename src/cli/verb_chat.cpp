@@ -51,12 +51,13 @@ void warn_of_end(const Console& io, const GenerateResult& result, const Session&
                       session.n_ctx()));
 }
 
-// Takes up what an earlier call left in the file, as far as the prompt begins like it.
+// Takes up what an earlier call left in the file, as far as the prompt begins like it. Another text there is
+// nothing to be warned of: it is about to be replaced.
 void restore_cache(const Console& io, const std::string& file, Session& session, std::span<const Token> tokens) {
   if (file.empty() || !std::filesystem::exists(file)) return;
-  if (const auto restored = session.restore(file, tokens); !restored) {
-    io.warn(fmt::format("{}; the prompt is computed anew", printable(restored.error().message)));
-  }
+  const auto restored = session.restore(file, tokens);
+  if (restored || session.context().snapshot_refusals().count(SnapshotRefusal::other_text) > 0) return;
+  io.warn(printable(restored.error().message));
 }
 
 // One answer, streamed unless it is wanted as JSON.

@@ -65,6 +65,7 @@ class Context {
   // What a snapshot must have been made for to be of use here.
   SnapshotIdentity snapshot_identity() const;
   SnapshotRefusals& snapshot_refusals() { return refusals_; }
+  const SnapshotRefusals& snapshot_refusals() const { return refusals_; }
 
  private:
   Context(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}

@@ -120,7 +120,7 @@ struct PackedRows {
 
 // Queries of packed rows. Head h of n_head reads KV head h / (n_head / n_head_kv).
 struct PackedQuery {
-  Tensor q;  // f32 [n, n_head, n_batch, n_seq]
+  Tensor q = {};  // f32 [n, n_head, n_batch, n_seq]
   bool is_stored = false;   // n = stored_elements(): transformed by the caller; else n = head_dim
   bool is_rounded = false;  // to bytes, each sketch by itself (quant/sketch_int8.h)
   float factor = 1;         // of q . k

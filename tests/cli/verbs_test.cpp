@@ -125,11 +125,41 @@ TEST_F(VerbsTest, ChatKeepsItsCacheInEveryFormat) {
   }
 }
 
+TEST_F(VerbsTest, ChatTakesCachePolicies) {
+  const std::vector<std::vector<std::string>> policies = {
+      {"--cache", "exact", "--cache-recent", "64", "-ctk", "q8_0"},
+      {"-ctk", "tbq4_0", "-ctv", "tbq3_0", "--cache-layers", "0:q8_0/f16", "--cache-encoder", "compatible"},
+      {"--cache-sink", "1", "-ctv", "q4_0", "--cache-rotation", "on", "--cache-sketch", "unbiased"}};
+  for (const auto& policy : policies) {
+    std::vector<std::string> args = {"chat", "-m", model_, "-p", "Hello", "-n", "2", "--ignore-eos"};
+    args.insert(args.end(), policy.begin(), policy.end());
+    const auto outcome = run(args);
+    EXPECT_EQ(outcome.code, 0) << policy.front() << ": " << outcome.err;
+  }
+  const auto refused = run({"chat", "-m", model_, "-p", "Hello", "--cache-layers", "99:q8_0"});
+  EXPECT_NE(refused.err.find("layer 99"), std::string::npos) << refused.err;
+  const auto misspelt = run({"chat", "-m", model_, "-p", "Hello", "--cache", "tiny"});
+  EXPECT_NE(misspelt.err.find("small, balanced, exact"), std::string::npos) << misspelt.err;
+}
+
+TEST_F(VerbsTest, ChatGoesOnFromACacheFile) {
+  const std::string file = model_ + ".cache";
+  const std::vector<std::string> args = {"chat", "-m", model_, "-p", std::string(200, 'a'), "--raw", "--greedy",
+                                         "-n", "8", "--ignore-eos", "--json", "--cache-file", file};
+  const auto first = run(args), second = run(args);
+  ASSERT_EQ(first.code, 0) << first.err;
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(first.json()["prompt_tokens_cached"], 0);
+  EXPECT_GE(second.json()["prompt_tokens_cached"], 192);
+  EXPECT_EQ(second.json()["text"], first.json()["text"]);
+  EXPECT_EQ(second.err, "");
+}
+
 TEST_F(VerbsTest, InfoShowsTheFile) {
   const auto outcome = run({"info", model_, "--tensors"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   for (const char* words : {"Tiny test model", "qwen3.block_count", "blk.0.attn_q.weight", "64 x 259",
-                            "string [259]", "cache q8_0"}) {
+                            "string [259]", "--cache exact", "-ctk q8_0 -ctv q8_0"}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words;
   }
   EXPECT_EQ(run({"info", model_}).out.find("blk.0.attn_q.weight"), std::string::npos);

@@ -50,7 +50,8 @@ Result<KvPolicy> parse_preset(const std::string& name) {
 Result<int64_t> parse_positions(const std::string& text) {
   const auto n = parse_number<int64_t>(text);
   if (n && *n >= 0 && *n <= kMaxPositions) return *n;
-  return fail(ErrorCode::invalid_argument, "expected a whole number from 0 to {}, got '{}'", kMaxPositions, text);
+  return fail(ErrorCode::invalid_argument, "expected a whole number from 0 to {}, got '{}'", kMaxPositions,
+              text);
 }
 
 }  // namespace
@@ -80,38 +81,43 @@ std::vector<Option> cache_options(CacheChoice& choice, KvPolicy& policy) {
   };
   const KvPolicy plain = choice.policy();
   return {
-      parsed_option<KvPolicy>("--cache", "PRESET",
-                              "How keys and values are kept: exact (f16), balanced (about 4.5 bits a value, hardly "
-                              "a difference) or small (3.5 bits). The options below change parts of it; 'parlance "
-                              "info' shows what each costs.",
-                              "exact", parse_preset, store(choice.preset)),
+      parsed_option<KvPolicy>(
+          "--cache", "PRESET",
+          "How keys and values are kept: exact (f16), balanced (about 4.5 bits a value, hardly "
+          "a difference) or small (3.5 bits). The options below change parts of it; 'parlance "
+          "info' shows what each costs.",
+          "exact", parse_preset, store(choice.preset)),
       parsed_option<KvFormat>("-ctk, --cache-type-k", "TYPE", "How keys are kept: " + kv_format_names() + ".",
                               std::string(name_of(plain.k.format)), parse_format, store(choice.k)),
       parsed_option<KvFormat>("-ctv, --cache-type-v", "TYPE", "How values are kept.",
                               std::string(name_of(plain.v.format)), parse_format, store(choice.v)),
-      parsed_option<int64_t>("--cache-recent", "N",
-                             "The last N positions stay in f16, in whole pages of 64; older ones are compressed.",
-                             fmt::format("{}", plain.n_recent), parse_positions, store(choice.n_recent)),
+      parsed_option<int64_t>(
+          "--cache-recent", "N",
+          "The last N positions stay in f16, in whole pages of 64; older ones are compressed.",
+          fmt::format("{}", plain.n_recent), parse_positions, store(choice.n_recent)),
       parsed_option<int64_t>("--cache-sink", "N", "The first N positions stay in f16.",
                              fmt::format("{}", plain.n_sink), parse_positions, store(choice.n_sink)),
       parsed_option<std::vector<KvPolicy::Override>>(
           "--cache-layers", "LAYERS:TYPE",
-          "Other formats for some layers, counted from 0 or, negative, from the last: \"0,1,-1:q8_0\"; keys and "
+          "Other formats for some layers, counted from 0 or, negative, from the last: \"0,1,-1:q8_0\"; keys "
+          "and "
           "values apart and several groups: \"0:f16;-1:q8_0/tbq4_0\".",
           "", [](const std::string& text) { return parse_layer_overrides(text); }, store(choice.layers)),
-      parsed_option<KvEncoder>(
-          "--cache-encoder", "NAME",
-          "search: choose the steps of codes with the least error; compatible: the bytes that elizaOS's llama.cpp "
-          "writes.",
-          "search", word("search", KvEncoder::search, "compatible", KvEncoder::compatible),
-          store(choice.encoder)),
-      parsed_option<bool>("--cache-rotation", "on|off",
-                          "Rotate heads before they are stored in f16, bf16, q8_0 or q4_0, which spreads outliers; "
-                          "the other formats rotate by themselves.",
-                          plain.k.rotated ? "on" : "off", word("on", true, "off", false), store(choice.rotated)),
-      parsed_option<bool>("--cache-sketch", "NAME",
-                          "How qjl1_256 is read: least-squares, or unbiased as its paper does.", "least-squares",
-                          word("least-squares", true, "unbiased", false), store(choice.least_squares)),
+      parsed_option<KvEncoder>("--cache-encoder", "NAME",
+                               "search: choose the steps of codes with the least error; compatible: the "
+                               "bytes that elizaOS's llama.cpp "
+                               "writes.",
+                               "search",
+                               word("search", KvEncoder::search, "compatible", KvEncoder::compatible),
+                               store(choice.encoder)),
+      parsed_option<bool>(
+          "--cache-rotation", "on|off",
+          "Rotate heads before they are stored in f16, bf16, q8_0 or q4_0, which spreads outliers; "
+          "the other formats rotate by themselves.",
+          plain.k.rotated ? "on" : "off", word("on", true, "off", false), store(choice.rotated)),
+      parsed_option<bool>(
+          "--cache-sketch", "NAME", "How qjl1_256 is read: least-squares, or unbiased as its paper does.",
+          "least-squares", word("least-squares", true, "unbiased", false), store(choice.least_squares)),
   };
 }
 

@@ -152,11 +152,26 @@ CacheQuality quality_of(const CacheCase& c, const KvLayout& layout, Sums sums, d
 
 std::vector<CacheCase> cache_cases(const KvLayout& layout) {
   using enum KvFormat;
-  std::vector<CacheCase> cases = {
-      both(bf16),         both(q8_0),        rotated(q8_0),      both(q4_0),        rotated(q4_0),
-      compatible(q4_0),   both(tbq4_0),      compatible(tbq4_0), both(q4_polar),    both(q4_polar_residual),
-      both(tbq3_0),       compatible(tbq3_0), both(tbq3_tcq),    pair(q8_0, tbq4_0), pair(tbq4_0, tbq3_0),
-      pair(tbq4_0, tbq3_tcq), pair(qjl1_256, tbq4_0), pair(qjl1_256, tbq3_0), recent(tbq4_0), recent(tbq3_0)};
+  std::vector<CacheCase> cases = {both(bf16),
+                                  both(q8_0),
+                                  rotated(q8_0),
+                                  both(q4_0),
+                                  rotated(q4_0),
+                                  compatible(q4_0),
+                                  both(tbq4_0),
+                                  compatible(tbq4_0),
+                                  both(q4_polar),
+                                  both(q4_polar_residual),
+                                  both(tbq3_0),
+                                  compatible(tbq3_0),
+                                  both(tbq3_tcq),
+                                  pair(q8_0, tbq4_0),
+                                  pair(tbq4_0, tbq3_0),
+                                  pair(tbq4_0, tbq3_tcq),
+                                  pair(qjl1_256, tbq4_0),
+                                  pair(qjl1_256, tbq3_0),
+                                  recent(tbq4_0),
+                                  recent(tbq3_0)};
   for (const std::string_view name : {"balanced", "small"}) {
     cases.push_back({fmt::format("--cache {}", name), *cache_preset(name)});
   }

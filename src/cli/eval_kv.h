@@ -31,11 +31,12 @@ struct CacheQuality {
   double perplexity_ratio = 0;  // of the right answers
   double kl_mean = 0;           // nats from the distribution with f16
   double kl_p99 = 0;
-  double top1 = 0;                          // share of positions with the same likeliest token
-  std::map<std::string, double> n_right;    // share of right replies by category
+  double top1 = 0;                        // share of positions with the same likeliest token
+  std::map<std::string, double> n_right;  // share of right replies by category
 };
 
-// Every case with a context of its own; the first result is f16. Errors: questions that do not fit the context.
+// Every case with a context of its own; the first result is f16. Errors: questions that do not fit the
+// context.
 Result<std::vector<CacheQuality>> measure_cache_quality(const Console& io, const TextModel& model,
                                                         const SessionOptions& options,
                                                         const std::vector<EvalQuestion>& questions,

@@ -11,10 +11,10 @@ namespace {
 constexpr std::array<int64_t, 6> kContexts = {512, 2048, 4096, 8192, 32768, 131072};
 
 std::optional<size_t> cache_bytes(const HyperParameters& hp, KvFormat format, int64_t n_ctx) {
-  const KvLayout layout =
-      kv_layout(hp, {.cache = {.k = {.format = format}, .v = {.format = format}}});
+  const KvLayout layout = kv_layout(hp, {.cache = {.k = {.format = format}, .v = {.format = format}}});
   if (!validate(layout)) return std::nullopt;
-  return checked_mul(static_cast<size_t>(div_up<int64_t>(n_ctx, layout.page_tokens)), layout.page_bytes(PageKind::main));
+  return checked_mul(static_cast<size_t>(div_up<int64_t>(n_ctx, layout.page_tokens)),
+                     layout.page_bytes(PageKind::main));
 }
 
 std::optional<CacheChoiceCost> cost_of(const TextModel& text, std::string name, const KvPolicy& policy,
@@ -44,7 +44,8 @@ std::vector<CacheChoiceCost> cache_costs(const TextModel& text, size_t workspace
   }
   for (size_t f = 0; f < kKvFormatCount; ++f) {
     const auto format = static_cast<KvFormat>(f);
-    add(fmt::format("-ctk {0} -ctv {0}", name_of(format)), {.k = {.format = format}, .v = {.format = format}});
+    add(fmt::format("-ctk {0} -ctv {0}", name_of(format)),
+        {.k = {.format = format}, .v = {.format = format}});
   }
   return costs;
 }

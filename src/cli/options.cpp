@@ -3,7 +3,6 @@
 #include <limits>
 #include <random>
 
-
 namespace parlance {
 
 namespace {

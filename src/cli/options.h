@@ -23,7 +23,7 @@ struct ModelChoice {
   std::optional<int64_t> n_gpu_layers;  // not given: as many as the device has room for
   bool no_huge_pages = false;           // leave weights in the mapping of their file
   std::optional<int64_t>
-      n_ctx;               // not given: SessionOptions::n_ctx, or less if the model was trained for less
+      n_ctx;  // not given: SessionOptions::n_ctx, or less if the model was trained for less
   CacheChoice cache;
   SessionOptions session;  // n_ctx is taken from above, the cache's policy from its options
 };

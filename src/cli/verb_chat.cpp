@@ -53,7 +53,8 @@ void warn_of_end(const Console& io, const GenerateResult& result, const Session&
 
 // Takes up what an earlier call left in the file, as far as the prompt begins like it. Another text there is
 // nothing to be warned of: it is about to be replaced.
-void restore_cache(const Console& io, const std::string& file, Session& session, std::span<const Token> tokens) {
+void restore_cache(const Console& io, const std::string& file, Session& session,
+                   std::span<const Token> tokens) {
   if (file.empty() || !std::filesystem::exists(file)) return;
   const auto restored = session.restore(file, tokens);
   if (restored || session.context().snapshot_refusals().count(SnapshotRefusal::other_text) > 0) return;
@@ -91,7 +92,9 @@ Result<int> chat(Console& io, ChatOptions& options) {
   if (is_conversation && (options.prompt.is_raw || options.wants_json || !options.cache_file.empty())) {
     return fail(ErrorCode::invalid_argument,
                 "{} needs a prompt; give one with --prompt, --file or standard input",
-                options.prompt.is_raw ? "--raw" : options.wants_json ? "--json" : "--cache-file");
+                options.prompt.is_raw ? "--raw"
+                : options.wants_json  ? "--json"
+                                      : "--cache-file");
   }
   options.prompt.system = as_utf8(io, "--system", options.prompt.system);
   if (is_conversation) {
@@ -138,7 +141,8 @@ Command chat_command() {
         flag("--raw", "Continue the prompt as plain text, without the model's chat template.",
              options->prompt.is_raw),
         text_option("--cache-file", "FILE",
-                    "Keep what was computed in this file: a later call whose prompt begins the same goes on from there.",
+                    "Keep what was computed in this file: a later call whose prompt begins the same goes on "
+                    "from there.",
                     options->cache_file)}},
       answer_group(options->answer),
       sampling_group(options->answer),

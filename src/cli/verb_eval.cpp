@@ -11,6 +11,7 @@
 #include "cli/default_model.h"
 #include "cli/eval_against.h"
 #include "cli/eval_kv.h"
+#include "cli/eval_kv_report.h"
 #include "cli/eval_set.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -235,42 +236,6 @@ Result<int> print_perplexity(Console& io, const EvalOptions& options,
   return kSuccess;
 }
 
-void print_cache_quality(const Console& io, const std::vector<CacheQuality>& results) {
-  std::vector<Table::Column> columns = {{"options", Table::Align::left}, {"bits"}, {"bytes/token"}, {"perplexity"},
-                                        {"KL mean"}, {"KL 99 %"}, {"top-1"}};
-  for (const auto& [category, share] : results.front().n_right) columns.push_back({category});
-  Table table(columns);
-  for (const CacheQuality& q : results) {
-    std::vector<std::string> row = {q.options,
-                                    fmt::format("{:.2f}", q.bits_per_value),
-                                    fmt::format("{}", q.bytes_per_token),
-                                    fmt::format("x {:.4f}", q.perplexity_ratio),
-                                    fmt::format("{:.5f}", q.kl_mean),
-                                    fmt::format("{:.4f}", q.kl_p99),
-                                    fmt::format("{:.2f} %", q.top1 * 100)};
-    for (const auto& [category, share] : q.n_right) row.push_back(fmt::format("{:.1f} %", share * 100));
-    table.add(std::move(row));
-  }
-  io.write(table.text(io));
-}
-
-Json to_json(const std::vector<CacheQuality>& results) {
-  Json rows = Json::array();
-  for (const CacheQuality& q : results) {
-    Json right = Json::object();
-    for (const auto& [category, share] : q.n_right) right.set(category, share);
-    rows.push(Json::object({{"options", q.options},
-                            {"bits_per_value", q.bits_per_value},
-                            {"bytes_per_token", q.bytes_per_token},
-                            {"perplexity_ratio", q.perplexity_ratio},
-                            {"kl_mean", q.kl_mean},
-                            {"kl_p99", q.kl_p99},
-                            {"top1_agreement", q.top1},
-                            {"right", right}}));
-  }
-  return rows;
-}
-
 // The first N questions of each category, so that no category is left out.
 std::vector<EvalQuestion> first_of_each(const std::vector<EvalQuestion>& questions, int64_t n) {
   std::map<std::string, int64_t> taken;
@@ -291,13 +256,14 @@ Result<int> eval_kv(Console& io, EvalOptions& options) {
   PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
   PARLANCE_TRY(all, choose(std::move(all), options));
   SessionOptions session;
-  PARLANCE_TRY(const LoadedModel loaded, load_weights(options.model, io, options.model.session.n_ctx, session));
+  PARLANCE_TRY(const LoadedModel loaded,
+               load_weights(options.model, io, options.model.session.n_ctx, session));
   const KvPolicy chosen = session.cache;
-  const bool is_plain = chosen.k == KvCoding() && chosen.v == KvCoding() && !chosen.has_exact_pages() &&
-                        chosen.layers.empty();
-  const std::vector<CacheCase> cases =
-      is_plain ? cache_cases(kv_layout(loaded.text->hyper_parameters(), session))
-               : std::vector<CacheCase>{{"as given", chosen}};
+  const bool is_plain =
+      chosen.k == KvCoding() && chosen.v == KvCoding() && !chosen.has_exact_pages() && chosen.layers.empty();
+  const std::vector<CacheCase> cases = is_plain
+                                           ? cache_cases(kv_layout(loaded.text->hyper_parameters(), session))
+                                           : std::vector<CacheCase>{{"as given", chosen}};
   PARLANCE_TRY(const auto results,
                measure_cache_quality(io, *loaded.text, session, first_of_each(all, limit), cases));
   if (options.wants_json) {
@@ -353,9 +319,12 @@ Command eval_command() {
       "With --cache-type-k and --cache-type-v it shows what a compressed cache costs. With --against, the "
       "replies are compared with those of another device instead; with --perplexity, the model is not asked "
       "but shown the right answers.\n\n"
-      "With kv in place of a file, every way of keeping keys and values is compared with f16 on questions about "
-      "notes of 256 to 4096 tokens: perplexity of the right answers as a ratio, how far the predictions lie apart "
-      "(KL divergence in nats, mean and 99th percentile), how often the likeliest token is the same, and the share "
+      "With kv in place of a file, every way of keeping keys and values is compared with f16 on questions "
+      "about "
+      "notes of 256 to 4096 tokens: perplexity of the right answers as a ratio, how far the predictions lie "
+      "apart "
+      "(KL divergence in nats, mean and 99th percentile), how often the likeliest token is the same, and the "
+      "share "
       "of right replies. With --cache or --cache-type-k/-v, only that way.\n\n"
       "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
       "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
@@ -366,15 +335,16 @@ Command eval_command() {
       {"parlance eval --perplexity -ctk q8_0 -ctv q8_0", "a finer measure of the same cost"},
       {"parlance eval kv", "what each cache format costs in quality"},
       {"parlance eval --device vulkan --against cpu --limit 200", "does the GPU say what the CPU says?"}};
-  Option file =
-      text_option("FILE", "FILE", "The questions, or kv. Without it: eval.jsonl beside the model.", options->file);
+  Option file = text_option("FILE", "FILE", "The questions, or kv. Without it: eval.jsonl beside the model.",
+                            options->file);
   command.positionals = {file};
   command.groups = {
       {"Questions",
        {list_option("--category", "NAME", "Only questions of this category.", options->categories),
-        number_option<int64_t>("--limit", "N",
-                               "Only N questions, spread evenly over the file. 0: all; with kv 20 of each category.",
-                               options->limit, 0, int64_t{1} << 31),
+        number_option<int64_t>(
+            "--limit", "N",
+            "Only N questions, spread evenly over the file. 0: all; with kv 20 of each category.",
+            options->limit, 0, int64_t{1} << 31),
         number_option<int64_t>("-n, --max-tokens, --n-predict", "N", "Longest reply, in tokens.",
                                options->max_tokens, 1, int64_t{1} << 20),
         text_option(

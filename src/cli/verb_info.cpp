@@ -177,8 +177,8 @@ void print_memory(const Console& io, const GgufFile& file, const Result<MemoryFa
   io.print("\n{}\n  How many positions fit is reckoned from the memory that is free now.\n", costs.text(io));
 }
 
-Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums,
-             const Result<MemoryFacts>& facts, bool wants_tensors) {
+Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums, const Result<MemoryFacts>& facts,
+             bool wants_tensors) {
   const TypeSum total = total_of(sums);
   Json json = Json::object({{"file", file.name()},
                             {"file_bytes", file.bytes().size()},

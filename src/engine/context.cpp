@@ -102,8 +102,8 @@ void Context::close_sequence(int seq) {
   free_sequences_.push_back(seq);
 }
 
-// Of the file's size, all that stands before its tensors, and the first kilobyte of each of these: a fine-tuned
-// model differs there, and a large file need not be read.
+// Of the file's size, all that stands before its tensors, and the first kilobyte of each of these: a
+// fine-tuned model differs there, and a large file need not be read.
 SnapshotIdentity Context::snapshot_identity() const {
   constexpr size_t kSample = 1024;
   const GgufFile& file = model_.file();

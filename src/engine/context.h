@@ -1,5 +1,6 @@
-// A model with memory for sequences: workspaces on its devices, the pages of their keys and values, and the tree of
-// what these hold. Sessions (session.h) are sequences in a context, from one thread each; their steps take turns.
+// A model with memory for sequences: workspaces on its devices, the pages of their keys and values, and the
+// tree of what these hold. Sessions (session.h) are sequences in a context, from one thread each; their steps
+// take turns.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct SessionOptions {
   int64_t n_ctx = 4096;   // of one sequence; 0: as long as the model was trained for
   int64_t n_batch = 512;  // tokens that go through the model together in prefill
   KvPolicy cache = {};
-  int n_seq = 1;          // sequences that may be open at once
-  int64_t n_cache = 0;    // positions that there are pages for, of all sequences; 0: n_ctx for each
+  int n_seq = 1;        // sequences that may be open at once
+  int64_t n_cache = 0;  // positions that there are pages for, of all sequences; 0: n_ctx for each
 };
 
 // Bounds on positions, which steps are recorded for, are multiples of this.

@@ -35,8 +35,8 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   n_batch_ = options.n_batch;
   stream_ = device.make_stream();
   const HyperParameters& hp = model_.hyper_parameters();
-  PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer), n_pages,
-                                       options.n_ctx, options.n_seq));
+  PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer),
+                                       n_pages, options.n_ctx, options.n_seq));
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
   PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent)));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));

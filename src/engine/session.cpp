@@ -134,10 +134,12 @@ Result<std::span<const float>> Session::set_prompt(std::span<const Token> prompt
 
 // Waits for what others compute of the prompt, then keeps the session's own n_own tokens of it or takes the
 // longer beginning that the context knows.
-Result<void> Session::take_prefix(std::span<const Token> prompt, int64_t n_own, const PrefixTree::Claim& claim) {
+Result<void> Session::take_prefix(std::span<const Token> prompt, int64_t n_own,
+                                  const PrefixTree::Claim& claim) {
   PrefixTree& tree = context_->tree();
   constexpr std::chrono::hours kLongerThanAnyPrompt{24};
-  if (tree.wait(prompt, &claim, kLongerThanAnyPrompt, [this] { return cancelled(); }) == PrefixWait::cancelled) {
+  if (tree.wait(prompt, &claim, kLongerThanAnyPrompt, [this] { return cancelled(); }) ==
+      PrefixWait::cancelled) {
     return fail(ErrorCode::cancelled, "cancelled");
   }
   PrefixMatch match = tree.match(prompt, &claim);
@@ -247,7 +249,8 @@ Result<void> Session::compress_left_behind() {
     if (ref.main >= 0) continue;
     auto twin = pages_.add_main(page);
     if (!twin && context_->tree().evict({.main = 1, .exact = 0})) twin = pages_.add_main(page);
-    if (!twin) return fail(ErrorCode::out_of_memory, "the KV cache is full; raise --ctx-size or shorten the text");
+    if (!twin)
+      return fail(ErrorCode::out_of_memory, "the KV cache is full; raise --ctx-size or shorten the text");
     if (twin->is_new) moves.push_back({ref.exact, twin->main});
   }
   if (moves.empty()) return {};
@@ -293,7 +296,8 @@ Result<void> Session::step(int64_t n_tokens) {
   const auto main_first = static_cast<int32_t>(context_->layout().n_sink_pages());
   const int32_t main_last = main_end();
   PARLANCE_CHECK(make_room(batch.first + n_tokens));
-  for (const auto& part : context_->parts()) part->cache().set_pages(seq_, pages_.pages(), main_first, main_last);
+  for (const auto& part : context_->parts())
+    part->cache().set_pages(seq_, pages_.pages(), main_first, main_last);
   for (const auto& part : context_->parts()) {
     const Tensor result = part->step(batch, h_);
     if (!result)
@@ -303,99 +307,6 @@ Result<void> Session::step(int64_t n_tokens) {
     PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));
   }
   n_computed_ += n_tokens;
-  return {};
-}
-
-// Which page of a position is stored: the main one where the sequence reads it.
-PageKind Session::stored_kind(size_t page) const {
-  const PageRef ref = pages_.pages()[page];
-  if (ref.main < 0) return PageKind::exact;
-  return ref.exact >= 0 ? PageKind::exact : PageKind::main;
-}
-
-// The first block says of each page which kind it is; the page's bytes, of all parts, follow.
-Result<void> Session::save(const std::filesystem::path& path) {
-  if (!context_->shares_prefixes()) {
-    return fail(ErrorCode::unsupported, "{}: the states of recurrent layers cannot be saved", model().file().name());
-  }
-  const std::lock_guard lock(context_->compute_mutex());
-  const size_t n_pages = pages_.pages().size();
-  std::vector<std::byte> kinds(n_pages);
-  std::vector<uint64_t> sizes{n_pages};
-  for (size_t page = 0; page < n_pages; ++page) {
-    kinds[page] = static_cast<std::byte>(stored_kind(page));
-    sizes.push_back(context_->layout().page_bytes(stored_kind(page)));
-  }
-  PARLANCE_TRY(auto writer,
-               SnapshotWriter::create(path, context_->snapshot_identity(),
-                                      std::span(tokens_).first(static_cast<size_t>(n_computed_)), sizes));
-  PARLANCE_CHECK(writer.write_block(kinds));
-  std::vector<std::byte> bytes;
-  const int64_t page_tokens = context_->layout().page_tokens;
-  for (size_t page = 0; page < n_pages; ++page) {
-    const PageKind kind = stored_kind(page);
-    const int64_t n_held = std::min(page_tokens, n_computed_ - static_cast<int64_t>(page) * page_tokens);
-    bytes.resize(sizes[page + 1]);
-    std::span<std::byte> rest = bytes;
-    for (const auto& part : context_->parts()) {
-      const size_t size = part->cache().layout().page_bytes(kind);
-      PARLANCE_CHECK(
-          part->cache().save_page(part->stream(), kind, pages_.pages()[page][kind], n_held, rest.first(size)));
-      rest = rest.subspan(size);
-    }
-    PARLANCE_CHECK(writer.write_block(bytes));
-  }
-  return writer.commit();
-}
-
-Result<void> Session::restore(const std::filesystem::path& path, std::span<const Token> tokens) {
-  if (!context_->shares_prefixes()) {
-    return fail(ErrorCode::unsupported, "{}: the states of recurrent layers cannot be restored",
-                model().file().name());
-  }
-  PARLANCE_TRY(const SnapshotFile file, SnapshotFile::open(path, context_->snapshot_identity(), tokens,
-                                                           context_->snapshot_refusals()));
-  const KvLayout& layout = context_->layout();
-  const auto n_pages = static_cast<size_t>(div_up<int64_t>(file.n_usable(), layout.page_tokens));
-  const auto malformed = [&] {
-    context_->snapshot_refusals().add(SnapshotRefusal::damaged);
-    return fail(ErrorCode::corrupt_file, "{}: its blocks are not the pages of its tokens; delete it", path.string());
-  };
-  if (file.n_usable() > options_.n_ctx || file.n_blocks() < n_pages + 1 || file.block(0).size() < n_pages) {
-    return malformed();
-  }
-  SequencePages restored(context_->pools(), layout.page_tokens);
-  const std::lock_guard lock(context_->compute_mutex());
-  for (size_t page = 0; page < n_pages; ++page) {
-    const auto kind = static_cast<PageKind>(file.block(0)[page]);
-    const bool has_exact = options_.cache.has_exact_pages();
-    std::span<const std::byte> bytes = file.block(page + 1);
-    if ((kind != PageKind::main && !(has_exact && kind == PageKind::exact)) ||
-        bytes.size() != layout.page_bytes(kind)) {
-      return malformed();
-    }
-    const int64_t end = std::min(file.n_usable(), static_cast<int64_t>(page + 1) * layout.page_tokens);
-    if (!restored.extend(end, kind).has_room) {
-      PageCounts wanted;
-      wanted[kind] = 1;
-      context_->tree().evict(wanted);
-      if (!restored.extend(end, kind).has_room) {
-        return fail(ErrorCode::out_of_memory, "{}: its {} tokens do not fit the KV cache; raise --ctx-size",
-                    path.string(), file.n_usable());
-      }
-    }
-    for (const auto& part : context_->parts()) {
-      const size_t size = part->cache().layout().page_bytes(kind);
-      part->cache().restore_page(part->stream(), kind, restored.pages()[page][kind], bytes.first(size));
-      bytes = bytes.subspan(size);
-    }
-  }
-  for (const auto& part : context_->parts()) PARLANCE_CHECK(part->stream().synchronize());
-  remember(n_computed_);
-  pages_ = std::move(restored);
-  tokens_.assign(file.tokens().begin(), file.tokens().begin() + file.n_usable());
-  n_computed_ = file.n_usable();
-  n_remembered_ = 0;
   return {};
 }
 

@@ -24,7 +24,8 @@ class Session {
   // What it has computed is remembered by the context.
   ~Session();
 
-  // A second session with the same tokens in the same pages, which either copies where it goes on differently.
+  // A second session with the same tokens in the same pages, which either copies where it goes on
+  // differently.
   Result<std::unique_ptr<Session>> fork() const;
 
   const TextModel& model() const { return context_->model(); }
@@ -42,9 +43,9 @@ class Session {
   void truncate(int64_t n_tokens);
 
   // Puts `prompt` in place of the current tokens and computes what neither they nor the context know. While
-  // another session computes the same beginning, it waits for that. Yields the logits of the last token: n_vocab values, valid until the next call. Errors:
-  // invalid_argument for an empty prompt, a token outside the vocabulary or a prompt beyond the context;
-  // cancelled.
+  // another session computes the same beginning, it waits for that. Yields the logits of the last token:
+  // n_vocab values, valid until the next call. Errors: invalid_argument for an empty prompt, a token outside
+  // the vocabulary or a prompt beyond the context; cancelled.
   Result<std::span<const float>> set_prompt(std::span<const Token> prompt);
 
   // Tokens that the last set_prompt() found computed.

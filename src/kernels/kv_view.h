@@ -25,9 +25,9 @@ struct KvView {
   Tensor page_table;  // i32 [max_pages, n_seq]
 
   KvCoding k = {}, v = {};
-  // A sequence may begin and end in f16: pages of its positions before the first of main_pages[s], and from the
-  // second on, are those of `exact`, whose table counts as this one does. New positions are written there;
-  // kv_compress() brings them here. Null: there are no such pages.
+  // A sequence may begin and end in f16: pages of its positions before the first of main_pages[s], and from
+  // the second on, are those of `exact`, whose table counts as this one does. New positions are written
+  // there; kv_compress() brings them here. Null: there are no such pages.
   const KvView* exact = nullptr;
   Tensor main_pages;  // i32 [2, n_seq]
   int64_t n_head_kv = 0;

@@ -120,7 +120,7 @@ struct PackedRows {
 
 // Queries of packed rows. Head h of n_head reads KV head h / (n_head / n_head_kv).
 struct PackedQuery {
-  Tensor q = {};  // f32 [n, n_head, n_batch, n_seq]
+  Tensor q = {};            // f32 [n, n_head, n_batch, n_seq]
   bool is_stored = false;   // n = stored_elements(): transformed by the caller; else n = head_dim
   bool is_rounded = false;  // to bytes, each sketch by itself (quant/sketch_int8.h)
   float factor = 1;         // of q . k
@@ -138,7 +138,8 @@ struct PackedScoresArgs {
   Tensor out;  // f32 [n_rows, n_head, n_batch, n_seq]: factor q . k, neither masked nor scaled otherwise
 };
 
-// softmax(scale factor q k^T) v. A row of zeros where a query sees nothing, or its largest score is not finite.
+// softmax(scale factor q k^T) v. A row of zeros where a query sees nothing, or its largest score is not
+// finite.
 struct PackedAttentionArgs {
   PackedQuery query;
   PackedRows k, v;  // as many rows

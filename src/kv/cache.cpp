@@ -81,7 +81,8 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   std::unique_ptr<KvCache> cache(new KvCache);
   cache->layout_ = layout;
   const auto bytes = checked_mul(static_cast<size_t>(n_pages.main), layout.page_bytes(PageKind::main));
-  const auto exact_bytes = checked_mul(static_cast<size_t>(n_pages.exact), layout.page_bytes(PageKind::exact));
+  const auto exact_bytes =
+      checked_mul(static_cast<size_t>(n_pages.exact), layout.page_bytes(PageKind::exact));
   if (n_pages.main == INT32_MAX || !bytes || !exact_bytes) {
     return fail(ErrorCode::out_of_memory,
                 "a cache of {} positions is beyond what can be addressed; lower --ctx-size", n_ctx);
@@ -188,7 +189,8 @@ void KvCache::compress(Stream& stream, std::span<const Move> moves) {
     const Tensor list = move_list(some.size());
     stream.upload(list, std::as_bytes(some));
     stream.step(Stream::kOnce, [&] {
-      for (int64_t layer = 0; layer < layout_.n_layer; ++layer) kv_compress(stream, layers_.layer(layer), list);
+      for (int64_t layer = 0; layer < layout_.n_layer; ++layer)
+        kv_compress(stream, layers_.layer(layer), list);
     });
     moves = moves.subspan(some.size());
   }

@@ -54,8 +54,8 @@ class KvCache {
 
   const KvLayout& layout() const { return layout_; }
 
-  // Where the positions of a sequence are: `pages` in order; of those from main_first to main_end - 1 the main
-  // ones are read, of the others the exact ones. Without exact pages all are main.
+  // Where the positions of a sequence are: `pages` in order; of those from main_first to main_end - 1 the
+  // main ones are read, of the others the exact ones. Without exact pages all are main.
   void set_pages(int seq, std::span<const PageRef> pages, int32_t main_first, int32_t main_end);
 
   // What kernels read. The tables are uploaded first if they changed.
@@ -72,8 +72,8 @@ class KvCache {
   void compress(Stream& stream, std::span<const Move> moves);
   void plan_compress(Stream& stream);  // in a dry run: what compress() needs
 
-  // The first n_tokens positions of a page, all layers, from and to host memory of page_bytes(kind); what lies
-  // behind them is zero.
+  // The first n_tokens positions of a page, all layers, from and to host memory of page_bytes(kind); what
+  // lies behind them is zero.
   Result<void> save_page(Stream& stream, PageKind kind, int32_t page, int64_t n_tokens,
                          std::span<std::byte> bytes);
   void restore_page(Stream& stream, PageKind kind, int32_t page, std::span<const std::byte> bytes);

@@ -36,8 +36,8 @@ PageCounts KvLayout::n_pages(int64_t n_ctx, int n_seq, int64_t n_batch) const {
   const int64_t of_context = div_up<int64_t>(n_ctx, page_tokens) + 1;
   PageCounts counts{limited(of_context * n_seq), 0};
   if (policy.has_exact_pages()) {
-    const int64_t window =
-        n_sink_pages() + div_up<int64_t>(policy.n_recent, page_tokens) + div_up<int64_t>(n_batch, page_tokens);
+    const int64_t window = n_sink_pages() + div_up<int64_t>(policy.n_recent, page_tokens) +
+                           div_up<int64_t>(n_batch, page_tokens);
     counts.exact = limited(std::min(of_context, window + 2) * n_seq);
   }
   return counts;
@@ -49,8 +49,8 @@ size_t KvLayout::bytes(PageCounts n_pages) const {
 }
 
 std::string KvLayout::description() const {
-  std::string text = fmt::format("{} layers, {} heads of {} and {}, pages of {}", n_layer, n_head_kv, head_dim_k,
-                                 head_dim_v, page_tokens);
+  std::string text = fmt::format("{} layers, {} heads of {} and {}, pages of {}", n_layer, n_head_kv,
+                                 head_dim_k, head_dim_v, page_tokens);
   const auto side = [](const KvCoding& c) {
     return fmt::format("{}{}{}", name_of(c.format), c.transform() == KvTransform::hadamard ? " rotated" : "",
                        c.transform() == KvTransform::sketch_least_squares ? " least squares" : "");
@@ -68,8 +68,9 @@ Result<void> validate_side(std::string_view option, KvFormat format, int64_t hea
   const uint32_t block = traits(format).block_elements;
   if (head_dim % block == 0) return {};
   return fail(ErrorCode::unsupported,
-              "{} {} needs a head size that is a multiple of {}, this model has {}; use f16 or bf16{}", option,
-              name_of(format), block, head_dim, head_dim % 32 == 0 ? ", or tbq4_0, tbq3_0, q8_0 or q4_0" : "");
+              "{} {} needs a head size that is a multiple of {}, this model has {}; use f16 or bf16{}",
+              option, name_of(format), block, head_dim,
+              head_dim % 32 == 0 ? ", or tbq4_0, tbq3_0, q8_0 or q4_0" : "");
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ std::string_view take_part(std::string_view& text, char separator) {
 
 Result<KvFormat> parse_format(std::string_view name) {
   if (const auto format = kv_format_from_name(name)) return *format;
-  return fail(ErrorCode::invalid_argument, "\"{}\" is no cache format; there are {}", name, kv_format_names());
+  return fail(ErrorCode::invalid_argument, "\"{}\" is no cache format; there are {}", name,
+              kv_format_names());
 }
 
 Result<void> parse_group(std::string_view group, std::vector<KvPolicy::Override>& overrides) {

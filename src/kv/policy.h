@@ -19,8 +19,8 @@ struct LayerCoding {
 
 struct KvPolicy {
   KvCoding k = {}, v = {};
-  // The first n_sink and the last n_recent positions of a sequence stay in f16, in whole pages; with both at 0
-  // positions are stored in k and v at once.
+  // The first n_sink and the last n_recent positions of a sequence stay in f16, in whole pages; with both at
+  // 0 positions are stored in k and v at once.
   int64_t n_sink = 0;
   int64_t n_recent = 0;
 

@@ -127,9 +127,9 @@ class PrefixTree {
   [[nodiscard]] Pin pin(std::span<const int32_t> tokens);
 
   // Gives up pages until so many of each kind are free; false when nothing is left that would help. First go
-  // exact pages that were compressed and ends of texts that a longer one repeats, then ends of texts, of the lowest class and the least recently used
-  // first. Pages that a sequence holds stay: they would not become free. Each call looks at all nodes, so ask
-  // for several pages at a time.
+  // exact pages that were compressed and ends of texts that a longer one repeats, then ends of texts, of the
+  // lowest class and the least recently used first. Pages that a sequence holds stay: they would not become
+  // free. Each call looks at all nodes, so ask for several pages at a time.
   bool evict(PageCounts n_free);
 
   // The most pages that the tree may hold, from now on; the default is no limit.

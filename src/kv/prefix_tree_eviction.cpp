@@ -80,8 +80,9 @@ void PrefixTree::give_up_exact_copies(const Goal& goal) {
   }
 }
 
-// Pages that hold the end of a text in the middle of a page, where a longer text's page has these positions too.
-// Several texts that end in the same page share one; the longest come first, so it is free when all have changed.
+// Pages that hold the end of a text in the middle of a page, where a longer text's page has these positions
+// too. Several texts that end in the same page share one; the longest come first, so it is free when all have
+// changed.
 void PrefixTree::give_up_partial_copies(const Goal& goal) {
   for (std::list<Node>& nodes : nodes_) {
     for (Node& node : nodes) {

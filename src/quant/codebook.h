@@ -19,13 +19,13 @@ inline constexpr std::array<float, 16> kCentroids4 = {
 
 // q4_polar's, and the boundaries between them; the middle one is not quite zero.
 inline constexpr std::array<float, 16> kPolarCentroids = {
-    -2.754354807f, -2.093562707f, -1.643041510f, -1.279739752f, -0.9626409783f, -0.6723921169f,
-    -0.3978971029f, -0.1317577823f, 0.1317577823f, 0.3978971029f, 0.6723921169f, 0.9626409783f,
-    1.279739752f,  1.643041510f,  2.093562707f,  2.754354807f};
+    -2.754354807f,  -2.093562707f,  -1.643041510f, -1.279739752f, -0.9626409783f, -0.6723921169f,
+    -0.3978971029f, -0.1317577823f, 0.1317577823f, 0.3978971029f, 0.6723921169f,  0.9626409783f,
+    1.279739752f,   1.643041510f,   2.093562707f,  2.754354807f};
 inline constexpr std::array<float, 15> kPolarBoundaries = {
-    -2.423958757f,  -1.868302108f, -1.461390631f, -1.121190365f, -0.8175165476f,
+    -2.423958757f,  -1.868302108f,  -1.461390631f,    -1.121190365f, -0.8175165476f,
     -0.5351446099f, -0.2648274426f, 4.996003611e-16f, 0.2648274426f, 0.5351446099f,
-    0.8175165476f,  1.121190365f,  1.461390631f,  1.868302108f,  2.423958757f};
+    0.8175165476f,  1.121190365f,   1.461390631f,     1.868302108f,  2.423958757f};
 
 // The code of the centroid nearest to v; of two as near, the lower one.
 template <size_t n>
@@ -57,8 +57,8 @@ inline constexpr int kStepCandidates = 15;
 inline constexpr float kLeastStep = 0.65f;
 inline constexpr float kStepIncrement = 0.05f;
 
-// The step d, as f16, with which d * centroid comes closest to the n values y: for each candidate the codes are
-// chosen, and for the codes that leave the least error the step that fits them best.
+// The step d, as f16, with which d * centroid comes closest to the n values y: for each candidate the codes
+// are chosen, and for the codes that leave the least error the step that fits them best.
 template <size_t n_codes>
 f16_bits search_step(const std::array<float, n_codes>& centroids, const float* y, int n) {
   const float rms = root_mean_square(y, n);

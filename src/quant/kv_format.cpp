@@ -31,7 +31,12 @@ void search_row(const float* x, std::byte* out, int64_t n) {
 
 template <class Block>
 constexpr KvFormatTraits compressed(std::string_view name, KvTransform transform) {
-  KvFormatTraits t{name, Block::kElements, sizeof(Block), transform, encode_row<Block>, encode_row<Block>,
+  KvFormatTraits t{name,
+                   Block::kElements,
+                   sizeof(Block),
+                   transform,
+                   encode_row<Block>,
+                   encode_row<Block>,
                    decode_stored_row<Block>};
   if constexpr (requires(const float* x, Block& block) { encode_searched(x, block); }) {
     t.search_row = search_row<Block>;

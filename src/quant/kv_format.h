@@ -41,8 +41,8 @@ struct KvFormatTraits {
   uint32_t block_bytes;
   KvTransform transform;  // between head vectors and stored values; none: the cache may add a rotation
   // Scalar definitions; n is a multiple of the block.
-  void (*encode_row)(const float* x, std::byte* out, int64_t n);         // KvEncoder::compatible
-  void (*search_row)(const float* x, std::byte* out, int64_t n);         // KvEncoder::search
+  void (*encode_row)(const float* x, std::byte* out, int64_t n);        // KvEncoder::compatible
+  void (*search_row)(const float* x, std::byte* out, int64_t n);        // KvEncoder::search
   void (*decode_stored_row)(const std::byte* in, float* y, int64_t n);  // y [stored_elements(transform, n)]
 };
 
@@ -65,8 +65,8 @@ inline size_t kv_row_bytes(KvFormat format, int64_t head_dim) {
 struct KvCoding {
   KvFormat format = KvFormat::f16;
   KvEncoder encoder = KvEncoder::search;
-  bool rotated = false;        // by KvTransform::hadamard; only formats without a transform of their own are
-  bool least_squares = true;   // how sketches are read, see sketch.h
+  bool rotated = false;       // by KvTransform::hadamard; only formats without a transform of their own are
+  bool least_squares = true;  // how sketches are read, see sketch.h
 
   KvTransform transform() const;
   // Of head vectors of n values; the scalar definition. `x` is the head vector, not its rotation.

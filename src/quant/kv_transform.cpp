@@ -29,14 +29,16 @@ const SketchMatrix& reader_of(KvTransform transform) {
 void to_sketch(const SketchMatrix& m, const float* q, float* stored) {
   std::fill_n(stored, kSketchOutputs, 0.0f);
   for (int64_t i = 0; i < kSketchInputs; ++i) {
-    for (int64_t j = 0; j < kSketchOutputs; ++j) stored[j] += q[i] * m[static_cast<size_t>(i * kSketchOutputs + j)];
+    for (int64_t j = 0; j < kSketchOutputs; ++j)
+      stored[j] += q[i] * m[static_cast<size_t>(i * kSketchOutputs + j)];
   }
 }
 
 void from_sketch(const SketchMatrix& m, const float* stored, float* x) {
   for (int64_t i = 0; i < kSketchInputs; ++i) {
     float sum = 0;
-    for (int64_t j = 0; j < kSketchOutputs; ++j) sum += m[static_cast<size_t>(i * kSketchOutputs + j)] * stored[j];
+    for (int64_t j = 0; j < kSketchOutputs; ++j)
+      sum += m[static_cast<size_t>(i * kSketchOutputs + j)] * stored[j];
     x[i] = sum;
   }
 }

@@ -1,6 +1,7 @@
 // What stands between a head vector x and what a cache format stores of it. A format decodes to "stored"
 // values y, and x = M y with a matrix M that is the same for every row. So a query is transformed once,
-// q' = M^T q, and q' . y = q . x for all keys; a weighted sum of values is transformed back once, M (sum w y).
+// q' = M^T q, and q' . y = q . x for all keys; a weighted sum of values is transformed back once, M (sum w
+// y).
 #pragma once
 
 #include <cstdint>

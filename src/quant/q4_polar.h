@@ -1,7 +1,7 @@
 // q4_polar: 128 values divided by their length, rotated by a Hadamard transform, and rounded to 16 Lloyd-Max
-// levels. One more bit says on which side of a fixed direction the rounding error lies. Stored values are those
-// after the rotation: y = l2 * centroid, in which a unit vector has a mean square of 1; with the residual, half
-// a step along the direction is added.
+// levels. One more bit says on which side of a fixed direction the rounding error lies. Stored values are
+// those after the rotation: y = l2 * centroid, in which a unit vector has a mean square of 1; with the
+// residual, half a step along the direction is added.
 #pragma once
 
 #include <cstdint>

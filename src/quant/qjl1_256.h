@@ -1,5 +1,5 @@
-// qjl1_256: the signs of 256 gaussian projections of 128 values, and their length (QJL, Zandieh et al., 2024).
-// Stored values are length * sign, 256 of them; see sketch.h for how they are read.
+// qjl1_256: the signs of 256 gaussian projections of 128 values, and their length (QJL, Zandieh et al.,
+// 2024). Stored values are length * sign, 256 of them; see sketch.h for how they are read.
 #pragma once
 
 #include <cstdint>

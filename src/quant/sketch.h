@@ -1,5 +1,5 @@
-// The gaussian sketch of qjl1_256 (QJL, Zandieh et al., 2024): one fixed projection Pi of 128 channels to 256,
-// and the two matrices that read inner products from the signs of a sketch.
+// The gaussian sketch of qjl1_256 (QJL, Zandieh et al., 2024): one fixed projection Pi of 128 channels to
+// 256, and the two matrices that read inner products from the signs of a sketch.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The sketch of a query in bytes: a quarter of the memory, and sums with the signs of keys that are whole numbers.
-// keys.
+// The sketch of a query in bytes: a quarter of the memory, and sums with the signs of keys that are whole
+// numbers. keys.
 #pragma once
 
 #include <array>

@@ -31,7 +31,8 @@ void pack(const uint8_t* codes, BlockTbq4_0& block) {
 void unpack(const BlockTbq3_0& block, uint8_t* codes) {
   for (int group = 0; group < 4; ++group) {
     const uint8_t* bytes = block.codes + 3 * group;
-    const uint32_t bits = bytes[0] | static_cast<uint32_t>(bytes[1]) << 8 | static_cast<uint32_t>(bytes[2]) << 16;
+    const uint32_t bits =
+        bytes[0] | static_cast<uint32_t>(bytes[1]) << 8 | static_cast<uint32_t>(bytes[2]) << 16;
     for (int i = 0; i < 8; ++i) codes[8 * group + i] = (bits >> (3 * i)) & 7;
   }
 }

@@ -1,6 +1,6 @@
-// tbq3_0 and tbq4_0 (TurboQuant, Zandieh et al., 2025): 32 values are multiplied with fixed signs, rotated by a
-// Hadamard transform, and rounded to Lloyd-Max levels of a normal distribution, in steps of the block's root
-// mean square. Stored values are those after the rotation: y = d * centroid.
+// tbq3_0 and tbq4_0 (TurboQuant, Zandieh et al., 2025): 32 values are multiplied with fixed signs, rotated by
+// a Hadamard transform, and rounded to Lloyd-Max levels of a normal distribution, in steps of the block's
+// root mean square. Stored values are those after the rotation: y = d * centroid.
 #pragma once
 
 #include <cstdint>

@@ -16,12 +16,13 @@ namespace {
 
 constexpr int kSteps = 128;
 constexpr int kSymbols = 8;
-constexpr int kLows = kTrellisStates / kSymbols;  // states that share their predecessors have the same low bits
+constexpr int kLows =
+    kTrellisStates / kSymbols;  // states that share their predecessors have the same low bits
 constexpr float kLeastLength = 1e-10f;
 
 // The step from state p to s: s = p >> 3 | symbol << 6, so the predecessors of s are (s % 64) << 3 | 0..7.
 struct Path {
-  int first_state;             // before step 0
+  int first_state;  // before step 0
   uint8_t symbols[kSteps];
 };
 

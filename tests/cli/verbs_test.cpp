@@ -144,8 +144,9 @@ TEST_F(VerbsTest, ChatTakesCachePolicies) {
 
 TEST_F(VerbsTest, ChatGoesOnFromACacheFile) {
   const std::string file = model_ + ".cache";
-  const std::vector<std::string> args = {"chat", "-m", model_, "-p", std::string(200, 'a'), "--raw", "--greedy",
-                                         "-n", "8", "--ignore-eos", "--json", "--cache-file", file};
+  const std::vector<std::string> args = {"chat",   "-m",           model_, "-p", std::string(200, 'a'),
+                                         "--raw",  "--greedy",     "-n",   "8",  "--ignore-eos",
+                                         "--json", "--cache-file", file};
   const auto first = run(args), second = run(args);
   ASSERT_EQ(first.code, 0) << first.err;
   ASSERT_EQ(second.code, 0) << second.err;

@@ -63,8 +63,8 @@ TEST_F(LayerSplit, SaysWhatWouldFit) {
   EXPECT_NE(none.error().message.find("--device cpu"), std::string::npos) << none.error().message;
 }
 
-// Every split of the layers over two devices computes what one device computes; the second time with the prompt
-// known but for its last token.
+// Every split of the layers over two devices computes what one device computes; the second time with the
+// prompt known but for its last token.
 TEST_F(LayerSplit, SplitModelsSayTheSame) {
   const std::vector<Token> prompt = {5, 17, 3, 99, 4, 42, 7};
   const auto whole = test::load_text_model(path_);

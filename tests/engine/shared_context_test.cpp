@@ -1,5 +1,5 @@
-// Sessions that share a context: the same numbers whether a beginning was computed here, there or before, and every
-// page accounted for.
+// Sessions that share a context: the same numbers whether a beginning was computed here, there or before, and
+// every page accounted for.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -68,8 +68,7 @@ class SharedContext : public testing::Test {
 TEST_F(SharedContext, AReusedBeginningChangesNoBit) {
   for (const KvFormat format : {KvFormat::f16, KvFormat::tbq4_0, KvFormat::q8_0}) {
     SCOPED_TRACE(name_of(format));
-    const SessionOptions options{
-        .n_ctx = 512, .n_batch = 64, .cache = windowed(format, 0, 0), .n_seq = 2};
+    const SessionOptions options{.n_ctx = 512, .n_batch = 64, .cache = windowed(format, 0, 0), .n_seq = 2};
     const auto beginning = text(192, 1);
     const auto prompt = join(beginning, text(50, 2));
     const auto cold_context = make_context(options);
@@ -235,7 +234,8 @@ TEST_F(SharedContext, SnapshotsBringEveryBitBack) {
   const auto file = folder.path() / "conversation.kv";
   for (const KvPolicy& policy : {windowed(KvFormat::tbq4_0, 0, 0), windowed(KvFormat::qjl1_256, 64, 64),
                                  windowed(KvFormat::f16, 0, 0)}) {
-    if (policy.k.format == KvFormat::qjl1_256 && loaded_.model->hyper_parameters().head_dim_k % 128 != 0) continue;
+    if (policy.k.format == KvFormat::qjl1_256 && loaded_.model->hyper_parameters().head_dim_k % 128 != 0)
+      continue;
     const SessionOptions options{.n_ctx = 512, .n_batch = 64, .cache = policy};
     const auto prompt = text(230, 13), more = text(5, 14);
     const auto session = open(make_context(options));

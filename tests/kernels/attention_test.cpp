@@ -131,8 +131,11 @@ TEST_P(Attention, SequencesSideBySide) {
 // Long passes are split among the threads and put together again.
 TEST_P(Attention, LongContexts) {
   for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
-    const KvShape shape{
-        .k = {.format = format}, .v = {.format = format}, .head_dim_k = 32, .head_dim_v = 32, .page_tokens = 64};
+    const KvShape shape{.k = {.format = format},
+                        .v = {.format = format},
+                        .head_dim_k = 32,
+                        .head_dim_v = 32,
+                        .page_tokens = 64};
     const std::vector<int32_t> lengths = {3001, 700};
     expect_match({.shape = shape, .lengths = lengths, .places = TokenPlaces().add(0, 3000, 1)});
     expect_match(
@@ -166,8 +169,11 @@ TEST_P(Attention, NoTokens) {
 // Equal keys weigh equally: the answer is the mean of the values, whatever the definition says.
 TEST_P(Attention, MeanOfValues) {
   OpBench bench = tested();
-  const KvShape shape{
-      .k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}, .n_head_kv = 1, .head_dim_k = 8, .head_dim_v = 2};
+  const KvShape shape{.k = {.format = KvFormat::f32},
+                      .v = {.format = KvFormat::f32},
+                      .n_head_kv = 1,
+                      .head_dim_k = 8,
+                      .head_dim_v = 2};
   const KvPages pages(shape, {5}, random_);
   const KvLayers kv = pages.on(bench, pages.unwritten());
   const Tensor k = bench.upload({8, 1, 5, 1}, std::vector<float>(40, 0.5f));

@@ -69,8 +69,11 @@ TEST_P(WideHeads, GroupSizes) {
 
 TEST_P(WideHeads, LongContexts) {
   for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::f32}) {
-    const KvShape shape{
-        .k = {.format = format}, .v = {.format = format}, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 64};
+    const KvShape shape{.k = {.format = format},
+                        .v = {.format = format},
+                        .head_dim_k = 128,
+                        .head_dim_v = 128,
+                        .page_tokens = 64};
     const std::vector<int32_t> lengths = {3001, 700};
     expect_match(shape, 4, lengths, TokenPlaces().add(0, 3000, 1));
     expect_match(shape, 4, lengths, TokenPlaces().add(0, 3000, 1).add(0, 10, 1).add(1, 699, 1));

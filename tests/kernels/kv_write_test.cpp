@@ -45,8 +45,10 @@ TEST_P(KvWrite, EveryPairOfPlainFormatsIsEncodedAsDefined) {
 TEST_P(KvWrite, HeadSizesThatFillNoVector) {
   for (const auto format : {KvFormat::f32, KvFormat::f16, KvFormat::bf16}) {
     for (const int64_t head_dim : {1, 3, 7, 9, 15, 17, 20, 33, 80}) {
-      KvShape shape{
-          .k = {.format = format}, .v = {.format = format}, .head_dim_k = head_dim, .head_dim_v = head_dim + 1};
+      KvShape shape{.k = {.format = format},
+                    .v = {.format = format},
+                    .head_dim_k = head_dim,
+                    .head_dim_v = head_dim + 1};
       expect_same_bytes(shape, {20}, TokenPlaces().add(0, 15, 3));
     }
   }
@@ -63,7 +65,8 @@ TEST_P(KvWrite, ManyTokensOrNone) {
 // The layout that everybody else relies on: page of the position, layer, side, head, slot.
 TEST_P(KvWrite, RowsLieWhereTheViewSays) {
   OpBench bench = tested();
-  const KvShape shape{.k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}, .head_dim_k = 4, .head_dim_v = 3};
+  const KvShape shape{
+      .k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}, .head_dim_k = 4, .head_dim_v = 3};
   const KvPages pages(shape, {33}, random_);
   const TokenPlaces places = TokenPlaces().add(0, 32, 1).add(0, 15, 1);
   const auto k = random_floats(4 * 2 * 2), v = random_floats(3 * 2 * 2);

@@ -90,7 +90,8 @@ TEST_F(KvCacheTest, ACopiedPageIsTheSameInEveryLayer) {
   const auto cache = make(kLayout, {3, 0}, 48, 1);
   for (int64_t layer = 0; layer < kLayout.n_layer; ++layer) {
     const auto page = page_of(cache->layers(*stream_).layer(layer), 1);
-    for (size_t i = 0; i < page.size(); ++i) page[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(layer));
+    for (size_t i = 0; i < page.size(); ++i)
+      page[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(layer));
   }
   cache->copy_page(*stream_, {PageKind::main, 1, PageKind::main, 2, 5});
   for (int64_t layer = 0; layer < kLayout.n_layer; ++layer) {
@@ -133,7 +134,8 @@ TEST_F(KvCacheTest, CompressedPagesHoldTheSamePositions) {
   const KvView& exact = *view.exact;
   std::vector<float> x(64);
   for (int64_t row = 0; row < 16; ++row) {
-    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((i * 37 + static_cast<size_t>(row) * 11) % 101) - 50;
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<float>((i * 37 + static_cast<size_t>(row) * 11) % 101) - 50;
     std::byte* page = page_of(exact, 3).data();
     exact.k.encode(x.data(), page + exact.k_offset(1) + static_cast<size_t>(row) * exact.k_row_bytes, 64);
     exact.v.encode(x.data(), page + exact.v_offset(0) + static_cast<size_t>(row) * exact.v_row_bytes, 32);
@@ -142,12 +144,17 @@ TEST_F(KvCacheTest, CompressedPagesHoldTheSamePositions) {
   cache->compress(*stream, moves);
   std::vector<std::byte> k(view.k_row_bytes), v(view.v_row_bytes);
   for (int64_t row = 0; row < 16; ++row) {
-    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((i * 37 + static_cast<size_t>(row) * 11) % 101) - 50;
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<float>((i * 37 + static_cast<size_t>(row) * 11) % 101) - 50;
     view.k.encode(x.data(), k.data(), 64);
     view.v.encode(x.data(), v.data(), 32);
     const std::byte* page = page_of(view, 1).data();
-    EXPECT_EQ(std::memcmp(page + view.k_offset(1) + static_cast<size_t>(row) * view.k_row_bytes, k.data(), k.size()), 0);
-    EXPECT_EQ(std::memcmp(page + view.v_offset(0) + static_cast<size_t>(row) * view.v_row_bytes, v.data(), v.size()), 0);
+    EXPECT_EQ(std::memcmp(page + view.k_offset(1) + static_cast<size_t>(row) * view.k_row_bytes, k.data(),
+                          k.size()),
+              0);
+    EXPECT_EQ(std::memcmp(page + view.v_offset(0) + static_cast<size_t>(row) * view.v_row_bytes, v.data(),
+                          v.size()),
+              0);
   }
 }
 

@@ -67,9 +67,12 @@ struct ErrorCase {
 
 TEST(KvFormat, ErrorOnGaussianRows) {
   const ErrorCase cases[] = {
-      {KvFormat::q4_0, 0.0075, 0.0068},      {KvFormat::tbq3_0, 0.0326, 0.0262},
-      {KvFormat::tbq4_0, 0.0089, 0.0062},    {KvFormat::tbq3_tcq, 0.0217, 0.0225},
-      {KvFormat::qjl1_256, 0.781, 0.32},     {KvFormat::q4_polar, 0.0093, 0.0094},
+      {KvFormat::q4_0, 0.0075, 0.0068},
+      {KvFormat::tbq3_0, 0.0326, 0.0262},
+      {KvFormat::tbq4_0, 0.0089, 0.0062},
+      {KvFormat::tbq3_tcq, 0.0217, 0.0225},
+      {KvFormat::qjl1_256, 0.781, 0.32},
+      {KvFormat::q4_polar, 0.0093, 0.0094},
       {KvFormat::q4_polar_residual, 0.0107, 0.0108},
   };
   for (const ErrorCase& c : cases) {

@@ -43,7 +43,8 @@ std::vector<float> decoded(const KvCoding& coding, const std::string& bytes, siz
 // Scores as attention computes them: the prepared query times the stored values.
 float score(const KvCoding& coding, const std::string& bytes, const std::vector<float>& q) {
   const auto n = static_cast<int64_t>(q.size());
-  std::vector<float> prepared(static_cast<size_t>(stored_elements(coding.transform(), n))), y(prepared.size());
+  std::vector<float> prepared(static_cast<size_t>(stored_elements(coding.transform(), n))),
+      y(prepared.size());
   to_stored(coding.transform(), q.data(), prepared.data(), n);
   traits(coding.format).decode_stored_row(reinterpret_cast<const std::byte*>(bytes.data()), y.data(), n);
   double sum = 0;

@@ -1,6 +1,6 @@
 // Function attributes that compile one function for an instruction set while the file stays at the baseline.
-// Kernels for a set carry its attribute, helpers they inline carry it too (with PARLANCE_INLINE); lambdas do not
-// inherit it, so kernels use none. Which set runs is decided at start by available_isas().
+// Kernels for a set carry its attribute, helpers they inline carry it too (with PARLANCE_INLINE); lambdas do
+// not inherit it, so kernels use none. Which set runs is decided at start by available_isas().
 #pragma once
 
 #define PARLANCE_INLINE inline __attribute__((always_inline))
@@ -8,7 +8,8 @@
 #if defined(__x86_64__)
 #define PARLANCE_X86 1
 #define PARLANCE_AVX2 __attribute__((target("avx2,fma,f16c,bmi2")))
-#define PARLANCE_AVX512 __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+#define PARLANCE_AVX512 \
+  __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define PARLANCE_AVX512_BF16 \
   __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")))
 #define PARLANCE_AVX512_VBMI \

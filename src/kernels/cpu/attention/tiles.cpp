@@ -83,9 +83,9 @@ struct ScratchLayout {
     slots = counters + align_up(max_groups * sizeof(int32_t), kLine);
     slot_bytes = floats(rows * static_cast<size_t>(total_stride)) + 2 * floats(rows);
     threads = slots + max_slots * slot_bytes;
-    thread_bytes = slot_bytes + 2 * floats(static_cast<size_t>(stored)) + align_up(rows * query_bytes, kLine) +
-                   floats(rows * static_cast<size_t>(out_stride)) + floats(rows * kKeyBlock) +
-                   5 * floats(rows) + align_up(workspace, kLine);
+    thread_bytes = slot_bytes + 2 * floats(static_cast<size_t>(stored)) +
+                   align_up(rows * query_bytes, kLine) + floats(rows * static_cast<size_t>(out_stride)) +
+                   floats(rows * kKeyBlock) + 5 * floats(rows) + align_up(workspace, kLine);
     total = threads + static_cast<size_t>(n_threads) * thread_bytes;
   }
 
@@ -206,8 +206,13 @@ class TiledAttention {
     const int64_t head_kv = pass / grouping_.parts_per_group;
     const int64_t first = pass % grouping_.parts_per_group * grouping_.heads;
     const int64_t n_heads = std::min(grouping_.heads, group - first);
-    return {run,     pass, (index - run.first_item) % run.n_splits, head_kv, head_kv * group + first,
-            n_heads, run.n_tokens * n_heads};
+    return {run,
+            pass,
+            (index - run.first_item) % run.n_splits,
+            head_kv,
+            head_kv * group + first,
+            n_heads,
+            run.n_tokens * n_heads};
   }
 
   // What rows have found so far, in the terms of head vectors: sum of 2^(score - largest) v.
@@ -409,7 +414,8 @@ class TiledAttention {
         const float keep_part = std::exp2(part.largest[row] - largest);
         float* total = whole.total + row * layout_.total_stride;
         const float* more = part.total + row * layout_.total_stride;
-        for (int64_t i = 0; i < args_.kv.head_dim_v; ++i) total[i] = total[i] * keep_whole + more[i] * keep_part;
+        for (int64_t i = 0; i < args_.kv.head_dim_v; ++i)
+          total[i] = total[i] * keep_whole + more[i] * keep_part;
         whole.sum[row] = whole.sum[row] * keep_whole + part.sum[row] * keep_part;
         whole.largest[row] = largest;
       }
@@ -426,7 +432,8 @@ class TiledAttention {
       const int64_t head = item.first_head + row % item.n_heads;
       float* result = args_.out.as<float>() + (token * n_head + head) * head_dim;
       const float inverse = 1 / totals.sum[row];
-      for (int64_t i = 0; i < head_dim; ++i) result[i] = totals.total[row * layout_.total_stride + i] * inverse;
+      for (int64_t i = 0; i < head_dim; ++i)
+        result[i] = totals.total[row * layout_.total_stride + i] * inverse;
     }
   }
 

@@ -5,6 +5,7 @@
 """
 import json
 import math
+import re
 import sys
 from xml.sax.saxutils import escape
 
@@ -85,9 +86,15 @@ def draw(rows):
     return "\n".join(parts + ["</svg>", ""])
 
 
+def _size_in(name):
+    """'notes-1k' -> 1024: categories by what their names count, others last."""
+    found = re.search(r"(\d+)(k?)$", name)
+    return (int(found[1]) * (1024 if found[2] else 1), name) if found else (math.inf, name)
+
+
 def table(report):
     rows = report["results"]
-    categories = sorted(rows[0]["right"], key=lambda name: (len(name), name))
+    categories = sorted(rows[0]["right"], key=_size_in)
     lines = ["| cache | bits | bytes/token | perplexity | KL mean | KL 99 % | top-1 | "
              + " | ".join(categories) + " |", "|---|" + "---:|" * (6 + len(categories))]
     for row in rows:

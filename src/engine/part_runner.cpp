@@ -64,9 +64,12 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
       if (options.cache.has_exact_pages()) cache_->plan_compress(*stream_);
     });
     if (!dry.missing.empty()) {
-      return fail(ErrorCode::unsupported,
-                  "{}: device {} has no kernel for {}; use --device cpu, or a file quantised to q4_k or q8_0",
-                  model_.file().name(), stream_->device().name(), dry.missing.front());
+      // Operations on a cache name its formats: "attention k=tbq4_0 v=f16".
+      const bool is_cache = dry.missing.front().find(" k=") != std::string::npos;
+      return fail(ErrorCode::unsupported, "{}: device {} has no kernel for {}; use --device cpu, or {}",
+                  model_.file().name(), stream_->device().name(), dry.missing.front(),
+                  is_cache ? "--cache exact without --cache-recent and --cache-sink"
+                           : "a file quantised to q4_k or q8_0");
     }
     plan.workspace_bytes = std::max(plan.workspace_bytes, dry.workspace_bytes);
     plan.scratch_bytes = std::max(plan.scratch_bytes, dry.scratch_bytes);

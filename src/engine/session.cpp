@@ -243,21 +243,29 @@ int32_t Session::main_end() const {
 Result<void> Session::compress_left_behind() {
   if (!options_.cache.has_exact_pages()) return {};
   std::vector<KvCache::Move> moves;
+  bool is_full = false;
   const auto end = static_cast<size_t>(main_end());
   for (auto page = static_cast<size_t>(context_->layout().n_sink_pages()); page < end; ++page) {
     const PageRef ref = pages_.pages()[page];
     if (ref.main >= 0) continue;
     auto twin = pages_.add_main(page);
     if (!twin && context_->tree().evict({.main = 1, .exact = 0})) twin = pages_.add_main(page);
-    if (!twin)
-      return fail(ErrorCode::out_of_memory, "the KV cache is full; raise --ctx-size or shorten the text");
+    is_full = !twin;
+    if (is_full) break;
     if (twin->is_new) moves.push_back({ref.exact, twin->main});
   }
-  if (moves.empty()) return {};
-  for (const auto& part : context_->parts()) part->cache().compress(part->stream(), moves);
-  // The tree learns of the compressed pages, or it would hold on to the exact ones.
-  n_remembered_ = 0;
-  remember(std::min(static_cast<int64_t>(end) * context_->layout().page_tokens, n_computed_));
+  // Whoever cancels a request must not find main pages that were never filled: these moves are not part of
+  // it.
+  for (const auto& part : context_->parts()) {
+    part->stream().set_cancellation({});
+    part->cache().compress(part->stream(), moves);
+  }
+  if (is_full)
+    return fail(ErrorCode::out_of_memory, "the KV cache is full; raise --ctx-size or shorten the text");
+  if (!moves.empty()) {  // the tree learns of the compressed pages, or it would hold on to the exact ones
+    n_remembered_ = 0;
+    remember(std::min(static_cast<int64_t>(end) * context_->layout().page_tokens, n_computed_));
+  }
   for (auto page = static_cast<size_t>(context_->layout().n_sink_pages()); page < end; ++page) {
     pages_.drop_exact(page);
   }
@@ -290,8 +298,8 @@ Result<void> Session::make_room(int64_t n_tokens) {
 // Through all parts, each on its device. When cancelled, the logits are left as they were.
 Result<void> Session::step(int64_t n_tokens) {
   const std::lock_guard lock(context_->compute_mutex());
-  for (const auto& part : context_->parts()) part->stream().set_cancellation({&generation_, request_});
   PARLANCE_CHECK(compress_left_behind());
+  for (const auto& part : context_->parts()) part->stream().set_cancellation({&generation_, request_});
   const HostBatch batch = next_batch(n_tokens);
   const auto main_first = static_cast<int32_t>(context_->layout().n_sink_pages());
   const int32_t main_last = main_end();

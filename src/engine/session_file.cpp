@@ -8,11 +8,9 @@
 
 namespace parlance {
 
-// Which page of a position is stored: the main one where the sequence reads it.
+// Which page of a position is stored: the exact one as long as there is one.
 PageKind Session::stored_kind(size_t page) const {
-  const PageRef ref = pages_.pages()[page];
-  if (ref.main < 0) return PageKind::exact;
-  return ref.exact >= 0 ? PageKind::exact : PageKind::main;
+  return pages_.pages()[page].exact >= 0 ? PageKind::exact : PageKind::main;
 }
 
 // The first block says of each page which kind it is; the page's bytes, of all parts, follow.

@@ -195,6 +195,33 @@ TEST_F(SharedContext, WindowedSequencesAreCutAndExtended) {
   EXPECT_EQ(logits_of(*other, prompt).size(), first.size());
 }
 
+// A page that leaves the window in the very step that is cancelled holds what it held.
+TEST_F(SharedContext, ACancelledStepLeavesCompressedPagesWhole) {
+  const SessionOptions options{.n_ctx = 512, .n_batch = 64, .cache = windowed(KvFormat::tbq4_0, 0, 64)};
+  const auto calm = open(make_context(options)), disturbed = open(make_context(options));
+  const auto prompt = text(256, 18), more = text(5, 19);
+  logits_of(*calm, prompt);
+  logits_of(*disturbed, prompt);
+  disturbed->cancel();
+  ASSERT_FALSE(disturbed->append(more));
+  disturbed->begin_request();
+  const auto want = calm->append(more), got = disturbed->append(more);
+  ASSERT_TRUE(want && got);
+  EXPECT_TRUE(std::ranges::equal(*got, *want));
+}
+
+// What the tree knows in both kinds takes no exact pages away from the sequences that begin with it.
+TEST_F(SharedContext, SharedBeginningsLeaveExactPagesForTheirEnds) {
+  const auto context =
+      make_context({.n_ctx = 512, .n_batch = 64, .cache = windowed(KvFormat::tbq4_0, 0, 64), .n_seq = 2});
+  const auto first = open(context), second = open(context);
+  const auto beginning = text(320, 61);
+  logits_of(*first, beginning);
+  EXPECT_FALSE(logits_of(*second, join(beginning, text(150, 62))).empty());
+  EXPECT_FALSE(logits_of(*first, join(beginning, text(150, 63))).empty());
+  EXPECT_FALSE(logits_of(*second, join(beginning, text(180, 64))).empty());
+}
+
 TEST_F(SharedContext, OldTextsGiveWay) {
   const auto context = make_context({.n_ctx = 256, .n_batch = 64, .n_seq = 2, .n_cache = 300});
   const auto session = open(context);

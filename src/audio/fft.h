@@ -7,8 +7,9 @@
 
 namespace parlance {
 
-// A plan for frames of n samples, where n is a product of 2s, 3s and 5s and even (400 and 256 are what is
-// used). Frames are independent of each other: what one yields does not depend on its neighbours, bit for bit.
+// A plan for frames of n samples, where n is even and a product of 2s, 3s and 5s (400 and 256 are what is
+// used). Frames are independent of each other: what one yields does not depend on its neighbours, bit for
+// bit, and is the same on every processor. Any number of threads may use one plan.
 class RealFft {
  public:
   explicit RealFft(int64_t n);
@@ -20,7 +21,19 @@ class RealFft {
   void power(std::span<const float> frames, std::span<float> power) const;
 
  private:
+  struct Rotation {
+    float cos, sin;  // of e^(-i angle) = cos - i sin
+  };
+  // One pass of the transform: `stride` interleaved transforms of `length` points become stride * radix ones
+  // of length / radix.
+  struct Pass {
+    int64_t radix, length, stride;
+    std::vector<Rotation> rotations;  // [radix - 1, length / radix]
+  };
+
   int64_t n_;
+  std::vector<Pass> passes_;     // of the complex transform of n / 2 points
+  std::vector<Rotation> split_;  // [n / 4 + 1]: what turns its result into that of n real points
 };
 
 }  // namespace parlance

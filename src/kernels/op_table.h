@@ -34,6 +34,14 @@ struct RmsNormArgs {
   float eps;
 };
 
+struct LayerNormArgs {
+  Tensor x;       // f32 [n, ...]: every row is normalised on its own
+  Tensor weight;  // f32 [n]
+  Tensor bias;    // f32 [n]
+  Tensor out;     // f32, sizes of x; may be x itself
+  float eps;
+};
+
 struct AddRmsNormArgs {
   Tensor h;       // f32 [n, ...]; h += y
   Tensor y;       // f32, sizes of h
@@ -60,6 +68,14 @@ struct RopeAnglesArgs {
   Tensor inverse;   // f32 [n_rot / 2, 2]: inverse frequencies as high part, low part
   float magnitude;  // multiplies cos and sin (YaRN)
   Tensor out;       // f32 [n_rot / 2, 2, n_tokens]: cos, then sin
+};
+
+// Two positions for each token, of which every pair takes one (what is left of the sections of M-RoPE;
+// Qwen2-VL, Wang et al., 2024).
+struct SectionedRopeAnglesArgs {
+  RopeAnglesArgs plain;
+  Tensor other_pos;  // i32 [n_tokens]
+  Tensor is_other;   // f32 [n_rot / 2]: 1 for pairs that turn with other_pos, else 0
 };
 
 // Which elements of a head form a rotated pair: neighbours (2i, 2i + 1), or halves (i, i + n_rot / 2).
@@ -108,6 +124,15 @@ struct AttentionArgs {
   BatchView batch;  // token t sees positions 0..pos[t] of sequence seq[t]
   float scale;
   Tensor out;  // f32 [head_dim_v, n_head, n_tokens]
+};
+
+// Attention without a cache, in both directions: each token sees all tokens of its segment and no others.
+struct SegmentAttentionArgs {
+  Tensor q;       // f32 [head_dim, n_head, n_tokens]; n_head is a multiple of n_head_kv
+  Tensor k, v;    // f32 [head_dim, n_head_kv, n_tokens]
+  Tensor bounds;  // i32 [n_segments + 1]: where segments begin, ascending from 0; the last is n_tokens
+  float scale;
+  Tensor out;  // f32 [head_dim, n_head, n_tokens]
 };
 
 // Encoded head vectors outside of a cache's pages: those of a KV head follow each other. Sketches are read
@@ -196,6 +221,27 @@ struct GatedRmsNormArgs {
   float eps;
 };
 
+// A window of an image, moved over it; positions outside of the image count as zero.
+struct Conv2dWindow {
+  int64_t width, height;
+  int64_t stride_x = 1, stride_y = 1;
+  int64_t pad = 0;  // on every side
+
+  int64_t out_width(int64_t n) const { return (n + 2 * pad - width) / stride_x + 1; }
+  int64_t out_height(int64_t n) const { return (n + 2 * pad - height) / stride_y + 1; }
+};
+
+// What a convolution multiplies its weights [width, height, n_channel, n_out] with at each place.
+struct Im2colArgs {
+  Tensor x;  // f32 [n_channel, width, height]
+  Conv2dWindow window;
+  Tensor out;  // f32 [window.width * window.height * n_channel, out_width, out_height]
+};
+
+struct GeluArgs {
+  Tensor x;  // f32, in place: x (1 + erf(x / sqrt(2))) / 2
+};
+
 struct SwigluArgs {
   Tensor gate, up;  // f32, same sizes
   Tensor out;       // silu(gate) * up; may be gate itself
@@ -231,14 +277,17 @@ struct OpTable {
   bool transforms_kv = false;  // whether the kernels below know KvCoding::transform() and exact pages
   CellsByDType<GetRowsArgs> get_rows;
   Cell<RmsNormArgs> rms_norm;
+  Cell<LayerNormArgs> layer_norm;
   Cell<AddRmsNormArgs> add_rms_norm;
   CellsByDType<MatmulArgs> matmul;
   Cell<RopeAnglesArgs> rope_angles;
+  Cell<SectionedRopeAnglesArgs> sectioned_rope_angles;
   Cell<RopeArgs> rope;
   CellsByKvFormats<KvWriteArgs> kv_write;
   CellsByKvFormats<KvCompressArgs> kv_compress;
   CellsByKvFormats<NormRopeWriteArgs> norm_rope_write;
   CellsByKvFormats<AttentionArgs> attention;
+  Cell<SegmentAttentionArgs> segment_attention;
   CellsByKvFormat<PackedGetRowsArgs> packed_get_rows;
   CellsByKvFormat<PackedScoresArgs> packed_scores;
   CellsByKvFormats<PackedAttentionArgs> packed_attention;
@@ -247,6 +296,8 @@ struct OpTable {
   Cell<SplitGateArgs> split_gate;
   Cell<SigmoidGateArgs> sigmoid_gate;
   Cell<GatedRmsNormArgs> gated_rms_norm;
+  Cell<Im2colArgs> im2col;
+  Cell<GeluArgs> gelu;
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;
 };

@@ -54,6 +54,14 @@ Tensor rms_norm(Stream& s, const Tensor& x, const Tensor& weight, float eps) {
   return out;
 }
 
+Tensor layer_norm(Stream& s, const Tensor& x, const NormWeights& w, float eps) {
+  assert(w.weight.n_elements() == x.ne[0] && w.bias.n_elements() == x.ne[0]);
+  const Tensor out = like(s, x);
+  submit(s, s.device().ops().layer_norm, LayerNormArgs{x, w.weight, w.bias, out, eps}, "layer_norm",
+         w.weight.name);
+  return out;
+}
+
 void add_rms_norm(Stream& s, const Tensor& h, const Tensor& y, const Tensor& weight, float eps,
                   const Tensor& x) {
   assert(same_sizes(h, y) && same_sizes(h, x) && weight.n_elements() == h.ne[0]);
@@ -98,6 +106,16 @@ Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequenci
   return out;
 }
 
+Tensor sectioned_rope_angles(Stream& s, const Tensor& pos, const Tensor& other_pos, const Tensor& is_other,
+                             const Tensor& inverse_frequencies, float magnitude) {
+  assert(pos.n_elements() == other_pos.n_elements() && is_other.n_elements() == inverse_frequencies.ne[0]);
+  const Tensor out = s.workspace().allocate(DType::f32, inverse_frequencies.ne[0], 2, pos.n_elements());
+  submit(s, s.device().ops().sectioned_rope_angles,
+         SectionedRopeAnglesArgs{{pos, inverse_frequencies, magnitude, out}, other_pos, is_other},
+         "sectioned_rope_angles", "");
+  return out;
+}
+
 void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style) {
   assert(x.ne[2] == angles.ne[2] && 2 * angles.ne[0] <= x.ne[0]);
   submit(s, s.device().ops().rope, RopeArgs{x, angles, style}, "rope", "");
@@ -133,6 +151,25 @@ Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& 
   submit(s, cell_of(s, s.device().ops().attention, kv), AttentionArgs{q, kv, batch, scale, out},
          s.plan() ? kv_cell_name("attention", kv) : "", "");
   return out.reshaped(kv.head_dim_v * q.ne[1], q.ne[2]);
+}
+
+Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bounds,
+                         float scale) {
+  assert(q.ne[0] == k.ne[0] && same_sizes(k, v) && q.ne[1] % k.ne[1] == 0 && q.ne[2] == k.ne[2]);
+  assert(bounds.dtype == DType::i32 && bounds.n_elements() >= 2);
+  const Tensor out = like(s, q);
+  submit(s, s.device().ops().segment_attention, SegmentAttentionArgs{q, k, v, bounds, scale, out},
+         "segment_attention", "");
+  return out.reshaped(q.ne[0] * q.ne[1], q.ne[2]);
+}
+
+Tensor conv2d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window) {
+  const int64_t n_in = window.width * window.height * x.ne[0];
+  const int64_t width = window.out_width(x.ne[1]), height = window.out_height(x.ne[2]);
+  assert(w.weight.ne[0] == n_in && width > 0 && height > 0);
+  const Tensor columns = s.workspace().allocate(DType::f32, n_in, width, height);
+  submit(s, s.device().ops().im2col, Im2colArgs{x, window, columns}, "im2col", w.weight.name);
+  return matmul(s, w, columns).reshaped(w.weight.n_rows(), width, height);
 }
 
 Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,
@@ -177,6 +214,11 @@ Tensor gated_rms_norm(Stream& s, const Tensor& x, const Tensor& weight, const Te
   submit(s, s.device().ops().gated_rms_norm, GatedRmsNormArgs{x, weight, gate, out, eps}, "gated_rms_norm",
          weight.name);
   return out;
+}
+
+Tensor gelu(Stream& s, const Tensor& x) {
+  submit(s, s.device().ops().gelu, GeluArgs{x}, "gelu", "");
+  return x;
 }
 
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up) {

@@ -15,6 +15,12 @@ Tensor get_rows(Stream& s, const Tensor& table, const Tensor& rows);  // -> [n, 
 // x / sqrt(mean(x^2) + eps) * weight, for each row of x.
 Tensor rms_norm(Stream& s, const Tensor& x, const Tensor& weight, float eps);
 
+// (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias, for each row of x.
+struct NormWeights {
+  Tensor weight, bias;  // [n]
+};
+Tensor layer_norm(Stream& s, const Tensor& x, const NormWeights& w, float eps);
+
 // h += y, and the new h normalised into x: what stands between two sub-layers, in one pass.
 void add_rms_norm(Stream& s, const Tensor& h, const Tensor& y, const Tensor& weight, float eps,
                   const Tensor& x);
@@ -30,6 +36,10 @@ Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const T
 
 // cos and sin of every (position, pair): computed once per step, used by every layer's rope().
 Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequencies, float magnitude);
+
+// The same where some pairs, those with a 1 in is_other [n_rot / 2], turn with another position.
+Tensor sectioned_rope_angles(Stream& s, const Tensor& pos, const Tensor& other_pos, const Tensor& is_other,
+                             const Tensor& inverse_frequencies, float magnitude);
 
 // Rotates pairs of each head of x [head_dim, n_head, n_tokens] in place.
 void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style);
@@ -54,6 +64,15 @@ void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& 
 // q [head_dim, n_head, n_tokens] -> [head_dim_v * n_head, n_tokens]
 Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale);
 
+// softmax(scale q k^T) v within segments of the tokens, in both directions and without a cache.
+// q [head_dim, n_head, n_tokens], bounds i32 [n_segments + 1] -> [head_dim * n_head, n_tokens]
+Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bounds,
+                         float scale);
+
+// weight * x + bias of an image [n_channel, width, height]. Weights are [width * height * n_channel, n_out]
+// with the window's x the fastest and channels the slowest, as files have them.
+Tensor conv2d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window);  // -> [n_out, ...]
+
 // silu of a causal convolution along the tokens, channel by channel; updates the state. See ShortConvArgs.
 Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,
                   const BatchView& batch);  // -> [n_channel, n_tokens]
@@ -77,6 +96,9 @@ void sigmoid_gate(Stream& s, const Tensor& x, const Tensor& gate);
 
 // rms_norm(x) * silu(gate), where the weight is that of each row of x.
 Tensor gated_rms_norm(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& gate, float eps);
+
+// x (1 + erf(x / sqrt(2))) / 2, element by element, in place.
+Tensor gelu(Stream& s, const Tensor& x);
 
 // silu(gate) * up, element by element.
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);

@@ -42,6 +42,24 @@ TEST_P(Rope, AnglesAreExactAtLargePositions) {
   }
 }
 
+// Every pair has the angle of the position that it takes.
+TEST_P(Rope, SectionsTakeOneOfTwoPositions) {
+  OpBench bench = tested();
+  if (may_skip(bench.device().ops().sectioned_rope_angles)) GTEST_SKIP() << "this device has no such angles";
+  const std::vector<float> inverse = {1, 0.5f, 0.25f, 0.125f, 0, 0, 0, 0}, is_other = {0, 1, 0, 1};
+  const Tensor pos = bench.upload(std::vector<int32_t>{0, 7, 30}),
+               other = bench.upload(std::vector<int32_t>{5, 0, 30});
+  const Tensor frequencies = bench.upload({4, 2, 1, 1}, inverse), mask = bench.upload({4, 1, 1, 1}, is_other);
+  const auto plain = [&](const Tensor& at) {
+    return bench.run([&](Stream& s) { return rope_angles(s, at, frequencies, 1); });
+  };
+  const auto a = plain(pos), b = plain(other);
+  const auto got =
+      bench.run([&](Stream& s) { return sectioned_rope_angles(s, pos, other, mask, frequencies, 1); });
+  ASSERT_EQ(got.size(), a.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], is_other[i % 4] != 0 ? b[i] : a[i]) << i;
+}
+
 TEST_P(Rope, RotatesPairsAndLeavesTheRest) {
   OpBench bench = tested();
   for (const auto style : {RopeStyle::neighbours, RopeStyle::halves}) {

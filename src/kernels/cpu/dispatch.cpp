@@ -13,6 +13,7 @@ std::array<OpTable, kIsaCount> make_tables() {
     const Isa isa = static_cast<Isa>(i);
     fill_get_rows(tables[i], isa);
     fill_rms_norm(tables[i], isa);
+    fill_layer_norm(tables[i], isa);
     fill_add_rms_norm(tables[i], isa);
     fill_matmul(tables[i], isa);
     fill_rope_angles(tables[i], isa);
@@ -20,12 +21,15 @@ std::array<OpTable, kIsaCount> make_tables() {
     fill_kv_write(tables[i], isa);
     fill_norm_rope_write(tables[i], isa);
     fill_attention(tables[i], isa);
+    fill_segment_attention(tables[i], isa);
     fill_kv_scores(tables[i], isa);
     fill_short_conv(tables[i], isa);
     fill_gated_delta_net(tables[i], isa);
     fill_split_gate(tables[i], isa);
     fill_sigmoid_gate(tables[i], isa);
     fill_gated_rms_norm(tables[i], isa);
+    fill_im2col(tables[i], isa);
+    fill_gelu(tables[i], isa);
     fill_swiglu(tables[i], isa);
     fill_add(tables[i], isa);
   }

@@ -8,6 +8,7 @@ namespace parlance {
 
 void fill_get_rows(OpTable& table, Isa isa);
 void fill_rms_norm(OpTable& table, Isa isa);
+void fill_layer_norm(OpTable& table, Isa isa);
 void fill_add_rms_norm(OpTable& table, Isa isa);
 void fill_matmul(OpTable& table, Isa isa);
 void fill_rope_angles(OpTable& table, Isa isa);
@@ -15,12 +16,15 @@ void fill_rope(OpTable& table, Isa isa);
 void fill_kv_write(OpTable& table, Isa isa);
 void fill_norm_rope_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa);
+void fill_segment_attention(OpTable& table, Isa isa);
 void fill_kv_scores(OpTable& table, Isa isa);
 void fill_short_conv(OpTable& table, Isa isa);
 void fill_gated_delta_net(OpTable& table, Isa isa);
 void fill_split_gate(OpTable& table, Isa isa);
 void fill_sigmoid_gate(OpTable& table, Isa isa);
 void fill_gated_rms_norm(OpTable& table, Isa isa);
+void fill_im2col(OpTable& table, Isa isa);
+void fill_gelu(OpTable& table, Isa isa);
 void fill_swiglu(OpTable& table, Isa isa);
 void fill_add(OpTable& table, Isa isa);
 

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/attention/kernels.h"
+#include "kernels/cpu/attention/pieces.h"
 #include "kernels/cpu/cpu_stream.h"
 
 namespace parlance::attention {
@@ -21,9 +22,6 @@ constexpr int64_t kItemsPerThread = 8;
 constexpr int64_t kLeastSplitKeys = 512;
 // Work, in units of cost_of(), that is worth handing to another thread: a few microseconds.
 constexpr int64_t kLeastTaskCost = 1 << 17;
-constexpr size_t kLine = 64;
-// Weights are powers of 2: scores are multiplied with this.
-constexpr float kLog2E = 1.44269504f;
 
 // Consecutive tokens of one sequence, whose query heads of a group share the passes over keys and values.
 struct TokenRun {
@@ -95,21 +93,6 @@ struct ScratchLayout {
   int64_t stored = 0;      // most stored values of a key or value
   size_t runs, counters, slots, threads, total;
   size_t slot_bytes, thread_bytes;
-};
-
-// Hands out consecutive aligned pieces of a thread's scratch memory.
-class Pieces {
- public:
-  explicit Pieces(std::byte* next) : next_(next) {}
-  template <class T>
-  T* take(int64_t n) {
-    T* piece = reinterpret_cast<T*>(next_);
-    next_ += align_up(static_cast<size_t>(n) * sizeof(T), kLine);
-    return piece;
-  }
-
- private:
-  std::byte* next_;
 };
 
 // A pass over n_keys: reading a key and its value costs about as much as eight rows' arithmetic on them.

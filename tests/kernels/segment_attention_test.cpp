@@ -1,0 +1,63 @@
+#include "kernels/support/devices.h"
+
+namespace parlance::test {
+namespace {
+
+struct Shape {
+  int64_t head_dim, n_head, n_head_kv;
+  std::vector<int32_t> bounds;
+};
+
+class SegmentAttention : public KernelTest {};
+
+TEST_P(SegmentAttention, MatchesDefinition) {
+  OpBench a = tested(), b = reference();
+  if (may_skip(a.device().ops().segment_attention)) GTEST_SKIP() << "this device has no segment_attention";
+  const Shape shapes[] = {
+      {64, 14, 14, {0, 104}},          // a window of Qwen3-ASR
+      {64, 2, 2, {0, 104, 208, 221}},  // several, the last one short
+      {64, 2, 2, {0, 25, 50, 75}},
+      {32, 2, 2, {0, 1}},
+      {32, 2, 1, {0, 7, 8, 15}},             // fewer rows than a tile of many
+      {128, 4, 2, {0, 300, 300, 457}},       // several blocks of keys; an empty segment
+      {20, 3, 1, {0, 47, 48, 49, 96, 145}},  // an odd head
+      {8, 1, 1, {0, 128, 256, 385}},
+  };
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(fmt::format("head_dim {} tokens {}", shape.head_dim, shape.bounds.back()));
+    const int64_t n = shape.bounds.back();
+    const auto q = random_floats(shape.head_dim * shape.n_head * n, 2);
+    const auto k = random_floats(shape.head_dim * shape.n_head_kv * n, 2);
+    const auto v = random_floats(shape.head_dim * shape.n_head_kv * n);
+    const auto on = [&](OpBench& bench) {
+      const Tensor tq = bench.upload({shape.head_dim, shape.n_head, n, 1}, q);
+      const Tensor tk = bench.upload({shape.head_dim, shape.n_head_kv, n, 1}, k);
+      const Tensor tv = bench.upload({shape.head_dim, shape.n_head_kv, n, 1}, v);
+      const Tensor bounds = bench.upload(shape.bounds);
+      return bench.run([&](Stream& s) { return segment_attention(s, tq, tk, tv, bounds, 0.125f); });
+    };
+    expect_close(on(a), on(b), 3e-6f, 3e-6f);
+  }
+}
+
+// What a token sees is its segment: other segments do not change a bit of it.
+TEST_P(SegmentAttention, SegmentsDoNotSeeEachOther) {
+  OpBench bench = tested();
+  if (may_skip(bench.device().ops().segment_attention))
+    GTEST_SKIP() << "this device has no segment_attention";
+  const int64_t n = 60;
+  const auto x = random_floats(64 * n);
+  const auto run = [&](int64_t n_tokens, const std::vector<int32_t>& bounds) {
+    const Tensor t =
+        bench.upload({64, 1, n_tokens, 1}, std::vector<float>(x.begin(), x.begin() + 64 * n_tokens));
+    const Tensor at = bench.upload(bounds);
+    return bench.run([&](Stream& s) { return segment_attention(s, t, t, t, at, 0.125f); });
+  };
+  const auto both = run(n, {0, 40, 60}), one = run(40, {0, 40});
+  EXPECT_TRUE(std::equal(one.begin(), one.end(), both.begin()));
+}
+
+PARLANCE_FOR_EACH_DEVICE(SegmentAttention);
+
+}  // namespace
+}  // namespace parlance::test

@@ -15,6 +15,7 @@ namespace parlance {
 namespace {
 
 constexpr int64_t kLanes = 4;
+constexpr int64_t kMaxPoints = 1024;  // what lies on the stack follows from it: 32 KiB
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 
 struct Complex {
@@ -105,7 +106,7 @@ void run_pass(int64_t length, int64_t stride, const Rotation* rotations, const C
 }  // namespace
 
 RealFft::RealFft(int64_t n) : n_(n) {
-  assert(n >= 2 && n % 2 == 0);
+  assert(n >= 2 && n <= kMaxPoints && n % 2 == 0);
   const auto rotation = [](int64_t step, int64_t circle) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(step) / static_cast<double>(circle);
     return Rotation{static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
@@ -128,13 +129,14 @@ void RealFft::power(std::span<const float> frames, std::span<float> power) const
   const int64_t n_frames = static_cast<int64_t>(frames.size()) / n_, half = n_ / 2;
   assert(static_cast<int64_t>(frames.size()) == n_frames * n_);
   assert(static_cast<int64_t>(power.size()) == n_frames * n_bins());
-  std::vector<Complex> work(static_cast<size_t>(2 * half));
+  Complex work[kMaxPoints];
   for (int64_t first = 0; first < n_frames; first += kLanes) {
-    Complex* x = work.data();
+    Complex* x = work;
     Complex* y = x + half;
     const int64_t n_used = std::min(kLanes, n_frames - first);
-    for (int64_t lane = 0; lane < n_used; ++lane) {
-      const float* const frame = frames.data() + (first + lane) * n_;
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      // Lanes without a frame repeat the last one.
+      const float* const frame = frames.data() + std::min(first + lane, n_frames - 1) * n_;
       for (int64_t i = 0; i < half; ++i) {
         x[i].re[lane] = frame[2 * i];
         x[i].im[lane] = frame[2 * i + 1];

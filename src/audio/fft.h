@@ -7,9 +7,10 @@
 
 namespace parlance {
 
-// A plan for frames of n samples, where n is even and a product of 2s, 3s and 5s (400 and 256 are what is
-// used). Frames are independent of each other: what one yields does not depend on its neighbours, bit for
-// bit, and is the same on every processor. Any number of threads may use one plan.
+// A plan for frames of n samples, where n is even, at most 1024, and a product of 2s, 3s and 5s (400 and 256
+// are what is used). Transforming allocates nothing. Frames are independent of each other: what one yields
+// does not depend on its neighbours, bit for bit, and is the same on every processor. Any number of threads
+// may use one plan.
 class RealFft {
  public:
   explicit RealFft(int64_t n);

@@ -6,7 +6,10 @@
 #include <random>
 #include <utility>
 
+#include "audio/audio_file.h"
 #include "gtest/gtest.h"
+#include "support/fixtures.h"
+#include "support/npy.h"
 
 namespace parlance {
 namespace {
@@ -141,6 +144,42 @@ TEST(Mel, EveryMomentIsTheEndOfAClip) {
       EXPECT_EQ(clip.largest, want.largest);
       EXPECT_EQ(all_frames(mel, clip), all_frames(alone, want));
     }
+  }
+}
+
+// Recorded arrays are [kMelBands, frames] with the frames fastest; those of the eliza-1 program go on with
+// zeros.
+TEST(Mel, AgreesWithRecordedFrames) {
+  PARLANCE_REQUIRE_FIXTURES("asr/mel");
+  const auto manifest = test::read_json(test::fixtures_root() / "asr/manifest.json");
+  for (const auto& path : test::fixture_files("asr/mel", ".npy")) {
+    const std::string name = path.filename().string(), wave = name.substr(0, name.find('.'));
+    const bool is_eliza = name.find(".fork.") != std::string::npos;
+    const auto clip = read_audio(
+        test::fixtures_root() / "asr" / manifest["waves"][wave]["file"].get<std::string>(), kMelSampleRateHz);
+    ASSERT_TRUE(clip) << clip.error().message;
+    const test::NpyArray want = test::read_npy(path);
+    ASSERT_EQ(want.shape.size(), 2u);
+    ASSERT_EQ(want.shape[0], kMelBands);
+
+    MelFrontEnd mel(is_eliza ? kElizaMel : MelOptions{});
+    mel.push(clip->samples);
+    const MelClip end = mel.finish();
+    const std::vector<float> got = normalised(all_frames(mel, end), end.largest);
+    const int64_t n_recorded = want.shape[1];
+    if (is_eliza)
+      ASSERT_GE(n_recorded, end.n_frames) << name;
+    else
+      ASSERT_EQ(n_recorded, end.n_frames) << name;
+    double largest_error = 0;
+    for (int64_t t = 0; t < end.n_frames; ++t) {
+      for (int64_t band = 0; band < kMelBands; ++band) {
+        const double error = static_cast<double>(got[static_cast<size_t>(t * kMelBands + band)]) -
+                             want.values[static_cast<size_t>(band * n_recorded + t)];
+        largest_error = std::max(largest_error, std::fabs(error));
+      }
+    }
+    EXPECT_LE(largest_error, is_eliza ? 2e-4 : 1e-4) << name;
   }
 }
 

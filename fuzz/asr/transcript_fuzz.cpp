@@ -1,5 +1,5 @@
-// Any bytes as what the speech recogniser's language model wrote: reading them yields valid text that is hardly
-// than they are and in memory in proportion to them.
+// Any bytes as what the speech recogniser's language model wrote: reading them yields valid text, no longer
+// than they are with U+FFFD for what is none, and in memory in proportion to them.
 #include <cstddef>
 #include <cstdint>
 #include <string>

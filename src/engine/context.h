@@ -24,8 +24,13 @@ struct SessionOptions {
   int64_t n_ctx = 4096;   // of one sequence; 0: as long as the model was trained for
   int64_t n_batch = 512;  // tokens that go through the model together in prefill
   KvPolicy cache = {};
-  int n_seq = 1;        // sequences that may be open at once
-  int64_t n_cache = 0;  // positions that there are pages for, of all sequences; 0: n_ctx for each
+  int n_seq = 1;                  // sequences that may be open at once
+  int64_t n_cache = 0;            // positions that there are pages for, of all sequences; 0: n_ctx for each
+  int64_t n_outputs = 1;          // most tokens of one call of append() whose logits are wanted
+  bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
+  // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
+  // llama.cpp does it for audio. Else every pair turns with the position.
+  bool sectioned_positions = false;
 };
 
 // Bounds on positions, which steps are recorded for, are multiples of this.

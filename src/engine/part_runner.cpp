@@ -10,14 +10,24 @@ namespace parlance {
 
 namespace {
 
-enum Input { kToken, kSeq, kPos, kOutputRow, kInputCount };
+enum Input { kToken, kSeq, kPos, kOtherPos, kOutputRow, kInputCount };
 
 // Steps of so few tokens come again and again; longer ones, pieces of prompts, are not worth a recording.
 constexpr int64_t kMostRecordedTokens = 16;
 
 uint64_t key_of(const HostBatch& batch) {
-  if (batch.n_tokens() > kMostRecordedTokens) return Stream::kOnce;
-  return static_cast<uint64_t>(batch.n_tokens()) << 40 | static_cast<uint64_t>(batch.n_kv_bound);
+  if (batch.n_tokens() > kMostRecordedTokens || !batch.embd.empty()) return Stream::kOnce;
+  return static_cast<uint64_t>(batch.n_outputs) << 48 | static_cast<uint64_t>(batch.n_tokens()) << 40 |
+         static_cast<uint64_t>(batch.n_kv_bound);
+}
+
+// f32 [n, n_rows] in a buffer of its own.
+Result<std::unique_ptr<Buffer>> allocate_rows(Device& device, int64_t n, int64_t n_rows, Tensor& rows) {
+  rows.ne = {n, n_rows, 1, 1};
+  PARLANCE_TRY(auto buffer, device.allocate(rows.size()));
+  rows.buffer = buffer.get();
+  rows.data = buffer->base();
+  return buffer;
 }
 
 }  // namespace
@@ -41,11 +51,11 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent)));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
   PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
+  has_other_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
   if (part_ > 0) {
-    h_.ne = {hp.n_embd, n_batch_, 1, 1};
-    PARLANCE_TRY(h_buffer_, device.allocate(h_.size()));
-    h_.buffer = h_buffer_.get();
-    h_.data = h_buffer_->base();
+    PARLANCE_TRY(h_buffer_, allocate_rows(device, hp.n_embd, n_batch_, h_));
+  } else if (options.takes_embeddings) {
+    PARLANCE_TRY(embd_buffer_, allocate_rows(device, hp.n_embd, n_batch_, embd_));
   }
   PARLANCE_TRY(const Plan plan, plan_steps(options));
   PARLANCE_CHECK(stream_->reserve(plan));
@@ -60,7 +70,8 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   Plan plan;
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
     const Plan dry = stream_->dry_run([&] {
-      model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), memory, part_);
+      const int64_t n_outputs = std::min(n_tokens, options.n_outputs);
+      model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound, n_outputs), memory, part_);
       if (options.cache.has_exact_pages()) cache_->plan_compress(*stream_);
     });
     if (!dry.missing.empty()) {
@@ -77,8 +88,8 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   return plan;
 }
 
-// The input tensors of a batch that wants the logits of one token.
-Batch PartRunner::batch_of(int64_t n_tokens, int64_t n_kv_bound) const {
+// The input tensors of a batch.
+Batch PartRunner::batch_of(int64_t n_tokens, int64_t n_kv_bound, int64_t n_outputs) const {
   const auto input = [this](Input which, int64_t n) {
     Tensor tensor;
     tensor.dtype = DType::i32;
@@ -90,16 +101,22 @@ Batch PartRunner::batch_of(int64_t n_tokens, int64_t n_kv_bound) const {
   return {.token = input(kToken, n_tokens),
           .h = h_ ? h_.rows(0, n_tokens) : Tensor{},
           .view = {.seq = input(kSeq, n_tokens), .pos = input(kPos, n_tokens), .n_kv_bound = n_kv_bound},
-          .output_rows = input(kOutputRow, 1)};
+          .other_pos = has_other_pos_ ? input(kOtherPos, n_tokens) : Tensor{},
+          .output_rows = input(kOutputRow, n_outputs)};
 }
 
 Batch PartRunner::upload(const HostBatch& batch) {
   const int64_t n = batch.n_tokens();
   const auto host = [this](Input which) { return host_inputs_.begin() + which * n_batch_; };
-  std::copy(batch.tokens.begin(), batch.tokens.end(), host(kToken));
+  // Where there is a row in place of an embedding there is no token: any will do.
+  std::transform(batch.tokens.begin(), batch.tokens.end(), host(kToken),
+                 [](Token token) { return std::max<int32_t>(token, 0); });
   std::fill_n(host(kSeq), n, batch.seq);
   std::iota(host(kPos), host(kPos) + n, static_cast<int32_t>(batch.first));
-  *host(kOutputRow) = static_cast<int32_t>(n - 1);
+  const int64_t n_embd_rows = static_cast<int64_t>(batch.embd.size()) / model_.hyper_parameters().n_embd;
+  std::fill_n(host(kOtherPos), n, 0);
+  std::copy_n(host(kPos) + batch.first_embd, n_embd_rows, host(kOtherPos) + batch.first_embd);
+  std::iota(host(kOutputRow), host(kOutputRow) + batch.n_outputs, static_cast<int32_t>(n - batch.n_outputs));
 
   Tensor inputs;
   inputs.dtype = DType::i32;
@@ -107,7 +124,13 @@ Batch PartRunner::upload(const HostBatch& batch) {
   inputs.data = inputs_->base();
   inputs.buffer = inputs_.get();
   stream_->upload(inputs, std::as_bytes(std::span(host_inputs_)));
-  return batch_of(n, batch.n_kv_bound);
+  Batch on_device = batch_of(n, batch.n_kv_bound, batch.n_outputs);
+  if (part_ == 0 && n_embd_rows > 0) {
+    on_device.embd = embd_.rows(0, n_embd_rows);
+    on_device.first_embd = batch.first_embd;
+    stream_->upload(on_device.embd, std::as_bytes(batch.embd));
+  }
+  return on_device;
 }
 
 Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {

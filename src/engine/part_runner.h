@@ -23,6 +23,9 @@ struct HostBatch {
   std::span<const Token> tokens;
   int64_t first = 0;
   int64_t n_kv_bound = 0;  // no position reaches it; steps are recorded for a bound, not for every length
+  int64_t n_outputs = 1;   // the last tokens, whose logits are wanted
+  std::span<const float> embd = {};  // rows in place of the embeddings of consecutive tokens, or none
+  int64_t first_embd = 0;            // the first of these tokens, in the batch
 
   int64_t n_tokens() const { return static_cast<int64_t>(tokens.size()); }
 };
@@ -56,16 +59,20 @@ class PartRunner {
   PartRunner(const TextModel& model, size_t part) : model_(model), part_(part) {}
   Result<void> allocate(const SessionOptions& options, PageCounts n_pages);
   Result<Plan> plan_steps(const SessionOptions& options);
-  Batch batch_of(int64_t n_tokens, int64_t n_kv_bound) const;
+  Batch batch_of(int64_t n_tokens, int64_t n_kv_bound, int64_t n_outputs) const;
   Batch upload(const HostBatch& batch);
   SequenceMemory memory() { return {cache_->layers(*stream_), states_->layers()}; }
 
   const TextModel& model_;
   size_t part_;
   int64_t n_batch_ = 0;
-  std::unique_ptr<Buffer> inputs_;    // token, seq, pos and output rows of a batch
+  bool has_other_pos_ = false;
+  std::unique_ptr<Buffer> inputs_;    // token, seq, pos, other_pos and output rows of a batch
   std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch], not for the first part
   Tensor h_;
+  std::unique_ptr<Buffer>
+      embd_buffer_;  // f32 [n_embd, n_batch], for the first part where embeddings are taken
+  Tensor embd_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<RecurrentState> states_;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use

@@ -58,18 +58,21 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   twin->pages_ = pages_.fork();
   twin->tokens_ = tokens_;
   twin->n_computed_ = n_computed_;
+  twin->first_embedded_ = first_embedded_;
   return twin;
 }
 
 void Session::truncate(int64_t n_tokens) {
   tokens_.resize(static_cast<size_t>(std::min<int64_t>(n_tokens, static_cast<int64_t>(tokens_.size()))));
   const auto n_left = static_cast<int64_t>(tokens_.size());
+  if (n_left <= first_embedded_) first_embedded_ = kNoEmbedded;
   snapshots_.truncate(n_left);
   if (n_computed_ > n_left) go_back(n_left);
 }
 
 // Gives the prefix tree what it does not have yet of the first n_tokens.
 void Session::remember(int64_t n_tokens) {
+  n_tokens = std::min(n_tokens, first_embedded_);
   if (!context_->shares_prefixes() || n_tokens <= n_remembered_ || n_tokens > pages_.n_tokens()) return;
   pages_.publish(context_->tree(), std::span(tokens_).first(static_cast<size_t>(n_tokens)),
                  PrefixClass::conversation);
@@ -163,6 +166,7 @@ Result<void> Session::take_prefix(std::span<const Token> prompt, int64_t n_own,
   remember(n_computed_);
   pages_.truncate(0);
   tokens_.assign(prompt.begin(), prompt.begin() + match.n_tokens);
+  first_embedded_ = kNoEmbedded;
   const int64_t n_tokens = match.n_tokens;
   pages_.adopt(std::move(match));
   n_remembered_ = n_tokens;
@@ -170,8 +174,42 @@ Result<void> Session::take_prefix(std::span<const Token> prompt, int64_t n_own,
   return {};
 }
 
-Result<std::span<const float>> Session::append(std::span<const Token> tokens) {
-  return extend(tokens, 0);
+Result<std::span<const float>> Session::append(std::span<const Token> tokens, int64_t n_outputs,
+                                               const Embeddings& embeddings) {
+  PARLANCE_CHECK(check(tokens, n_outputs, embeddings));
+  const auto n_before = static_cast<int64_t>(tokens_.size());
+  embeddings_ = {embeddings.rows, n_before + embeddings.first};
+  n_outputs_ = n_outputs;
+  if (!embeddings.rows.empty()) first_embedded_ = std::min(first_embedded_, embeddings_.first);
+  auto logits = extend(tokens, 0);
+  embeddings_ = {};
+  n_outputs_ = 1;
+  return logits;
+}
+
+Result<void> Session::check(std::span<const Token> tokens, int64_t n_outputs,
+                            const Embeddings& embeddings) const {
+  const int64_t n_embd = model().hyper_parameters().n_embd, n_tokens = std::ssize(tokens);
+  const int64_t n_rows = std::ssize(embeddings.rows) / n_embd;
+  if (n_outputs < 1 || n_outputs > std::min(options_.n_outputs, n_tokens)) {
+    return fail(ErrorCode::invalid_argument,
+                "the logits of {} of {} tokens are wanted, the context was made for up to {}", n_outputs,
+                n_tokens, options_.n_outputs);
+  }
+  if (embeddings.rows.empty()) return {};
+  if (!options_.takes_embeddings || options_.cache.has_exact_pages() || !context_->shares_prefixes()) {
+    return fail(
+        ErrorCode::unsupported,
+        "{}: rows in place of embeddings need a context for them, without --cache-recent and --cache-sink, "
+        "and a model without recurrent layers",
+        model().file().name());
+  }
+  if (n_rows * n_embd != std::ssize(embeddings.rows) || embeddings.first < 0 ||
+      embeddings.first + n_rows > n_tokens) {
+    return fail(ErrorCode::invalid_argument, "{} values from token {} on are not rows of {} for {} tokens",
+                embeddings.rows.size(), embeddings.first, n_embd, n_tokens);
+  }
+  return {};
 }
 
 Result<std::span<const float>> Session::extend(std::span<const Token> tokens, int64_t snapshot_at) {
@@ -182,13 +220,20 @@ Result<std::span<const float>> Session::extend(std::span<const Token> tokens, in
                 "the text has {} tokens and the context holds {}; shorten it or raise --ctx-size", n_after,
                 options_.n_ctx);
   }
-  for (const Token token : tokens) {
+  const auto is_embedded = [&](int64_t pos) {
+    return pos >= embeddings_.first &&
+           pos < embeddings_.first + std::ssize(embeddings_.rows) / model().hyper_parameters().n_embd;
+  };
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token token = tokens[i];
+    if (is_embedded(std::ssize(tokens_) + static_cast<int64_t>(i)) && token == kEmbedded) continue;
     if (token < 0 || token >= model().model().n_vocab()) {
       return fail(ErrorCode::invalid_argument, "token {} is outside the vocabulary of {}", token,
                   model().model().n_vocab());
     }
   }
   const auto n_before = static_cast<int64_t>(tokens_.size());
+  logits_.resize(static_cast<size_t>(n_outputs_ * model().model().n_vocab()));
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   if (const Result<void> computed = compute(snapshot_at); !computed) {
     // What a step left half done is behind the computed tokens, but in recurrent states.
@@ -218,13 +263,23 @@ Result<void> Session::compute(int64_t snapshot_at) {
   return {};
 }
 
-// The tokens that follow those computed.
+// The tokens that follow those computed, with the rows and outputs that are theirs.
 HostBatch Session::next_batch(int64_t n_tokens) const {
-  return {
+  HostBatch batch{
       .seq = seq_,
       .tokens = std::span(tokens_).subspan(static_cast<size_t>(n_computed_), static_cast<size_t>(n_tokens)),
       .first = n_computed_,
       .n_kv_bound = align_up(n_computed_ + n_tokens, kBoundStride)};
+  const int64_t end = n_computed_ + n_tokens, n_embd = model().hyper_parameters().n_embd;
+  batch.n_outputs = std::max<int64_t>(1, end - std::max(n_computed_, first_output()));
+  const int64_t from = std::max(n_computed_, embeddings_.first);
+  const int64_t to = std::min(end, embeddings_.first + std::ssize(embeddings_.rows) / n_embd);
+  if (from < to) {
+    batch.embd = embeddings_.rows.subspan(static_cast<size_t>((from - embeddings_.first) * n_embd),
+                                          static_cast<size_t>((to - from) * n_embd));
+    batch.first_embd = from - n_computed_;
+  }
+  return batch;
 }
 
 // The page before which, from the first pages on, the main ones are read: those that have left the window,
@@ -310,9 +365,17 @@ Result<void> Session::step(int64_t n_tokens) {
     const Tensor result = part->step(batch, h_);
     if (!result)
       return cancelled() ? Result<void>() : part->stream().synchronize();  // which says what failed
-    std::vector<float>& host = part == context_->parts().back() ? logits_ : h_;
-    host.resize(static_cast<size_t>(result.n_elements()));
-    PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));
+    const auto n_values = static_cast<size_t>(result.n_elements());
+    std::span<float> host;
+    if (part ==
+        context_->parts().back()) {  // what is before the first output is overwritten by the next step
+      const int64_t row = std::max<int64_t>(0, n_computed_ - first_output());
+      host = std::span(logits_).subspan(static_cast<size_t>(row * model().model().n_vocab()), n_values);
+    } else {
+      h_.resize(n_values);
+      host = h_;
+    }
+    PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(host), result));
   }
   n_computed_ += n_tokens;
   return {};

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,6 +15,16 @@
 #include "kv/sequence_pages.h"
 
 namespace parlance {
+
+// Rows [n_embd] in place of the embeddings of consecutive tokens, such as an audio encoder yields.
+struct Embeddings {
+  std::span<const float> rows = {};
+  int64_t first = 0;  // the first of these tokens, among those that are appended
+};
+
+// Stands in the place of a token that has a row instead of an embedding. No prompt has it, so nothing behind
+// it is shared with another sequence.
+inline constexpr Token kEmbedded = -2;
 
 class Session {
  public:
@@ -51,8 +62,12 @@ class Session {
   // Tokens that the last set_prompt() found computed.
   int64_t n_reused() const { return n_reused_; }
 
-  // Appends tokens and yields the logits of the last one.
-  Result<std::span<const float>> append(std::span<const Token> tokens);
+  // Appends tokens and yields the logits [n_vocab, n_outputs] of the last n_outputs of them, which are no
+  // more than the context was made for. Where there are rows, tokens are kEmbedded. Rows need a context that
+  // takes them and keeps no exact pages, and a model without recurrent layers, since they are not there to be
+  // computed again.
+  Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs = 1,
+                                        const Embeddings& embeddings = {});
 
   // Writes the tokens and their keys and values, in the bytes of the cache, to a file that appears whole or
   // not at all. Not for models with recurrent layers.
@@ -71,11 +86,15 @@ class Session {
   bool cancelled() const { return generation_.load(std::memory_order_relaxed) != request_; }
 
  private:
+  static constexpr int64_t kNoEmbedded = std::numeric_limits<int64_t>::max();
+
   Session(std::shared_ptr<Context> context, int seq);
   Result<void> take_prefix(std::span<const Token> prompt, int64_t n_own, const PrefixTree::Claim& claim);
   Result<std::span<const float>> extend(std::span<const Token> tokens, int64_t snapshot_at);
+  Result<void> check(std::span<const Token> tokens, int64_t n_outputs, const Embeddings& embeddings) const;
   Result<void> compute(int64_t snapshot_at);
   HostBatch next_batch(int64_t n_tokens) const;
+  int64_t first_output() const { return std::ssize(tokens_) - n_outputs_; }  // position
   Result<void> step(int64_t n_tokens);
   Result<void> make_room(int64_t n_tokens);
   Result<void> compress_left_behind();
@@ -94,6 +113,9 @@ class Session {
   int64_t n_computed_ = 0;    // of the tokens: what the parts' memory has taken in
   int64_t n_remembered_ = 0;  // of these: what the prefix tree has been given, in whole pages
   int64_t n_reused_ = 0;
+  int64_t first_embedded_ = kNoEmbedded;  // position of the first row that stands in place of an embedding
+  Embeddings embeddings_;                 // what extend() is given; `first` is a position
+  int64_t n_outputs_ = 1;                 // that extend() is to yield
   Snapshots snapshots_{0};
   std::vector<float> h_;  // the residual stream on its way from one part to the next
   std::vector<float> logits_;

@@ -19,6 +19,10 @@ Result<void> Session::save(const std::filesystem::path& path) {
     return fail(ErrorCode::unsupported, "{}: the states of recurrent layers cannot be saved",
                 model().file().name());
   }
+  if (n_computed_ > first_embedded_) {
+    return fail(ErrorCode::unsupported,
+                "a sequence with audio cannot be saved; its tokens do not tell what it was");
+  }
   const std::lock_guard lock(context_->compute_mutex());
   const size_t n_pages = pages_.pages().size();
   std::vector<std::byte> kinds(n_pages);

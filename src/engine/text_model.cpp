@@ -20,9 +20,9 @@ Result<std::unique_ptr<TextModel>> TextModel::load(const std::filesystem::path& 
 }
 
 Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placement& placement,
-                                                   bool huge_pages) {
+                                                   const TextModelOptions& options) {
   std::unique_ptr<TextModel> text(new TextModel(std::move(file)));
-  PARLANCE_TRY(text->model_, load_model(text->file_, placement));
+  PARLANCE_TRY(text->model_, load_model(text->file_, placement, options.precision));
   PARLANCE_TRY(text->tokenizer_, Tokenizer::load(text->file_));
   if (text->tokenizer_->n_vocab() != text->model_->n_vocab()) {
     return fail(ErrorCode::corrupt_file,
@@ -31,7 +31,7 @@ Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placemen
   }
   // A file whose layers a GPU holds in part is left alone: most of the copy would never be read.
   const bool is_all_on_cpu = placement.parts().size() == 1 && placement.first().device->name() == "cpu";
-  if (huge_pages && is_all_on_cpu) text->file_.move_to_huge_pages();
+  if (options.huge_pages && is_all_on_cpu) text->file_.move_to_huge_pages();
   return text;
 }
 

@@ -15,16 +15,21 @@
 
 namespace parlance {
 
+struct TextModelOptions {
+  bool huge_pages =
+      true;  // weights that the CPU reads move into huge pages in the background, memory allowing
+  WeightPrecision precision = WeightPrecision::as_stored;
+};
+
 class TextModel {
  public:
   // Maps the file, checks it and points at its weights, or uploads them to a GPU. The device must outlive the
   // model.
   static Result<std::unique_ptr<TextModel>> load(const std::filesystem::path& path, Device& device);
 
-  // The same for a file that is open, with its layers on several devices. With `huge_pages`, weights that
-  // the CPU reads move into huge pages in the background where memory allows.
+  // The same for a file that is open, with its layers on several devices.
   static Result<std::unique_ptr<TextModel>> load(GgufFile file, const Placement& placement,
-                                                 bool huge_pages = true);
+                                                 const TextModelOptions& options = {});
 
   const GgufFile& file() const { return file_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }

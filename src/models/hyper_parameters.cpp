@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -115,6 +116,26 @@ Result<RopeParameters> read_rope(const GgufFile& file, const Keys& keys, const H
   return rope;
 }
 
+// What Qwen3-VL has beyond Qwen3: sections of rotary positions, and perhaps layers that images reach
+// directly.
+Result<void> read_sections(const GgufFile& file, const Keys& keys, HyperParameters& hp) {
+  constexpr std::string_view kSections = "rope.dimension_sections";
+  PARLANCE_TRY(const auto sections, file.find_ints(keys.key(kSections), 0, kMaxHeadDim));
+  if (!sections || sections->size() != 4 ||
+      std::accumulate(sections->begin(), sections->end(), int64_t{0}) == 0) {
+    return fail(ErrorCode::corrupt_file,
+                "{}: {} must be four numbers of rotated pairs, the file has {}; export the model again",
+                file.name(), keys.key(kSections),
+                sections ? fmt::format("{} numbers", sections->size()) : "none");
+  }
+  hp.rope.sections = *sections;
+  PARLANCE_TRY(const int64_t n_deepstack, keys.integer_or("n_deepstack_layers", 0, 0, kMaxLayers));
+  if (n_deepstack == 0) return {};
+  return fail(ErrorCode::unsupported,
+              "{}: {} is {}; this program runs the architecture for speech only, with 0", file.name(),
+              keys.key("n_deepstack_layers"), n_deepstack);
+}
+
 // A layer is recurrent when it has the tensors of one; `full_attention_interval` has to agree.
 Result<void> read_layer_kinds(const GgufFile& file, const Keys& keys, HyperParameters& hp) {
   constexpr std::string_view kInterval = "full_attention_interval";
@@ -225,6 +246,7 @@ Result<HyperParameters> read_hyper_parameters(const GgufFile& file) {
   PARLANCE_TRY(hp.rope, read_rope(file, keys, hp));
   hp.layer_kinds.assign(static_cast<size_t>(hp.n_layer), LayerKind::attention);
   if (hp.architecture == "qwen35") PARLANCE_CHECK(read_hybrid(file, keys, hp));
+  if (hp.architecture == "qwen3vl") PARLANCE_CHECK(read_sections(file, keys, hp));
   return hp;
 }
 

@@ -21,6 +21,8 @@ struct RopeParameters {
   double attn_factor = 1;  // YaRN
   double beta_fast = 32;   // YaRN
   double beta_slow = 1;    // YaRN
+  std::vector<int64_t>
+      sections;  // rope.dimension_sections: pairs for each of four positions (M-RoPE), or none
 };
 
 // How a layer mixes tokens: a hybrid model has both kinds.

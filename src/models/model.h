@@ -20,9 +20,13 @@ namespace parlance {
 
 // Tokens that go through the model together, on the device.
 struct Batch {
-  Tensor token;        // i32 [n_tokens]; for the part that embeds
-  Tensor h;            // f32 [n_embd, n_tokens]: the residual stream, for the parts behind it; is overwritten
-  BatchView view;      // which sequence and position each belongs to
+  Tensor token;            // i32 [n_tokens]; for the part that embeds
+  Tensor embd = {};        // f32 [n_embd, n]: what stands in place of the embeddings of n tokens, or absent
+  int64_t first_embd = 0;  // the first of these tokens
+  Tensor h;        // f32 [n_embd, n_tokens]: the residual stream, for the parts behind it; is overwritten
+  BatchView view;  // which sequence and position each belongs to
+  Tensor other_pos =
+      {};              // i32 [n_tokens]: of the pairs that no section of M-RoPE claims; absent: as the others
   Tensor output_rows;  // i32 [n_outputs]: the tokens whose logits are wanted
 };
 
@@ -62,6 +66,7 @@ const std::vector<Architecture>& architectures();
 Result<const Architecture*> architecture_of(const GgufFile& file);
 
 // The model in a file. Its mapping and the devices must outlive it.
-Result<std::unique_ptr<Model>> load_model(const GgufFile& file, const Placement& placement);
+Result<std::unique_ptr<Model>> load_model(const GgufFile& file, const Placement& placement,
+                                          WeightPrecision precision = WeightPrecision::as_stored);
 
 }  // namespace parlance

@@ -1,5 +1,6 @@
 #include "models/qwen35.h"
 
+#include "models/layers/input.h"
 #include "models/layers/output.h"
 
 namespace parlance {
@@ -9,7 +10,7 @@ namespace parlance {
 Tensor Qwen35::forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const {
   const auto [device, first_layer, end_layer] = placement_.parts()[part];
   const float eps = hp_.norm_eps;
-  const Tensor h = part == 0 ? get_rows(s, w_.token_embd, batch.token) : batch.h;
+  const Tensor h = part == 0 ? embed(s, w_.token_embd, batch) : batch.h;
   const Tensor angles = rope_angles(s, batch.view.pos, w_.rope_inverse[part], w_.rope_magnitude);
 
   int64_t attention_layer = 0;

@@ -1,5 +1,6 @@
 #include "models/transformer.h"
 
+#include "models/layers/input.h"
 #include "models/layers/output.h"
 
 namespace parlance {
@@ -9,8 +10,11 @@ namespace parlance {
 Tensor Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const {
   const auto [device, first_layer, end_layer] = placement_.parts()[part];
   const float eps = hp_.norm_eps;
-  const Tensor h = part == 0 ? get_rows(s, w_.token_embd, batch.token) : batch.h;
-  const Tensor angles = rope_angles(s, batch.view.pos, w_.rope_inverse[part], w_.rope_magnitude);
+  const Tensor h = part == 0 ? embed(s, w_.token_embd, batch) : batch.h;
+  const Tensor angles =
+      batch.other_pos ? sectioned_rope_angles(s, batch.view.pos, batch.other_pos, w_.rope_is_other[part],
+                                              w_.rope_inverse[part], w_.rope_magnitude)
+                      : rope_angles(s, batch.view.pos, w_.rope_inverse[part], w_.rope_magnitude);
 
   const Tensor x = rms_norm(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps);
   for (int64_t layer = first_layer; layer < end_layer; ++layer) {

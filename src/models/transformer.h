@@ -31,6 +31,8 @@ struct TransformerWeights {
   Tensor output_norm;                // [n_embd]
   Linear output;                     // [n_embd, n_vocab]; token_embd when tied
   std::vector<Tensor> rope_inverse;  // of each part: [n_rot / 2, 2]
+  std::vector<Tensor>
+      rope_is_other;  // of each part: [n_rot / 2], 1 for pairs of no section; empty without sections
   float rope_magnitude = 1;
 };
 

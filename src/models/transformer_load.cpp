@@ -100,6 +100,11 @@ Result<std::unique_ptr<Model>> Transformer::load(const HyperParameters& hp, cons
     weights.place_on(*part.device);
     PARLANCE_TRY(const Tensor rope_inverse, weights.constant(rope.inverse, hp.rope.n_rot / 2, 2));
     w.rope_inverse.push_back(rope_inverse);
+    if (!hp.rope.sections.empty()) {
+      PARLANCE_TRY(const Tensor is_other,
+                   weights.constant(pairs_of_no_section(hp.rope), hp.rope.n_rot / 2, 1));
+      w.rope_is_other.push_back(is_other);
+    }
     for (int64_t layer = part.first_layer; layer < part.end_layer; ++layer) {
       PARLANCE_TRY(const TransformerLayer loaded, load_layer(weights, hp, variant, layer));
       w.layers.push_back(loaded);

@@ -24,13 +24,13 @@ std::string describe_found(const GgufTensor& tensor) {
 
 }  // namespace
 
-Result<WeightLoader> WeightLoader::create(const GgufFile& file) {
+Result<WeightLoader> WeightLoader::create(const GgufFile& file, WeightPrecision precision) {
   if (!file.still_whole()) {
     return fail(ErrorCode::io,
                 "{} became shorter while it was being read; wait until it is complete and try again",
                 file.name());
   }
-  return WeightLoader(file);
+  return WeightLoader(file, precision);
 }
 
 Result<const GgufTensor*> WeightLoader::ask(const std::string& name, std::initializer_list<int64_t> ne) {
@@ -58,24 +58,40 @@ Result<const GgufTensor*> WeightLoader::ask(const std::string& name, std::initia
 }
 
 Result<Tensor> WeightLoader::place(const GgufTensor& source) {
-  Buffer*& buffer = placed_[{&source, device_}];
-  if (!buffer) {
-    PARLANCE_TRY(auto imported, device_->import_weights(source.bytes));
-    buffer = imported.get();
-    buffers_.push_back(std::move(imported));
+  Tensor& tensor = placed_[{&source, device_}];
+  if (tensor) return tensor;
+  if (precision_ == WeightPrecision::f32 && source.dtype != DType::f32) {
+    PARLANCE_TRY(tensor, as_f32(source));
+    return tensor;
   }
-  Tensor tensor;
+  PARLANCE_TRY(auto imported, device_->import_weights(source.bytes));
   tensor.dtype = source.dtype;
   tensor.ne = source.ne;
   tensor.name = source.name;
-  tensor.buffer = buffer;
-  tensor.data = buffer->base();
+  tensor.buffer = imported.get();
+  tensor.data = imported->base();
+  buffers_.push_back(std::move(imported));
   return tensor;
 }
 
 Result<Tensor> WeightLoader::matrix(const std::string& name, int64_t n_in, int64_t n_out) {
   PARLANCE_TRY(const GgufTensor* source, ask(name, {n_in, n_out}));
   return place(*source);
+}
+
+Result<Linear> WeightLoader::filters(const std::string& name, std::array<int64_t, 4> ne) {
+  Linear linear;
+  PARLANCE_TRY(const GgufTensor* source, ask(name + ".weight", {ne[0], ne[1], ne[2], ne[3]}));
+  PARLANCE_TRY(linear.weight, place(*source));
+  linear.weight.ne = {ne[0] * ne[1] * ne[2], ne[3], 1, 1};
+  const std::string bias = name + ".bias";
+  if (!has(bias)) return linear;
+  // Converters add two sizes of 1 in front.
+  const bool is_plain = file_.find_tensor(bias)->ne[0] == ne[3];
+  PARLANCE_TRY(const GgufTensor* values, is_plain ? ask(bias, {ne[3]}) : ask(bias, {1, 1, ne[3]}));
+  PARLANCE_TRY(linear.bias, as_f32(*values));
+  linear.bias.ne = {ne[3], 1, 1, 1};
+  return linear;
 }
 
 Result<Linear> WeightLoader::linear(const std::string& name, int64_t n_in, int64_t n_out) {
@@ -99,27 +115,28 @@ Result<Tensor> WeightLoader::f32_matrix(const std::string& name, int64_t n0, int
 
 Result<Tensor> WeightLoader::as_f32(const GgufTensor& source) {
   if (source.dtype == DType::f32) return place(source);
-  const auto row_elements = static_cast<size_t>(source.ne[0]);
-  std::vector<float> values(row_elements * static_cast<size_t>(source.ne[1]));
-  for (size_t row = 0; row < static_cast<size_t>(source.ne[1]); ++row) {
+  const auto n = static_cast<size_t>(source.ne[0]);
+  const auto n_rows = static_cast<size_t>(source.ne[1] * source.ne[2] * source.ne[3]);
+  std::vector<float> values(n * n_rows);
+  for (size_t row = 0; row < n_rows; ++row) {
     block_format(source.dtype)
         .decode_row(source.bytes.data() + row * row_bytes(source.dtype, source.ne[0]),
-                    values.data() + row * row_elements, source.ne[0]);
+                    values.data() + row * n, source.ne[0]);
   }
-  return upload_f32(source.name, values, source.ne[0], source.ne[1]);
+  return upload_f32(source.name, values, source.ne);
 }
 
 Result<Tensor> WeightLoader::constant(std::vector<float> values, int64_t n0, int64_t n1) {
-  return upload_f32({}, values, n0, n1);
+  return upload_f32({}, values, {n0, n1, 1, 1});
 }
 
-Result<Tensor> WeightLoader::upload_f32(std::string_view name, const std::vector<float>& values, int64_t n0,
-                                        int64_t n1) {
+Result<Tensor> WeightLoader::upload_f32(std::string_view name, const std::vector<float>& values,
+                                        std::array<int64_t, 4> ne) {
   PARLANCE_TRY(auto buffer, device_->allocate(values.size() * sizeof(float)));
   Tensor tensor;
   tensor.data = buffer->base();
   tensor.buffer = buffer.get();
-  tensor.ne = {n0, n1, 1, 1};
+  tensor.ne = ne;
   tensor.name = name;
   buffers_.push_back(std::move(buffer));
   const auto stream = device_->make_stream();

@@ -2,6 +2,7 @@
 // error that prints both sides; what the file has and nobody asked for is an error too.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -22,9 +23,14 @@ namespace parlance {
 // Memory that a model's tensors point into.
 using WeightBuffers = std::vector<std::unique_ptr<Buffer>>;
 
+// Whether matrices are used as the file has them, or decoded to f32 first: several times the memory and the
+// time, for comparing with a reference that computes in f32.
+enum class WeightPrecision : uint8_t { as_stored, f32 };
+
 class WeightLoader {
  public:
-  static Result<WeightLoader> create(const GgufFile& file);
+  static Result<WeightLoader> create(const GgufFile& file,
+                                     WeightPrecision precision = WeightPrecision::as_stored);
 
   const GgufFile& file() const { return file_; }
 
@@ -35,6 +41,8 @@ class WeightLoader {
 
   // A matrix [n_in, n_out] of any type.
   Result<Tensor> matrix(const std::string& name, int64_t n_in, int64_t n_out);
+  // The same for the weights of a convolution, of sizes `ne`, whose filters are its rows.
+  Result<Linear> filters(const std::string& name, std::array<int64_t, 4> ne);
   // `name`.weight and, if the file has it, `name`.bias.
   Result<Linear> linear(const std::string& name, int64_t n_in, int64_t n_out);
   // A vector of n values as f32 (norms, biases); half-precision ones are converted.
@@ -53,16 +61,18 @@ class WeightLoader {
   Result<WeightBuffers> finish() &&;
 
  private:
-  explicit WeightLoader(const GgufFile& file) : file_(file) {}
+  WeightLoader(const GgufFile& file, WeightPrecision precision) : file_(file), precision_(precision) {}
   Result<Tensor> as_f32(const GgufTensor& tensor);
   Result<const GgufTensor*> ask(const std::string& name, std::initializer_list<int64_t> ne);
-  Result<Tensor> upload_f32(std::string_view name, const std::vector<float>& values, int64_t n0, int64_t n1);
+  Result<Tensor> upload_f32(std::string_view name, const std::vector<float>& values,
+                            std::array<int64_t, 4> ne);
   Result<Tensor> place(const GgufTensor& tensor);
 
   const GgufFile& file_;
+  WeightPrecision precision_;
   Device* device_ = nullptr;
   WeightBuffers buffers_;
-  std::map<std::pair<const GgufTensor*, Device*>, Buffer*> placed_;  // a tied matrix is asked for twice
+  std::map<std::pair<const GgufTensor*, Device*>, Tensor> placed_;  // a tied matrix is asked for twice
   std::unordered_set<std::string> asked_;
 };
 

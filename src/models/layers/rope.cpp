@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace parlance {
 
@@ -16,6 +17,16 @@ double pair_with_rotations(const RopeParameters& rope, double rotations) {
 }
 
 }  // namespace
+
+std::vector<float> pairs_of_no_section(const RopeParameters& rope) {
+  const int64_t n_all = std::accumulate(rope.sections.begin(), rope.sections.end(), int64_t{0});
+  std::vector<float> is_other(static_cast<size_t>(rope.n_rot / 2));
+  for (size_t pair = 0; pair < is_other.size(); ++pair) {
+    const int64_t j = static_cast<int64_t>(pair) % n_all;
+    is_other[pair] = j < 3 * rope.sections[static_cast<size_t>(j % 3)] ? 0.0f : 1.0f;
+  }
+  return is_other;
+}
 
 RopeFrequencies rope_frequencies(const RopeParameters& rope, std::span<const float> factors) {
   const auto n_pairs = static_cast<size_t>(rope.n_rot / 2);

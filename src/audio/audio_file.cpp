@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "audio/limits.h"
 #include "audio/resampler.h"
 #include "base/file.h"
 
@@ -127,10 +128,7 @@ Result<AudioFile> AudioFile::open(std::span<const std::byte> bytes, std::string 
     return fail(ErrorCode::corrupt_file, "{} cannot be read as a recording: {}; {}", name, reason_of(nullptr),
                 kRemedy);
   }
-  if (info.channels < 1 || info.channels > kMaxChannels) {
-    return fail(ErrorCode::unsupported, "{} has {} channels, expected 1 to {}; {}", name, info.channels,
-                kMaxChannels, kRemedy);
-  }
+  PARLANCE_CHECK(check_channels(name, info.channels));
   PARLANCE_CHECK(check_sample_rate(name, info.samplerate));
   audio.name_ = std::move(name);
   audio.limits_ = limits;

@@ -20,8 +20,6 @@ struct AudioLimits {
   double max_seconds = 4 * 3600;         // of the sound in it
 };
 
-inline constexpr int kMaxChannels = 64;
-
 // Reads a recording from its beginning to its end.
 class AudioFile {
  public:

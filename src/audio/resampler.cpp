@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <cassert>
 
-namespace parlance {
+#include "audio/limits.h"
 
-Result<void> check_sample_rate(std::string_view name, int64_t rate_hz) {
-  if (rate_hz >= kMinSampleRateHz && rate_hz <= kMaxSampleRateHz) return {};
-  return fail(ErrorCode::invalid_argument, "{} has a sample rate of {} Hz; use one between {} and {} Hz",
-              name, rate_hz, kMinSampleRateHz, kMaxSampleRateHz);
-}
+namespace parlance {
 
 void Resampler::Free::operator()(soxr* state) const {
   soxr_delete(state);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,12 +12,6 @@
 struct soxr;
 
 namespace parlance {
-
-inline constexpr int kMinSampleRateHz = 1000;
-inline constexpr int kMaxSampleRateHz = 768000;
-
-// Refuses what no sound card and no recording has; `name` is what has the rate.
-Result<void> check_sample_rate(std::string_view name, int64_t rate_hz);
 
 class Resampler {
  public:

@@ -1,0 +1,105 @@
+#include "asr/speech_encoder.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace parlance {
+
+Result<std::unique_ptr<SpeechEncoder>> SpeechEncoder::create(const AudioEncoder& encoder, Device& device,
+                                                             const AsrMode& mode) {
+  std::unique_ptr<SpeechEncoder> speech(new SpeechEncoder(encoder, mode));
+  PARLANCE_CHECK(speech->allocate(device));
+  return speech;
+}
+
+Tensor SpeechEncoder::input(DType dtype, size_t offset, int64_t n0, int64_t n1, int64_t n2) const {
+  Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.ne = {n0, n1, n2, 1};
+  tensor.buffer = inputs_.get();
+  tensor.data = inputs_->base() + offset;
+  return tensor;
+}
+
+Result<void> SpeechEncoder::allocate(Device& device) {
+  const AudioEncoderParameters& hp = encoder_.parameters();
+  const int64_t chunk_tokens = AudioEncoder::n_tokens(mode_.chunk_frames);
+  if (hp.n_mel != kMelBands || hp.n_pos < chunk_tokens) {
+    return fail(
+        ErrorCode::unsupported,
+        "the audio encoder has {} mel bands and {} positions; this program makes {} bands and chunks of {} "
+        "tokens",
+        hp.n_mel, hp.n_pos, kMelBands, chunk_tokens);
+  }
+  const int64_t n_floats = std::max(mode_.chunk_frames * kMelBands, window_tokens() * hp.n_embd);
+  indices_at_ = align_up(static_cast<size_t>(n_floats) * sizeof(float), Arena::kAlignment);
+  const int64_t n_indices = std::max<int64_t>(chunk_tokens, 2);
+  PARLANCE_TRY(inputs_, device.allocate(indices_at_ + static_cast<size_t>(n_indices) * sizeof(int32_t)));
+  stream_ = device.make_stream();
+
+  const Plan chunk = stream_->dry_run([&] {
+    encoder_.embed_chunk(*stream_, input(DType::f32, 0, 1, mode_.chunk_frames, kMelBands),
+                         input(DType::i32, indices_at_, chunk_tokens, 1));
+  });
+  Plan plan = stream_->dry_run([&] {
+    encoder_.encode_windows(*stream_, input(DType::f32, 0, hp.n_embd, window_tokens()),
+                            input(DType::i32, indices_at_, 2, 1));
+  });
+  for (const Plan* one : {&chunk, static_cast<const Plan*>(&plan)}) {
+    if (one->missing.empty()) continue;
+    return fail(ErrorCode::unsupported,
+                "device {} has no kernel for {}; use --device cpu for speech recognition", device.name(),
+                one->missing.front());
+  }
+  plan.workspace_bytes = std::max(plan.workspace_bytes, chunk.workspace_bytes);
+  plan.scratch_bytes = std::max(plan.scratch_bytes, chunk.scratch_bytes);
+  return stream_->reserve(plan);
+}
+
+Result<bool> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n_padded,
+                                        std::vector<float>& tokens) {
+  const int64_t n_frames = std::ssize(frames) / kMelBands;
+  mel_.assign(static_cast<size_t>(n_padded * kMelBands), 0.0f);
+  for (int64_t t = 0; t < n_frames; ++t) {
+    for (int64_t band = 0; band < kMelBands; ++band)
+      mel_[static_cast<size_t>(band * n_padded + t)] = frames[static_cast<size_t>(t * kMelBands + band)];
+  }
+  std::vector<int32_t> positions(static_cast<size_t>(AudioEncoder::n_tokens(n_padded)));
+  std::iota(positions.begin(), positions.end(), 0);
+
+  const Tensor mel = input(DType::f32, 0, 1, n_padded, kMelBands);
+  const Tensor pos = input(DType::i32, indices_at_, std::ssize(positions), 1);
+  stream_->upload(mel, std::as_bytes(std::span(mel_)));
+  stream_->upload(pos, std::as_bytes(std::span(positions)));
+  Tensor result;
+  stream_->step(Stream::kOnce, [&] { result = encoder_.embed_chunk(*stream_, mel, pos); });
+  if (stream_->cancelled()) return false;
+
+  const int64_t n_kept = mode_.keeps_padding ? std::ssize(positions) : AudioEncoder::n_tokens(n_frames);
+  const size_t before = tokens.size();
+  tokens.resize(before + static_cast<size_t>(n_kept * n_embd()));
+  PARLANCE_CHECK(
+      stream_->download(std::as_writable_bytes(std::span(tokens).subspan(before)), result.rows(0, n_kept)));
+  return true;
+}
+
+Result<bool> SpeechEncoder::encode_window(std::span<const float> tokens, std::vector<float>& rows) {
+  const int64_t n = std::ssize(tokens) / n_embd();
+  const int32_t whole[2] = {0, static_cast<int32_t>(n)};
+  const Tensor h = input(DType::f32, 0, n_embd(), n);
+  const Tensor bounds = input(DType::i32, indices_at_, 2, 1);
+  stream_->upload(h, std::as_bytes(tokens));
+  stream_->upload(bounds, std::as_bytes(std::span(whole)));
+  Tensor result;
+  stream_->step(Stream::kOnce, [&] { result = encoder_.encode_windows(*stream_, h, bounds); });
+  if (stream_->cancelled()) return false;
+
+  const size_t before = rows.size();
+  rows.resize(before + static_cast<size_t>(n * n_out()));
+  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(rows).subspan(before)), result));
+  return true;
+}
+
+}  // namespace parlance

@@ -1,0 +1,48 @@
+// Runs an audio encoder on frames in host memory: chunks one by one, then windows of chunks.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "asr/mode.h"
+#include "base/result.h"
+#include "models/audio_encoder.h"
+
+namespace parlance {
+
+class SpeechEncoder {
+ public:
+  // Allocates what the largest chunk and window take. Errors: memory, kernels that the device lacks, an
+  // encoder whose mel bands or positions do not fit.
+  static Result<std::unique_ptr<SpeechEncoder>> create(const AudioEncoder& encoder, Device& device,
+                                                       const AsrMode& mode);
+
+  int64_t n_embd() const { return encoder_.parameters().n_embd; }
+  int64_t n_out() const { return encoder_.parameters().n_out; }
+  int64_t window_tokens() const { return mode_.window_chunks * AudioEncoder::n_tokens(mode_.chunk_frames); }
+
+  // One chunk: `frames` normalised [kMelBands, n], n <= chunk_frames, continued with zeros up to n_padded.
+  // Appends the tokens [n_embd] that count to `tokens`. Yields false when it was cancelled.
+  Result<bool> embed_chunk(std::span<const float> frames, int64_t n_padded, std::vector<float>& tokens);
+
+  // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Yields false when it was cancelled.
+  Result<bool> encode_window(std::span<const float> tokens, std::vector<float>& rows);
+
+  // Other threads may end a call between two kernels by changing the generation.
+  void set_cancellation(Cancellation cancellation) { stream_->set_cancellation(cancellation); }
+
+ private:
+  SpeechEncoder(const AudioEncoder& encoder, const AsrMode& mode) : encoder_(encoder), mode_(mode) {}
+  Result<void> allocate(Device& device);
+  Tensor input(DType dtype, size_t offset, int64_t n0, int64_t n1, int64_t n2 = 1) const;
+
+  const AudioEncoder& encoder_;
+  AsrMode mode_;
+  std::unique_ptr<Buffer> inputs_;  // mel or tokens, then positions or bounds
+  size_t indices_at_ = 0;
+  std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
+  std::vector<float> mel_;          // of a chunk: time is the fastest
+};
+
+}  // namespace parlance

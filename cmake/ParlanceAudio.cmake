@@ -1,0 +1,15 @@
+# parlance_audio_devices: microphone and speaker over PortAudio; where that is missing, a stub that says so.
+option(PARLANCE_PORTAUDIO "Build microphone and speaker where PortAudio is found" ON)
+find_path(PORTAUDIO_INCLUDE_DIR portaudio.h)
+find_library(PORTAUDIO_LIBRARY portaudio)
+
+if(PARLANCE_PORTAUDIO AND PORTAUDIO_INCLUDE_DIR AND PORTAUDIO_LIBRARY)
+  add_library(parlance_audio_devices STATIC ${CMAKE_SOURCE_DIR}/src/audio_devices/portaudio.cpp)
+  target_include_directories(parlance_audio_devices PRIVATE ${PORTAUDIO_INCLUDE_DIR})
+  target_link_libraries(parlance_audio_devices PUBLIC ${PORTAUDIO_LIBRARY} ${CMAKE_DL_LIBS})
+else()
+  message(STATUS "Microphone and speaker: not built (PortAudio not found, or PARLANCE_PORTAUDIO is off)")
+  add_library(parlance_audio_devices STATIC ${CMAKE_SOURCE_DIR}/src/audio_devices/absent.cpp)
+endif()
+target_include_directories(parlance_audio_devices PUBLIC ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(parlance_audio_devices PUBLIC parlance_audio)

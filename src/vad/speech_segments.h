@@ -11,8 +11,9 @@ namespace parlance {
 
 struct SegmentOptions {
   double threshold = 0.5;
-  std::optional<double> negative_threshold;  // below it is silence; without one max(threshold - 0.15, 0.01)
-  double min_speech_ms = 250;                // segments that are not longer are left out
+  std::optional<double> negative_threshold =
+      std::nullopt;            // below it is silence; without one max(threshold - 0.15, 0.01)
+  double min_speech_ms = 250;  // segments that are not longer are left out
   double max_speech_s = std::numeric_limits<double>::infinity();
   double min_silence_ms = 100;  // that ends a segment
   double speech_pad_ms = 30;    // that segments are widened by, as far as their neighbours allow

@@ -1,0 +1,149 @@
+// From samples to turns, on recorded speech.
+#include "vad/speech_detector.h"
+
+#include <limits>
+#include <random>
+
+#include "vad/support/vad_fixtures.h"
+
+namespace parlance::test {
+namespace {
+
+// All that a detector reported.
+struct Heard {
+  std::vector<TurnEvent> events;
+  std::vector<float> audio;
+  std::vector<std::pair<int64_t, size_t>> pieces;  // position, and how many samples were given before it
+
+  bool operator==(const Heard&) const = default;
+};
+
+// Feeds pieces of the lengths that `next_length` says.
+Heard hear(SpeechDetector& detector, std::span<const float> samples, FunctionRef<size_t()> next_length) {
+  Heard heard;
+  const auto on_event = [&](const TurnEvent& event) { heard.events.push_back(event); };
+  const auto on_audio = [&](std::span<const float> audio, int64_t position) {
+    heard.pieces.emplace_back(position, heard.audio.size());
+    heard.audio.insert(heard.audio.end(), audio.begin(), audio.end());
+  };
+  while (!samples.empty()) {
+    const size_t n = std::min(samples.size(), next_length());
+    detector.feed(samples.first(n), on_event, on_audio);
+    samples = samples.subspan(n);
+  }
+  detector.flush(on_event, on_audio);
+  return heard;
+}
+
+class SpeechDetectorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    PARLANCE_REQUIRE_VAD_FIXTURES();
+    model_ = load_vad("silero_vad_16k_v6.2.safetensors");
+  }
+  Heard hear_wave(const std::string& wave, const TurnOptions& options = {}) {
+    SpeechDetector detector(model_, options);
+    return hear(detector, read_vad_wave(wave), [] { return size_t{512}; });
+  }
+
+  std::shared_ptr<const SileroModel> model_;
+};
+
+TEST_F(SpeechDetectorTest, FindsTheTurnsOfRecordings) {
+  using Kind = TurnEvent::Kind;
+  const Heard jfk = hear_wave("jfk");
+  int n_starts = 0, n_ends = 0;
+  for (const TurnEvent& event : jfk.events) {
+    n_starts += event.kind == Kind::speech_start;
+    n_ends += event.kind == Kind::speech_end;
+  }
+  EXPECT_EQ(n_starts, n_ends);
+  EXPECT_GE(n_starts, 3);
+  EXPECT_EQ(jfk.events.front().kind, Kind::speech_start);
+  EXPECT_NEAR(static_cast<double>(jfk.events.front().speech_start), 5632, 512);
+  EXPECT_TRUE(hear_wave("noise_tones").events.empty());
+  EXPECT_TRUE(hear_wave("noise_tones").audio.empty());
+}
+
+TEST_F(SpeechDetectorTest, GivesTheAudioOfSegmentsWithoutGaps) {
+  for (const std::string wave : {"jfk", "espeak_turns", "espeak_noisy_5db"}) {
+    const std::vector<float> samples = read_vad_wave(wave);
+    const Heard heard = hear_wave(wave);
+    ASSERT_FALSE(heard.events.empty());
+    int64_t expected = -1, n_given = 0;
+    auto piece = heard.pieces.begin();
+    for (const TurnEvent& event : heard.events) {
+      if (event.kind == TurnEvent::Kind::speech_start) {
+        ASSERT_NE(piece, heard.pieces.end());
+        EXPECT_EQ(piece->first, event.first_sample) << wave;
+        EXPECT_GE(event.first_sample, expected) << wave;  // nothing is given twice
+        EXPECT_GE(event.speech_start - event.first_sample, 0);
+        EXPECT_LE(event.speech_start - event.first_sample, 10 * kSileroWindow);
+        expected = event.first_sample;
+      }
+      const bool is_end = event.kind == TurnEvent::Kind::speech_end || event.kind == TurnEvent::Kind::blip;
+      if (!is_end) continue;
+      for (; piece != heard.pieces.end() && piece->first < event.n_heard; ++piece) {
+        EXPECT_EQ(piece->first, expected) << wave;
+        const size_t next = piece + 1 == heard.pieces.end() ? heard.audio.size() : (piece + 1)->second;
+        const size_t n = next - piece->second;
+        EXPECT_TRUE(std::equal(heard.audio.begin() + static_cast<std::ptrdiff_t>(piece->second),
+                               heard.audio.begin() + static_cast<std::ptrdiff_t>(next),
+                               samples.begin() + piece->first));
+        expected += static_cast<int64_t>(n);
+        n_given += static_cast<int64_t>(n);
+      }
+      EXPECT_EQ(expected, event.n_heard) << wave;
+    }
+    EXPECT_EQ(piece, heard.pieces.end());
+    EXPECT_EQ(n_given, static_cast<int64_t>(heard.audio.size()));
+  }
+}
+
+TEST_F(SpeechDetectorTest, HowSamplesAreSplitChangesNothing) {
+  const std::vector<float> samples = read_vad_wave("espeak_turns");
+  const Heard whole = hear_wave("espeak_turns");
+  SpeechDetector detector(model_);
+  std::mt19937 random(3);
+  for (const size_t length :
+       {size_t{1}, size_t{160}, size_t{511}, size_t{513}, size_t{5000}, samples.size()}) {
+    EXPECT_EQ(hear(detector, samples, [&] { return length; }), whole) << length;  // flush() made it as new
+  }
+  EXPECT_EQ(hear(detector, samples, [&] { return 1 + random() % 1000; }), whole);
+}
+
+TEST_F(SpeechDetectorTest, SpeechThatTheStreamCutsOffEnds) {
+  std::vector<float> samples = read_vad_wave("jfk");
+  samples.resize(50 * kSileroWindow + 100);  // within the first phrase
+  SpeechDetector detector(model_);
+  const Heard heard = hear(detector, samples, [] { return size_t{100}; });
+  ASSERT_FALSE(heard.events.empty());
+  EXPECT_EQ(heard.events.back().kind, TurnEvent::Kind::speech_end);
+  EXPECT_EQ(heard.events.back().n_heard, static_cast<int64_t>(samples.size()));
+  EXPECT_EQ(heard.audio.back(), samples.back());
+  EXPECT_EQ(detector.phase(), TurnPhase::idle);
+}
+
+TEST_F(SpeechDetectorTest, BrokenSamplesAreGivenAsSilence) {
+  std::vector<float> samples = read_vad_wave("jfk");
+  for (size_t i = 0; i < samples.size(); i += 1000) samples[i] = std::numeric_limits<float>::quiet_NaN();
+  SpeechDetector detector(model_);
+  const Heard heard = hear(detector, samples, [] { return size_t{512}; });
+  EXPECT_FALSE(heard.audio.empty());
+  for (const float sample : heard.audio) ASSERT_TRUE(std::isfinite(sample));
+}
+
+TEST_F(SpeechDetectorTest, AResetForgetsSpeech) {
+  SpeechDetector detector(model_);
+  const auto ignore_event = [](const TurnEvent&) {};
+  const auto ignore_audio = [](std::span<const float>, int64_t) {};
+  detector.feed(std::span<const float>(read_vad_wave("jfk")).first(20000), ignore_event, ignore_audio);
+  EXPECT_EQ(detector.phase(), TurnPhase::speaking);
+  EXPECT_GT(detector.probability(), 0.5f);
+  detector.reset();
+  EXPECT_EQ(detector.phase(), TurnPhase::idle);
+  EXPECT_EQ(hear(detector, read_vad_wave("jfk"), [] { return size_t{512}; }), hear_wave("jfk"));
+}
+
+}  // namespace
+}  // namespace parlance::test

@@ -167,10 +167,11 @@ Result<void> AudioFile::mix(int64_t n, float* out) {
     float sum = 0;
     for (int channel = 0; channel < n_channels_; ++channel) sum += *channels++;
     out[i] = sum / static_cast<float>(n_channels_);
-    if (!std::isfinite(out[i])) {
-      return fail(ErrorCode::corrupt_file,
-                  "{} has a sample that is no finite number at {:.3f} s; record or export it again", name_,
-                  seconds_read());
+    if (!(std::fabs(out[i]) <= kLoudest)) {
+      return fail(
+          ErrorCode::corrupt_file,
+          "{} has a sample that is no number, or far too large, at {:.3f} s; record or export it again",
+          name_, seconds_read());
     }
   }
   return {};

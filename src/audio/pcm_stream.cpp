@@ -121,10 +121,10 @@ Result<void> PcmStream::append_sample(std::vector<float>& out) {
   for (size_t at = 0; at < sample_bytes_; at += n_bytes)
     sum += value_at(pending_.data() + at, format_.encoding);
   const float mean = sum / static_cast<float>(format_.n_channels);
-  if (!std::isfinite(mean)) {
+  if (!(std::fabs(mean) <= kLoudest)) {
     return fail(ErrorCode::corrupt_file,
-                "{} has a sample that is no finite number at {:.3f} s; check what sends it", name_,
-                static_cast<double>(n_samples_) / format_.sample_rate_hz);
+                "{} has a sample that is no number, or far too large, at {:.3f} s; check what sends it",
+                name_, static_cast<double>(n_samples_) / format_.sample_rate_hz);
   }
   out.push_back(mean);
   ++n_samples_;

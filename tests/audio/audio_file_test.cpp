@@ -171,12 +171,14 @@ TEST(AudioFile, TruncatedRecordingsEndEarlyOrAreRefused) {
 }
 
 TEST(AudioFile, SamplesThatAreNoNumbersAreNamedByTheirTime) {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -2e10f}) {
     ByteWriter wav;
     wav.riff().format_chunk(3, 1, kRateHz, 32).text("data").number(4 * 10000, 4);
     for (int i = 0; i < 10000; ++i) wav.f32(i == 8000 ? bad : 0.25f);
-    EXPECT_EQ(error_of(wav.bytes),
-              "input has a sample that is no finite number at 0.500 s; record or export it again");
+    EXPECT_EQ(
+        error_of(wav.bytes),
+        "input has a sample that is no number, or far too large, at 0.500 s; record or export it again");
   }
 }
 

@@ -137,7 +137,8 @@ TEST(PcmStream, WhatIsWrongIsNamed) {
   bad.riff().format_chunk(3, 1, 8000, 32).text("data").number(0, 4);
   for (int i = 0; i < 4000; ++i) bad.f32(0);
   bad.f32(std::numeric_limits<float>::quiet_NaN());
-  EXPECT_EQ(error_of(bad), "input has a sample that is no finite number at 0.500 s; check what sends it");
+  EXPECT_EQ(error_of(bad),
+            "input has a sample that is no number, or far too large, at 0.500 s; check what sends it");
 }
 
 }  // namespace

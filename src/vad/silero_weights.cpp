@@ -138,20 +138,21 @@ Result<void> take(const Wanted& wanted, const FileTensors& tensors, const std::s
 }
 
 Result<void> check_basis(const std::vector<float>& basis, const std::string& file) {
+  std::array<double, kSileroFrame> cosines;
+  for (size_t n = 0; n < cosines.size(); ++n)
+    cosines[n] = std::cos(2 * std::numbers::pi * static_cast<double>(n) / kSileroFrame);
   for (int64_t row = 0; row < 2 * kSileroBins; ++row) {
-    const int64_t k = row % kSileroBins;
+    const int64_t quarter = row < kSileroBins ? 0 : kSileroFrame / 4;  // -sin(x) = cos(x + pi / 2)
     for (int64_t n = 0; n < kSileroFrame; ++n) {
-      const double step = 2 * std::numbers::pi / kSileroFrame;
-      const double window = 0.5 * (1 - std::cos(step * static_cast<double>(n)));
-      const double angle = step * static_cast<double>(k * n % kSileroFrame);
-      const double expected = row < kSileroBins ? window * std::cos(angle) : -window * std::sin(angle);
+      const int64_t turn = (row % kSileroBins * n + quarter) % kSileroFrame;
+      const double window = 0.5 * (1 - cosines[static_cast<size_t>(n)]);
+      const double expected = window * cosines[static_cast<size_t>(turn)];
       const float found = basis[static_cast<size_t>(row * kSileroFrame + n)];
       if (std::fabs(static_cast<double>(found) - expected) > kBasisTolerance) {
-        return fail(
-            ErrorCode::corrupt_file,
-            "{}: row {} of the transform's basis holds {} at {}, expected {:.6f}, as of a Fourier transform "
-            "of 256 samples; download the file again",
-            file, row, found, n, expected);
+        return fail(ErrorCode::corrupt_file,
+                    "{}: row {} of the transform's basis holds {} at {}, expected {:.6f}, as of a Fourier "
+                    "transform of 256 samples; download the file again",
+                    file, row, found, n, expected);
       }
     }
   }

@@ -18,6 +18,7 @@ class SpeechEncoder {
   static Result<std::unique_ptr<SpeechEncoder>> create(const AudioEncoder& encoder, Device& device,
                                                        const AsrMode& mode);
 
+  const AudioEncoderParameters& parameters() const { return encoder_.parameters(); }
   int64_t n_embd() const { return encoder_.parameters().n_embd; }
   int64_t n_out() const { return encoder_.parameters().n_out; }
   int64_t window_tokens() const { return mode_.window_chunks * AudioEncoder::n_tokens(mode_.chunk_frames); }

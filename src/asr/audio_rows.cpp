@@ -1,0 +1,130 @@
+#include "asr/audio_rows.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "base/checked.h"
+
+namespace parlance {
+
+namespace {
+
+// Of a window in a preview: the model was trained with windows of 1 to 8 seconds.
+constexpr int64_t kPreviewChunks = 2;
+// How far below the loudest value of a clip its frames may lie, see normalise_mel().
+constexpr float kMelRange = 8;
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+// Whole windows, then what is left: one open window, or in a preview several short ones.
+std::vector<AudioRows::Range> AudioRows::ranges(int64_t n_chunks, RowsKind kind) const {
+  std::vector<Range> ranges;
+  int64_t first = 0;
+  for (; first + mode_.window_chunks <= n_chunks; first += mode_.window_chunks)
+    ranges.push_back({first, mode_.window_chunks});
+  const int64_t step = kind == RowsKind::preview ? kPreviewChunks : mode_.window_chunks;
+  for (; first < n_chunks; first += step) ranges.push_back({first, std::min(step, n_chunks - first)});
+  return ranges;
+}
+
+// Whether what was computed with another clamp would be the same with the clip's.
+bool AudioRows::is_valid(float lowest, float clamp, const MelClip& clip, RowsKind kind) const {
+  const float now = clip.largest - kMelRange;
+  return kind == RowsKind::preview || clamp == now || lowest >= std::max(clamp, now);
+}
+
+Result<bool> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest) {
+  const int64_t first = chunk * mode_.chunk_frames;
+  const int64_t last = std::min(first + mode_.chunk_frames, clip.n_frames);
+  std::vector<float> frames;
+  if (first < clip.first) {
+    const auto known = mel_.frames(first, std::min(last, clip.first));
+    frames.assign(known.begin(), known.end());
+  }
+  if (last > clip.first) {
+    const auto from = static_cast<size_t>((std::max(first, clip.first) - clip.first) * kMelBands);
+    frames.insert(frames.end(), clip.tail.begin() + static_cast<std::ptrdiff_t>(from),
+                  clip.tail.begin() + static_cast<std::ptrdiff_t>((last - clip.first) * kMelBands));
+  }
+  lowest = *std::min_element(frames.begin(), frames.end());
+  normalise_mel(frames, clip.largest);
+  // A clip of one chunk is not filled up, others are.
+  const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
+  const int64_t n_padded = is_alone ? last - first : mode_.chunk_frames;
+  work_.chunk_frames += n_padded;
+  return encoder_->embed_chunk(frames, n_padded, tokens);
+}
+
+Result<bool> AudioRows::closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind) {
+  if (chunk < std::ssize(chunks_)) {
+    const Chunk& known = chunks_[static_cast<size_t>(chunk)];
+    if (is_valid(known.lowest, known.clamp, clip, kind)) return true;
+  }
+  Chunk fresh;
+  fresh.clamp = clip.largest - kMelRange;
+  PARLANCE_TRY(const bool is_done, embed(chunk, clip, fresh.tokens, fresh.lowest));
+  if (!is_done) return false;
+  if (chunk == std::ssize(chunks_)) chunks_.emplace_back();
+  chunks_[static_cast<size_t>(chunk)] = std::move(fresh);
+  return true;
+}
+
+Result<bool> AudioRows::encode(const Range& range, const MelClip& clip, RowsKind kind, AudioWindow& window) {
+  window = {};
+  window.first_chunk = range.first_chunk;
+  window.n_chunks = range.n_chunks;
+  window.clamp = clip.largest - kMelRange;
+  window.is_closed = range.first_chunk + range.n_chunks <= chunks_closed();
+  window.lowest = std::numeric_limits<float>::infinity();
+  std::vector<float> tokens;
+  for (int64_t chunk = range.first_chunk; chunk < range.first_chunk + range.n_chunks; ++chunk) {
+    if (chunk < chunks_closed()) {
+      PARLANCE_TRY(const bool is_done, closed_chunk(chunk, clip, kind));
+      if (!is_done) return false;
+      const Chunk& closed = chunks_[static_cast<size_t>(chunk)];
+      tokens.insert(tokens.end(), closed.tokens.begin(), closed.tokens.end());
+      window.lowest = std::min(window.lowest, closed.lowest);
+      continue;
+    }
+    float lowest = 0;
+    PARLANCE_TRY(const bool is_done, embed(chunk, clip, tokens, lowest));
+    if (!is_done) return false;
+    window.lowest = std::min(window.lowest, lowest);
+  }
+  work_.window_tokens += std::ssize(tokens) / encoder_->n_embd();
+  PARLANCE_TRY(const bool is_done, encoder_->encode_window(tokens, window.rows));
+  if (is_done) window.id = next_id();
+  return is_done;
+}
+
+Result<bool> AudioRows::refresh(RowsKind kind) {
+  const MelClip clip = mel_.finish();
+  const std::vector<Range> wanted = ranges(div_up(clip.n_frames, mode_.chunk_frames), kind);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Range& range = wanted[i];
+    if (i < windows_.size()) {
+      const AudioWindow& known = windows_[i];
+      if (known.is_closed && known.first_chunk == range.first_chunk && known.n_chunks == range.n_chunks &&
+          is_valid(known.lowest, known.clamp, clip, kind)) {
+        continue;
+      }
+    }
+    windows_.resize(i);  // what follows lies elsewhere, or is open
+    AudioWindow window;
+    PARLANCE_TRY(const bool is_done, encode(range, clip, kind, window));
+    if (!is_done) return false;
+    windows_.push_back(std::move(window));
+    if (on_window_)
+      on_window_(std::min(clip.n_frames, (range.first_chunk + range.n_chunks) * mode_.chunk_frames));
+  }
+  windows_.resize(wanted.size());
+  return true;
+}
+
+}  // namespace parlance

@@ -1,0 +1,81 @@
+// From samples to what the language model sees of them: mel frames, chunks of tokens, windows of rows. What
+// no further sample can change is computed once; what an update computes again is the open chunk and window.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "asr/speech_encoder.h"
+#include "audio/mel.h"
+
+namespace parlance {
+
+// A preview is cheaper: attention sees short windows until a whole one is complete, and the clip's loudest
+// frame may be that of an earlier moment. The exact rows are those of the clip as a whole.
+enum class RowsKind { preview, exact };
+
+// Consecutive chunks that attention saw together.
+struct AudioWindow {
+  int64_t first_chunk = 0, n_chunks = 0;
+  bool is_closed = false;   // all its frames are there: later samples do not change it
+  float lowest = 0;         // of its raw frames
+  float clamp = 0;          // below which frames were raised to it
+  uint64_t id = 0;          // of these rows: no other rows have it
+  std::vector<float> rows;  // [n_out, n_tokens]
+};
+
+// What was computed, in the units that a clip needs once for each of its frames, tokens and so on.
+struct EncoderWork {
+  int64_t chunk_frames = 0;   // through the convolutions
+  int64_t window_tokens = 0;  // through the layers
+};
+
+class AudioRows {
+ public:
+  AudioRows(SpeechEncoder& encoder, const AsrMode& mode) : encoder_(&encoder), mode_(mode), mel_(mode.mel) {}
+
+  void push(std::span<const float> samples) { mel_.push(samples); }
+  int64_t n_samples() const { return mel_.n_samples(); }
+
+  // Brings windows() up to the samples there are. Yields false when it was cancelled; calling again goes on.
+  Result<bool> refresh(RowsKind kind);
+
+  // Told of the frame behind each window that refresh() has encoded.
+  void on_window(std::function<void(int64_t n_frames)> listener) { on_window_ = std::move(listener); }
+
+  // The clip's windows in order. Rows are those of the last refresh().
+  std::span<const AudioWindow> windows() const { return windows_; }
+  int64_t n_tokens(const AudioWindow& window) const {
+    return static_cast<int64_t>(window.rows.size()) / encoder_->n_out();
+  }
+  const EncoderWork& work() const { return work_; }
+
+ private:
+  // A chunk whose frames are all there.
+  struct Chunk {
+    std::vector<float> tokens;  // [n_embd, n_tokens]
+    float lowest = 0, clamp = 0;
+  };
+  struct Range {
+    int64_t first_chunk, n_chunks;
+  };
+
+  std::vector<Range> ranges(int64_t n_chunks, RowsKind kind) const;
+  Result<bool> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest);
+  Result<bool> closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind);
+  Result<bool> encode(const Range& range, const MelClip& clip, RowsKind kind, AudioWindow& window);
+  bool is_valid(float lowest, float clamp, const MelClip& clip, RowsKind kind) const;
+  int64_t chunks_closed() const { return mel_.n_final() / mode_.chunk_frames; }
+
+  SpeechEncoder* encoder_;
+  AsrMode mode_;
+  MelFrontEnd mel_;
+  std::vector<Chunk> chunks_;  // closed ones
+  std::vector<AudioWindow> windows_;
+  EncoderWork work_;
+  std::function<void(int64_t n_frames)> on_window_;
+};
+
+}  // namespace parlance

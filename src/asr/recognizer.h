@@ -1,0 +1,114 @@
+// Speech recognition for many: recordings in one call, and streams that are heard while they come in. One
+// thread of the recogniser does all streams' work, so that nobody who feeds or asks ever waits for it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "asr/asr_model.h"
+#include "asr/utterance.h"
+#include "kv/policy.h"
+
+namespace parlance {
+
+struct RecognizerOptions {
+  AsrMode mode = kReferenceAsr;
+  KvPolicy cache;                // of the language model's keys and values
+  int n_streams = 4;             // that may be open at once
+  double max_seconds = 180;      // longer recordings and streams are cut where it is quiet
+  double preview_seconds = 0.3;  // of new audio before a stream is looked at again
+  // What a stream may cost in all, as a multiple of a single pass over it; previews come less often for it.
+  // 0: no limit.
+  double max_cost = 3;
+  int64_t max_tokens = 0;  // of a transcript; 0: by its length
+};
+
+struct AsrRequest {
+  std::string context;   // names, terms, the topic
+  std::string language;  // a name or code; empty: the model finds out
+};
+
+struct AsrSegment {
+  double start_seconds = 0, end_seconds = 0;
+  Transcript transcript;
+  std::vector<Token> tokens;  // of the language model's answer
+  bool is_complete = false;   // else the limit on tokens was met
+};
+
+struct Transcription {
+  Transcript transcript;  // of all segments together
+  std::vector<AsrSegment> segments;
+};
+
+struct AsrPartial {
+  Transcript transcript;      // of all that was heard so far
+  std::string stable;         // beginning of its text that will hardly change
+  std::vector<Token> tokens;  // of the segment that is being heard
+  double seconds = 0;         // of audio that it is about
+  uint64_t revision = 0;      // counts changes
+  bool is_final = false;
+};
+
+class Recognizer;
+
+// One stream. All calls may come from any thread.
+class AsrStream {
+ public:
+  // Ends what is being computed for the stream, without waiting.
+  ~AsrStream();
+  AsrStream(const AsrStream&) = delete;
+  AsrStream& operator=(const AsrStream&) = delete;
+
+  // Takes mono samples at kMelSampleRateHz; copies them and returns. After finish() they begin a new
+  // transcript. Errors: a sample that is not a number; more than ten minutes that nobody has come to yet.
+  Result<void> feed(std::span<const float> samples);
+
+  // The latest preview; never waits for a computation.
+  AsrPartial partial() const;
+
+  // The speaker paused: what there is is transcribed for good at once, so that finish() need not. More
+  // samples make it a preview.
+  void pause();
+
+  // The transcript of all samples; waits for it. Without samples it is empty.
+  Result<Transcription> finish();
+
+ private:
+  friend class Recognizer;
+  struct State;
+  struct Worker;
+  AsrStream(std::shared_ptr<Worker> worker, std::shared_ptr<State> state);
+
+  std::shared_ptr<Worker> worker_;
+  std::shared_ptr<State> state_;
+};
+
+class Recognizer {
+ public:
+  // The model must outlive the recogniser, and the recogniser its streams' computations (not the streams).
+  // Errors: memory, kernels that the device lacks, options out of range.
+  static Result<std::unique_ptr<Recognizer>> create(const AsrModel& model,
+                                                    const RecognizerOptions& options = {});
+  ~Recognizer();
+
+  // A whole recording: mono samples at kMelSampleRateHz. `on_progress` is told how many seconds have been
+  // encoded. Errors: a sample that is not a number; an unknown language; cancelled.
+  using OnProgress = std::function<void(double seconds)>;
+  Result<Transcription> transcribe(std::span<const float> samples, const AsrRequest& request,
+                                   const OnProgress& on_progress = {}, std::stop_token stop = {});
+
+  // Errors: as many streams are open as may be; an unknown language.
+  Result<std::unique_ptr<AsrStream>> open(const AsrRequest& request);
+
+ private:
+  explicit Recognizer(std::shared_ptr<AsrStream::Worker> worker) : worker_(std::move(worker)) {}
+
+  std::shared_ptr<AsrStream::Worker> worker_;
+};
+
+}  // namespace parlance

@@ -1,0 +1,147 @@
+#include "asr/speech_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "asr/transcript.h"
+
+namespace parlance {
+
+namespace {
+
+// Logits of the same token in batches of other sizes differ by rounding: by less than half of this, in units
+// of the logits' own standard deviation.
+constexpr float kRounding = 0.05f;
+
+}  // namespace
+
+int64_t SpeechDecoder::base() const {
+  auto n = static_cast<int64_t>(prompt_.head.size());
+  for (const KnownWindow& window : known_) n += window.n_tokens;
+  return n;
+}
+
+void SpeechDecoder::clear() {
+  known_.clear();
+  answer_.clear();
+  work_ = {};
+}
+
+// Brings the session to where the closed windows end: each is a batch of its own, whatever came before.
+Result<void> SpeechDecoder::take_closed(const AudioRows& audio) {
+  const auto windows = audio.windows();
+  size_t n_same = 0;
+  while (n_same < known_.size() && n_same < windows.size() && windows[n_same].id == known_[n_same].id)
+    ++n_same;
+  known_.resize(n_same);
+  if (session_->tokens().size() < prompt_.head.size()) {
+    PARLANCE_CHECK(session_->set_prompt(prompt_.head));
+    work_.tokens += std::ssize(prompt_.head);
+  }
+  session_->truncate(base());
+  for (size_t i = n_same; i < windows.size() && windows[i].is_closed; ++i) {
+    const std::vector<Token> tokens(static_cast<size_t>(audio.n_tokens(windows[i])), kEmbedded);
+    PARLANCE_CHECK(session_->append(tokens, 1, {.rows = windows[i].rows, .first = 0}));
+    known_.push_back({windows[i].id, std::ssize(tokens)});
+    work_.tokens += std::ssize(tokens);
+  }
+  return {};
+}
+
+// The windows that are open, the prompt's tail and a draft in one batch. Yields the logits behind the tail
+// and behind each token of the draft.
+Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio,
+                                                          std::span<const Token> draft) {
+  std::vector<float> rows;
+  for (const AudioWindow& window : audio.windows().subspan(known_.size()))
+    rows.insert(rows.end(), window.rows.begin(), window.rows.end());
+  const int64_t n_embd = session_->model().hyper_parameters().n_embd;
+  std::vector<Token> tokens(rows.size() / static_cast<size_t>(n_embd), kEmbedded);
+  tokens.insert(tokens.end(), prompt_.tail.begin(), prompt_.tail.end());
+  tokens.insert(tokens.end(), draft.begin(), draft.end());
+  work_.tokens += std::ssize(tokens);
+  work_.outputs += std::ssize(draft) + 1;
+  return session_->append(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0});
+}
+
+// The best token; notes how close the second one came.
+Token SpeechDecoder::best(std::span<const float> logits) {
+  float first = -std::numeric_limits<float>::infinity(), second = first;
+  Token token = 0;
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const float x = logits[i];
+    sum += static_cast<double>(x);
+    squares += static_cast<double>(x) * static_cast<double>(x);
+    if (x > first) {
+      second = first;
+      first = x;
+      token = static_cast<Token>(i);
+    } else if (x > second) {
+      second = x;
+    }
+  }
+  const auto n = static_cast<double>(logits.size());
+  const double deviation = std::sqrt(std::max(squares / n - sum / n * (sum / n), 1e-12));
+  closest_ = std::min(closest_, (first - second) / static_cast<float>(deviation));
+  return token;
+}
+
+Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeLimits& limits,
+                                           bool is_final) {
+  const std::vector<Token> draft = answer_;
+  auto result = decode_once(audio, limits, draft);
+  if (result && is_final && !draft.empty() && closest_ < kRounding) result = decode_once(audio, limits, {});
+  return result;
+}
+
+Result<std::span<const float>> SpeechDecoder::append(std::span<const Token> tokens, int64_t n_outputs) {
+  work_.tokens += std::ssize(tokens);
+  work_.outputs += n_outputs;
+  return session_->append(tokens, n_outputs);
+}
+
+// Feeds the draft as long as it is right, then one token after the other.
+Result<DecodeResult> SpeechDecoder::decode_once(const AudioRows& audio, const DecodeLimits& limits,
+                                                std::span<const Token> draft) {
+  PARLANCE_CHECK(take_closed(audio));
+  const Tokenizer& tokenizer = session_->model().tokenizer();
+  const auto n_vocab = static_cast<size_t>(session_->model().model().n_vocab());
+  const auto piece_of = [&](size_t first) {
+    return draft.subspan(first, std::min(draft.size() - first, kDraftTokens));
+  };
+  closest_ = std::numeric_limits<float>::infinity();
+  std::vector<Token> answer;
+  int64_t n_new = 0;
+
+  size_t n_fed = piece_of(0).size();  // tokens behind the prompt that the session has
+  size_t first_row = 0;               // tokens before which the first row of logits stands
+  PARLANCE_TRY(std::span<const float> logits, append_open(audio, piece_of(0)));
+  const int64_t n_prompt = std::ssize(session_->tokens()) - static_cast<int64_t>(n_fed);
+  DecodeResult result;
+  while (std::ssize(answer) < limits.max_tokens) {
+    const Token next = best(logits.subspan((answer.size() - first_row) * n_vocab, n_vocab));
+    result.is_complete = tokenizer.is_end_of_generation(next);
+    if (result.is_complete) break;
+    answer.push_back(next);
+    const size_t n = answer.size();
+    if (n <= draft.size() && next == draft[n - 1]) {
+      if (n <= n_fed) continue;
+      const std::span<const Token> piece = piece_of(n - 1);
+      PARLANCE_TRY(logits, append(piece, std::ssize(piece)));
+      n_fed = n - 1 + piece.size();
+    } else {
+      if (++n_new > limits.max_new_tokens || (limits.stops_circles && is_degenerate_tail(answer))) break;
+      draft = {};
+      session_->truncate(n_prompt + static_cast<int64_t>(n) - 1);
+      PARLANCE_TRY(logits, append({&next, 1}, 1));
+      n_fed = n;
+    }
+    first_row = n;
+  }
+  answer_ = std::move(answer);
+  return result;
+}
+
+}  // namespace parlance

@@ -1,0 +1,76 @@
+// From rows of audio to tokens of the transcript: greedy decoding, with what was heard before as a draft.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "asr/audio_rows.h"
+#include "asr/prompt.h"
+#include "engine/session.h"
+
+namespace parlance {
+
+// Tokens of a draft that are verified in one batch, at most.
+inline constexpr size_t kDraftTokens = 63;
+
+struct DecodeLimits {
+  int64_t max_tokens = 0;      // of the whole answer
+  int64_t max_new_tokens = 0;  // beyond those of the draft that were right
+  bool stops_circles = false;  // end an answer that goes round in a circle
+};
+
+struct DecodeResult {
+  bool is_complete = false;  // the model ended its answer; else a limit did
+};
+
+struct DecoderWork {
+  int64_t tokens = 0;   // through the layers
+  int64_t outputs = 0;  // through the output matrix
+};
+
+class SpeechDecoder {
+ public:
+  // The session's context must take embeddings and yield kDraftTokens + 1 outputs.
+  SpeechDecoder(std::unique_ptr<Session> session, AsrPrompt prompt)
+      : session_(std::move(session)), prompt_(std::move(prompt)) {}
+
+  // Puts what the model answers to the windows in place of the answer before, which serves as a draft: a
+  // prefix of it that the model would write again costs one batch. The answer is that of greedy decoding.
+  // With `is_final`, it is the one that a decoder without a draft gives, token for token: where two tokens
+  // are too close for rounding not to matter, the answer is made again without the draft. Errors: cancelled
+  // (the answer stays as it was), a context that is too short.
+  Result<DecodeResult> decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final);
+
+  const std::vector<Token>& answer() const { return answer_; }
+  const AsrPrompt& prompt() const { return prompt_; }
+  const DecoderWork& work() const { return work_; }
+  Session& session() const { return *session_; }
+
+  // Forgets audio and answer.
+  void clear();
+
+ private:
+  Result<void> take_closed(const AudioRows& audio);
+  Result<std::span<const float>> append_open(const AudioRows& audio, std::span<const Token> draft);
+  Result<DecodeResult> decode_once(const AudioRows& audio, const DecodeLimits& limits,
+                                   std::span<const Token> draft);
+  Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs);
+  Token best(std::span<const float> logits);
+  int64_t base() const;
+
+  struct KnownWindow {
+    uint64_t id;
+    int64_t n_tokens;
+  };
+
+  std::unique_ptr<Session> session_;
+  AsrPrompt prompt_;
+  std::vector<KnownWindow> known_;  // closed windows that the session has taken in
+  std::vector<Token> answer_;
+  float closest_ = 0;  // least distance between the best and the second logit of an answer, see decode()
+  DecoderWork work_;
+};
+
+}  // namespace parlance

@@ -109,8 +109,15 @@ struct AsrStream::Worker {
   Result<std::unique_ptr<Utterance>> make_utterance(const AsrRequest& request);
   SplitRule split_rule() const { return {.rate_hz = kMelSampleRateHz, .max_seconds = options.max_seconds}; }
 
+  // For a stream that was closed; what is being computed for it ends soon.
+  void drop(const std::shared_ptr<State>& state) {
+    const std::lock_guard lock(mutex);
+    streams.remove(state);
+    --n_open;
+  }
+
   // The thread's part.
-  enum class Task { none, preview, pause, finish, drop };
+  enum class Task { none, preview, pause, finish };
   void run();
   Task task_of(State& state) const;
   bool may_preview(State& state, int64_t n_samples) const;
@@ -124,11 +131,13 @@ struct AsrStream::Worker {
   const RecognizerOptions options;
   std::shared_ptr<Context> context;
   std::unique_ptr<SpeechEncoder> encoder;
-  std::mutex compute;  // who holds it may use the encoder
+  std::mutex recordings;  // one is transcribed at a time
+  std::mutex compute;     // who holds it may use the encoder
 
   std::mutex mutex;  // of what follows
   std::condition_variable has_work;
   std::list<std::shared_ptr<State>> streams;
+  int n_open = 0;
   bool is_stopping = false;
   std::thread thread;
 };
@@ -147,28 +156,22 @@ void AsrStream::Worker::run() {
   while (!is_stopping) {
     std::shared_ptr<State> chosen;
     Task task = Task::none;
-    for (auto it = streams.begin(); it != streams.end();) {
-      const Task wanted = task_of(**it);
-      if (wanted == Task::drop) {
-        it = streams.erase(it);
-        continue;
-      }
+    for (const auto& state : streams) {
+      const Task wanted = task_of(*state);
       if (wanted > task) {
         task = wanted;
-        chosen = *it;
+        chosen = state;
       }
-      ++it;
     }
     if (task == Task::none) {
       has_work.wait(lock);
       continue;
     }
-    // Whoever had its turn goes to the end.
-    streams.remove(chosen);
-    streams.push_back(chosen);
+    // Whoever has its turn goes to the end.
+    streams.splice(streams.end(), streams, std::find(streams.begin(), streams.end(), chosen));
     lock.unlock();
     work_on(*chosen, task);
-    chosen.reset();
+    chosen.reset();  // which may be the end of it, if it was closed meanwhile
     lock.lock();
   }
   for (const auto& state : streams) {
@@ -182,8 +185,7 @@ void AsrStream::Worker::run() {
 // The most urgent thing to do for a stream.
 AsrStream::Worker::Task AsrStream::Worker::task_of(State& state) const {
   const std::lock_guard lock(state.mutex);
-  if (state.is_closed) return Task::drop;
-  if (state.failure) return Task::none;
+  if (state.is_closed || state.failure) return Task::none;
   if (state.is_finishing) return Task::finish;
   const int64_t n_samples = state.n_fed - state.first_sample;
   const bool is_final = state.partial.is_final && state.inbox.empty();
@@ -297,7 +299,7 @@ AsrStream::~AsrStream() {
     state_->is_closed = true;
   }
   Worker::abort(*state_);
-  worker_->wake();
+  worker_->drop(state_);
 }
 
 Result<void> AsrStream::feed(std::span<const float> samples) {
@@ -372,7 +374,7 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create(const AsrModel& model,
   SessionOptions session;
   session.n_ctx = kPromptTokens + n_audio + n_answer + static_cast<int64_t>(kDraftTokens);
   session.cache = options.cache;
-  session.n_seq = options.n_streams + 1;  // one for recordings
+  session.n_seq = options.n_streams + 2;  // one for a recording, and one that was closed at work
   session.n_outputs = static_cast<int64_t>(kDraftTokens) + 1;
   session.takes_embeddings = true;
   session.sectioned_positions = options.mode.sectioned_positions;
@@ -388,6 +390,7 @@ Recognizer::~Recognizer() {
 Result<Transcription> Recognizer::transcribe(std::span<const float> samples, const AsrRequest& request,
                                              const OnProgress& on_progress, std::stop_token stop) {
   PARLANCE_CHECK(check_finite(samples));
+  const std::lock_guard one_at_a_time(worker_->recordings);
   PARLANCE_TRY(const auto utterance, worker_->make_utterance(request));
   Generation generation;
   utterance->session().begin_request();
@@ -416,12 +419,14 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
 }
 
 Result<std::unique_ptr<AsrStream>> Recognizer::open(const AsrRequest& request) {
+  const std::lock_guard lock(worker_->mutex);
+  if (worker_->n_open == worker_->options.n_streams) {
+    return fail(ErrorCode::out_of_memory, "all {} streams are open; close one first", worker_->n_open);
+  }
   PARLANCE_TRY(auto utterance, worker_->make_utterance(request));
   auto state = std::make_shared<AsrStream::State>(std::move(utterance));
-  {
-    const std::lock_guard lock(worker_->mutex);
-    worker_->streams.push_back(state);
-  }
+  worker_->streams.push_back(state);
+  ++worker_->n_open;
   return std::unique_ptr<AsrStream>(new AsrStream(worker_, std::move(state)));
 }
 

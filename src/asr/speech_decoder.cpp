@@ -121,7 +121,12 @@ Result<DecodeResult> SpeechDecoder::decode_once(const AudioRows& audio, const De
   const int64_t n_prompt = std::ssize(session_->tokens()) - static_cast<int64_t>(n_fed);
   DecodeResult result;
   while (std::ssize(answer) < limits.max_tokens) {
-    const Token next = best(logits.subspan((answer.size() - first_row) * n_vocab, n_vocab));
+    Token next = best(logits.subspan((answer.size() - first_row) * n_vocab, n_vocab));
+    if (limits.script) {
+      const bool has_more = answer.size() < limits.script->size();
+      next = has_more ? (*limits.script)[answer.size()] : tokenizer.end_of_generation().front();
+      closest_ = std::numeric_limits<float>::infinity();
+    }
     result.is_complete = tokenizer.is_end_of_generation(next);
     if (result.is_complete) break;
     answer.push_back(next);

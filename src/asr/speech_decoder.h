@@ -19,6 +19,8 @@ struct DecodeLimits {
   int64_t max_tokens = 0;      // of the whole answer
   int64_t max_new_tokens = 0;  // beyond those of the draft that were right
   bool stops_circles = false;  // end an answer that goes round in a circle
+  // For timing a model whose weights are random: what it is taken to answer. All is computed as ever.
+  const std::vector<Token>* script = nullptr;
 };
 
 struct DecodeResult {

@@ -80,6 +80,11 @@ Result<void> Utterance::update(RowsKind kind) {
   DecodeLimits limits{.max_tokens = max_tokens(), .max_new_tokens = kPreviewTokens, .stops_circles = true};
   const bool is_final = kind == RowsKind::exact;
   if (is_final) limits = {.max_tokens = max_tokens(), .max_new_tokens = max_tokens(), .stops_circles = false};
+  std::vector<Token> script;
+  if (options_.script) {
+    script = options_.script(static_cast<double>(samples_.size()) / kMelSampleRateHz);
+    limits.script = &script;
+  }
   PARLANCE_TRY(const DecodeResult result, decoder_.decode(rows_, limits, is_final));
   hypothesis_.tokens = decoder_.answer();
   hypothesis_.raw = raw_text(hypothesis_.tokens);

@@ -21,6 +21,8 @@ inline constexpr int64_t kMaxAnswerTokens = 4096;
 struct UtteranceOptions {
   AsrMode mode = kReferenceAsr;
   int64_t max_tokens = 0;  // of the answer; 0: by the length of the audio
+  // See DecodeLimits::script: the answer to so many seconds of audio.
+  std::function<std::vector<Token>(double seconds)> script = {};
 };
 
 // What was heard. Of a preview the last words may still change.

@@ -148,7 +148,7 @@ Result<std::unique_ptr<Utterance>> AsrStream::Worker::make_utterance(const AsrRe
   PARLANCE_TRY(auto session, Session::create(context));
   return std::make_unique<Utterance>(
       *encoder, std::move(session), std::move(prompt),
-      UtteranceOptions{.mode = options.mode, .max_tokens = options.max_tokens});
+      UtteranceOptions{.mode = options.mode, .max_tokens = options.max_tokens, .script = options.script});
 }
 
 void AsrStream::Worker::run() {

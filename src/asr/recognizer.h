@@ -25,7 +25,8 @@ struct RecognizerOptions {
   // What a stream may cost in all, as a multiple of a single pass over it; previews come less often for it.
   // 0: no limit.
   double max_cost = 3;
-  int64_t max_tokens = 0;  // of a transcript; 0: by its length
+  int64_t max_tokens = 0;                                         // of a transcript; 0: by its length
+  std::function<std::vector<Token>(double seconds)> script = {};  // for timing, see UtteranceOptions
 };
 
 struct AsrRequest {

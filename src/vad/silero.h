@@ -52,8 +52,8 @@ struct SileroState {
 // than moments are the zeros that convolutions see before and after.
 struct SileroActivations {
   alignas(64) std::array<float, kSileroContext + kSileroWindow + kSileroContext> samples{};  // padded
-  alignas(
-      64) float sums[kSileroFrames][kSileroFrame / 2] = {};  // of a frame's samples n and 256 - n, n from 1
+  // Of a frame's samples n and 256 - n, n from 1.
+  alignas(64) float sums[kSileroFrames][kSileroFrame / 2] = {};
   alignas(64) float differences[kSileroFrames][kSileroFrame / 2] = {};
   alignas(64) float real[kSileroFrames][kSileroBins - 1] = {};
   alignas(64) float imaginary[kSileroFrames][kSileroBins - 1] = {};

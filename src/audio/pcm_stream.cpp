@@ -18,7 +18,7 @@ constexpr uint64_t kWithoutEnd = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kNoSize = 0x7fff0000;
 constexpr uint64_t kMaxSkipped = 16 << 20;  // titles and pictures before the samples
 
-constexpr size_t kFileHead = 12, kChunkHead = 8;
+constexpr size_t kChunkHead = 8;
 constexpr size_t kFormatBody = 16, kExtensibleFormatBody = 26;  // as far as they are of use
 constexpr size_t kSizesBody = 16;
 

@@ -64,14 +64,13 @@ class PcmStream {
   std::string name_;
   PcmFormat format_;
   State state_ = State::file_head;
-  std::array<std::byte, kMaxChannels * 4>
-      pending_;  // the bytes of one header, or of one sample of all channels
-  size_t n_pending_ = 0, n_needed_ = 12;
-  uint64_t n_left_ = 0;           // of the chunk that is skipped, or of the samples
-  uint64_t n_skipped_ = 0;        // in all chunks
-  uint64_t chunk_bytes_ = 0;      // of the current chunk
-  uint64_t sample_bytes_ = 0;     // of all channels together
-  uint64_t long_data_bytes_ = 0;  // what "ds64" says
+  std::array<std::byte, kMaxChannels * 4> pending_;  // of one header, or of one sample of all channels
+  size_t n_pending_ = 0, n_needed_ = 12;             // at first the bytes of the file's head
+  uint64_t n_left_ = 0;                              // of the chunk that is skipped, or of the samples
+  uint64_t n_skipped_ = 0;                           // in all chunks
+  uint64_t chunk_bytes_ = 0;                         // of the current chunk
+  uint64_t sample_bytes_ = 0;                        // of all channels together
+  uint64_t long_data_bytes_ = 0;                     // what "ds64" says
   bool has_format_chunk_ = false;
   int64_t n_samples_ = 0;
 };

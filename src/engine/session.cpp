@@ -39,7 +39,7 @@ Session::Session(std::shared_ptr<Context> context, int seq)
       seq_(seq),
       pages_(context_->pools(), context_->layout().page_tokens),
       snapshots_(context_->state_bytes()) {
-  logits_.resize(static_cast<size_t>(model().model().n_vocab()));
+  logits_.resize(static_cast<size_t>(model().model().n_logits()));
   tokens_.reserve(static_cast<size_t>(std::min<int64_t>(options_.n_ctx, 1 << 20)));
 }
 
@@ -233,7 +233,7 @@ Result<std::span<const float>> Session::extend(std::span<const Token> tokens, in
     }
   }
   const auto n_before = static_cast<int64_t>(tokens_.size());
-  logits_.resize(static_cast<size_t>(n_outputs_ * model().model().n_vocab()));
+  logits_.resize(static_cast<size_t>(n_outputs_ * model().model().n_logits()));
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   if (const Result<void> computed = compute(snapshot_at); !computed) {
     // What a step left half done is behind the computed tokens, but in recurrent states.
@@ -370,7 +370,7 @@ Result<void> Session::step(int64_t n_tokens) {
     if (part ==
         context_->parts().back()) {  // what is before the first output is overwritten by the next step
       const int64_t row = std::max<int64_t>(0, n_computed_ - first_output());
-      host = std::span(logits_).subspan(static_cast<size_t>(row * model().model().n_vocab()), n_values);
+      host = std::span(logits_).subspan(static_cast<size_t>(row * model().model().n_logits()), n_values);
     } else {
       h_.resize(n_values);
       host = h_;

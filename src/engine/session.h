@@ -62,7 +62,7 @@ class Session {
   // Tokens that the last set_prompt() found computed.
   int64_t n_reused() const { return n_reused_; }
 
-  // Appends tokens and yields the logits [n_vocab, n_outputs] of the last n_outputs of them, which are no
+  // Appends tokens and yields the logits [n_logits, n_outputs] of the last n_outputs of them, which are no
   // more than the context was made for. Where there are rows, tokens are kEmbedded. Rows need a context that
   // takes them and keeps no exact pages, and a model without recurrent layers, since they are not there to be
   // computed again.

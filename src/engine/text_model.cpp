@@ -29,6 +29,11 @@ Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placemen
                 "{}: token_embd.weight has {} rows, the tokenizer has {} tokens; export the model again",
                 text->file_.name(), text->model_->n_vocab(), text->tokenizer_->n_vocab());
   }
+  if (text->model_->n_logits() != text->model_->n_vocab() && !options.may_classify) {
+    return fail(ErrorCode::unsupported,
+                "{}: the model yields {} classes, not the {} tokens of its vocabulary; it writes no text",
+                text->file_.name(), text->model_->n_logits(), text->model_->n_vocab());
+  }
   // A file whose layers a GPU holds in part is left alone: most of the copy would never be read.
   const bool is_all_on_cpu = placement.parts().size() == 1 && placement.first().device->name() == "cpu";
   if (options.huge_pages && is_all_on_cpu) text->file_.move_to_huge_pages();

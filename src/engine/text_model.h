@@ -19,6 +19,7 @@ struct TextModelOptions {
   bool huge_pages =
       true;  // weights that the CPU reads move into huge pages in the background, memory allowing
   WeightPrecision precision = WeightPrecision::as_stored;
+  bool may_classify = false;  // whether a model that yields classes in place of tokens is welcome
 };
 
 class TextModel {

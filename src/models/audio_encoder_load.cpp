@@ -64,7 +64,8 @@ Result<NormWeights> load_norm(WeightLoader& weights, const std::string& name, in
   return norm;
 }
 
-Result<AudioEncoderLayer> load_encoder_layer(WeightLoader& weights, const AudioEncoderParameters& hp, int64_t layer) {
+Result<AudioEncoderLayer> load_encoder_layer(WeightLoader& weights, const AudioEncoderParameters& hp,
+                                             int64_t layer) {
   const std::string block = fmt::format("a.blk.{}.", layer);
   AudioEncoderLayer l;
   PARLANCE_TRY(l.ln1, load_norm(weights, block + "ln1", hp.n_embd));

@@ -48,6 +48,7 @@ class Model {
   virtual const Placement& placement() const = 0;
   virtual const HyperParameters& hyper_parameters() const = 0;
   virtual int64_t n_vocab() const = 0;
+  virtual int64_t n_logits() const { return n_vocab(); }  // of a token; a classifier has others
 };
 
 // Loads one architecture from a file whose hyper-parameters have been read.

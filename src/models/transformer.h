@@ -14,8 +14,9 @@ namespace parlance {
 // What an architecture's file says of itself.
 struct TransformerVariant {
   RopeStyle rope_style;
-  bool has_qk_norm;       // norms of each query and key head before RoPE
-  bool has_rope_factors;  // may have `rope_freqs.weight`
+  bool has_qk_norm;           // norms of each query and key head before RoPE
+  bool has_rope_factors;      // may have `rope_freqs.weight`
+  bool may_classify = false;  // `output.weight` may yield classes in place of tokens
 };
 
 struct TransformerLayer {
@@ -45,6 +46,7 @@ class Transformer final : public Model {
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
+  int64_t n_logits() const override { return w_.output.weight.ne[1]; }
 
  private:
   Transformer(HyperParameters hp, Placement placement, TransformerVariant variant)

@@ -111,7 +111,8 @@ Result<std::unique_ptr<Model>> Transformer::load(const HyperParameters& hp, cons
     }
   }
   PARLANCE_TRY(w.output_norm, weights.vector("output_norm.weight", hp.n_embd));
-  PARLANCE_TRY(w.output, load_output(weights, hp, n_vocab));
+  const GgufTensor* const output = weights.file().find_tensor("output.weight");
+  PARLANCE_TRY(w.output, load_output(weights, hp, variant.may_classify && output ? output->ne[1] : n_vocab));
 
   PARLANCE_TRY(model->buffers_, std::move(weights).finish());
   return model;

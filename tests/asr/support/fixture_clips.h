@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "audio/audio_file.h"
+#include "audio/mel.h"
 #include "support/fixtures.h"
 #include "support/npy.h"
 

@@ -2,16 +2,30 @@
 """Writes a GGUF file with the shape of a Qwen3 model and random weights, so that speed can be measured without real ones.
 
   bench/synthetic_model.py OUT.gguf --shape qwen3-0.6b|qwen3-8b --type f16|q8_0|q4_0
+  bench/synthetic_model.py FOLDER --shape qwen3-asr-0.6b --type f16|q8_0|q4_k
+
+The second writes the pair of files that make a Qwen3-ASR model. No q4_k is written here: that needs
+--quantize PROGRAM, a `parlance` that makes the language model's from f16; the encoder is q8_0 then, because the rows
+of its width are no multiple of q4_k's blocks.
 """
 import argparse
 import math
+import os
 import random
 import struct
+import subprocess
 
 SHAPES = {  # n_layer, n_embd, n_head, n_head_kv, head_dim, n_ff, tied
     "qwen3-0.6b": dict(n_layer=28, n_embd=1024, n_head=16, n_head_kv=8, head_dim=128, n_ff=3072, tied=True),
     "qwen3-8b": dict(n_layer=36, n_embd=4096, n_head=32, n_head_kv=8, head_dim=128, n_ff=12288, tied=False),
 }
+ASR_SHAPES = {  # of the language model; width, layers, heads and so on of the audio encoder
+    "qwen3-asr-0.6b": dict(
+        text=SHAPES["qwen3-0.6b"],
+        encoder=dict(n_layer=18, n_embd=896, n_head=14, n_ff=3584, n_out=1024, n_channel=480, n_mel=128, n_pos=1500)),
+}
+ASR_FILES = ("eliza-1-asr.gguf", "eliza-1-asr-mmproj.gguf")
+ROPE_SECTIONS = [24, 20, 20, 0]
 N_VOCAB = 151936
 N_CTX = 40960
 TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}  # GGUF type ids
@@ -47,24 +61,96 @@ def byte_alphabet():
     return [chr(b) for b in kept] + [chr(256 + i) for i in range(len(others))]
 
 
-def vocabulary():
+NORMAL, CONTROL, USER_DEFINED = 1, 3, 4  # types of tokens
+TEXT_TOKENS = {N_VOCAB - 2: ("<|endoftext|>", CONTROL), N_VOCAB - 1: ("<|im_end|>", CONTROL)}
+ASR_TOKENS = {  # where the published vocabulary has them
+    151643: ("<|endoftext|>", CONTROL), 151644: ("<|im_start|>", CONTROL), 151645: ("<|im_end|>", CONTROL),
+    151669: ("<|audio_start|>", CONTROL), 151670: ("<|audio_end|>", CONTROL), 151676: ("<|audio_pad|>", CONTROL),
+    151704: ("<asr_text>", USER_DEFINED),
+}
+
+
+def vocabulary(special):
     tokens = byte_alphabet()
-    tokens += [f"Ġfiller{i}" for i in range(len(tokens), N_VOCAB - 2)] + ["<|endoftext|>", "<|im_end|>"]
-    return tokens, [1] * (N_VOCAB - 2) + [3, 3]
+    tokens += [f"Ġfiller{i}" for i in range(len(tokens), N_VOCAB)]
+    types = [NORMAL] * N_VOCAB
+    for token, (text, kind) in special.items():
+        tokens[token], types[token] = text, kind
+    return tokens, types
 
 
-def metadata(name, shape):
-    tokens, types = vocabulary()
-    return {
-        "general.architecture": "qwen3", "general.name": name, "qwen3.block_count": shape["n_layer"],
-        "qwen3.context_length": N_CTX, "qwen3.embedding_length": shape["n_embd"],
-        "qwen3.feed_forward_length": shape["n_ff"], "qwen3.attention.head_count": shape["n_head"],
-        "qwen3.attention.head_count_kv": shape["n_head_kv"], "qwen3.attention.key_length": shape["head_dim"],
-        "qwen3.attention.value_length": shape["head_dim"], "qwen3.rope.freq_base": 1e6,
-        "qwen3.attention.layer_norm_rms_epsilon": 1e-6, "tokenizer.ggml.model": "gpt2",
-        "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.token_type": types,
-        "tokenizer.ggml.merges": ["Ġ f"], "tokenizer.ggml.eos_token_id": N_VOCAB - 1,
+def metadata(name, shape, architecture="qwen3", special=TEXT_TOKENS):
+    tokens, types = vocabulary(special)
+    sizes = {
+        "block_count": shape["n_layer"], "context_length": N_CTX, "embedding_length": shape["n_embd"],
+        "feed_forward_length": shape["n_ff"], "attention.head_count": shape["n_head"],
+        "attention.head_count_kv": shape["n_head_kv"], "attention.key_length": shape["head_dim"],
+        "attention.value_length": shape["head_dim"], "rope.freq_base": 1e6,
+        "attention.layer_norm_rms_epsilon": 1e-6,
     }
+    eos = next(token for token, (text, _) in special.items() if text == "<|im_end|>")
+    return {
+        "general.architecture": architecture, "general.name": name,
+        **{f"{architecture}.{key}": size for key, size in sizes.items()},
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": types, "tokenizer.ggml.merges": ["Ġ f"], "tokenizer.ggml.eos_token_id": eos,
+    }
+
+
+def asr_metadata(name, shape):
+    return metadata(name, shape, "qwen3vl", ASR_TOKENS) | {
+        "qwen3vl.rope.dimension_sections": ROPE_SECTIONS, "qwen3vl.n_deepstack_layers": 0,
+        "tokenizer.ggml.add_bos_token": False,
+    }
+
+
+def encoder_metadata(name, shape):
+    return {
+        "general.architecture": "clip", "general.type": "mmproj", "general.name": name,
+        "clip.has_audio_encoder": True, "clip.audio.projector_type": "qwen3a",
+        "clip.audio.projection_dim": shape["n_out"], "clip.audio.embedding_length": shape["n_embd"],
+        "clip.audio.feed_forward_length": shape["n_ff"], "clip.audio.block_count": shape["n_layer"],
+        "clip.audio.attention.head_count": shape["n_head"], "clip.audio.num_mel_bins": shape["n_mel"],
+        "clip.audio.attention.layer_norm_epsilon": 1e-5,
+    }
+
+
+def encoder_tensors(shape, dtype):
+    """(name, sizes fastest first, type) in file order; convolutions are f16 as in published files."""
+    n, n_ff, n_channel = shape["n_embd"], shape["n_ff"], shape["n_channel"]
+    for i, n_in in enumerate((1, n_channel, n_channel), 1):
+        yield f"a.conv2d.{i}.weight", (3, 3, n_in, n_channel), "f16"
+        yield f"a.conv2d.{i}.bias", (1, 1, n_channel), "f32"
+    yield "a.conv_out.weight", (n_channel * shape["n_mel"] // 8, n), "f16"
+    yield "a.position_embd.weight", (n, shape["n_pos"]), "f32"
+
+    def linear(name, n_in, n_out):
+        yield name + ".weight", (n_in, n_out), dtype
+        yield name + ".bias", (n_out,), "f32"
+
+    def norm(name):
+        yield name + ".weight", (n,), "f32"
+        yield name + ".bias", (n,), "f32"
+
+    for i in range(shape["n_layer"]):
+        b = f"a.blk.{i}."
+        yield from norm(b + "ln1")
+        for name in ("attn_q", "attn_k", "attn_v", "attn_out"):
+            yield from linear(b + name, n, n)
+        yield from norm(b + "ln2")
+        yield from linear(b + "ffn_up", n, n_ff)
+        yield from linear(b + "ffn_down", n_ff, n)
+    yield from norm("a.post_ln")
+    yield from linear("mm.a.mlp.1", n, n)
+    yield from linear("mm.a.mlp.2", n, shape["n_out"])
+
+
+def position_table(n_embd, n_pos):
+    """Rows of sines and cosines of rising wave length, as the encoder's positions are."""
+    half = n_embd // 2
+    rates = [math.exp(-i * math.log(10000) / (half - 1)) for i in range(half)]
+    for p in range(n_pos):
+        yield struct.pack(f"<{n_embd}f", *(math.sin(p * w) for w in rates), *(math.cos(p * w) for w in rates))
 
 
 def tensors(shape, dtype):
@@ -108,11 +194,18 @@ def random_bytes(dtype, source):
     return bytes(blocks)
 
 
-def write(path, shape_name, dtype, seed=1):
-    shape = SHAPES[shape_name]
-    chunk = random_bytes(dtype, random.Random(seed))
-    entries = list(tensors(shape, dtype))
-    meta = metadata(f"synthetic {shape_name} {dtype}", shape)
+def float_bytes(name, sizes):
+    """What is not a matrix: norms that change nothing, biases of zero, positions."""
+    if name == "a.position_embd.weight":
+        return b"".join(position_table(*sizes))
+    return struct.pack("<f", 0 if name.endswith(".bias") else 1) * math.prod(sizes)
+
+
+def write_file(path, meta, entries, seed):
+    """A file of these tensors; all of a type hold the same random values."""
+    entries = list(entries)
+    source = random.Random(seed)
+    chunks = {kind: random_bytes(kind, source) for kind in sorted({kind for _, _, kind in entries} - {"f32"})}
     header = struct.pack("<IIQQ", 0x46554747, 3, len(entries), len(meta))
     header += b"".join(string(key) + value(v) for key, v in meta.items())
     offset = 0
@@ -125,21 +218,50 @@ def write(path, shape_name, dtype, seed=1):
         for name, sizes, kind in entries:
             size = n_bytes(sizes, kind)
             if kind == "f32":
-                out.write(struct.pack("<f", 1) * math.prod(sizes))
+                out.write(float_bytes(name, sizes))
             else:
+                chunk = chunks[kind]
                 for start in range(0, size, len(chunk)):
                     out.write(memoryview(chunk)[: size - start])
             out.write(b"\0" * (-size % ALIGNMENT))
 
 
+def write(path, shape_name, dtype, seed=1):
+    """A language model."""
+    shape = SHAPES[shape_name]
+    write_file(path, metadata(f"synthetic {shape_name} {dtype}", shape), tensors(shape, dtype), seed)
+
+
+def write_asr(folder, shape_name, dtype, seed=1, quantize=None):
+    """The two files of a speech recogniser."""
+    shape = ASR_SHAPES[shape_name]
+    name = f"synthetic {shape_name}"
+    os.makedirs(folder, exist_ok=True)
+    text_path, encoder_path = (os.path.join(folder, file) for file in ASR_FILES)
+    direct = "f16" if dtype == "q4_k" else dtype
+    first_path = text_path + ".f16" if dtype == "q4_k" else text_path
+    write_file(first_path, asr_metadata(name, shape["text"]), tensors(shape["text"], direct), seed)
+    if dtype == "q4_k":
+        subprocess.run([quantize, "quantize", first_path, text_path, "q4_k_m"], check=True)
+        os.remove(first_path)
+    write_file(encoder_path, encoder_metadata(name, shape["encoder"]),
+               encoder_tensors(shape["encoder"], "q8_0" if dtype == "q4_k" else dtype), seed)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
-    parser.add_argument("--shape", choices=SHAPES, required=True)
-    parser.add_argument("--type", choices=["f16", "q8_0", "q4_0"], required=True)
+    parser.add_argument("--shape", choices=[*SHAPES, *ASR_SHAPES], required=True)
+    parser.add_argument("--type", choices=["f16", "q8_0", "q4_0", "q4_k"], required=True)
+    parser.add_argument("--quantize", metavar="PROGRAM", help="a parlance that makes q4_k")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    write(args.out, args.shape, args.type, args.seed)
+    if args.type == "q4_k" and (args.shape in SHAPES or not args.quantize):
+        parser.error("q4_k is made for speech recognisers only, and with --quantize build/release/bin/parlance")
+    if args.shape in ASR_SHAPES:
+        write_asr(args.out, args.shape, args.type, args.seed, args.quantize)
+    else:
+        write(args.out, args.shape, args.type, args.seed)
 
 
 if __name__ == "__main__":

@@ -131,6 +131,7 @@ struct SegmentAttentionArgs {
   Tensor q;       // f32 [head_dim, n_head, n_tokens]; n_head is a multiple of n_head_kv
   Tensor k, v;    // f32 [head_dim, n_head_kv, n_tokens]
   Tensor bounds;  // i32 [n_segments + 1]: where segments begin, ascending from 0; the last is n_tokens
+  Tensor bias;    // f32 [n, n_tokens]: added to a token's score of key i of its segment, or absent
   float scale;
   Tensor out;  // f32 [head_dim, n_head, n_tokens]
 };

@@ -154,11 +154,12 @@ Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& 
 }
 
 Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bounds,
-                         float scale) {
+                         float scale, const Tensor& bias) {
   assert(q.ne[0] == k.ne[0] && same_sizes(k, v) && q.ne[1] % k.ne[1] == 0 && q.ne[2] == k.ne[2]);
   assert(bounds.dtype == DType::i32 && bounds.n_elements() >= 2);
+  assert(!bias || bias.ne[1] == q.ne[2]);
   const Tensor out = like(s, q);
-  submit(s, s.device().ops().segment_attention, SegmentAttentionArgs{q, k, v, bounds, scale, out},
+  submit(s, s.device().ops().segment_attention, SegmentAttentionArgs{q, k, v, bounds, bias, scale, out},
          "segment_attention", "");
   return out.reshaped(q.ne[0] * q.ne[1], q.ne[2]);
 }
@@ -226,6 +227,11 @@ Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up) {
   const Tensor out = like(s, gate);
   submit(s, s.device().ops().swiglu, SwigluArgs{gate, up, out}, "swiglu", "");
   return out;
+}
+
+void copy(Stream& s, const Tensor& dst, const Tensor& src) {
+  assert(dst.n_elements() == src.n_elements());
+  if (!s.plan() && !s.cancelled()) s.copy(dst, src);
 }
 
 void add(Stream& s, const Tensor& x, const Tensor& y) {

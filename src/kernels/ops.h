@@ -65,9 +65,10 @@ void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& 
 Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale);
 
 // softmax(scale q k^T) v within segments of the tokens, in both directions and without a cache.
-// q [head_dim, n_head, n_tokens], bounds i32 [n_segments + 1] -> [head_dim * n_head, n_tokens]
+// q [head_dim, n_head, n_tokens], bounds i32 [n_segments + 1] -> [head_dim * n_head, n_tokens]. A bias [n,
+// n_tokens] is added to the scores of each token's keys, which it has as many of as the longest segment.
 Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bounds,
-                         float scale);
+                         float scale, const Tensor& bias = {});
 
 // weight * x + bias of an image [n_channel, width, height]. Weights are [width * height * n_channel, n_out]
 // with the window's x the fastest and channels the slowest, as files have them.
@@ -102,6 +103,9 @@ Tensor gelu(Stream& s, const Tensor& x);
 
 // silu(gate) * up, element by element.
 Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);
+
+// Rows or whole tensors of the same sizes: dst = src.
+void copy(Stream& s, const Tensor& dst, const Tensor& src);
 
 // x += y.
 void add(Stream& s, const Tensor& x, const Tensor& y);

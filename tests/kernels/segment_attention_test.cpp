@@ -29,14 +29,18 @@ TEST_P(SegmentAttention, MatchesDefinition) {
     const auto q = random_floats(shape.head_dim * shape.n_head * n, 2);
     const auto k = random_floats(shape.head_dim * shape.n_head_kv * n, 2);
     const auto v = random_floats(shape.head_dim * shape.n_head_kv * n);
-    const auto on = [&](OpBench& bench) {
+    const int64_t longest = n;  // wider than any segment
+    const auto bias = random_floats(longest * n, 3);
+    const auto on = [&](OpBench& bench, bool is_biased) {
       const Tensor tq = bench.upload({shape.head_dim, shape.n_head, n, 1}, q);
       const Tensor tk = bench.upload({shape.head_dim, shape.n_head_kv, n, 1}, k);
       const Tensor tv = bench.upload({shape.head_dim, shape.n_head_kv, n, 1}, v);
       const Tensor bounds = bench.upload(shape.bounds);
-      return bench.run([&](Stream& s) { return segment_attention(s, tq, tk, tv, bounds, 0.125f); });
+      const Tensor tb = is_biased ? bench.upload({longest, n, 1, 1}, bias) : Tensor{};
+      return bench.run([&](Stream& s) { return segment_attention(s, tq, tk, tv, bounds, 0.125f, tb); });
     };
-    expect_close(on(a), on(b), 3e-6f, 3e-6f);
+    expect_close(on(a, false), on(b, false), 3e-6f, 3e-6f);
+    expect_close(on(a, true), on(b, true), 3e-6f, 3e-6f);
   }
 }
 

@@ -28,13 +28,14 @@ void attend(const SegmentAttentionArgs& args, int64_t token, int64_t head, float
   const float* k = args.k.as<const float>() + (first * n_head_kv + head_kv) * head_dim;
   const float* v = args.v.as<const float>() + (first * n_head_kv + head_kv) * head_dim;
   float* out = args.out.as<float>() + (token * n_head + head) * head_dim;
+  const float* bias = args.bias ? args.bias.as<const float>() + token * args.bias.ne[0] : nullptr;
   const int64_t stride = n_head_kv * head_dim;
 
   for (int64_t key = 0; key < n_keys; ++key) {
     double score = 0;
     for (int64_t i = 0; i < head_dim; ++i)
       score += static_cast<double>(q[i]) * static_cast<double>(k[key * stride + i]);
-    weights[key] = static_cast<float>(score) * args.scale;
+    weights[key] = static_cast<float>(score) * args.scale + (bias ? bias[key] : 0);
   }
   const float largest = *std::max_element(weights, weights + n_keys);
   double sum = 0;

@@ -9,7 +9,7 @@ namespace parlance {
 // n_tokens).
 inline Tensor embed(Stream& s, const Tensor& token_embd, const Batch& batch) {
   const Tensor h = get_rows(s, token_embd, batch.token);
-  if (batch.embd && !s.plan()) s.copy(h.rows(batch.first_embd, batch.embd.ne[1]), batch.embd);
+  if (batch.embd) copy(s, h.rows(batch.first_embd, batch.embd.ne[1]), batch.embd);
   return h;
 }
 

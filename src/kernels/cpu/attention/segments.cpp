@@ -111,6 +111,7 @@ class SegmentAttention {
       const int64_t n_keys = std::min(kKeyBlock, item.n_keys - key);
       std::fill_n(tile.visible, tile.n_rows, static_cast<int32_t>(n_keys));
       f32.keys.score(tile, rows_at(args_.k, key), n_keys, rows_at(args_.k, key + kKeyBlock));
+      if (args_.bias) add_bias(item, tile, key, n_keys);
       kernels_.softmax(tile, n_keys);
       f32.values.accumulate(tile, rows_at(args_.v, key), n_keys, rows_at(args_.v, key + kKeyBlock));
     }
@@ -119,6 +120,15 @@ class SegmentAttention {
       f32.values.finish(tile, row, out);
       const float inverse = 1 / tile.sum[row];
       for (int64_t i = 0; i < head_dim; ++i) out[i] *= inverse;
+    }
+  }
+
+  void add_bias(const Item& item, const Tile& tile, int64_t first_key, int64_t n_keys) const {
+    for (int64_t row = 0; row < tile.n_rows; ++row) {
+      const float* bias =
+          args_.bias.as<const float>() + (item.first_token + row) * args_.bias.ne[0] + first_key;
+      float* scores = tile.scores + row * kKeyBlock;
+      for (int64_t i = 0; i < n_keys; ++i) scores[i] += bias[i] * kLog2E;
     }
   }
 

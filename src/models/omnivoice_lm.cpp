@@ -1,0 +1,55 @@
+#include "models/omnivoice_lm.h"
+
+namespace parlance {
+
+// The residual stream (n_embd, n_columns): embeddings of the text, sums of the embeddings of a column's
+// codes.
+Tensor OmniVoiceLm::embed(Stream& s, const OmniVoiceInput& input) const {
+  const int64_t n_text = input.text.n_elements(), n_audio = input.audio.ne[0], n_target = input.n_target;
+  const int64_t n_padding = input.padding ? input.padding.n_elements() : 0;
+  const int64_t n_row = n_text + n_audio;
+  const Tensor h = s.workspace().allocate(DType::f32, hp_.text.n_embd,
+                                          n_row + (input.is_guided ? n_target + n_padding : 0));
+  const Frame frame(s);
+  const Tensor audio = get_rows(s, audio_embeddings_, input.audio.rows(0, 1));
+  for (int64_t k = 1; k < hp_.n_codebook; ++k)
+    add(s, audio, get_rows(s, audio_embeddings_, input.audio.rows(k, 1)));
+  copy(s, h.rows(0, n_text), get_rows(s, embed_tokens_, input.text));
+  copy(s, h.rows(n_text, n_audio), audio);
+  if (!input.is_guided) return h;
+  copy(s, h.rows(n_row, n_target), audio.rows(n_audio - n_target, n_target));
+  if (n_padding > 0) copy(s, h.rows(n_row + n_target, n_padding), get_rows(s, embed_tokens_, input.padding));
+  return h;
+}
+
+// x (n_embd, n_columns), already normalised -> (n_embd, n_columns). Columns of a row see each other, before
+// and behind.
+Tensor OmniVoiceLm::attend(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+                           const OmniVoiceInput& input) const {
+  const HyperParameters& hp = hp_.text;
+  const int64_t n = x.ne[1];
+  const Products qkv = matmul(s, {&w.q, &w.k, &w.v}, x);
+  const Tensor q = rms_norm(s, qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n), w.q_norm, hp.norm_eps);
+  const Tensor k = rms_norm(s, qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n), w.k_norm, hp.norm_eps);
+  const Tensor v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n);
+  rope(s, q, angles, RopeStyle::halves);
+  rope(s, k, angles, RopeStyle::halves);
+  return matmul(s, w.o, segment_attention(s, q, k, v, input.bounds, hp.attention_scale, input.bias));
+}
+
+Tensor OmniVoiceLm::forward(Stream& s, const OmniVoiceInput& input) const {
+  const float eps = hp_.text.norm_eps;
+  const Tensor h = embed(s, input);
+  const Tensor angles = rope_angles(s, input.pos, rope_inverse_, 1);
+  for (const OmniVoiceLayer& w : layers_) {
+    const Frame frame(s);
+    add(s, h, attend(s, w, rms_norm(s, h, w.input_norm, eps), angles, input));
+    add(s, h, mlp(s, w.mlp, rms_norm(s, h, w.mlp_norm, eps)));
+  }
+  // The target ends the conditional row and begins the unconditional one.
+  const int64_t n_row = input.text.n_elements() + input.audio.ne[0];
+  const Tensor target = h.rows(n_row - input.n_target, (input.is_guided ? 2 : 1) * input.n_target);
+  return matmul(s, audio_heads_, rms_norm(s, target, norm_, eps));
+}
+
+}  // namespace parlance

@@ -1,0 +1,83 @@
+// The language model of OmniVoice (k2-fsa, 2026): a bidirectional Qwen3 that fills in the masked codes of all
+// frames at once. It sees a text, perhaps the codes of a reference, and the target's codes, with a
+// conditional row of columns and an unconditional one for classifier-free guidance.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gguf/reader.h"
+#include "kernels/ops.h"
+#include "models/hyper_parameters.h"
+#include "models/layers/mlp.h"
+#include "models/weight_loader.h"
+
+namespace parlance {
+
+// Keys `omnivoice.*` beside the hyper-parameters under `omnivoice-lm.*`.
+struct OmniVoiceParameters {
+  HyperParameters text;
+  int64_t n_text_vocab = 0;   // rows of the text embedding
+  int64_t n_codebook = 0;     // num_audio_codebook
+  int64_t n_audio_vocab = 0;  // audio_vocab_size, of one codebook, the mask included
+  int32_t mask = 0;           // audio_mask_id
+  // Tokens that the prompt is written with: special.*
+  struct Specials {
+    int32_t denoise, lang_start, lang_end, instruct_start, instruct_end, text_start, text_end;
+  } special = {};
+};
+
+struct OmniVoiceLayer {
+  Tensor input_norm;  // [n_embd]
+  Linear q, k, v, o;
+  Tensor q_norm, k_norm;  // [head_dim]
+  Tensor mlp_norm;        // [n_embd]
+  MlpWeights mlp;
+};
+
+// What one pass sees, on the device. S = n_text + n_reference + n_target columns make the conditional row;
+// the unconditional one follows: the target alone, or with n_padding columns of a text token behind it.
+struct OmniVoiceInput {
+  Tensor text;  // i32 [n_text]
+  Tensor
+      audio;  // i32 [n_reference + n_target, n_codebook]: rows of the audio embedding, k n_audio_vocab + code
+  int64_t n_target = 0;
+  bool is_guided = true;  // whether there is an unconditional row
+  Tensor padding;         // i32 [n_padding], or absent
+  Tensor pos;             // i32 [n_columns]: of each row from 0 on
+  Tensor bounds;          // i32 [3], or [2] without guidance: where rows begin and end
+  Tensor bias;            // f32 [S, n_columns] of the scores, or absent
+};
+
+class OmniVoiceLm {
+ public:
+  // The mapping of the file and the device must outlive the model. Errors name the key or tensor.
+  static Result<std::unique_ptr<OmniVoiceLm>> load(const GgufFile& file, Device& device,
+                                                   WeightPrecision precision = WeightPrecision::as_stored);
+
+  const OmniVoiceParameters& parameters() const { return hp_; }
+
+  // Logits f32 [n_codebook * n_audio_vocab, n]: of the target's columns of the conditional row, then, with
+  // guidance, of those of the unconditional row.
+  Tensor forward(Stream& s, const OmniVoiceInput& input) const;
+
+ private:
+  explicit OmniVoiceLm(OmniVoiceParameters hp) : hp_(std::move(hp)) {}
+  Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
+  Tensor embed(Stream& s, const OmniVoiceInput& input) const;
+  Tensor attend(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+                const OmniVoiceInput& input) const;
+
+  OmniVoiceParameters hp_;
+  Tensor embed_tokens_;      // [n_embd, n_text_vocab]
+  Tensor audio_embeddings_;  // [n_embd, n_codebook * n_audio_vocab]
+  std::vector<OmniVoiceLayer> layers_;
+  Tensor norm_;         // [n_embd]
+  Linear audio_heads_;  // [n_embd, n_codebook * n_audio_vocab], in high precision
+  Tensor rope_inverse_;
+  WeightBuffers buffers_;
+};
+
+}  // namespace parlance

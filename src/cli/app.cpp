@@ -83,6 +83,7 @@ int dispatch(std::span<const std::string> arguments, Console& io) {
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(chat_command());
+  commands.push_back(listen_command());
   commands.push_back(info_command());
   commands.push_back(tokenize_command());
   commands.push_back(quantize_command());

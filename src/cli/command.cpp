@@ -139,6 +139,7 @@ template Option number_option(std::string, std::string, std::string, std::option
                               int64_t);
 template Option number_option(std::string, std::string, std::string, std::optional<uint64_t>&, uint64_t,
                               uint64_t);
+template Option number_option(std::string, std::string, std::string, std::optional<double>&, double, double);
 
 Option number_list_option(std::string names, std::string value, std::string help,
                           std::vector<int64_t>& target, int64_t min, int64_t max) {

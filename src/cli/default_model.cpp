@@ -25,9 +25,10 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-// models/demo/text of the source tree or of an installation; empty when there is none.
-fs::path find_demo_folder() {
-  const fs::path demo = fs::path("models") / "demo" / "text";
+}  // namespace
+
+fs::path find_demo_folder(std::string_view name) {
+  const fs::path demo = fs::path("models") / "demo" / name;
   std::error_code error;
   for (const fs::path& start : {fs::current_path(error), program_folder()}) {
     // Upwards, so that a build folder in the source tree finds the tree's model.
@@ -41,12 +42,10 @@ fs::path find_demo_folder() {
   return {};
 }
 
-}  // namespace
-
 Result<fs::path> find_model(const std::string& given) {
   if (!given.empty()) return given;
   if (const char* variable = std::getenv("PARLANCE_MODEL"); variable && *variable) return variable;
-  const fs::path folder = find_demo_folder();
+  const fs::path folder = find_demo_folder("text");
   if (!folder.empty()) return first_model_in(folder);
   return fail(ErrorCode::not_found,
               "no model: there is no models/demo/text/*.gguf near this folder or the program; name a GGUF "

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -12,5 +13,8 @@ namespace parlance {
 // from the current folder upwards and from the folder of the program (source tree and installation). The
 // error says how to name one.
 Result<std::filesystem::path> find_model(const std::string& given);
+
+// models/demo/`name` if it is there and holds a GGUF file, looked for in the same places; else empty.
+std::filesystem::path find_demo_folder(std::string_view name);
 
 }  // namespace parlance

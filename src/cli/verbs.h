@@ -8,6 +8,7 @@
 namespace parlance {
 
 Command chat_command();
+Command listen_command();
 Command info_command();
 Command tokenize_command();
 Command quantize_command();

@@ -1,0 +1,12 @@
+// `parlance listen` to sound that is being made: a microphone, standard input, or a file that is treated so.
+#pragma once
+
+#include "cli/console.h"
+#include "cli/listen_options.h"
+
+namespace parlance {
+
+// Transcribes until the sound ends or the person interrupts. Yields the exit code.
+Result<int> listen_live(const Console& io, const ListenOptions& options);
+
+}  // namespace parlance

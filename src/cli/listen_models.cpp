@@ -1,0 +1,71 @@
+#include "cli/listen_models.h"
+
+#include "cli/default_model.h"
+#include "cli/load.h"
+#include "engine/devices.h"
+
+namespace parlance {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The folder whose sub-folders are asr, vad, ...; empty when nothing says where it is.
+fs::path bundle_of(const ListenModelChoice& choice) {
+  fs::path folder = choice.folder;
+  if (folder.empty() && !choice.asr.empty()) folder = fs::absolute(choice.asr).parent_path();
+  if (folder.empty()) return find_demo_folder("asr").parent_path();
+  folder = fs::absolute(folder).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // it ended in a slash
+  return folder.filename() == "asr" ? folder.parent_path() : folder;
+}
+
+Result<AsrFiles> files_of(const ListenModelChoice& choice) {
+  if (!choice.asr.empty()) return AsrFiles{choice.asr, choice.mmproj};
+  if (!choice.folder.empty()) return find_asr(choice.folder);
+  const fs::path demo = find_demo_folder("asr");
+  if (!demo.empty()) return find_asr(demo);
+  return fail(ErrorCode::not_found,
+              "no speech model: there is no models/demo/asr/*.gguf near this folder or the program; name the "
+              "folder of a Qwen3-ASR pair with --model FOLDER, or its files with --asr and --mmproj");
+}
+
+}  // namespace
+
+Result<LoadedRecognizer> load_recognizer(const ListenOptions& options) {
+  PARLANCE_TRY(const AsrFiles files, files_of(options.models));
+  LoadedRecognizer loaded;
+  PARLANCE_TRY(loaded.device, make_device(options.models.device, options.models.n_threads));
+  PARLANCE_TRY(loaded.model,
+               AsrModel::load(files, *loaded.device, {.huge_pages = !options.models.no_huge_pages}));
+  PARLANCE_TRY(loaded.recognizer, Recognizer::create(*loaded.model, options.recognizer));
+  loaded.text_name = display_name(loaded.model->text());
+  loaded.encoder_name = files.encoder.stem().string();
+  return loaded;
+}
+
+Result<std::shared_ptr<const SileroModel>> load_detector(const ListenModelChoice& choice) {
+  if (!choice.vad.empty()) return load_silero(choice.vad);
+  const Result<fs::path> found = find_vad(bundle_of(choice));
+  if (found) return load_silero(*found);
+  return fail(found.error().code, "{}, or with --vad FILE", found.error().message);
+}
+
+Result<std::shared_ptr<const SileroModel>> load_detector_if_any(const ListenModelChoice& choice) {
+  if (choice.vad.empty() && !find_vad(bundle_of(choice))) return nullptr;
+  return load_detector(choice);
+}
+
+Result<std::unique_ptr<Aligner>> load_aligner(const ListenModelChoice& choice, Device& device) {
+  const fs::path bundle = bundle_of(choice);
+  PARLANCE_TRY(const auto files, find_aligner(bundle));
+  if (files) return Aligner::load(*files, device);
+  return fail(
+      ErrorCode::not_found,
+      "--words needs the model Qwen3-ForcedAligner: two GGUF files with \"aligner\" in their names, one "
+      "also with \"mmproj\", in {}; there are none. The times of segments, in --format json, need "
+      "nothing more",
+      (bundle / "asr").string());
+}
+
+}  // namespace parlance

@@ -1,0 +1,110 @@
+#include "cli/listen_report.h"
+
+#include <utf8proc.h>
+
+#include <cmath>
+
+#include "asr/languages.h"
+#include "cli/subtitles.h"
+
+namespace parlance {
+
+namespace {
+
+// Times to the millisecond: more is noise.
+double rounded(double seconds) {
+  return std::round(seconds * 1000) / 1000;
+}
+
+// Whether words of the script that the text ends in are written without spaces; such letters are wide.
+bool ends_in_wide_script(const std::string& text) {
+  size_t start = text.size();
+  while (start > 0 && (static_cast<unsigned char>(text[--start]) & 0xc0) == 0x80) {
+  }
+  utf8proc_int32_t last = -1;
+  utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + start,
+                   static_cast<utf8proc_ssize_t>(text.size() - start), &last);
+  return last >= 0 && utf8proc_charwidth(last) == 2;
+}
+
+Json to_json(const Heard& heard, std::initializer_list<std::pair<std::string_view, std::string>> names) {
+  Json segments = Json::array();
+  for (const HeardSegment& segment : heard.segments) segments.push(to_json(segment));
+  Json json = Json::object({{"text", heard.transcript.text},
+                            {"language", heard.transcript.language},
+                            {"segments", segments},
+                            {"audio_seconds", rounded(heard.audio_s)}});
+  if (heard.processing_s) {
+    json.set("processing_seconds", rounded(*heard.processing_s));
+    json.set("real_time_factor", *heard.processing_s / heard.audio_s);
+  }
+  for (const auto& [key, name] : names) json.set(key, name);
+  return json;
+}
+
+std::vector<Cue> cues_of(const Heard& heard) {
+  std::vector<Cue> cues;
+  for (const HeardSegment& segment : heard.segments) {
+    cues.push_back({segment.start_s, segment.end_s, segment.transcript.text});
+  }
+  return cues;
+}
+
+}  // namespace
+
+Transcript join_segments(std::span<const HeardSegment> segments) {
+  Transcript joined;
+  std::vector<std::string> languages;
+  for (const HeardSegment& segment : segments) {
+    languages.push_back(segment.transcript.language);
+    const std::string& text = segment.transcript.text;
+    if (text.empty()) continue;
+    if (!joined.text.empty() && !ends_in_wide_script(joined.text)) joined.text += ' ';
+    joined.text += text;
+  }
+  joined.language = merge_languages(languages);
+  return joined;
+}
+
+std::string clock_time(double seconds) {
+  const auto tenths = static_cast<int64_t>(std::round(seconds * 10));
+  const int64_t whole = tenths / 10, minutes = whole / 60;
+  const std::string end = fmt::format("{:02}.{}", whole % 60, tenths % 10);
+  if (minutes < 60) return fmt::format("{}:{}", minutes, end);
+  return fmt::format("{}:{:02}:{}", minutes / 60, minutes % 60, end);
+}
+
+Json to_json(const HeardSegment& segment) {
+  Json json = Json::object({{"start", rounded(segment.start_s)},
+                            {"end", rounded(segment.end_s)},
+                            {"text", segment.transcript.text},
+                            {"language", segment.transcript.language},
+                            {"complete", segment.is_complete}});
+  if (segment.words.empty()) return json;
+  Json words = Json::array();
+  for (const TimedWord& word : segment.words) {
+    words.push(Json::object(
+        {{"word", word.word}, {"start", rounded(word.start_seconds)}, {"end", rounded(word.end_seconds)}}));
+  }
+  return json.set("words", words);
+}
+
+void print_heard(const Console& io, ListenFormat format, const Heard& heard,
+                 std::initializer_list<std::pair<std::string_view, std::string>> names) {
+  switch (format) {
+    case ListenFormat::text:
+      if (!heard.transcript.text.empty()) io.print("{}\n", printable(heard.transcript.text, Lines::many));
+      break;
+    case ListenFormat::json:
+      io.print("{}\n", to_json(heard, names).pretty());
+      break;
+    case ListenFormat::srt:
+      io.write(srt_text(cues_of(heard)));
+      break;
+    case ListenFormat::vtt:
+      io.write(webvtt_text(cues_of(heard)));
+      break;
+  }
+}
+
+}  // namespace parlance

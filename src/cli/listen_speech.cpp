@@ -1,0 +1,135 @@
+#include "cli/listen_speech.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/file.h"
+#include "cli/json.h"
+#include "cli/listen_report.h"
+#include "cli/subtitles.h"
+#include "cli/table.h"
+#include "cli/vad_plot.h"
+
+namespace parlance {
+
+namespace {
+
+double seconds_of(int64_t n_samples) {
+  return static_cast<double>(n_samples) / kSileroSampleRateHz;
+}
+
+void print_table(const Console& io, std::span<const SpeechSegment> segments, double audio_s) {
+  Table table({{"start"}, {"end"}, {"duration"}, {"mean"}, {"max"}});
+  double speech_s = 0;
+  for (const SpeechSegment& segment : segments) {
+    const double start_s = seconds_of(segment.first_sample), end_s = seconds_of(segment.end_sample);
+    speech_s += end_s - start_s;
+    table.add({fmt::format("{:.3f}", start_s), fmt::format("{:.3f}", end_s),
+               fmt::format("{:.3f}", end_s - start_s), fmt::format("{:.2f}", segment.mean_probability),
+               fmt::format("{:.2f}", segment.max_probability)});
+  }
+  if (table.n_rows() > 0) io.write(table.text(io));
+  io.print("  {:.3f} s of speech in {:.3f} s\n", speech_s, audio_s);
+}
+
+void print_json(const Console& io, std::span<const SpeechSegment> segments, double audio_s) {
+  Json list = Json::array();
+  for (const SpeechSegment& segment : segments) {
+    const double start_s = seconds_of(segment.first_sample), end_s = seconds_of(segment.end_sample);
+    list.push(Json::object({{"start", start_s},
+                            {"end", end_s},
+                            {"duration", end_s - start_s},
+                            {"mean_probability", static_cast<double>(segment.mean_probability)},
+                            {"max_probability", static_cast<double>(segment.max_probability)}}));
+  }
+  io.print("{}\n", Json::object({{"segments", list}, {"audio_seconds", audio_s}}).pretty());
+}
+
+void print_segments(const Console& io, ListenFormat format, std::span<const SpeechSegment> segments,
+                    double audio_s) {
+  if (format == ListenFormat::text) return print_table(io, segments, audio_s);
+  if (format == ListenFormat::json) return print_json(io, segments, audio_s);
+  std::vector<Cue> cues;
+  for (const SpeechSegment& segment : segments) {
+    cues.push_back({seconds_of(segment.first_sample), seconds_of(segment.end_sample),
+                    fmt::format("speech ({:.0f} %)", 100 * segment.mean_probability)});
+  }
+  io.write(format == ListenFormat::srt ? srt_text(cues) : webvtt_text(cues));
+}
+
+}  // namespace
+
+SegmentOptions SpeechChoice::in_recordings() const {
+  SegmentOptions options;
+  options.threshold = threshold;
+  options.min_silence_ms = min_silence_ms.value_or(options.min_silence_ms);
+  options.min_speech_ms = min_speech_ms.value_or(options.min_speech_ms);
+  options.speech_pad_ms = pad_ms.value_or(options.speech_pad_ms);
+  return options;
+}
+
+TurnOptions SpeechChoice::in_streams() const {
+  constexpr double kWindowMs = 1000.0 * kSileroWindow / kSileroSampleRateHz;
+  TurnOptions options;
+  options.onset = threshold;
+  options.end_hangover_ms = min_silence_ms.value_or(options.end_hangover_ms);
+  options.min_speech_ms = min_speech_ms.value_or(options.min_speech_ms);
+  if (pad_ms) options.pre_roll_windows = static_cast<int64_t>(std::ceil(*pad_ms / kWindowMs));
+  return options;
+}
+
+void SpeechTrack::push(std::span<const float> samples) {
+  n_samples_ += std::ssize(samples);
+  while (!samples.empty()) {
+    const size_t n = std::min(samples.size(), window_.size() - n_filled_);
+    std::copy_n(samples.begin(), n, window_.begin() + static_cast<std::ptrdiff_t>(n_filled_));
+    samples = samples.subspan(n);
+    n_filled_ += n;
+    if (n_filled_ < window_.size()) break;
+    probabilities_.push_back(vad_.process(window_));
+    n_filled_ = 0;
+  }
+}
+
+void SpeechTrack::finish() {
+  if (n_filled_ == 0) return;
+  std::fill(window_.begin() + static_cast<std::ptrdiff_t>(n_filled_), window_.end(), 0.0f);
+  probabilities_.push_back(vad_.process(window_));
+  n_filled_ = 0;
+}
+
+Result<void> write_plot(const ListenOptions& options, std::span<const float> samples,
+                        const SpeechTrack& track) {
+  if (options.plot.empty()) return {};
+  std::vector<SpeechSpan> spans;
+  for (const SpeechSegment& segment : track.segments(options.speech.in_recordings())) {
+    spans.push_back({seconds_of(segment.first_sample), seconds_of(segment.end_sample)});
+  }
+  const std::string title = std::filesystem::path(options.file).filename().string();
+  PARLANCE_TRY(AtomicFile out, AtomicFile::create(options.plot));
+  PARLANCE_CHECK(out.write(vad_plot_svg({.title = title,
+                                         .samples = samples,
+                                         .probabilities = track.probabilities(),
+                                         .threshold = options.speech.threshold,
+                                         .segments = spans})));
+  return out.commit();
+}
+
+Result<int> listen_for_speech(const Console& io, const ListenOptions& options, SoundSource& source,
+                              std::shared_ptr<const SileroModel> model) {
+  SpeechTrack track(std::move(model));
+  std::vector<float> piece, kept;
+  for (bool goes_on = true; goes_on;) {
+    piece.clear();
+    PARLANCE_TRY(goes_on, source.read(piece));
+    track.push(piece);
+    if (!options.plot.empty()) kept.insert(kept.end(), piece.begin(), piece.end());
+  }
+  track.finish();
+  PARLANCE_CHECK(write_plot(options, kept, track));
+  print_segments(io, options.format, track.segments(options.speech.in_recordings()),
+                 seconds_of(track.n_samples()));
+  return kSuccess;
+}
+
+}  // namespace parlance

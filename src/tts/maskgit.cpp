@@ -1,0 +1,126 @@
+#include "tts/maskgit.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "tts/gumbel.h"
+#include "tts/schedule.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr float kClassRatio = 0.1f;  // with a class temperature, the part of the codes that may be drawn
+
+Result<void> check_range(const char* name, float value, float least, float most) {
+  if (value >= least && value <= most) return {};
+  return fail(ErrorCode::invalid_argument, "{} {} is not between {} and {}", name, value, least, most);
+}
+
+Result<void> check_temperature(const char* name, float value) {
+  return value == 0 ? Result<void>() : check_range(name, value, 1e-3f, 1e3f);
+}
+
+}  // namespace
+
+Result<void> check_options(const MaskGitOptions& options) {
+  PARLANCE_CHECK(check_range("the number of steps", static_cast<float>(options.n_step), 1, 1000));
+  PARLANCE_CHECK(check_range("the guidance scale", options.guidance, -100, 100));
+  PARLANCE_CHECK(check_range("the time shift", options.t_shift, 1e-3f, 1e3f));
+  PARLANCE_CHECK(check_range("the layer penalty", options.layer_penalty, -1e3f, 1e3f));
+  PARLANCE_CHECK(check_temperature("the position temperature", options.position_temperature));
+  return check_temperature("the class temperature", options.class_temperature);
+}
+
+MaskGit::MaskGit(const MaskGitOptions& options, const CodeGridShape& shape, uint64_t& noise_calls, Isa isa)
+    : options_(options),
+      shape_(shape),
+      noise_calls_(&noise_calls),
+      guided_log_probs_(guided_log_probs_of(isa)),
+      tokens_(static_cast<size_t>(shape.n_codebook * shape.n_frames), shape.mask_id),
+      log_probs_(static_cast<size_t>(shape.n_vocab)),
+      largest_of_(static_cast<size_t>(shape.n_vocab)) {
+  assert(check_options(options));
+  assert(!tokens_.empty() && shape.mask_id >= 0 && shape.mask_id < shape.n_vocab && shape.n_vocab > 1);
+  slots_per_step_ = slots_per_step(options.n_step, options.t_shift, static_cast<int64_t>(tokens_.size()));
+  n_steps_total_ = static_cast<int>(std::ranges::count_if(slots_per_step_, [](int64_t n) { return n > 0; }));
+}
+
+bool MaskGit::next() {
+  while (step_ < slots_per_step_.size() && slots_per_step_[step_] == 0) ++step_;
+  return step_ < slots_per_step_.size();
+}
+
+// The code of the slot whose log-probabilities are at hand, `best` the largest of them.
+int32_t MaskGit::choose_token(float best, uint64_t noise_call) {
+  if (options_.class_temperature == 0)
+    return static_cast<int32_t>(std::ranges::find(log_probs_, best) - log_probs_.begin());
+  const float smallest = smallest_kept(log_probs_, kClassRatio, largest_of_);
+  float best_score = -std::numeric_limits<float>::infinity();
+  int32_t chosen = 0;
+  for (size_t id = 0; id < log_probs_.size(); ++id) {
+    if (log_probs_[id] < smallest) continue;
+    const float score =
+        gumbel_score(log_probs_[id], options_.class_temperature, options_.seed, noise_call, id);
+    if (score <= best_score) continue;
+    best_score = score;
+    chosen = static_cast<int32_t>(id);
+  }
+  return chosen;
+}
+
+Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> uncond) {
+  const auto n_slots = static_cast<int64_t>(tokens_.size());
+  assert(next());
+  assert(cond.size() == tokens_.size() * static_cast<size_t>(shape_.n_vocab));
+  assert(uncond.size() == (options_.guidance == 0 ? 0 : cond.size()));
+
+  // Every slot has its own noise call for the choice of its code, decided or not; one follows for the choice
+  // among slots.
+  const uint64_t class_calls = *noise_calls_;
+  const uint64_t position_call = class_calls + (options_.class_temperature > 0 ? tokens_.size() : 0);
+  *noise_calls_ = position_call + (options_.position_temperature > 0 ? 1 : 0);
+
+  undecided_.clear();
+  for (int64_t index = 0; index < n_slots; ++index) {
+    if (tokens_[static_cast<size_t>(index)] != shape_.mask_id) continue;
+    const int64_t codebook = index / shape_.n_frames, frame = index % shape_.n_frames;
+    const int64_t row = (frame * shape_.n_codebook + codebook) * shape_.n_vocab;
+    const float best = guided_log_probs_({.cond = cond.data() + row,
+                                          .uncond = options_.guidance == 0 ? nullptr : uncond.data() + row,
+                                          .guidance = options_.guidance,
+                                          .n_vocab = shape_.n_vocab,
+                                          .mask_id = shape_.mask_id},
+                                         log_probs_.data());
+    if (std::isnan(best)) {
+      return fail(
+          ErrorCode::corrupt_file,
+          "the speech model's logits of frame {}, codebook {}, are no finite numbers; its weights are "
+          "damaged or too coarse for this device",
+          frame, codebook);
+    }
+    const auto noise_index = static_cast<uint64_t>(index);
+    float score = best - static_cast<float>(codebook) * options_.layer_penalty;
+    if (options_.position_temperature > 0) {
+      score = gumbel_score(score, options_.position_temperature, options_.seed, position_call, noise_index);
+    }
+    undecided_.push_back({score, index, choose_token(best, class_calls + noise_index)});
+  }
+
+  const auto n_chosen = static_cast<ptrdiff_t>(slots_per_step_[step_]);
+  assert(n_chosen <= static_cast<ptrdiff_t>(undecided_.size()));
+  std::ranges::nth_element(undecided_, undecided_.begin() + (n_chosen - 1), [](const Slot& a, const Slot& b) {
+    return a.score != b.score ? a.score > b.score : a.index < b.index;
+  });
+  for (ptrdiff_t i = 0; i < n_chosen; ++i) {
+    const Slot& slot = undecided_[static_cast<size_t>(i)];
+    tokens_[static_cast<size_t>(slot.index)] = slot.token;
+  }
+  step_ += 1;
+  n_steps_done_ += 1;
+  return {};
+}
+
+}  // namespace parlance

@@ -1,0 +1,80 @@
+// MaskGIT decoding: all slots of the grid of codes begin masked, and each step decides those that the network
+// is surest of. The network is somewhere else:
+//
+//   MaskGit decoder(options, shape, noise_calls);
+//   while (decoder.next()) {
+//     ... run the network on decoder.tokens() ...
+//     PARLANCE_CHECK(decoder.take(cond_logits, uncond_logits));
+//   }
+//   decoder.tokens() is the speech.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "tts/guided_log_probs.h"
+
+namespace parlance {
+
+struct MaskGitOptions {
+  int n_step = 32;
+  float guidance = 2;              // 0: the network runs without its unconditional row
+  float t_shift = 0.1f;            // below 1: early steps decide few slots
+  float layer_penalty = 5;         // per codebook: the first ones are decided first
+  float position_temperature = 5;  // 0: always the surest slots
+  float class_temperature = 0;     // 0: always the likeliest code
+  uint64_t seed = 42;
+};
+
+// Refuses numbers that the decoder has no meaning for.
+Result<void> check_options(const MaskGitOptions& options);
+
+struct CodeGridShape {
+  int64_t n_codebook, n_frames, n_vocab;
+  int32_t mask_id;
+};
+
+class MaskGit {
+ public:
+  // Checked options. `noise_calls` counts the draws of a whole request: it begins at 0 and goes on from one
+  // part of a long text to the next.
+  MaskGit(const MaskGitOptions& options, const CodeGridShape& shape, uint64_t& noise_calls,
+          Isa isa = available_isas().back());
+
+  // Whether a forward pass is due; then take() must follow. Steps that decide nothing are skipped.
+  bool next();
+
+  // (n_codebook, n_frames), the mask's id where nothing is decided yet.
+  std::span<const int32_t> tokens() const { return tokens_; }
+
+  // What the network says of the grid, (n_frames, n_codebook, n_vocab) each: as rows of the audio heads come
+  // for each frame. `uncond` is empty where guidance is 0. Refuses numbers that are not finite.
+  Result<void> take(std::span<const float> cond, std::span<const float> uncond);
+
+  int n_steps_done() const { return n_steps_done_; }
+  int n_steps_total() const { return n_steps_total_; }  // those that decide something
+
+ private:
+  struct Slot {
+    float score;
+    int64_t index;  // in tokens_
+    int32_t token;
+  };
+
+  int32_t choose_token(float best, uint64_t noise_call);
+
+  MaskGitOptions options_;
+  CodeGridShape shape_;
+  uint64_t* noise_calls_;
+  GuidedLogProbs* guided_log_probs_;
+  std::vector<int64_t> slots_per_step_;
+  size_t step_ = 0;
+  int n_steps_done_ = 0, n_steps_total_ = 0;
+  std::vector<int32_t> tokens_;
+  std::vector<Slot> undecided_;                // of the step that is taken
+  std::vector<float> log_probs_, largest_of_;  // (n_vocab) each, of one slot
+};
+
+}  // namespace parlance

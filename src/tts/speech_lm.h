@@ -1,0 +1,63 @@
+// Runs OmniVoice's language model for one text: the prompt stays, the target's codes change from step to
+// step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "models/omnivoice_lm.h"
+
+namespace parlance {
+
+// What the unconditional row of guidance is. `hard` is the target alone, as the model was trained; `soft`
+// continues it with padding that takes part in attention, as omnivoice.cpp computes it: for comparing with
+// that.
+enum class GuidanceMask : uint8_t { hard, soft };
+
+struct SpeechLmPrompt {
+  std::span<const int32_t> text;       // tokens
+  std::span<const int32_t> reference;  // codes [n_codebook][n_reference], or none
+  int64_t n_target = 0;                // frames to be filled in
+  bool is_guided = true;
+  GuidanceMask mask = GuidanceMask::hard;
+};
+
+class SpeechLm {
+ public:
+  SpeechLm(const OmniVoiceLm& model, Device& device)
+      : model_(model), device_(device), stream_(device.make_stream()) {}
+
+  // Allocates what the passes over this prompt take. Errors: no target, codes or tokens out of range, memory,
+  // kernels that the device lacks.
+  Result<void> prepare(const SpeechLmPrompt& prompt);
+
+  // One pass for codes [n_codebook][n_target], where undecided ones are the mask. Yields logits
+  // [n_target][n_codebook][n_audio_vocab] of the conditional row, then those of the unconditional one if the
+  // prompt is guided; valid until the next call. Empty when it was cancelled.
+  Result<std::span<const float>> step(std::span<const int32_t> codes);
+
+  const OmniVoiceParameters& parameters() const { return model_.parameters(); }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+
+  // Other threads may end a pass between two kernels by changing the generation.
+  void set_cancellation(Cancellation cancellation) { stream_->set_cancellation(cancellation); }
+
+ private:
+  Result<void> check(const SpeechLmPrompt& prompt) const;
+  Result<void> place_inputs(const SpeechLmPrompt& prompt);
+
+  const OmniVoiceLm& model_;
+  Device& device_;
+  std::unique_ptr<Buffer> inputs_;
+  OmniVoiceInput input_;
+  int64_t n_reference_ = 0;
+  std::vector<int32_t> audio_;  // as OmniVoiceInput::audio has it
+  std::vector<float> logits_;
+  size_t workspace_bytes_ = 0;
+  std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
+};
+
+}  // namespace parlance

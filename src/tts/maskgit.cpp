@@ -41,7 +41,7 @@ MaskGit::MaskGit(const MaskGitOptions& options, const CodeGridShape& shape, uint
       guided_log_probs_(guided_log_probs_of(isa)),
       tokens_(static_cast<size_t>(shape.n_codebook * shape.n_frames), shape.mask_id),
       log_probs_(static_cast<size_t>(shape.n_vocab)),
-      largest_of_(static_cast<size_t>(shape.n_vocab)) {
+      scratch_(static_cast<size_t>(shape.n_vocab)) {
   assert(check_options(options));
   assert(!tokens_.empty() && shape.mask_id >= 0 && shape.mask_id < shape.n_vocab && shape.n_vocab > 1);
   slots_per_step_ = slots_per_step(options.n_step, options.t_shift, static_cast<int64_t>(tokens_.size()));
@@ -53,11 +53,22 @@ bool MaskGit::next() {
   return step_ < slots_per_step_.size();
 }
 
+// Leaves a slot's log-probabilities at hand and yields the largest.
+float MaskGit::find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond) {
+  const int64_t row = (slot.frame * shape_.n_codebook + slot.codebook) * shape_.n_vocab;
+  return guided_log_probs_({.cond = cond.data() + row,
+                            .uncond = uncond.empty() ? nullptr : uncond.data() + row,
+                            .guidance = options_.guidance,
+                            .n_vocab = shape_.n_vocab,
+                            .mask_id = shape_.mask_id},
+                           log_probs_.data());
+}
+
 // The code of the slot whose log-probabilities are at hand, `best` the largest of them.
 int32_t MaskGit::choose_token(float best, uint64_t noise_call) {
   if (options_.class_temperature == 0)
     return static_cast<int32_t>(std::ranges::find(log_probs_, best) - log_probs_.begin());
-  const float smallest = smallest_kept(log_probs_, kClassRatio, largest_of_);
+  const float smallest = smallest_kept(log_probs_, kClassRatio, scratch_);
   float best_score = -std::numeric_limits<float>::infinity();
   int32_t chosen = 0;
   for (size_t id = 0; id < log_probs_.size(); ++id) {
@@ -72,7 +83,6 @@ int32_t MaskGit::choose_token(float best, uint64_t noise_call) {
 }
 
 Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> uncond) {
-  const auto n_slots = static_cast<int64_t>(tokens_.size());
   assert(next());
   assert(cond.size() == tokens_.size() * static_cast<size_t>(shape_.n_vocab));
   assert(uncond.size() == (options_.guidance == 0 ? 0 : cond.size()));
@@ -84,39 +94,37 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
   *noise_calls_ = position_call + (options_.position_temperature > 0 ? 1 : 0);
 
   undecided_.clear();
-  for (int64_t index = 0; index < n_slots; ++index) {
-    if (tokens_[static_cast<size_t>(index)] != shape_.mask_id) continue;
-    const int64_t codebook = index / shape_.n_frames, frame = index % shape_.n_frames;
-    const int64_t row = (frame * shape_.n_codebook + codebook) * shape_.n_vocab;
-    const float best = guided_log_probs_({.cond = cond.data() + row,
-                                          .uncond = options_.guidance == 0 ? nullptr : uncond.data() + row,
-                                          .guidance = options_.guidance,
-                                          .n_vocab = shape_.n_vocab,
-                                          .mask_id = shape_.mask_id},
-                                         log_probs_.data());
-    if (std::isnan(best)) {
-      return fail(
-          ErrorCode::corrupt_file,
-          "the speech model's logits of frame {}, codebook {}, are no finite numbers; its weights are "
-          "damaged or too coarse for this device",
-          frame, codebook);
+  for (int64_t frame = 0; frame < shape_.n_frames; ++frame) {
+    for (int64_t codebook = 0; codebook < shape_.n_codebook; ++codebook) {
+      Slot slot{.score = 0, .codebook = codebook, .frame = frame};
+      if (tokens_[static_cast<size_t>(index_of(slot))] != shape_.mask_id) continue;
+      const float best = find_log_probs(slot, cond, uncond);
+      if (std::isnan(best)) {
+        return fail(
+            ErrorCode::corrupt_file,
+            "the speech model's logits of frame {}, codebook {}, are no finite numbers; its weights are "
+            "damaged or too coarse for this device",
+            frame, codebook);
+      }
+      slot.score = best - static_cast<float>(codebook) * options_.layer_penalty;
+      if (options_.position_temperature > 0) {
+        slot.score = gumbel_score(slot.score, options_.position_temperature, options_.seed, position_call,
+                                  static_cast<uint64_t>(index_of(slot)));
+      }
+      undecided_.push_back(slot);
     }
-    const auto noise_index = static_cast<uint64_t>(index);
-    float score = best - static_cast<float>(codebook) * options_.layer_penalty;
-    if (options_.position_temperature > 0) {
-      score = gumbel_score(score, options_.position_temperature, options_.seed, position_call, noise_index);
-    }
-    undecided_.push_back({score, index, choose_token(best, class_calls + noise_index)});
   }
 
-  const auto n_chosen = static_cast<ptrdiff_t>(slots_per_step_[step_]);
-  assert(n_chosen <= static_cast<ptrdiff_t>(undecided_.size()));
-  std::ranges::nth_element(undecided_, undecided_.begin() + (n_chosen - 1), [](const Slot& a, const Slot& b) {
-    return a.score != b.score ? a.score > b.score : a.index < b.index;
+  const auto n_chosen = static_cast<size_t>(slots_per_step_[step_]);
+  assert(n_chosen <= undecided_.size());
+  const auto last_chosen = undecided_.begin() + static_cast<ptrdiff_t>(n_chosen) - 1;
+  std::ranges::nth_element(undecided_, last_chosen, [&](const Slot& a, const Slot& b) {
+    return a.score != b.score ? a.score > b.score : index_of(a) < index_of(b);
   });
-  for (ptrdiff_t i = 0; i < n_chosen; ++i) {
-    const Slot& slot = undecided_[static_cast<size_t>(i)];
-    tokens_[static_cast<size_t>(slot.index)] = slot.token;
+  for (const Slot& slot : std::span(undecided_).first(n_chosen)) {
+    const float best = find_log_probs(slot, cond, uncond);
+    const auto index = static_cast<uint64_t>(index_of(slot));
+    tokens_[index] = choose_token(best, class_calls + index);
   }
   step_ += 1;
   n_steps_done_ += 1;

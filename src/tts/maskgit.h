@@ -59,10 +59,11 @@ class MaskGit {
  private:
   struct Slot {
     float score;
-    int64_t index;  // in tokens_
-    int32_t token;
+    int64_t codebook, frame;
   };
 
+  int64_t index_of(const Slot& slot) const { return slot.codebook * shape_.n_frames + slot.frame; }
+  float find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond);
   int32_t choose_token(float best, uint64_t noise_call);
 
   MaskGitOptions options_;

@@ -74,8 +74,8 @@ class MaskGit {
   size_t step_ = 0;
   int n_steps_done_ = 0, n_steps_total_ = 0;
   std::vector<int32_t> tokens_;
-  std::vector<Slot> undecided_;                // of the step that is taken
-  std::vector<float> log_probs_, largest_of_;  // (n_vocab) each, of one slot
+  std::vector<Slot> undecided_;             // in the step that is taken
+  std::vector<float> log_probs_, scratch_;  // (n_vocab) each, of one slot
 };
 
 }  // namespace parlance

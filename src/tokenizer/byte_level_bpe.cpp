@@ -101,7 +101,7 @@ Merge ByteLevelBpe::find_merge(std::string_view merged, uint32_t n_left) const {
 void ByteLevelBpe::encode(std::string_view text, std::vector<Token>& tokens) const {
   std::string storage;
   Scratch scratch;
-  split_pre_tokens(pre_->pattern, replace_invalid(text, storage),
+  split_pre_tokens(pre_->pattern, pre_->takes_bytes ? text : replace_invalid(text, storage),
                    [&](std::string_view word) { encode_word(word, scratch, tokens); });
 }
 

@@ -30,6 +30,7 @@ constexpr auto kPreTokenizers = std::to_array<PreTokenizer>({
     {"phi-2", PrePattern::gpt2},
     {"mpt", PrePattern::gpt2},
     {"olmo", PrePattern::gpt2},
+    {"omnivoice", PrePattern::omnivoice, false, false, true},
     {"default", PrePattern::plain},
 });
 
@@ -228,6 +229,8 @@ const PreTokenizer* find_pre_tokenizer(std::string_view name) {
 void split_pre_tokens(PrePattern pattern, std::string_view text, FunctionRef<void(std::string_view)> take) {
   if (pattern == PrePattern::plain) {
     split_plain(text, take);
+  } else if (pattern == PrePattern::omnivoice) {
+    split_omnivoice(text, take);
   } else {
     split_with(pattern, text, take);
   }

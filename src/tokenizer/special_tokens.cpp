@@ -175,4 +175,12 @@ Result<void> find_special_tokens(Vocabulary& vocabulary) {
   return {};
 }
 
+void make_only_special(std::span<const std::string_view> texts, Vocabulary& vocabulary) {
+  std::ranges::fill(vocabulary.kinds, TokenKind::normal);
+  for (const std::string_view text : texts) {
+    if (const std::optional<Token> token = vocabulary.find(text))
+      make(TokenKind::control, vocabulary, *token);
+  }
+}
+
 }  // namespace parlance

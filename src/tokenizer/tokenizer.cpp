@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <variant>
 
 #include "base/log.h"
@@ -28,10 +30,35 @@ struct Tokenizer::Impl {
 
 namespace {
 
-// The pre-tokenizer that a file of byte-level BPE asks for.
-Result<const PreTokenizer*> choose_pre_tokenizer(const GgufFile& file) {
+// What the files of an architecture leave to be known.
+struct Convention {
+  std::string_view architecture;
+  std::string_view pre;
+  std::span<const std::string_view> special_tokens;  // these and no others
+};
+
+constexpr std::string_view kOmniVoiceSpecialTokens[] = {
+    "<|endoftext|>",      "<|denoise|>",      "<|lang_start|>", "<|lang_end|>",
+    "<|instruct_start|>", "<|instruct_end|>", "<|text_start|>", "<|text_end|>",
+};
+constexpr Convention kConventions[] = {{"omnivoice-lm", "qwen2", kOmniVoiceSpecialTokens}};
+
+Result<const Convention*> find_convention(const GgufFile& file) {
+  PARLANCE_TRY(const std::optional<std::string_view> architecture, file.find_string("general.architecture"));
+  const auto* found = std::ranges::find(kConventions, architecture.value_or(""), &Convention::architecture);
+  return found == std::end(kConventions) ? nullptr : found;
+}
+
+// The pre-tokenizer of that name, else the one that a file of byte-level BPE asks for.
+Result<const PreTokenizer*> choose_pre_tokenizer(const GgufFile& file, std::string_view wanted,
+                                                 const Convention* convention) {
   const std::string key = tokenizer_key("pre");
-  PARLANCE_TRY(const std::optional<std::string_view> name, file.find_string(key));
+  PARLANCE_TRY(std::optional<std::string_view> name, file.find_string(key));
+  if (!wanted.empty()) {
+    name = wanted;
+  } else if (convention && name.value_or("").empty()) {
+    name = convention->pre;
+  }
   if (!name || name->empty()) {
     log_warning(
         "{}: key {} is missing; text is split by the rules of \"default\", which this model may not have "
@@ -48,14 +75,16 @@ Result<const PreTokenizer*> choose_pre_tokenizer(const GgufFile& file) {
 
 }  // namespace
 
-Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
+Result<Tokenizer> Tokenizer::load(const GgufFile& file, std::string_view pre_name) {
   const std::string key = tokenizer_key("model");
   PARLANCE_TRY(const std::string_view model, file.get_string(key));
   std::unique_ptr<Impl> impl;
   if (model == "gpt2") {
-    PARLANCE_TRY(const PreTokenizer* const pre, choose_pre_tokenizer(file));
+    PARLANCE_TRY(const Convention* const convention, find_convention(file));
+    PARLANCE_TRY(const PreTokenizer* const pre, choose_pre_tokenizer(file, pre_name, convention));
     PARLANCE_TRY(Vocabulary vocabulary,
                  load_vocabulary(file, VocabularyModel::byte_level_bpe, pre->adds_bos));
+    if (convention) make_only_special(convention->special_tokens, vocabulary);
     impl = std::make_unique<Impl>(std::move(vocabulary));
     impl->pre = pre->name;
     PARLANCE_TRY(impl->model, ByteLevelBpe::load(impl->vocabulary, *pre));

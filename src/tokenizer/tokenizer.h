@@ -33,8 +33,9 @@ struct EncodeOptions {
 
 class Tokenizer {
  public:
-  // The vocabulary of a file, or an error that names the key. The tokenizer keeps the file mapped.
-  static Result<Tokenizer> load(const GgufFile& file);
+  // The vocabulary of a file, or an error that names the key. The tokenizer keeps the file mapped. `pre`
+  // names a pre-tokenizer to be used whatever the file says.
+  static Result<Tokenizer> load(const GgufFile& file, std::string_view pre = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

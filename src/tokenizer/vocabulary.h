@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,9 @@ Result<Vocabulary> load_vocabulary(const GgufFile& file, VocabularyModel model, 
 // Finds the tokens with a meaning, by the ids that the file gives and otherwise by well-known texts, and
 // makes control tokens of those that end generation. load_vocabulary() calls it last.
 Result<void> find_special_tokens(Vocabulary& vocabulary);
+
+// Makes control tokens of these texts, where they are tokens, and ordinary ones of all others.
+void make_only_special(std::span<const std::string_view> texts, Vocabulary& vocabulary);
 
 // "tokenizer.ggml." before a name.
 std::string tokenizer_key(std::string_view name);

@@ -214,10 +214,15 @@ class LiveListener {
   Heard heard_;
 };
 
-Result<std::unique_ptr<SoundSource>> open_source(const Console& io, const ListenOptions& options,
-                                                 std::function<bool()> is_over) {
+// None for the microphone, which is opened when everything else is ready.
+Result<std::unique_ptr<SoundSource>> open_patient_source(const Console& io, const ListenOptions& options) {
+  if (options.file.empty()) return nullptr;
   if (options.file == "-") return open_standard_input(io.in, options.pcm);
-  if (!options.file.empty()) return open_recording(options.file);
+  return open_recording(options.file);
+}
+
+Result<std::unique_ptr<SoundSource>> start_microphone(const Console& io, const ListenOptions& options,
+                                                      std::function<bool()> is_over) {
   std::string name;
   PARLANCE_TRY(auto source, open_microphone_source(options.microphone, std::move(is_over), name));
   if (io.err_is_terminal) io.note(fmt::format("listening to {}; Ctrl-C ends", name));
@@ -227,6 +232,7 @@ Result<std::unique_ptr<SoundSource>> open_source(const Console& io, const Listen
 }  // namespace
 
 Result<int> listen_live(const Console& io, const ListenOptions& options) {
+  PARLANCE_TRY(auto source, open_patient_source(io, options));
   PARLANCE_TRY(const auto detector, load_detector_if_any(options.models));
   PARLANCE_TRY(const LoadedRecognizer loaded, load_recognizer(options));
   PARLANCE_TRY(auto stream, loaded.recognizer->open(options.request));
@@ -234,7 +240,9 @@ Result<int> listen_live(const Console& io, const ListenOptions& options) {
     io.note("no weights of a voice detector: everything is taken as speech; name some with --vad FILE");
   }
   const InterruptGuard guard(nullptr);
-  PARLANCE_TRY(const auto source, open_source(io, options, [&] { return guard.interrupted(); }));
+  if (!source) {
+    PARLANCE_TRY(source, start_microphone(io, options, [&] { return guard.interrupted(); }));
+  }
 
   LiveOutput output(io, options);
   LiveListener listener(output, std::move(stream), source->is_patient());

@@ -18,6 +18,10 @@ double seconds_of(int64_t n_samples) {
   return static_cast<double>(n_samples) / kSileroSampleRateHz;
 }
 
+double rounded(float probability) {
+  return std::round(static_cast<double>(probability) * 1e4) / 1e4;
+}
+
 void print_table(const Console& io, std::span<const SpeechSegment> segments, double audio_s) {
   Table table({{"start"}, {"end"}, {"duration"}, {"mean"}, {"max"}});
   double speech_s = 0;
@@ -39,8 +43,8 @@ void print_json(const Console& io, std::span<const SpeechSegment> segments, doub
     list.push(Json::object({{"start", start_s},
                             {"end", end_s},
                             {"duration", end_s - start_s},
-                            {"mean_probability", static_cast<double>(segment.mean_probability)},
-                            {"max_probability", static_cast<double>(segment.max_probability)}}));
+                            {"mean_probability", rounded(segment.mean_probability)},
+                            {"max_probability", rounded(segment.max_probability)}}));
   }
   io.print("{}\n", Json::object({{"segments", list}, {"audio_seconds", audio_s}}).pretty());
 }

@@ -226,17 +226,52 @@ struct GatedRmsNormArgs {
 struct Conv2dWindow {
   int64_t width, height;
   int64_t stride_x = 1, stride_y = 1;
-  int64_t pad = 0;  // on every side
+  int64_t pad_x = 0, pad_y = 0;  // on either side
+  int64_t dilation_x = 1;        // from one column of the window to the next
 
-  int64_t out_width(int64_t n) const { return (n + 2 * pad - width) / stride_x + 1; }
-  int64_t out_height(int64_t n) const { return (n + 2 * pad - height) / stride_y + 1; }
+  int64_t out_width(int64_t n) const { return (n + 2 * pad_x - dilation_x * (width - 1) - 1) / stride_x + 1; }
+  int64_t out_height(int64_t n) const { return (n + 2 * pad_y - height) / stride_y + 1; }
 };
 
-// What a convolution multiplies its weights [width, height, n_channel, n_out] with at each place.
+// What a convolution multiplies its weights [width, height, n_channel, n_out] with, at consecutive places of
+// the window, counted along x first.
 struct Im2colArgs {
-  Tensor x;  // f32 [n_channel, width, height]
+  Tensor x;  // f32 [n_all, width, height]: channels, of which n_channel from first_channel on are taken
+  int64_t first_channel, n_channel;
   Conv2dWindow window;
-  Tensor out;  // f32 [window.width * window.height * n_channel, out_width, out_height]
+  int64_t first_place;
+  Tensor out;  // f32 [window.width * window.height * n_channel, n_places]
+};
+
+// The sums that a transposed convolution with a window of twice its stride makes of its products, cropped to
+// n * stride places: ceil(stride / 2) are left out in front. With an odd stride the last place is the bias
+// alone, as the programs have it that OmniVoice's codec was made for.
+struct Col2imArgs {
+  Tensor columns;  // f32 [n_channel * 2 * stride, n]: channels are the fastest
+  Tensor bias;     // f32 [n_channel]
+  int64_t stride;
+  Tensor out;  // f32 [n_channel, n * stride]
+};
+
+struct PutChannelsArgs {
+  Tensor src;  // f32 [n, n_places]
+  int64_t first;
+  Tensor dst;  // f32 [n_channel, n_places]: channels [first, first + n) become src
+};
+
+struct SnakeArgs {
+  Tensor x;      // f32 [n_channel, n], in place: x + sin(alpha x)^2 / (alpha + 1e-9)
+  Tensor alpha;  // f32 [n_channel]
+};
+
+struct EluArgs {
+  Tensor x;  // f32, in place: exp(x) - 1 for what is below 0
+};
+
+struct ChannelNormArgs {
+  Tensor x;             // f32 [n_channel, n], in place: each channel is normalised over its n values
+  Tensor weight, bias;  // f32 [n_channel]
+  float eps;
 };
 
 struct GeluArgs {
@@ -298,6 +333,11 @@ struct OpTable {
   Cell<SigmoidGateArgs> sigmoid_gate;
   Cell<GatedRmsNormArgs> gated_rms_norm;
   Cell<Im2colArgs> im2col;
+  Cell<Col2imArgs> col2im;
+  Cell<PutChannelsArgs> put_channels;
+  Cell<SnakeArgs> snake;
+  Cell<EluArgs> elu;
+  Cell<ChannelNormArgs> channel_norm;
   Cell<GeluArgs> gelu;
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;

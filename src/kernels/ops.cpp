@@ -164,13 +164,100 @@ Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tens
   return out.reshaped(q.ne[0] * q.ne[1], q.ne[2]);
 }
 
-Tensor conv2d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window) {
-  const int64_t n_in = window.width * window.height * x.ne[0];
+namespace {
+
+// Columns are made and multiplied in pieces of so many values, which caches hold, but of some places at
+// least, which share the reading of the weights.
+constexpr int64_t kColumnValues = 1 << 17;
+constexpr int64_t kLeastColumns = 256;
+
+void run_matmul(Stream& s, const Linear& w, const Tensor& x, const Tensor& out) {
+  MatmulArgs args;
+  args.x = x;
+  args.n_outputs = 1;
+  args.w[0] = w;
+  args.out[0] = out;
+  const DType dtype = w.weight.dtype;
+  submit(s, cell_of(s.device().ops().matmul, dtype), args,
+         s.plan() ? fmt::format("matmul {}", name_of(dtype)) : "", w.weight.name);
+}
+
+// Channels [first, first + n) of x convolved, at all places -> [n_out, n_places].
+Tensor convolve(Stream& s, const Linear& w, const Tensor& x, int64_t first_channel, int64_t n_channel,
+                const Conv2dWindow& window) {
+  const int64_t n_in = window.width * window.height * n_channel;
   const int64_t width = window.out_width(x.ne[1]), height = window.out_height(x.ne[2]);
   assert(w.weight.ne[0] == n_in && width > 0 && height > 0);
-  const Tensor columns = s.workspace().allocate(DType::f32, n_in, width, height);
-  submit(s, s.device().ops().im2col, Im2colArgs{x, window, columns}, "im2col", w.weight.name);
-  return matmul(s, w, columns).reshaped(w.weight.n_rows(), width, height);
+  const int64_t n_places = width * height;
+  const Tensor out = s.workspace().allocate(DType::f32, w.weight.n_rows(), n_places);
+  const Frame frame(s);
+  const int64_t piece = std::min(n_places, std::max(kLeastColumns, kColumnValues / n_in));
+  const Tensor columns = s.workspace().allocate(DType::f32, n_in, piece);
+  for (int64_t first = 0; first < n_places; first += piece) {
+    const int64_t n = std::min(piece, n_places - first);
+    submit(s, s.device().ops().im2col,
+           Im2colArgs{x, first_channel, n_channel, window, first, columns.rows(0, n)}, "im2col",
+           w.weight.name);
+    run_matmul(s, w, columns.rows(0, n), out.rows(first, n));
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor conv2d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window) {
+  return convolve(s, w, x, 0, x.ne[0], window)
+      .reshaped(w.weight.n_rows(), window.out_width(x.ne[1]), window.out_height(x.ne[2]));
+}
+
+Tensor conv1d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window) {
+  const bool is_plain = window.width == 1 && window.stride_x == 1 && window.pad_x == 0;
+  return is_plain ? matmul(s, w, x) : convolve(s, w, x, 0, x.ne[0], window);
+}
+
+Tensor conv1d(Stream& s, std::span<const Linear> groups, const Tensor& x, const Conv2dWindow& window) {
+  const int64_t n_group = std::ssize(groups), n_channel = x.ne[0] / n_group;
+  const int64_t n_out = groups[0].weight.n_rows();
+  const Tensor out = s.workspace().allocate(DType::f32, n_group * n_out, window.out_width(x.ne[1]));
+  for (int64_t group = 0; group < n_group; ++group) {
+    const Frame frame(s);
+    put_channels(s, out, group * n_out,
+                 convolve(s, groups[static_cast<size_t>(group)], x, group * n_channel, n_channel, window));
+  }
+  return out;
+}
+
+Tensor conv_transpose1d(Stream& s, const Linear& w, const Tensor& x, int64_t stride) {
+  const int64_t n_channel = w.weight.n_rows() / (2 * stride);
+  assert(w.bias.n_elements() == n_channel && w.weight.ne[0] == x.ne[0]);
+  const Tensor out = s.workspace().allocate(DType::f32, n_channel, x.ne[1] * stride);
+  const Frame frame(s);
+  const Tensor columns = matmul(s, Linear{w.weight, {}}, x);
+  submit(s, s.device().ops().col2im, Col2imArgs{columns, w.bias, stride, out}, "col2im", w.weight.name);
+  return out;
+}
+
+void put_channels(Stream& s, const Tensor& dst, int64_t first, const Tensor& src) {
+  assert(first + src.ne[0] <= dst.ne[0] && src.ne[1] == dst.ne[1]);
+  submit(s, s.device().ops().put_channels, PutChannelsArgs{src, first, dst}, "put_channels", "");
+}
+
+Tensor snake(Stream& s, const Tensor& x, const Tensor& alpha) {
+  assert(alpha.n_elements() == x.ne[0]);
+  submit(s, s.device().ops().snake, SnakeArgs{x, alpha}, "snake", alpha.name);
+  return x;
+}
+
+Tensor elu(Stream& s, const Tensor& x) {
+  submit(s, s.device().ops().elu, EluArgs{x}, "elu", "");
+  return x;
+}
+
+Tensor channel_norm(Stream& s, const Tensor& x, const NormWeights& w, float eps) {
+  assert(w.weight.n_elements() == x.ne[0] && w.bias.n_elements() == x.ne[0]);
+  submit(s, s.device().ops().channel_norm, ChannelNormArgs{x, w.weight, w.bias, eps}, "channel_norm",
+         w.weight.name);
+  return x;
 }
 
 Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,

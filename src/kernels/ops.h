@@ -4,6 +4,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 
 #include "kernels/device.h"
 
@@ -73,6 +74,28 @@ Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tens
 // weight * x + bias of an image [n_channel, width, height]. Weights are [width * height * n_channel, n_out]
 // with the window's x the fastest and channels the slowest, as files have them.
 Tensor conv2d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window);  // -> [n_out, ...]
+
+// The same along x [n_channel, n] alone -> [n_out, out_width]. Several weights are for as many groups of
+// channels, whose outputs follow each other.
+Tensor conv1d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window);
+Tensor conv1d(Stream& s, std::span<const Linear> groups, const Tensor& x, const Conv2dWindow& window);
+
+// A transposed convolution, see Col2imArgs: x [n_in, n] -> [n_out, n * stride]. Weights are [n_in, n_out * 2
+// * stride], where outputs are the fastest.
+Tensor conv_transpose1d(Stream& s, const Linear& w, const Tensor& x, int64_t stride);
+
+// Channels [first, first + n) of dst [n_channel, n_places] = src [n, n_places].
+void put_channels(Stream& s, const Tensor& dst, int64_t first, const Tensor& src);
+
+// x + sin(alpha x)^2 / (alpha + 1e-9), channel by channel, in place (Ziyin et al., 2020).
+Tensor snake(Stream& s, const Tensor& x, const Tensor& alpha);
+
+// x, or exp(x) - 1 where it is below 0, in place.
+Tensor elu(Stream& s, const Tensor& x);
+
+// (x - mean) / sqrt(variance + eps) * weight + bias of each channel of x [n_channel, n] over its n values, in
+// place.
+Tensor channel_norm(Stream& s, const Tensor& x, const NormWeights& w, float eps);
 
 // silu of a causal convolution along the tokens, channel by channel; updates the state. See ShortConvArgs.
 Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,

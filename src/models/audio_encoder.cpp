@@ -6,7 +6,7 @@ namespace parlance {
 
 namespace {
 
-constexpr Conv2dWindow kHalving{.width = 3, .height = 3, .stride_x = 2, .stride_y = 2, .pad = 1};
+constexpr Conv2dWindow kHalving{.width = 3, .height = 3, .stride_x = 2, .stride_y = 2, .pad_x = 1, .pad_y = 1};
 
 int64_t halved(int64_t n) {
   return kHalving.out_width(n);

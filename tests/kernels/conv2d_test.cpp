@@ -19,8 +19,8 @@ std::vector<float> convolve(const std::vector<float>& x, const std::array<int64_
         for (int64_t c = 0; c < n_channel; ++c) {
           for (int64_t j = 0; j < window.height; ++j) {
             for (int64_t i = 0; i < window.width; ++i) {
-              const int64_t px = x0 * window.stride_x + i - window.pad,
-                            py = y * window.stride_y + j - window.pad;
+              const int64_t px = x0 * window.stride_x + i * window.dilation_x - window.pad_x;
+              const int64_t py = y * window.stride_y + j - window.pad_y;
               if (px < 0 || px >= width || py < 0 || py >= height) continue;
               const int64_t tap = ((o * n_channel + c) * window.height + j) * window.width + i;
               sum += static_cast<double>(weight[static_cast<size_t>(tap)]) *
@@ -43,13 +43,15 @@ TEST_P(Conv2d, MatchesDefinition) {
     int64_t n_out;
     Conv2dWindow window;
   };
-  const Conv2dWindow stem{.width = 3, .height = 3, .stride_x = 2, .stride_y = 2, .pad = 1};
+  const Conv2dWindow stem{.width = 3, .height = 3, .stride_x = 2, .stride_y = 2, .pad_x = 1, .pad_y = 1};
   const Case cases[] = {{{1, 100, 128}, 8, stem},
                         {{8, 13, 16}, 12, stem},
                         {{3, 1, 1}, 5, stem},
                         {{2, 2, 7}, 1, stem},
                         {{8, 13, 16}, 20, {.width = 1, .height = 16, .stride_y = 16}},
-                        {{4, 9, 1}, 6, {.width = 5, .height = 1, .stride_x = 3}}};
+                        {{4, 9, 1}, 6, {.width = 5, .height = 1, .stride_x = 3}},
+                        {{32, 1500, 1}, 3, {.width = 7, .height = 1, .pad_x = 27, .dilation_x = 9}},
+                        {{1, 640, 1}, 16, {.width = 10, .height = 1, .stride_x = 5}}};
   for (const Case& c : cases) {
     const int64_t n_in = c.size[0] * c.window.width * c.window.height;
     SCOPED_TRACE(fmt::format("{}x{}x{}", c.size[0], c.size[1], c.size[2]));

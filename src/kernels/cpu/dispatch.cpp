@@ -29,6 +29,11 @@ std::array<OpTable, kIsaCount> make_tables() {
     fill_sigmoid_gate(tables[i], isa);
     fill_gated_rms_norm(tables[i], isa);
     fill_im2col(tables[i], isa);
+    fill_col2im(tables[i], isa);
+    fill_put_channels(tables[i], isa);
+    fill_snake(tables[i], isa);
+    fill_elu(tables[i], isa);
+    fill_channel_norm(tables[i], isa);
     fill_gelu(tables[i], isa);
     fill_swiglu(tables[i], isa);
     fill_add(tables[i], isa);

@@ -16,11 +16,11 @@ constexpr std::u32string_view kClosingMarks = U"\"']>\u201C\u201D\u2018\u2019\uF
 
 // "e.g." and "i.e." are not here: they were cut at their first stop before the second could be looked at.
 constexpr std::string_view kAbbreviations[] = {
-    "Mr.",   "Mrs.", "Ms.",  "Dr.",   "Prof.", "Sr.",  "Jr.",   "Rev.", "Fr.",   "Hon.",  "Pres.", "Gov.",
-    "Capt.", "Gen.", "Sen.", "Rep.",  "Col.",  "Maj.", "Lt.",   "Cmdr.", "Sgt.", "Cpl.",  "Co.",   "Corp.",
-    "Inc.",  "Ltd.", "Est.", "Dept.", "St.",   "Ave.", "Blvd.", "Rd.",  "Mt.",   "Ft.",   "No.",   "Jan.",
-    "Feb.",  "Mar.", "Apr.", "Aug.",  "Sep.",  "Sept.", "Oct.", "Nov.", "Dec.",  "vs.",   "Vs.",   "Etc.",
-    "approx.", "fig.", "def.",
+    "Mr.",  "Mrs.",  "Ms.",  "Dr.",  "Prof.",   "Sr.",   "Jr.",  "Rev.", "Fr.",   "Hon.", "Pres.",
+    "Gov.", "Capt.", "Gen.", "Sen.", "Rep.",    "Col.",  "Maj.", "Lt.",  "Cmdr.", "Sgt.", "Cpl.",
+    "Co.",  "Corp.", "Inc.", "Ltd.", "Est.",    "Dept.", "St.",  "Ave.", "Blvd.", "Rd.",  "Mt.",
+    "Ft.",  "No.",   "Jan.", "Feb.", "Mar.",    "Apr.",  "Aug.", "Sep.", "Sept.", "Oct.", "Nov.",
+    "Dec.", "vs.",   "Vs.",  "Etc.", "approx.", "fig.",  "def.",
 };
 
 bool contains(std::u32string_view marks, char32_t c) {
@@ -71,13 +71,9 @@ SentenceGroups::Group SentenceGroups::finish() {
 
 std::vector<std::string> split_chunks(std::string_view text, size_t length, size_t shortest) {
   std::vector<SentenceGroups::Group> chunks;
-  size_t n_groups = 0;
-  bool is_first_short = false;
+  ShortChunks short_chunks(shortest);
   const auto take = [&](SentenceGroups::Group group) {
-    if (n_groups == 0) is_first_short = group.n < shortest;
-    const bool joins = n_groups > 0 && (group.n < shortest || (n_groups == 1 && is_first_short));
-    ++n_groups;
-    if (joins) {
+    if (short_chunks.joins(group.n)) {
       chunks.back().append(group);
     } else {
       chunks.push_back(std::move(group));
@@ -113,7 +109,6 @@ std::vector<std::string> ChunkSplitter::finish() {
   take_group(groups_.finish(), chunks);
   if (complete_.n > 0) take_chunk(std::exchange(complete_, {}), chunks);
   if (held_.n > 0) chunks.push_back(std::exchange(held_, {}).text);
-  n_taken_ = 0;
   return chunks;
 }
 
@@ -134,10 +129,7 @@ void ChunkSplitter::take_group(const SentenceGroups::Group& group, std::vector<s
 }
 
 void ChunkSplitter::take_chunk(Chunk chunk, std::vector<std::string>& chunks) {
-  if (n_taken_ == 0) is_first_short_ = chunk.n < shortest_;
-  const bool joins = n_taken_ > 0 && (chunk.n < shortest_ || (n_taken_ == 1 && is_first_short_));
-  ++n_taken_;
-  if (joins) {
+  if (short_chunks_.joins(chunk.n)) {
     held_.text += chunk.text;
     held_.n += chunk.n;
     return;

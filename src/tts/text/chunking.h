@@ -21,8 +21,7 @@ bool ends_with_abbreviation(std::string_view text);
 // Chunks of at most `length`, or of one sentence if that is longer: sentences are never cut, and end at
 // commas and colons too. What is shorter than `shortest` is joined to the chunk before it, or to the second
 // if it is the first. Without white space at the ends; none is empty.
-std::vector<std::string> split_chunks(std::string_view text, size_t length,
-                                      size_t shortest = kShortestChunk);
+std::vector<std::string> split_chunks(std::string_view text, size_t length, size_t shortest = kShortestChunk);
 
 // Gathers sentences into groups as long as they fit, code point by code point.
 class SentenceGroups {
@@ -46,9 +45,26 @@ class SentenceGroups {
 
  private:
   size_t length_;
-  Group group_;            // sentences that are behind
-  Group sentence_;         // the last one, which fits, or is alone
+  Group group_;             // sentences that are behind
+  Group sentence_;          // the last one, which fits, or is alone
   bool has_ended_ = false;  // it may still grow by marks that belong to its end
+};
+
+// Which chunks are joined to the one before: asked for every chunk, in order.
+class ShortChunks {
+ public:
+  explicit ShortChunks(size_t shortest) : shortest_(shortest) {}
+
+  bool joins(size_t n) {
+    const bool is_short = n < shortest_;
+    const bool joins = n_chunks_ > 0 && (is_short || (n_chunks_ == 1 && is_first_short_));
+    if (n_chunks_++ == 0) is_first_short_ = is_short;
+    return joins;
+  }
+
+ private:
+  size_t shortest_, n_chunks_ = 0;
+  bool is_first_short_ = false;
 };
 
 // The same while the text is still being written. A chunk comes out once the one after it is complete, since
@@ -56,7 +72,7 @@ class SentenceGroups {
 class ChunkSplitter {
  public:
   explicit ChunkSplitter(size_t length, size_t shortest = kShortestChunk)
-      : groups_(length), shortest_(shortest) {}
+      : groups_(length), short_chunks_(shortest) {}
 
   // Chunks that are complete after these bytes, which may end inside a code point.
   std::vector<std::string> push(std::string_view bytes);
@@ -74,11 +90,9 @@ class ChunkSplitter {
 
   StreamingDecoder decoder_;
   SentenceGroups groups_;
-  size_t shortest_;
+  ShortChunks short_chunks_;
   Chunk held_;      // until the next chunk shows that it is not to be joined
   Chunk complete_;  // the one after, while nothing but white space has followed it
-  size_t n_taken_ = 0;
-  bool is_first_short_ = false;
 };
 
 }  // namespace parlance

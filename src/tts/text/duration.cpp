@@ -74,9 +74,8 @@ float estimate_frames(std::string_view text, std::string_view reference_text, fl
 
 int32_t n_target_frames(std::string_view text, std::string_view reference_text, int32_t n_reference) {
   const bool has_reference = !reference_text.empty() && n_reference > 0;
-  return at_least_one(has_reference
-                          ? estimate_frames(text, reference_text, static_cast<float>(n_reference))
-                          : estimate_frames(text, kOrdinaryText, kOrdinaryFrames));
+  return at_least_one(has_reference ? estimate_frames(text, reference_text, static_cast<float>(n_reference))
+                                    : estimate_frames(text, kOrdinaryText, kOrdinaryFrames));
 }
 
 int32_t frames_of_seconds(float seconds, int32_t sample_rate_hz, int32_t n_hop) {

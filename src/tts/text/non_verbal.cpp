@@ -5,8 +5,8 @@ namespace parlance {
 namespace {
 
 constexpr std::string_view kTags[] = {
-    "[laughter]",    "[sigh]",        "[confirmation-en]", "[question-en]",       "[question-ah]",
-    "[question-oh]", "[question-ei]", "[question-yi]",     "[surprise-ah]",       "[surprise-oh]",
+    "[laughter]",    "[sigh]",        "[confirmation-en]",     "[question-en]", "[question-ah]",
+    "[question-oh]", "[question-ei]", "[question-yi]",         "[surprise-ah]", "[surprise-oh]",
     "[surprise-wa]", "[surprise-yo]", "[dissatisfaction-hnn]",
 };
 

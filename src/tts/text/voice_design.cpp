@@ -88,8 +88,8 @@ std::string lower(std::string_view text) {
 }
 
 const Item* find_item(std::string_view name) {
-  const auto* found =
-      std::ranges::find_if(kItems, [&](const Item& item) { return name == item.english || name == item.chinese; });
+  const auto* found = std::ranges::find_if(
+      kItems, [&](const Item& item) { return name == item.english || name == item.chinese; });
   return found == std::end(kItems) ? nullptr : found;
 }
 
@@ -156,7 +156,8 @@ std::string_view most_similar(std::string_view word) {
   return best;
 }
 
-tl::unexpected<Error> unknown_items(std::string_view description, const std::vector<std::string_view>& unknown) {
+tl::unexpected<Error> unknown_items(std::string_view description,
+                                    const std::vector<std::string_view>& unknown) {
   std::string lines;
   for (const std::string_view unknown_item : unknown) {
     const std::string item = jinja::sanitise_utf8(unknown_item);
@@ -206,9 +207,10 @@ Result<std::string> resolve_voice_design(std::string_view description, bool spea
   }
   if (!unknown.empty()) return unknown_items(description, unknown);
   if (has[kDialect] && has[kAccent]) {
-    return fail(ErrorCode::invalid_argument,
-                "Cannot mix Chinese dialect and English accent in a single instruct. Dialects are for Chinese "
-                "speech, accents for English speech.");
+    return fail(
+        ErrorCode::invalid_argument,
+        "Cannot mix Chinese dialect and English accent in a single instruct. Dialects are for Chinese "
+        "speech, accents for English speech.");
   }
   const bool in_chinese = has[kDialect] || (speaks_chinese && !has[kAccent]);
   if (const std::string conflicts = conflicts_of(items, in_chinese); !conflicts.empty()) {

@@ -25,13 +25,13 @@ enum class TtsPreTokenizer {
 Result<Tokenizer> load_tts_tokenizer(const GgufFile& file, TtsPreTokenizer pre = TtsPreTokenizer::qwen2);
 
 struct TtsPromptText {
-  std::string_view text;
-  std::string_view language;        // a name or a code of languages.h; anything else leaves it to the model
-  std::string_view voice;           // as resolve_voice_design() gives it
-  std::string_view reference_text;  // what is said in the reference; not used without one
-  int32_t n_reference = 0;          // frames
-  int32_t n_target = 1;             // frames
-  bool denoise = true;              // a reference's noise is not to be imitated
+  std::string_view text = {};
+  std::string_view language = {};  // a name or a code of languages.h; anything else leaves it to the model
+  std::string_view voice = {};     // as resolve_voice_design() gives it
+  std::string_view reference_text = {};  // what is said in the reference; not used without one
+  int32_t n_reference = 0;               // frames
+  int32_t n_target = 1;                  // frames
+  bool denoise = true;                   // a reference's noise is not to be imitated
 };
 
 // Columns of the model's input: text, reference frames, target frames. The row without guidance by text is

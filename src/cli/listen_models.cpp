@@ -65,7 +65,7 @@ Result<std::unique_ptr<Aligner>> load_aligner(const ListenModelChoice& choice, D
       "--words needs the model Qwen3-ForcedAligner: two GGUF files with \"aligner\" in their names, one "
       "also with \"mmproj\", in {}; there are none. The times of segments, in --format json, need "
       "nothing more",
-      (bundle / "asr").string());
+      bundle.string());
 }
 
 }  // namespace parlance

@@ -49,6 +49,12 @@ StepCost cost_of(const Session& session, const BenchTest& test, int64_t n_batch)
 
 }  // namespace
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 std::string name_of(const BenchTest& test) {
   const char* kind = test.kind == BenchTest::Kind::prefill ? "prefill" : "decode";
   return fmt::format("{} {} @ {}", kind, test.n_tokens, test.depth);
@@ -62,12 +68,9 @@ Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n
     PARLANCE_TRY(const double s, run_once(session, test, tokens, n_batch));
     seconds.push_back(s);
   }
-  std::sort(seconds.begin(), seconds.end());
-  const size_t n = seconds.size();
-  return BenchResult{.median_s = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-                     .min_s = seconds.front(),
-                     .max_s = seconds.back(),
-                     .cost = cost_of(session, test, n_batch)};
+  const auto [min, max] = std::minmax_element(seconds.begin(), seconds.end());
+  return BenchResult{
+      .median_s = median(seconds), .min_s = *min, .max_s = *max, .cost = cost_of(session, test, n_batch)};
 }
 
 }  // namespace parlance

@@ -23,6 +23,9 @@ struct BenchTest {
 // "prefill 512 @ 4096"
 std::string name_of(const BenchTest& test);
 
+// Of at least one value; the mean of the two in the middle of an even number.
+double median(std::vector<double> values);
+
 struct BenchResult {
   double median_s = 0;
   double min_s = 0;

@@ -6,20 +6,6 @@ namespace parlance {
 
 namespace {
 
-// Operations with a matrix of this type, in the kind of arithmetic that its kernels use.
-void add_matrix(StepCost& cost, const GgufTensor& tensor) {
-  const double ops = 2 * static_cast<double>(tensor.ne[0]) * static_cast<double>(tensor.ne[1]);
-  if (tensor.dtype == DType::bf16) {
-    cost.bf16_ops += ops;
-  } else if (tensor.dtype == DType::f16) {
-    cost.f16_ops += ops;
-  } else if (traits(tensor.dtype).block_elements > 1) {
-    cost.int8_ops += ops;
-  } else {
-    cost.f32_ops += ops;
-  }
-}
-
 StepCost times(StepCost cost, double n) {
   return {.bytes = cost.bytes * n,
           .int8_ops = cost.int8_ops * n,
@@ -33,6 +19,22 @@ double seconds(double amount, double rate) {
 }
 
 }  // namespace
+
+StepCost product_cost(const GgufTensor& tensor, double n_columns) {
+  double ops = 2 * n_columns;
+  for (const int64_t n : tensor.ne) ops *= static_cast<double>(n);
+  StepCost cost;
+  if (tensor.dtype == DType::bf16) {
+    cost.bf16_ops = ops;
+  } else if (tensor.dtype == DType::f16) {
+    cost.f16_ops = ops;
+  } else if (traits(tensor.dtype).block_elements > 1) {
+    cost.int8_ops = ops;
+  } else {
+    cost.f32_ops = ops;
+  }
+  return cost;
+}
 
 StepCost& StepCost::operator+=(const StepCost& other) {
   bytes += other.bytes;
@@ -67,7 +69,7 @@ CostModel::CostModel(const TextModel& text, size_t kv_bytes_per_token, size_t st
     if (is_embedding) embedding_row_bytes_ = static_cast<double>(row_bytes(tensor.dtype, tensor.ne[0]));
     if (is_embedding && !is_tied) continue;  // only rows of it are read
     weight_bytes_ += static_cast<double>(tensor.bytes.size());
-    if (tensor.n_dims == 2) add_matrix(is_output ? per_output_ : per_token_, tensor);
+    if (tensor.n_dims == 2) (is_output ? per_output_ : per_token_) += product_cost(tensor, 1);
   }
 }
 

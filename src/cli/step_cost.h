@@ -22,6 +22,10 @@ struct StepCost {
   StepCost& operator+=(const StepCost& other);
 };
 
+// Operations of a product of the tensor, as a matrix or filters, with n_columns columns, in the kind of
+// arithmetic that its kernels use; without bytes.
+StepCost product_cost(const GgufTensor& tensor, double n_columns);
+
 // Time that the cost takes at the rates of the roofline, bytes and arithmetic apart.
 double seconds_for_bytes(const StepCost& cost, const Roofline& roofline);
 double seconds_for_ops(const StepCost& cost, const Roofline& roofline);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 
+#include "cli/bench_listen.h"
 #include "cli/bench_run.h"
 #include "cli/default_model.h"
 #include "cli/interrupt.h"
@@ -33,7 +34,13 @@ struct BenchOptions {
   int n_repetitions = 3;
   bool times_loading = false;
   bool wants_json = false;
+  std::string subject;  // empty, or kSpeech
+  ListenBench speech;   // what only it has
+  bool no_live = false;
 };
+
+// What stands behind the verb to have speech recognition timed.
+constexpr std::string_view kSpeech = "listen";
 
 std::vector<BenchTest> tests_of(const BenchOptions& options) {
   std::vector<BenchTest> tests;
@@ -269,6 +276,17 @@ Result<int> bench(Console& io, const BenchOptions& options) {
   return kSuccess;
 }
 
+Result<int> bench_speech(const Console& io, const BenchOptions& options) {
+  ListenBench speech = options.speech;
+  speech.folder = options.model.path;
+  speech.device = options.model.device;
+  speech.n_threads = options.n_threads;
+  speech.n_repetitions = options.n_repetitions;
+  speech.has_live = !options.no_live;
+  speech.wants_json = options.wants_json;
+  return bench_listen(io, speech);
+}
+
 }  // namespace
 
 Command bench_command() {
@@ -285,7 +303,8 @@ Command bench_command() {
   command.examples = {{"parlance bench -m model.gguf", "the usual picture"},
                       {"parlance bench -m model.gguf -t 1,2,4 -d 0,8192 -ctk q8_0 -ctv q8_0",
                        "by threads, at the start and after 8192 tokens, with a compressed cache"},
-                      {"parlance bench -m model.gguf --load", "time from nothing to the first token"}};
+                      {"parlance bench -m model.gguf --load", "time from nothing to the first token"},
+                      {"parlance bench listen -m FOLDER", "speech recognition: a recording, and live"}};
   Option depths =
       number_list_option("-d, --depths, --depth", "LIST", "Tokens in the context before each test.",
                          options->depths, 0, kMaxTokens);
@@ -301,6 +320,9 @@ Command bench_command() {
   for (Option& option : model.options) {
     if (main_name(option) == "--ctx-size") option.fallback = "what the longest test needs";
   }
+  command.positionals = {
+      text_option("WHAT", "WHAT", "'listen' for speech recognition; -m is then the folder of its two files.",
+                  options->subject)};
   command.groups = {
       {"Tests",
        {number_list_option("-p, --prompt-sizes", "LIST", "Lengths of prompts; 0 for none.",
@@ -312,9 +334,21 @@ Command bench_command() {
                            options->n_repetitions, 1, 1000),
         flag("--load", "Time loading instead: map and check the file, make room, and compute one token.",
              options->times_loading)}},
+      {"Speech recognition",
+       {text_option("--audio", "FILE", "A recording; without it, a signal like speech.",
+                    options->speech.audio),
+        number_option<double>("--seconds", "N", "Length of that signal.", options->speech.seconds, 1, 180),
+        flag("--no-live", "Time whole recordings only, no streams.", options->no_live)}},
       std::move(model),
       {"Output", {json_option(options->wants_json)}}};
-  command.run = [options](Console& io) { return bench(io, *options); };
+  command.check = [options]() -> Result<void> {
+    if (options->subject.empty() || options->subject == kSpeech) return {};
+    return fail(ErrorCode::invalid_argument, "'{}': expected nothing or '{}'; the model goes behind -m",
+                options->subject, kSpeech);
+  };
+  command.run = [options](Console& io) {
+    return options->subject == kSpeech ? bench_speech(io, *options) : bench(io, *options);
+  };
   return command;
 }
 

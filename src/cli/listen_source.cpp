@@ -18,6 +18,9 @@ namespace parlance {
 namespace {
 
 constexpr size_t kPiece = 4096;  // samples or bytes that are read at once
+// Of a microphone: reading stops while the end of a sentence is transcribed, which takes a while on a slow
+// machine.
+constexpr double kBufferSeconds = 60;
 
 // Samples of any rate on their way to the models' rate.
 class ToModelRate {
@@ -122,18 +125,17 @@ class MicrophoneSource final : public SoundSource {
 
   Result<bool> read(std::vector<float>& out) override {
     constexpr auto kRest = std::chrono::milliseconds(10);
-    const bool is_last = is_over_();
-    const size_t n_before = out.size();
+    std::array<float, kPiece> piece;
     while (true) {
-      std::array<float, kPiece> piece;
+      if (!n_left_ && is_over_())
+        n_left_ = static_cast<int64_t>(kBufferSeconds * microphone_->sample_rate_hz());
       PARLANCE_TRY(const int64_t n, microphone_->read(piece));
       PARLANCE_CHECK(
           to_rate_.push(std::span(piece).first(static_cast<size_t>(n)), microphone_->sample_rate_hz(), out));
-      if (n == std::ssize(piece)) continue;  // there is more already
-      if (is_last || out.size() > n_before || is_over_()) break;
+      if (n_left_ && (n == 0 || (*n_left_ -= n) <= 0)) break;
+      if (n > 0) return true;
       std::this_thread::sleep_for(kRest);
     }
-    if (!is_last) return true;
     PARLANCE_CHECK(to_rate_.finish(out));
     return false;
   }
@@ -143,6 +145,7 @@ class MicrophoneSource final : public SoundSource {
  private:
   std::unique_ptr<Microphone> microphone_;
   std::function<bool()> is_over_;
+  std::optional<int64_t> n_left_;  // after the end: samples that it may still hold
   ToModelRate to_rate_;
 };
 
@@ -160,8 +163,6 @@ std::unique_ptr<SoundSource> open_standard_input(std::istream& in, const PcmForm
 Result<std::unique_ptr<SoundSource>> open_microphone_source(const std::string& wanted,
                                                             std::function<bool()> is_over,
                                                             std::string& name) {
-  // Reading stops while the end of a sentence is transcribed, which takes a while on a slow machine.
-  constexpr double kBufferSeconds = 60;
   PARLANCE_TRY(auto microphone,
                open_microphone(
                    {.device = wanted, .sample_rate_hz = kMelSampleRateHz, .buffer_seconds = kBufferSeconds}));

@@ -1,8 +1,12 @@
 // `parlance listen`, from its arguments to what it prints, with a tiny recogniser of random weights.
 #include <cmath>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <sstream>
+#include <utility>
 
 #include "audio/wav_writer.h"
 #include "cli/cli_run.h"
@@ -173,6 +177,34 @@ TEST_F(ListenTest, SubtitlesFollowTheSpeech) {
   EXPECT_EQ(without.code, 0);
   EXPECT_NE(without.err.find("--vad FILE"), std::string::npos);
   EXPECT_EQ(without.out.find("1\n00:00:00,000 --> "), 0u);
+}
+
+// ALSA's device of silence stands in for a microphone. The note that it is open brings the interrupt.
+TEST_F(ListenTest, TheMicrophoneIsHeardUntilInterrupted) {
+  const std::string config = write("asound.conf", "pcm.!default { type null }\n");
+  ::setenv("ALSA_CONFIG_PATH", config.c_str(), 1);
+  if (const auto list = run({"listen", "--list-microphones"}); list.code != 0) GTEST_SKIP() << list.err;
+  const std::string bundle = (test::fixtures_root() / "asr" / "bundle-tiny").string();
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"-m", bundle}, {"--vad-only", "--format", "json"}}) {
+    class Interrupting final : public std::stringbuf {
+      int sync() override {
+        if (!std::exchange(is_done_, true)) std::raise(SIGINT);
+        return std::stringbuf::sync();
+      }
+      bool is_done_ = false;
+    } notes;
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostream err(&notes);
+    Console io{.in = in, .out = out, .err = err, .err_is_terminal = true};
+    std::vector<std::string> arguments = {"listen", "--vad", vad_file().string()};
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    EXPECT_EQ(run_cli(arguments, io), 0) << notes.str();
+    EXPECT_EQ(notes.str().find("listening to "), 0u) << notes.str();
+    EXPECT_EQ(out.str().empty(), how[0] == "-m") << out.str();
+  }
+  ::unsetenv("ALSA_CONFIG_PATH");
 }
 
 TEST_F(ListenTest, LanguageModeAndContextReachTheModel) {

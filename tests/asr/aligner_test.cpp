@@ -3,38 +3,12 @@
 #include <random>
 
 #include "asr/support/fixture_clips.h"
-#include "gguf/writer.h"
+#include "asr/support/tiny_aligner.h"
 #include "kernels/cpu/cpu_device.h"
 #include "support/temporary_folder.h"
 
 namespace parlance::test {
 namespace {
-
-constexpr int64_t kClasses = 60;
-
-// An aligner of the fixtures' tiny recogniser: a token of its vocabulary becomes <timestamp>, and a
-// classifier whose weights are `classifier` [n_embd, kClasses] takes the place of its output.
-AsrFiles write_aligner(const std::filesystem::path& folder, const std::vector<float>& classifier) {
-  const auto source = fixtures_root() / "asr/bundle-tiny/asr";
-  AsrFiles files{folder / "tiny-aligner.gguf", folder / "tiny-aligner-mmproj.gguf"};
-  std::filesystem::copy_file(source / "eliza-1-asr-mmproj.gguf", files.encoder);
-  const auto file = *GgufFile::open(source / "eliza-1-asr.gguf");
-  GgufWriter writer;
-  for (const auto& [key, value] : file.metadata()) writer.copy(key, value);
-  std::vector<std::string> tokens;
-  auto known = **file.find_strings("tokenizer.ggml.tokens");
-  while (known.size() > 0) tokens.emplace_back(known.next());
-  tokens[381] = "<timestamp>";  // <|audio_pad|>, which is not used
-  writer.set_strings("tokenizer.ggml.tokens", tokens);
-  for (const GgufTensor& tensor : file.tensors()) writer.add_tensor(tensor.name, tensor.dtype, tensor.ne);
-  const int64_t n_embd = static_cast<int64_t>(classifier.size()) / kClasses;
-  writer.add_tensor("output.weight", DType::f32, std::vector<int64_t>{n_embd, kClasses});
-  EXPECT_TRUE(writer.begin(files.text));
-  for (const GgufTensor& tensor : file.tensors()) EXPECT_TRUE(writer.write_tensor(tensor.bytes));
-  EXPECT_TRUE(writer.write_tensor(std::as_bytes(std::span(classifier))));
-  EXPECT_TRUE(writer.finish());
-  return files;
-}
 
 class AlignerTest : public ::testing::Test {
  protected:
@@ -50,7 +24,7 @@ class AlignerTest : public ::testing::Test {
 
 // Where one class always wins, all times are equal, hence in order: the words come out with that time.
 TEST_F(AlignerTest, WordsHaveTheTimesOfTheirClasses) {
-  std::vector<float> zeros(64 * kClasses, 0.0f);
+  std::vector<float> zeros(64 * kAlignerClasses, 0.0f);
   const auto files = write_aligner(folder_.path(), zeros);
   const auto found = find_aligner(folder_.path());
   ASSERT_TRUE(found && *found);
@@ -70,7 +44,7 @@ TEST_F(AlignerTest, WordsHaveTheTimesOfTheirClasses) {
 TEST_F(AlignerTest, RefusesTimesThatContradictEachOther) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
-  std::vector<float> classifier(64 * kClasses);
+  std::vector<float> classifier(64 * kAlignerClasses);
   for (float& weight : classifier) weight = normal(random);
   const auto aligner = Aligner::load(write_aligner(folder_.path(), classifier), *device_);
   ASSERT_TRUE(aligner) << aligner.error().message;
@@ -81,7 +55,7 @@ TEST_F(AlignerTest, RefusesTimesThatContradictEachOther) {
 }
 
 TEST_F(AlignerTest, IsNoRecogniserAndARecogniserIsNoAligner) {
-  const auto files = write_aligner(folder_.path(), std::vector<float>(64 * kClasses, 0.0f));
+  const auto files = write_aligner(folder_.path(), std::vector<float>(64 * kAlignerClasses, 0.0f));
   const auto recogniser = AsrModel::load(files, *device_);
   ASSERT_FALSE(recogniser);
   EXPECT_NE(recogniser.error().message.find("60 classes"), std::string::npos) << recogniser.error().message;

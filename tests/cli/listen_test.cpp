@@ -5,9 +5,11 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <random>
 #include <sstream>
 #include <utility>
 
+#include "asr/support/tiny_aligner.h"
 #include "audio/wav_writer.h"
 #include "cli/cli_run.h"
 #include "support/temporary_folder.h"
@@ -306,6 +308,37 @@ TEST_F(ListenTest, ModelsThatAreMissingAreNamed) {
                {"absent.bin"});
   expect_error(listen({wave("jfk"), "--words", "--format", "json"}), kFailure,
                {"--words", "Qwen3-ForcedAligner"});
+}
+
+// Two aligners: one whose times are all 0, and so in order, and one of random times, nearly all of which lie
+// beyond the end of 0.3 seconds.
+TEST_F(ListenTest, WordsHaveTimesWhereTheAlignerKnowsThem) {
+  fs::copy(test::fixtures_root() / "asr" / "bundle-tiny", folder_.path(), fs::copy_options::recursive);
+  const auto listen_to = [&](const std::string& file) {
+    return run({"listen", "-m", folder_.path().string(), file, "--words", "--format", "json"});
+  };
+  std::vector<float> classifier(64 * test::kAlignerClasses, 0.0f);
+  const AsrFiles files = test::write_aligner(folder_ / "asr", classifier);
+  const auto timed = listen_to(wave("jfk"));
+  ASSERT_EQ(timed.code, 0) << timed.err;
+  EXPECT_EQ(timed.err, "");
+  const auto segment = timed.json()["segments"][0];
+  ASSERT_GT(segment["words"].size(), 1u);
+  EXPECT_EQ(segment["words"][0]["start"], 0.0);
+  EXPECT_NE(segment["words"][0]["word"], "");
+
+  fs::remove(files.text);
+  fs::remove(files.encoder);
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  for (float& weight : classifier) weight = normal(random);
+  test::write_aligner(folder_ / "asr", classifier);
+  const std::string short_file = (test::fixtures_root() / "asr/wav/asr_4800.wav").string();
+  const auto untimed = listen_to(short_file);
+  EXPECT_EQ(untimed.code, 0);
+  EXPECT_NE(untimed.err.find("warning"), std::string::npos) << untimed.err;
+  EXPECT_FALSE(untimed.json()["segments"][0].contains("words"));
+  EXPECT_NE(untimed.json()["text"], "");
 }
 
 TEST_F(ListenTest, OptionsThatContradictEachOtherAreRefused) {

@@ -16,7 +16,8 @@ constexpr float kLeast = 12, kMost = 45;  // units of text_weight()
 constexpr float kLeastLinked = 20;        // before a word that also joins words, not clauses alone
 
 // Marks that end clauses wherever they stand, and those that do so only before white space.
-constexpr std::u32string_view kWideMarks = U"\u3002\uFF0C\uFF1B\uFF1A\uFF01\uFF1F\u3001\u2026\u2014";
+constexpr std::u32string_view kWideMarks =
+    U"\u3002\uFF0C\uFF1B\uFF1A\uFF01\uFF1F\u3001\u2026\u2014\u060C\u061B\u061F\u0964";
 constexpr std::u32string_view kNarrowMarks = U".,;:!?";
 constexpr std::u32string_view kClosingMarks = U"\"')]\u201C\u201D\u2018\u2019\u00BB\uFF09\u300B\u300D\u3011";
 
@@ -34,6 +35,9 @@ constexpr std::string_view kConjunctions[] = {
 };
 constexpr std::string_view kLinks[] = {"and", "or", "und", "oder"};
 constexpr std::string_view kChineseConjunctions[] = {"但是", "因为", "所以", "如果", "而且", "然后", "虽然"};
+
+// Closing marks that open as well, in other languages or by the same sign.
+constexpr std::u32string_view kEitherQuotes = U"\"'\u201C\u2018";
 
 bool contains(std::u32string_view marks, char32_t c) {
   return marks.find(c) != std::u32string_view::npos;
@@ -78,6 +82,22 @@ bool ends_with_other_stop(std::string_view text) {
   return word.size() <= kOrdinalDigits && std::ranges::all_of(word, [](char c) { return is_digit(c); });
 }
 
+bool is_mark(char32_t c) {
+  return contains(kWideMarks, c) || contains(kNarrowMarks, c) || contains(kClosingMarks, c);
+}
+
+// Where the marks end that begin at `at`: those that belong to the clause before.
+size_t skip_marks(std::string_view text, size_t at) {
+  for (size_t next = at; next < text.size();) {
+    const char32_t c = next_code_point(text, next);
+    if (!is_mark(c)) break;
+    const char32_t follows = code_point_at(text, next);
+    if (contains(kEitherQuotes, c) && follows != 0 && !is_white_space(follows) && !is_mark(follows)) break;
+    at = next;
+  }
+  return at;
+}
+
 // Where the clause ends whose last mark is text[start, after), with the marks that close it; 0 when the mark
 // ends none.
 size_t clause_end(std::string_view text, size_t start, size_t after) {
@@ -85,12 +105,7 @@ size_t clause_end(std::string_view text, size_t start, size_t after) {
   const bool is_wide = contains(kWideMarks, mark);
   if (!is_wide && !contains(kNarrowMarks, mark)) return 0;
   const bool after_digit = is_digit(last_code_point(text.substr(0, start)));
-  size_t end = after;
-  for (size_t next = end; next < text.size();) {
-    const char32_t c = next_code_point(text, next);
-    if (!contains(kWideMarks, c) && !contains(kNarrowMarks, c) && !contains(kClosingMarks, c)) break;
-    end = next;
-  }
+  const size_t end = skip_marks(text, after);
   const size_t rest = skip_white_space(text, end);
   const char32_t follows = code_point_at(text, rest);
   if (after_digit && is_digit(follows)) return 0;

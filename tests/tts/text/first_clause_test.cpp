@@ -22,7 +22,16 @@ TEST(FirstClause, EndsAtPunctuation) {
   EXPECT_EQ(clause("Das Wetter ist heute schön. Wir gehen spazieren."), "Das Wetter ist heute schön.");
   EXPECT_EQ(clause("今天天气很好，我们去公园吧。"), "今天天气很好，");
   EXPECT_EQ(clause("我昨天买了一本书。非常有意思！"), "我昨天买了一本书。");
+  EXPECT_EQ(clause("الطقس جميل جدا اليوم، لنذهب إلى الحديقة."), "الطقس جميل جدا اليوم،");
   EXPECT_EQ(clause("今日はとても天気がいいので、公園に行きましょう。"), "今日はとても天気がいいので、");
+}
+
+TEST(FirstClause, KeepsQuotesWithWhatTheyEnclose) {
+  EXPECT_EQ(clause("„Ist das wirklich wahr?“ fragte sie und lachte."), "„Ist das wirklich wahr?“");
+  EXPECT_EQ(clause("老师问学生：“你们明天来吗？”"), "老师问学生：");
+  EXPECT_EQ(clause("He answered at once:'Nobody has seen it.' Then he left the room."),
+            "He answered at once:'Nobody has seen it.'");
+  EXPECT_EQ(clause("(This is only an example.) The rest follows below."), "(This is only an example.)");
 }
 
 TEST(FirstClause, PassesMarksThatComeTooEarly) {

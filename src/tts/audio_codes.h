@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace parlance {
 
@@ -14,5 +17,10 @@ struct AudioCodes {
   bool empty() const { return codes.empty(); }
   bool operator==(const AudioCodes&) const = default;
 };
+
+// Refuses codes that a codec of n_codebook codebooks with codebook_size entries each does not know; `name` is
+// what they come from.
+Result<void> check_codes(const AudioCodes& codes, int64_t n_codebook, int32_t codebook_size,
+                         std::string_view name);
 
 }  // namespace parlance

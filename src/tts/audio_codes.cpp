@@ -1,0 +1,22 @@
+#include "tts/audio_codes.h"
+
+namespace parlance {
+
+Result<void> check_codes(const AudioCodes& codes, int64_t n_codebook, int32_t codebook_size,
+                         std::string_view name) {
+  if (codes.n_codebook != n_codebook) {
+    return fail(ErrorCode::invalid_argument,
+                "{}: has codes of {} codebooks, the speech model has {}; encode the reference again", name,
+                codes.n_codebook, n_codebook);
+  }
+  for (const int32_t code : codes.codes) {
+    if (code < 0 || code >= codebook_size) {
+      return fail(ErrorCode::corrupt_file,
+                  "{}: has code {}, the codec knows 0 to {}; encode the reference again", name, code,
+                  codebook_size - 1);
+    }
+  }
+  return {};
+}
+
+}  // namespace parlance

@@ -187,6 +187,23 @@ TEST(TtsTokenizer, RefusesFilesWithOtherSpecialTokens) {
   }
 }
 
+TEST(TtsTokenizer, LeavesOtherMarkedTokensInTextAlone) {
+  const std::string bytes = tiny_vocabulary().bytes();
+  const auto tokenizer = load(bytes);
+  ASSERT_TRUE(tokenizer);
+  EXPECT_EQ(tokenizer->pre(), "qwen2");
+  EXPECT_EQ(tokenizer->encode("<|text_end|><|endoftext|>", {.parse_special = true}).size(), 2u);
+  for (const std::string_view text : {"<|im_start|>", "<|im_end|>", "<think>"}) {  // byte by byte
+    EXPECT_EQ(tokenizer->encode(text, {.parse_special = true}).size(), text.size());
+  }
+  const Result<GgufFile> file = GgufFile::parse(std::as_bytes(std::span(bytes)), "tiny");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(Tokenizer::load(*file, "gpt-2")->pre(), "gpt-2");
+  const auto unknown = Tokenizer::load(*file, "nonsense");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("\"nonsense\""), std::string::npos);
+}
+
 TEST(TtsPrompt, TakesAnyBytes) {
   const std::string file_bytes = tiny_vocabulary().bytes();
   const Result<GgufFile> file = GgufFile::parse(std::as_bytes(std::span(file_bytes)), "tiny");

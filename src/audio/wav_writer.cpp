@@ -12,8 +12,8 @@ namespace parlance {
 
 namespace {
 
-constexpr int64_t kBytesPerSample = 2;
-constexpr uint32_t kUntilTheEnd = 0xffffffff;
+constexpr uint32_t kMaxBytes = 0xffffffff;     // that the sizes in a head can say
+constexpr uint32_t kUntilTheEnd = 0x7fffffff;  // positive for programs that read it as a signed number too
 constexpr int64_t kHeaderBytes = 44;
 
 void append(std::vector<std::byte>& bytes, std::string_view text) {
@@ -26,44 +26,58 @@ void append(std::vector<std::byte>& bytes, uint64_t value, int n_bytes) {
 
 }  // namespace
 
+int bytes_per_sample(WavEncoding encoding) {
+  switch (encoding) {
+    case WavEncoding::s16:
+      return 2;
+    case WavEncoding::s24:
+      return 3;
+    case WavEncoding::f32:
+      return 4;
+  }
+  return 0;
+}
+
 std::vector<std::byte> wav_header(const WavFormat& format, std::optional<int64_t> n_samples) {
   const auto rate = static_cast<uint64_t>(format.sample_rate_hz);
-  const auto sample_bytes = static_cast<uint64_t>(format.n_channels * kBytesPerSample);
+  const auto value_bytes = static_cast<uint64_t>(bytes_per_sample(format.encoding));
+  const auto sample_bytes = static_cast<uint64_t>(format.n_channels) * value_bytes;  // of all channels
   uint64_t data_bytes = kUntilTheEnd, riff_bytes = kUntilTheEnd;
   if (n_samples) {
     data_bytes = static_cast<uint64_t>(*n_samples) * sample_bytes;
     riff_bytes = data_bytes + kHeaderBytes - 8;
-    assert(riff_bytes < kUntilTheEnd);
+    assert(riff_bytes < kMaxBytes);
   }
   std::vector<std::byte> bytes;
   append(bytes, "RIFF");
   append(bytes, riff_bytes, 4);
   append(bytes, "WAVEfmt ");
-  append(bytes, 16, 4);  // bytes of what describes the samples:
-  append(bytes, 1, 2);   // whole numbers
+  append(bytes, 16, 4);                                           // bytes of what describes the samples:
+  append(bytes, format.encoding == WavEncoding::f32 ? 3 : 1, 2);  // floats, or whole numbers
   append(bytes, static_cast<uint64_t>(format.n_channels), 2);
   append(bytes, rate, 4);
   append(bytes, rate * sample_bytes, 4);
   append(bytes, sample_bytes, 2);
-  append(bytes, 8 * kBytesPerSample, 2);
+  append(bytes, 8 * value_bytes, 2);
   append(bytes, "data");
   append(bytes, data_bytes, 4);
   return bytes;
 }
 
 void append_s16(std::span<const float> samples, std::vector<std::byte>& bytes) {
-  bytes.reserve(bytes.size() + samples.size() * kBytesPerSample);
+  const int n_bytes = bytes_per_sample(WavEncoding::s16);
+  bytes.reserve(bytes.size() + samples.size() * static_cast<size_t>(n_bytes));
   for (const float sample : samples) {
     const float scaled = std::isnan(sample) ? 0 : std::clamp(sample * 32768, -32768.0f, 32767.0f);
-    append(bytes, static_cast<uint64_t>(std::lrint(scaled)), kBytesPerSample);
+    append(bytes, static_cast<uint64_t>(std::lrint(scaled)), n_bytes);
   }
 }
 
 Result<void> write_wav(const std::filesystem::path& path, std::span<const float> samples,
                        const WavFormat& format) {
   const auto n_channels = static_cast<size_t>(format.n_channels);
-  assert(samples.size() % n_channels == 0);
-  if (samples.size() > (kUntilTheEnd - kHeaderBytes) / kBytesPerSample) {
+  assert(samples.size() % n_channels == 0 && format.encoding == WavEncoding::s16);
+  if (samples.size() > (kMaxBytes - kHeaderBytes) / sizeof(int16_t)) {
     return fail(ErrorCode::invalid_argument,
                 "{} would be longer than the 4 GiB that WAV holds; write it in parts", path.string());
   }

@@ -1,4 +1,4 @@
-// WAV with 16-bit samples: files, and what a stream to a pipe begins with.
+// WAV: files of 16-bit samples, and what a stream to a pipe begins with.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,14 @@
 
 namespace parlance {
 
+enum class WavEncoding { s16, s24, f32 };
+
+int bytes_per_sample(WavEncoding encoding);
+
 struct WavFormat {
   int sample_rate_hz = 16000;
   int n_channels = 1;
+  WavEncoding encoding = WavEncoding::s16;
 };
 
 // The bytes before the samples. Without n_samples (of each channel) the sizes say "until the end", as
@@ -24,7 +29,7 @@ std::vector<std::byte> wav_header(const WavFormat& format, std::optional<int64_t
 // Appends the samples as 16-bit whole numbers, rounded; beyond [-1, 1] they are clipped.
 void append_s16(std::span<const float> samples, std::vector<std::byte>& bytes);
 
-// A whole file, which appears complete or not at all; samples [n_channels, n].
+// A whole file of 16-bit samples, which appears complete or not at all; samples [n_channels, n].
 Result<void> write_wav(const std::filesystem::path& path, std::span<const float> samples,
                        const WavFormat& format);
 

@@ -1,6 +1,7 @@
 #include "tts/audio/cross_fader.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "tts/audio/fades.h"
 
@@ -27,11 +28,22 @@ void CrossFader::push(std::span<const float> part, Emit emit) {
     n_samples_ += kGapSamples;
     fade_in(std::span(samples).first(std::min<size_t>(kFadeSamples, samples.size())));
   }
+  held_.clear();
+  hold_end(samples, emit);
+}
+
+void CrossFader::extend(std::span<const float> piece, Emit emit) {
+  assert(piece.empty() || held_.size() == kFadeSamples);
+  hold_end(piece, emit);
+}
+
+// Adds to the part and lets go of what cannot be its end.
+void CrossFader::hold_end(std::span<const float> samples, Emit emit) {
   n_samples_ += static_cast<int64_t>(samples.size());
-  const size_t n_held = std::min<size_t>(kFadeSamples, samples.size());
-  const auto sure = std::span(samples).first(samples.size() - n_held);
-  if (!sure.empty()) emit(sure);
-  held_.assign(samples.end() - static_cast<ptrdiff_t>(n_held), samples.end());
+  held_.insert(held_.end(), samples.begin(), samples.end());
+  const size_t n_sure = held_.size() - std::min<size_t>(kFadeSamples, held_.size());
+  if (n_sure > 0) emit(std::span(held_).first(n_sure));
+  held_.erase(held_.begin(), held_.begin() + static_cast<ptrdiff_t>(n_sure));
 }
 
 void CrossFader::finish(Emit emit) {

@@ -16,10 +16,14 @@ class CrossFader {
 
   // A whole part. Its end is held back, since another may follow.
   void push(std::span<const float> part, Emit emit);
+  // More of that part, whose first piece must have been as long as a fade.
+  void extend(std::span<const float> piece, Emit emit);
   void finish(Emit emit);
 
  private:
-  std::vector<float> held_;
+  void hold_end(std::span<const float> samples, Emit emit);
+
+  std::vector<float> held_;  // the end of the last part
   int64_t n_samples_ = 0;  // so far, with the silence between parts
 };
 

@@ -1,6 +1,7 @@
 #include "tts/audio/sinc_resampler.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -54,10 +55,9 @@ std::vector<Phase> make_phases(int64_t from, int64_t to) {
 
 }  // namespace
 
-Result<std::vector<float>> resample_for_codec(std::span<const float> samples, int from_hz, int to_hz) {
-  PARLANCE_CHECK(check_sample_rate("the sound to resample", from_hz));
-  PARLANCE_CHECK(check_sample_rate("the resampled sound", to_hz));
-  if (from_hz == to_hz) return std::vector<float>(samples.begin(), samples.end());
+std::vector<float> sinc_resample(std::span<const float> samples, int from_hz, int to_hz) {
+  assert(check_sample_rate("", from_hz) && check_sample_rate("", to_hz));
+  if (from_hz == to_hz) return {samples.begin(), samples.end()};
   const int64_t divisor = std::gcd(from_hz, to_hz), from = from_hz / divisor, to = to_hz / divisor;
   const std::vector<Phase> phases = make_phases(from, to);
   const auto n_in = static_cast<int64_t>(samples.size());

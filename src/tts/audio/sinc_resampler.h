@@ -5,11 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "base/result.h"
-
 namespace parlance {
 
-// ceil(samples * to_hz / from_hz) samples.
-Result<std::vector<float>> resample_for_codec(std::span<const float> samples, int from_hz, int to_hz);
+// ceil(samples * to_hz / from_hz) samples. Both rates are ones that check_sample_rate() has passed.
+std::vector<float> sinc_resample(std::span<const float> samples, int from_hz, int to_hz);
 
 }  // namespace parlance

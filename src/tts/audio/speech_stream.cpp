@@ -45,6 +45,11 @@ bool SpeechStream::push(std::span<const float> part) {
   return is_wanted_;
 }
 
+bool SpeechStream::extend(std::span<const float> piece) {
+  if (is_wanted_) fader_.extend(piece, [&](std::span<const float> joined) { remove_silence(joined); });
+  return is_wanted_;
+}
+
 bool SpeechStream::finish() {
   if (!is_wanted_) return false;
   fader_.finish([&](std::span<const float> joined) { remove_silence(joined); });

@@ -33,8 +33,10 @@ class SpeechStream {
 
   SpeechStream(const SpeechStreamOptions& options, Sink sink);
 
-  // Both yield whether the sink still wants samples.
+  // All yield whether the sink still wants samples.
   bool push(std::span<const float> part);
+  // More of the part that was pushed last, whose first piece must have kFadeSamples or more.
+  bool extend(std::span<const float> piece);
   bool finish();
 
  private:

@@ -79,18 +79,19 @@ Result<Tensor> WeightLoader::matrix(const std::string& name, int64_t n_in, int64
   return place(*source);
 }
 
-Result<Linear> WeightLoader::filters(const std::string& name, std::array<int64_t, 4> ne) {
+Result<Linear> WeightLoader::filters(const std::string& name, std::initializer_list<int64_t> ne) {
   Linear linear;
-  PARLANCE_TRY(const GgufTensor* source, ask(name + ".weight", {ne[0], ne[1], ne[2], ne[3]}));
+  const int64_t n_out = *(ne.end() - 1);
+  PARLANCE_TRY(const GgufTensor* source, ask(name + ".weight", ne));
   PARLANCE_TRY(linear.weight, place(*source));
-  linear.weight.ne = {ne[0] * ne[1] * ne[2], ne[3], 1, 1};
+  linear.weight.ne = {linear.weight.n_elements() / n_out, n_out, 1, 1};
   const std::string bias = name + ".bias";
   if (!has(bias)) return linear;
-  // Converters add two sizes of 1 in front.
-  const bool is_plain = file_.find_tensor(bias)->ne[0] == ne[3];
-  PARLANCE_TRY(const GgufTensor* values, is_plain ? ask(bias, {ne[3]}) : ask(bias, {1, 1, ne[3]}));
+  // Some converters add two sizes of 1 in front.
+  const bool is_plain = file_.find_tensor(bias)->ne[0] == n_out;
+  PARLANCE_TRY(const GgufTensor* values, is_plain ? ask(bias, {n_out}) : ask(bias, {1, 1, n_out}));
   PARLANCE_TRY(linear.bias, as_f32(*values));
-  linear.bias.ne = {ne[3], 1, 1, 1};
+  linear.bias.ne = {n_out, 1, 1, 1};
   return linear;
 }
 
@@ -108,13 +109,21 @@ Result<Tensor> WeightLoader::vector(const std::string& name, int64_t n) {
   return as_f32(*source);
 }
 
+Result<Tensor> WeightLoader::vector(const std::string& name, std::initializer_list<int64_t> ne) {
+  PARLANCE_TRY(const GgufTensor* source, ask(name, ne));
+  PARLANCE_TRY(Tensor tensor, as_f32(*source));
+  tensor.ne = {tensor.n_elements(), 1, 1, 1};
+  return tensor;
+}
+
 Result<Tensor> WeightLoader::f32_matrix(const std::string& name, int64_t n0, int64_t n1) {
   PARLANCE_TRY(const GgufTensor* source, ask(name, {n0, n1}));
   return as_f32(*source);
 }
 
-Result<Tensor> WeightLoader::as_f32(const GgufTensor& source) {
-  if (source.dtype == DType::f32) return place(source);
+namespace {
+
+std::vector<float> decode(const GgufTensor& source) {
   const auto n = static_cast<size_t>(source.ne[0]);
   const auto n_rows = static_cast<size_t>(source.ne[1] * source.ne[2] * source.ne[3]);
   std::vector<float> values(n * n_rows);
@@ -123,7 +132,19 @@ Result<Tensor> WeightLoader::as_f32(const GgufTensor& source) {
         .decode_row(source.bytes.data() + row * row_bytes(source.dtype, source.ne[0]),
                     values.data() + row * n, source.ne[0]);
   }
-  return upload_f32(source.name, values, source.ne);
+  return values;
+}
+
+}  // namespace
+
+Result<Tensor> WeightLoader::as_f32(const GgufTensor& source) {
+  if (source.dtype == DType::f32) return place(source);
+  return upload_f32(source.name, decode(source), source.ne);
+}
+
+Result<std::vector<float>> WeightLoader::values(const std::string& name, std::initializer_list<int64_t> ne) {
+  PARLANCE_TRY(const GgufTensor* source, ask(name, ne));
+  return decode(*source);
 }
 
 Result<Tensor> WeightLoader::constant(std::vector<float> values, int64_t n0, int64_t n1) {
@@ -131,7 +152,7 @@ Result<Tensor> WeightLoader::constant(std::vector<float> values, int64_t n0, int
 }
 
 Result<Tensor> WeightLoader::upload_f32(std::string_view name, const std::vector<float>& values,
-                                        std::array<int64_t, 4> ne) {
+                                        const std::array<int64_t, 4>& ne) {
   PARLANCE_TRY(auto buffer, device_->allocate(values.size() * sizeof(float)));
   Tensor tensor;
   tensor.data = buffer->base();

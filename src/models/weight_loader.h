@@ -41,14 +41,19 @@ class WeightLoader {
 
   // A matrix [n_in, n_out] of any type.
   Result<Tensor> matrix(const std::string& name, int64_t n_in, int64_t n_out);
-  // The same for the weights of a convolution, of sizes `ne`, whose filters are its rows.
-  Result<Linear> filters(const std::string& name, std::array<int64_t, 4> ne);
+  // `name`.weight of a convolution as a matrix whose rows are its filters, and, if the file has it,
+  // `name`.bias. Sizes are the window's, then channels, then filters.
+  Result<Linear> filters(const std::string& name, std::initializer_list<int64_t> ne);
   // `name`.weight and, if the file has it, `name`.bias.
   Result<Linear> linear(const std::string& name, int64_t n_in, int64_t n_out);
   // A vector of n values as f32 (norms, biases); half-precision ones are converted.
   Result<Tensor> vector(const std::string& name, int64_t n);
+  // The same for a vector that the file has with sizes of 1 around it.
+  Result<Tensor> vector(const std::string& name, std::initializer_list<int64_t> ne);
   // The same for a small matrix that kernels read as f32.
   Result<Tensor> f32_matrix(const std::string& name, int64_t n0, int64_t n1);
+  // The same in host memory, for what is laid out anew; sizes fastest first.
+  Result<std::vector<float>> values(const std::string& name, std::initializer_list<int64_t> ne);
   // Values of our own, placed on the device.
   Result<Tensor> constant(std::vector<float> values, int64_t n0, int64_t n1);
 
@@ -65,7 +70,7 @@ class WeightLoader {
   Result<Tensor> as_f32(const GgufTensor& tensor);
   Result<const GgufTensor*> ask(const std::string& name, std::initializer_list<int64_t> ne);
   Result<Tensor> upload_f32(std::string_view name, const std::vector<float>& values,
-                            std::array<int64_t, 4> ne);
+                            const std::array<int64_t, 4>& ne);
   Result<Tensor> place(const GgufTensor& tensor);
 
   const GgufFile& file_;

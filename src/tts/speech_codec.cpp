@@ -1,0 +1,164 @@
+#include "tts/speech_codec.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "tts/audio/sinc_resampler.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr double kMostSeconds = 60;    // of sound that is encoded: the semantic branch takes it as a whole
+constexpr int64_t kSemanticPad = 160;  // samples of silence before and behind what HuBERT hears
+constexpr int64_t kAcousticPad = 480;  // the same for the acoustic branch, where its frames are one short
+constexpr int64_t kEncodeWindow = 50;  // frames that the acoustic branch encodes at once
+constexpr int64_t kEncodeMargin = 25;  // frames beyond which no sample reaches a frame
+
+}  // namespace
+
+Result<Tensor> SpeechCodec::upload(DType dtype, int64_t n0, int64_t n1, std::span<const std::byte> bytes) {
+  PARLANCE_TRY(auto buffer, device_.allocate(bytes.size()));
+  Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.ne = {n0, n1, 1, 1};
+  tensor.buffer = buffer.get();
+  tensor.data = buffer->base();
+  inputs_.push_back(std::move(buffer));
+  stream_->upload(tensor, bytes);
+  return tensor;
+}
+
+// Runs a graph and brings its result to host memory. False when it was cancelled.
+Result<bool> SpeechCodec::run(FunctionRef<Tensor()> graph, std::vector<float>& result) {
+  const Plan plan = stream_->dry_run([&] { graph(); });
+  if (!plan.missing.empty()) {
+    return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use --device cpu for speech",
+                device_.name(), plan.missing.front());
+  }
+  PARLANCE_CHECK(stream_->reserve(plan));
+  Tensor out;
+  stream_->step(Stream::kOnce, [&] { out = graph(); });
+  if (stream_->cancelled()) return false;
+  result.resize(static_cast<size_t>(out.n_elements()));
+  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(result)), out));
+  inputs_.clear();
+  return true;
+}
+
+Result<bool> SpeechCodec::decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first,
+                                 int64_t last, std::vector<float>& pcm) {
+  const auto is_outside = [this](int32_t code) { return code < 0 || code >= n_codes(); };
+  if (std::ssize(codes) != n_codebook() * n_frames || first < 0 || first >= last || last > n_frames ||
+      std::any_of(codes.begin(), codes.end(), is_outside)) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "{} codes, of which frames {} to {} of {} are to be heard: expected {} rows of codes below {}",
+        codes.size(), first, last, n_frames, n_codebook(), n_codes());
+  }
+  const int64_t from = std::max<int64_t>(0, first - kMargin), to = std::min(n_frames, last + kMargin);
+  std::vector<int32_t> window;
+  for (int64_t k = 0; k < n_codebook(); ++k) {
+    const auto row = codes.begin() + k * n_frames;
+    window.insert(window.end(), row + from, row + to);
+  }
+  inputs_.clear();
+  PARLANCE_TRY(const Tensor input,
+               upload(DType::i32, to - from, n_codebook(), std::as_bytes(std::span(window))));
+  std::vector<float> sound;
+  PARLANCE_TRY(const bool is_done, run([&] { return model_.decode(*stream_, input); }, sound));
+  if (!is_done) return false;
+  const auto begin = sound.begin() + (first - from) * samples_per_frame();
+  pcm.insert(pcm.end(), begin, begin + (last - first) * samples_per_frame());
+  return true;
+}
+
+// HuBERT's features of every frame: the mean of its layers' states at every second place.
+Result<std::vector<float>> SpeechCodec::semantic_features(std::span<const float> pcm, int64_t& n_frames) {
+  const OmniVoiceCodecParameters& hp = model_.parameters();
+  const std::vector<float> resampled =
+      sinc_resample(pcm, static_cast<int>(hp.sample_rate_hz), static_cast<int>(hp.semantic_rate_hz));
+  std::vector<float> padded(resampled.size() + 2 * kSemanticPad, 0.0f);
+  std::copy(resampled.begin(), resampled.end(), padded.begin() + kSemanticPad);
+  const int64_t n_places = model_.semantic_places(std::ssize(padded));
+  n_frames = n_places / 2;
+  if (n_frames == 0) return std::vector<float>{};
+  const int32_t bounds[2] = {0, static_cast<int32_t>(n_places)};
+  inputs_.clear();
+  PARLANCE_TRY(const Tensor sound,
+               upload(DType::f32, 1, std::ssize(padded), std::as_bytes(std::span(padded))));
+  PARLANCE_TRY(const Tensor whole, upload(DType::i32, 2, 1, std::as_bytes(std::span(bounds))));
+  std::vector<float> sum;
+  PARLANCE_TRY(const bool is_done, run([&] { return model_.hubert(*stream_, sound, whole); }, sum));
+  if (!is_done) return fail(ErrorCode::cancelled, "cancelled");
+  std::vector<float> features(static_cast<size_t>(n_frames * hp.n_embd));
+  for (int64_t t = 0; t < n_frames; ++t) {
+    for (int64_t i = 0; i < hp.n_embd; ++i) {
+      features[static_cast<size_t>(t * hp.n_embd + i)] =
+          sum[static_cast<size_t>(2 * t * hp.n_embd + i)] / static_cast<float>(hp.n_layer + 1);
+    }
+  }
+  return features;
+}
+
+// [n_hidden, n_frames], in windows whose margins are cut away.
+Result<std::vector<float>> SpeechCodec::acoustic_features(std::span<const float> pcm, int64_t n_frames) {
+  const int64_t hop = samples_per_frame(), n_hidden = model_.parameters().n_hidden;
+  std::vector<float> features;
+  for (int64_t first = 0; first < n_frames; first += kEncodeWindow) {
+    const int64_t last = std::min(n_frames, first + kEncodeWindow);
+    const int64_t from = std::max<int64_t>(0, first - kEncodeMargin);
+    const int64_t to = std::min(std::ssize(pcm), (last + kEncodeMargin) * hop);
+    const auto part = pcm.subspan(static_cast<size_t>(from * hop), static_cast<size_t>(to - from * hop));
+    inputs_.clear();
+    PARLANCE_TRY(const Tensor sound, upload(DType::f32, 1, std::ssize(part), std::as_bytes(part)));
+    std::vector<float> window;
+    PARLANCE_TRY(const bool is_done, run([&] { return model_.encode_acoustic(*stream_, sound); }, window));
+    if (!is_done) return fail(ErrorCode::cancelled, "cancelled");
+    const auto begin = window.begin() + (first - from) * n_hidden;
+    features.insert(features.end(), begin, begin + (last - first) * n_hidden);
+  }
+  return features;
+}
+
+Result<std::vector<int32_t>> SpeechCodec::encode(std::span<const float> pcm) {
+  const OmniVoiceCodecParameters& hp = model_.parameters();
+  const double seconds = static_cast<double>(pcm.size()) / static_cast<double>(hp.sample_rate_hz);
+  const auto bad = std::find_if(pcm.begin(), pcm.end(), [](float x) { return !std::isfinite(x); });
+  if (bad != pcm.end()) {
+    return fail(ErrorCode::invalid_argument, "sample {} of the reference is not a finite number",
+                bad - pcm.begin());
+  }
+  if (seconds > kMostSeconds) {
+    return fail(ErrorCode::invalid_argument,
+                "the reference has {:.0f} seconds; give at most {}, 3 to 10 are best", seconds, kMostSeconds);
+  }
+  int64_t n_frames = 0;
+  PARLANCE_TRY(const std::vector<float> features, semantic_features(pcm, n_frames));
+  if (n_frames == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "the reference has {} samples, less than a frame; give 3 to 10 seconds", pcm.size());
+  }
+  std::vector<float> sound(pcm.begin(), pcm.end());
+  if (model_.acoustic_frames(std::ssize(sound)) != n_frames) {
+    sound.insert(sound.begin(), kAcousticPad, 0.0f);
+    sound.insert(sound.end(), kAcousticPad, 0.0f);
+  }
+  const int64_t n_acoustic = model_.acoustic_frames(std::ssize(sound));
+  if (n_acoustic != n_frames) {
+    return fail(ErrorCode::invalid_argument,
+                "{} samples make {} acoustic and {} semantic frames; cut them to a multiple of {}",
+                pcm.size(), n_acoustic, n_frames, samples_per_frame());
+  }
+  PARLANCE_TRY(const std::vector<float> acoustic, acoustic_features(sound, n_frames));
+  inputs_.clear();
+  PARLANCE_TRY(const Tensor a, upload(DType::f32, hp.n_hidden, n_frames, std::as_bytes(std::span(acoustic))));
+  PARLANCE_TRY(const Tensor f, upload(DType::f32, hp.n_embd, n_frames, std::as_bytes(std::span(features))));
+  std::vector<float> latent;
+  PARLANCE_TRY(const bool is_done, run([&] { return model_.join(*stream_, a, f); }, latent));
+  if (!is_done) return fail(ErrorCode::cancelled, "cancelled");
+  return model_.quantise(latent);
+}
+
+}  // namespace parlance

@@ -1,0 +1,52 @@
+// OmniVoice's codec on a device: codes of frames to sound and back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "models/omnivoice_codec.h"
+#include "tts/audio/speech_format.h"
+
+namespace parlance {
+
+class SpeechCodec {
+ public:
+  SpeechCodec(const OmniVoiceCodec& model, Device& device)
+      : model_(model), device_(device), stream_(device.make_stream()) {}
+
+  int64_t n_codebook() const { return model_.parameters().n_codebook; }
+  int64_t n_codes() const { return model_.parameters().n_codes; }          // of one codebook
+  int64_t samples_per_frame() const { return model_.parameters().hop(); }  // 960: 40 ms
+
+  // Sound of the frames [first, last) of codes [n_codebook][n_frames], appended to `pcm`: samples_per_frame()
+  // each, exactly those of decoding all frames at once, since a sample depends on no more than kMargin frames
+  // to either side. Memory goes by last - first. Yields false when it was cancelled. Errors: codes out of
+  // range, memory, missing kernels.
+  static constexpr int64_t kMargin = 10;
+  Result<bool> decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first, int64_t last,
+                      std::vector<float>& pcm);
+
+  // Codes [n_codebook][n_frames] of sound at kSpeechRateHz, as it is: see reference preparation for what a
+  // voice needs. Errors: too short (about 100 samples), not finite, too long (memory), cancelled.
+  Result<std::vector<int32_t>> encode(std::span<const float> pcm);
+
+  // Other threads may end a call between two kernels by changing the generation.
+  void set_cancellation(Cancellation cancellation) { stream_->set_cancellation(cancellation); }
+
+ private:
+  Result<Tensor> upload(DType dtype, int64_t n0, int64_t n1, std::span<const std::byte> bytes);
+  Result<bool> run(FunctionRef<Tensor()> graph, std::vector<float>& result);
+  Result<std::vector<float>> semantic_features(std::span<const float> pcm, int64_t& n_frames);
+  Result<std::vector<float>> acoustic_features(std::span<const float> pcm, int64_t n_frames);
+
+  const OmniVoiceCodec& model_;
+  Device& device_;
+  std::vector<std::unique_ptr<Buffer>> inputs_;
+  std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
+};
+
+}  // namespace parlance

@@ -24,7 +24,7 @@ class CrossFader {
   void hold_end(std::span<const float> samples, Emit emit);
 
   std::vector<float> held_;  // the end of the last part
-  int64_t n_samples_ = 0;  // so far, with the silence between parts
+  int64_t n_samples_ = 0;    // so far, with the silence between parts
 };
 
 // All parts at once.

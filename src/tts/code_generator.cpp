@@ -1,0 +1,68 @@
+#include "tts/code_generator.h"
+
+#include "tts/speech_plan.h"
+#include "tts/text/prompt.h"
+
+namespace parlance {
+
+namespace {
+
+tl::unexpected<Error> cancelled() {
+  return fail(ErrorCode::cancelled, "speech was cancelled");
+}
+
+}  // namespace
+
+void CodeGenerator::set_cancellation(Cancellation cancellation) {
+  cancellation_ = cancellation;
+  lm_.set_cancellation(cancellation);
+}
+
+Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request, uint64_t& noise_calls,
+                                                      const OnStep& on_step) {
+  PARLANCE_CHECK(check_options(request.decoding));
+  if (request.n_frames < 1 || request.n_frames > kMostChunkFrames) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "{} seconds of speech in one piece are more than {}; let the text be divided into chunks, or ask "
+        "for less",
+        request.n_frames / kFramesPerSecond, kMostChunkFrames / kFramesPerSecond);
+  }
+  if (cancellation_.requested()) return cancelled();
+  const OmniVoiceParameters& hp = lm_.parameters();
+  const AudioCodes none;
+  const AudioCodes& reference = request.reference ? *request.reference : none;
+  const bool is_guided = request.decoding.guidance != 0;
+  const TtsPrompt prompt =
+      make_tts_prompt(tokenizer_, {.text = request.text,
+                                   .language = request.language,
+                                   .voice = request.voice,
+                                   .reference_text = request.reference_text,
+                                   .n_reference = static_cast<int32_t>(reference.n_frames()),
+                                   .n_target = request.n_frames,
+                                   .denoise = request.denoise});
+  PARLANCE_CHECK(lm_.prepare({.text = prompt.text_ids,
+                              .reference = reference.codes,
+                              .n_target = request.n_frames,
+                              .is_guided = is_guided,
+                              .mask = request.mask}));
+
+  MaskGit decoder(request.decoding,
+                  {.n_codebook = hp.n_codebook,
+                   .n_frames = request.n_frames,
+                   .n_vocab = hp.n_audio_vocab,
+                   .mask_id = hp.mask},
+                  noise_calls);
+  const auto n_logits = static_cast<size_t>(request.n_frames * hp.n_codebook * hp.n_audio_vocab);
+  while (decoder.next()) {
+    PARLANCE_TRY(const std::span<const float> logits, lm_.step(decoder.tokens()));
+    if (logits.empty() || cancellation_.requested()) return cancelled();
+    PARLANCE_CHECK(decoder.take(logits.first(n_logits), logits.subspan(n_logits)));
+    if (on_step) on_step(decoder.n_steps_done(), decoder.n_steps_total());
+  }
+  const auto tokens = decoder.tokens();
+  return Output{.codes = {.n_codebook = hp.n_codebook, .codes = {tokens.begin(), tokens.end()}},
+                .n_steps = decoder.n_steps_done()};
+}
+
+}  // namespace parlance

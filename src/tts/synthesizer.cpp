@@ -1,0 +1,255 @@
+#include "tts/synthesizer.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tts/audio/loudness.h"
+#include "tts/audio/reference_audio.h"
+#include "tts/audio/speech_stream.h"
+#include "tts/text/code_points.h"
+#include "tts/text/combine.h"
+#include "tts/text/duration.h"
+#include "tts/text/voice_design.h"
+
+namespace parlance {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Frames that the codec decodes at once. It computes SpeechCodec::kMargin more at both ends, so that small
+// windows cost more in all, and large ones come later. The first one of a stream is as short as the chain
+// behind it lets through at once: half a second that may be silence, and two fades.
+constexpr int64_t kWindow = 50, kFirstStreamedWindow = 20;
+
+constexpr size_t kReferenceCacheBytes = size_t{4} << 20;
+constexpr size_t kMostTextBytes = size_t{1} << 20;  // a day of speech; a wrong file must not begin it
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+tl::unexpected<Error> cancelled() {
+  return fail(ErrorCode::cancelled, "speech was cancelled");
+}
+
+Result<void> check_request(const SpeechRequest& request, const CodeFormat& format) {
+  PARLANCE_CHECK(check_options(request.decoding));
+  if (request.text.size() > kMostTextBytes) {
+    return fail(ErrorCode::invalid_argument, "the text has {} bytes; at most {} are spoken at once",
+                request.text.size(), kMostTextBytes);
+  }
+  if (!(request.speed >= 0.1f && request.speed <= 10)) {
+    return fail(ErrorCode::invalid_argument, "the speed {} is not between 0.1 and 10", request.speed);
+  }
+  const double most_seconds = static_cast<double>(kMostChunkFrames) / kFramesPerSecond;
+  if (!(request.seconds >= 0 && request.seconds <= most_seconds)) {
+    return fail(ErrorCode::invalid_argument, "a duration of {} s is not between 0 and {}", request.seconds,
+                most_seconds);
+  }
+  const auto is_length = [](float seconds) { return seconds >= 0 && seconds <= 3600; };
+  if (!is_length(request.chunking.chunk_seconds) || !is_length(request.chunking.threshold_seconds)) {
+    return fail(ErrorCode::invalid_argument,
+                "chunks of {} s from {} s of speech on: neither may be beyond 3600",
+                request.chunking.chunk_seconds, request.chunking.threshold_seconds);
+  }
+  if (request.voice.reference.empty()) return {};
+  return check_codes(request.voice.reference, format.n_codebook, format.n_codes, "the voice");
+}
+
+// The voice in words as the prompt has it.
+Result<std::string> design_of(const SpeechRequest& request) {
+  const std::string& words = request.instruct.empty() ? request.voice.instruct : request.instruct;
+  return resolve_voice_design(words, has_cjk(request.text));
+}
+
+}  // namespace
+
+// Has the mutex, and makes what computes end with the request.
+class Synthesizer::Request {
+ public:
+  Request(Synthesizer& owner, Cancellation cancellation) : owner_(owner), lock_(owner.mutex_) {
+    use(cancellation);
+  }
+  ~Request() { use({}); }
+
+ private:
+  void use(Cancellation cancellation) {
+    owner_.generator_.set_cancellation(cancellation);
+    owner_.codec_.set_cancellation(cancellation);
+  }
+
+  Synthesizer& owner_;
+  std::lock_guard<std::mutex> lock_;
+};
+
+Synthesizer::Synthesizer(const TtsModel& model, const SynthesizerOptions& options)
+    : model_(model),
+      generator_(model.lm(), model.tokenizer(), model.device()),
+      codec_(model.codec(), model.device()),
+      references_(kReferenceCacheBytes, options.reference_folder) {}
+
+CodeFormat Synthesizer::code_format() const {
+  return {.n_codebook = codec_.n_codebook(), .n_codes = static_cast<int32_t>(codec_.n_codes())};
+}
+
+Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, OnWindow on_window) {
+  const int64_t n_frames = chunk.codes.n_frames();
+  std::vector<float> window;
+  for (int64_t first = 0, n = first_window; first < n_frames; first += n, n = kWindow) {
+    // A last window that would be short is decoded with the one before it.
+    if (n_frames - first < n + kFirstStreamedWindow / 2) n = n_frames - first;
+    const auto start = Clock::now();
+    window.clear();
+    PARLANCE_TRY(const bool is_whole, codec_.decode(chunk.codes.codes, n_frames, first, first + n, window));
+    chunk.codec_seconds += seconds_since(start);
+    if (!is_whole || !on_window(window, first == 0)) return cancelled();
+  }
+  return {};
+}
+
+// Speaks chunk after chunk. Without a reference, the first chunk is that of all later ones, so that one voice
+// speaks.
+Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cancellation, int64_t first_window,
+                                SpeechReport& report, OnWindow on_window) {
+  PARLANCE_CHECK(check_request(request, code_format()));
+  PARLANCE_TRY(const std::string design, design_of(request));
+  AudioCodes reference = request.voice.reference;
+  std::string reference_text = reference.empty() ? std::string() : request.voice.reference_text;
+  const auto pace = [&] {
+    return Pace{.reference_text = reference_text,
+                .n_reference = static_cast<int32_t>(reference.n_frames()),
+                .speed = request.speed};
+  };
+  const std::vector<std::string> texts =
+      request.seconds > 0 ? std::vector{request.text} : plan_chunks(request.text, request.chunking, pace());
+
+  const auto n_chunks = static_cast<int>(texts.size());
+  uint64_t noise_calls = 0;
+  for (int i = 0; i < n_chunks; ++i) {
+    if (cancellation.requested()) return cancelled();
+    SpokenChunk chunk{
+        .text = texts[static_cast<size_t>(i)], .codes = {}, .n_reference = reference.n_frames()};
+    const CodeRequest code_request{.text = chunk.text,
+                                   .language = request.language,
+                                   .voice = design,
+                                   .reference = &reference,
+                                   .reference_text = reference_text,
+                                   .n_frames = request.seconds > 0
+                                                   ? frames_of_seconds(static_cast<float>(request.seconds))
+                                                   : frames_at_pace(chunk.text, pace()),
+                                   .denoise = request.denoise,
+                                   .mask = request.mask,
+                                   .decoding = request.decoding};
+    const auto start = Clock::now();
+    PARLANCE_TRY(auto output, generator_.generate(code_request, noise_calls, [&](int n_done, int n_total) {
+      if (request.on_progress) request.on_progress({i, n_chunks, n_done, n_total});
+    }));
+    chunk.codes = std::move(output.codes);
+    chunk.n_steps = output.n_steps;
+    chunk.model_seconds = seconds_since(start);
+    report.chunks.push_back(std::move(chunk));
+    SpokenChunk& spoken = report.chunks.back();
+    PARLANCE_CHECK(decode(spoken, i == 0 ? first_window : kWindow, on_window));
+    if (reference.empty()) {
+      reference = spoken.codes;
+      reference_text = spoken.text;
+    }
+  }
+  return {};
+}
+
+Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
+  const Cancellation cancellation = request.cancellation.generation ? request.cancellation : now();
+  const auto start = Clock::now();
+  const Request lock(*this, cancellation);
+  Speech speech;
+  std::vector<std::vector<float>> parts;
+  PARLANCE_CHECK(
+      speak(request, cancellation, kWindow, speech.report, [&](std::span<const float> window, bool is_first) {
+        if (is_first) parts.emplace_back();
+        parts.back().insert(parts.back().end(), window.begin(), window.end());
+        return !cancellation.requested();
+      }));
+  if (request.is_processed) {
+    PARLANCE_TRY(speech.samples, finish_speech(parts, request.voice.rms));
+  } else {
+    speech.samples = join_parts(parts);
+  }
+  speech.report.n_samples = std::ssize(speech.samples);
+  speech.report.first_audio_seconds = speech.report.total_seconds = seconds_since(start);
+  return speech;
+}
+
+Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnSpeech& on_speech) {
+  const Cancellation cancellation = request.cancellation.generation ? request.cancellation : now();
+  const auto start = Clock::now();
+  SpeechReport report;
+  bool is_wanted = true;
+  const auto hand_out = [&](std::span<const float> samples) {
+    if (!is_wanted || cancellation.requested()) return false;
+    if (report.n_samples == 0) report.first_audio_seconds = seconds_since(start);
+    report.n_samples += std::ssize(samples);
+    return is_wanted = on_speech(samples, /*is_last=*/false);
+  };
+
+  Result<void> spoken;
+  {
+    const Request lock(*this, cancellation);
+    if (request.is_processed) {
+      SpeechStream chain({.reference_rms = request.voice.rms, .leading_silence = request.leading_silence},
+                         hand_out);
+      spoken = speak(request, cancellation, kFirstStreamedWindow, report,
+                     [&](std::span<const float> window, bool is_first) {
+                       return is_first ? chain.push(window) : chain.extend(window);
+                     });
+      if (spoken && !chain.finish()) spoken = cancelled();
+    } else {
+      CrossFader joined;
+      const auto emit = [&](std::span<const float> samples) { hand_out(samples); };
+      const auto is_going_on = [&] { return is_wanted && !cancellation.requested(); };
+      spoken = speak(request, cancellation, kFirstStreamedWindow, report,
+                     [&](std::span<const float> window, bool is_first) {
+                       is_first ? joined.push(window, emit) : joined.extend(window, emit);
+                       return is_going_on();
+                     });
+      if (spoken) joined.finish(emit);
+      if (spoken && !is_going_on()) spoken = cancelled();
+    }
+  }
+  report.total_seconds = seconds_since(start);
+  on_speech({}, /*is_last=*/true);
+  PARLANCE_CHECK(spoken);
+  return report;
+}
+
+Result<EncodedReference> Synthesizer::encode(std::span<const float> samples, bool is_prepared) {
+  const std::string made_with = fmt::format(
+      "{} {} {}", model_.codec_name(), model_.codec_file().bytes().size(), is_prepared ? "as is" : "trimmed");
+  const ReferenceKey key = reference_key(samples, made_with);
+  if (const auto known = references_.find(key)) return *known;
+  PARLANCE_TRY(const ReferenceAudio audio, prepare_reference(samples, /*removes_silence=*/!is_prepared));
+  PARLANCE_TRY(std::vector<int32_t> codes, codec_.encode(audio.samples));
+  EncodedReference encoded{.codes = {.n_codebook = codec_.n_codebook(), .codes = std::move(codes)},
+                           .rms = audio.rms};
+  (void)references_.insert(key, encoded);  // a folder that cannot be written costs only time
+  return encoded;
+}
+
+Result<Voice> Synthesizer::encode_voice(std::span<const float> samples, std::string_view text,
+                                        bool is_prepared) {
+  const Cancellation cancellation = now();
+  if (std::ssize(samples) > speech_samples(1000) * kMostReferenceSeconds) {
+    return fail(ErrorCode::invalid_argument,
+                "the reference recording has {:.0f} seconds, more than {}; cut out 3 to 10 seconds of speech",
+                static_cast<double>(samples.size()) / kSpeechRateHz, kMostReferenceSeconds);
+  }
+  const Request lock(*this, cancellation);
+  PARLANCE_TRY(EncodedReference encoded, encode(samples, is_prepared));
+  return Voice{.reference = std::move(encoded.codes),
+               .reference_text = is_prepared ? std::string(text) : add_punctuation(text),
+               .rms = encoded.rms,
+               .instruct = {}};
+}
+
+}  // namespace parlance

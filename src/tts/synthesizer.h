@@ -1,0 +1,73 @@
+// Speech synthesis: text to sound, at once or as it is computed. Requests of several threads are done one
+// after the other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "tts/code_generator.h"
+#include "tts/files/reference_cache.h"
+#include "tts/speech_codec.h"
+#include "tts/speech_request.h"
+#include "tts/tts_model.h"
+
+namespace parlance {
+
+struct SynthesizerOptions {
+  std::optional<std::filesystem::path> reference_folder;  // keeps encoded references over restarts
+};
+
+class Synthesizer {
+ public:
+  // The model must outlive the synthesizer.
+  explicit Synthesizer(const TtsModel& model, const SynthesizerOptions& options = {});
+
+  // The whole speech. Errors: a voice that the model does not know; no sound; options out of range; memory;
+  // cancelled.
+  Result<Speech> synthesize(const SpeechRequest& request);
+
+  // The same while it is computed, part by part; the next chunk is begun when the sound of the one before has
+  // been handed out. Errors are the same but for no sound, and come after the last call of `on_speech`.
+  Result<SpeechReport> stream(const SpeechRequest& request, const OnSpeech& on_speech);
+
+  // The voice of a recording at kSpeechRateHz in which `text` is said: 3 to 10 seconds are best. Recordings
+  // that were encoded before come from the cache. `is_prepared` leaves silences and text as they are. Errors:
+  // nothing to be heard; samples that are no finite numbers; longer than kMostReferenceSeconds; memory;
+  // cancelled.
+  Result<Voice> encode_voice(std::span<const float> samples, std::string_view text, bool is_prepared = false);
+  static constexpr int kMostReferenceSeconds = 60;
+
+  CodeFormat code_format() const;
+
+  // Ends all requests that have come in, and those made with a now() from before; from any thread, or a
+  // signal handler. The work ends within a pass of the network or a window of the codec.
+  void cancel() { generation_.fetch_add(1, std::memory_order_relaxed); }
+  Cancellation now() const { return {&generation_, generation_.load(std::memory_order_relaxed)}; }
+
+ private:
+  class Request;  // one that has its turn
+  // Sound of a chunk, window after window; the first one begins the chunk. False ends the request.
+  using OnWindow = FunctionRef<bool(std::span<const float>, bool is_first)>;
+
+  Result<void> speak(const SpeechRequest& request, Cancellation cancellation, int64_t first_window,
+                     SpeechReport& report, OnWindow on_window);
+  Result<void> decode(SpokenChunk& chunk, int64_t first_window, OnWindow on_window);
+  Result<EncodedReference> encode(std::span<const float> samples, bool is_prepared);
+
+  const TtsModel& model_;
+  std::atomic<uint64_t> generation_{0};
+  std::mutex mutex_;  // of what follows
+  CodeGenerator generator_;
+  SpeechCodec codec_;
+  ReferenceCache references_;
+};
+
+}  // namespace parlance

@@ -74,11 +74,13 @@ bool contains(std::string_view name, std::string_view part) {
 }
 
 // Vectors, norms and a few small matrices keep their type: they cost little and the model is sensitive to
-// them.
+// them. So do convolutions, tables of positions, and what speech is chosen by: heads and codebooks.
 bool stays_as_it_is(const GgufTensor& tensor) {
   const bool is_matrix = tensor.ne[1] * tensor.ne[2] * tensor.ne[3] > 1;
   return !is_matrix || !tensor.name.ends_with("weight") || contains(tensor.name, "_norm.weight") ||
-         contains(tensor.name, "ffn_gate_inp.weight") || contains(tensor.name, "ssm_conv1d");
+         contains(tensor.name, "ffn_gate_inp.weight") || contains(tensor.name, "ssm_conv1d") ||
+         contains(tensor.name, "a.conv") || contains(tensor.name, "a.position_embd") ||
+         contains(tensor.name, "audio_heads") || contains(tensor.name, "quantizer.quantizers");
 }
 
 bool holds_values(std::string_view name) {

@@ -15,6 +15,7 @@ import math
 import os
 import random
 import re
+import shutil
 import statistics
 import struct
 import sys
@@ -196,6 +197,7 @@ two is shown; its figures are those of answers after the first in a process, Par
 - **decode**: the answer, 3 tokens for a second of audio.
 - **total**: from samples to text; of llama.cpp from one recording's first step to the next one's.
 - **bound**: what the machine allows, from the operations and bytes of each step and the peaks measured just before.
+  Above 100 % the peaks were measured in a worse moment than the step, or caches hold part of the weights.
 """
 
 
@@ -285,7 +287,11 @@ def parse_arguments():
     parser.add_argument("--live", action="store_true", help="also time streams, at the pace of speech")
     parser.add_argument("--work", default="build/bench", help="folder for synthetic models: 3 GB for three types")
     parser.add_argument("--out", default="build/bench", help="folder for asr-speed.md and asr-speed.json")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.rival and not shutil.which(args.rival):
+        parser.error(f"{args.rival}: there is no such program")
+    args.rival = args.rival and shutil.which(args.rival)
+    return args
 
 
 def main():

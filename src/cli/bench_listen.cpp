@@ -8,8 +8,8 @@
 #include "audio/audio_file.h"
 #include "cli/bench_listen_batch.h"
 #include "cli/bench_listen_live.h"
+#include "cli/default_model.h"
 #include "cli/json.h"
-#include "cli/system_info.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "engine/devices.h"
@@ -51,6 +51,15 @@ Result<std::vector<float>> samples_of(const ListenBench& options) {
   if (!clip.samples.empty()) return std::move(clip.samples);
   return fail(ErrorCode::invalid_argument, "{}: no sound in it; give a recording of some seconds",
               options.audio);
+}
+
+Result<AsrFiles> find_files(const std::string& folder) {
+  if (!folder.empty()) return find_asr(folder);
+  const std::filesystem::path demo = find_demo_folder("asr");
+  if (!demo.empty()) return find_asr(demo);
+  return fail(ErrorCode::not_found,
+              "no speech model: there is no models/demo/asr/*.gguf near this folder or the program; name the "
+              "folder of a Qwen3-ASR pair with --model FOLDER");
 }
 
 struct LiveFigures {
@@ -177,7 +186,7 @@ Result<Json> run_threads(const Console& io, const ListenBench& options, const As
 }  // namespace
 
 Result<int> bench_listen(const Console& io, const ListenBench& options) {
-  PARLANCE_TRY(const AsrFiles files, find_asr(options.folder));
+  PARLANCE_TRY(const AsrFiles files, find_files(options.folder));
   PARLANCE_TRY(const Isa isa, choose_isa());
   PARLANCE_TRY(const std::vector<float> samples, samples_of(options));
   Json runs = Json::array();

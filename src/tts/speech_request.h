@@ -40,6 +40,8 @@ struct SpeechRequest {
   bool is_processed = true;  // silences cut, loudness set, ends faded; else the decoder's sound, joined
   LeadingSilence leading_silence = LeadingSilence::with_first_sound;  // of a stream
 
+  bool is_windowed = true;  // a stream's chunks are handed out window by window; else each as a whole
+
   std::function<void(const SpeechProgress&)> on_progress = {};
   // Ends the request when its generation changes, even before it begins: see Synthesizer::now(). Without one,
   // it is what Synthesizer::cancel() is called on after the request has come in.

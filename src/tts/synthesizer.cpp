@@ -150,7 +150,8 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
     chunk.model_seconds = seconds_since(start);
     report.chunks.push_back(std::move(chunk));
     SpokenChunk& spoken = report.chunks.back();
-    PARLANCE_CHECK(decode(spoken, i == 0 ? first_window : kWindow, on_window));
+    const int64_t n_first = i == 0 ? first_window : std::max(first_window, kWindow);
+    PARLANCE_CHECK(decode(spoken, n_first, on_window));
     if (reference.empty()) {
       reference = spoken.codes;
       reference_text = spoken.text;
@@ -185,6 +186,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
   const Cancellation cancellation = request.cancellation.generation ? request.cancellation : now();
   const auto start = Clock::now();
   SpeechReport report;
+  const int64_t first_window = request.is_windowed ? kFirstStreamedWindow : kMostChunkFrames;
   bool is_wanted = true;
   const auto hand_out = [&](std::span<const float> samples) {
     if (!is_wanted || cancellation.requested()) return false;
@@ -199,7 +201,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
     if (request.is_processed) {
       SpeechStream chain({.reference_rms = request.voice.rms, .leading_silence = request.leading_silence},
                          hand_out);
-      spoken = speak(request, cancellation, kFirstStreamedWindow, report,
+      spoken = speak(request, cancellation, first_window, report,
                      [&](std::span<const float> window, bool is_first) {
                        return is_first ? chain.push(window) : chain.extend(window);
                      });
@@ -208,7 +210,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
       CrossFader joined;
       const auto emit = [&](std::span<const float> samples) { hand_out(samples); };
       const auto is_going_on = [&] { return is_wanted && !cancellation.requested(); };
-      spoken = speak(request, cancellation, kFirstStreamedWindow, report,
+      spoken = speak(request, cancellation, first_window, report,
                      [&](std::span<const float> window, bool is_first) {
                        is_first ? joined.push(window, emit) : joined.extend(window, emit);
                        return is_going_on();

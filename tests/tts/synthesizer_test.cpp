@@ -1,0 +1,368 @@
+#include "tts/synthesizer.h"
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "support/npy.h"
+#include "tts/support/codec_full.h"
+#include "tts/support/tiny_tts.h"
+
+namespace parlance::test {
+namespace {
+
+constexpr const char* kLongText =
+    "This is a test of speech. The quick brown fox jumped over the lazy dog, and the world said hello. Hello "
+    "world.";
+
+AudioCodes codes_of(const nlohmann::json& rows) {
+  AudioCodes codes{.n_codebook = std::ssize(rows), .codes = {}};
+  for (const auto& row : rows)
+    for (const auto& code : row) codes.codes.push_back(code);
+  return codes;
+}
+
+std::vector<float> floats(const std::string& file) {
+  const NpyArray array = read_npy(tts_fixtures() / "e2e" / (file + ".npy"));
+  return {array.values.begin(), array.values.end()};
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b, float scale = 1) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, std::fabs(static_cast<double>(a[i]) * scale - b[i]));
+  return largest;
+}
+
+std::vector<int64_t> frames_of(const SpeechReport& report) {
+  std::vector<int64_t> frames;
+  for (const SpokenChunk& chunk : report.chunks) frames.push_back(chunk.codes.n_frames());
+  return frames;
+}
+
+// What omnivoice.cpp does with this: its guidance, its chunks.
+SpeechRequest recorded_request(const nlohmann::json& recorded) {
+  SpeechRequest request;
+  request.text = recorded["text"];
+  request.language = recorded.value("lang", "English");  // as the recorded prompts have it
+  request.decoding.n_step = recorded["num_step"];
+  request.decoding.seed = recorded["seed"];
+  request.mask = GuidanceMask::soft;
+  request.seconds = recorded.value("T_override", 0) * 0.04 + 1e-4;
+  if (!recorded.contains("T_override")) request.seconds = 0;
+  if (recorded.contains("chunk_threshold_sec")) {
+    request.chunking.threshold_seconds = recorded["chunk_threshold_sec"];
+    request.chunking.chunk_seconds = recorded["chunk_duration_sec"];
+  }
+  request.leading_silence = LeadingSilence::at_once;
+  request.is_windowed = false;
+  return request;
+}
+
+// Everything from text to sound as omnivoice.cpp recorded it. The reference's convolutions round to half.
+TEST(SynthesizerEndToEnd, RecordedCases) {
+  PARLANCE_REQUIRE_FIXTURES("omnivoice/e2e");
+  const auto codec = full_codec();
+  if (codec.empty())
+    GTEST_SKIP() << "no codec_full/recipe.tsv, or no room for 732 MB in the temporary folder";
+  const LoadedTts tts = load_tts(codec);
+  ASSERT_TRUE(tts.synthesizer);
+  std::map<std::string, nlohmann::json> cases;
+  for (const auto& recorded : read_json(tts_fixtures() / "e2e/cases.json"))
+    cases[recorded["case"]] = recorded;
+  constexpr double kTolerance = 1.5e-3;
+
+  SpeechRequest request = recorded_request(cases["auto"]);
+  auto speech = tts.synthesizer->synthesize(request);
+  ASSERT_TRUE(speech) << speech.error().message;
+  ASSERT_EQ(speech->report.chunks.size(), 1u);
+  EXPECT_EQ(speech->report.chunks[0].codes, codes_of(cases["auto"]["tokens"]));
+  EXPECT_LE(largest_difference(speech->samples, floats("auto.pcm")), kTolerance);
+  request.is_processed = false;
+  speech = tts.synthesizer->synthesize(request);
+  ASSERT_TRUE(speech) << speech.error().message;
+  EXPECT_LE(largest_difference(speech->samples, floats("auto.raw_pcm")), kTolerance);
+
+  request = recorded_request(cases["clone"]);
+  auto voice =
+      tts.synthesizer->encode_voice(floats("clone.ref24k"), cases["clone"]["ref_text"].get<std::string>());
+  ASSERT_TRUE(voice) << voice.error().message;
+  EXPECT_EQ(voice->reference, codes_of(cases["clone"]["ref_codes"]));
+  EXPECT_EQ(voice->reference_text, "This is speech.");
+  EXPECT_NEAR(voice->rms.value_or(0), 0.0548, 1e-4);
+  request.voice = *voice;
+  speech = tts.synthesizer->synthesize(request);
+  ASSERT_TRUE(speech) << speech.error().message;
+  EXPECT_EQ(speech->report.chunks[0].codes, codes_of(cases["clone"]["tokens"]));
+  EXPECT_LE(largest_difference(speech->samples, floats("clone.pcm")), kTolerance);
+
+  request = recorded_request(cases["tokens_ref"]);
+  request.voice.reference = codes_of(cases["tokens_ref"]["ref_tokens"]);
+  request.voice.reference_text = cases["tokens_ref"]["ref_text"];
+  speech = tts.synthesizer->synthesize(request);
+  ASSERT_TRUE(speech) << speech.error().message;
+  EXPECT_EQ(frames_of(speech->report), std::vector<int64_t>{36});
+  EXPECT_LE(largest_difference(speech->samples, floats("tokens_ref.pcm_s16"), 32767), 1 + 32767 * kTolerance);
+
+  request = recorded_request(cases["long_buffered"]);
+  const std::vector<int64_t> frames{44, 81, 48, 38};
+  speech = tts.synthesizer->synthesize(request);
+  ASSERT_TRUE(speech) << speech.error().message;
+  EXPECT_EQ(frames_of(speech->report), frames);
+  EXPECT_EQ(std::ssize(speech->samples), cases["long_buffered"]["n"].get<int64_t>());
+  const Streamed streamed = stream_speech(*tts.synthesizer, request);
+  ASSERT_TRUE(streamed.report) << streamed.report.error().message;
+  EXPECT_EQ(frames_of(*streamed.report), frames);
+  EXPECT_EQ(streamed.sizes, cases["long_stream"]["emits"].get<std::vector<int64_t>>());
+  EXPECT_LE(largest_difference(streamed.samples, floats("long_stream.pcm_s16"), 32767),
+            1 + 32767 * kTolerance);
+}
+
+class SynthesizerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
+    tts_ = load_tiny_tts();
+    ASSERT_TRUE(tts_.synthesizer);
+  }
+
+  static SpeechRequest request(const std::string& text) {
+    SpeechRequest request;
+    request.text = text;
+    request.decoding.n_step = 4;
+    return request;
+  }
+  Synthesizer& synthesizer() { return *tts_.synthesizer; }
+
+  // A second of a tone that sways, at half loudness.
+  static std::vector<float> recording(double seconds, float loudness = 0.5f) {
+    std::vector<float> samples(static_cast<size_t>(seconds * kSpeechRateHz));
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const auto t = static_cast<float>(i) / kSpeechRateHz;
+      samples[i] = loudness * std::sin(1000 * t + 20 * std::sin(30 * t));
+    }
+    return samples;
+  }
+
+  LoadedTts tts_;
+};
+
+TEST_F(SynthesizerTest, AStreamIsTheSameInWindowsAndInChunks) {
+  SpeechRequest chunked = request(kLongText);
+  chunked.chunking = {.chunk_seconds = 1.2f, .threshold_seconds = 1.5f};
+  chunked.voice.rms = 0.05f;  // so that both have the same loudness
+  const auto whole = synthesizer().synthesize(chunked);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(frames_of(whole->report), (std::vector<int64_t>{44, 81, 48, 38}));
+  EXPECT_EQ(whole->report.chunks[0].n_reference, 0);
+  EXPECT_EQ(whole->report.chunks[3].n_reference, 44);
+
+  chunked.leading_silence = LeadingSilence::at_once;
+  const Streamed windows = stream_speech(synthesizer(), chunked);
+  ASSERT_TRUE(windows.report) << windows.report.error().message;
+  EXPECT_EQ(windows.n_last, 1);
+  chunked.is_windowed = false;
+  const Streamed chunks = stream_speech(synthesizer(), chunked);
+  EXPECT_LE(largest_difference(windows.samples, chunks.samples), 1e-6);
+  EXPECT_GT(windows.sizes.size(), chunks.sizes.size());
+  // What is known as a whole has been cut to 16 bits, of which the gain for that loudness left half.
+  std::vector<float> clipped = windows.samples;
+  for (float& sample : clipped) sample = std::clamp(sample, -0.5f, 0.5f);
+  EXPECT_LE(largest_difference(clipped, whole->samples), 1.01 / 32768);
+  EXPECT_EQ(windows.report->n_samples, std::ssize(windows.samples));
+  EXPECT_LT(windows.report->first_audio_seconds, windows.report->total_seconds);
+
+  chunked.is_processed = false;
+  const auto raw = synthesizer().synthesize(chunked);
+  chunked.is_windowed = true;
+  const Streamed raw_stream = stream_speech(synthesizer(), chunked);
+  ASSERT_TRUE(raw);
+  EXPECT_LE(largest_difference(raw_stream.samples, raw->samples), 1e-6);
+}
+
+TEST_F(SynthesizerTest, AStreamsFirstClauseComesAlone) {
+  SpeechRequest streamed = request(kLongText);
+  streamed.chunking = kStreamedChunking;
+  std::vector<int> first_chunk_steps;
+  streamed.on_progress = [&](const SpeechProgress& progress) {
+    EXPECT_EQ(progress.n_chunks, 2);
+    EXPECT_EQ(progress.n_steps, 4);
+    if (progress.chunk == 0) first_chunk_steps.push_back(progress.step);
+  };
+  bool has_sound_before_second_chunk = false;
+  int n_chunks = 0;
+  streamed.leading_silence = LeadingSilence::none;
+  const auto report = synthesizer().stream(streamed, [&](std::span<const float>, bool) {
+    has_sound_before_second_chunk |= n_chunks == 0 && first_chunk_steps.size() == 4;
+    return true;
+  });
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->chunks.size(), 2u);
+  EXPECT_EQ(report->chunks[0].text, "This is a test of speech.");
+  EXPECT_EQ(first_chunk_steps, (std::vector<int>{1, 2, 3, 4}));
+  EXPECT_TRUE(has_sound_before_second_chunk);
+}
+
+TEST_F(SynthesizerTest, TheSameSeedSaysTheSame) {
+  SpeechRequest a = request("Hello world.");
+  const auto first = synthesizer().synthesize(a), again = synthesizer().synthesize(a);
+  ASSERT_TRUE(first && again);
+  EXPECT_EQ(first->samples, again->samples);
+  a.decoding.seed = 43;
+  EXPECT_NE(synthesizer().synthesize(a)->report.chunks[0].codes, first->report.chunks[0].codes);
+  a.mask = GuidanceMask::soft;
+  EXPECT_TRUE(synthesizer().synthesize(a));
+}
+
+TEST_F(SynthesizerTest, LengthFollowsSpeedAndDuration) {
+  SpeechRequest slow = request("The quick brown fox jumped over the lazy dog.");
+  const int64_t n_frames = frames_of(synthesizer().synthesize(slow)->report).at(0);
+  slow.speed = 2;
+  EXPECT_EQ(frames_of(synthesizer().synthesize(slow)->report).at(0), n_frames / 2);
+  slow.seconds = 1;
+  EXPECT_EQ(frames_of(synthesizer().synthesize(slow)->report).at(0), 25);
+}
+
+TEST_F(SynthesizerTest, AVoiceIsEncodedOnce) {
+  const std::vector<float> quiet = recording(2, 0.05f);
+  const auto voice = synthesizer().encode_voice(quiet, "This is speech");
+  ASSERT_TRUE(voice) << voice.error().message;
+  EXPECT_EQ(voice->reference.n_codebook, 8);
+  EXPECT_EQ(voice->reference.n_frames(), 50);
+  EXPECT_EQ(voice->reference_text, "This is speech.");
+  EXPECT_NEAR(*voice->rms, 0.05f / std::sqrt(2.0f), 1e-3);
+
+  synthesizer().cancel();  // nothing is running: it changes nothing
+  const auto again = synthesizer().encode_voice(quiet, "");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->reference, voice->reference);
+
+  SpeechRequest cloned = request("Hello world.");
+  cloned.voice = *voice;
+  const auto speech = synthesizer().synthesize(cloned);
+  ASSERT_TRUE(speech) << speech.error().message;
+  EXPECT_EQ(speech->report.chunks[0].n_reference, 50);
+}
+
+TEST_F(SynthesizerTest, CancelEndsAStreamWhereverItIs) {
+  SpeechRequest cancelled = request(kLongText);
+  cancelled.chunking = {.chunk_seconds = 1.2f, .threshold_seconds = 0};
+  const auto expect_cancelled = [](const Streamed& streamed) {
+    ASSERT_FALSE(streamed.report);
+    EXPECT_EQ(streamed.report.error().code, ErrorCode::cancelled);
+    EXPECT_EQ(streamed.n_last, 1);
+  };
+
+  // Before it begins.
+  cancelled.cancellation = synthesizer().now();
+  synthesizer().cancel();
+  Streamed streamed = stream_speech(synthesizer(), cancelled);
+  expect_cancelled(streamed);
+  EXPECT_TRUE(streamed.samples.empty());
+  EXPECT_FALSE(synthesizer().synthesize(cancelled));
+  cancelled.cancellation = {};
+
+  // At the first and at a later step of the network.
+  for (const int at : {1, 6}) {
+    int n_steps = 0;
+    cancelled.on_progress = [&](const SpeechProgress&) {
+      if (++n_steps == at) synthesizer().cancel();
+    };
+    expect_cancelled(stream_speech(synthesizer(), cancelled));
+    EXPECT_EQ(n_steps, at);
+  }
+  cancelled.on_progress = {};
+
+  // By whoever takes the sound.
+  for (const int64_t n_calls : {1, 3}) {
+    streamed = stream_speech(synthesizer(), cancelled, n_calls);
+    expect_cancelled(streamed);
+    EXPECT_EQ(std::ssize(streamed.sizes), n_calls);
+  }
+
+  // By another thread, while the request runs or waits for its turn.
+  for (const int delay_ms : {0, 5, 20}) {
+    const Cancellation before = synthesizer().now();
+    std::jthread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+      synthesizer().cancel();
+    });
+    cancelled.decoding.n_step = 1000;
+    cancelled.cancellation = before;
+    expect_cancelled(stream_speech(synthesizer(), cancelled));
+  }
+
+  // And the next one is not touched by it.
+  EXPECT_TRUE(stream_speech(synthesizer(), request("Hello world.")).report);
+}
+
+TEST_F(SynthesizerTest, RequestsOfSeveralThreadsTakeTurns) {
+  const auto expected = synthesizer().synthesize(request("Hello world."));
+  ASSERT_TRUE(expected);
+  std::vector<std::vector<float>> got(3);
+  {
+    std::vector<std::jthread> threads;
+    for (std::vector<float>& samples : got)
+      threads.emplace_back([&] { samples = synthesizer().synthesize(request("Hello world."))->samples; });
+  }
+  for (const std::vector<float>& samples : got) EXPECT_EQ(samples, expected->samples);
+}
+
+TEST_F(SynthesizerTest, RefusesWhatCannotBeSpoken) {
+  const auto refusal = [&](const SpeechRequest& bad, ErrorCode code, const std::string& word) {
+    const Streamed streamed = stream_speech(synthesizer(), bad);
+    ASSERT_FALSE(streamed.report) << word;
+    EXPECT_EQ(streamed.report.error().code, code) << streamed.report.error().message;
+    EXPECT_NE(streamed.report.error().message.find(word), std::string::npos)
+        << streamed.report.error().message;
+    EXPECT_EQ(streamed.n_last, 1);
+    EXPECT_TRUE(streamed.samples.empty());
+    EXPECT_FALSE(synthesizer().synthesize(bad));
+  };
+  const auto with = [](auto change) {
+    SpeechRequest bad = request("Hello world.");
+    change(bad);
+    return bad;
+  };
+  const auto invalid = ErrorCode::invalid_argument;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  refusal(with([](auto& r) { r.decoding.n_step = 0; }), invalid, "steps");
+  refusal(with([](auto& r) { r.speed = 0; }), invalid, "speed");
+  refusal(with([&](auto& r) { r.speed = nan; }), invalid, "speed");
+  refusal(with([](auto& r) { r.seconds = 1e9; }), invalid, "duration");
+  refusal(with([](auto& r) { r.chunking.chunk_seconds = -1; }), invalid, "chunks");
+  refusal(with([](auto& r) { r.instruct = "a purple voice"; }), invalid, "purple");
+  refusal(with([](auto& r) { r.text.assign(2 << 20, 'a'); }), invalid, "bytes");
+  refusal(with([](auto& r) { r.voice.reference = {.n_codebook = 7, .codes = std::vector<int32_t>(70)}; }),
+          invalid, "codebooks");
+  refusal(with([](auto& r) { r.voice.reference = {.n_codebook = 8, .codes = std::vector<int32_t>(80, 64)}; }),
+          ErrorCode::corrupt_file, "64");
+  // One piece of text that would take hours.
+  refusal(with([](auto& r) {
+            r.text.assign(100000, 'a');
+            r.chunking.chunk_seconds = 0;
+          }),
+          invalid, "chunks");
+}
+
+TEST_F(SynthesizerTest, RefusesRecordingsWithoutAVoice) {
+  const auto refusal = [&](const std::vector<float>& samples, const std::string& word) {
+    const auto voice = synthesizer().encode_voice(samples, "words");
+    ASSERT_FALSE(voice) << word;
+    EXPECT_EQ(voice.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(voice.error().message.find(word), std::string::npos) << voice.error().message;
+  };
+  refusal({}, "less than");
+  refusal(std::vector<float>(kSpeechRateHz, 0), "less than");
+  refusal(recording(0.03), "less than");
+  refusal(recording(600), "600 seconds");
+  std::vector<float> broken = recording(1);
+  broken[777] = std::numeric_limits<float>::quiet_NaN();
+  refusal(broken, "finite");
+  broken[777] = std::numeric_limits<float>::infinity();
+  refusal(broken, "finite");
+}
+
+}  // namespace
+}  // namespace parlance::test

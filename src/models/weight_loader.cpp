@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "gguf/contents.h"
 #include "models/tensor_names.h"
 #include "quant/block_format.h"
 
@@ -178,7 +179,7 @@ Result<WeightBuffers> WeightLoader::finish() && {
       return fail(ErrorCode::unsupported,
                   "{}: tensor {} {} has no place in this architecture; the file is of a variant that this "
                   "program does not support",
-                  file_.name(), tensor.name, describe_found(tensor));
+                  file_.name(), printable(tensor.name), describe_found(tensor));
     }
   }
   return std::move(buffers_);

@@ -42,7 +42,8 @@ std::vector<Phase> make_phases(int64_t from, int64_t to) {
   std::vector<Phase> phases;
   for (int64_t j = 0; j < to; ++j) {
     Phase phase{.first = 0, .taps = {}};
-    for (int64_t k = -width; k < width + from; ++k) {
+    const int64_t center = j * from / to;  // the filter's middle is here or just behind
+    for (int64_t k = center - width; k <= center + 1 + width; ++k) {
       const double t = time_of(k, j, from, to, base);
       if (std::fabs(t) >= kZeroCrossings) continue;
       if (phase.taps.empty()) phase.first = k;

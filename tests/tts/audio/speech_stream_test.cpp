@@ -112,13 +112,14 @@ TEST(SpeechStream, RecordedSynthesis) {
 
 // Sound and silence of random lengths, in parts of random lengths of at least 0.2 s.
 std::vector<std::vector<float>> random_parts(std::mt19937& random) {
-  const auto below = [&](uint32_t n) { return static_cast<int64_t>(random() % n); };
+  const auto below = [&](uint32_t n) { return static_cast<size_t>(random() % n); };
+  std::vector<float> noise(997);
+  for (float& sample : noise) sample = static_cast<float>(random()) * 0x1p-31f - 1;
   std::vector<std::vector<float>> parts(1);
-  for (int64_t n_runs = 1 + below(8); n_runs > 0; --n_runs) {
+  for (size_t n_runs = 1 + below(8); n_runs > 0; --n_runs) {
     const float loudness = below(2) ? 0.2f : 0.0005f;
-    std::uniform_real_distribution<float> noise(-loudness, loudness);
-    for (int64_t n = 2400 + below(below(3) ? 12000 : 60000); n > 0; --n)
-      parts.back().push_back(noise(random));
+    const size_t n_samples = 2400 + below(below(3) ? 12000 : 60000);
+    for (size_t i = 0; i < n_samples; ++i) parts.back().push_back(noise[i % noise.size()] * loudness);
     if (parts.back().size() > 4800 && below(4) == 0) parts.emplace_back();
   }
   if (parts.back().size() < 4800) parts.back().resize(4800, 0.1f);
@@ -128,7 +129,7 @@ std::vector<std::vector<float>> random_parts(std::mt19937& random) {
 TEST(SpeechStream, StreamedSpeechIsWhatTheWholeWouldBe) {
   std::mt19937 random(7);
   int n_compared = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 30; ++round) {
     const auto parts = random_parts(random);
     const auto whole = finish_speech(parts, 0.2f);
     if (!whole || whole->size() < 2 * (kFadeSamples + kPadSamples)) continue;
@@ -138,7 +139,7 @@ TEST(SpeechStream, StreamedSpeechIsWhatTheWholeWouldBe) {
       ASSERT_NEAR(streamed.samples[i], (*whole)[i], 1.01f / 32768) << round << " " << i;
     n_compared += 1;
   }
-  EXPECT_GT(n_compared, 30);
+  EXPECT_GT(n_compared, 15);
 }
 
 TEST(SpeechStream, ShortPartsInTheMiddleFadeAsTheyDoInTheWhole) {

@@ -89,7 +89,7 @@ TEST(ReferenceCache, SeveralThreadsMayUseIt) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
-      for (uint64_t i = 0; i < 500; ++i) {
+      for (uint64_t i = 0; i < 100; ++i) {
         const auto code = static_cast<int32_t>(i % 9);
         const auto found = cache.find({.low = i % 9});
         if (found) {

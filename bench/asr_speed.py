@@ -15,6 +15,7 @@ import math
 import os
 import random
 import re
+import shlex
 import shutil
 import statistics
 import struct
@@ -297,7 +298,7 @@ def parse_arguments():
 def main():
     args = parse_arguments()
     os.makedirs(args.work, exist_ok=True)
-    command = " ".join(["bench/asr_speed.py", *sys.argv[1:]])
+    command = shlex.join(["bench/asr_speed.py", *sys.argv[1:]])
     if not args.audio:
         args.audio = os.path.join(args.work, "speech.wav")
         write_wav(args.audio, speech_like(29.9))  # 30 s would make llama.cpp encode a window of one frame

@@ -84,6 +84,8 @@ std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(chat_command());
   commands.push_back(listen_command());
+  commands.push_back(say_command());
+  commands.push_back(voice_command());
   commands.push_back(info_command());
   commands.push_back(tokenize_command());
   commands.push_back(quantize_command());

@@ -9,6 +9,8 @@ namespace parlance {
 
 Command chat_command();
 Command listen_command();
+Command say_command();
+Command voice_command();
 Command info_command();
 Command tokenize_command();
 Command quantize_command();

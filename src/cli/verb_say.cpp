@@ -1,0 +1,340 @@
+// parlance say: text to speech, to a speaker, a file or a pipe.
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "audio_devices/device_list.h"
+#include "chat/jinja/unicode.h"
+#include "cli/input.h"
+#include "cli/interrupt_watch.h"
+#include "cli/options.h"
+#include "cli/say_models.h"
+#include "cli/say_output.h"
+#include "cli/say_report.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "tts/text/languages.h"
+
+namespace parlance {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct SayOptions {
+  std::optional<std::string> text;  // "-": standard input
+  std::string file;                 // "-": standard input
+
+  std::string output;  // a WAV file; "-": standard output; empty: the speaker
+  WavEncoding encoding = WavEncoding::s16;
+  std::string speaker;
+  bool lists_speakers = false;
+  bool is_streamed = false;
+  bool wants_json = false;
+  int n_warm_up = 0;
+
+  std::string voice;  // id or file
+  RecordingChoice recording;
+  SpeechRequest request;
+  bool keeps_noise = false, is_raw = false;
+  std::optional<double> chunk_seconds;
+
+  SayModelChoice models;
+};
+
+std::optional<WavEncoding> parse_encoding(std::string_view name) {
+  if (name == "s16") return WavEncoding::s16;
+  if (name == "s24") return WavEncoding::s24;
+  if (name == "f32") return WavEncoding::f32;
+  return std::nullopt;
+}
+
+std::optional<GuidanceMask> parse_mask(std::string_view name) {
+  if (name == "hard") return GuidanceMask::hard;
+  if (name == "soft") return GuidanceMask::soft;
+  return std::nullopt;
+}
+
+Result<int> list_speakers(const Console& io) {
+  PARLANCE_TRY(const std::vector<AudioDevice> devices, list_audio_devices());
+  Table table({{"speaker", Table::Align::left}, {"through", Table::Align::left}, {"channels"}, {"rate"}});
+  for (const AudioDevice& device : devices) {
+    if (device.n_outputs == 0) continue;
+    table.add({printable(device.name) + (device.is_default_output ? " (default)" : ""),
+               printable(device.system), std::to_string(device.n_outputs),
+               fmt::format("{} Hz", device.sample_rate_hz)});
+  }
+  if (table.n_rows() == 0) {
+    return fail(
+        ErrorCode::not_found,
+        "there is no speaker; plug one in, choose one in the sound settings of the system, or write a file "
+        "with -o FILE");
+  }
+  io.write(table.text(io));
+  return kSuccess;
+}
+
+// Whether anything in the text has a sound.
+bool can_be_said(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const char32_t c = jinja::next_character(text, at);
+    if (jinja::is_letter(c) || jinja::is_number(c)) return true;
+  }
+  return false;
+}
+
+Result<std::string> read_text(const Console& io, const SayOptions& options) {
+  PARLANCE_TRY(const std::optional<std::string> given, read_input(io, options.text, options.file));
+  if (!given) {
+    return fail(ErrorCode::invalid_argument,
+                "no text; give it in quotes, name a file with --file, or send it through a pipe");
+  }
+  std::string text = as_utf8(io, "the text", *given);
+  if (!can_be_said(text)) {
+    return fail(ErrorCode::invalid_argument,
+                "there is nothing to say: the text has no letters and no digits");
+  }
+  return text;
+}
+
+Result<std::unique_ptr<SpeechOutput>> open_output(const Console& io, const SayOptions& options,
+                                                  std::function<bool()> is_over) {
+  if (!options.output.empty()) return open_wav_output(io, options.output, options.encoding);
+  auto speaker = open_speaker_output(options.speaker, std::move(is_over));
+  if (speaker) return speaker;
+  return fail(speaker.error().code, "{}; or write a WAV file with -o FILE", speaker.error().message);
+}
+
+Result<Voice> choose_voice(const SayOptions& options, const LoadedSynthesizer& loaded) {
+  if (!options.recording.file.empty()) return voice_of_recording(*loaded.synthesizer, options.recording);
+  return find_voice(loaded.bundle, options.voice, loaded.synthesizer->code_format());
+}
+
+// Speaks once; to `output`, if there is one.
+Result<SpeechReport> speak(Synthesizer& synthesizer, const SpeechRequest& request, bool is_streamed,
+                           SpeechOutput* output) {
+  if (!is_streamed) {
+    PARLANCE_TRY(Speech speech, synthesizer.synthesize(request));
+    if (output) PARLANCE_CHECK(output->write(speech.samples));
+    return speech.report;
+  }
+  Result<void> written;
+  auto report = synthesizer.stream(request, [&](std::span<const float> samples, bool is_last) {
+    if (output && !is_last) written = output->write(samples);
+    return written.has_value();
+  });
+  if (!written) return tl::unexpected(written.error());
+  return report;
+}
+
+Json to_json(const SayOptions& options, const LoadedSynthesizer& loaded, const SpeechRequest& request,
+             const SpeechOutput& output, double load_seconds) {
+  const TtsModel& model = *loaded.model;
+  return Json::object({{"output", output.name()},
+                       {"model", std::filesystem::path(model.base_name()).filename().string()},
+                       {"codec", std::filesystem::path(model.codec_name()).filename().string()},
+                       {"device", loaded.device->name()},
+                       {"device_description", loaded.device->description()},
+                       {"threads", loaded.device->n_threads()},
+                       {"voice", options.recording.file.empty() ? options.voice : options.recording.file},
+                       {"reference_frames", request.voice.reference.n_frames()},
+                       {"language", std::string(find_tts_language(request.language))},
+                       {"seed", request.decoding.seed},
+                       {"steps", request.decoding.n_step},
+                       {"guidance_mask", request.mask == GuidanceMask::hard ? "hard" : "soft"},
+                       {"streamed", options.is_streamed || output.is_live()},
+                       {"warm_up_runs", options.n_warm_up},
+                       {"load_ms", 1000 * load_seconds}});
+}
+
+Result<int> say(const Console& io, const SayOptions& options) {
+  if (options.lists_speakers) return list_speakers(io);
+  SpeechRequest request = options.request;
+  PARLANCE_TRY(request.text, read_text(io, options));
+
+  std::atomic<bool> is_over = false;
+  PARLANCE_TRY(const auto output, open_output(io, options, [&] { return is_over.load(); }));
+  const auto start = Clock::now();
+  PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(options.models));
+  const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  Synthesizer& synthesizer = *loaded.synthesizer;
+  request.cancellation = synthesizer.now();
+  const InterruptWatch watch([&] {
+    is_over = true;
+    synthesizer.cancel();
+  });
+
+  PARLANCE_TRY(request.voice, choose_voice(options, loaded));
+  request.denoise = !options.keeps_noise;
+  request.is_processed = !options.is_raw;
+  const bool is_streamed = options.is_streamed || output->is_live();
+  if (is_streamed) request.chunking = kStreamedChunking;
+  if (options.chunk_seconds)
+    request.chunking = {.chunk_seconds = static_cast<float>(*options.chunk_seconds), .threshold_seconds = 0};
+
+  for (int i = 0; i < options.n_warm_up; ++i) {
+    PARLANCE_CHECK(speak(synthesizer, request, is_streamed, nullptr));
+  }
+  const auto report = [&] {
+    SayProgress progress(io);
+    request.on_progress = [&](const SpeechProgress& done) { progress.show(done); };
+    return speak(synthesizer, request, is_streamed, output.get());
+  }();
+  if (io.output_error != 0) return kFailure;  // whose reason is told at the end
+  if (!report) return tl::unexpected(report.error());
+  PARLANCE_CHECK(output->finish());
+  if (options.wants_json) {
+    Json json = to_json(options, loaded, request, *output, load_seconds);
+    add_report(json, *report);
+    io.print("{}\n", json.pretty());
+  } else if (io.err_is_terminal) {
+    io.note(fmt::format("{}: {}", output->name(), summary_of(*report)));
+  }
+  return kSuccess;
+}
+
+Result<void> check_options(const SayOptions& options) {
+  const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
+  const SpeechRequest& request = options.request;
+  PARLANCE_CHECK(check_models(options.models));
+  if (options.text && !options.file.empty())
+    return refuse("TEXT and --file both give the text; leave one out");
+  if (!options.output.empty() && !options.speaker.empty()) {
+    return refuse("--output and --speaker both say where speech goes; leave one out");
+  }
+  if (options.output == "-" && options.wants_json) {
+    return refuse("--json and -o - both write to standard output; give a FILE");
+  }
+  if (!options.voice.empty() && !options.recording.file.empty()) {
+    return refuse("--voice and --ref both say who speaks; leave one out");
+  }
+  if (options.recording.file.empty() != options.recording.text.empty()) {
+    return refuse("--ref is a recording and --ref-text the words in it; give both");
+  }
+  if (!request.language.empty() && !is_no_language(request.language) &&
+      find_tts_language(request.language).empty()) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "--language: '{}' is no language of the speech model; give a name in English or a code, such as "
+        "German or de",
+        request.language);
+  }
+  return check_options(request.decoding);
+}
+
+OptionGroup output_group(SayOptions& options) {
+  return {"Output",
+          {text_option("-o, --output", "FILE",
+                       "Write WAV to FILE, or to standard output for -; else speak aloud.", options.output),
+           choice_option("--format", "FORMAT", "Samples of the WAV.", "s16, s24, f32", options.encoding,
+                         parse_encoding, "s16"),
+           text_option("--speaker", "NAME", "The speaker whose name has this in it.", options.speaker),
+           flag("--list-speakers", "Show the speakers of this machine and end.", options.lists_speakers),
+           flag("--stream",
+                "Compute a FILE as if somebody listened: a short first part, and sound as soon as it is "
+                "known. Aloud and "
+                "to standard output that is always done.",
+                options.is_streamed),
+           json_option(options.wants_json, "Print one JSON object with times and the parts of the text."),
+           number_option<int>("--warm-up", "N", "Speak N times for nothing before the times are taken.",
+                              options.n_warm_up, 0, 1000)}};
+}
+
+OptionGroup voice_group(SayOptions& options) {
+  return {"Voice",
+          {text_option(
+               "--voice", "VOICE",
+               "A voice of the bundle by its id, or a file: a preset (.bin) or codes (.rvq). Without it the "
+               "model chooses.",
+               options.voice),
+           text_option("--ref", "FILE", "A recording to be spoken like: 3 to 10 seconds of speech.",
+                       options.recording.file),
+           text_option("--ref-text", "TEXT", "The words in that recording.", options.recording.text),
+           text_option("--instruct", "WORDS",
+                       "The voice in words, separated by commas: \"female, low pitch, british accent\".",
+                       options.request.instruct),
+           text_option("--language", "NAME", "Name or code of the language; without it the model finds out.",
+                       options.request.language),
+           number_option<float>("--speed", "X", "Faster or slower.", options.request.speed, 0.1f, 10.0f),
+           number_option<double>(
+               "--duration", "S", "Seconds of the whole speech; 0: as long as the text takes.",
+               options.request.seconds, 0, static_cast<double>(kMostChunkFrames) / kFramesPerSecond),
+           flag("--keep-noise", "Imitate the noise in a recording, too.", options.keeps_noise)}};
+}
+
+OptionGroup decoding_group(SayOptions& options) {
+  MaskGitOptions& decoding = options.request.decoding;
+  Option chunks = number_option<double>(
+      "--chunk-seconds", "S", "Speak in parts of about S seconds, cut where sentences end; 0: in one.",
+      options.chunk_seconds, 0.0, 120.0);
+  chunks.fallback = "8 for who listens, 15 above 30 in files";
+  return {
+      "How it is made",
+      {number_option<int>("--steps", "N", "Passes of the network; fewer than 12 sound worse.",
+                          decoding.n_step, 1, 1000),
+       number_option<float>("--guidance", "X",
+                            "How closely speech keeps to text and voice; 0 halves the work.",
+                            decoding.guidance, -100.0f, 100.0f),
+       choice_option(
+           "--guidance-mask", "MASK",
+           "What speech is compared with: as the model was trained, or as omnivoice.cpp computes it, "
+           "which is slower, for comparing.",
+           "hard, soft", options.request.mask, parse_mask, "hard"),
+       number_option<uint64_t>("--seed", "N", "The same seed says the same.", decoding.seed, uint64_t{0},
+                               ~uint64_t{0}),
+       number_option<float>("--time-shift", "X", "Below 1 the first steps decide less.", decoding.t_shift,
+                            1e-3f, 1e3f),
+       number_option<float>("--layer-penalty", "X", "How much later fine codes are decided than coarse ones.",
+                            decoding.layer_penalty, -1e3f, 1e3f),
+       number_option<float>("--position-temperature", "X", "Chance in which codes are decided first.",
+                            decoding.position_temperature, 0.0f, 1e3f),
+       number_option<float>("--class-temperature", "X", "Chance in what they are; 0: the likeliest.",
+                            decoding.class_temperature, 0.0f, 1e3f),
+       chunks, flag("--raw", "Leave silences, loudness and ends as the model made them.", options.is_raw)}};
+}
+
+}  // namespace
+
+Command say_command() {
+  const auto options = std::make_shared<SayOptions>();
+  Command command;
+  command.name = "say";
+  command.summary = "Turn text into speech: aloud, or a WAV file.";
+  command.description =
+      "TEXT is spoken with the system's speaker, or written as WAV with -o. Without TEXT it is read from "
+      "--file or "
+      "standard input.\n\n"
+      "The voice is one of the bundle (--voice), that of a recording (--ref with --ref-text), or described "
+      "in words "
+      "(--instruct); 'parlance voice' keeps that of a recording in a file. Tags such as [laughter] or [sigh] "
+      "in the "
+      "text are sounds.";
+  command.examples = {
+      {"parlance say -m bundle/ \"Good morning.\"", "aloud"},
+      {"parlance say -m bundle/ --voice anna -o hello.wav \"Good morning.\"",
+       "with a voice of the bundle, to a file"},
+      {"parlance say -m bundle/ --ref me.wav --ref-text \"What I say there.\" \"Good morning.\"",
+       "with the voice of a recording"},
+      {"parlance say -m bundle/ --file story.txt -o - | aplay", "a long text, played while it is computed"}};
+  Option text{.names = "TEXT",
+              .value = "TEXT",
+              .help = "What to say; - for standard input.",
+              .fallback = {},
+              .set = {}};
+  text.set = [options](const std::string& given) -> Result<void> {
+    options->text = given;
+    return {};
+  };
+  command.positionals = {text};
+  command.groups = {
+      {"Text", {file_option(options->file, "Read the text from a file; - for standard input.")}},
+      output_group(*options),
+      voice_group(*options),
+      decoding_group(*options),
+      say_model_group(options->models)};
+  command.check = [options] { return check_options(*options); };
+  command.run = [options](Console& io) { return say(io, *options); };
+  return command;
+}
+
+}  // namespace parlance

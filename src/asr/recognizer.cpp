@@ -91,14 +91,15 @@ struct AsrStream::Worker {
       is_stopping = true;
       for (const auto& state : streams) abort(*state);
     }
-    has_work.notify_all();
+    wake();
     if (thread.joinable()) thread.join();
   }
 
-  // The thread looks at all streams again. The caller holds no stream's mutex.
+  // The thread looks at all streams again. Takes no lock, since whoever feeds must not wait for a thread that
+  // lost its processor while it held one.
   void wake() {
-    { const std::lock_guard lock(mutex); }  // it is not between looking and waiting
-    has_work.notify_all();
+    n_wakes.fetch_add(1);
+    n_wakes.notify_one();
   }
 
   static void abort(State& state) {
@@ -135,7 +136,7 @@ struct AsrStream::Worker {
   std::mutex compute;     // who holds it may use the encoder
 
   std::mutex mutex;  // of what follows
-  std::condition_variable has_work;
+  std::atomic<uint64_t> n_wakes{0};
   std::list<std::shared_ptr<State>> streams;
   int n_open = 0;
   bool is_stopping = false;
@@ -154,6 +155,7 @@ Result<std::unique_ptr<Utterance>> AsrStream::Worker::make_utterance(const AsrRe
 void AsrStream::Worker::run() {
   std::unique_lock lock(mutex);
   while (!is_stopping) {
+    const uint64_t n_known = n_wakes.load();
     std::shared_ptr<State> chosen;
     Task task = Task::none;
     for (const auto& state : streams) {
@@ -164,7 +166,9 @@ void AsrStream::Worker::run() {
       }
     }
     if (task == Task::none) {
-      has_work.wait(lock);
+      lock.unlock();
+      n_wakes.wait(n_known);
+      lock.lock();
       continue;
     }
     // Whoever has its turn goes to the end.

@@ -45,20 +45,20 @@ TEST(VoicePreset, RecordedFiles) {
     EXPECT_EQ(written(*preset), bytes_of(test::read_text(folder / name))) << name;
     EXPECT_EQ(preset->speaker_embedding, recorded["embedding"].get<std::vector<float>>());
     ASSERT_EQ(preset->phrases.size(), 1u);
-    EXPECT_EQ(preset->phrases[0].text, recorded["phrases"][0]["text"]);
-    EXPECT_EQ(preset->phrases[0].sample_rate_hz, recorded["phrases"][0]["sample_rate"]);
+    EXPECT_EQ(preset->phrases[0].text, recorded["phrases"][0]["text"].get<std::string>());
+    EXPECT_EQ(preset->phrases[0].sample_rate_hz, recorded["phrases"][0]["sample_rate"].get<int>());
     EXPECT_EQ(preset->phrases[0].samples, recorded["phrases"][0]["pcm"].get<std::vector<float>>());
     const bool has_voice = preset->version == 2;
     EXPECT_EQ(preset->reference.empty(), !has_voice);
     if (!has_voice) continue;
-    EXPECT_EQ(preset->reference.n_codebook, recorded["K"]);
-    EXPECT_EQ(preset->reference.n_frames(), recorded["ref_T"]);
+    EXPECT_EQ(preset->reference.n_codebook, recorded["K"].get<int64_t>());
+    EXPECT_EQ(preset->reference.n_frames(), recorded["ref_T"].get<int64_t>());
     std::vector<int32_t> codes;
     for (const auto& row : recorded["tokens"])
       for (const int32_t code : row) codes.push_back(code);
     EXPECT_EQ(preset->reference.codes, codes);
-    EXPECT_EQ(preset->reference_text, recorded["ref_text"]);
-    EXPECT_EQ(preset->instruct, recorded["instruct"]);
+    EXPECT_EQ(preset->reference_text, recorded["ref_text"].get<std::string>());
+    EXPECT_EQ(preset->instruct, recorded["instruct"].get<std::string>());
     EXPECT_EQ(nlohmann::json::parse(preset->metadata), recorded["metadata"]);
   }
 }

@@ -1,5 +1,6 @@
 #include "cli/say_output.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -26,9 +27,15 @@ class WavFile : public SpeechOutput {
     return {};
   }
   Result<void> finish() override {
-    std::vector<std::byte> bytes = speech_wav_header(encoding_, std::ssize(samples_));
-    append_speech(samples_, encoding_, bytes);
-    PARLANCE_CHECK(file_.write(bytes));
+    PARLANCE_CHECK(file_.write(speech_wav_header(encoding_, std::ssize(samples_))));
+    std::vector<std::byte> bytes;
+    for (std::span<const float> rest = samples_; !rest.empty();) {
+      const auto piece = rest.first(std::min<size_t>(rest.size(), 1 << 16));
+      rest = rest.subspan(piece.size());
+      bytes.clear();
+      append_speech(piece, encoding_, bytes);
+      PARLANCE_CHECK(file_.write(bytes));
+    }
     return file_.commit();
   }
   bool is_live() const override { return false; }

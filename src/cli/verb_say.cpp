@@ -169,6 +169,7 @@ Result<int> say(const Console& io, const SayOptions& options) {
   request.is_processed = !options.is_raw;
   const bool is_streamed = options.is_streamed || output->is_live();
   if (is_streamed) request.chunking = kStreamedChunking;
+  if (options.output.empty()) request.leading_silence = LeadingSilence::none;  // it would be heard as waiting
   if (options.chunk_seconds)
     request.chunking = {.chunk_seconds = static_cast<float>(*options.chunk_seconds), .threshold_seconds = 0};
 

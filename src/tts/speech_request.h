@@ -71,7 +71,8 @@ struct Speech {
 };
 
 // Takes samples as soon as they are final; the span is valid during the call. The last call has none and
-// is_last. False from any other ends the request.
+// is_last. False from any other ends the request. It may call nothing of the synthesizer but cancel() and
+// now().
 using OnSpeech = std::function<bool(std::span<const float> samples, bool is_last)>;
 
 }  // namespace parlance

@@ -54,6 +54,11 @@ Result<void> check_request(const SpeechRequest& request, const CodeFormat& forma
                 request.chunking.chunk_seconds, request.chunking.threshold_seconds);
   }
   if (request.voice.reference.empty()) return {};
+  if (request.voice.reference.n_frames() > kMostChunkFrames) {
+    return fail(ErrorCode::invalid_argument,
+                "the voice's reference has {} seconds, more than {}; encode 3 to 10 seconds of speech",
+                request.voice.reference.n_frames() / kFramesPerSecond, most_seconds);
+  }
   return check_codes(request.voice.reference, format.n_codebook, format.n_codes, "the voice");
 }
 

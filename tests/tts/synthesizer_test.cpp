@@ -338,6 +338,9 @@ TEST_F(SynthesizerTest, RefusesWhatCannotBeSpoken) {
           invalid, "codebooks");
   refusal(with([](auto& r) { r.voice.reference = {.n_codebook = 8, .codes = std::vector<int32_t>(80, 64)}; }),
           ErrorCode::corrupt_file, "64");
+  refusal(
+      with([](auto& r) { r.voice.reference = {.n_codebook = 8, .codes = std::vector<int32_t>(8 * 3001)}; }),
+      invalid, "120");
   // One piece of text that would take hours.
   refusal(with([](auto& r) {
             r.text.assign(100000, 'a');

@@ -1,5 +1,6 @@
 // parlance bench: speed, beside what the machine allows.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 
 #include "cli/bench_listen.h"
 #include "cli/bench_run.h"
+#include "cli/bench_say.h"
 #include "cli/default_model.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -34,13 +36,15 @@ struct BenchOptions {
   int n_repetitions = 3;
   bool times_loading = false;
   bool wants_json = false;
-  std::string subject;  // empty, or kSpeech
-  ListenBench speech;   // what only it has
+  std::string subject;  // empty, kListen or kSay
+  ListenBench listen;   // what only these have
   bool no_live = false;
+  SayBench say;
+  std::vector<std::string> masks;
 };
 
-// What stands behind the verb to have speech recognition timed.
-constexpr std::string_view kSpeech = "listen";
+// What stands behind the verb to have speech recognition or synthesis timed.
+constexpr std::string_view kListen = "listen", kSay = "say";
 
 std::vector<BenchTest> tests_of(const BenchOptions& options) {
   std::vector<BenchTest> tests;
@@ -276,15 +280,38 @@ Result<int> bench(Console& io, const BenchOptions& options) {
   return kSuccess;
 }
 
+// What all subjects have in common.
+template <class Bench>
+Bench with_shared(Bench bench, const BenchOptions& options) {
+  bench.folder = options.model.path;
+  bench.device = options.model.device;
+  bench.n_threads = options.n_threads;
+  bench.n_repetitions = options.n_repetitions;
+  bench.wants_json = options.wants_json;
+  return bench;
+}
+
 Result<int> bench_speech(const Console& io, const BenchOptions& options) {
-  ListenBench speech = options.speech;
-  speech.folder = options.model.path;
-  speech.device = options.model.device;
-  speech.n_threads = options.n_threads;
-  speech.n_repetitions = options.n_repetitions;
-  speech.has_live = !options.no_live;
-  speech.wants_json = options.wants_json;
-  return bench_listen(io, speech);
+  if (options.subject == kSay) return bench_say(io, with_shared(options.say, options));
+  ListenBench listen = with_shared(options.listen, options);
+  listen.has_live = !options.no_live;
+  return bench_listen(io, listen);
+}
+
+// Cases and masks that are timed, as they were named.
+Result<void> set_say_choices(BenchOptions& options) {
+  const std::vector<std::string> known = say_bench_cases();
+  for (const std::string& name : options.say.cases) {
+    if (std::ranges::count(known, name) > 0) continue;
+    return fail(ErrorCode::invalid_argument, "--case: '{}' is not one of {}", name, fmt::join(known, ", "));
+  }
+  if (!options.masks.empty()) options.say.masks.clear();
+  for (const std::string& name : options.masks) {
+    if (name != "hard" && name != "soft")
+      return fail(ErrorCode::invalid_argument, "--guidance-mask: '{}' is not one of hard, soft", name);
+    options.say.masks.push_back(name == "hard" ? GuidanceMask::hard : GuidanceMask::soft);
+  }
+  return {};
 }
 
 }  // namespace
@@ -300,11 +327,13 @@ Command bench_command() {
       "each speed stand the bytes that must be read for a token, against the bandwidth of memory measured "
       "just before, and the arithmetic, against the measured peak: which of the two is near its limit says "
       "what holds the model back.";
-  command.examples = {{"parlance bench -m model.gguf", "the usual picture"},
-                      {"parlance bench -m model.gguf -t 1,2,4 -d 0,8192 -ctk q8_0 -ctv q8_0",
-                       "by threads, at the start and after 8192 tokens, with a compressed cache"},
-                      {"parlance bench -m model.gguf --load", "time from nothing to the first token"},
-                      {"parlance bench listen -m FOLDER", "speech recognition: a recording, and live"}};
+  command.examples = {
+      {"parlance bench -m model.gguf", "the usual picture"},
+      {"parlance bench -m model.gguf -t 1,2,4 -d 0,8192 -ctk q8_0 -ctv q8_0",
+       "by threads, at the start and after 8192 tokens, with a compressed cache"},
+      {"parlance bench -m model.gguf --load", "time from nothing to the first token"},
+      {"parlance bench listen -m FOLDER", "speech recognition: a recording, and live"},
+      {"parlance bench say -m FOLDER", "speech synthesis: steps of the model, and the codec"}};
   Option depths =
       number_list_option("-d, --depths, --depth", "LIST", "Tokens in the context before each test.",
                          options->depths, 0, kMaxTokens);
@@ -320,9 +349,10 @@ Command bench_command() {
   for (Option& option : model.options) {
     if (main_name(option) == "--ctx-size") option.fallback = "what the longest test needs";
   }
-  command.positionals = {
-      text_option("WHAT", "WHAT", "'listen' for speech recognition; -m is then the folder of its two files.",
-                  options->subject)};
+  command.positionals = {text_option(
+      "WHAT", "WHAT",
+      "'listen' for speech recognition, 'say' for synthesis; -m is then the folder of the two files.",
+      options->subject)};
   command.groups = {
       {"Tests",
        {number_list_option("-p, --prompt-sizes", "LIST", "Lengths of prompts; 0 for none.",
@@ -336,18 +366,24 @@ Command bench_command() {
              options->times_loading)}},
       {"Speech recognition",
        {text_option("--audio", "FILE", "A recording; without it, a signal like speech.",
-                    options->speech.audio),
-        number_option<double>("--seconds", "N", "Length of that signal.", options->speech.seconds, 1, 180),
+                    options->listen.audio),
+        number_option<double>("--seconds", "N", "Length of that signal.", options->listen.seconds, 1, 180),
         flag("--no-live", "Time whole recordings only, no streams.", options->no_live)}},
+      {"Speech synthesis",
+       {list_option("--case", "NAME",
+                    fmt::format("One of {}; can be given several times.", fmt::join(say_bench_cases(), ", ")),
+                    options->say.cases),
+        list_option("--guidance-mask", "MASK", "hard or soft; can be given twice.", options->masks)}},
       std::move(model),
       {"Output", {json_option(options->wants_json)}}};
   command.check = [options]() -> Result<void> {
-    if (options->subject.empty() || options->subject == kSpeech) return {};
-    return fail(ErrorCode::invalid_argument, "'{}': expected nothing or '{}'; the model goes behind -m",
-                options->subject, kSpeech);
+    PARLANCE_CHECK(set_say_choices(*options));
+    if (options->subject.empty() || options->subject == kListen || options->subject == kSay) return {};
+    return fail(ErrorCode::invalid_argument, "'{}': expected nothing, '{}' or '{}'; the model goes behind -m",
+                options->subject, kListen, kSay);
   };
   command.run = [options](Console& io) {
-    return options->subject == kSpeech ? bench_speech(io, *options) : bench(io, *options);
+    return options->subject.empty() ? bench(io, *options) : bench_speech(io, *options);
   };
   return command;
 }

@@ -1,0 +1,221 @@
+#include "cli/bench_say.h"
+
+#include <algorithm>
+
+#include "cli/bench_say_run.h"
+#include "cli/default_model.h"
+#include "cli/json.h"
+#include "cli/table.h"
+#include "cli/units.h"
+#include "engine/devices.h"
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/roofline.h"
+#include "tts/audio/speech_format.h"
+#include "tts/tts_model.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr int kSteps = 32;  // of a chunk, unless a user asks for another number
+
+// The first clause of an answer; a sentence; a sentence in the voice of a long recording.
+const std::vector<SayCase>& all_cases() {
+  static const std::vector<SayCase> cases = {
+      {.name = "clause", .n_text = 22, .n_reference = 0, .n_frames = 50},
+      {.name = "sentence", .n_text = 27, .n_reference = 0, .n_frames = 163},
+      {.name = "clone", .n_text = 90, .n_reference = 425, .n_frames = 223}};
+  return cases;
+}
+
+struct SayResult {
+  const SayCase* chunk = nullptr;
+  std::vector<std::pair<GuidanceMask, SayStep>> steps;
+  SayDecode decode;
+};
+
+double audio_seconds(const SayCase& chunk) {
+  return static_cast<double>(chunk.n_frames * kSpeechFrameSamples) / kSpeechRateHz;
+}
+
+double first_sound_s(const SayStep& step, const SayDecode& decode) {
+  return kSteps * (step.pass_s + step.decide_s) + decode.first_window_s;
+}
+
+double real_time_factor(const SayCase& chunk, const SayStep& step, const SayDecode& decode) {
+  return (kSteps * (step.pass_s + step.decide_s) + decode.windowed_s) / audio_seconds(chunk);
+}
+
+double bound_of(const StepCost& cost, const Roofline& roofline) {
+  return std::max(seconds_for_bytes(cost, roofline), seconds_for_ops(cost, roofline));
+}
+
+std::string_view name_of(GuidanceMask mask) {
+  return mask == GuidanceMask::hard ? "hard" : "soft";
+}
+
+std::string ms(double seconds) {
+  return format_ms(seconds * 1e3);
+}
+
+std::string memory_of(size_t bytes) {
+  return bytes == 0 ? "-" : format_bytes(static_cast<double>(bytes));
+}
+
+std::string share_of_bound(const StepCost& cost, const Roofline& roofline, double seconds) {
+  const double bound = bound_of(cost, roofline);
+  return bound == 0 ? "-" : format_percent(bound / seconds);
+}
+
+Result<SayResult> run_case(const TtsModel& model, const SayCase& chunk,
+                           const std::vector<GuidanceMask>& masks, int n_repetitions) {
+  SayResult result{.chunk = &chunk, .steps = {}, .decode = {}};
+  std::vector<int32_t> codes;
+  for (const GuidanceMask mask : masks) {
+    PARLANCE_TRY(const SayStep step, run_say_steps(model, chunk, mask, n_repetitions, codes));
+    result.steps.emplace_back(mask, step);
+  }
+  PARLANCE_TRY(result.decode, run_say_decode(model, codes, chunk.n_frames, n_repetitions));
+  return result;
+}
+
+void print_passes(const Console& io, const std::vector<SayResult>& results, const Roofline& roofline) {
+  Table table({{"a step", Table::Align::left},
+               {"guidance"},
+               {"columns"},
+               {"pass"},
+               {"bound"},
+               {"of bound"},
+               {"Gop/s"},
+               {"decisions"},
+               {"memory"},
+               {fmt::format("sound after {} steps", kSteps)},
+               {"real-time factor"}});
+  for (const SayResult& result : results) {
+    const SayCase& chunk = *result.chunk;
+    for (const auto& [mask, step] : result.steps) {
+      table.add({fmt::format("{}: {} s{}", chunk.name, format_rate(audio_seconds(chunk)),
+                             chunk.n_reference > 0 ? ", reference" : ""),
+                 std::string(name_of(mask)), fmt::format("{}", step.n_columns), ms(step.pass_s),
+                 ms(bound_of(step.cost, roofline)), share_of_bound(step.cost, roofline, step.pass_s),
+                 format_rate(step.cost.ops() / step.pass_s / 1e9), ms(step.decide_s),
+                 memory_of(step.memory_bytes), ms(first_sound_s(step, result.decode)),
+                 format_rate(real_time_factor(chunk, step, result.decode))});
+    }
+  }
+  io.write(table.text(io) + "\n");
+}
+
+void print_decodes(const Console& io, const std::vector<SayResult>& results, const Roofline& roofline) {
+  Table table({{"the codec", Table::Align::left},
+               {"at once"},
+               {"of bound"},
+               {"a second of it"},
+               {"in windows"},
+               {"a second of it"},
+               {"first window"},
+               {"memory in windows"}});
+  for (const SayResult& result : results) {
+    const SayDecode& decode = result.decode;
+    const double audio_s = audio_seconds(*result.chunk);
+    table.add({fmt::format("{} s of speech", format_rate(audio_s)), ms(decode.whole_s),
+               share_of_bound(decode.cost, roofline, decode.whole_s), ms(decode.whole_s / audio_s),
+               ms(decode.windowed_s), ms(decode.windowed_s / audio_s), ms(decode.first_window_s),
+               memory_of(decode.memory_bytes)});
+  }
+  io.write(table.text(io) + "\n");
+}
+
+Json to_json(const SayResult& result, const Roofline& roofline) {
+  const SayCase& chunk = *result.chunk;
+  const SayDecode& decode = result.decode;
+  Json steps = Json::array();
+  for (const auto& [mask, step] : result.steps) {
+    steps.push(Json::object({{"guidance_mask", name_of(mask)},
+                             {"columns", step.n_columns},
+                             {"pass_seconds", step.pass_s},
+                             {"bound_seconds", bound_of(step.cost, roofline)},
+                             {"decide_seconds", step.decide_s},
+                             {"operations", step.cost.ops()},
+                             {"bytes", step.cost.bytes},
+                             {"memory_bytes", step.memory_bytes},
+                             {"first_sound_seconds", first_sound_s(step, decode)},
+                             {"real_time_factor", real_time_factor(chunk, step, decode)}}));
+  }
+  return Json::object({{"case", chunk.name},
+                       {"audio_seconds", audio_seconds(chunk)},
+                       {"text_tokens", chunk.n_text},
+                       {"reference_frames", chunk.n_reference},
+                       {"frames", chunk.n_frames},
+                       {"steps", steps},
+                       {"decode", Json::object({{"seconds", decode.whole_s},
+                                                {"bound_seconds", bound_of(decode.cost, roofline)},
+                                                {"operations", decode.cost.ops()},
+                                                {"windowed_seconds", decode.windowed_s},
+                                                {"first_window_seconds", decode.first_window_s},
+                                                {"memory_bytes", decode.memory_bytes}})}});
+}
+
+Result<Json> run_threads(const Console& io, const SayBench& options, const TtsFiles& files, Isa isa,
+                         int n_threads) {
+  PARLANCE_TRY(const auto device, make_device(options.device, n_threads));
+  Roofline roofline;  // before the weights move into huge pages, which takes the processor's time
+  if (device->name() == "cpu") roofline = measure_roofline(isa, device->n_threads());
+  PARLANCE_TRY(const auto model, TtsModel::load(files, *device));
+  PARLANCE_CHECK(warm_up_speech(*model));
+
+  std::vector<SayResult> results;
+  Json cases = Json::array();
+  for (const SayCase& chunk : all_cases()) {
+    if (!options.cases.empty() && std::ranges::count(options.cases, chunk.name) == 0) continue;
+    PARLANCE_TRY(const SayResult result, run_case(*model, chunk, options.masks, options.n_repetitions));
+    results.push_back(result);
+    cases.push(to_json(result, roofline));
+  }
+  if (!options.wants_json) {
+    io.print("{}, {} thread{}\n\n", io.styled(Style::bold, device->name()), device->n_threads(),
+             device->n_threads() == 1 ? "" : "s");
+    print_passes(io, results, roofline);
+    print_decodes(io, results, roofline);
+    io.flush();
+  }
+  return Json::object({{"threads", device->n_threads()}, {"cases", cases}});
+}
+
+Result<TtsFiles> find_files(const std::string& folder) {
+  if (!folder.empty()) return find_tts(folder);
+  const std::filesystem::path demo = find_demo_folder("tts");
+  if (!demo.empty()) return find_tts(demo);
+  return fail(
+      ErrorCode::not_found,
+      "no voice: there is no models/demo/tts/*.gguf near this folder or the program; name the folder of "
+      "an OmniVoice pair with --model FOLDER");
+}
+
+}  // namespace
+
+std::vector<std::string> say_bench_cases() {
+  std::vector<std::string> names;
+  for (const SayCase& chunk : all_cases()) names.push_back(chunk.name);
+  return names;
+}
+
+Result<int> bench_say(const Console& io, const SayBench& options) {
+  PARLANCE_TRY(const TtsFiles files, find_files(options.folder));
+  PARLANCE_TRY(const Isa isa, choose_isa());
+  Json runs = Json::array();
+  for (const int64_t n : options.n_threads) {
+    PARLANCE_TRY(const Json run, run_threads(io, options, files, isa, static_cast<int>(n)));
+    runs.push(run);
+  }
+  if (options.wants_json) {
+    io.print("{}\n", Json::object({{"model", files.base.string()},
+                                   {"device", options.device},
+                                   {"instruction_set", name_of(isa)},
+                                   {"runs", runs}})
+                         .pretty());
+  }
+  return 0;
+}
+
+}  // namespace parlance

@@ -28,8 +28,8 @@ ASR_FILES = ("eliza-1-asr.gguf", "eliza-1-asr-mmproj.gguf")
 ROPE_SECTIONS = [24, 20, 20, 0]
 N_VOCAB = 151936
 N_CTX = 40960
-TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}  # GGUF type ids
-BLOCKS = {"f32": (1, 4), "f16": (1, 2), "q4_0": (32, 18), "q8_0": (32, 34)}  # values, bytes
+TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8, "bf16": 30}  # GGUF type ids
+BLOCKS = {"f32": (1, 4), "f16": (1, 2), "q4_0": (32, 18), "q8_0": (32, 34), "bf16": (1, 2)}  # values, bytes
 ALIGNMENT = 32
 CHUNK_VALUES = 1 << 20  # random values that the matrices are filled with, over and over
 
@@ -181,10 +181,22 @@ def n_bytes(sizes, dtype):
     return math.prod(sizes) // values * size
 
 
+def packed(values, dtype):
+    """Numbers in a type of floats."""
+    if dtype == "f16":
+        return struct.pack(f"<{len(values)}e", *values)
+    floats = struct.pack(f"<{len(values)}f", *values)
+    if dtype == "f32":
+        return floats
+    halves = bytearray(2 * len(values))  # bf16: the upper halves
+    halves[::2], halves[1::2] = floats[2::4], floats[3::4]
+    return bytes(halves)
+
+
 def random_bytes(dtype, source):
     """Rows of whole blocks whose values have a standard deviation of about 0.02."""
-    if dtype == "f16":
-        return struct.pack(f"<{CHUNK_VALUES}e", *(source.gauss(0, 0.02) for _ in range(CHUNK_VALUES)))
+    if dtype in ("f16", "bf16"):
+        return packed([source.gauss(0, 0.02) for _ in range(CHUNK_VALUES)], dtype)
     values, size = BLOCKS[dtype]
     n_blocks = CHUNK_VALUES // values
     blocks = bytearray(source.randbytes(n_blocks * size))
@@ -201,11 +213,17 @@ def float_bytes(name, sizes):
     return struct.pack("<f", 0 if name.endswith(".bias") else 1) * math.prod(sizes)
 
 
-def write_file(path, meta, entries, seed):
-    """A file of these tensors; all of a type hold the same random values."""
-    entries = list(entries)
+def same_values(entries, seed):
+    """What fills tensors: all of a type hold the same random values."""
     source = random.Random(seed)
     chunks = {kind: random_bytes(kind, source) for kind in sorted({kind for _, _, kind in entries} - {"f32"})}
+    return lambda name, sizes, kind: float_bytes(name, sizes) if kind == "f32" else chunks[kind]
+
+
+def write_file(path, meta, entries, seed, fill=None):
+    """A file of these tensors. fill(name, sizes, type) yields bytes that are repeated; default: same_values()."""
+    entries = list(entries)
+    fill = fill or same_values(entries, seed)
     header = struct.pack("<IIQQ", 0x46554747, 3, len(entries), len(meta))
     header += b"".join(string(key) + value(v) for key, v in meta.items())
     offset = 0
@@ -216,13 +234,9 @@ def write_file(path, meta, entries, seed):
     with open(path, "wb") as out:
         out.write(header + b"\0" * (-len(header) % ALIGNMENT))
         for name, sizes, kind in entries:
-            size = n_bytes(sizes, kind)
-            if kind == "f32":
-                out.write(float_bytes(name, sizes))
-            else:
-                chunk = chunks[kind]
-                for start in range(0, size, len(chunk)):
-                    out.write(memoryview(chunk)[: size - start])
+            size, chunk = n_bytes(sizes, kind), fill(name, sizes, kind)
+            for start in range(0, size, len(chunk)):
+                out.write(memoryview(chunk)[: size - start])
             out.write(b"\0" * (-size % ALIGNMENT))
 
 

@@ -17,13 +17,13 @@ import statistics
 import sys
 import tempfile
 
-import quiet_process
+import rounds
 import synthetic_omnivoice
 from programs import build_of
+from rounds import kept, say, seconds
 
 FRAMES_PER_SECOND = 25
 MASKS = ("hard", "soft")  # of guidance; the rival has the second only
-TRIES = 3  # of a run that others disturb
 DENOISE_TOKENS, STYLE_TOKENS, BODY_TOKENS = 1, 12, 2  # of the rival's prompt, beside one for each byte of text
 STAMP = "import sys, time\nfor line in sys.stdin: print(f'{time.monotonic():.6f}', line, end='', flush=True)"
 
@@ -164,11 +164,6 @@ RIVAL_STEP = {"hard": "step", "soft": "step", "decode": "decode", "decode whole"
 NAMES = {"hard": "a step", "soft": "a step, soft mask", "decode": "codec", "decode whole": "codec, at once"}
 
 
-def kept(runs):
-    """The runs that had the machine to themselves; all, if none had."""
-    return [run for run in runs if run["is_quiet"]] or runs
-
-
 def of(runs, program, dtype, case):
     return [run for run in runs if (run["program"], run["type"], run["case"]) == (program, dtype, case)]
 
@@ -192,23 +187,12 @@ def summarise(runs):
     return rows
 
 
-def seconds(value):
-    return "-" if value is None else f"{value * 1e3:.0f} ms" if value < 1 else f"{value:.2f} s"
-
-
 def cells(row):
     return [row.type, row.case, row.step, seconds(row.ours), seconds(row.bound), f"{100 * row.bound / row.ours:.0f} %",
             seconds(row.rival), f"{row.ratio:.2f}" if row.ratio else "-", str(row.n_kept)]
 
 
 TITLES = ["weights", "case", "what", "Parlance", "bound", "of bound", "llama.cpp", "times as fast", "kept"]
-
-
-def text(rows):
-    body = [cells(row) for row in rows]
-    widths = [max(len(line[i]) for line in [TITLES, *body]) for i in range(len(TITLES))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in [TITLES, *body])
-
 
 EXPLANATION = """\
 Times are medians of the rounds; in each, every program ran once, one after the other. *kept* is how many rounds of
@@ -247,54 +231,8 @@ def markdown(stored, rows):
              "The figures of every run are in [tts-speed.json](tts-speed.json).", "", EXPLANATION,
              "| " + " | ".join(TITLES) + " |", "|---|---|---|" + "---:|" * (len(TITLES) - 3)]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
-    lines += ["", "With 32 steps and the hard mask, at once and not as a stream:", "", *sound_lines(stored["runs"])]
+    lines += ["", "With 32 steps and the hard mask; a stream begins with a clause:", "", *sound_lines(stored["runs"])]
     return "\n".join(lines) + "\n"
-
-
-def say(message):
-    print(message, file=sys.stderr, flush=True)
-
-
-def measured(program, folder, case, args):
-    """The figures of a run, of the quietest of some tries."""
-    best = None
-    for _ in range(TRIES):
-        quiet_process.wait_for_quiet(10)
-        outcome = quiet_process.run(program.command(folder, case, args))
-        if outcome.error:
-            sys.exit(outcome.error)
-        if best is None or outcome.others < best.others:
-            best = outcome
-        if best.is_quiet:
-            break
-    return program.figures(best.output, case) | {"is_quiet": best.is_quiet, "others": round(best.others, 4)}
-
-
-def load(path, head, builds):
-    """What an earlier run of the same programs has measured."""
-    empty = {"head": head, "commands": [], "runs": []}
-    try:
-        with open(path, encoding="utf-8") as file:
-            stored = json.load(file)
-    except (OSError, ValueError):
-        return empty
-    if stored["head"] != head:
-        return empty
-    stored["runs"] = [run for run in stored["runs"] if run["build"] == builds.get(run["program"])]
-    return stored
-
-
-def save(path, stored, rows):
-    stored["rows"] = [dataclasses.asdict(row) for row in rows]
-    with open(path + ".part", "w", encoding="utf-8") as file:
-        json.dump(stored, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".part", path)
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "a processor")
 
 
 def parse_arguments():
@@ -318,9 +256,9 @@ def main():
     command = " ".join(["bench/tts_speed.py", *sys.argv[1:]])
     with tempfile.TemporaryDirectory() as temporary:
         programs = [Parlance(args.parlance)] + ([Rival(args.rival, temporary)] if args.rival else [])
-        head = {"processor": processor(), "threads": args.threads, "steps": args.steps}
+        head = {"processor": rounds.processor(), "threads": args.threads, "steps": args.steps}
         path = os.path.join(args.out, "tts-speed.json")
-        stored = load(path, head, {program.name: program.build for program in programs})
+        stored = rounds.load(path, head, {program.name: program.build for program in programs})
         if command not in stored["commands"]:
             stored["commands"].append(command)
         for dtype in args.types.split(","):
@@ -336,18 +274,19 @@ def main():
                 first = 1 + max((run["round"] for run in known), default=-1)
                 for i in range(first, first + args.rounds):
                     for program in programs:
-                        figures = measured(program, folder, CASES[name], args)
+                        output, quietness = rounds.run_quietly(program.command(folder, CASES[name], args))
+                        figures = program.figures(output, CASES[name]) | quietness
                         stored["runs"].append({"program": program.name, "build": program.build, "type": dtype,
                                                "case": name, "round": i, **figures})
                         say(f"{dtype} {name} round {i + 1} {program.name}: "
                             + ", ".join(f"{step} {seconds(figures[step])}" for step in ("hard", "soft", "step", "decode")
                                         if step in figures))
-                save(path, stored, summarise(stored["runs"]))
+                rounds.save(path, stored, summarise(stored["runs"]))
         rows = summarise(stored["runs"])
-        save(path, stored, rows)
+        rounds.save(path, stored, rows)
         with open(os.path.join(args.out, "tts-speed.md"), "w", encoding="utf-8") as file:
             file.write(markdown(stored, rows))
-        print(text(rows))
+        print(rounds.text([TITLES, *map(cells, rows)]))
 
 
 if __name__ == "__main__":

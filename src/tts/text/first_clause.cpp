@@ -12,7 +12,8 @@ namespace parlance {
 
 namespace {
 
-constexpr float kLeast = 12, kMost = 45;  // units of text_weight()
+constexpr float kLeast = 8, kMost = 45;  // units of text_weight()
+constexpr float kLeastRest = 12;         // what follows must be worth a pause
 constexpr float kLeastLinked = 20;        // before a word that also joins words, not clauses alone
 
 // Marks that end clauses wherever they stand, and those that do so only before white space.
@@ -149,7 +150,7 @@ size_t first_clause(std::string_view text) {
     }
     const size_t start = at;
     weight += char_weight(next_code_point(text, at));
-    if (weight > kMost || total - weight < kLeast) break;
+    if (weight > kMost || total - weight < kLeastRest) break;
     if (weight < kLeast) continue;
     if (const size_t end = clause_end(text, start, at)) return end;
   }

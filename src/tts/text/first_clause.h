@@ -8,7 +8,7 @@
 namespace parlance {
 
 // Bytes of the first clause, without the white space after it: up to the first punctuation mark that ends a
-// sentence or a clause, else up to before the first conjunction, at 12 to 45 units of text_weight(), with 12
+// sentence or a clause, else up to before the first conjunction, at 8 to 45 units of text_weight(), with 12
 // or more left for the rest. 0 when there is no such place: the text is short, or a long clause. Never inside
 // a number, behind an abbreviation or in a tag.
 size_t first_clause(std::string_view text);

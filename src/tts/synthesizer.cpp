@@ -68,6 +68,21 @@ Result<std::string> design_of(const SpeechRequest& request) {
   return resolve_voice_design(words, has_cjk(request.text));
 }
 
+// All that a request's sound depends on beside its text, and whether it is streamed.
+std::string made_with(const SpeechRequest& request, bool is_streamed) {
+  const MaskGitOptions& d = request.decoding;
+  const Voice& voice = request.voice;
+  std::string all = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n{}\n{}\n{}\n{}\n", is_streamed, d.n_step,
+      d.guidance, d.t_shift, d.layer_penalty, d.position_temperature, d.class_temperature, d.seed,
+      static_cast<int>(request.mask), request.seconds, request.speed, request.chunking.chunk_seconds,
+      request.chunking.threshold_seconds, request.chunking.cuts_first_clause, request.is_processed,
+      request.denoise, static_cast<int>(request.leading_silence), voice.rms.value_or(-1), request.language,
+      request.instruct, voice.instruct, voice.reference_text);
+  for (const int32_t code : voice.reference.codes) all += fmt::format("{} ", code);
+  return all;
+}
+
 }  // namespace
 
 // Has the mutex, and makes what computes end with the request.
@@ -90,6 +105,7 @@ class Synthesizer::Request {
 
 Synthesizer::Synthesizer(const TtsModel& model, const SynthesizerOptions& options)
     : model_(model),
+      phrases_(options.n_phrases),
       generator_(model.lm(), model.tokenizer(), model.device()),
       codec_(model.codec(), model.device()),
       references_(kReferenceCacheBytes, options.reference_folder) {}
@@ -168,8 +184,15 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
 Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
   const Cancellation cancellation = request.cancellation.generation ? request.cancellation : now();
   const auto start = Clock::now();
-  const Request lock(*this, cancellation);
+  const std::string with = made_with(request, /*is_streamed=*/false);
   Speech speech;
+  if (auto known = phrases_.find(request.text, with)) {
+    speech.samples = *std::move(known);
+    speech.report.n_samples = std::ssize(speech.samples);
+    speech.report.first_audio_seconds = speech.report.total_seconds = seconds_since(start);
+    return speech;
+  }
+  const Request lock(*this, cancellation);
   std::vector<std::vector<float>> parts;
   PARLANCE_CHECK(
       speak(request, cancellation, kWindow, speech.report, [&](std::span<const float> window, bool is_first) {
@@ -182,14 +205,22 @@ Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
   } else {
     speech.samples = join_parts(parts);
   }
+  phrases_.insert(request.text, with, speech.samples);
   speech.report.n_samples = std::ssize(speech.samples);
   speech.report.first_audio_seconds = speech.report.total_seconds = seconds_since(start);
   return speech;
 }
 
+void Synthesizer::remember(const SpeechRequest& request, std::span<const float> samples) {
+  for (const bool is_streamed : {false, true})
+    phrases_.insert(request.text, made_with(request, is_streamed), samples);
+}
+
 Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnSpeech& on_speech) {
   const Cancellation cancellation = request.cancellation.generation ? request.cancellation : now();
   const auto start = Clock::now();
+  const std::string with = made_with(request, /*is_streamed=*/true);
+  std::vector<float> heard;  // of a text that may be a phrase
   SpeechReport report;
   const int64_t first_window = request.is_windowed ? kFirstStreamedWindow : kMostChunkFrames;
   bool is_wanted = true;
@@ -197,11 +228,14 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
     if (!is_wanted || cancellation.requested()) return false;
     if (report.n_samples == 0) report.first_audio_seconds = seconds_since(start);
     report.n_samples += std::ssize(samples);
+    if (heard.size() <= PhraseCache::kMostSamples) heard.insert(heard.end(), samples.begin(), samples.end());
     return is_wanted = on_speech(samples, /*is_last=*/false);
   };
 
   Result<void> spoken;
-  {
+  if (const auto known = phrases_.find(request.text, with)) {
+    if (!hand_out(*known)) spoken = cancelled();
+  } else {
     const Request lock(*this, cancellation);
     if (request.is_processed) {
       SpeechStream chain({.reference_rms = request.voice.rms, .leading_silence = request.leading_silence},
@@ -224,6 +258,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
       if (spoken && !is_going_on()) spoken = cancelled();
     }
   }
+  if (spoken) phrases_.insert(request.text, with, heard);
   report.total_seconds = seconds_since(start);
   on_speech({}, /*is_last=*/true);
   PARLANCE_CHECK(spoken);

@@ -14,6 +14,7 @@
 #include "base/function_ref.h"
 #include "base/result.h"
 #include "tts/code_generator.h"
+#include "tts/files/phrase_cache.h"
 #include "tts/files/reference_cache.h"
 #include "tts/speech_codec.h"
 #include "tts/speech_request.h"
@@ -23,6 +24,7 @@ namespace parlance {
 
 struct SynthesizerOptions {
   std::optional<std::filesystem::path> reference_folder;  // keeps encoded references over restarts
+  size_t n_phrases = 0;  // short texts whose sound is kept, for requests that differ in nothing
 };
 
 class Synthesizer {
@@ -45,6 +47,10 @@ class Synthesizer {
   Result<Voice> encode_voice(std::span<const float> samples, std::string_view text, bool is_prepared = false);
   static constexpr int kMostReferenceSeconds = 60;
 
+  // Takes `samples` for what the request's text sounds like, whole or streamed: phrases that come with a
+  // voice. Kept as far as SynthesizerOptions::n_phrases goes.
+  void remember(const SpeechRequest& request, std::span<const float> samples);
+
   CodeFormat code_format() const;
 
   // Ends all requests that have come in, and those made with a now() from before; from any thread, or a
@@ -63,6 +69,7 @@ class Synthesizer {
   Result<EncodedReference> encode(std::span<const float> samples, bool is_prepared);
 
   const TtsModel& model_;
+  PhraseCache phrases_;
   std::atomic<uint64_t> generation_{0};
   std::mutex mutex_;  // of what follows
   CodeGenerator generator_;

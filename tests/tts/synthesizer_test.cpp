@@ -215,6 +215,34 @@ TEST_F(SynthesizerTest, TheSameSeedSaysTheSame) {
   EXPECT_TRUE(synthesizer().synthesize(a));
 }
 
+// A phrase that was spoken is not computed again, but only for the same voice and in the same way.
+TEST_F(SynthesizerTest, PhrasesAreKept) {
+  Synthesizer keeping(*tts_.model, {.reference_folder = {}, .n_phrases = 8});
+  SpeechRequest a = request("One second");
+  const auto first = keeping.synthesize(a);
+  ASSERT_TRUE(first && first->report.chunks.size() == 1);
+  a.text = " one  SECOND ";
+  const auto again = keeping.synthesize(a);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->samples, first->samples);
+  EXPECT_TRUE(again->report.chunks.empty());
+  a.decoding.seed = 7;
+  EXPECT_EQ(keeping.synthesize(a)->report.chunks.size(), 1u);
+
+  const Streamed computed = stream_speech(keeping, a), kept = stream_speech(keeping, a);
+  ASSERT_TRUE(computed.report && kept.report);
+  EXPECT_EQ(computed.report->chunks.size(), 1u);
+  EXPECT_TRUE(kept.report->chunks.empty());
+  EXPECT_EQ(kept.samples, computed.samples);
+  EXPECT_EQ(kept.n_last, 1);
+
+  a.text = "okay";
+  const std::vector<float> filler(2400, 0.25f);
+  keeping.remember(a, filler);
+  EXPECT_EQ(keeping.synthesize(a)->samples, filler);
+  EXPECT_EQ(stream_speech(keeping, a).samples, filler);
+}
+
 TEST_F(SynthesizerTest, LengthFollowsSpeedAndDuration) {
   SpeechRequest slow = request("The quick brown fox jumped over the lazy dog.");
   const int64_t n_frames = frames_of(synthesizer().synthesize(slow)->report).at(0);

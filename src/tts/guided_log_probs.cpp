@@ -42,27 +42,8 @@ float guided_log_probs_scalar(const GuidedRow& row, float* log_probs) {
   return *std::max_element(log_probs, log_probs + row.n_vocab);
 }
 
-#if PARLANCE_X86
-namespace avx2 {
-#define PARLANCE_SIMD PARLANCE_AVX2
-using Lanes = simd::Avx2;
-#include "tts/guided_log_probs.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace avx2
-namespace avx512 {
-#define PARLANCE_SIMD PARLANCE_AVX512
-using Lanes = simd::Avx512;
-#include "tts/guided_log_probs.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace avx512
-#elif PARLANCE_NEON
-namespace neon {
-#define PARLANCE_SIMD
-using Lanes = simd::Neon;
-#include "tts/guided_log_probs.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace neon
-#endif
+#define PARLANCE_SIMD_FILE "tts/guided_log_probs.simd.h"
+#include "kernels/cpu/simd/per_set.h"
 
 }  // namespace
 

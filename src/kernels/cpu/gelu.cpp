@@ -27,27 +27,8 @@ void gelu_scalar(float* x, int64_t n) {
   }
 }
 
-#if PARLANCE_X86
-namespace avx2 {
-#define PARLANCE_SIMD PARLANCE_AVX2
-using Lanes = simd::Avx2;
-#include "kernels/cpu/gelu.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace avx2
-namespace avx512 {
-#define PARLANCE_SIMD PARLANCE_AVX512
-using Lanes = simd::Avx512;
-#include "kernels/cpu/gelu.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace avx512
-#elif PARLANCE_NEON
-namespace neon {
-#define PARLANCE_SIMD
-using Lanes = simd::Neon;
-#include "kernels/cpu/gelu.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace neon
-#endif
+#define PARLANCE_SIMD_FILE "kernels/cpu/gelu.simd.h"
+#include "kernels/cpu/simd/per_set.h"
 
 template <void (*gelu_range)(float* x, int64_t n)>
 void run_gelu(Stream& stream, const GeluArgs& args) {

@@ -28,27 +28,8 @@ void snake_row_scalar(float* x, const float* alpha, int64_t n) {
   }
 }
 
-#if PARLANCE_X86
-namespace avx2 {
-#define PARLANCE_SIMD PARLANCE_AVX2
-using Lanes = simd::Avx2;
-#include "kernels/cpu/snake.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace avx2
-namespace avx512 {
-#define PARLANCE_SIMD PARLANCE_AVX512
-using Lanes = simd::Avx512;
-#include "kernels/cpu/snake.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace avx512
-#elif PARLANCE_NEON
-namespace neon {
-#define PARLANCE_SIMD
-using Lanes = simd::Neon;
-#include "kernels/cpu/snake.simd.h"
-#undef PARLANCE_SIMD
-}  // namespace neon
-#endif
+#define PARLANCE_SIMD_FILE "kernels/cpu/snake.simd.h"
+#include "kernels/cpu/simd/per_set.h"
 
 template <void (*snake_row)(float* x, const float* alpha, int64_t n)>
 void run_snake(Stream& stream, const SnakeArgs& args) {

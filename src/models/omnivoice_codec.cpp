@@ -1,5 +1,6 @@
 #include "models/omnivoice_codec.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/checked.h"
@@ -33,7 +34,21 @@ void residual_unit(Stream& s, const CodecResidualUnit& w, const Tensor& x, int64
 
 }  // namespace
 
-Tensor OmniVoiceCodec::decode(Stream& s, const Tensor& codes) const {
+// Frames to either side that a block's input can change the sound of a frame in: through the blocks from it
+// on, of which a transposed convolution reaches a place and the units 3 (1 + 3 + 9), and through the windows
+// of 7 around them.
+int64_t OmniVoiceCodec::margin_before(size_t block) const {
+  constexpr double kReachOfSeven = 3, kReachOfUnits = 3 * (1 + 3 + 9);
+  double frames = block == 0 ? kReachOfSeven : 0, rate = 1;  // places of a frame
+  for (size_t i = 0; i < hp_.upsampling.size(); ++i) {
+    if (i >= block) frames += 1 / rate;
+    rate *= static_cast<double>(hp_.upsampling[i]);
+    if (i >= block) frames += kReachOfUnits / rate;
+  }
+  return static_cast<int64_t>(std::ceil(frames + kReachOfSeven / rate));
+}
+
+Tensor OmniVoiceCodec::decode(Stream& s, const Tensor& codes, int64_t first, int64_t last) const {
   Tensor z;
   for (size_t level = 0; level < quantisers_.size(); ++level) {
     const CodecQuantiser& w = quantisers_[level];
@@ -43,11 +58,21 @@ Tensor OmniVoiceCodec::decode(Stream& s, const Tensor& codes) const {
     if (level == 0) z = part;
   }
   Tensor x = conv1d(s, decoder_.conv1, matmul(s, fc2_, z), same_length(7));
-  for (const CodecBlock& block : decoder_.blocks) {
+  int64_t from = 0, to = codes.ne[0], rate = 1;  // frames that x holds, and places of each
+  for (size_t i = 0; i < decoder_.blocks.size(); ++i) {
+    const CodecBlock& block = decoder_.blocks[i];
+    const int64_t margin = margin_before(i);
+    const int64_t new_from = std::max(from, first - margin), new_to = std::min(to, last + margin);
+    x = x.rows((new_from - from) * rate, (new_to - new_from) * rate);
+    from = new_from;
+    to = new_to;
+    rate *= block.stride;
     x = conv_transpose1d(s, block.resample, snake(s, x, block.snake), block.stride);
-    for (size_t i = 0; i < block.units.size(); ++i) residual_unit(s, block.units[i], x, kDilations[i]);
+    for (size_t unit = 0; unit < block.units.size(); ++unit)
+      residual_unit(s, block.units[unit], x, kDilations[unit]);
   }
-  return conv1d(s, decoder_.conv2, snake(s, x, decoder_.snake), same_length(7));
+  const Tensor sound = conv1d(s, decoder_.conv2, snake(s, x, decoder_.snake), same_length(7));
+  return sound.rows((first - from) * rate, (last - first) * rate);
 }
 
 Tensor OmniVoiceCodec::encode_acoustic(Stream& s, const Tensor& sound) const {

@@ -100,8 +100,11 @@ class OmniVoiceCodec {
 
   const OmniVoiceCodecParameters& parameters() const { return hp_; }
 
-  // codes i32 [n_frames, n_codebook] -> sound [1, n_frames * hop].
-  Tensor decode(Stream& s, const Tensor& codes) const;
+  // Sound of the frames [first, last) of codes i32 [n_frames, n_codebook] -> [1, (last - first) * hop]. It
+  // depends on no more than margin_frames() to either side, and each block of the decoder computes only what
+  // those behind it see.
+  Tensor decode(Stream& s, const Tensor& codes, int64_t first, int64_t last) const;
+  int64_t margin_frames() const { return margin_before(0); }
 
   // Sound [1, n] -> [n_hidden, acoustic_frames(n)].
   Tensor encode_acoustic(Stream& s, const Tensor& sound) const;
@@ -119,6 +122,7 @@ class OmniVoiceCodec {
   std::vector<int32_t> quantise(std::span<const float> latent) const;
 
  private:
+  int64_t margin_before(size_t block) const;
   explicit OmniVoiceCodec(OmniVoiceCodecParameters hp) : hp_(std::move(hp)) {}
   Result<void> load_weights(WeightLoader weights, Device& device);
   Result<void> load_quantisers(WeightLoader& weights);

@@ -57,7 +57,8 @@ Result<bool> SpeechCodec::decode(std::span<const int32_t> codes, int64_t n_frame
         "{} codes, of which frames {} to {} of {} are to be heard: expected {} rows of codes below {}",
         codes.size(), first, last, n_frames, n_codebook(), n_codes());
   }
-  const int64_t from = std::max<int64_t>(0, first - kMargin), to = std::min(n_frames, last + kMargin);
+  const int64_t margin = model_.margin_frames();
+  const int64_t from = std::max<int64_t>(0, first - margin), to = std::min(n_frames, last + margin);
   std::vector<int32_t> window;
   for (int64_t k = 0; k < n_codebook(); ++k) {
     const auto row = codes.begin() + k * n_frames;
@@ -67,11 +68,10 @@ Result<bool> SpeechCodec::decode(std::span<const int32_t> codes, int64_t n_frame
   PARLANCE_TRY(const Tensor input,
                upload(DType::i32, to - from, n_codebook(), std::as_bytes(std::span(window))));
   std::vector<float> sound;
-  PARLANCE_TRY(const bool is_done, run([&] { return model_.decode(*stream_, input); }, sound));
-  if (!is_done) return false;
-  const auto begin = sound.begin() + (first - from) * samples_per_frame();
-  pcm.insert(pcm.end(), begin, begin + (last - first) * samples_per_frame());
-  return true;
+  PARLANCE_TRY(const bool is_done,
+               run([&] { return model_.decode(*stream_, input, first - from, last - from); }, sound));
+  if (is_done) pcm.insert(pcm.end(), sound.begin(), sound.end());
+  return is_done;
 }
 
 // HuBERT's features of every frame: the mean of its layers' states at every second place.

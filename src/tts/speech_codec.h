@@ -23,10 +23,9 @@ class SpeechCodec {
   int64_t samples_per_frame() const { return model_.parameters().hop(); }  // 960: 40 ms
 
   // Sound of the frames [first, last) of codes [n_codebook][n_frames], appended to `pcm`: samples_per_frame()
-  // each, exactly those of decoding all frames at once, since a sample depends on no more than kMargin frames
-  // to either side. Memory goes by last - first. Yields false when it was cancelled. Errors: codes out of
-  // range, memory, missing kernels.
-  static constexpr int64_t kMargin = 10;
+  // each, those of decoding all frames at once, since a sample depends on few frames to either side. Memory
+  // goes by last - first. Yields false when it was cancelled. Errors: codes out of range, memory, missing
+  // kernels.
   Result<bool> decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first, int64_t last,
                       std::vector<float>& pcm);
 

@@ -17,9 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Frames that the codec decodes at once. It computes SpeechCodec::kMargin more at both ends, so that small
-// windows cost more in all, and large ones come later. The first one of a stream is as short as the chain
-// behind it lets through at once: half a second that may be silence, and two fades.
+// Frames that the codec decodes at once. It computes some more at both ends, so that small windows cost more
+// in all, and large ones come later. The first one of a stream is as short as the chain behind it lets
+// through at once: half a second that may be silence, and two fades.
 constexpr int64_t kWindow = 50, kFirstStreamedWindow = 20;
 
 constexpr size_t kReferenceCacheBytes = size_t{4} << 20;

@@ -84,7 +84,8 @@ class Parlance:
                    "bounds": {"decode": result["decode"]["bound_seconds"],
                               "decode whole": result["decode"]["bound_seconds"]},
                    "memory_bytes": max(result["decode"]["memory_bytes"],
-                                       *(step["memory_bytes"] for step in result["steps"])),
+                                       *(step["memory_bytes"] for step in result["steps"]
+                                         if step["guidance_mask"] == "hard")),
                    "first_sound": {}, "real_time_factor": {}}
         for step in result["steps"]:
             mask = step["guidance_mask"]
@@ -218,8 +219,9 @@ def sound_lines(runs):
         if ours:
             first = statistics.median(run["first_sound"]["hard"] for run in ours)
             factor = statistics.median(run["real_time_factor"]["hard"] for run in ours)
-            memory = max(run["memory_bytes"] for run in ours) / 1e6
-            lines.append(f"| {dtype} | {case} | {seconds(first)} | {factor:.2f} | {memory:.0f} MB |")
+            memory = max(run.get("memory_bytes", 0) for run in ours) / 1e6
+            lines.append(f"| {dtype} | {case} | {seconds(first)} | {factor:.2f} | "
+                         + (f"{memory:.0f} MB |" if memory else "- |"))
     return lines
 
 

@@ -19,18 +19,21 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// What this process holds now; 0: the system does not say.
+size_t resident_bytes() {
+  return reset_peak_memory() ? peak_memory_bytes() : 0;
+}
+
 // The memory that is taken from now on, at most.
 class PeakMeter {
  public:
-  PeakMeter() : is_known_(reset_peak_memory()), before_(peak_memory_bytes()) {}
   size_t bytes() const {
     const size_t peak = peak_memory_bytes();
-    return is_known_ && peak > before_ ? peak - before_ : 0;
+    return before_ > 0 && peak > before_ ? peak - before_ : 0;
   }
 
  private:
-  bool is_known_;
-  size_t before_;
+  size_t before_ = resident_bytes();
 };
 
 std::vector<int32_t> random_numbers(int64_t n, int64_t limit) {
@@ -167,13 +170,17 @@ Result<SayDecode> run_say_decode(const TtsModel& model, const std::vector<int32_
 }
 
 Result<void> warm_up_speech(const TtsModel& model) {
-  constexpr double kSeconds = 2;
+  constexpr double kMostSeconds = 20;
+  constexpr size_t kSettledBytes = size_t{4} << 20;
   const SayCase chunk{.name = "", .n_text = 10, .n_reference = 0, .n_frames = 25};
   const Clock::time_point start = Clock::now();
-  while (seconds_since(start) < kSeconds) {
-    std::vector<int32_t> codes;
+  std::vector<int32_t> codes;
+  for (size_t grown = kSettledBytes; grown >= kSettledBytes && seconds_since(start) < kMostSeconds;) {
+    const size_t before = resident_bytes();
     PARLANCE_CHECK(run_say_steps(model, chunk, GuidanceMask::hard, 1, codes));
     PARLANCE_CHECK(run_say_decode(model, codes, chunk.n_frames, 1));
+    const size_t after = resident_bytes();
+    grown = after > before ? after - before : 0;
   }
   return {};
 }

@@ -49,8 +49,8 @@ inline constexpr int64_t kBenchFirstWindow = 20, kBenchWindow = 50;  // frames
 Result<SayDecode> run_say_decode(const TtsModel& model, const std::vector<int32_t>& codes, int64_t n_frames,
                                  int n_repetitions);
 
-// Says something, so that memory and times of what follows are those of a program that has spoken before: all
-// weights are touched, and huge pages come in the seconds after loading.
+// Speaks until the process grows no more, so that memory and times of what follows are those of a program
+// that has spoken before: all weights are touched, and have moved into huge pages.
 Result<void> warm_up_speech(const TtsModel& model);
 
 }  // namespace parlance

@@ -137,7 +137,10 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
   PARLANCE_TRY(const std::string design, design_of(request));
   AudioCodes reference = request.voice.reference;
   std::string reference_text = reference.empty() ? std::string() : request.voice.reference_text;
+  // A first clause takes long for its words, as all that is short does: it is no measure for the others.
+  const bool keeps_pace = reference.empty() && request.chunking.cuts_first_clause;
   const auto pace = [&] {
+    if (keeps_pace) return Pace{.speed = request.speed};
     return Pace{.reference_text = reference_text,
                 .n_reference = static_cast<int32_t>(reference.n_frames()),
                 .speed = request.speed};

@@ -24,6 +24,7 @@ import tempfile
 import wave
 
 import quiet_process
+import rounds
 import synthetic_model
 from programs import build_of
 
@@ -33,7 +34,6 @@ TOKENS_PER_SECOND = 3  # of the answer, as `parlance bench listen` scripts it
 TURNS = 3  # of the rival in one process: the first warms it up, the last tells where the second ends
 STEPS = ("encoder", "prefill", "decode", "total")
 VARIANTS = {"plain": "off", "flash": "on"}  # flash attention
-TRIES = 3  # of a run that others disturb
 
 
 def speech_like(seconds):
@@ -139,11 +139,6 @@ class Row:
     n_kept: int = 0  # rounds of ours that had the machine to themselves
 
 
-def kept(runs):
-    """The runs that had the machine to themselves; all, if none had."""
-    return [run for run in runs if run["is_quiet"]] or runs
-
-
 def summarise(runs):
     rows = []
     for dtype in dict.fromkeys(run["type"] for run in runs):
@@ -151,12 +146,12 @@ def summarise(runs):
         if not ours:
             continue
         for step in STEPS:
-            row = Row(dtype, step, statistics.median(run[step] for run in kept(ours)),
-                      statistics.median(run["bounds"][step] for run in kept(ours)),
+            row = Row(dtype, step, statistics.median(run[step] for run in rounds.kept(ours)),
+                      statistics.median(run["bounds"][step] for run in rounds.kept(ours)),
                       n_kept=sum(run["is_quiet"] for run in ours))
-            own = {run["round"]: run[step] for run in kept(ours)}
+            own = {run["round"]: run[step] for run in rounds.kept(ours)}
             for variant in VARIANTS:
-                theirs = kept([run for run in runs if run["type"] == dtype and run["variant"] == variant])
+                theirs = rounds.kept([run for run in runs if run["type"] == dtype and run["variant"] == variant])
                 value = statistics.median(run[step] for run in theirs) if theirs else math.inf
                 if value >= (row.rival or math.inf):
                     continue
@@ -229,50 +224,10 @@ def markdown(stored, rows):
     return "\n".join(lines) + "\n"
 
 
-def say(words):
-    print(words, file=sys.stderr, flush=True)
-
-
 def measured(program, folder, args, n_answer):
     """The figures of a run, of the quietest of some tries."""
-    best = None
-    for _ in range(TRIES):
-        quiet_process.wait_for_quiet(10)
-        outcome = quiet_process.run(program.command(folder, args.audio, args.threads, n_answer))
-        if outcome.error:
-            sys.exit(outcome.error)
-        if best is None or outcome.others < best.others:
-            best = outcome
-        if best.is_quiet:
-            break
-    return program.figures(best.output, n_answer) | {"is_quiet": best.is_quiet, "others": round(best.others, 4)}
-
-
-def load(path, head, builds):
-    """What an earlier run of the same programs on the same recording has measured."""
-    empty = {"head": head, "commands": [], "runs": [], "live": {}}
-    try:
-        with open(path, encoding="utf-8") as file:
-            stored = json.load(file)
-    except (OSError, ValueError):
-        return empty
-    if stored["head"] != head:
-        return empty
-    stored["runs"] = [run for run in stored["runs"] if run["build"] == builds.get(run["program"])]
-    return stored
-
-
-def save(path, stored, rows):
-    stored["rows"] = [dataclasses.asdict(row) for row in rows]
-    with open(path + ".part", "w", encoding="utf-8") as file:
-        json.dump(stored, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".part", path)
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "a processor")
+    output, quiet = rounds.run_quietly(program.command(folder, args.audio, args.threads, n_answer))
+    return program.figures(output, n_answer) | quiet
 
 
 def parse_arguments():
@@ -310,16 +265,17 @@ def main():
         programs = [Parlance(args.parlance)]
         if args.rival:
             programs += [Rival(args.rival, variant, os.path.join(temporary, "turns")) for variant in VARIANTS]
-        head = {"processor": processor(), "threads": args.threads, "audio_seconds": audio_s, "audio": audio_hash,
+        head = {"processor": rounds.processor(), "threads": args.threads, "audio_seconds": audio_s, "audio": audio_hash,
                 "audio_words": args.audio_words}
         path = os.path.join(args.out, "asr-speed.json")
-        stored = load(path, head, {program.name: program.build for program in programs})
+        stored = rounds.load(path, head, {program.name: program.build for program in programs})
+        stored.setdefault("live", {})
         if command not in stored["commands"]:
             stored["commands"].append(command)
         for dtype in args.types.split(","):
             folder = os.path.join(args.work, f"{SHAPE}-{dtype}")
             if not os.path.exists(os.path.join(folder, synthetic_model.ASR_FILES[1])):
-                say(f"making {folder}")
+                rounds.say(f"making {folder}")
                 synthetic_model.write_asr(folder, SHAPE, dtype, quantize=args.parlance)
             if not args.more:
                 stored["runs"] = [run for run in stored["runs"] if run["type"] != dtype]
@@ -329,7 +285,7 @@ def main():
                     figures = measured(program, folder, args, n_answer)
                     stored["runs"].append({"program": program.name, "variant": program.variant, "build": program.build,
                                            "type": dtype, "round": i, **figures})
-                    say(f"{dtype} round {i + 1} {program.name} {program.variant}: "
+                    rounds.say(f"{dtype} round {i + 1} {program.name} {program.variant}: "
                         + ", ".join(f"{step} {seconds(figures[step])}" for step in STEPS))
             if args.live:
                 listen = [part for part in Parlance(args.parlance).command(folder, args.audio, args.threads, n_answer)
@@ -338,9 +294,9 @@ def main():
                 if outcome.error:
                     sys.exit(outcome.error)
                 stored["live"][dtype] = json.loads(outcome.output)["runs"][0]["live"]
-            save(path, stored, summarise(stored["runs"]))
+            rounds.save(path, stored, summarise(stored["runs"]))
         rows = summarise(stored["runs"])
-        save(path, stored, rows)
+        rounds.save(path, stored, rows)
         with open(os.path.join(args.out, "asr-speed.md"), "w", encoding="utf-8") as file:
             file.write(markdown(stored, rows))
         print(text(rows))

@@ -97,7 +97,7 @@ void fuzz_texts(std::string_view text) {
   require(std::isfinite(weight) && weight >= 0, "a text has a weight");
   require(n_target_frames(text, text, 25) >= 1 && n_target_frames(text, "", 0) >= 1, "a text has frames");
   const size_t first = first_clause(text);
-  require(first <= text.size() && (first == 0 || text_weight(text.substr(0, first)) >= 11.9f),
+  require(first <= text.size() && (first == 0 || text_weight(text.substr(0, first)) >= 7.9f),
           "a first clause is not short");
 
   std::string parts;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kLeast = 8, kMost = 45;  // units of text_weight()
 constexpr float kLeastRest = 12;         // what follows must be worth a pause
-constexpr float kLeastLinked = 20;        // before a word that also joins words, not clauses alone
+constexpr float kLeastLinked = 20;       // before a word that also joins words, not clauses alone
 
 // Marks that end clauses wherever they stand, and those that do so only before white space.
 constexpr std::u32string_view kWideMarks =
@@ -146,7 +146,8 @@ size_t first_clause(std::string_view text) {
       continue;
     }
     if (conjunction == 0 && weight >= kLeast && begins_clause(text, at, weight)) {
-      conjunction = strip_white_space(text.substr(0, at)).size() + skip_white_space(text, 0);
+      const size_t end = strip_white_space(text.substr(0, at)).size() + skip_white_space(text, 0);
+      if (text_weight(text.substr(0, end)) >= kLeast) conjunction = end;  // white space weighs, too
     }
     const size_t start = at;
     weight += char_weight(next_code_point(text, at));

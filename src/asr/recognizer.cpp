@@ -34,11 +34,6 @@ double seconds_of(int64_t n_samples) {
   return static_cast<double>(n_samples) / kMelSampleRateHz;
 }
 
-// Watched by whatever computes for a stream or recording: a change ends it.
-struct Generation {
-  std::atomic<uint64_t> value{0};
-};
-
 AsrSegment segment_of(const Utterance& utterance, int64_t first_sample) {
   const Hypothesis& heard = utterance.hypothesis();
   return {.start_seconds = seconds_of(first_sample),
@@ -69,7 +64,7 @@ struct AsrStream::State {
   std::optional<Transcription> result;  // of finish()
   std::optional<Error> failure;         // for good
 
-  Generation generation;
+  std::atomic<uint64_t> generation{0};  // whatever computes for it ends when this changes
 
   // The worker's own.
   std::unique_ptr<Utterance> utterance;
@@ -103,7 +98,7 @@ struct AsrStream::Worker {
   }
 
   static void abort(State& state) {
-    ++state.generation.value;
+    ++state.generation;
     state.utterance->session().cancel();
   }
 
@@ -229,7 +224,7 @@ void AsrStream::Worker::work_on(State& state, Task task) {
 
 Result<void> AsrStream::Worker::with_encoder(State& state, FunctionRef<Result<void>()> run_it) {
   const std::lock_guard lock(compute);
-  encoder->set_cancellation({&state.generation.value, state.generation.value.load()});
+  encoder->set_cancellation({&state.generation, state.generation.load()});
   state.utterance->session().begin_request();
   {
     const std::lock_guard state_lock(
@@ -396,10 +391,10 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
   PARLANCE_CHECK(check_finite(samples));
   const std::lock_guard one_at_a_time(worker_->recordings);
   PARLANCE_TRY(const auto utterance, worker_->make_utterance(request));
-  Generation generation;
+  std::atomic<uint64_t> generation{0};
   utterance->session().begin_request();
   const std::stop_callback on_stop(stop, [&] {
-    ++generation.value;
+    ++generation;
     utterance->session().cancel();
   });
   std::vector<int64_t> bounds = split_points(samples, worker_->split_rule());
@@ -409,7 +404,7 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
   for (size_t i = 0; i + 1 < bounds.size() && bounds[i] < bounds[i + 1]; ++i) {
     if (stop.stop_requested()) return fail(ErrorCode::cancelled, "cancelled");
     const std::lock_guard lock(worker_->compute);
-    worker_->encoder->set_cancellation({&generation.value, 0});
+    worker_->encoder->set_cancellation({&generation, 0});
     utterance->restart();
     utterance->on_progress([&on_progress, first = bounds[i]](double seconds) {
       if (on_progress) on_progress(seconds_of(first) + seconds);

@@ -25,16 +25,6 @@ Result<void> check_projector(const GgufFile& file) {
       file.name(), architecture, type.value_or("no projector"));
 }
 
-// A size of a tensor that no key tells.
-Result<int64_t> size_of(const GgufFile& file, const char* name, size_t dimension) {
-  const GgufTensor* tensor = file.find_tensor(name);
-  if (!tensor) {
-    return fail(ErrorCode::corrupt_file,
-                "{}: tensor {} is missing; the file is incomplete, download it again", file.name(), name);
-  }
-  return tensor->ne[dimension];
-}
-
 Result<AudioEncoderParameters> read_parameters(const GgufFile& file) {
   PARLANCE_CHECK(check_projector(file));
   AudioEncoderParameters hp;
@@ -45,8 +35,8 @@ Result<AudioEncoderParameters> read_parameters(const GgufFile& file) {
   PARLANCE_TRY(hp.n_mel, file.get_int("clip.audio.num_mel_bins", 8, 1024));
   PARLANCE_TRY(hp.n_out, file.get_int("clip.audio.projection_dim", 1, kMaxEncoderSize));
   PARLANCE_TRY(const double eps, file.get_float("clip.audio.attention.layer_norm_epsilon"));
-  PARLANCE_TRY(hp.n_channel, size_of(file, "a.conv2d.1.weight", 3));
-  PARLANCE_TRY(hp.n_pos, size_of(file, "a.position_embd.weight", 1));
+  PARLANCE_TRY(hp.n_channel, size_of_tensor(file, "a.conv2d.1.weight", 3));
+  PARLANCE_TRY(hp.n_pos, size_of_tensor(file, "a.position_embd.weight", 1));
   if (hp.n_embd % hp.n_head != 0 || hp.n_mel % 8 != 0 || !(eps >= 0 && eps < 1)) {
     return fail(ErrorCode::corrupt_file,
                 "{}: an encoder of width {} with {} heads, {} mel bands and a norm epsilon of {} cannot be; "
@@ -57,23 +47,16 @@ Result<AudioEncoderParameters> read_parameters(const GgufFile& file) {
   return hp;
 }
 
-Result<NormWeights> load_norm(WeightLoader& weights, const std::string& name, int64_t n) {
-  NormWeights norm;
-  PARLANCE_TRY(norm.weight, weights.vector(name + ".weight", n));
-  PARLANCE_TRY(norm.bias, weights.vector(name + ".bias", n));
-  return norm;
-}
-
 Result<AudioEncoderLayer> load_encoder_layer(WeightLoader& weights, const AudioEncoderParameters& hp,
                                              int64_t layer) {
   const std::string block = fmt::format("a.blk.{}.", layer);
   AudioEncoderLayer l;
-  PARLANCE_TRY(l.ln1, load_norm(weights, block + "ln1", hp.n_embd));
+  PARLANCE_TRY(l.ln1, weights.layer_norm(block + "ln1", hp.n_embd));
   PARLANCE_TRY(l.q, weights.linear(block + "attn_q", hp.n_embd, hp.n_embd));
   PARLANCE_TRY(l.k, weights.linear(block + "attn_k", hp.n_embd, hp.n_embd));
   PARLANCE_TRY(l.v, weights.linear(block + "attn_v", hp.n_embd, hp.n_embd));
   PARLANCE_TRY(l.out, weights.linear(block + "attn_out", hp.n_embd, hp.n_embd));
-  PARLANCE_TRY(l.ln2, load_norm(weights, block + "ln2", hp.n_embd));
+  PARLANCE_TRY(l.ln2, weights.layer_norm(block + "ln2", hp.n_embd));
   PARLANCE_TRY(l.up, weights.linear(block + "ffn_up", hp.n_embd, hp.n_ff));
   PARLANCE_TRY(l.down, weights.linear(block + "ffn_down", hp.n_ff, hp.n_embd));
   return l;
@@ -102,7 +85,7 @@ Result<void> AudioEncoder::load_weights(WeightLoader weights, Device& device) {
     PARLANCE_TRY(const AudioEncoderLayer loaded, load_encoder_layer(weights, hp_, layer));
     w_.layers.push_back(loaded);
   }
-  PARLANCE_TRY(w_.post_ln, load_norm(weights, "a.post_ln", hp_.n_embd));
+  PARLANCE_TRY(w_.post_ln, weights.layer_norm("a.post_ln", hp_.n_embd));
   PARLANCE_TRY(w_.project1, weights.linear("mm.a.mlp.1", hp_.n_embd, hp_.n_embd));
   PARLANCE_TRY(w_.project2, weights.linear("mm.a.mlp.2", hp_.n_embd, hp_.n_out));
   PARLANCE_TRY(buffers_, std::move(weights).finish());

@@ -19,13 +19,6 @@ Result<std::vector<int64_t>> list_of(const GgufFile& file, const std::string& ke
               file.name(), key);
 }
 
-// A size of a tensor that no key tells.
-Result<int64_t> codec_size_of(const GgufFile& file, const std::string& name, size_t dimension) {
-  if (const GgufTensor* tensor = file.find_tensor(name)) return tensor->ne[dimension];
-  return fail(ErrorCode::corrupt_file, "{}: tensor {} is missing; the file is incomplete, download it again",
-              file.name(), name);
-}
-
 Result<void> read_hubert(const GgufFile& file, OmniVoiceCodecParameters& hp) {
   const std::string key = "omnivoice.semantic.";
   PARLANCE_TRY(hp.n_embd, file.get_int(key + "hidden_size", 1, kMaxCodecSize));
@@ -71,7 +64,7 @@ Result<OmniVoiceCodecParameters> read_codec(const GgufFile& file) {
          file.find_tensor(fmt::format("quantizer.quantizers.{}.codebook.embed", hp.n_codebook))) {
     ++hp.n_codebook;
   }
-  PARLANCE_TRY(hp.n_latent, codec_size_of(file, "fc.weight", 1));
+  PARLANCE_TRY(hp.n_latent, size_of_tensor(file, "fc.weight", 1));
   PARLANCE_CHECK(read_hubert(file, hp));
   const auto product = [](const std::vector<int64_t>& ratios) {
     return std::accumulate(ratios.begin(), ratios.end(), int64_t{1},
@@ -88,13 +81,6 @@ Result<OmniVoiceCodecParameters> read_codec(const GgufFile& file) {
                 file.name(), hp.n_codebook, product(hp.upsampling), product(hp.downsampling), hp.hop_length);
   }
   return hp;
-}
-
-Result<NormWeights> load_codec_norm(WeightLoader& weights, const std::string& name, int64_t n) {
-  NormWeights norm;
-  PARLANCE_TRY(norm.weight, weights.vector(name + ".weight", n));
-  PARLANCE_TRY(norm.bias, weights.vector(name + ".bias", n));
-  return norm;
 }
 
 Result<CodecResidualUnit> load_unit(WeightLoader& weights, const std::string& name, int64_t n) {
@@ -195,10 +181,10 @@ Result<HubertLayer> load_hubert_layer(WeightLoader& weights, const OmniVoiceCode
   PARLANCE_TRY(l.k, weights.linear(name + "attention.k_proj", hp.n_embd, hp.n_embd));
   PARLANCE_TRY(l.v, weights.linear(name + "attention.v_proj", hp.n_embd, hp.n_embd));
   PARLANCE_TRY(l.out, weights.linear(name + "attention.out_proj", hp.n_embd, hp.n_embd));
-  PARLANCE_TRY(l.norm, load_codec_norm(weights, name + "layer_norm", hp.n_embd));
+  PARLANCE_TRY(l.norm, weights.layer_norm(name + "layer_norm", hp.n_embd));
   PARLANCE_TRY(l.up, weights.linear(name + "feed_forward.intermediate_dense", hp.n_embd, hp.n_ff));
   PARLANCE_TRY(l.down, weights.linear(name + "feed_forward.output_dense", hp.n_ff, hp.n_embd));
-  PARLANCE_TRY(l.final_norm, load_codec_norm(weights, name + "final_layer_norm", hp.n_embd));
+  PARLANCE_TRY(l.final_norm, weights.layer_norm(name + "final_layer_norm", hp.n_embd));
   return l;
 }
 
@@ -214,11 +200,9 @@ Result<void> OmniVoiceCodec::load_hubert(WeightLoader& weights) {
     hubert_.convs.push_back(conv);
     n_in = hp_.conv_dim[i];
   }
-  PARLANCE_TRY(
-      hubert_.conv_norm,
-      load_codec_norm(weights, name + "feature_extractor.conv_layers.0.layer_norm", hp_.conv_dim[0]));
-  PARLANCE_TRY(hubert_.projection_norm,
-               load_codec_norm(weights, name + "feature_projection.layer_norm", n_in));
+  PARLANCE_TRY(hubert_.conv_norm,
+               weights.layer_norm(name + "feature_extractor.conv_layers.0.layer_norm", hp_.conv_dim[0]));
+  PARLANCE_TRY(hubert_.projection_norm, weights.layer_norm(name + "feature_projection.layer_norm", n_in));
   PARLANCE_TRY(hubert_.projection, weights.linear(name + "feature_projection.projection", n_in, hp_.n_embd));
   const int64_t n_group = hp_.n_embd / hp_.n_pos_group;
   PARLANCE_TRY(const Linear pos,
@@ -232,7 +216,7 @@ Result<void> OmniVoiceCodec::load_hubert(WeightLoader& weights) {
     }
     hubert_.pos_conv.push_back(part);
   }
-  PARLANCE_TRY(hubert_.norm, load_codec_norm(weights, name + "encoder.layer_norm", hp_.n_embd));
+  PARLANCE_TRY(hubert_.norm, weights.layer_norm(name + "encoder.layer_norm", hp_.n_embd));
   for (int64_t layer = 0; layer < hp_.n_layer; ++layer) {
     PARLANCE_TRY(const HubertLayer loaded, load_hubert_layer(weights, hp_, layer));
     hubert_.layers.push_back(loaded);

@@ -25,6 +25,12 @@ std::string describe_found(const GgufTensor& tensor) {
 
 }  // namespace
 
+Result<int64_t> size_of_tensor(const GgufFile& file, const std::string& name, size_t dimension) {
+  if (const GgufTensor* tensor = file.find_tensor(name)) return tensor->ne[dimension];
+  return fail(ErrorCode::corrupt_file, "{}: tensor {} is missing; the file is incomplete, download it again",
+              file.name(), name);
+}
+
 Result<WeightLoader> WeightLoader::create(const GgufFile& file, WeightPrecision precision) {
   if (!file.still_whole()) {
     return fail(ErrorCode::io,
@@ -115,6 +121,13 @@ Result<Tensor> WeightLoader::vector(const std::string& name, std::initializer_li
   PARLANCE_TRY(Tensor tensor, as_f32(*source));
   tensor.ne = {tensor.n_elements(), 1, 1, 1};
   return tensor;
+}
+
+Result<NormWeights> WeightLoader::layer_norm(const std::string& name, int64_t n) {
+  NormWeights norm;
+  PARLANCE_TRY(norm.weight, vector(name + ".weight", n));
+  PARLANCE_TRY(norm.bias, vector(name + ".bias", n));
+  return norm;
 }
 
 Result<Tensor> WeightLoader::f32_matrix(const std::string& name, int64_t n0, int64_t n1) {

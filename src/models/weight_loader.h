@@ -17,6 +17,7 @@
 #include "gguf/reader.h"
 #include "kernels/device.h"
 #include "kernels/op_table.h"
+#include "kernels/ops.h"
 
 namespace parlance {
 
@@ -26,6 +27,9 @@ using WeightBuffers = std::vector<std::unique_ptr<Buffer>>;
 // Whether matrices are used as the file has them, or decoded to f32 first: several times the memory and the
 // time, for comparing with a reference that computes in f32.
 enum class WeightPrecision : uint8_t { as_stored, f32 };
+
+// A size of a tensor, fastest first, where no key of the file tells it.
+Result<int64_t> size_of_tensor(const GgufFile& file, const std::string& name, size_t dimension);
 
 class WeightLoader {
  public:
@@ -50,6 +54,8 @@ class WeightLoader {
   Result<Tensor> vector(const std::string& name, int64_t n);
   // The same for a vector that the file has with sizes of 1 around it.
   Result<Tensor> vector(const std::string& name, std::initializer_list<int64_t> ne);
+  // `name`.weight and `name`.bias of a layer norm.
+  Result<NormWeights> layer_norm(const std::string& name, int64_t n);
   // The same for a small matrix that kernels read as f32.
   Result<Tensor> f32_matrix(const std::string& name, int64_t n0, int64_t n1);
   // The same in host memory, for what is laid out anew; sizes fastest first.

@@ -1,10 +1,13 @@
 // Scratch memory of attention's tiles.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "base/checked.h"
+#include "kernels/cpu/attention/kernels.h"
 
 namespace parlance::attention {
 
@@ -26,5 +29,20 @@ class Pieces {
  private:
   std::byte* next_;
 };
+
+// What a tile has for each of its n_rows rows beside its query, before any score has been seen; `out` is not
+// cleared.
+inline void take_rows(Pieces& pieces, Tile& tile, int64_t out_stride) {
+  tile.out = pieces.take<float>(tile.n_rows * out_stride);
+  tile.scores = pieces.take<float>(tile.n_rows * kKeyBlock);
+  tile.visible = pieces.take<int32_t>(tile.n_rows);
+  tile.block_largest = pieces.take<float>(tile.n_rows);
+  tile.block_sum = pieces.take<float>(tile.n_rows);
+  tile.largest = pieces.take<float>(tile.n_rows);
+  tile.sum = pieces.take<float>(tile.n_rows);
+  // Not minus infinity, which is no distance away from itself.
+  std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
+  std::fill_n(tile.sum, tile.n_rows, 0.0f);
+}
 
 }  // namespace parlance::attention

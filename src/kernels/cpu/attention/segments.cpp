@@ -78,18 +78,10 @@ class SegmentAttention {
     tile.k_row_bytes = tile.v_row_bytes = static_cast<size_t>(args_.k.ne[1] * head_dim) * sizeof(float);
     tile.query_bytes = f32.keys.query_bytes(head_dim);
     tile.out_stride = layout_.out_stride;
-    tile.out = pieces.take<float>(tile.n_rows * tile.out_stride);
-    tile.scores = pieces.take<float>(tile.n_rows * kKeyBlock);
-    tile.visible = pieces.take<int32_t>(tile.n_rows);
-    tile.block_largest = pieces.take<float>(tile.n_rows);
-    tile.block_sum = pieces.take<float>(tile.n_rows);
-    tile.largest = pieces.take<float>(tile.n_rows);
-    tile.sum = pieces.take<float>(tile.n_rows);
+    take_rows(pieces, tile, tile.out_stride);
     tile.queries = pieces.take<std::byte>(tile.n_rows * static_cast<int64_t>(tile.query_bytes));
     tile.workspace = pieces.take<std::byte>(0);
     std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
-    std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
-    std::fill_n(tile.sum, tile.n_rows, 0.0f);
     return tile;
   }
 

@@ -229,17 +229,8 @@ class TiledAttention {
     work.stored = pieces.take<float>(layout_.stored);
     Tile& tile = work.tile;
     tile.n_rows = item.n_rows;
-    tile.out = pieces.take<float>(tile.n_rows * layout_.out_stride);
-    tile.scores = pieces.take<float>(tile.n_rows * kKeyBlock);
-    tile.visible = pieces.take<int32_t>(tile.n_rows);
-    tile.block_largest = pieces.take<float>(tile.n_rows);
-    tile.block_sum = pieces.take<float>(tile.n_rows);
-    tile.largest = pieces.take<float>(tile.n_rows);
-    tile.sum = pieces.take<float>(tile.n_rows);
+    take_rows(pieces, tile, layout_.out_stride);
     tile.queries = pieces.take<std::byte>(0);  // and the kernel's workspace behind them
-    // Not minus infinity, which is no distance away from itself.
-    std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
-    std::fill_n(tile.sum, tile.n_rows, 0.0f);
     return work;
   }
 

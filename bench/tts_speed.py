@@ -233,7 +233,8 @@ def markdown(stored, rows):
              "The figures of every run are in [tts-speed.json](tts-speed.json).", "", EXPLANATION,
              "| " + " | ".join(TITLES) + " |", "|---|---|---|" + "---:|" * (len(TITLES) - 3)]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
-    lines += ["", "With 32 steps and the hard mask; a stream begins with a clause:", "", *sound_lines(stored["runs"])]
+    lines += ["", "Reckoned from the figures above for 32 steps with the hard mask, not timed; a stream begins with a clause:",
+              "", *sound_lines(stored["runs"])]
     return "\n".join(lines) + "\n"
 
 

@@ -40,6 +40,34 @@ TEST_F(AlignerTest, WordsHaveTheTimesOfTheirClasses) {
   EXPECT_TRUE((*aligner)->align(samples_, " ... ", "English")->empty());
 }
 
+// A classifier that chooses between class 20 and 40 by the sign of a product, and one with the signs the
+// other way round: a word's times are 1.6 s or 3.2 s, and where one falls, the other rises.
+TEST_F(AlignerTest, ClassesAreEightyMillisecondsApart) {
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  std::vector<float> direction(64);
+  for (float& weight : direction) weight = normal(random);
+  int n_timed = 0;
+  for (const float sign : {1.0f, -1.0f}) {
+    std::vector<float> classifier(64 * kAlignerClasses, 0.0f);
+    for (size_t i = 0; i < direction.size(); ++i) {
+      classifier[20 * 64 + i] = sign * direction[i];
+      classifier[40 * 64 + i] = -sign * direction[i];
+    }
+    const TemporaryFolder own;
+    const auto aligner = Aligner::load(write_aligner(own.path(), classifier), *device_);
+    ASSERT_TRUE(aligner) << aligner.error().message;
+    const auto words = (*aligner)->align(samples_, "Hello", "English");
+    if (!words) continue;  // from 3.2 s to 1.6 s
+    ++n_timed;
+    ASSERT_EQ(words->size(), 1u);
+    for (const double seconds : {words->front().start_seconds, words->front().end_seconds})
+      EXPECT_TRUE(seconds == 1.6 || seconds == 3.2) << seconds;
+    EXPECT_LE(words->front().start_seconds, words->front().end_seconds);
+  }
+  EXPECT_GE(n_timed, 1);
+}
+
 // Random classes contradict each other: no times are better than made-up ones.
 TEST_F(AlignerTest, RefusesTimesThatContradictEachOther) {
   std::mt19937 random(3);

@@ -1,76 +1,16 @@
 """Writing and reading the model as GGUF: Q8_0, F16, BF16 or F32 matrices, F32 norms, the tokenizer inside."""
 
-import struct
+from pathlib import Path
+import sys
 
 import numpy as np
 
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent / "common"))
+from gguf import ALIGNMENT, BF16, BOOL, F16, F32, FLOAT32, I32, Q8_0, STRING, U32, read_file, write_file
 from model import Config
 from tokenizer import CHAT_TEMPLATE, Tokenizer
 
-ALIGNMENT = 32
-F32, F16, Q8_0, BF16 = 0, 1, 8, 30
 FILE_TYPES = {"f32": (F32, 0), "f16": (F16, 1), "q8_0": (Q8_0, 7), "bf16": (BF16, 32)}
-U32, I32, FLOAT32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
-FORMATS = {U32: "<I", I32: "<i", FLOAT32: "<f", BOOL: "<?"}
-
-
-def quantise_q8_0(x):
-    """float32 (rows, columns) -> bytes: per 32 values a half scale d = max|x| / 127 and 32 signed bytes."""
-    blocks = np.ascontiguousarray(x, np.float32).reshape(-1, 32)
-    d = np.abs(blocks).max(axis=1, keepdims=True) / np.float32(127)
-    inverse = np.divide(np.float32(1), d, out=np.zeros_like(d), where=d != 0)
-    scaled = (blocks * inverse).astype(np.float64)
-    codes = np.sign(scaled) * np.floor(np.abs(scaled) + 0.5)
-    out = np.zeros(len(blocks), dtype=[("d", "<f2"), ("q", "i1", 32)])
-    out["d"], out["q"] = d[:, 0], codes
-    return out.tobytes()
-
-
-def dequantise_q8_0(data, shape):
-    blocks = np.frombuffer(data, dtype=[("d", "<f2"), ("q", "i1", 32)])
-    return (blocks["d"].astype(np.float32)[:, None] * blocks["q"].astype(np.float32)).reshape(shape)
-
-
-def to_bf16(x):
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def _encode_tensor(x, kind):
-    if kind == Q8_0:
-        return quantise_q8_0(x)
-    if kind == BF16:
-        return to_bf16(x).tobytes()
-    return np.ascontiguousarray(x, np.float16 if kind == F16 else np.float32).tobytes()
-
-
-def _decode_tensor(data, kind, shape):
-    if kind == Q8_0:
-        return dequantise_q8_0(data, shape)
-    if kind == BF16:
-        return (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(shape)
-    return np.frombuffer(data, np.float16 if kind == F16 else np.float32).astype(np.float32).reshape(shape)
-
-
-def _n_bytes(kind, shape):
-    n = int(np.prod(shape))
-    return n // 32 * 34 if kind == Q8_0 else n * (4 if kind == F32 else 2)
-
-
-def _string(text):
-    data = text.encode("utf-8")
-    return struct.pack("<Q", len(data)) + data
-
-
-def _pair(key, kind, value):
-    head = _string(key) + struct.pack("<i", kind if not isinstance(kind, tuple) else ARRAY)
-    if kind == STRING:
-        return head + _string(value)
-    if isinstance(kind, tuple):
-        element, = kind
-        encode = _string if element == STRING else lambda v: struct.pack(FORMATS[element], v)
-        return head + struct.pack("<iQ", element, len(value)) + b"".join(map(encode, value))
-    return head + struct.pack(FORMATS[kind], value)
 
 
 def metadata(config, tokenizer, file_type):
@@ -98,64 +38,13 @@ def metadata(config, tokenizer, file_type):
 def write(path, config, weights, type_name):
     """weights: GGUF tensor name -> float32 array, (out, in) for matrices."""
     matrix_kind, file_type = FILE_TYPES[type_name]
-    pairs = metadata(config, Tokenizer(), file_type)
     tensors = [(name, x, matrix_kind if x.ndim == 2 else F32) for name, x in weights.items()]
-    padded = lambda n: -(-n // ALIGNMENT) * ALIGNMENT
-    header = struct.pack("<4sIqq", b"GGUF", 3, len(tensors), len(pairs)) + b"".join(_pair(*pair) for pair in pairs)
-    offset = 0
-    for name, x, kind in tensors:
-        sizes = x.shape[::-1]
-        header += _string(name) + struct.pack(f"<I{len(sizes)}qiQ", len(sizes), *sizes, kind, offset)
-        offset += padded(_n_bytes(kind, x.shape))
-    with open(path, "wb") as file:
-        file.write(header.ljust(padded(len(header)), b"\0"))
-        for _, x, kind in tensors:
-            data = _encode_tensor(x, kind)
-            file.write(data.ljust(padded(len(data)), b"\0"))
+    write_file(path, metadata(config, Tokenizer(), file_type), tensors)
 
 
 def read(path):
     """(config, weights) of a file that write() made."""
-    with open(path, "rb") as file:
-        data = file.read()
-    at = 0
-
-    def take(form):
-        nonlocal at
-        values = struct.unpack_from("<" + form, data, at)
-        at += struct.calcsize("<" + form)
-        return values if len(values) > 1 else values[0]
-
-    def take_string():
-        nonlocal at
-        length = take("Q")
-        at += length
-        return data[at - length:at].decode("utf-8")
-
-    def take_value(kind):
-        if kind == STRING:
-            return take_string()
-        if kind == ARRAY:
-            element, count = take("iQ")
-            return [take_value(element) for _ in range(count)]
-        return take(FORMATS[kind][1])
-
-    magic, version, n_tensors, n_pairs = take("4sIqq")
-    if magic != b"GGUF" or version != 3:
-        raise ValueError(f"{path}: no GGUF file of version 3")
-    keys = {}
-    for _ in range(n_pairs):
-        key = take_string()
-        keys[key] = take_value(take("i"))
-    infos = []
-    for _ in range(n_tensors):
-        name, n_dims = take_string(), take("I")
-        sizes = [take("q") for _ in range(n_dims)]
-        kind, offset = take("iQ")
-        infos.append((name, tuple(reversed(sizes)), kind, offset))
-    start = -(-at // ALIGNMENT) * ALIGNMENT
-    weights = {name: _decode_tensor(data[start + offset:start + offset + _n_bytes(kind, shape)], kind, shape)
-               for name, shape, kind, offset in infos}
+    keys, weights = read_file(path)
     k = lambda name: keys["qwen3." + name]
     config = Config(n_vocab=len(keys["tokenizer.ggml.tokens"]), n_embd=k("embedding_length"), n_layer=k("block_count"),
                     n_head=k("attention.head_count"), n_head_kv=k("attention.head_count_kv"), head_dim=k("attention.key_length"),

@@ -58,6 +58,15 @@ int run_command(Command& command, std::span<const std::string> arguments, Consol
   return exit_code_of(code.error());
 }
 
+// The sub-verb that the first of the arguments names, or null.
+Command* find_sub_verb(Command& command, std::span<const std::string> arguments) {
+  if (arguments.empty()) return nullptr;
+  const std::string name = command.name + " " + arguments.front();
+  const auto found = std::find_if(command.sub_verbs.begin(), command.sub_verbs.end(),
+                                  [&](const Command& sub) { return sub.name == name; });
+  return found == command.sub_verbs.end() ? nullptr : &*found;
+}
+
 int dispatch(std::span<const std::string> arguments, Console& io) {
   std::vector<Command> commands = all_commands();
   const std::string first = arguments.empty() ? "--help" : arguments.front();
@@ -74,8 +83,14 @@ int dispatch(std::span<const std::string> arguments, Console& io) {
   const auto found =
       std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == verb; });
   if (found == commands.end()) return unknown_verb(io, commands, verb);
+  Command* command = &*found;
+  std::span<const std::string> rest = arguments.subspan(is_help ? 2 : 1);
+  if (Command* sub = find_sub_verb(*command, rest)) {
+    command = sub;
+    rest = rest.subspan(1);
+  }
   const std::vector<std::string> ask_help = {"--help"};
-  return run_command(*found, is_help ? std::span<const std::string>(ask_help) : arguments.subspan(1), io);
+  return run_command(*command, is_help ? std::span<const std::string>(ask_help) : rest, io);
 }
 
 }  // namespace

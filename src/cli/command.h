@@ -43,6 +43,9 @@ struct Command {
   std::vector<OptionGroup> groups;
   std::function<Result<void>()> check;          // of options against each other: errors of usage
   std::function<Result<int>(Console& io)> run;  // yields the exit code
+  // What follows this command's name instead of its arguments, each with options of its own; their names have
+  // both words, "eval vad".
+  std::vector<Command> sub_verbs;
 };
 
 // The spellings of an option: "-t, --threads" -> {"-t", "--threads"}.

@@ -104,6 +104,11 @@ std::string help_of(const Console& io, const Command& command) {
   const size_t width = width_of(io);
   std::string text = heading(io, "Usage") + "  " + usage_of(command) + "\n\n";
   text += paragraphs(command.description, width);
+  if (!command.sub_verbs.empty()) {
+    text += heading(io, "Verbs");
+    for (const Command& sub : command.sub_verbs) text += entry(sub.name, sub.summary, kNameColumn, width);
+    text += "\n";
+  }
   if (!command.positionals.empty()) {
     text += heading(io, "Arguments");
     for (const Option& positional : command.positionals) {

@@ -118,6 +118,11 @@ std::optional<std::string> Json::text() const {
   return impl_->value.get<std::string>();
 }
 
+std::optional<double> Json::number() const {
+  if (!impl_->value.is_number()) return std::nullopt;
+  return impl_->value.get<double>();
+}
+
 std::optional<std::vector<Json>> Json::elements() const {
   if (!impl_->value.is_array()) return std::nullopt;
   std::vector<Json> elements;

@@ -51,6 +51,7 @@ class Json {
   bool is_object() const;
   std::optional<Json> member(std::string_view key) const;
   std::optional<std::string> text() const;
+  std::optional<double> number() const;
   std::optional<std::vector<Json>> elements() const;
 
  private:

@@ -13,6 +13,7 @@
 #include "cli/eval_kv.h"
 #include "cli/eval_kv_report.h"
 #include "cli/eval_set.h"
+#include "cli/eval_verbs.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/load.h"
@@ -325,7 +326,8 @@ Command eval_command() {
       "apart "
       "(KL divergence in nats, mean and 99th percentile), how often the likeliest token is the same, and the "
       "share "
-      "of right replies. With --cache or --cache-type-k/-v, only that way.\n\n"
+      "of right replies. With --cache or --cache-type-k/-v, only that way. The verbs below judge other "
+      "models.\n\n"
       "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
       "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
   command.examples = {
@@ -362,6 +364,7 @@ Command eval_command() {
        {flag("--show-failures", "Show every wrong reply beside what was expected.", options->shows_failures),
         json_option(options->wants_json)}}};
   command.run = [options](Console& io) { return eval(io, *options); };
+  command.sub_verbs.push_back(eval_vad_command());
   return command;
 }
 

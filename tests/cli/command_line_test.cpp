@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <iterator>
+
 #include "cli/cli_run.h"
 #include "cli/help.h"
 #include "cli/verbs.h"
@@ -103,27 +105,42 @@ TEST(Help, WrapsAtSpaces) {
   EXPECT_EQ(wrap("a_word_longer_than_the_line", 8, 2), "a_word_longer_than_the_line");
 }
 
+std::vector<std::string> words_of(const std::string& name) {
+  std::istringstream text(name);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
 // Of every verb: each option and example is there, and no line is wider than the terminal unless it is an
 // example, which is there to be copied.
-TEST(Help, OfEveryVerbIsComplete) {
-  for (const Command& command : all_commands()) {
-    SCOPED_TRACE(command.name);
-    const test::Outcome outcome = test::run({command.name, "--help"});
-    EXPECT_EQ(outcome.code, 0);
-    EXPECT_EQ(outcome.err, "");
-    EXPECT_FALSE(command.examples.empty());
-    for (const OptionGroup& group : command.groups) {
-      for (const Option& option : group.options) {
-        EXPECT_FALSE(option.help.empty()) << option.names;
-        EXPECT_NE(outcome.out.find("  " + option.names), std::string::npos) << option.names;
-      }
+void expect_complete_help(const Command& command) {
+  SCOPED_TRACE(command.name);
+  std::vector<std::string> ask = words_of(command.name);
+  ask.push_back("--help");
+  const test::Outcome outcome = test::run(ask);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_FALSE(command.examples.empty());
+  for (const OptionGroup& group : command.groups) {
+    for (const Option& option : group.options) {
+      EXPECT_FALSE(option.help.empty()) << option.names;
+      EXPECT_NE(outcome.out.find("  " + option.names), std::string::npos) << option.names;
     }
-    for (const Example& example : command.examples)
-      EXPECT_NE(outcome.out.find(example.command), std::string::npos);
-    std::istringstream lines(outcome.out.substr(0, outcome.out.find("Examples\n")));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
-    EXPECT_EQ(test::run({"help", command.name}).out, outcome.out);
   }
+  for (const Example& example : command.examples)
+    EXPECT_NE(outcome.out.find(example.command), std::string::npos);
+  std::istringstream lines(outcome.out.substr(0, outcome.out.find("Examples\n")));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  ask.pop_back();
+  ask.insert(ask.begin(), "help");
+  EXPECT_EQ(test::run(ask).out, outcome.out);
+  for (const Command& sub : command.sub_verbs) {
+    EXPECT_NE(outcome.out.find("  " + sub.name + " "), std::string::npos) << sub.name;
+    expect_complete_help(sub);
+  }
+}
+
+TEST(Help, OfEveryVerbIsComplete) {
+  for (const Command& command : all_commands()) expect_complete_help(command);
 }
 
 TEST(Help, OverviewNamesEveryVerb) {

@@ -1,0 +1,246 @@
+// parlance eval vad: how well the voice detector finds speech in recordings that say where it is.
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "audio/audio_file.h"
+#include "base/file.h"
+#include "cli/eval_verbs.h"
+#include "cli/json.h"
+#include "cli/listen_models.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "vad/detection_scores.h"
+
+namespace parlance {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLimitBytes = size_t{64} << 20;
+
+struct EvalVadOptions {
+  std::string set;
+  ListenModelChoice models;
+  double threshold = 0.5;
+  bool wants_windows = false;
+  bool wants_json = false;
+};
+
+// A line of labels.jsonl.
+struct LabelledRecording {
+  std::string audio;               // a file in the folder of the labels
+  std::vector<SpokenSpan> speech;  // samples at the detector's rate
+  std::optional<double> snr_db;    // of speech over noise, where there are both
+};
+
+// What one group of recordings, those of a signal-to-noise ratio or all, comes to.
+struct GroupScores {
+  size_t n_recordings = 0;
+  double auc = 0;
+  ThresholdScores at_threshold;
+};
+
+Result<SpokenSpan> parse_span(const Json& json) {
+  const auto ends = json.elements();
+  const auto first = ends && ends->size() == 2 ? (*ends)[0].number() : std::nullopt;
+  const auto end = ends && ends->size() == 2 ? (*ends)[1].number() : std::nullopt;
+  constexpr double kMostSeconds = 1e6;
+  if (!first || !end || !(*first >= 0) || !(*end > *first) || !(*end < kMostSeconds)) {
+    return fail(ErrorCode::corrupt_file, "\"speech\" must be an array of [start, end] in seconds");
+  }
+  const auto sample = [](double seconds) { return static_cast<int64_t>(seconds * kSileroSampleRateHz); };
+  return SpokenSpan{sample(*first), sample(*end)};
+}
+
+Result<LabelledRecording> parse_label(std::string_view line) {
+  PARLANCE_TRY(const Json object, Json::parse(line));
+  LabelledRecording recording;
+  const auto audio = object.member("audio");
+  const auto name = audio ? audio->text() : std::nullopt;
+  if (!name || name->empty()) return fail(ErrorCode::corrupt_file, "\"audio\" must be there and name a file");
+  recording.audio = *name;
+  const auto speech = object.member("speech");
+  const auto spans = speech ? speech->elements() : std::nullopt;
+  if (!spans) return fail(ErrorCode::corrupt_file, "\"speech\" must be an array of [start, end] in seconds");
+  for (const Json& span : *spans) {
+    PARLANCE_TRY(recording.speech.emplace_back(), parse_span(span));
+    const size_t n = recording.speech.size();
+    if (n > 1 && recording.speech[n - 1].first < recording.speech[n - 2].end) {
+      return fail(ErrorCode::corrupt_file, "spans of \"speech\" overlap or are out of order");
+    }
+  }
+  if (const auto snr = object.member("snr_db")) recording.snr_db = snr->number();
+  return recording;
+}
+
+Result<std::vector<LabelledRecording>> read_labels(const fs::path& path) {
+  PARLANCE_TRY(const std::string text, read_text_file(path, kLimitBytes));
+  std::vector<LabelledRecording> recordings;
+  size_t number = 0;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = std::string_view(text).substr(start, end - start);
+    start = end + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto recording = parse_label(line);
+    if (!recording) {
+      return fail(recording.error().code, "{}:{}: {}; correct the line or take it out", path.string(), number,
+                  recording.error().message);
+    }
+    recordings.push_back(*std::move(recording));
+  }
+  if (recordings.empty()) {
+    return fail(ErrorCode::corrupt_file, "{}: there are no recordings in it; give one JSON object a line",
+                path.string());
+  }
+  return recordings;
+}
+
+Result<JudgedRecording> judge(const fs::path& folder, const LabelledRecording& labelled,
+                              const std::shared_ptr<const SileroModel>& model) {
+  PARLANCE_TRY(AudioClip clip, read_audio(folder / labelled.audio, kSileroSampleRateHz));
+  const size_t n_windows = (clip.samples.size() + kSileroWindow - 1) / kSileroWindow;
+  clip.samples.resize(n_windows * kSileroWindow);
+  JudgedRecording judged{.probabilities = {}, .speech = labelled.speech};
+  SileroVad vad(model);
+  for (size_t w = 0; w < n_windows; ++w) {
+    const std::span<const float> samples = std::span(clip.samples).subspan(w * kSileroWindow);
+    judged.probabilities.push_back(vad.process(samples.first<kSileroWindow>()));
+  }
+  return judged;
+}
+
+GroupScores scores_of(std::span<const JudgedRecording> recordings, double threshold) {
+  return {recordings.size(), roc_auc(recordings), scores_at(recordings, static_cast<float>(threshold))};
+}
+
+double share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+void print_scores(const Console& io, const std::map<double, GroupScores>& by_snr, const GroupScores& all) {
+  Table table({{"snr", Table::Align::left},
+               {"files"},
+               {"auc"},
+               {"found"},
+               {"false"},
+               {"missed turns"},
+               {"onset p50"},
+               {"offset p50"}});
+  const auto add = [&](const std::string& name, const GroupScores& group) {
+    const ThresholdScores& at = group.at_threshold;
+    table.add({name, std::to_string(group.n_recordings), fmt::format("{:.4f}", group.auc),
+               fmt::format("{:.1f} %", 100 * share(at.n_detected, at.n_speech)),
+               fmt::format("{:.1f} %", 100 * share(at.n_false, at.n_silent)),
+               fmt::format("{} of {}", at.n_missed, at.n_turns),
+               fmt::format("{:.0f} ms", quantile(at.onset_ms, 0.5)),
+               fmt::format("{:.0f} ms", quantile(at.offset_ms, 0.5))});
+  };
+  for (const auto& [snr_db, group] : by_snr) add(fmt::format("{:g} dB", snr_db), group);
+  add("all", all);
+  io.write(table.text(io));
+  io.print("  {} false alarms in {:.1f} minutes without speech: {:.2f} a minute\n", all.at_threshold.n_alarms,
+           all.at_threshold.alarm_minutes, all.at_threshold.alarms_per_minute());
+}
+
+Json to_json(const GroupScores& group) {
+  const ThresholdScores& at = group.at_threshold;
+  return Json::object({{"recordings", group.n_recordings},
+                       {"auc", group.auc},
+                       {"speech_found", share(at.n_detected, at.n_speech)},
+                       {"silence_taken_for_speech", share(at.n_false, at.n_silent)},
+                       {"turns", at.n_turns},
+                       {"missed_turns", at.n_missed},
+                       {"onset_ms_p50", quantile(at.onset_ms, 0.5)},
+                       {"onset_ms_p90", quantile(at.onset_ms, 0.9)},
+                       {"offset_ms_p50", quantile(at.offset_ms, 0.5)},
+                       {"offset_ms_p90", quantile(at.offset_ms, 0.9)}});
+}
+
+Json windows_json(std::span<const LabelledRecording> labelled, std::span<const JudgedRecording> judged) {
+  Json files = Json::object();
+  for (size_t i = 0; i < judged.size(); ++i) {
+    Json windows = Json::array();
+    for (const float p : judged[i].probabilities) windows.push(static_cast<double>(p));
+    files.set(labelled[i].audio, windows);
+  }
+  return files;
+}
+
+Result<int> eval_vad(const Console& io, const EvalVadOptions& options) {
+  PARLANCE_TRY(const auto labelled, read_labels(fs::path(options.set) / "labels.jsonl"));
+  PARLANCE_TRY(const auto model, load_detector(options.models));
+  std::vector<JudgedRecording> judged;
+  std::map<double, std::vector<JudgedRecording>> groups;
+  for (const LabelledRecording& recording : labelled) {
+    PARLANCE_TRY(judged.emplace_back(), judge(options.set, recording, model));
+    if (recording.snr_db) groups[*recording.snr_db].push_back(judged.back());
+  }
+  const GroupScores all = scores_of(judged, options.threshold);
+  std::map<double, GroupScores> by_snr;
+  for (const auto& [snr_db, group] : groups) by_snr[snr_db] = scores_of(group, options.threshold);
+  if (!options.wants_json) {
+    print_scores(io, by_snr, all);
+    return kSuccess;
+  }
+  Json ratios = Json::object();
+  for (const auto& [snr_db, group] : by_snr) ratios.set(fmt::format("{:g}", snr_db), to_json(group));
+  Json json = Json::object({{"set", options.set},
+                            {"threshold", options.threshold},
+                            {"all", to_json(all)},
+                            {"by_snr_db", ratios},
+                            {"minutes_without_speech", all.at_threshold.alarm_minutes},
+                            {"false_alarms", all.at_threshold.n_alarms},
+                            {"false_alarms_per_minute", all.at_threshold.alarms_per_minute()}});
+  if (options.wants_windows) json.set("windows", windows_json(labelled, judged));
+  io.print("{}\n", json.pretty());
+  return kSuccess;
+}
+
+Result<void> check_options(const EvalVadOptions& options) {
+  const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
+  if (options.set.empty()) return refuse("--set FOLDER names the recordings");
+  if (options.wants_windows && !options.wants_json) return refuse("--windows is for scripts; add --json");
+  return {};
+}
+
+}  // namespace
+
+Command eval_vad_command() {
+  const auto options = std::make_shared<EvalVadOptions>();
+  Command command;
+  command.name = "eval vad";
+  command.summary = "Score the voice detector on recordings that say where speech is.";
+  command.description =
+      "Every window of 32 ms is judged. auc is how often a window of speech has a higher probability than "
+      "one "
+      "without; found and false are shares of windows of speech and of other windows at or above the "
+      "threshold. "
+      "Delays are from the true start or end of a turn until a window has shown it.\n\n"
+      "The folder has recordings and labels.jsonl, one JSON object a line: {\"audio\": \"x.wav\", "
+      "\"speech\": "
+      "[[start, end], …], \"snr_db\": 10}, in seconds; a recording without speech has [].";
+  command.examples = {
+      {"parlance eval vad --set vad-eval/ --vad silero.gguf", "how good these weights are"},
+      {"parlance eval vad --set vad-eval/ --json --windows", "with every window's probability"}};
+  command.groups = {
+      {"Recordings",
+       {text_option("--set", "FOLDER", "The folder with labels.jsonl.", options->set),
+        number_option<double>("--threshold", "P", "Probability from which on a window is speech.",
+                              options->threshold, 0, 1)}},
+      {"Model",
+       {text_option("--vad", "FILE",
+                    "Weights of the Silero voice detector. Without it: as for 'parlance listen'.",
+                    options->models.vad)}},
+      {"Output",
+       {flag("--windows", "Every window's probability too, in --json.", options->wants_windows),
+        json_option(options->wants_json)}}};
+  command.check = [options] { return check_options(*options); };
+  command.run = [options](Console& io) { return eval_vad(io, *options); };
+  return command;
+}
+
+}  // namespace parlance

@@ -1,0 +1,169 @@
+"""Speaks random sentences of the assistant's world: the corpus that the speech models learn from.
+
+    python3 training/speech/generate.py --out /tmp/corpus/train --hours 20 --seed 1 --workers 16
+    python3 training/speech/generate.py --list questions.tsv --out DIR      (lines "voice <tab> text" -> 0000.wav ...)
+
+Every worker draws from its own random numbers, so a corpus depends on --seed and --workers alone.
+"""
+
+import argparse
+import json
+import math
+import multiprocessing as mp
+from pathlib import Path
+import random
+import sys
+import time
+import wave
+
+import numpy as np
+from scipy.signal import resample_poly
+
+from corpus import AUDIO_16K, AUDIO_24K, INDEX, SAMPLES_PER_FRAME_24K
+import duration
+import engines
+import sentences
+import voices
+
+MIN_S, MAX_S = 0.5, 10.0
+SILENCE_S = (0.1, 0.4)     # before and behind the speech
+
+
+def resample(x: np.ndarray, rate: int, to: int) -> np.ndarray:
+    if rate == to:
+        return x
+    divisor = math.gcd(rate, to)
+    return resample_poly(x, to // divisor, rate // divisor).astype(np.float32)
+
+
+def draw_pace(rng: random.Random) -> float:
+    """Half near the pace that synthesis asks for, half anywhere in the range that listening must bear."""
+    return min(max(rng.gauss(1.0, 0.04), 0.8), 1.25) if rng.random() < 0.5 else rng.uniform(0.8, 1.25)
+
+
+def utterance(rng: random.Random, text: str, voice: str, pace: float):
+    """(int16 at 24 kHz, int16 at 16 kHz) with silence around the speech, or None where synthesis failed."""
+    low, high = SILENCE_S
+    before, behind = (low + (high - low) * rng.random() ** 2 for _ in range(2))
+    x, rate = voices.synthesise(text, voice, pace, before + behind)
+    if len(x) < 0.1 * rate or not np.isfinite(x).all() or np.abs(x).max() < 0.01:
+        return None
+    x = resample(x, rate, 24000)
+    if not MIN_S <= len(x) / 24000 + before + behind <= MAX_S:
+        return None
+    x *= 10 ** (rng.uniform(-12, -1) / 20) / np.abs(x).max()
+    n_before = int(before * 24000)
+    n = math.ceil((n_before + len(x) + int(behind * 24000)) / SAMPLES_PER_FRAME_24K) * SAMPLES_PER_FRAME_24K
+    x24 = np.zeros(n, np.float32)
+    x24[n_before:n_before + len(x)] = x
+    x16 = resample(x24, 24000, 16000)
+    return tuple((np.clip(y, -1, 1) * 32767).round().astype("<i2") for y in (x24, x16))
+
+
+def work(worker: int, options, out: Path, done, failed, barrier):
+    """Speaks this worker's share in memory, learns from the others' totals where it goes, and writes it there."""
+    rng = random.Random(f"{options.seed}/{options.split}/{options.voices}/{worker}/{options.workers}")
+    names, weights = voices.choices(options.voices)
+    budget = int(options.hours * 3600 * 24000 / options.workers)
+    rows, sounds = [], []
+    while done[worker] < budget:
+        text = sentences.sentence(rng, options.split)
+        voice, pace = rng.choices(names, weights)[0], draw_pace(rng)
+        sound = utterance(rng, text, voice, pace)
+        if sound is None:
+            failed[worker] += 1
+            continue
+        n24, n16 = len(sound[0]), len(sound[1])
+        real_pace = round(n24 / SAMPLES_PER_FRAME_24K / int(duration.frames(text)), 3)
+        rows.append({"start24": done[worker], "n24": n24, "start16": done[worker] * 2 // 3, "n16": n16, "text": text,
+                     "voice": voice, "pace": real_pace})
+        sounds.append(sound)
+        done[worker] += n24
+    barrier.wait()
+    start = sum(done[:worker])   # samples at 24 kHz that lie before this worker's
+    for name, column, n_bytes in ((AUDIO_24K, 0, start * 2), (AUDIO_16K, 1, start * 2 // 3 * 2)):
+        with open(out / name, "r+b") as file:
+            file.seek(n_bytes)
+            for sound in sounds:
+                file.write(sound[column].tobytes())
+    with open(out / f"index.{worker}", "w", encoding="utf-8") as file:
+        for row in rows:
+            row["start24"] += start
+            row["start16"] += start * 2 // 3
+            file.write(json.dumps(row) + "\n")
+
+
+def generate(options) -> int:
+    out = Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (AUDIO_24K, AUDIO_16K):
+        (out / name).write_bytes(b"")
+    context = mp.get_context("fork")
+    done, failed = context.Array("q", options.workers, lock=False), context.Array("q", options.workers, lock=False)
+    barrier = context.Barrier(options.workers)
+    workers = [context.Process(target=work, args=(n, options, out, done, failed, barrier)) for n in range(options.workers)]
+    start = shown = time.time()
+    for process in workers:
+        process.start()
+    while any(process.is_alive() for process in workers):
+        time.sleep(0.2)
+        if any(process.exitcode not in (None, 0) for process in workers):
+            for process in workers:
+                process.terminate()
+            print("generate: a worker failed", file=sys.stderr)
+            return 1
+        if time.time() - shown > 5:
+            shown = time.time()
+            print(f"{shown - start:6.1f} s  {sum(done) / 24000 / 3600:7.3f} of {options.hours} h", flush=True)
+    if any(process.exitcode for process in workers):
+        print("generate: a worker failed", file=sys.stderr)
+        return 1
+    parts = [out / f"index.{n}" for n in range(options.workers)]
+    (out / INDEX).write_bytes(b"".join(part.read_bytes() for part in parts))
+    for part in parts:
+        part.unlink()
+    n = sum(1 for _ in open(out / INDEX, encoding="utf-8"))
+    hours, wall = sum(done) / 24000 / 3600, time.time() - start
+    print(f"{out}: {n} utterances, {hours:.3f} h in {wall:.1f} s ({hours * 3600 / wall:.0f} times real time), "
+          f"{sum(failed)} skipped, seed {options.seed}", flush=True)
+    return 0
+
+
+def speak_list(options) -> int:
+    """WAV files of given texts: one line "voice <tab> text" each, 24 kHz."""
+    out, rng = Path(options.out), random.Random(options.seed)
+    out.mkdir(parents=True, exist_ok=True)
+    for n, line in enumerate(Path(options.list).read_text(encoding="utf-8").splitlines()):
+        voice, _, text = line.partition("\t")
+        sound = utterance(rng, text, voice, 1.0)
+        if sound is None:
+            print(f"{options.list}: line {n + 1} could not be spoken: {line}", file=sys.stderr)
+            return 1
+        with wave.open(str(out / f"{n:04d}.wav"), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(options.rate)
+            file.writeframes(sound[0 if options.rate == 24000 else 1].tobytes())
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--hours", type=float, default=0.1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=mp.cpu_count())
+    parser.add_argument("--split", choices=("train", "held"), default="train")
+    parser.add_argument("--voices", choices=("seen", "unseen", "all"), default="seen")
+    parser.add_argument("--list", help='speak this file\'s lines, "voice <tab> text", into WAV files instead')
+    parser.add_argument("--rate", type=int, choices=(24000, 16000), default=24000, help="of --list's files")
+    options = parser.parse_args()
+    try:
+        return speak_list(options) if options.list else generate(options)
+    except engines.Absent as absent:
+        print(f"generate: {absent}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

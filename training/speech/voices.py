@@ -1,0 +1,146 @@
+"""The voices that speak the corpus: which synthesizer, how it is set, and how OmniVoice's words describe it.
+
+A voice is a synthesizer's own voice, perhaps played faster or slower (`shift`): that moves pitch and formants together,
+like another throat; the synthesizer is asked for slower or faster speech in turn, so the pace stays. "unseen" voices
+speak in no training corpus.
+"""
+
+from dataclasses import dataclass
+import functools
+import re
+
+import numpy as np
+
+import duration
+import engines
+from spoken_form import to_say
+
+SEEN, UNSEEN = "seen", "unseen"
+STRETCH_LIMITS = (0.7, 1.4)       # of the natural length; beyond, words are slurred or fall apart
+TOLERANCE = 0.1                   # of the wanted length, before a second try
+MARGIN_S = 0.02                   # kept around the speech when silence is cut off
+_CALIBRATION = "The opposite of early is late, and the garden is near the old station."
+_LETTER_LIST = re.compile(r"\b([A-Z]), (?=[A-Z]\b)")
+
+
+@dataclass(frozen=True)
+class Voice:
+    name: str
+    engine: str            # "flite" or "espeak"
+    base: str              # the synthesizer's name for it
+    shift: float = 1.0     # played this much faster
+    settings: tuple = ()   # further arguments of the engine, as pairs
+    attributes: str = ""   # OmniVoice's attribute words
+    split: str = SEEN
+    weight: float = 1.0    # how often it speaks, among the voices of its engine
+
+
+def _flite():
+    """Three recorded speakers, each with other throats and pitches; kal16 is kept unseen."""
+    people = {"slt": ("female", 168, "american"), "rms": ("male", 102, "american"), "awb": ("male", 127, "british")}
+    shifts = {"deep": 0.86, "low": 0.91, "lower": 0.95, "": 1.0, "higher": 1.05, "high": 1.1, "bright": 1.16}
+    for base, (gender, f0, accent) in people.items():
+        for label, shift in shifts.items():
+            name = base + ("-" + label if label else "")
+            pitch = {"deep": "very low", "low": "low", "high": "high", "bright": "very high"}.get(label, "moderate")
+            age = {"deep": "elderly", "low": "middle-aged", "bright": "teenager"}.get(label, "young adult")
+            yield Voice(name, "flite", base, shift, (), f"{gender}, {age}, {pitch} pitch, {accent} accent",
+                        weight=4.0 if not label else 1.0)
+        if base != "rms":   # flite cannot move the pitch of rms
+            for label, factor, spread in (("calm", 0.9, 10.0), ("lively", 1.1, 32.0), ("flat", 1.0, 5.0)):
+                yield Voice(f"{base}-{label}", "flite", base, 1.0, (("f0", round(f0 * factor, 1)), ("f0_range", spread)),
+                            f"{gender}, young adult, moderate pitch, {accent} accent")
+    yield Voice("kal", "flite", "kal16", 1.0, (), "male, young adult, moderate pitch, american accent", UNSEEN)
+    yield Voice("kal-low", "flite", "kal16", 0.93, (), "male, middle-aged, low pitch, american accent", UNSEEN)
+    yield Voice("kal-high", "flite", "kal16", 1.14, (("f0", 140.0),), "male, teenager, high pitch, american accent", UNSEEN)
+
+
+_ACCENTS = {"us": "en-us", "gb": "en", "rp": "en-gb-x-rp", "scotland": "en-gb-scotland", "caribbean": "en-029",
+            "nyc": "en-us-nyc", "lancaster": "en-gb-x-gbclan"}
+_SEEN_VARIANTS = """us: m1 m3 f1 f5 Andy Mike boris linda klatt2 grandma victor|gb: m3 m7 f2 f5 Alex belinda norbert aunty robert|
+rp: m1 m5 f1 linda john pablo Annie|scotland: m4 m7 f2 Mike belinda|caribbean: m1 m5 f1 boris aunty|nyc: m3 m4 f2 Alex shelby"""
+_UNSEEN_VARIANTS = "us: m2 f3 klatt4 Lee|gb: m6 f4 ed|rp: kaukovalta|scotland: f3|lancaster: m1 f2 m6"
+_FEMALE = frozenset("f1 f2 f3 f4 f5 linda grandma belinda aunty Annie shelby".split())
+_OLD = frozenset("grandma aunty klatt2 paul".split())
+
+
+def _espeak():
+    for split, table in ((SEEN, _SEEN_VARIANTS), (UNSEEN, _UNSEEN_VARIANTS)):
+        for row in table.replace("\n", "").split("|"):
+            accent, _, variants = row.partition(": ")
+            for n, variant in enumerate(variants.split()):
+                words = ["female" if variant in _FEMALE else "male", "elderly" if variant in _OLD else "middle-aged"]
+                words += ["high pitch" if variant in ("linda", "belinda", "Annie", "f5") else "moderate pitch"]
+                if accent != "caribbean":
+                    words.append("american accent" if accent in ("us", "nyc") else "british accent")
+                settings = (("pitch", (50, 42, 58)[n % 3]), ("pitch_range", (50, 60, 40)[n % 3]))
+                name = f"{accent}-{variant.lower()}"
+                yield Voice(name, "espeak", f"{_ACCENTS[accent]}+{variant}", 1.0, settings, ", ".join(words), split,
+                            5.0 if name in PRESETS else 1.0)
+
+
+# What the demo's voice presets are called by: clearly different voices, and the words that identify each.
+PRESETS = {
+    "slt": "female, young adult, moderate pitch, american accent",
+    "slt-bright": "female, teenager, very high pitch, american accent",
+    "rms": "male, young adult, moderate pitch, american accent",
+    "rms-deep": "male, elderly, very low pitch, american accent",
+    "awb": "male, young adult, moderate pitch, british accent",
+    "gb-f2": "female, middle-aged, moderate pitch, british accent",
+}
+VOICES = {voice.name: voice for voice in (*_flite(), *_espeak())}
+
+
+def choices(split: str):
+    """(names, weights) for drawing voices: flite's have half of the weight. split: "seen", "unseen" or "all"."""
+    voices = [voice for voice in VOICES.values() if split in (voice.split, "all")]
+    totals = {engine: sum(v.weight for v in voices if v.engine == engine) for engine in ("flite", "espeak")}
+    return [v.name for v in voices], [v.weight / totals[v.engine] for v in voices]
+
+
+def _say(text: str, voice: Voice, stretch: float):
+    samples, rate = engines.engine(voice.engine).say(text, voice.base, stretch, **dict(voice.settings))
+    return trim(samples.astype(np.float32) / 32768, rate), rate
+
+
+def trim(x: np.ndarray, rate: int) -> np.ndarray:
+    """Cuts off what is 42 dB below the loudest 10 ms at both ends."""
+    n = rate // 100
+    level = np.sqrt(np.square(x[:len(x) // n * n].reshape(-1, n)).mean(1)) if len(x) >= n else np.zeros(0)
+    loud = np.flatnonzero(level > max(level.max(initial=0.0) * 0.008, 1e-4))
+    if not len(loud):
+        return x[:0]
+    margin = int(MARGIN_S * rate)
+    return x[max(loud[0] * n - margin, 0):(loud[-1] + 1) * n + margin]
+
+
+def _load(said: str) -> float:
+    """Natural length grows with this: letters, and pauses at punctuation; letters read by name are syllables."""
+    names = sum(1 for word in said.split() if len(word.strip(",.?!:;")) == 1 and word[0].isupper() and word[0] != "I")
+    return duration.weight(said) + 2.5 * sum(said[:-1].count(c) for c in ",.?!:;") + 2.5 * names
+
+
+@functools.lru_cache(None)
+def _natural_speed(engine: str, base: str) -> float:
+    """Seconds that a unit of load takes a synthesizer's voice at its own pace."""
+    x, rate = _say(_CALIBRATION, Voice("", engine, base), 1.0)
+    return len(x) / rate / _load(_CALIBRATION)
+
+
+def synthesise(text: str, voice: str, pace: float = 1.0, silence_s: float = 0.0):
+    """(float32 mono without silence around it, its rate).
+
+    With silence_s of silence added, the utterance lasts `pace` times OmniVoice's estimate where the voice can do that.
+    """
+    voice = VOICES[voice]
+    said = _LETTER_LIST.sub(r"\1 ", to_say(text))
+    estimate = duration.seconds(text) * pace
+    target = max(estimate - silence_s, 0.6 * estimate) * voice.shift   # as long as it must be before the shift
+    natural = _natural_speed(voice.engine, voice.base) * _load(said)
+    stretch = float(np.clip(target / natural, *STRETCH_LIMITS))
+    x, rate = _say(said, voice, stretch)
+    if len(x) and abs(len(x) / rate / target - 1) > TOLERANCE:
+        better = float(np.clip(stretch * target * rate / len(x), *STRETCH_LIMITS))
+        if abs(better / stretch - 1) > 0.05:
+            x, rate = _say(said, voice, better)
+    return x, round(rate * voice.shift / 150) * 150 if voice.shift != 1 else rate

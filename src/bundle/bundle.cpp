@@ -1,0 +1,154 @@
+#include "bundle/bundle.h"
+
+#include <algorithm>
+
+#include "asr/asr_model.h"
+#include "bundle/bundle_files.h"
+#include "bundle/requirements.h"
+#include "tts/files/voice_preset.h"
+#include "tts/tts_model.h"
+#include "vad/silero_weights.h"
+
+namespace parlance {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A model that the bundle does not have.
+Result<void> check_present(const std::string& name, Need need, bool is_present, const char* what,
+                           const char* group) {
+  if (need != Need::must || is_present) return {};
+  return fail(ErrorCode::not_found, "{}: the bundle has no {} (files.{} is empty); use one that has", name,
+              what, group);
+}
+
+Result<Bundle> open_with_manifest(const fs::path& folder, const BundleNeeds& needs) {
+  PARLANCE_TRY(const ManifestOnDisk found, read_manifest(folder));
+  const Manifest& manifest = found.manifest;
+  PARLANCE_CHECK(check_requirements(found.name, manifest));
+
+  const bool has_asr = needs.asr != Need::no && !manifest.files_of("asr").empty();
+  const bool has_tts = needs.tts != Need::no && !manifest.files_of("voice").empty();
+  std::vector<ManifestFile> wanted;
+  const auto want = [&](const std::vector<ManifestFile>& files) {
+    wanted.insert(wanted.end(), files.begin(), files.end());
+  };
+  // Of several models for the same thing, the first counts.
+  const auto first_of = [&](Need need, const std::vector<ManifestFile>& files) {
+    if (need == Need::no || files.empty()) return fs::path();
+    wanted.push_back(files.front());
+    return folder / files.front().path;
+  };
+  Bundle bundle;
+  bundle.folder = folder;
+  bundle.id = manifest.id;
+  bundle.text = first_of(needs.text, manifest.files_of("text"));
+  bundle.vad = first_of(needs.vad, manifest.files_of("vad"));
+  bundle.drafter = first_of(needs.drafter, manifest.drafter_files());
+  PARLANCE_CHECK(check_present(found.name, needs.asr, has_asr, "model for speech recognition", "asr"));
+  PARLANCE_CHECK(check_present(found.name, needs.tts, has_tts, "speech model", "voice"));
+  PARLANCE_CHECK(check_present(found.name, needs.vad, !bundle.vad.empty(), "voice detector", "vad"));
+  PARLANCE_CHECK(check_present(found.name, needs.drafter, !bundle.drafter.empty(), "drafter", "dflash"));
+  if (has_asr) want(manifest.files_of("asr"));
+  if (has_tts) {
+    want(manifest.files_of("voice"));
+    for (const ManifestFile& file : manifest.files_of("cache")) {
+      if (!is_voice_preset(file.path)) continue;
+      wanted.push_back(file);
+      bundle.voices.push_back(folder / file.path);
+    }
+    std::ranges::sort(bundle.voices);
+  }
+  PARLANCE_CHECK(check_checksums(folder, wanted));
+
+  if (has_asr) {
+    PARLANCE_TRY(const FilePair pair, find_asr_pair(found));
+    bundle.asr_text = folder / pair.model->path;
+    bundle.asr_encoder = folder / pair.second->path;
+  }
+  if (has_tts) {
+    PARLANCE_TRY(const FilePair pair, find_voice_pair(found));
+    bundle.tts_base = folder / pair.model->path;
+    bundle.tts_codec = folder / pair.second->path;
+  }
+  return bundle;
+}
+
+// The first GGUF file of a folder by name; empty when there is none.
+fs::path first_model_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    if (it->path().extension() == ".gguf") files.push_back(it->path());
+  }
+  return files.empty() ? fs::path() : *std::ranges::min_element(files);
+}
+
+Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) {
+  Bundle bundle;
+  bundle.folder = folder;
+  if (needs.text != Need::no) {
+    bundle.text = first_model_in(folder / "text");
+    if (bundle.text.empty() && needs.text == Need::must) {
+      return fail(ErrorCode::not_found, "{}: there is no language model (*.gguf); name a GGUF file",
+                  (folder / "text").string());
+    }
+  }
+  if (needs.asr != Need::no) {
+    const auto files = find_asr(folder);
+    if (!files && needs.asr == Need::must) return tl::unexpected(files.error());
+    if (files) {
+      bundle.asr_text = files->text;
+      bundle.asr_encoder = files->encoder;
+    }
+  }
+  if (needs.tts != Need::no) {
+    const auto files = find_tts(folder);
+    if (!files && needs.tts == Need::must) return tl::unexpected(files.error());
+    if (files) {
+      bundle.tts_base = files->base;
+      bundle.tts_codec = files->codec;
+    }
+    for (const std::string& id : list_voice_presets(folder)) {
+      bundle.voices.push_back(folder / "cache" / fmt::format("voice-preset-{}.bin", id));
+    }
+  }
+  if (needs.vad != Need::no) {
+    const auto file = find_vad(folder);
+    if (!file && needs.vad == Need::must) return tl::unexpected(file.error());
+    if (file) bundle.vad = *file;
+  }
+  if (needs.drafter != Need::no) {
+    for (const char* name : {"dflash", "mtp"}) {
+      if (bundle.drafter.empty()) bundle.drafter = first_model_in(folder / name);
+    }
+    if (bundle.drafter.empty() && needs.drafter == Need::must) {
+      return fail(ErrorCode::not_found,
+                  "{}: there is no drafter (*.gguf in dflash/); use a bundle that has one", folder.string());
+    }
+  }
+  return bundle;
+}
+
+}  // namespace
+
+fs::path bundle_with_manifest(const fs::path& folder) {
+  std::error_code ec;
+  if (fs::is_regular_file(folder / kManifestName, ec)) return folder;
+  fs::path place = fs::absolute(folder, ec).lexically_normal();
+  if (ec) return {};
+  if (!place.has_filename()) place = place.parent_path();  // it ended in a slash
+  place = place.parent_path();
+  return fs::is_regular_file(place / kManifestName, ec) ? place : fs::path();
+}
+
+Result<Bundle> open_bundle(const fs::path& folder, const BundleNeeds& needs) {
+  const fs::path with_manifest = bundle_with_manifest(folder);
+  if (!with_manifest.empty()) return open_with_manifest(with_manifest, needs);
+  std::error_code ec;
+  if (fs::is_directory(folder, ec)) return find_by_places(folder, needs);
+  return fail(ErrorCode::not_found, "{} is not a folder; name that of a bundle", folder.string());
+}
+
+}  // namespace parlance

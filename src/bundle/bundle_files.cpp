@@ -1,0 +1,120 @@
+#include "bundle/bundle_files.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/file.h"
+#include "bundle/sha256.h"
+#include "gguf/reader.h"
+
+namespace parlance {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What a file of a group is for, by its general.architecture.
+using IsSecond = std::function<bool(std::string_view architecture)>;
+
+Result<FilePair> find_pair(const ManifestOnDisk& bundle, std::string_view group, const char* expected,
+                           const IsSecond& is_model, const IsSecond& is_second) {
+  FilePair pair;
+  std::vector<std::string> found;
+  bool is_clear = true;
+  for (const ManifestFile& file : bundle.manifest.files_of(group)) {
+    if (group == "asr" && file.path.find("aligner") != std::string::npos) continue;
+    PARLANCE_TRY(const fs::path path, find_file(bundle.folder, file));
+    PARLANCE_TRY(const GgufFile gguf, GgufFile::open(path));
+    PARLANCE_TRY(const std::string_view architecture, gguf.get_string("general.architecture"));
+    const bool is_the_second = is_second(architecture);
+    found.push_back(fmt::format("{} ({})", file.path, architecture.substr(0, 40)));
+    if (!is_the_second && !is_model(architecture)) continue;
+    const ManifestFile*& place = is_the_second ? pair.second : pair.model;
+    is_clear &= place == nullptr;
+    place = &file;
+  }
+  if (is_clear && pair.model && pair.second) return pair;
+  return fail(ErrorCode::corrupt_file,
+              "{}: files.{}: expected {}, found {}; correct it, or write the manifest anew with 'parlance "
+              "bundle make'",
+              bundle.name, group, expected,
+              found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", ")));
+}
+
+// Of a file on the disk; empty when it cannot be known.
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return in_folder == folder.end();
+}
+
+}  // namespace
+
+Result<ManifestOnDisk> read_manifest(const fs::path& folder) {
+  const fs::path path = folder / kManifestName;
+  PARLANCE_TRY(const std::string text, read_text_file(path, kMostManifestBytes));
+  PARLANCE_TRY(Manifest manifest, parse_manifest(path.string(), text));
+  return ManifestOnDisk{folder, path.string(), std::move(manifest)};
+}
+
+Result<fs::path> find_file(const fs::path& folder, const ManifestFile& file) {
+  const fs::path path = folder / file.path;
+  std::error_code ec;
+  const fs::path real = fs::canonical(path, ec);
+  if (ec) {
+    return fail(ErrorCode::not_found,
+                "{}: the manifest names this file, and it cannot be found ({}); copy the bundle again",
+                path.string(), ec.message());
+  }
+  const fs::path real_folder = fs::canonical(folder, ec);
+  if (ec || !is_below(real, real_folder)) {
+    return fail(ErrorCode::invalid_argument,
+                "{}: a link leads out of the bundle to {}; put the file itself there", path.string(),
+                real.string());
+  }
+  if (fs::is_regular_file(real, ec)) return path;
+  return fail(ErrorCode::invalid_argument, "{}: expected a regular file; copy the bundle again",
+              path.string());
+}
+
+Result<void> check_checksum(const fs::path& path, const ManifestFile& file, const std::string& found) {
+  constexpr size_t kShown = 12;
+  if (found == file.sha256) return {};
+  return fail(ErrorCode::corrupt_file,
+              "{}: its SHA-256 is {}…, the manifest says {}…: the file was damaged or replaced; copy the "
+              "bundle again, or, if you changed it yourself, run 'parlance bundle make'",
+              path.string(), found.substr(0, kShown), file.sha256.substr(0, kShown));
+}
+
+Result<void> check_checksums(const fs::path& folder, std::span<const ManifestFile> files) {
+  std::vector<fs::path> paths;
+  for (const ManifestFile& file : files) {
+    PARLANCE_TRY(paths.emplace_back(), find_file(folder, file));
+  }
+  const std::vector<Result<FileDigest>> digests = digests_of_files(paths);
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!digests[i]) return tl::unexpected(digests[i].error());
+    PARLANCE_CHECK(check_checksum(paths[i], files[i], digests[i]->sha256));
+  }
+  return {};
+}
+
+Result<FilePair> find_asr_pair(const ManifestOnDisk& bundle) {
+  const auto is_encoder = [](std::string_view name) { return name == "clip"; };
+  return find_pair(bundle, "asr", "one language model and one audio encoder (architecture clip)",
+                   std::not_fn(is_encoder), is_encoder);
+}
+
+Result<FilePair> find_voice_pair(const ManifestOnDisk& bundle) {
+  return find_pair(
+      bundle, "voice", "one file of the architecture omnivoice-lm and one of omnivoice-tokenizer",
+      [](std::string_view name) { return name == "omnivoice-lm"; },
+      [](std::string_view name) { return name == "omnivoice-tokenizer"; });
+}
+
+bool is_voice_preset(std::string_view path) {
+  return path.starts_with("cache/voice-preset-") && path.ends_with(".bin");
+}
+
+}  // namespace parlance

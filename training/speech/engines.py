@@ -14,6 +14,7 @@ ESPEAK_WORDS_A_MINUTE = 175           # what a stretch of 1 means
 _SYNCHRONOUS, _UTF8, _RATE, _PITCH, _RANGE = 2, 1, 1, 3, 4
 _FLITE_LETTERS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", """ay bee see dee ee eff jee aitch eye jay kay ell em en oh pea cue
 are ess tee you vee double-you ex why zee""".split()))
+_ESPEAK_LETTERS = {"A": "eigh"}       # it takes a lone A for the article
 _LETTER = re.compile(r"(?<![A-Za-z'])[A-HJ-Z](?![A-Za-z'])")
 
 
@@ -102,7 +103,8 @@ class Espeak:
         for parameter, value in ((_RATE, words_a_minute), (_PITCH, pitch), (_RANGE, pitch_range)):
             self.library.espeak_SetParameter(parameter, value, 0)
         self.pieces = []
-        data = text.encode() + b"\0"
+        said = _LETTER.sub(lambda match: _ESPEAK_LETTERS.get(match[0], match[0]), text)
+        data = said.encode() + b"\0"
         self.library.espeak_Synth(data, ctypes.c_size_t(len(data)), 0, 1, 0, _UTF8, None, None)
         return (np.concatenate(self.pieces) if self.pieces else np.zeros(0, np.int16)), self.rate
 

@@ -1,14 +1,153 @@
-"""Random sentences of the assistant's world."""
+"""Random sentences of the assistant's world, in canonical spelling: what users say and what it answers.
+
+A fixed hash of the sentence decides whether it is for training or held out, whatever it was made from; only the short
+commands belong to both sides.
+"""
+
 from pathlib import Path
+import re
 import sys
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "text"))
-import dialogue
-from item import HELD, TRAIN
+
+from canonical import canonical  # noqa: E402
+from chat import invented_word  # noqa: E402
+from dialogue import PREFIXES, SKILLS  # noqa: E402
+from item import HELD, TRAIN, capitalise, is_held, with_article  # noqa: E402
+from notes import KINDS, filler_sentence  # noqa: E402
+import spoken  # noqa: E402
+from words import WORDS, plain_sentence  # noqa: E402
+import world  # noqa: E402
+
+MAX_LENGTH = 110
+ALLOWED = re.compile(r"[A-Za-z0-9 ,.?:'-]+")
+COMMANDS = tuple("""Stop.|Yes.|No.|Yes, please.|No, thank you.|Thank you.|Thanks.|Please.|Hello.|Hi.|Hey.|Goodbye.|Bye.|Okay.|Wait.|
+Wait a moment.|Go on.|Continue.|Again, please.|Say that again.|Repeat that.|Louder, please.|Slower, please.|Be quiet.|Never mind.|
+Cancel.|Cancel that.|Start again.|That's right.|That's wrong.|Good morning.|Good evening.|Good night.|Sorry.|Excuse me.|Help.|
+Help me.|What?|Why?|Who?|Where?|When?|How?|Really?|I don't know.|Maybe.|Of course.|Sure.|Listen.|One moment.|Tell me more.|
+Stop talking.|Pause.|Next.|Next, please.|What did you say?|Can you hear me?|I see.|Not now.|Later.|All right.|Done.|That's all.""".replace(
+    "\n", "").split("|"))
+_NEEDS_QUESTION = ("Tell me", "Can you", "Could you", "Hey, c", "I want", "Do you", "I was")
+_STARTERS = frozenset("""What What's Which Who Where When How On In Is Do Tell Name Give At Can Add Calculate Convert Spell Say The A An
+Count List Sort Find Please If It Whose""".split())
+_SKILLS = [generator for generator, _ in SKILLS.values()]
+_SHARES = [share for _, share in SKILLS.values()]
+_SPLIT_SENTENCES = re.compile(r"(?<=[.?!]) ")
 
 
-def sentence(rng, split):
+def _vocabulary():
+    """Every word that the world's data holds."""
+    found = set()
+
+    def walk(value):
+        if isinstance(value, str):
+            found.update(word for word in re.findall(r"[A-Za-z]+", value) if len(word) > 1)
+        elif isinstance(value, dict):
+            for pair in value.items():
+                walk(pair)
+        elif isinstance(value, (list, tuple)):
+            for part in value:
+                walk(part)
+    for name in dir(world):
+        if name.isupper() and name != "CHEMICAL_SYMBOLS":
+            walk(getattr(world, name))
+    proper = {word for word in found if word[0].isupper()}
+    return sorted(proper | {word for word in found if word.islower() and word.capitalize() not in proper} | set(
+        w for w in WORDS if w.capitalize() not in proper))
+
+
+VOCABULARY = _vocabulary()
+
+
+def _note(rng):
+    kind = rng.choice(KINDS)
+    return kind, kind.subject(rng), kind.value(rng)
+
+
+def _question(rng, split):
+    if rng.random() < 0.12:
+        kind, subject, _ = _note(rng)
+        return capitalise(kind.ask.pick_any_for_held(rng, split).format(s=subject))
+    text = rng.choices(_SKILLS, _SHARES)[0](rng, split).question
+    if rng.random() < 0.15:
+        prefix = rng.choice(PREFIXES)
+        if text.endswith("?") or not prefix.startswith(_NEEDS_QUESTION):
+            text = prefix + (text[0].lower() + text[1:] if text.split(" ", 1)[0] in _STARTERS else text)
+    return text
+
+
+def _answer(rng, split):
+    choice = rng.random()
+    if choice < 0.12:
+        kind, subject, value = _note(rng)
+        return capitalise(kind.answer.format(s=subject, v=value))
+    if choice < 0.18:
+        return rng.choice((filler_sentence, plain_sentence))(rng)
+    text = rng.choices(_SKILLS, _SHARES)[0](rng, split).answers[0]
+    if len(text) > MAX_LENGTH:   # a story: one or two of its sentences
+        parts = _SPLIT_SENTENCES.split(text)
+        first = rng.randrange(len(parts))
+        text = " ".join(parts[first:first + rng.randint(1, 2)])
+    return text
+
+
+def _word_sequence(rng, _split):
+    return capitalise(" ".join(rng.choice(VOCABULARY) for _ in range(rng.randint(3, 9)))) + "."
+
+
+def _number(rng, _split):
+    digits = lambda count: str(rng.randrange(10 ** (count - 1), 10 ** count))
+    time = spoken.clock(rng.randrange(1440) if rng.random() < 0.4 else 5 * rng.randrange(288))
+    month = rng.randrange(12)
+    date = f"{world.MONTHS[month]} {rng.randint(1, world.DAYS_IN_MONTH[month])}"
+    phone, year = f"555-{rng.randrange(10000):04d}", str(rng.randint(1900, 2049))
+    code = "-".join(digits(1) for _ in range(rng.randint(3, 5)))
+    any_number = digits(rng.randint(1, 4))
+    return rng.choice((
+        f"It is {time}.", f"{time}.", f"Wake me up at {time}.", f"The train leaves at {time}.", f"See you at {time}.",
+        f"Set an alarm for {time}.", f"It is {date}.", f"{date}.", f"My birthday is {date}.", f"Today is {date}, {year}.",
+        f"I was born in {year}.", f"That was in {year}.", f"The number is {phone}.", f"Call {phone}.", f"My phone number is {phone}.",
+        f"The code is {code}.", f"{code}.", f"The number is {any_number}.", f"{any_number}.", f"It costs {digits(2)} dollars.",
+        f"It is {digits(2)} percent.", f"It is {rng.randint(-9, 39)} degrees.", f"I have {any_number} {rng.choice(world.COUNTABLES)}.",
+        f"{', '.join(digits(rng.randint(1, 2)) for _ in range(rng.randint(3, 6)))}.", f"Set a timer for {spoken.duration(rng.randint(1, 200))}.",
+        f"It is {digits(1)}.{digits(1)}.", f"I live at {digits(rng.randint(1, 3))} {rng.choice(world.FIRST_NAMES)} Street.",
+        f"Tell me about {year}.", f"{digits(2)} {rng.choice(('plus', 'minus', 'times', 'divided by'))} {digits(rng.randint(1, 2))}.",
+    ))
+
+
+def _spelling(rng, _split):
+    word = invented_word(rng) if rng.random() < 0.2 else rng.choice(WORDS + world.FIRST_NAMES)
+    letters = ", ".join(word.upper())
+    some = ", ".join(rng.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for _ in range(rng.randint(1, 6)))
+    return rng.choice((f"{letters}.", f"{capitalise(word)} is spelled {letters}.", f"It is spelled {letters}.", f"{capitalise(word)}, {letters}.",
+                       f"{some}.", f"The letters are {some}.", f"That is {letters}.", f"Spell {word}."))
+
+
+def _name(rng, _split):
+    name = rng.choice(world.FIRST_NAMES + [capitalise(invented_word(rng))])
+    place = rng.choice(world.CITIES + sorted(world.CAPITALS) + sorted(world.CAPITALS.values()))
+    word, thing = rng.choice(VOCABULARY), f"{rng.choice(world.ADJECTIVES)} {rng.choice(world.OBJECTS)}"
+    return rng.choice((f"{name}.", f"My name is {name}.", f"This is {name}.", f"Call {name}.", f"Hello, {name}.", f"I am {name}.",
+                       f"{capitalise(place)}.", f"I live in {place}.", f"Where is {place}?", f"{capitalise(word)}.", f"{capitalise(word)}?",
+                       f"{name} lives in {place}.", f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
+
+
+_KINDS = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4))
+_COMMAND_SHARE = 2
+_MAKERS = [maker for maker, _ in _KINDS] + [None]
+_WEIGHTS = [weight for _, weight in _KINDS] + [_COMMAND_SHARE]
+
+
+def is_held_out(text: str) -> bool:
+    return is_held("sentence", text.lower())
+
+
+def sentence(rng, split: str = TRAIN) -> str:
+    """One sentence of at most 110 characters that ends with a full stop or a question mark."""
+    maker = rng.choices(_MAKERS, _WEIGHTS)[0]
+    if maker is None:
+        return rng.choice(COMMANDS)
     while True:
-        item = dialogue._random_item(rng, split)
-        text = rng.choice((item.question, item.answers[0]))
-        if len(text) <= 110:
-            return text if text[-1] in ".?" else text.rstrip("!=") + "."
+        text = canonical(maker(rng, split))
+        if text not in COMMANDS and is_held_out(text) == (split == HELD) and len(text) <= MAX_LENGTH and ALLOWED.fullmatch(text):
+            return text

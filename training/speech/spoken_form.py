@@ -145,7 +145,7 @@ def _word(core: str, previous: str, following: str, starts: bool, is_closed: boo
     if lower == "pm":
         return "P M"
     if lower == "am":
-        after_number = previous.lower() in NUMBER_WORDS or previous[-1:].isdigit()
+        after_number = previous.lower().rpartition("-")[2] in NUMBER_WORDS or previous[-1:].isdigit()
         return "A M" if after_number and following.lower() != "i" else core
     if lower in UNITS and previous[-1:].isdigit():
         return UNITS[lower][previous != "1"]

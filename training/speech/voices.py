@@ -5,7 +5,7 @@ like another throat; the synthesizer is asked for slower or faster speech in tur
 speak in no training corpus.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import functools
 import re
 
@@ -19,6 +19,8 @@ SEEN, UNSEEN = "seen", "unseen"
 STRETCH_LIMITS = (0.7, 1.4)       # of the natural length; beyond, words are slurred or fall apart
 TOLERANCE = 0.1                   # of the wanted length, before a second try
 MARGIN_S = 0.02                   # kept around the speech when silence is cut off
+# The demo's voice presets: clearly different voices, each identified by its attribute words.
+PRESET_NAMES = ("slt", "slt-bright", "rms", "rms-deep", "awb", "gb-f2")
 _CALIBRATION = "The opposite of early is late, and the garden is near the old station."
 _LETTER_LIST = re.compile(r"\b([A-Z]), (?=[A-Z]\b)")
 
@@ -45,7 +47,7 @@ def _flite():
             pitch = {"deep": "very low", "low": "low", "high": "high", "bright": "very high"}.get(label, "moderate")
             age = {"deep": "elderly", "low": "middle-aged", "bright": "teenager"}.get(label, "young adult")
             yield Voice(name, "flite", base, shift, (), f"{gender}, {age}, {pitch} pitch, {accent} accent",
-                        weight=4.0 if not label else 1.0)
+                        weight=4.0 if name in PRESET_NAMES else 1.0)
         if base != "rms":   # flite cannot move the pitch of rms
             for label, factor, spread in (("calm", 0.9, 10.0), ("lively", 1.1, 32.0), ("flat", 1.0, 5.0)):
                 yield Voice(f"{base}-{label}", "flite", base, 1.0, (("f0", round(f0 * factor, 1)), ("f0_range", spread)),
@@ -76,19 +78,19 @@ def _espeak():
                 settings = (("pitch", (50, 42, 58)[n % 3]), ("pitch_range", (50, 60, 40)[n % 3]))
                 name = f"{accent}-{variant.lower()}"
                 yield Voice(name, "espeak", f"{_ACCENTS[accent]}+{variant}", 1.0, settings, ", ".join(words), split,
-                            5.0 if name in PRESETS else 1.0)
+                            5.0 if name in PRESET_NAMES else 1.0)
 
 
-# What the demo's voice presets are called by: clearly different voices, and the words that identify each.
-PRESETS = {
-    "slt": "female, young adult, moderate pitch, american accent",
-    "slt-bright": "female, teenager, very high pitch, american accent",
-    "rms": "male, young adult, moderate pitch, american accent",
-    "rms-deep": "male, elderly, very low pitch, american accent",
-    "awb": "male, young adult, moderate pitch, british accent",
-    "gb-f2": "female, middle-aged, moderate pitch, british accent",
-}
-VOICES = {voice.name: voice for voice in (*_flite(), *_espeak())}
+def _table():
+    """A preset's words belong to it alone: other voices which they would describe too have none."""
+    voices = [*_flite(), *_espeak()]
+    taken = {voice.attributes for voice in voices if voice.name in PRESET_NAMES}
+    return {voice.name: voice if voice.name in PRESET_NAMES or voice.attributes not in taken else replace(voice, attributes="")
+            for voice in voices}
+
+
+VOICES = _table()
+PRESETS = {name: VOICES[name].attributes for name in PRESET_NAMES}
 
 
 def choices(split: str):

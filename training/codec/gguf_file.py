@@ -63,3 +63,14 @@ def read(path):
     codec = Codec(config)
     codec.load_state_dict({name: torch.from_numpy(np.array(x)) for name, x in tensors.items()})
     return codec.eval()
+
+
+def load(path, device="cpu"):
+    """The Codec of a GGUF file, or of a checkpoint of train.py rounded as export would round it."""
+    if str(path).endswith(".gguf"):
+        return read(path).to(device)
+    saved = torch.load(path, map_location="cpu")
+    codec = Codec(Config(**saved["config"]))
+    halves = {F16: torch.float16, BF16: torch.bfloat16, F32: torch.float32}
+    codec.load_state_dict({name: x.to(halves[kind_of(name, x)]).float() for name, x in saved["average"].items()})
+    return codec.eval().to(device)

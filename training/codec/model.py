@@ -55,17 +55,15 @@ def snake_reference(x, alpha):
     return (wide + torch.sin(alpha * wide).square() / (alpha + 1e-9)).to(x.dtype)
 
 
-# train.py may put a fused one here.
-snake_function = snake_reference
-
-
 class Snake(nn.Module):
+    function = staticmethod(snake_reference)        # train.py puts a fused one here
+
     def __init__(self, n):
         super().__init__()
         self.alpha = nn.Parameter(torch.ones(1, n, 1))
 
     def forward(self, x):
-        return snake_function(x, self.alpha)
+        return self.function(x, self.alpha)
 
 
 class ResidualUnit(nn.Module):
@@ -88,12 +86,12 @@ class TransposedConv(nn.Module):
         self.stride = stride
         self.weight = nn.Parameter(torch.empty(n_in, n_out, 2 * stride))
         self.bias = nn.Parameter(torch.zeros(n_out))
-        bound = 1 / math.sqrt(2 * n_in)          # two products meet at a place
+        bound = math.sqrt(3 / (2 * n_in))        # two products meet at a place; keeps the variance
         nn.init.uniform_(self.weight, -bound, bound)
 
     def forward(self, x):
         crop = -(-self.stride // 2)
-        y = F.conv_transpose1d(x, self.weight, stride=self.stride)[..., crop:-crop]
+        y = F.conv_transpose1d(x, self.weight, stride=self.stride, padding=crop)
         if self.stride % 2:
             y = F.pad(y, (0, 1))
         return y + self.bias[:, None].to(y.dtype)
@@ -190,6 +188,14 @@ class SemanticEncoder(nn.Module):
         return x
 
 
+def start_convolution(module):
+    """Weights that keep the variance of what comes in."""
+    if isinstance(module, nn.Conv1d):
+        nn.init.kaiming_normal_(module.weight, nonlinearity="linear")
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
 class Codec(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -202,16 +208,19 @@ class Codec(nn.Module):
         self.resampler = Resampler(c.sample_rate_hz, c.semantic_rate_hz)
         self.semantic_model = Hubert(c)
         self.encoder_semantic = SemanticEncoder(c.n_semantic)
+        self.apply(start_convolution)
+        for layer in self.semantic_model.feature_extractor.conv_layers:
+            nn.init.kaiming_normal_(layer.conv.weight, nonlinearity="relu")     # near enough for GELU
+        for module in self.modules():
+            if isinstance(module, (ResidualUnit, SemanticUnit)):
+                module.conv2.weight.data.mul_(0.3)          # residual streams grow slowly
 
     def latent(self, sound):
         """(batch, frames * hop) -> (batch, frames, n_latent) in float32."""
         acoustic = self.acoustic_encoder(sound[:, None])
-        with torch.autocast(sound.device.type, enabled=False):
-            resampled = self.resampler(sound)
-        semantic = self.encoder_semantic(self.semantic_model(resampled))
-        joined = torch.cat([acoustic, semantic], 1).transpose(1, 2).float()
-        with torch.autocast(sound.device.type, enabled=False):
-            return self.fc(joined)
+        with torch.autocast(sound.device.type, enabled=False):      # what codes depend on: not in half precision
+            semantic = self.encoder_semantic(self.semantic_model(self.resampler(sound)))
+            return self.fc(torch.cat([acoustic.float(), semantic], 1).transpose(1, 2))
 
     def sound(self, z):
         """(batch, frames, n_latent) -> (batch, frames * hop)."""

@@ -5,7 +5,6 @@ Names of parameters are those of the GGUF file; the counts and sums behind the c
 
 import torch
 from torch import nn
-import torch.nn.functional as F
 
 
 class Codebook(nn.Module):
@@ -39,9 +38,10 @@ class ResidualQuantiser(nn.Module):
             r = r - level.project_out(level.codebook.embed[codes[-1]])
         return torch.stack(codes, 1)
 
-    def decode(self, codes):
-        """codes: (n, n_codebook) -> (n, n_latent)."""
-        return sum(level.project_out(level.codebook.embed[codes[:, k]]) for k, level in enumerate(self.quantizers))
+    def decode(self, codes, n_levels=None):
+        """codes: (n, n_codebook) -> (n, n_latent), of all levels or the first ones."""
+        return sum(level.project_out(level.codebook.embed[codes[:, k]])
+                   for k, level in enumerate(self.quantizers[:n_levels]))
 
     def forward(self, r, n_levels, learner=None):
         """r: (n, n_latent); n_levels: (n,) how many levels each frame has. Yields what decode() would give with gradients
@@ -94,12 +94,20 @@ class CodebookLearner:
         embed.copy_(sums / counts.clamp_min(1e-6)[:, None])
 
     @torch.no_grad()
-    def start(self, quantiser, r, rounds=8):
-        """k-means of the vectors r: (n, n_latent) of the first batches."""
+    def start(self, quantiser, r, rounds=10):
+        """From vectors r: (n, n_latent): each level projects onto the principal directions of what is left over, and its
+        codebook are the k-means of that."""
         for k, level in enumerate(quantiser.quantizers):
+            mean = r.mean(0)
+            directions = torch.linalg.eigh((r - mean).t().double() @ (r - mean).double())[1][:, -self.embeds[k].shape[1]:]
+            directions = directions.float()                               # (n_latent, dim), orthonormal
+            level.project_in.weight.copy_(directions.t())
+            level.project_in.bias.copy_(-mean @ directions)
+            level.project_out.weight.copy_(directions)
+            level.project_out.bias.copy_(mean)
             h = level.project_in(r)
             embed = h[torch.randint(len(h), (len(self.counts[k]),), device=h.device)]
-            embed = embed + 1e-3 * h.std() * torch.randn_like(embed)
+            embed = embed + 1e-3 * h.std() * torch.randn_like(embed)      # two of one vector part
             for _ in range(rounds):
                 self.embeds[k].copy_(embed)
                 codes = level.codebook.nearest(h)

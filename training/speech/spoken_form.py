@@ -29,13 +29,14 @@ SYMBOLS = {"+": "plus", "*": "times", "×": "times", "/": "divided by", "÷": "d
            "@": "at", "%": "percent", "°": "degrees"}
 ABBREVIATIONS = {"mr": "mister", "mrs": "missus", "ms": "miss", "dr": "doctor", "vs": "versus", "etc": "et cetera", "ok": "okay"}
 CHEMICAL = frozenset("He Ne Na Mg Al Si Cl Ar Ca Ti Cr Fe Ni Cu Zn Ag Sn Pt Au Hg Pb Li".split())
+_SAYABLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ' ,")
 VOWELLESS_WORDS = frozenset("hmm mm shh psst brr".split())
 
-_NUMBER = re.compile(r"(-?)([0-9][0-9,]*)(\.[0-9]+)?(.*)")
+_NUMBER = re.compile(r"(-?)([0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(\.[0-9]+)?([^0-9.,].*)?")
+_DOTTED = re.compile(r"[0-9.,]+")
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})([ap]m)?")
 _ORDINAL = re.compile(r"([0-9]+)(st|nd|rd|th)")
 _DIGIT_GROUPS = re.compile(r"[0-9]+(-[0-9]+)+")
-_INITIALS = re.compile(r"([A-Za-z]\.)+[A-Za-z]")
 _LETTER_CHAIN = re.compile(r"[A-Za-z](-[A-Za-z])+")
 _BOUNDARY = re.compile(r"[A-Za-z']+|[0-9][0-9.,]*|[^A-Za-z0-9]+")
 
@@ -115,7 +116,7 @@ def _numeric(core: str, following: str):
     match = _NUMBER.fullmatch(core)
     if not match:
         return None
-    sign, digits, decimals, rest = match[1], match[2].rstrip(","), match[3] or "", match[4].lower()
+    sign, digits, decimals, rest = match[1], match[2], match[3] or "", (match[4] or "").lower()
     grouped = "," in digits
     digits = digits.replace(",", "")
     words = ("minus " if sign else "") + (cardinal(int(digits)) if grouped and int(digits) < 10 ** 6 else number(digits))
@@ -123,39 +124,34 @@ def _numeric(core: str, following: str):
         words += " point " + digit_by_digit(decimals[1:])
     if rest == "":
         return words
+    if rest == "s":   # the 1980s
+        return (words[:-1] + "ies" if words.endswith("y") else words + "es" if words.endswith("x") else words + "s")
     if rest in UNITS:
         return words + " " + UNITS[rest][digits != "1" or bool(decimals)]
     if rest in ("am", "pm"):
         return words + " " + letters(rest)
-    if rest == "s":
-        return words
     return None
 
 
 def _word(core: str, previous: str, following: str, starts: bool, is_closed: bool) -> str:
     """A token of letters. `starts`: it begins a sentence. `is_closed`: punctuation follows it."""
     lower = core.lower()
+    if previous[-1:].isdigit() and lower in UNITS and (len(core) > 1 or core.islower()):
+        return UNITS[lower][previous != "1"]
     if len(core) == 1 and core.isalpha():
         if core == "A":
             return "a" if starts and not is_closed and following[:1].islower() else "A"
-        if core == "a":
-            beside_letter = any(len(t) == 1 and t.isalpha() and t.lower() not in "ai" for t in (previous, following.strip(".,?!:;")))
-            return "A" if beside_letter else "a"
-        return core.upper()
+        return core if core == "a" else core.upper()
     if lower == "pm":
         return "P M"
     if lower == "am":
         after_number = previous.lower().rpartition("-")[2] in NUMBER_WORDS or previous[-1:].isdigit()
         return "A M" if after_number and following.lower() != "i" else core
-    if lower in UNITS and previous[-1:].isdigit():
-        return UNITS[lower][previous != "1"]
     if lower in ABBREVIATIONS:
         words = ABBREVIATIONS[lower]
         return words[:1].upper() + words[1:] if core[0].isupper() else words
     if core in CHEMICAL and not (core == "He" and starts):
         return letters(core)
-    if _INITIALS.fullmatch(core):
-        return letters(core.replace(".", ""))
     if core.isalpha() and ((core.isupper() and len(core) <= 3) or (not set(lower) & set("aeiouy") and len(core) <= 4
                                                                    and lower not in VOWELLESS_WORDS)):
         return letters(core)
@@ -167,13 +163,16 @@ def _expand(core: str, previous: str, following: str, starts: bool, is_closed: b
         words = _numeric(core, following)
         if words is not None:
             return words
-        if len(_BOUNDARY.findall(core)) == 1:
-            return ""
+        if _DOTTED.fullmatch(core):   # "1,2,3", "2.0.1"
+            groups = ([part for part in group.split(".") if part] for group in core.split(","))
+            return ", ".join(" point ".join(map(number, group)) for group in groups if group)
         parts = _BOUNDARY.findall(core)
         return " ".join(filter(None, (_part(part, parts[n - 1] if n else "", parts[n + 1] if n + 1 < len(parts) else "")
                                       for n, part in enumerate(parts))))
     if _LETTER_CHAIN.fullmatch(core):
         return letters(core.replace("-", ""))
+    if "." in core:   # "U.S", "p.m", "Ph.D"
+        return " ".join(part.upper() if len(part) == 1 else _expand(part, "", "", False, True) for part in core.split(".") if part)
     if "-" in core:
         parts = [part for part in core.split("-") if part]
         return " ".join(_word(part, previous if n == 0 else "", "", starts and n == 0, True) if part.isalpha() else part
@@ -192,7 +191,7 @@ def _part(part: str, before: str, after: str) -> str:
 
 def _fold(text: str) -> str:
     """ASCII where there is an obvious twin: accents fall off, quotes and dashes become plain."""
-    for old, new in (("\u2019", "'"), ("\u2018", "'"), ("\u2212", "-"), ("\u2013", " - "), ("\u2014", " - "), ("\u2026", ". ")):
+    for old, new in (("\u2019", "'"), ("\u2018", "'"), ("\u2212", "-"), ("\u2013", ", "), ("\u2014", ", "), ("\u2026", ". ")):
         text = text.replace(old, new)
     return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
 
@@ -200,11 +199,11 @@ def _fold(text: str) -> str:
 def _space_operators(text: str) -> str:
     out = []
     for n, c in enumerate(text):
-        if c in "+*×÷=&@":
+        if c in "+×÷=&@":
             out.append(f" {c} ")
-        elif c == "/":
+        elif c in "/*":
             before, after = text[:n].rstrip()[-1:], text[n + 1:].lstrip()[:1]
-            out.append(" / " if before.isdigit() and after.isdigit() else " ")
+            out.append(f" {c} " if before.isdigit() and after.isdigit() else " ")
         else:
             out.append(c)
     return "".join(out)
@@ -225,16 +224,19 @@ def to_say(text: str) -> str:
         trail = "".join(c for c in token[end:] if c in ".,?!:;")[:1]
         cores.append(token[:end])
         trails.append(trail)
+    names_letter = lambda token: len(token) == 1 and token.isalpha() and token not in "aAiI"
+    has_digits = lambda token: any(c.isdigit() for c in token)
     out, starts = [], True
     for n, (core, trail) in enumerate(zip(cores, trails)):
         previous, following = cores[n - 1] if n else "", cores[n + 1] if n + 1 < len(cores) else ""
-        has_digits = lambda t: any(c.isdigit() for c in t)
         if core in SYMBOLS:
             words = SYMBOLS[core]
         elif core == "-":
             words = "minus" if (has_digits(previous) or previous in NUMBER_WORDS) and following else ""
         elif core.lower() == "x" and has_digits(previous) and has_digits(following):
             words = "times"
+        elif core == "a" and (names_letter(previous) or names_letter(following)):
+            words = "A"
         elif core:
             if core[0] == "-" and not core[1:2].isdigit():
                 core = core.lstrip("-")
@@ -243,6 +245,7 @@ def to_say(text: str) -> str:
             words = ""
         if core.lower() in ("mr", "mrs", "ms", "dr", "vs") and trail == ".":
             trail = ""
+        words = " ".join("".join(c if c in _SAYABLE else " " for c in words).split())
         if words:
             out.append(words + trail)
             starts = trail in (".", "?", "!", ":") and trail != ""

@@ -90,15 +90,28 @@ Result<std::unique_ptr<Buffer>> allocate_large(size_t bytes) {
   return std::make_unique<MappedBuffer>(reinterpret_cast<std::byte*>(base), bytes, *mapped);
 }
 
+// What devices that take turns have in common.
+struct Processors {
+  Processors(int n_threads, bool pin) : pool(n_threads, pin) {}
+
+  ThreadPool pool;
+  RightOfWay way;
+};
+
 class CpuDevice final : public Device {
  public:
-  CpuDevice(int n_threads, bool pin, Isa isa) : pool_(n_threads, pin), ops_(cpu_op_table(isa)) {}
+  CpuDevice(std::shared_ptr<Processors> processors, const OpTable& ops, int rank)
+      : processors_(std::move(processors)), ops_(ops), rank_(rank) {}
+
+  std::unique_ptr<Device> share(int rank) const {
+    return std::make_unique<CpuDevice>(processors_, ops_, rank);
+  }
 
   std::string_view name() const override { return "cpu"; }
   std::string_view description() const override { return kDescription; }
   DeviceMemory memory() const override { return machine_memory(); }
   const OpTable& ops() const override { return ops_; }
-  int n_threads() const override { return pool_.n_threads(); }
+  int n_threads() const override { return processors_->pool.n_threads(); }
 
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
     return bytes < kLargeBytes ? allocate_small(bytes) : allocate_large(bytes);
@@ -113,11 +126,14 @@ class CpuDevice final : public Device {
     return copy;
   }
 
-  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(*this, pool_); }
+  std::unique_ptr<Stream> make_stream() override {
+    return std::make_unique<CpuStream>(*this, processors_->pool, processors_->way, rank_);
+  }
 
  private:
-  ThreadPool pool_;
+  std::shared_ptr<Processors> processors_;
   const OpTable& ops_;
+  const int rank_;
 };
 
 // The set called `name`, which `origin` (an option, a variable) asked for.
@@ -154,12 +170,19 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
   }
   const int n_threads =
       options.n_threads > 0 ? options.n_threads : static_cast<int>(usable_processors().size());
-  auto device = std::make_unique<CpuDevice>(n_threads, options.pin_threads, isa);
+  auto device = std::make_unique<CpuDevice>(std::make_shared<Processors>(n_threads, options.pin_threads),
+                                            cpu_op_table(isa), /*rank=*/0);
   if (device->n_threads() < n_threads) {
     return fail(ErrorCode::unsupported, "cpu: the system started {} of {} threads; ask for fewer threads",
                 device->n_threads(), n_threads);
   }
   return device;
+}
+
+std::unique_ptr<Device> share_cpu_device(const Device& device, int rank) {
+  assert(rank >= 0 && rank < RightOfWay::kRanks);
+  const auto* cpu = dynamic_cast<const CpuDevice*>(&device);
+  return cpu ? cpu->share(rank) : nullptr;
 }
 
 void CpuStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {

@@ -99,23 +99,6 @@ size_t skip_marks(std::string_view text, size_t at) {
   return at;
 }
 
-// Where the clause ends whose last mark is text[start, after), with the marks that close it; 0 when the mark
-// ends none.
-size_t clause_end(std::string_view text, size_t start, size_t after) {
-  const char32_t mark = code_point_at(text, start);
-  const bool is_wide = contains(kWideMarks, mark);
-  if (!is_wide && !contains(kNarrowMarks, mark)) return 0;
-  const bool after_digit = is_digit(last_code_point(text.substr(0, start)));
-  const size_t end = skip_marks(text, after);
-  const size_t rest = skip_white_space(text, end);
-  const char32_t follows = code_point_at(text, rest);
-  if (after_digit && is_digit(follows)) return 0;
-  if (is_wide) return end;
-  if (rest == end) return 0;
-  if (mark == '.' && (jinja::is_lower(follows) || ends_with_other_stop(text.substr(0, after)))) return 0;
-  return end;
-}
-
 template <size_t N>
 bool is_one_of(const std::string_view (&words)[N], std::string_view word) {
   return std::ranges::any_of(
@@ -134,6 +117,21 @@ bool begins_clause(std::string_view text, size_t at, float weight) {
 }
 
 }  // namespace
+
+size_t clause_end(std::string_view text, size_t start, size_t after) {
+  const char32_t mark = code_point_at(text, start);
+  const bool is_wide = contains(kWideMarks, mark);
+  if (!is_wide && !contains(kNarrowMarks, mark)) return 0;
+  const bool after_digit = is_digit(last_code_point(text.substr(0, start)));
+  const size_t end = skip_marks(text, after);
+  const size_t rest = skip_white_space(text, end);
+  const char32_t follows = code_point_at(text, rest);
+  if (after_digit && is_digit(follows)) return 0;
+  if (is_wide) return end;
+  if (rest == end) return 0;
+  if (mark == '.' && (jinja::is_lower(follows) || ends_with_other_stop(text.substr(0, after)))) return 0;
+  return end;
+}
 
 size_t first_clause(std::string_view text) {
   size_t conjunction = 0;  // end of the clause before the first one

@@ -13,4 +13,9 @@ namespace parlance {
 // a number, behind an abbreviation or in a tag.
 size_t first_clause(std::string_view text);
 
+// Where the clause ends whose last mark is text[start, after), with the marks that close it; 0 when the mark
+// ends none, as in numbers, behind abbreviations and inside addresses. What follows in the text decides with
+// it.
+size_t clause_end(std::string_view text, size_t start, size_t after);
+
 }  // namespace parlance

@@ -1,0 +1,132 @@
+// A conversation by voice: the one owner of its state. It takes messages of the parts, asks the state machine
+// (turn_machine.h) what they mean, and tells the parts what to do. Everything here happens on the thread that
+// calls take() and tick(), and none of it waits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "voice/inbox.h"
+#include "voice/parts.h"
+#include "voice/phrase_chunker.h"
+#include "voice/trace.h"
+#include "voice/turn_machine.h"
+
+namespace parlance {
+
+struct TalkOptions {
+  // At a pause the answer is made in advance, up to the sound of its first phrase. When the person goes on,
+  // it was for nothing; when not, it is there as soon as the turn has ended.
+  bool drafts_answers = true;
+  PhraseOptions phrases = {};
+};
+
+// A turn that was answered.
+struct TurnReport {
+  int64_t number = 0;  // from 1
+  std::string question, answer;
+  std::string heard;  // as much of the answer as was played, in whole phrases
+  bool is_interrupted = false;
+  int n_drafts = 0;       // answers that were begun for it, the last one of which counted
+  int64_t n_samples = 0;  // of the answer, at kSpeechRateHz, that were played
+  TurnTrace trace;
+};
+
+// Is told what people would like to see. Nothing is taken back: questions and answers come when they are part
+// of the conversation for good.
+class TalkObserver {
+ public:
+  virtual ~TalkObserver() = default;
+
+  virtual void on_state(TalkState) {}
+  virtual void on_hearing(const Hearing&) {}
+  virtual void on_question(std::string_view) {}
+  virtual void on_answer(std::string_view) {}  // the next piece
+  virtual void on_turn(const TurnReport&) {}
+};
+
+struct TalkParts {
+  Ears& ears;
+  Mind& mind;
+  Mouth& mouth;
+  Loudspeaker& loudspeaker;
+};
+
+class Talk {
+ public:
+  Talk(const TalkParts& parts, TalkObserver& observer, const TalkOptions& options = {})
+      : parts_(parts), observer_(observer), options_(options) {}
+
+  // Something happened. An error of a part ends the conversation.
+  Result<void> take(TalkMessage message);
+  // Looks at what sends no messages: what is being recognised, and how far the loudspeaker is. To be called
+  // after messages, and again within wait_ms().
+  Result<void> tick(double now_ms);
+  double wait_ms() const;
+
+  // Ends what is going on, at once.
+  void stop();
+
+  TalkState state() const { return state_; }
+  bool is_quiet() const { return state_ == TalkState::idle; }
+  bool is_over() const { return is_source_over_ && is_quiet(); }
+
+ private:
+  // What is being said, or is to be.
+  struct Reply {
+    uint64_t id = 0;
+    TurnReport report;
+    PhraseChunker chunker;
+    std::vector<std::string> phrases;
+    std::vector<int64_t> first_samples;  // of the phrases that have sound, in the answer
+    int64_t n_told = 0;                  // phrases that the mouth was told to say
+    int64_t n_said = 0;                  // and has said
+    bool is_released = false, is_written = false, is_committed = false;
+    std::vector<float> withheld;  // sound that may not be heard yet
+    int64_t n_samples = 0;        // of all its sound
+  };
+
+  Result<void> dispatch(TalkEvent event);
+  Result<void> act(TalkAction action);
+  Result<void> take_turn_event(const HeardTurn& heard);
+  Result<void> look_at_ears();
+  void start_reply();
+  void end_reply(bool is_interrupted);
+  void tell_mouth();
+  void add_phrase(Phrase phrase);
+  void take_thought(std::string_view text);
+  void take_sound(const Spoken& spoken);
+  Reply* reply_of(uint64_t id) { return reply_ && reply_->id == id ? &*reply_ : nullptr; }
+  bool is_said() const;
+  std::string heard_phrases() const;
+
+  TalkParts parts_;
+  TalkObserver& observer_;
+  TalkOptions options_;
+
+  TalkState state_ = TalkState::idle;
+  double now_ms_ = 0;
+  bool is_source_over_ = false;
+
+  // The turn that is being heard.
+  bool is_open_ = false;
+  TurnTrace turn_;
+  bool is_withholding_ = false;  // what is heard in a pause, from the ears
+  std::vector<float> withheld_;
+  bool awaits_text_ = false;
+  std::string text_;
+  uint64_t revision_ = 0;
+  int n_drafts_ = 0;
+
+  std::optional<Reply> reply_;
+  uint64_t n_replies_ = 0;
+  int64_t n_turns_ = 0;
+};
+
+// Runs the conversation on this thread until nothing more will be heard and all is said, or until is_over().
+Result<void> run_talk(Talk& talk, Inbox& inbox, const TalkClock& clock, const std::function<bool()>& is_over);
+
+}  // namespace parlance

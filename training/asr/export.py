@@ -1,0 +1,108 @@
+"""Writes a trained recogniser as the two files of a Qwen3-ASR bundle.
+
+    python3 export.py --checkpoint run/checkpoint.pt --out bundle/asr
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import shared_path  # noqa: F401
+from gguf import ALIGNMENT, BOOL, F16, F32, FLOAT32, I32, Q8_0, STRING, U32, read_file, write_file
+from gguf_file import metadata
+from mel import N_MEL
+from network import Config, Recogniser
+from tokenizer import Tokenizer
+
+TEXT_NAME, ENCODER_NAME = "eliza-1-asr.gguf", "eliza-1-asr-mmproj.gguf"
+DESCRIPTION = "Small English speech recogniser trained on synthetic speech, for demonstrations and tests of Parlance."
+RENAMED = [("mlp.", "mm.a.mlp."), ("conv2d.", "a.conv2d."), ("conv_out.", "a.conv_out."), ("blk.", "a.blk."), ("post_ln.", "a.post_ln.")]
+
+
+def encoder_metadata(c):
+    return [
+        ("general.architecture", STRING, "clip"), ("general.type", STRING, "mmproj"),
+        ("general.name", STRING, "Parlance demo recogniser, encoder"), ("general.description", STRING, DESCRIPTION),
+        ("general.file_type", U32, 7), ("general.quantization_version", U32, 2), ("general.alignment", U32, ALIGNMENT),
+        ("clip.has_audio_encoder", BOOL, True), ("clip.audio.projector_type", STRING, "qwen3a"),
+        ("clip.audio.projection_dim", U32, c.n_out), ("clip.audio.embedding_length", U32, c.n_embd),
+        ("clip.audio.feed_forward_length", U32, c.n_ff), ("clip.audio.block_count", U32, c.n_layer),
+        ("clip.audio.attention.head_count", U32, c.n_head), ("clip.audio.num_mel_bins", U32, N_MEL),
+        ("clip.audio.attention.layer_norm_epsilon", FLOAT32, c.norm_eps),
+    ]
+
+
+def text_metadata(c):
+    """The demo text model's keys under the other architecture's name, and the sections of its rotary positions."""
+    pairs = [(key.replace("qwen3.", "qwen3vl."), kind, value) for key, kind, value in metadata(c, Tokenizer(), 7)
+             if key not in ("general.architecture", "general.name", "general.description", "qwen3.vocab_size")]
+    half = c.head_dim // 2
+    sections = [half - 2 * (half * 5 // 16), half * 5 // 16, half * 5 // 16, 0]     # 24, 20, 20, 0 of 64 pairs
+    return [("general.architecture", STRING, "qwen3vl"), ("general.name", STRING, "Parlance demo recogniser"),
+            ("general.description", STRING, DESCRIPTION)] + pairs + [
+        ("qwen3vl.rope.dimension_sections", (I32,), sections), ("qwen3vl.n_deepstack_layers", U32, 0)]
+
+
+def encoder_name(name):
+    for ours, theirs in RENAMED:
+        if name.startswith(ours):
+            return theirs + name[len(ours):]
+    raise ValueError(f"no name for {name}")
+
+
+def kind_of(name, x):
+    if name.startswith("a.conv2d") and x.ndim == 4:
+        return F16
+    return Q8_0 if x.ndim == 2 and name != "a.position_embd.weight" else F32
+
+
+def write(folder, model):
+    """Writes both files; returns their sizes in bytes."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    array = lambda x: np.ascontiguousarray(x.detach().float().cpu().numpy())
+    encoder = [(encoder_name(name), array(x)) for name, x in model.encoder.named_parameters()]
+    encoder = [(name, x.reshape(-1, 1, 1) if name.startswith("a.conv2d") and name.endswith(".bias") else x) for name, x in encoder]
+    encoder.append(("a.position_embd.weight", array(model.encoder.position)))
+    text = [(name, array(x)) for name, x in model.decoder.named_parameters()]
+    for file_name, pairs, tensors in ((ENCODER_NAME, encoder_metadata(model.config.encoder), encoder),
+                                      (TEXT_NAME, text_metadata(model.config.decoder), text)):
+        write_file(folder / (file_name + ".part"), pairs, [(name, x, kind_of(name, x)) for name, x in tensors])
+        (folder / (file_name + ".part")).replace(folder / file_name)
+    return {name: (folder / name).stat().st_size for name in (TEXT_NAME, ENCODER_NAME)}
+
+
+def load_shipped(folder, model):
+    """Gives the model the weights of the files, as rounded there, so that what is scored is what is shipped."""
+    weights = read_file(Path(folder) / ENCODER_NAME)[1]
+    with torch.no_grad():
+        for name, x in model.encoder.named_parameters():
+            x.copy_(torch.from_numpy(weights[encoder_name(name)].copy()).view(x.shape))
+        weights = read_file(Path(folder) / TEXT_NAME)[1]
+        for name, x in model.decoder.named_parameters():
+            x.copy_(torch.from_numpy(weights[name].copy()))
+
+
+def load_checkpoint(path, device="cpu"):
+    """The model of a checkpoint that train.py made, or a fresh one."""
+    if path is None:
+        return Recogniser(Config())
+    state = torch.load(path, map_location=device, weights_only=False)
+    model = Recogniser(state["config"]).to(device)
+    model.load_state_dict(state["model"])
+    return model
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--checkpoint", help="of train.py; without one a model of random weights is written")
+    parser.add_argument("--out", required=True, help="folder for the two files")
+    a = parser.parse_args()
+    sizes = write(a.out, load_checkpoint(a.checkpoint))
+    print(*(f"{name} {size} bytes" for name, size in sizes.items()), f"together {sum(sizes.values())} bytes", sep="\n")
+
+
+if __name__ == "__main__":
+    main()

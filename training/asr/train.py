@@ -1,0 +1,213 @@
+"""Trains the demo recogniser from scratch on synthetic speech and writes its two GGUF files.
+
+    python3 train.py --train corpus/train --held corpus/held_seen --unseen corpus/held_unseen --out run --max-seconds 780
+
+A checkpoint is written every --save-every seconds and when --stop-after seconds of this call are over; --resume goes on from
+it, the seconds of earlier calls counted in. At the end: OUT/eliza-1-asr*.gguf and OUT/scores.json.
+"""
+
+import argparse
+import json
+import math
+from pathlib import Path
+import signal
+import time
+
+import numpy as np
+import torch
+
+import shared_path  # noqa: F401
+from corpus import Corpus
+from corrupt import Corruption
+from data import Prompt, SpeechSource, compose, endless
+import export
+from losses import Losses, Optimizer, schedule
+import mel
+from network import TINY, Config, Recogniser
+from score import Scorer
+from tokenizer import Tokenizer
+
+
+def save(path, **state):
+    torch.save(state, str(path) + ".part")
+    Path(str(path) + ".part").replace(path)
+
+
+class Run:
+    """Everything that a training run holds; step() is one update."""
+
+    def __init__(self, a, device):
+        self.a, self.device = a, device
+        self.config = TINY if a.smoke else Config()
+        self.model = Recogniser(self.config).to(device)
+        self.model.encoder.dropout = a.dropout
+        self.optimizer = Optimizer(self.model, a.muon_lr, a.adam_lr)
+        self.prompt, self.front_end = Prompt(Tokenizer()), mel.MelFrontEnd(device)
+        self.losses = Losses(self.model, self.front_end, self.prompt, a.ctc_weight, a.smoothing)
+        self.source = SpeechSource(Corpus(a.train), device, a.limit)
+        self.held = {name: SpeechSource(Corpus(folder), device, a.final_utterances)
+                     for name, folder in (("seen", a.held), ("unseen", a.unseen)) if folder}
+        self.corruption = Corruption(self.source.audio, device)
+        self.number, self.elapsed = 0, 0.0
+
+    def checkpoint(self):
+        if not all(bool(x.isfinite().all()) for x in self.model.parameters()):
+            return
+        save(self.a.out / "checkpoint.pt", config=self.config, model=self.model.state_dict(),
+             optimizer=self.optimizer.state_dict(), number=self.number, elapsed=self.elapsed)
+
+    def restore(self):
+        state = torch.load(self.a.out / "checkpoint.pt", map_location=self.device, weights_only=False)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.number, self.elapsed = state["number"], state["elapsed"]
+
+    def step(self, clips, rng, scale):
+        self.model.train()
+        audio, lengths = compose(self.source, clips, self.device)
+        if not self.a.plain:
+            audio = self.corruption(audio, lengths, [k for k, text in enumerate(clips.text) if text is None])
+        window = 8 if self.a.plain or rng.random() < 0.7 else int(rng.choice([1, 2, 2, 4]))
+        loss, *parts = self.losses(audio, lengths, clips, window, rng, 0.0 if self.a.plain else self.a.token_noise, not self.a.plain)
+        loss.backward()
+        norm = self.optimizer.step(scale)
+        self.number += 1
+        return [*parts, norm]
+
+    def score(self, n, is_final=False):
+        """The table of scores; random noises are the same each time."""
+        scorer, scores, heard = Scorer(self.model, self.front_end, self.prompt, self.device), {}, {}
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(1)
+            noisy = lambda decibels: lambda audio, lengths: self.corruption.add_noise(
+                audio, lengths, torch.full((len(audio), 1), float(decibels), device=self.device))
+            for name, source in self.held.items():
+                scores[name], heard[name] = scorer.speech(source, n)
+            if "seen" in self.held:
+                scores["seen_10db"], _ = scorer.speech(self.held["seen"], n, noisy(10))
+                if is_final:
+                    scores["seen_0db"], _ = scorer.speech(self.held["seen"], n, noisy(0))
+                    scores["seen_windows_of_2"], _ = scorer.speech(self.held["seen"], n, window_chunks=2)
+            with torch.no_grad():
+                silent = lambda audio, lengths: self.corruption(audio, lengths, list(range(len(audio))))
+                scores["silence_without_words"] = scorer.silence(silent, min(n, 100))
+        return scores, heard
+
+
+def brief(scores):
+    return "  ".join(f"{name} {100 * (s['wer'] if isinstance(s, dict) else s):.2f} %" for name, s in scores.items())
+
+
+def finish(run, log):
+    a = run.a
+    sizes = export.write(a.out, run.model)
+    export.load_shipped(a.out, run.model)
+    scores, heard = run.score(a.final_utterances, is_final=True)
+    (a.out / "scores.json").write_text(json.dumps({
+        "scores": scores, "bytes": sizes, "steps": run.number, "seconds": run.elapsed, "seed": a.seed,
+        "hours": float(run.source.n.sum()) / mel.RATE / 3600,
+        "parameters": sum(p.numel() for part in (run.model.encoder, run.model.decoder) for p in part.parameters())}, indent=1) + "\n")
+    with open(a.out / "transcripts.txt", "w", encoding="utf-8") as file:
+        for name, texts in heard.items():
+            for k, text in sorted(texts.items()):
+                file.write(f"{name}\t{k}\t{run.held[name].text[k]}\t{text}\n")
+    log("of the files as written: " + brief(scores))
+    log(f"files {sizes}, together {sum(sizes.values())} bytes")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--train", required=True, help="corpus of generate.py")
+    parser.add_argument("--held", help="corpus of held-out sentences, known voices")
+    parser.add_argument("--unseen", help="corpus of held-out sentences, unknown voices")
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--max-seconds", type=float, default=780, help="of training, in all calls together; sets the schedule")
+    parser.add_argument("--stop-after", type=float, default=math.inf, help="seconds after which this call leaves a checkpoint")
+    parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint.pt if it is there")
+    parser.add_argument("--seconds", type=float, default=600, help="of audio in a step")
+    parser.add_argument("--muon-lr", type=float, default=0.02)
+    parser.add_argument("--adam-lr", type=float, default=0.002)
+    parser.add_argument("--warmup", type=int, default=200)
+    parser.add_argument("--decay", type=float, default=0.5, help="share of the run in which the learning rate falls")
+    parser.add_argument("--ctc-weight", type=float, default=0.3)
+    parser.add_argument("--smoothing", type=float, default=0.02)
+    parser.add_argument("--token-noise", type=float, default=0.05, help="share of the answer's input tokens that are wrong ones")
+    parser.add_argument("--dropout", type=float, default=0.05, help="in the encoder")
+    parser.add_argument("--limit", type=int, help="use only the first utterances")
+    parser.add_argument("--plain", action="store_true", help="no augmentation, for learning a few utterances by heart")
+    parser.add_argument("--smoke", action="store_true", help="a tiny model")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--log-every", type=float, default=8, help="seconds")
+    parser.add_argument("--save-every", type=float, default=90, help="seconds")
+    parser.add_argument("--score-every", type=float, default=120, help="seconds")
+    parser.add_argument("--score-utterances", type=int, default=200)
+    parser.add_argument("--final-utterances", type=int, default=1000)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args()
+
+
+def main():
+    a = arguments()
+    a.out.mkdir(parents=True, exist_ok=True)
+    log_file = open(a.out / "log.txt", "a", encoding="utf-8")
+
+    def log(text):
+        print(text, flush=True)
+        log_file.write(text + "\n")
+        log_file.flush()
+
+    torch.manual_seed(a.seed)
+    torch.set_num_threads(a.threads)
+    device = torch.device(a.device)
+    run = Run(a, device)
+    if a.resume and (a.out / "checkpoint.pt").exists():
+        run.restore()
+    torch.manual_seed(a.seed + run.number)
+    rng = np.random.default_rng(a.seed + run.number)
+    log(f"seed {a.seed}, {sum(p.numel() for p in run.model.parameters())} parameters, {len(run.source)} utterances of "
+        f"{run.source.n.sum() / mel.RATE / 3600:.2f} h, from step {run.number} and {run.elapsed:.0f} s on, {device}")
+
+    wants_end = []
+    signal.signal(signal.SIGTERM, lambda *_: wants_end.append(True))
+    begin, before, first_step = time.monotonic(), run.elapsed, run.number
+    last_log = last_save = last_score = begin
+    heard_s = 0.0
+    for clips in endless(run.source, a.seed + run.number, a.seconds, a.plain):
+        now = time.monotonic()
+        run.elapsed = before + now - begin
+        if run.elapsed >= a.max_seconds:
+            break
+        if now - begin >= a.stop_after or wants_end:
+            run.checkpoint()
+            log(f"left at step {run.number} after {run.elapsed:.0f} s; go on with --resume")
+            return
+        values = run.step(clips, rng, schedule(run.elapsed / a.max_seconds, run.number, a.warmup, a.decay))
+        heard_s += clips.length.sum() / mel.RATE
+        if now - last_log >= a.log_every or run.number <= 3:
+            answer, ctc, right, norm = (float(x) for x in values)
+            log(f"step {run.number} {run.elapsed:.1f} s  answer {answer:.3f}  ctc {ctc:.3f}  right {100 * right:.1f} %  norm {norm:.2f}  "
+                f"{(time.monotonic() - begin) / (run.number - first_step) * 1e3:.0f} ms/step  {heard_s / 3600:.1f} h heard")
+            last_log = now
+            if not math.isfinite(answer + ctc + norm):
+                log("a loss is no number; back to the last checkpoint")
+                elapsed, number = run.elapsed, run.number
+                run.restore()
+                run.elapsed, run.number = elapsed, number
+                continue
+        if now - last_save >= a.save_every:
+            run.checkpoint()
+            last_save = now
+        if now - last_score >= a.score_every:
+            log("scores: " + brief(run.score(a.score_utterances)[0]))
+            last_score = time.monotonic()
+    run.checkpoint()
+    finish(run, log)
+    log(f"done after {run.elapsed:.0f} s and {run.number} steps")
+    if device.type == "cuda":
+        log(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -19,14 +19,15 @@ import scores
 RATIOS_DB = (-5, 0, 5, 10, 20, 30)
 
 
-def recordings(folder, device, seed, seconds_each, split="unseen", seconds=20.0):
+def recordings(mixer, seed, seconds_each, split="unseen", seconds=20.0):
     """Yields (audio, window shares, spans, snr or None, kind): `seconds_each` of every ratio, of clean speech, and three
     times that of noise alone. Speech in them is never clean and noisy at once, and the level varies."""
     base = dict(seconds=seconds, noises=UNSEEN_NOISES if split == "unseen" else SEEN_NOISES, level_db=(-30.0, -3.0))
     groups = [(Options(snr_db=(ratio, ratio), without_speech=0, without_noise=0, **base), ratio, 1) for ratio in RATIOS_DB]
     groups += [(Options(without_speech=0, without_noise=1, **base), None, 1), (Options(without_speech=1, **base), None, 3)]
     for number, (options, ratio, times) in enumerate(groups):
-        mixer = Mixer(folder, device, seed + number, options)
+        mixer.options = options
+        mixer.random.manual_seed(seed + number)
         left = round(seconds_each * times / seconds)
         while left > 0:
             n = min(left, 32)
@@ -50,7 +51,8 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     total = 0
     with open(out / "labels.jsonl", "w", encoding="utf-8") as labels:
-        parts = recordings(a.corpus, "cpu", a.seed, a.seconds_each, a.split, seconds=min(20.0, a.seconds_each))
+        mixer = Mixer(a.corpus, "cpu", a.seed)
+        parts = recordings(mixer, a.seed, a.seconds_each, a.split, seconds=min(20.0, a.seconds_each))
         for number, (audio, _, spans, ratio, kind) in enumerate(parts):
             name = f"{number:03}.wav"
             with wave.open(str(out / name), "wb") as file:

@@ -6,6 +6,7 @@ Everything is made on the device in batches; speech comes from a corpus of train
 from dataclasses import dataclass
 from pathlib import Path
 import sys
+import warnings
 
 import numpy as np
 import torch
@@ -50,7 +51,9 @@ def activity(audio, starts):
     owner = torch.zeros(len(energy), dtype=torch.long, device=audio.device)
     owner[starts[1:] // LABEL_STEP] = 1
     owner = owner.cumsum(0)
-    loudest = torch.zeros(len(starts), device=audio.device).scatter_reduce(0, owner, energy, "amax")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                          # older PyTorch calls scatter_reduce a beta
+        loudest = torch.zeros(len(starts), device=audio.device).scatter_reduce(0, owner, energy, "amax")
     active = (energy > loudest[owner] * 10 ** (THRESHOLD_DB / 10)).float()[None, None]
     reach = LONGEST_STOP // 2                                    # dilation, then erosion
     wide = F.max_pool1d(active, 2 * reach + 1, 1, reach)

@@ -40,10 +40,11 @@ def judge(net, parts, device):
     return groups
 
 
-def score(net, a, device):
+def score(net, mixers, a, device):
+    """Scores of each mixer's voices: "held" in noises that training does not have, "seen" in those that it has."""
     result = {}
-    for name, folder, split in (("held", a.held, "unseen"), ("seen", a.corpus, "seen")):
-        parts = eval_set.recordings(folder, device, 1000 + a.seed, a.score_seconds, split)
+    for name, mixer in mixers.items():
+        parts = eval_set.recordings(mixer, 1000 + a.seed, a.score_seconds, "unseen" if name == "held" else "seen")
         result[name] = {group: scores.summary(rows) for group, rows in judge(net, parts, device).items()}
     return result
 
@@ -126,7 +127,7 @@ def main():
     os.replace(out / "silero-vad-v5.tmp", out / "silero-vad-v5.gguf")
     log(f"{step} steps; wrote {out / 'silero-vad-v5.gguf'}")
     shipped = vad.read(out / "silero-vad-v5.gguf").to(device)       # as rounded to f16
-    result = score(shipped, a, device)
+    result = score(shipped, {"held": Mixer(a.held, device, a.seed), "seen": mixer}, a, device)
     result["steps"], result["seed"] = step, a.seed
     (out / "scores.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
     for split in ("held", "seen"):

@@ -1,0 +1,225 @@
+"""Training examples of the speech model: whole documents packed into rows, described by numbers a GPU gathers from.
+
+A document is what the program gives the network at inference: [<|denoise|>] style, text, [reference frames,] target
+frames. Documents are made of segments; a segment is a stretch of the pool of text tokens or of the corpus' codes, or
+(stride 0) one frame of silence repeated.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+
+from prompt import DENOISE, TEXT_END, TEXT_START, estimate_frames, instruct_of, style_ids
+from speech_lm import N_CODEBOOK
+
+ROW = 1024                                  # positions of a row
+PADDING, TEXT, REFERENCE, TARGET = range(4)
+COLUMN_KINDS = np.array([TEXT] * 11 + [REFERENCE] + [TARGET] * 5, np.int8)
+(C_DENOISE, C_STYLE, C_BEGIN, C_REFERENCE, C_SPACE, C_FIRST, C_SPACE_2, C_SECOND, C_SPACE_3, C_THIRD, C_END, C_CODES,
+ C_SILENCE, C_TARGET, C_TARGET_2, C_TARGET_3, C_SILENCE_2) = range(17)
+SAMPLES_PER_FRAME = 960
+
+
+class Pool:
+    """Numbers end to end, with the place of every named stretch."""
+
+    def __init__(self):
+        self.parts, self.n, self.places = [], 0, {}
+
+    def add(self, key, values):
+        if key not in self.places:
+            self.places[key] = (self.n, len(values))
+            self.parts.append(np.asarray(values, np.int32))
+            self.n += len(values)
+        return self.places[key]
+
+    def values(self):
+        return np.concatenate(self.parts)
+
+
+class Speech:
+    """The utterances of a corpus, their codes and the words that describe their voices."""
+
+    def __init__(self, corpus, codes, to_say, attributes, presets):
+        """codes: (8, n_frames); attributes: voice -> words; presets: voices known by their words, the first by default."""
+        self.written = corpus.text
+        self.text = [to_say(text).strip() for text in corpus.text]
+        self.voice = np.array(corpus.voice)
+        self.start, self.n = corpus.start24 // SAMPLES_PER_FRAME, corpus.n24 // SAMPLES_PER_FRAME
+        if codes.shape != (N_CODEBOOK, int((self.start + self.n).max())):
+            raise ValueError(f"codes are {codes.shape}, the corpus has {int((self.start + self.n).max())} frames")
+        self.codes = codes
+        self.expected = np.array([estimate_frames(text) for text in corpus.text])    # as it is written
+        self.instruct = {voice: instruct_of(attributes.get(voice)) for voice in set(self.voice)}
+        self.presets = [voice for voice in presets if voice in self.instruct] or sorted(self.instruct)[:1]
+
+        pool = Pool()
+        for n, text in enumerate(self.text):
+            pool.add(n, list(text.encode()))
+        for name, ids in (("denoise", [DENOISE]), ("begin", [TEXT_START]), ("end", [TEXT_END]), ("space", [32])):
+            pool.add(name, ids)
+        self.pool = pool
+        self.text_place = np.array([pool.places[n] for n in range(len(self.text))], np.int64)   # (n, 2): start, length
+        self.utterances = {voice: np.flatnonzero(self.voice == voice) for voice in self.instruct}
+        known = {self.instruct[voice] for voice in self.presets}
+        # Words shared with a preset would ask for that one.
+        self.described = [voice for voice, words in self.instruct.items() if words and (voice in self.presets or words not in known)]
+        self.styles = defaultdict(list)         # voice -> places of the styles that ask for it
+        for voice in self.described:
+            words = self.instruct[voice].split(", ")
+            self.styles[voice] = [pool.add(("style", self.instruct[voice]), style_ids("en", self.instruct[voice]))]
+            if voice in self.presets:           # fewer words, too, where they leave only this one of the presets
+                for n in range(len(words)):
+                    fewer = [word for m, word in enumerate(words) if m != n]
+                    rivals = [v for v in self.presets if v != voice and set(fewer) <= set(self.instruct[v].split(", "))]
+                    if fewer and not rivals:
+                        self.styles[voice].append(pool.add(("style", ", ".join(fewer)), style_ids("en", ", ".join(fewer))))
+        self.no_style = [pool.add(("style", language or "None"), style_ids(language, "")) for language in ("en", "")]
+        self.short = {voice: rows[(self.n[rows] >= 25) & (self.n[rows] <= 112)] for voice, rows in self.utterances.items()}
+        self.all = np.arange(len(self.text))
+        by_preset = [self.utterances[voice] for voice in self.presets]
+        self.preset_rows = np.concatenate(by_preset)
+        self.described_rows = np.concatenate([self.utterances[v] for v in self.described] or [self.utterances[self.presets[0]]])
+
+    def text_tokens(self):
+        return self.pool.values()
+
+
+class Sampler:
+    """Draws documents; see the shares below."""
+
+    WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.40, 0.15, 0.12
+    TWO, THREE = 0.12, 0.04             # of utterances spoken in one breath
+    TARGETS = 0.56                      # share of the positions that are target frames, at most
+
+    def __init__(self, speech, seed, n_rows):
+        self.speech, self.rng, self.n_rows = speech, np.random.default_rng(seed), n_rows
+        self.n_targets = int(self.TARGETS * n_rows * ROW)
+
+    def choose(self):
+        """(utterance, reference or -1, style place, is_alone): one document."""
+        s, rng = self.speech, self.rng
+        draw = rng.random()
+        if draw < self.ALONE:
+            return rng.choice(s.all), -1, None, True
+        draw = (draw - self.ALONE) / (1 - self.ALONE)
+        if draw < self.WITH_REFERENCE:
+            row = rng.integers(len(s.all))
+            voice = s.voice[row]
+            rows = s.short[voice] if rng.random() < 0.75 else s.utterances[voice]
+            reference = rows[rng.integers(len(rows))] if len(rows) else -1
+            if reference != row and reference >= 0:
+                styles = s.styles[voice] if voice in s.styles and rng.random() < 0.4 else s.no_style[:1]
+                return row, reference, styles[0], False
+        if draw < self.WITH_REFERENCE + self.WITHOUT_WORDS:      # no words: the default voice
+            rows = s.utterances[s.presets[0]]
+            return rows[rng.integers(len(rows))], -1, s.no_style[int(rng.random() < 0.2)], False
+        rows = s.preset_rows if rng.random() < 0.75 else s.described_rows
+        row = rows[rng.integers(len(rows))]
+        styles = s.styles[s.voice[row]] or s.no_style
+        return row, -1, styles[0 if rng.random() < 0.85 else rng.integers(len(styles))], False
+
+    def document(self, row, reference, style, is_alone, is_plain=False):
+        """Segments of one document: starts, lengths and strides of the 17 columns."""
+        s, rng = self.speech, self.rng
+        start, length, stride = np.zeros(17, np.int64), np.zeros(17, np.int64), np.ones(17, np.int64)
+        rows = [row]
+        draw = rng.random()
+        if not is_plain and draw < self.TWO + self.THREE:
+            same = s.utterances[s.voice[row]]
+            rows += [same[rng.integers(len(same))] for _ in range(2 if draw < self.THREE else 1)]
+        for n, each in enumerate(rows):
+            start[C_FIRST + 2 * n], length[C_FIRST + 2 * n] = s.text_place[each]
+            start[C_TARGET + n], length[C_TARGET + n] = s.start[each], s.n[each]
+            if n:
+                start[C_SPACE_2 + 2 * (n - 1)], length[C_SPACE_2 + 2 * (n - 1)] = s.pool.places["space"]
+        if len(rows) == 1 and not is_plain:
+            missing = s.expected[row] - s.n[row]
+            n_silence = missing if missing > 0 and rng.random() < 0.5 else rng.integers(2, 13) if rng.random() < 0.3 else 0
+            n_before = int(n_silence * rng.random() * 0.5) if rng.random() < 0.5 else 0
+            length[C_SILENCE], length[C_SILENCE_2] = n_before, n_silence - n_before
+            start[C_SILENCE] = s.start[row] + min(1, s.n[row] - 1)
+            start[C_SILENCE_2] = s.start[row] + max(0, s.n[row] - 2)
+            stride[C_SILENCE] = stride[C_SILENCE_2] = 0
+        if is_alone:
+            length[:C_CODES] = 0
+            return start, length, stride
+        start[C_STYLE], length[C_STYLE] = style
+        start[C_BEGIN], length[C_BEGIN] = s.pool.places["begin"]
+        start[C_END], length[C_END] = s.pool.places["end"]
+        if reference >= 0:
+            start[C_DENOISE], length[C_DENOISE] = s.pool.places["denoise"]
+            start[C_REFERENCE], length[C_REFERENCE] = s.text_place[reference]
+            start[C_SPACE], length[C_SPACE] = s.pool.places["space"]
+            start[C_CODES], length[C_CODES] = s.start[reference], s.n[reference]
+        return start, length, stride
+
+    def batch(self, documents=None):
+        """Rows of documents, the longest first, each where it fits: arrays of (n_rows, ROW), the places of target frames, and
+        known (n_documents + 1, 8)."""
+        if documents is None:
+            documents, n = [], 0
+            while n < 0.98 * self.n_rows * ROW:
+                document = self.document(*self.choose())
+                if document[1].sum() <= ROW:
+                    documents.append(document)
+                    n += int(document[1].sum())
+        documents = sorted(documents, key=lambda d: -d[1].sum())
+        free = np.full(self.n_rows, ROW)
+        placed, at = [], []
+        for document in documents:
+            n = int(document[1].sum())
+            row = int(np.argmax(free >= n))
+            if free[row] >= n:
+                placed.append(document)
+                at.append(row * ROW + ROW - free[row])
+                free[row] -= n
+        start, length, stride = (np.stack([document[i] for document in placed]) for i in range(3))   # (n, 17) each
+        totals = length.sum(1)
+        flat = length.ravel()
+        segment = np.repeat(np.arange(flat.size), flat)
+        offset = np.arange(segment.size) - np.repeat(np.cumsum(flat) - flat, flat)
+        number = np.repeat(np.arange(len(placed)), totals)
+        pos = np.arange(segment.size) - np.repeat(np.cumsum(totals) - totals, totals)
+        where = np.array(at)[number] + pos
+        out = {name: np.zeros((self.n_rows, ROW), kind) for name, kind in
+               (("kind", np.int8), ("source", np.int32), ("pos", np.int32), ("document", np.int32))}
+        out["document"].fill(len(placed))
+        for name, values in (("kind", np.tile(COLUMN_KINDS, len(placed))[segment]), ("pos", pos), ("document", number),
+                             ("source", start.ravel()[segment] + offset * stride.ravel()[segment])):
+            out[name].reshape(-1)[where] = values
+        targets = np.flatnonzero(out["kind"].reshape(-1) == TARGET)[:self.n_targets]
+        out["targets"] = np.zeros(self.n_targets, np.int32)
+        out["targets"][:len(targets)] = targets
+        out["n_targets"] = len(targets)
+        out["known"] = np.concatenate([known_shares(self.rng, len(placed)), np.ones((1, N_CODEBOOK), np.float32)])
+        return out
+
+
+def race_times():
+    """Share of decided slots -> time of a race in which a slot of codebook k is decided at rate e^-k.
+
+    That is the order in which decoding with layer penalty 5 and position temperature 5 decides slots.
+    """
+    tau = np.concatenate([[0], np.geomspace(1e-3, 2e4, 400)])
+    share = (1 - np.exp(-tau[:, None] * np.exp(-np.arange(N_CODEBOOK)))).mean(1)
+    return share, tau
+
+
+RACE_SHARE, RACE_TIME = race_times()
+
+
+def known_shares(rng, n):
+    """(n, 8) probability that a slot of the codebook is already decided, for n documents.
+
+    Half are states of the race at a step of decoding, three in ten are at a frontier between coarse and fine codebooks,
+    the others know every slot equally well.
+    """
+    t, kind = rng.random(n), rng.random(n)
+    shift = np.exp(rng.uniform(np.log(0.1), 0, n))
+    shares = shift * t / (1 + (shift - 1) * t)
+    race = 1 - np.exp(-np.interp(shares, RACE_SHARE, RACE_TIME)[:, None] * np.exp(-np.arange(N_CODEBOOK)))
+    frontier = np.clip(rng.choice(N_CODEBOOK, n, p=[.3, .2, .14, .1, .08, .07, .06, .05])[:, None] + rng.random((n, 1))
+                       - np.arange(N_CODEBOOK), 0, 1)
+    even = np.repeat(np.cos(np.pi / 2 * rng.random((n, 1))), N_CODEBOOK, 1)
+    return np.where((kind < 0.5)[:, None], race, np.where((kind < 0.8)[:, None], frontier, even)).astype(np.float32)

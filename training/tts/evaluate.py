@@ -1,0 +1,129 @@
+"""Scores of the speech model on held-out utterances, and codes of sample sentences.
+
+    python3 evaluate.py --base base.gguf --corpus DIR --codes held.npy --out samples
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from data import Sampler, Speech
+from maskgit import Options, Request, decode
+from network_input import Batches
+from prompt import estimate_frames, text_weight
+from speech_lm import N_CODEBOOK, SpeechLm, masked_attention, same_document
+
+AT_ONCE = 20            # requests decoded together
+
+
+@torch.no_grad()
+def accuracies(model, speech, device, n_rows=16):
+    """Percent of a codebook's codes that are likeliest when all coarser codebooks are known and all finer ones are not.
+
+    For the first codebook nothing is known but text and voice.
+    """
+    sampler = Sampler(speech, 1, n_rows)
+    rows = sampler.rng.permutation(speech.preset_rows)[:12 * n_rows]
+    documents = [sampler.document(row, -1, (speech.styles[speech.voice[row]] or speech.no_style)[0], False, is_plain=True) for row in rows]
+    batch = sampler.batch([d for d in documents if d[1].sum() <= 1024])
+    inputs, right = Batches(speech, model.config, device), []
+    for k in range(N_CODEBOOK):
+        batch["known"][:] = np.arange(N_CODEBOOK) < k
+        x = inputs.masked(batch, torch.ones(N_CODEBOOK, device=device))
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
+            hidden = model.hidden(x.text, x.codes, x.is_text, x.pos, masked_attention(same_document(x.document)))
+            targets = x.targets[:batch["n_targets"]]
+            chosen = model.logits(hidden.flatten(0, 1)[targets])[:, k].argmax(-1)
+        right.append(round(100 * float((chosen == x.labels[:len(targets), k]).float().mean()), 1))
+    return right
+
+
+def decode_all(model, requests, options=Options()):
+    """Codes of every request, in their order; those of like length are decoded together."""
+    codes = [None] * len(requests)
+    order = sorted(range(len(requests)), key=lambda n: requests[n].n_frames)
+    for first in range(0, len(order), AT_ONCE):
+        some = order[first:first + AT_ONCE]
+        for n, each in zip(some, decode(model, [requests[n] for n in some], options, seed=first)):
+            codes[n] = each
+    return codes
+
+
+def agreement(model, speech, n):
+    """Percent of the decoded codes of the first two codebooks that are those of the recording, in presets' voices."""
+    rows = np.random.default_rng(2).permutation(speech.preset_rows)[:n]
+    requests = [Request(speech.text[row], int(speech.n[row]), speech.instruct[speech.voice[row]]) for row in rows]
+    same = [decoded[:2] == speech.codes[:2, speech.start[row]:speech.start[row] + speech.n[row]]
+            for row, decoded in zip(rows, decode_all(model, requests))]
+    return [round(100 * float(np.concatenate([s[k] for s in same]).mean()), 1) for k in range(2)]
+
+
+def sample_requests(speech, n, seed=3):
+    """[(request, description)]: n held-out texts in the presets' voices in turn, then a third as many cloned ones."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(speech.text))[:n + n // 3]
+    out = []
+    for number, row in enumerate(rows):
+        text, frames = speech.text[row], int(speech.expected[row])
+        if number < n:
+            voice = speech.presets[number % len(speech.presets)]
+            words = speech.instruct[voice] if number >= len(speech.presets) else ""
+            request = Request(text, frames, words)
+            about = {"voice": voice if words else speech.presets[0], "mode": "words" if words else "default"}
+        else:
+            voice = speech.voice[row]
+            short = speech.short[voice] if len(speech.short[voice]) else speech.utterances[voice]
+            other = short[rng.integers(len(short))]
+            reference = speech.codes[:, speech.start[other]:speech.start[other] + speech.n[other]]
+            pace = text_weight(speech.written[other]) / reference.shape[1]
+            request = Request(text, estimate_frames(speech.written[row], pace), "", reference, speech.text[other])
+            about = {"voice": str(voice), "mode": "reference"}
+        out.append((request, {**about, "text": speech.written[row]}))
+    return out
+
+
+def write_samples(model, speech, folder, n, options=Options()):
+    """FOLDER/NNN.npy: codes (8, frames) uint16; FOLDER/index.jsonl: {"file", "text", "voice", "mode"} a line."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs = sample_requests(speech, n)
+    with open(folder / "index.jsonl", "w", encoding="utf-8") as index:
+        for number, ((_, about), codes) in enumerate(zip(pairs, decode_all(model, [request for request, _ in pairs], options))):
+            np.save(folder / f"{number:03}.npy", codes)
+            index.write(json.dumps({"file": f"{number:03}.npy", **about}) + "\n")
+    return f"{len(pairs)} in {folder}"
+
+
+def main():
+    import paths  # noqa: F401
+    import base_file
+    from corpus import Corpus
+    from spoken_form import to_say
+    from voice_words import attributes_and_presets
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--base", required=True)
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--codes", required=True)
+    parser.add_argument("--presets")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--samples", type=int, default=60)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    for name, default in vars(Options()).items():
+        parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
+    a = parser.parse_args()
+    device = torch.device(a.device)
+    config, weights = base_file.read(a.base)
+    model = SpeechLm(config).to(device).eval()
+    base_file.load_into(model, weights)
+    speech = Speech(Corpus(a.corpus), np.load(a.codes), to_say, *attributes_and_presets(a.presets))
+    options = Options(**{name: getattr(a, name) for name in vars(Options())})
+    print("accuracy", accuracies(model, speech, device))
+    print("agreement", agreement(model, speech, 60))
+    print("samples", write_samples(model, speech, a.out, a.samples, options))
+
+
+if __name__ == "__main__":
+    main()

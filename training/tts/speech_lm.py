@@ -1,0 +1,135 @@
+"""The speech model in PyTorch: a bidirectional Qwen3 over text tokens and frames of codes (omnivoice-lm).
+
+Parameters are named as in the GGUF file; (out, in) matrices, shapes in the comments.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+import paths  # noqa: F401
+from model import RmsNorm, attention_reference, rope
+
+N_CODEBOOK = 8
+CODEBOOK_WEIGHTS = [8, 8, 6, 6, 4, 4, 2, 2]
+
+
+@dataclass(frozen=True)
+class Config:
+    n_text_vocab: int
+    n_audio_vocab: int                # codes of one codebook and the mask, which is the last
+    n_embd: int = 192
+    n_layer: int = 4
+    n_head: int = 3
+    head_dim: int = 64
+    n_ff: int = 512
+    rope_theta: float = 10_000.0
+    norm_eps: float = 1e-6
+
+    @property
+    def mask(self):
+        return self.n_audio_vocab - 1
+
+
+class Attention(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.head_dim = c.head_dim
+        n_all = c.n_head * c.head_dim
+        self.q_proj = nn.Linear(c.n_embd, n_all, bias=False)
+        self.k_proj = nn.Linear(c.n_embd, n_all, bias=False)
+        self.v_proj = nn.Linear(c.n_embd, n_all, bias=False)
+        self.o_proj = nn.Linear(n_all, c.n_embd, bias=False)
+        self.q_norm = RmsNorm(c.head_dim, c.norm_eps)
+        self.k_norm = RmsNorm(c.head_dim, c.norm_eps)
+
+    def forward(self, x, cos, sin, attend):
+        heads = lambda y: y.view(*x.shape[:2], -1, self.head_dim).transpose(1, 2)    # (batch, head, position, head_dim)
+        v = heads(self.v_proj(x))
+        q = rope(self.q_norm(heads(self.q_proj(x))), cos, sin).to(v.dtype)
+        k = rope(self.k_norm(heads(self.k_proj(x))), cos, sin).to(v.dtype)
+        return self.o_proj(attend(q, k, v).transpose(1, 2).reshape(*x.shape[:2], -1))
+
+
+class Mlp(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.gate_proj = nn.Linear(c.n_embd, c.n_ff, bias=False)
+        self.up_proj = nn.Linear(c.n_embd, c.n_ff, bias=False)
+        self.down_proj = nn.Linear(c.n_ff, c.n_embd, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.input_layernorm = RmsNorm(c.n_embd, c.norm_eps)
+        self.self_attn = Attention(c)
+        self.post_attention_layernorm = RmsNorm(c.n_embd, c.norm_eps)
+        self.mlp = Mlp(c)
+
+    def forward(self, x, cos, sin, attend):
+        x = x + self.self_attn(self.input_layernorm(x), cos, sin, attend)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Trunk(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.embed_tokens = nn.Embedding(c.n_text_vocab, c.n_embd)
+        self.layers = nn.ModuleList(Layer(c) for _ in range(c.n_layer))
+        self.norm = RmsNorm(c.n_embd, c.norm_eps)
+
+
+class SpeechLm(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = c = config
+        self.llm = Trunk(c)
+        self.audio_embeddings = nn.Embedding(N_CODEBOOK * c.n_audio_vocab, c.n_embd)
+        self.audio_heads = nn.Linear(c.n_embd, N_CODEBOOK * c.n_audio_vocab, bias=False)
+        self.register_buffer("first_row", torch.arange(N_CODEBOOK) * c.n_audio_vocab, persistent=False)
+        pair = torch.arange(0, c.head_dim, 2, dtype=torch.float64)
+        self.register_buffer("inverse", (c.rope_theta ** (-pair / c.head_dim)).float(), persistent=False)
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 2:
+                small = name.endswith(("o_proj.weight", "down_proj.weight"))
+                std = 0.1 if "embed" in name else 0.02 * ((2 * c.n_layer) ** -0.5 if small else 1)
+                nn.init.normal_(parameter, std=std)
+
+    @property
+    def blk(self):
+        """What Muon trains the matrices of."""
+        return self.llm.layers
+
+    def hidden(self, text, codes, is_text, pos, attend):
+        """text, is_text, pos: (batch, n); codes: (batch, n, 8). Where is_text, the codes are ignored, elsewhere the text."""
+        audio = self.audio_embeddings(codes + self.first_row).sum(2)
+        x = torch.where(is_text[..., None], self.llm.embed_tokens(text), audio)
+        angle = pos[:, None, :, None].float() * self.inverse    # (batch, 1, n, head_dim / 2)
+        cos, sin = angle.cos(), angle.sin()
+        for layer in self.llm.layers:
+            x = layer(x, cos, sin, attend)
+        return self.llm.norm(x)
+
+    def logits(self, hidden):
+        """(…, n_embd) -> (…, 8, n_audio_vocab)"""
+        return self.audio_heads(hidden).view(*hidden.shape[:-1], N_CODEBOOK, self.config.n_audio_vocab)
+
+
+def masked_attention(mask):
+    """attend(q, k, v) where mask (batch, 1, n, n) is True; every query has to see something."""
+    def attend(q, k, v):
+        if hasattr(F, "scaled_dot_product_attention"):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return attention_reference(q, k, v, mask)
+    return attend
+
+
+def same_document(documents):
+    """(batch, n) numbers -> mask (batch, 1, n, n) of the pairs of positions in one document."""
+    return (documents[:, :, None] == documents[:, None, :])[:, None]

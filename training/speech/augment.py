@@ -1,4 +1,4 @@
-"""What a microphone adds to clean speech: rooms, noises, other people, filters and gains. Torch, in batches, on any device.
+"""What a microphone adds to clean speech: rooms, noises, other people, filters, gains. Torch, in batches, any device.
 
 Sounds are float32 (n_batch, n_samples). Random numbers come from a torch.Generator on the sounds' device.
 """
@@ -51,8 +51,10 @@ class Noise:
     def hum(self, n_batch, n):
         """Mains hum: 50 or 60 Hz with harmonics, and some hiss."""
         base = torch.where(self.uniform(n_batch, 1) < 0.5, 50.0, 60.0) * self.uniform(n_batch, 1, low=0.99, high=1.01)
-        x = sum(self.uniform(n_batch, 1) / k ** 0.7 * torch.sin(2 * math.pi * (k * base * self.time(n) + self.uniform(n_batch, 1)))
-                for k in range(1, 13))
+        x = torch.zeros(n_batch, n, device=self.device)
+        for k in range(1, 13):
+            phase = k * base * self.time(n) + self.uniform(n_batch, 1)
+            x += self.uniform(n_batch, 1) / k ** 0.7 * torch.sin(2 * math.pi * phase)
         return x + 0.05 * self.normal(n_batch, n)
 
     def wind(self, n_batch, n):
@@ -82,12 +84,15 @@ class Noise:
 
     def tones(self, n_batch, n):
         """Beeps: one to three sines, switched on and off."""
-        x = sum((self.uniform(n_batch, 1) < 0.7) * torch.sin(2 * math.pi * self.uniform(n_batch, 1, low=200.0, high=3500.0) * self.time(n))
-                for _ in range(3))
+        x = torch.zeros(n_batch, n, device=self.device)
+        for _ in range(3):
+            frequency = self.uniform(n_batch, 1, low=200.0, high=3500.0)
+            x += (self.uniform(n_batch, 1) < 0.7) * torch.sin(2 * math.pi * frequency * self.time(n))
         return x * self._gate(n_batch, n, 0.05, 0.8) + 0.003 * self.normal(n_batch, n)
 
     def siren(self, n_batch, n):
-        swing = torch.sin(2 * math.pi * (self.uniform(n_batch, 1, low=0.2, high=2.0) * self.time(n) + self.uniform(n_batch, 1)))
+        speed = self.uniform(n_batch, 1, low=0.2, high=2.0)
+        swing = torch.sin(2 * math.pi * (speed * self.time(n) + self.uniform(n_batch, 1)))
         phase = torch.cumsum(self.uniform(n_batch, 1, low=500.0, high=1200.0) * torch.exp(0.4 * swing), 1) / self.rate
         return torch.sin(2 * math.pi * phase) + 0.3 * torch.sin(6 * math.pi * phase) + 0.01 * self.normal(n_batch, n)
 
@@ -106,7 +111,8 @@ class Noise:
         """Keys: two clicks each, five to nine a second, with pauses."""
         gap = self.rate / self.uniform(n_batch, 1, low=5.0, high=9.0)
         place = torch.arange(n, device=self.device) % gap
-        hits = ((place < 1) | ((place >= 900) & (place < 901))) * (self.uniform(n_batch, n) < 0.85) * self._gate(n_batch, n, 0.4, 1.5)
+        hits = ((place < 1) | ((place >= 900) & (place < 901))) * (self.uniform(n_batch, n) < 0.85)
+        hits = hits * self._gate(n_batch, n, 0.4, 1.5)
         burst = self.normal(n_batch, int(0.02 * self.rate)) * torch.exp(-self.time(int(0.02 * self.rate)) / 0.003)
         return convolve(hits, burst) + 0.002 * self.normal(n_batch, n)
 
@@ -183,7 +189,8 @@ def telephone(x: torch.Tensor, rate: int, low_hz=300.0, high_hz=3400.0) -> torch
 def coloured(x: torch.Tensor, noise: Noise, strength_db=6.0) -> torch.Tensor:
     """A microphone's response: a smooth random curve of a few dB over eight bands."""
     n = x.shape[1] // 2 + 1
-    curve = torch.nn.functional.interpolate(noise.normal(x.shape[0], 1, 8) * strength_db / 2, n, mode="linear", align_corners=True)
+    bands = noise.normal(x.shape[0], 1, 8) * strength_db / 2
+    curve = torch.nn.functional.interpolate(bands, n, mode="linear", align_corners=True)
     return filtered(x, 10 ** (curve[:, 0] / 20))
 
 

@@ -1,7 +1,7 @@
 """One spelling for each sound: what the recogniser is taught to write.
 
-Numbers of 13 and more are digits. Smaller ones are digits in sentences about sums, times, dates, units or several numbers,
-and words elsewhere. Times of day read "3:40 pm", operators are words, spelling is American.
+Numbers of 13 and more are digits. Smaller ones are digits in sentences about sums, times, dates, units or several
+numbers, and words elsewhere. Times of day read "3:40 pm", operators are words, spelling is American.
 """
 
 import re
@@ -13,18 +13,19 @@ _SMALL = {word: n for n, word in enumerate(ONES)}
 _TENS = {word: 10 * n for n, word in enumerate(TENS) if n >= 2}
 _ORDINALS = {ordinal(str(n)): n for n in range(1, 32) if " " not in ordinal(str(n))}
 _MONTHS = frozenset(world.MONTHS)
-_SPELLINGS = {"colour": "color", "favourite": "favorite", "grey": "gray", "metre": "meter", "metres": "meters", "litre": "liter",
-              "litres": "liters", "centimetre": "centimeter", "neighbour": "neighbor", "ok": "okay"}
-_NUMERIC = frozenset("""plus minus times divided divide multiply multiplied add subtract sum difference product half double twice
-triple quotient equals am pm o'clock quarter past hour hours minute minutes seconds day days week weeks month months year years
-decade decades century centuries percent degrees number numbers code dollars dollar euros cents meter meters centimeter
-centimeters millimeter millimeters kilometer kilometers gram grams kilogram kilograms ton tons liter liters milliliters foot
-feet inch inches yard yards mile miles pound pounds ounce ounces gallon gallons quart quarts pint pints dozen dozens
-point size""".split())
+_SPELLINGS = {"colour": "color", "favourite": "favorite", "grey": "gray", "metre": "meter", "metres": "meters",
+              "litre": "liter", "litres": "liters", "centimetre": "centimeter", "neighbour": "neighbor", "ok": "okay"}
+_NUMERIC = frozenset("""plus minus times divided divide multiply multiplied add subtract sum difference product half
+double twice triple quotient equals am pm o'clock quarter past hour hours minute minutes seconds day days week weeks
+month months year years decade decades century centuries percent degrees number numbers code dollars dollar euros
+cents meter meters centimeter centimeters millimeter millimeters kilometer kilometers gram grams kilogram kilograms
+ton tons liter liters milliliters foot feet inch inches yard yards mile miles pound pounds ounce ounces gallon gallons
+quart quarts pint pints dozen dozens point size""".split())
+_TIMES_OF_DAY = ("in the morning", "in the afternoon", "in the evening")
 _BEFORE_ONE = frozenset("plus minus times by add subtract from to than past multiply divide double".split())
 _OPERATORS = {"+": "plus", "-": "minus", "x": "times", "*": "times", "×": "times", "/": "divided by", "÷": "divided by"}
-_COMMON = {word for group in (world.FLOWERS, world.FRUITS, world.ANIMALS, world.OBJECTS, world.COLORS, world.SPELLING_WORDS)
-           for word in group} | {"will", "grace", "frank", "rose", "mark", "dream"}
+_COMMON = {word for group in (world.FLOWERS, world.FRUITS, world.ANIMALS, world.OBJECTS, world.COLORS,
+                              world.SPELLING_WORDS) for word in group} | {"will", "grace", "frank", "rose", "mark", "dream"}
 _NAMES = {name.lower(): name for name in world.FIRST_NAMES if name.lower() not in _COMMON}
 _TOKEN = re.compile(r"([^A-Za-z0-9$€]*)(.*?)([^A-Za-z0-9%°]*)", re.S)
 
@@ -37,11 +38,14 @@ class _Token:
 
 
 def _operators(text: str) -> str:
-    text = re.sub(r"(?<=[0-9a-z])\s*([+*×÷/])\s*(?=[0-9a-z])", lambda m: f" {_OPERATORS[m[1]]} ", text)
-    text = re.sub(r"(?<=[0-9])\s+(-|x)\s+(?=[0-9])", lambda m: f" {_OPERATORS[m[1]]} ", text)
+    in_words = lambda match: f" {_OPERATORS[match[1]]} "
+    text = re.sub(r"(?<=[0-9a-z])\s*([+*×÷/])\s*(?=[0-9a-z])", in_words, text)
+    text = re.sub(r"(?<=[0-9])\s+(-|x)\s+(?=[0-9])", in_words, text)
     text = re.sub(r"\s*=\s*(?=[.?]?$)", "", text)
     text = re.sub(r"\$([0-9]+)(?![0-9.])", r"\1 dollars", text)
-    return text.replace("%", " percent").replace(" = ", " equals ").replace("!", ".").replace(";", ",").replace("...", ".")
+    for symbol, plain in (("%", " percent"), (" = ", " equals "), ("!", "."), (";", ","), ("...", ".")):
+        text = text.replace(symbol, plain)
+    return text
 
 
 def _split_hyphens(words):
@@ -98,14 +102,15 @@ def _ordinals(tokens):
         if n >= len(tokens):
             break
         value, end = _ORDINALS.get(token.lower), n + 1
-        if token.lower in _TENS and n + 1 < len(tokens) and 1 <= _ORDINALS.get(tokens[n + 1].lower, 0) <= 9 and not token.trail:
-            value, end = _TENS[token.lower] + _ORDINALS[tokens[n + 1].lower], n + 2
+        ones = _ORDINALS.get(tokens[n + 1].lower, 0) if n + 1 < len(tokens) and not token.trail else 0
+        if token.lower in _TENS and 1 <= ones <= 9:
+            value, end = _TENS[token.lower] + ones, n + 2
         match = re.fullmatch("([0-9]+)(st|nd|rd|th)", token.lower)
         value = int(match[1]) if match else value
         if value is None:
             continue
-        after = [t.core for t in tokens[end:end + 2]]
-        in_date = (n and tokens[n - 1].core in _MONTHS) or (len(after) == 2 and after[0] == "of" and after[1] in _MONTHS)
+        of, month = ([t.core for t in tokens[end:end + 2]] + ["", ""])[:2]
+        in_date = (n and tokens[n - 1].core in _MONTHS) or (of == "of" and month in _MONTHS)
         if value >= 13 or in_date:
             _merge(tokens, n, end, _ordinal_digits(value))
         elif match:
@@ -122,8 +127,7 @@ def _numbers(tokens):
             continue
         value, end = found
         half = lambda at: at < len(tokens) and tokens[at].lower in ("am", "pm")
-        in_day = lambda at: [t.lower for t in tokens[at:at + 2]] == ["in", "the"] and at + 2 < len(tokens) and tokens[at + 2].lower in (
-            "morning", "afternoon", "evening")
+        in_day = lambda at: " ".join(t.lower for t in tokens[at:at + 3]) in _TIMES_OF_DAY
         if value <= 24 and end < len(tokens) and not tokens[end - 1].trail:
             minute, after = None, end
             if half(end):
@@ -153,10 +157,12 @@ def _small_numbers(tokens):
             continue
         as_digits = is_numeric
         if token.value == 1:
-            after, before = tokens[n + 1].lower if n + 1 < len(tokens) else "", tokens[n - 1].lower if n else ""
+            before = tokens[n - 1].lower if n else ""
+            after = tokens[n + 1].lower if n + 1 < len(tokens) else ""
             listed = token.trail == "," or before.isdigit() or after.isdigit()
             once = after == "day" and tokens[n + 1].trail == ","   # "One day, ..."
-            as_digits = is_numeric and not once and (after in _NUMERIC or before in _BEFORE_ONE or before in _NUMERIC or listed)
+            beside_number = after in _NUMERIC or before in _BEFORE_ONE or before in _NUMERIC or listed
+            as_digits = is_numeric and beside_number and not once
         if not as_digits:
             token.core = ONES[token.value]
 

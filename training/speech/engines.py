@@ -12,8 +12,8 @@ import numpy as np
 
 ESPEAK_WORDS_A_MINUTE = 175           # what a stretch of 1 means
 _SYNCHRONOUS, _UTF8, _RATE, _PITCH, _RANGE = 2, 1, 1, 3, 4
-_FLITE_LETTERS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", """ay bee see dee ee eff jee aitch eye jay kay ell em en oh pea cue
-are ess tee you vee double-you ex why zee""".split()))
+_FLITE_LETTERS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", """ay bee see dee ee eff jee aitch eye jay kay ell em en oh pea
+cue are ess tee you vee double-you ex why zee""".split()))
 _ESPEAK_LETTERS = {"A": "eigh"}       # it takes a lone A for the article
 _LETTER = re.compile(r"(?<![A-Za-z'])[A-HJ-Z](?![A-Za-z'])")
 

@@ -101,7 +101,8 @@ def generate(options) -> int:
     context = mp.get_context("fork")
     done, failed = context.Array("q", options.workers, lock=False), context.Array("q", options.workers, lock=False)
     barrier = context.Barrier(options.workers)
-    workers = [context.Process(target=work, args=(n, options, out, done, failed, barrier)) for n in range(options.workers)]
+    workers = [context.Process(target=work, args=(n, options, out, done, failed, barrier))
+               for n in range(options.workers)]
     start = shown = time.time()
     for process in workers:
         process.start()

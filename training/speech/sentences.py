@@ -20,16 +20,18 @@ from words import WORDS, plain_sentence  # noqa: E402
 import world  # noqa: E402
 
 MAX_LENGTH = 110
+OPERATORS = ("plus", "minus", "times", "divided by")
 ALLOWED = re.compile(r"[A-Za-z0-9 ,.?:'-]+")
-COMMANDS = tuple("""Stop.|Yes.|No.|Yes, please.|No, thank you.|Thank you.|Thanks.|Please.|Hello.|Hi.|Hey.|Goodbye.|Bye.|Okay.|Wait.|
-Wait a moment.|Go on.|Continue.|Again, please.|Say that again.|Repeat that.|Louder, please.|Slower, please.|Be quiet.|Never mind.|
-Cancel.|Cancel that.|Start again.|That's right.|That's wrong.|Good morning.|Good evening.|Good night.|Sorry.|Excuse me.|Help.|
-Help me.|What?|Why?|Who?|Where?|When?|How?|Really?|I don't know.|Maybe.|Of course.|Sure.|Listen.|One moment.|Tell me more.|
-Stop talking.|Pause.|Next.|Next, please.|What did you say?|Can you hear me?|I see.|Not now.|Later.|All right.|Done.|That's all.""".replace(
+COMMANDS = tuple("""Stop.|Yes.|No.|Yes, please.|No, thank you.|Thank you.|Thanks.|Please.|Hello.|Hi.|Hey.|Goodbye.|
+Bye.|Okay.|Wait.|Wait a moment.|Go on.|Continue.|Again, please.|Say that again.|Repeat that.|Louder, please.|
+Slower, please.|Be quiet.|Never mind.|Cancel.|Cancel that.|Start again.|That's right.|That's wrong.|Good morning.|
+Good evening.|Good night.|Sorry.|Excuse me.|Help.|Help me.|What?|Why?|Who?|Where?|When?|How?|Really?|I don't know.|
+Maybe.|Of course.|Sure.|Listen.|One moment.|Tell me more.|Stop talking.|Pause.|Next.|Next, please.|What did you say?|
+Can you hear me?|I see.|Not now.|Later.|All right.|Done.|That's all.""".replace(
     "\n", "").split("|"))
 _NEEDS_QUESTION = ("Tell me", "Can you", "Could you", "Hey, c", "I want", "Do you", "I was")
-_STARTERS = frozenset("""What What's Which Who Where When How On In Is Do Tell Name Give At Can Add Calculate Convert Spell Say The A An
-Count List Sort Find Please If It Whose""".split())
+_STARTERS = frozenset("""What What's Which Who Where When How On In Is Do Tell Name Give At Can Add Calculate Convert
+Spell Say The A An Count List Sort Find Please If It Whose""".split())
 _SKILLS = [generator for generator, _ in SKILLS.values()]
 _SHARES = [share for _, share in SKILLS.values()]
 _SPLIT_SENTENCES = re.compile(r"(?<=[.?!]) ")
@@ -105,13 +107,15 @@ def _number(rng, _split):
     any_number = digits(rng.randint(1, 4))
     return rng.choice((
         f"It is {time}.", f"{time}.", f"Wake me up at {time}.", f"The train leaves at {time}.", f"See you at {time}.",
-        f"Set an alarm for {time}.", f"It is {date}.", f"{date}.", f"My birthday is {date}.", f"Today is {date}, {year}.",
-        f"I was born in {year}.", f"That was in {year}.", f"The number is {phone}.", f"Call {phone}.", f"My phone number is {phone}.",
-        f"The code is {code}.", f"{code}.", f"The number is {any_number}.", f"{any_number}.", f"It costs {digits(2)} dollars.",
-        f"It is {digits(2)} percent.", f"It is {rng.randint(-9, 39)} degrees.", f"I have {any_number} {rng.choice(world.COUNTABLES)}.",
-        f"{', '.join(digits(rng.randint(1, 2)) for _ in range(rng.randint(3, 6)))}.", f"Set a timer for {spoken.duration(rng.randint(1, 200))}.",
-        f"It is {digits(1)}.{digits(1)}.", f"I live at {digits(rng.randint(1, 3))} {rng.choice(world.FIRST_NAMES)} Street.",
-        f"Tell me about {year}.", f"{digits(2)} {rng.choice(('plus', 'minus', 'times', 'divided by'))} {digits(rng.randint(1, 2))}.",
+        f"Set an alarm for {time}.", f"It is {date}.", f"{date}.", f"My birthday is {date}.",
+        f"Today is {date}, {year}.", f"I was born in {year}.", f"That was in {year}.", f"The number is {phone}.",
+        f"Call {phone}.", f"My phone number is {phone}.", f"The code is {code}.", f"{code}.", f"The number is {any_number}.",
+        f"{any_number}.", f"It costs {digits(2)} dollars.", f"It is {digits(2)} percent.",
+        f"It is {rng.randint(-9, 39)} degrees.", f"I have {any_number} {rng.choice(world.COUNTABLES)}.",
+        f"{', '.join(digits(rng.randint(1, 2)) for _ in range(rng.randint(3, 6)))}.",
+        f"Set a timer for {spoken.duration(rng.randint(1, 200))}.", f"It is {digits(1)}.{digits(1)}.",
+        f"I live at {digits(rng.randint(1, 3))} {rng.choice(world.FIRST_NAMES)} Street.", f"Tell me about {year}.",
+        f"{digits(2)} {rng.choice(OPERATORS)} {digits(rng.randint(1, 2))}.",
     ))
 
 
@@ -119,17 +123,18 @@ def _spelling(rng, _split):
     word = invented_word(rng) if rng.random() < 0.2 else rng.choice(WORDS + world.FIRST_NAMES)
     letters = ", ".join(word.upper())
     some = ", ".join(rng.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for _ in range(rng.randint(1, 6)))
-    return rng.choice((f"{letters}.", f"{capitalise(word)} is spelled {letters}.", f"It is spelled {letters}.", f"{capitalise(word)}, {letters}.",
-                       f"{some}.", f"The letters are {some}.", f"That is {letters}.", f"Spell {word}."))
+    return rng.choice((f"{letters}.", f"{capitalise(word)} is spelled {letters}.", f"It is spelled {letters}.",
+                       f"{capitalise(word)}, {letters}.", f"{some}.", f"The letters are {some}.", f"That is {letters}.", f"Spell {word}."))
 
 
 def _name(rng, _split):
     name = rng.choice(world.FIRST_NAMES + [capitalise(invented_word(rng))])
     place = rng.choice(world.CITIES + sorted(world.CAPITALS) + sorted(world.CAPITALS.values()))
     word, thing = rng.choice(VOCABULARY), f"{rng.choice(world.ADJECTIVES)} {rng.choice(world.OBJECTS)}"
-    return rng.choice((f"{name}.", f"My name is {name}.", f"This is {name}.", f"Call {name}.", f"Hello, {name}.", f"I am {name}.",
-                       f"{capitalise(place)}.", f"I live in {place}.", f"Where is {place}?", f"{capitalise(word)}.", f"{capitalise(word)}?",
-                       f"{name} lives in {place}.", f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
+    return rng.choice((f"{name}.", f"My name is {name}.", f"This is {name}.", f"Call {name}.", f"Hello, {name}.",
+                       f"I am {name}.", f"{capitalise(place)}.", f"I live in {place}.", f"Where is {place}?",
+                       f"{capitalise(word)}.", f"{capitalise(word)}?", f"{name} lives in {place}.",
+                       f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
 
 
 _KINDS = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4))
@@ -149,5 +154,6 @@ def sentence(rng, split: str = TRAIN) -> str:
         return rng.choice(COMMANDS)
     while True:
         text = canonical(maker(rng, split))
-        if text not in COMMANDS and is_held_out(text) == (split == HELD) and len(text) <= MAX_LENGTH and ALLOWED.fullmatch(text):
+        fits = len(text) <= MAX_LENGTH and ALLOWED.fullmatch(text)
+        if fits and text not in COMMANDS and is_held_out(text) == (split == HELD):
             return text

@@ -1,7 +1,7 @@
 """English as written -> the words that are said.
 
-to_say(text) expands numbers, times, sums, symbols and abbreviations into words and keeps sentence punctuation; letters that
-are read by name stand alone in upper case. spoken(text) is its words in lower case: two texts with the same spoken form
+to_say(text) expands numbers, times, sums, symbols and abbreviations into words and keeps sentence punctuation; letters
+that are read by name stand alone in upper case. spoken(text) is its words in lower case: two texts with the same spoken form
 sound alike, and word error rates are counted over spoken forms.
 """
 
@@ -27,8 +27,10 @@ UNITS = {  # abbreviation: (singular, plural); read as units after a number writ
 MONEY = {"$": ("dollar", "dollars"), "€": ("euro", "euros"), "£": ("pound", "pounds")}
 SYMBOLS = {"+": "plus", "*": "times", "×": "times", "/": "divided by", "÷": "divided by", "=": "equals", "&": "and",
            "@": "at", "%": "percent", "°": "degrees"}
-ABBREVIATIONS = {"mr": "mister", "mrs": "missus", "ms": "miss", "dr": "doctor", "vs": "versus", "etc": "et cetera", "ok": "okay"}
+ABBREVIATIONS = {"mr": "mister", "mrs": "missus", "ms": "miss", "dr": "doctor", "vs": "versus",
+                 "etc": "et cetera", "ok": "okay"}
 CHEMICAL = frozenset("He Ne Na Mg Al Si Cl Ar Ca Ti Cr Fe Ni Cu Zn Ag Sn Pt Au Hg Pb Li".split())
+_TYPOGRAPHY = (("\u2019", "'"), ("\u2018", "'"), ("\u2212", "-"), ("\u2013", ", "), ("\u2014", ", "), ("\u2026", ". "))
 _SAYABLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ' ,")
 VOWELLESS_WORDS = frozenset("hmm mm shh psst brr".split())
 
@@ -63,7 +65,8 @@ def number(digits: str) -> str:
         return digit_by_digit(digits)
     if 1900 <= n <= 1999 or 2010 <= n <= 2099:
         rest = n % 100
-        return cardinal(n // 100) + " " + ("hundred" if rest == 0 else "oh " + ONES[rest] if rest < 10 else cardinal(rest))
+        decade = "hundred" if rest == 0 else "oh " + ONES[rest] if rest < 10 else cardinal(rest)
+        return cardinal(n // 100) + " " + decade
     return cardinal(n)
 
 
@@ -76,13 +79,13 @@ def ordinal(digits: str) -> str:
     return (head + " " + last).strip()
 
 
-def clock(hour: str, minute: str, half: str) -> str:
-    """"15", "40", "" -> "fifteen forty"; half is "am", "pm", or "" where none is written directly behind."""
+def clock(hour: str, minute: str, has_half: bool) -> str:
+    """"15", "40" -> "fifteen forty"; has_half: "am" or "pm" follows."""
     h, m = int(hour), int(minute)
     if m:
         words = cardinal(h) + " " + ("oh " + ONES[m] if m < 10 else cardinal(m))
     else:
-        words = cardinal(h) + ("" if half else " o'clock" if 1 <= h <= 12 else " hundred")
+        words = cardinal(h) + ("" if has_half else " o'clock" if 1 <= h <= 12 else " hundred")
     return words
 
 
@@ -99,7 +102,7 @@ def _numeric(core: str, following: str):
     match = _CLOCK.fullmatch(core.lower())
     if match:
         half = match[3] or ""
-        return clock(match[1], match[2], half or ("x" if _is_half(following) else "")) + (" " + letters(half) if half else "")
+        return clock(match[1], match[2], bool(half) or _is_half(following)) + (" " + letters(half) if half else "")
     if _DIGIT_GROUPS.fullmatch(core):
         return digit_by_digit(core.replace("-", ""))
     match = _ORDINAL.fullmatch(core.lower())
@@ -119,7 +122,8 @@ def _numeric(core: str, following: str):
     sign, digits, decimals, rest = match[1], match[2], match[3] or "", (match[4] or "").lower()
     grouped = "," in digits
     digits = digits.replace(",", "")
-    words = ("minus " if sign else "") + (cardinal(int(digits)) if grouped and int(digits) < 10 ** 6 else number(digits))
+    words = cardinal(int(digits)) if grouped and int(digits) < 10 ** 6 else number(digits)
+    words = "minus " + words if sign else words
     if decimals:
         words += " point " + digit_by_digit(decimals[1:])
     if rest == "":
@@ -172,7 +176,8 @@ def _expand(core: str, previous: str, following: str, starts: bool, is_closed: b
     if _LETTER_CHAIN.fullmatch(core):
         return letters(core.replace("-", ""))
     if "." in core:   # "U.S", "p.m", "Ph.D"
-        return " ".join(part.upper() if len(part) == 1 else _expand(part, "", "", False, True) for part in core.split(".") if part)
+        parts = [part for part in core.split(".") if part]
+        return " ".join(part.upper() if len(part) == 1 else _expand(part, "", "", False, True) for part in parts)
     if "-" in core:
         parts = [part for part in core.split("-") if part]
         return " ".join(_word(part, previous if n == 0 else "", "", starts and n == 0, True) if part.isalpha() else part
@@ -191,9 +196,10 @@ def _part(part: str, before: str, after: str) -> str:
 
 def _fold(text: str) -> str:
     """ASCII where there is an obvious twin: accents fall off, quotes and dashes become plain."""
-    for old, new in (("\u2019", "'"), ("\u2018", "'"), ("\u2212", "-"), ("\u2013", ", "), ("\u2014", ", "), ("\u2026", ". ")):
+    for old, new in _TYPOGRAPHY:
         text = text.replace(old, new)
-    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+    text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+    return "".join(c if c < "\x80" or c in "£€°×÷" else " " for c in text)
 
 
 def _space_operators(text: str) -> str:
@@ -240,7 +246,7 @@ def to_say(text: str) -> str:
         elif core:
             if core[0] == "-" and not core[1:2].isdigit():
                 core = core.lstrip("-")
-            words = _expand(core, previous if not (n and trails[n - 1]) else "", following if not trail else "", starts, bool(trail))
+            words = _expand(core, "" if n and trails[n - 1] else previous, "" if trail else following, starts, bool(trail))
         else:
             words = ""
         if core.lower() in ("mr", "mrs", "ms", "dr", "vs") and trail == ".":

@@ -22,6 +22,11 @@ MARGIN_S = 0.02                   # kept around the speech when silence is cut o
 # The demo's voice presets: clearly different voices, each identified by its attribute words.
 PRESET_NAMES = ("slt", "slt-bright", "rms", "rms-deep", "awb", "gb-f2")
 _CALIBRATION = "The opposite of early is late, and the garden is near the old station."
+_RESPELLED = {   # what a synthesizer would spell out or misread
+    "ljubljana": "loobly ahna", "rwanda": "roo anda", "tchaikovsky": "chy koff skee", "baht": "bot", "goethe": "gurta",
+    "kyiv": "keev", "reykjavik": "rake ya vick", "windhoek": "vint hook", "picchu": "peechoo", "krone": "krohna",
+    "zloty": "zlotty"}
+_RESPELLED_WORD = re.compile(r"\b(" + "|".join(_RESPELLED) + r")\b", re.I)
 _LETTER_LIST = re.compile(r"\b([A-Z]), (?=[A-Z]\b)")
 
 
@@ -50,17 +55,20 @@ def _flite():
                         weight=4.0 if name in PRESET_NAMES else 1.0)
         if base != "rms":   # flite cannot move the pitch of rms
             for label, factor, spread in (("calm", 0.9, 10.0), ("lively", 1.1, 32.0), ("flat", 1.0, 5.0)):
-                yield Voice(f"{base}-{label}", "flite", base, 1.0, (("f0", round(f0 * factor, 1)), ("f0_range", spread)),
+                settings = (("f0", round(f0 * factor, 1)), ("f0_range", spread))
+                yield Voice(f"{base}-{label}", "flite", base, 1.0, settings,
                             f"{gender}, young adult, moderate pitch, {accent} accent")
     yield Voice("kal", "flite", "kal16", 1.0, (), "male, young adult, moderate pitch, american accent", UNSEEN)
     yield Voice("kal-low", "flite", "kal16", 0.93, (), "male, middle-aged, low pitch, american accent", UNSEEN)
-    yield Voice("kal-high", "flite", "kal16", 1.14, (("f0", 140.0),), "male, teenager, high pitch, american accent", UNSEEN)
+    yield Voice("kal-high", "flite", "kal16", 1.14, (("f0", 140.0),), "male, teenager, high pitch, american accent",
+                UNSEEN)
 
 
 _ACCENTS = {"us": "en-us", "gb": "en", "rp": "en-gb-x-rp", "scotland": "en-gb-scotland", "caribbean": "en-029",
             "nyc": "en-us-nyc", "lancaster": "en-gb-x-gbclan"}
-_SEEN_VARIANTS = """us: m1 m3 f1 f5 Andy Mike boris linda klatt2 grandma victor|gb: m3 m7 f2 f5 Alex belinda norbert aunty robert|
-rp: m1 m5 f1 linda john pablo Annie|scotland: m4 m7 f2 Mike belinda|caribbean: m1 m5 f1 boris aunty|nyc: m3 m4 f2 Alex shelby"""
+_SEEN_VARIANTS = """us: m1 m3 f1 f5 Andy Mike boris linda klatt2 grandma victor|
+gb: m3 m7 f2 f5 Alex belinda norbert aunty robert|rp: m1 m5 f1 linda john pablo Annie|scotland: m4 m7 f2 Mike belinda|
+caribbean: m1 m5 f1 boris aunty|nyc: m3 m4 f2 Alex shelby"""
 _UNSEEN_VARIANTS = "us: m2 f3 klatt4 Lee|gb: m6 f4 ed|rp: kaukovalta|scotland: f3|lancaster: m1 f2 m6"
 _FEMALE = frozenset("f1 f2 f3 f4 f5 linda grandma belinda aunty Annie shelby".split())
 _OLD = frozenset("grandma aunty klatt2 paul".split())
@@ -85,8 +93,8 @@ def _table():
     """A preset's words belong to it alone: other voices which they would describe too have none."""
     voices = [*_flite(), *_espeak()]
     taken = {voice.attributes for voice in voices if voice.name in PRESET_NAMES}
-    return {voice.name: voice if voice.name in PRESET_NAMES or voice.attributes not in taken else replace(voice, attributes="")
-            for voice in voices}
+    is_free = lambda voice: voice.name in PRESET_NAMES or voice.attributes not in taken
+    return {voice.name: voice if is_free(voice) else replace(voice, attributes="") for voice in voices}
 
 
 VOICES = _table()
@@ -135,7 +143,7 @@ def synthesise(text: str, voice: str, pace: float = 1.0, silence_s: float = 0.0)
     With silence_s of silence added, the utterance lasts `pace` times OmniVoice's estimate where the voice can do that.
     """
     voice = VOICES[voice]
-    said = _LETTER_LIST.sub(r"\1 ", to_say(text))
+    said = _RESPELLED_WORD.sub(lambda match: _RESPELLED[match[0].lower()], _LETTER_LIST.sub(r"\1 ", to_say(text)))
     estimate = duration.seconds(text) * pace
     target = max(estimate - silence_s, 0.6 * estimate) * voice.shift   # as long as it must be before the shift
     natural = _natural_speed(voice.engine, voice.base) * _load(said)

@@ -1,0 +1,164 @@
+"""The speech corpus: spoken forms, canonical spellings, held-out sentences, voices, files and augmentation.
+
+    python3 -m unittest discover tests/training
+"""
+
+import importlib.util
+import json
+from pathlib import Path
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEECH = ROOT / "training" / "speech"
+sys.path[:0] = [str(SPEECH), str(ROOT / "training" / "text")]
+
+import canonical as canonical_module  # noqa: E402
+import sentences  # noqa: E402
+from spoken_form import cardinal, spoken, to_say  # noqa: E402
+
+HAS_NUMPY = all(importlib.util.find_spec(name) for name in ("numpy", "scipy"))
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+N_SENTENCES = 2400
+
+
+def synthesizers_are_present():
+    if not HAS_NUMPY:
+        return False
+    import engines
+    return engines.is_present()
+
+
+class SpokenForm(unittest.TestCase):
+    def test_vectors(self):
+        for vector in json.loads((SPEECH / "spoken_form.json").read_text(encoding="utf-8")):
+            with self.subTest(vector["text"]):
+                self.assertEqual(spoken(vector["text"]), vector["spoken"])
+                self.assertEqual(to_say(vector["text"]), vector["to_say"])
+                self.assertEqual(spoken(vector["spoken"]), vector["spoken"])
+                self.assertRegex(vector["spoken"], r"\A([a-z']+( [a-z']+)*)?\Z")
+
+    def test_numbers_are_told_apart(self):
+        self.assertEqual(len({cardinal(n) for n in range(20000)}), 20000)
+
+    def test_any_text_yields_words_only(self):
+        rng = random.Random(1)
+        for _ in range(5000):
+            codes = [rng.choice((rng.randrange(32, 127), rng.randrange(32, 0x2100))) for _ in range(rng.randrange(20))]
+            text = "".join(map(chr, codes))
+            self.assertRegex(spoken(text), r"\A[a-z' ]*\Z")
+
+
+class Canonical(unittest.TestCase):
+    CASES = {
+        "What is twenty-three plus five?": "What is 23 plus 5?", "12 + 789 =": "12 plus 789.", "1 x 12": "1 times 12.",
+        "see you at three forty pm": "See you at 3:40 pm.", "two pm": "2:00 pm.", "three oh five pm": "3:05 pm.",
+        "Name 5 European countries.": "Name five European countries.", "A spider has 8 legs.": "A spider has eight legs.",
+        "the twenty-first of May": "The 21st of May.", "Tell me the 7th planet.": "Tell me the seventh planet.",
+        "What is the colour of snow?": "What is the color of snow?", "Hello!": "Hello.",
+        "How do you spell karen?": "How do you spell Karen?",
+        "four hundred thirty-six minus twenty-eight": "436 minus 28.", "One day, it rained.": "One day, it rained.",
+        "Which one is a fruit?": "Which one is a fruit?", "$25": "25 dollars.",
+    }
+
+    def test_cases(self):
+        for text, expected in self.CASES.items():
+            self.assertEqual(canonical_module.canonical(text), expected)
+
+    def test_sentences_are_canonical_and_can_be_said(self):
+        rng = random.Random(2)
+        for split in ("train", "held"):
+            for _ in range(N_SENTENCES // 4):
+                text = sentences.sentence(rng, split)
+                self.assertEqual(canonical_module.canonical(text), text)
+                self.assertLessEqual(len(text), sentences.MAX_LENGTH)
+                self.assertIn(text[-1], ".?")
+                self.assertTrue(spoken(text))
+                self.assertEqual(spoken(spoken(text)), spoken(text))
+                self.assertFalse(re.search("[0-9]", to_say(text)))
+
+
+class HeldOut(unittest.TestCase):
+    def test_no_held_out_sentence_is_trained(self):
+        rng = random.Random(3)
+        train = {sentences.sentence(rng, "train").lower() for _ in range(N_SENTENCES)}
+        held = {sentences.sentence(rng, "held").lower() for _ in range(N_SENTENCES // 8)}
+        self.assertEqual(train & held - {command.lower() for command in sentences.COMMANDS}, set())
+
+
+@unittest.skipUnless(HAS_NUMPY, "numpy and scipy are not installed")
+class Voices(unittest.TestCase):
+    def test_splits_and_presets(self):
+        import voices
+        (seen, weights), (unseen, _) = voices.choices("seen"), voices.choices("unseen")
+        self.assertFalse(set(seen) & set(unseen))
+        self.assertGreaterEqual(len(unseen), 12)
+        flite = sum(w for name, w in zip(seen, weights) if voices.VOICES[name].engine == "flite")
+        self.assertAlmostEqual(flite / sum(weights), 0.5)
+        bases = {(v.engine, v.base) for v in voices.VOICES.values() if v.split == voices.SEEN}
+        self.assertFalse(bases & {(v.engine, v.base) for v in voices.VOICES.values() if v.split == voices.UNSEEN})
+        for name, words in voices.PRESETS.items():
+            self.assertIn(name, seen)
+            self.assertEqual([v.name for v in voices.VOICES.values() if v.attributes == words], [name])
+
+
+class CorpusFiles(unittest.TestCase):
+    def test_a_corpus_reads_back_and_repeats(self):
+        if not synthesizers_are_present():
+            self.skipTest("flite, espeak-ng, numpy or scipy is not installed")
+        import numpy as np
+        from corpus import Corpus
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a", "b"):
+                command = [sys.executable, str(SPEECH / "generate.py"), "--out", f"{folder}/{name}", "--hours", "0.008"]
+                subprocess.run(command + ["--workers", "2"], check=True, stdout=subprocess.DEVNULL)
+            corpus, again = Corpus(f"{folder}/a"), Corpus(f"{folder}/b")
+            self.assertEqual(corpus.text, again.text)
+            self.assertTrue(np.array_equal(corpus.audio(24), again.audio(24)))
+            self.assertTrue((corpus.n24 % 960 == 0).all())
+            self.assertTrue((corpus.n16 * 3 == corpus.n24 * 2).all())
+            self.assertTrue((corpus.start24[1:] == (corpus.start24 + corpus.n24)[:-1]).all())
+            self.assertTrue((corpus.start16 * 3 == corpus.start24 * 2).all())
+            self.assertEqual(len(corpus.audio(24)), corpus.n24.sum())
+            self.assertEqual(len(corpus.audio(16)), corpus.n16.sum())
+            for n in range(len(corpus)):
+                x, low = corpus.utterance(n, 24), corpus.utterance(n, 16)
+                self.assertTrue(0.2 < abs(x).max() < 0.92, corpus.text[n])
+                self.assertEqual(abs(x[:1200]).max(), 0)
+                self.assertTrue(12000 <= len(x) <= 242000)
+                power, low_power = float(np.square(x).mean()), float(np.square(low).mean())
+                self.assertAlmostEqual(power, low_power, delta=0.15 * power)
+            self.assertTrue(0.85 < float(np.median(corpus.pace)) < 1.15)
+
+
+@unittest.skipUnless(HAS_TORCH, "torch is not installed")
+class Augmentation(unittest.TestCase):
+    def setUp(self):
+        import torch
+        import augment
+        torch.set_num_threads(1)
+        self.torch, self.augment = torch, augment
+        self.noise = augment.Noise(16000, torch.Generator().manual_seed(1))
+
+    def test_every_noise_has_unit_level(self):
+        for kind in self.augment.SEEN_NOISES + self.augment.UNSEEN_NOISES:
+            x = self.noise.draw(kind, 2, 16000)
+            self.assertEqual(x.shape, (2, 16000))
+            self.assertTrue(self.torch.allclose(x.square().mean(1), self.torch.ones(2), atol=0.01), kind)
+
+    def test_mixing_speed_and_the_whole(self):
+        tone = self.torch.sin(2 * 3.14159265 * 440 * self.torch.arange(16000) / 16000).repeat(8, 1)
+        noisy = self.augment.mix(tone, self.noise.draw("white", 8, 16000), self.torch.full((8,), 10.0), 16000)
+        self.assertAlmostEqual(float(tone.square().mean() / (noisy - tone).square().mean()), 10.0, delta=0.1)
+        faster = self.augment.changed_speed(tone, self.torch.full((8,), 1.25))
+        self.assertEqual(int(self.torch.fft.rfft(faster[0, :12800]).abs().argmax()) * 16000 // 12800, 550)
+        out = self.augment.augment(tone, self.noise)
+        self.assertTrue(bool(self.torch.isfinite(out).all()) and float(out.abs().max()) <= 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -57,7 +57,8 @@ class Canonical(unittest.TestCase):
     CASES = {
         "What is twenty-three plus five?": "What is 23 plus 5?", "12 + 789 =": "12 plus 789.", "1 x 12": "1 times 12.",
         "see you at three forty pm": "See you at 3:40 pm.", "two pm": "2:00 pm.", "three oh five pm": "3:05 pm.",
-        "Name 5 European countries.": "Name five European countries.", "A spider has 8 legs.": "A spider has eight legs.",
+        "Name 5 European countries.": "Name five European countries.",
+        "A spider has 8 legs.": "A spider has eight legs.",
         "the twenty-first of May": "The 21st of May.", "Tell me the 7th planet.": "Tell me the seventh planet.",
         "What is the colour of snow?": "What is the color of snow?", "Hello!": "Hello.",
         "How do you spell karen?": "How do you spell Karen?",

@@ -25,7 +25,7 @@ _TIMES_OF_DAY = ("in the morning", "in the afternoon", "in the evening")
 _BEFORE_ONE = frozenset("plus minus times by add subtract from to than past multiply divide double".split())
 _OPERATORS = {"+": "plus", "-": "minus", "x": "times", "*": "times", "×": "times", "/": "divided by", "÷": "divided by"}
 _COMMON = {word for group in (world.FLOWERS, world.FRUITS, world.ANIMALS, world.OBJECTS, world.COLORS,
-                              world.SPELLING_WORDS) for word in group} | {"will", "grace", "frank", "rose", "mark", "dream"}
+                              world.SPELLING_WORDS) for word in group} | {"grace", "frank"}
 _NAMES = {name.lower(): name for name in world.FIRST_NAMES if name.lower() not in _COMMON}
 _TOKEN = re.compile(r"([^A-Za-z0-9$€]*)(.*?)([^A-Za-z0-9%°]*)", re.S)
 

@@ -109,8 +109,8 @@ def _number(rng, _split):
         f"It is {time}.", f"{time}.", f"Wake me up at {time}.", f"The train leaves at {time}.", f"See you at {time}.",
         f"Set an alarm for {time}.", f"It is {date}.", f"{date}.", f"My birthday is {date}.",
         f"Today is {date}, {year}.", f"I was born in {year}.", f"That was in {year}.", f"The number is {phone}.",
-        f"Call {phone}.", f"My phone number is {phone}.", f"The code is {code}.", f"{code}.", f"The number is {any_number}.",
-        f"{any_number}.", f"It costs {digits(2)} dollars.", f"It is {digits(2)} percent.",
+        f"Call {phone}.", f"My phone number is {phone}.", f"The code is {code}.", f"{code}.",
+        f"The number is {any_number}.", f"{any_number}.", f"It costs {digits(2)} dollars.", f"It is {digits(2)} percent.",
         f"It is {rng.randint(-9, 39)} degrees.", f"I have {any_number} {rng.choice(world.COUNTABLES)}.",
         f"{', '.join(digits(rng.randint(1, 2)) for _ in range(rng.randint(3, 6)))}.",
         f"Set a timer for {spoken.duration(rng.randint(1, 200))}.", f"It is {digits(1)}.{digits(1)}.",
@@ -124,7 +124,8 @@ def _spelling(rng, _split):
     letters = ", ".join(word.upper())
     some = ", ".join(rng.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for _ in range(rng.randint(1, 6)))
     return rng.choice((f"{letters}.", f"{capitalise(word)} is spelled {letters}.", f"It is spelled {letters}.",
-                       f"{capitalise(word)}, {letters}.", f"{some}.", f"The letters are {some}.", f"That is {letters}.", f"Spell {word}."))
+                       f"{capitalise(word)}, {letters}.", f"{some}.", f"The letters are {some}.", f"That is {letters}.",
+                       f"Spell {word}."))
 
 
 def _name(rng, _split):

@@ -1,8 +1,8 @@
 """English as written -> the words that are said.
 
 to_say(text) expands numbers, times, sums, symbols and abbreviations into words and keeps sentence punctuation; letters
-that are read by name stand alone in upper case. spoken(text) is its words in lower case: two texts with the same spoken form
-sound alike, and word error rates are counted over spoken forms.
+that are read by name stand alone in upper case. spoken(text) is its words in lower case: two texts with the same
+spoken form sound alike, and word error rates are counted over spoken forms.
 """
 
 import re
@@ -246,7 +246,8 @@ def to_say(text: str) -> str:
         elif core:
             if core[0] == "-" and not core[1:2].isdigit():
                 core = core.lstrip("-")
-            words = _expand(core, "" if n and trails[n - 1] else previous, "" if trail else following, starts, bool(trail))
+            before, behind = "" if n and trails[n - 1] else previous, "" if trail else following
+            words = _expand(core, before, behind, starts, bool(trail))
         else:
             words = ""
         if core.lower() in ("mr", "mrs", "ms", "dr", "vs") and trail == ".":

@@ -32,8 +32,8 @@ Mr Smith|Mrs. Jones|Ms. Lee|Dr. Who?|mr|dr|cats vs. dogs|etc.|twenty-three|Twent
   spaces  |semi; colon: done|1, 2, 3|1,2,3|10, 11 and 12.|No. 5|5.|5?|3.|Version 2.0.1|192.168.0.1|1.|03/04|1/2|
 3/4 cup|100 percent|Room 101.|in 1492|May 6, 1984|March 3rd|the 6th of March|Call 911|Route 66|2x|2x4|99 bottles|
 one two three|10 pm to 6 am|from 7:30 am to 7:15 pm|at 12|12:5|1:234|25:61|5'|6'2"|3"|^|5 > 3|1e5|C++|C#|F-16|A-1|Q&A|
-Los Angeles|E. coli|J. R. R. Tolkien|St. Ives|Ph.D.|x-ray|T-shirt|e-mail|vitamin C|plan B|Henry VIII|World War II""".replace(
-    "\n", "").split("|")
+Los Angeles|E. coli|J. R. R. Tolkien|St. Ives|Ph.D.|x-ray|T-shirt|e-mail|vitamin C|plan B|Henry VIII|
+World War II""".replace("\n", "").split("|")
 
 
 def vectors():

@@ -90,9 +90,10 @@ Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) 
   bundle.folder = folder;
   if (needs.text != Need::no) {
     bundle.text = first_model_in(folder / "text");
+    if (bundle.text.empty()) bundle.text = first_model_in(folder);
     if (bundle.text.empty() && needs.text == Need::must) {
-      return fail(ErrorCode::not_found, "{}: there is no language model (*.gguf); name a GGUF file",
-                  (folder / "text").string());
+      return fail(ErrorCode::not_found,
+                  "{}: there is no language model (*.gguf, here or in text); name a file", folder.string());
     }
   }
   if (needs.asr != Need::no) {
@@ -135,6 +136,7 @@ Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) 
 
 fs::path bundle_with_manifest(const fs::path& folder) {
   std::error_code ec;
+  if (folder.empty()) return {};
   if (fs::is_regular_file(folder / kManifestName, ec)) return folder;
   fs::path place = fs::absolute(folder, ec).lexically_normal();
   if (ec) return {};
@@ -146,9 +148,7 @@ fs::path bundle_with_manifest(const fs::path& folder) {
 Result<Bundle> open_bundle(const fs::path& folder, const BundleNeeds& needs) {
   const fs::path with_manifest = bundle_with_manifest(folder);
   if (!with_manifest.empty()) return open_with_manifest(with_manifest, needs);
-  std::error_code ec;
-  if (fs::is_directory(folder, ec)) return find_by_places(folder, needs);
-  return fail(ErrorCode::not_found, "{} is not a folder; name that of a bundle", folder.string());
+  return find_by_places(folder, needs);
 }
 
 }  // namespace parlance

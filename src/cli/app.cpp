@@ -102,6 +102,7 @@ std::vector<Command> all_commands() {
   commands.push_back(say_command());
   commands.push_back(voice_command());
   commands.push_back(info_command());
+  commands.push_back(bundle_command());
   commands.push_back(tokenize_command());
   commands.push_back(quantize_command());
   commands.push_back(bench_command());

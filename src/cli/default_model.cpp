@@ -1,8 +1,9 @@
 #include "cli/default_model.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <vector>
+
+#include "bundle/bundle.h"
+#include "bundle/manifest.h"
 
 namespace parlance {
 
@@ -10,14 +11,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The first GGUF file by name; empty when the folder has none or is absent.
-fs::path first_model_in(const fs::path& folder) {
-  std::vector<fs::path> files;
+bool has_model(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".gguf") files.push_back(it->path());
+    if (it->path().extension() == ".gguf") return true;
   }
-  return files.empty() ? fs::path() : *std::min_element(files.begin(), files.end());
+  return false;
 }
 
 fs::path program_folder() {
@@ -25,16 +24,16 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-}  // namespace
-
-fs::path find_demo_folder(std::string_view name) {
-  const fs::path demo = fs::path("models") / "demo" / name;
+// models/demo, as far as `is_it` says so of it, from the current folder upwards and from the program's.
+template <class IsIt>
+fs::path find_demo(const IsIt& is_it) {
+  const fs::path demo = fs::path("models") / "demo";
   std::error_code error;
   for (const fs::path& start : {fs::current_path(error), program_folder()}) {
-    // Upwards, so that a build folder in the source tree finds the tree's model.
+    // Upwards, so that a build folder in the source tree finds the tree's models.
     for (fs::path folder = start; !folder.empty(); folder = folder.parent_path()) {
       for (const fs::path& candidate : {folder / demo, folder / "share" / "parlance" / demo}) {
-        if (!first_model_in(candidate).empty()) return candidate;
+        if (is_it(candidate)) return candidate;
       }
       if (folder == folder.root_path()) break;
     }
@@ -42,14 +41,36 @@ fs::path find_demo_folder(std::string_view name) {
   return {};
 }
 
+// A file as it is; of a bundle, its language model.
+Result<fs::path> model_of(const fs::path& given) {
+  std::error_code error;
+  if (!fs::is_directory(given, error)) return given;
+  PARLANCE_TRY(const Bundle bundle, open_bundle(given, {.text = Need::must}));
+  return bundle.text;
+}
+
+}  // namespace
+
+fs::path find_demo_folder(std::string_view name) {
+  const fs::path demo = find_demo([&](const fs::path& folder) { return has_model(folder / name); });
+  return demo.empty() ? demo : demo / name;
+}
+
+fs::path find_demo_bundle() {
+  return find_demo([](const fs::path& folder) {
+    std::error_code error;
+    return fs::is_regular_file(folder / kManifestName, error) || has_model(folder / "text");
+  });
+}
+
 Result<fs::path> find_model(const std::string& given) {
-  if (!given.empty()) return given;
-  if (const char* variable = std::getenv("PARLANCE_MODEL"); variable && *variable) return variable;
+  if (!given.empty()) return model_of(given);
+  if (const char* variable = std::getenv("PARLANCE_MODEL"); variable && *variable) return model_of(variable);
   const fs::path folder = find_demo_folder("text");
-  if (!folder.empty()) return first_model_in(folder);
+  if (!folder.empty()) return model_of(folder);
   return fail(ErrorCode::not_found,
               "no model: there is no models/demo/text/*.gguf near this folder or the program; name a GGUF "
-              "file with --model FILE or the environment variable PARLANCE_MODEL");
+              "file or a bundle with --model or the environment variable PARLANCE_MODEL");
 }
 
 }  // namespace parlance

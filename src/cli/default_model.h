@@ -9,12 +9,15 @@
 
 namespace parlance {
 
-// `given`, else the environment variable PARLANCE_MODEL, else a GGUF file of models/demo/text, looked for
-// from the current folder upwards and from the folder of the program (source tree and installation). The
-// error says how to name one.
+// `given`, else the environment variable PARLANCE_MODEL, else the model of models/demo, looked for from the
+// current folder upwards and from the folder of the program (source tree and installation). Of a bundle, its
+// language model, checked if it has a manifest. The error says how to name one.
 Result<std::filesystem::path> find_model(const std::string& given);
 
 // models/demo/`name` if it is there and holds a GGUF file, looked for in the same places; else empty.
 std::filesystem::path find_demo_folder(std::string_view name);
+
+// models/demo if it is there and has a manifest or a language model; else empty.
+std::filesystem::path find_demo_bundle();
 
 }  // namespace parlance

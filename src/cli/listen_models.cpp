@@ -1,5 +1,6 @@
 #include "cli/listen_models.h"
 
+#include "bundle/bundle.h"
 #include "cli/default_model.h"
 #include "cli/load.h"
 #include "engine/devices.h"
@@ -22,12 +23,22 @@ fs::path bundle_of(const ListenModelChoice& choice) {
 
 Result<AsrFiles> files_of(const ListenModelChoice& choice) {
   if (!choice.asr.empty()) return AsrFiles{choice.asr, choice.mmproj};
-  if (!choice.folder.empty()) return find_asr(choice.folder);
-  const fs::path demo = find_demo_folder("asr");
-  if (!demo.empty()) return find_asr(demo);
+  const fs::path folder = choice.folder.empty() ? find_demo_folder("asr") : fs::path(choice.folder);
+  if (!folder.empty()) {
+    PARLANCE_TRY(const Bundle bundle, open_bundle(folder, {.asr = Need::must}));
+    return AsrFiles{bundle.asr_text, bundle.asr_encoder};
+  }
   return fail(ErrorCode::not_found,
               "no speech model: there is no models/demo/asr/*.gguf near this folder or the program; name the "
               "folder of a Qwen3-ASR pair with --model FOLDER, or its files with --asr and --mmproj");
+}
+
+// The weights of the bundle, else those that the environment names; not_found when there are none.
+Result<fs::path> find_detector(const ListenModelChoice& choice) {
+  const fs::path folder = bundle_of(choice);
+  if (bundle_with_manifest(folder).empty()) return find_vad(folder);
+  PARLANCE_TRY(const Bundle bundle, open_bundle(folder, {.vad = Need::may}));
+  return bundle.vad.empty() ? find_vad({}) : bundle.vad;
 }
 
 }  // namespace
@@ -46,14 +57,17 @@ Result<LoadedRecognizer> load_recognizer(const ListenOptions& options) {
 
 Result<std::shared_ptr<const SileroModel>> load_detector(const ListenModelChoice& choice) {
   if (!choice.vad.empty()) return load_silero(choice.vad);
-  const Result<fs::path> found = find_vad(bundle_of(choice));
+  const Result<fs::path> found = find_detector(choice);
   if (found) return load_silero(*found);
+  if (found.error().code != ErrorCode::not_found) return tl::unexpected(found.error());
   return fail(found.error().code, "{}, or with --vad FILE", found.error().message);
 }
 
 Result<std::shared_ptr<const SileroModel>> load_detector_if_any(const ListenModelChoice& choice) {
-  if (choice.vad.empty() && !find_vad(bundle_of(choice))) return nullptr;
-  return load_detector(choice);
+  auto detector = load_detector(choice);
+  const bool is_none = !detector && detector.error().code == ErrorCode::not_found;
+  if (is_none && choice.vad.empty()) return nullptr;
+  return detector;
 }
 
 Result<std::unique_ptr<Aligner>> load_aligner(const ListenModelChoice& choice, Device& device) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "audio/audio_file.h"
+#include "bundle/bundle.h"
 #include "cli/default_model.h"
 #include "cli/options.h"
 #include "engine/devices.h"
@@ -19,9 +20,11 @@ constexpr double kMostFileSeconds = 3600;  // a recording of that length is refu
 
 Result<TtsFiles> files_of(const SayModelChoice& choice) {
   if (!choice.base.empty()) return TtsFiles{choice.base, choice.codec};
-  if (!choice.folder.empty()) return find_tts(choice.folder);
-  const fs::path demo = find_demo_folder("tts");
-  if (!demo.empty()) return find_tts(demo);
+  const fs::path folder = choice.folder.empty() ? find_demo_folder("tts") : fs::path(choice.folder);
+  if (!folder.empty()) {
+    PARLANCE_TRY(const Bundle bundle, open_bundle(folder, {.tts = Need::must}));
+    return TtsFiles{bundle.tts_base, bundle.tts_codec};
+  }
   return fail(ErrorCode::not_found,
               "no speech model: there is no models/demo/tts/*.gguf near this folder or the program; name the "
               "folder of an OmniVoice pair with --model FOLDER, or its files with --base and --codec");

@@ -12,6 +12,7 @@ Command listen_command();
 Command say_command();
 Command voice_command();
 Command info_command();
+Command bundle_command();
 Command tokenize_command();
 Command quantize_command();
 Command bench_command();

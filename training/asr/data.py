@@ -4,6 +4,7 @@ What is planned on the CPU (numpy, in a thread) is computed on the device: the c
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 import queue
 import threading
 
@@ -19,7 +20,7 @@ from tokenizer import Tokenizer
 MAX_PARTS = 4               # utterances of one clip
 MAX_SECONDS = 24            # of a clip
 FORCED, UNHEARD = "language English", "language None"
-TAPS = 8                    # on each side, of the interpolation that changes the speed
+TAPS = 5                    # on each side, of the interpolation that changes the speed
 
 
 def ctc_symbols(text):
@@ -33,6 +34,7 @@ class Prompt:
     def __init__(self, tokenizer):
         special, encode = tokenizer.special, tokenizer.encode
         self.tokenizer, self.tag, self.end = tokenizer, special["<asr_text>"], special["<|im_end|>"]
+        self.encode = lru_cache(maxsize=200_000)(encode)
         self.pad, self.stops = special["<|audio_pad|>"], (special["<|endoftext|>"], special["<|im_end|>"])
         self.head = [special["<|im_start|>"], *encode("system\n"), special["<|im_end|>"], *encode("\n"), special["<|im_start|>"],
                      *encode("user\n"), special["<|audio_start|>"]]
@@ -45,7 +47,7 @@ class Prompt:
         """Ids that the model shall write; text None: nobody spoke."""
         if text is None:
             return self.unheard + [self.end]
-        return ([] if is_forced else self.heard) + self.tokenizer.encode(text) + [self.end]
+        return ([] if is_forced else self.heard) + self.encode(text) + [self.end]
 
     def read(self, answer):
         """The transcript in an answer's ids, and whether it says that somebody spoke."""
@@ -63,6 +65,7 @@ class SpeechSource:
         end = int((self.start + self.n).max())
         self.audio = torch.from_numpy(np.array(corpus.audio(16)[:end])).to(device)
         self.symbols = [ctc_symbols(text) for text in self.text]
+        self.cuts = {}              # of cuts.py, once it has found them
 
     def __len__(self):
         return len(self.text)
@@ -105,6 +108,15 @@ def plan(source, rng, parts, is_speech=True, is_plain=False):
     return rows, at, " ".join(texts), symbols
 
 
+def plan_cut(source, rng, utterance):
+    """A clip that ends within the sentence, as a stream hears it."""
+    cut = source.cuts[utterance][rng.integers(len(source.cuts[utterance]))]
+    start, speed = int(rng.integers(0, RATE // 10)), float(rng.uniform(0.9, 1.12))
+    at = int(rng.integers(0, RATE // 2)) if rng.random() < 0.6 else 0
+    n = min(int(source.n[utterance]), int(rng.integers(cut.earliest, cut.latest + 1))) - start
+    return [(int(source.start[utterance]) + start, n, at, speed)], at + int(n / speed), cut.text, cut.symbols
+
+
 def gather_clips(plans, is_forced):
     rows = np.zeros((len(plans), MAX_PARTS, 4))
     rows[..., 3] = 1
@@ -123,10 +135,10 @@ def rounded_up(n):
 
 
 def epoch(source, rng, seconds, silent_share=0.06, pair_share=0.10, long_share=0.02, forced_share=0.05,
-          is_plain=False):
+          cut_share=0.2, is_plain=False):
     """Batches of about `seconds` of clips, of similar lengths each; every utterance comes once. Plain: alone and as it is."""
     if is_plain:
-        silent_share = pair_share = long_share = forced_share = 0
+        silent_share = pair_share = long_share = forced_share = cut_share = 0
     order, plans, at = rng.permutation(len(source)), [], 0
     while at < len(order):
         draw = rng.random()
@@ -136,6 +148,8 @@ def epoch(source, rng, seconds, silent_share=0.06, pair_share=0.10, long_share=0
             parts = parts[:-1]
         at += len(parts)
         plans.append(plan(source, rng, parts, is_plain=is_plain))
+        if rng.random() < cut_share and int(parts[0]) in source.cuts:
+            plans.append(plan_cut(source, rng, int(parts[0])))
         if rng.random() < silent_share:
             plans.append(plan(source, rng, [], is_speech=False))
     plans.sort(key=lambda p: p[1] * (1 + 0.1 * rng.random()))
@@ -154,7 +168,7 @@ def epoch(source, rng, seconds, silent_share=0.06, pair_share=0.10, long_share=0
 
 def endless(source, seed, seconds, is_plain=False):
     """Epoch after epoch, planned ahead by a thread."""
-    ready = queue.Queue(maxsize=16)
+    ready = queue.Queue(maxsize=300)     # more than an epoch takes to plan
 
     def work():
         rng = np.random.default_rng(seed)
@@ -187,23 +201,23 @@ def interpolate(audio, at, end):
 
 def compose(source, clips, device):
     """-> (audio (batch, longest) float32 without augmentation, zeros behind each clip; lengths (batch,) on the device)."""
-    longest = rounded_up(int(clips.length.max()))
-    n_parts = max(1, int((clips.n > 0).sum(1).max()))
-    start, n, at, speed = (to_device(x[:, :n_parts], device)[..., None] for x in (clips.start, clips.n, clips.at, clips.speed))
-    time = torch.arange(longest, device=device)[None]
+    time = torch.arange(rounded_up(int(clips.length.max())), device=device)[None]
     is_plain = bool((clips.speed == 1).all())
-    audio = torch.zeros(len(clips.length), longest, device=device)
-    for k in range(n_parts):
-        offset = time - at[:, k]
+    audio = torch.zeros(len(clips.length), time.shape[1], device=device)
+    for k in range(MAX_PARTS):
+        rows = np.flatnonzero(clips.n[:, k] > 0)
+        if not len(rows):
+            break
+        start, n, at, speed = (to_device(x[rows, k], device)[:, None] for x in (clips.start, clips.n, clips.at, clips.speed))
+        offset = time - at
         if is_plain:
-            inside = (offset >= 0) & (offset < n[:, k])
-            place = (start[:, k] + offset).clamp(0, len(source.audio) - 1)
-            audio += source.audio[place].float() / 32768 * inside
-            continue
-        place = offset.double() * speed[:, k].double()
-        inside = (offset >= 0) & (place < n[:, k] - 1)
-        place = (place + start[:, k]).clamp(0, len(source.audio) - 1)
-        audio += interpolate(source.audio, place, (start[:, k] + n[:, k] - 1).clamp(min=0)) * inside
+            inside = (offset >= 0) & (offset < n)
+            part = source.audio[(start + offset).clamp(0, len(source.audio) - 1)].float() / 32768
+        else:
+            place = offset.double() * speed.double()
+            inside = (offset >= 0) & (place < n - 1)
+            part = interpolate(source.audio, (place + start).clamp(0, len(source.audio) - 1), start + n - 1)
+        audio.index_add_(0, to_device(rows, device), part * inside)
     return audio, to_device(clips.length, device)
 
 

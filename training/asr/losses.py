@@ -68,14 +68,14 @@ class Losses:
                 spectrum = hide_parts(spectrum)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
             h, rows = model.encoder(spectrum, layout)
-            hidden = model.hidden(ids, rows, rows_at).flatten(0, 1)[places]
+            hidden = model.hidden(ids, rows, rows_at).flatten(0, 1).index_select(0, places)
             logits = model.decoder.logits(hidden).float()
             log_probabilities = model.ctc_log_probabilities(h, layout)
         answer = F.cross_entropy(logits, targets, label_smoothing=self.smoothing)
         n_symbols = [len(symbols) for symbols in clips.symbols]
         flat = to_device(np.concatenate([np.array(s, np.int64) for s in clips.symbols]), device)
-        ctc = F.ctc_loss(log_probabilities, flat, tuple(int(n) * (log_probabilities.shape[0] // int(layout.n_tokens.max()))
-                                                        for n in layout.n_tokens), tuple(n_symbols),
-                         reduction="sum", zero_infinity=True) / max(1, sum(n_symbols))
+        per_token = log_probabilities.shape[0] // int(layout.n_tokens.max())
+        ctc = F.ctc_loss(log_probabilities, flat, tuple(int(n) * per_token for n in layout.n_tokens), tuple(n_symbols),
+                         reduction="sum", zero_infinity=True) / max(1, len(flat)) if len(flat) else answer * 0
         right = (logits.argmax(-1) == targets).float().mean()
         return answer + self.ctc_weight * ctc, answer.detach(), ctc.detach(), right

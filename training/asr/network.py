@@ -37,7 +37,7 @@ class EncoderConfig:
 class Config:
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     decoder: DecoderConfig = field(default_factory=lambda: DecoderConfig(
-        n_vocab=4096, n_embd=192, n_layer=4, n_head=3, n_head_kv=1, head_dim=64, n_ff=512, n_ctx=4096, rope_theta=10_000.0))
+        n_vocab=4096, n_embd=192, n_layer=4, n_head=4, n_head_kv=2, head_dim=64, n_ff=448, n_ctx=4096, rope_theta=10_000.0))
 
 
 TINY = Config(EncoderConfig(n_channel=8, n_embd=64, n_head=1, n_layer=2, n_ff=128, n_out=64),
@@ -72,7 +72,8 @@ class Layout:
         slot = first * self.window_chunks + within % self.window_chunks
         frame = within[:, None] * CHUNK_FRAMES + np.arange(CHUNK_FRAMES)         # (chunk, 100)
         real = frame < n_frames[clip][:, None]
-        row = clip[:, None] * n_frames.max() + np.minimum(frame, n_frames.max() - 1)
+        self.longest = int(n_frames.max())
+        row = clip[:, None] * self.longest + np.minimum(frame, self.longest - 1)
         tokens = np.minimum(halved(halved(halved(real.sum(1)))), CHUNK_TOKENS)
         is_token = np.zeros((self.n_windows * self.window_chunks, CHUNK_TOKENS), bool)
         is_token[slot] = np.arange(CHUNK_TOKENS) < tokens[:, None]
@@ -155,7 +156,7 @@ class Encoder(nn.Module):
     def forward(self, mel, layout):
         """mel: (batch, frames, N_MEL) -> all clips' tokens one after the other, before and behind the projector:
         (token, n_embd), (token, n_out)."""
-        image = mel.flatten(0, 1)[layout.row] * layout.real[..., None]          # (chunk, 100, N_MEL)
+        image = mel[:, :layout.longest].flatten(0, 1)[layout.row] * layout.real[..., None]          # (chunk, 100, N_MEL)
         x = image.transpose(1, 2)[:, None]                                      # (chunk, 1, frequency, time)
         x = F.gelu(self.conv2d["1"](x))
         if layout.columns is not None:
@@ -169,7 +170,7 @@ class Encoder(nn.Module):
         h = rows.view(layout.n_windows, -1, h.shape[-1])
         for block in self.blk:
             h = block(h, layout.key_mask, self.dropout)
-        h = self.post_ln(h.flatten(0, 1)[layout.token])
+        h = self.post_ln(h.flatten(0, 1).index_select(0, layout.token))
         return h, self.mlp["2"](F.gelu(self.mlp["1"](h)))
 
 

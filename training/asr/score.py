@@ -1,7 +1,5 @@
 """Greedy transcripts of a corpus in PyTorch, and their word error rate over what is said."""
 
-import time
-
 import numpy as np
 import torch
 
@@ -91,10 +89,8 @@ class Scorer:
         return {"wer": wrong / max(words, 1), "exact": sum(e == 0 for e, _ in errors) / len(errors), "utterances": len(errors),
                 "missed": sum(not text for text, _ in texts.values()) / len(texts)}, {k: text for k, (text, _) in texts.items()}
 
-    def silence(self, make, n, seconds=3.0):
-        """Share of n clips without speech, made by make(audio, lengths) from zeros, that are answered with no words."""
+    def silence(self, audio):
+        """Share of clips without speech that are answered with no words."""
         self.model.eval()
-        audio = torch.zeros(n, int(seconds * mel.RATE), device=self.device)
-        lengths = torch.full((n,), audio.shape[1], device=self.device)
-        heard = [self.prompt.read(answer) for answer in self.answers(make(audio, lengths), lengths)]
-        return sum(not text for text, _ in heard) / n
+        lengths = torch.full((len(audio),), audio.shape[1], device=self.device)
+        return sum(not self.prompt.read(answer)[0] for answer in self.answers(audio, lengths)) / len(audio)

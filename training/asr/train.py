@@ -18,7 +18,8 @@ import torch
 
 import shared_path  # noqa: F401
 from corpus import Corpus
-from corrupt import Corruption
+from corrupt import UNSEEN_NOISES, Corruption
+from cuts import CutSource, find_cuts
 from data import Prompt, SpeechSource, compose, endless
 import export
 from losses import Losses, Optimizer, schedule
@@ -47,7 +48,6 @@ class Run:
         self.source = SpeechSource(Corpus(a.train), device, a.limit)
         self.held = {name: SpeechSource(Corpus(folder), device, a.final_utterances)
                      for name, folder in (("seen", a.held), ("unseen", a.unseen)) if folder}
-        self.corruption = Corruption(self.source.audio, device)
         self.number, self.elapsed = 0, 0.0
 
     def checkpoint(self):
@@ -75,23 +75,22 @@ class Run:
         return [*parts, norm]
 
     def score(self, n, is_final=False):
-        """The table of scores; random noises are the same each time."""
+        """The table of scores, with kinds of noise that training lacks, the same ones each time."""
         scorer, scores, heard = Scorer(self.model, self.front_end, self.prompt, self.device), {}, {}
-        devices = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):
-            torch.manual_seed(1)
-            noisy = lambda decibels: lambda audio, lengths: self.corruption.add_noise(
-                audio, lengths, torch.full((len(audio), 1), float(decibels), device=self.device))
-            for name, source in self.held.items():
-                scores[name], heard[name] = scorer.speech(source, n)
-            if "seen" in self.held:
-                scores["seen_10db"], _ = scorer.speech(self.held["seen"], n, noisy(10))
-                if is_final:
-                    scores["seen_0db"], _ = scorer.speech(self.held["seen"], n, noisy(0))
-                    scores["seen_windows_of_2"], _ = scorer.speech(self.held["seen"], n, window_chunks=2)
-            with torch.no_grad():
-                silent = lambda audio, lengths: self.corruption(audio, lengths, list(range(len(audio))))
-                scores["silence_without_words"] = scorer.silence(silent, min(n, 100))
+        corruption = Corruption(self.source.audio, self.device, seed=1000)
+        noisy = lambda decibels: lambda audio, lengths: corruption.add_noise(
+            audio, lengths, torch.full((len(audio),), float(decibels), device=self.device), UNSEEN_NOISES)
+        for name, source in self.held.items():
+            scores[name], heard[name] = scorer.speech(source, n)
+        if "seen" in self.held:
+            scores["seen_10db"], _ = scorer.speech(self.held["seen"], n, noisy(10))
+            if is_final:
+                scores["seen_0db"], _ = scorer.speech(self.held["seen"], n, noisy(0))
+                scores["seen_windows_of_2"], _ = scorer.speech(self.held["seen"], n, window_chunks=2)
+            cuts = find_cuts(self.model, self.front_end, self.held["seen"], self.device) if is_final else {}
+            if cuts:
+                scores["seen_cut"], _ = scorer.speech(CutSource(self.held["seen"], cuts), n)
+        scores["silence_without_words"] = scorer.silence(corruption.silence(min(n, 200), 3 * mel.RATE, UNSEEN_NOISES))
         return scores, heard
 
 
@@ -134,6 +133,7 @@ def arguments():
     parser.add_argument("--smoothing", type=float, default=0.02)
     parser.add_argument("--token-noise", type=float, default=0.05, help="share of the answer's input tokens that are wrong ones")
     parser.add_argument("--dropout", type=float, default=0.05, help="in the encoder")
+    parser.add_argument("--cuts-from", type=float, default=0.4, help="share of the run after which cut sentences are learned too")
     parser.add_argument("--limit", type=int, help="use only the first utterances")
     parser.add_argument("--plain", action="store_true", help="no augmentation, for learning a few utterances by heart")
     parser.add_argument("--smoke", action="store_true", help="a tiny model")
@@ -165,6 +165,7 @@ def main():
     if a.resume and (a.out / "checkpoint.pt").exists():
         run.restore()
     torch.manual_seed(a.seed + run.number)
+    run.corruption = Corruption(run.source.audio, device, a.seed + run.number)
     rng = np.random.default_rng(a.seed + run.number)
     log(f"seed {a.seed}, {sum(p.numel() for p in run.model.parameters())} parameters, {len(run.source)} utterances of "
         f"{run.source.n.sum() / mel.RATE / 3600:.2f} h, from step {run.number} and {run.elapsed:.0f} s on, {device}")
@@ -173,7 +174,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: wants_end.append(True))
     begin, before, first_step = time.monotonic(), run.elapsed, run.number
     last_log = last_save = last_score = begin
-    heard_s = 0.0
+    heard_s, next_cuts = 0.0, a.cuts_from * a.max_seconds
     for clips in endless(run.source, a.seed + run.number, a.seconds, a.plain):
         now = time.monotonic()
         run.elapsed = before + now - begin
@@ -183,6 +184,10 @@ def main():
             run.checkpoint()
             log(f"left at step {run.number} after {run.elapsed:.0f} s; go on with --resume")
             return
+        if run.elapsed >= next_cuts and not a.plain:
+            run.source.cuts = find_cuts(run.model, run.front_end, run.source, device)
+            next_cuts = run.elapsed + a.max_seconds / 4
+            log(f"{len(run.source.cuts)} utterances can be cut, found in {time.monotonic() - now:.1f} s")
         values = run.step(clips, rng, schedule(run.elapsed / a.max_seconds, run.number, a.warmup, a.decay))
         heard_s += clips.length.sum() / mel.RATE
         if now - last_log >= a.log_every or run.number <= 3:

@@ -33,6 +33,11 @@ class Resampler(nn.Module):
         return y.transpose(1, 2).flatten(1)[:, :-(-self.n * x.shape[1] // self.o)]
 
 
+def gelu(x):
+    """Exact; written out where PyTorch is as old as 1.13, whose own one has wrong gradients on CPUs for strided ones."""
+    return F.gelu(x) if hasattr(F, "scaled_dot_product_attention") else 0.5 * x * (1 + torch.erf(x * math.sqrt(0.5)))
+
+
 class ConvLayer(nn.Module):
     def __init__(self, n_in, n_out, kernel, stride, is_first):
         super().__init__()
@@ -43,7 +48,7 @@ class ConvLayer(nn.Module):
 
     def forward(self, x):
         x = self.conv(x)
-        return F.gelu(self.layer_norm(x) if self.is_first else x)
+        return gelu(self.layer_norm(x) if self.is_first else x)
 
 
 class Attention(nn.Module):
@@ -68,7 +73,7 @@ class FeedForward(nn.Module):
         self.output_dense = nn.Linear(n_ff, n)
 
     def forward(self, x):
-        return self.output_dense(F.gelu(self.intermediate_dense(x)))
+        return self.output_dense(gelu(self.intermediate_dense(x)))
 
 
 class Layer(nn.Module):
@@ -113,7 +118,7 @@ class PositionalConv(nn.Module):
         self.conv = nn.Conv1d(c.n_semantic, c.n_semantic, c.pos_kernel, padding=c.pos_kernel // 2, groups=c.n_pos_group)
 
     def forward(self, x):
-        return F.gelu(self.conv(x.transpose(1, 2))[..., :x.shape[1]].transpose(1, 2))
+        return gelu(self.conv(x.transpose(1, 2))[..., :x.shape[1]].transpose(1, 2))
 
 
 class Encoder(nn.Module):

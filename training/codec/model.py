@@ -18,7 +18,7 @@ from quantiser import ResidualQuantiser
 @dataclass
 class Config:
     n_codebook: int = 8
-    n_codes: int = 1024
+    n_codes: int = 512
     codebook_dim: int = 16
     n_latent: int = 192         # what quantisers work on
     n_hidden: int = 96          # between that and the acoustic branches
@@ -214,6 +214,7 @@ class Codec(nn.Module):
         for module in self.modules():
             if isinstance(module, (ResidualUnit, SemanticUnit)):
                 module.conv2.weight.data.mul_(0.3)          # residual streams grow slowly
+        self.acoustic_decoder.conv2.weight.data.mul_(0.05)  # speech is softer than unit variance
 
     def latent(self, sound):
         """(batch, frames * hop) -> (batch, frames, n_latent) in float32."""

@@ -67,10 +67,17 @@ def score(codec, folder, n, device):
             "same_codes": {name: [round(float(x), 3) for x in torch.stack(rows).mean(0)] for name, rows in same.items() if rows}}
 
 
+@torch.no_grad()
+def mel_distance(codec, folder, n, device):
+    mel = losses.MelLoss().to(device)
+    return float(torch.stack([mel(codec.decode(codec.encode(real)), real)
+                              for _, _, real in utterances(folder, n, device)]).mean())
+
+
 def quick(codec, held, device, n):
     torch.backends.cudnn.benchmark, before = False, torch.backends.cudnn.benchmark
     try:
-        return {name: round(score(codec, folder, n, device)["mel"], 3) for name, folder in held.items()}
+        return {name: round(mel_distance(codec, folder, n, device), 3) for name, folder in held.items()}
     finally:
         torch.backends.cudnn.benchmark = before
 
@@ -104,7 +111,7 @@ def write_examples(out, codec, folder, name, device, n=4):
     plt.close(figure)
 
 
-def write_scores(out, codec, held, device, log=print, n=48):
+def write_scores(out, codec, held, device, log=print, n=24):
     scores = {}
     for name, folder in held.items():
         scores[name] = score(codec, folder, n, device)
@@ -123,7 +130,7 @@ def main():
     parser.add_argument("--held-seen")
     parser.add_argument("--held-unseen")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--n", type=int, default=48, help="utterances of each corpus")
+    parser.add_argument("--n", type=int, default=24, help="utterances of each corpus")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     a = parser.parse_args()
     out, device = Path(a.out), torch.device(a.device)

@@ -37,7 +37,7 @@ def options():
     parser.add_argument("--out", required=True)
     parser.add_argument("--max-seconds", type=float, default=560, help="of this call, from start to end")
     parser.add_argument("--total-seconds", type=float, help="of training over all calls (default: what this call has)")
-    parser.add_argument("--reserve-seconds", type=float, default=30, help="of this call, for export and scores")
+    parser.add_argument("--reserve-seconds", type=float, default=40, help="of this call, for export and scores")
     parser.add_argument("--save-seconds", type=float, default=90)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--smoke", action="store_true", help="a tiny codec and batch")
@@ -234,14 +234,14 @@ def main():
         if now - saved > a.save_seconds:
             trainer.save(checkpoint)
             saved = time.monotonic()
-            log(f"saved, mel distances {score.quick(trainer.averaged_codec(), held, device, 1 if a.smoke else 6)}")
+            log(f"saved, mel distances {score.quick(trainer.averaged_codec(), held, device, 1 if a.smoke else 4)}")
     torch.backends.cudnn.benchmark = False       # every utterance has a length of its own
     trainer.save(checkpoint)
     gguf_file.write(out / "unfinished.gguf", trainer.averaged_codec())
     os.replace(out / "unfinished.gguf", out / "codec.gguf")
     log(f"wrote {out / 'codec.gguf'}: {(out / 'codec.gguf').stat().st_size} bytes after {trainer.step_count} steps")
     score.write_scores(out, gguf_file.load(out / "codec.gguf", device), held or {"train": a.corpus}, device, log,
-                       n=3 if a.smoke else 48)
+                       n=3 if a.smoke else 24)
     if device.type == "cuda":
         log(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
     log("done")

@@ -1,5 +1,6 @@
 // parlance eval vad: how well the voice detector finds speech in recordings that say where it is.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -50,7 +51,7 @@ Result<SpokenSpan> parse_span(const Json& json) {
   if (!first || !end || !(*first >= 0) || !(*end > *first) || !(*end < kMostSeconds)) {
     return fail(ErrorCode::corrupt_file, "\"speech\" must be an array of [start, end] in seconds");
   }
-  const auto sample = [](double seconds) { return static_cast<int64_t>(seconds * kSileroSampleRateHz); };
+  const auto sample = [](double seconds) { return std::llround(seconds * kSileroSampleRateHz); };
   return SpokenSpan{sample(*first), sample(*end)};
 }
 
@@ -121,6 +122,10 @@ double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
+std::string delay_text(const std::vector<double>& delays_ms) {
+  return delays_ms.empty() ? "-" : fmt::format("{:.0f} ms", quantile(delays_ms, 0.5));
+}
+
 void print_scores(const Console& io, const std::map<double, GroupScores>& by_snr, const GroupScores& all) {
   Table table({{"snr", Table::Align::left},
                {"files"},
@@ -135,9 +140,8 @@ void print_scores(const Console& io, const std::map<double, GroupScores>& by_snr
     table.add({name, std::to_string(group.n_recordings), fmt::format("{:.4f}", group.auc),
                fmt::format("{:.1f} %", 100 * share(at.n_detected, at.n_speech)),
                fmt::format("{:.1f} %", 100 * share(at.n_false, at.n_silent)),
-               fmt::format("{} of {}", at.n_missed, at.n_turns),
-               fmt::format("{:.0f} ms", quantile(at.onset_ms, 0.5)),
-               fmt::format("{:.0f} ms", quantile(at.offset_ms, 0.5))});
+               fmt::format("{} of {}", at.n_missed, at.n_turns), delay_text(at.onset_ms),
+               delay_text(at.offset_ms)});
   };
   for (const auto& [snr_db, group] : by_snr) add(fmt::format("{:g} dB", snr_db), group);
   add("all", all);

@@ -112,7 +112,7 @@ ThresholdScores scores_at(std::span<const JudgedRecording> recordings, float thr
 }
 
 double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto at =
       values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());

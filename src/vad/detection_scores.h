@@ -45,7 +45,7 @@ struct ThresholdScores {
 };
 ThresholdScores scores_at(std::span<const JudgedRecording> recordings, float threshold);
 
-// The value that `share` of the values lie below; 0 of none.
+// The value that `share` of the values lie below; of none no number.
 double quantile(std::vector<double> values, double share);
 
 }  // namespace parlance

@@ -1,4 +1,4 @@
-"""Attention of the packed rows and of the drafter's blocks: compiled flex attention on a GPU, a dense mask elsewhere."""
+"""Attention of packed rows and of the drafter's blocks: compiled flex attention on a GPU, dense masks elsewhere."""
 
 import torch
 
@@ -11,7 +11,7 @@ class Attention:
         self.flex = flex and device.type == "cuda"
         if self.flex:
             from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-            self.flex_attention = torch.compile(flex_attention, dynamic=False)     # two shapes, the same all through a run
+            self.flex_attention = torch.compile(flex_attention, dynamic=False)     # two shapes in a run
             self.create_block_mask = torch.compile(create_block_mask, dynamic=False)
 
     def rows(self, documents):

@@ -1,7 +1,7 @@
 """Training examples of the drafter: blocks that begin at tokens of answers, many to a packed row.
 
-A block at position p is [token p, mask, ..., mask]. It sees the target's states of earlier positions of its document and all
-of itself, and is to say what the target would say greedily at p + 1, p + 2, ...
+A block at position p is [token p, mask, ..., mask]. It sees the target's states of earlier positions of its document
+and all of itself, and is to say what the target would say greedily at p + 1, p + 2, ...
 """
 
 import torch
@@ -24,8 +24,8 @@ def choose_anchors(is_answer, end_token_mask, n_anchors):
 def block_targets(tokens, is_answer, greedy, anchors, valid, n_block):
     """(labels, weights), each (batch, n_anchors, n_block - 1), of slots 1 to n_block - 1.
 
-    greedy[:, t] is what the target says after token t. A slot counts while the answer goes on and the text so far is what the
-    target says; after a difference the row's text is not what generation would have seen.
+    greedy[:, t] is what the target says after token t. A slot counts while the answer goes on and the text so far is
+    what the target says; after a difference the row's text is not what generation would have seen.
     """
     n = tokens.shape[1]
     slots = anchors[..., None] + torch.arange(1, n_block, device=tokens.device)             # positions to be drafted
@@ -52,7 +52,7 @@ def dense_mask(documents, anchors, n_block):
 
 
 def slot_accuracy(logits, labels, weights):
-    """(tokens, right, all): mean tokens a step with the correction, and each slot's hits and tries after right slots only."""
+    """(tokens, right, tries): mean tokens a step with the correction; each slot's hits and tries after right slots."""
     counted = weights > 0
     right = (logits.argmax(-1) == labels) & counted
     prefix = right.int().cumprod(-1)

@@ -1,8 +1,8 @@
 """The block drafter in PyTorch: Qwen3 layers over the target's hidden states, after Chen et al., arXiv 2602.06036.
 
-It drafts a block of n_block tokens at once: slot 0 holds the newest token, the others a mask token, and slot i says which
-token stands at its own position. Keys and values of the context come from the target's states, the same for every layer.
-Embedding and output head are the target's.
+It drafts a block of n_block tokens at once: slot 0 holds the newest token, the others a mask token, and slot i says
+which token stands at its own position. Keys and values of the context come from the target's states, the same for every
+layer. Embedding and output head are the target's.
 """
 
 from dataclasses import dataclass, replace
@@ -54,12 +54,13 @@ class Drafter(nn.Module):
         return self.cos[positions][:, None], self.sin[positions][:, None]
 
     def context(self, features, positions):
-        """One (keys, values) pair a layer, each (batch, n_head_kv, n, head_dim); features: (batch, n, layers read * n_embd)."""
+        """(keys, values) of each layer, (batch, n_head_kv, n, head_dim); features: (batch, n, layers read * n_embd)."""
         h = self.dflash_hidden_norm(self.dflash_fc(features))
         n_batch, n, _ = h.shape
         heads = lambda y: y.view(n_batch, n, -1, self.config.layers.head_dim).transpose(1, 2)
         angles = self.angles(positions)
-        return [(rope(block.attn_k_norm(heads(block.attn_k(h))), *angles), heads(block.attn_v(h))) for block in self.blk]
+        return [(rope(block.attn_k_norm(heads(block.attn_k(h))), *angles), heads(block.attn_v(h)))
+                for block in self.blk]
 
     def hidden(self, x, positions, context, attend):
         """States (batch, n, n_embd) ready for the target's head; x: embeddings of the blocks' tokens.
@@ -68,7 +69,8 @@ class Drafter(nn.Module):
         """
         angles = self.angles(positions)
         for block, (keys, values) in zip(self.blk, context):
-            x = block(x, *angles, lambda q, k, v: attend(q, torch.cat([keys.to(k.dtype), k], 2), torch.cat([values.to(v.dtype), v], 2)))
+            both = lambda earlier, own: torch.cat([earlier.to(own.dtype), own], dim=2)
+            x = block(x, *angles, lambda q, k, v: attend(q, both(keys, k), both(values, v)))
         return self.output_norm(x)
 
 

@@ -1,4 +1,4 @@
-"""Writing and reading the drafter as GGUF: architecture `dflash-draft`, Q8_0 matrices, F32 norms, no vocabulary of its own."""
+"""Writing and reading the drafter as GGUF: architecture `dflash-draft`, Q8_0 matrices, F32 norms, no vocabulary."""
 
 from pathlib import Path
 import sys
@@ -21,7 +21,8 @@ def metadata(config: DrafterConfig):
         ("general.architecture", STRING, ARCHITECTURE), ("general.type", STRING, "model"),
         ("general.name", STRING, "Parlance demo drafter"), ("general.description", STRING,
             "Drafts blocks of tokens for the Parlance demo text model; it has no embedding of its own."),
-        ("general.file_type", U32, Q8_0_FILE), ("general.quantization_version", U32, 2), ("general.alignment", U32, ALIGNMENT),
+        ("general.file_type", U32, Q8_0_FILE), ("general.quantization_version", U32, 2),
+        ("general.alignment", U32, ALIGNMENT),
         (key("block_count"), U32, c.n_layer), (key("context_length"), U32, c.n_ctx),
         (key("embedding_length"), U32, c.n_embd), (key("feed_forward_length"), U32, c.n_ff),
         (key("attention.head_count"), U32, c.n_head), (key("attention.head_count_kv"), U32, c.n_head_kv),
@@ -50,9 +51,9 @@ def read(path, target_config) -> Drafter:
     keys, weights = read_file(path)
     k = lambda name: keys[f"{ARCHITECTURE}.{name}"]
     drafter = Drafter(DrafterConfig(
-        target_config, n_layer=k("block_count"), n_head=k("attention.head_count"), n_head_kv=k("attention.head_count_kv"),
-        n_ff=k("feed_forward_length"), n_block=k("dflash.block_size"), target_layers=tuple(k("dflash.target_layer_ids")),
-        mask_token=k("dflash.mask_token_id")))
+        target_config, n_layer=k("block_count"), n_head=k("attention.head_count"),
+        n_head_kv=k("attention.head_count_kv"), n_ff=k("feed_forward_length"), n_block=k("dflash.block_size"),
+        target_layers=tuple(k("dflash.target_layer_ids")), mask_token=k("dflash.mask_token_id")))
     parameters = {gguf_name(name): p for name, p in drafter.named_parameters()}
     if set(parameters) != set(weights):
         raise ValueError(f"tensor names differ: {sorted(set(parameters) ^ set(weights))}")
@@ -67,10 +68,12 @@ def read(path, target_config) -> Drafter:
 def expected_shapes(config: DrafterConfig):
     """Name -> sizes in the file's order (first dimension fastest), written out from the format's description."""
     c, n_features = config.layers, len(config.target_layers) * config.target.n_embd
-    shapes = {"dflash_fc.weight": (n_features, c.n_embd), "dflash_hidden_norm.weight": (c.n_embd,), "output_norm.weight": (c.n_embd,)}
+    shapes = {"dflash_fc.weight": (n_features, c.n_embd), "dflash_hidden_norm.weight": (c.n_embd,),
+              "output_norm.weight": (c.n_embd,)}
     n_q, n_kv = c.n_head * c.head_dim, c.n_head_kv * c.head_dim
-    per_layer = {"attn_norm": (c.n_embd,), "attn_q": (c.n_embd, n_q), "attn_k": (c.n_embd, n_kv), "attn_v": (c.n_embd, n_kv),
-                 "attn_q_norm": (c.head_dim,), "attn_k_norm": (c.head_dim,), "attn_output": (n_q, c.n_embd),
+    per_layer = {"attn_norm": (c.n_embd,), "attn_q": (c.n_embd, n_q), "attn_k": (c.n_embd, n_kv),
+                 "attn_v": (c.n_embd, n_kv), "attn_q_norm": (c.head_dim,), "attn_k_norm": (c.head_dim,),
+                 "attn_output": (n_q, c.n_embd),
                  "post_attention_norm": (c.n_embd,), "ffn_gate": (c.n_embd, c.n_ff), "ffn_up": (c.n_embd, c.n_ff),
                  "ffn_down": (c.n_ff, c.n_embd)}
     return shapes | {f"blk.{n}.{name}.weight": shape for n in range(c.n_layer) for name, shape in per_layer.items()}
@@ -79,8 +82,8 @@ def expected_shapes(config: DrafterConfig):
 def check(path, config: DrafterConfig):
     """Raises unless the file holds exactly the keys and tensors of the format."""
     keys, weights = read_file(path)
-    wrong = [key for key, _, value in metadata(config)
-             if keys.get(key) != value and not (isinstance(value, float) and abs(keys.get(key, 0) - value) < 1e-6 * value)]
+    same = lambda a, b: abs((a or 0) - b) < 1e-6 * b if isinstance(b, float) else a == b
+    wrong = [key for key, _, value in metadata(config) if not same(keys.get(key), value)]
     shapes, expected = {name: x.shape[::-1] for name, x in weights.items()}, expected_shapes(config)
     wrong += [name for name in set(shapes) | set(expected) if shapes.get(name) != expected.get(name)]
     if wrong:

@@ -2,9 +2,9 @@
 
     python3 speculate.py --target demo.gguf --drafter drafter.gguf --set eval.jsonl [--per-category 20] [--device cuda]
 
-A step is one pass of the target over a block: of the drafted tokens the longest right beginning is kept, then the target's
-own next token (correction, or bonus after a whole block). Tokens after the one that ends a reply are not counted. The first
-token of a reply comes from the prompt's pass and belongs to no step.
+A step is one pass of the target over a block: of the drafted tokens the longest right beginning is kept, then the
+target's own next token (correction, or bonus after a whole block). Tokens after the one that ends a reply are not
+counted. The first token of a reply comes from the prompt's pass and belongs to no step.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Pair:
         self.column = torch.arange(n_ctx, device=device)
 
     def extend(self, ids, positions):
-        """The target's greedy next tokens (batch, n); the drafter's context is filled with the states of the same positions."""
+        """The target's greedy next tokens (batch, n); their states go into the drafter's context."""
         mask = (self.column <= positions[..., None])[:, None]
         attend = lambda layer: lambda q, k, v: attend_masked(q, *self.cache.put(layer, positions, k, v), mask)
         features, final = target_states(self.target, ids, attend, self.drafter.config.target_layers, positions)
@@ -51,9 +51,10 @@ class Pair:
         block[:, 0] = token
         positions = start[:, None] + torch.arange(n_block, device=self.device)
         earlier = (self.column < start[:, None])[:, None, None].expand(-1, 1, n_block, -1)
-        mask = torch.cat([earlier, torch.ones(n_batch, 1, n_block, n_block, dtype=torch.bool, device=self.device)], dim=-1)
+        own = torch.ones(n_batch, 1, n_block, n_block, dtype=torch.bool, device=self.device)
+        mask, x = torch.cat([earlier, own], dim=-1), self.target.token_embd(block)
         context = list(zip(self.context.keys, self.context.values))
-        h = self.drafter.hidden(self.target.token_embd(block), positions, context, lambda q, k, v: attend_masked(q, k, v, mask))
+        h = self.drafter.hidden(x, positions, context, lambda q, k, v: attend_masked(q, k, v, mask))
         return self.target.logits(h[:, 1:]).argmax(-1)
 
 
@@ -65,7 +66,7 @@ def prefill(pair, prompts, filler):
     for row, prompt in enumerate(prompts):
         ids[row, :len(prompt)] = torch.tensor(prompt, device=pair.device)
     first = torch.zeros(len(prompts), dtype=torch.long, device=pair.device)
-    for begin in range(0, longest, PREFILL):        # what lies past a short prompt is overwritten before anything looks at it
+    for begin in range(0, longest, PREFILL):    # what lies past a short prompt is overwritten before it is seen
         piece = ids[:, begin:begin + PREFILL]
         positions = torch.arange(begin, begin + piece.shape[1], device=pair.device).expand(len(prompts), -1)
         said = pair.extend(piece, positions)
@@ -118,7 +119,8 @@ def measure(target, drafter, questions, device, batch_tokens=80_000):
         for n, result in zip(batch, generate(target, drafter, [prompts[n] for n in batch], tokenizer.im_end,
                                              tokenizer.end_of_text, device)):
             results[n] = result
-        print(f"drafted for {len(prompts) - len(order)} of {len(prompts)} prompts, {time.monotonic() - begin:.1f} s", flush=True)
+        done = f"{len(prompts) - len(order)} of {len(prompts)} prompts"
+        print(f"drafted for {done}, {time.monotonic() - begin:.1f} s", flush=True)
     by_category = collections.OrderedDict()
     for question, result in zip(questions, results):
         by_category.setdefault(question["category"], []).extend(result["steps"])
@@ -132,7 +134,8 @@ def measure(target, drafter, questions, device, batch_tokens=80_000):
     n_right = sum(evaluate.is_right(tokenizer.decode(result["ids"]), question["answers"])
                   for question, result in zip(questions, results))
     kept = collections.Counter(kept for kept, _ in everything)
-    scores = {"block_size": drafter.config.n_block, **summary(everything), "questions": len(questions), "right": n_right,
+    scores = {"block_size": drafter.config.n_block, **summary(everything), "questions": len(questions),
+              "right": n_right,
               "steps_by_tokens_kept": {str(n): kept[n] for n in range(drafter.config.n_block)},
               "by_category": {category: summary(steps) for category, steps in by_category.items()}}
     return scores, [result["ids"] for result in results]
@@ -141,14 +144,15 @@ def measure(target, drafter, questions, device, batch_tokens=80_000):
 def compare_with_plain(target, questions, replies, device):
     """How many replies differ from those generated token by token (only rounding can make them differ)."""
     tokenizer = Tokenizer()
+    prompts = [tokenizer.encode_prompt(question["messages"]) for question in questions]
     with torch.no_grad():
-        plain = evaluate.greedy_replies(target, tokenizer, [tokenizer.encode_prompt(q["messages"]) for q in questions], device)
+        plain = evaluate.greedy_replies(target, tokenizer, prompts, device)
     return sum(text != tokenizer.decode(ids) for text, ids in zip(plain, replies))
 
 
 def print_scores(scores):
-    row = lambda name, s: print(f"{name:14} {s['tokens_per_step']:6.3f} tokens a step, {s['drafted_tokens_kept_per_step']:6.3f} "
-                                f"of them drafted, {s['steps']:6} steps", flush=True)
+    row = lambda name, s: print(f"{name:14} {s['tokens_per_step']:6.3f} tokens a step, "
+                                f"{s['drafted_tokens_kept_per_step']:6.3f} of them drafted, {s['steps']:6} steps")
     for category, s in scores["by_category"].items():
         row(category, s)
     row("all", scores)

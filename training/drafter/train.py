@@ -2,8 +2,8 @@
 
     python3 train.py --out run --max-seconds 240 [--resume]
 
-Several sizes start side by side on the same states of the target; after --choose-at of the time the one that drafts best goes
-on alone. OUT gets checkpoint.pt, drafter.gguf (Q8_0), scores.json and log.txt.
+Several sizes start side by side on the same states of the target; after --choose-at of the time the one that drafts
+best goes on alone. OUT gets checkpoint.pt, drafter.gguf (Q8_0), scores.json and log.txt.
 """
 
 import argparse
@@ -45,10 +45,11 @@ class Candidate:
     def __init__(self, config, target, muon_lr, adam_lr, device):
         self.drafter = Drafter(config).to(device)
         with torch.no_grad():
-            self.drafter.output_norm.weight.copy_(target.output_norm.weight)    # the head's logits start at a sane scale
+            self.drafter.output_norm.weight.copy_(target.output_norm.weight)   # logits start at a sane scale
         parameters = list(self.drafter.parameters())
         self.muon = Muon([p for p in parameters if p.dim() == 2], muon_lr)
-        self.adam = torch.optim.AdamW([p for p in parameters if p.dim() == 1], lr=adam_lr, betas=(0.9, 0.95), weight_decay=0.0)
+        norms = [p for p in parameters if p.dim() == 1]
+        self.adam = torch.optim.AdamW(norms, lr=adam_lr, betas=(0.9, 0.95), weight_decay=0.0)
         self.adam_lr, self.recent = adam_lr, None
         c = config
         self.name = f"{c.n_layer} layers, n_ff {c.n_ff}, reads {','.join(map(str, c.target_layers))}"
@@ -97,12 +98,13 @@ def main():
     parser.add_argument("--eval", default=str(DEMO / "eval.jsonl"))
     parser.add_argument("--per-category", type=int, default=10**9, help="questions of each category to measure with")
     parser.add_argument("--longest-prompt", type=int, default=10**9, help="leave out questions of more tokens")
-    parser.add_argument("--candidates", nargs="+", metavar="LAYERS:N_FF:IDS", default=["2:288:1,3", "2:288:2,4", "2:192:1,3,5"])
-    parser.add_argument("--choose-at", type=float, default=0.3, help="share of the time after which one candidate remains")
+    parser.add_argument("--candidates", nargs="+", metavar="LAYERS:N_FF:IDS",
+                        default=["2:288:1,3", "2:288:2,4", "2:192:1,3,5"])
+    parser.add_argument("--choose-at", type=float, default=0.3, help="share of the time until one remains")
     parser.add_argument("--max-seconds", type=float, default=240)
     parser.add_argument("--block", type=int, default=8)
     parser.add_argument("--rows", type=int, default=8, help="rows a step")
-    parser.add_argument("--row-length", type=int, default=4096, help="use the beginning of each row only (for small trials)")
+    parser.add_argument("--row-length", type=int, default=4096, help="of each row, for small trials")
     parser.add_argument("--anchors", type=int, default=512, help="blocks of each row")
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=0.003)
@@ -137,14 +139,16 @@ def main():
     step, spent, since = 0, 0.0, time.monotonic()
     checkpoint = out / "checkpoint.pt"
     if a.resume and checkpoint.exists():
-        saved = torch.load(checkpoint, map_location=device, **({"weights_only": False} if torch.__version__ >= "2" else {}))
+        anything = {"weights_only": False} if torch.__version__ >= "2" else {}
+        saved = torch.load(checkpoint, map_location=device, **anything)
         candidates = [Candidate(state["config"], target, a.muon_lr, a.adam_lr, device) for state in saved["candidates"]]
         for candidate, state in zip(candidates, saved["candidates"]):
             candidate.load(state)
         step, spent = saved["step"], saved["spent"]
     for candidate in candidates:
         log(f"candidate {candidate.name}: {count_parameters(candidate.drafter)} parameters")
-    log(f"seed {a.seed}, step {step}, {spent:.0f} s spent, {a.rows} rows of {a.row_length} tokens and {a.anchors} blocks on {device}")
+    log(f"seed {a.seed}, step {step}, {spent:.0f} s spent, "
+        f"{a.rows} rows of {a.row_length} tokens and {a.anchors} blocks on {device}")
 
     def save():
         unfinished = checkpoint.with_suffix(".tmp")
@@ -210,8 +214,8 @@ def main():
             spoke = elapsed()
             for candidate, (loss, (tokens_per_step, right, tries)) in zip(candidates, report):
                 slots = " ".join(f"{100 * float(r) / max(1.0, float(t)):.0f}" for r, t in zip(right, tries))
-                log(f"step {step} {spoke:.1f} s loss {float(loss):.3f} tokens a step {float(tokens_per_step):.2f} (slots {slots} %) "
-                    f"{candidate.name}, rate {scale:.2f}, waited {stream.waited_s:.1f} s for data")
+                log(f"step {step} {spoke:.1f} s loss {float(loss):.3f} tokens a step {float(tokens_per_step):.2f} "
+                    f"(slots {slots} %) {candidate.name}, rate {scale:.2f}, waited {stream.waited_s:.1f} s for data")
         if elapsed() - saved_at >= 90:
             save()
             saved_at = elapsed()
@@ -228,12 +232,13 @@ def main():
     questions = speculate.some_of_each(evaluate.read_questions(a.eval), a.per_category, a.longest_prompt)
     scores, replies = speculate.measure(target, shipped, questions, device)
     scores["replies_unlike_plain_decoding"] = speculate.compare_with_plain(target, questions, replies, device)
-    scores.update(drafter=candidates[0].name, parameters=count_parameters(shipped), file_bytes=path.stat().st_size, train_steps=step,
-                  seed=a.seed)
+    scores.update(drafter=candidates[0].name, parameters=count_parameters(shipped), file_bytes=path.stat().st_size,
+                  train_steps=step, seed=a.seed)
     (out / "scores.json").write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     speculate.print_scores(scores)
     log(f"{scores['tokens_per_step']:.3f} tokens a step, {scores['drafted_tokens_kept_per_step']:.3f} of them drafted; "
-        f"{scores['replies_unlike_plain_decoding']} of {len(questions)} replies differ from plain decoding; {elapsed():.0f} s in all")
+        f"{scores['replies_unlike_plain_decoding']} of {len(questions)} replies differ from plain decoding; "
+        f"{elapsed():.0f} s in all")
 
 
 if __name__ == "__main__":

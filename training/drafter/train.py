@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 from pathlib import Path
+import shutil
 import time
 import traceback
 
@@ -220,6 +221,7 @@ def main():
             save()
             saved_at = elapsed()
     stream.close()
+    shutil.rmtree(out / "shards", ignore_errors=True)
     save()
     candidates.sort(key=lambda c: -float(c.recent or 0))
     path = out / "drafter.gguf"

@@ -14,6 +14,11 @@ def backward(gradient, x, alpha):
     return (g * (1 + double)).to(x.dtype), of_alpha.to(x.dtype)
 
 
+def as_rows(x, alpha):
+    """x and alpha as (batch * channels, places) and (batch * channels, 1), so that one kernel serves every width."""
+    return x.contiguous().view(-1, x.shape[2]), alpha.expand(x.shape[0], -1, 1).reshape(-1, 1)
+
+
 class FusedSnake(torch.autograd.Function):
     kernels = (forward, backward)
 
@@ -21,13 +26,16 @@ class FusedSnake(torch.autograd.Function):
     def forward(ctx, x, alpha):
         ctx.save_for_backward(x, alpha)
         # Sounds to be scored come in many shapes, for which compiling does not pay.
-        return (FusedSnake.kernels[0] if any(ctx.needs_input_grad) else forward)(x, alpha)
+        if not any(ctx.needs_input_grad):
+            return forward(x, alpha)
+        return FusedSnake.kernels[0](*as_rows(x, alpha)).view_as(x)
 
     @staticmethod
     def backward(ctx, gradient):
         x, alpha = ctx.saved_tensors
-        of_x, of_alpha = FusedSnake.kernels[1](gradient, x, alpha)
-        return of_x, of_alpha.sum((0, 2), keepdim=True, dtype=torch.float32)
+        rows, alpha_of_rows = as_rows(x, alpha)
+        of_x, of_alpha = FusedSnake.kernels[1](gradient.contiguous().view_as(rows), rows, alpha_of_rows)
+        return of_x.view_as(x), of_alpha.view_as(x).sum((0, 2), keepdim=True, dtype=torch.float32)
 
 
 def install(device, may_compile):

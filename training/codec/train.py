@@ -191,7 +191,7 @@ def main():
 
     torch.manual_seed(a.seed)
     torch.set_float32_matmul_precision("high")
-    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark = False       # trying algorithms for so many shapes takes minutes
     is_compiled = fused_snake.install(device, not a.no_compile)
     trainer = Trainer(a, device)
     checkpoint = out / "checkpoint.pt"
@@ -235,7 +235,6 @@ def main():
             trainer.save(checkpoint)
             saved = time.monotonic()
             log(f"saved, mel distances {score.quick(trainer.averaged_codec(), held, device, 1 if a.smoke else 4)}")
-    torch.backends.cudnn.benchmark = False       # every utterance has a length of its own
     trainer.save(checkpoint)
     gguf_file.write(out / "unfinished.gguf", trainer.averaged_codec())
     os.replace(out / "unfinished.gguf", out / "codec.gguf")

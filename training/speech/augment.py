@@ -7,7 +7,7 @@ import math
 
 import torch
 
-SEEN_NOISES = ("white", "pink", "brown", "hum", "music", "tones", "clicks", "wind", "babble")
+SEEN_NOISES = ("white", "pink", "brown", "hum", "music", "tones", "clicks", "wind", "shaped", "crackle", "babble")
 UNSEEN_NOISES = ("rain", "engine", "siren", "typing", "blue", "drums", "babble")   # babble: of unseen voices
 
 
@@ -61,6 +61,22 @@ class Noise:
         gusts = self._shaped(n_batch, n, lambda f: (f < 21.0) * 1.0)   # below the clamp: only the slowest parts
         gusts = gusts / (gusts.std(1, keepdim=True) + 1e-8)
         return self._shaped(n_batch, n, lambda f: 1 / (1 + (f / 250) ** 2)) * torch.exp(0.8 * gusts)
+
+    def shaped(self, n_batch, n):
+        """Steady noise of any colour that sometimes swells."""
+        bands = self.normal(n_batch, 1, 10) * 8
+        curve = torch.nn.functional.interpolate(bands, n // 2 + 1, mode="linear", align_corners=True)[:, 0]
+        swell = self.uniform(n_batch, 1) * torch.sin(2 * math.pi * (self.uniform(n_batch, 1, low=0.1, high=4.0) * self.time(n)))
+        return filtered(self.normal(n_batch, n), 10 ** (curve / 20)) * (1 + 0.8 * swell)
+
+    def crackle(self, n_batch, n):
+        """From single cracks to frying: random impulses through a resonance, over some noise."""
+        rate = torch.exp(self.uniform(n_batch, 1, low=math.log(5.0), high=math.log(1500.0))) / self.rate
+        hits = (self.uniform(n_batch, n) < rate) * self.normal(n_batch, n)
+        x = convolve(hits, self._ring(n_batch, 300.0, 6000.0, 0.0015))
+        background = self.shaped(n_batch, n)
+        level = self.uniform(n_batch, 1) / (background.std(1, keepdim=True) + 1e-8)
+        return x / (x.std(1, keepdim=True) + 1e-8) + background * level
 
     def rain(self, n_batch, n):
         drops = (self.uniform(n_batch, n) < 0.004) * self.normal(n_batch, n) * 12

@@ -19,6 +19,7 @@ from model import WINDOW
 
 LABEL_STEP = 160            # samples of one label of the corpus, 10 ms
 THRESHOLD_DB = -38.0        # below the utterance's loudest moment: no voice, only the synthesizer's silence
+BABBLE_DB = 5.0             # least distance of other people's voices in training
 LONGEST_STOP = 12           # labels: a shorter hole in speech is part of it, as the silence of a "t" is
 
 
@@ -105,14 +106,16 @@ class Mixer:
         o = self.options
         n_samples = round(o.seconds * 16000) // (WINDOW * 5) * (WINDOW * 5)    # whole windows and labels
         speech, labels = self.lay_out(n_batch, n_samples)
-        silent = self.uniform((n_batch, 1)) < o.without_speech
+        which = torch.randint(len(o.noises), (n_batch,), generator=self.random, device=self.device)
+        is_babble = (which == o.noises.index("babble") if "babble" in o.noises else which < 0)[:, None]
+        # Several people alone are speech to some and noise to others; they only stand behind a louder one.
+        silent = (self.uniform((n_batch, 1)) < o.without_speech) & ~(is_babble & (o.without_speech < 1))
         speech, labels = speech.masked_fill(silent, 0), labels & ~silent
         share = labels.float().mean(1, keepdim=True)
         power = speech.square().mean(1, keepdim=True) / share.clamp(min=1e-3)
         in_room = self.uniform((n_batch, 1)) < o.in_room
         speech = torch.where(in_room, convolve(speech, rooms(self.noise, n_batch)), speech)
 
-        which = torch.randint(len(o.noises), (n_batch,), generator=self.random, device=self.device)
         sound = torch.zeros_like(speech)
         for i, kind in enumerate(o.noises):
             rows = (which == i).nonzero()[:, 0]
@@ -120,6 +123,8 @@ class Mixer:
                 sound[rows] = self.noise.draw(kind, len(rows), n_samples)
         clean = (self.uniform((n_batch, 1)) < o.without_noise) & ~silent
         snr = self.uniform((n_batch, 1), *o.snr_db)
+        if o.snr_db[0] < o.snr_db[1]:
+            snr = torch.where(is_babble, snr.clamp(min=BABBLE_DB), snr)
         power = torch.where(silent | (share == 0), torch.ones_like(power), power)
         audio = speech + (sound * power.sqrt() * 10 ** (-snr / 20)).masked_fill(clean, 0)
         audio = coloured(audio, self.noise)

@@ -28,11 +28,12 @@ def learning_rate(progress, step, warmup=100, decay=0.5):
 
 @torch.no_grad()
 def judge(net, parts, device):
-    """{group: [(probabilities, window shares, spans)]} by signal-to-noise ratio and kind of noise."""
+    """{group: [(probabilities, window shares, spans)]} by signal-to-noise ratio and kind of noise. Babble, which is speech of
+    others, has a group of its own and is not in "all" and the ratios."""
     groups = {"all": []}
     for audio, shares, spans, ratio, kind in parts:
         p = vad.probabilities(net, audio.to(device)).cpu().numpy()
-        names = ["all"] + ([f"snr {ratio} dB"] if ratio is not None else [])
+        names = [] if kind == "babble" else ["all"] + ([f"snr {ratio} dB"] if ratio is not None else [])
         if kind:
             names.append(("noise " if spans else "alone ") + kind)
         for name in names:

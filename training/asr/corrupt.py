@@ -58,7 +58,8 @@ class Corruption:
         audio = self.add_noise(audio, lengths, decibels, SEEN_NOISES)
         audio = torch.where(chosen(0.5), augment.coloured(audio, self.noise), audio)
         audio = torch.where(chosen(0.08), augment.telephone(audio, RATE), audio)
-        audio = audio * 10 ** (-self.uniform(n, 1, low=1, high=25) / 20) / audio.abs().amax(1, keepdim=True).clamp(min=1e-5)
+        peak = audio.abs().amax(1, keepdim=True).clamp(min=1e-5)
+        audio = audio / peak * 10 ** (-self.uniform(n, 1, low=1, high=25) / 20)
         if silent:
             audio[torch.tensor(silent).to(self.device)] = self.silence(len(silent), length, SEEN_NOISES)
         return audio * self.exists(audio, lengths)

@@ -1,7 +1,7 @@
 """Where utterances can be cut between words, found by the half-trained model itself.
 
-A stream's preview hears sentences that are not over. The auxiliary characters say when each word ends; where they spell an
-utterance rightly, its beginnings become examples of their own.
+A stream's preview hears sentences that are not over. The auxiliary characters say when each word ends; where they spell
+an utterance rightly, its beginnings become examples of their own.
 """
 
 from dataclasses import dataclass
@@ -56,11 +56,11 @@ def cuts_of(text, begins, symbols):
 
 
 @torch.no_grad()
-def find_cuts(model, front_end, source, device, seconds=1200):
-    """{utterance: cuts} for the utterances that the auxiliary characters spell rightly."""
+def find_cuts(model, front_end, source, device, rng, most=8000, seconds=1200):
+    """{utterance: cuts} for those of up to `most` utterances that the auxiliary characters spell rightly."""
     model.eval()
-    rng, found = np.random.default_rng(0), {}
-    for batch in batches_of(range(len(source)), source.n, seconds):
+    found = {}
+    for batch in batches_of(rng.permutation(len(source))[:most].tolist(), source.n, seconds):
         clips = gather_clips([plan(source, rng, [k], is_plain=True) for k in batch], [False] * len(batch))
         audio, lengths = compose(source, clips, device)
         layout = Layout(mel.n_frames(clips.length), device)
@@ -84,7 +84,8 @@ class CutSource:
         chosen = {k: options[rng.integers(len(options))] for k, options in cuts.items()}
         keys = sorted(chosen)
         self.audio, self.start = source.audio, source.start[keys]
-        self.n = np.array([min(int(source.n[k]), int(rng.integers(chosen[k].earliest, chosen[k].latest + 1))) for k in keys])
+        ends = [rng.integers(chosen[k].earliest, chosen[k].latest + 1) for k in keys]
+        self.n = np.minimum(source.n[keys], np.array(ends, np.int64))
         self.text, self.symbols = [chosen[k].text for k in keys], [chosen[k].symbols for k in keys]
 
     def __len__(self):

@@ -1,6 +1,6 @@
 """Batches for the recogniser: which utterances, how they are placed in a clip, and the tokens around and behind them.
 
-What is planned on the CPU (numpy, in a thread) is computed on the device: the clips' samples from the corpus held there.
+What is planned on the CPU (numpy, in a thread) is computed on the device, which holds the corpus' samples.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import torch
 
 import shared_path  # noqa: F401
 from mel import RATE
-from network import CTC_CHARACTERS
+from network import CTC_CHARACTERS, to_device
 from spoken_form import spoken
 from tokenizer import Tokenizer
 
@@ -36,8 +36,8 @@ class Prompt:
         self.tokenizer, self.tag, self.end = tokenizer, special["<asr_text>"], special["<|im_end|>"]
         self.encode = lru_cache(maxsize=200_000)(encode)
         self.pad, self.stops = special["<|audio_pad|>"], (special["<|endoftext|>"], special["<|im_end|>"])
-        self.head = [special["<|im_start|>"], *encode("system\n"), special["<|im_end|>"], *encode("\n"), special["<|im_start|>"],
-                     *encode("user\n"), special["<|audio_start|>"]]
+        self.head = [special["<|im_start|>"], *encode("system\n"), special["<|im_end|>"], *encode("\n"),
+                     special["<|im_start|>"], *encode("user\n"), special["<|audio_start|>"]]
         before_answer = [special["<|audio_end|>"], special["<|im_end|>"], *encode("\n"), special["<|im_start|>"]]
         self.tail = before_answer + encode("assistant\n")
         self.forced_tail = before_answer + encode("assistant\n" + FORCED) + [self.tag]
@@ -73,11 +73,11 @@ class SpeechSource:
 
 @dataclass
 class Clips:
-    """A planned batch. Arrays of (batch, MAX_PARTS): start (in the corpus), n (samples there), at (in the clip), speed."""
-    start: np.ndarray
-    n: np.ndarray
-    at: np.ndarray
-    speed: np.ndarray
+    """A planned batch."""
+    start: np.ndarray           # (batch, MAX_PARTS) where in the corpus
+    n: np.ndarray               # the same: samples there
+    at: np.ndarray              # the same: where in the clip
+    speed: np.ndarray           # the same
     length: np.ndarray          # (batch,) samples of the clips
     text: list                  # None where nobody speaks
     symbols: list
@@ -136,7 +136,7 @@ def rounded_up(n):
 
 def epoch(source, rng, seconds, silent_share=0.06, pair_share=0.10, long_share=0.02, forced_share=0.05,
           cut_share=0.2, is_plain=False):
-    """Batches of about `seconds` of clips, of similar lengths each; every utterance comes once. Plain: alone and as it is."""
+    """Batches of about `seconds` of clips of similar lengths; every utterance comes once. Plain: alone and as it is."""
     if is_plain:
         silent_share = pair_share = long_share = forced_share = cut_share = 0
     order, plans, at = rng.permutation(len(source)), [], 0
@@ -181,13 +181,8 @@ def endless(source, seed, seconds, is_plain=False):
         yield ready.get()
 
 
-def to_device(x, device):
-    x = torch.from_numpy(np.ascontiguousarray(x))
-    return x.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else x.to(device)
-
-
 def interpolate(audio, at, end):
-    """Samples of the int16 `audio` at fractional places, by a windowed sinc; at: (batch, n) float64, end: (batch, 1)."""
+    """Samples of the int16 `audio` between its samples, by a windowed sinc; at: (batch, n) float64, end: (batch, 1)."""
     first = at.floor()
     fraction, first = (at - first).float(), first.long()
     out = torch.zeros_like(fraction)
@@ -200,7 +195,7 @@ def interpolate(audio, at, end):
 
 
 def compose(source, clips, device):
-    """-> (audio (batch, longest) float32 without augmentation, zeros behind each clip; lengths (batch,) on the device)."""
+    """-> (audio (batch, n) float32 without augmentation, zeros behind each clip; lengths (batch,) on the device)."""
     time = torch.arange(rounded_up(int(clips.length.max())), device=device)[None]
     is_plain = bool((clips.speed == 1).all())
     audio = torch.zeros(len(clips.length), time.shape[1], device=device)
@@ -208,7 +203,8 @@ def compose(source, clips, device):
         rows = np.flatnonzero(clips.n[:, k] > 0)
         if not len(rows):
             break
-        start, n, at, speed = (to_device(x[rows, k], device)[:, None] for x in (clips.start, clips.n, clips.at, clips.speed))
+        start, n, at, speed = (to_device(x[rows, k], device)[:, None]
+                               for x in (clips.start, clips.n, clips.at, clips.speed))
         offset = time - at
         if is_plain:
             inside = (offset >= 0) & (offset < n)
@@ -222,8 +218,8 @@ def compose(source, clips, device):
 
 
 def sequences(prompt, clips, n_tokens, rng=None, noise=0.0):
-    """The decoder's input for a batch: arrays ids (batch, n), places of audio rows, places whose next token is learned, and
-    those tokens. Places count in the flat batch. With `noise`, that share of the answer's inputs is another token."""
+    """The decoder's input for a batch: arrays ids (batch, n), places of audio rows, places whose next token is learned,
+    and those tokens. Places count in the flat batch. With `noise`, that share of the inputs is wrong."""
     rows, heads = [], []
     for text, forced, n in zip(clips.text, clips.is_forced, n_tokens):
         head = prompt.head + [prompt.pad] * int(n) + (prompt.forced_tail if forced else prompt.tail)

@@ -18,7 +18,8 @@ from tokenizer import Tokenizer
 
 TEXT_NAME, ENCODER_NAME = "eliza-1-asr.gguf", "eliza-1-asr-mmproj.gguf"
 DESCRIPTION = "Small English speech recogniser trained on synthetic speech, for demonstrations and tests of Parlance."
-RENAMED = [("mlp.", "mm.a.mlp."), ("conv2d.", "a.conv2d."), ("conv_out.", "a.conv_out."), ("blk.", "a.blk."), ("post_ln.", "a.post_ln.")]
+RENAMED = [("mlp.", "mm.a.mlp."), ("conv2d.", "a.conv2d."), ("conv_out.", "a.conv_out."), ("blk.", "a.blk."),
+           ("post_ln.", "a.post_ln.")]
 
 
 def encoder_metadata(c):
@@ -63,8 +64,8 @@ def write(folder, model):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     array = lambda x: np.ascontiguousarray(x.detach().float().cpu().numpy())
-    encoder = [(encoder_name(name), array(x)) for name, x in model.encoder.named_parameters()]
-    encoder = [(name, x.reshape(-1, 1, 1) if name.startswith("a.conv2d") and name.endswith(".bias") else x) for name, x in encoder]
+    shaped = lambda name, x: x.reshape(-1, 1, 1) if name.startswith("conv2d") and name.endswith(".bias") else x
+    encoder = [(encoder_name(name), shaped(name, array(x))) for name, x in model.encoder.named_parameters()]
     encoder.append(("a.position_embd.weight", array(model.encoder.position)))
     text = [(name, array(x)) for name, x in model.decoder.named_parameters()]
     for file_name, pairs, tensors in ((ENCODER_NAME, encoder_metadata(model.config.encoder), encoder),

@@ -5,9 +5,9 @@ import torch
 import torch.nn.functional as F
 
 from corrupt import hide_parts
-from data import sequences, to_device
+from data import sequences
 import mel
-from network import Layout
+from network import Layout, to_device
 from optimizer import Muon
 
 
@@ -17,7 +17,7 @@ def schedule(progress, step, warmup, decay):
 
 
 class Optimizer:
-    """Muon for the matrices inside the networks, AdamW for embedding, convolutions, norms, biases and the auxiliary head."""
+    """Muon for the matrices inside the networks, AdamW for the rest: embedding, convolutions, norms, auxiliary head."""
 
     def __init__(self, model, muon_lr, adam_lr):
         # Muon's bfloat16 products take many seconds a step on a CPU; smoke runs there do with AdamW.

@@ -42,9 +42,9 @@ class MelFrontEnd:
 
     @torch.no_grad()
     def __call__(self, audio, lengths):
-        """audio: (batch, n) float32, zeros behind each clip; lengths: (batch,) samples -> (batch, frames, N_MEL), normalised.
+        """audio: (batch, n) float32, zeros behind each clip; lengths: (batch,) samples -> (batch, frames, N_MEL).
 
-        Frames that a clip does not have are 0.
+        Normalised; frames that a clip does not have are 0.
         """
         lengths = lengths.clamp(min=SHORTEST)
         n = max(audio.shape[1], SHORTEST)

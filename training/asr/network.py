@@ -29,7 +29,7 @@ class EncoderConfig:
     n_layer: int = 4
     n_ff: int = 768
     n_out: int = 192
-    n_pos: int = 25             # rows of the position table; 13 are used here, 25 by programs with chunks of two seconds
+    n_pos: int = 25             # rows of the position table: 13 are used here, 25 where chunks last two seconds
     norm_eps: float = 1e-5
 
 
@@ -37,12 +37,13 @@ class EncoderConfig:
 class Config:
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     decoder: DecoderConfig = field(default_factory=lambda: DecoderConfig(
-        n_vocab=4096, n_embd=192, n_layer=4, n_head=4, n_head_kv=2, head_dim=64, n_ff=448, n_ctx=4096, rope_theta=10_000.0))
+        n_vocab=4096, n_embd=192, n_layer=4, n_head=4, n_head_kv=2, head_dim=64, n_ff=448, n_ctx=4096,
+        rope_theta=10_000.0))
 
 
 TINY = Config(EncoderConfig(n_channel=8, n_embd=64, n_head=1, n_layer=2, n_ff=128, n_out=64),
-              DecoderConfig(n_vocab=4096, n_embd=64, n_layer=2, n_head=2, n_head_kv=1, head_dim=64, n_ff=128, n_ctx=4096,
-                            rope_theta=10_000.0))
+              DecoderConfig(n_vocab=4096, n_embd=64, n_layer=2, n_head=2, n_head_kv=1, head_dim=64, n_ff=128,
+                            n_ctx=4096, rope_theta=10_000.0))
 
 
 def halved(n):
@@ -54,8 +55,14 @@ def n_tokens(n_frames):
     return n_frames // CHUNK_FRAMES * CHUNK_TOKENS + halved(halved(halved(n_frames % CHUNK_FRAMES)))
 
 
+def to_device(x, device):
+    """A numpy array there; through pinned memory, so that a GPU is not waited for."""
+    x = torch.from_numpy(np.ascontiguousarray(x))
+    return x.pin_memory().to(device, non_blocking=True) if torch.device(device).type == "cuda" else x.to(device)
+
+
 class Layout:
-    """Where the chunks, windows and tokens of a batch of clips lie; made on the CPU from the clips' numbers of frames."""
+    """Where the chunks, windows and tokens of a batch of clips lie; made from the clips' numbers of frames."""
 
     def __init__(self, n_frames, device, window_chunks=WINDOW_CHUNKS):
         """n_frames: (batch,) integers."""
@@ -67,34 +74,34 @@ class Layout:
         self.n_windows = int(n_windows.sum())
 
         clip = np.repeat(np.arange(len(n_frames)), n_chunks)                    # of every chunk
-        within = np.arange(len(clip)) - np.repeat(n_chunks.cumsum() - n_chunks, n_chunks)
-        first = (n_windows.cumsum() - n_windows)[clip] + within // self.window_chunks
-        slot = first * self.window_chunks + within % self.window_chunks
-        frame = within[:, None] * CHUNK_FRAMES + np.arange(CHUNK_FRAMES)         # (chunk, 100)
-        real = frame < n_frames[clip][:, None]
-        self.longest = int(n_frames.max())
-        row = clip[:, None] * self.longest + np.minimum(frame, self.longest - 1)
-        tokens = np.minimum(halved(halved(halved(real.sum(1)))), CHUNK_TOKENS)
+        chunk = np.arange(len(clip)) - np.repeat(n_chunks.cumsum() - n_chunks, n_chunks)     # within its clip
+        first = (n_windows.cumsum() - n_windows)[clip] + chunk // self.window_chunks
+        slot = first * self.window_chunks + chunk % self.window_chunks
+        real = np.minimum(n_frames[clip] - chunk * CHUNK_FRAMES, CHUNK_FRAMES)  # frames of every chunk
+        tokens = halved(halved(halved(real)))
         is_token = np.zeros((self.n_windows * self.window_chunks, CHUNK_TOKENS), bool)
         is_token[slot] = np.arange(CHUNK_TOKENS) < tokens[:, None]
 
+        self.longest = int(n_frames.max())
+        within = torch.arange(CHUNK_FRAMES, device=device)[None]
+        self.real = within < to_device(real, device)[:, None]                    # (chunk, 100)
+        first_row = to_device(clip * self.longest + chunk * CHUNK_FRAMES, device)
+        self.row = (first_row[:, None] + within).clamp(max=len(n_frames) * self.longest - 1)
+
         # A clip of less than one chunk is not filled up: behind its end the convolutions see their own zeros.
-        alone = (n_chunks[clip] == 1) & (real.sum(1) < CHUNK_FRAMES)
+        alone = (n_chunks[clip] == 1) & (real < CHUNK_FRAMES)
         self.columns = None
         if alone.any():
-            ends, self.columns = np.where(alone, real.sum(1), CHUNK_FRAMES), []
+            ends, self.columns = np.where(alone, real, CHUNK_FRAMES), []
             for width in (50, 25):
                 ends = halved(ends)
-                self.columns.append(self._to(np.arange(width) < ends[:, None], device)[:, None, None])
-        self.slot, self.row, self.real = (self._to(x, device) for x in (slot, row, real))
-        self.key_mask = self._to(is_token.reshape(self.n_windows, 1, 1, -1), device)
-        self.token = self._to(np.flatnonzero(is_token), device)                 # all clips' tokens, one clip after the other
+                self.columns.append(to_device(np.arange(width) < ends[:, None], device)[:, None, None])
+        self.slot = to_device(slot, device)
+        self.key_mask = to_device(is_token.reshape(self.n_windows, 1, 1, -1), device)
+        self.token = to_device(np.flatnonzero(is_token), device)                # all clips' tokens, clip after clip
         self.clip_of_token = np.repeat(np.arange(len(n_frames)), self.n_tokens)
-        self.place_in_clip = np.arange(len(self.clip_of_token)) - np.repeat(self.n_tokens.cumsum() - self.n_tokens, self.n_tokens)
-
-    @staticmethod
-    def _to(x, device):
-        return torch.from_numpy(np.ascontiguousarray(x)).to(device, non_blocking=True)
+        first_token = np.repeat(self.n_tokens.cumsum() - self.n_tokens, self.n_tokens)
+        self.place_in_clip = np.arange(len(self.clip_of_token)) - first_token
 
 
 def attend_to(q, k, v, mask):
@@ -109,7 +116,8 @@ def attend_causally(q, k, v):
     if hasattr(F, "scaled_dot_product_attention"):
         group = q.shape[1] // k.shape[1]
         v = v.to(q.dtype)
-        return F.scaled_dot_product_attention(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1), is_causal=True)
+        k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
     n = q.shape[2]
     return attention_reference(q, k, v, torch.ones(n, n, dtype=torch.bool, device=q.device).tril())
 
@@ -156,7 +164,7 @@ class Encoder(nn.Module):
     def forward(self, mel, layout):
         """mel: (batch, frames, N_MEL) -> all clips' tokens one after the other, before and behind the projector:
         (token, n_embd), (token, n_out)."""
-        image = mel[:, :layout.longest].flatten(0, 1)[layout.row] * layout.real[..., None]          # (chunk, 100, N_MEL)
+        image = mel[:, :layout.longest].flatten(0, 1)[layout.row] * layout.real[..., None]  # (chunk, 100, N_MEL)
         x = image.transpose(1, 2)[:, None]                                      # (chunk, 1, frequency, time)
         x = F.gelu(self.conv2d["1"](x))
         if layout.columns is not None:
@@ -185,12 +193,13 @@ class Recogniser(nn.Module):
         """h: (token, n_embd) -> (place, clip, symbol), as torch's CTC loss wants them."""
         logits = self.ctc(h).float().view(len(h), CTC_PER_TOKEN, -1)
         n_clips, longest = len(layout.n_tokens), int(layout.n_tokens.max())
-        at = torch.from_numpy(layout.clip_of_token * longest + layout.place_in_clip).to(h.device, non_blocking=True)
+        at = to_device(layout.clip_of_token * longest + layout.place_in_clip, h.device)
         padded = logits.new_zeros(n_clips * longest, *logits.shape[1:]).index_copy(0, at, logits)
         return padded.view(n_clips, longest * CTC_PER_TOKEN, -1).log_softmax(-1).transpose(0, 1)
 
     def hidden(self, ids, rows, places):
-        """ids: (batch, n), anything where audio is; rows: (token, n_out) of the encoder and their places in the flat batch."""
+        """ids: (batch, n), anything where audio is; rows: (token, n_out) of the encoder, to `places` of the flat batch.
+        """
         x = self.decoder.token_embd(ids)
         shape = x.shape
         x = x.flatten(0, 1)

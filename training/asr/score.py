@@ -71,7 +71,8 @@ class Scorer:
     def answers(self, audio, lengths, window_chunks=8):
         frames = mel.n_frames(lengths.cpu().numpy())
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda"):
-            return transcribe(self.model, self.front_end, self.prompt, audio, lengths, frames, window_chunks=window_chunks)
+            return transcribe(self.model, self.front_end, self.prompt, audio, lengths, frames,
+                              window_chunks=window_chunks)
 
     def speech(self, source, n, change=None, window_chunks=8):
         """{"wer", "exact", "missed", "utterances"} of the first n utterances; change(audio, lengths) may add noise."""
@@ -86,8 +87,9 @@ class Scorer:
             texts.update(zip(batch, map(self.prompt.read, self.answers(audio, lengths, window_chunks))))
         errors = [word_errors(source.text[k], text) for k, (text, _) in texts.items()]
         wrong, words = map(sum, zip(*errors))
-        return {"wer": wrong / max(words, 1), "exact": sum(e == 0 for e, _ in errors) / len(errors), "utterances": len(errors),
-                "missed": sum(not text for text, _ in texts.values()) / len(texts)}, {k: text for k, (text, _) in texts.items()}
+        heard = {k: text for k, (text, _) in texts.items()}
+        return {"wer": wrong / max(words, 1), "exact": sum(e == 0 for e, _ in errors) / len(errors),
+                "missed": sum(not text for text in heard.values()) / len(heard), "utterances": len(heard)}, heard
 
     def silence(self, audio):
         """Share of clips without speech that are answered with no words."""

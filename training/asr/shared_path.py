@@ -1,4 +1,4 @@
-"""Makes the other folders of training/ importable: text (tokenizer, transformer, Muon), common (GGUF), speech (corpus)."""
+"""Makes the other folders of training/ importable: text (tokenizer, transformer), common (GGUF), speech (corpus)."""
 
 from pathlib import Path
 import sys

@@ -1,9 +1,9 @@
 """Trains the demo recogniser from scratch on synthetic speech and writes its two GGUF files.
 
-    python3 train.py --train corpus/train --held corpus/held_seen --unseen corpus/held_unseen --out run --max-seconds 780
+    python3 train.py --train corpus/train --held corpus/held_seen --unseen corpus/held_unseen --out run
 
-A checkpoint is written every --save-every seconds and when --stop-after seconds of this call are over; --resume goes on from
-it, the seconds of earlier calls counted in. At the end: OUT/eliza-1-asr*.gguf and OUT/scores.json.
+A checkpoint is written every --save-every seconds and when --stop-after seconds of this call are over; --resume goes on
+from it, the seconds of earlier calls counted in. At the end: OUT/eliza-1-asr*.gguf and OUT/scores.json.
 """
 
 import argparse
@@ -68,7 +68,8 @@ class Run:
         if not self.a.plain:
             audio = self.corruption(audio, lengths, [k for k, text in enumerate(clips.text) if text is None])
         window = 8 if self.a.plain or rng.random() < 0.7 else int(rng.choice([1, 2, 2, 4]))
-        loss, *parts = self.losses(audio, lengths, clips, window, rng, 0.0 if self.a.plain else self.a.token_noise, not self.a.plain)
+        noise = 0.0 if self.a.plain else self.a.token_noise
+        loss, *parts = self.losses(audio, lengths, clips, window, rng, noise, mask=not self.a.plain)
         loss.backward()
         norm = self.optimizer.step(scale)
         self.number += 1
@@ -87,7 +88,8 @@ class Run:
             if is_final:
                 scores["seen_0db"], _ = scorer.speech(self.held["seen"], n, noisy(0))
                 scores["seen_windows_of_2"], _ = scorer.speech(self.held["seen"], n, window_chunks=2)
-            cuts = find_cuts(self.model, self.front_end, self.held["seen"], self.device) if is_final else {}
+            rng = np.random.default_rng(0)
+            cuts = find_cuts(self.model, self.front_end, self.held["seen"], self.device, rng) if is_final else {}
             if cuts:
                 scores["seen_cut"], _ = scorer.speech(CutSource(self.held["seen"], cuts), n)
         scores["silence_without_words"] = scorer.silence(corruption.silence(min(n, 200), 3 * mel.RATE, UNSEEN_NOISES))
@@ -106,7 +108,8 @@ def finish(run, log):
     (a.out / "scores.json").write_text(json.dumps({
         "scores": scores, "bytes": sizes, "steps": run.number, "seconds": run.elapsed, "seed": a.seed,
         "hours": float(run.source.n.sum()) / mel.RATE / 3600,
-        "parameters": sum(p.numel() for part in (run.model.encoder, run.model.decoder) for p in part.parameters())}, indent=1) + "\n")
+        "parameters": sum(p.numel() for name, p in run.model.named_parameters() if not name.startswith("ctc"))},
+        indent=1) + "\n")
     with open(a.out / "transcripts.txt", "w", encoding="utf-8") as file:
         for name, texts in heard.items():
             for k, text in sorted(texts.items()):
@@ -121,8 +124,8 @@ def arguments():
     parser.add_argument("--held", help="corpus of held-out sentences, known voices")
     parser.add_argument("--unseen", help="corpus of held-out sentences, unknown voices")
     parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--max-seconds", type=float, default=780, help="of training, in all calls together; sets the schedule")
-    parser.add_argument("--stop-after", type=float, default=math.inf, help="seconds after which this call leaves a checkpoint")
+    parser.add_argument("--max-seconds", type=float, default=780, help="of training, in all calls")
+    parser.add_argument("--stop-after", type=float, default=math.inf, help="seconds of this call")
     parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint.pt if it is there")
     parser.add_argument("--seconds", type=float, default=600, help="of audio in a step")
     parser.add_argument("--muon-lr", type=float, default=0.02)
@@ -131,9 +134,9 @@ def arguments():
     parser.add_argument("--decay", type=float, default=0.5, help="share of the run in which the learning rate falls")
     parser.add_argument("--ctc-weight", type=float, default=0.3)
     parser.add_argument("--smoothing", type=float, default=0.02)
-    parser.add_argument("--token-noise", type=float, default=0.05, help="share of the answer's input tokens that are wrong ones")
+    parser.add_argument("--token-noise", type=float, default=0.05, help="share of wrong input tokens")
     parser.add_argument("--dropout", type=float, default=0.05, help="in the encoder")
-    parser.add_argument("--cuts-from", type=float, default=0.4, help="share of the run after which cut sentences are learned too")
+    parser.add_argument("--cuts-from", type=float, default=0.4, help="progress at which cut sentences join")
     parser.add_argument("--limit", type=int, help="use only the first utterances")
     parser.add_argument("--plain", action="store_true", help="no augmentation, for learning a few utterances by heart")
     parser.add_argument("--smoke", action="store_true", help="a tiny model")
@@ -185,15 +188,16 @@ def main():
             log(f"left at step {run.number} after {run.elapsed:.0f} s; go on with --resume")
             return
         if run.elapsed >= next_cuts and not a.plain:
-            run.source.cuts = find_cuts(run.model, run.front_end, run.source, device)
+            run.source.cuts = {**run.source.cuts, **find_cuts(run.model, run.front_end, run.source, device, rng)}
             next_cuts = run.elapsed + a.max_seconds / 4
             log(f"{len(run.source.cuts)} utterances can be cut, found in {time.monotonic() - now:.1f} s")
         values = run.step(clips, rng, schedule(run.elapsed / a.max_seconds, run.number, a.warmup, a.decay))
         heard_s += clips.length.sum() / mel.RATE
         if now - last_log >= a.log_every or run.number <= 3:
             answer, ctc, right, norm = (float(x) for x in values)
-            log(f"step {run.number} {run.elapsed:.1f} s  answer {answer:.3f}  ctc {ctc:.3f}  right {100 * right:.1f} %  norm {norm:.2f}  "
-                f"{(time.monotonic() - begin) / (run.number - first_step) * 1e3:.0f} ms/step  {heard_s / 3600:.1f} h heard")
+            pace = (time.monotonic() - begin) / (run.number - first_step) * 1e3
+            log(f"step {run.number} {run.elapsed:.1f} s  answer {answer:.3f}  ctc {ctc:.3f}  right {100 * right:.1f} % "
+                f" norm {norm:.2f}  {pace:.0f} ms/step  {heard_s / 3600:.1f} h heard")
             last_log = now
             if not math.isfinite(answer + ctc + norm):
                 log("a loss is no number; back to the last checkpoint")

@@ -11,7 +11,7 @@ import torch
 
 import base_file
 from prompt import vocabulary
-from speech_lm import Config, SpeechLm
+from speech_lm import Config, SpeechLm, config_for
 
 
 def main():
@@ -28,7 +28,7 @@ def main():
         parser.error("give --checkpoint or --random")
     if a.random:
         torch.manual_seed(a.seed)
-        model = SpeechLm(Config(n_text_vocab=len(vocabulary(a.n_codes + 1)), n_audio_vocab=a.n_codes + 1))
+        model = SpeechLm(config_for(a.n_codes, len(vocabulary(a.n_codes + 1))))
         config, weights = model.config, base_file.weights_of(model)
     else:
         saved = torch.load(a.checkpoint, map_location="cpu")

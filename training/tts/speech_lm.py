@@ -20,17 +20,28 @@ CODEBOOK_WEIGHTS = [8, 8, 6, 6, 4, 4, 2, 2]
 class Config:
     n_text_vocab: int
     n_audio_vocab: int                # codes of one codebook and the mask, which is the last
-    n_embd: int = 192
-    n_layer: int = 4
+    n_embd: int = 160
+    n_layer: int = 7
     n_head: int = 3
     head_dim: int = 64
-    n_ff: int = 512
+    n_ff: int = 416
     rope_theta: float = 10_000.0
     norm_eps: float = 1e-6
 
     @property
     def mask(self):
         return self.n_audio_vocab - 1
+
+
+# Codes of a codebook -> sizes whose Q8_0 file is below 5.5 MB; the tables of codes take most of it where there are many.
+SIZES = {1024: {"n_embd": 160, "n_layer": 7, "n_ff": 416}, 512: {"n_embd": 192, "n_layer": 7, "n_ff": 576},
+         256: {"n_embd": 224, "n_layer": 7, "n_head": 4, "n_ff": 512}}
+
+
+def config_for(n_codes, n_text_vocab, **chosen):
+    """chosen: sizes that are not None take the place of those of SIZES."""
+    sizes = SIZES.get(n_codes, {}) | {name: size for name, size in chosen.items() if size}
+    return Config(n_text_vocab=n_text_vocab, n_audio_vocab=n_codes + 1, **sizes)
 
 
 class Attention(nn.Module):

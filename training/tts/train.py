@@ -2,12 +2,14 @@
 
     python3 train.py --corpus DIR --codes codes.npy --held DIR --held-codes held.npy --out run --max-seconds 900
 
-OUT/checkpoint.pt is written every --save-every seconds; --resume goes on from it with what is left of --max-seconds.
+OUT/checkpoint.pt is written every --save-every seconds and after --call-seconds; --resume goes on from it with what is
+left of --max-seconds.
 """
 
 import argparse
 from dataclasses import asdict
 import json
+import math
 import multiprocessing
 import os
 from pathlib import Path
@@ -26,7 +28,7 @@ from evaluate import accuracies, agreement, write_samples
 from network_input import Batches
 from optimizer import Optimizer
 from prompt import vocabulary
-from speech_lm import CODEBOOK_WEIGHTS, Config, SpeechLm, masked_attention, same_document
+from speech_lm import CODEBOOK_WEIGHTS, Config, SpeechLm, config_for, masked_attention, same_document
 from spoken_form import to_say
 from voice_words import attributes_and_presets
 
@@ -76,13 +78,11 @@ def parse_arguments():
     parser.add_argument("--out", required=True)
     parser.add_argument("--presets", help="voices that are asked for by their words, the default one first")
     parser.add_argument("--n-codes", type=int, default=1024, help="codes of a codebook")
-    parser.add_argument("--n-embd", type=int, default=192)
-    parser.add_argument("--n-layer", type=int, default=4)
-    parser.add_argument("--n-head", type=int, default=3)
-    parser.add_argument("--head-dim", type=int, default=64)
-    parser.add_argument("--n-ff", type=int, default=512)
+    for size in ("n-embd", "n-layer", "n-head", "head-dim", "n-ff"):
+        parser.add_argument("--" + size, type=int, help="instead of the size for --n-codes")
     parser.add_argument("--rows", type=int, default=64, help="rows of 1024 positions a step")
-    parser.add_argument("--max-seconds", type=float, default=900)
+    parser.add_argument("--max-seconds", type=float, default=900, help="of training over all calls, which the schedule fills")
+    parser.add_argument("--call-seconds", type=float, default=math.inf, help="of this call, after which --resume goes on")
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=0.003)
     parser.add_argument("--warmup", type=int, default=200)
@@ -152,8 +152,8 @@ def main():
     first_batch = next(batches)
     log("batches are being drawn")
 
-    config = Config(n_text_vocab=len(vocabulary(a.n_codes + 1)), n_audio_vocab=a.n_codes + 1, n_embd=a.n_embd,
-                    n_layer=a.n_layer, n_head=a.n_head, head_dim=a.head_dim, n_ff=a.n_ff)
+    config = config_for(a.n_codes, len(vocabulary(a.n_codes + 1)), n_embd=a.n_embd, n_layer=a.n_layer, n_head=a.n_head,
+                        head_dim=a.head_dim, n_ff=a.n_ff)
     model = SpeechLm(Config(**saved["config"]) if saved else config).to(device)
     optimizer = Optimizer(model, a.muon_lr, a.adam_lr)
     parameters = list(model.parameters())
@@ -201,7 +201,7 @@ def main():
     while True:
         now = time.monotonic()
         progress = (spent + now - start) / a.max_seconds
-        if progress >= 1:
+        if progress >= 1 or now - begin > a.call_seconds:
             break
         batch = first_batch if step == first_step else next(batches)
         try:
@@ -212,6 +212,8 @@ def main():
             log(f"compiling failed ({type(error).__name__}: {str(error)[:300]}); goes on without")
             attention = Attention(False)
             loss_of = loss_function(model, attention)
+            for p in parameters:
+                p.grad = None
             loss = take_step(batch)
         optimizer.step(schedule(progress, step, a.warmup, a.decay))
         decay = min(a.average, (1 + step) / (10 + step))
@@ -235,6 +237,9 @@ def main():
             last_save = time.monotonic()
 
     save(step, spent + time.monotonic() - start)
+    if progress < 1:
+        log(f"step {step} is saved at progress {progress:.3f}; call again with --resume")
+        return
     final = take_average()
     base_file.write(out / "base.gguf", model.config, base_file.weights_of(final))
     log(f"{out / 'base.gguf'}: {(out / 'base.gguf').stat().st_size} bytes")

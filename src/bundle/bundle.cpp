@@ -1,7 +1,9 @@
 #include "bundle/bundle.h"
 
 #include <algorithm>
+#include <tuple>
 
+#include "asr/aligner.h"
 #include "asr/asr_model.h"
 #include "bundle/bundle_files.h"
 #include "bundle/requirements.h"
@@ -19,8 +21,8 @@ namespace {
 Result<void> check_present(const std::string& name, Need need, bool is_present, const char* what,
                            const char* group) {
   if (need != Need::must || is_present) return {};
-  return fail(ErrorCode::not_found, "{}: the bundle has no {} (files.{} is empty); use one that has", name,
-              what, group);
+  return fail(ErrorCode::not_found, "{}: the bundle has no {} in files.{}; use one that has", name, what,
+              group);
 }
 
 Result<Bundle> open_with_manifest(const fs::path& folder, const BundleNeeds& needs) {
@@ -28,7 +30,8 @@ Result<Bundle> open_with_manifest(const fs::path& folder, const BundleNeeds& nee
   const Manifest& manifest = found.manifest;
   PARLANCE_CHECK(check_requirements(found.name, manifest));
 
-  const bool has_asr = needs.asr != Need::no && !manifest.files_of("asr").empty();
+  const bool has_asr = needs.asr != Need::no && !asr_files(manifest).empty();
+  const bool has_aligner = needs.aligner != Need::no && !aligner_files(manifest).empty();
   const bool has_tts = needs.tts != Need::no && !manifest.files_of("voice").empty();
   std::vector<ManifestFile> wanted;
   const auto want = [&](const std::vector<ManifestFile>& files) {
@@ -47,10 +50,12 @@ Result<Bundle> open_with_manifest(const fs::path& folder, const BundleNeeds& nee
   bundle.vad = first_of(needs.vad, manifest.files_of("vad"));
   bundle.drafter = first_of(needs.drafter, manifest.drafter_files());
   PARLANCE_CHECK(check_present(found.name, needs.asr, has_asr, "model for speech recognition", "asr"));
+  PARLANCE_CHECK(check_present(found.name, needs.aligner, has_aligner, "aligner", "asr"));
   PARLANCE_CHECK(check_present(found.name, needs.tts, has_tts, "speech model", "voice"));
   PARLANCE_CHECK(check_present(found.name, needs.vad, !bundle.vad.empty(), "voice detector", "vad"));
   PARLANCE_CHECK(check_present(found.name, needs.drafter, !bundle.drafter.empty(), "drafter", "dflash"));
-  if (has_asr) want(manifest.files_of("asr"));
+  if (has_asr) want(asr_files(manifest));
+  if (has_aligner) want(aligner_files(manifest));
   if (has_tts) {
     want(manifest.files_of("voice"));
     for (const ManifestFile& file : manifest.files_of("cache")) {
@@ -64,13 +69,15 @@ Result<Bundle> open_with_manifest(const fs::path& folder, const BundleNeeds& nee
 
   if (has_asr) {
     PARLANCE_TRY(const FilePair pair, find_asr_pair(found));
-    bundle.asr_text = folder / pair.model->path;
-    bundle.asr_encoder = folder / pair.second->path;
+    std::tie(bundle.asr_text, bundle.asr_encoder) = std::tie(pair.model, pair.second);
+  }
+  if (has_aligner) {
+    PARLANCE_TRY(const FilePair pair, find_aligner_pair(found));
+    std::tie(bundle.aligner_text, bundle.aligner_encoder) = std::tie(pair.model, pair.second);
   }
   if (has_tts) {
     PARLANCE_TRY(const FilePair pair, find_voice_pair(found));
-    bundle.tts_base = folder / pair.model->path;
-    bundle.tts_codec = folder / pair.second->path;
+    std::tie(bundle.tts_base, bundle.tts_codec) = std::tie(pair.model, pair.second);
   }
   return bundle;
 }
@@ -103,6 +110,14 @@ Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) 
       bundle.asr_text = files->text;
       bundle.asr_encoder = files->encoder;
     }
+  }
+  if (needs.aligner != Need::no) {
+    PARLANCE_TRY(const auto files, find_aligner(folder));
+    if (files) {
+      bundle.aligner_text = files->text;
+      bundle.aligner_encoder = files->encoder;
+    }
+    PARLANCE_CHECK(check_present(folder.string(), needs.aligner, files.has_value(), "aligner", "asr"));
   }
   if (needs.tts != Need::no) {
     const auto files = find_tts(folder);

@@ -18,7 +18,8 @@ enum class Need : uint8_t { no, may, must };
 struct BundleNeeds {
   Need text = Need::no;
   Need asr = Need::no;
-  Need tts = Need::no;  // with the voices of the folder cache
+  Need aligner = Need::no;  // of what was heard to its times
+  Need tts = Need::no;      // with the voices of the folder cache
   Need vad = Need::no;
   Need drafter = Need::no;
 };
@@ -29,6 +30,7 @@ struct Bundle {
   std::string id;  // of the manifest; empty: the folder has none, and its files were found by their places
   std::filesystem::path text;
   std::filesystem::path asr_text, asr_encoder;  // the encoder is the "mmproj"
+  std::filesystem::path aligner_text, aligner_encoder;
   std::filesystem::path tts_base, tts_codec;
   std::filesystem::path vad;
   std::filesystem::path drafter;

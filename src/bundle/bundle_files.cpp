@@ -15,27 +15,27 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What a file of a group is for, by its general.architecture.
-using IsSecond = std::function<bool(std::string_view architecture)>;
+// Whether a file is for something, by its general.architecture.
+using IsArchitecture = std::function<bool(std::string_view architecture)>;
 
-Result<FilePair> find_pair(const ManifestOnDisk& bundle, std::string_view group, const char* expected,
-                           const IsSecond& is_model, const IsSecond& is_second) {
+Result<FilePair> find_pair(const ManifestOnDisk& bundle, std::string_view group,
+                           const std::vector<ManifestFile>& files, const char* expected,
+                           const IsArchitecture& is_model, const IsArchitecture& is_second) {
   FilePair pair;
   std::vector<std::string> found;
   bool is_clear = true;
-  for (const ManifestFile& file : bundle.manifest.files_of(group)) {
-    if (group == "asr" && file.path.find("aligner") != std::string::npos) continue;
+  for (const ManifestFile& file : files) {
     PARLANCE_TRY(const fs::path path, find_file(bundle.folder, file));
     PARLANCE_TRY(const GgufFile gguf, GgufFile::open(path));
     PARLANCE_TRY(const std::string_view architecture, gguf.get_string("general.architecture"));
     const bool is_the_second = is_second(architecture);
     found.push_back(fmt::format("{} ({})", file.path, architecture.substr(0, 40)));
     if (!is_the_second && !is_model(architecture)) continue;
-    const ManifestFile*& place = is_the_second ? pair.second : pair.model;
-    is_clear &= place == nullptr;
-    place = &file;
+    fs::path& place = is_the_second ? pair.second : pair.model;
+    is_clear &= place.empty();
+    place = path;
   }
-  if (is_clear && pair.model && pair.second) return pair;
+  if (is_clear && !pair.model.empty() && !pair.second.empty()) return pair;
   return fail(ErrorCode::corrupt_file,
               "{}: files.{}: expected {}, found {}; correct it, or write the manifest anew with 'parlance "
               "bundle make'",
@@ -43,7 +43,16 @@ Result<FilePair> find_pair(const ManifestOnDisk& bundle, std::string_view group,
               found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", ")));
 }
 
-// Of a file on the disk; empty when it cannot be known.
+bool is_aligner(const ManifestFile& file) {
+  return file.path.find("aligner") != std::string::npos;
+}
+
+Result<FilePair> find_hearing_pair(const ManifestOnDisk& bundle, const std::vector<ManifestFile>& files) {
+  const auto is_encoder = [](std::string_view name) { return name == "clip"; };
+  return find_pair(bundle, "asr", files, "one language model and one audio encoder (architecture clip)",
+                   std::not_fn(is_encoder), is_encoder);
+}
+
 bool is_below(const fs::path& path, const fs::path& folder) {
   const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   return in_folder == folder.end();
@@ -100,15 +109,30 @@ Result<void> check_checksums(const fs::path& folder, std::span<const ManifestFil
   return {};
 }
 
+std::vector<ManifestFile> asr_files(const Manifest& manifest) {
+  std::vector<ManifestFile> files = manifest.files_of("asr");
+  std::erase_if(files, is_aligner);
+  return files;
+}
+
+std::vector<ManifestFile> aligner_files(const Manifest& manifest) {
+  std::vector<ManifestFile> files = manifest.files_of("asr");
+  std::erase_if(files, std::not_fn(is_aligner));
+  return files;
+}
+
 Result<FilePair> find_asr_pair(const ManifestOnDisk& bundle) {
-  const auto is_encoder = [](std::string_view name) { return name == "clip"; };
-  return find_pair(bundle, "asr", "one language model and one audio encoder (architecture clip)",
-                   std::not_fn(is_encoder), is_encoder);
+  return find_hearing_pair(bundle, asr_files(bundle.manifest));
+}
+
+Result<FilePair> find_aligner_pair(const ManifestOnDisk& bundle) {
+  return find_hearing_pair(bundle, aligner_files(bundle.manifest));
 }
 
 Result<FilePair> find_voice_pair(const ManifestOnDisk& bundle) {
   return find_pair(
-      bundle, "voice", "one file of the architecture omnivoice-lm and one of omnivoice-tokenizer",
+      bundle, "voice", bundle.manifest.files_of("voice"),
+      "one file of the architecture omnivoice-lm and one of omnivoice-tokenizer",
       [](std::string_view name) { return name == "omnivoice-lm"; },
       [](std::string_view name) { return name == "omnivoice-tokenizer"; });
 }

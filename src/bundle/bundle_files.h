@@ -30,13 +30,17 @@ Result<void> check_checksum(const std::filesystem::path& path, const ManifestFil
 
 // Two files of one model, told apart by what is in them, not by their names.
 struct FilePair {
-  const ManifestFile* model = nullptr;   // language model
-  const ManifestFile* second = nullptr;  // audio encoder, or codec
+  std::filesystem::path model;   // language model
+  std::filesystem::path second;  // audio encoder, or codec
 };
 
-// Of the groups asr and voice. The error says what is in the group instead. Files are opened, so their
-// checksums should have been checked. Of the group asr, files with "aligner" in their names do not count.
+// The group asr may have two such pairs: that of the aligner has this word in its files' names.
+std::vector<ManifestFile> asr_files(const Manifest& manifest);
+std::vector<ManifestFile> aligner_files(const Manifest& manifest);
+
+// The error says what is there instead. Files are opened, so their checksums should have been checked.
 Result<FilePair> find_asr_pair(const ManifestOnDisk& bundle);
+Result<FilePair> find_aligner_pair(const ManifestOnDisk& bundle);
 Result<FilePair> find_voice_pair(const ManifestOnDisk& bundle);
 
 // Whether a path is that of a voice: cache/voice-preset-<id>.bin.

@@ -387,6 +387,7 @@ Result<std::string> make_manifest_text(std::string_view name, const ManifestHead
                 "{}: expected a JSON object with lineage, kernels, evals, ramBudgetMb, …; correct it",
                 description_name);
   }
+  constexpr std::string_view kIdBegin = "eliza-1-";
   ordered_json manifest;
   const auto put = [&](const char* key, const std::string& value) {
     if (!value.empty()) {
@@ -398,6 +399,9 @@ Result<std::string> make_manifest_text(std::string_view name, const ManifestHead
   put("$schema", "");
   put("id", head.id);
   put("tier", head.tier);
+  if (!manifest.contains("tier") && head.id.starts_with(kIdBegin)) {
+    manifest["tier"] = head.id.substr(kIdBegin.size());
+  }
   put("version", head.version);
   put("publishedAt", head.published_at);
   put("lineage", "");

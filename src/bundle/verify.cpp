@@ -170,14 +170,16 @@ void check_files(const fs::path& folder, BundleReport& report) {
 
 // Whether the files of a model belong together, once each of them is good.
 void check_pairs(const ManifestOnDisk& bundle, BundleReport& report) {
-  const auto check = [&](std::string_view group, Result<FilePair> (*find)(const ManifestOnDisk&)) {
+  const auto check = [&](std::string_view group, bool is_there,
+                         Result<FilePair> (*find)(const ManifestOnDisk&)) {
     const bool is_good = std::ranges::none_of(
         report.files, [&](const FileReport& file) { return file.group == group && !file.problem.empty(); });
-    if (!is_good || bundle.manifest.files_of(group).empty()) return;
+    if (!is_good || !is_there) return;
     if (const auto pair = find(bundle); !pair) report.problems.push_back(pair.error().message);
   };
-  check("asr", find_asr_pair);
-  check("voice", find_voice_pair);
+  check("asr", !asr_files(bundle.manifest).empty(), find_asr_pair);
+  check("asr", !aligner_files(bundle.manifest).empty(), find_aligner_pair);
+  check("voice", !bundle.manifest.files_of("voice").empty(), find_voice_pair);
 }
 
 void check_machine(BundleReport& report) {

@@ -72,8 +72,10 @@ Result<std::shared_ptr<const SileroModel>> load_detector_if_any(const ListenMode
 
 Result<std::unique_ptr<Aligner>> load_aligner(const ListenModelChoice& choice, Device& device) {
   const fs::path bundle = bundle_of(choice);
-  PARLANCE_TRY(const auto files, find_aligner(bundle));
-  if (files) return Aligner::load(*files, device);
+  PARLANCE_TRY(const Bundle found, open_bundle(bundle, {.aligner = Need::may}));
+  if (!found.aligner_text.empty()) {
+    return Aligner::load({found.aligner_text, found.aligner_encoder}, device);
+  }
   return fail(
       ErrorCode::not_found,
       "--words needs the model Qwen3-ForcedAligner: two GGUF files with \"aligner\" in their names, one "

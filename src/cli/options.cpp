@@ -41,8 +41,8 @@ Option logit_bias_option(std::vector<std::pair<int32_t, float>>& biases) {
 
 Option model_option(std::string& path) {
   return text_option("-m, --model", "FILE",
-                     "The model, a GGUF file. Without it: the environment variable PARLANCE_MODEL, else the "
-                     "bundled demo model.",
+                     "The model: a GGUF file, or the folder of a bundle. Without it: the environment variable "
+                     "PARLANCE_MODEL, else the bundled demo model.",
                      path);
 }
 

@@ -141,7 +141,9 @@ void look_at_models(Report& report) {
   const auto model = find_model("");
   Finding finding{"default model", model ? printable(model->string()) : "none", {}};
   std::error_code error;
-  if (!model) {
+  if (!model && model.error().code != ErrorCode::not_found) {
+    finding.advice = printable(model.error().message);
+  } else if (!model) {
     finding.advice =
         "Run from the source folder, where models/demo/text has one, or set PARLANCE_MODEL to a GGUF file; "
         "Qwen3, Qwen2 and Llama files made for llama.cpp will do.";

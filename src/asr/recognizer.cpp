@@ -332,6 +332,11 @@ AsrPartial AsrStream::partial() const {
   return state_->partial;
 }
 
+std::optional<Error> AsrStream::failure() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failure;
+}
+
 void AsrStream::pause() {
   {
     const std::lock_guard lock(state_->mutex);

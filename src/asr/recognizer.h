@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -71,6 +72,9 @@ class AsrStream {
 
   // The latest preview; never waits for a computation.
   AsrPartial partial() const;
+
+  // Why nothing more will be recognised, if that is so; never waits either.
+  std::optional<Error> failure() const;
 
   // The speaker paused: what there is is transcribed for good at once, so that finish() need not. More
   // samples make it a preview.

@@ -98,6 +98,7 @@ int dispatch(std::span<const std::string> arguments, Console& io) {
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(chat_command());
+  commands.push_back(talk_command());
   commands.push_back(listen_command());
   commands.push_back(say_command());
   commands.push_back(voice_command());

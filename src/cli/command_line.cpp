@@ -68,7 +68,9 @@ std::list<Bound> bind(CLI::App& app, const Command& command) {
     }
   }
   for (const Option& positional : command.positionals) {
-    bind_value(app, all.emplace_back(Bound{&positional, nullptr, {}}), positional.names);
+    Bound& bound = all.emplace_back(Bound{&positional, nullptr, {}});
+    bind_value(app, bound, positional.names);
+    if (positional.repeatable) bound.parsed->expected(-1);  // any number of words in a row
   }
   return all;
 }

@@ -83,6 +83,14 @@ Result<Conversation::Answer> Conversation::ask(std::string question, const Gener
   return answer;
 }
 
+void Conversation::shorten_answer(std::string text) {
+  if (text.empty()) {
+    undo();
+  } else if (!messages_.empty() && messages_.back().role == "assistant") {
+    messages_.back().content = std::move(text);
+  }
+}
+
 std::string Conversation::undo() {
   std::string question;
   for (bool found = false; !found && !messages_.empty(); messages_.pop_back()) {

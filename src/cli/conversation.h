@@ -32,6 +32,9 @@ class Conversation {
   // first word, the question is forgotten.
   Result<Answer> ask(std::string question, const GenerateOptions& options, const OnText& on_text);
 
+  // What is remembered of the last answer instead of all of it; without words the question is forgotten too.
+  void shorten_answer(std::string text);
+
   // Forgets the last question and what followed; yields the question, empty when there is none.
   std::string undo();
   void clear();

@@ -38,7 +38,8 @@ std::string explanation_of(const Option& option) {
 std::string usage_of(const Command& command) {
   std::string usage = "parlance " + command.name + " [options]";
   for (const Option& positional : command.positionals) {
-    usage += positional.required ? " " + positional.names : " [" + positional.names + "]";
+    const std::string names = positional.names + (positional.repeatable ? "..." : "");
+    usage += positional.required ? " " + names : " [" + names + "]";
   }
   return usage;
 }

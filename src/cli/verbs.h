@@ -8,6 +8,7 @@
 namespace parlance {
 
 Command chat_command();
+Command talk_command();
 Command listen_command();
 Command say_command();
 Command voice_command();

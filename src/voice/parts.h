@@ -35,7 +35,7 @@ class Ears {
   virtual Result<void> feed(std::span<const float> samples) = 0;
   // The final text of what was fed is wanted now; more samples make it a preview again.
   virtual void pause() = 0;
-  virtual Hearing hearing() = 0;
+  virtual Result<Hearing> hearing() = 0;
 };
 
 // Answers come as messages: Thought, then ThoughtEnd.

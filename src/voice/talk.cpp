@@ -252,7 +252,7 @@ Result<void> Talk::take(TalkMessage message) {
 }
 
 Result<void> Talk::look_at_ears() {
-  const Hearing hearing = parts_.ears.hearing();
+  PARLANCE_TRY(const Hearing hearing, parts_.ears.hearing());
   if (hearing.revision != std::exchange(revision_, hearing.revision) && !hearing.text.empty()) {
     turn_.mark_first(Checkpoint::asr_first_partial, now_ms_);
     observer_.on_hearing(hearing);

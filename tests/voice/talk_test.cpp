@@ -193,7 +193,7 @@ TEST(Talk, ABrokenPartEndsTheConversation) {
     Result<void> begin() override { return {}; }
     Result<void> feed(std::span<const float>) override { return {}; }
     void pause() override {}
-    Hearing hearing() override { return {}; }
+    Result<Hearing> hearing() override { return Hearing{}; }
     void ask(uint64_t, const std::string&) override {}
     void drop(uint64_t) override {}
     void cut(uint64_t, const std::string&) override {}

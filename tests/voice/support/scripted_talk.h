@@ -139,8 +139,8 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
   void pause() override {
     if (final_at_ < 0) final_at_ = now_ + script_.pace.asr_ms;
   }
-  Hearing hearing() override {
-    return {.text = script_.hears_words && n_transcripts_ <= script_.understood ? heard_ : "",
+  Result<Hearing> hearing() override {
+    return Hearing{.text = script_.hears_words && n_transcripts_ <= script_.understood ? heard_ : "",
             .n_stable = 0,
             .revision = revision_,
             .is_final = final_at_ >= 0 && now_ >= final_at_};

@@ -1,0 +1,57 @@
+// What `parlance talk` was asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "audio/pcm_stream.h"
+#include "audio/wav_writer.h"
+#include "cli/options.h"
+#include "tts/speech_request.h"
+#include "voice/talk.h"
+
+namespace parlance {
+
+// Where the models are: in a bundle, but for those that are named one by one.
+struct TalkModelChoice {
+  std::string bundle;  // empty: the demo bundle
+  std::string text;
+  std::string asr, mmproj;
+  std::string base, codec;
+  std::string vad;
+  std::string device = "cpu";
+  int n_threads = 0;
+  bool no_huge_pages = false;
+};
+
+struct TalkChoice {
+  std::vector<std::string> files;  // "-": standard input; none: the microphone
+  PcmFormat pcm;                   // of raw samples on standard input
+  std::string microphone;
+  bool is_fast = false;         // files are heard as fast as can be
+  bool wants_barge_in = false;  // and go on while an answer is played
+  bool is_half_duplex = false;  // the microphone is not heard meanwhile
+  double end_silence_ms = 350;
+  double pause_ms = 100;
+
+  std::string output;  // a WAV file; "-": standard output; empty: the speaker, or nothing
+  WavEncoding encoding = WavEncoding::s16;
+  std::string speaker;
+  bool is_silent = false;
+  bool wants_json = false;
+  std::string trace_file, timeline_file;
+
+  std::string voice;
+  std::string language;
+  SpeechRequest manner;
+  int first_steps = 0;
+
+  std::string system;
+  bool has_thinking = false;
+  bool makes_no_drafts = false;
+  AnswerChoice answer;
+
+  TalkModelChoice models;
+};
+
+}  // namespace parlance

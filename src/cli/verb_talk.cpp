@@ -1,0 +1,376 @@
+// parlance talk: a conversation by voice, with a microphone and a speaker or with recordings.
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "asr/languages.h"
+#include "base/file.h"
+#include "cli/interrupt.h"
+#include "cli/say_output.h"
+#include "cli/talk_mind.h"
+#include "cli/talk_models.h"
+#include "cli/talk_options.h"
+#include "cli/talk_source.h"
+#include "cli/talk_timeline.h"
+#include "cli/talk_view.h"
+#include "cli/verbs.h"
+#include "voice/playback.h"
+#include "voice/recognizer_ears.h"
+#include "voice/synthesizer_mouth.h"
+
+namespace parlance {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSteps = 16;  // of the speech model: half of what is best, since somebody waits
+constexpr double kMostPauseMs = 5000;
+constexpr int64_t kGapMs = 400;  // between answers in a file
+
+bool hears_microphone(const TalkChoice& choice) {
+  return choice.files.empty();
+}
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Where answers go: a device that plays them, in time or at once, and a file that gets what was played.
+class AnswerOutput {
+ public:
+  static Result<AnswerOutput> open(const Console& io, const TalkChoice& choice, const TalkClock& clock) {
+    AnswerOutput output;
+    if (!choice.output.empty()) {
+      PARLANCE_TRY(output.file_, open_wav_output(io, choice.output, choice.encoding));
+    }
+    const bool is_aloud = choice.output.empty() && !choice.is_silent &&
+                          (io.out_is_terminal || !choice.speaker.empty() || hears_microphone(choice));
+    std::unique_ptr<Speaker> speaker;
+    if (is_aloud) {
+      constexpr double kBufferSeconds = 2;
+      auto opened = open_speaker({.device = choice.speaker, .buffer_seconds = kBufferSeconds});
+      if (opened) {
+        speaker = *std::move(opened);
+      } else if (!choice.speaker.empty()) {
+        return tl::unexpected<Error>(opened.error());
+      } else {
+        io.note(fmt::format("answers are not played: {}; -o FILE writes them", opened.error().message));
+      }
+    }
+    if (!speaker) {
+      // Somebody who may interrupt an answer hears it at its own pace.
+      const bool takes_time = !choice.is_fast && (choice.wants_barge_in || hears_microphone(choice));
+      speaker = takes_time ? make_silent_speaker(clock) : make_instant_speaker();
+    }
+    SpeechOutput* const file = output.file_.get();
+    const auto needs_gap = output.needs_gap_;
+    PARLANCE_TRY(output.playback_,
+                 Playback::create(std::move(speaker),
+                                  [file, needs_gap](std::span<const float> samples) -> Result<void> {
+                                    if (!file) return {};
+                                    if (std::exchange(*needs_gap, false)) {
+                                      PARLANCE_CHECK(file->write(std::vector<float>(speech_samples(kGapMs))));
+                                    }
+                                    return file->write(samples);
+                                  }));
+    return output;
+  }
+
+  Playback& playback() { return *playback_; }
+  void end_answer() { *needs_gap_ = true; }
+  Result<void> finish() {
+    if (!file_) return {};
+    return file_->finish();
+  }
+
+ private:
+  std::unique_ptr<SpeechOutput> file_;
+  std::shared_ptr<bool> needs_gap_ = std::make_shared<bool>(false);
+  std::unique_ptr<Playback> playback_;
+};
+
+// The view, and an end to each answer in the file.
+class Observer final : public TalkObserver {
+ public:
+  Observer(TalkView& view, AnswerOutput& output) : view_(view), output_(output) {}
+
+  void on_state(TalkState state) override { view_.on_state(state); }
+  void on_hearing(const Hearing& hearing) override { view_.on_hearing(hearing); }
+  void on_question(std::string_view question) override { view_.on_question(question); }
+  void on_answer(std::string_view text) override { view_.on_answer(text); }
+  void on_turn(const TurnReport& report) override {
+    view_.on_turn(report);
+    if (report.n_samples > 0) output_.end_answer();
+  }
+
+ private:
+  TalkView& view_;
+  AnswerOutput& output_;
+};
+
+Result<std::vector<std::unique_ptr<SoundSource>>> open_files(const Console& io, const TalkChoice& choice) {
+  std::vector<std::unique_ptr<SoundSource>> sources;
+  for (const std::string& file : choice.files) {
+    if (file == "-") {
+      sources.push_back(open_standard_input(io.in, choice.pcm));
+    } else {
+      PARLANCE_TRY(auto source, open_recording(file));
+      sources.push_back(std::move(source));
+    }
+  }
+  return sources;
+}
+
+Result<std::unique_ptr<SoundSource>> open_ears(const Console& io, const TalkChoice& choice,
+                                               std::function<bool()> is_over) {
+  std::string name;
+  PARLANCE_TRY(auto source, open_microphone_source(choice.microphone, std::move(is_over), name));
+  if (io.err_is_terminal) {
+    io.note(fmt::format("listening to {}; Ctrl-C ends{}", name,
+                        choice.is_half_duplex ? "" : "; near a loudspeaker, add --half-duplex"));
+  }
+  return source;
+}
+
+SourceManner manner_of(const TalkChoice& choice) {
+  if (hears_microphone(choice)) return {.is_paced = false, .is_polite = choice.is_half_duplex};
+  return {.is_paced = !choice.is_fast, .is_polite = !choice.wants_barge_in};
+}
+
+Result<void> write_text(const std::string& path, const std::string& text) {
+  PARLANCE_TRY(AtomicFile file, AtomicFile::create(path));
+  PARLANCE_CHECK(file.write(text));
+  return file.commit();
+}
+
+Result<void> write_traces(const TalkChoice& choice, const std::vector<TurnReport>& turns) {
+  if (!choice.trace_file.empty()) {
+    PARLANCE_CHECK(write_text(choice.trace_file, trace_json(turns).pretty() + "\n"));
+  }
+  if (!choice.timeline_file.empty()) {
+    PARLANCE_CHECK(write_text(choice.timeline_file, talk_timeline_svg(turns)));
+  }
+  return {};
+}
+
+Result<int> talk(const Console& console, const TalkChoice& choice) {
+  // Sound on standard output leaves no room for words there.
+  Console words{.in = console.in, .out = console.err, .err = console.err};
+  words.out_is_terminal = words.err_is_terminal = console.err_is_terminal;
+  words.out_has_colour = words.err_has_colour = console.err_has_colour;
+  words.width = console.width;
+  const Console& io = choice.output == "-" ? words : console;
+
+  const auto start = Clock::now();
+  const TalkClock clock = [start] { return ms_since(start); };
+  PARLANCE_TRY(auto sources, open_files(io, choice));
+  PARLANCE_TRY(AnswerOutput output, AnswerOutput::open(console, choice, clock));
+  PARLANCE_TRY(const TalkModels models, load_talk_models(choice.models));
+
+  MouthOptions mouth_options{.manner = choice.manner, .first_steps = choice.first_steps};
+  SpeechRequest& manner = mouth_options.manner;
+  manner.language = choice.language;
+  PARLANCE_TRY(manner.voice, find_voice(models.bundle, choice.voice, models.synthesizer->code_format()));
+  MindOptions mind_options{
+      .system = choice.system, .has_thinking = choice.has_thinking, .generate = choice.answer.generate};
+  mind_options.generate.sampling.seed = seed_of(choice.answer);
+  const double load_ms = clock();
+
+  const InterruptGuard guard(nullptr);
+  if (hears_microphone(choice)) {
+    PARLANCE_TRY(auto microphone, open_ears(io, choice, [&] { return guard.interrupted(); }));
+    sources.push_back(std::move(microphone));
+  }
+  TurnOptions turns;
+  turns.pause_hangover_ms = choice.pause_ms;
+  turns.end_hangover_ms = choice.end_silence_ms;
+
+  // In the order in which they need each other: the source, which posts first, goes first at the end.
+  Inbox inbox;
+  RecognizerEars ears(*models.recognizer, {.context = {}, .language = choice.language});
+  SynthesizerMouth mouth(*models.synthesizer, mouth_options, inbox, clock);
+  TalkMind mind(*models.session, mind_options, inbox, clock);
+  TalkView view(io, choice.wants_json);
+  Observer observer(view, output);
+  Talk talk({ears, mind, mouth, output.playback()}, observer, {.drafts_answers = !choice.makes_no_drafts});
+  TalkSource source(std::move(sources), manner_of(choice), models.detector, turns, inbox, clock);
+  if (io.err_is_terminal) io.note(fmt::format("ready after {:.0f} ms", load_ms));
+  PARLANCE_CHECK(run_talk(talk, inbox, clock, [&] { return guard.interrupted(); }));
+
+  view.summarise();
+  PARLANCE_CHECK(output.finish());
+  PARLANCE_CHECK(write_traces(choice, view.turns()));
+  if (source.n_lost() > 0) {
+    io.warn(fmt::format("sound was lost {} times, as nobody came to take it; use smaller models",
+                        source.n_lost()));
+  }
+  if (view.turns().empty() && !hears_microphone(choice) && !guard.interrupted()) {
+    io.warn(
+        "nothing that was understood as speech was heard; 'parlance listen --vad-only FILE' shows where "
+        "speech is");
+  }
+  // Ctrl-C is how a conversation with a microphone ends.
+  return guard.interrupted() && !hears_microphone(choice) ? kInterrupted : kSuccess;
+}
+
+Result<void> check_options(TalkChoice& choice) {
+  const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
+  PARLANCE_CHECK(check_models(choice.models));
+  PARLANCE_CHECK(check_answer(choice.answer));
+  PARLANCE_CHECK(check_options(choice.manner.decoding));
+  if (!choice.microphone.empty() && !choice.files.empty()) {
+    return refuse("--microphone and FILE both say where sound comes from; leave one out");
+  }
+  if (choice.is_fast && choice.files.empty())
+    return refuse("--fast is for FILEs; a microphone has its own pace");
+  if (choice.is_fast && choice.wants_barge_in) {
+    return refuse("--fast leaves no time to interrupt anything; leave --barge-in out");
+  }
+  if (choice.wants_barge_in && choice.is_half_duplex) {
+    return refuse("--barge-in and --half-duplex are opposites; leave one out");
+  }
+  if (choice.output == "-" && choice.wants_json) {
+    return refuse("--json and -o - both write to standard output; give a FILE");
+  }
+  const int n_outputs = !choice.output.empty() + !choice.speaker.empty() + choice.is_silent;
+  if (n_outputs > 1) {
+    return refuse("--output, --speaker and --no-audio each say where answers go; give one of them");
+  }
+  if (choice.end_silence_ms < choice.pause_ms) {
+    return refuse("--end-silence is shorter than --pause; a turn ends after a pause");
+  }
+  if (!choice.language.empty()) PARLANCE_CHECK(find_speech_language(choice.language));
+  return {};
+}
+
+std::optional<WavEncoding> parse_encoding(std::string_view name) {
+  if (name == "s16") return WavEncoding::s16;
+  if (name == "s24") return WavEncoding::s24;
+  if (name == "f32") return WavEncoding::f32;
+  return std::nullopt;
+}
+
+OptionGroup hearing_group(TalkChoice& choice) {
+  return {
+      "Hearing",
+      {text_option("--microphone", "NAME", "The microphone whose name has this in it.", choice.microphone),
+       flag("--half-duplex",
+            "Do not listen to the microphone while an answer is played: for loudspeakers that it would hear.",
+            choice.is_half_duplex),
+       flag("--barge-in",
+            "Let recordings go on while an answer is played, and interrupt it, as a person can.",
+            choice.wants_barge_in),
+       flag("--fast", "Hear recordings as fast as they can be worked on, not at their own pace.",
+            choice.is_fast),
+       number_option<double>("--end-silence", "MS", "Silence that ends a turn.", choice.end_silence_ms, 32.0,
+                             kMostPauseMs),
+       number_option<double>("--pause", "MS", "Silence after which an answer is made in advance.",
+                             choice.pause_ms, 32.0, kMostPauseMs),
+       text_option("--language", "NAME", "Name or code of the language; without it the models find out.",
+                   choice.language)}};
+}
+
+OptionGroup speaking_group(TalkChoice& choice) {
+  Option first = number_option<int>("--first-steps", "N",
+                                    "The same for an answer's first phrase, which is awaited. 0: as many.",
+                                    choice.first_steps, 0, 1000);
+  return {"Speaking",
+          {text_option(
+               "-o, --output", "FILE",
+               "Write all answers as one WAV to FILE, or to standard output for -; at a terminal and with a "
+               "microphone they are played otherwise.",
+               choice.output),
+           choice_option("--format", "FORMAT", "Samples of the WAV.", "s16, s24, f32", choice.encoding,
+                         parse_encoding, "s16"),
+           text_option("--speaker", "NAME", "The speaker whose name has this in it.", choice.speaker),
+           flag("--no-audio", "Neither play nor write answers; they are computed all the same.",
+                choice.is_silent),
+           text_option("--voice", "VOICE",
+                       "A voice of the bundle by its id, or a file: a preset (.bin) or codes (.rvq).",
+                       choice.voice),
+           text_option("--instruct", "WORDS",
+                       "The voice in words, separated by commas: \"female, low pitch, british accent\".",
+                       choice.manner.instruct),
+           number_option<float>("--speed", "X", "Faster or slower.", choice.manner.speed, 0.1f, 10.0f),
+           number_option<int>("--steps", "N", "Passes of the speech model over a phrase.",
+                              choice.manner.decoding.n_step, 1, 1000),
+           first,
+           number_option<float>("--guidance", "X",
+                                "How closely speech keeps to text and voice; 0 halves the work.",
+                                choice.manner.decoding.guidance, -100.0f, 100.0f)}};
+}
+
+OptionGroup conversation_group(TalkChoice& choice) {
+  return {"Conversation",
+          {text_option("--system", "TEXT", "What the model is told before the conversation.", choice.system),
+           flag("--thinking", "Let a model that can think before it answers.", choice.has_thinking),
+           flag("--no-drafts", "Make no answer before the turn has ended.", choice.makes_no_drafts)}};
+}
+
+OptionGroup output_group(TalkChoice& choice) {
+  return {"Output",
+          {json_option(choice.wants_json, "Print one JSON object a line for each turn."),
+           text_option("--trace", "FILE", "Write all times of all turns, with percentiles, as JSON.",
+                       choice.trace_file),
+           text_option("--timeline", "FILE", "Draw them as SVG: who worked when.", choice.timeline_file)}};
+}
+
+OptionGroup models_group(TalkModelChoice& models) {
+  return {
+      "Models",
+      {text_option("-m, --model", "FOLDER",
+                   "A bundle with a language model (text), a recogniser (asr), a synthesizer (tts), a voice "
+                   "detector (vad) and voices (cache). Without it: the bundled demo.",
+                   models.bundle),
+       text_option("--text", "FILE", "Another language model.", models.text),
+       text_option("--asr", "FILE", "Another recogniser, with --mmproj.", models.asr),
+       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", models.mmproj),
+       text_option("--base", "FILE", "Another synthesizer, with --codec.", models.base),
+       text_option("--codec", "FILE", "The codec that belongs to --base.", models.codec),
+       text_option("--vad", "FILE", "Another voice detector.", models.vad), threads_option(models.n_threads),
+       device_option(models.device), huge_pages_option(models.no_huge_pages)}};
+}
+
+}  // namespace
+
+Command talk_command() {
+  const auto choice = std::make_shared<TalkChoice>();
+  choice->manner.decoding.n_step = kSteps;
+  choice->answer.generate.sampling.temperature = 0;
+  Command command;
+  command.name = "talk";
+  command.summary = "Talk with a model by voice: it listens, thinks and speaks.";
+  command.description =
+      "Without FILE this is a conversation with microphone and speaker: speak, stop, and hear the answer; "
+      "speak "
+      "into it, and it stops. Ctrl-C ends.\n\n"
+      "FILEs (WAV, FLAC, Ogg, MP3, AIFF; - for standard input) are heard as if somebody spoke them now, one "
+      "after the other, who waits for each answer. Every turn shows how long everything took: to hear it "
+      "(after a short pause), to think of the first phrase, to speak it, and from the end of speech to the "
+      "first sound of the answer.";
+  command.examples = {{"parlance talk", "with microphone and speaker, and the demo models"},
+                      {"parlance talk question.wav -o answer.wav", "a recording, answered in a file"},
+                      {"parlance talk -m bundle/ --half-duplex", "beside a loudspeaker"},
+                      {"parlance talk *.wav --no-audio --json --timeline turns.svg",
+                       "times of many turns, and a picture of them"}};
+  Option files{.names = "FILE",
+               .value = "FILE",
+               .help = "Recordings; - for standard input (WAV, or raw 16-bit samples, 16 kHz, mono).",
+               .fallback = {},
+               .set = {},
+               .repeatable = true};
+  files.set = [choice](const std::string& file) -> Result<void> {
+    choice->files.push_back(file);
+    return {};
+  };
+  command.positionals = {files};
+  command.groups = {hearing_group(*choice),       speaking_group(*choice),        conversation_group(*choice),
+                    answer_group(choice->answer), sampling_group(choice->answer), output_group(*choice),
+                    models_group(choice->models)};
+  command.check = [choice] { return check_options(*choice); };
+  command.run = [choice](Console& io) { return talk(io, *choice); };
+  return command;
+}
+
+}  // namespace parlance

@@ -1,0 +1,206 @@
+// `parlance talk`, from recordings to answers and reports, with tiny models of random weights: what they say
+// means nothing, but everything takes part.
+#include <cmath>
+#include <fstream>
+
+#include "audio/audio_file.h"
+#include "cli/cli_run.h"
+#include "cli/talk_timeline.h"
+#include "cli/talk_view.h"
+#include "cli/tiny_model.h"
+#include "support/temporary_folder.h"
+#include "tts/audio/speech_format.h"
+#include "tts/support/tiny_tts.h"
+
+namespace parlance {
+namespace {
+
+namespace fs = std::filesystem;
+using test::expect_error;
+using test::Outcome;
+using test::run;
+
+class TalkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    PARLANCE_REQUIRE_FIXTURES("asr/bundle-tiny");
+    PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
+    PARLANCE_REQUIRE_FIXTURES("vad/events.json");
+    PARLANCE_REQUIRE_FIXTURES("../data");
+    test::make_tiny_bundle(folder_);
+    fs::create_directory_symlink(test::fixtures_root() / "asr" / "bundle-tiny" / "asr", folder_ / "asr");
+    fs::create_directories(folder_ / "text");
+    test::write_tiny_model(folder_ / "text" / "tiny.gguf");
+  }
+
+  static std::string wave(const std::string& name) {
+    return (test::fixtures_root() / "vad" / (name + ".wav")).string();
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  Outcome talk(std::vector<std::string> more, const std::string& input = "") const {
+    std::vector<std::string> arguments = {
+        "talk",
+        "-t",
+        "2",
+        "-m",
+        folder_.path().string(),
+        "--vad",
+        (test::fixtures_root().parent_path() / "data" / "silero_vad_16k.safetensors").string(),
+        "--max-tokens",
+        "24",
+        "--steps",
+        "2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, input);
+  }
+
+  static std::vector<nlohmann::json> lines_of(const std::string& out) {
+    std::vector<nlohmann::json> lines;
+    std::istringstream in(out);
+    for (std::string line; std::getline(in, line);) {
+      lines.push_back(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
+      EXPECT_FALSE(lines.back().is_discarded()) << line;
+    }
+    return lines;
+  }
+
+  const test::TemporaryFolder folder_;
+};
+
+TEST_F(TalkTest, AnswersEveryTurn) {
+  const auto outcome = talk({wave("espeak_turns"), "--fast", "--json", "-o", path("answers.wav"), "--trace",
+                             path("trace.json"), "--timeline", path("turns.svg")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto turns = lines_of(outcome.out);
+  ASSERT_GE(turns.size(), 2u) << outcome.out;
+  double seconds = 0;
+  int n_spoken = 0;
+  for (size_t i = 0; i < turns.size(); ++i) {
+    EXPECT_EQ(turns[i]["turn"], i + 1);
+    EXPECT_FALSE(turns[i]["question"].get<std::string>().empty());
+    EXPECT_FALSE(turns[i]["interrupted"]);
+    EXPECT_GE(turns[i]["drafts"], 1);
+    EXPECT_EQ(turns[i]["checkpoints_ms"]["vad-speech-end"], 0);
+    EXPECT_TRUE(turns[i]["checkpoints_ms"].contains("asr-final"));
+    seconds += turns[i]["audio_seconds"].get<double>();
+    n_spoken += turns[i]["audio_seconds"] > 0;
+  }
+  ASSERT_GE(n_spoken, 1);
+
+  const auto answers = read_audio(path("answers.wav"), kSpeechRateHz);
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_NEAR(static_cast<double>(answers->samples.size()) / kSpeechRateHz, seconds + 0.4 * (n_spoken - 1),
+              1e-3);
+
+  const auto trace = nlohmann::json::parse(test::read_text(path("trace.json")));
+  EXPECT_EQ(trace["turns"].size(), turns.size());
+  EXPECT_EQ(trace["summary"]["heard"]["turns"], turns.size());
+  const std::string svg = test::read_text(path("turns.svg"));
+  EXPECT_TRUE(svg.starts_with("<svg"));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+TEST_F(TalkTest, FilesAndStandardInputAreTheSame) {
+  const std::string file = wave("espeak_turns");
+  const auto from_file = talk({file, "--fast", "--no-audio", "--json"});
+  ASSERT_EQ(from_file.code, 0) << from_file.err;
+  const auto from_input = talk({"-", "--fast", "--no-audio", "--json"}, test::read_text(file));
+  ASSERT_EQ(from_input.code, 0) << from_input.err;
+  const auto a = lines_of(from_file.out), b = lines_of(from_input.out);
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i]["question"], b[i]["question"]);
+    EXPECT_EQ(a[i]["answer"], b[i]["answer"]);
+  }
+}
+
+TEST_F(TalkTest, AnswersDoNotDependOnDrafts) {
+  const std::string file = wave("espeak_turns");
+  const auto drafts = lines_of(talk({file, file, "--fast", "--no-audio", "--json"}).out);
+  const auto none = lines_of(talk({file, file, "--fast", "--no-audio", "--json", "--no-drafts"}).out);
+  ASSERT_EQ(drafts.size(), none.size());
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    EXPECT_EQ(drafts[i]["question"], none[i]["question"]);
+    EXPECT_EQ(drafts[i]["answer"], none[i]["answer"]);
+  }
+}
+
+TEST_F(TalkTest, LinesForPeople) {
+  const auto outcome = talk({wave("jfk"), "--fast", "--no-audio"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("you       ")) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nparlance  "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("ms after you stopped\n"), std::string::npos) << outcome.out;
+}
+
+TEST_F(TalkTest, SoundOnStandardOutputLeavesWordsToTheOther) {
+  const auto outcome = talk({wave("jfk"), "--fast", "-o", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("RIFF"));
+  EXPECT_NE(outcome.err.find("you       "), std::string::npos);
+}
+
+// At its own pace, with somebody who does not wait.
+TEST_F(TalkTest, RecordingsCanInterrupt) {
+  const auto outcome = talk({wave("espeak_turns"), "--barge-in", "--no-audio", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_GE(lines_of(outcome.out).size(), 1u);
+}
+
+TEST_F(TalkTest, SilenceIsNoTurn) {
+  const auto outcome = talk({wave("noise_tones"), "--fast", "--no-audio", "--end-silence", "2000"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err.empty(), !outcome.out.empty()) << outcome.err << outcome.out;
+}
+
+TEST_F(TalkTest, RefusesWhatMakesNoSense) {
+  const auto refused = [&](std::vector<std::string> more, std::initializer_list<std::string> words) {
+    more.insert(more.begin(), "talk");
+    expect_error(run(more), 2, words);
+  };
+  refused({"--fast"}, {"--fast", "FILE"});
+  refused({"a.wav", "--microphone", "x"}, {"--microphone", "FILE"});
+  refused({"a.wav", "--fast", "--barge-in"}, {"--fast", "--barge-in"});
+  refused({"a.wav", "-o", "-", "--json"}, {"--json", "-o"});
+  refused({"a.wav", "-o", "x.wav", "--no-audio"}, {"--output", "--no-audio"});
+  refused({"a.wav", "--end-silence", "50"}, {"--end-silence", "--pause"});
+  refused({"a.wav", "--asr", "x.gguf"}, {"--mmproj"});
+  refused({"a.wav", "--base", "x.gguf"}, {"--codec"});
+  refused({"a.wav", "--language", "xyz"}, {"xyz"});
+  expect_error(talk({"nowhere.wav"}), 1, {"nowhere.wav"});
+  expect_error(run({"talk", wave("jfk"), "-m", path("nothing"), "--no-audio"}), 1, {"nothing"});
+}
+
+TEST(TalkTimeline, DrawsAnyTurns) {
+  EXPECT_TRUE(talk_timeline_svg({}).ends_with("</svg>\n"));
+  TurnReport report;
+  report.question = "What is <this> & that?";
+  report.trace.mark(Checkpoint::speech_start, 100);
+  report.trace.mark(Checkpoint::speech_end, 1100);
+  report.trace.mark(Checkpoint::asr_final, 1250);
+  report.trace.phrases.push_back(
+      {.text = "It", .emit_ms = 1300, .tts_start_ms = 1300, .tts_first_audio_ms = 1400});
+  const std::vector<TurnReport> turns(100, report);
+  const std::string svg = talk_timeline_svg(turns);
+  EXPECT_EQ(svg.find("<this>"), std::string::npos);
+  size_t n_panels = 0;
+  for (size_t at = 0; (at = svg.find("&lt;this&gt; &amp;", at)) != std::string::npos; ++at) ++n_panels;
+  EXPECT_EQ(n_panels, kMostDrawnTurns);
+}
+
+TEST(TalkView, TimesInWords) {
+  TurnReport report;
+  EXPECT_EQ(times_of(report), "");
+  report.trace.mark(Checkpoint::speech_end, 1000);
+  report.trace.mark(Checkpoint::pause, 1128);
+  report.trace.mark(Checkpoint::asr_final, 1159);
+  report.trace.mark(Checkpoint::phrase_emit, 1183);
+  report.trace.mark(Checkpoint::tts_first_audio, 1293);
+  report.trace.mark(Checkpoint::audio_first_played, 1353);
+  EXPECT_EQ(times_of(report),
+            "heard 31 ms, thought 24 ms, spoke 110 ms; first audio 353 ms after you stopped");
+}
+
+}  // namespace
+}  // namespace parlance

@@ -38,18 +38,23 @@ class Pool:
 
 
 class Speech:
-    """The utterances of a corpus, their codes and the words that describe their voices."""
+    """The utterances of some corpora, their codes and the words that describe their voices."""
 
-    def __init__(self, corpus, codes, to_say, attributes, presets):
-        """codes: (8, n_frames); attributes: voice -> words; presets: voices known by their words, the first by default."""
-        self.written = corpus.text
-        self.text = [to_say(text).strip() for text in corpus.text]
-        self.voice = np.array(corpus.voice)
-        self.start, self.n = corpus.start24 // SAMPLES_PER_FRAME, corpus.n24 // SAMPLES_PER_FRAME
+    def __init__(self, corpora, codes, to_say, attributes, presets):
+        """codes: (8, n_frames) of each corpus; attributes: voice -> words; presets: voices known by their words, the first by
+        default."""
+        self.written = [text for corpus in corpora for text in corpus.text]
+        self.text = [to_say(text).strip() for text in self.written]
+        self.voice = np.array([voice for corpus in corpora for voice in corpus.voice])
+        first_frames = np.cumsum([0] + [part.shape[1] for part in codes])
+        self.start = np.concatenate([corpus.start24 // SAMPLES_PER_FRAME + n for corpus, n in zip(corpora, first_frames)])
+        self.n = np.concatenate([corpus.n24 // SAMPLES_PER_FRAME for corpus in corpora])
+        codes = np.concatenate(codes, axis=1)
         if codes.shape != (N_CODEBOOK, int((self.start + self.n).max())):
             raise ValueError(f"codes are {codes.shape}, the corpus has {int((self.start + self.n).max())} frames")
         self.codes = codes
-        self.expected = np.array([estimate_frames(text) for text in corpus.text])    # as it is written
+        self.expected = np.array([estimate_frames(text) for text in self.written])
+        self.expected_said = np.array([estimate_frames(text) for text in self.text])    # longer where digits are written out
         self.instruct = {voice: instruct_of(attributes.get(voice)) for voice in set(self.voice)}
         self.presets = [voice for voice in presets if voice in self.instruct] or sorted(self.instruct)[:1]
 
@@ -134,7 +139,7 @@ class Sampler:
             if n:
                 start[C_SPACE_2 + 2 * (n - 1)], length[C_SPACE_2 + 2 * (n - 1)] = s.pool.places["space"]
         if len(rows) == 1 and not is_plain:
-            missing = s.expected[row] - s.n[row]
+            missing = (s.expected if rng.random() < 0.6 else s.expected_said)[row] - s.n[row]
             n_silence = missing if missing > 0 and rng.random() < 0.5 else rng.integers(2, 13) if rng.random() < 0.3 else 0
             n_before = int(n_silence * rng.random() * 0.5) if rng.random() < 0.5 else 0
             length[C_SILENCE], length[C_SILENCE_2] = n_before, n_silence - n_before

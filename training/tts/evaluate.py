@@ -52,12 +52,12 @@ def decode_all(model, requests, options=Options()):
     return codes
 
 
-def agreement(model, speech, n):
+def agreement(model, speech, n, options=Options()):
     """Percent of the decoded codes of the first two codebooks that are those of the recording, in presets' voices."""
     rows = np.random.default_rng(2).permutation(speech.preset_rows)[:n]
     requests = [Request(speech.text[row], int(speech.n[row]), speech.instruct[speech.voice[row]]) for row in rows]
     same = [decoded[:2] == speech.codes[:2, speech.start[row]:speech.start[row] + speech.n[row]]
-            for row, decoded in zip(rows, decode_all(model, requests))]
+            for row, decoded in zip(rows, decode_all(model, requests, options))]
     return [round(100 * float(np.concatenate([s[k] for s in same]).mean()), 1) for k in range(2)]
 
 
@@ -118,10 +118,10 @@ def main():
     config, weights = base_file.read(a.base)
     model = SpeechLm(config).to(device).eval()
     base_file.load_into(model, weights)
-    speech = Speech(Corpus(a.corpus), np.load(a.codes), to_say, *attributes_and_presets(a.presets))
+    speech = Speech([Corpus(a.corpus)], [np.load(a.codes)], to_say, *attributes_and_presets(a.presets))
     options = Options(**{name: getattr(a, name) for name in vars(Options())})
     print("accuracy", accuracies(model, speech, device))
-    print("agreement", agreement(model, speech, 60))
+    print("agreement", agreement(model, speech, a.samples, options))
     print("samples", write_samples(model, speech, a.out, a.samples, options))
 
 

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import torch
 
-from data import PADDING, TARGET, TEXT
+from data import TARGET, TEXT
 from speech_lm import N_CODEBOOK
+
+UNKNOWN_BELOW = 0.5     # weight of a slot for each coarser codebook of its frame that is masked, too
 
 
 @dataclass
@@ -34,12 +36,12 @@ class Batches:
         text = self.text[torch.where(kind == TEXT, source, 0 * source)].long()
         codes = self.codes[torch.where(is_text, 0 * source, source)].long()
         is_masked = (torch.rand(codes.shape, device=self.device) >= known[document]) & (kind == TARGET)[..., None]
+        # What a fine codebook refines is not known yet where coarser ones are masked: little can be learnt there.
+        n_coarser = (is_masked.cumsum(-1) - is_masked.long()).float()
+        slot_weights = is_masked * codebook_weights * UNKNOWN_BELOW ** n_coarser
         targets = place(batch["targets"]).long()
         is_real = torch.arange(len(targets), device=self.device) < batch["n_targets"]
         labels = codes.view(-1, N_CODEBOOK)[targets]
-        weights = (is_masked.view(-1, N_CODEBOOK)[targets] & is_real[:, None]).float() * codebook_weights
+        weights = slot_weights.view(-1, N_CODEBOOK)[targets] * is_real[:, None]
         return Input(text, codes.masked_fill(is_masked, self.mask), is_text, place(batch["pos"]).long(), document, targets,
                      labels, weights)
-
-
-assert PADDING < TEXT

@@ -71,8 +71,8 @@ def loss_function(model, attention):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", required=True)
-    parser.add_argument("--codes", required=True, help=".npy (8, frames) of the corpus, from training/codec/encode.py")
+    parser.add_argument("--corpus", required=True, nargs="+")
+    parser.add_argument("--codes", required=True, nargs="+", help=".npy (8, frames) of each corpus, from codes.py")
     parser.add_argument("--held", help="corpus to score on")
     parser.add_argument("--held-codes")
     parser.add_argument("--out", required=True)
@@ -137,9 +137,10 @@ def main():
         torch.set_num_threads(1)
     torch.set_float32_matmul_precision("high")
     attributes, presets = attributes_and_presets(a.presets)
-    load = lambda folder, codes: Speech(Corpus(folder), np.load(codes), to_say, attributes, presets)
+    load = lambda folders, codes: Speech([Corpus(folder) for folder in folders], [np.load(file) for file in codes], to_say,
+                                         attributes, presets)
     speech = load(a.corpus, a.codes)
-    held = load(a.held, a.held_codes) if a.held else speech
+    held = load([a.held], [a.held_codes]) if a.held else speech
     if int(max(speech.codes.max(), held.codes.max())) >= a.n_codes:
         raise SystemExit(f"{a.codes} has codes up to {speech.codes.max()}; give --n-codes")
     log(f"seed {a.seed}, {len(speech.text)} utterances, {speech.n.sum() / 90000:.2f} h, voices by words: {speech.presets}")

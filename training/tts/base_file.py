@@ -14,8 +14,8 @@ def metadata(c, file_type):
     own = "omnivoice-lm."
     return [
         ("general.architecture", STRING, "omnivoice-lm"), ("general.name", STRING, "Parlance demo speech"),
-        ("general.description", STRING, "A small English speech model trained on synthetic voices, for demonstrations and "
-            "tests of Parlance."),
+        ("general.description", STRING, "A small English speech model trained on synthetic voices, for demonstrations "
+            "and tests of Parlance."),
         ("general.quantization_version", U32, 2), ("general.file_type", STRING, file_type),
         (own + "block_count", U32, c.n_layer), (own + "embedding_length", U32, c.n_embd),
         (own + "feed_forward_length", U32, c.n_ff), (own + "attention.head_count", U32, c.n_head),
@@ -28,7 +28,7 @@ def metadata(c, file_type):
         *((f"omnivoice.special.{text.strip('<|>')}", U32, DENOISE + n) for n, text in enumerate(SPECIALS)),
         ("tokenizer.ggml.model", STRING, "gpt2"), ("tokenizer.ggml.tokens", (STRING,), vocabulary(c.n_audio_vocab)),
         ("tokenizer.ggml.merges", (STRING,), []),
-        ("parlance.text_form", STRING, "spoken-english"),    # numbers and the like are written out before they are spoken
+        ("parlance.text_form", STRING, "spoken-english"),    # numbers are written out before they are spoken
     ]
 
 
@@ -44,8 +44,8 @@ def read(path):
     """(config, weights) of a file that write() made."""
     keys, weights = read_file(path)
     k = lambda name: keys["omnivoice-lm." + name]
-    config = Config(n_text_vocab=k("vocab_size"), n_audio_vocab=keys["omnivoice.audio_vocab_size"], n_embd=k("embedding_length"),
-                    n_layer=k("block_count"), n_head=k("attention.head_count"), head_dim=k("attention.key_length"),
+    config = Config(n_text_vocab=k("vocab_size"), n_audio_vocab=keys["omnivoice.audio_vocab_size"],
+                    n_embd=k("embedding_length"), n_layer=k("block_count"), n_head=k("attention.head_count"), head_dim=k("attention.key_length"),
                     n_ff=k("feed_forward_length"), rope_theta=k("rope.freq_base"), norm_eps=1e-6)
     return config, weights
 

@@ -41,20 +41,21 @@ class Speech:
     """The utterances of some corpora, their codes and the words that describe their voices."""
 
     def __init__(self, corpora, codes, to_say, attributes, presets):
-        """codes: (8, n_frames) of each corpus; attributes: voice -> words; presets: voices known by their words, the first by
-        default."""
+        """codes: (8, n_frames) of each corpus; attributes: voice -> words; presets: voices known by their words, the first
+        by default."""
         self.written = [text for corpus in corpora for text in corpus.text]
         self.text = [to_say(text).strip() for text in self.written]
         self.voice = np.array([voice for corpus in corpora for voice in corpus.voice])
         first_frames = np.cumsum([0] + [part.shape[1] for part in codes])
-        self.start = np.concatenate([corpus.start24 // SAMPLES_PER_FRAME + n for corpus, n in zip(corpora, first_frames)])
+        self.start = np.concatenate([corpus.start24 // SAMPLES_PER_FRAME + first
+                                     for corpus, first in zip(corpora, first_frames)])
         self.n = np.concatenate([corpus.n24 // SAMPLES_PER_FRAME for corpus in corpora])
         codes = np.concatenate(codes, axis=1)
         if codes.shape != (N_CODEBOOK, int((self.start + self.n).max())):
             raise ValueError(f"codes are {codes.shape}, the corpus has {int((self.start + self.n).max())} frames")
         self.codes = codes
         self.expected = np.array([estimate_frames(text) for text in self.written])
-        self.expected_said = np.array([estimate_frames(text) for text in self.text])    # longer where digits are written out
+        self.expected_said = np.array([estimate_frames(text) for text in self.text])    # longer where there are digits
         self.instruct = {voice: instruct_of(attributes.get(voice)) for voice in set(self.voice)}
         self.presets = [voice for voice in presets if voice in self.instruct] or sorted(self.instruct)[:1]
 
@@ -68,7 +69,8 @@ class Speech:
         self.utterances = {voice: np.flatnonzero(self.voice == voice) for voice in self.instruct}
         known = {self.instruct[voice] for voice in self.presets}
         # Words shared with a preset would ask for that one.
-        self.described = [voice for voice, words in self.instruct.items() if words and (voice in self.presets or words not in known)]
+        self.described = [voice for voice, words in self.instruct.items()
+                          if words and (voice in self.presets or words not in known)]
         self.styles = defaultdict(list)         # voice -> places of the styles that ask for it
         for voice in self.described:
             words = self.instruct[voice].split(", ")
@@ -78,13 +80,15 @@ class Speech:
                     fewer = [word for m, word in enumerate(words) if m != n]
                     rivals = [v for v in self.presets if v != voice and set(fewer) <= set(self.instruct[v].split(", "))]
                     if fewer and not rivals:
-                        self.styles[voice].append(pool.add(("style", ", ".join(fewer)), style_ids("en", ", ".join(fewer))))
+                        joined = ", ".join(fewer)
+                        self.styles[voice].append(pool.add(("style", joined), style_ids("en", joined)))
         self.no_style = [pool.add(("style", language or "None"), style_ids(language, "")) for language in ("en", "")]
-        self.short = {voice: rows[(self.n[rows] >= 25) & (self.n[rows] <= 112)] for voice, rows in self.utterances.items()}
+        self.short = {voice: rows[(self.n[rows] >= 25) & (self.n[rows] <= 112)]
+                      for voice, rows in self.utterances.items()}
         self.all = np.arange(len(self.text))
         by_preset = [self.utterances[voice] for voice in self.presets]
         self.preset_rows = np.concatenate(by_preset)
-        self.described_rows = np.concatenate([self.utterances[v] for v in self.described] or [self.utterances[self.presets[0]]])
+        self.described_rows = np.concatenate([self.utterances[v] for v in self.described or self.presets])
 
     def text_tokens(self):
         return self.pool.values()
@@ -140,7 +144,8 @@ class Sampler:
                 start[C_SPACE_2 + 2 * (n - 1)], length[C_SPACE_2 + 2 * (n - 1)] = s.pool.places["space"]
         if len(rows) == 1 and not is_plain:
             missing = (s.expected if rng.random() < 0.6 else s.expected_said)[row] - s.n[row]
-            n_silence = missing if missing > 0 and rng.random() < 0.5 else rng.integers(2, 13) if rng.random() < 0.3 else 0
+            slack = rng.integers(2, 13) if rng.random() < 0.3 else 0
+            n_silence = missing if missing > 0 and rng.random() < 0.5 else slack
             n_before = int(n_silence * rng.random() * 0.5) if rng.random() < 0.5 else 0
             length[C_SILENCE], length[C_SILENCE_2] = n_before, n_silence - n_before
             start[C_SILENCE] = s.start[row] + min(1, s.n[row] - 1)
@@ -160,8 +165,8 @@ class Sampler:
         return start, length, stride
 
     def batch(self, documents=None):
-        """Rows of documents, the longest first, each where it fits: arrays of (n_rows, ROW), the places of target frames, and
-        known (n_documents + 1, 8)."""
+        """Rows of documents, the longest first, each where it fits: arrays of (n_rows, ROW), the places of target frames,
+        and known (n_documents + 1, 8)."""
         if documents is None:
             documents, n = [], 0
             while n < 0.98 * self.n_rows * ROW:

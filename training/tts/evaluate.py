@@ -27,7 +27,8 @@ def accuracies(model, speech, device, n_rows=16):
     """
     sampler = Sampler(speech, 1, n_rows)
     rows = sampler.rng.permutation(speech.preset_rows)[:12 * n_rows]
-    documents = [sampler.document(row, -1, (speech.styles[speech.voice[row]] or speech.no_style)[0], False, is_plain=True) for row in rows]
+    styles = [(speech.styles[speech.voice[row]] or speech.no_style)[0] for row in rows]
+    documents = [sampler.document(row, -1, style, False, is_plain=True) for row, style in zip(rows, styles)]
     batch = sampler.batch([d for d in documents if d[1].sum() <= 1024])
     inputs, right = Batches(speech, model.config, device), []
     for k in range(N_CODEBOOK):
@@ -91,7 +92,8 @@ def write_samples(model, speech, folder, n, options=Options()):
     folder.mkdir(parents=True, exist_ok=True)
     pairs = sample_requests(speech, n)
     with open(folder / "index.jsonl", "w", encoding="utf-8") as index:
-        for number, ((_, about), codes) in enumerate(zip(pairs, decode_all(model, [request for request, _ in pairs], options))):
+        decoded = decode_all(model, [request for request, _ in pairs], options)
+        for number, ((_, about), codes) in enumerate(zip(pairs, decoded)):
             np.save(folder / f"{number:03}.npy", codes)
             index.write(json.dumps({"file": f"{number:03}.npy", **about}) + "\n")
     return f"{len(pairs)} in {folder}"

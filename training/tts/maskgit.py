@@ -29,7 +29,8 @@ class Options:
 
 
 def slots_per_step(n_step, shift, n_slots):
-    times = [np.float32(shift) * np.float32(i / n_step) / (1 + np.float32(shift - 1) * np.float32(i / n_step)) for i in range(n_step + 1)]
+    shift, ratios = np.float32(shift), np.arange(n_step + 1, dtype=np.float32) / np.float32(n_step)
+    times = shift * ratios / (1 + (shift - 1) * ratios)
     counts, left = [], n_slots
     for i in range(n_step):
         wanted = math.ceil(n_slots * float(np.float32(times[i + 1] - times[i])))
@@ -39,7 +40,7 @@ def slots_per_step(n_step, shift, n_slots):
 
 
 def lay_out(requests, mask, device):
-    """Rows of a conditional document (number 0), the target alone (1) and padding (2); targets' places (batch, 2, n_most)."""
+    """Rows of a conditional document (0), the target alone (1) and padding (2); targets' places (batch, 2, n_most)."""
     prompts = [prompt_ids(r.text, r.instruct, r.reference_text, r.reference is not None) for r in requests]
     n_reference = [0 if r.reference is None else r.reference.shape[1] for r in requests]
     length = max(len(p) + n + 2 * r.n_frames for p, n, r in zip(prompts, n_reference, requests))
@@ -89,9 +90,10 @@ def decode(model, requests, options=Options(), seed=42):
         score = score.masked_fill((tokens != mask) | ~is_frame[:, None], -math.inf).flatten(1)
         order = score.sort(stable=True, dim=1, descending=True).indices
         n_now = torch.tensor([c[step] for c in counts], device=device)[:, None]
-        is_now = torch.zeros_like(score, dtype=torch.bool).scatter_(1, order, torch.arange(order.shape[1], device=device) < n_now)
+        is_first = torch.arange(order.shape[1], device=device) < n_now
+        is_now = torch.zeros_like(is_first).scatter_(1, order, is_first)
         tokens = torch.where(is_now.view_as(tokens), chosen, tokens)
-        for row in range(2):                                                                # columns past a request's end go nowhere
-            b, t = is_frame.nonzero(as_tuple=True)
+        b, t = is_frame.nonzero(as_tuple=True)                                              # columns of some request
+        for row in range(2):
             codes[b, place[b, row, t]] = tokens[b, :, t]
     return [tokens[b, :, :r.n_frames].cpu().numpy().astype(np.uint16) for b, r in enumerate(requests)]

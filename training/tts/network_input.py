@@ -43,5 +43,5 @@ class Batches:
         is_real = torch.arange(len(targets), device=self.device) < batch["n_targets"]
         labels = codes.view(-1, N_CODEBOOK)[targets]
         weights = slot_weights.view(-1, N_CODEBOOK)[targets] * is_real[:, None]
-        return Input(text, codes.masked_fill(is_masked, self.mask), is_text, place(batch["pos"]).long(), document, targets,
-                     labels, weights)
+        pos, codes = place(batch["pos"]).long(), codes.masked_fill(is_masked, self.mask)
+        return Input(text, codes, is_text, pos, document, targets, labels, weights)

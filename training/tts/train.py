@@ -6,12 +6,9 @@ OUT/checkpoint.pt is written every --save-every seconds and after --call-seconds
 left of --max-seconds.
 """
 
-import argparse
 from dataclasses import asdict
 import json
-import math
 import multiprocessing
-import os
 from pathlib import Path
 import random
 import time
@@ -27,6 +24,7 @@ from data import Sampler, Speech
 from evaluate import accuracies, agreement, write_samples
 from network_input import Batches
 from optimizer import Optimizer
+from options import parse_arguments
 from prompt import vocabulary
 from speech_lm import CODEBOOK_WEIGHTS, Config, SpeechLm, config_for, masked_attention, same_document
 from spoken_form import to_say
@@ -69,36 +67,6 @@ def loss_function(model, attention):
     return loss_of
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", required=True, nargs="+")
-    parser.add_argument("--codes", required=True, nargs="+", help=".npy (8, frames) of each corpus, from codes.py")
-    parser.add_argument("--held", help="corpus to score on")
-    parser.add_argument("--held-codes")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--presets", help="voices that are asked for by their words, the default one first")
-    parser.add_argument("--n-codes", type=int, default=1024, help="codes of a codebook")
-    for size in ("n-embd", "n-layer", "n-head", "head-dim", "n-ff"):
-        parser.add_argument("--" + size, type=int, help="instead of the size for --n-codes")
-    parser.add_argument("--rows", type=int, default=64, help="rows of 1024 positions a step")
-    parser.add_argument("--max-seconds", type=float, default=900, help="of training over all calls, which the schedule fills")
-    parser.add_argument("--call-seconds", type=float, default=math.inf, help="of this call, after which --resume goes on")
-    parser.add_argument("--muon-lr", type=float, default=0.02)
-    parser.add_argument("--adam-lr", type=float, default=0.003)
-    parser.add_argument("--warmup", type=int, default=200)
-    parser.add_argument("--decay", type=float, default=0.4, help="share of the run in which the learning rate falls")
-    parser.add_argument("--average", type=float, default=0.999, help="decay of the average of the weights, which is exported")
-    parser.add_argument("--workers", type=int, default=min(6, max(0, (os.cpu_count() or 2) - 2)))
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--score-every", type=float, default=60)
-    parser.add_argument("--save-every", type=float, default=90)
-    parser.add_argument("--samples", type=int, default=60, help="held-out texts to write codes of at the end; a third more are cloned")
-    parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--no-compile", action="store_true")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    return parser.parse_args()
-
-
 def make_batches(sampler_of, n_workers):
     """Endless batches, drawn by processes of their own."""
     if n_workers == 0:
@@ -120,7 +88,7 @@ def make_batches(sampler_of, n_workers):
 
 
 def main():
-    a = parse_arguments()
+    a = parse_arguments(__doc__.splitlines()[0])
     out, device = Path(a.out), torch.device(a.device)
     out.mkdir(parents=True, exist_ok=True)
     log_file, begin = open(out / "log.txt", "a", encoding="utf-8"), time.monotonic()
@@ -143,7 +111,7 @@ def main():
     held = load([a.held], [a.held_codes]) if a.held else speech
     if int(max(speech.codes.max(), held.codes.max())) >= a.n_codes:
         raise SystemExit(f"{a.codes} has codes up to {speech.codes.max()}; give --n-codes")
-    log(f"seed {a.seed}, {len(speech.text)} utterances, {speech.n.sum() / 90000:.2f} h, voices by words: {speech.presets}")
+    log(f"seed {a.seed}, {len(speech.text)} utterances, {speech.n.sum() / 90000:.2f} h, by words: {speech.presets}")
 
     checkpoint_file = out / "checkpoint.pt"
     saved = torch.load(checkpoint_file, map_location="cpu") if a.resume and checkpoint_file.exists() else None
@@ -186,7 +154,9 @@ def main():
     inputs = Batches(speech, model.config, device)
     is_compiled = device.type == "cuda" and not a.no_compile
     attention = Attention(is_compiled)
-    loss_of = torch.compile(loss_function(model, attention), dynamic=False) if is_compiled else loss_function(model, attention)
+    loss_of = loss_function(model, attention)
+    if is_compiled:
+        loss_of = torch.compile(loss_of, dynamic=False)
     weights = torch.tensor(CODEBOOK_WEIGHTS, dtype=torch.float32, device=device)
 
     def take_step(batch):
@@ -227,11 +197,13 @@ def main():
         if n_since == 100 or now - last_log > 5 or step <= first_step + 3:
             mean = float(total) / n_since           # waits for the GPU
             now = time.monotonic()
-            log(f"step {step}  loss {mean:.4f}  {n_since * a.rows * 1.024 / (now - last_log):.0f} k positions/s  progress {progress:.3f}")
+            speed = n_since * a.rows * 1.024 / (now - last_log)
+            log(f"step {step}  loss {mean:.4f}  {speed:.0f} k positions/s  progress {progress:.3f}")
             total.zero_()
             n_since, last_log = 0, now
         if now - last_score > a.score_every:
-            log(f"step {step}  held: {accuracies(take_average(), held, device, min(a.rows, 16))}  {agreement(averaged, held, min(a.samples, 12))}")
+            right = accuracies(take_average(), held, device, min(a.rows, 16))
+            log(f"step {step}  held: {right}  {agreement(averaged, held, min(a.samples, 12))}")
             last_score = time.monotonic()
         if now - last_save > a.save_every:
             save(step, spent + now - start)
@@ -247,7 +219,8 @@ def main():
     scores = {"steps": step, "seconds": round(spent + time.monotonic() - start, 1), "positions": step * a.rows * 1024,
               "bytes": (out / "base.gguf").stat().st_size, "seed": a.seed}
     base_file.load_into(final, base_file.read(out / "base.gguf")[1])        # what is scored is what is shipped
-    for name, measure in (("accuracy", lambda: accuracies(final, held, device, min(a.rows, 64))), ("agreement", lambda: agreement(final, held, a.samples)),
+    for name, measure in (("accuracy", lambda: accuracies(final, held, device, min(a.rows, 64))),
+                          ("agreement", lambda: agreement(final, held, a.samples)),
                           ("samples", lambda: write_samples(final, held, out / "samples", a.samples))):
         try:
             scores[name] = measure()

@@ -129,6 +129,19 @@ Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, OnWin
   return {};
 }
 
+// The chunks of the text that the model can read.
+Result<std::vector<std::string>> Synthesizer::texts_of(const SpeechRequest& request, const Pace& pace) const {
+  std::vector<std::string> texts =
+      request.seconds > 0 ? std::vector{request.text} : plan_chunks(request.text, request.chunking, pace);
+  const TextForm form = model_.text_form();
+  if (form == TextForm::as_written) return texts;
+  std::erase_if(texts, [form](const std::string& text) { return in_form(form, text).empty(); });
+  if (!texts.empty()) return texts;
+  return fail(ErrorCode::invalid_argument,
+              "there is nothing to say: {} speaks English, and the text has no word or number of it",
+              model_.base_name());
+}
+
 // Speaks chunk after chunk. Without a reference, the first chunk is that of all later ones, so that one voice
 // speaks.
 Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cancellation, int64_t first_window,
@@ -145,8 +158,7 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
                 .n_reference = static_cast<int32_t>(reference.n_frames()),
                 .speed = request.speed};
   };
-  const std::vector<std::string> texts =
-      request.seconds > 0 ? std::vector{request.text} : plan_chunks(request.text, request.chunking, pace());
+  PARLANCE_TRY(const std::vector<std::string> texts, texts_of(request, pace()));
 
   const auto n_chunks = static_cast<int>(texts.size());
   uint64_t noise_calls = 0;
@@ -154,11 +166,14 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
     if (cancellation.requested()) return cancelled();
     SpokenChunk chunk{
         .text = texts[static_cast<size_t>(i)], .codes = {}, .n_reference = reference.n_frames()};
-    const CodeRequest code_request{.text = chunk.text,
+    // Lengths follow the text as it is written, the model reads it in its own form.
+    const std::string words = in_form(model_.text_form(), chunk.text);
+    const std::string reference_words = in_form(model_.text_form(), reference_text);
+    const CodeRequest code_request{.text = words,
                                    .language = request.language,
                                    .voice = design,
                                    .reference = &reference,
-                                   .reference_text = reference_text,
+                                   .reference_text = reference_words,
                                    .n_frames = request.seconds > 0
                                                    ? frames_of_seconds(static_cast<float>(request.seconds))
                                                    : frames_at_pace(chunk.text, pace()),

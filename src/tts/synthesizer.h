@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/function_ref.h"
 #include "base/result.h"
@@ -63,6 +64,7 @@ class Synthesizer {
   // Sound of a chunk, window after window; the first one begins the chunk. False ends the request.
   using OnWindow = FunctionRef<bool(std::span<const float>, bool is_first)>;
 
+  Result<std::vector<std::string>> texts_of(const SpeechRequest& request, const Pace& pace) const;
   Result<void> speak(const SpeechRequest& request, Cancellation cancellation, int64_t first_window,
                      SpeechReport& report, OnWindow on_window);
   Result<void> decode(SpokenChunk& chunk, int64_t first_window, OnWindow on_window);

@@ -101,14 +101,18 @@ std::string panel_of(const TurnReport& turn, double top, double low_ms, double h
   const auto x = [&](double ms) {
     return kLeft + (kRight - kLeft) * (std::clamp(ms, low_ms, high_ms) - low_ms) / (high_ms - low_ms);
   };
-  constexpr size_t kTitleWidth = 130;
-  const std::string words = jinja::sanitise_utf8(turn.question + "  →  " + turn.answer);
-  std::string svg = text_at(kLeft, top + 16, "start", 13, shorten(printable(words), kTitleWidth));
+  constexpr size_t kTextWidth = 64;
+  const auto words = [](const std::string& text) {
+    return shorten(printable(jinja::sanitise_utf8(text)), kTextWidth);
+  };
+  std::string svg =
+      text_at(kLeft, top + 16, "start", 13, words(turn.question) + "  →  " + words(turn.answer));
   std::string figures;
   for (const TurnMetric& metric : turn_metrics()) {
     const auto ms = turn.trace.between_ms(metric.from, metric.to);
     if (ms) figures += fmt::format("{}{} {:.0f} ms", figures.empty() ? "" : ", ", metric.name, *ms);
   }
+  std::replace(figures.begin(), figures.end(), '_', ' ');
   svg += text_at(kLeft, top + 33, "start", 11, figures);
 
   const double lanes_top = top + kTitle, lanes_bottom = lanes_top + kLane * kLanes.size();

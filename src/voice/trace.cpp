@@ -23,16 +23,15 @@ std::optional<double> TurnTrace::between_ms(Checkpoint from, Checkpoint to) cons
 std::span<const TurnMetric> turn_metrics() {
   using enum Checkpoint;
   static constexpr std::array kMetrics = {
-      TurnMetric{"heard", "from the end of speech to its text", speech_end, asr_final},
-      TurnMetric{"recognised", "from the pause to the text", pause, asr_final},
-      TurnMetric{"thought", "from the text to the first token", asr_final, llm_first_token},
-      TurnMetric{"written", "from the text to the first phrase", asr_final, phrase_emit},
-      TurnMetric{"spoken", "from the first phrase to its sound", phrase_emit, tts_first_audio},
+      TurnMetric{"heard", "from the pause to the text", pause, asr_final},
+      TurnMetric{"first_token", "from the text to the first token", asr_final, llm_first_token},
+      TurnMetric{"thought", "from the text to the first phrase", asr_final, phrase_emit},
+      TurnMetric{"spoke", "from the first phrase to its first sound", phrase_emit, tts_first_audio},
       TurnMetric{"waited", "from the end of speech to that of the turn", speech_end, turn_end},
       TurnMetric{"ready", "from the end of speech to the first sound computed", speech_end, tts_first_audio},
-      TurnMetric{"first audio", "from the end of speech to the first sound played", speech_end,
+      TurnMetric{"first_audio", "from the end of speech to the first sound played", speech_end,
                  audio_first_played},
-      TurnMetric{"cut off", "from barge-in to the end of the answer", barge_in, hard_stop},
+      TurnMetric{"cut_off", "from barge-in to the end of the answer", barge_in, hard_stop},
   };
   return kMetrics;
 }

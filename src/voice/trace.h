@@ -68,7 +68,7 @@ class TurnTrace {
 
 // A figure of merit of a turn, from one checkpoint to another.
 struct TurnMetric {
-  std::string_view name;
+  std::string_view name;  // "first_audio"
   std::string_view meaning;
   Checkpoint from, to;
 };

@@ -122,7 +122,7 @@ def main():
     base_file.load_into(model, weights)
     speech = Speech([Corpus(a.corpus)], [np.load(a.codes)], to_say, *attributes_and_presets(a.presets))
     options = Options(**{name: getattr(a, name) for name in vars(Options())})
-    print("accuracy", accuracies(model, speech, device))
+    print("accuracy", accuracies(model, speech, device, 64 if device.type == "cuda" else 1), flush=True)
     print("agreement", agreement(model, speech, a.samples, options))
     print("samples", write_samples(model, speech, a.out, a.samples, options))
 

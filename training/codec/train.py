@@ -24,8 +24,12 @@ import gguf_file
 import losses
 from model import TINY, Codec, Config
 from quantiser import CodebookLearner
+from recorded_steps import EagerSteps, RecordedSteps
 import score
 
+BETAS = (0.8, 0.99)
+MOST_NORM, MOST_CRITICS_NORM = 60.0, 10.0       # of gradients
+AVERAGE = 0.99                                  # decay of the average of the weights, which is exported
 WEIGHTS = {"mel": 15.0, "commitment": 0.25, "content": 2.0, "adversarial": 1.0, "feature": 2.0}
 
 
@@ -45,11 +49,12 @@ def options():
     parser.add_argument("--crops", type=int, default=48, help="of a step; a third of that for long ones")
     parser.add_argument("--frames", type=int, default=30, help="of a crop, three times that for long ones")
     parser.add_argument("--free-steps", type=int, default=300, help="without quantisation, before codebooks start")
-    parser.add_argument("--adversarial-from", type=float, default=0.17, help="share of the run")
+    parser.add_argument("--adversarial-from", type=float, default=0.4, help="share of the run")
     parser.add_argument("--warmup", type=int, default=200, help="steps")
-    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--lr", type=float, default=6e-4)
     parser.add_argument("--critics-lr", type=float, default=4e-4)
     parser.add_argument("--decay", type=float, default=0.4, help="share of the run in which the learning rate falls")
+    parser.add_argument("--no-graphs", action="store_true", help="do not record steps as CUDA graphs")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     a = parser.parse_args()
@@ -68,18 +73,17 @@ class Trainer:
         self.mel = losses.MelLoss().to(device)
         self.learner = CodebookLearner(self.codec.quantizer)
         self.average = {name: x.detach().clone() for name, x in self.codec.state_dict().items()}
-        fused = {"fused": True} if device.type == "cuda" else {}
         self.trained = list(self.codec.parameters()) + list(self.head.parameters())
-        self.optimizer = torch.optim.AdamW(self.trained, lr=a.lr, betas=(0.8, 0.99), weight_decay=0.0, **fused)
-        self.critics_optimizer = torch.optim.AdamW(self.critics.parameters(), lr=a.critics_lr, betas=(0.8, 0.99),
-                                                   weight_decay=0.0, **fused)
-        self.step_count, self.trained_seconds, self.skipped, self.has_codebooks = 0, 0.0, 0, False
+        self.optimizer = optimizer(self.trained, a.lr, device)
+        self.critics_optimizer = optimizer(self.critics.parameters(), a.critics_lr, device)
+        self.adversarial = torch.zeros((), device=device)       # how much the critics count, in 0..1
+        self.step_count, self.trained_seconds, self.has_codebooks, self.has_critics = 0, 0.0, False, False
 
     def half(self):
-        return torch.autocast("cuda", dtype=torch.bfloat16) if self.device.type == "cuda" else nullcontext()
+        return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False) if self.device.type == "cuda" else nullcontext()
 
     PARTS = ("codec", "head", "critics", "optimizer", "critics_optimizer")
-    COUNTS = ("step_count", "trained_seconds", "skipped", "has_codebooks")
+    COUNTS = ("step_count", "trained_seconds", "has_codebooks")
 
     def save(self, path):
         state = {name: getattr(self, name).state_dict() for name in self.PARTS}
@@ -115,8 +119,23 @@ class Trainer:
         z, first_two, commitment = self.codec.quantizer(r.flatten(0, 1), n_levels.repeat_interleave(n_frames), self.learner)
         return z.unflatten(0, (n_crops, n_frames)), first_two.unflatten(0, (n_crops, n_frames)), commitment
 
-    def step(self, real, scale, adversarial):
-        """One step of both sides on sound (crops, samples); `adversarial` in 0..1 is how much the critics count."""
+    def phase(self):
+        """What differs between steps but numbers; a recorded step repeats one phase."""
+        return self.has_codebooks, self.has_critics, self.learner.may_restart
+
+    def set(self, scale, adversarial):
+        """Learning rates for the next step, as a share of their full values, and how much the critics count."""
+        for chosen, lr in ((self.optimizer, self.a.lr), (self.critics_optimizer, self.a.critics_lr)):
+            for group in chosen.param_groups:
+                if torch.is_tensor(group["lr"]):
+                    group["lr"].fill_(lr * scale)
+                else:
+                    group["lr"] = lr * scale
+        self.adversarial.fill_(adversarial)
+        self.has_critics = adversarial > 0
+
+    def step(self, real):
+        """One step of both sides on sound (crops, samples). Nothing in it waits for the device."""
         with self.half():
             r = self.codec.latent(real)
         z, first_two, commitment = self.quantise(r) if self.has_codebooks else (r, r, torch.zeros((), device=self.device))
@@ -124,22 +143,20 @@ class Trainer:
             made = self.codec.sound(z)
         parts = {"mel": self.mel(made, real), "commitment": commitment, "content": self.head(first_two, real)}
         total = sum(WEIGHTS[name] * value for name, value in parts.items())
-        if adversarial > 0:
-            parts["hinge"], heard, of_made = self.judge(real, made.detach(), scale)
+        if self.has_critics:
+            parts["hinge"], heard, of_made = self.judge(real, made.detach())
             parts.update(heard)
-            torch.autograd.backward([total, made], [None, adversarial * of_made])
+            torch.autograd.backward([total, made], [None, self.adversarial * of_made])
         else:
             total.backward()
-        self.apply(self.optimizer, self.trained, self.a.lr * scale, 100.0)
-        keep = min(0.999, 1 - 2 / (self.step_count + 2))
+        parts["norm"] = apply(self.optimizer, self.trained, MOST_NORM)
         with torch.no_grad():
             state = self.codec.state_dict()
-            torch._foreach_mul_(list(self.average.values()), keep)
-            torch._foreach_add_(list(self.average.values()), [state[name] for name in self.average], alpha=1 - keep)
-        self.step_count += 1
+            torch._foreach_mul_(list(self.average.values()), AVERAGE)
+            torch._foreach_add_(list(self.average.values()), [state[name] for name in self.average], alpha=1 - AVERAGE)
         return {name: value.detach() for name, value in parts.items()}
 
-    def judge(self, real, made, scale):
+    def judge(self, real, made):
         """Trains the critics; yields their loss, what they say, and its gradient with respect to the sound that was made."""
         made.requires_grad_()
         with self.half():
@@ -152,24 +169,30 @@ class Trainer:
         of_made, = torch.autograd.grad(sum(WEIGHTS[name] * value for name, value in heard.items()), made)
         for weight, gradient in zip(weights, gradients):
             weight.grad = gradient
-        self.apply(self.critics_optimizer, weights, self.a.critics_lr * scale, 10.0)
+        apply(self.critics_optimizer, weights, MOST_CRITICS_NORM)
         return hinge, heard, of_made
-
-    def apply(self, optimizer, weights, lr, most):
-        """A step unless the gradient is not finite."""
-        norm = torch.nn.utils.clip_grad_norm_(weights, most)
-        if torch.isfinite(norm):
-            for group in optimizer.param_groups:
-                group["lr"] = lr
-            optimizer.step()
-        else:
-            self.skipped += 1
-        optimizer.zero_grad(set_to_none=True)
 
     def averaged_codec(self):
         codec = Codec(self.config).to(self.device)
         codec.load_state_dict(self.average)
         return codec.eval()
+
+
+def optimizer(weights, lr, device):
+    if device.type != "cuda":
+        return torch.optim.AdamW(weights, lr=lr, betas=BETAS, weight_decay=0.0)
+    return torch.optim.AdamW(weights, lr=torch.tensor(lr, device=device), betas=BETAS, weight_decay=0.0, fused=True, capturable=True)
+
+
+def apply(optimizer, weights, most):
+    """A step with the gradient's norm at most `most`; a gradient that is not finite counts as none. Yields the norm."""
+    norm = torch.nn.utils.clip_grad_norm_(weights, most)
+    for weight in weights:
+        if weight.grad is not None:
+            torch.nan_to_num_(weight.grad, 0.0, 0.0, 0.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return norm
 
 
 def schedule(progress, step, decay, warmup):
@@ -206,6 +229,7 @@ def main():
     whole = a.total_seconds or first_seconds + until - begin
     saved = shown = time.monotonic()
     shown_step, mean = trainer.step_count, {}
+    steps = RecordedSteps(trainer.step, log) if device.type == "cuda" and not a.no_graphs else EagerSteps(trainer.step)
     while True:
         elapsed = time.monotonic() - BEGIN
         trainer.trained_seconds = first_seconds + elapsed - begin
@@ -218,8 +242,9 @@ def main():
         n_crops, n_frames = (max(1, a.crops // 3), 3 * a.frames) if is_long else (a.crops, a.frames)
         adversarial = min(1.0, max(0.0, (progress - a.adversarial_from) / 0.03))
         trainer.learner.may_restart = progress < 0.75
-        parts = trainer.step(crops.draw(n_crops, n_frames * trainer.config.hop),
-                             schedule(progress, trainer.step_count, a.decay, a.warmup), adversarial)
+        trainer.set(schedule(progress, trainer.step_count, a.decay, a.warmup), adversarial)
+        parts = steps.run(crops.draw(n_crops, n_frames * trainer.config.hop), trainer.phase())
+        trainer.step_count += 1
         for name, value in parts.items():
             mean[name] = mean.get(name, value).lerp(value, 0.05)
         now = time.monotonic()
@@ -229,7 +254,7 @@ def main():
             used = [score.perplexity(trainer.learner.counts[k]) for k in levels]
             log(f"step {trainer.step_count} {100 * progress:.1f} % {rate:.0f} ms a step  "
                 + "  ".join(f"{name} {float(value):.3f}" for name, value in mean.items())
-                + f"  codes {used[0]:.0f} .. {used[1]:.0f}  skipped {trainer.skipped}")
+                + f"  codes {used[0]:.0f} .. {used[1]:.0f}")
             shown, shown_step = now, trainer.step_count
         if now - saved > a.save_seconds:
             trainer.save(checkpoint)

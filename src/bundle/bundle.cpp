@@ -97,10 +97,9 @@ Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) 
   bundle.folder = folder;
   if (needs.text != Need::no) {
     bundle.text = first_model_in(folder / "text");
-    if (bundle.text.empty()) bundle.text = first_model_in(folder);
     if (bundle.text.empty() && needs.text == Need::must) {
-      return fail(ErrorCode::not_found,
-                  "{}: there is no language model (*.gguf, here or in text); name a file", folder.string());
+      return fail(ErrorCode::not_found, "{}: a folder without a language model (text/*.gguf); name a file",
+                  folder.string());
     }
   }
   if (needs.asr != Need::no) {
@@ -154,7 +153,7 @@ fs::path bundle_with_manifest(const fs::path& folder) {
   if (folder.empty()) return {};
   if (fs::is_regular_file(folder / kManifestName, ec)) return folder;
   fs::path place = fs::absolute(folder, ec).lexically_normal();
-  if (ec) return {};
+  if (ec || !fs::is_directory(place, ec)) return {};
   if (!place.has_filename()) place = place.parent_path();  // it ended in a slash
   place = place.parent_path();
   return fs::is_regular_file(place / kManifestName, ec) ? place : fs::path();

@@ -67,7 +67,7 @@ Result<fs::path> find_model(const std::string& given) {
   if (!given.empty()) return model_of(given);
   if (const char* variable = std::getenv("PARLANCE_MODEL"); variable && *variable) return model_of(variable);
   const fs::path folder = find_demo_folder("text");
-  if (!folder.empty()) return model_of(folder);
+  if (!folder.empty()) return model_of(folder.parent_path());
   return fail(ErrorCode::not_found,
               "no model: there is no models/demo/text/*.gguf near this folder or the program; name a GGUF "
               "file or a bundle with --model or the environment variable PARLANCE_MODEL");

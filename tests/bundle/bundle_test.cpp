@@ -56,7 +56,8 @@ TEST_F(BundleTest, AFolderOfItIsEnough) {
   ASSERT_TRUE(bundle) << bundle.error().message;
   EXPECT_TRUE(fs::equivalent(bundle->folder, folder_.path()));
   EXPECT_TRUE(bundle->text.empty());
-  EXPECT_EQ(bundle_with_manifest(folder_ / "elsewhere/text"), fs::path());
+  EXPECT_EQ(bundle_with_manifest(folder_ / "absent"), fs::path());
+  EXPECT_EQ(bundle_with_manifest(folder_ / "tts/codec"), fs::path());
   EXPECT_EQ(bundle_with_manifest(""), fs::path());
 }
 
@@ -175,7 +176,7 @@ TEST_F(BundleTest, WithoutAManifestPlacesAndNamesCount) {
   EXPECT_EQ(bundle->tts_codec, folder_ / "tts/codec/a.gguf");
   EXPECT_EQ(bundle->drafter, folder_ / "dflash/drafter.gguf");
   EXPECT_EQ(bundle->voices.size(), 2u);
-  expect_refused({.text = Need::must}, ErrorCode::not_found, {"no language model"}, folder_ / "absent");
+  expect_refused({.text = Need::must}, ErrorCode::not_found, {"without a language model"}, folder_ / "absent");
   expect_refused({.drafter = Need::must}, ErrorCode::not_found, {"no drafter"}, folder_ / "absent");
 }
 

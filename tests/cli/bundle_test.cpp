@@ -44,9 +44,10 @@ TEST_F(BundleVerb, VerifiesAndFails) {
   }
   const Outcome json = bundle("verify", {"--json"});
   EXPECT_EQ(json.code, 1);
-  EXPECT_EQ(json.json()["passed"], false);
+  const auto report = json.json();
+  EXPECT_EQ(report["passed"], false);
   int n_bad = 0;
-  for (const auto& file : json.json()["files"]) n_bad += file["passed"] ? 0 : 1;
+  for (const auto& file : report["files"]) n_bad += file["passed"] ? 0 : 1;
   EXPECT_EQ(n_bad, 1);
 }
 
@@ -65,7 +66,7 @@ TEST_F(BundleVerb, MakesAgainAfterAChange) {
                {"text/model.gguf", "SHA-256", "parlance bundle make"});
   const Outcome made = bundle("make", {"--version", "0.1.1"});
   EXPECT_EQ(made.code, 0) << made.out << made.err;
-  EXPECT_EQ(test::read_json(folder_ / kManifestName)["version"], "0.1.1");
+  EXPECT_EQ(test::read_json(folder_.path() / kManifestName)["version"], "0.1.1");
   const Outcome answered = run({"chat", "-m", folder_.path().string(), "-p", "Hello", "-n", "2"});
   EXPECT_EQ(answered.code, 0) << answered.err;
 }

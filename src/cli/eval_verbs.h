@@ -5,6 +5,9 @@
 
 namespace parlance {
 
+Command eval_asr_command();
+Command eval_codec_command();
+Command eval_tts_command();
 Command eval_vad_command();
 
 }  // namespace parlance

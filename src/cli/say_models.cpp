@@ -30,19 +30,6 @@ Result<TtsFiles> files_of(const SayModelChoice& choice) {
               "folder of an OmniVoice pair with --model FOLDER, or its files with --base and --codec");
 }
 
-// All of a file at the rate of the codec, resampled as it was for the codec's training.
-Result<std::vector<float>> read_for_codec(const std::string& path) {
-  PARLANCE_TRY(AudioFile file, AudioFile::open(path, {.max_seconds = kMostFileSeconds}));
-  std::vector<float> samples;
-  std::array<float, 1 << 14> piece;
-  for (;;) {
-    PARLANCE_TRY(const int64_t n, file.read(piece));
-    if (n == 0) break;
-    samples.insert(samples.end(), piece.begin(), piece.begin() + n);
-  }
-  return sinc_resample(samples, file.sample_rate_hz(), kSpeechRateHz);
-}
-
 }  // namespace
 
 OptionGroup say_model_group(SayModelChoice& choice) {
@@ -76,6 +63,18 @@ Result<LoadedSynthesizer> load_synthesizer(const SayModelChoice& choice) {
   PARLANCE_TRY(loaded.model, TtsModel::load(files, *loaded.device, {.huge_pages = !choice.no_huge_pages}));
   loaded.synthesizer = std::make_unique<Synthesizer>(*loaded.model);
   return loaded;
+}
+
+Result<std::vector<float>> read_for_codec(const fs::path& path) {
+  PARLANCE_TRY(AudioFile file, AudioFile::open(path, {.max_seconds = kMostFileSeconds}));
+  std::vector<float> samples;
+  std::array<float, 1 << 14> piece;
+  for (;;) {
+    PARLANCE_TRY(const int64_t n, file.read(piece));
+    if (n == 0) break;
+    samples.insert(samples.end(), piece.begin(), piece.begin() + n);
+  }
+  return sinc_resample(samples, file.sample_rate_hz(), kSpeechRateHz);
 }
 
 Result<Voice> voice_of_recording(Synthesizer& synthesizer, const RecordingChoice& recording) {

@@ -1,6 +1,7 @@
 // The models that speaking needs, found and loaded, and the voice that is to be spoken with.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct RecordingChoice {
   std::string file;
   std::string text;  // what is said in it
 };
+
+// All of a file at the rate of the codec, resampled as it was for the codec's training.
+Result<std::vector<float>> read_for_codec(const std::filesystem::path& path);
 
 // Its voice. Errors: less than half a second of sound; more than Synthesizer::kMostReferenceSeconds.
 Result<Voice> voice_of_recording(Synthesizer& synthesizer, const RecordingChoice& recording);

@@ -364,7 +364,7 @@ Command eval_command() {
        {flag("--show-failures", "Show every wrong reply beside what was expected.", options->shows_failures),
         json_option(options->wants_json)}}};
   command.run = [options](Console& io) { return eval(io, *options); };
-  command.sub_verbs.push_back(eval_vad_command());
+  command.sub_verbs = {eval_asr_command(), eval_codec_command(), eval_tts_command(), eval_vad_command()};
   return command;
 }
 

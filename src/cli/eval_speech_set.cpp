@@ -1,0 +1,94 @@
+#include "cli/eval_speech_set.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/file.h"
+#include "cli/json.h"
+
+namespace parlance {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kLimitBytes = size_t{64} << 20;
+
+// A member that is text; empty when it is absent or null.
+Result<std::string> text_member(const Json& object, std::string_view key, bool is_required = false) {
+  const auto member = object.member(key);
+  if (const auto text = member ? member->text() : std::nullopt) return *text;
+  if ((!member || member->line() == "null") && !is_required) return std::string();
+  return fail(ErrorCode::corrupt_file, "\"{}\" must be {}text", key, is_required ? "there and be " : "");
+}
+
+Result<fs::path> file_member(const Json& object, std::string_view key, const fs::path& folder) {
+  PARLANCE_TRY(const std::string name, text_member(object, key));
+  return name.empty() ? fs::path() : folder / name;
+}
+
+Result<SpeechLine> parse_line(std::string_view text, const fs::path& folder, SpeechSetKind kind) {
+  PARLANCE_TRY(const Json object, Json::parse(text));
+  SpeechLine line;
+  PARLANCE_TRY(line.text, text_member(object, "text", /*is_required=*/true));
+  PARLANCE_TRY(line.group, text_member(object, "group"));
+  PARLANCE_TRY(line.audio, file_member(object, "audio", folder));
+  PARLANCE_TRY(line.voice, text_member(object, "voice"));
+  PARLANCE_TRY(line.instruct, text_member(object, "instruct"));
+  PARLANCE_TRY(line.reference, file_member(object, "ref", folder));
+  PARLANCE_TRY(line.reference_text, text_member(object, "ref_text"));
+  PARLANCE_TRY(line.compare, file_member(object, "compare", folder));
+  const auto refuse = [](const char* words) { return fail(ErrorCode::corrupt_file, "{}", words); };
+  if (kind == SpeechSetKind::recordings) {
+    if (line.audio.empty()) return refuse("\"audio\" must be there and name a file");
+    return line;
+  }
+  if (line.text.empty()) return refuse("\"text\" is what is to be spoken; it must not be empty");
+  if (line.reference.empty() != line.reference_text.empty()) {
+    return refuse("\"ref\" is a recording and \"ref_text\" the words in it; give both");
+  }
+  if (!line.voice.empty() && !line.reference.empty()) {
+    return refuse("\"voice\" and \"ref\" both say who speaks; leave one out");
+  }
+  return line;
+}
+
+std::vector<SpeechLine> evenly(std::vector<SpeechLine> lines, int64_t limit) {
+  const auto n = std::ssize(lines);
+  if (limit == 0 || n <= limit) return lines;
+  std::vector<SpeechLine> kept;
+  for (int64_t i = 0; i < limit; ++i) kept.push_back(std::move(lines[static_cast<size_t>(i * n / limit)]));
+  return kept;
+}
+
+}  // namespace
+
+Result<std::vector<SpeechLine>> read_speech_set(const fs::path& file_or_folder, SpeechSetKind kind,
+                                                int64_t limit) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(file_or_folder, error);
+  const fs::path path = is_folder ? file_or_folder / "index.jsonl" : file_or_folder;
+  PARLANCE_TRY(const std::string text, read_text_file(path, kLimitBytes));
+  std::vector<SpeechLine> lines;
+  size_t number = 0;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = std::string_view(text).substr(start, end - start);
+    start = end + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto parsed = parse_line(line, path.parent_path(), kind);
+    if (!parsed) {
+      return fail(parsed.error().code, "{}:{}: {}; correct the line or take it out", path.string(), number,
+                  parsed.error().message);
+    }
+    lines.push_back(*std::move(parsed));
+  }
+  if (lines.empty()) {
+    return fail(ErrorCode::corrupt_file, "{}: there is nothing in it; give one JSON object a line",
+                path.string());
+  }
+  return evenly(std::move(lines), limit);
+}
+
+}  // namespace parlance

@@ -1,0 +1,236 @@
+// parlance eval tts: whether synthesised speech can be understood, and sounds like the voice that was asked
+// for.
+#include <memory>
+#include <optional>
+
+#include "audio/audio_file.h"
+#include "audio/mel.h"
+#include "audio/wav_writer.h"
+#include "cli/default_model.h"
+#include "cli/eval_speech.h"
+#include "cli/eval_verbs.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "speaker/speaker_verifier.h"
+#include "tts/audio/sinc_resampler.h"
+
+namespace parlance {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct EvalTtsOptions {
+  SpeechEvalOptions speech;
+  std::string speaker;  // a verifier's weights
+  std::string keep;     // a folder for the speech
+  std::string language = "en";
+  MaskGitOptions decoding = {.n_step = 16};
+};
+
+struct TtsScores {
+  TranscriptScores transcripts;  // of which audio_s is that of the speech
+  double synthesis_s = 0;
+  size_t n_compared = 0;
+  double likeness = 0, least_likeness = 1;  // sum and least of those compared
+
+  TtsScores& operator+=(const TtsScores& other) {
+    transcripts += other.transcripts;
+    synthesis_s += other.synthesis_s;
+    n_compared += other.n_compared;
+    likeness += other.likeness;
+    least_likeness = std::min(least_likeness, other.least_likeness);
+    return *this;
+  }
+  double real_time_factor() const { return transcripts.audio_s > 0 ? synthesis_s / transcripts.audio_s : 0; }
+  std::optional<double> mean_likeness() const {
+    if (n_compared == 0) return std::nullopt;
+    return likeness / static_cast<double>(n_compared);
+  }
+};
+
+Json to_json(const TtsScores& scores) {
+  Json json = parlance::to_json(scores.transcripts);
+  json.set("synthesis_real_time_factor", scores.real_time_factor());
+  json.set("compared", scores.n_compared);
+  if (const auto mean = scores.mean_likeness()) {
+    json.set("likeness", *mean).set("least_likeness", scores.least_likeness);
+  }
+  return json;
+}
+
+// The weights that were named, else those of the bundle's folder speaker; none when there are none.
+Result<std::optional<SpeakerVerifier>> load_verifier(const EvalTtsOptions& options) {
+  fs::path file = options.speaker;
+  const std::string& bundle = options.speech.listen.models.folder;
+  const fs::path folder = bundle.empty() ? find_demo_folder("speaker") : fs::path(bundle) / "speaker";
+  std::error_code error;
+  if (file.empty() && !folder.empty()) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      if (entry.path().extension() == ".gguf") file = entry.path();
+    }
+  }
+  if (file.empty()) return std::nullopt;
+  PARLANCE_TRY(SpeakerVerifier verifier, SpeakerVerifier::load(file));
+  return std::optional(std::move(verifier));
+}
+
+class TtsJudge {
+ public:
+  TtsJudge(const EvalTtsOptions& options, Hearer hearer, LoadedSynthesizer loaded,
+           std::optional<SpeakerVerifier> verifier)
+      : options_(options),
+        hearer_(std::move(hearer)),
+        loaded_(std::move(loaded)),
+        verifier_(std::move(verifier)) {}
+
+  // Speaks a line, and hears what was spoken. `name` is that of the file that it may be kept in.
+  Result<TtsScores> judge(const SpeechLine& line, const std::string& name, std::string& heard) {
+    PARLANCE_TRY(const SpeechRequest request, request_of(line));
+    PARLANCE_TRY(const Speech speech, loaded_.synthesizer->synthesize(request));
+    if (!options_.keep.empty()) {
+      PARLANCE_CHECK(
+          write_wav(fs::path(options_.keep) / name, speech.samples, {.sample_rate_hz = kSpeechRateHz}));
+    }
+    const std::vector<float> samples = sinc_resample(speech.samples, kSpeechRateHz, kMelSampleRateHz);
+    TtsScores scores;
+    scores.synthesis_s = speech.report.total_seconds;
+    PARLANCE_TRY(scores.transcripts, hearer_.hear(samples, line.text, heard));
+    const fs::path& compare = line.compare.empty() ? line.reference : line.compare;
+    if (!verifier_ || compare.empty()) return scores;
+    PARLANCE_TRY(const AudioClip clip, read_audio(compare, kMelSampleRateHz));
+    if (clip.samples.empty())
+      return fail(ErrorCode::corrupt_file, "{}: there is no sound in it", compare.string());
+    scores.n_compared = 1;
+    scores.likeness = scores.least_likeness =
+        likeness(verifier_->embed(samples), verifier_->embed(clip.samples));
+    return scores;
+  }
+
+  const Hearer& hearer() const { return hearer_; }
+  const TtsModel& model() const { return *loaded_.model; }
+
+ private:
+  Result<SpeechRequest> request_of(const SpeechLine& line) {
+    SpeechRequest request;
+    request.text = line.text;
+    request.instruct = line.instruct;
+    request.language = options_.language;
+    request.decoding = options_.decoding;
+    if (line.reference.empty()) {
+      PARLANCE_TRY(request.voice, find_voice(loaded_.bundle, line.voice, loaded_.synthesizer->code_format()));
+      return request;
+    }
+    PARLANCE_TRY(request.voice,
+                 voice_of_recording(*loaded_.synthesizer, {line.reference.string(), line.reference_text}));
+    return request;
+  }
+
+  const EvalTtsOptions& options_;
+  Hearer hearer_;
+  LoadedSynthesizer loaded_;
+  std::optional<SpeakerVerifier> verifier_;
+};
+
+void print_scores(const Console& io, const GroupedScores<TtsScores>& scores) {
+  Table table({{"group", Table::Align::left},
+               {"texts"},
+               {"words"},
+               {"word errors"},
+               {"likeness"},
+               {"least"},
+               {"real-time factor"}});
+  scores.for_each([&](const std::string& name, const TtsScores& group) {
+    const auto mean = group.mean_likeness();
+    table.add({printable(name), fmt::format("{}", group.transcripts.n_recordings),
+               fmt::format("{}", group.transcripts.errors.n_words), percent_of_words(group.transcripts),
+               mean ? fmt::format("{:.3f}", *mean) : "-",
+               mean ? fmt::format("{:.3f}", group.least_likeness) : "-",
+               fmt::format("{:.3f}", group.real_time_factor())});
+  });
+  io.write(table.text(io));
+}
+
+Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
+  const SpeechEvalOptions& speech = options.speech;
+  PARLANCE_TRY(const auto lines, read_speech_set(speech.set, SpeechSetKind::texts, speech.limit));
+  PARLANCE_TRY(auto verifier, load_verifier(options));
+  PARLANCE_TRY(Hearer hearer, Hearer::load(speech.listen));
+  PARLANCE_TRY(LoadedSynthesizer loaded, load_synthesizer(speech.say_models()));
+  TtsJudge judge(options, std::move(hearer), std::move(loaded), std::move(verifier));
+  if (!options.keep.empty()) {
+    std::error_code error;
+    fs::create_directories(options.keep, error);
+    if (error) return fail(ErrorCode::io, "{}: {}", options.keep, error.message());
+  }
+  const InterruptGuard guard(nullptr);
+  GroupedScores<TtsScores> scores;
+  std::vector<Misheard> misheard;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (guard.interrupted()) return fail(ErrorCode::cancelled, "stopped");
+    const SpeechLine& line = lines[i];
+    const std::string name = fmt::format("{:04}.wav", i + 1);
+    std::string heard;
+    const auto one = judge.judge(line, name, heard);
+    if (!one) return fail(one.error().code, "text {}: {}", i + 1, one.error().message);
+    scores.add(line.group, *one);
+    if (one->transcripts.errors.errors() > 0) misheard.push_back({name, line.group, line.text, heard});
+    show_progress(io, i + 1, lines.size(), scores.all.transcripts);
+  }
+  if (!speech.wants_json) {
+    if (speech.shows_failures) print_misheard(io, misheard);
+    print_scores(io, scores);
+    return kSuccess;
+  }
+  Json json = to_json(scores);
+  json.set("model", fs::path(judge.model().base_name()).filename().string());
+  json.set("recognizer", judge.hearer().model_name());
+  json.set("set", speech.set).set("steps", options.decoding.n_step).set("seed", options.decoding.seed);
+  if (speech.shows_failures) json.set("misheard", to_json(misheard));
+  io.print("{}\n", json.pretty());
+  return kSuccess;
+}
+
+Result<void> check(const EvalTtsOptions& options) {
+  PARLANCE_CHECK(check_options(options.speech));
+  return check_options(options.decoding);
+}
+
+}  // namespace
+
+Command eval_tts_command() {
+  const auto options = std::make_shared<EvalTtsOptions>();
+  Command command;
+  command.name = "eval tts";
+  command.summary = "Score synthesised speech: what a recogniser understands, and whose voice it is.";
+  command.description =
+      "Every text is spoken and heard by the recogniser; word errors are as in 'parlance eval asr'. Likeness "
+      "is "
+      "the cosine between the voices of the speech and of a recording, if a speaker verifier is there.\n\n"
+      "The set has one JSON object a line: {\"text\": \"What is to be said.\", \"voice\": \"anna\", "
+      "\"instruct\": \"female\", \"ref\": \"me.wav\", \"ref_text\": \"What I say there.\", \"compare\": "
+      "\"also-me.wav\", \"group\": \"presets\"}. Only text has to be there; voice and ref exclude each "
+      "other, "
+      "and ref is compared with where compare is not.";
+  command.examples = {{"parlance eval tts --set texts.jsonl", "the bundled model"},
+                      {"parlance eval tts --set texts.jsonl --steps 32 --keep spoken/", "slower, and kept"}};
+  command.groups = {
+      speech_set_group(options->speech, "The texts: a file, or a folder with index.jsonl."),
+      {"Speech",
+       {number_option<int>("--steps", "N", "Passes of the network.", options->decoding.n_step, 1, 1000),
+        number_option<uint64_t>("--seed", "N", "The same seed says the same.", options->decoding.seed,
+                                uint64_t{0}, ~uint64_t{0}),
+        text_option("--language", "NAME", "Name or code of the language.", options->language),
+        text_option("--keep", "FOLDER", "Keep the speech as 0001.wav, 0002.wav, …", options->keep)}},
+      speech_models_group(options->speech, /*has_codec=*/true),
+      speech_output_group(options->speech)};
+  command.groups[2].options.push_back(text_option(
+      "--speaker", "FILE",
+      "Weights of the speaker verifier. Without it: those in the bundle's folder speaker, if any.",
+      options->speaker));
+  command.check = [options] { return check(*options); };
+  command.run = [options](Console& io) { return eval_tts(io, *options); };
+  return command;
+}
+
+}  // namespace parlance

@@ -169,7 +169,8 @@ def main():
                 read = sorted({n for c in candidates for n in c.drafter.config.target_layers})
                 attend = attention.rows(documents)
                 features, final = target_states(target, tokens, lambda layer: attend, read)
-                greedy = target.logits(final).argmax(-1)
+                with torch.autocast(device.type, enabled=False):    # in bfloat16 the best two are often equal
+                    greedy = target.logits(final.float()).argmax(-1)
                 labels, counts = block_targets(tokens, is_answer, greedy, anchors, valid, a.block)
                 positions = anchors[..., None] + torch.arange(a.block, device=device)
                 block = torch.full_like(positions, mask_token)

@@ -62,6 +62,11 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 
 Result<ManifestOnDisk> read_manifest(const fs::path& folder) {
   const fs::path path = folder / kManifestName;
+  std::error_code ec;
+  if (!fs::exists(path, ec)) {
+    return fail(ErrorCode::not_found, "{}: there is no {}; write one with 'parlance bundle make'",
+                folder.string(), kManifestName);
+  }
   PARLANCE_TRY(const std::string text, read_text_file(path, kMostManifestBytes));
   PARLANCE_TRY(Manifest manifest, parse_manifest(path.string(), text));
   return ManifestOnDisk{folder, path.string(), std::move(manifest)};

@@ -176,7 +176,8 @@ TEST_F(BundleTest, WithoutAManifestPlacesAndNamesCount) {
   EXPECT_EQ(bundle->tts_codec, folder_ / "tts/codec/a.gguf");
   EXPECT_EQ(bundle->drafter, folder_ / "dflash/drafter.gguf");
   EXPECT_EQ(bundle->voices.size(), 2u);
-  expect_refused({.text = Need::must}, ErrorCode::not_found, {"without a language model"}, folder_ / "absent");
+  expect_refused({.text = Need::must}, ErrorCode::not_found, {"without a language model"},
+                 folder_ / "absent");
   expect_refused({.drafter = Need::must}, ErrorCode::not_found, {"no drafter"}, folder_ / "absent");
 }
 

@@ -135,6 +135,7 @@ TEST_F(VerifyTest, WithoutAManifestThereIsNothingToVerify) {
   const auto report = verify_bundle(folder_.path());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::not_found);
+  EXPECT_NE(report.error().message.find("parlance bundle make"), std::string::npos);
 }
 
 }  // namespace

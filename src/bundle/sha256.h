@@ -1,5 +1,5 @@
-// SHA-256, which names the content of a file. The arithmetic is nettle's: it is small (0.3 MB), needs no other
-// library, and uses the processor's own instructions for it.
+// SHA-256, which names the content of a file. The arithmetic is nettle's: it is small (0.3 MB), needs no
+// other library, and uses the processor's own instructions for it.
 #pragma once
 
 #include <filesystem>

@@ -49,13 +49,32 @@ Result<std::vector<Token>> Conversation::fit(const GenerateOptions& options) {
   for (;;) {
     PARLANCE_TRY(std::vector<Token> tokens, prompt_tokens(session_.model(), seen(), has_thinking_));
     if (static_cast<int64_t>(tokens.size()) + n_room <= n_ctx) return tokens;
-    size_t next = n_left_out_ + 1;
-    while (next < messages_.size() && messages_[next].role != "user") ++next;
-    if (next >= messages_.size()) {  // the question is all that is left; a shorter answer will have to do
+    if (!leave_out_a_turn()) {  // the question is all that is left; a shorter answer will have to do
       PARLANCE_CHECK(check_fits(session_, tokens.size()));
       return tokens;
     }
-    n_left_out_ = next;
+  }
+}
+
+// The oldest one; false when there is but one.
+bool Conversation::leave_out_a_turn() {
+  size_t next = n_left_out_ + 1;
+  while (next < messages_.size() && messages_[next].role != "user") ++next;
+  if (next >= messages_.size()) return false;
+  n_left_out_ = next;
+  return true;
+}
+
+Result<void> Conversation::make_room(double above, double to) {
+  const auto n_ctx = static_cast<double>(session_.n_ctx());
+  if (static_cast<double>(session_.tokens().size()) <= above * n_ctx) return {};
+  for (;;) {
+    PARLANCE_TRY(const std::vector<Token> tokens, prompt_tokens(session_.model(), seen(), has_thinking_));
+    if (static_cast<double>(tokens.size()) > to * n_ctx && leave_out_a_turn()) continue;
+    PARLANCE_CHECK(check_fits(session_, tokens.size()));
+    session_.begin_request();
+    PARLANCE_CHECK(session_.set_prompt(tokens));
+    return {};
   }
 }
 

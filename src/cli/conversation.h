@@ -32,6 +32,11 @@ class Conversation {
   // first word, the question is forgotten.
   Result<Answer> ask(std::string question, const GenerateOptions& options, const OnText& on_text);
 
+  // For those who will be in a hurry: when the conversation takes more than the first share of the context,
+  // its oldest turns are left out until it takes no more than the second, and the rest is computed now.
+  // Errors: cancelled.
+  Result<void> make_room(double above, double to);
+
   // What is remembered of the last answer instead of all of it; without words the question is forgotten too.
   void shorten_answer(std::string text);
 
@@ -52,6 +57,7 @@ class Conversation {
  private:
   Result<std::vector<Token>> fit(const GenerateOptions& options);
   std::vector<Message> seen() const;
+  bool leave_out_a_turn();
 
   Session& session_;
   std::string system_;

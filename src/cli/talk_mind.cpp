@@ -99,7 +99,11 @@ void TalkMind::answer(const Order& order) {
   const bool is_kept =
       answer && !(answer->result.finish_reason == FinishReason::cancelled && answer->result.text.empty());
   remembered_ = is_kept ? order.reply : 0;
-  if (is_wanted()) inbox_.post(ThoughtEnd{order.reply, clock_()});
+  if (!is_wanted()) return;
+  inbox_.post(ThoughtEnd{order.reply, clock_()});
+  // A full context is dealt with while the answer is heard. What cannot be done now is done with a question.
+  constexpr double kMostShare = 0.6, kLeftShare = 0.3;
+  (void)conversation_.make_room(kMostShare, kLeftShare);
 }
 
 }  // namespace parlance

@@ -94,6 +94,35 @@ TEST_F(ConversationTest, KeepsWhatWasSaidBeforeItWasStopped) {
   ASSERT_TRUE(conversation.ask("Go on", options_, {}));
 }
 
+TEST_F(ConversationTest, RemembersAsMuchOfAnAnswerAsIsWanted) {
+  Conversation conversation(*session_, "", false);
+  ASSERT_TRUE(conversation.ask("Hello", options_, {}));
+  conversation.shorten_answer("Well");
+  ASSERT_EQ(conversation.messages().size(), 2u);
+  EXPECT_EQ(conversation.messages()[1].content, "Well");
+  ASSERT_TRUE(conversation.ask("And?", options_, {}));
+  conversation.shorten_answer("");
+  EXPECT_EQ(conversation.messages().size(), 2u);
+}
+
+TEST_F(ConversationTest, MakesRoomForManyTurnsAtOnce) {
+  Conversation conversation(*session_, "Be brief.", false);
+  ASSERT_TRUE(conversation.ask("Hello", options_, {}));
+  const auto before = session_->tokens();
+  ASSERT_TRUE(conversation.make_room(0.6, 0.3));  // there is enough
+  EXPECT_EQ(session_->tokens(), before);
+  int n_computed_anew = 0;
+  for (int i = 0; i < 12; ++i) {
+    const auto answer = conversation.ask("Question " + std::to_string(i % 10), options_, {});
+    ASSERT_TRUE(answer) << answer.error().message;
+    if (answer->result.n_prompt_cached * 2 < answer->result.n_prompt) ++n_computed_anew;
+    const auto made = conversation.make_room(0.6, 0.3);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_LE(session_->tokens().size(), 0.6 * 256);
+  }
+  EXPECT_EQ(n_computed_anew, 0);
+}
+
 TEST_F(ConversationTest, IsSavedAndRestored) {
   Conversation conversation(*session_, "Be \"brief\".", false);
   ASSERT_TRUE(conversation.ask("Hällo\n", options_, {}));

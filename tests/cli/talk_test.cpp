@@ -1,7 +1,11 @@
 // `parlance talk`, from recordings to answers and reports, with tiny models of random weights: what they say
 // means nothing, but everything takes part.
 #include <cmath>
+#include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
+#include <utility>
 
 #include "audio/audio_file.h"
 #include "cli/cli_run.h"
@@ -38,7 +42,7 @@ class TalkTest : public testing::Test {
   }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-  Outcome talk(std::vector<std::string> more, const std::string& input = "") const {
+  std::vector<std::string> arguments_with(const std::vector<std::string>& more) const {
     std::vector<std::string> arguments = {
         "talk",
         "-t",
@@ -52,7 +56,10 @@ class TalkTest : public testing::Test {
         "--steps",
         "2"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments, input);
+    return arguments;
+  }
+  Outcome talk(const std::vector<std::string>& more, const std::string& input = "") const {
+    return run(arguments_with(more), input);
   }
 
   static std::vector<nlohmann::json> lines_of(const std::string& out) {
@@ -139,6 +146,46 @@ TEST_F(TalkTest, SoundOnStandardOutputLeavesWordsToTheOther) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("RIFF"));
   EXPECT_NE(outcome.err.find("you       "), std::string::npos);
+}
+
+// What people see at a terminal: words as they come, and no trace of them at the end.
+TEST_F(TalkTest, LiveAtATerminal) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  Console io{.in = in, .out = out, .err = err, .out_is_terminal = true};
+  const std::vector<std::string> arguments = arguments_with({wave("jfk"), "--fast", "--no-audio"});
+  ASSERT_EQ(run_cli(arguments, io), 0) << err.str();
+  EXPECT_NE(out.str().find("\r\x1b[Khearing   "), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("\r\x1b[Kyou       "), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("\nparlance  "), std::string::npos) << out.str();
+  EXPECT_TRUE(out.str().ends_with("\r\x1b[K") || out.str().ends_with("stopped\n")) << out.str();
+}
+
+// ALSA's device of silence stands in for speaker and microphone; the note that it is open brings the
+// interrupt.
+TEST_F(TalkTest, SpeakerAndMicrophone) {
+  std::ofstream(folder_ / "asound.conf") << "pcm.!default { type null }\n";
+  ::setenv("ALSA_CONFIG_PATH", path("asound.conf").c_str(), 1);
+  if (const auto list = run({"say", "--list-speakers"}); list.code == 0) {
+    const auto outcome = talk({wave("jfk"), "--fast", "--speaker", "default", "--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_GE(lines_of(outcome.out).size(), 1u);
+
+    class Interrupting final : public std::stringbuf {
+      int sync() override {
+        if (!std::exchange(is_done_, true)) std::raise(SIGINT);
+        return std::stringbuf::sync();
+      }
+      bool is_done_ = false;
+    } notes;
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostream err(&notes);
+    Console io{.in = in, .out = out, .err = err, .err_is_terminal = true};
+    EXPECT_EQ(run_cli(arguments_with({}), io), 0) << notes.str();
+    EXPECT_EQ(notes.str().find("listening to "), 0u) << notes.str();
+  }
+  ::unsetenv("ALSA_CONFIG_PATH");
 }
 
 // At its own pace, with somebody who does not wait.

@@ -159,7 +159,7 @@ std::string times_of(const TurnReport& report) {
   add(", ", "thought", trace.between_ms(asr_final, phrase_emit), "ms");
   add(", ", "spoke", trace.between_ms(phrase_emit, tts_first_audio), "ms");
   add("; ", "first audio", trace.after_speech_ms(audio_first_played), "ms after you stopped");
-  add("; ", "interrupted, silent after", trace.between_ms(barge_in, hard_stop), "ms");
+  add("; ", "interrupted, silent after", trace.between_ms(barge_in, hushed), "ms");
   return text;
 }
 

@@ -95,11 +95,13 @@ Result<void> Talk::act(TalkAction action) {
       if (!reply_->report.answer.empty()) observer_.on_answer(reply_->report.answer);
       return {};
     case TalkAction::hush:
-      reply_->report.trace.mark_first(Checkpoint::barge_in, now_ms_);
+      reply_->report.trace.mark(Checkpoint::barge_in, onset_ms_);
+      reply_->report.trace.mark(Checkpoint::hushed, now_ms_);
       parts_.loudspeaker.hush();
       return {};
     case TalkAction::unhush:
       reply_->report.trace.clear(Checkpoint::barge_in);
+      reply_->report.trace.clear(Checkpoint::hushed);
       parts_.loudspeaker.unhush();
       return {};
     case TalkAction::interrupt:
@@ -192,6 +194,7 @@ Result<void> Talk::take_turn_event(const HeardTurn& heard) {
     turn_.mark(Checkpoint::speech_end, heard.speech_end_ms);
     turn_.mark(event == TalkEvent::pause ? Checkpoint::pause : Checkpoint::turn_end, heard.at_ms);
   }
+  onset_ms_ = event == TalkEvent::speech_start ? heard.speech_start_ms : heard.at_ms;
   PARLANCE_CHECK(dispatch(event));
   if (is_open_) turn_.mark_first(Checkpoint::speech_start, heard.speech_start_ms);
   return {};

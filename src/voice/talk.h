@@ -109,6 +109,7 @@ class Talk {
 
   TalkState state_ = TalkState::idle;
   double now_ms_ = 0;
+  double onset_ms_ = 0;  // when the sound began that the last event of the voice detector is about
   bool is_source_over_ = false;
 
   // The turn that is being heard.

@@ -10,7 +10,7 @@ std::string_view name_of(Checkpoint checkpoint) {
       "vad-speech-start", "asr-first-partial",     "vad-speech-end",     "vad-pause", "asr-final",
       "llm-start",        "llm-first-token",       "phrase-emit",        "tts-start", "turn-end",
       "llm-end",          "tts-first-audio-chunk", "audio-first-played", "tts-end",   "audio-last-played",
-      "barge-in-trigger", "barge-in-hard-stop"};
+      "barge-in-trigger", "barge-in-hushed",       "barge-in-hard-stop"};
   return kNames[static_cast<size_t>(checkpoint)];
 }
 
@@ -31,7 +31,8 @@ std::span<const TurnMetric> turn_metrics() {
       TurnMetric{"ready", "from the end of speech to the first sound computed", speech_end, tts_first_audio},
       TurnMetric{"first_audio", "from the end of speech to the first sound played", speech_end,
                  audio_first_played},
-      TurnMetric{"cut_off", "from barge-in to the end of the answer", barge_in, hard_stop},
+      TurnMetric{"hushed", "from the beginning of speech into the answer to silence", barge_in, hushed},
+      TurnMetric{"cut_off", "and to the end of the answer", barge_in, hard_stop},
   };
   return kMetrics;
 }

@@ -27,10 +27,11 @@ enum class Checkpoint : uint8_t {
   audio_first_played,  // and handed to the loudspeaker
   tts_end,
   audio_last_played,
-  barge_in,   // the person spoke into the answer
-  hard_stop,  // and it was ended
+  barge_in,   // the person began to speak into the answer
+  hushed,     // it fell silent
+  hard_stop,  // and was ended
 };
-inline constexpr int kCheckpoints = 17;
+inline constexpr int kCheckpoints = 18;
 
 // As traces call them: "llm-first-token".
 std::string_view name_of(Checkpoint checkpoint);

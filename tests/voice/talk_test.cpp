@@ -112,9 +112,11 @@ TEST(Talk, BargeInAtEveryMillisecond) {
     // The detector needs a window that is mostly speech.
     EXPECT_LT(last_of_first, at + 2 * test::kWindowMs + 100) << at;
     if (talk.reports.size() == 2 && talk.reports[0].is_interrupted) {
+      const auto hushed = talk.reports[0].trace.between_ms(Checkpoint::barge_in, Checkpoint::hushed);
       const auto stop = talk.reports[0].trace.between_ms(Checkpoint::barge_in, Checkpoint::hard_stop);
-      ASSERT_TRUE(stop) << at;
-      EXPECT_LE(*stop, 300) << at;
+      ASSERT_TRUE(hushed && stop) << at;
+      EXPECT_LE(*hushed, 100) << at;
+      EXPECT_LE(*stop, 350) << at;
       EXPECT_EQ(talk.memory[0].answer, talk.reports[0].heard) << at;
       EXPECT_EQ(stripped(ScriptedTalk::words_of(second)), talk.reports[1].question) << at;
     }

@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kEarsRank = 0, kMouthRank = 1, kMindRank = 2;
+// Ears have the rank that every device begins with, the best.
+constexpr int kMouthRank = 1, kMindRank = 2;
 
 constexpr int64_t kMostContext = 4096;
 // A turn is a few sentences; the recogniser's memory goes by this.
@@ -55,8 +56,7 @@ Result<void> load_ears(const TalkModelChoice& choice, TalkModels& loaded) {
     PARLANCE_TRY(const Bundle bundle, open_bundle(loaded.bundle, {.asr = Need::must}));
     files = {bundle.asr_text, bundle.asr_encoder};
   }
-  Device& device = loaded.ears_device ? *loaded.ears_device : *loaded.device;
-  PARLANCE_TRY(loaded.asr, AsrModel::load(files, device, {.huge_pages = !choice.no_huge_pages}));
+  PARLANCE_TRY(loaded.asr, AsrModel::load(files, *loaded.ears_device, {.huge_pages = !choice.no_huge_pages}));
   RecognizerOptions options;
   options.n_streams = 2;
   options.max_seconds = kMostTurnSeconds;
@@ -69,9 +69,12 @@ Result<void> load_mouth(const TalkModelChoice& choice, TalkModels& loaded) {
   if (choice.base.empty()) {
     PARLANCE_TRY(const Bundle bundle, open_bundle(loaded.bundle, {.tts = Need::must}));
     files = {bundle.tts_base, bundle.tts_codec};
+    loaded.voices = bundle.folder;
+  } else {
+    loaded.voices = bundle_of_tts(files.base);
   }
-  Device& device = loaded.mouth_device ? *loaded.mouth_device : *loaded.device;
-  PARLANCE_TRY(loaded.tts, TtsModel::load(files, device, {.huge_pages = !choice.no_huge_pages}));
+  PARLANCE_TRY(loaded.tts,
+               TtsModel::load(files, *loaded.mouth_device, {.huge_pages = !choice.no_huge_pages}));
   loaded.synthesizer = std::make_unique<Synthesizer>(*loaded.tts);
   return {};
 }
@@ -82,10 +85,9 @@ Result<void> load_mind(const TalkModelChoice& choice, TalkModels& loaded) {
     PARLANCE_TRY(const Bundle bundle, open_bundle(loaded.bundle, {.text = Need::must}));
     path = bundle.text;
   }
-  Device& device = loaded.mind_device ? *loaded.mind_device : *loaded.device;
   PARLANCE_TRY(auto file, GgufFile::open(path));
   PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
-  PARLANCE_TRY(loaded.text, TextModel::load(std::move(file), Placement(device, hp.n_layer),
+  PARLANCE_TRY(loaded.text, TextModel::load(std::move(file), Placement(*loaded.mind_device, hp.n_layer),
                                             {.huge_pages = !choice.no_huge_pages}));
   SessionOptions options;
   options.n_ctx = std::min(kMostContext, hp.n_ctx_train);
@@ -108,10 +110,13 @@ Result<void> check_models(const TalkModelChoice& choice) {
 Result<TalkModels> load_talk_models(const TalkModelChoice& choice) {
   TalkModels loaded;
   PARLANCE_TRY(loaded.bundle, bundle_folder(choice));
-  PARLANCE_TRY(loaded.device, make_device(choice.device, choice.n_threads));
-  loaded.ears_device = share_cpu_device(*loaded.device, kEarsRank);
-  loaded.mouth_device = share_cpu_device(*loaded.device, kMouthRank);
-  loaded.mind_device = share_cpu_device(*loaded.device, kMindRank);
+  PARLANCE_TRY(loaded.ears_device, make_device("cpu", choice.n_threads));
+  loaded.mouth_device = share_cpu_device(*loaded.ears_device, kMouthRank);
+  if (choice.device == "cpu") {
+    loaded.mind_device = share_cpu_device(*loaded.ears_device, kMindRank);
+  } else {
+    PARLANCE_TRY(loaded.mind_device, make_device(choice.device, choice.n_threads));
+  }
 
   using Load = Result<void> (*)(const TalkModelChoice&, TalkModels&);
   std::vector<std::future<Result<void>>> loads;

@@ -13,10 +13,11 @@
 
 namespace parlance {
 
-// In the order in which they need each other. Ears, mouth and mind share the processors, or a GPU: on the CPU
-// hearing goes first, since somebody is speaking now; then speech that is awaited; then what is said later.
+// In the order in which they need each other. Ears, mouth and mind share the processors: hearing goes first,
+// since somebody is speaking now; then speech that is awaited; then what is said later. The mind may have a
+// GPU.
 struct TalkModels {
-  std::unique_ptr<Device> device, ears_device, mouth_device, mind_device;
+  std::unique_ptr<Device> ears_device, mouth_device, mind_device;
   std::shared_ptr<const SileroModel> detector;
   std::unique_ptr<AsrModel> asr;
   std::unique_ptr<Recognizer> recognizer;
@@ -24,7 +25,8 @@ struct TalkModels {
   std::unique_ptr<Synthesizer> synthesizer;
   std::unique_ptr<TextModel> text;
   std::unique_ptr<Session> session;
-  std::filesystem::path bundle;  // whose folder cache has voices
+  std::filesystem::path bundle;
+  std::filesystem::path voices;  // the folder whose folder cache has voices
 };
 
 // An error of usage.

@@ -41,7 +41,7 @@ struct TalkChoice {
   bool wants_json = false;
   std::string trace_file, timeline_file;
 
-  std::string voice;
+  std::string voice = "default";
   std::string language;
   SpeechRequest manner;
   int first_steps = 0;

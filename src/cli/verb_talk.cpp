@@ -171,7 +171,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   MouthOptions mouth_options{.manner = choice.manner, .first_steps = choice.first_steps};
   SpeechRequest& manner = mouth_options.manner;
   manner.language = choice.language;
-  PARLANCE_TRY(manner.voice, find_voice(models.bundle, choice.voice, models.synthesizer->code_format()));
+  PARLANCE_TRY(manner.voice, find_voice(models.voices, choice.voice, models.synthesizer->code_format()));
   MindOptions mind_options{
       .system = choice.system, .has_thinking = choice.has_thinking, .generate = choice.answer.generate};
   mind_options.generate.sampling.seed = seed_of(choice.answer);
@@ -317,6 +317,9 @@ OptionGroup output_group(TalkChoice& choice) {
 }
 
 OptionGroup models_group(TalkModelChoice& models) {
+  Option device = device_option(models.device);
+  device.help =
+      "Where the language model runs: cpu, vulkan or cuda; hearing and speaking run on the processors.";
   return {
       "Models",
       {text_option("-m, --model", "FOLDER",
@@ -329,7 +332,7 @@ OptionGroup models_group(TalkModelChoice& models) {
        text_option("--base", "FILE", "Another synthesizer, with --codec.", models.base),
        text_option("--codec", "FILE", "The codec that belongs to --base.", models.codec),
        text_option("--vad", "FILE", "Another voice detector.", models.vad), threads_option(models.n_threads),
-       device_option(models.device), huge_pages_option(models.no_huge_pages)}};
+       device, huge_pages_option(models.no_huge_pages)}};
 }
 
 }  // namespace

@@ -200,6 +200,9 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
 
   view.summarise();
   PARLANCE_CHECK(output.finish());
+  if (!choice.output.empty() && io.err_is_terminal) {
+    io.note(fmt::format("the answers are in {}", choice.output == "-" ? "standard output" : choice.output));
+  }
   PARLANCE_CHECK(write_traces(choice, view.turns()));
   if (source.n_lost() > 0) {
     io.warn(fmt::format("sound was lost {} times, as nobody came to take it; use smaller models",

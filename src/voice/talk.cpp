@@ -21,7 +21,7 @@ TalkEvent event_of(TurnEvent::Kind kind) {
     case TurnEvent::Kind::speech_start:
       return TalkEvent::speech_start;
     case TurnEvent::Kind::speech_active:
-      return TalkEvent::speech_goes_on;
+      return TalkEvent::certain_speech;
     case TurnEvent::Kind::speech_pause:
       return TalkEvent::pause;
     case TurnEvent::Kind::speech_resume:
@@ -194,6 +194,8 @@ Result<void> Talk::take_turn_event(const HeardTurn& heard) {
     turn_.mark(Checkpoint::speech_end, heard.speech_end_ms);
     turn_.mark(event == TalkEvent::pause ? Checkpoint::pause : Checkpoint::turn_end, heard.at_ms);
   }
+  if (event == TalkEvent::certain_speech && heard.at_ms - heard.speech_start_ms < options_.barge_in_ms)
+    return {};
   onset_ms_ = event == TalkEvent::speech_start ? heard.speech_start_ms : heard.at_ms;
   PARLANCE_CHECK(dispatch(event));
   if (is_open_) turn_.mark_first(Checkpoint::speech_start, heard.speech_start_ms);
@@ -259,6 +261,9 @@ Result<void> Talk::look_at_ears() {
   if (hearing.revision != std::exchange(revision_, hearing.revision) && !hearing.text.empty()) {
     turn_.mark_first(Checkpoint::asr_first_partial, now_ms_);
     observer_.on_hearing(hearing);
+  }
+  if (state_ == TalkState::doubting && !awaits_text_ && can_be_said(hearing.text)) {
+    return dispatch(TalkEvent::certain_speech);
   }
   if (!awaits_text_ || !hearing.is_final) return {};
   awaits_text_ = false;

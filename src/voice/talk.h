@@ -21,6 +21,8 @@ struct TalkOptions {
   // At a pause the answer is made in advance, up to the sound of its first phrase. When the person goes on,
   // it was for nothing; when not, it is there as soon as the turn has ended.
   bool drafts_answers = true;
+  // Speech into an answer ends it when there are words in it, or when it lasts for so long.
+  double barge_in_ms = 600;
   PhraseOptions phrases = {};
 };
 

@@ -65,7 +65,7 @@ TalkMove next_move(TalkState state, TalkEvent event) {
       return stay;
 
     case State::doubting:
-      if (event == Event::speech_goes_on || event == Event::resume) {
+      if (event == Event::certain_speech || event == Event::resume) {
         return {State::hearing, {Action::interrupt, Action::go_on}};
       }
       // A short word ("stop") may be over before it is long enough for speech: its text decides.
@@ -108,8 +108,8 @@ std::string_view name_of(TalkEvent event) {
   switch (event) {
     case Event::speech_start:
       return "speech_start";
-    case Event::speech_goes_on:
-      return "speech_goes_on";
+    case Event::certain_speech:
+      return "certain_speech";
     case Event::pause:
       return "pause";
     case Event::resume:

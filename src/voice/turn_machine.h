@@ -23,7 +23,7 @@ inline constexpr int kTalkStates = 9;
 
 enum class TalkEvent : uint8_t {
   speech_start,    // somebody makes a sound that may be speech
-  speech_goes_on,  // and it is too long to be a cough
+  certain_speech,  // and it is speech: there are words in it, or it is too long to be a cough
   pause,           // a short silence
   resume,          // speech after a short silence
   end,             // a silence that ends a turn

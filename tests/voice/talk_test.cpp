@@ -135,6 +135,19 @@ TEST(Talk, ACoughAtEveryMillisecondChangesNothing) {
   }
 }
 
+// Nor does a noise that is long enough for speech, unless it goes on and on.
+TEST(Talk, LongSoundsWithoutWordsInterrupt) {
+  ScriptedTalk noise({.utterances = {kFirst, {1800, 2250}}, .understood = 1});
+  noise.run();
+  ASSERT_EQ(noise.reports.size(), 1u);
+  EXPECT_FALSE(noise.reports[0].is_interrupted);
+  EXPECT_EQ(noise.reports[0].n_samples, kWholeAnswer);
+  ScriptedTalk speech({.utterances = {kFirst, {1800, 2800}}, .understood = 1});
+  speech.run();
+  ASSERT_EQ(speech.reports.size(), 1u);
+  EXPECT_TRUE(speech.reports[0].is_interrupted);
+}
+
 TEST(Talk, WhatIsNotUnderstoodIsNotAnswered) {
   ScriptedTalk talk({.utterances = {kFirst}, .hears_words = false});
   talk.run();

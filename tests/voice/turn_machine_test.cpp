@@ -56,7 +56,7 @@ const std::map<std::pair<S, E>, TalkMove> kMoves = {
     {{S::speaking, E::resume}, {S::doubting, {A::hush, A::open_turn}}},
     {{S::speaking, E::said}, {S::idle, {}}},
 
-    {{S::doubting, E::speech_goes_on}, {S::hearing, {A::interrupt, A::go_on}}},
+    {{S::doubting, E::certain_speech}, {S::hearing, {A::interrupt, A::go_on}}},
     {{S::doubting, E::resume}, {S::hearing, {A::interrupt, A::go_on}}},
     {{S::doubting, E::pause}, {S::doubting, {A::transcribe}}},
     {{S::doubting, E::words}, {S::drafting, {A::interrupt, A::draft}}},

@@ -52,6 +52,8 @@ struct TalkChoice {
   AnswerChoice answer;
 
   TalkModelChoice models;
+
+  bool hears_microphone() const { return files.empty(); }
 };
 
 }  // namespace parlance

@@ -6,15 +6,14 @@
 #include "asr/languages.h"
 #include "base/file.h"
 #include "cli/interrupt.h"
-#include "cli/say_output.h"
 #include "cli/talk_mind.h"
 #include "cli/talk_models.h"
 #include "cli/talk_options.h"
+#include "cli/talk_output.h"
 #include "cli/talk_source.h"
 #include "cli/talk_timeline.h"
 #include "cli/talk_view.h"
 #include "cli/verbs.h"
-#include "voice/playback.h"
 #include "voice/recognizer_ears.h"
 #include "voice/synthesizer_mouth.h"
 
@@ -26,69 +25,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kSteps = 16;  // of the speech model: half of what is best, since somebody waits
 constexpr double kMostPauseMs = 5000;
-constexpr int64_t kGapMs = 400;  // between answers in a file
-
-bool hears_microphone(const TalkChoice& choice) {
-  return choice.files.empty();
-}
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-
-// Where answers go: a device that plays them, in time or at once, and a file that gets what was played.
-class AnswerOutput {
- public:
-  static Result<AnswerOutput> open(const Console& io, const TalkChoice& choice, const TalkClock& clock) {
-    AnswerOutput output;
-    if (!choice.output.empty()) {
-      PARLANCE_TRY(output.file_, open_wav_output(io, choice.output, choice.encoding));
-    }
-    const bool is_aloud = choice.output.empty() && !choice.is_silent &&
-                          (io.out_is_terminal || !choice.speaker.empty() || hears_microphone(choice));
-    std::unique_ptr<Speaker> speaker;
-    if (is_aloud) {
-      constexpr double kBufferSeconds = 2;
-      auto opened = open_speaker({.device = choice.speaker, .buffer_seconds = kBufferSeconds});
-      if (opened) {
-        speaker = *std::move(opened);
-      } else if (!choice.speaker.empty()) {
-        return tl::unexpected<Error>(opened.error());
-      } else {
-        io.note(fmt::format("answers are not played: {}; -o FILE writes them", opened.error().message));
-      }
-    }
-    if (!speaker) {
-      // Somebody who may interrupt an answer hears it at its own pace.
-      const bool takes_time = !choice.is_fast && (choice.wants_barge_in || hears_microphone(choice));
-      speaker = takes_time ? make_silent_speaker(clock) : make_instant_speaker();
-    }
-    SpeechOutput* const file = output.file_.get();
-    const auto needs_gap = output.needs_gap_;
-    PARLANCE_TRY(output.playback_,
-                 Playback::create(std::move(speaker),
-                                  [file, needs_gap](std::span<const float> samples) -> Result<void> {
-                                    if (!file) return {};
-                                    if (std::exchange(*needs_gap, false)) {
-                                      PARLANCE_CHECK(file->write(std::vector<float>(speech_samples(kGapMs))));
-                                    }
-                                    return file->write(samples);
-                                  }));
-    return output;
-  }
-
-  Playback& playback() { return *playback_; }
-  void end_answer() { *needs_gap_ = true; }
-  Result<void> finish() {
-    if (!file_) return {};
-    return file_->finish();
-  }
-
- private:
-  std::unique_ptr<SpeechOutput> file_;
-  std::shared_ptr<bool> needs_gap_ = std::make_shared<bool>(false);
-  std::unique_ptr<Playback> playback_;
-};
 
 // The view, and an end to each answer in the file.
 class Observer final : public TalkObserver {
@@ -134,7 +74,7 @@ Result<std::unique_ptr<SoundSource>> open_ears(const Console& io, const TalkChoi
 }
 
 SourceManner manner_of(const TalkChoice& choice) {
-  if (hears_microphone(choice)) return {.is_paced = false, .is_polite = choice.is_half_duplex};
+  if (choice.hears_microphone()) return {.is_paced = false, .is_polite = choice.is_half_duplex};
   return {.is_paced = !choice.is_fast, .is_polite = !choice.wants_barge_in};
 }
 
@@ -178,7 +118,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   const double load_ms = clock();
 
   const InterruptGuard guard(nullptr);
-  if (hears_microphone(choice)) {
+  if (choice.hears_microphone()) {
     PARLANCE_TRY(auto microphone, open_ears(io, choice, [&] { return guard.interrupted(); }));
     sources.push_back(std::move(microphone));
   }
@@ -208,13 +148,13 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
     io.warn(fmt::format("sound was lost {} times, as nobody came to take it; use smaller models",
                         source.n_lost()));
   }
-  if (view.turns().empty() && !hears_microphone(choice) && !guard.interrupted()) {
+  if (view.turns().empty() && !choice.hears_microphone() && !guard.interrupted()) {
     io.warn(
         "nothing that was understood as speech was heard; 'parlance listen --vad-only FILE' shows where "
         "speech is");
   }
   // Ctrl-C is how a conversation with a microphone ends.
-  return guard.interrupted() && !hears_microphone(choice) ? kInterrupted : kSuccess;
+  return guard.interrupted() && !choice.hears_microphone() ? kInterrupted : kSuccess;
 }
 
 Result<void> check_options(TalkChoice& choice) {

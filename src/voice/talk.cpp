@@ -298,10 +298,10 @@ Result<void> Talk::tick(double now_ms) {
 }
 
 double Talk::wait_ms() const {
-  constexpr double kSoon = 2, kOften = 10, kNow_and_then = 30, kIdle = 200;
+  constexpr double kSoon = 2, kOften = 10, kNowAndThen = 30, kIdle = 200;
   if (awaits_text_) return kSoon;
   if (reply_) return kOften;
-  return is_open_ ? kNow_and_then : kIdle;
+  return is_open_ ? kNowAndThen : kIdle;
 }
 
 // The phrases of which something was heard.

@@ -133,7 +133,8 @@ void TalkView::on_turn(const TurnReport& report) {
   show_line();
 }
 
-void TalkView::summarise() const {
+void TalkView::finish() {
+  line_.clear();
   if (wants_json_ || turns_.size() < 2) return;
   for (const TurnMetric& metric : turn_metrics()) {
     if (metric.to != Checkpoint::audio_first_played) continue;

@@ -24,7 +24,7 @@ class TalkView final : public TalkObserver {
   void on_turn(const TurnReport& report) override;
 
   // At the end: several turns in one line.
-  void summarise() const;
+  void finish();
 
   const std::vector<TurnReport>& turns() const { return turns_; }
 

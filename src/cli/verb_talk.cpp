@@ -118,8 +118,10 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   const double load_ms = clock();
 
   const InterruptGuard guard(nullptr);
+  Inbox inbox;
   if (choice.hears_microphone()) {
-    PARLANCE_TRY(auto microphone, open_ears(io, choice, [&] { return guard.interrupted(); }));
+    const auto is_over = [&] { return guard.interrupted() || inbox.is_closed(); };
+    PARLANCE_TRY(auto microphone, open_ears(io, choice, is_over));
     sources.push_back(std::move(microphone));
   }
   TurnOptions turns;
@@ -127,7 +129,6 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   turns.end_hangover_ms = choice.end_silence_ms;
 
   // In the order in which they need each other: the source, which posts first, goes first at the end.
-  Inbox inbox;
   RecognizerEars ears(*models.recognizer, {.context = {}, .language = choice.language});
   SynthesizerMouth mouth(*models.synthesizer, mouth_options, inbox, clock);
   TalkMind mind(*models.session, mind_options, inbox, clock);
@@ -138,7 +139,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   if (io.err_is_terminal) io.note(fmt::format("ready after {:.0f} ms", load_ms));
   PARLANCE_CHECK(run_talk(talk, inbox, clock, [&] { return guard.interrupted(); }));
 
-  view.summarise();
+  view.finish();
   PARLANCE_CHECK(output.finish());
   if (!choice.output.empty() && io.err_is_terminal) {
     io.note(fmt::format("the answers are in {}", choice.output == "-" ? "standard output" : choice.output));

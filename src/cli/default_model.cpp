@@ -63,6 +63,23 @@ fs::path find_demo_bundle() {
   });
 }
 
+fs::path find_demo_set(std::string_view name) {
+  const fs::path demo = find_demo_bundle();
+  const fs::path set = demo.parent_path() / "demo-eval" / name;
+  std::error_code error;
+  return !demo.empty() && fs::exists(set, error) ? set : fs::path();
+}
+
+Result<void> choose_set(std::string& set, std::string_view name) {
+  if (set.empty()) set = find_demo_set(name).string();
+  if (!set.empty()) return {};
+  return fail(
+      ErrorCode::invalid_argument,
+      "--set PATH names what is to be measured with; there is no models/demo-eval/{} near this folder "
+      "or the program",
+      name);
+}
+
 Result<fs::path> find_model(const std::string& given) {
   if (!given.empty()) return model_of(given);
   if (const char* variable = std::getenv("PARLANCE_MODEL"); variable && *variable) return model_of(variable);

@@ -20,4 +20,10 @@ std::filesystem::path find_demo_folder(std::string_view name);
 // models/demo if it is there and has a manifest or a language model; else empty.
 std::filesystem::path find_demo_bundle();
 
+// models/demo-eval/`name`, beside models/demo: what the demo models are measured with; else empty.
+std::filesystem::path find_demo_set(std::string_view name);
+
+// Puts that in `set` where none is given. The error says what --set is to name.
+Result<void> choose_set(std::string& set, std::string_view name);
+
 }  // namespace parlance

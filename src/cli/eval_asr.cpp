@@ -81,13 +81,15 @@ Command eval_asr_command() {
   command.examples = {{"parlance eval asr --set speech-eval/", "the bundled model"},
                       {"parlance eval asr --set speech-eval/ --show-failures", "and what it misheard"}};
   command.groups = {
-      speech_set_group(*options, "The recordings: a file, or a folder with index.jsonl."),
+      speech_set_group(
+          *options,
+          "The recordings: a file, or a folder with index.jsonl. Without it: held-out speech of the demo."),
       {"Text",
        {text_option("--language", "NAME", "Name or code of the language; without it the model finds out.",
                     options->listen.request.language)}},
       speech_models_group(*options, /*has_codec=*/false),
       speech_output_group(*options)};
-  command.check = [options] { return check_options(*options); };
+  command.check = [options] { return check_options(*options, "speech"); };
   command.run = [options](Console& io) { return eval_asr(io, *options); };
   return command;
 }

@@ -119,9 +119,12 @@ Command eval_codec_command() {
       "itself is in both.\n\n"
       "The set is that of 'parlance eval asr'.";
   command.examples = {{"parlance eval codec --set speech-eval/", "the bundled codec"}};
-  command.groups = {speech_set_group(*options, "The recordings: a file, or a folder with index.jsonl."),
-                    speech_models_group(*options, /*has_codec=*/true), speech_output_group(*options)};
-  command.check = [options] { return check_options(*options); };
+  command.groups = {
+      speech_set_group(
+          *options,
+          "The recordings: a file, or a folder with index.jsonl. Without it: held-out speech of the demo."),
+      speech_models_group(*options, /*has_codec=*/true), speech_output_group(*options)};
+  command.check = [options] { return check_options(*options, "speech"); };
   command.run = [options](Console& io) { return eval_codec(io, *options); };
   return command;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "audio/mel.h"
+#include "cli/default_model.h"
 #include "cli/options.h"
 #include "text/spoken_form.h"
 
@@ -49,17 +50,16 @@ OptionGroup speech_output_group(SpeechEvalOptions& options) {
            json_option(options.wants_json)}};
 }
 
-Result<void> check_options(const SpeechEvalOptions& options) {
+Result<void> check_options(SpeechEvalOptions& options, std::string_view demo_set) {
   const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
   const ListenModelChoice& models = options.listen.models;
-  if (options.set.empty()) return refuse("--set PATH names what is to be measured with");
   if (models.asr.empty() != models.mmproj.empty()) {
     return refuse("--asr and --mmproj are the two files of one model; give both");
   }
   if (options.base.empty() != options.codec.empty()) {
     return refuse("--base and --codec are the two files of one model; give both");
   }
-  return {};
+  return choose_set(options.set, demo_set);
 }
 
 TranscriptScores& TranscriptScores::operator+=(const TranscriptScores& other) {

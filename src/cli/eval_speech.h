@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -34,8 +35,8 @@ OptionGroup speech_set_group(SpeechEvalOptions& options, std::string help);
 // `has_codec`: also the speech model's two files.
 OptionGroup speech_models_group(SpeechEvalOptions& options, bool has_codec);
 OptionGroup speech_output_group(SpeechEvalOptions& options);
-// An error of usage.
-Result<void> check_options(const SpeechEvalOptions& options);
+// An error of usage. Without a set: `demo_set` of the bundled demo.
+Result<void> check_options(SpeechEvalOptions& options, std::string_view demo_set);
 
 // What the transcripts of recordings come to. Words are compared in their spoken form, so that "28" and
 // "twenty-eight" are the same.

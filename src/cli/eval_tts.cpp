@@ -191,8 +191,8 @@ Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
   return kSuccess;
 }
 
-Result<void> check(const EvalTtsOptions& options) {
-  PARLANCE_CHECK(check_options(options.speech));
+Result<void> check(EvalTtsOptions& options) {
+  PARLANCE_CHECK(check_options(options.speech, "texts.jsonl"));
   return check_options(options.decoding);
 }
 
@@ -215,7 +215,9 @@ Command eval_tts_command() {
   command.examples = {{"parlance eval tts --set texts.jsonl", "the bundled model"},
                       {"parlance eval tts --set texts.jsonl --steps 32 --keep spoken/", "slower, and kept"}};
   command.groups = {
-      speech_set_group(options->speech, "The texts: a file, or a folder with index.jsonl."),
+      speech_set_group(
+          options->speech,
+          "The texts: a file, or a folder with index.jsonl. Without it: held-out texts of the demo."),
       {"Speech",
        {number_option<int>("--steps", "N", "Passes of the network.", options->decoding.n_step, 1, 1000),
         number_option<uint64_t>("--seed", "N", "The same seed says the same.", options->decoding.seed,

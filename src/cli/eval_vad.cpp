@@ -6,6 +6,7 @@
 
 #include "audio/audio_file.h"
 #include "base/file.h"
+#include "cli/default_model.h"
 #include "cli/eval_verbs.h"
 #include "cli/json.h"
 #include "cli/listen_models.h"
@@ -204,11 +205,10 @@ Result<int> eval_vad(const Console& io, const EvalVadOptions& options) {
   return kSuccess;
 }
 
-Result<void> check_options(const EvalVadOptions& options) {
+Result<void> check_options(EvalVadOptions& options) {
   const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
-  if (options.set.empty()) return refuse("--set FOLDER names the recordings");
   if (options.wants_windows && !options.wants_json) return refuse("--windows is for scripts; add --json");
-  return {};
+  return choose_set(options.set, "vad");
 }
 
 }  // namespace
@@ -232,7 +232,8 @@ Command eval_vad_command() {
       {"parlance eval vad --set vad-eval/ --json --windows", "with every window's probability"}};
   command.groups = {
       {"Recordings",
-       {text_option("--set", "FOLDER", "The folder with labels.jsonl.", options->set),
+       {text_option("--set", "FOLDER", "The folder with labels.jsonl. Without it: that of the demo.",
+                    options->set),
         number_option<double>("--threshold", "P", "Probability from which on a window is speech.",
                               options->threshold, 0, 1)}},
       {"Model",

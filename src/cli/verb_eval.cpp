@@ -247,10 +247,21 @@ std::vector<EvalQuestion> first_of_each(const std::vector<EvalQuestion>& questio
   return kept;
 }
 
+// eval.jsonl beside the model, or the set of the bundled demo's own model.
+std::filesystem::path questions_for(const std::filesystem::path& model) {
+  const std::filesystem::path beside = model.parent_path() / "eval.jsonl";
+  std::error_code error;
+  if (std::filesystem::exists(beside, error)) return beside;
+  const std::filesystem::path demo = find_demo_folder("text");
+  if (demo.empty() || !std::filesystem::equivalent(demo, model.parent_path(), error)) return beside;
+  const std::filesystem::path set = find_demo_set("text.jsonl");
+  return set.empty() ? beside : set;
+}
+
 // Compares ways of keeping keys and values: those of a list, or the one that the options ask for.
 Result<int> eval_kv(Console& io, EvalOptions& options) {
   PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.path));
-  options.file = (model.parent_path() / "eval.jsonl").string();
+  options.file = questions_for(model).string();
   if (options.categories.empty()) options.categories = kCacheCategories;
   const int64_t limit = options.limit > 0 ? options.limit : kCacheQuestions;
   options.limit = 0;
@@ -283,7 +294,7 @@ Result<int> eval(Console& io, EvalOptions& options) {
   // The questions first: a mistake in them shows before the model is loaded.
   if (options.file.empty()) {
     PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.path));
-    options.file = (model.parent_path() / "eval.jsonl").string();
+    options.file = questions_for(model).string();
     std::error_code error;
     if (!std::filesystem::exists(options.file, error)) {
       return fail(ErrorCode::not_found,
@@ -337,8 +348,10 @@ Command eval_command() {
       {"parlance eval --perplexity -ctk q8_0 -ctv q8_0", "a finer measure of the same cost"},
       {"parlance eval kv", "what each cache format costs in quality"},
       {"parlance eval --device vulkan --against cpu --limit 200", "does the GPU say what the CPU says?"}};
-  Option file = text_option("FILE", "FILE", "The questions, or kv. Without it: eval.jsonl beside the model.",
-                            options->file);
+  Option file =
+      text_option("FILE", "FILE",
+                  "The questions, or kv. Without it: eval.jsonl beside the model, or the demo model's own.",
+                  options->file);
   command.positionals = {file};
   command.groups = {
       {"Questions",

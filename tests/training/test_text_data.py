@@ -20,6 +20,7 @@ from item import HELD, TRAIN  # noqa: E402
 
 N_TRAIN, N_HELD = 20_000, 2_000
 MODEL = ROOT / "models" / "demo" / "text" / "parlance-demo-text-q8_0.gguf"
+EVAL = ROOT / "models" / "demo-eval" / "text.jsonl"
 
 
 class HeldOut(unittest.TestCase):
@@ -58,7 +59,7 @@ class HeldOut(unittest.TestCase):
             for message in dialogue.conversation(rng):
                 if message["role"] == "user":
                     trained.add(evaluate.normalise(dialogue.as_spoken(message["content"])))
-        questions = evaluate.read_questions(MODEL.with_name("eval.jsonl"))
+        questions = evaluate.read_questions(EVAL)
         for question in questions:
             if question["category"] != "chat":
                 asked = evaluate.normalise(dialogue.as_spoken(question["messages"][-1]["content"]))
@@ -68,11 +69,11 @@ class HeldOut(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "eval.jsonl"
             evaluate.build(path)
-            self.assertEqual(path.read_bytes(), MODEL.with_name("eval.jsonl").read_bytes())
+            self.assertEqual(path.read_bytes(), EVAL.read_bytes())
 
     def test_prompts_of_notes_have_their_stated_length(self):
         tokenizer = tok.Tokenizer()
-        for question in evaluate.read_questions(MODEL.with_name("eval.jsonl")):
+        for question in evaluate.read_questions(EVAL):
             limits = evaluate.NOTE_CATEGORIES.get(question["category"])
             if limits:
                 self.assertTrue(limits[0] <= len(tokenizer.encode_prompt(question["messages"])) <= limits[1], question["id"])

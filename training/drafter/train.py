@@ -96,7 +96,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
     parser.add_argument("--target", default=str(DEMO / "parlance-demo-text-q8_0.gguf"))
-    parser.add_argument("--eval", default=str(DEMO / "eval.jsonl"))
+    parser.add_argument("--eval", default=str(DEMO.parents[1] / "demo-eval" / "text.jsonl"))
     parser.add_argument("--per-category", type=int, default=10**9, help="questions of each category to measure with")
     parser.add_argument("--longest-prompt", type=int, default=10**9, help="leave out questions of more tokens")
     parser.add_argument("--candidates", nargs="+", metavar="LAYERS:N_FF:IDS",

@@ -1,7 +1,6 @@
 # Thin wrappers: each installs what is missing, configures, builds and runs one thing.
 .PHONY: build demo test bench sanitize fuzz clang aarch64 clean
 
-QUESTION ?= What is the capital of France?
 PARLANCE := build/release/bin/parlance
 
 build:
@@ -9,10 +8,11 @@ build:
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target parlance
 
-# Asks the model in models/demo/ a question; at a terminal, the conversation goes on.
+# The models in models/demo/ hear three questions and answer them; at a terminal, the conversation goes on.
 demo: build
-	@echo '> $(QUESTION)'
-	@$(PARLANCE) chat --prompt '$(QUESTION)'
+	@for question in models/demo-eval/questions/*.flac; do \
+	  heard=$$($(PARLANCE) listen "$$question") && echo "> $$heard" && $(PARLANCE) chat --prompt "$$heard" || exit 1; \
+	done
 	@if [ -t 0 ] && [ -t 1 ]; then $(PARLANCE) chat; fi
 
 test:

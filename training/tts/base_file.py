@@ -5,7 +5,7 @@ import numpy as np
 import paths  # noqa: F401
 from gguf import BOOL, F16, F32, FLOAT32, I32, Q8_0, STRING, U32, read_file, write_file
 from prompt import DENOISE, SPECIALS, vocabulary
-from speech_lm import CODEBOOK_WEIGHTS, Config, N_CODEBOOK
+from speech_lm import CODEBOOK_WEIGHTS, Config, N_CODEBOOK, PHONE_HEAD
 
 FILE_TYPES = {"f32": (F32, "F32"), "f16": (F16, "F16"), "q8_0": (Q8_0, "Q8_0")}
 
@@ -45,15 +45,22 @@ def read(path):
     keys, weights = read_file(path)
     k = lambda name: keys["omnivoice-lm." + name]
     config = Config(n_text_vocab=k("vocab_size"), n_audio_vocab=keys["omnivoice.audio_vocab_size"],
-                    n_embd=k("embedding_length"), n_layer=k("block_count"), n_head=k("attention.head_count"), head_dim=k("attention.key_length"),
-                    n_ff=k("feed_forward_length"), rope_theta=k("rope.freq_base"), norm_eps=1e-6)
+                    n_embd=k("embedding_length"), n_layer=k("block_count"), n_head=k("attention.head_count"),
+                    head_dim=k("attention.key_length"), n_ff=k("feed_forward_length"), rope_theta=k("rope.freq_base"), norm_eps=1e-6)
     return config, weights
 
 
 def weights_of(model):
-    return {name: x.detach().float().cpu().numpy() for name, x in model.named_parameters()}
+    """Name -> float32 array, without what only training needs."""
+    return {name: x.detach().float().cpu().numpy() for name, x in model.named_parameters() if is_shipped(name)}
+
+
+def is_shipped(name):
+    return not name.startswith(PHONE_HEAD)
 
 
 def load_into(model, weights):
+    """Leaves what is not shipped as it is."""
     import torch
-    model.load_state_dict({name: torch.from_numpy(np.array(x)) for name, x in weights.items()})
+    own = {name: x for name, x in model.state_dict().items() if not is_shipped(name)}
+    model.load_state_dict(own | {name: torch.from_numpy(np.array(x)) for name, x in weights.items()})

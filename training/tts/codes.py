@@ -59,18 +59,23 @@ def encode(a, device):
     print(f"{a.out}: {codes.shape[0]} x {codes.shape[1]} codes", flush=True)
 
 
+def write_wav(path, sound):
+    """sound: float tensor in -1..1 at 24 kHz."""
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(24000)
+        file.writeframes((sound.cpu().numpy() * 32767).astype("<i2").tobytes())
+
+
 @torch.no_grad()
 def decode(a, device):
     codec, folder = gguf_file.load(a.codec, device), Path(a.samples)
     lines = (folder / "index.jsonl").read_text(encoding="utf-8").splitlines()
     for row in map(json.loads, lines):
         codes = torch.from_numpy(np.load(folder / row["file"]).astype(np.int64)).to(device)
-        sound = codec.decode(codes[None]).flatten().float().clamp(-1, 1).cpu().numpy()
-        with wave.open(str(folder / Path(row["file"]).with_suffix(".wav")), "wb") as file:
-            file.setnchannels(1)
-            file.setsampwidth(2)
-            file.setframerate(24000)
-            file.writeframes((sound * 32767).astype("<i2").tobytes())
+        sound = codec.decode(codes[None]).flatten().float().clamp(-1, 1)
+        write_wav(folder / Path(row["file"]).with_suffix(".wav"), sound)
     print(f"{len(lines)} WAV files in {folder}", flush=True)
 
 

@@ -18,6 +18,8 @@ COLUMN_KINDS = np.array([TEXT] * 11 + [REFERENCE] + [TARGET] * 5, np.int8)
 (C_DENOISE, C_STYLE, C_BEGIN, C_REFERENCE, C_SPACE, C_FIRST, C_SPACE_2, C_SECOND, C_SPACE_3, C_THIRD, C_END, C_CODES,
  C_SILENCE, C_TARGET, C_TARGET_2, C_TARGET_3, C_SILENCE_2) = range(17)
 SAMPLES_PER_FRAME = 960
+PHONES_PER_FRAME, NO_PHONE = 4, 255         # phones are known every 10 ms, if at all
+SHORT_FRAMES = 50                           # below, texts are expected to last longer than their letters say
 
 
 class Pool:
@@ -37,6 +39,14 @@ class Pool:
         return np.concatenate(self.parts)
 
 
+def phones_of(corpus):
+    """(frames, PHONES_PER_FRAME) uint8, NO_PHONE where the corpus does not say."""
+    n_frames = int((corpus.start24 + corpus.n24).max()) // SAMPLES_PER_FRAME
+    if not (corpus.folder / "phones.u8").exists():
+        return np.full((n_frames, PHONES_PER_FRAME), NO_PHONE, np.uint8)
+    return np.array(corpus.phones()[:n_frames * PHONES_PER_FRAME]).reshape(-1, PHONES_PER_FRAME)
+
+
 class Speech:
     """The utterances of some corpora, their codes and the words that describe their voices."""
 
@@ -54,8 +64,8 @@ class Speech:
         if codes.shape != (N_CODEBOOK, int((self.start + self.n).max())):
             raise ValueError(f"codes are {codes.shape}, the corpus has {int((self.start + self.n).max())} frames")
         self.codes = codes
+        self.phones = np.concatenate([phones_of(corpus) for corpus in corpora])[:codes.shape[1]]    # (frames, 4)
         self.expected = np.array([estimate_frames(text) for text in self.written])
-        self.expected_said = np.array([estimate_frames(text) for text in self.text])    # longer where there are digits
         self.instruct = {voice: instruct_of(attributes.get(voice)) for voice in set(self.voice)}
         self.presets = [voice for voice in presets if voice in self.instruct] or sorted(self.instruct)[:1]
 
@@ -97,8 +107,9 @@ class Speech:
 class Sampler:
     """Draws documents; see the shares below."""
 
-    WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.40, 0.15, 0.12
-    TWO, THREE = 0.12, 0.04             # of utterances spoken in one breath
+    WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.36, 0.18, 0.11
+    TWO, THREE = 0.14, 0.04             # of utterances spoken one after the other
+    SLACK = 0.1                         # of documents: more silence around the speech. It makes the pace uncertain
     TARGETS = 0.56                      # share of the positions that are target frames, at most
 
     def __init__(self, speech, seed, n_rows):
@@ -134,22 +145,21 @@ class Sampler:
         start, length, stride = np.zeros(17, np.int64), np.zeros(17, np.int64), np.ones(17, np.int64)
         rows = [row]
         draw = rng.random()
-        if not is_plain and draw < self.TWO + self.THREE:
+        # Only where the parts' expected lengths add up to that of the whole.
+        if not is_plain and draw < self.TWO + self.THREE and s.expected[row] >= SHORT_FRAMES:
             same = s.utterances[s.voice[row]]
-            rows += [same[rng.integers(len(same))] for _ in range(2 if draw < self.THREE else 1)]
+            others = same[rng.integers(len(same), size=2 if draw < self.THREE else 1)]
+            rows += [other for other in others if s.expected[other] >= SHORT_FRAMES]
         for n, each in enumerate(rows):
             start[C_FIRST + 2 * n], length[C_FIRST + 2 * n] = s.text_place[each]
             start[C_TARGET + n], length[C_TARGET + n] = s.start[each], s.n[each]
             if n:
                 start[C_SPACE_2 + 2 * (n - 1)], length[C_SPACE_2 + 2 * (n - 1)] = s.pool.places["space"]
-        if len(rows) == 1 and not is_plain:
-            missing = (s.expected if rng.random() < 0.6 else s.expected_said)[row] - s.n[row]
-            slack = rng.integers(2, 13) if rng.random() < 0.3 else 0
-            n_silence = missing if missing > 0 and rng.random() < 0.5 else slack
-            n_before = int(n_silence * rng.random() * 0.5) if rng.random() < 0.5 else 0
+        if not is_plain and rng.random() < self.SLACK:
+            n_silence = int(rng.integers(1, 9))
+            n_before = int(n_silence * rng.random() * 0.5) if rng.random() < 0.2 else 0
             length[C_SILENCE], length[C_SILENCE_2] = n_before, n_silence - n_before
-            start[C_SILENCE] = s.start[row] + min(1, s.n[row] - 1)
-            start[C_SILENCE_2] = s.start[row] + max(0, s.n[row] - 2)
+            start[C_SILENCE], start[C_SILENCE_2] = s.start[row], s.start[rows[-1]] + s.n[rows[-1]] - 2
             stride[C_SILENCE] = stride[C_SILENCE_2] = 0
         if is_alone:
             length[:C_CODES] = 0
@@ -193,7 +203,7 @@ class Sampler:
         pos = np.arange(segment.size) - np.repeat(np.cumsum(totals) - totals, totals)
         where = np.array(at)[number] + pos
         out = {name: np.zeros((self.n_rows, ROW), kind) for name, kind in
-               (("kind", np.int8), ("source", np.int32), ("pos", np.int32), ("document", np.int32))}
+               (("kind", np.int8), ("source", np.int32), ("pos", np.int16), ("document", np.int16))}
         out["document"].fill(len(placed))
         for name, values in (("kind", np.tile(COLUMN_KINDS, len(placed))[segment]), ("pos", pos), ("document", number),
                              ("source", start.ravel()[segment] + offset * stride.ravel()[segment])):
@@ -217,19 +227,24 @@ def race_times():
 
 
 RACE_SHARE, RACE_TIME = race_times()
+T_SHIFT, STEPS = 0.1, (12, 16, 16, 16, 24, 32)      # of decoding
 
 
 def known_shares(rng, n):
     """(n, 8) probability that a slot of the codebook is already decided, for n documents.
 
-    Half are states of the race at a step of decoding, three in ten are at a frontier between coarse and fine codebooks,
-    the others know every slot equally well.
+    Six in ten are states of the race that a step of decoding meets, two in ten are between coarse and fine codebooks,
+    one knows nothing or one codebook's share, one knows every slot equally well.
     """
-    t, kind = rng.random(n), rng.random(n)
-    shift = np.exp(rng.uniform(np.log(0.1), 0, n))
+    kind, steps = rng.random(n), rng.choice(STEPS, n)
+    shift = np.where(rng.random(n) < 0.7, T_SHIFT, np.exp(rng.uniform(np.log(0.1), 0, n)))
+    t = rng.integers(0, steps) / steps
     shares = shift * t / (1 + (shift - 1) * t)
     race = 1 - np.exp(-np.interp(shares, RACE_SHARE, RACE_TIME)[:, None] * np.exp(-np.arange(N_CODEBOOK)))
-    frontier = np.clip(rng.choice(N_CODEBOOK, n, p=[.3, .2, .14, .1, .08, .07, .06, .05])[:, None] + rng.random((n, 1))
+    draws = rng.random((n, 1))
+    frontier = np.clip(rng.choice(N_CODEBOOK, n, p=[.3, .2, .14, .1, .08, .07, .06, .05])[:, None] + draws
                        - np.arange(N_CODEBOOK), 0, 1)
-    even = np.repeat(np.cos(np.pi / 2 * rng.random((n, 1))), N_CODEBOOK, 1)
-    return np.where((kind < 0.5)[:, None], race, np.where((kind < 0.8)[:, None], frontier, even)).astype(np.float32)
+    first = np.maximum(0, 2 * draws - 1) * (np.arange(N_CODEBOOK) == 0)     # half of them know nothing
+    even = np.repeat(np.cos(np.pi / 2 * draws), N_CODEBOOK, 1)
+    return np.select([(kind < 0.6)[:, None], (kind < 0.8)[:, None], (kind < 0.9)[:, None]], [race, frontier, first],
+                     even).astype(np.float32)

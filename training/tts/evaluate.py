@@ -14,17 +14,15 @@ from data import Sampler, Speech
 from maskgit import Options, Request, decode
 from network_input import Batches
 from prompt import estimate_frames, text_weight
-from speech_lm import N_CODEBOOK, SpeechLm, masked_attention, same_document
+from speech_lm import N_CODEBOOK, PHONES, SpeechLm, masked_attention, same_document
 
 AT_ONCE = 20            # requests decoded together
 
 
 @torch.no_grad()
 def accuracies(model, speech, device, n_rows=16):
-    """Percent of a codebook's codes that are likeliest when all coarser codebooks are known and all finer ones are not.
-
-    For the first codebook nothing is known but text and voice.
-    """
+    """Percent of a codebook's codes that are likeliest when all coarser codebooks are known and all finer ones are not,
+    for each codebook; for the first nothing is known but text and voice. Then that of the phones in the latter case."""
     sampler = Sampler(speech, 1, n_rows)
     rows = sampler.rng.permutation(speech.preset_rows)[:12 * n_rows]
     styles = [(speech.styles[speech.voice[row]] or speech.no_style)[0] for row in rows]
@@ -35,11 +33,14 @@ def accuracies(model, speech, device, n_rows=16):
         batch["known"][:] = np.arange(N_CODEBOOK) < k
         x = inputs.masked(batch, torch.ones(N_CODEBOOK, device=device))
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-            hidden = model.hidden(x.text, x.codes, x.is_text, x.pos, masked_attention(same_document(x.document)))
+            hidden, middle = model.states(x.text, x.codes, x.is_text, x.pos, masked_attention(same_document(x.document)))
             targets = x.targets[:batch["n_targets"]]
             chosen = model.logits(hidden.flatten(0, 1)[targets])[:, k].argmax(-1)
+            if k == 0:
+                phones = x.phones[:len(targets)]
+                same = (model.phone_logits(middle.flatten(0, 1)[targets]).argmax(-1) == phones)[phones < PHONES]
         right.append(round(100 * float((chosen == x.labels[:len(targets), k]).float().mean()), 1))
-    return right
+    return right, round(100 * float(same.float().mean()), 1) if len(same) else None
 
 
 def decode_all(model, requests, options=Options()):

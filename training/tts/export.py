@@ -33,7 +33,7 @@ def main():
     else:
         saved = torch.load(a.checkpoint, map_location="cpu")
         config = Config(**saved["config"])
-        weights = {name: x.float().numpy() for name, x in saved["average"].items()}
+        weights = {name: x.float().numpy() for name, x in saved["average"].items() if base_file.is_shipped(name)}
     base_file.write(a.out, config, weights, a.type, a.heads_type)
     n_parameters = sum(x.size for x in weights.values())
     print(f"{a.out}: {n_parameters} parameters, {os.path.getsize(a.out)} bytes")

@@ -13,7 +13,11 @@ import paths  # noqa: F401
 from model import RmsNorm, attention_reference, rope
 
 N_CODEBOOK = 8
-CODEBOOK_WEIGHTS = [8, 8, 6, 6, 4, 4, 2, 2]
+CODEBOOK_WEIGHTS = [12, 10, 7, 6, 4, 3, 2, 2]
+PHONES = 64                           # symbols that the phone head can tell, at most
+MIDDLE = 0.6                          # of the layers are below the phone head
+QUARTERS = 4                          # of a frame, each with its phone
+PHONE_HEAD = "phone_"                 # begin of the names of what only training needs
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Config:
 
 
 # Codes of a codebook -> sizes whose Q8_0 file is below 5.5 MB; the tables of codes take most of it where there are many.
-SIZES = {1024: {"n_embd": 160, "n_layer": 7, "n_ff": 416}, 512: {"n_embd": 192, "n_layer": 7, "n_ff": 576},
+SIZES = {1024: {"n_embd": 160, "n_layer": 7, "n_ff": 416}, 512: {"n_embd": 192, "n_layer": 9, "n_ff": 384},
          256: {"n_embd": 224, "n_layer": 7, "n_head": 4, "n_ff": 512}}
 
 
@@ -103,6 +107,8 @@ class SpeechLm(nn.Module):
         self.llm = Trunk(c)
         self.audio_embeddings = nn.Embedding(N_CODEBOOK * c.n_audio_vocab, c.n_embd)
         self.audio_heads = nn.Linear(c.n_embd, N_CODEBOOK * c.n_audio_vocab, bias=False)
+        self.phone_norm = RmsNorm(c.n_embd, c.norm_eps)
+        self.phone_head = nn.Linear(c.n_embd, QUARTERS * PHONES, bias=False)
         self.register_buffer("first_row", torch.arange(N_CODEBOOK) * c.n_audio_vocab, persistent=False)
         pair = torch.arange(0, c.head_dim, 2, dtype=torch.float64)
         self.register_buffer("inverse", (c.rope_theta ** (-pair / c.head_dim)).float(), persistent=False)
@@ -117,15 +123,28 @@ class SpeechLm(nn.Module):
         """What Muon trains the matrices of."""
         return self.llm.layers
 
-    def hidden(self, text, codes, is_text, pos, attend):
-        """text, is_text, pos: (batch, n); codes: (batch, n, 8). Where is_text, the codes are ignored, elsewhere the text."""
+    def states(self, text, codes, is_text, pos, attend):
+        """(batch, n, n_embd) of the last layer, normalised, and of that below the phone head.
+
+        text, is_text, pos: (batch, n); codes: (batch, n, 8). Where is_text, the codes are ignored, elsewhere the text.
+        """
         audio = self.audio_embeddings(codes + self.first_row).sum(2)
         x = torch.where(is_text[..., None], self.llm.embed_tokens(text), audio)
         angle = pos[:, None, :, None].float() * self.inverse    # (batch, 1, n, head_dim / 2)
         cos, sin = angle.cos(), angle.sin()
-        for layer in self.llm.layers:
+        middle = x
+        for n, layer in enumerate(self.llm.layers):
             x = layer(x, cos, sin, attend)
-        return self.llm.norm(x)
+            if n + 1 == round(MIDDLE * len(self.llm.layers)):
+                middle = x
+        return self.llm.norm(x), middle
+
+    def hidden(self, *inputs):
+        return self.states(*inputs)[0]
+
+    def phone_logits(self, middle):
+        """(m, n_embd) -> (m, 4, PHONES): what is said in each quarter of the frames."""
+        return self.phone_head(self.phone_norm(middle)).view(len(middle), -1, PHONES)
 
     def logits(self, hidden):
         """(…, n_embd) -> (…, 8, n_audio_vocab)"""

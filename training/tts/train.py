@@ -1,14 +1,14 @@
 """Trains the speech model on the codes of a corpus and writes OUT/base.gguf, OUT/scores.json and sample codes.
 
     python3 train.py --corpus DIR --codes codes.npy --held DIR --held-codes held.npy --out run --max-seconds 900
+    torchrun --standalone --nproc-per-node 3 train.py ...       the same on several GPUs, with --rows for each of them
 
-OUT/checkpoint.pt is written every --save-every seconds and after --call-seconds; --resume goes on from it with what is
-left of --max-seconds.
+With --codec and --recogniser the held-out texts are spoken and heard every --hear-every seconds. OUT/checkpoint.pt is
+written every --save-every seconds and after --call-seconds; --resume goes on from it with what is left of --max-seconds.
 """
 
 from dataclasses import asdict
 import json
-import multiprocessing
 from pathlib import Path
 import random
 import time
@@ -20,13 +20,16 @@ import torch.nn.functional as F
 import paths  # noqa: F401
 import base_file
 from corpus import Corpus
-from data import Sampler, Speech
-from evaluate import accuracies, agreement, write_samples
+from data import NO_PHONE, ROW, Sampler, Speech
+from evaluate import accuracies, agreement
+from feeding import drawn, placed
+from listening import Listening
 from network_input import Batches
 from optimizer import Optimizer
 from options import parse_arguments
 from prompt import vocabulary
-from speech_lm import CODEBOOK_WEIGHTS, Config, SpeechLm, config_for, masked_attention, same_document
+from ranks import Clock, Ranks
+from speech_lm import CODEBOOK_WEIGHTS, Config, PHONES, SpeechLm, config_for, masked_attention, same_document
 from spoken_form import to_say
 from voice_words import attributes_and_presets
 
@@ -59,51 +62,21 @@ class Attention:
 
 
 def loss_function(model, attention):
-    def loss_of(text, codes, is_text, pos, mask, targets, labels, weights):
-        """targets: (m,) places in the flattened rows; labels, weights: (m, 8), 0 where nothing is to be learnt."""
-        hidden = model.hidden(text, codes, is_text, pos, attention.attend(mask)).flatten(0, 1)[targets]
-        losses = F.cross_entropy(model.logits(hidden).float().flatten(0, 1), labels.flatten(), reduction="none")
-        return (losses * weights.flatten()).sum() / weights.sum()
+    def loss_of(text, codes, is_text, pos, mask, targets, labels, weights, phones, phone_weight):
+        """(what is minimised, losses of codes and of phones). targets: (m,) places in the flattened rows; labels, weights:
+        (m, 8), 0 where nothing is to be learnt; phones: (m, 4)."""
+        last, middle = (x.flatten(0, 1)[targets] for x in model.states(text, codes, is_text, pos, attention.attend(mask)))
+        losses = F.cross_entropy(model.logits(last).float().flatten(0, 1), labels.flatten(), reduction="none")
+        of_codes = (losses * weights.flatten()).sum() / weights.sum()
+        is_known = (phones < PHONES).flatten().float()
+        losses = F.cross_entropy(model.phone_logits(middle).float().flatten(0, 1), phones.flatten().clamp(max=PHONES - 1),
+                                 reduction="none")
+        of_phones = (losses * is_known).sum() / is_known.sum().clamp(min=1)
+        return of_codes + phone_weight * of_phones, torch.stack([of_codes, of_phones]).detach()
     return loss_of
 
 
-def make_batches(sampler_of, n_workers):
-    """Endless batches, drawn by processes of their own."""
-    if n_workers == 0:
-        sampler = sampler_of(0)
-        while True:
-            yield sampler.batch()
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue(maxsize=4 * n_workers)
-
-    def draw(worker):
-        sampler = sampler_of(worker)
-        while True:
-            queue.put(sampler.batch())
-
-    for worker in range(n_workers):
-        context.Process(target=draw, args=(worker,), daemon=True).start()
-    while True:
-        yield queue.get()
-
-
-def main():
-    a = parse_arguments(__doc__.splitlines()[0])
-    out, device = Path(a.out), torch.device(a.device)
-    out.mkdir(parents=True, exist_ok=True)
-    log_file, begin = open(out / "log.txt", "a", encoding="utf-8"), time.monotonic()
-
-    def log(text):
-        line = f"{time.monotonic() - begin:6.1f} s  {text}"
-        print(line, flush=True)
-        log_file.write(line + "\n")
-        log_file.flush()
-
-    random.seed(a.seed)
-    torch.manual_seed(a.seed)
-    if device.type == "cpu":
-        torch.set_num_threads(1)
-    torch.set_float32_matmul_precision("high")
+def load_speech(a, log):
     attributes, presets = attributes_and_presets(a.presets)
     load = lambda folders, codes: Speech([Corpus(folder) for folder in folders], [np.load(file) for file in codes], to_say,
                                          attributes, presets)
@@ -111,16 +84,42 @@ def main():
     held = load([a.held], [a.held_codes]) if a.held else speech
     if int(max(speech.codes.max(), held.codes.max())) >= a.n_codes:
         raise SystemExit(f"{a.codes} has codes up to {speech.codes.max()}; give --n-codes")
-    log(f"seed {a.seed}, {len(speech.text)} utterances, {speech.n.sum() / 90000:.2f} h, by words: {speech.presets}")
+    pace = (speech.n / speech.expected)[speech.preset_rows]
+    log(f"seed {a.seed}, {len(speech.text)} utterances, {speech.n.sum() / 90000:.2f} h, by words: {speech.presets}, "
+        f"frames over expected ones: mean {pace.mean():.3f}, median {np.median(pace):.3f}; "
+        f"{(speech.phones != NO_PHONE).mean():.1%} of the phones known")
+    return speech, held
 
+
+def main():
+    a = parse_arguments(__doc__.splitlines()[0])
+    ranks = Ranks(a.device)
+    out, device = Path(a.out), ranks.device
+    out.mkdir(parents=True, exist_ok=True)
+    log_file, begin = open(out / "log.txt", "a", encoding="utf-8") if ranks.is_first else None, time.monotonic()
+
+    def log(text):
+        if ranks.is_first:
+            line = f"{time.monotonic() - begin:6.1f} s  {text}"
+            print(line, flush=True)
+            log_file.write(line + "\n")
+            log_file.flush()
+
+    random.seed(a.seed)
+    torch.manual_seed(a.seed)
+    if device.type == "cpu":
+        torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high")
+    speech, held = load_speech(a, log)
     checkpoint_file = out / "checkpoint.pt"
     saved = torch.load(checkpoint_file, map_location="cpu") if a.resume and checkpoint_file.exists() else None
     first_step, spent = (saved["step"], saved["seconds"]) if saved else (0, 0.0)
     # Workers begin before the GPU is used, which a forked process cannot.
-    batches = make_batches(lambda worker: Sampler(speech, [a.seed, first_step, worker], a.rows), a.workers)
-    first_batch = next(batches)
+    batches = drawn(lambda worker: Sampler(speech, [a.seed, first_step, ranks.rank, worker], a.rows), a.workers)
     log("batches are being drawn")
 
+    ranks.start()
+    batches = placed(batches, device)
     config = config_for(a.n_codes, len(vocabulary(a.n_codes + 1)), n_embd=a.n_embd, n_layer=a.n_layer, n_head=a.n_head,
                         head_dim=a.head_dim, n_ff=a.n_ff)
     model = SpeechLm(Config(**saved["config"]) if saved else config).to(device)
@@ -134,7 +133,10 @@ def main():
         for (_, buffer), old in zip(optimizer.muon.groups, saved["muon"]):
             buffer.copy_(old)
         log(f"goes on from step {first_step} after {spent:.0f} s")
-    log(f"{sum(p.numel() for p in parameters)} parameters, {a.rows * 1024} positions a step, {asdict(model.config)}")
+    n_positions = a.rows * ROW * ranks.n
+    log(f"{sum(x.size for x in base_file.weights_of(model).values())} parameters, {n_positions} positions a step on "
+        f"{ranks.n} x {device.type}, {asdict(model.config)}")
+    torch.manual_seed(a.seed + 1 + 1000 * ranks.rank + first_step)      # what is masked differs between processes
 
     averaged = SpeechLm(model.config).to(device).eval()
 
@@ -152,31 +154,34 @@ def main():
         (out / "unfinished.pt").replace(checkpoint_file)
 
     inputs = Batches(speech, model.config, device)
-    is_compiled = device.type == "cuda" and not a.no_compile
-    attention = Attention(is_compiled)
+    attention = Attention(device.type == "cuda" and not a.no_compile)
     loss_of = loss_function(model, attention)
-    if is_compiled:
+    if attention.is_compiled:
         loss_of = torch.compile(loss_of, dynamic=False)
     weights = torch.tensor(CODEBOOK_WEIGHTS, dtype=torch.float32, device=device)
+    phone_weight = torch.zeros((), device=device)
 
-    def take_step(batch):
-        x = inputs.masked(batch, weights)
+    def gradients_of(batch):
+        x = inputs.masked(batch, weights, has_errors=True)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-            loss = loss_of(x.text, x.codes, x.is_text, x.pos, attention.mask(x.document), x.targets, x.labels, x.weights)
+            loss, parts = loss_of(x.text, x.codes, x.is_text, x.pos, attention.mask(x.document), x.targets, x.labels,
+                                  x.weights, x.phones, phone_weight)
         loss.backward()
-        return loss.detach()
+        return parts
 
-    step, total, start = first_step, torch.zeros((), device=device), time.monotonic()
-    last_log = last_score = last_save = start
+    listening = Listening(a.codec, a.recogniser, device, log)
+    step, total = first_step, torch.zeros(2, device=device)
+    clock = Clock(ranks, spent, a.max_seconds, time.monotonic)
+    last_log = last_score = last_heard = last_save = time.monotonic()
     n_since = 0
     while True:
-        now = time.monotonic()
-        progress = (spent + now - start) / a.max_seconds
-        if progress >= 1 or now - begin > a.call_seconds:
+        progress = clock.progress(time.monotonic() - begin > a.call_seconds)
+        if clock.is_over:
             break
-        batch = first_batch if step == first_step else next(batches)
+        batch = next(batches)
+        phone_weight.fill_(a.phone_weight + (a.phone_weight_at_end - a.phone_weight) * progress)
         try:
-            loss = take_step(batch)
+            parts = gradients_of(batch)
         except Exception as error:      # compilers fail in ways of their own
             if not attention.is_compiled or step > first_step:
                 raise
@@ -185,49 +190,65 @@ def main():
             loss_of = loss_function(model, attention)
             for p in parameters:
                 p.grad = None
-            loss = take_step(batch)
+            parts = gradients_of(batch)
+        ranks.average_gradients(parameters)
         optimizer.step(schedule(progress, step, a.warmup, a.decay))
         decay = min(a.average, (1 + step) / (10 + step))
         with torch.no_grad():
             torch._foreach_mul_(average, decay)
             torch._foreach_add_(average, parameters, alpha=1 - decay)
-        total += loss
+        total += parts
         step, n_since = step + 1, n_since + 1
+        if not ranks.is_first:
+            continue
         now = time.monotonic()
-        if n_since == 100 or now - last_log > 5 or step <= first_step + 3:
-            mean = float(total) / n_since           # waits for the GPU
+        if now - last_log > 5 or step <= first_step + 3:
+            codes_loss, phones_loss = (total / n_since).tolist()        # waits for the GPU
             now = time.monotonic()
-            speed = n_since * a.rows * 1.024 / (now - last_log)
-            log(f"step {step}  loss {mean:.4f}  {speed:.0f} k positions/s  progress {progress:.3f}")
+            log(f"step {step}  codes {codes_loss:.4f}  phones {phones_loss:.4f}  "
+                f"{n_since * n_positions / 1000 / (now - last_log):.0f} k positions/s  progress {progress:.3f}")
             total.zero_()
             n_since, last_log = 0, now
         if now - last_score > a.score_every:
-            right = accuracies(take_average(), held, device, min(a.rows, 16))
-            log(f"step {step}  held: {right}  {agreement(averaged, held, min(a.samples, 12))}")
+            right, phones = accuracies(take_average(), held, device, min(a.rows, 16))
+            log(f"step {step}  held: codes {right}  phones {phones}  {agreement(averaged, held, min(a.samples, 12))}")
             last_score = time.monotonic()
+        if now - last_heard > a.hear_every:
+            listening.start(take_average(), held, out / "heard", min(a.samples, 24), f"step {step}")
+            last_heard = time.monotonic()
         if now - last_save > a.save_every:
-            save(step, spent + now - start)
+            save(step, clock.seconds())
             last_save = time.monotonic()
 
-    save(step, spent + time.monotonic() - start)
+    ranks.end()
+    if ranks.is_first:
+        finish(a, out, device, log, progress, step, clock, save, take_average, held, listening, n_positions)
+
+
+def finish(a, out, device, log, progress, step, clock, save, take_average, held, listening, n_positions):
+    """Writes the checkpoint and, where the run is over, the model, its scores and samples."""
+    seconds = clock.seconds()
+    save(step, seconds)
     if progress < 1:
         log(f"step {step} is saved at progress {progress:.3f}; call again with --resume")
         return
     final = take_average()
-    base_file.write(out / "base.gguf", model.config, base_file.weights_of(final))
-    log(f"{out / 'base.gguf'}: {(out / 'base.gguf').stat().st_size} bytes")
-    scores = {"steps": step, "seconds": round(spent + time.monotonic() - start, 1), "positions": step * a.rows * 1024,
-              "bytes": (out / "base.gguf").stat().st_size, "seed": a.seed}
+    base_file.write(out / "base.gguf", final.config, base_file.weights_of(final))
+    n_bytes = (out / "base.gguf").stat().st_size
+    log(f"{out / 'base.gguf'}: {n_bytes} bytes")
+    scores = {"steps": step, "seconds": round(seconds, 1), "positions": step * n_positions, "bytes": n_bytes, "seed": a.seed}
     base_file.load_into(final, base_file.read(out / "base.gguf")[1])        # what is scored is what is shipped
+    n_heard = max(a.samples, 2)
     for name, measure in (("accuracy", lambda: accuracies(final, held, device, min(a.rows, 64))),
-                          ("agreement", lambda: agreement(final, held, a.samples)),
-                          ("samples", lambda: write_samples(final, held, out / "samples", a.samples))):
+                          ("agreement", lambda: agreement(final, held, min(n_heard, 60))),
+                          ("samples", lambda: listening.start(final, held, out / "samples", n_heard, "at the end", True)),
+                          ("word_error_rates", listening.wait)):
         try:
             scores[name] = measure()
         except Exception as error:      # the model is written; a failed score is only missing
             scores[name] = f"{type(error).__name__}: {error}"
         log(f"{name}: {scores[name]}")
-    (out / "scores.json").write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+        (out / "scores.json").write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     if device.type == "cuda":
         log(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
     log("done")

@@ -1,17 +1,22 @@
 """The two synthesizers behind one call each: flite and espeak-ng, loaded as shared libraries.
 
-A process holds one of each. The libraries are found by name (LD_LIBRARY_PATH or the system), espeak-ng's data by
+A process holds one of each. flite makes the same sound of the same call whatever it said before; espeak-ng's flutter and
+echo go on from one call to the next. The libraries are found by name (LD_LIBRARY_PATH or the system), espeak-ng's data by
 ESPEAK_DATA_PATH or the system.
 """
 
 import ctypes
+from dataclasses import dataclass
 import functools
 import re
 
 import numpy as np
 
+import phones
+
 ESPEAK_WORDS_A_MINUTE = 175           # what a stretch of 1 means
 _SYNCHRONOUS, _UTF8, _RATE, _PITCH, _RANGE = 2, 1, 1, 3, 4
+_WITH_PHONES, _PHONE_EVENT = 1, 7
 _FLITE_LETTERS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", """ay bee see dee ee eff jee aitch eye jay kay ell em en oh pea
 cue are ess tee you vee double-you ex why zee""".split()))
 _ESPEAK_LETTERS = {"A": "eigh"}       # it takes a lone A for the article
@@ -29,6 +34,20 @@ def _library(name: str) -> ctypes.CDLL:
         raise Absent(f"{name} is not installed: {error}") from error
 
 
+@functools.lru_cache(None)
+def _libc():
+    return ctypes.CDLL(None)
+
+
+@dataclass
+class Sound:
+    """What a synthesizer said. Phone n lasts until the sample phone_ends[n]."""
+    samples: np.ndarray     # int16
+    rate: int
+    phones: list            # numbers, see phones.py
+    phone_ends: np.ndarray
+
+
 class _Wave(ctypes.Structure):
     _fields_ = [("type", ctypes.c_char_p), ("sample_rate", ctypes.c_int), ("num_samples", ctypes.c_int),
                 ("num_channels", ctypes.c_int), ("samples", ctypes.POINTER(ctypes.c_int16))]
@@ -38,15 +57,34 @@ class _Voice(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("features", ctypes.c_void_p)]
 
 
+class _EventValue(ctypes.Union):
+    _fields_ = [("number", ctypes.c_int), ("name", ctypes.c_char_p), ("string", ctypes.c_char * 8)]
+
+
+class _Event(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("identifier", ctypes.c_uint), ("text_position", ctypes.c_int),
+                ("length", ctypes.c_int), ("milliseconds", ctypes.c_int), ("sample", ctypes.c_int),
+                ("user_data", ctypes.c_void_p), ("value", _EventValue)]
+
+
+# Functions of flite with what they return and take: an utterance, a relation and an item are opaque.
+_POINTER, _STRING = ctypes.c_void_p, ctypes.c_char_p
+_FLITE = {
+    "flite_synth_text": (_POINTER, [_STRING, _POINTER]), "utt_wave": (ctypes.POINTER(_Wave), [_POINTER]),
+    "utt_relation": (_POINTER, [_POINTER, _STRING]), "relation_head": (_POINTER, [_POINTER]),
+    "item_next": (_POINTER, [_POINTER]), "item_feat_string": (_STRING, [_POINTER, _STRING]),
+    "item_feat_float": (ctypes.c_float, [_POINTER, _STRING]), "delete_utterance": (None, [_POINTER]),
+    "flite_feat_remove": (ctypes.c_int, [_POINTER, _STRING]),
+    "flite_feat_set_float": (None, [_POINTER, _STRING, ctypes.c_float])}
+
+
 class Flite:
     def __init__(self):
         self.library = _library("libflite.so.1")
         self.library.flite_init()
-        self.library.flite_text_to_wave.restype = ctypes.POINTER(_Wave)
-        self.library.flite_text_to_wave.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
-        self.library.delete_wave.argtypes = [ctypes.POINTER(_Wave)]
-        self.library.flite_feat_remove.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-        self.library.flite_feat_set_float.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_float]
+        for name, (result, arguments) in _FLITE.items():
+            function = getattr(self.library, name)
+            function.restype, function.argtypes = result, arguments
         self.voices, self.plugins = {}, []
 
     def voice(self, name: str):
@@ -59,7 +97,7 @@ class Flite:
         return self.voices[name]
 
     def say(self, text: str, name: str, stretch: float = 1.0, f0: float = 0.0, f0_range: float = 0.0):
-        """int16 samples and their rate. f0 (Hz) and its range are the voice's own where 0."""
+        """Sound; f0 (Hz) and its range are the voice's own where 0."""
         voice = self.voice(name)
         features = voice.contents.features
         # Flite keeps the pointers of the names: these literals live as long as the module.
@@ -70,43 +108,69 @@ class Flite:
             else:
                 self.library.flite_feat_remove(features, feature)
         said = _LETTER.sub(lambda match: _FLITE_LETTERS[match[0]], text)
-        wave = self.library.flite_text_to_wave(said.encode("ascii"), ctypes.cast(voice, ctypes.c_void_p))
-        samples = np.ctypeslib.as_array(wave.contents.samples, (wave.contents.num_samples,)).copy()
-        rate = wave.contents.sample_rate
-        self.library.delete_wave(wave)
-        return samples, rate
+        _libc().srand(1)   # of its noise
+        utterance = self.library.flite_synth_text(said.encode("ascii"), ctypes.cast(voice, ctypes.c_void_p))
+        wave = self.library.utt_wave(utterance).contents
+        samples = np.ctypeslib.as_array(wave.samples, (wave.num_samples,)).copy()
+        numbers, ends = [], []
+        item = self.library.relation_head(self.library.utt_relation(utterance, b"Segment"))
+        while item:
+            numbers.append(phones.NUMBER.get(self.library.item_feat_string(item, b"name").decode(), phones.UNKNOWN))
+            ends.append(self.library.item_feat_float(item, b"end") * wave.sample_rate)
+            item = self.library.item_next(item)
+        sound = Sound(samples, wave.sample_rate, numbers, np.array(ends))
+        self.library.delete_utterance(utterance)
+        return sound
 
 
 class Espeak:
     def __init__(self):
         self.library = _library("libespeak-ng.so.1")
-        self.rate = self.library.espeak_Initialize(_SYNCHRONOUS, 0, None, 0)
+        self.rate = self.library.espeak_Initialize(_SYNCHRONOUS, 0, None, _WITH_PHONES)
         if self.rate <= 0:
             raise Absent("espeak-ng finds no data: set ESPEAK_DATA_PATH")
-        self.pieces, self.current = [], None
-        callback_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int16), ctypes.c_int, ctypes.c_void_p)
+        self.pieces, self.events, self.current, self.table = [], [], None, None
+        callback_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int16), ctypes.c_int,
+                                         ctypes.POINTER(_Event))
         self.callback = callback_type(self._collect)   # kept: the library holds only a pointer
         self.library.espeak_SetSynthCallback(self.callback)
 
-    def _collect(self, samples, count, _events):
+    def _collect(self, samples, count, events):
         if count > 0:
             self.pieces.append(np.ctypeslib.as_array(samples, (count,)).copy())
+        n = 0
+        while events[n].type:
+            if events[n].type == _PHONE_EVENT:
+                self.events.append((events[n].value.string.decode(), events[n].sample))
+            n += 1
         return 0
 
+    def _phones(self, n_samples: int):
+        """(numbers, ends): an event tells where a phone begins."""
+        numbers, ends = [], []
+        starts = [start for _, start in self.events] + [n_samples]
+        for (name, start), end in zip(self.events, starts[1:]):
+            parts = self.table.get(name, (phones.UNKNOWN,))
+            for k, number in enumerate(parts):
+                numbers.append(number)
+                ends.append(start + (end - start) * (k + 1) / len(parts))
+        return numbers, np.maximum.accumulate(np.array(ends)) if ends else np.zeros(0)
+
     def say(self, text: str, name: str, stretch: float = 1.0, pitch: int = 50, pitch_range: int = 50):
-        """int16 samples and their rate. `name` is a voice and its variant, "en-us+m3"."""
+        """Sound. `name` is a voice and its variant, "en-us+m3"."""
         if self.current != name:
             if self.library.espeak_SetVoiceByName(name.encode()) != 0:
                 raise ValueError(f"espeak-ng has no voice {name}")
-            self.current = name
+            self.current, self.table = name, phones.espeak_table(name)
         words_a_minute = min(max(round(ESPEAK_WORDS_A_MINUTE / stretch), 80), 400)
         for parameter, value in ((_RATE, words_a_minute), (_PITCH, pitch), (_RANGE, pitch_range)):
             self.library.espeak_SetParameter(parameter, value, 0)
-        self.pieces = []
+        self.pieces, self.events = [], []
         said = _LETTER.sub(lambda match: _ESPEAK_LETTERS.get(match[0], match[0]), text)
         data = said.encode() + b"\0"
         self.library.espeak_Synth(data, ctypes.c_size_t(len(data)), 0, 1, 0, _UTF8, None, None)
-        return (np.concatenate(self.pieces) if self.pieces else np.zeros(0, np.int16)), self.rate
+        samples = np.concatenate(self.pieces) if self.pieces else np.zeros(0, np.int16)
+        return Sound(samples, self.rate, *self._phones(len(samples)))
 
 
 @functools.lru_cache(None)

@@ -19,14 +19,17 @@ import wave
 import numpy as np
 from scipy.signal import resample_poly
 
-from corpus import AUDIO_16K, AUDIO_24K, INDEX, SAMPLES_PER_FRAME_24K
+from corpus import AUDIO_16K, AUDIO_24K, INDEX, PHONE_NAMES, PHONES, SAMPLES_PER_FRAME_24K
 import duration
 import engines
+import phones
 import sentences
 import voices
 
 MIN_S, MAX_S = 0.5, 10.0
-SILENCE_S = (0.1, 0.4)     # before and behind the speech
+SILENCE_S = (0.1, 0.4)     # before and behind the speech where the edges are random
+FRAMES_BEFORE, FRAMES_BEHIND = 2, 3     # where they are constant
+LEVEL, LARGEST = 0.1, 0.99      # root mean square of an utterance whose edges are constant, unless that would clip
 
 
 def resample(x: np.ndarray, rate: int, to: int) -> np.ndarray:
@@ -41,23 +44,44 @@ def draw_pace(rng: random.Random) -> float:
     return min(max(rng.gauss(1.0, 0.04), 0.8), 1.25) if rng.random() < 0.5 else rng.uniform(0.8, 1.25)
 
 
-def utterance(rng: random.Random, text: str, voice: str, pace: float):
-    """(int16 at 24 kHz, int16 at 16 kHz) with silence around the speech, or None where synthesis failed."""
+def random_edges(rng: random.Random):
+    """Seconds of silence before and behind."""
     low, high = SILENCE_S
-    before, behind = (low + (high - low) * rng.random() ** 2 for _ in range(2))
-    x, rate = voices.synthesise(text, voice, pace, before + behind)
+    return [low + (high - low) * rng.random() ** 2 for _ in range(2)]
+
+
+def utterance(rng: random.Random, text: str, voice: str, pace: float, constant: bool = False):
+    """(float32 at 24 kHz with silence around the speech, uint8 phones), or None where synthesis failed.
+
+    With constant edges the first loud 10 ms begin at the end of the second frame, the level is the same everywhere, and
+    the sound depends on the text, the voice and the pace alone, but for what espeak-ng's voices flutter.
+    """
+    frame = SAMPLES_PER_FRAME_24K
+    before, behind = (n * frame / 24000 for n in (FRAMES_BEFORE, FRAMES_BEHIND)) if constant else random_edges(rng)
+    speech = voices.synthesise(text, voice, pace, before + behind)
+    x, rate = speech.samples, speech.rate
     if len(x) < 0.1 * rate or not np.isfinite(x).all() or np.abs(x).max() < 0.01:
         return None
     x = resample(x, rate, 24000)
     if not MIN_S <= len(x) / 24000 + before + behind <= MAX_S:
         return None
-    x *= 10 ** (rng.uniform(-12, -1) / 20) / np.abs(x).max()
-    n_before = int(before * 24000)
-    n = math.ceil((n_before + len(x) + int(behind * 24000)) / SAMPLES_PER_FRAME_24K) * SAMPLES_PER_FRAME_24K
+    n_before = int(before * 24000) - (round(speech.lead * 24000 / rate) if constant else 0)
+    n = math.ceil((n_before + len(x) + int(behind * 24000)) / frame) * frame
+    if constant:
+        rms = np.sqrt(np.square(x, dtype=np.float64).sum() / n)
+        x *= min(LEVEL / rms, LARGEST / np.abs(x).max())
+    else:
+        x *= 10 ** (rng.uniform(-12, -1) / 20) / np.abs(x).max()
     x24 = np.zeros(n, np.float32)
     x24[n_before:n_before + len(x)] = x
-    x16 = resample(x24, 24000, 16000)
-    return tuple((np.clip(y, -1, 1) * 32767).round().astype("<i2") for y in (x24, x16))
+    middles = np.arange(0.5, n // phones.SAMPLES_PER_PHONE_24K) * phones.SAMPLES_PER_PHONE_24K
+    track = phones.track(speech.phones, speech.phone_ends, (middles - n_before) * rate / 24000)
+    track[middles >= n_before + len(x)] = phones.SILENCE
+    return x24, track
+
+
+def sample_values(x: np.ndarray) -> np.ndarray:
+    return (np.clip(x, -1, 1) * 32767).round().astype("<i2")
 
 
 def work(worker: int, options, out: Path, done, failed, barrier):
@@ -65,27 +89,31 @@ def work(worker: int, options, out: Path, done, failed, barrier):
     rng = random.Random(f"{options.seed}/{options.split}/{options.voices}/{worker}/{options.workers}")
     names, weights = voices.choices(options.voices)
     budget = int(options.hours * 3600 * 24000 / options.workers)
-    rows, sounds = [], []
+    rows, sounds = [], ([], [], [])
     while done[worker] < budget:
         text = sentences.sentence(rng, options.split)
         voice, pace = rng.choices(names, weights)[0], draw_pace(rng)
-        sound = utterance(rng, text, voice, pace)
-        if sound is None:
+        spoken = utterance(rng, text, voice, pace, options.edges == "constant")
+        if spoken is None:
             failed[worker] += 1
             continue
-        n24, n16 = len(sound[0]), len(sound[1])
+        x24, track = spoken
+        n24, n16 = len(x24), len(x24) * 2 // 3
         real_pace = round(n24 / SAMPLES_PER_FRAME_24K / int(duration.frames(text)), 3)
         rows.append({"start24": done[worker], "n24": n24, "start16": done[worker] * 2 // 3, "n16": n16, "text": text,
                      "voice": voice, "pace": real_pace})
-        sounds.append(sound)
+        for column, rate in ((0, 24000), (1, 16000)):
+            sounds[column].append(sample_values(resample(x24, 24000, rate)))
+        sounds[2].append(track)
         done[worker] += n24
     barrier.wait()
     start = sum(done[:worker])   # samples at 24 kHz that lie before this worker's
-    for name, column, n_bytes in ((AUDIO_24K, 0, start * 2), (AUDIO_16K, 1, start * 2 // 3 * 2)):
+    places = (start * 2, start * 2 // 3 * 2, start // phones.SAMPLES_PER_PHONE_24K)
+    for name, n_bytes, arrays in zip((AUDIO_24K, AUDIO_16K, PHONES), places, sounds):
         with open(out / name, "r+b") as file:
             file.seek(n_bytes)
-            for sound in sounds:
-                file.write(sound[column].tobytes())
+            for array in arrays:
+                file.write(array.tobytes())
     with open(out / f"index.{worker}", "w", encoding="utf-8") as file:
         for row in rows:
             row["start24"] += start
@@ -96,8 +124,9 @@ def work(worker: int, options, out: Path, done, failed, barrier):
 def generate(options) -> int:
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
-    for name in (AUDIO_24K, AUDIO_16K):
+    for name in (AUDIO_24K, AUDIO_16K, PHONES):
         (out / name).write_bytes(b"")
+    (out / PHONE_NAMES).write_text(json.dumps(phones.PHONES), encoding="utf-8")
     context = mp.get_context("fork")
     done, failed = context.Array("q", options.workers, lock=False), context.Array("q", options.workers, lock=False)
     barrier = context.Barrier(options.workers)
@@ -136,15 +165,15 @@ def speak_list(options) -> int:
     out.mkdir(parents=True, exist_ok=True)
     for n, line in enumerate(Path(options.list).read_text(encoding="utf-8").splitlines()):
         voice, _, text = line.partition("\t")
-        sound = utterance(rng, text, voice, 1.0)
-        if sound is None:
+        spoken = utterance(rng, text, voice, 1.0)
+        if spoken is None:
             print(f"{options.list}: line {n + 1} could not be spoken: {line}", file=sys.stderr)
             return 1
         with wave.open(str(out / f"{n:04d}.wav"), "wb") as file:
             file.setnchannels(1)
             file.setsampwidth(2)
             file.setframerate(options.rate)
-            file.writeframes(sound[0 if options.rate == 24000 else 1].tobytes())
+            file.writeframes(sample_values(resample(spoken[0], 24000, options.rate)).tobytes())
     return 0
 
 
@@ -156,6 +185,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=mp.cpu_count())
     parser.add_argument("--split", choices=("train", "held"), default="train")
     parser.add_argument("--voices", choices=("seen", "unseen", "all"), default="seen")
+    parser.add_argument("--edges", choices=("random", "constant"), default="random",
+                        help="constant: the same silence and level everywhere, for speech synthesis")
     parser.add_argument("--list", help='speak this file\'s lines, "voice <tab> text", into WAV files instead')
     parser.add_argument("--rate", type=int, choices=(24000, 16000), default=24000, help="of --list's files")
     options = parser.parse_args()

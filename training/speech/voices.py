@@ -108,20 +108,32 @@ def choices(split: str):
     return [v.name for v in voices], [v.weight / totals[v.engine] for v in voices]
 
 
-def _say(text: str, voice: Voice, stretch: float):
-    samples, rate = engines.engine(voice.engine).say(text, voice.base, stretch, **dict(voice.settings))
-    return trim(samples.astype(np.float32) / 32768, rate), rate
+@dataclass
+class Speech:
+    """What a voice said, without the silence around it."""
+    samples: np.ndarray     # float32 in -1..1
+    rate: int
+    lead: int               # samples before the first loud one
+    phones: list            # numbers, see phones.py
+    phone_ends: np.ndarray  # in samples
 
 
-def trim(x: np.ndarray, rate: int) -> np.ndarray:
-    """Cuts off what is 42 dB below the loudest 10 ms at both ends."""
+def _say(text: str, voice: Voice, stretch: float) -> Speech:
+    sound = engines.engine(voice.engine).say(text, voice.base, stretch, **dict(voice.settings))
+    x = sound.samples.astype(np.float32) / 32768
+    first, last = loud_part(x, sound.rate)
+    margin = int(MARGIN_S * sound.rate)
+    start = max(first - margin, 0)
+    return Speech(x[start:last + margin if last else 0], sound.rate, first - start, sound.phones,
+                  sound.phone_ends - start)
+
+
+def loud_part(x: np.ndarray, rate: int):
+    """(first, end) sample: what is around it is 42 dB below the loudest 10 ms, or silent."""
     n = rate // 100
     level = np.sqrt(np.square(x[:len(x) // n * n].reshape(-1, n)).mean(1)) if len(x) >= n else np.zeros(0)
     loud = np.flatnonzero(level > max(level.max(initial=0.0) * 0.008, 1e-4))
-    if not len(loud):
-        return x[:0]
-    margin = int(MARGIN_S * rate)
-    return x[max(loud[0] * n - margin, 0):(loud[-1] + 1) * n + margin]
+    return (loud[0] * n, (loud[-1] + 1) * n) if len(loud) else (0, 0)
 
 
 def _load(said: str) -> float:
@@ -133,12 +145,12 @@ def _load(said: str) -> float:
 @functools.lru_cache(None)
 def _natural_speed(engine: str, base: str) -> float:
     """Seconds that a unit of load takes a synthesizer's voice at its own pace."""
-    x, rate = _say(_CALIBRATION, Voice("", engine, base), 1.0)
-    return len(x) / rate / _load(_CALIBRATION)
+    speech = _say(_CALIBRATION, Voice("", engine, base), 1.0)
+    return len(speech.samples) / speech.rate / _load(_CALIBRATION)
 
 
-def synthesise(text: str, voice: str, pace: float = 1.0, silence_s: float = 0.0):
-    """(float32 mono without silence around it, its rate).
+def synthesise(text: str, voice: str, pace: float = 1.0, silence_s: float = 0.0) -> Speech:
+    """Mono speech without silence around it.
 
     With silence_s of silence added, the utterance lasts `pace` times OmniVoice's estimate where the voice can do that.
     """
@@ -148,9 +160,12 @@ def synthesise(text: str, voice: str, pace: float = 1.0, silence_s: float = 0.0)
     target = max(estimate - silence_s, 0.6 * estimate) * voice.shift   # as long as it must be before the shift
     natural = _natural_speed(voice.engine, voice.base) * _load(said)
     stretch = float(np.clip(target / natural, *STRETCH_LIMITS))
-    x, rate = _say(said, voice, stretch)
-    if len(x) and abs(len(x) / rate / target - 1) > TOLERANCE:
-        better = float(np.clip(stretch * target * rate / len(x), *STRETCH_LIMITS))
+    speech = _say(said, voice, stretch)
+    seconds = len(speech.samples) / speech.rate
+    if seconds and abs(seconds / target - 1) > TOLERANCE:
+        better = float(np.clip(stretch * target / seconds, *STRETCH_LIMITS))
         if abs(better / stretch - 1) > 0.05:
-            x, rate = _say(said, voice, better)
-    return x, round(rate * voice.shift / 150) * 150 if voice.shift != 1 else rate
+            speech = _say(said, voice, better)
+    if voice.shift != 1:
+        speech.rate = round(speech.rate * voice.shift / 150) * 150
+    return speech

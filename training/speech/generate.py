@@ -32,6 +32,9 @@ FRAMES_BEFORE, FRAMES_BEHIND = 2, 3     # where they are constant
 LEVEL, LARGEST = 0.1, 0.99      # root mean square of an utterance whose edges are constant, unless that would clip
 
 
+RATES = {"16": (AUDIO_16K,), "24": (AUDIO_24K,), "both": (AUDIO_24K, AUDIO_16K)}
+
+
 def resample(x: np.ndarray, rate: int, to: int) -> np.ndarray:
     if rate == to:
         return x
@@ -89,7 +92,7 @@ def work(worker: int, options, out: Path, done, failed, barrier):
     rng = random.Random(f"{options.seed}/{options.split}/{options.voices}/{worker}/{options.workers}")
     names, weights = voices.choices(options.voices)
     budget = int(options.hours * 3600 * 24000 / options.workers)
-    rows, sounds = [], ([], [], [])
+    rows, sounds = [], {name: bytearray() for name in (*RATES[options.rates], PHONES)}
     while done[worker] < budget:
         text = sentences.sentence(rng, options.split)
         voice, pace = rng.choices(names, weights)[0], draw_pace(rng)
@@ -102,18 +105,17 @@ def work(worker: int, options, out: Path, done, failed, barrier):
         real_pace = round(n24 / SAMPLES_PER_FRAME_24K / int(duration.frames(text)), 3)
         rows.append({"start24": done[worker], "n24": n24, "start16": done[worker] * 2 // 3, "n16": n16, "text": text,
                      "voice": voice, "pace": real_pace})
-        for column, rate in ((0, 24000), (1, 16000)):
-            sounds[column].append(sample_values(resample(x24, 24000, rate)))
-        sounds[2].append(track)
+        for name in RATES[options.rates]:
+            sounds[name] += sample_values(resample(x24, 24000, 24000 if name == AUDIO_24K else 16000)).tobytes()
+        sounds[PHONES] += track.tobytes()
         done[worker] += n24
     barrier.wait()
     start = sum(done[:worker])   # samples at 24 kHz that lie before this worker's
-    places = (start * 2, start * 2 // 3 * 2, start // phones.SAMPLES_PER_PHONE_24K)
-    for name, n_bytes, arrays in zip((AUDIO_24K, AUDIO_16K, PHONES), places, sounds):
+    places = {AUDIO_24K: start * 2, AUDIO_16K: start * 2 // 3 * 2, PHONES: start // phones.SAMPLES_PER_PHONE_24K}
+    for name, sound in sounds.items():
         with open(out / name, "r+b") as file:
-            file.seek(n_bytes)
-            for array in arrays:
-                file.write(array.tobytes())
+            file.seek(places[name])
+            file.write(sound)
     with open(out / f"index.{worker}", "w", encoding="utf-8") as file:
         for row in rows:
             row["start24"] += start
@@ -124,7 +126,7 @@ def work(worker: int, options, out: Path, done, failed, barrier):
 def generate(options) -> int:
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
-    for name in (AUDIO_24K, AUDIO_16K, PHONES):
+    for name in (*RATES[options.rates], PHONES):
         (out / name).write_bytes(b"")
     (out / PHONE_NAMES).write_text(json.dumps(phones.PHONES), encoding="utf-8")
     context = mp.get_context("fork")
@@ -184,7 +186,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=mp.cpu_count())
     parser.add_argument("--split", choices=("train", "held"), default="train")
-    parser.add_argument("--voices", choices=("seen", "unseen", "all"), default="seen")
+    parser.add_argument("--voices", choices=("seen", "unseen", "all", "presets", "tts"), default="seen")
+    parser.add_argument("--rates", choices=tuple(RATES), default="both", help="kilohertz of the sound that is kept")
     parser.add_argument("--edges", choices=("random", "constant"), default="random",
                         help="constant: the same silence and level everywhere, for speech synthesis")
     parser.add_argument("--list", help='speak this file\'s lines, "voice <tab> text", into WAV files instead')

@@ -101,8 +101,19 @@ VOICES = _table()
 PRESETS = {name: VOICES[name].attributes for name in PRESET_NAMES}
 
 
+TTS_PRESET_SHARE = 0.7
+TTS_OTHERS = """slt-higher slt-low slt-calm slt-lively rms-lower rms-higher rms-bright awb-low awb-lower awb-higher awb-calm
+awb-lively gb-alex us-andy us-klatt2 nyc-alex nyc-shelby us-f5 gb-m3 rp-pablo""".split()
+
+
 def choices(split: str):
-    """(names, weights) for drawing voices: flite's have half of the weight. split: "seen", "unseen" or "all"."""
+    """(names, weights) for drawing voices. split: "seen", "unseen" or "all", where flite has half of the weight;
+    "presets"; or "tts": the presets, and some of the voices with the least chance in them."""
+    if split == "presets":
+        return list(PRESET_NAMES), [1 / len(PRESET_NAMES)] * len(PRESET_NAMES)
+    if split == "tts":
+        shares = ((PRESET_NAMES, TTS_PRESET_SHARE), (TTS_OTHERS, 1 - TTS_PRESET_SHARE))
+        return [*PRESET_NAMES, *TTS_OTHERS], [share / len(names) for names, share in shares for _ in names]
     voices = [voice for voice in VOICES.values() if split in (voice.split, "all")]
     totals = {engine: sum(v.weight for v in voices if v.engine == engine) for engine in ("flite", "espeak")}
     return [v.name for v in voices], [v.weight / totals[v.engine] for v in voices]

@@ -46,7 +46,8 @@ def read(path):
     k = lambda name: keys["omnivoice-lm." + name]
     config = Config(n_text_vocab=k("vocab_size"), n_audio_vocab=keys["omnivoice.audio_vocab_size"],
                     n_embd=k("embedding_length"), n_layer=k("block_count"), n_head=k("attention.head_count"),
-                    head_dim=k("attention.key_length"), n_ff=k("feed_forward_length"), rope_theta=k("rope.freq_base"), norm_eps=1e-6)
+                    head_dim=k("attention.key_length"), n_ff=k("feed_forward_length"), rope_theta=k("rope.freq_base"),
+                    norm_eps=1e-6)
     return config, weights
 
 

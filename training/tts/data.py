@@ -9,7 +9,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from prompt import DENOISE, TEXT_END, TEXT_START, estimate_frames, instruct_of, style_ids
+from masks import known_shares
+from prompt import DENOISE, TEXT_END, TEXT_START, expected_frames, instruct_of, style_ids
 from speech_lm import N_CODEBOOK
 
 ROW = 1024                                  # positions of a row
@@ -51,8 +52,8 @@ class Speech:
     """The utterances of some corpora, their codes and the words that describe their voices."""
 
     def __init__(self, corpora, codes, to_say, attributes, presets):
-        """codes: (8, n_frames) of each corpus; attributes: voice -> words; presets: voices known by their words, the first
-        by default."""
+        """codes: (8, n_frames) of each corpus; attributes: voice -> words; presets: voices known by their words, the
+        first by default."""
         self.written = [text for corpus in corpora for text in corpus.text]
         self.text = [to_say(text).strip() for text in self.written]
         self.voice = np.array([voice for corpus in corpora for voice in corpus.voice])
@@ -65,7 +66,7 @@ class Speech:
             raise ValueError(f"codes are {codes.shape}, the corpus has {int((self.start + self.n).max())} frames")
         self.codes = codes
         self.phones = np.concatenate([phones_of(corpus) for corpus in corpora])[:codes.shape[1]]    # (frames, 4)
-        self.expected = np.array([estimate_frames(text) for text in self.written])
+        self.expected = np.array([expected_frames(*pair) for pair in zip(self.written, self.text)])
         self.instruct = {voice: instruct_of(attributes.get(voice)) for voice in set(self.voice)}
         self.presets = [voice for voice in presets if voice in self.instruct] or sorted(self.instruct)[:1]
 
@@ -110,7 +111,7 @@ class Sampler:
     WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.36, 0.18, 0.11
     TWO, THREE = 0.14, 0.04             # of utterances spoken one after the other
     SLACK = 0.1                         # of documents: more silence around the speech. It makes the pace uncertain
-    TARGETS = 0.56                      # share of the positions that are target frames, at most
+    TARGETS = 0.49                      # share of the positions that are target frames to learn from, at most
 
     def __init__(self, speech, seed, n_rows):
         self.speech, self.rng, self.n_rows = speech, np.random.default_rng(seed), n_rows
@@ -171,12 +172,13 @@ class Sampler:
             start[C_DENOISE], length[C_DENOISE] = s.pool.places["denoise"]
             start[C_REFERENCE], length[C_REFERENCE] = s.text_place[reference]
             start[C_SPACE], length[C_SPACE] = s.pool.places["space"]
-            start[C_CODES], length[C_CODES] = s.start[reference], s.n[reference]
+            n_before, n_behind = rng.integers(0, 3, size=2) if rng.random() < 0.5 else (0, 0)   # silence cut off
+            start[C_CODES], length[C_CODES] = s.start[reference] + n_before, s.n[reference] - n_before - n_behind
         return start, length, stride
 
     def batch(self, documents=None):
-        """Rows of documents, the longest first, each where it fits: arrays of (n_rows, ROW), the places of target frames,
-        and known (n_documents + 1, 8)."""
+        """Rows of documents, the longest first, each where it fits: arrays of (n_rows, ROW), the places of target
+        frames, and known (n_documents + 1, 8)."""
         if documents is None:
             documents, n = [], 0
             while n < 0.98 * self.n_rows * ROW:
@@ -214,37 +216,3 @@ class Sampler:
         out["n_targets"] = len(targets)
         out["known"] = np.concatenate([known_shares(self.rng, len(placed)), np.ones((1, N_CODEBOOK), np.float32)])
         return out
-
-
-def race_times():
-    """Share of decided slots -> time of a race in which a slot of codebook k is decided at rate e^-k.
-
-    That is the order in which decoding with layer penalty 5 and position temperature 5 decides slots.
-    """
-    tau = np.concatenate([[0], np.geomspace(1e-3, 2e4, 400)])
-    share = (1 - np.exp(-tau[:, None] * np.exp(-np.arange(N_CODEBOOK)))).mean(1)
-    return share, tau
-
-
-RACE_SHARE, RACE_TIME = race_times()
-T_SHIFT, STEPS = 0.1, (12, 16, 16, 16, 24, 32)      # of decoding
-
-
-def known_shares(rng, n):
-    """(n, 8) probability that a slot of the codebook is already decided, for n documents.
-
-    Six in ten are states of the race that a step of decoding meets, two in ten are between coarse and fine codebooks,
-    one knows nothing or one codebook's share, one knows every slot equally well.
-    """
-    kind, steps = rng.random(n), rng.choice(STEPS, n)
-    shift = np.where(rng.random(n) < 0.7, T_SHIFT, np.exp(rng.uniform(np.log(0.1), 0, n)))
-    t = rng.integers(0, steps) / steps
-    shares = shift * t / (1 + (shift - 1) * t)
-    race = 1 - np.exp(-np.interp(shares, RACE_SHARE, RACE_TIME)[:, None] * np.exp(-np.arange(N_CODEBOOK)))
-    draws = rng.random((n, 1))
-    frontier = np.clip(rng.choice(N_CODEBOOK, n, p=[.3, .2, .14, .1, .08, .07, .06, .05])[:, None] + draws
-                       - np.arange(N_CODEBOOK), 0, 1)
-    first = np.maximum(0, 2 * draws - 1) * (np.arange(N_CODEBOOK) == 0)     # half of them know nothing
-    even = np.repeat(np.cos(np.pi / 2 * draws), N_CODEBOOK, 1)
-    return np.select([(kind < 0.6)[:, None], (kind < 0.8)[:, None], (kind < 0.9)[:, None]], [race, frontier, first],
-                     even).astype(np.float32)

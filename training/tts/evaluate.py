@@ -9,38 +9,49 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
-from data import Sampler, Speech
+from data import ROW, Sampler, Speech
 from maskgit import Options, Request, decode
 from network_input import Batches
-from prompt import estimate_frames, text_weight
-from speech_lm import N_CODEBOOK, PHONES, SpeechLm, masked_attention, same_document
+from prompt import expected_frames, text_weight
+from speech_lm import CODEBOOK_WEIGHTS, N_CODEBOOK, PHONES, SpeechLm, masked_attention, same_document
 
 AT_ONCE = 20            # requests decoded together
 
 
 @torch.no_grad()
 def accuracies(model, speech, device, n_rows=16):
-    """Percent of a codebook's codes that are likeliest when all coarser codebooks are known and all finer ones are not,
-    for each codebook; for the first nothing is known but text and voice. Then that of the phones in the latter case."""
+    """Scores in presets' voices. "codes": percent of each codebook's codes that are likeliest when all coarser ones
+    are known and all finer ones are not; for the first nothing is known but text and voice. "phones": the same of the
+    phones then. "loss": as training has it, without errors in what is known."""
     sampler = Sampler(speech, 1, n_rows)
     rows = sampler.rng.permutation(speech.preset_rows)[:12 * n_rows]
     styles = [(speech.styles[speech.voice[row]] or speech.no_style)[0] for row in rows]
     documents = [sampler.document(row, -1, style, False, is_plain=True) for row, style in zip(rows, styles)]
-    batch = sampler.batch([d for d in documents if d[1].sum() <= 1024])
-    inputs, right = Batches(speech, model.config, device), []
-    for k in range(N_CODEBOOK):
-        batch["known"][:] = np.arange(N_CODEBOOK) < k
-        x = inputs.masked(batch, torch.ones(N_CODEBOOK, device=device))
+    batch = sampler.batch([d for d in documents if d[1].sum() <= ROW])
+    states = [np.arange(N_CODEBOOK) < k for k in range(N_CODEBOOK)] + [batch["known"].copy()]
+    inputs, right, out = Batches(speech, model.config, device), [], {}
+    weights = torch.tensor(CODEBOOK_WEIGHTS, dtype=torch.float32, device=device)
+    for k, state in enumerate(states):
+        batch["known"][:] = state
+        x = inputs.masked(batch, weights)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-            hidden, middle = model.states(x.text, x.codes, x.is_text, x.pos, masked_attention(same_document(x.document)))
+            last, middle = model.states(x.text, x.codes, x.is_text, x.pos, masked_attention(same_document(x.document)))
             targets = x.targets[:batch["n_targets"]]
-            chosen = model.logits(hidden.flatten(0, 1)[targets])[:, k].argmax(-1)
-            if k == 0:
-                phones = x.phones[:len(targets)]
-                same = (model.phone_logits(middle.flatten(0, 1)[targets]).argmax(-1) == phones)[phones < PHONES]
-        right.append(round(100 * float((chosen == x.labels[:len(targets), k]).float().mean()), 1))
-    return right, round(100 * float(same.float().mean()), 1) if len(same) else None
+            logits = model.logits(last.flatten(0, 1)[targets]).float()
+            phones = model.phone_logits(middle.flatten(0, 1)[targets]).argmax(-1)
+        labels = x.labels[:len(targets)]
+        if k == N_CODEBOOK:
+            losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+            slots = x.weights[:len(targets)].flatten()
+            out["loss"] = round(float((losses * slots).sum() / slots.sum()), 3)
+            continue
+        right.append(round(100 * float((logits[:, k].argmax(-1) == labels[:, k]).float().mean()), 1))
+        is_known = x.phones[:len(targets)] < PHONES
+        if k == 0 and bool(is_known.any()):
+            out["phones"] = round(100 * float((phones == x.phones[:len(targets)])[is_known].float().mean()), 1)
+    return {"codes": right, **out}
 
 
 def decode_all(model, requests, options=Options()):
@@ -81,7 +92,7 @@ def sample_requests(speech, n, seed=3):
             other = short[rng.integers(len(short))]
             reference = speech.codes[:, speech.start[other]:speech.start[other] + speech.n[other]]
             pace = text_weight(speech.written[other]) / reference.shape[1]
-            request = Request(text, estimate_frames(speech.written[row], pace), "", reference, speech.text[other])
+            request = Request(text, expected_frames(speech.written[row], text, pace), "", reference, speech.text[other])
             about = {"voice": str(voice), "mode": "reference"}
         out.append((request, {**about, "text": speech.written[row]}))
     return out
@@ -118,6 +129,8 @@ def main():
         parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
     a = parser.parse_args()
     device = torch.device(a.device)
+    if device.type == "cpu":
+        torch.set_num_threads(1)
     config, weights = base_file.read(a.base)
     model = SpeechLm(config).to(device).eval()
     base_file.load_into(model, weights)

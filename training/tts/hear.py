@@ -2,8 +2,8 @@
 
     python3 hear.py --samples run/samples --codec codec.gguf --recogniser models/demo/asr [--wav]
 
-A process of its own, since modules of the codec have names that modules here have too. SAMPLES/index.jsonl gets "heard" in
-every line, SAMPLES/wer.json the rates in percent by mode.
+A process of its own, since modules of the codec have names that modules here have too. SAMPLES/index.jsonl gets "heard"
+in every line, SAMPLES/wer.json the rates in percent by mode.
 """
 
 import argparse

@@ -31,7 +31,8 @@ class Listening:
 
         def listen():
             try:
-                done = subprocess.run(command + ["--wav"] * keeps_sound, capture_output=True, text=True, timeout=LONGEST_S)
+                done = subprocess.run(command + ["--wav"] * keeps_sound, capture_output=True, text=True,
+                                      timeout=LONGEST_S)
                 rates = Path(folder) / "wer.json"
                 self.rates = json.loads(rates.read_text()) if done.returncode == 0 else done.stderr[-400:]
             except Exception as error:      # a missing score must not end the run

@@ -30,6 +30,7 @@ def parse_arguments(description):
                         help="of this call, after which --resume goes on")
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=0.003)
+    parser.add_argument("--dropout", type=float, default=0.05, help="of what attention and MLPs add")
     parser.add_argument("--warmup", type=int, default=200)
     parser.add_argument("--decay", type=float, default=0.4, help="share of the run in which the learning rate falls")
     parser.add_argument("--average", type=float, default=0.999,
@@ -39,6 +40,7 @@ def parse_arguments(description):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--score-every", type=float, default=60)
     parser.add_argument("--hear-every", type=float, default=150)
+    parser.add_argument("--hear-device", help="where it hears (default: where it trains)")
     parser.add_argument("--save-every", type=float, default=90)
     parser.add_argument("--samples", type=int, default=75,
                         help="held-out texts to write codes of at the end; a third more are cloned")
@@ -47,5 +49,5 @@ def parse_arguments(description):
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()
     if not shutil.which(os.environ.get("CC", "").split(" ")[0]):
-        os.environ.pop("CC", None)      # kernels are compiled with it: a variable of some other meaning would prevent that
+        os.environ.pop("CC", None)      # kernels are compiled with it; with a value of another meaning they are not
     return arguments

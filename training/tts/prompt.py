@@ -16,6 +16,7 @@ ATTRIBUTES = [  # OmniVoice's words for voices, by category
     {"very low pitch", "low pitch", "moderate pitch", "high pitch", "very high pitch"}, {"whisper"},
     {name + " accent" for name in ("american", "british", "australian", "chinese", "canadian", "indian", "korean",
                                    "portuguese", "russian", "japanese")}]
+SAID_SHARE = 0.85       # of what the words of a number are expected to take is what voices need for them
 NICE_TO_MEET_YOU = np.float32(14.1) / np.float32(25)    # weight a frame at an ordinary pace
 
 
@@ -59,6 +60,11 @@ def estimate_frames(text, weight_per_frame=NICE_TO_MEET_YOU):
     if n < 50:
         n = 50 * (n / 50) ** (1 / 3)
     return max(1, int(n))
+
+
+def expected_frames(written, said, weight_per_frame=NICE_TO_MEET_YOU):
+    """Of a text whose numbers are written out before it is spoken: digits weigh little for the words they are."""
+    return max(estimate_frames(written, weight_per_frame), int(SAID_SHARE * estimate_frames(said, weight_per_frame)))
 
 
 def instruct_of(attributes):

@@ -80,31 +80,33 @@ class Mlp(nn.Module):
 
 
 class Layer(nn.Module):
-    def __init__(self, c):
+    def __init__(self, c, dropout):
         super().__init__()
+        self.dropout = dropout
         self.input_layernorm = RmsNorm(c.n_embd, c.norm_eps)
         self.self_attn = Attention(c)
         self.post_attention_layernorm = RmsNorm(c.n_embd, c.norm_eps)
         self.mlp = Mlp(c)
 
     def forward(self, x, cos, sin, attend):
-        x = x + self.self_attn(self.input_layernorm(x), cos, sin, attend)
-        return x + self.mlp(self.post_attention_layernorm(x))
+        kept = lambda y: F.dropout(y, self.dropout, self.training) if self.dropout else y
+        x = x + kept(self.self_attn(self.input_layernorm(x), cos, sin, attend))
+        return x + kept(self.mlp(self.post_attention_layernorm(x)))
 
 
 class Trunk(nn.Module):
-    def __init__(self, c):
+    def __init__(self, c, dropout):
         super().__init__()
         self.embed_tokens = nn.Embedding(c.n_text_vocab, c.n_embd)
-        self.layers = nn.ModuleList(Layer(c) for _ in range(c.n_layer))
+        self.layers = nn.ModuleList(Layer(c, dropout) for _ in range(c.n_layer))
         self.norm = RmsNorm(c.n_embd, c.norm_eps)
 
 
 class SpeechLm(nn.Module):
-    def __init__(self, config):
+    def __init__(self, config, dropout=0.0):
         super().__init__()
         self.config = c = config
-        self.llm = Trunk(c)
+        self.llm = Trunk(c, dropout)
         self.audio_embeddings = nn.Embedding(N_CODEBOOK * c.n_audio_vocab, c.n_embd)
         self.audio_heads = nn.Linear(c.n_embd, N_CODEBOOK * c.n_audio_vocab, bias=False)
         self.phone_norm = RmsNorm(c.n_embd, c.norm_eps)

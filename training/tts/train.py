@@ -4,7 +4,8 @@
     torchrun --standalone --nproc-per-node 3 train.py ...       the same on several GPUs, with --rows for each of them
 
 With --codec and --recogniser the held-out texts are spoken and heard every --hear-every seconds. OUT/checkpoint.pt is
-written every --save-every seconds and after --call-seconds; --resume goes on from it with what is left of --max-seconds.
+written every --save-every seconds and after --call-seconds; --resume goes on from it with what is left of
+--max-seconds.
 """
 
 from dataclasses import asdict
@@ -15,7 +16,6 @@ import time
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 import paths  # noqa: F401
 import base_file
@@ -25,11 +25,12 @@ from evaluate import accuracies, agreement
 from feeding import drawn, placed
 from listening import Listening
 from network_input import Batches
+from objective import Attention, loss_function
 from optimizer import Optimizer
 from options import parse_arguments
 from prompt import vocabulary
 from ranks import Clock, Ranks
-from speech_lm import CODEBOOK_WEIGHTS, Config, PHONES, SpeechLm, config_for, masked_attention, same_document
+from speech_lm import CODEBOOK_WEIGHTS, Config, SpeechLm, config_for
 from spoken_form import to_say
 from voice_words import attributes_and_presets
 
@@ -39,47 +40,10 @@ def schedule(progress, step, warmup, decay):
     return min((step + 1) / warmup, 1.0) * min(1.0, max(0.0, 1 - progress) / decay)
 
 
-class Attention:
-    """Attention inside each document of packed rows: block-sparse and compiled, or with a dense mask."""
-
-    def __init__(self, is_compiled):
-        self.is_compiled = is_compiled
-        if is_compiled:
-            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-            self.flex_attention, self.create_block_mask = flex_attention, torch.compile(create_block_mask)
-
-    def mask(self, documents):
-        if not self.is_compiled:
-            return same_document(documents)
-        n_batch, n = documents.shape
-        visible = lambda b, h, q, k: documents[b, q] == documents[b, k]
-        return self.create_block_mask(visible, n_batch, None, n, n, device=documents.device)
-
-    def attend(self, mask):
-        if self.is_compiled:
-            return lambda q, k, v: self.flex_attention(q, k, v, block_mask=mask)
-        return masked_attention(mask)
-
-
-def loss_function(model, attention):
-    def loss_of(text, codes, is_text, pos, mask, targets, labels, weights, phones, phone_weight):
-        """(what is minimised, losses of codes and of phones). targets: (m,) places in the flattened rows; labels, weights:
-        (m, 8), 0 where nothing is to be learnt; phones: (m, 4)."""
-        last, middle = (x.flatten(0, 1)[targets] for x in model.states(text, codes, is_text, pos, attention.attend(mask)))
-        losses = F.cross_entropy(model.logits(last).float().flatten(0, 1), labels.flatten(), reduction="none")
-        of_codes = (losses * weights.flatten()).sum() / weights.sum()
-        is_known = (phones < PHONES).flatten().float()
-        losses = F.cross_entropy(model.phone_logits(middle).float().flatten(0, 1), phones.flatten().clamp(max=PHONES - 1),
-                                 reduction="none")
-        of_phones = (losses * is_known).sum() / is_known.sum().clamp(min=1)
-        return of_codes + phone_weight * of_phones, torch.stack([of_codes, of_phones]).detach()
-    return loss_of
-
-
 def load_speech(a, log):
     attributes, presets = attributes_and_presets(a.presets)
-    load = lambda folders, codes: Speech([Corpus(folder) for folder in folders], [np.load(file) for file in codes], to_say,
-                                         attributes, presets)
+    load = lambda folders, codes: Speech([Corpus(folder) for folder in folders], [np.load(file) for file in codes],
+                                         to_say, attributes, presets)
     speech = load(a.corpus, a.codes)
     held = load([a.held], [a.held_codes]) if a.held else speech
     if int(max(speech.codes.max(), held.codes.max())) >= a.n_codes:
@@ -122,7 +86,7 @@ def main():
     batches = placed(batches, device)
     config = config_for(a.n_codes, len(vocabulary(a.n_codes + 1)), n_embd=a.n_embd, n_layer=a.n_layer, n_head=a.n_head,
                         head_dim=a.head_dim, n_ff=a.n_ff)
-    model = SpeechLm(Config(**saved["config"]) if saved else config).to(device)
+    model = SpeechLm(Config(**saved["config"]) if saved else config, a.dropout).to(device)
     optimizer = Optimizer(model, a.muon_lr, a.adam_lr)
     parameters = list(model.parameters())
     average = [p.detach().clone() for p in parameters]
@@ -152,6 +116,8 @@ def main():
                     "adam": optimizer.adam.state_dict(), "muon": [buffer for _, buffer in optimizer.muon.groups],
                     "step": step, "seconds": seconds}, out / "unfinished.pt")
         (out / "unfinished.pt").replace(checkpoint_file)
+        base_file.write(out / "unfinished.gguf", model.config, base_file.weights_of(take_average()))
+        (out / "unfinished.gguf").replace(out / "base.gguf")
 
     inputs = Batches(speech, model.config, device)
     attention = Attention(device.type == "cuda" and not a.no_compile)
@@ -169,7 +135,7 @@ def main():
         loss.backward()
         return parts
 
-    listening = Listening(a.codec, a.recogniser, device, log)
+    listening = Listening(a.codec, a.recogniser, a.hear_device or device, log)
     step, total = first_step, torch.zeros(2, device=device)
     clock = Clock(ranks, spent, a.max_seconds, time.monotonic)
     last_log = last_score = last_heard = last_save = time.monotonic()
@@ -210,8 +176,8 @@ def main():
             total.zero_()
             n_since, last_log = 0, now
         if now - last_score > a.score_every:
-            right, phones = accuracies(take_average(), held, device, min(a.rows, 16))
-            log(f"step {step}  held: codes {right}  phones {phones}  {agreement(averaged, held, min(a.samples, 12))}")
+            log(f"step {step}  held: {accuracies(take_average(), held, device, min(a.rows, 32))}  "
+                f"agreement {agreement(averaged, held, min(a.samples, 12))}")
             last_score = time.monotonic()
         if now - last_heard > a.hear_every:
             listening.start(take_average(), held, out / "heard", min(a.samples, 24), f"step {step}")
@@ -233,15 +199,15 @@ def finish(a, out, device, log, progress, step, clock, save, take_average, held,
         log(f"step {step} is saved at progress {progress:.3f}; call again with --resume")
         return
     final = take_average()
-    base_file.write(out / "base.gguf", final.config, base_file.weights_of(final))
     n_bytes = (out / "base.gguf").stat().st_size
     log(f"{out / 'base.gguf'}: {n_bytes} bytes")
-    scores = {"steps": step, "seconds": round(seconds, 1), "positions": step * n_positions, "bytes": n_bytes, "seed": a.seed}
+    scores = {"steps": step, "seconds": round(seconds, 1), "positions": step * n_positions, "bytes": n_bytes,
+              "seed": a.seed}
     base_file.load_into(final, base_file.read(out / "base.gguf")[1])        # what is scored is what is shipped
     n_heard = max(a.samples, 2)
     for name, measure in (("accuracy", lambda: accuracies(final, held, device, min(a.rows, 64))),
                           ("agreement", lambda: agreement(final, held, min(n_heard, 60))),
-                          ("samples", lambda: listening.start(final, held, out / "samples", n_heard, "at the end", True)),
+                          ("samples", lambda: listening.start(final, held, out / "samples", n_heard, "the end", True)),
                           ("word_error_rates", listening.wait)):
         try:
             scores[name] = measure()

@@ -1,0 +1,44 @@
+"""What training minimises: losses of masked codes and of phones, with attention inside each document."""
+
+import torch
+import torch.nn.functional as F
+
+from speech_lm import PHONES, masked_attention, same_document
+
+
+class Attention:
+    """Attention inside each document of packed rows: block-sparse and compiled, or with a dense mask."""
+
+    def __init__(self, is_compiled):
+        self.is_compiled = is_compiled
+        if is_compiled:
+            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+            self.flex_attention, self.create_block_mask = flex_attention, torch.compile(create_block_mask)
+
+    def mask(self, documents):
+        if not self.is_compiled:
+            return same_document(documents)
+        n_batch, n = documents.shape
+        visible = lambda b, h, q, k: documents[b, q] == documents[b, k]
+        return self.create_block_mask(visible, n_batch, None, n, n, device=documents.device)
+
+    def attend(self, mask):
+        if self.is_compiled:
+            return lambda q, k, v: self.flex_attention(q, k, v, block_mask=mask)
+        return masked_attention(mask)
+
+
+def loss_function(model, attention):
+    def loss_of(text, codes, is_text, pos, mask, targets, labels, weights, phones, phone_weight):
+        """(what is minimised, losses of codes and of phones). targets: (m,) places in the flattened rows; labels and
+        weights: (m, 8), 0 where nothing is to be learnt; phones: (m, 4)."""
+        last, middle = model.states(text, codes, is_text, pos, attention.attend(mask))
+        last, middle = last.flatten(0, 1)[targets], middle.flatten(0, 1)[targets]
+        losses = F.cross_entropy(model.logits(last).float().flatten(0, 1), labels.flatten(), reduction="none")
+        of_codes = (losses * weights.flatten()).sum() / weights.sum()
+        is_known = (phones < PHONES).flatten().float()
+        losses = F.cross_entropy(model.phone_logits(middle).float().flatten(0, 1),
+                                 phones.flatten().clamp(max=PHONES - 1), reduction="none")
+        of_phones = (losses * is_known).sum() / is_known.sum().clamp(min=1)
+        return of_codes + phone_weight * of_phones, torch.stack([of_codes, of_phones]).detach()
+    return loss_of

@@ -38,6 +38,35 @@ class FusedSnake(torch.autograd.Function):
         return of_x.view_as(x), of_alpha.view_as(x).sum((0, 2), keepdim=True, dtype=torch.float32)
 
 
+def try_out(device):
+    """Compares with the definition, in a recorded graph as training has them; raises where something is wrong."""
+    for shape in ((4, 8, 1000), (4, 16, 500)):
+        x = torch.randn(shape, device=device, dtype=torch.bfloat16)
+        alpha = torch.rand(1, shape[1], 1, device=device) + 0.5
+
+        def gradients(function):
+            x_, alpha_ = x.clone().requires_grad_(), alpha.clone().requires_grad_()
+            return torch.autograd.grad(function(x_, alpha_).float().square().sum(), (x_, alpha_))
+
+        wanted, stream = gradients(forward), torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                gradients(FusedSnake.apply)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            got = gradients(FusedSnake.apply)
+        graph.replay()
+        torch.cuda.synchronize()
+        for g, w in zip(got, wanted):
+            if not bool((g - w).float().norm() < 0.05 * w.float().norm()):
+                raise ValueError("a compiled kernel is wrong")
+
+
+def rely_on_none():
+    FusedSnake.kernels = (forward, backward)
+
+
 def install(device, may_compile):
     """Yields whether kernels are compiled; tries them on a small tensor before they are relied on."""
     Snake.function = staticmethod(FusedSnake.apply)
@@ -45,13 +74,10 @@ def install(device, may_compile):
         return False
     try:
         FusedSnake.kernels = tuple(torch.compile(f, dynamic=True) for f in (forward, backward))
-        for shape in ((4, 8, 1000), (4, 16, 500)):
-            x = torch.randn(shape, device=device, dtype=torch.bfloat16, requires_grad=True)
-            alpha = torch.ones(1, shape[1], 1, device=device, requires_grad=True)
-            FusedSnake.apply(x, alpha).float().sum().backward()
-        torch.cuda.synchronize()
+        try_out(device)
         return True
     except Exception as error:
         print(f"kernels are not compiled: {error}", flush=True)
-        FusedSnake.kernels = (forward, backward)
+        rely_on_none()
+        torch.cuda.synchronize()
         return False

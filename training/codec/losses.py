@@ -23,11 +23,12 @@ def mel_filters(n_mels, n_fft, rate_hz):
 
 
 class LogMel(nn.Module):
-    """(batch, samples) -> (batch, n_mels, places), log10 of magnitudes above a floor of about -86 dB of white noise."""
+    """(batch, samples) -> (batch, n_mels, places), log10 of magnitudes above a floor, given as the amplitude of white noise
+    (about -86 dB where nothing else is said)."""
 
-    def __init__(self, window, n_mels, rate_hz=24000, hop=None):
+    def __init__(self, window, n_mels, rate_hz=24000, hop=None, floor=5e-5):
         super().__init__()
-        self.n_fft, self.hop, self.floor = window, hop or window // 4, 3e-5 * math.sqrt(window)
+        self.n_fft, self.hop, self.floor = window, hop or window // 4, 0.6 * floor * math.sqrt(window)
         self.register_buffer("window", torch.hann_window(window), persistent=False)
         self.register_buffer("filters", mel_filters(n_mels, window, rate_hz), persistent=False)
 
@@ -38,18 +39,24 @@ class LogMel(nn.Module):
 
 
 class MelLoss(nn.Module):
-    """Sum over the resolutions of the mean absolute difference."""
+    """Sum over the resolutions of the mean absolute difference, which is squared below `bend`.
 
-    def __init__(self):
+    To learn from, the floor must be high and small differences must count little: the logarithm's slope is that of 1 / x,
+    so that silence, though already right, would make up most of the gradient.
+    """
+
+    def __init__(self, floor=5e-5, bend=0.0):
         super().__init__()
-        self.scales = nn.ModuleList(LogMel(*sizes) for sizes in zip(WINDOWS, N_MELS))
+        self.bend = bend
+        self.scales = nn.ModuleList(LogMel(*sizes, floor=floor) for sizes in zip(WINDOWS, N_MELS))
 
     def forward(self, made, real):
         loss = 0
         for scale in self.scales:
             with torch.no_grad():
                 target = scale(real)
-            loss = loss + F.l1_loss(scale(made), target)
+            loss = loss + (F.smooth_l1_loss(scale(made), target, beta=self.bend) if self.bend else
+                           F.l1_loss(scale(made), target))
         return loss
 
 
@@ -60,7 +67,7 @@ class ContentHead(nn.Module):
 
     def __init__(self, n_latent, n_mels=40):
         super().__init__()
-        self.mel = LogMel(1024, n_mels, hop=240)
+        self.mel = LogMel(1024, n_mels, hop=240, floor=1e-3)
         self.head = nn.Linear(n_latent, self.PLACES * n_mels)
 
     def forward(self, z, sound):
@@ -69,6 +76,33 @@ class ContentHead(nn.Module):
             target = self.mel(sound)[..., :z.shape[1] * self.PLACES]
         made = self.head(z).unflatten(2, (self.PLACES, -1)).flatten(1, 2).transpose(1, 2)
         return F.l1_loss(made, target)
+
+
+class PhoneHead(nn.Module):
+    """Which phone is said at each of a frame's places, from the first level's vectors alone."""
+
+    PLACES, UNKNOWN = 4, 255
+
+    def __init__(self, n_latent, n_phones=64, n=128):
+        super().__init__()
+        self.n_phones = n_phones
+        self.mix, self.head = nn.Conv1d(n_latent, n, 3, padding=1), nn.Linear(n, self.PLACES * n_phones)
+
+    def forward(self, z, phones):
+        """z: (batch, frames, n_latent); phones: (batch, frames * PLACES) -> (loss, share of places that are right)."""
+        logits = self.head(F.relu(self.mix(z.transpose(1, 2))).transpose(1, 2)).view(*phones.shape, self.n_phones)
+        is_known = phones != self.UNKNOWN
+        phones = torch.where(is_known, phones, torch.zeros_like(phones))
+        n_known = is_known.sum().clamp_min(1)
+        loss = F.cross_entropy(logits.flatten(0, 1), phones.flatten(), reduction="none")
+        right = (logits.argmax(2) == phones) & is_known
+        return (loss * is_known.flatten()).sum() / n_known, right.sum() / n_known
+
+
+def relative_error(got, wanted):
+    """Squared difference as a share of the variance of what is wanted, which gets no gradient."""
+    wanted = wanted.detach()
+    return (got - wanted).square().mean() / (wanted - wanted.mean((0, 1), keepdim=True)).square().mean().clamp_min(1e-6)
 
 
 def hinge_of_critics(real, made):

@@ -45,8 +45,9 @@ class ResidualQuantiser(nn.Module):
 
     def forward(self, r, n_levels, learner=None):
         """r: (n, n_latent); n_levels: (n,) how many levels each frame has. Yields what decode() would give with gradients
-        straight through, the same of the first two levels, and the commitment loss. A learner moves the codebooks."""
-        total, first_two, commitment = 0, 0, 0
+        straight through, the same of the first level and the first two, and the commitment loss. A learner moves the
+        codebooks."""
+        total, outs, commitment = 0, [], 0
         for k, level in enumerate(self.quantizers):
             h = level.project_in(r)
             codes = level.codebook.nearest(h.detach())
@@ -57,10 +58,10 @@ class ResidualQuantiser(nn.Module):
             r = r - out
             total = total + is_used * out
             if k < 2:
-                first_two = first_two + out
+                outs.append(out)
             if learner is not None:
                 learner.observe(k, h.detach(), codes)
-        return total, first_two, commitment
+        return total, outs[0], sum(outs), commitment
 
 
 class CodebookLearner:

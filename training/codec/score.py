@@ -11,10 +11,11 @@ import wave
 import numpy as np
 import torch
 
-import crops     # finds the corpus module
+from crops import LARGEST, RMS      # finds the corpus module, too
 from corpus import Corpus
 import gguf_file
 import losses
+from recogniser import Judge
 
 
 def perplexity(counts):
@@ -23,10 +24,12 @@ def perplexity(counts):
 
 
 def utterances(folder, n, device):
-    """Up to n utterances, evenly spread over the corpus: (text, voice, sound (1, samples))."""
+    """Up to n utterances, evenly spread over the corpus, at the usual level: (text, voice, sound (1, samples))."""
     corpus = Corpus(folder)
     for i in np.linspace(0, len(corpus) - 1, min(n, len(corpus))).astype(int):
-        yield corpus.text[i], corpus.voice[i], torch.from_numpy(corpus.utterance(i, 24)).to(device)[None]
+        sound = corpus.utterance(i, 24)
+        gain = min(RMS / max(float(np.sqrt(np.mean(sound ** 2))), 1e-4), LARGEST / max(float(np.abs(sound).max()), 1e-3))
+        yield corpus.text[i], corpus.voice[i], torch.from_numpy(gain * sound).to(device)[None]
 
 
 def si_sdr(made, real):
@@ -111,10 +114,27 @@ def write_examples(out, codec, folder, name, device, n=4):
     plt.close(figure)
 
 
-def write_scores(out, codec, held, device, log=print, n=24):
+@torch.no_grad()
+def intelligibility(judge, codec, held, device, n, log):
+    """Word error rates of the recogniser, in %: what it hears in originals and in what the codec makes of them."""
+    rates = {}
+    try:
+        for name, folder in held.items():
+            texts, _, sounds = zip(*utterances(folder, n, device))
+            for kind, chosen in (("original", [x[0] for x in sounds]),
+                                 ("codec", [codec.decode(codec.encode(x))[0] for x in sounds])):
+                rates[f"{name} {kind}"] = round(100 * judge.word_error_rate(texts, chosen)[0], 2)
+    except Exception as error:      # training goes on without
+        log(f"no word error rates: {error!r}")
+    return rates
+
+
+def write_scores(out, codec, held, device, log=print, n=24, judge=None, n_heard=150):
     scores = {}
     for name, folder in held.items():
         scores[name] = score(codec, folder, n, device)
+        if judge:
+            scores[name]["wer"] = intelligibility(judge, codec, {"of": folder}, device, n_heard, log)
         log(f"{name}: {json.dumps(scores[name])}")
         (out / "scores.json").write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
         try:
@@ -129,14 +149,17 @@ def main():
     parser.add_argument("--checkpoint", required=True, help="checkpoint.pt or a GGUF file")
     parser.add_argument("--held-seen")
     parser.add_argument("--held-unseen")
+    parser.add_argument("--recogniser", help="folder of the recogniser, for word error rates")
     parser.add_argument("--out", required=True)
     parser.add_argument("--n", type=int, default=24, help="utterances of each corpus")
+    parser.add_argument("--n-heard", type=int, default=150, help="utterances of each corpus for word error rates")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     a = parser.parse_args()
     out, device = Path(a.out), torch.device(a.device)
     out.mkdir(parents=True, exist_ok=True)
     held = {name: folder for name, folder in (("held_seen", a.held_seen), ("held_unseen", a.held_unseen)) if folder}
-    write_scores(out, gguf_file.load(a.checkpoint, device), held, device, n=a.n)
+    judge = Judge(a.recogniser, device) if a.recogniser else None
+    write_scores(out, gguf_file.load(a.checkpoint, device), held, device, n=a.n, judge=judge, n_heard=a.n_heard)
 
 
 if __name__ == "__main__":

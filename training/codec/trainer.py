@@ -1,0 +1,200 @@
+"""A training step of the codec: what is minimised, and how weights move."""
+
+from contextlib import nullcontext
+import os
+
+import torch
+
+from discriminators import Critics
+import gguf_file
+import losses
+from model import TINY, Codec, Config
+from quantiser import CodebookLearner
+from recogniser import Judge
+
+BETAS = (0.8, 0.99)
+MOST_NORM = 1.5                                 # of a gradient, as a multiple of what is usual
+AVERAGE = 0.998                                 # decay of the average of the weights, which is exported
+FLOOR, BEND = 5e-4, 0.1                         # of the mel loss
+BALANCE = 0.7                                   # gradient that critics ask for, as a share of the other losses'
+SHIFT = 3                                       # frames that the second view of a crop begins later
+WEIGHTS = {"mel": 15.0, "heard": 15.0, "commitment": 0.25, "content": 8.0, "phones": 2.0, "views": 10.0,
+           "adversarial": 1.0, "feature": 2.0}
+
+
+class Trainer:
+    def __init__(self, a, device):
+        self.a, self.device = a, device
+        self.config = Config(**(TINY if a.smoke else {}))
+        self.codec = Codec(self.config).to(device)
+        self.head = losses.ContentHead(self.config.n_latent).to(device)
+        self.phone_head = losses.PhoneHead(self.config.n_latent).to(device)
+        self.judge_of_speech = Judge(a.recogniser, device) if a.recogniser else None
+        self.critics = Critics(*((4, 2) if a.smoke else (32, 16))).to(device)
+        self.mel = losses.MelLoss(FLOOR, BEND).to(device)
+        self.learner = CodebookLearner(self.codec.quantizer)
+        self.average = {name: x.detach().clone() for name, x in self.codec.state_dict().items()}
+        self.trained = [x for part in (self.codec, self.head, self.phone_head) for x in part.parameters()]
+        self.optimizer = optimizer(self.trained, a.lr, device)
+        self.critics_optimizer = optimizer(self.critics.parameters(), a.critics_lr, device)
+        self.adversarial = torch.zeros((), device=device)       # how much the critics count, in 0..1
+        self.usual, self.usual_of_critics = torch.zeros((), device=device), torch.zeros((), device=device)
+        self.step_count, self.trained_seconds, self.has_codebooks, self.has_critics = 0, 0.0, False, False
+
+    def half(self):
+        return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False) if self.device.type == "cuda" else nullcontext()
+
+    PARTS = ("codec", "head", "phone_head", "critics", "optimizer", "critics_optimizer")
+    COUNTS = ("step_count", "trained_seconds", "has_codebooks")
+
+    def save(self, path):
+        state = {name: getattr(self, name).state_dict() for name in self.PARTS}
+        state.update({name: getattr(self, name) for name in self.COUNTS}, average=self.average, learner=self.learner.state(),
+                     config=self.config.as_dict())
+        torch.save(state, str(path) + ".unfinished")
+        os.replace(str(path) + ".unfinished", path)
+
+    def load(self, path):
+        state = torch.load(path, map_location=self.device)
+        for name in self.PARTS:
+            getattr(self, name).load_state_dict(state[name])
+        for name in self.COUNTS:
+            setattr(self, name, state[name])
+        for name, x in state["average"].items():
+            self.average[name].copy_(x)
+        self.learner.load(state["learner"])
+
+    def start_from(self, path):
+        """Weights and codebooks of a codec that exists, whose counts are taken as even."""
+        self.codec.load_state_dict(gguf_file.load(path, self.device).state_dict())
+        for name, x in self.codec.state_dict().items():
+            self.average[name].copy_(x)
+        for embed, total, count in zip(self.learner.embeds, self.learner.sums, self.learner.counts):
+            total.copy_(embed)
+            count.fill_(1)
+        self.has_codebooks = True
+
+    @torch.no_grad()
+    def start_codebooks(self, batches):
+        with self.half():
+            latents = [self.codec.latent(sound) for sound in batches]
+        self.learner.start(self.codec.quantizer, torch.cat([r.flatten(0, 1) for r in latents]))
+        for name, x in self.codec.quantizer.state_dict().items():
+            self.average["quantizer." + name].copy_(x)
+        self.has_codebooks = True
+
+    def quantise(self, r):
+        """r: (crops, frames, n_latent). 30 % of the crops are coded by fewer levels."""
+        n_crops, n_frames = r.shape[:2]
+        n_levels = torch.randint(2, self.config.n_codebook + 1, (n_crops,), device=self.device)
+        n_levels = torch.where(torch.rand(n_crops, device=self.device) < 0.3, n_levels, self.config.n_codebook)
+        *outs, commitment = self.codec.quantizer(r.flatten(0, 1), n_levels.repeat_interleave(n_frames), self.learner)
+        return [out.unflatten(0, (n_crops, n_frames)) for out in outs] + [commitment]
+
+    def views(self, real, r):
+        """How little latents depend on what lies around, and the first level's on loudness and noise: some crops again, from
+        a later frame on, half of them changed."""
+        n = max(2, len(real) // 4)
+        view, half = real[:n, SHIFT * self.config.hop:], n // 2
+        gain = 10 ** ((torch.rand(half, 1, device=self.device) * 6 - 3) / 20)
+        level = view[half:2 * half].square().mean(1, keepdim=True).sqrt() * 10 ** (-1.2 - torch.rand(half, 1, device=self.device))
+        changed = (view[half:2 * half] * gain + level * torch.randn_like(view[half:2 * half])).clamp(-1, 1)
+        with self.half():
+            again = self.codec.latent(torch.cat([view[:half], changed]))[:, SHIFT:-1]
+        before, first = r[:2 * half, 2 * SHIFT:-1], self.codec.quantizer.quantizers[0].project_in
+        return losses.relative_error(again[:half], before[:half]) + losses.relative_error(first(again), first(before))
+
+    def phase(self):
+        """What differs between steps but numbers; a recorded step repeats one phase."""
+        return self.has_codebooks, self.has_critics, self.learner.may_restart
+
+    def set(self, scale, adversarial):
+        """Learning rates for the next step, as a share of their full values, and how much the critics count."""
+        for chosen, lr in ((self.optimizer, self.a.lr), (self.critics_optimizer, self.a.critics_lr)):
+            for group in chosen.param_groups:
+                if torch.is_tensor(group["lr"]):
+                    group["lr"].fill_(lr * scale)
+                else:
+                    group["lr"] = lr * scale
+        self.adversarial.fill_(adversarial)
+        self.has_critics = adversarial > 0
+
+    def step(self, real, phones):
+        """One step of both sides on sound (crops, samples) and its phones. Nothing in it waits for the device."""
+        with self.half():
+            r = self.codec.latent(real)
+        z, first, first_two, commitment = (self.quantise(r) if self.has_codebooks else
+                                           (r, r, r, torch.zeros((), device=self.device)))
+        with self.half():
+            made = self.codec.sound(z)
+        parts, of_made = self.listen(made.detach(), real)
+        inner = {"commitment": commitment, "content": self.head(first_two, real)}
+        inner["phones"], right = self.phone_head(first, phones)
+        if self.has_codebooks:
+            inner["views"] = self.views(real, r)
+        torch.autograd.backward([sum(WEIGHTS[name] * value for name, value in inner.items()), made], [None, of_made])
+        parts.update(inner, right=right)
+        parts["norm"] = apply(self.optimizer, self.trained, self.usual)
+        with torch.no_grad():
+            state = self.codec.state_dict()
+            torch._foreach_mul_(list(self.average.values()), AVERAGE)
+            torch._foreach_add_(list(self.average.values()), [state[name] for name in self.average], alpha=1 - AVERAGE)
+        return {name: value.detach() for name, value in parts.items()}
+
+    def listen(self, made, real):
+        """What is wrong with the sound that was made, and the gradient of that with respect to it. Critics, who are dear,
+        hear half of the crops; what they say counts as much as BALANCE has it beside the rest."""
+        made.requires_grad_()
+        parts = {"mel": self.mel(made, real)}
+        if self.judge_of_speech:
+            parts["heard"] = self.judge_of_speech(made, real, self.half)
+        of_made, = torch.autograd.grad(sum(WEIGHTS[name] * value for name, value in parts.items()), made)
+        if self.has_critics:
+            n = max(1, len(real) // 2)
+            said, of_critics = self.criticise(real[:n], made[:n].detach())
+            parts.update(said)
+            share = self.adversarial * BALANCE * of_made[:n].norm() / of_critics.norm().clamp_min(1e-12)
+            of_made = torch.cat([of_made[:n] + share * of_critics, of_made[n:]])
+        return parts, of_made
+
+    def criticise(self, real, made):
+        """Trains the critics; yields what they say, and its gradient with respect to the sound that was made."""
+        made.requires_grad_()
+        with self.half():
+            real_scores, real_layers = self.critics(real)
+            made_scores, made_layers = self.critics(made)
+        said = {"hinge": losses.hinge_of_critics(real_scores, made_scores),
+                "adversarial": losses.adversarial_loss(made_scores), "feature": losses.feature_loss(real_layers, made_layers)}
+        weights = list(self.critics.parameters())
+        gradients = torch.autograd.grad(said["hinge"], weights, retain_graph=True)
+        of_made, = torch.autograd.grad(WEIGHTS["adversarial"] * said["adversarial"] + WEIGHTS["feature"] * said["feature"], made)
+        for weight, gradient in zip(weights, gradients):
+            weight.grad = gradient
+        apply(self.critics_optimizer, weights, self.usual_of_critics)
+        return said, of_made
+
+    def averaged_codec(self):
+        codec = Codec(self.config).to(self.device)
+        codec.load_state_dict(self.average)
+        return codec.eval()
+
+
+def optimizer(weights, lr, device):
+    if device.type != "cuda":
+        return torch.optim.AdamW(weights, lr=lr, betas=BETAS, weight_decay=0.0)
+    return torch.optim.AdamW(weights, lr=torch.tensor(lr, device=device), betas=BETAS, weight_decay=0.0, fused=True, capturable=True)
+
+
+def apply(optimizer, weights, usual):
+    """A step with the gradient's norm at most a multiple of the usual one, a running mean on the device; a gradient that is
+    not finite counts as none. Yields the norm."""
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    norm = torch.stack(torch._foreach_norm(gradients)).norm()
+    usual.copy_(torch.where(usual > 0, usual, norm))
+    torch._foreach_mul_(gradients, (MOST_NORM * usual / norm.clamp_min(1e-12)).clamp_max(1.0))
+    for gradient in gradients:
+        torch.nan_to_num_(gradient, 0.0, 0.0, 0.0)
+    usual.lerp_(torch.nan_to_num(torch.minimum(norm, 3 * usual), 0.0, 0.0, 0.0), 0.02)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return norm

@@ -15,6 +15,7 @@ import random
 import sys
 import time
 import wave
+import zlib
 
 import numpy as np
 from scipy.signal import resample_poly
@@ -28,6 +29,7 @@ import voices
 
 MIN_S, MAX_S = 0.5, 10.0
 SILENCE_S = (0.1, 0.4)     # before and behind the speech where the edges are random
+MOST_PARTS = 32     # of all texts: with more, finding one's own takes longer
 FRAMES_BEFORE, FRAMES_BEHIND = 2, 3     # where they are constant
 LEVEL, LARGEST = 0.1, 0.99      # root mean square of an utterance whose edges are constant, unless that would clip
 
@@ -93,8 +95,18 @@ def work(worker: int, options, out: Path, done, failed, barrier):
     names, weights = voices.choices(options.voices)
     budget = int(options.hours * 3600 * 24000 / options.workers)
     rows, sounds = [], {name: bytearray() for name in (*RATES[options.rates], PHONES)}
+    seen, n_parts = set(), min(options.workers, MOST_PARTS)
+
+    def is_new(text):
+        """A worker keeps to its part of all texts, and to what it has not said: none need know what others said."""
+        if zlib.crc32(text.encode()) % n_parts != worker % n_parts or text in seen:
+            return False
+        seen.add(text)
+        return True
+
+    is_new = is_new if options.mix != "assistant" else None
     while done[worker] < budget:
-        text = sentences.sentence(rng, options.split)
+        text = sentences.sentence(rng, options.split, options.mix, is_new)
         voice, pace = rng.choices(names, weights)[0], draw_pace(rng)
         spoken = utterance(rng, text, voice, pace, options.edges == "constant")
         if spoken is None:
@@ -187,6 +199,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=mp.cpu_count())
     parser.add_argument("--split", choices=("train", "held"), default="train")
     parser.add_argument("--voices", choices=("seen", "unseen", "all", "presets", "tts"), default="seen")
+    parser.add_argument("--mix", choices=tuple(sentences.MIXES), default="assistant")
     parser.add_argument("--rates", choices=tuple(RATES), default="both", help="kilohertz of the sound that is kept")
     parser.add_argument("--edges", choices=("random", "constant"), default="random",
                         help="constant: the same silence and level everywhere, for speech synthesis")

@@ -17,7 +17,7 @@ O:=ao O@=ao,R OI=oy S=sh T=th U=uh U@=uh,R U@2=uh,R V=ah VR=er Z=zh a=ae a#=ax a
 aU=aw aU@=aw,R aa=ae b=b d=d dZ=jh e@=eh,R eI=ey f=f g=g h=hh i=iy i:=iy i@=iy,ax i@3=iy,R j=y k=k l=l m=m n=n n-=n
 o@=ao,R oU=ow p=p r=r r-=r s=s t=t t#=t t2=t t[=t tS=ch u=uw u:=uw v=v w=w w#=w z=z ?=t _=pau _:=pau _!=pau _|=pau ;="""
 _RHOTIC = ("en-us", "en-gb-scotland")
-_WITHOUT_R = {"A@": "aa", "O@": "ao", "o@": "ao", "3": "ax", "aa": "aa"}     # elsewhere a vowel, or ax for the r
+_WITHOUT_R = {"0": "ao", "A@": "aa", "O@": "ao", "o@": "ao", "3": "ax", "aa": "aa"}     # elsewhere: no r or ax, a rounded o
 
 
 def espeak_table(accent: str) -> dict:

@@ -1,6 +1,8 @@
-"""Random sentences of the assistant's world, in canonical spelling: what users say and what it answers.
+"""Random sentences in canonical spelling: what users say and what the assistant answers, and any other English.
 
-A fixed hash of the sentence decides whether it is for training or held out, whatever it was made from; only the short
+A mix says which kinds of sentences there are. "assistant" keeps to the assistant's world; "asr" and "tts" have endless
+different texts, so that a model cannot know them by heart. Invented words are names in training only: how they are
+spelled cannot be heard for sure. A fixed hash of the sentence decides whether it is for training or held out, whatever it was made from; only the short
 commands belong to both sides.
 """
 
@@ -11,6 +13,8 @@ import sys
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "text"))
 
 from canonical import canonical  # noqa: E402
+import homophones  # noqa: E402
+import templates  # noqa: E402
 from chat import invented_word  # noqa: E402
 from dialogue import PREFIXES, SKILLS  # noqa: E402
 from item import HELD, TRAIN, capitalise, is_held, with_article  # noqa: E402
@@ -22,6 +26,7 @@ import world  # noqa: E402
 MAX_LENGTH = 110
 OPERATORS = ("plus", "minus", "times", "divided by")
 ALLOWED = re.compile(r"[A-Za-z0-9 ,.?:'-]+")
+_UNCLEAR = re.compile(r"[0-9]+-[0-9]+[.?]")     # a sum, or digits one by one
 COMMANDS = tuple("""Stop.|Yes.|No.|Yes, please.|No, thank you.|Thank you.|Thanks.|Please.|Hello.|Hi.|Hey.|Goodbye.|
 Bye.|Okay.|Wait.|Wait a moment.|Go on.|Continue.|Again, please.|Say that again.|Repeat that.|Louder, please.|
 Slower, please.|Be quiet.|Never mind.|Cancel.|Cancel that.|Start again.|That's right.|That's wrong.|Good morning.|
@@ -59,6 +64,15 @@ def _vocabulary():
 
 
 VOCABULARY = _vocabulary()
+_CLEAR_WORDS = [word for word in VOCABULARY if word.lower() not in homophones.RARER]
+CONTENT_WORDS = sorted(word for word in {*VOCABULARY, *templates.forms()} - {word.lower() for word in VOCABULARY if
+                       word[0].isupper()} if word.lower() not in homophones.RARER)
+FUNCTION_WORDS = """a the and or but of to in on at for from with by as is are was were be has have had do does did not no
+this that these those it he she they we you I my your his her its what when where who why how if so than then there here
+some any all each every very more most much many can could will should may might must about after before up down out
+off over under again""".split()
+INVENTED_SHARE = 0.03
+_SPELLABLE = [word for word in WORDS + world.FIRST_NAMES if word.lower() not in homophones.RARER]
 
 
 def _note(rng):
@@ -66,11 +80,19 @@ def _note(rng):
     return kind, kind.subject(rng), kind.value(rng)
 
 
-def _question(rng, split):
+def _item(rng, split, invents):
+    """A skill's item; without `invents` none about an invented thing."""
+    while True:
+        item = rng.choices(_SKILLS, _SHARES)[0](rng, split)
+        if invents or item.key[0] != "unknown" or item.key[-1] in world.CAPITALS:
+            return item
+
+
+def _question(rng, split, invents):
     if rng.random() < 0.12:
         kind, subject, _ = _note(rng)
         return capitalise(kind.ask.pick_any_for_held(rng, split).format(s=subject))
-    text = rng.choices(_SKILLS, _SHARES)[0](rng, split).question
+    text = _item(rng, split, invents).question
     if rng.random() < 0.15:
         prefix = rng.choice(PREFIXES)
         if text.endswith("?") or not prefix.startswith(_NEEDS_QUESTION):
@@ -78,7 +100,7 @@ def _question(rng, split):
     return text
 
 
-def _answer(rng, split):
+def _answer(rng, split, _invents):
     choice = rng.random()
     if choice < 0.12:
         kind, subject, value = _note(rng)
@@ -93,11 +115,32 @@ def _answer(rng, split):
     return text
 
 
-def _word_sequence(rng, _split):
-    return capitalise(" ".join(rng.choice(VOCABULARY) for _ in range(rng.randint(3, 9)))) + "."
+def _word_sequence(rng, _split, _invents):
+    return capitalise(" ".join(rng.choice(_CLEAR_WORDS) for _ in range(rng.randint(3, 9)))) + "."
 
 
-def _number(rng, _split):
+def _free_words(rng, _split, invents):
+    """Two to nine words, in half of the sequences with function words between them."""
+    words, n_words, has_function_words = [], rng.randint(2, 9), rng.random() < 0.5
+    while len(words) < n_words:
+        if has_function_words and rng.random() < 0.5:
+            words.append(rng.choice(FUNCTION_WORDS))
+        elif invents and rng.random() < INVENTED_SHARE:
+            words.append(invented_word(rng))
+        else:
+            words.append(rng.choice(CONTENT_WORDS))
+    return capitalise(" ".join(words)) + "."
+
+
+def _template(rng, _split, _invents):
+    return templates.template_sentence(rng)
+
+
+def _command(rng, _split, _invents):
+    return rng.choice(COMMANDS)
+
+
+def _number(rng, _split, _invents):
     digits = lambda count: str(rng.randrange(10 ** (count - 1), 10 ** count))
     time = spoken.clock(rng.randrange(1440) if rng.random() < 0.4 else 5 * rng.randrange(288))
     month = rng.randrange(12)
@@ -120,8 +163,16 @@ def _number(rng, _split):
     ))
 
 
-def _spelling(rng, _split):
-    word = invented_word(rng) if rng.random() < 0.2 else rng.choice(WORDS + world.FIRST_NAMES)
+def _spelling(rng, _split, invents):
+    word = invented_word(rng) if invents and rng.random() < 0.2 else rng.choice(_SPELLABLE)
+    return _spelled(rng, word)
+
+
+def _wide_spelling(rng, _split, _invents):
+    return _spelled(rng, rng.choice(CONTENT_WORDS))
+
+
+def _spelled(rng, word):
     letters = ", ".join(word.upper())
     some = ", ".join(rng.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for _ in range(rng.randint(1, 6)))
     return rng.choice((f"{letters}.", f"{capitalise(word)} is spelled {letters}.", f"It is spelled {letters}.",
@@ -129,33 +180,45 @@ def _spelling(rng, _split):
                        f"Spell {word}."))
 
 
-def _name(rng, _split):
-    name = rng.choice(world.FIRST_NAMES + [capitalise(invented_word(rng))])
+def _name(rng, _split, invents):
+    name = rng.choice(world.FIRST_NAMES + [invented_word(rng)] * invents)
     place = rng.choice(world.CITIES + sorted(world.CAPITALS) + sorted(world.CAPITALS.values()))
-    word, thing = rng.choice(VOCABULARY), f"{rng.choice(world.ADJECTIVES)} {rng.choice(world.OBJECTS)}"
+    word, thing = rng.choice(_CLEAR_WORDS), f"{rng.choice(world.ADJECTIVES)} {rng.choice(world.OBJECTS)}"
     return rng.choice((f"{name}.", f"My name is {name}.", f"This is {name}.", f"Call {name}.", f"Hello, {name}.",
                        f"I am {name}.", f"{capitalise(place)}.", f"I live in {place}.", f"Where is {place}?",
                        f"{capitalise(word)}.", f"{capitalise(word)}?", f"{name} lives in {place}.",
                        f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
 
 
-_KINDS = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4))
-_COMMAND_SHARE = 2
-_MAKERS = [maker for maker, _ in _KINDS] + [None]
-_WEIGHTS = [weight for _, weight in _KINDS] + [_COMMAND_SHARE]
+_ENDLESS = (_word_sequence, _free_words, _template)
+REPEATED_SHARE = 0.1
+_WORLD = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4), (_command, 2))
+_WORLD_IN_ASR = 0.4 / sum(share for _, share in _WORLD)
+MIXES = {
+    "assistant": _WORLD,
+    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_free_words, 0.35), (_number, 0.1),
+            (_wide_spelling, 0.07), (_template, 0.07), (_command, 0.01)),
+    "tts": ((_answer, 45), (_template, 25), (_question, 15), (_free_words, 10), (_number, 5)),
+}
 
 
 def is_held_out(text: str) -> bool:
     return is_held("sentence", text.lower())
 
 
-def sentence(rng, split: str = TRAIN) -> str:
-    """One sentence of at most 110 characters that ends with a full stop or a question mark."""
-    maker = rng.choices(_MAKERS, _WEIGHTS)[0]
-    if maker is None:
-        return rng.choice(COMMANDS)
+def sentence(rng, split: str = TRAIN, mix: str = "assistant", is_new=None) -> str:
+    """One sentence of at most 110 characters that ends with a full stop or a question mark.
+
+    is_new(text) is asked about most of those which would come again and again, until it agrees.
+    """
+    makers, shares = zip(*MIXES[mix])
+    maker = rng.choices(makers, shares)[0]
+    if maker in _ENDLESS or rng.random() < REPEATED_SHARE:
+        is_new = None
     while True:
-        text = canonical(maker(rng, split))
-        fits = len(text) <= MAX_LENGTH and ALLOWED.fullmatch(text)
-        if fits and text not in COMMANDS and is_held_out(text) == (split == HELD):
+        text = canonical(maker(rng, split, split == TRAIN and mix != "tts"))
+        if maker is _command:
+            return text
+        fits = len(text) <= MAX_LENGTH and ALLOWED.fullmatch(text) and not _UNCLEAR.fullmatch(text)
+        if fits and text not in COMMANDS and is_held_out(text) == (split == HELD) and (not is_new or is_new(text)):
             return text

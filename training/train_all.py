@@ -1,0 +1,174 @@
+"""Makes all speech models of the demo, and the drafter, on one machine: corpora, trainings, codes, in the order they need.
+
+    python3 training/train_all.py --out run --gpus 4                # about 27 minutes on four H200 and 64 cores
+    python3 training/train_all.py --out run --gpus 1 --only asr     # one model and what it needs
+
+Each job writes RUN/log/JOB.log; a job whose result is there is not done again, so that a run which was stopped goes on. On
+fewer GPUs jobs wait for each other. Nothing is copied into models/demo: training/README.md says what goes where.
+"""
+
+import argparse
+from dataclasses import dataclass, field
+import json
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = Path(__file__).resolve().parent
+PYTHON = sys.executable
+
+
+@dataclass
+class Job:
+    name: str
+    result: Path                    # exists when the job is done
+    command: list = None            # or
+    function: object = None         # of this program
+    after: tuple = ()               # names of jobs
+    gpus: int = 0
+    most_gpus: int = 0              # takes more where they are free
+    process: object = field(default=None, repr=False)
+    taken: list = field(default_factory=list)
+
+
+def corpus(run, name, hours, seed, *options, after=()):
+    folder = run / "corpus" / name
+    command = [PYTHON, HERE / "speech/generate.py", "--out", folder, "--hours", hours, "--seed", seed, *options]
+    return Job(name, folder / "index.jsonl", command, after=after)
+
+
+def jobs(run, a):
+    """All jobs, the most urgent first."""
+    c = run / "corpus"
+    seconds = lambda n: str(round(n * a.scale))
+    held = ("--split", "held", "--workers", "8")
+    workers = ("--workers", str(a.workers))
+    recogniser = HERE.parent / "models/demo/asr"
+    scored = ("--held-seen", c / "held-seen", "--held-unseen", c / "held-unseen")
+    yield corpus(run, "held-seen", 0.5, 7, *held, "--voices", "seen")
+    yield corpus(run, "held-unseen", 0.5, 8, *held, "--voices", "unseen")
+    yield corpus(run, "held-voice", 0.3, 9, *held, "--voices", "presets", "--mix", "tts", "--edges", "constant")
+    yield corpus(run, "voice", a.voice_hours, 1, *workers, "--voices", "tts", "--mix", "tts", "--edges", "constant")
+    yield corpus(run, "speech", a.speech_hours, 2, *workers, "--voices", "seen", "--mix", "asr",
+                 after=("voice",) if not a.only or "tts" in a.only else ())       # codecs begin first
+    for n in range(1, a.codecs + 1):
+        out = run / f"codec-{n}"
+        yield Job(f"codec-{n}", out / "scores.json",
+                  [PYTHON, HERE / "codec/train.py", "--corpus", c / "voice", "--recogniser", recogniser, *scored, "--out", out,
+                   "--seed", str(n), "--max-seconds", seconds(640)], after=("voice", "held-seen", "held-unseen"), gpus=1)
+    yield Job("codec", run / "codec/codec.gguf", function=lambda: choose_codec(run, a.codecs),
+              after=tuple(f"codec-{n}" for n in range(1, a.codecs + 1)))
+    for name in ("voice", "held-voice"):
+        yield Job(f"codes-{name}", c / f"{name}.npy",
+                  [PYTHON, HERE / "tts/codes.py", "encode", "--codec", run / "codec/codec.gguf", "--corpus", c / name, "--out",
+                   c / f"{name}.npy"], after=("codec", name), gpus=1)
+    yield Job("tts", run / "tts/scores.json",
+              [HERE / "tts/train.py", "--corpus", c / "voice", "--codes", c / "voice.npy", "--held", c / "held-voice",
+               "--held-codes", c / "held-voice.npy", "--codec", run / "codec/codec.gguf", "--recogniser", recogniser, "--out",
+               run / "tts", "--n-codes", "512", "--max-seconds", seconds(720)],
+              after=("codes-voice", "codes-held-voice"), gpus=1, most_gpus=3)
+    yield Job("asr", run / "asr/scores.json",
+              [PYTHON, HERE / "asr/train.py", "--train", c / "speech", "--held", c / "held-seen", "--unseen", c / "held-unseen",
+               "--out", run / "asr", "--threads", "8", "--max-seconds", seconds(900)],
+              after=("speech", "held-seen", "held-unseen"), gpus=1)
+    yield Job("vad", run / "vad/scores.json",
+              [PYTHON, HERE / "vad/train.py", "--corpus", c / "speech", "--held", c / "held-unseen", "--out", run / "vad",
+               "--max-seconds", seconds(200)], after=("speech", "held-unseen"), gpus=1)
+    yield Job("speaker", run / "speaker/scores.json",
+              [PYTHON, HERE / "speaker/train.py", "--corpus", c / "speech", *scored, "--out", run / "speaker", "--max-seconds",
+               seconds(80)], after=("speech", "held-seen", "held-unseen"), gpus=1)
+    yield Job("drafter", run / "drafter/scores.json",
+              [PYTHON, HERE / "drafter/train.py", "--out", run / "drafter", "--max-seconds", seconds(240), "--candidates",
+               "2:192:1,3,5"], gpus=1)
+
+
+def choose_codec(run, n):
+    """Copies the codec through which the recogniser understands most."""
+    errors = {k: json.loads((run / f"codec-{k}/scores.json").read_text())["held_seen"]["wer"] for k in range(1, n + 1)}
+    best = min(errors, key=errors.get)
+    (run / "codec").mkdir(exist_ok=True)
+    shutil.copy(run / f"codec-{best}/codec.gguf", run / "codec/codec.gguf")
+    return f"word errors through each codec {errors}, the best is {best}"
+
+
+def wanted(all_jobs, only):
+    """The jobs in `only` and what they need; all without it."""
+    if not only:
+        return all_jobs
+    by_name, needed, open_names = {job.name: job for job in all_jobs}, set(), list(only)
+    while open_names:
+        name = open_names.pop()
+        if name not in by_name:
+            raise SystemExit(f"no job is called {name}; there are {', '.join(by_name)}")
+        if name not in needed:
+            needed.add(name)
+            open_names += by_name[name].after
+    return [job for job in all_jobs if job.name in needed]
+
+
+def start(job, run, gpus):
+    command = [str(word) for word in job.command]
+    if job.most_gpus:
+        launcher = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", str(len(gpus))] if len(gpus) > 1 else [PYTHON]
+        command = launcher + command
+    environment = dict(os.environ, PYTHONUNBUFFERED="1", CUDA_VISIBLE_DEVICES=",".join(map(str, gpus)))
+    with open(run / "log" / f"{job.name}.log", "w") as log:
+        job.process, job.taken = subprocess.Popen(command, stdout=log, stderr=log, env=environment), gpus
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=max(1, len(os.sched_getaffinity(0)) - 2), help="of each large corpus")
+    parser.add_argument("--only", nargs="+", default=[], metavar="JOB")
+    parser.add_argument("--codecs", type=int, help="how many are trained, of which the best is taken (default: free GPUs)")
+    parser.add_argument("--voice-hours", type=float, default=25)
+    parser.add_argument("--speech-hours", type=float, default=80)
+    parser.add_argument("--scale", type=float, default=1, help="of all times; 0.03 tries everything")
+    a = parser.parse_args()
+    a.codecs = a.codecs or max(1, a.gpus - 1)
+    run = a.out.resolve()
+    (run / "log").mkdir(parents=True, exist_ok=True)
+    begin, free = time.monotonic(), list(range(a.gpus))
+    say = lambda text: print(f"{time.monotonic() - begin:6.0f} s  {text}", flush=True)
+    waiting = wanted(list(jobs(run, a)), a.only)
+    running, done, failed = [], set(), set()
+    while waiting or running:
+        for job in running[:]:
+            code = job.process.poll()
+            if code is not None:
+                running.remove(job)
+                free = sorted(free + job.taken)
+                is_good = code == 0 and job.result.exists()
+                (done if is_good else failed).add(job.name)
+                say(f"{job.name} is done" if is_good else f"{job.name} failed ({code}); see {run}/log/{job.name}.log")
+        for job in waiting[:]:
+            if job.result.exists():
+                waiting.remove(job)
+                done.add(job.name)
+            elif failed & set(job.after):
+                waiting.remove(job)
+                failed.add(job.name)
+                say(f"{job.name} cannot begin without {', '.join(failed & set(job.after))}")
+            elif done >= set(job.after) and job.function:
+                waiting.remove(job)
+                say(job.function())
+                done.add(job.name)
+            elif done >= set(job.after) and len(free) >= job.gpus:
+                n = max(job.gpus, min(job.most_gpus, len(free)))
+                gpus, free = free[:n], free[n:]
+                waiting.remove(job)
+                running.append(job)
+                start(job, run, gpus)
+                say(f"{job.name} begins" + (f" on GPU {', '.join(map(str, gpus))}" if gpus else ""))
+        time.sleep(0.5)
+    say(f"{len(failed)} jobs failed: {', '.join(sorted(failed))}" if failed else "all done")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

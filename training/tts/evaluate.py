@@ -88,8 +88,11 @@ def sample_requests(speech, n, seed=3):
             about = {"voice": voice if words else speech.presets[0], "mode": "words" if words else "default"}
         else:
             voice = speech.voice[row]
-            short = speech.short[voice] if len(speech.short[voice]) else speech.utterances[voice]
-            other = short[rng.integers(len(short))]
+            others = [rows[rows != row] for rows in (speech.short[voice], speech.utterances[voice])]
+            others = others[0] if len(others[0]) else others[1]
+            if not len(others):
+                continue
+            other = others[rng.integers(len(others))]
             reference = speech.codes[:, speech.start[other]:speech.start[other] + speech.n[other]]
             pace = text_weight(speech.written[other]) / reference.shape[1]
             request = Request(text, expected_frames(speech.written[row], text, pace), "", reference, speech.text[other])

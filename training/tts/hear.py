@@ -18,6 +18,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "codec"))
 import gguf_file  # noqa: E402
 from recogniser import Judge  # noqa: E402
 import codes  # noqa: E402
+from spoken_form import spoken  # noqa: E402
+
+
+def word_errors(text, heard):
+    """(errors, words) between the spoken forms."""
+    a, b = spoken(text).split(), spoken(heard).split()
+    row = list(range(len(b) + 1))
+    for i, word in enumerate(a):
+        diagonal, row[0] = row[0], i + 1
+        for j, other in enumerate(b):
+            diagonal, row[j + 1] = row[j + 1], min(row[j + 1] + 1, row[j] + 1, diagonal + (word != other))
+    return row[-1], len(a)
 
 
 @torch.no_grad()
@@ -44,7 +56,7 @@ def main():
     tally = {}
     for row, text in zip(rows, heard):
         row["heard"] = text
-        wrong, words = judge.asr["score"].word_errors(row["text"], text)
+        wrong, words = word_errors(row["text"], text)
         for mode in (row["mode"], "all"):
             sums = tally.setdefault(mode, [0, 0])
             sums[0], sums[1] = sums[0] + wrong, sums[1] + words

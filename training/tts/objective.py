@@ -6,24 +6,28 @@ import torch.nn.functional as F
 from speech_lm import PHONES, masked_attention, same_document
 
 
+DENSE, FLEX, ALL = range(3)     # what is compiled: nothing, attention alone, all of the network
+
+
 class Attention:
     """Attention inside each document of packed rows: block-sparse and compiled, or with a dense mask."""
 
-    def __init__(self, is_compiled):
-        self.is_compiled = is_compiled
-        if is_compiled:
+    def __init__(self, compiled):
+        self.compiled = compiled
+        if compiled:
             from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-            self.flex_attention, self.create_block_mask = flex_attention, torch.compile(create_block_mask)
+            self.flex_attention = flex_attention if compiled == ALL else torch.compile(flex_attention, dynamic=False)
+            self.create_block_mask = torch.compile(create_block_mask)
 
     def mask(self, documents):
-        if not self.is_compiled:
+        if not self.compiled:
             return same_document(documents)
         n_batch, n = documents.shape
         visible = lambda b, h, q, k: documents[b, q] == documents[b, k]
         return self.create_block_mask(visible, n_batch, None, n, n, device=documents.device)
 
     def attend(self, mask):
-        if self.is_compiled:
+        if self.compiled:
             return lambda q, k, v: self.flex_attention(q, k, v, block_mask=mask)
         return masked_attention(mask)
 
@@ -41,4 +45,4 @@ def loss_function(model, attention):
                                  phones.flatten().clamp(max=PHONES - 1), reduction="none")
         of_phones = (losses * is_known).sum() / is_known.sum().clamp(min=1)
         return of_codes + phone_weight * of_phones, torch.stack([of_codes, of_phones]).detach()
-    return loss_of
+    return torch.compile(loss_of, dynamic=False) if attention.compiled == ALL else loss_of

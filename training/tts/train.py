@@ -25,7 +25,7 @@ from evaluate import accuracies, agreement
 from feeding import drawn, placed
 from listening import Listening
 from network_input import Batches
-from objective import Attention, loss_function
+from objective import ALL, Attention, DENSE, loss_function
 from optimizer import Optimizer
 from options import parse_arguments
 from prompt import vocabulary
@@ -120,10 +120,8 @@ def main():
         (out / "unfinished.gguf").replace(out / "base.gguf")
 
     inputs = Batches(speech, model.config, device)
-    attention = Attention(device.type == "cuda" and not a.no_compile)
+    attention = Attention(ALL if device.type == "cuda" and not a.no_compile else DENSE)
     loss_of = loss_function(model, attention)
-    if attention.is_compiled:
-        loss_of = torch.compile(loss_of, dynamic=False)
     weights = torch.tensor(CODEBOOK_WEIGHTS, dtype=torch.float32, device=device)
     phone_weight = torch.zeros((), device=device)
 
@@ -146,17 +144,18 @@ def main():
             break
         batch = next(batches)
         phone_weight.fill_(a.phone_weight + (a.phone_weight_at_end - a.phone_weight) * progress)
-        try:
-            parts = gradients_of(batch)
-        except Exception as error:      # compilers fail in ways of their own
-            if not attention.is_compiled or step > first_step:
-                raise
-            log(f"compiling failed ({type(error).__name__}: {str(error)[:300]}); goes on without")
-            attention = Attention(False)
-            loss_of = loss_function(model, attention)
-            for p in parameters:
-                p.grad = None
-            parts = gradients_of(batch)
+        parts = None
+        while parts is None:
+            try:
+                parts = gradients_of(batch)
+            except Exception as error:      # compilers fail in ways of their own
+                if attention.compiled == DENSE or step > first_step:
+                    raise
+                log(f"compiling failed ({type(error).__name__}: {str(error)[:300]}); goes on with less of it")
+                attention = Attention(attention.compiled - 1)
+                loss_of = loss_function(model, attention)
+                for p in parameters:
+                    p.grad = None
         ranks.average_gradients(parameters)
         optimizer.step(schedule(progress, step, a.warmup, a.decay))
         decay = min(a.average, (1 + step) / (10 + step))

@@ -61,11 +61,12 @@ class Speech:
         self.start = np.concatenate([corpus.start24 // SAMPLES_PER_FRAME + first
                                      for corpus, first in zip(corpora, first_frames)])
         self.n = np.concatenate([corpus.n24 // SAMPLES_PER_FRAME for corpus in corpora])
-        codes = np.concatenate(codes, axis=1)
-        if codes.shape != (N_CODEBOOK, int((self.start + self.n).max())):
-            raise ValueError(f"codes are {codes.shape}, the corpus has {int((self.start + self.n).max())} frames")
-        self.codes = codes
-        self.phones = np.concatenate([phones_of(corpus) for corpus in corpora])[:codes.shape[1]]    # (frames, 4)
+        for corpus, part in zip(corpora, codes):
+            n_frames = int((corpus.start24 + corpus.n24).max()) // SAMPLES_PER_FRAME
+            if part.shape != (N_CODEBOOK, n_frames):
+                raise ValueError(f"codes are {part.shape}, {corpus.folder} has {n_frames} frames")
+        self.codes = np.concatenate(codes, axis=1)
+        self.phones = np.concatenate([phones_of(corpus) for corpus in corpora])     # (frames, 4)
         self.expected = np.array([expected_frames(*pair) for pair in zip(self.written, self.text)])
         self.instruct = {voice: instruct_of(attributes.get(voice)) for voice in set(self.voice)}
         self.presets = [voice for voice in presets if voice in self.instruct] or sorted(self.instruct)[:1]

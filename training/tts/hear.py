@@ -3,7 +3,7 @@
     python3 hear.py --samples run/samples --codec codec.gguf --recogniser models/demo/asr [--wav]
 
 A process of its own, since modules of the codec have names that modules here have too. SAMPLES/index.jsonl gets "heard"
-in every line, SAMPLES/wer.json the rates in percent by mode.
+in every line, SAMPLES/wer.json the rates in percent by mode, and by voice where it is a preset's.
 """
 
 import argparse
@@ -57,7 +57,8 @@ def main():
     for row, text in zip(rows, heard):
         row["heard"] = text
         wrong, words = word_errors(row["text"], text)
-        for mode in (row["mode"], "all"):
+        by_voice = [row["voice"]] if row["mode"] != "reference" else []
+        for mode in (row["mode"], *by_voice, "all"):
             sums = tally.setdefault(mode, [0, 0])
             sums[0], sums[1] = sums[0] + wrong, sums[1] + words
     rates = {mode: round(100 * wrong / max(1, words), 1) for mode, (wrong, words) in tally.items()}

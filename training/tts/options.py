@@ -45,6 +45,9 @@ def parse_arguments(description):
     parser.add_argument("--samples", type=int, default=75,
                         help="held-out texts to write codes of at the end; a third more are cloned")
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--start-from", help="checkpoint.pt of another run whose weights to begin with")
+    parser.add_argument("--new-codes", action="store_true",
+                        help="that run had another codec: its tables of codes are left")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()

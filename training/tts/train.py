@@ -55,6 +55,15 @@ def load_speech(a, log):
     return speech, held
 
 
+def begin_with(model, path, has_new_codes, log):
+    """Takes over the weights of a checkpoint, all but the tables of codes if these mean something else."""
+    found, own = torch.load(path, map_location="cpu")["average"], model.state_dict()
+    taken = {name: x for name, x in found.items()
+             if name in own and own[name].shape == x.shape and not (has_new_codes and name.startswith("audio_"))}
+    model.load_state_dict({**own, **taken})
+    log(f"begins with {len(taken)} of {len(own)} tensors of {path}")
+
+
 def main():
     a = parse_arguments(__doc__.splitlines()[0])
     ranks = Ranks(a.device)
@@ -87,6 +96,8 @@ def main():
     config = config_for(a.n_codes, len(vocabulary(a.n_codes + 1)), n_embd=a.n_embd, n_layer=a.n_layer, n_head=a.n_head,
                         head_dim=a.head_dim, n_ff=a.n_ff)
     model = SpeechLm(Config(**saved["config"]) if saved else config, a.dropout).to(device)
+    if a.start_from and not saved:
+        begin_with(model, a.start_from, a.new_codes, log)
     optimizer = Optimizer(model, a.muon_lr, a.adam_lr)
     parameters = list(model.parameters())
     average = [p.detach().clone() for p in parameters]

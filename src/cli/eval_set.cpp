@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/file.h"
 #include "cli/json.h"
+#include "cli/json_lines.h"
 #include "cli/messages.h"
 
 namespace parlance {
@@ -59,27 +59,7 @@ std::string fold_case(std::string_view text) {
 }  // namespace
 
 Result<std::vector<EvalQuestion>> read_eval_set(const std::filesystem::path& path) {
-  PARLANCE_TRY(const std::string text, read_text_file(path, kLimitBytes));
-  std::vector<EvalQuestion> questions;
-  size_t number = 0;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view line = std::string_view(text).substr(start, end - start);
-    start = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto question = parse_question(line);
-    if (!question) {
-      return fail(question.error().code, "{}:{}: {}; correct the line or take it out", path.string(), number,
-                  question.error().message);
-    }
-    questions.push_back(*std::move(question));
-  }
-  if (questions.empty()) {
-    return fail(ErrorCode::corrupt_file,
-                "{}: there are no questions in it; give a file with one JSON object a line", path.string());
-  }
-  return questions;
+  return read_json_lines(path, kLimitBytes, "questions", parse_question);
 }
 
 std::string normalise_reply(std::string_view reply) {

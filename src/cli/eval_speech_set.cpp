@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/file.h"
 #include "cli/json.h"
+#include "cli/json_lines.h"
 
 namespace parlance {
 
@@ -68,26 +68,9 @@ Result<std::vector<SpeechLine>> read_speech_set(const fs::path& file_or_folder, 
   std::error_code error;
   const bool is_folder = fs::is_directory(file_or_folder, error);
   const fs::path path = is_folder ? file_or_folder / "index.jsonl" : file_or_folder;
-  PARLANCE_TRY(const std::string text, read_text_file(path, kLimitBytes));
-  std::vector<SpeechLine> lines;
-  size_t number = 0;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view line = std::string_view(text).substr(start, end - start);
-    start = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto parsed = parse_line(line, path.parent_path(), kind);
-    if (!parsed) {
-      return fail(parsed.error().code, "{}:{}: {}; correct the line or take it out", path.string(), number,
-                  parsed.error().message);
-    }
-    lines.push_back(*std::move(parsed));
-  }
-  if (lines.empty()) {
-    return fail(ErrorCode::corrupt_file, "{}: there is nothing in it; give one JSON object a line",
-                path.string());
-  }
+  const auto parse = [&](std::string_view line) { return parse_line(line, path.parent_path(), kind); };
+  const bool has_audio = kind == SpeechSetKind::recordings;
+  PARLANCE_TRY(auto lines, read_json_lines(path, kLimitBytes, has_audio ? "recordings" : "texts", parse));
   return evenly(std::move(lines), limit);
 }
 

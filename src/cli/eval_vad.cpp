@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "audio/audio_file.h"
-#include "base/file.h"
 #include "cli/default_model.h"
 #include "cli/eval_verbs.h"
 #include "cli/json.h"
+#include "cli/json_lines.h"
 #include "cli/listen_models.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -78,27 +78,7 @@ Result<LabelledRecording> parse_label(std::string_view line) {
 }
 
 Result<std::vector<LabelledRecording>> read_labels(const fs::path& path) {
-  PARLANCE_TRY(const std::string text, read_text_file(path, kLimitBytes));
-  std::vector<LabelledRecording> recordings;
-  size_t number = 0;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view line = std::string_view(text).substr(start, end - start);
-    start = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto recording = parse_label(line);
-    if (!recording) {
-      return fail(recording.error().code, "{}:{}: {}; correct the line or take it out", path.string(), number,
-                  recording.error().message);
-    }
-    recordings.push_back(*std::move(recording));
-  }
-  if (recordings.empty()) {
-    return fail(ErrorCode::corrupt_file, "{}: there are no recordings in it; give one JSON object a line",
-                path.string());
-  }
-  return recordings;
+  return read_json_lines(path, kLimitBytes, "recordings", parse_label);
 }
 
 Result<JudgedRecording> judge(const fs::path& folder, const LabelledRecording& labelled,

@@ -119,7 +119,7 @@ TEST_F(EvalSpeechTest, SaysWhatIsWrong) {
     expect_error(run({"eval", what, "--set", "x", "--asr", "y"}), kUsage, {"--asr", "--mmproj"});
     expect_error(eval(what), kFailure, {"index.jsonl"});
     write_set("\n");
-    expect_error(eval(what), kFailure, {"nothing in it"});
+    expect_error(eval(what), kFailure, {"in it; give a file"});
     fs::remove(path("index.jsonl"));
   }
   expect_error(run({"eval", "tts", "--set", "x", "--base", "y"}), kUsage, {"--base", "--codec"});

@@ -18,8 +18,11 @@ SPEECH = ROOT / "training" / "speech"
 sys.path[:0] = [str(SPEECH), str(ROOT / "training" / "text")]
 
 import canonical as canonical_module  # noqa: E402
+import homophones  # noqa: E402
 import sentences  # noqa: E402
 from spoken_form import cardinal, spoken, to_say  # noqa: E402
+import templates  # noqa: E402
+import world  # noqa: E402
 
 HAS_NUMPY = all(importlib.util.find_spec(name) for name in ("numpy", "scipy"))
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -72,9 +75,9 @@ class Canonical(unittest.TestCase):
 
     def test_sentences_are_canonical_and_can_be_said(self):
         rng = random.Random(2)
-        for split in ("train", "held"):
-            for _ in range(N_SENTENCES // 4):
-                text = sentences.sentence(rng, split)
+        for split, mix in (("train", "assistant"), ("held", "assistant"), ("train", "asr"), ("held", "tts")):
+            for _ in range(N_SENTENCES // 6):
+                text = sentences.sentence(rng, split, mix)
                 self.assertEqual(canonical_module.canonical(text), text)
                 self.assertLessEqual(len(text), sentences.MAX_LENGTH)
                 self.assertIn(text[-1], ".?")
@@ -83,11 +86,52 @@ class Canonical(unittest.TestCase):
                 self.assertFalse(re.search("[0-9]", to_say(text)))
 
 
+class Mixes(unittest.TestCase):
+    def test_templates(self):
+        rng = random.Random(4)
+        self.assertGreaterEqual(len(set(templates.TEMPLATES)), 60)
+        texts = [templates.template_sentence(rng) for _ in range(N_SENTENCES)]
+        self.assertGreater(len(set(texts)), 0.99 * len(texts))
+        for text in texts:
+            self.assertNotRegex(text, r"[{}]|\ba [aeio]")
+            self.assertTrue(text[0].isupper() and text[-1] in ".?", text)
+        verbs = [(templates._past(w), templates._ing(w), templates._with_s(w)) for w in ("stop", "carry", "tie", "free")]
+        self.assertEqual(verbs, [("stopped", "stopping", "stops"), ("carried", "carrying", "carries"),
+                                 ("tied", "tying", "ties"), ("freed", "freeing", "frees")])
+
+    def test_sequences_hold_every_word_but_rarer_homophones(self):
+        rng, found = random.Random(5), set()
+        for _ in range(20 * N_SENTENCES):
+            found.update(sentences._free_words(rng, "train", False)[:-1].lower().split())
+        self.assertFalse(found & homophones.RARER)
+        self.assertGreater(len(found & set(map(str.lower, sentences.CONTENT_WORDS))), 0.99 * len(sentences.CONTENT_WORDS))
+
+    def test_texts_do_not_come_again(self):
+        rng = random.Random(6)
+        for mix in ("asr", "tts"):
+            seen = set()
+            is_new = lambda text: text not in seen and not seen.add(text)
+            texts = [sentences.sentence(rng, "train", mix, is_new) for _ in range(N_SENTENCES)]
+            self.assertGreater(len(set(texts)), 0.95 * len(texts), mix)
+
+    def test_no_words_are_invented_for_measuring(self):
+        rng, known = random.Random(7), set(map(str.lower, world.CAPITALS))
+        words = {word.lower() for word in sentences.VOCABULARY}
+        for _ in range(N_SENTENCES):
+            item = sentences._item(rng, "held", False)
+            self.assertTrue(item.key[0] != "unknown" or item.key[-1].lower() in known)
+            _, subject, _ = sentences._note(rng, False)
+            self.assertTrue(" " in subject or subject.lower() in words, subject)
+            name = re.fullmatch(r"Hello, (.*)\.", sentences._name(rng, "held", False))
+            self.assertTrue(not name or name[1] in world.FIRST_NAMES)
+
+
 class HeldOut(unittest.TestCase):
     def test_no_held_out_sentence_is_trained(self):
         rng = random.Random(3)
         train = {sentences.sentence(rng, "train").lower() for _ in range(N_SENTENCES)}
         held = {sentences.sentence(rng, "held").lower() for _ in range(N_SENTENCES // 8)}
+        train |= {sentences.sentence(rng, "train", mix).lower() for mix in ("asr", "tts") for _ in range(N_SENTENCES)}
         self.assertEqual(train & held - {command.lower() for command in sentences.COMMANDS}, set())
 
 
@@ -102,12 +146,57 @@ class Voices(unittest.TestCase):
         self.assertAlmostEqual(flite / sum(weights), 0.5)
         bases = {(v.engine, v.base) for v in voices.VOICES.values() if v.split == voices.SEEN}
         self.assertFalse(bases & {(v.engine, v.base) for v in voices.VOICES.values() if v.split == voices.UNSEEN})
+        names, shares = voices.choices("tts")
+        self.assertLessEqual(set(names), set(seen))
+        self.assertAlmostEqual(sum(shares[:len(voices.PRESET_NAMES)]), 0.7)
+        self.assertAlmostEqual(sum(shares), 1)
         for name, words in voices.PRESETS.items():
             self.assertIn(name, seen)
             self.assertEqual([v.name for v in voices.VOICES.values() if v.attributes == words], [name])
 
 
 class CorpusFiles(unittest.TestCase):
+    def test_constant_edges_and_phones(self):
+        if not synthesizers_are_present():
+            self.skipTest("flite, espeak-ng, numpy or scipy is not installed")
+        import numpy as np
+        import generate
+        import phones
+        text, rng = "She sees a shoe.", random.Random(1)
+        orders = []
+        for voice in ("slt", "rms-deep", "awb", "us-klatt2", "scotland-m4", "kal"):
+            x, track = generate.utterance(rng, text, voice, 1.0, constant=True)
+            generate.utterance(rng, "Something else.", "slt", 1.1)
+            again, _ = generate.utterance(rng, text, voice, 1.0, constant=True)
+            if voice in ("slt", "rms-deep", "awb"):
+                self.assertTrue(np.array_equal(x, again), voice)
+            self.assertEqual((len(x) % 960, len(track)), (0, len(x) // 240))
+            self.assertTrue(abs(np.sqrt(np.square(x).mean()) - 0.1) < 1e-3 or abs(x).max() > 0.98, voice)
+            level = np.sqrt(np.square(x.reshape(-1, 240)).mean(1))
+            first = int(np.flatnonzero(level > 0.008 * level.max())[0])
+            self.assertTrue(7 <= first <= 9, (voice, first))
+            self.assertLess(np.square(level[track == phones.SILENCE]).sum(), 0.02 * np.square(level).sum(), voice)
+            names = [phones.PHONES[n] for n in track]
+            orders.append([a for a, b in zip(names, names[1:] + [""]) if a != b and a != "pau"])
+            high = np.abs(np.fft.rfft(x.reshape(-1, 240)))[:, 40:].sum(1) / (level + 1e-3)   # above 4 kHz
+            place = lambda *which: np.isin(names, which)
+            self.assertGreater(high[place("s", "sh")].mean(), 2 * high[place("iy", "uw")].mean(), voice)
+        for order in orders:
+            self.assertEqual(order, ["sh", "iy", "s", "iy", "z", "ax", "sh", "uw"])
+
+    def test_one_rate(self):
+        if not synthesizers_are_present():
+            self.skipTest("flite, espeak-ng, numpy or scipy is not installed")
+        from corpus import Corpus
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, str(SPEECH / "generate.py"), "--out", folder, "--hours", "0.004", "--workers", "1"]
+            options = ["--rates", "16", "--mix", "asr", "--voices", "tts"]
+            subprocess.run(command + options, check=True, stdout=subprocess.DEVNULL)
+            corpus = Corpus(folder)
+            self.assertEqual(len(corpus.audio(16)), corpus.n16.sum())
+            self.assertEqual(len(corpus.phones()) * 160, corpus.n16.sum())
+            self.assertFalse((Path(folder) / "audio_24k.s16").exists())
+
     def test_a_corpus_reads_back_and_repeats(self):
         if not synthesizers_are_present():
             self.skipTest("flite, espeak-ng, numpy or scipy is not installed")
@@ -126,6 +215,8 @@ class CorpusFiles(unittest.TestCase):
             self.assertTrue((corpus.start16 * 3 == corpus.start24 * 2).all())
             self.assertEqual(len(corpus.audio(24)), corpus.n24.sum())
             self.assertEqual(len(corpus.audio(16)), corpus.n16.sum())
+            self.assertEqual(len(corpus.phones()) * 240, corpus.n24.sum())
+            self.assertLess(corpus.phones().max(), len(corpus.phone_names()))
             for n in range(len(corpus)):
                 x, low = corpus.utterance(n, 24), corpus.utterance(n, 16)
                 self.assertTrue(0.2 < abs(x).max() < 0.92, corpus.text[n])

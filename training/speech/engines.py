@@ -1,8 +1,8 @@
 """The two synthesizers behind one call each: flite and espeak-ng, loaded as shared libraries.
 
-A process holds one of each. flite makes the same sound of the same call whatever it said before; espeak-ng's flutter and
-echo go on from one call to the next. The libraries are found by name (LD_LIBRARY_PATH or the system), espeak-ng's data by
-ESPEAK_DATA_PATH or the system.
+A process holds one of each. flite makes the same sound of the same call whatever it said before; espeak-ng's flutter
+and echo go on from one call to the next. The libraries are found by name (LD_LIBRARY_PATH or the system), espeak-ng's
+data by ESPEAK_DATA_PATH or the system.
 """
 
 import ctypes

@@ -64,6 +64,7 @@ def _vocabulary():
 
 
 VOCABULARY = _vocabulary()
+_KNOWN_WORDS = frozenset(VOCABULARY)
 _CLEAR_WORDS = [word for word in VOCABULARY if word.lower() not in homophones.RARER]
 CONTENT_WORDS = sorted(word for word in {*VOCABULARY, *templates.forms()} - {word.lower() for word in VOCABULARY if
                        word[0].isupper()} if word.lower() not in homophones.RARER)
@@ -75,9 +76,12 @@ INVENTED_SHARE = 0.03
 _SPELLABLE = [word for word in WORDS + world.FIRST_NAMES if word.lower() not in homophones.RARER]
 
 
-def _note(rng):
+def _note(rng, invents):
     kind = rng.choice(KINDS)
-    return kind, kind.subject(rng), kind.value(rng)
+    subject = kind.subject(rng)
+    while not invents and subject.istitle() and subject.isalpha() and subject not in _KNOWN_WORDS:
+        subject = kind.subject(rng)
+    return kind, subject, kind.value(rng)
 
 
 def _item(rng, split, invents):
@@ -90,7 +94,7 @@ def _item(rng, split, invents):
 
 def _question(rng, split, invents):
     if rng.random() < 0.12:
-        kind, subject, _ = _note(rng)
+        kind, subject, _ = _note(rng, invents)
         return capitalise(kind.ask.pick_any_for_held(rng, split).format(s=subject))
     text = _item(rng, split, invents).question
     if rng.random() < 0.15:
@@ -100,10 +104,10 @@ def _question(rng, split, invents):
     return text
 
 
-def _answer(rng, split, _invents):
+def _answer(rng, split, invents):
     choice = rng.random()
     if choice < 0.12:
-        kind, subject, value = _note(rng)
+        kind, subject, value = _note(rng, invents)
         return capitalise(kind.answer.format(s=subject, v=value))
     if choice < 0.18:
         return rng.choice((filler_sentence, plain_sentence))(rng)
@@ -181,7 +185,9 @@ def _spelled(rng, word):
 
 
 def _name(rng, _split, invents):
-    name = rng.choice(world.FIRST_NAMES + [invented_word(rng)] * invents)
+    name = rng.choice(world.FIRST_NAMES + [""])
+    if not name:
+        name = invented_word(rng) if invents else rng.choice(world.FIRST_NAMES)
     place = rng.choice(world.CITIES + sorted(world.CAPITALS) + sorted(world.CAPITALS.values()))
     word, thing = rng.choice(_CLEAR_WORDS), f"{rng.choice(world.ADJECTIVES)} {rng.choice(world.OBJECTS)}"
     return rng.choice((f"{name}.", f"My name is {name}.", f"This is {name}.", f"Call {name}.", f"Hello, {name}.",

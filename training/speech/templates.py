@@ -18,72 +18,73 @@ birthday blanket blizzard bone border boss bottom bowl branch bread brick bridge
 bullet bus business butter button cabin cable cake calendar camera camp candle captain car card career carpet castle
 ceiling center century chain chair chance channel chapter chest chief choice church circle class cliff climate closet
 cloud coach coast coffee collar college company concert contract cookie corner cotton counter country couple cousin
-cover crowd crystal culture cup curtain customer daughter dealer debate decision desert desk detail device diary dinner
-direction disaster discovery distance doctor document dollar door doubt dragon drawer dream dress drink driver drum
-duty eagle echo edge editor effort elbow election elevator energy engine engineer entrance envelope error event evening
-exam example exit expert factory family fan farm fashion father fear feature fence festival field figure film finger
-fire flag flight floor fog folder forest fork fortune foundation fountain frame friend frog fruit funeral furniture
-future gallery game garage gate ghost giant gift glass glove goal government grandfather grass group guest guide
-guitar hammer handle harbor harvest hat heart helmet hero highway hill hobby holiday honey hook horizon hospital hotel
-house husband idea image island jacket job joke journal journey judge jungle kettle kingdom kitchen knee knife ladder
-lake land language laptop laundry law leader leaf leather lecture leg letter level library lid light limit list liver
-loan lobby lock lunch machine magazine magnet manager map market master match mayor meal medal medicine memory menu
-message metal method microphone middle milk mind minister mirror mission mistake model moment money monster mood motor
-mountain mouth movie muscle museum mystery napkin nation nature neck needle neighbor nephew nest network newspaper
-noise notebook novel object ocean offer office oil opera opinion option oven owner package page painting palace pan
-paper parade parcel parent park partner party passage passenger path pattern pen pencil people pepper permit person
-phone photo picnic picture pilot pipe pirate pitch pizza plan planet plant plastic plate platform player pocket poem
-poet police pond pool port poster potato powder power present prince princess printer prison prize problem product
-program project promise proposal puzzle queen question rabbit radio railway reason receipt recipe record region
-report request rescue restaurant result reward rhythm ribbon rice river robot rocket roof room rope rubber rule
+cover crowd crystal culture cup curtain customer daughter dealer debate decision desert desk detail device diary
+dinner direction disaster discovery distance doctor document dollar door doubt dragon drawer dream dress drink driver
+drum duty eagle echo edge editor effort elbow election elevator energy engine engineer entrance envelope error event
+evening exam example exit expert factory family fan farm fashion father fear feature fence festival field figure film
+finger fire flag flight floor fog folder forest fork fortune foundation fountain frame friend frog fruit funeral
+furniture future gallery game garage gate ghost giant gift glass glove goal government grandfather grass group guest
+guide guitar hammer handle harbor harvest hat heart helmet hero highway hill hobby holiday honey hook horizon hospital
+hotel house husband idea image island jacket job joke journal journey judge jungle kettle kingdom kitchen knee knife
+ladder lake land language laptop laundry law leader leaf leather lecture leg letter level library lid light limit list
+liver loan lobby lock lunch machine magazine magnet manager map market master match mayor meal medal medicine memory
+menu message metal method microphone middle milk mind minister mirror mission mistake model moment money monster mood
+motor mountain mouth movie muscle museum mystery napkin nation nature neck needle neighbor nephew nest network
+newspaper noise notebook novel object ocean offer office oil opera opinion option oven owner package page painting
+palace pan paper parade parcel parent park partner party passage passenger path pattern pen pencil people pepper
+permit person phone photo picnic picture pilot pipe pirate pitch pizza plan planet plant plastic plate platform player
+pocket poem poet police pond pool port poster potato powder power present prince princess printer prison prize problem
+product program project promise proposal puzzle queen question rabbit radio railway reason receipt recipe record
+region report request rescue restaurant result reward rhythm ribbon rice river robot rocket roof room rope rubber rule
 sailor salad sample sand sandwich satellite school science scientist screen seat secret senator sentence servant
 service shadow shape sheet shelf shell shelter shirt shop shoulder signal silence silk singer sister skill skirt sky
 snake snow soap society sofa soldier solution song soup space speaker speech spider spoon sport spot spring square
 stage stamp station statue stick stomach stone storm story stove stranger strategy straw stream street student studio
 style subject success sugar suitcase summer supper surface surgeon surprise sweater switch sword symbol system table
 tailor target task taxi teacher temple tent territory theater theory thief thing thought thread throat thumb thunder
-ticket tiger title toast tool tooth topic towel tower toy trade traffic trail trailer train treasure treaty tree
-trick trip truck trumpet tunnel uncle uniform union universe vacation valley vehicle version victim victory video
-village violin visit visitor voice volcano volume wagon wall wallet warning watch wave wedding wheel whistle wife wind
-window wing winner winter wire wish wolf woman worker world worm yard zone""".split()
-ADJECTIVES = """able absent active ancient angry annual anxious awful bitter blank bold brave brief bright broad broken
-busy calm careful careless cheap cheerful clean clear clever clumsy cold comfortable common complex cool correct
-cozy crazy creamy crispy cruel curious curly current daily damp dangerous dark dead deep delicate delicious dirty
-distant dizzy double dry dull dusty eager early easy elegant empty enormous equal exact excellent exciting expensive
-extra faint faithful false famous fancy fast fat favorite final fine firm flat foggy foolish formal free fresh friendly
-frozen full funny general gentle genuine giant glad golden good graceful grateful greedy green guilty handsome happy
-hard harmless healthy heavy helpful hidden hollow honest hot huge humble hungry ideal important innocent invisible
-jealous joyful juicy keen kind large late lazy light little local lonely long loose loud lovely lucky magic major
-massive mental messy mild minor modern muddy musical mysterious narrow nasty native natural neat nervous noble
-noisy normal obvious odd official old open ordinary painful patient perfect pleasant plastic polite popular practical
-precious pretty private proud public pure quick quiet rapid rare raw ready recent reliable rich ripe rotten rough
-round royal rude rusty sad safe salty scary secret separate serious severe shallow sharp shiny short shy
+ticket tiger title toast tool tooth topic towel tower toy trade traffic trail trailer train treasure treaty tree trick
+trip truck trumpet tunnel uncle uniform union universe vacation valley vehicle version victim victory video village
+violin visit visitor voice volcano volume wagon wall wallet warning watch wave wedding wheel whistle wife wind window
+wing winner winter wire wish wolf woman worker world worm yard zone""".split()
+ADJECTIVES = """able absent active ancient angry annual anxious awful bitter blank bold brave brief bright broad
+broken busy calm careful careless cheap cheerful clean clear clever clumsy cold comfortable common complex cool
+correct cozy crazy creamy crispy cruel curious curly current daily damp dangerous dark dead deep delicate delicious
+dirty distant dizzy double dry dull dusty eager early easy elegant empty enormous equal exact excellent exciting
+expensive extra faint faithful false famous fancy fast fat favorite final fine firm flat foggy foolish formal free
+fresh friendly frozen full funny general gentle genuine giant glad golden good graceful grateful greedy green guilty
+handsome happy hard harmless healthy heavy helpful hidden hollow honest hot huge humble hungry ideal important
+innocent invisible jealous joyful juicy keen kind large late lazy light little local lonely long loose loud lovely
+lucky magic major massive mental messy mild minor modern muddy musical mysterious narrow nasty native natural neat
+nervous noble noisy normal obvious odd official old open ordinary painful patient perfect pleasant plastic polite
+popular practical precious pretty private proud public pure quick quiet rapid rare raw ready recent reliable rich ripe
+rotten rough round royal rude rusty sad safe salty scary secret separate serious severe shallow sharp shiny short shy
 silent silly simple single sleepy slim slippery slow small smart smooth soft solid sore sour special spicy steady
 sticky stiff strange strict strong stubborn stupid sudden sunny super sure sweet swift tall tender terrible thick thin
 thirsty tidy tight tiny tired tough typical ugly unusual upset urgent useful usual vague valuable vast violent visible
 vital warm wealthy weird wet wicked wide wild wise wonderful wooden worried young""".split()
 # base, or base/past where it is irregular; "+" doubles the last letter
-TRANSITIVE = """accept admire answer avoid bake begin/began+ borrow bring/brought build/built burn call carry catch/caught
-change chase check choose/chose clean close collect cook copy count cover cross cut/cut+ deliver describe destroy
-discover draw/drew drop+ enjoy examine explain explore feed/fed fight/fought find/found finish fix fold follow forget/forgot+
-forgive/forgave gather grab+ guard guess hate help hide/hid hold/held hug+ imagine improve invent invite join keep/kept kick
-kiss lift like love lose/lost mention miss/missed move need notice observe open order pack paint pick plan+
-prepare promise protect pull push receive remember remove repair repeat replace rescue respect ride/rode ruin search
-select send/sent serve shake/shook share show sing/sang sketch sort spill spot+ start steal/stole stop+ study support
-surprise sweep/swept take/took taste teach/taught test thank throw/threw tie/tied touch trust turn understand/understood use
-visit want warn wash watch weigh welcome win/won+ wipe wrap+""".split()
-INTRANSITIVE = """agree argue arrive bark bounce bow breathe climb cough crawl cry dance disappear dive dream drift drive/drove
-eat/ate escape exercise explode fade faint fall/fell float fly/flew freeze/froze giggle glow grow/grew hesitate hurry jog+ jump
-kneel/knelt laugh lean leave/left listen march melt nod+ pause play pray relax rest return rise/rose run/ran+ scream shine/shone
-shiver shout sigh sit/sat+ skate sleep/slept slide/slid slip+ smile sneeze snore speak/spoke spin/spun+ stand/stood stay struggle
-swim/swam+ talk think/thought travel tremble vanish wait wake/woke walk wander weep/wept whisper work worry yawn yell""".split()
+TRANSITIVE = """accept admire answer avoid bake begin/began+ borrow bring/brought build/built burn call carry
+catch/caught change chase check choose/chose clean close collect cook copy count cover cross cut/cut+ deliver describe
+destroy discover draw/drew drop+ enjoy examine explain explore feed/fed fight/fought find/found finish fix fold follow
+forget/forgot+ forgive/forgave gather grab+ guard guess hate help hide/hid hold/held hug+ imagine improve invent
+invite join keep/kept kick kiss lift like love lose/lost mention miss/missed move need notice observe open order pack
+paint pick plan+ prepare promise protect pull push receive remember remove repair repeat replace rescue respect
+ride/rode ruin search select send/sent serve shake/shook share show sing/sang sketch sort spill spot+ start
+steal/stole stop+ study support surprise sweep/swept take/took taste teach/taught test thank throw/threw tie/tied
+touch trust turn understand/understood use visit want warn wash watch weigh welcome win/won+ wipe wrap+""".split()
+INTRANSITIVE = """agree argue arrive bark bounce bow breathe climb cough crawl cry dance disappear dive dream drift
+drive/drove eat/ate escape exercise explode fade faint fall/fell float fly/flew freeze/froze giggle glow grow/grew
+hesitate hurry jog+ jump kneel/knelt laugh lean leave/left listen march melt nod+ pause play pray relax rest return
+rise/rose run/ran+ scream shine/shone shiver shout sigh sit/sat+ skate sleep/slept slide/slid slip+ smile sneeze snore
+speak/spoke spin/spun+ stand/stood stay struggle swim/swam+ talk think/thought travel tremble vanish wait wake/woke
+walk wander weep/wept whisper work worry yawn yell""".split()
 ADVERBS = """again almost already always angrily badly bravely briefly brightly calmly carefully carelessly clearly
 closely early easily eagerly exactly finally gently gladly happily hardly honestly instantly kindly lately loudly
 maybe merrily mostly nearly neatly nervously never often openly patiently perfectly politely proudly quickly quietly
 quite rarely really rudely sadly safely secretly seldom silently simply slowly smoothly sometimes soon strangely
 suddenly surely sweetly swiftly together tomorrow tonight truly usually warmly wisely yesterday""".split()
-PREPOSITIONS = """about above across after against along among around before behind below beneath beside between beyond
-by despite during from inside into like near off on over past through toward under until upon with without""".split()
+PREPOSITIONS = """about above across after against along among around before behind below beneath beside between
+beyond by despite during from inside into like near off on over past through toward under until upon with without""".split()
 TEMPLATES = """The {adj} {noun} {tverbs} {name}'s {noun}.|The {adj} {noun} {iverbs} near {name}'s {noun}.
 {name} {tpast} the {adj} {noun}.|{name} {ipast} {adv} {prep} the {noun}.|{name} and {name} {tpast} {a adj} {noun}.
 My {noun} is more {adj} than your {noun}.|The {noun} {prep} the {noun} was {adj}.|Why did the {noun} {iverb}?
@@ -123,8 +124,8 @@ _DOUBLED = {word.split("/")[0].rstrip("+") for word in TRANSITIVE + INTRANSITIVE
 _PAST = dict(word.rstrip("+").split("/") for word in TRANSITIVE + INTRANSITIVE if "/" in word)
 _BASES = {"t": [word.rstrip("+").split("/")[0] for word in TRANSITIVE],
           "i": [word.rstrip("+").split("/")[0] for word in INTRANSITIVE]}
-_PLURALS = {"knife": "knives", "leaf": "leaves", "shelf": "shelves", "wolf": "wolves", "thief": "thieves", "wife": "wives",
-            "tooth": "teeth", "woman": "women", "person": "persons", "photo": "photos", "people": "people"}
+_PLURALS = {"knife": "knives", "leaf": "leaves", "shelf": "shelves", "wolf": "wolves", "thief": "thieves",
+            "wife": "wives", "tooth": "teeth", "woman": "women", "person": "persons", "photo": "photos", "people": "people"}
 _AN, _A = ("hour", "honest"), ("uni", "use", "usual", "european", "one")
 _SLOT = re.compile(r"\{(a |A )?(\w+)\}")
 _WORDS = {"noun": NOUNS, "adj": ADJECTIVES, "adv": ADVERBS, "prep": PREPOSITIONS, "name": world.FIRST_NAMES,

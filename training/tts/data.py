@@ -112,7 +112,7 @@ class Sampler:
     WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.36, 0.18, 0.11
     TWO, THREE = 0.14, 0.04             # of utterances spoken one after the other
     SLACK = 0.1                         # of documents: more silence around the speech. It makes the pace uncertain
-    TARGETS = 0.49                      # share of the positions that are target frames to learn from, at most
+    TARGETS = 0.45                      # share of the positions that are target frames to learn from, at most
 
     def __init__(self, speech, seed, n_rows):
         self.speech, self.rng, self.n_rows = speech, np.random.default_rng(seed), n_rows

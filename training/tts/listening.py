@@ -8,6 +8,7 @@ import sys
 import threading
 
 from evaluate import write_samples
+from maskgit import Options
 
 LONGEST_S = 240
 
@@ -17,13 +18,13 @@ class Listening:
         self.codec, self.recogniser, self.device, self.log, self.thread = codec, recogniser, device, log, None
         self.rates = None
 
-    def start(self, model, speech, folder, n, name, keeps_sound=False):
+    def start(self, model, speech, folder, n, name, options=Options(), is_last=False):
         """Writes codes of n texts into the folder; their rates are logged when they are known."""
-        if self.thread and self.thread.is_alive() and not keeps_sound:
+        if self.thread and self.thread.is_alive() and not is_last:
             return "the last ones are still being heard"
         self.wait()
         shutil.rmtree(folder, ignore_errors=True)
-        made = write_samples(model, speech, folder, n)
+        made = write_samples(model, speech, folder, n, options)
         if not (self.codec and self.recogniser):
             return made
         command = [sys.executable, str(Path(__file__).with_name("hear.py")), "--samples", str(folder), "--codec",
@@ -31,7 +32,7 @@ class Listening:
 
         def listen():
             try:
-                done = subprocess.run(command + ["--wav"] * keeps_sound, capture_output=True, text=True,
+                done = subprocess.run(command + ["--wav"] * is_last, capture_output=True, text=True,
                                       timeout=LONGEST_S)
                 rates = Path(folder) / "wer.json"
                 self.rates = json.loads(rates.read_text()) if done.returncode == 0 else done.stderr[-400:]
@@ -44,6 +45,7 @@ class Listening:
         return made
 
     def wait(self):
+        """The rates of the last start()."""
         if self.thread:
             self.thread.join(LONGEST_S + 10)
             self.thread = None

@@ -22,8 +22,9 @@ T_SHIFT, STEPS = 0.1, (12, 16, 16, 16, 24, 32)      # of decoding
 def known_shares(rng, n):
     """(n, 8) probability that a slot of the codebook is already decided, for n documents.
 
-    Six in ten are states of the race that a step of decoding meets, two in ten are between coarse and fine codebooks,
-    one knows nothing or one codebook's share, one knows every slot equally well.
+    Half are states of the race that a step of decoding meets. Three in ten are between coarse and fine codebooks, as
+    decoding with little position temperature is. One in ten knows nothing or some codes of the first codebook, one
+    knows every slot equally well.
     """
     kind, steps = rng.random(n), rng.choice(STEPS, n)
     shift = np.where(rng.random(n) < 0.7, T_SHIFT, np.exp(rng.uniform(np.log(0.1), 0, n)))
@@ -35,5 +36,5 @@ def known_shares(rng, n):
                        - np.arange(N_CODEBOOK), 0, 1)
     first = np.maximum(0, 2 * draws - 1) * (np.arange(N_CODEBOOK) == 0)     # half of them know nothing
     even = np.repeat(np.cos(np.pi / 2 * draws), N_CODEBOOK, 1)
-    return np.select([(kind < 0.6)[:, None], (kind < 0.8)[:, None], (kind < 0.9)[:, None]], [race, frontier, first],
+    return np.select([(kind < 0.5)[:, None], (kind < 0.8)[:, None], (kind < 0.9)[:, None]], [race, frontier, first],
                      even).astype(np.float32)

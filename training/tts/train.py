@@ -24,6 +24,7 @@ from data import NO_PHONE, ROW, Sampler, Speech
 from evaluate import accuracies, agreement
 from feeding import drawn, placed
 from listening import Listening
+from maskgit import Options
 from network_input import Batches
 from objective import ALL, Attention, DENSE, loss_function
 from optimizer import Optimizer
@@ -215,10 +216,14 @@ def finish(a, out, device, log, progress, step, clock, save, take_average, held,
               "seed": a.seed}
     base_file.load_into(final, base_file.read(out / "base.gguf")[1])        # what is scored is what is shipped
     n_heard = max(a.samples, 2)
+    confident_first = Options(position_temperature=1)
+    speak = lambda name, options: listening.start(final, held, out / name, n_heard, name, options, is_last=True)
     for name, measure in (("accuracy", lambda: accuracies(final, held, device, min(a.rows, 64))),
                           ("agreement", lambda: agreement(final, held, min(n_heard, 60))),
-                          ("samples", lambda: listening.start(final, held, out / "samples", n_heard, "the end", True)),
-                          ("word_error_rates", listening.wait)):
+                          ("samples", lambda: speak("samples", Options())),
+                          ("word_error_rates", listening.wait),
+                          ("samples_confident_first", lambda: speak("samples_confident_first", confident_first)),
+                          ("word_error_rates_confident_first", listening.wait)):
         try:
             scores[name] = measure()
         except Exception as error:      # the model is written; a failed score is only missing

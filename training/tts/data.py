@@ -40,6 +40,15 @@ class Pool:
         return np.concatenate(self.parts)
 
 
+def clause(text):
+    """As a text looks that was cut out of a sentence: it begins small and ends with a comma or nothing."""
+    words = text.rstrip(".!?")
+    first = words.split(" ")[0]
+    if not (first.isupper() or first.startswith("I'")):
+        words = words[:1].lower() + words[1:]
+    return words + "," * (len(text) % 2)
+
+
 def phones_of(corpus):
     """(frames, PHONES_PER_FRAME) uint8, NO_PHONE where the corpus does not say."""
     n_frames = int((corpus.start24 + corpus.n24).max()) // SAMPLES_PER_FRAME
@@ -74,10 +83,13 @@ class Speech:
         pool = Pool()
         for n, text in enumerate(self.text):
             pool.add(n, list(text.encode()))
+            pool.add(("clause", n), list(clause(text).encode()))
         for name, ids in (("denoise", [DENOISE]), ("begin", [TEXT_START]), ("end", [TEXT_END]), ("space", [32])):
             pool.add(name, ids)
         self.pool = pool
-        self.text_place = np.array([pool.places[n] for n in range(len(self.text))], np.int64)   # (n, 2): start, length
+        places = lambda keys: np.array([pool.places[key] for key in keys], np.int64)    # (n, 2): start, length
+        self.text_place = places(range(len(self.text)))
+        self.clause_place = places(("clause", n) for n in range(len(self.text)))
         self.utterances = {voice: np.flatnonzero(self.voice == voice) for voice in self.instruct}
         known = {self.instruct[voice] for voice in self.presets}
         # Words shared with a preset would ask for that one.
@@ -111,6 +123,7 @@ class Sampler:
 
     WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.36, 0.18, 0.11
     TWO, THREE = 0.14, 0.04             # of utterances spoken one after the other
+    CLAUSES = 0.12                      # of texts: written like a part of a sentence
     SLACK = 0.1                         # of documents: more silence around the speech. It makes the pace uncertain
     TARGETS = 0.45                      # share of the positions that are target frames to learn from, at most
 
@@ -153,7 +166,8 @@ class Sampler:
             others = same[rng.integers(len(same), size=2 if draw < self.THREE else 1)]
             rows += [other for other in others if s.expected[other] >= SHORT_FRAMES]
         for n, each in enumerate(rows):
-            start[C_FIRST + 2 * n], length[C_FIRST + 2 * n] = s.text_place[each]
+            is_clause = not is_plain and rng.random() < self.CLAUSES
+            start[C_FIRST + 2 * n], length[C_FIRST + 2 * n] = (s.clause_place if is_clause else s.text_place)[each]
             start[C_TARGET + n], length[C_TARGET + n] = s.start[each], s.n[each]
             if n:
                 start[C_SPACE_2 + 2 * (n - 1)], length[C_SPACE_2 + 2 * (n - 1)] = s.pool.places["space"]

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from data import compose, ctc_symbols, gather_clips, plan
+from data import compose, ctc_symbols
 import mel
 from network import CTC_PER_TOKEN, Layout
+from plan import gather_clips, plan
 from score import batches_of
 from spoken_form import spoken
 
@@ -56,20 +57,20 @@ def cuts_of(text, begins, symbols):
 
 
 @torch.no_grad()
-def find_cuts(model, front_end, source, device, rng, most=8000, seconds=1200):
+def find_cuts(model, front_end, source, device, rng, most=12_000, seconds=1200):
     """{utterance: cuts} for those of up to `most` utterances that the auxiliary characters spell rightly."""
     model.eval()
     found = {}
     for batch in batches_of(rng.permutation(len(source))[:most].tolist(), source.n, seconds):
         clips = gather_clips([plan(source, rng, [k], is_plain=True) for k in batch], [False] * len(batch))
         audio, lengths = compose(source, clips, device)
-        layout = Layout(mel.n_frames(clips.length), device)
+        layout = Layout(mel.n_frames(clips.length)).on(device)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-            h, _ = model.encoder(front_end(audio, lengths), layout)
+            h, *_ = model.encoder(front_end(audio, lengths), layout)
             paths = model.ctc_log_probabilities(h, layout).argmax(-1).t().cpu().numpy()      # (clip, place)
         for k, path, n in zip(batch, paths, layout.n_tokens):
             symbols, begins = places_of(path[:int(n) * CTC_PER_TOKEN])
-            if symbols == source.symbols[k]:
+            if symbols == source.symbols_of(k):
                 cuts = cuts_of(source.text[k], begins, symbols)
                 if cuts:
                     found[k] = cuts
@@ -86,7 +87,10 @@ class CutSource:
         self.audio, self.start = source.audio, source.start[keys]
         ends = [rng.integers(chosen[k].earliest, chosen[k].latest + 1) for k in keys]
         self.n = np.minimum(source.n[keys], np.array(ends, np.int64))
-        self.text, self.symbols = [chosen[k].text for k in keys], [chosen[k].symbols for k in keys]
+        self.text, self.cuts = [chosen[k].text for k in keys], {}
 
     def __len__(self):
         return len(self.text)
+
+    def symbols_of(self, utterance):
+        return ctc_symbols(self.text[utterance])

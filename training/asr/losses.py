@@ -1,14 +1,14 @@
 """What the recogniser learns from, and how its weights move."""
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
-from corrupt import hide_parts
-from data import sequences
-import mel
-from network import Layout, to_device
+from corrupt import hide_parts, other_throats
+from data import NO_PHONE
+from network import N_PHONES
 from optimizer import Muon
+
+MIDDLE_SHARE = 0.4          # of the characters' loss, for the head in the middle of the encoder
 
 
 def schedule(progress, step, warmup, decay):
@@ -50,32 +50,44 @@ class Optimizer:
 
 
 class Losses:
-    """Answer's cross entropy plus the auxiliary loss of the encoder's characters."""
+    """Answer's cross entropy plus the auxiliary losses of the encoder: characters at its end and middle, and phones."""
 
-    def __init__(self, model, front_end, prompt, ctc_weight, smoothing):
-        self.model, self.front_end, self.prompt = model, front_end, prompt
-        self.ctc_weight, self.smoothing = ctc_weight, smoothing
+    def __init__(self, model, front_end, options):
+        self.model, self.front_end = model, front_end
+        self.ctc_weight, self.phone_weight, self.smoothing = options.ctc_weight, options.phone_weight, options.smoothing
 
-    def __call__(self, audio, lengths, clips, window_chunks, rng, noise, mask=True):
-        """(loss, answer's loss per token, CTC loss per character, share of right tokens)."""
-        model, device = self.model, audio.device
-        layout = Layout(mel.n_frames(clips.length), device, window_chunks)
-        ids, rows_at, places, targets = (to_device(x, device)
-                                         for x in sequences(self.prompt, clips, layout.n_tokens, rng, noise))
+    def ctc(self, log_probabilities, batch):
+        """Per character."""
+        if not len(batch.symbols):
+            return log_probabilities.sum() * 0
+        per_token = log_probabilities.shape[0] // int(batch.layout.n_tokens.max())
+        n_places = tuple(int(n) * per_token for n in batch.layout.n_tokens)
+        return F.ctc_loss(log_probabilities, batch.symbols, n_places, batch.n_symbols, reduction="sum",
+                          zero_infinity=True) / len(batch.symbols)
+
+    def __call__(self, audio, lengths, batch, mask=True):
+        """(loss, answer's loss per token, CTC loss per character, loss per phone, share of right tokens).
+
+        The batch lies on the device.
+        """
+        model, device, layout = self.model, audio.device, batch.layout
         with torch.no_grad():
             spectrum = self.front_end(audio, lengths)
             if mask:
-                spectrum = hide_parts(spectrum)
+                spectrum = hide_parts(other_throats(spectrum))
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-            h, rows = model.encoder(spectrum, layout)
-            hidden = model.hidden(ids, rows, rows_at).flatten(0, 1).index_select(0, places)
+            h, rows, middle = model.encoder(spectrum, layout)
+            hidden = model.hidden(batch.ids, rows, batch.audio_at).flatten(0, 1).index_select(0, batch.places)
             logits = model.decoder.logits(hidden).float()
-            log_probabilities = model.ctc_log_probabilities(h, layout)
-        answer = F.cross_entropy(logits, targets, label_smoothing=self.smoothing)
-        n_symbols = [len(symbols) for symbols in clips.symbols]
-        flat = to_device(np.concatenate([np.array(s, np.int64) for s in clips.symbols]), device)
-        per_token = log_probabilities.shape[0] // int(layout.n_tokens.max())
-        ctc = F.ctc_loss(log_probabilities, flat, tuple(int(n) * per_token for n in layout.n_tokens), tuple(n_symbols),
-                         reduction="sum", zero_infinity=True) / max(1, len(flat)) if len(flat) else answer * 0
-        right = (logits.argmax(-1) == targets).float().mean()
-        return answer + self.ctc_weight * ctc, answer.detach(), ctc.detach(), right
+            ends = model.ctc_log_probabilities(h, layout)
+            middles = model.ctc_log_probabilities(middle, layout, model.ctc_middle)
+            phones = model.ctc_phones(middle).float().view(-1, N_PHONES)      # (token * CTC_PER_TOKEN, phone)
+        answer = F.cross_entropy(logits, batch.targets, label_smoothing=self.smoothing)
+        ctc = self.ctc(ends, batch)
+        loss = answer + self.ctc_weight * ((1 - MIDDLE_SHARE) * ctc + MIDDLE_SHARE * self.ctc(middles, batch))
+        phone = phones.sum() * 0
+        if batch.phones is not None:
+            known = (batch.phones != NO_PHONE).sum().clamp(min=1)
+            phone = F.cross_entropy(phones, batch.phones.flatten(), ignore_index=NO_PHONE, reduction="sum") / known
+        right = (logits.argmax(-1) == batch.targets).float().mean()
+        return loss + self.phone_weight * phone, answer.detach(), ctc.detach(), phone.detach(), right

@@ -18,6 +18,8 @@ from model import Config as DecoderConfig, Model as Decoder, attention_reference
 CHUNK_FRAMES, CHUNK_TOKENS = 100, 13    # convolutions see one second
 WINDOW_CHUNKS = 8                       # attention sees eight
 CTC_PER_TOKEN = 3                       # an encoder token lasts 80 ms, in which three characters may be said
+N_PHONES = 64               # of the auxiliary head, which is as large as any corpus needs
+CHUNKS_AT_ONCE = 64         # in training the convolutions' batch is a multiple of this, for few different shapes
 CTC_CHARACTERS = " 'abcdefghijklmnopqrstuvwxyz"     # symbol 0 is the blank, these follow
 
 
@@ -26,8 +28,8 @@ class EncoderConfig:
     n_channel: int = 48
     n_embd: int = 256
     n_head: int = 4
-    n_layer: int = 4
-    n_ff: int = 768
+    n_layer: int = 5
+    n_ff: int = 672
     n_out: int = 192
     n_pos: int = 25             # rows of the position table: 13 are used here, 25 where chunks last two seconds
     norm_eps: float = 1e-5
@@ -37,7 +39,7 @@ class EncoderConfig:
 class Config:
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     decoder: DecoderConfig = field(default_factory=lambda: DecoderConfig(
-        n_vocab=4096, n_embd=192, n_layer=4, n_head=4, n_head_kv=2, head_dim=64, n_ff=448, n_ctx=4096,
+        n_vocab=4096, n_embd=192, n_layer=3, n_head=4, n_head_kv=2, head_dim=64, n_ff=448, n_ctx=4096,
         rope_theta=10_000.0))
 
 
@@ -62,9 +64,13 @@ def to_device(x, device):
 
 
 class Layout:
-    """Where the chunks, windows and tokens of a batch of clips lie; made from the clips' numbers of frames."""
+    """Where the chunks, windows and tokens of a batch of clips lie; made from the clips' numbers of frames.
 
-    def __init__(self, n_frames, device, window_chunks=WINDOW_CHUNKS):
+    Arrays are numpy's until on(device) moves those that the network reads.
+    """
+    MOVED = ("real", "row", "slot", "key_mask", "token", "padded")
+
+    def __init__(self, n_frames, window_chunks=WINDOW_CHUNKS):
         """n_frames: (batch,) integers."""
         n_frames = np.asarray(n_frames, np.int64)
         self.n_tokens = n_tokens(n_frames)                                      # (batch,)
@@ -76,17 +82,17 @@ class Layout:
         clip = np.repeat(np.arange(len(n_frames)), n_chunks)                    # of every chunk
         chunk = np.arange(len(clip)) - np.repeat(n_chunks.cumsum() - n_chunks, n_chunks)     # within its clip
         first = (n_windows.cumsum() - n_windows)[clip] + chunk // self.window_chunks
-        slot = first * self.window_chunks + chunk % self.window_chunks
+        self.slot = first * self.window_chunks + chunk % self.window_chunks
         real = np.minimum(n_frames[clip] - chunk * CHUNK_FRAMES, CHUNK_FRAMES)  # frames of every chunk
         tokens = halved(halved(halved(real)))
         is_token = np.zeros((self.n_windows * self.window_chunks, CHUNK_TOKENS), bool)
-        is_token[slot] = np.arange(CHUNK_TOKENS) < tokens[:, None]
+        is_token[self.slot] = np.arange(CHUNK_TOKENS) < tokens[:, None]
 
         self.longest = int(n_frames.max())
-        within = torch.arange(CHUNK_FRAMES, device=device)[None]
-        self.real = within < to_device(real, device)[:, None]                    # (chunk, 100)
-        first_row = to_device(clip * self.longest + chunk * CHUNK_FRAMES, device)
-        self.row = (first_row[:, None] + within).clamp(max=len(n_frames) * self.longest - 1)
+        within = np.arange(CHUNK_FRAMES)[None]
+        self.real = within < real[:, None]                                      # (chunk, 100)
+        row = (clip * self.longest + chunk * CHUNK_FRAMES)[:, None] + within
+        self.row = np.minimum(row, len(n_frames) * self.longest - 1)
 
         # A clip of less than one chunk is not filled up: behind its end the convolutions see their own zeros.
         alone = (n_chunks[clip] == 1) & (real < CHUNK_FRAMES)
@@ -95,13 +101,20 @@ class Layout:
             ends, self.columns = np.where(alone, real, CHUNK_FRAMES), []
             for width in (50, 25):
                 ends = halved(ends)
-                self.columns.append(to_device(np.arange(width) < ends[:, None], device)[:, None, None])
-        self.slot = to_device(slot, device)
-        self.key_mask = to_device(is_token.reshape(self.n_windows, 1, 1, -1), device)
-        self.token = to_device(np.flatnonzero(is_token), device)                # all clips' tokens, clip after clip
+                self.columns.append((np.arange(width) < ends[:, None])[:, None, None])
+        self.key_mask = is_token.reshape(self.n_windows, 1, 1, -1)
+        self.token = np.flatnonzero(is_token)                                   # all clips' tokens, clip after clip
         self.clip_of_token = np.repeat(np.arange(len(n_frames)), self.n_tokens)
         first_token = np.repeat(self.n_tokens.cumsum() - self.n_tokens, self.n_tokens)
         self.place_in_clip = np.arange(len(self.clip_of_token)) - first_token
+        self.padded = self.clip_of_token * int(self.n_tokens.max()) + self.place_in_clip
+
+    def on(self, device):
+        for name in self.MOVED:
+            setattr(self, name, to_device(getattr(self, name), device))
+        if self.columns is not None:
+            self.columns = [to_device(columns, device) for columns in self.columns]
+        return self
 
 
 def attend_to(q, k, v, mask):
@@ -162,39 +175,51 @@ class Encoder(nn.Module):
         self.to(memory_format=torch.channels_last)
 
     def forward(self, mel, layout):
-        """mel: (batch, frames, N_MEL) -> all clips' tokens one after the other, before and behind the projector:
-        (token, n_embd), (token, n_out)."""
+        """mel: (batch, frames, N_MEL) -> all clips' tokens one after the other: (token, n_embd) before the projector,
+        (token, n_out) behind it, and (token, n_embd) from the middle of the blocks."""
         image = mel[:, :layout.longest].flatten(0, 1)[layout.row] * layout.real[..., None]  # (chunk, 100, N_MEL)
+        n_chunks, columns = len(image), layout.columns
+        if self.training:
+            more = -n_chunks % CHUNKS_AT_ONCE
+            image = F.pad(image, (0, 0, 0, 0, 0, more))
+            columns = columns and [F.pad(column, (0, 0) * 3 + (0, more)) for column in columns]
         x = image.transpose(1, 2)[:, None]                                      # (chunk, 1, frequency, time)
         x = F.gelu(self.conv2d["1"](x))
-        if layout.columns is not None:
-            x = x * layout.columns[0]
+        if columns is not None:
+            x = x * columns[0]
         x = F.gelu(self.conv2d["2"](x))
-        if layout.columns is not None:
-            x = x * layout.columns[1]
-        x = F.gelu(self.conv2d["3"](x))                                         # (chunk, channel, 16, 13)
+        if columns is not None:
+            x = x * columns[1]
+        x = F.gelu(self.conv2d["3"](x))[:n_chunks]                              # (chunk, channel, 16, 13)
         h = self.conv_out(x.permute(0, 3, 1, 2).flatten(2)) + self.position[:CHUNK_TOKENS]
         rows = h.new_zeros(layout.n_windows * layout.window_chunks, *h.shape[1:]).index_copy(0, layout.slot, h)
         h = rows.view(layout.n_windows, -1, h.shape[-1])
-        for block in self.blk:
+        for n, block in enumerate(self.blk):
             h = block(h, layout.key_mask, self.dropout)
-        h = self.post_ln(h.flatten(0, 1).index_select(0, layout.token))
-        return h, self.mlp["2"](F.gelu(self.mlp["1"](h)))
+            if n == len(self.blk) // 2:
+                middle = h
+        h, middle = (x.flatten(0, 1).index_select(0, layout.token) for x in (h, middle))
+        h = self.post_ln(h)
+        return h, self.mlp["2"](F.gelu(self.mlp["1"](h))), middle
 
 
 class Recogniser(nn.Module):
+    """The two networks, and heads that only training has: characters of what is said, and phones."""
+
     def __init__(self, config):
         super().__init__()
-        self.config = config
+        self.config, self.decoder_dropout = config, 0.0
+        n_embd, n_symbols = config.encoder.n_embd, 1 + len(CTC_CHARACTERS)
         self.encoder, self.decoder = Encoder(config.encoder), Decoder(config.decoder)
-        self.ctc = nn.Linear(config.encoder.n_embd, CTC_PER_TOKEN * (1 + len(CTC_CHARACTERS)))
+        self.ctc = nn.Linear(n_embd, CTC_PER_TOKEN * n_symbols)
+        self.ctc_middle = nn.Sequential(nn.LayerNorm(n_embd), nn.Linear(n_embd, CTC_PER_TOKEN * n_symbols))
+        self.ctc_phones = nn.Sequential(nn.LayerNorm(n_embd), nn.Linear(n_embd, CTC_PER_TOKEN * N_PHONES))
 
-    def ctc_log_probabilities(self, h, layout):
+    def ctc_log_probabilities(self, h, layout, head=None):
         """h: (token, n_embd) -> (place, clip, symbol), as torch's CTC loss wants them."""
-        logits = self.ctc(h).float().view(len(h), CTC_PER_TOKEN, -1)
+        logits = (head or self.ctc)(h).float().view(len(h), CTC_PER_TOKEN, -1)
         n_clips, longest = len(layout.n_tokens), int(layout.n_tokens.max())
-        at = to_device(layout.clip_of_token * longest + layout.place_in_clip, h.device)
-        padded = logits.new_zeros(n_clips * longest, *logits.shape[1:]).index_copy(0, at, logits)
+        padded = logits.new_zeros(n_clips * longest, *logits.shape[1:]).index_copy(0, layout.padded, logits)
         return padded.view(n_clips, longest * CTC_PER_TOKEN, -1).log_softmax(-1).transpose(0, 1)
 
     def hidden(self, ids, rows, places):
@@ -206,5 +231,7 @@ class Recogniser(nn.Module):
         x = x.index_copy(0, places, rows.to(x.dtype)).view(shape)
         cos, sin = self.decoder.cos[:ids.shape[1]], self.decoder.sin[:ids.shape[1]]
         for block in self.decoder.blk:
-            x = block(x, cos, sin, attend_causally)
+            y = block(x, cos, sin, attend_causally)
+            # Dropout of what the block adds; the block itself is the text model's and has none.
+            x = x + F.dropout(y - x, self.decoder_dropout) if self.training and self.decoder_dropout else y
         return self.decoder.output_norm(x)

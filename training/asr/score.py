@@ -3,10 +3,30 @@
 import numpy as np
 import torch
 
-from data import compose, gather_clips, plan, sequences
+from data import compose
 import mel
 from network import Layout
+from plan import gather_clips, plan
+from sentences import COMMANDS
 from spoken_form import spoken
+
+FUNCTION_WORDS = frozenset("""the a an is are was were am has have had do does did can could will would in on of to and
+or it its i my me your you she he they we at with under near for from his her what which who where when how there this
+that tell please not than so by as be if but""".split())
+
+
+def kind_of(text):
+    """What sort of sentence it is, by its looks: "free" are words one after the other that say nothing together."""
+    words = text.rstrip(".?").replace(",", "").split()
+    if text in COMMANDS:
+        return "command"
+    if sum(len(word) == 1 and word.isupper() and word not in "AI" for word in words) or words[0] == "Spell":
+        return "spelling"
+    if any(character.isdigit() for character in text):
+        return "number"
+    if len(words) >= 3 and not any(word.lower().partition("'")[0] in FUNCTION_WORDS for word in words):
+        return "free"
+    return "question" if text.endswith("?") else "statement"
 
 
 def word_errors(reference, hypothesis):
@@ -24,7 +44,7 @@ def word_errors(reference, hypothesis):
 def transcribe(model, front_end, prompt, audio, lengths, n_frames, max_new=96, window_chunks=8):
     """Answers' ids of a batch of clips (end tokens left out), as src/asr decodes: the best token each time."""
     device = audio.device
-    layout = Layout(n_frames, device, window_chunks)
+    layout = Layout(n_frames, window_chunks).on(device)
     rows = model.encoder(front_end(audio, lengths), layout)[1]
     n_clips = len(n_frames)
     width = len(prompt.head) + int(layout.n_tokens.max()) + len(prompt.tail)
@@ -75,7 +95,10 @@ class Scorer:
                               window_chunks=window_chunks)
 
     def speech(self, source, n, change=None, window_chunks=8):
-        """{"wer", "exact", "missed", "utterances"} of the first n utterances; change(audio, lengths) may add noise."""
+        """{"wer", "exact", "missed", "utterances", "kinds"} of the first n utterances.
+
+        change(audio, lengths) may add noise.
+        """
         self.model.eval()
         texts = {}
         rng = np.random.default_rng(0)
@@ -87,9 +110,15 @@ class Scorer:
             texts.update(zip(batch, map(self.prompt.read, self.answers(audio, lengths, window_chunks))))
         errors = [word_errors(source.text[k], text) for k, (text, _) in texts.items()]
         wrong, words = map(sum, zip(*errors))
+        kinds = {}
+        for k, (n_wrong, n_words) in zip(texts, errors):
+            total = kinds.setdefault(kind_of(source.text[k]), [0, 0])
+            total[0] += n_wrong
+            total[1] += n_words
         heard = {k: text for k, (text, _) in texts.items()}
         return {"wer": wrong / max(words, 1), "exact": sum(e == 0 for e, _ in errors) / len(errors),
-                "missed": sum(not text for text in heard.values()) / len(heard), "utterances": len(heard)}, heard
+                "missed": sum(not text for text in heard.values()) / len(heard), "utterances": len(heard),
+                "kinds": {kind: {"wer": a / max(b, 1), "words": b} for kind, (a, b) in sorted(kinds.items())}}, heard
 
     def silence(self, audio):
         """Share of clips without speech that are answered with no words."""

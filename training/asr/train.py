@@ -18,10 +18,11 @@ import torch
 
 import shared_path  # noqa: F401
 from corpus import Corpus
-from corrupt import UNSEEN_NOISES, Corruption
+from corrupt import UNSEEN_NOISES, Corruption, not_voices
 from cuts import CutSource, find_cuts
-from data import Prompt, SpeechSource, compose, endless
+from data import Prompt, SpeechSource, Texts, compose
 import export
+from feed import Feed
 from losses import Losses, Optimizer, schedule
 import mel
 from network import TINY, Config, Recogniser
@@ -41,10 +42,10 @@ class Run:
         self.a, self.device = a, device
         self.config = TINY if a.smoke else Config()
         self.model = Recogniser(self.config).to(device)
-        self.model.encoder.dropout = a.dropout
+        self.model.encoder.dropout, self.model.decoder_dropout = a.dropout, a.decoder_dropout
         self.optimizer = Optimizer(self.model, a.muon_lr, a.adam_lr)
         self.prompt, self.front_end = Prompt(Tokenizer()), mel.MelFrontEnd(device)
-        self.losses = Losses(self.model, self.front_end, self.prompt, a.ctc_weight, a.smoothing)
+        self.losses = Losses(self.model, self.front_end, a)
         self.source = SpeechSource(Corpus(a.train), device, a.limit)
         self.held = {name: SpeechSource(Corpus(folder), device, a.final_utterances)
                      for name, folder in (("seen", a.held), ("unseen", a.unseen)) if folder}
@@ -62,14 +63,13 @@ class Run:
         self.optimizer.load_state_dict(state["optimizer"])
         self.number, self.elapsed = state["number"], state["elapsed"]
 
-    def step(self, clips, rng, scale):
+    def step(self, batch, scale):
         self.model.train()
-        audio, lengths = compose(self.source, clips, self.device)
+        batch.on(self.device)
+        audio, lengths = compose(self.source, batch.clips, self.device)
         if not self.a.plain:
-            audio = self.corruption(audio, lengths, [k for k, text in enumerate(clips.text) if text is None])
-        window = 8 if self.a.plain or rng.random() < 0.7 else int(rng.choice([1, 2, 2, 4]))
-        noise = 0.0 if self.a.plain else self.a.token_noise
-        loss, *parts = self.losses(audio, lengths, clips, window, rng, noise, mask=not self.a.plain)
+            audio = self.corruption(audio, lengths, batch.silent)
+        loss, *parts = self.losses(audio, lengths, batch, mask=not self.a.plain)
         loss.backward()
         norm = self.optimizer.step(scale)
         self.number += 1
@@ -86,13 +86,16 @@ class Run:
         if "seen" in self.held:
             scores["seen_10db"], _ = scorer.speech(self.held["seen"], n, noisy(10))
             if is_final:
-                scores["seen_0db"], _ = scorer.speech(self.held["seen"], n, noisy(0))
+                for decibels in (20, 5, 0):
+                    scores[f"seen_{decibels}db"], _ = scorer.speech(self.held["seen"], n, noisy(decibels))
                 scores["seen_windows_of_2"], _ = scorer.speech(self.held["seen"], n, window_chunks=2)
             rng = np.random.default_rng(0)
             cuts = find_cuts(self.model, self.front_end, self.held["seen"], self.device, rng) if is_final else {}
             if cuts:
                 scores["seen_cut"], _ = scorer.speech(CutSource(self.held["seen"], cuts), n)
         scores["silence_without_words"] = scorer.silence(corruption.silence(min(n, 200), 3 * mel.RATE, UNSEEN_NOISES))
+        for kind in not_voices(UNSEEN_NOISES) if is_final else ():
+            scores[f"silence_of_{kind}"] = scorer.silence(corruption.silence(min(n, 40), 3 * mel.RATE, (kind,)))
         return scores, heard
 
 
@@ -115,6 +118,8 @@ def finish(run, log):
             for k, text in sorted(texts.items()):
                 file.write(f"{name}\t{k}\t{run.held[name].text[k]}\t{text}\n")
     log("of the files as written: " + brief(scores))
+    for name in heard:
+        log(f"{name} by kind: " + brief(scores[name]["kinds"]))
     log(f"files {sizes}, together {sum(sizes.values())} bytes")
 
 
@@ -124,19 +129,21 @@ def arguments():
     parser.add_argument("--held", help="corpus of held-out sentences, known voices")
     parser.add_argument("--unseen", help="corpus of held-out sentences, unknown voices")
     parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--max-seconds", type=float, default=780, help="of training, in all calls")
+    parser.add_argument("--max-seconds", type=float, default=850, help="of training, in all calls")
     parser.add_argument("--stop-after", type=float, default=math.inf, help="seconds of this call")
     parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint.pt if it is there")
-    parser.add_argument("--seconds", type=float, default=600, help="of audio in a step")
+    parser.add_argument("--seconds", type=float, default=720, help="of audio in a step")
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=0.002)
-    parser.add_argument("--warmup", type=int, default=200)
+    parser.add_argument("--warmup", type=int, default=300)
     parser.add_argument("--decay", type=float, default=0.5, help="share of the run in which the learning rate falls")
-    parser.add_argument("--ctc-weight", type=float, default=0.3)
-    parser.add_argument("--smoothing", type=float, default=0.02)
-    parser.add_argument("--token-noise", type=float, default=0.05, help="share of wrong input tokens")
+    parser.add_argument("--ctc-weight", type=float, default=0.4)
+    parser.add_argument("--phone-weight", type=float, default=0.3)
+    parser.add_argument("--smoothing", type=float, default=0.05)
+    parser.add_argument("--token-noise", type=float, default=0.15, help="share of wrong input tokens")
     parser.add_argument("--dropout", type=float, default=0.05, help="in the encoder")
-    parser.add_argument("--cuts-from", type=float, default=0.4, help="progress at which cut sentences join")
+    parser.add_argument("--decoder-dropout", type=float, default=0.1)
+    parser.add_argument("--cuts-from", type=float, default=0.25, help="progress at which cut sentences join")
     parser.add_argument("--limit", type=int, help="use only the first utterances")
     parser.add_argument("--plain", action="store_true", help="no augmentation, for learning a few utterances by heart")
     parser.add_argument("--smoke", action="store_true", help="a tiny model")
@@ -148,6 +155,7 @@ def arguments():
     parser.add_argument("--final-utterances", type=int, default=1000)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--planners", type=int, default=4, help="processes that plan batches")
     return parser.parse_args()
 
 
@@ -161,6 +169,7 @@ def main():
         log_file.write(text + "\n")
         log_file.flush()
 
+    feed = Feed(Texts(Corpus(a.train), a.limit), a, seed=(a.seed, int(time.time()) if a.resume else 0))
     torch.manual_seed(a.seed)
     torch.set_num_threads(a.threads)
     device = torch.device(a.device)
@@ -176,9 +185,10 @@ def main():
     wants_end = []
     signal.signal(signal.SIGTERM, lambda *_: wants_end.append(True))
     begin, before, first_step = time.monotonic(), run.elapsed, run.number
-    last_log = last_save = last_score = begin
+    last_log = last_score = begin
+    last_save = begin + 20 - a.save_every           # there is something to go back to early
     heard_s, next_cuts = 0.0, a.cuts_from * a.max_seconds
-    for clips in endless(run.source, a.seed + run.number, a.seconds, a.plain):
+    for batch in feed:
         now = time.monotonic()
         run.elapsed = before + now - begin
         if run.elapsed >= a.max_seconds:
@@ -188,16 +198,18 @@ def main():
             log(f"left at step {run.number} after {run.elapsed:.0f} s; go on with --resume")
             return
         if run.elapsed >= next_cuts and not a.plain:
-            run.source.cuts = {**run.source.cuts, **find_cuts(run.model, run.front_end, run.source, device, rng)}
-            next_cuts = run.elapsed + a.max_seconds / 4
+            cuts = find_cuts(run.model, run.front_end, run.source, device, rng)
+            feed.add_cuts(cuts)
+            run.source.cuts.update(cuts)
+            next_cuts = run.elapsed + a.max_seconds / 8
             log(f"{len(run.source.cuts)} utterances can be cut, found in {time.monotonic() - now:.1f} s")
-        values = run.step(clips, rng, schedule(run.elapsed / a.max_seconds, run.number, a.warmup, a.decay))
-        heard_s += clips.length.sum() / mel.RATE
+        values = run.step(batch, schedule(run.elapsed / a.max_seconds, run.number, a.warmup, a.decay))
+        heard_s += batch.clips.length.sum() / mel.RATE
         if now - last_log >= a.log_every or run.number <= 3:
-            answer, ctc, right, norm = (float(x) for x in values)
+            answer, ctc, phone, right, norm = (float(x) for x in values)
             pace = (time.monotonic() - begin) / (run.number - first_step) * 1e3
-            log(f"step {run.number} {run.elapsed:.1f} s  answer {answer:.3f}  ctc {ctc:.3f}  right {100 * right:.1f} % "
-                f" norm {norm:.2f}  {pace:.0f} ms/step  {heard_s / 3600:.1f} h heard")
+            log(f"step {run.number} {run.elapsed:.1f} s  answer {answer:.3f}  ctc {ctc:.3f}  phone {phone:.3f}  "
+                f"right {100 * right:.1f} %  norm {norm:.2f}  {pace:.0f} ms/step  {heard_s / 3600:.1f} h heard")
             last_log = now
             if not math.isfinite(answer + ctc + norm):
                 log("a loss is no number; back to the last checkpoint")
@@ -211,6 +223,7 @@ def main():
         if now - last_score >= a.score_every:
             log("scores: " + brief(run.score(a.score_utterances)[0]))
             last_score = time.monotonic()
+    feed.close()
     run.checkpoint()
     finish(run, log)
     log(f"done after {run.elapsed:.0f} s and {run.number} steps")

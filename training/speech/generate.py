@@ -44,9 +44,9 @@ def resample(x: np.ndarray, rate: int, to: int) -> np.ndarray:
     return resample_poly(x, to // divisor, rate // divisor).astype(np.float32)
 
 
-def draw_pace(rng: random.Random) -> float:
-    """Half near the pace that synthesis asks for, half anywhere in the range that listening must bear."""
-    return min(max(rng.gauss(1.0, 0.04), 0.8), 1.25) if rng.random() < 0.5 else rng.uniform(0.8, 1.25)
+def draw_pace(rng: random.Random, wide_share: float = 0.5) -> float:
+    """Near the pace that synthesis asks for, or anywhere in the range that listening must bear."""
+    return rng.uniform(0.8, 1.25) if rng.random() < wide_share else min(max(rng.gauss(1.0, 0.04), 0.8), 1.25)
 
 
 def random_edges(rng: random.Random):
@@ -107,7 +107,7 @@ def work(worker: int, options, out: Path, done, failed, barrier):
     is_new = is_new if options.mix != "assistant" else None
     while done[worker] < budget:
         text = sentences.sentence(rng, options.split, options.mix, is_new)
-        voice, pace = rng.choices(names, weights)[0], draw_pace(rng)
+        voice, pace = rng.choices(names, weights)[0], draw_pace(rng, options.wide_pace)
         spoken = utterance(rng, text, voice, pace, options.edges == "constant")
         if spoken is None:
             failed[worker] += 1
@@ -201,6 +201,7 @@ def main() -> int:
     parser.add_argument("--voices", choices=("seen", "unseen", "all", "presets", "tts"), default="seen")
     parser.add_argument("--mix", choices=tuple(sentences.MIXES), default="assistant")
     parser.add_argument("--rates", choices=tuple(RATES), default="both", help="kilohertz of the sound that is kept")
+    parser.add_argument("--wide-pace", type=float, default=0.5, help="share of utterances at any pace of 0.8 to 1.25")
     parser.add_argument("--edges", choices=("random", "constant"), default="random",
                         help="constant: the same silence and level everywhere, for speech synthesis")
     parser.add_argument("--list", help='speak this file\'s lines, "voice <tab> text", into WAV files instead')

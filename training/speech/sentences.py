@@ -2,8 +2,8 @@
 
 A mix says which kinds of sentences there are. "assistant" keeps to the assistant's world; "asr" and "tts" have endless
 different texts, so that a model cannot know them by heart. Invented words are names in training only: how they are
-spelled cannot be heard for sure. A fixed hash of the sentence decides whether it is for training or held out, whatever it was made from; only the short
-commands belong to both sides.
+spelled cannot be heard for sure. A fixed hash of the sentence decides whether it is for training or held out, whatever
+it was made from; only the short commands belong to both sides.
 """
 
 from pathlib import Path
@@ -68,9 +68,9 @@ _KNOWN_WORDS = frozenset(VOCABULARY)
 _CLEAR_WORDS = [word for word in VOCABULARY if word.lower() not in homophones.RARER]
 CONTENT_WORDS = sorted(word for word in {*VOCABULARY, *templates.forms()} - {word.lower() for word in VOCABULARY if
                        word[0].isupper()} if word.lower() not in homophones.RARER)
-FUNCTION_WORDS = """a the and or but of to in on at for from with by as is are was were be has have had do does did not no
-this that these those it he she they we you I my your his her its what when where who why how if so than then there here
-some any all each every very more most much many can could will should may might must about after before up down out
+FUNCTION_WORDS = """a the and or but of to in on at for from with by as is are was were be has have had do does did not
+no this that these those it he she they we you I my your his her its what when where who why how if so than then there
+here some any all each every very more most much many can could will should may might must about after before up down out
 off over under again""".split()
 INVENTED_SHARE = 0.03
 _SPELLABLE = [word for word in WORDS + world.FIRST_NAMES if word.lower() not in homophones.RARER]

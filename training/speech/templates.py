@@ -84,7 +84,8 @@ maybe merrily mostly nearly neatly nervously never often openly patiently perfec
 quite rarely really rudely sadly safely secretly seldom silently simply slowly smoothly sometimes soon strangely
 suddenly surely sweetly swiftly together tomorrow tonight truly usually warmly wisely yesterday""".split()
 PREPOSITIONS = """about above across after against along among around before behind below beneath beside between
-beyond by despite during from inside into like near off on over past through toward under until upon with without""".split()
+beyond by despite during from inside into like near off on over past through toward under until upon with
+without""".split()
 TEMPLATES = """The {adj} {noun} {tverbs} {name}'s {noun}.|The {adj} {noun} {iverbs} near {name}'s {noun}.
 {name} {tpast} the {adj} {noun}.|{name} {ipast} {adv} {prep} the {noun}.|{name} and {name} {tpast} {a adj} {noun}.
 My {noun} is more {adj} than your {noun}.|The {noun} {prep} the {noun} was {adj}.|Why did the {noun} {iverb}?
@@ -117,7 +118,8 @@ Show me how to {tverb} {a adj} {noun}.|{name} likes {drink} with {food}.|Would {
 The {adj}, {adj} {noun} {adv} {ipast}.|{name} plays {sport} {prep} the {adj} {noun}.|Both {nouns} are {adj}.
 First {tverb} the {noun}, then {iverb} {adv}.|{name} bought {food} and {a adj} {fruit}.|Only {name} can {tverb} it.
 The {noun} looks like {a noun}.|Was it {name} or {name} who {ipast}?|I never {tpast} such {a adj} {noun}.
-{name}'s {adj} {noun} {iverbs} {place}.|Her {noun} smells of {flower} and {fruit}.|The {noun} costs more than the {noun}.
+{name}'s {adj} {noun} {iverbs} {place}.|Her {noun} smells of {flower} and {fruit}.
+The {noun} costs more than the {noun}.
 Our {noun} needs {a adj} {noun}.|How do I {tverb} {a noun}?|{name} has {adj} {nouns} in {color} and {color}.""".replace(
     "\n", "|").split("|")
 _DOUBLED = {word.split("/")[0].rstrip("+") for word in TRANSITIVE + INTRANSITIVE if word.endswith("+")}
@@ -125,7 +127,8 @@ _PAST = dict(word.rstrip("+").split("/") for word in TRANSITIVE + INTRANSITIVE i
 _BASES = {"t": [word.rstrip("+").split("/")[0] for word in TRANSITIVE],
           "i": [word.rstrip("+").split("/")[0] for word in INTRANSITIVE]}
 _PLURALS = {"knife": "knives", "leaf": "leaves", "shelf": "shelves", "wolf": "wolves", "thief": "thieves",
-            "wife": "wives", "tooth": "teeth", "woman": "women", "person": "persons", "photo": "photos", "people": "people"}
+            "wife": "wives", "tooth": "teeth", "woman": "women", "person": "persons",
+            "photo": "photos", "people": "people"}
 _AN, _A = ("hour", "honest"), ("uni", "use", "usual", "european", "one")
 _SLOT = re.compile(r"\{(a |A )?(\w+)\}")
 _WORDS = {"noun": NOUNS, "adj": ADJECTIVES, "adv": ADVERBS, "prep": PREPOSITIONS, "name": world.FIRST_NAMES,

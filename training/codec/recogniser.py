@@ -59,6 +59,7 @@ class Judge(nn.Module):
         self.model, self.device = load(folder, self.network, export).to(device), device
         self.front_end = self.mel.MelFrontEnd(device)
         self.resampler = Resampler(24000, 16000).to(device)
+        self.originals = {}         # word error rates that score.py has found
 
     def bands(self, sound):
         """(batch, frames, N_MEL): power of the front end's bands."""

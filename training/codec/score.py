@@ -5,6 +5,7 @@
 
 import argparse
 import json
+import math
 from pathlib import Path
 import wave
 
@@ -42,7 +43,8 @@ def si_sdr(made, real):
 @torch.no_grad()
 def score(codec, folder, n, device):
     """mel: sum over resolutions; mel_80: log10 difference of 80 bands; by levels: mel with the first ones only; same codes:
-    share of codes that stay when the sound begins a second later or is 3 dB softer, by level."""
+    share of codes that stay when the sound begins a second later or is 3 dB softer, by level; silence_db: what silence
+    becomes."""
     mel, mel_80 = losses.MelLoss().to(device), losses.LogMel(1024, 80).to(device)
     hop, n_codebook = codec.config.hop, codec.config.n_codebook
     counts = torch.zeros(n_codebook, codec.config.n_codes, device=device)
@@ -64,7 +66,8 @@ def score(codec, folder, n, device):
             later = codec.encode(real[:, 25 * hop:])
             same["later"].append((later == codes[:, :, 25:])[:, :, 3:].float().mean(2)[0])
         n_scored += 1
-    return {"n": n_scored, **{name: value / n_scored for name, value in sums.items()},
+    silence = codec.decode(codec.encode(torch.zeros(1, 25 * hop, device=device)))
+    return {"n": n_scored, "silence_db": round(20 * math.log10(float(silence.square().mean().sqrt()) + 1e-9), 1), **{name: value / n_scored for name, value in sums.items()},
             "mel_by_levels": {levels: value / n_scored for levels, value in by_levels.items()},
             "perplexity": [round(perplexity(row), 1) for row in counts],
             "same_codes": {name: [round(float(x), 3) for x in torch.stack(rows).mean(0)] for name, rows in same.items() if rows}}
@@ -121,9 +124,11 @@ def intelligibility(judge, codec, held, device, n, log):
     try:
         for name, folder in held.items():
             texts, _, sounds = zip(*utterances(folder, n, device))
-            for kind, chosen in (("original", [x[0] for x in sounds]),
-                                 ("codec", [codec.decode(codec.encode(x))[0] for x in sounds])):
-                rates[f"{name} {kind}"] = round(100 * judge.word_error_rate(texts, chosen)[0], 2)
+            rate = lambda chosen: round(100 * judge.word_error_rate(texts, chosen)[0], 2)
+            if (folder, n) not in judge.originals:
+                judge.originals[folder, n] = rate([x[0] for x in sounds])
+            rates[f"{name} original"] = judge.originals[folder, n]
+            rates[f"{name} codec"] = rate([codec.decode(codec.encode(x))[0] for x in sounds])
     except Exception as error:      # training goes on without
         log(f"no word error rates: {error!r}")
     return rates

@@ -133,12 +133,12 @@ def main():
             log(f"saved, mel distances {score.quick(trainer.averaged_codec(), held, device, 1 if a.smoke else 4)}")
         if judge and held and now - scored > a.score_seconds and trainer.has_codebooks:
             scored = now
-            log(f"word error rates {score.intelligibility(judge, trainer.averaged_codec(), held, device, 60, log)}")
+            log(f"word error rates {score.intelligibility(judge, trainer.averaged_codec(), held, device, 40, log)}")
     trainer.save(checkpoint)
     gguf_file.write(out / "unfinished.gguf", trainer.averaged_codec())
     os.replace(out / "unfinished.gguf", out / "codec.gguf")
     log(f"wrote {out / 'codec.gguf'}: {(out / 'codec.gguf').stat().st_size} bytes after {trainer.step_count} steps")
-    score.write_scores(out, gguf_file.load(out / "codec.gguf", device), held or {"train": a.corpus}, device, log,
+    score.write_scores(out, gguf_file.load(out / "codec.gguf", device), held or {"train": a.corpus[0]}, device, log,
                        n=3 if a.smoke else 24, judge=judge, n_heard=3 if a.smoke else 150)
     if device.type == "cuda":
         log(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")

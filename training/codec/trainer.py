@@ -42,7 +42,9 @@ class Trainer:
         self.step_count, self.trained_seconds, self.has_codebooks, self.has_critics = 0, 0.0, False, False
 
     def half(self):
-        return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False) if self.device.type == "cuda" else nullcontext()
+        if self.device.type != "cuda":
+            return nullcontext()
+        return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
 
     PARTS = ("codec", "head", "phone_head", "critics", "optimizer", "critics_optimizer")
     COUNTS = ("step_count", "trained_seconds", "has_codebooks")
@@ -92,15 +94,16 @@ class Trainer:
         return [out.unflatten(0, (n_crops, n_frames)) for out in outs] + [commitment]
 
     def views(self, real, r):
-        """How little latents depend on what lies around, and the first level's on loudness and noise: some crops again, from
-        a later frame on, half of them changed."""
-        n = max(2, len(real) // 4)
-        view, half = real[:n, SHIFT * self.config.hop:], n // 2
-        gain = 10 ** ((torch.rand(half, 1, device=self.device) * 6 - 3) / 20)
-        level = view[half:2 * half].square().mean(1, keepdim=True).sqrt() * 10 ** (-1.2 - torch.rand(half, 1, device=self.device))
-        changed = (view[half:2 * half] * gain + level * torch.randn_like(view[half:2 * half])).clamp(-1, 1)
+        """How little latents depend on what lies around, and the first level's on loudness and noise: some crops again,
+        from a later frame on, half of them changed."""
+        half = max(1, len(real) // 8)
+        view = real[:2 * half, SHIFT * self.config.hop:]
+        plain, changed = view[:half], view[half:]
+        random = lambda: torch.rand(half, 1, device=self.device)
+        noise = changed.square().mean(1, keepdim=True).sqrt() * 10 ** (-1.2 - random()) * torch.randn_like(changed)
+        changed = (changed * 10 ** ((random() * 6 - 3) / 20) + noise).clamp(-1, 1)
         with self.half():
-            again = self.codec.latent(torch.cat([view[:half], changed]))[:, SHIFT:-1]
+            again = self.codec.latent(torch.cat([plain, changed]))[:, SHIFT:-1]
         before, first = r[:2 * half, 2 * SHIFT:-1], self.codec.quantizer.quantizers[0].project_in
         return losses.relative_error(again[:half], before[:half]) + losses.relative_error(first(again), first(before))
 
@@ -113,9 +116,9 @@ class Trainer:
         for chosen, lr in ((self.optimizer, self.a.lr), (self.critics_optimizer, self.a.critics_lr)):
             for group in chosen.param_groups:
                 if torch.is_tensor(group["lr"]):
-                    group["lr"].fill_(lr * scale)
+                    group["lr"].fill_(lr * scale * group["share"])
                 else:
-                    group["lr"] = lr * scale
+                    group["lr"] = lr * scale * group["share"]
         self.adversarial.fill_(adversarial)
         self.has_critics = adversarial > 0
 
@@ -164,10 +167,12 @@ class Trainer:
             real_scores, real_layers = self.critics(real)
             made_scores, made_layers = self.critics(made)
         said = {"hinge": losses.hinge_of_critics(real_scores, made_scores),
-                "adversarial": losses.adversarial_loss(made_scores), "feature": losses.feature_loss(real_layers, made_layers)}
+                "adversarial": losses.adversarial_loss(made_scores),
+                "feature": losses.feature_loss(real_layers, made_layers)}
         weights = list(self.critics.parameters())
         gradients = torch.autograd.grad(said["hinge"], weights, retain_graph=True)
-        of_made, = torch.autograd.grad(WEIGHTS["adversarial"] * said["adversarial"] + WEIGHTS["feature"] * said["feature"], made)
+        wish = WEIGHTS["adversarial"] * said["adversarial"] + WEIGHTS["feature"] * said["feature"]
+        of_made, = torch.autograd.grad(wish, made)
         for weight, gradient in zip(weights, gradients):
             weight.grad = gradient
         apply(self.critics_optimizer, weights, self.usual_of_critics)
@@ -180,9 +185,17 @@ class Trainer:
 
 
 def optimizer(weights, lr, device):
-    if device.type != "cuda":
-        return torch.optim.AdamW(weights, lr=lr, betas=BETAS, weight_decay=0.0)
-    return torch.optim.AdamW(weights, lr=torch.tensor(lr, device=device), betas=BETAS, weight_decay=0.0, fused=True, capturable=True)
+    """AdamW. Its steps are as long for a kernel of a few channels as for one of hundreds, whose weights are much smaller;
+    so narrow ones get twice the learning rate and wide ones half of it."""
+    groups = {0.5: [], 1.0: [], 2.0: []}
+    for weight in weights:
+        n_in = weight[0].numel() if weight.dim() > 1 else 256
+        groups[2.0 if n_in < 120 else 0.5 if n_in > 800 else 1.0].append(weight)
+    on_device = device.type == "cuda"
+    fast = dict(fused=True, capturable=True) if on_device else {}
+    return torch.optim.AdamW(
+        [dict(params=chosen, share=share, lr=torch.tensor(lr, device=device) if on_device else lr)
+         for share, chosen in groups.items() if chosen], betas=BETAS, weight_decay=0.0, **fast)
 
 
 def apply(optimizer, weights, usual):

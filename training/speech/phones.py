@@ -15,7 +15,8 @@ NUMBER = {name: n for n, name in enumerate(PHONES)}
 _ROWS = """0=aa 3=er 3:=er @=ax @-=ax @2=ax @5=ax @L=ax,l A:=aa A@=aa,R D=dh E=eh I=ih I#=ih I2=ih IR=er N=ng O=ao O2=ao
 O:=ao O@=ao,R OI=oy S=sh T=th U=uh U@=uh,R U@2=uh,R V=ah VR=er Z=zh a=ae a#=ax aI=ay aI2=ay aI3=ay aI@=ay,ax
 aI@3=ay,R aU=aw aU@=aw,R aa=ae b=b d=d dZ=jh e@=eh,R eI=ey f=f g=g h=hh i=iy i:=iy i@=iy,ax i@3=iy,R j=y k=k l=l m=m
-n=n n-=n o@=ao,R oU=ow p=p r=r r-=r s=s t=t t#=t t2=t t[=t tS=ch u=uw u:=uw v=v w=w w#=w z=z ?=t _=pau _:=pau _!=pau _|=pau ;="""
+n=n n-=n o@=ao,R oU=ow p=p r=r r-=r s=s t=t t#=t t2=t t[=t tS=ch u=uw u:=uw v=v w=w w#=w z=z ?=t _=pau _:=pau
+_!=pau _|=pau ;="""
 _RHOTIC = ("en-us", "en-gb-scotland")
 _WITHOUT_R = {"0": "ao", "A@": "aa", "O@": "ao", "o@": "ao", "3": "ax", "aa": "aa"}     # no r, a rounded o
 

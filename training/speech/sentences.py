@@ -70,8 +70,8 @@ CONTENT_WORDS = sorted(word for word in {*VOCABULARY, *templates.forms()} - {wor
                        word[0].isupper()} if word.lower() not in homophones.RARER)
 FUNCTION_WORDS = """a the and or but of to in on at for from with by as is are was were be has have had do does did not
 no this that these those it he she they we you I my your his her its what when where who why how if so than then there
-here some any all each every very more most much many can could will should may might must about after before up down out
-off over under again""".split()
+here some any all each every very more most much many can could will should may might must about after before up
+down out off over under again""".split()
 INVENTED_SHARE = 0.03
 _SPELLABLE = [word for word in WORDS + world.FIRST_NAMES if word.lower() not in homophones.RARER]
 

@@ -35,7 +35,7 @@ def options():
     parser.add_argument("--out", required=True)
     parser.add_argument("--max-seconds", type=float, default=620, help="of this call, from start to end")
     parser.add_argument("--total-seconds", type=float, help="of training over all calls (default: what this call has)")
-    parser.add_argument("--reserve-seconds", type=float, default=50, help="of this call, for export and scores")
+    parser.add_argument("--reserve-seconds", type=float, default=60, help="of this call, for export and scores")
     parser.add_argument("--save-seconds", type=float, default=90)
     parser.add_argument("--score-seconds", type=float, default=150, help="between word error rates")
     parser.add_argument("--resume", action="store_true")
@@ -139,7 +139,7 @@ def main():
     os.replace(out / "unfinished.gguf", out / "codec.gguf")
     log(f"wrote {out / 'codec.gguf'}: {(out / 'codec.gguf').stat().st_size} bytes after {trainer.step_count} steps")
     score.write_scores(out, gguf_file.load(out / "codec.gguf", device), held or {"train": a.corpus[0]}, device, log,
-                       n=3 if a.smoke else 24, judge=judge, n_heard=3 if a.smoke else 150)
+                       n=3 if a.smoke else 24, judge=judge, n_heard=2 if a.smoke else 120)
     if device.type == "cuda":
         log(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
     log("done")

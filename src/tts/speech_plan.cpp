@@ -46,6 +46,13 @@ int32_t frames_at_pace(std::string_view text, const Pace& pace) {
   return std::max(1, static_cast<int32_t>(static_cast<float>(n_frames) / pace.speed));
 }
 
+int32_t frames_to_say(std::string_view written, std::string_view said, const Pace& pace) {
+  const int32_t n_frames = frames_at_pace(written, pace);
+  if (said == written) return n_frames;
+  return std::max(n_frames,
+                  static_cast<int32_t>(kSaidShare * static_cast<float>(frames_at_pace(said, pace))));
+}
+
 std::vector<std::string> plan_chunks(std::string_view text, const Chunking& chunking, const Pace& pace) {
   if (chunking.chunk_seconds <= 0) return {std::string(text)};
   std::vector<std::string> chunks;

@@ -37,6 +37,11 @@ struct Pace {
 // Frames that the text takes, at least 1.
 int32_t frames_at_pace(std::string_view text, const Pace& pace);
 
+// The same of a text that is `said` in words: digits weigh little for the words that they are, so these
+// count, though less than written ones (kSaidShare; training/tts/prompt.py measures it).
+int32_t frames_to_say(std::string_view written, std::string_view said, const Pace& pace);
+constexpr float kSaidShare = 0.85f;
+
 // The chunks of a text, one if it is short. What has no punctuation to cut at and would become longer than
 // kMostChunkFrames is cut at white space, or anywhere if it has none either.
 std::vector<std::string> plan_chunks(std::string_view text, const Chunking& chunking, const Pace& pace);

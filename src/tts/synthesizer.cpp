@@ -166,7 +166,6 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
     if (cancellation.requested()) return cancelled();
     SpokenChunk chunk{
         .text = texts[static_cast<size_t>(i)], .codes = {}, .n_reference = reference.n_frames()};
-    // Lengths follow the text as it is written, the model reads it in its own form.
     const std::string words = in_form(model_.text_form(), chunk.text);
     const std::string reference_words = in_form(model_.text_form(), reference_text);
     const CodeRequest code_request{.text = words,
@@ -176,7 +175,7 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
                                    .reference_text = reference_words,
                                    .n_frames = request.seconds > 0
                                                    ? frames_of_seconds(static_cast<float>(request.seconds))
-                                                   : frames_at_pace(chunk.text, pace()),
+                                                   : frames_to_say(chunk.text, words, pace()),
                                    .denoise = request.denoise,
                                    .mask = request.mask,
                                    .decoding = request.decoding};

@@ -33,6 +33,15 @@ TEST(SpeechPlan, AStreamBeginsWithAClause) {
   EXPECT_TRUE(chunks[1].starts_with("The quick"));
 }
 
+TEST(SpeechPlan, NumbersTakeTheTimeOfTheirWords) {
+  const std::string_view written = "740 plus 174 is 914.";
+  const std::string_view said = "seven hundred forty plus one hundred seventy four is nine hundred fourteen.";
+  EXPECT_EQ(frames_at_pace(written, {}), 68);
+  EXPECT_EQ(frames_to_say(written, written, {}), 68);
+  EXPECT_EQ(frames_to_say(written, said, {}), 98);
+  EXPECT_EQ(frames_to_say("It is 3:40 pm now.", "It is three forty P M now.", {}), 45);
+}
+
 TEST(SpeechPlan, PaceFollowsReferenceAndSpeed) {
   const int32_t n = frames_at_pace(kText, {});
   EXPECT_EQ(frames_at_pace(kText, {.speed = 2}), n / 2);

@@ -45,41 +45,47 @@ def jobs(run, a):
     c = run / "corpus"
     seconds = lambda n: str(round(n * a.scale))
     held = ("--split", "held", "--workers", "8")
-    workers = ("--workers", str(a.workers))
+    voice = ("--voices", "tts", "--mix", "tts", "--edges", "constant", "--rates", "24")
     recogniser = HERE.parent / "models/demo/asr"
     scored = ("--held-seen", c / "held-seen", "--held-unseen", c / "held-unseen")
+    parts = [f"voice-{n}" for n in range(1, a.voice_parts + 1)]     # so that each GPU can code one
+    share = max(1, a.workers // (a.voice_parts + 1))
     yield corpus(run, "held-seen", 0.5, 7, *held, "--voices", "seen")
     yield corpus(run, "held-unseen", 0.5, 8, *held, "--voices", "unseen")
-    yield corpus(run, "held-voice", 0.3, 9, *held, "--voices", "presets", "--mix", "tts", "--edges", "constant")
-    yield corpus(run, "voice", a.voice_hours, 1, *workers, "--voices", "tts", "--mix", "tts", "--edges", "constant")
-    yield corpus(run, "speech", a.speech_hours, 2, *workers, "--voices", "seen", "--mix", "asr",
-                 after=("voice",) if not a.only or "tts" in a.only else ())       # codecs begin first
+    yield corpus(run, "held-voice", 0.3, 9, *held, *voice)
+    for n, part in enumerate(parts):
+        yield corpus(run, part, a.voice_hours / a.voice_parts, 100 + n, *voice, "--workers", share)
+    yield corpus(run, "seen", 0.3 * a.voice_hours, 3, "--workers", share)
+    # Codecs begin before the largest corpus takes all processors.
+    yield corpus(run, "speech", a.speech_hours, 2, "--mix", "asr", "--rates", "16", "--workers", a.workers,
+                 after=(parts[0], "seen") if a.voice_parts and not a.only else ())
     for n in range(1, a.codecs + 1):
         out = run / f"codec-{n}"
         yield Job(f"codec-{n}", out / "scores.json",
-                  [PYTHON, HERE / "codec/train.py", "--corpus", c / "voice", "--recogniser", recogniser, *scored, "--out", out,
-                   "--seed", str(n), "--max-seconds", seconds(640)], after=("voice", "held-seen", "held-unseen"), gpus=1)
+                  [PYTHON, HERE / "codec/train.py", "--corpus", c / parts[0], c / "seen", "--weights", "0.6", "0.4", "--recogniser",
+                   recogniser, *scored, "--out", out, "--seed", n, "--max-seconds", seconds(620)],
+                  after=(parts[0], "seen", "held-seen", "held-unseen"), gpus=1)
     yield Job("codec", run / "codec/codec.gguf", function=lambda: choose_codec(run, a.codecs),
               after=tuple(f"codec-{n}" for n in range(1, a.codecs + 1)))
-    for name in ("voice", "held-voice"):
+    for name in (*parts, "held-voice"):
         yield Job(f"codes-{name}", c / f"{name}.npy",
                   [PYTHON, HERE / "tts/codes.py", "encode", "--codec", run / "codec/codec.gguf", "--corpus", c / name, "--out",
                    c / f"{name}.npy"], after=("codec", name), gpus=1)
     yield Job("tts", run / "tts/scores.json",
-              [HERE / "tts/train.py", "--corpus", c / "voice", "--codes", c / "voice.npy", "--held", c / "held-voice",
-               "--held-codes", c / "held-voice.npy", "--codec", run / "codec/codec.gguf", "--recogniser", recogniser, "--out",
-               run / "tts", "--n-codes", "512", "--max-seconds", seconds(720)],
-              after=("codes-voice", "codes-held-voice"), gpus=1, most_gpus=3)
+              [HERE / "tts/train.py", "--corpus", *(c / part for part in parts), "--codes", *(c / f"{part}.npy" for part in parts),
+               "--held", c / "held-voice", "--held-codes", c / "held-voice.npy", "--codec", run / "codec/codec.gguf",
+               "--recogniser", recogniser, "--out", run / "tts", "--n-codes", "512", "--max-seconds", seconds(700)],
+              after=tuple(f"codes-{name}" for name in (*parts, "held-voice")), gpus=1, most_gpus=3)
     yield Job("asr", run / "asr/scores.json",
               [PYTHON, HERE / "asr/train.py", "--train", c / "speech", "--held", c / "held-seen", "--unseen", c / "held-unseen",
-               "--out", run / "asr", "--threads", "8", "--max-seconds", seconds(900)],
+               "--out", run / "asr", "--threads", "8", "--max-seconds", seconds(850)],
               after=("speech", "held-seen", "held-unseen"), gpus=1)
     yield Job("vad", run / "vad/scores.json",
-              [PYTHON, HERE / "vad/train.py", "--corpus", c / "speech", "--held", c / "held-unseen", "--out", run / "vad",
-               "--max-seconds", seconds(200)], after=("speech", "held-unseen"), gpus=1)
+              [PYTHON, HERE / "vad/train.py", "--corpus", c / "seen", "--held", c / "held-unseen", "--out", run / "vad",
+               "--max-seconds", seconds(200)], after=("seen", "held-unseen"), gpus=1)
     yield Job("speaker", run / "speaker/scores.json",
-              [PYTHON, HERE / "speaker/train.py", "--corpus", c / "speech", *scored, "--out", run / "speaker", "--max-seconds",
-               seconds(80)], after=("speech", "held-seen", "held-unseen"), gpus=1)
+              [PYTHON, HERE / "speaker/train.py", "--corpus", c / "seen", *scored, "--out", run / "speaker", "--max-seconds",
+               seconds(80)], after=("seen", "held-seen", "held-unseen"), gpus=1)
     yield Job("drafter", run / "drafter/scores.json",
               [PYTHON, HERE / "drafter/train.py", "--out", run / "drafter", "--max-seconds", seconds(240), "--candidates",
                "2:192:1,3,5"], gpus=1)
@@ -87,11 +93,15 @@ def jobs(run, a):
 
 def choose_codec(run, n):
     """Copies the codec through which the recogniser understands most."""
-    errors = {k: json.loads((run / f"codec-{k}/scores.json").read_text())["held_seen"]["wer"] for k in range(1, n + 1)}
+    def errors_of(k):
+        scores = json.loads((run / f"codec-{k}/scores.json").read_text())["held_seen"]
+        return scores.get("wer", {}).get("of codec", 100 + scores["mel"])
+
+    errors = {k: errors_of(k) for k in range(1, n + 1)}
     best = min(errors, key=errors.get)
     (run / "codec").mkdir(exist_ok=True)
     shutil.copy(run / f"codec-{best}/codec.gguf", run / "codec/codec.gguf")
-    return f"word errors through each codec {errors}, the best is {best}"
+    return f"word errors through each codec in %: {errors}; the best is {best}"
 
 
 def wanted(all_jobs, only):
@@ -115,6 +125,7 @@ def start(job, run, gpus):
         launcher = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", str(len(gpus))] if len(gpus) > 1 else [PYTHON]
         command = launcher + command
     environment = dict(os.environ, PYTHONUNBUFFERED="1", CUDA_VISIBLE_DEVICES=",".join(map(str, gpus)))
+    environment.pop("CC", None)     # compilers of kernels would take it for theirs
     with open(run / "log" / f"{job.name}.log", "w") as log:
         job.process, job.taken = subprocess.Popen(command, stdout=log, stderr=log, env=environment), gpus
 
@@ -126,8 +137,9 @@ def main():
     parser.add_argument("--workers", type=int, default=max(1, len(os.sched_getaffinity(0)) - 2), help="of each large corpus")
     parser.add_argument("--only", nargs="+", default=[], metavar="JOB")
     parser.add_argument("--codecs", type=int, help="how many are trained, of which the best is taken (default: free GPUs)")
-    parser.add_argument("--voice-hours", type=float, default=25)
-    parser.add_argument("--speech-hours", type=float, default=80)
+    parser.add_argument("--voice-hours", type=float, default=60, help="of speech for codec and voice")
+    parser.add_argument("--voice-parts", type=int, default=3, help="corpora that these are divided into")
+    parser.add_argument("--speech-hours", type=float, default=90, help="of speech for the recogniser")
     parser.add_argument("--scale", type=float, default=1, help="of all times; 0.03 tries everything")
     a = parser.parse_args()
     a.codecs = a.codecs or max(1, a.gpus - 1)

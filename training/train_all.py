@@ -3,8 +3,8 @@
     python3 training/train_all.py --out run --gpus 4                # about 27 minutes on four H200 and 64 cores
     python3 training/train_all.py --out run --gpus 1 --only asr     # one model and what it needs
 
-Each job writes RUN/log/JOB.log; a job whose result is there is not done again, so that a run which was stopped goes on. On
-fewer GPUs jobs wait for each other. Nothing is copied into models/demo: training/README.md says what goes where.
+Each job writes RUN/log/JOB.log; a job whose result is there is not done again, and a training goes on from its checkpoint, so
+that a run which was stopped goes on. On fewer GPUs jobs wait for each other. Nothing is copied into models/demo: training/README.md says what goes where.
 """
 
 import argparse
@@ -58,12 +58,12 @@ def jobs(run, a):
     yield corpus(run, "seen", 0.3 * a.voice_hours, 3, "--workers", share)
     # Codecs begin before the largest corpus takes all processors.
     yield corpus(run, "speech", a.speech_hours, 2, "--mix", "asr", "--rates", "16", "--workers", a.workers,
-                 after=(parts[0], "seen") if a.voice_parts and not a.only else ())
+                 after=(*parts, "seen") if not a.only or {"tts", "codec"} & set(a.only) else ())
     for n in range(1, a.codecs + 1):
         out = run / f"codec-{n}"
         yield Job(f"codec-{n}", out / "scores.json",
                   [PYTHON, HERE / "codec/train.py", "--corpus", c / parts[0], c / "seen", "--weights", "0.6", "0.4", "--recogniser",
-                   recogniser, *scored, "--out", out, "--seed", n, "--max-seconds", seconds(620)],
+                   recogniser, *scored, "--out", out, "--seed", n, "--max-seconds", seconds(620), "--resume"],
                   after=(parts[0], "seen", "held-seen", "held-unseen"), gpus=1)
     yield Job("codec", run / "codec/codec.gguf", function=lambda: choose_codec(run, a.codecs),
               after=tuple(f"codec-{n}" for n in range(1, a.codecs + 1)))
@@ -74,21 +74,21 @@ def jobs(run, a):
     yield Job("tts", run / "tts/scores.json",
               [HERE / "tts/train.py", "--corpus", *(c / part for part in parts), "--codes", *(c / f"{part}.npy" for part in parts),
                "--held", c / "held-voice", "--held-codes", c / "held-voice.npy", "--codec", run / "codec/codec.gguf",
-               "--recogniser", recogniser, "--out", run / "tts", "--n-codes", "512", "--max-seconds", seconds(700)],
+               "--recogniser", recogniser, "--out", run / "tts", "--n-codes", "512", "--max-seconds", seconds(700), "--resume"],
               after=tuple(f"codes-{name}" for name in (*parts, "held-voice")), gpus=1, most_gpus=3)
     yield Job("asr", run / "asr/scores.json",
               [PYTHON, HERE / "asr/train.py", "--train", c / "speech", "--held", c / "held-seen", "--unseen", c / "held-unseen",
-               "--out", run / "asr", "--threads", "8", "--max-seconds", seconds(850)],
+               "--out", run / "asr", "--threads", "8", "--max-seconds", seconds(850), "--resume"],
               after=("speech", "held-seen", "held-unseen"), gpus=1)
     yield Job("vad", run / "vad/scores.json",
               [PYTHON, HERE / "vad/train.py", "--corpus", c / "seen", "--held", c / "held-unseen", "--out", run / "vad",
-               "--max-seconds", seconds(200)], after=("seen", "held-unseen"), gpus=1)
+               "--max-seconds", seconds(200), "--resume"], after=("seen", "held-unseen"), gpus=1)
     yield Job("speaker", run / "speaker/scores.json",
               [PYTHON, HERE / "speaker/train.py", "--corpus", c / "seen", *scored, "--out", run / "speaker", "--max-seconds",
-               seconds(80)], after=("seen", "held-seen", "held-unseen"), gpus=1)
+               seconds(80), "--resume"], after=("seen", "held-seen", "held-unseen"), gpus=1)
     yield Job("drafter", run / "drafter/scores.json",
               [PYTHON, HERE / "drafter/train.py", "--out", run / "drafter", "--max-seconds", seconds(240), "--candidates",
-               "2:192:1,3,5"], gpus=1)
+               "2:192:1,3,5", "--resume"], gpus=1)
 
 
 def choose_codec(run, n):
@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--workers", type=int, default=max(1, len(os.sched_getaffinity(0)) - 2), help="of each large corpus")
     parser.add_argument("--only", nargs="+", default=[], metavar="JOB")
     parser.add_argument("--codecs", type=int, help="how many are trained, of which the best is taken (default: free GPUs)")
-    parser.add_argument("--voice-hours", type=float, default=60, help="of speech for codec and voice")
+    parser.add_argument("--voice-hours", type=float, default=45, help="of speech for codec and voice")
     parser.add_argument("--voice-parts", type=int, default=3, help="corpora that these are divided into")
     parser.add_argument("--speech-hours", type=float, default=90, help="of speech for the recogniser")
     parser.add_argument("--scale", type=float, default=1, help="of all times; 0.03 tries everything")

@@ -89,7 +89,7 @@ std::string wrap(std::string_view text, size_t width, size_t indent) {
 
 std::string overview(const Console& io, std::span<const Command> commands) {
   std::string text =
-      wrap("parlance runs language models from GGUF files on your own machine.", width_of(io), 0);
+      wrap("parlance listens, thinks and speaks on your own machine, with models from GGUF files.", width_of(io), 0);
   text += "\n\n" + heading(io, "Usage") + "  parlance VERB [options]\n\n" + heading(io, "Verbs");
   for (const Command& command : commands) text += entry(command.name, command.summary, 14, width_of(io));
   text += "\n" + heading(io, "Options");

@@ -4,6 +4,7 @@
 
 #include "audio/wav_writer.h"
 #include "cli/cli_run.h"
+#include "cli/default_model.h"
 #include "cli/eval_speech.h"
 #include "text/spoken_form.h"
 #include "tts/support/tiny_tts.h"
@@ -115,7 +116,6 @@ TEST_F(EvalSpeechTest, HearsWhatItSpeaks) {
 
 TEST_F(EvalSpeechTest, SaysWhatIsWrong) {
   for (const char* what : {"asr", "codec", "tts"}) {
-    expect_error(run({"eval", what}), kUsage, {"--set", std::string("parlance eval ") + what + " --help"});
     expect_error(run({"eval", what, "--set", "x", "--asr", "y"}), kUsage, {"--asr", "--mmproj"});
     expect_error(eval(what), kFailure, {"index.jsonl"});
     write_set("\n");
@@ -141,6 +141,25 @@ TEST_F(EvalSpeechTest, SaysWhatIsWrong) {
   expect_error(eval("codec"), kFailure, {"none.wav"});
   write_set(R"({"text": "Hello.", "voice": "nobody"})");
   expect_error(eval("tts"), kFailure, {"text 1", "nobody"});
+}
+
+TEST(EvalSets, OfTheDemoAreFound) {
+  std::string set = "given";
+  EXPECT_TRUE(choose_set(set, "speech"));
+  EXPECT_EQ(set, "given");
+  set.clear();
+  ASSERT_TRUE(choose_set(set, "speech"));
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(set) / "index.jsonl"));
+  set.clear();
+  const auto absent = choose_set(set, "absent");
+  ASSERT_FALSE(absent);
+  EXPECT_NE(absent.error().message.find("--set PATH"), std::string::npos);
+}
+
+TEST(EvalSets, TheDemoHearsItsOwn) {
+  const auto scores = run({"eval", "asr", "-t", "2", "--json"}).json();
+  EXPECT_LE(scores["groups"]["seen"]["word_error_rate"].get<double>(), 0.15);
+  EXPECT_EQ(scores["groups"]["no speech"]["recordings"], 10);
 }
 
 }  // namespace

@@ -40,7 +40,6 @@ TEST_F(EvalVadTest, ScoresRecordings) {
 }
 
 TEST_F(EvalVadTest, SaysWhatIsWrong) {
-  expect_error(run({"eval", "vad"}), kUsage, {"--set", "parlance eval vad --help"});
   expect_error(run({"eval", "vad", "--set", set(), "--windows"}), kUsage, {"--windows", "--json"});
   expect_error(run({"eval", "vad", "--set", set()}), kFailure, {"labels.jsonl"});
   const auto expect_refused = [&](const std::string& line, const std::string& words) {

@@ -34,15 +34,20 @@ Result<fs::path> folder_of(const BundleOptions& options) {
               "there is no models/demo near this folder or the program; name the FOLDER of a bundle");
 }
 
-Result<int> verify(const Console& io, const BundleOptions& options) {
-  PARLANCE_TRY(const fs::path folder, folder_of(options));
+// What is good and what is not in the folder; the exit code says whether all is.
+Result<int> report_on(const Console& io, const fs::path& folder, bool wants_json) {
   PARLANCE_TRY(const BundleReport report, verify_bundle(folder));
-  if (options.wants_json) {
+  if (wants_json) {
     io.print("{}\n", to_json(report).pretty());
   } else {
     print_verification(io, report);
   }
   return report.has_passed() ? kSuccess : kFailure;
+}
+
+Result<int> verify(const Console& io, const BundleOptions& options) {
+  PARLANCE_TRY(const fs::path folder, folder_of(options));
+  return report_on(io, folder, options.wants_json);
 }
 
 Result<int> show(const Console& io, const BundleOptions& options) {
@@ -66,13 +71,7 @@ Result<int> make(const Console& io, const BundleOptions& options) {
   PARLANCE_CHECK(file.write(text));
   PARLANCE_CHECK(file.commit());
   // Files that are there may still not be what they are listed as.
-  PARLANCE_TRY(const BundleReport report, verify_bundle(folder));
-  if (options.wants_json) {
-    io.print("{}\n", to_json(report).pretty());
-  } else {
-    print_verification(io, report);
-  }
-  return report.has_passed() ? kSuccess : kFailure;
+  return report_on(io, folder, options.wants_json);
 }
 
 Result<void> check_options(const BundleOptions& options) {

@@ -8,7 +8,7 @@ import mel
 from network import Layout
 from plan import gather_clips, plan
 from sentences import COMMANDS
-from spoken_form import spoken
+from spoken_form import word_errors
 
 FUNCTION_WORDS = frozenset("""the a an is are was were am has have had do does did can could will would in on of to and
 or it its i my me your you she he they we at with under near for from his her what which who where when how there this
@@ -27,17 +27,6 @@ def kind_of(text):
     if len(words) >= 3 and not any(word.lower().partition("'")[0] in FUNCTION_WORDS for word in words):
         return "free"
     return "question" if text.endswith("?") else "statement"
-
-
-def word_errors(reference, hypothesis):
-    """(errors, words) between the spoken forms."""
-    a, b = spoken(reference).split(), spoken(hypothesis).split()
-    row = list(range(len(b) + 1))
-    for i, word in enumerate(a):
-        diagonal, row[0] = row[0], i + 1
-        for j, other in enumerate(b):
-            diagonal, row[j + 1] = row[j + 1], min(row[j + 1] + 1, row[j] + 1, diagonal + (word != other))
-    return row[-1], len(a)
 
 
 @torch.no_grad()

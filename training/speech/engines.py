@@ -80,10 +80,10 @@ _FLITE = {
 
 class Flite:
     def __init__(self):
-        self.library = _library("libflite.so.1")
-        self.library.flite_init()
+        self.flite = _library("libflite.so.1")
+        self.flite.flite_init()
         for name, (result, arguments) in _FLITE.items():
-            function = getattr(self.library, name)
+            function = getattr(self.flite, name)
             function.restype, function.argtypes = result, arguments
         self.voices, self.plugins = {}, []
 
@@ -104,36 +104,36 @@ class Flite:
         settings = {b"duration_stretch": stretch, b"int_f0_target_mean": f0, b"int_f0_target_stddev": f0_range}
         for feature, value in settings.items():
             if value:
-                self.library.flite_feat_set_float(features, feature, value)
+                self.flite.flite_feat_set_float(features, feature, value)
             else:
-                self.library.flite_feat_remove(features, feature)
+                self.flite.flite_feat_remove(features, feature)
         said = _LETTER.sub(lambda match: _FLITE_LETTERS[match[0]], text)
         _libc().srand(1)   # of its noise
-        utterance = self.library.flite_synth_text(said.encode("ascii"), ctypes.cast(voice, ctypes.c_void_p))
-        wave = self.library.utt_wave(utterance).contents
+        utterance = self.flite.flite_synth_text(said.encode("ascii"), ctypes.cast(voice, ctypes.c_void_p))
+        wave = self.flite.utt_wave(utterance).contents
         samples = np.ctypeslib.as_array(wave.samples, (wave.num_samples,)).copy()
         numbers, ends = [], []
-        item = self.library.relation_head(self.library.utt_relation(utterance, b"Segment"))
+        item = self.flite.relation_head(self.flite.utt_relation(utterance, b"Segment"))
         while item:
-            numbers.append(phones.NUMBER.get(self.library.item_feat_string(item, b"name").decode(), phones.UNKNOWN))
-            ends.append(self.library.item_feat_float(item, b"end") * wave.sample_rate)
-            item = self.library.item_next(item)
+            numbers.append(phones.NUMBER.get(self.flite.item_feat_string(item, b"name").decode(), phones.UNKNOWN))
+            ends.append(self.flite.item_feat_float(item, b"end") * wave.sample_rate)
+            item = self.flite.item_next(item)
         sound = Sound(samples, wave.sample_rate, numbers, np.array(ends))
-        self.library.delete_utterance(utterance)
+        self.flite.delete_utterance(utterance)
         return sound
 
 
 class Espeak:
     def __init__(self):
-        self.library = _library("libespeak-ng.so.1")
-        self.rate = self.library.espeak_Initialize(_SYNCHRONOUS, 0, None, _WITH_PHONES)
+        self.espeak = _library("libespeak-ng.so.1")
+        self.rate = self.espeak.espeak_Initialize(_SYNCHRONOUS, 0, None, _WITH_PHONES)
         if self.rate <= 0:
             raise Absent("espeak-ng finds no data: set ESPEAK_DATA_PATH")
         self.pieces, self.events, self.current, self.table = [], [], None, None
         callback_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int16), ctypes.c_int,
                                          ctypes.POINTER(_Event))
         self.callback = callback_type(self._collect)   # kept: the library holds only a pointer
-        self.library.espeak_SetSynthCallback(self.callback)
+        self.espeak.espeak_SetSynthCallback(self.callback)
 
     def _collect(self, samples, count, events):
         if count > 0:
@@ -159,16 +159,16 @@ class Espeak:
     def say(self, text: str, name: str, stretch: float = 1.0, pitch: int = 50, pitch_range: int = 50):
         """Sound. `name` is a voice and its variant, "en-us+m3"."""
         if self.current != name:
-            if self.library.espeak_SetVoiceByName(name.encode()) != 0:
+            if self.espeak.espeak_SetVoiceByName(name.encode()) != 0:
                 raise ValueError(f"espeak-ng has no voice {name}")
             self.current, self.table = name, phones.espeak_table(name)
         words_a_minute = min(max(round(ESPEAK_WORDS_A_MINUTE / stretch), 80), 400)
         for parameter, value in ((_RATE, words_a_minute), (_PITCH, pitch), (_RANGE, pitch_range)):
-            self.library.espeak_SetParameter(parameter, value, 0)
+            self.espeak.espeak_SetParameter(parameter, value, 0)
         self.pieces, self.events = [], []
         said = _LETTER.sub(lambda match: _ESPEAK_LETTERS.get(match[0], match[0]), text)
         data = said.encode() + b"\0"
-        self.library.espeak_Synth(data, ctypes.c_size_t(len(data)), 0, 1, 0, _UTF8, None, None)
+        self.espeak.espeak_Synth(data, ctypes.c_size_t(len(data)), 0, 1, 0, _UTF8, None, None)
         samples = np.concatenate(self.pieces) if self.pieces else np.zeros(0, np.int16)
         return Sound(samples, self.rate, *self._phones(len(samples)))
 

@@ -266,3 +266,14 @@ def spoken(text: str) -> str:
     """The words that are said: lower case, nothing but a-z, apostrophes inside words, and single spaces."""
     words = "".join(c if "a" <= c <= "z" or c == "'" else " " for c in to_say(text).lower()).split()
     return " ".join(filter(None, (word.strip("'") for word in words)))
+
+
+def word_errors(reference, hypothesis):
+    """(errors, words) between the spoken forms."""
+    a, b = spoken(reference).split(), spoken(hypothesis).split()
+    row = list(range(len(b) + 1))
+    for i, word in enumerate(a):
+        diagonal, row[0] = row[0], i + 1
+        for j, other in enumerate(b):
+            diagonal, row[j + 1] = row[j + 1], min(row[j + 1] + 1, row[j] + 1, diagonal + (word != other))
+    return row[-1], len(a)

@@ -18,18 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "codec"))
 import gguf_file  # noqa: E402
 from recogniser import Judge  # noqa: E402
 import codes  # noqa: E402
-from spoken_form import spoken  # noqa: E402
-
-
-def word_errors(text, heard):
-    """(errors, words) between the spoken forms."""
-    a, b = spoken(text).split(), spoken(heard).split()
-    row = list(range(len(b) + 1))
-    for i, word in enumerate(a):
-        diagonal, row[0] = row[0], i + 1
-        for j, other in enumerate(b):
-            diagonal, row[j + 1] = row[j + 1], min(row[j + 1] + 1, row[j] + 1, diagonal + (word != other))
-    return row[-1], len(a)
+from spoken_form import word_errors  # noqa: E402
 
 
 @torch.no_grad()

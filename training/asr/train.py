@@ -1,6 +1,7 @@
 """Trains the demo recogniser from scratch on synthetic speech and writes its two GGUF files.
 
     python3 train.py --train corpus/train --held corpus/held_seen --unseen corpus/held_unseen --out run
+    torchrun --standalone --nproc-per-node 2 train.py ...       the same on several GPUs, with --seconds for each of them
 
 A checkpoint is written every --save-every seconds and when --stop-after seconds of this call are over; --resume goes on
 from it, the seconds of earlier calls counted in. At the end: OUT/eliza-1-asr*.gguf and OUT/scores.json.
@@ -26,6 +27,7 @@ from feed import Feed
 from losses import Losses, Optimizer, schedule
 import mel
 from network import TINY, Config, Recogniser
+from ranks import Clock, Ranks
 from score import Scorer
 from tokenizer import Tokenizer
 
@@ -38,8 +40,9 @@ def save(path, **state):
 class Run:
     """Everything that a training run holds; step() is one update."""
 
-    def __init__(self, a, device):
-        self.a, self.device = a, device
+    def __init__(self, a, ranks):
+        self.a, self.ranks, self.device = a, ranks, ranks.device
+        device = ranks.device
         self.config = TINY if a.smoke else Config()
         self.model = Recogniser(self.config).to(device)
         self.model.encoder.dropout, self.model.decoder_dropout = a.dropout, a.decoder_dropout
@@ -71,6 +74,7 @@ class Run:
             audio = self.corruption(audio, lengths, batch.silent)
         loss, *parts = self.losses(audio, lengths, batch, mask=not self.a.plain)
         loss.backward()
+        self.ranks.average_gradients(self.optimizer.parameters)
         norm = self.optimizer.step(scale)
         self.number += 1
         return [*parts, norm]
@@ -162,39 +166,46 @@ def arguments():
 def main():
     a = arguments()
     a.out.mkdir(parents=True, exist_ok=True)
-    log_file = open(a.out / "log.txt", "a", encoding="utf-8")
+    ranks = Ranks(a.device)
+    log_file = open(a.out / "log.txt", "a", encoding="utf-8") if ranks.is_first else None
 
     def log(text):
-        print(text, flush=True)
-        log_file.write(text + "\n")
-        log_file.flush()
+        if ranks.is_first:
+            print(text, flush=True)
+            log_file.write(text + "\n")
+            log_file.flush()
 
-    feed = Feed(Texts(Corpus(a.train), a.limit), a, seed=(a.seed, int(time.time()) if a.resume else 0))
-    torch.manual_seed(a.seed)
+    feed = Feed(Texts(Corpus(a.train), a.limit), a, seed=(a.seed, ranks.rank, int(time.time()) if a.resume else 0))
     torch.set_num_threads(a.threads)
-    device = torch.device(a.device)
-    run = Run(a, device)
+    ranks.start()
+    torch.manual_seed(a.seed)
+    run = Run(a, ranks)
+    device = ranks.device
     if a.resume and (a.out / "checkpoint.pt").exists():
         run.restore()
-    torch.manual_seed(a.seed + run.number)
-    run.corruption = Corruption(run.source.audio, device, a.seed + run.number)
-    rng = np.random.default_rng(a.seed + run.number)
+    own_seed = a.seed + run.number + 1_000_000 * ranks.rank      # what is drawn differs between processes
+    torch.manual_seed(own_seed)
+    run.corruption = Corruption(run.source.audio, device, own_seed)
+    rng = np.random.default_rng(own_seed)
     log(f"seed {a.seed}, {sum(p.numel() for p in run.model.parameters())} parameters, {len(run.source)} utterances of "
-        f"{run.source.n.sum() / mel.RATE / 3600:.2f} h, from step {run.number} and {run.elapsed:.0f} s on, {device}")
+        f"{run.source.n.sum() / mel.RATE / 3600:.2f} h, from step {run.number} and {run.elapsed:.0f} s on, "
+        f"{ranks.n} x {device.type}")
 
     wants_end = []
     signal.signal(signal.SIGTERM, lambda *_: wants_end.append(True))
     begin, before, first_step = time.monotonic(), run.elapsed, run.number
+    clock = Clock(ranks, before, a.max_seconds, time.monotonic)
     last_log = last_score = begin
     last_save = begin + 20 - a.save_every           # there is something to go back to early
     heard_s, next_cuts = 0.0, a.cuts_from * a.max_seconds
     for batch in feed:
         now = time.monotonic()
-        run.elapsed = before + now - begin
+        run.elapsed = a.max_seconds * clock.progress(now - begin >= a.stop_after or bool(wants_end))
         if run.elapsed >= a.max_seconds:
             break
-        if now - begin >= a.stop_after or wants_end:
-            run.checkpoint()
+        if clock.is_over:
+            if ranks.is_first:
+                run.checkpoint()
             log(f"left at step {run.number} after {run.elapsed:.0f} s; go on with --resume")
             return
         if run.elapsed >= next_cuts and not a.plain:
@@ -204,14 +215,16 @@ def main():
             next_cuts = run.elapsed + a.max_seconds / 8
             log(f"{len(run.source.cuts)} utterances can be cut, found in {time.monotonic() - now:.1f} s")
         values = run.step(batch, schedule(run.elapsed / a.max_seconds, run.number, a.warmup, a.decay))
-        heard_s += batch.clips.length.sum() / mel.RATE
+        heard_s += ranks.n * batch.clips.length.sum() / mel.RATE
+        if not ranks.is_first:
+            continue
         if now - last_log >= a.log_every or run.number <= 3:
             answer, ctc, phone, right, norm = (float(x) for x in values)
             pace = (time.monotonic() - begin) / (run.number - first_step) * 1e3
             log(f"step {run.number} {run.elapsed:.1f} s  answer {answer:.3f}  ctc {ctc:.3f}  phone {phone:.3f}  "
                 f"right {100 * right:.1f} %  norm {norm:.2f}  {pace:.0f} ms/step  {heard_s / 3600:.1f} h heard")
             last_log = now
-            if not math.isfinite(answer + ctc + norm):
+            if ranks.n == 1 and not math.isfinite(answer + ctc + norm):
                 log("a loss is no number; back to the last checkpoint")
                 elapsed, number = run.elapsed, run.number
                 run.restore()
@@ -224,6 +237,9 @@ def main():
             log("scores: " + brief(run.score(a.score_utterances)[0]))
             last_score = time.monotonic()
     feed.close()
+    ranks.end()
+    if not ranks.is_first:
+        return
     run.checkpoint()
     finish(run, log)
     log(f"done after {run.elapsed:.0f} s and {run.number} steps")

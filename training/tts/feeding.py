@@ -46,8 +46,8 @@ def placed(batches, device):
     ready = queue.Queue(maxsize=N_READY)
 
     def pin():
-        torch.cuda.set_device(device)
         try:
+            torch.cuda.set_device(device)
             for batch in batches:
                 ready.put({name: x if isinstance(x, int) else torch.from_numpy(x).pin_memory()
                            for name, x in batch.items()})

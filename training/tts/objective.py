@@ -33,16 +33,33 @@ class Attention:
 
 
 def loss_function(model, attention):
-    def loss_of(text, codes, is_text, pos, mask, targets, labels, weights, phones, phone_weight):
-        """(what is minimised, losses of codes and of phones). targets: (m,) places in the flattened rows; labels and
-        weights: (m, 8), 0 where nothing is to be learnt; phones: (m, 4)."""
-        last, middle = model.states(text, codes, is_text, pos, attention.attend(mask))
-        last, middle = last.flatten(0, 1)[targets], middle.flatten(0, 1)[targets]
+    """loss_of(...). Where all is compiled, a layer is compiled once for all of them, which are alike: the network as a
+    whole takes minutes."""
+    def embedded(text, codes, is_text, pos):
+        return model.embedded(text, codes, is_text, pos)
+
+    def through(layer, x, cos, sin, mask):
+        return layer(x, cos, sin, attention.attend(mask))
+
+    def compared(last, middle, targets, labels, weights, phones, phone_weight):
+        last = model.llm.norm(last.flatten(0, 1)[targets])
         losses = F.cross_entropy(model.logits(last).float().flatten(0, 1), labels.flatten(), reduction="none")
         of_codes = (losses * weights.flatten()).sum() / weights.sum()
         is_known = (phones < PHONES).flatten().float()
+        middle = middle.flatten(0, 1)[targets]
         losses = F.cross_entropy(model.phone_logits(middle).float().flatten(0, 1),
                                  phones.flatten().clamp(max=PHONES - 1), reduction="none")
         of_phones = (losses * is_known).sum() / is_known.sum().clamp(min=1)
         return of_codes + phone_weight * of_phones, torch.stack([of_codes, of_phones]).detach()
-    return torch.compile(loss_of, dynamic=False) if attention.compiled == ALL else loss_of
+
+    if attention.compiled == ALL:
+        torch._dynamo.config.cache_size_limit = 16
+        embedded, through, compared = (torch.compile(part, dynamic=False) for part in (embedded, through, compared))
+
+    def loss_of(text, codes, is_text, pos, mask, targets, labels, weights, phones, phone_weight):
+        """(what is minimised, losses of codes and of phones). targets: (m,) places in the flattened rows; labels and
+        weights: (m, 8), 0 where nothing is to be learnt; phones: (m, 4)."""
+        x, cos, sin = embedded(text, codes, is_text, pos)
+        last, middle = model.through_layers(x, lambda layer, x: through(layer, x, cos, sin, mask))
+        return compared(last, middle, targets, labels, weights, phones, phone_weight)
+    return loss_of

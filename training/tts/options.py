@@ -23,7 +23,8 @@ def parse_arguments(description):
         parser.add_argument("--" + size, type=int, help="instead of the size for --n-codes")
     parser.add_argument("--phone-weight", type=float, default=1.0, help="of the loss of phones, at the begin")
     parser.add_argument("--phone-weight-at-end", type=float, default=0.3)
-    parser.add_argument("--rows", type=int, default=64, help="rows of 1024 positions a step, of each process")
+    parser.add_argument("--rows", type=int,
+                        help="rows of 1024 positions a step, of each process (default: 64, 32 for three processes or more)")
     parser.add_argument("--max-seconds", type=float, default=900,
                         help="of training over all calls, which the schedule fills")
     parser.add_argument("--call-seconds", type=float, default=math.inf,
@@ -49,6 +50,7 @@ def parse_arguments(description):
     parser.add_argument("--new-codes", action="store_true",
                         help="that run had another codec: its tables of codes are left")
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--no-graphs", action="store_true", help="do not record steps as CUDA graphs")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()
     if not shutil.which(os.environ.get("CC", "").split(" ")[0]):

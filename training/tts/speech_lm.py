@@ -125,21 +125,29 @@ class SpeechLm(nn.Module):
         """What Muon trains the matrices of."""
         return self.llm.layers
 
+    def embedded(self, text, codes, is_text, pos):
+        """(batch, n, n_embd) below the first layer, and cosines and sines of the positions' angles."""
+        audio = self.audio_embeddings(codes + self.first_row).sum(2)
+        angle = pos[:, None, :, None].float() * self.inverse    # (batch, 1, n, head_dim / 2)
+        return torch.where(is_text[..., None], self.llm.embed_tokens(text), audio), angle.cos(), angle.sin()
+
     def states(self, text, codes, is_text, pos, attend):
         """(batch, n, n_embd) of the last layer, normalised, and of that below the phone head.
 
         text, is_text, pos: (batch, n); codes: (batch, n, 8). Where is_text, the codes are ignored, elsewhere the text.
         """
-        audio = self.audio_embeddings(codes + self.first_row).sum(2)
-        x = torch.where(is_text[..., None], self.llm.embed_tokens(text), audio)
-        angle = pos[:, None, :, None].float() * self.inverse    # (batch, 1, n, head_dim / 2)
-        cos, sin = angle.cos(), angle.sin()
+        x, cos, sin = self.embedded(text, codes, is_text, pos)
+        x, middle = self.through_layers(x, lambda layer, x: layer(x, cos, sin, attend))
+        return self.llm.norm(x), middle
+
+    def through_layers(self, x, run):
+        """The states of the last layer and of that below the phone head; run(layer, states)."""
         middle = x
         for n, layer in enumerate(self.llm.layers):
-            x = layer(x, cos, sin, attend)
+            x = run(layer, x)
             if n + 1 == round(MIDDLE * len(self.llm.layers)):
                 middle = x
-        return self.llm.norm(x), middle
+        return x, middle
 
     def hidden(self, *inputs):
         return self.states(*inputs)[0]

@@ -23,10 +23,10 @@ from corpus import Corpus
 from data import NO_PHONE, ROW, Sampler, Speech
 from evaluate import accuracies, agreement
 from feeding import drawn, placed
+from gradients import Gradients
 from listening import Listening
 from maskgit import Options
 from network_input import Batches
-from objective import ALL, Attention, DENSE, loss_function
 from optimizer import Optimizer
 from options import parse_arguments
 from prompt import vocabulary
@@ -68,6 +68,7 @@ def begin_with(model, path, has_new_codes, log):
 def main():
     a = parse_arguments(__doc__.splitlines()[0])
     ranks = Ranks(a.device)
+    a.rows = a.rows or (64 if ranks.n < 3 else 32)
     out, device = Path(a.out), ranks.device
     out.mkdir(parents=True, exist_ok=True)
     log_file, begin = open(out / "log.txt", "a", encoding="utf-8") if ranks.is_first else None, time.monotonic()
@@ -132,19 +133,9 @@ def main():
         (out / "unfinished.gguf").replace(out / "base.gguf")
 
     inputs = Batches(speech, model.config, device)
-    attention = Attention(ALL if device.type == "cuda" and not a.no_compile else DENSE)
-    loss_of = loss_function(model, attention)
+    gradients = Gradients(model, not a.no_compile, not a.no_graphs, log)
     weights = torch.tensor(CODEBOOK_WEIGHTS, dtype=torch.float32, device=device)
     phone_weight = torch.zeros((), device=device)
-
-    def gradients_of(batch):
-        x = inputs.masked(batch, weights, has_errors=True)
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-            loss, parts = loss_of(x.text, x.codes, x.is_text, x.pos, attention.mask(x.document), x.targets, x.labels,
-                                  x.weights, x.phones, phone_weight)
-        loss.backward()
-        return parts
-
     listening = Listening(a.codec, a.recogniser, a.hear_device or device, log)
     step, total = first_step, torch.zeros(2, device=device)
     clock = Clock(ranks, spent, a.max_seconds, time.monotonic)
@@ -156,18 +147,7 @@ def main():
             break
         batch = next(batches)
         phone_weight.fill_(a.phone_weight + (a.phone_weight_at_end - a.phone_weight) * progress)
-        parts = None
-        while parts is None:
-            try:
-                parts = gradients_of(batch)
-            except Exception as error:      # compilers fail in ways of their own
-                if attention.compiled == DENSE or step > first_step:
-                    raise
-                log(f"compiling failed ({type(error).__name__}: {str(error)[:300]}); goes on with less of it")
-                attention = Attention(attention.compiled - 1)
-                loss_of = loss_function(model, attention)
-                for p in parameters:
-                    p.grad = None
+        parts = gradients.of(inputs.masked(batch, weights, has_errors=True), phone_weight)
         ranks.average_gradients(parameters)
         optimizer.step(schedule(progress, step, a.warmup, a.decay))
         decay = min(a.average, (1 + step) / (10 + step))

@@ -27,11 +27,12 @@ class Ranks:
         return self.rank == 0
 
     def average_gradients(self, parameters):
+        """A gradient that is not finite counts as none, so that all processes keep the same weights."""
         if self.n == 1:
             return
-        flat = torch.cat([p.grad.reshape(-1) for p in parameters])
+        flat = torch.cat([torch.zeros_like(p).reshape(-1) if p.grad is None else p.grad.reshape(-1) for p in parameters])
         dist.all_reduce(flat)
-        flat /= self.n
+        torch.nan_to_num_(flat, 0.0, 0.0, 0.0).div_(self.n)
         for p, part in zip(parameters, flat.split([p.numel() for p in parameters])):
             p.grad = part.view_as(p)
 

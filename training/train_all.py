@@ -97,7 +97,7 @@ def jobs(run, a):
         yield tts("tts-early", "codec-0", a.codec_seconds - 60, "--samples", "2", "--decay", "0.2",
                   most_gpus=max(1, a.gpus // 4))
     yield Job("codec", run / "codec/codec.gguf", function=lambda: choose_codec(run, a.codecs),
-              after=tuple(f"codec-{n}" for n in range(1, a.codecs + 1)))
+              behind=tuple(f"codec-{n}" for n in range(1, a.codecs + 1)))
     for name in (*parts, "held-voice"):
         yield codes("codec", name)
     yield tts("tts", "codec", left(700, 70), "--codec", run / "codec/codec.gguf",
@@ -120,12 +120,14 @@ def jobs(run, a):
 
 
 def choose_codec(run, n):
-    """Copies the codec through which the recogniser understands most."""
-    def errors_of(k):
-        scores = json.loads((run / f"codec-{k}/scores.json").read_text())["held_seen"]
+    """Copies the codec through which the recogniser understands most, and says which; None where none was made."""
+    def errors_of(scores):
         return scores.get("wer", {}).get("of codec", 100 + scores["mel"])
 
-    errors = {k: errors_of(k) for k in range(1, n + 1)}
+    files = {k: run / f"codec-{k}/scores.json" for k in range(1, n + 1)}
+    errors = {k: errors_of(json.loads(file.read_text())["held_seen"]) for k, file in files.items() if file.exists()}
+    if not errors:
+        return None
     best = min(errors, key=errors.get)
     (run / "codec").mkdir(exist_ok=True)
     shutil.copy(run / f"codec-{best}/codec.gguf", run / "codec/codec.gguf")
@@ -203,11 +205,14 @@ def main():
                 waiting.remove(job)
                 failed.add(job.name)
                 say(f"{job.name} cannot begin without {', '.join(failed & set(job.after))}")
-            elif done >= set(job.after) and job.function:
+            elif not (done >= set(job.after) and done | failed >= set(job.behind) & names):
+                continue
+            elif job.function:
                 waiting.remove(job)
-                say(job.function())
-                done.add(job.name)
-            elif done >= set(job.after) and done | failed >= set(job.behind) & names and len(free) >= job.gpus:
+                said = job.function()
+                (done if said else failed).add(job.name)
+                say(said or f"{job.name} failed")
+            elif len(free) >= job.gpus:
                 n = max(job.gpus, min(job.most_gpus, len(free)))
                 gpus, free = free[:n], free[n:]
                 waiting.remove(job)

@@ -34,7 +34,7 @@ class Ranks:
         dist.all_reduce(flat)
         torch.nan_to_num_(flat, 0.0, 0.0, 0.0).div_(self.n)
         for p, part in zip(parameters, flat.split([p.numel() for p in parameters])):
-            p.grad = part.view_as(p)
+            p.grad = torch.empty_like(p).copy_(part.view_as(p))     # in the parameter's own memory format
 
     def share(self, numbers):
         """The first process' list of numbers."""

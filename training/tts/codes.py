@@ -49,6 +49,7 @@ class LevelCorpus(Corpus):
 
 
 def encode(a, device):
+    torch.set_num_threads(4)        # many wait for each other more than they copy
     torch.backends.cudnn.allow_tf32 = False             # near ties are decided as on other machines
     torch.set_float32_matmul_precision("highest")
     seconds = 600 if device.type == "cuda" else 30

@@ -136,6 +136,8 @@ def arguments():
     parser.add_argument("--max-seconds", type=float, default=850, help="of training, in all calls")
     parser.add_argument("--stop-after", type=float, default=math.inf, help="seconds of this call")
     parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint.pt if it is there")
+    parser.add_argument("--start", help="folder with a recogniser's two files to go on from; its auxiliary heads are new, so "
+                        "that --ctc-weight 0 --phone-weight 0 is best (default: random weights)")
     parser.add_argument("--seconds", type=float, default=720, help="of audio in a step")
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=0.002)
@@ -183,6 +185,8 @@ def main():
     device = ranks.device
     if a.resume and (a.out / "checkpoint.pt").exists():
         run.restore()
+    elif a.start:
+        export.load_shipped(a.start, run.model)
     own_seed = a.seed + run.number + 1_000_000 * ranks.rank      # what is drawn differs between processes
     torch.manual_seed(own_seed)
     run.corruption = Corruption(run.source.audio, device, own_seed)

@@ -1,16 +1,23 @@
-"""The two synthesizers behind one call each: flite and espeak-ng, loaded as shared libraries.
+"""The synthesizers behind one call each: flite and espeak-ng, loaded as shared libraries, and festival, a child process.
 
-A process holds one of each. flite makes the same sound of the same call whatever it said before; espeak-ng's flutter
-and echo go on from one call to the next. The libraries are found by name (LD_LIBRARY_PATH or the system), espeak-ng's
-data by ESPEAK_DATA_PATH or the system.
+A process holds one of each. flite and festival make the same sound of the same call whatever they said before;
+espeak-ng's flutter and echo go on from one call to the next. The libraries are found by name (LD_LIBRARY_PATH or the
+system), espeak-ng's data by ESPEAK_DATA_PATH or the system, festival by PATH and its data by FESTIVAL_DATA_PATH or
+the system.
 """
 
 import ctypes
 from dataclasses import dataclass
 import functools
+import os
+from pathlib import Path
 import re
+import shutil
+import subprocess
+import tempfile
 
 import numpy as np
+from scipy.io import wavfile
 
 import phones
 
@@ -173,9 +180,54 @@ class Espeak:
         return Sound(samples, self.rate, *self._phones(len(samples)))
 
 
+class Festival:
+    """A festival that reads commands; it writes each sound and its phones to files."""
+    DONE = "said"
+    MEAN_HZ, SPREAD_HZ = 170, 34        # of the speaker that its model of intonation was fitted to
+
+    def __init__(self):
+        program, data = shutil.which("festival"), os.environ.get("FESTIVAL_DATA_PATH")
+        if not program:
+            raise Absent("festival is not installed")
+        self.folder = tempfile.TemporaryDirectory(prefix="festival")
+        self.wave, self.segments = (Path(self.folder.name) / name for name in ("said.wav", "said.seg"))
+        self.process = subprocess.Popen([program, *(["--libdir", data] if data else []), "--pipe"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.voice = None
+
+    def run(self, *commands):
+        self.process.stdin.write("\n".join((*commands, f'(format t "{self.DONE}\\n")', "(fflush nil)", "")))
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.strip().endswith(self.DONE):
+                return
+        raise Absent("festival has ended; are festvox-kdlpc16k, festlex-cmu and festlex-poslex installed?")
+
+    def say(self, text: str, name: str, stretch: float = 1.0, f0: float = 105.0, f0_range: float = 14.0):
+        """Sound; f0 in Hz."""
+        if self.voice != name:
+            self.run(f"(voice_{name})")
+            self.voice = name
+        said = _LETTER.sub(lambda match: _FLITE_LETTERS[match[0]], text).replace('"', " ").replace("\\", " ")
+        for file in (self.wave, self.segments):
+            file.unlink(missing_ok=True)
+        self.run(f"(Parameter.set 'Duration_Stretch {stretch:.4f})",
+                 f"(set! int_lr_params '((target_f0_mean {f0}) (target_f0_std {f0_range}) (model_f0_mean {self.MEAN_HZ}) "
+                 f"(model_f0_std {self.SPREAD_HZ})))",
+                 f'(set! said (Utterance Text "{said}"))', "(utt.synth said)",
+                 f'(utt.save.wave said "{self.wave}" \'riff)', f'(utt.save.segs said "{self.segments}")')
+        rate, samples = wavfile.read(self.wave)
+        numbers, ends = [], []
+        for line in self.segments.read_text().partition("#\n")[2].splitlines():
+            end, _, phone = line.split()[:3]
+            numbers.append(phones.NUMBER.get(phone, phones.UNKNOWN))
+            ends.append(float(end) * rate)
+        return Sound(samples, rate, numbers, np.array(ends))
+
+
 @functools.lru_cache(None)
 def engine(name: str):
-    return {"flite": Flite, "espeak": Espeak}[name]()
+    return {"flite": Flite, "espeak": Espeak, "festival": Festival}[name]()
 
 
 def is_present() -> bool:

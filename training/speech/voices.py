@@ -34,7 +34,7 @@ _LETTER_LIST = re.compile(r"\b([A-Z]), (?=[A-Z]\b)")
 @dataclass(frozen=True)
 class Voice:
     name: str
-    engine: str            # "flite" or "espeak"
+    engine: str            # "flite", "festival" or "espeak"
     base: str              # the synthesizer's name for it
     shift: float = 1.0     # played this much faster
     settings: tuple = ()   # further arguments of the engine, as pairs
@@ -65,6 +65,16 @@ def _flite():
                 UNSEEN)
 
 
+def _festival():
+    """A fourth recorded speaker, of the technique that kal16 has."""
+    shifts = {"deep": 0.86, "low": 0.91, "lower": 0.95, "": 1.0, "higher": 1.05, "high": 1.1, "bright": 1.16}
+    for label, shift in shifts.items():
+        for melody, f0, spread in (("", 105.0, 14.0), ("-flat", 100.0, 4.0), ("-lively", 120.0, 28.0)):
+            name = "-".join(part for part in ("ked", label) if part) + melody
+            yield Voice(name, "festival", "ked_diphone", shift, (("f0", f0), ("f0_range", spread)),
+                        weight=1.2 if shift == 1 else 0.8)
+
+
 _ACCENTS = {"us": "en-us", "gb": "en", "rp": "en-gb-x-rp", "scotland": "en-gb-scotland", "caribbean": "en-029",
             "nyc": "en-us-nyc", "lancaster": "en-gb-x-gbclan"}
 _SEEN_VARIANTS = """us: m1 m3 f1 f5 Andy Mike boris linda klatt2 grandma victor|
@@ -92,7 +102,7 @@ def _espeak():
 
 def _table():
     """A preset's words belong to it alone: other voices which they would describe too have none."""
-    voices = [*_flite(), *_espeak()]
+    voices = [*_flite(), *_festival(), *_espeak()]
     taken = {voice.attributes for voice in voices if voice.name in PRESET_NAMES}
     is_free = lambda voice: voice.name in PRESET_NAMES or voice.attributes not in taken
     return {voice.name: voice if is_free(voice) else replace(voice, attributes="") for voice in voices}
@@ -108,7 +118,7 @@ awb-calm awb-lively gb-alex us-andy us-klatt2 nyc-alex nyc-shelby us-f5 gb-m3 rp
 
 
 def choices(split: str):
-    """(names, weights) for drawing voices. split: "seen", "unseen" or "all", where flite has half of the weight;
+    """(names, weights) for drawing voices. split: "seen", "unseen" or "all", where espeak-ng has half of the weight;
     "presets"; or "tts": the presets, and some of the voices with the least chance in them."""
     if split == "presets":
         return list(PRESET_NAMES), [1 / len(PRESET_NAMES)] * len(PRESET_NAMES)
@@ -116,8 +126,8 @@ def choices(split: str):
         shares = ((PRESET_NAMES, TTS_PRESET_SHARE), (TTS_OTHERS, 1 - TTS_PRESET_SHARE))
         return [*PRESET_NAMES, *TTS_OTHERS], [share / len(names) for names, share in shares for _ in names]
     voices = [voice for voice in VOICES.values() if split in (voice.split, "all")]
-    totals = {engine: sum(v.weight for v in voices if v.engine == engine) for engine in ("flite", "espeak")}
-    return [v.name for v in voices], [v.weight / totals[v.engine] for v in voices]
+    totals = {made: sum(v.weight for v in voices if (v.engine == "espeak") == made) for made in (True, False)}
+    return [v.name for v in voices], [v.weight / totals[v.engine == "espeak"] for v in voices]
 
 
 @dataclass

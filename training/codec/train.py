@@ -40,6 +40,8 @@ def options():
     parser.add_argument("--score-seconds", type=float, default=150, help="between word error rates")
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--start", help="codec.gguf to go on from (default: random weights)")
+    parser.add_argument("--keep-codes", action="store_true",
+                        help="with --start: train only what makes sound of codes; they stay what they are")
     parser.add_argument("--smoke", action="store_true", help="a tiny codec and batch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--crops", type=int, default=30, help="of a step; a third of that for long ones")
@@ -54,6 +56,8 @@ def options():
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     a = parser.parse_args()
+    if a.keep_codes and not a.start:
+        parser.error("--keep-codes needs --start: a codec whose codes are kept")
     if a.smoke:
         a.crops, a.free_steps, a.warmup = 4, 4, 10
     return a

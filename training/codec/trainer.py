@@ -17,6 +17,7 @@ MOST_NORM = 1.5                                 # of a gradient, as a multiple o
 AVERAGE = 0.998                                 # decay of the average of the weights, which is exported
 FLOOR, BEND = 5e-4, 0.1                         # of the mel loss
 BALANCE = 0.7                                   # gradient that critics ask for, as a share of the other losses'
+MAKES_SOUND = ("fc2.", "acoustic_decoder.")    # names of what follows the codes
 SHIFT = 3                                       # frames that the second view of a crop begins later
 WEIGHTS = {"mel": 15.0, "heard": 15.0, "commitment": 0.25, "content": 8.0, "phones": 2.0, "views": 10.0,
            "adversarial": 1.0, "feature": 2.0}
@@ -34,7 +35,11 @@ class Trainer:
         self.mel = losses.MelLoss(FLOOR, BEND).to(device)
         self.learner = CodebookLearner(self.codec.quantizer)
         self.average = {name: x.detach().clone() for name, x in self.codec.state_dict().items()}
-        self.trained = [x for part in (self.codec, self.head, self.phone_head) for x in part.parameters()]
+        if a.keep_codes:
+            for name, x in self.codec.named_parameters():
+                x.requires_grad_(name.startswith(MAKES_SOUND))
+        self.moving = [name for name in self.average if not a.keep_codes or name.startswith(MAKES_SOUND)]
+        self.trained = [x for part in (self.codec, self.head, self.phone_head) for x in part.parameters() if x.requires_grad]
         self.optimizer = optimizer(self.trained, a.lr, device)
         self.critics_optimizer = optimizer(self.critics.parameters(), a.critics_lr, device)
         self.adversarial = torch.zeros((), device=device)       # how much the critics count, in 0..1
@@ -124,6 +129,16 @@ class Trainer:
 
     def step(self, real, phones):
         """One step of both sides on sound (crops, samples) and its phones. Nothing in it waits for the device."""
+        parts = self.step_of_sound(real) if self.a.keep_codes else self.step_of_all(real, phones)
+        parts["norm"] = apply(self.optimizer, self.trained, self.usual)
+        with torch.no_grad():
+            state, average = self.codec.state_dict(), [self.average[name] for name in self.moving]
+            torch._foreach_mul_(average, AVERAGE)
+            torch._foreach_add_(average, [state[name] for name in self.moving], alpha=1 - AVERAGE)
+        return {name: value.detach() for name, value in parts.items()}
+
+    def step_of_all(self, real, phones):
+        """Leaves gradients and returns what is minimised."""
         with self.half():
             r = self.codec.latent(real)
         z, first, first_two, commitment = (self.quantise(r) if self.has_codebooks else
@@ -136,13 +151,18 @@ class Trainer:
         if self.has_codebooks:
             inner["views"] = self.views(real, r)
         torch.autograd.backward([sum(WEIGHTS[name] * value for name, value in inner.items()), made], [None, of_made])
-        parts.update(inner, right=right)
-        parts["norm"] = apply(self.optimizer, self.trained, self.usual)
-        with torch.no_grad():
-            state = self.codec.state_dict()
-            torch._foreach_mul_(list(self.average.values()), AVERAGE)
-            torch._foreach_add_(list(self.average.values()), [state[name] for name in self.average], alpha=1 - AVERAGE)
-        return {name: value.detach() for name, value in parts.items()}
+        return {**parts, **inner, "right": right}
+
+    def step_of_sound(self, real):
+        """The same where codes are kept: only their sound is learnt."""
+        with self.half():
+            with torch.no_grad():
+                codes = self.codec.quantizer.encode(self.codec.latent(real).flatten(0, 1))
+                z = self.codec.quantizer.decode(codes).unflatten(0, (len(real), -1))
+            made = self.codec.sound(z)
+        parts, of_made = self.listen(made.detach(), real)
+        made.backward(of_made)
+        return parts
 
     def listen(self, made, real):
         """What is wrong with the sound that was made, and the gradient of that with respect to it. Critics, who are dear,

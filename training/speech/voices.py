@@ -20,7 +20,7 @@ STRETCH_LIMITS = (0.7, 1.4)       # of the natural length; beyond, words are slu
 TOLERANCE = 0.1                   # of the wanted length, before a second try
 MARGIN_S = 0.02                   # kept around the speech when silence is cut off
 # The demo's voice presets: clearly different voices, each identified by its attribute words.
-PRESET_NAMES = ("slt", "slt-bright", "rms", "rms-deep", "awb", "gb-f2")
+PRESET_NAMES = ("slt", "slt-bright", "rms", "rms-deep", "awb", "awb-bright")
 _CALIBRATION = "The opposite of early is late, and the garden is near the old station."
 _RESPELLED = {   # what a synthesizer would spell out or misread
     "ljubljana": "loobly ahna", "rwanda": "roo anda", "tchaikovsky": "chy koff skee", "baht": "bot", "goethe": "gurta",
@@ -112,9 +112,10 @@ VOICES = _table()
 PRESETS = {name: VOICES[name].attributes for name in PRESET_NAMES}
 
 
-TTS_PRESET_SHARE = 0.7
-TTS_OTHERS = """slt-higher slt-low slt-calm slt-lively rms-lower rms-higher rms-bright awb-low awb-lower awb-higher
-awb-calm awb-lively gb-alex us-andy us-klatt2 nyc-alex nyc-shelby us-f5 gb-m3 rp-pablo""".split()
+TTS_PRESET_SHARE = 0.8
+# espeak-ng's voices flutter, which cannot be learnt from a text: they speak for the recogniser and the codec alone.
+TTS_OTHERS = """slt-low slt-lower slt-higher slt-high slt-calm slt-lively rms-low rms-lower rms-higher rms-high rms-bright
+awb-deep awb-low awb-lower awb-higher awb-high awb-calm awb-lively""".split()
 
 
 def choices(split: str):

@@ -121,7 +121,7 @@ class Speech:
 class Sampler:
     """Draws documents; see the shares below."""
 
-    WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.36, 0.18, 0.11
+    WITH_REFERENCE, WITHOUT_WORDS, ALONE = 0.36, 0.13, 0.11
     TWO, THREE = 0.14, 0.04             # of utterances spoken one after the other
     CLAUSES = 0.12                      # of texts: written like a part of a sentence
     SLACK = 0.1                         # of documents: more silence around the speech. It makes the pace uncertain
@@ -149,7 +149,7 @@ class Sampler:
         if draw < self.WITH_REFERENCE + self.WITHOUT_WORDS:      # no words: the default voice
             rows = s.utterances[s.presets[0]]
             return rows[rng.integers(len(rows))], -1, s.no_style[int(rng.random() < 0.2)], False
-        rows = s.preset_rows if rng.random() < 0.75 else s.described_rows
+        rows = s.preset_rows if rng.random() < 0.85 else s.described_rows
         row = rows[rng.integers(len(rows))]
         styles = s.styles[s.voice[row]] or s.no_style
         return row, -1, styles[0 if rng.random() < 0.85 else rng.integers(len(styles))], False

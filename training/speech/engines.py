@@ -191,7 +191,7 @@ class Festival:
             raise Absent("festival is not installed")
         self.folder = tempfile.TemporaryDirectory(prefix="festival")
         self.wave, self.segments = (Path(self.folder.name) / name for name in ("said.wav", "said.seg"))
-        self.process = subprocess.Popen([program, *(["--libdir", data] if data else []), "--pipe"], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([program, *(["--datadir", data] if data else []), "--pipe"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.voice = None
 

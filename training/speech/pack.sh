@@ -17,6 +17,7 @@ done
 cp -L "$from"/libest{ools,base,string}.so.2.5 lib/
 mkdir bin && cp -L /usr/bin/festival bin/
 cp -rL /usr/share/festival festival
+find festival -name '*.scm' -exec sed -i 's|/usr/share/festival|/tmp/synthesizers/festival|g' {} +
 # Devices for sound are linked, but never opened: libraries with the names that are asked for do.
 stub() {  # stub SONAME USERS PATTERN: functions which those libraries lack and which match, with their versions
   local symbols version

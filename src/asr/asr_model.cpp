@@ -59,6 +59,9 @@ Result<std::unique_ptr<AsrModel>> AsrModel::load(const AsrFiles& files, Device& 
   PARLANCE_TRY(auto text_file, GgufFile::open(files.text));
   PARLANCE_CHECK(architecture_of(text_file));
   PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(text_file));
+  constexpr int64_t kLeastSeconds = 2, kMostSeconds = 1200;
+  PARLANCE_TRY(model->longest_seconds_,
+               text_file.find_int("parlance.max_seconds", kLeastSeconds, kMostSeconds));
   PARLANCE_TRY(model->text_, TextModel::load(std::move(text_file), Placement(device, hp.n_layer), options));
   if (model->encoder_->parameters().n_out != hp.n_embd) {
     return fail(ErrorCode::unsupported,

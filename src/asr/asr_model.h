@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "engine/text_model.h"
@@ -29,6 +30,8 @@ class AsrModel {
   const AudioEncoder& encoder() const { return *encoder_; }
   const TextModel& text() const { return *text_; }
   Device& device() const { return device_; }
+  // The longest stretch that it was trained to understand, where its file says so ("parlance.max_seconds").
+  std::optional<int64_t> longest_seconds() const { return longest_seconds_; }
 
  private:
   AsrModel(GgufFile encoder_file, Device& device) : encoder_file_(std::move(encoder_file)), device_(device) {}
@@ -37,6 +40,7 @@ class AsrModel {
   Device& device_;
   std::unique_ptr<AudioEncoder> encoder_;
   std::unique_ptr<TextModel> text_;
+  std::optional<int64_t> longest_seconds_;
 };
 
 }  // namespace parlance

@@ -42,8 +42,9 @@ std::optional<int64_t> next_cut(std::span<const float> rest, const SplitRule& ru
   const auto n = static_cast<int64_t>(rest.size());
   const int64_t target = std::max<int64_t>(1, samples_in(rule.max_seconds, rule.rate_hz));
   const int64_t search = samples_in(rule.search_seconds, rule.rate_hz);
+  const int64_t whole = std::max(target, samples_in(rule.whole_seconds, rule.rate_hz));
   const int64_t n_window = std::max(kShortestWindow, samples_in(rule.window_seconds, rule.rate_hz));
-  if (n <= target || (n < target + search && !is_end)) return std::nullopt;
+  if (n <= whole || (n < target + search && !is_end)) return std::nullopt;
 
   const int64_t left = std::max<int64_t>(0, target - search);
   const int64_t right = std::min(n, target + search);

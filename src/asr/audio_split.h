@@ -13,6 +13,15 @@ struct SplitRule {
   double max_seconds = 1200;    // what is not longer stays whole; cuts are aimed there
   double search_seconds = 5;    // how far before and after that a cut may lie; less than max_seconds
   double window_seconds = 0.1;  // the stretch whose loudness is compared
+  double whole_seconds = 0;     // what is not longer stays whole, too
+
+  // No piece is longer than `seconds`: cuts lie in the second half of what is.
+  static SplitRule within(double seconds, int rate_hz) {
+    return {.rate_hz = rate_hz,
+            .max_seconds = 0.75 * seconds,
+            .search_seconds = 0.25 * seconds,
+            .whole_seconds = seconds};
+  }
 };
 
 // How many samples of `rest`, which begins where the last cut was made, belong to the next piece: at least

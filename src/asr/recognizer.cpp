@@ -103,7 +103,14 @@ struct AsrStream::Worker {
   }
 
   Result<std::unique_ptr<Utterance>> make_utterance(const AsrRequest& request);
-  SplitRule split_rule() const { return {.rate_hz = kMelSampleRateHz, .max_seconds = options.max_seconds}; }
+
+  SplitRule split_rule() const {
+    const auto longest = model.longest_seconds();
+    if (longest && static_cast<double>(*longest) < options.max_seconds)
+      return SplitRule::within(static_cast<double>(*longest), kMelSampleRateHz);
+    return {.rate_hz = kMelSampleRateHz, .max_seconds = options.max_seconds};
+  }
+
 
   // For a stream that was closed; what is being computed for it ends soon.
   void drop(const std::shared_ptr<State>& state) {
@@ -372,7 +379,8 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create(const AsrModel& model,
   PARLANCE_TRY(worker->encoder, SpeechEncoder::create(model.encoder(), model.device(), options.mode));
   constexpr int64_t kPromptTokens = 4096 + 64;  // with a context of the largest size
   constexpr double kTokensPerSecond = 13;
-  const double seconds = options.max_seconds + 5;  // a cut may lie that much later
+  const SplitRule rule = worker->split_rule();
+  const double seconds = rule.max_seconds + rule.search_seconds;  // of the longest piece
   const auto n_audio = static_cast<int64_t>(seconds * kTokensPerSecond) + worker->encoder->window_tokens();
   const int64_t n_answer = options.max_tokens > 0 ? options.max_tokens : kMaxAnswerTokens;
   SessionOptions session;

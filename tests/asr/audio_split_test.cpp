@@ -73,6 +73,23 @@ TEST(AudioSplit, CutsInTheFirstOfTheQuietestStretches) {
   EXPECT_EQ(split_points(samples, rule).front(), 703);
 }
 
+TEST(AudioSplit, StaysWithinALimit) {
+  const SplitRule rule = SplitRule::within(12, 100);
+  EXPECT_TRUE(split_points(std::vector<float>(1200), rule).empty());
+  std::vector<float> samples(3000, 0.5f);
+  std::fill_n(samples.begin() + 700, 10, 0.25f);
+  int64_t start = 0;
+  for (const int64_t point : split_points(samples, rule)) {
+    EXPECT_GE(point - start, 600);
+    EXPECT_LE(point - start, 1200);
+    start = point;
+  }
+  EXPECT_LE(3000 - start, 1200);
+  EXPECT_EQ(split_points(samples, rule).front(), 700);
+  std::mt19937 random(4);
+  EXPECT_EQ(streamed_cuts(samples, rule, random), split_points(samples, rule));
+}
+
 TEST(AudioSplit, WaitsForTheSamplesThatItLooksAt) {
   const SplitRule rule{.rate_hz = 100, .max_seconds = 10};
   const std::vector<float> samples(1500);
@@ -91,6 +108,7 @@ TEST(AudioSplit, IsTheSameForAStream) {
     SplitRule rule{.rate_hz = 1000};
     rule.max_seconds = 0.5 + static_cast<double>(random() % 3000) / 1000;
     rule.search_seconds = rule.max_seconds * static_cast<double>(random() % 100) / 100;
+    if (run % 3 == 0) rule.whole_seconds = rule.max_seconds + rule.search_seconds;
     std::vector<float> samples(random() % 20000);
     const bool has_levels = run % 2 == 0;  // of which many are equal
     for (float& s : samples) s = has_levels ? static_cast<float>(random() % 3) : sample(random);
@@ -102,7 +120,8 @@ TEST(AudioSplit, IsTheSameForAStream) {
       ASSERT_LE(static_cast<double>(point - start), (rule.max_seconds + rule.search_seconds) * 1000);
       start = point;
     }
-    ASSERT_LE(static_cast<double>(static_cast<int64_t>(samples.size()) - start), rule.max_seconds * 1000);
+    ASSERT_LE(static_cast<double>(static_cast<int64_t>(samples.size()) - start),
+              std::max(rule.max_seconds, rule.whole_seconds) * 1000);
   }
 }
 

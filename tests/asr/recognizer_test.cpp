@@ -8,6 +8,8 @@
 
 #include "asr/support/fixture_clips.h"
 #include "kernels/cpu/cpu_device.h"
+#include "support/gguf_copy.h"
+#include "support/temporary_folder.h"
 
 namespace parlance::test {
 namespace {
@@ -133,6 +135,32 @@ TEST_P(RecognizerTest, LongRecordingsAreCutAlike) {
   const Transcription whole = transcribe(*recognizer, samples);
   EXPECT_GE(whole.segments.size(), 3u);
   EXPECT_DOUBLE_EQ(whole.segments.back().end_seconds, 31.3);
+  expect_same(stream(*recognizer, samples, {1600}), whole);
+  expect_same(stream(*recognizer, samples, {100000, 333}), whole);
+}
+
+// A model that says how long a stretch it understands is given no longer ones.
+TEST_P(RecognizerTest, PiecesAreNotLongerThanTheModelUnderstands) {
+  const TemporaryFolder folder;
+  auto files = *find_asr(fixtures_root() / "asr" / (std::string("bundle-") + GetParam()));
+  const auto set = [](uint32_t seconds) {
+    return [=](GgufWriter& writer) { writer.set_u32("parlance.max_seconds", seconds); };
+  };
+  ASSERT_TRUE(copy_gguf(files.text, folder / "model.gguf", set(4)));
+  ASSERT_TRUE(copy_gguf(files.text, folder / "wrong.gguf", set(0)));
+  files.text = folder / "wrong.gguf";
+  const auto wrong = AsrModel::load(files, *device_, {.huge_pages = false});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("parlance.max_seconds"), std::string::npos) << wrong.error().message;
+  files.text = folder / "model.gguf";
+  model_ = *AsrModel::load(files, *device_, {.huge_pages = false});
+  options_.max_tokens = 6;
+  const auto recognizer = make();
+  const auto samples = fixture_wave(manifest_, "jfk");
+  const Transcription whole = transcribe(*recognizer, samples);
+  EXPECT_GE(whole.segments.size(), 3u);
+  for (const AsrSegment& segment : whole.segments)
+    EXPECT_LE(segment.end_seconds - segment.start_seconds, 4.0);
   expect_same(stream(*recognizer, samples, {1600}), whole);
   expect_same(stream(*recognizer, samples, {100000, 333}), whole);
 }

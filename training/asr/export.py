@@ -17,6 +17,7 @@ from network import Config, Recogniser
 from tokenizer import Tokenizer
 
 TEXT_NAME, ENCODER_NAME = "eliza-1-asr.gguf", "eliza-1-asr-mmproj.gguf"
+MAX_SECONDS = 12        # what is longer is heard in pieces: training has few utterances of that length
 DESCRIPTION = "Small English speech recogniser trained on synthetic speech, for demonstrations and tests of Parlance."
 RENAMED = [("mlp.", "mm.a.mlp."), ("conv2d.", "a.conv2d."), ("conv_out.", "a.conv_out."), ("blk.", "a.blk."),
            ("post_ln.", "a.post_ln.")]
@@ -42,7 +43,7 @@ def text_metadata(c):
     half = c.head_dim // 2
     sections = [half - 2 * (half * 5 // 16), half * 5 // 16, half * 5 // 16, 0]     # 24, 20, 20, 0 of 64 pairs
     return [("general.architecture", STRING, "qwen3vl"), ("general.name", STRING, "Parlance demo recogniser"),
-            ("general.description", STRING, DESCRIPTION)] + pairs + [
+            ("general.description", STRING, DESCRIPTION), ("parlance.max_seconds", U32, MAX_SECONDS)] + pairs + [
         ("qwen3vl.rope.dimension_sections", (I32,), sections), ("qwen3vl.n_deepstack_layers", U32, 0)]
 
 

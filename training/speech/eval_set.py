@@ -1,4 +1,5 @@
-"""What the demo's speech models are measured with: models/demo-eval/speech and texts.jsonl, from corpora of held-out sentences.
+"""What the demo's speech models are measured with: models/demo-eval/speech, voices and texts.jsonl, from corpora of held-out
+sentences.
 
     python3 generate.py --out SEEN --hours 0.1 --seed 7 --split held --voices seen
     python3 generate.py --out UNSEEN --hours 0.1 --seed 8 --split held --voices unseen
@@ -6,12 +7,13 @@
 
 speech/ has FLAC of 16 kHz (the program flac writes it): sentences in seen and unseen voices, sentences in seen voices with
 noises 10 dB below them, and recordings in which nobody speaks; no training has those noises. texts.jsonl has other sentences,
-each for a voice of the demo.
+each for a voice of the demo, or to be spoken like a recording in voices/: three seconds at 24 kHz, of sentences held out, too.
 """
 
 import argparse
 import json
 from pathlib import Path
+import random
 import subprocess
 import wave
 
@@ -20,19 +22,23 @@ import torch
 
 import augment
 from corpus import Corpus
+import generate
+import sentences
 import voices
 
-RATE = 16000
+RATE, VOICE_RATE = 16000, 24000
+CLONED = (*voices.PRESETS, "slt-low", "slt-high", "rms-low", "awb-deep")
+REFERENCE_S = (2.6, 3.4)
 NOISES = [kind for kind in augment.UNSEEN_NOISES if kind != "babble"]     # nobody speaks in these
 
 
-def write_flac(path, sound):
-    """sound: float32 mono at RATE, within -1 and 1."""
+def write_flac(path, sound, rate=RATE):
+    """sound: float32 mono, within -1 and 1."""
     raw = path.with_suffix(".wav")
     with wave.open(str(raw), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
-        file.setframerate(RATE)
+        file.setframerate(rate)
         file.writeframes((sound * 32767).clip(-32768, 32767).astype("<i2").tobytes())
     subprocess.run(["flac", "--silent", "--best", "--force", "--delete-input-file", "-o", str(path), str(raw)], check=True)
 
@@ -57,13 +63,38 @@ def recordings(seen, unseen, each, seed):
         yield "no speech", "", (sound / sound.abs().max() * 10 ** (-0.5 - 1.5 * n * 3 / each)).numpy()
 
 
+def reference(voice, rng):
+    """(text, sound) of about three seconds."""
+    while True:
+        text = sentences.sentence(rng, "held", "tts")
+        spoken = generate.utterance(rng, text, voice, 1.0, constant=True)
+        if spoken and REFERENCE_S[0] <= len(spoken[0]) / VOICE_RATE <= REFERENCE_S[1]:
+            return text, spoken[0]
+
+
+def texts_to_speak(texts, n_cloned, folder, seed):
+    """Lines of texts.jsonl: the voices of the demo in turn, then like recordings, which are written into the folder."""
+    rng, names, said = random.Random(seed), list(voices.PRESETS), {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for voice in CLONED:
+        said[voice], sound = reference(voice, rng)
+        write_flac(folder / f"{voice}.flac", sound, VOICE_RATE)
+    for n, text in enumerate(texts):
+        is_cloned = n >= len(texts) - n_cloned
+        voice = (CLONED if is_cloned else names)[n % len(CLONED if is_cloned else names)]
+        recording = f"{folder.name}/{voice}.flac"
+        yield ({"text": text, "ref": recording, "ref_text": said[voice], "group": "cloned"} if is_cloned else
+               {"text": text, "voice": voice, "compare": recording, "group": voice})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seen", required=True)
     parser.add_argument("--unseen", required=True)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--each", type=int, default=40, help="recordings of each kind")
-    parser.add_argument("--texts", type=int, default=60)
+    parser.add_argument("--texts", type=int, default=90, help="to speak")
+    parser.add_argument("--cloned", type=int, default=30, help="of these, like recordings")
     parser.add_argument("--seed", type=int, default=3)
     a = parser.parse_args()
     seen, unseen, folder = Corpus(a.seen), Corpus(a.unseen), a.out / "speech"
@@ -74,11 +105,10 @@ def main():
         for number, (group, text, sound) in enumerate(recordings(seen, unseen, a.each, a.seed)):
             write_flac(folder / f"{number:03}.flac", sound)
             index.write(json.dumps({"audio": f"{number:03}.flac", "text": text, "group": group}) + "\n")
-    names = list(voices.PRESETS)
-    with open(a.out / "texts.jsonl", "w", encoding="utf-8") as texts:
-        for n in range(a.texts):
-            voice = names[n % len(names)]
-            texts.write(json.dumps({"text": seen.text[a.each + n], "voice": voice, "group": voice}) + "\n")
+    texts = seen.text[a.each:a.each + a.texts]
+    with open(a.out / "texts.jsonl", "w", encoding="utf-8") as file:
+        for line in texts_to_speak(texts, a.cloned, a.out / "voices", a.seed):
+            file.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":

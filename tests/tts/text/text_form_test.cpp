@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "gguf/writer.h"
+#include "support/gguf_copy.h"
 #include "tts/support/tiny_tts.h"
 
 namespace parlance::test {
@@ -10,17 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The same tensors with another value of the key.
 Result<void> copy_with_form(const fs::path& from, const fs::path& to, std::string_view form) {
-  PARLANCE_TRY(const GgufFile file, GgufFile::open(from));
-  GgufWriter writer;
-  for (const auto& [key, value] : file.metadata()) writer.copy(key, value);
-  writer.set_string("parlance.text_form", form);
-  for (const GgufTensor& tensor : file.tensors())
-    writer.add_tensor(tensor.name, tensor.dtype, std::span(tensor.ne).first(tensor.n_dims));
-  PARLANCE_CHECK(writer.begin(to));
-  for (const GgufTensor& tensor : file.tensors()) PARLANCE_CHECK(writer.write_tensor(tensor.bytes));
-  return writer.finish();
+  return copy_gguf(from, to, [&](GgufWriter& writer) { writer.set_string("parlance.text_form", form); });
 }
 
 TEST(TextForm, SpokenEnglishIsWords) {

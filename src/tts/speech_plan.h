@@ -1,6 +1,7 @@
 // Into which parts a text is divided before it is spoken, and how long each of them takes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,6 +22,13 @@ struct Chunking {
   float chunk_seconds = 15;        // of a chunk, about; 0: all is one chunk
   float threshold_seconds = 30;    // texts up to this length are one chunk
   bool cuts_first_clause = false;  // into a chunk of its own, whose sound comes sooner
+
+  // The same with chunks of that length at most, about, unless all shall be one.
+  Chunking within(float seconds) const {
+    return {.chunk_seconds = std::min(chunk_seconds, seconds),
+            .threshold_seconds = std::min(threshold_seconds, seconds),
+            .cuts_first_clause = cuts_first_clause};
+  }
 };
 
 // For who listens while the rest is computed.

@@ -131,9 +131,11 @@ Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, OnWin
 
 // The chunks of the text that the model can read.
 Result<std::vector<std::string>> Synthesizer::texts_of(const SpeechRequest& request, const Pace& pace) const {
+  const auto longest = model_.traits().longest_seconds;
+  const Chunking chunking = longest ? request.chunking.within(static_cast<float>(*longest)) : request.chunking;
   std::vector<std::string> texts =
-      request.seconds > 0 ? std::vector{request.text} : plan_chunks(request.text, request.chunking, pace);
-  const TextForm form = model_.text_form();
+      request.seconds > 0 ? std::vector{request.text} : plan_chunks(request.text, chunking, pace);
+  const TextForm form = model_.traits().text_form;
   if (form == TextForm::as_written) return texts;
   std::erase_if(texts, [form](const std::string& text) { return in_form(form, text).empty(); });
   if (!texts.empty()) return texts;
@@ -143,7 +145,7 @@ Result<std::vector<std::string>> Synthesizer::texts_of(const SpeechRequest& requ
 }
 
 // Speaks chunk after chunk. Without a reference, the first chunk is that of all later ones, so that one voice
-// speaks.
+// speaks; a model with voices of its own needs none for that.
 Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cancellation, int64_t first_window,
                                 SpeechReport& report, OnWindow on_window) {
   PARLANCE_CHECK(check_request(request, code_format()));
@@ -166,8 +168,8 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
     if (cancellation.requested()) return cancelled();
     SpokenChunk chunk{
         .text = texts[static_cast<size_t>(i)], .codes = {}, .n_reference = reference.n_frames()};
-    const std::string words = in_form(model_.text_form(), chunk.text);
-    const std::string reference_words = in_form(model_.text_form(), reference_text);
+    const std::string words = in_form(model_.traits().text_form, chunk.text);
+    const std::string reference_words = in_form(model_.traits().text_form, reference_text);
     const CodeRequest code_request{.text = words,
                                    .language = request.language,
                                    .voice = design,
@@ -190,7 +192,7 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
     SpokenChunk& spoken = report.chunks.back();
     const int64_t n_first = i == 0 ? first_window : std::max(first_window, kWindow);
     PARLANCE_CHECK(decode(spoken, n_first, on_window));
-    if (reference.empty()) {
+    if (reference.empty() && !model_.traits().has_own_voices) {
       reference = spoken.codes;
       reference_text = spoken.text;
     }

@@ -108,7 +108,7 @@ Result<std::unique_ptr<TtsModel>> TtsModel::load(const TtsFiles& files, Device& 
   PARLANCE_TRY(model->lm_, OmniVoiceLm::load(model->base_file_, device));
   PARLANCE_TRY(model->codec_, OmniVoiceCodec::load(model->codec_file_, device));
   PARLANCE_CHECK(model->check_pair());
-  PARLANCE_TRY(model->text_form_, text_form_of(model->base_file_));
+  PARLANCE_TRY(model->traits_, speech_traits_of(model->base_file_));
   PARLANCE_TRY(model->tokenizer_, load_tts_tokenizer(model->base_file_, options.pre_tokenizer));
   if (options.huge_pages && device.name() == "cpu") {
     model->base_file_.move_to_huge_pages();

@@ -11,7 +11,7 @@
 #include "models/omnivoice_codec.h"
 #include "models/omnivoice_lm.h"
 #include "tts/text/prompt.h"
-#include "tts/text/text_form.h"
+#include "tts/speech_traits.h"
 
 namespace parlance {
 
@@ -41,7 +41,7 @@ class TtsModel {
   const OmniVoiceLm& lm() const { return *lm_; }
   const OmniVoiceCodec& codec() const { return *codec_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
-  TextForm text_form() const { return text_form_; }  // that its tokenizer is to be given
+  const SpeechTraits& traits() const { return traits_; }
   Device& device() const { return device_; }
 
   const std::string& base_name() const { return base_file_.name(); }  // paths, for messages
@@ -58,7 +58,7 @@ class TtsModel {
   std::unique_ptr<OmniVoiceLm> lm_;
   std::unique_ptr<OmniVoiceCodec> codec_;
   std::optional<Tokenizer> tokenizer_;
-  TextForm text_form_ = TextForm::as_written;
+  SpeechTraits traits_;
 };
 
 }  // namespace parlance

@@ -7,6 +7,7 @@ from gguf import BOOL, F16, F32, FLOAT32, I32, Q8_0, STRING, U32, read_file, wri
 from prompt import DENOISE, SPECIALS, vocabulary
 from speech_lm import CODEBOOK_WEIGHTS, Config, N_CODEBOOK, PHONE_HEAD
 
+MAX_SECONDS = 4         # what takes longer is spoken sentence by sentence, as training has them
 FILE_TYPES = {"f32": (F32, "F32"), "f16": (F16, "F16"), "q8_0": (Q8_0, "Q8_0")}
 
 
@@ -29,6 +30,8 @@ def metadata(c, file_type):
         ("tokenizer.ggml.model", STRING, "gpt2"), ("tokenizer.ggml.tokens", (STRING,), vocabulary(c.n_audio_vocab)),
         ("tokenizer.ggml.merges", (STRING,), []),
         ("parlance.text_form", STRING, "spoken-english"),    # numbers are written out before they are spoken
+        ("parlance.max_seconds", U32, MAX_SECONDS),
+        ("parlance.own_voices", BOOL, True),    # words, or none, ask for one voice: parts of a text share it
     ]
 
 

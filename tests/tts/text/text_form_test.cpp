@@ -39,7 +39,7 @@ class TextFormOfModelTest : public ::testing::Test {
 TEST_F(TextFormOfModelTest, IsReadFromItsFile) {
   const auto plain = load(base());
   ASSERT_TRUE(plain) << plain.error().message;
-  EXPECT_EQ((*plain)->text_form(), TextForm::as_written);
+  EXPECT_EQ((*plain)->traits().text_form, TextForm::as_written);
   ASSERT_TRUE(copy_with_form(base(), folder_ / "other.gguf", "phonemes"));
   const auto other = load(folder_ / "other.gguf");
   ASSERT_FALSE(other);
@@ -53,7 +53,7 @@ TEST_F(TextFormOfModelTest, IsWhatTheModelIsGiven) {
   ASSERT_TRUE(copy_with_form(base(), folder_ / "words.gguf", "spoken-english"));
   const auto as_written = load(base()), in_words = load(folder_ / "words.gguf");
   ASSERT_TRUE(as_written && in_words);
-  EXPECT_EQ((*in_words)->text_form(), TextForm::spoken_english);
+  EXPECT_EQ((*in_words)->traits().text_form, TextForm::spoken_english);
   Synthesizer plain(**as_written), spoken(**in_words);
 
   SpeechRequest request;

@@ -8,12 +8,14 @@ build:
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target parlance
 
-# The models in models/demo/ hear three questions and answer them; at a terminal, the conversation goes on.
+# The models in models/demo/ hear three questions and answer them: aloud at a terminal, else into a file.
 demo: build
-	@for question in models/demo-eval/questions/*.flac; do \
-	  heard=$$($(PARLANCE) listen "$$question") && echo "> $$heard" && $(PARLANCE) chat --prompt "$$heard" || exit 1; \
-	done
-	@if [ -t 0 ] && [ -t 1 ]; then $(PARLANCE) chat; fi
+	@if [ -t 1 ]; then \
+	  $(PARLANCE) talk models/demo-eval/questions/*.flac; \
+	else \
+	  $(PARLANCE) talk models/demo-eval/questions/*.flac -o build/answers.wav && echo "the answers are in build/answers.wav"; \
+	fi
+	@echo "talk to it: $(PARLANCE) talk    write to it: $(PARLANCE) chat"
 
 test:
 	@tools/install-dependencies.sh build test

@@ -1,137 +1,128 @@
 """Makes all speech models of the demo, and the drafter, on one machine: corpora, trainings, codes, in the order they need.
 
-    python3 training/train_all.py --out run --gpus 4                # everything, in 25 minutes on four H200 and 64 cores
+    python3 training/train_all.py --out run --gpus 2                # everything; codec and voice in 25 minutes on two H200
     python3 training/train_all.py --out run --gpus 1 --only asr     # one model and what it needs
 
-Each job writes RUN/log/JOB.log; a job whose result is there is not done again, and a training goes on from its checkpoint, so
-that a run which was stopped goes on. On fewer GPUs jobs wait for each other. Nothing is copied into models/demo: training/README.md says what goes where.
+Each job writes RUN/log/JOB.log; a job whose result is there is not done again, and a training goes on from its checkpoint,
+so that a run which was stopped goes on. Jobs wait for GPUs. Of three or more, the recogniser has its own while codec and voice
+are trained; on fewer it follows them. Nothing is copied into models/demo: training/README.md says what goes where.
 """
 
 import argparse
 from dataclasses import dataclass, field
-import json
 import os
 from pathlib import Path
-import shutil
 import subprocess
 import sys
 import time
 
 HERE = Path(__file__).resolve().parent
 PYTHON = sys.executable
+THREADS = "4"           # of a process that trains: one for each core would keep other processes waiting
 
 
 @dataclass
 class Job:
     name: str
     result: Path                    # exists when the job is done
-    command: list = None            # of words, or of functions of the seconds since the begin; or
-    function: object = None         # of this program
-    after: tuple = ()               # names of jobs
-    gpus: int = 0
-    most_gpus: int = 0              # takes more where they are free
-    behind: tuple = ()              # jobs that, if they are wanted, are over before: done or failed
+    command: list                   # of words, or of functions of the seconds since the begin
+    after: tuple = ()               # names of jobs that it needs
+    behind: tuple = ()              # names of jobs that, if they are wanted, are over before: done or failed
+    gpus: int = 0                   # that it has for itself
+    shares: int = None              # the number of a GPU that it uses beside another job
+    product: Path = None            # when it exists, the job only scores it: others can begin, on the job's GPUs too
     process: object = field(default=None, repr=False)
     taken: list = field(default_factory=list)
 
 
-def corpus(run, name, hours, seed, *options, after=()):
-    folder = run / "corpus" / name
-    command = [PYTHON, HERE / "speech/generate.py", "--out", folder, "--hours", hours, "--seed", seed, *options]
-    return Job(name, folder / "index.jsonl", command, after=after)
+def python(gpus=1):
+    """The words before a script that has a process for each GPU."""
+    return [PYTHON, *(("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", gpus) if gpus > 1 else ())]
 
 
 def jobs(run, a):
     """All jobs, the most urgent first."""
-    def left(seconds, margin):
-        """Of training: until a.seconds are over where trainings run beside each other."""
-        return lambda now: max(120, a.seconds - now - margin) if a.gpus >= 4 else seconds
+    c, recogniser = run / "corpus", HERE.parent / "models/demo/asr"
+    seconds = lambda n: n * a.scale
+    has_few = a.gpus < 3
+    asr_gpus = a.gpus if has_few else max(1, a.gpus // 4)
+    tts_gpus = a.gpus if has_few else a.gpus - asr_gpus
+    when_idle = ("tts",) if has_few else ()
 
-    c = run / "corpus"
-    held = ("--split", "held", "--workers", "8")
-    voice = ("--voices", "tts", "--mix", "tts", "--edges", "constant", "--rates", "24")
-    recogniser = HERE.parent / "models/demo/asr"
-    scored = ("--held-seen", c / "held-seen", "--held-unseen", c / "held-unseen")
-    parts = [f"voice-{n}" for n in range(1, a.voice_parts + 1)]     # so that each GPU can code one
-    share = max(1, a.workers // (a.voice_parts + 1))
-    yield corpus(run, "held-seen", 0.5, 7, *held, "--voices", "seen")
-    yield corpus(run, "held-unseen", 0.5, 8, *held, "--voices", "unseen")
-    yield corpus(run, "held-voice", 0.3, 9, *held, *voice)
-    for n, part in enumerate(parts):
-        yield corpus(run, part, a.voice_hours / a.voice_parts, 100 + n, *voice, "--workers", share)
-    yield corpus(run, "seen", 0.3 * a.voice_hours, 3, "--workers", share)
-    # Codecs begin before the largest corpus takes all processors.
-    yield corpus(run, "speech", a.speech_hours, 2, "--mix", "asr", "--rates", "16", "--workers", a.workers,
-                 after=(*parts, "seen") if not a.only or {"tts", "codec"} & set(a.only) else ())
+    def corpus(name, hours, seed, share, *options, behind=()):
+        """share: of the processors, which corpora of one time divide among them."""
+        workers = max(1, round(share * a.workers))
+        return Job(name, c / name / "index.jsonl",
+                   [PYTHON, HERE / "speech/generate.py", "--out", c / name, "--hours", hours, "--seed", seed, "--workers",
+                    workers, *options], behind=behind)
 
-    def codec(n, seconds, *options, after=()):
-        out = run / f"codec-{n}"
-        return Job(f"codec-{n}", out / "scores.json",
-                   [PYTHON, HERE / "codec/train.py", "--corpus", c / parts[0], c / "seen", "--weights", "0.6", "0.4", "--recogniser",
-                    recogniser, *scored, "--out", out, "--seed", n, "--max-seconds", seconds, "--resume", *options],
-                   after=(parts[0], "seen", "held-seen", "held-unseen", *after), gpus=1)
+    held = ("--split", "held")
+    voice = ("--voices", "tts", "--mix", "tts", "--edges", "constant", "--rates", "24", "--wide-pace", "0.2")
+    first = ("voice-1", "seen", "held-seen", "held-unseen", "held-voice")       # so that trainings can begin
+    yield corpus("held-seen", 0.5, 7, 0.07, *held, "--voices", "seen")
+    yield corpus("held-unseen", 0.5, 8, 0.07, *held, "--voices", "unseen")
+    yield corpus("held-voice", 0.3, 9, 0.07, *held, *voice)
+    yield corpus("voice-1", 7, 100, 0.55, *voice)
+    yield corpus("seen", 4, 3, 0.3)
+    yield corpus("speech", a.speech_hours, 2, 1, "--mix", "asr", "--rates", "16", behind=first)
+    for n in (2, 3):
+        yield corpus(f"voice-{n}", 12, 99 + n, 0.5, *voice, behind=(*first, "speech"))
 
-    def codes(of, name):
-        return Job(f"codes-of-{of}-{name}", c / f"{name}.{of}.npy",
-                   [PYTHON, HERE / "tts/codes.py", "encode", "--codec", run / of / "codec.gguf", "--corpus", c / name, "--out",
-                    c / f"{name}.{of}.npy"], after=(of, name), gpus=1)
+    held_sets = ("--held-seen", c / "held-seen", "--held-unseen", c / "held-unseen")
 
-    def tts(name, of, seconds, *options, **needs):
+    def codec(name, n_seconds, *options, after=(), **needs):
+        """A codec that is there is scored and not trained again, which would change what its codes mean."""
+        out, file = run / name, run / name / "codec.gguf"
+        scored = (*held_sets, "--recogniser", recogniser, "--out", out)
+        train = (HERE / "codec/train.py", "--corpus", c / "voice-1", c / "seen", "--weights", 0.6, 0.4, *scored,
+                 "--max-seconds", seconds(n_seconds), "--reserve-seconds", seconds(45), "--resume", *options)
+        score = (HERE / "codec/score.py", "--checkpoint", file, *scored)
+        return Job(name, out / "scores.json", [PYTHON, lambda now: score if file.exists() else train], product=file,
+                   after=("voice-1", "seen", "held-seen", "held-unseen", *after), **needs)
+
+    # First what decides the codes, without critics, which serve the sound alone.
+    coder = run / "codec-codes/codec.gguf"
+    yield codec("codec-codes", 470, "--adversarial-from", 1.1, gpus=1)
+
+    def tts(name, parts, kind, n_seconds, *options, gpus=1, **needs):
         return Job(name, run / name / "scores.json",
-                   [HERE / "tts/train.py", "--corpus", *(c / part for part in parts), "--codes",
-                    *(c / f"{part}.{of}.npy" for part in parts), "--held", c / "held-voice", "--held-codes",
-                    c / f"held-voice.{of}.npy", "--out", run / name, "--n-codes", "512", "--max-seconds", seconds, "--resume",
-                    *options], after=tuple(f"codes-of-{of}-{name}" for name in (*parts, "held-voice")), gpus=1, **needs)
+                   [*python(gpus), HERE / "tts/train.py", "--corpus", *(c / part for part in parts), "--codes",
+                    *(c / f"{part}{kind}.npy" for part in parts), "--held", c / "held-voice", "--held-codes",
+                    c / f"held-voice{kind}.npy", "--out", run / name, "--n-codes", 512, "--rows", 48, "--workers", 5,
+                    "--max-seconds", n_seconds, "--resume", *options], gpus=gpus, **needs)
 
-    # A voice learns what belongs to which text on the codes of an early codec, while the last codecs are still trained.
-    early = run / "tts-early/checkpoint.pt"
-    if a.gpus >= 4:
-        yield codec(0, 200, "--reserve-seconds", 20)
-    for n in range(1, a.codecs + 1):
-        begin_early = n == a.codecs and a.gpus >= 4     # not from random weights
-        yield codec(n, a.codec_seconds, *(("--start", run / "codec-0/codec.gguf") if begin_early else ()),
-                    after=("codec-0",) if begin_early else ())
-    if a.gpus >= 4:
-        for name in (*parts, "held-voice"):
-            yield codes("codec-0", name)
-        yield tts("tts-early", "codec-0", a.codec_seconds - 60, "--samples", "2", "--decay", "0.2",
-                  most_gpus=max(1, a.gpus // 4))
-    yield Job("codec", run / "codec/codec.gguf", function=lambda: choose_codec(run, a.codecs),
-              behind=tuple(f"codec-{n}" for n in range(1, a.codecs + 1)))
-    for name in (*parts, "held-voice"):
-        yield codes("codec", name)
-    yield tts("tts", "codec", left(700, 70), "--codec", run / "codec/codec.gguf",
-              "--recogniser", recogniser,
-              lambda now: ("--start-from", early, "--new-codes") if early.exists() else (),
-              most_gpus=max(1, a.gpus - 1), behind=("tts-early",))
+    # Meanwhile the voice learns which frames belong to which text, on codes that need no training.
+    yield Job("stand-in", c / "held-voice.stand-in.npy",
+              [PYTHON, HERE / "tts/stand_in_codes.py", "--corpus", c / "voice-1", c / "held-voice"],
+              after=("voice-1", "held-voice"), shares=a.gpus - 1)
+    yield tts("tts-begin", ("voice-1",), ".stand-in", seconds(75), "--samples", 2, after=("stand-in",))
+
+    parts = ("voice-1", "voice-2", "voice-3")
+    for n, name in enumerate((*parts, "held-voice")):
+        yield Job(f"codes-of-{name}", c / f"{name}.npy",
+                  [PYTHON, HERE / "tts/codes.py", "encode", "--codec", coder, "--corpus", c / name, "--out",
+                   c / f"{name}.npy"], after=("codec-codes", name), shares=n % a.gpus)
+    codes = tuple(f"codes-of-{name}" for name in (*parts, "held-voice"))
+    left = lambda now: max(seconds(120), seconds(a.seconds - 115) - now)        # 115 s for samples and scores
+    yield tts("tts", parts, "", left, "--decay", 0.45, "--start-from", run / "tts-begin/checkpoint.pt", "--new-codes",
+              "--codec", coder, "--recogniser", recogniser, "--samples", 48, "--hear-every", 170, "--score-every", 100,
+              after=("tts-begin", *codes), gpus=tts_gpus)
+    # Beside the voice the codec's decoder learns on, with critics, while the codes stay.
+    yield codec("codec", 330, "--start", coder, "--keep-codes", "--adversarial-from", 0.3, "--decay", 0.5,
+                after=("codec-codes",), behind=codes, shares=0)
     yield Job("asr", run / "asr/scores.json",
-              [HERE / "asr/train.py", "--train", c / "speech", "--held", c / "held-seen", "--unseen", c / "held-unseen",
-               "--out", run / "asr", "--threads", "8", "--max-seconds", left(850, 60), "--resume"],
-              after=("speech", "held-seen", "held-unseen"), gpus=1, most_gpus=max(1, (a.gpus - 2) // 2))
+              [*python(asr_gpus), HERE / "asr/train.py", "--train", c / "speech", "--held", c / "held-seen", "--unseen",
+               c / "held-unseen", "--out", run / "asr", "--threads", 8, "--max-seconds", seconds(850), "--resume"],
+              after=("speech", "held-seen", "held-unseen"), behind=when_idle, gpus=asr_gpus)
     yield Job("vad", run / "vad/scores.json",
               [PYTHON, HERE / "vad/train.py", "--corpus", c / "seen", "--held", c / "held-unseen", "--out", run / "vad",
-               "--max-seconds", 200, "--resume"], after=("seen", "held-unseen"), gpus=1)
+               "--max-seconds", seconds(200), "--resume"], after=("seen", "held-unseen"), behind=when_idle, gpus=1)
     yield Job("speaker", run / "speaker/scores.json",
-              [PYTHON, HERE / "speaker/train.py", "--corpus", c / "seen", *scored, "--out", run / "speaker", "--max-seconds",
-               80, "--resume"], after=("seen", "held-seen", "held-unseen"), gpus=1)
+              [PYTHON, HERE / "speaker/train.py", "--corpus", c / "seen", *held_sets, "--out", run / "speaker",
+               "--max-seconds", seconds(80), "--resume"], after=("seen", "held-seen", "held-unseen"), behind=when_idle, gpus=1)
     yield Job("drafter", run / "drafter/scores.json",
-              [PYTHON, HERE / "drafter/train.py", "--out", run / "drafter", "--max-seconds", 240, "--candidates",
-               "2:192:1,3,5", "--resume"], gpus=1)
-
-
-def choose_codec(run, n):
-    """Copies the codec through which the recogniser understands most, and says which; None where none was made."""
-    def errors_of(scores):
-        return scores.get("wer", {}).get("of codec", 100 + scores["mel"])
-
-    files = {k: run / f"codec-{k}/scores.json" for k in range(1, n + 1)}
-    errors = {k: errors_of(json.loads(file.read_text())["held_seen"]) for k, file in files.items() if file.exists()}
-    if not errors:
-        return None
-    best = min(errors, key=errors.get)
-    (run / "codec").mkdir(exist_ok=True)
-    shutil.copy(run / f"codec-{best}/codec.gguf", run / "codec/codec.gguf")
-    return f"word errors through each codec in %: {errors}; the best is {best}"
+              [PYTHON, HERE / "drafter/train.py", "--out", run / "drafter", "--max-seconds", seconds(240), "--candidates",
+               "2:192:1,3,5", "--resume"], behind=when_idle, gpus=1)
 
 
 def wanted(all_jobs, only):
@@ -145,8 +136,7 @@ def wanted(all_jobs, only):
             raise SystemExit(f"no job is called {name}; there are {', '.join(by_name)}")
         if name not in needed:
             needed.add(name)
-            job = by_name[name]
-            open_names += (*job.after, *(other for other in job.behind if other in by_name))
+            open_names += by_name[name].after
     return [job for job in all_jobs if job.name in needed]
 
 
@@ -158,13 +148,13 @@ def words_of(command, now):
 
 
 def start(job, run, gpus, now):
-    command = list(words_of(job.command, now))
-    if job.most_gpus:
-        several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(len(gpus))] if len(gpus) > 1 else []
-        command = [PYTHON, *several, *command]
-    environment = dict(os.environ, PYTHONUNBUFFERED="1", CUDA_VISIBLE_DEVICES=",".join(map(str, gpus)))
+    visible = gpus if job.shares is None else [job.shares]
+    environment = dict(os.environ, PYTHONUNBUFFERED="1", CUDA_VISIBLE_DEVICES=",".join(map(str, visible)))
+    if visible:
+        environment["OMP_NUM_THREADS"] = THREADS
     environment.pop("CC", None)     # compilers of kernels would take it for theirs
     with open(run / "log" / f"{job.name}.log", "w") as log:
+        command = list(words_of(job.command, now))
         job.process, job.taken = subprocess.Popen(command, stdout=log, stderr=log, env=environment), gpus
 
 
@@ -172,16 +162,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--gpus", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=max(1, len(os.sched_getaffinity(0)) - 2), help="of each large corpus")
+    parser.add_argument("--workers", type=int, default=max(1, len(os.sched_getaffinity(0)) - 4),
+                        help="processes of the corpora that are made at one time")
     parser.add_argument("--only", nargs="+", default=[], metavar="JOB")
-    parser.add_argument("--codecs", type=int, help="how many are trained, of which the best is taken")
-    parser.add_argument("--voice-hours", type=float, default=45, help="of speech for codec and voice")
-    parser.add_argument("--voice-parts", type=int, default=3, help="corpora that these are divided into")
     parser.add_argument("--speech-hours", type=float, default=90, help="of speech for the recogniser")
-    parser.add_argument("--codec-seconds", type=float, default=480, help="of each codec")
-    parser.add_argument("--seconds", type=float, default=1500, help="of everything: recogniser and voice have what is left")
+    parser.add_argument("--seconds", type=float, default=1500, help="until the voice is there, which learns in what is left")
+    parser.add_argument("--scale", type=float, default=1, help="of all seconds, for other GPUs")
     a = parser.parse_args()
-    a.codecs = a.codecs or (3 if a.gpus >= 8 else 2 if a.gpus >= 4 else 1)
+    if a.gpus < 1:
+        parser.error("--gpus: at least one is needed")
     run = a.out.resolve()
     (run / "log").mkdir(parents=True, exist_ok=True)
     begin, free = time.monotonic(), list(range(a.gpus))
@@ -193,32 +182,34 @@ def main():
             code = job.process.poll()
             if code is not None:
                 running.remove(job)
-                free = sorted(free + job.taken)
+                free, job.taken = sorted(free + job.taken), []
                 is_good = code == 0 and job.result.exists()
                 (done if is_good else failed).add(job.name)
                 say(f"{job.name} is done" if is_good else f"{job.name} failed ({code}); see {run}/log/{job.name}.log")
+            elif job.name not in done and job.product and job.product.exists():
+                done.add(job.name)
+                free, job.taken = sorted(free + job.taken), []
+                say(f"{job.name} is there and being scored")
+        is_owed = False         # an earlier job waits for GPUs: later ones take none
         for job in waiting[:]:
             if job.result.exists():
                 waiting.remove(job)
                 done.add(job.name)
-            elif failed & set(job.after):
+            elif failed & set(job.after) - done:
                 waiting.remove(job)
                 failed.add(job.name)
-                say(f"{job.name} cannot begin without {', '.join(failed & set(job.after))}")
+                say(f"{job.name} cannot begin without {', '.join(failed & set(job.after) - done)}")
             elif not (done >= set(job.after) and done | failed >= set(job.behind) & names):
                 continue
-            elif job.function:
-                waiting.remove(job)
-                said = job.function()
-                (done if said else failed).add(job.name)
-                say(said or f"{job.name} failed")
-            elif len(free) >= job.gpus:
-                n = max(job.gpus, min(job.most_gpus, len(free)))
-                gpus, free = free[:n], free[n:]
+            elif job.gpus > len(free) or job.gpus and is_owed:
+                is_owed = True
+            else:
+                gpus, free = free[:job.gpus], free[job.gpus:]
                 waiting.remove(job)
                 running.append(job)
                 start(job, run, gpus, time.monotonic() - begin)
-                say(f"{job.name} begins" + (f" on GPU {', '.join(map(str, gpus))}" if gpus else ""))
+                on = gpus if job.shares is None else [job.shares]
+                say(f"{job.name} begins" + (f" on GPU {', '.join(map(str, on))}" if on else ""))
         time.sleep(0.5)
     say(f"{len(failed)} jobs failed: {', '.join(sorted(failed))}" if failed else "all done")
     sys.exit(bool(failed))

@@ -111,7 +111,6 @@ struct AsrStream::Worker {
     return {.rate_hz = kMelSampleRateHz, .max_seconds = options.max_seconds};
   }
 
-
   // For a stream that was closed; what is being computed for it ends soon.
   void drop(const std::shared_ptr<State>& state) {
     const std::lock_guard lock(mutex);

@@ -21,7 +21,7 @@ struct RecognizerOptions {
   AsrMode mode = kReferenceAsr;
   KvPolicy cache;                // of the language model's keys and values
   int n_streams = 4;             // that may be open at once
-  double max_seconds = 180;      // longer recordings and streams are cut where it is quiet, or at the model's own limit
+  double max_seconds = 180;      // what is longer is cut where it is quiet; a model may want shorter pieces
   double preview_seconds = 0.3;  // of new audio before a stream is looked at again
   // What a stream may cost in all, as a multiple of a single pass over it; previews come less often for it.
   // 0: no limit.

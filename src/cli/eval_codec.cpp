@@ -57,10 +57,15 @@ void print_scores(const Console& io, const GroupedScores<CodecScores>& scores) {
   scores.for_each([&](const std::string& name, const CodecScores& group) {
     table.add({printable(name), fmt::format("{}", group.original.n_recordings),
                fmt::format("{}", group.original.errors.n_words), percent_of_words(group.original),
-               percent_of_words(group.coded), fmt::format("{:+.1f}", group.points()),
+               percent_of_words(group.coded),
+               group.original.errors.n_words > 0 ? fmt::format("{:+.1f}", group.points()) : "-",
                fmt::format("{:.3f}", group.real_time_factor())});
   });
   io.write(table.text(io));
+  if (const TranscriptScores& original = scores.all.original; original.n_silent > 0) {
+    io.print("  {} of {} recordings without speech are known as such, {} of them coded\n",
+             original.n_silent_right, original.n_silent, scores.all.coded.n_silent_right);
+  }
 }
 
 Result<int> eval_codec(const Console& io, const SpeechEvalOptions& options) {

@@ -132,7 +132,8 @@ Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, OnWin
 // The chunks of the text that the model can read.
 Result<std::vector<std::string>> Synthesizer::texts_of(const SpeechRequest& request, const Pace& pace) const {
   const auto longest = model_.traits().longest_seconds;
-  const Chunking chunking = longest ? request.chunking.within(static_cast<float>(*longest)) : request.chunking;
+  const Chunking chunking =
+      longest ? request.chunking.within(static_cast<float>(*longest)) : request.chunking;
   std::vector<std::string> texts =
       request.seconds > 0 ? std::vector{request.text} : plan_chunks(request.text, chunking, pace);
   const TextForm form = model_.traits().text_form;

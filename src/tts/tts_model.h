@@ -10,8 +10,8 @@
 #include "gguf/reader.h"
 #include "models/omnivoice_codec.h"
 #include "models/omnivoice_lm.h"
-#include "tts/text/prompt.h"
 #include "tts/speech_traits.h"
+#include "tts/text/prompt.h"
 
 namespace parlance {
 

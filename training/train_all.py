@@ -4,8 +4,8 @@
     python3 training/train_all.py --out run --gpus 1 --only asr     # one model and what it needs
 
 Each job writes RUN/log/JOB.log; a job whose result is there is not done again, and a training goes on from its checkpoint,
-so that a run which was stopped goes on. Jobs wait for GPUs. Of three or more, the recogniser has its own while codec and voice
-are trained; on fewer it follows them. Nothing is copied into models/demo: training/README.md says what goes where.
+so that a run which was stopped goes on. Jobs wait for GPUs. Of three or more, the recogniser has its own while codec and
+voice are trained; on fewer it follows them. Nothing is copied into models/demo: training/README.md says what goes where.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def jobs(run, a):
         return Job(name, out / "scores.json", [PYTHON, lambda now: score if file.exists() else train], product=file,
                    after=("voice-1", "seen", "held-seen", "held-unseen", *after), **needs)
 
-    # First what decides the codes, without critics, which serve the sound alone.
+    # First what decides the codes, without critics.
     coder = run / "codec-codes/codec.gguf"
     yield codec("codec-codes", 470, "--adversarial-from", 1.1, gpus=1)
 
@@ -119,7 +119,8 @@ def jobs(run, a):
                "--max-seconds", seconds(200), "--resume"], after=("seen", "held-unseen"), behind=when_idle, gpus=1)
     yield Job("speaker", run / "speaker/scores.json",
               [PYTHON, HERE / "speaker/train.py", "--corpus", c / "seen", *held_sets, "--out", run / "speaker",
-               "--max-seconds", seconds(80), "--resume"], after=("seen", "held-seen", "held-unseen"), behind=when_idle, gpus=1)
+               "--max-seconds", seconds(80), "--resume"],
+              after=("seen", "held-seen", "held-unseen"), behind=when_idle, gpus=1)
     yield Job("drafter", run / "drafter/scores.json",
               [PYTHON, HERE / "drafter/train.py", "--out", run / "drafter", "--max-seconds", seconds(240), "--candidates",
                "2:192:1,3,5", "--resume"], behind=when_idle, gpus=1)

@@ -137,7 +137,7 @@ def arguments():
     parser.add_argument("--stop-after", type=float, default=math.inf, help="seconds of this call")
     parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint.pt if it is there")
     parser.add_argument("--start", help="folder with a recogniser's two files to go on from; its auxiliary heads are new, so "
-                        "that --ctc-weight 0 --phone-weight 0 is best (default: random weights)")
+                        "that --ctc-weight 0.2 --phone-weight 0 is best (default: random weights)")
     parser.add_argument("--seconds", type=float, default=720, help="of audio in a step")
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=0.002)

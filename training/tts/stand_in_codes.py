@@ -86,12 +86,12 @@ def main():
         x = frames_of(folder, a.device)
         levels = levels or learn(x)
         codes, left = encode(x, levels)
+        left /= float(x.var(0).mean())
         out = Path(f"{folder.rstrip('/')}.stand-in.npy")
         with open(f"{out}.unfinished", "wb") as file:
             np.save(file, codes)
         os.replace(f"{out}.unfinished", out)
-        print(f"{out}: {codes.shape[0]} x {codes.shape[1]} codes, {left / float(x.var(0).mean()):.1%} of the variance is left",
-              flush=True)
+        print(f"{out}: {codes.shape[0]} x {codes.shape[1]} codes, {left:.1%} of the variance is left", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,13 @@ import argparse
 import json
 from pathlib import Path
 import random
-import subprocess
-import wave
 
 import numpy as np
 import torch
 
 import augment
 from corpus import Corpus
+from flac import write_flac
 import generate
 import sentences
 import voices
@@ -30,17 +29,6 @@ RATE, VOICE_RATE = 16000, 24000
 CLONED = (*voices.PRESETS, "slt-low", "slt-high", "rms-low", "awb-deep")
 REFERENCE_S = (2.6, 3.4)
 NOISES = [kind for kind in augment.UNSEEN_NOISES if kind != "babble"]     # nobody speaks in these
-
-
-def write_flac(path, sound, rate=RATE):
-    """sound: float32 mono, within -1 and 1."""
-    raw = path.with_suffix(".wav")
-    with wave.open(str(raw), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        file.writeframes((sound * 32767).clip(-32768, 32767).astype("<i2").tobytes())
-    subprocess.run(["flac", "--silent", "--best", "--force", "--delete-input-file", "-o", str(path), str(raw)], check=True)
 
 
 def sound_of(corpus, n):

@@ -12,7 +12,6 @@ namespace parlance {
 
 namespace {
 
-constexpr std::string_view kLanguagePrefix = "language ";
 constexpr std::string_view kNoLanguage = "language none";
 
 constexpr std::string_view kSpecialTokens[] = {

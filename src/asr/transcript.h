@@ -16,6 +16,9 @@ struct Transcript {
   bool operator==(const Transcript&) const = default;
 };
 
+// What the output begins with when the model names the language itself.
+inline constexpr std::string_view kLanguagePrefix = "language ";
+
 // The tag between the name of the language and the words; it reaches the output as text.
 inline constexpr std::string_view kAsrTextTag = "<asr_text>";
 

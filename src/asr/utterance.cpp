@@ -14,7 +14,6 @@ namespace {
 constexpr size_t kUnsettledTokens = 5;
 // What a preview may write beyond the one before.
 constexpr int64_t kPreviewTokens = 32;
-constexpr std::string_view kLanguagePrefix = "language ";
 
 }  // namespace
 

@@ -26,6 +26,13 @@ void append(std::vector<std::byte>& bytes, uint64_t value, int n_bytes) {
 
 }  // namespace
 
+std::optional<WavEncoding> parse_wav_encoding(std::string_view name) {
+  if (name == "s16") return WavEncoding::s16;
+  if (name == "s24") return WavEncoding::s24;
+  if (name == "f32") return WavEncoding::f32;
+  return std::nullopt;
+}
+
 int bytes_per_sample(WavEncoding encoding) {
   switch (encoding) {
     case WavEncoding::s16:

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +14,9 @@
 namespace parlance {
 
 enum class WavEncoding { s16, s24, f32 };
+
+// "s16", "s24" or "f32".
+std::optional<WavEncoding> parse_wav_encoding(std::string_view name);
 
 int bytes_per_sample(WavEncoding encoding);
 

@@ -53,7 +53,7 @@ Result<std::vector<float>> samples_of(const ListenBench& options) {
               options.audio);
 }
 
-Result<AsrFiles> find_files(const std::string& folder) {
+Result<AsrFiles> find_asr_files(const std::string& folder) {
   if (!folder.empty()) return find_asr(folder);
   const std::filesystem::path demo = find_demo_folder("asr");
   if (!demo.empty()) return find_asr(demo);
@@ -80,14 +80,6 @@ Result<LiveFigures> run_live(const AsrModel& model, std::span<const float> sampl
   return live;
 }
 
-double bound_of(const StepCost& cost, const Roofline& roofline) {
-  return std::max(seconds_for_bytes(cost, roofline), seconds_for_ops(cost, roofline));
-}
-
-std::string ms(double seconds) {
-  return format_ms(seconds * 1e3);
-}
-
 void print_batch(const Console& io, const ListenBatch& batch, double audio_s, const Roofline& roofline) {
   Table table({{"a whole recording", Table::Align::left},
                {"time"},
@@ -96,33 +88,35 @@ void print_batch(const Console& io, const ListenBatch& batch, double audio_s, co
                {"operations"},
                {"bytes"}});
   for (const ListenStage& stage : batch.stages) {
-    const double bound = bound_of(stage.cost, roofline);
+    const double bound = bound_seconds(stage.cost, roofline);
     if (bound == 0) {
-      table.add({stage.name, ms(stage.seconds), "-", "-", "-", "-"});
+      table.add({stage.name, format_seconds(stage.seconds), "-", "-", "-", "-"});
     } else {
-      table.add({stage.name, ms(stage.seconds), ms(bound), format_percent(bound / stage.seconds),
-                 format_count(stage.cost.ops()), format_bytes(stage.cost.bytes)});
+      table.add({stage.name, format_seconds(stage.seconds), format_seconds(bound),
+                 format_percent(bound / stage.seconds), format_count(stage.cost.ops()),
+                 format_bytes(stage.cost.bytes)});
     }
   }
-  table.add({"to the text, in one call", ms(batch.total_s), "", "", "", ""});
+  table.add({"to the text, in one call", format_seconds(batch.total_s), "", "", "", ""});
   io.write(table.text(io));
   io.print(
       "  {} s of audio, {} tokens of it, {} of the answer: real-time factor {}, {} of processor time\n\n",
       format_rate(audio_s), batch.n_audio_tokens, batch.n_answer_tokens, format_rate(batch.total_s / audio_s),
-      ms(batch.processor_s));
+      format_seconds(batch.processor_s));
 }
 
 void print_live(const Console& io, const LiveFigures& live, const ListenBatch& batch, double audio_s) {
   Table table({{"while it is spoken, in pieces of 100 ms", Table::Align::left}, {""}});
-  table.add({"processor time", ms(live.stream.processor_s)});
+  table.add({"processor time", format_seconds(live.stream.processor_s)});
   table.add({"  over that of the whole recording", format_rate(live.stream.processor_s / batch.processor_s)});
-  table.add({"first text after", ms(live.stream.first_partial_s)});
+  table.add({"first text after", format_seconds(live.stream.first_partial_s)});
   table.add({"updates", fmt::format("{}", live.stream.n_updates)});
-  table.add({fmt::format("last sample of {} s to the text", format_rate(audio_s)), ms(live.stream.final_s)});
+  table.add({fmt::format("last sample of {} s to the text", format_rate(audio_s)),
+             format_seconds(live.stream.final_s)});
   table.add({fmt::format("pause after {} s to the text", format_rate(std::min(kPauseSeconds, audio_s))),
-             ms(live.pause_to_final_s)});
+             format_seconds(live.pause_to_final_s)});
   for (const LiveUpdate& update : live.updates)
-    table.add({fmt::format("update at {} s", format_rate(update.audio_s)), ms(update.seconds)});
+    table.add({fmt::format("update at {} s", format_rate(update.audio_s)), format_seconds(update.seconds)});
   table.add({"longest feed()", format_ms(live.stream.longest_feed_us / 1e3)});
   table.add({"longest partial()", format_ms(live.stream.longest_partial_us / 1e3)});
   io.write(table.text(io));
@@ -133,7 +127,7 @@ Json to_json(const ListenBatch& batch, double audio_s, const Roofline& roofline)
   for (const ListenStage& stage : batch.stages) {
     stages.push(Json::object({{"stage", stage.name},
                               {"seconds", stage.seconds},
-                              {"bound_seconds", bound_of(stage.cost, roofline)},
+                              {"bound_seconds", bound_seconds(stage.cost, roofline)},
                               {"operations", stage.cost.ops()},
                               {"bytes", stage.cost.bytes}}));
   }
@@ -186,7 +180,7 @@ Result<Json> run_threads(const Console& io, const ListenBench& options, const As
 }  // namespace
 
 Result<int> bench_listen(const Console& io, const ListenBench& options) {
-  PARLANCE_TRY(const AsrFiles files, find_files(options.folder));
+  PARLANCE_TRY(const AsrFiles files, find_asr_files(options.folder));
   PARLANCE_TRY(const Isa isa, choose_isa());
   PARLANCE_TRY(const std::vector<float> samples, samples_of(options));
   Json runs = Json::array();

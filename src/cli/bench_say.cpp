@@ -46,16 +46,8 @@ double real_time_factor(const SayCase& chunk, const SayStep& step, const SayDeco
   return (kSteps * (step.pass_s + step.decide_s) + decode.windowed_s) / audio_seconds(chunk);
 }
 
-double bound_of(const StepCost& cost, const Roofline& roofline) {
-  return std::max(seconds_for_bytes(cost, roofline), seconds_for_ops(cost, roofline));
-}
-
 std::string_view name_of(GuidanceMask mask) {
   return mask == GuidanceMask::hard ? "hard" : "soft";
-}
-
-std::string ms(double seconds) {
-  return format_ms(seconds * 1e3);
 }
 
 std::string memory_of(size_t bytes) {
@@ -63,7 +55,7 @@ std::string memory_of(size_t bytes) {
 }
 
 std::string share_of_bound(const StepCost& cost, const Roofline& roofline, double seconds) {
-  const double bound = bound_of(cost, roofline);
+  const double bound = bound_seconds(cost, roofline);
   return bound == 0 ? "-" : format_percent(bound / seconds);
 }
 
@@ -96,10 +88,11 @@ void print_passes(const Console& io, const std::vector<SayResult>& results, cons
     for (const auto& [mask, step] : result.steps) {
       table.add({fmt::format("{}: {} s{}", chunk.name, format_rate(audio_seconds(chunk)),
                              chunk.n_reference > 0 ? ", reference" : ""),
-                 std::string(name_of(mask)), fmt::format("{}", step.n_columns), ms(step.pass_s),
-                 ms(bound_of(step.cost, roofline)), share_of_bound(step.cost, roofline, step.pass_s),
-                 format_rate(step.cost.ops() / step.pass_s / 1e9), ms(step.decide_s),
-                 memory_of(step.memory_bytes), ms(first_sound_s(step, result.decode)),
+                 std::string(name_of(mask)), fmt::format("{}", step.n_columns), format_seconds(step.pass_s),
+                 format_seconds(bound_seconds(step.cost, roofline)),
+                 share_of_bound(step.cost, roofline, step.pass_s),
+                 format_rate(step.cost.ops() / step.pass_s / 1e9), format_seconds(step.decide_s),
+                 memory_of(step.memory_bytes), format_seconds(first_sound_s(step, result.decode)),
                  format_rate(real_time_factor(chunk, step, result.decode))});
     }
   }
@@ -118,9 +111,10 @@ void print_decodes(const Console& io, const std::vector<SayResult>& results, con
   for (const SayResult& result : results) {
     const SayDecode& decode = result.decode;
     const double audio_s = audio_seconds(*result.chunk);
-    table.add({fmt::format("{} s of speech", format_rate(audio_s)), ms(decode.whole_s),
-               share_of_bound(decode.cost, roofline, decode.whole_s), ms(decode.whole_s / audio_s),
-               ms(decode.windowed_s), ms(decode.windowed_s / audio_s), ms(decode.first_window_s),
+    table.add({fmt::format("{} s of speech", format_rate(audio_s)), format_seconds(decode.whole_s),
+               share_of_bound(decode.cost, roofline, decode.whole_s),
+               format_seconds(decode.whole_s / audio_s), format_seconds(decode.windowed_s),
+               format_seconds(decode.windowed_s / audio_s), format_seconds(decode.first_window_s),
                memory_of(decode.memory_bytes)});
   }
   io.write(table.text(io) + "\n");
@@ -134,7 +128,7 @@ Json to_json(const SayResult& result, const Roofline& roofline) {
     steps.push(Json::object({{"guidance_mask", name_of(mask)},
                              {"columns", step.n_columns},
                              {"pass_seconds", step.pass_s},
-                             {"bound_seconds", bound_of(step.cost, roofline)},
+                             {"bound_seconds", bound_seconds(step.cost, roofline)},
                              {"decide_seconds", step.decide_s},
                              {"operations", step.cost.ops()},
                              {"bytes", step.cost.bytes},
@@ -149,7 +143,7 @@ Json to_json(const SayResult& result, const Roofline& roofline) {
                        {"frames", chunk.n_frames},
                        {"steps", steps},
                        {"decode", Json::object({{"seconds", decode.whole_s},
-                                                {"bound_seconds", bound_of(decode.cost, roofline)},
+                                                {"bound_seconds", bound_seconds(decode.cost, roofline)},
                                                 {"operations", decode.cost.ops()},
                                                 {"windowed_seconds", decode.windowed_s},
                                                 {"first_window_seconds", decode.first_window_s},
@@ -182,7 +176,7 @@ Result<Json> run_threads(const Console& io, const SayBench& options, const TtsFi
   return Json::object({{"threads", device->n_threads()}, {"cases", cases}});
 }
 
-Result<TtsFiles> find_files(const std::string& folder) {
+Result<TtsFiles> find_tts_files(const std::string& folder) {
   if (!folder.empty()) return find_tts(folder);
   const std::filesystem::path demo = find_demo_folder("tts");
   if (!demo.empty()) return find_tts(demo);
@@ -201,7 +195,7 @@ std::vector<std::string> say_bench_cases() {
 }
 
 Result<int> bench_say(const Console& io, const SayBench& options) {
-  PARLANCE_TRY(const TtsFiles files, find_files(options.folder));
+  PARLANCE_TRY(const TtsFiles files, find_tts_files(options.folder));
   PARLANCE_TRY(const Isa isa, choose_isa());
   Json runs = Json::array();
   for (const int64_t n : options.n_threads) {

@@ -14,8 +14,6 @@ namespace parlance {
 
 namespace {
 
-constexpr size_t kLimitBytes = size_t{64} << 20;
-
 Result<std::string> text_member(const Json& object, std::string_view key) {
   const auto member = object.member(key);
   const auto text = member ? member->text() : std::nullopt;
@@ -59,7 +57,7 @@ std::string fold_case(std::string_view text) {
 }  // namespace
 
 Result<std::vector<EvalQuestion>> read_eval_set(const std::filesystem::path& path) {
-  return read_json_lines(path, kLimitBytes, "questions", parse_question);
+  return read_json_lines(path, kMostSetBytes, "questions", parse_question);
 }
 
 std::string normalise_reply(std::string_view reply) {

@@ -12,10 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kLimitBytes = size_t{64} << 20;
-
 // A member that is text; empty when it is absent or null.
-Result<std::string> text_member(const Json& object, std::string_view key, bool is_required = false) {
+Result<std::string> text_if_any(const Json& object, std::string_view key, bool is_required = false) {
   const auto member = object.member(key);
   if (const auto text = member ? member->text() : std::nullopt) return *text;
   if ((!member || member->line() == "null") && !is_required) return std::string();
@@ -23,20 +21,20 @@ Result<std::string> text_member(const Json& object, std::string_view key, bool i
 }
 
 Result<fs::path> file_member(const Json& object, std::string_view key, const fs::path& folder) {
-  PARLANCE_TRY(const std::string name, text_member(object, key));
+  PARLANCE_TRY(const std::string name, text_if_any(object, key));
   return name.empty() ? fs::path() : folder / name;
 }
 
 Result<SpeechLine> parse_line(std::string_view text, const fs::path& folder, SpeechSetKind kind) {
   PARLANCE_TRY(const Json object, Json::parse(text));
   SpeechLine line;
-  PARLANCE_TRY(line.text, text_member(object, "text", /*is_required=*/true));
-  PARLANCE_TRY(line.group, text_member(object, "group"));
+  PARLANCE_TRY(line.text, text_if_any(object, "text", /*is_required=*/true));
+  PARLANCE_TRY(line.group, text_if_any(object, "group"));
   PARLANCE_TRY(line.audio, file_member(object, "audio", folder));
-  PARLANCE_TRY(line.voice, text_member(object, "voice"));
-  PARLANCE_TRY(line.instruct, text_member(object, "instruct"));
+  PARLANCE_TRY(line.voice, text_if_any(object, "voice"));
+  PARLANCE_TRY(line.instruct, text_if_any(object, "instruct"));
   PARLANCE_TRY(line.reference, file_member(object, "ref", folder));
-  PARLANCE_TRY(line.reference_text, text_member(object, "ref_text"));
+  PARLANCE_TRY(line.reference_text, text_if_any(object, "ref_text"));
   PARLANCE_TRY(line.compare, file_member(object, "compare", folder));
   const auto refuse = [](const char* words) { return fail(ErrorCode::corrupt_file, "{}", words); };
   if (kind == SpeechSetKind::recordings) {
@@ -70,7 +68,7 @@ Result<std::vector<SpeechLine>> read_speech_set(const fs::path& file_or_folder, 
   const fs::path path = is_folder ? file_or_folder / "index.jsonl" : file_or_folder;
   const auto parse = [&](std::string_view line) { return parse_line(line, path.parent_path(), kind); };
   const bool has_audio = kind == SpeechSetKind::recordings;
-  PARLANCE_TRY(auto lines, read_json_lines(path, kLimitBytes, has_audio ? "recordings" : "texts", parse));
+  PARLANCE_TRY(auto lines, read_json_lines(path, kMostSetBytes, has_audio ? "recordings" : "texts", parse));
   return evenly(std::move(lines), limit);
 }
 

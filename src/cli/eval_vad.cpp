@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLimitBytes = size_t{64} << 20;
-
 struct EvalVadOptions {
   std::string set;
   ListenModelChoice models;
@@ -78,7 +76,7 @@ Result<LabelledRecording> parse_label(std::string_view line) {
 }
 
 Result<std::vector<LabelledRecording>> read_labels(const fs::path& path) {
-  return read_json_lines(path, kLimitBytes, "recordings", parse_label);
+  return read_json_lines(path, kMostSetBytes, "recordings", parse_label);
 }
 
 Result<JudgedRecording> judge(const fs::path& folder, const LabelledRecording& labelled,

@@ -13,6 +13,8 @@
 
 namespace parlance {
 
+inline constexpr size_t kMostSetBytes = size_t{64} << 20;  // of a file of questions or recordings
+
 // What parse(line), a Result, makes of each line of a file; blank lines are skipped. Errors name file and
 // line; a file without lines is one, and `of_what` ("questions") says what it should have.
 template <class Parse>

@@ -17,10 +17,6 @@ namespace parlance {
 
 namespace {
 
-double seconds_of(int64_t n_samples) {
-  return static_cast<double>(n_samples) / kMelSampleRateHz;
-}
-
 // What people and programs get to see while the sound goes on.
 class LiveOutput {
  public:

@@ -20,10 +20,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double seconds_of(int64_t n_samples) {
-  return static_cast<double>(n_samples) / kMelSampleRateHz;
-}
-
 // A line on the terminal that says how far the work is.
 class Progress {
  public:

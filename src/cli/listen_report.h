@@ -11,6 +11,7 @@
 
 #include "asr/aligner.h"
 #include "asr/transcript.h"
+#include "audio/mel.h"
 #include "cli/console.h"
 #include "cli/json.h"
 #include "cli/listen_options.h"
@@ -34,6 +35,11 @@ struct Heard {
 // The transcript of stretches of speech that were recognised each by itself: a space between them, except in
 // scripts that have none.
 Transcript join_segments(std::span<const HeardSegment> segments);
+
+// Of samples at the rate of recogniser and detector.
+inline double seconds_of(int64_t n_samples) {
+  return static_cast<double>(n_samples) / kMelSampleRateHz;
+}
 
 // "1:02:03.4", "0:07.1"
 std::string clock_time(double seconds);

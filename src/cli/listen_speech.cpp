@@ -14,10 +14,6 @@ namespace parlance {
 
 namespace {
 
-double seconds_of(int64_t n_samples) {
-  return static_cast<double>(n_samples) / kSileroSampleRateHz;
-}
-
 double rounded(float probability) {
   return std::round(static_cast<double>(probability) * 1e4) / 1e4;
 }

@@ -1,5 +1,7 @@
 #include "cli/step_cost.h"
 
+#include <algorithm>
+
 #include "models/tensor_names.h"
 
 namespace parlance {
@@ -55,6 +57,10 @@ double seconds_for_ops(const StepCost& cost, const Roofline& roofline) {
          seconds(cost.f32_ops, roofline.f32_ops_per_second) +
          seconds(cost.bf16_ops, or_f32(roofline.bf16_ops_per_second)) +
          seconds(cost.f16_ops, or_f32(roofline.int16_ops_per_second));
+}
+
+double bound_seconds(const StepCost& cost, const Roofline& roofline) {
+  return std::max(seconds_for_bytes(cost, roofline), seconds_for_ops(cost, roofline));
 }
 
 CostModel::CostModel(const TextModel& text, size_t kv_bytes_per_token, size_t state_bytes)

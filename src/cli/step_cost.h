@@ -29,6 +29,8 @@ StepCost product_cost(const GgufTensor& tensor, double n_columns);
 // Time that the cost takes at the rates of the roofline, bytes and arithmetic apart.
 double seconds_for_bytes(const StepCost& cost, const Roofline& roofline);
 double seconds_for_ops(const StepCost& cost, const Roofline& roofline);
+// The longer of both.
+double bound_seconds(const StepCost& cost, const Roofline& roofline);
 
 class CostModel {
  public:

@@ -32,7 +32,7 @@ std::optional<AsrMode> parse_mode(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<PcmEncoding> parse_encoding(std::string_view name) {
+std::optional<PcmEncoding> parse_pcm_encoding(std::string_view name) {
   if (name == "u8") return PcmEncoding::u8;
   if (name == "s16le") return PcmEncoding::s16;
   if (name == "s24le") return PcmEncoding::s24;
@@ -150,7 +150,7 @@ OptionGroup sound_group(ListenOptions& options) {
        flag("--stream", "Hear FILE as if it came from a microphone, as fast as it goes.",
             options.is_streamed),
        choice_option("--pcm", "FORMAT", "Format of raw samples on standard input; WAV is recognised.",
-                     "u8, s16le, s24le, s32le, f32le", options.pcm.encoding, parse_encoding, "s16le"),
+                     "u8, s16le, s24le, s32le, f32le", options.pcm.encoding, parse_pcm_encoding, "s16le"),
        number_option<int>("--rate", "HZ", "Rate of raw samples.", options.pcm.sample_rate_hz,
                           kMinSampleRateHz, kMaxSampleRateHz),
        number_option<int>("--channels", "N", "Channels of raw samples.", options.pcm.n_channels, 1,

@@ -42,13 +42,6 @@ struct SayOptions {
   SayModelChoice models;
 };
 
-std::optional<WavEncoding> parse_encoding(std::string_view name) {
-  if (name == "s16") return WavEncoding::s16;
-  if (name == "s24") return WavEncoding::s24;
-  if (name == "f32") return WavEncoding::f32;
-  return std::nullopt;
-}
-
 std::optional<GuidanceMask> parse_mask(std::string_view name) {
   if (name == "hard") return GuidanceMask::hard;
   if (name == "soft") return GuidanceMask::soft;
@@ -228,7 +221,7 @@ OptionGroup output_group(SayOptions& options) {
           {text_option("-o, --output", "FILE",
                        "Write WAV to FILE, or to standard output for -; else speak aloud.", options.output),
            choice_option("--format", "FORMAT", "Samples of the WAV.", "s16, s24, f32", options.encoding,
-                         parse_encoding, "s16"),
+                         parse_wav_encoding, "s16"),
            text_option("--speaker", "NAME", "The speaker whose name has this in it.", options.speaker),
            flag("--list-speakers", "Show the speakers of this machine and end.", options.lists_speakers),
            flag("--stream",

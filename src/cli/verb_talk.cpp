@@ -188,13 +188,6 @@ Result<void> check_options(TalkChoice& choice) {
   return {};
 }
 
-std::optional<WavEncoding> parse_encoding(std::string_view name) {
-  if (name == "s16") return WavEncoding::s16;
-  if (name == "s24") return WavEncoding::s24;
-  if (name == "f32") return WavEncoding::f32;
-  return std::nullopt;
-}
-
 OptionGroup hearing_group(TalkChoice& choice) {
   return {
       "Hearing",
@@ -226,7 +219,7 @@ OptionGroup speaking_group(TalkChoice& choice) {
                "microphone they are played otherwise.",
                choice.output),
            choice_option("--format", "FORMAT", "Samples of the WAV.", "s16, s24, f32", choice.encoding,
-                         parse_encoding, "s16"),
+                         parse_wav_encoding, "s16"),
            text_option("--speaker", "NAME", "The speaker whose name has this in it.", choice.speaker),
            flag("--no-audio", "Neither play nor write answers; they are computed all the same.",
                 choice.is_silent),

@@ -23,10 +23,6 @@ constexpr std::string_view kAbbreviations[] = {
     "Dec.", "vs.",   "Vs.",  "Etc.", "approx.", "fig.",  "def.",
 };
 
-bool contains(std::u32string_view marks, char32_t c) {
-  return marks.find(c) != std::u32string_view::npos;
-}
-
 }  // namespace
 
 size_t chunk_length(double seconds, double frames_per_second, int32_t n_frames, size_t n_text) {

@@ -27,6 +27,10 @@ bool is_white_space(char32_t c);
 std::string_view strip_white_space(std::string_view text);
 std::string_view strip_blanks(std::string_view text);
 
+inline bool contains(std::u32string_view marks, char32_t c) {
+  return marks.find(c) != std::u32string_view::npos;
+}
+
 inline char lower_ascii(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

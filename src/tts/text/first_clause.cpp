@@ -20,10 +20,10 @@ constexpr float kLeastLinked = 20;       // before a word that also joins words,
 constexpr std::u32string_view kWideMarks =
     U"\u3002\uFF0C\uFF1B\uFF1A\uFF01\uFF1F\u3001\u2026\u2014\u060C\u061B\u061F\u0964";
 constexpr std::u32string_view kNarrowMarks = U".,;:!?";
-constexpr std::u32string_view kClosingMarks = U"\"')]\u201C\u201D\u2018\u2019\u00BB\uFF09\u300B\u300D\u3011";
+constexpr std::u32string_view kClauseClosers = U"\"')]\u201C\u201D\u2018\u2019\u00BB\uFF09\u300B\u300D\u3011";
 
 // Beside those at which sentences are not cut.
-constexpr std::string_view kAbbreviations[] = {
+constexpr std::string_view kMoreAbbreviations[] = {
     "etc.", "Nr.",  "ca.",   "bzw.", "usw.", "vgl.", "evtl.", "ggf.", "inkl.", "Hr.",
     "Str.", "Tel.", "Dipl.", "Ing.", "Bd.",  "Abb.", "Kap.",  "Mio.", "Mrd.",  "Art.",
 };
@@ -39,10 +39,6 @@ constexpr std::string_view kChineseConjunctions[] = {"但是", "因为", "所以
 
 // Closing marks that open as well, in other languages or by the same sign.
 constexpr std::u32string_view kEitherQuotes = U"\"'\u201C\u2018";
-
-bool contains(std::u32string_view marks, char32_t c) {
-  return marks.find(c) != std::u32string_view::npos;
-}
 
 bool is_digit(char32_t c) {
   return (c >= '0' && c <= '9') || (c >= 0xFF10 && c <= 0xFF19);  // and full-width ones
@@ -75,7 +71,7 @@ bool ends_with_other_stop(std::string_view text) {
   if (const size_t space = word.find_last_of(" \t\r\n("); space != std::string_view::npos) {
     word.remove_prefix(space + 1);
   }
-  if (std::ranges::find(kAbbreviations, word) != std::end(kAbbreviations)) return true;
+  if (std::ranges::find(kMoreAbbreviations, word) != std::end(kMoreAbbreviations)) return true;
   word.remove_suffix(1);
   if (count_code_points(word) == 1) return true;              // "J. Smith", "z. B.", "1."
   if (word.find('.') != std::string_view::npos) return true;  // "e.g.", "U.S."
@@ -84,7 +80,7 @@ bool ends_with_other_stop(std::string_view text) {
 }
 
 bool is_mark(char32_t c) {
-  return contains(kWideMarks, c) || contains(kNarrowMarks, c) || contains(kClosingMarks, c);
+  return contains(kWideMarks, c) || contains(kNarrowMarks, c) || contains(kClauseClosers, c);
 }
 
 // Where the marks end that begin at `at`: those that belong to the clause before.

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // A member that is text; empty when it is absent or null.
-Result<std::string> text_if_any(const Json& object, std::string_view key, bool is_required = false) {
+Result<std::string> text_of_member(const Json& object, std::string_view key, bool is_required = false) {
   const auto member = object.member(key);
   if (const auto text = member ? member->text() : std::nullopt) return *text;
   if ((!member || member->line() == "null") && !is_required) return std::string();
@@ -21,20 +21,20 @@ Result<std::string> text_if_any(const Json& object, std::string_view key, bool i
 }
 
 Result<fs::path> file_member(const Json& object, std::string_view key, const fs::path& folder) {
-  PARLANCE_TRY(const std::string name, text_if_any(object, key));
+  PARLANCE_TRY(const std::string name, text_of_member(object, key));
   return name.empty() ? fs::path() : folder / name;
 }
 
 Result<SpeechLine> parse_line(std::string_view text, const fs::path& folder, SpeechSetKind kind) {
   PARLANCE_TRY(const Json object, Json::parse(text));
   SpeechLine line;
-  PARLANCE_TRY(line.text, text_if_any(object, "text", /*is_required=*/true));
-  PARLANCE_TRY(line.group, text_if_any(object, "group"));
+  PARLANCE_TRY(line.text, text_of_member(object, "text", /*is_required=*/true));
+  PARLANCE_TRY(line.group, text_of_member(object, "group"));
   PARLANCE_TRY(line.audio, file_member(object, "audio", folder));
-  PARLANCE_TRY(line.voice, text_if_any(object, "voice"));
-  PARLANCE_TRY(line.instruct, text_if_any(object, "instruct"));
+  PARLANCE_TRY(line.voice, text_of_member(object, "voice"));
+  PARLANCE_TRY(line.instruct, text_of_member(object, "instruct"));
   PARLANCE_TRY(line.reference, file_member(object, "ref", folder));
-  PARLANCE_TRY(line.reference_text, text_if_any(object, "ref_text"));
+  PARLANCE_TRY(line.reference_text, text_of_member(object, "ref_text"));
   PARLANCE_TRY(line.compare, file_member(object, "compare", folder));
   const auto refuse = [](const char* words) { return fail(ErrorCode::corrupt_file, "{}", words); };
   if (kind == SpeechSetKind::recordings) {

@@ -160,9 +160,10 @@ TEST(EvalSets, OfTheDemoAreFound) {
 TEST(EvalSets, TheDemoHearsItsOwn) {
   const auto scores = run({"eval", "asr", "-t", "2", "--json"}).json();
   EXPECT_LE(scores["groups"]["seen"]["word_error_rate"].get<double>(), 0.05);
-  EXPECT_LE(scores["groups"]["unseen"]["word_error_rate"].get<double>(), 0.12);
+  EXPECT_LE(scores["groups"]["unseen"]["word_error_rate"].get<double>(), 0.10);
   EXPECT_LE(scores["groups"]["seen 10 dB"]["word_error_rate"].get<double>(), 0.10);
-  EXPECT_EQ(scores["groups"]["no speech"]["silent_right"], scores["groups"]["no speech"]["recordings"]);
+  EXPECT_EQ(scores["groups"]["no speech"]["recordings"], 13);
+  EXPECT_EQ(scores["groups"]["no speech"]["silent_right"], 13);
 }
 
 TEST(EvalSets, TheDemoIsHeardThroughItsCodec) {
@@ -172,7 +173,7 @@ TEST(EvalSets, TheDemoIsHeardThroughItsCodec) {
 
 TEST(EvalSets, TheDemoSpeaks) {
   const auto scores = run({"eval", "tts", "-t", "2", "--json", "--limit", "18"}).json()["all"];
-  EXPECT_LE(scores["word_error_rate"].get<double>(), 0.10);
+  EXPECT_LE(scores["word_error_rate"].get<double>(), 0.08);
   EXPECT_EQ(scores["compared"], 18);
   EXPECT_GE(scores["likeness"].get<double>(), 0.7);
 }

@@ -36,9 +36,8 @@ class SpeechTraitsTest : public ::testing::Test {
 };
 
 constexpr const char* kThreeSentences =
-    "The first sentence is here to be spoken. The second one follows it after a while. And then the third "
-    "one "
-    "ends it all.";
+    "The first sentence is here to be spoken. The second one follows it after a while. "
+    "And then the third one ends it all.";
 
 TEST_F(SpeechTraitsTest, AFileWithoutThemHasNone) {
   const auto model = load_with([](GgufWriter&) {});

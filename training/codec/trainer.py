@@ -17,7 +17,7 @@ MOST_NORM = 1.5                                 # of a gradient, as a multiple o
 AVERAGE = 0.998                                 # decay of the average of the weights, which is exported
 FLOOR, BEND = 5e-4, 0.1                         # of the mel loss
 BALANCE = 0.7                                   # gradient that critics ask for, as a share of the other losses'
-MAKES_SOUND = ("fc2.", "acoustic_decoder.")    # names of what follows the codes
+MAKES_SOUND = ("fc2.", "acoustic_decoder.")     # begin of the names of what follows the codes
 SHIFT = 3                                       # frames that the second view of a crop begins later
 WEIGHTS = {"mel": 15.0, "heard": 15.0, "commitment": 0.25, "content": 8.0, "phones": 2.0, "views": 10.0,
            "adversarial": 1.0, "feature": 2.0}

@@ -16,14 +16,14 @@ from PIL import Image, ImageDraw
 import torch
 
 import paths  # noqa: F401
-import codes  # noqa: F401, finds ../codec
+from codes import at_one_level      # finds ../codec, too
 from corpus import Corpus
 from losses import LogMel
 from voice_words import attributes_and_presets
 
-N_MELS, HOP, RATE = 64, 240, 24000
-GAP, TITLE = 4, 13      # pixels
-LOWEST, HIGHEST = -2.2, 1.0                    # log10 of the magnitude
+N_MELS, HOP = 64, 240
+GAP, TITLE = 4, 13                  # pixels
+LOWEST, HIGHEST = -2.2, 1.0         # log10 of the magnitude
 
 
 def picture(sound, n_columns):
@@ -42,8 +42,8 @@ def spoken(parlance, text, voice):
         file = Path(folder) / "said.wav"
         subprocess.run([parlance, "say", "--voice", voice, "--steps", "16", "--raw", "-o", file, text], check=True)
         with wave.open(str(file)) as sound:
-            x = np.frombuffer(sound.readframes(sound.getnframes()), "<i2").astype(np.float32) / 32768
-    return x * 0.1 / max(float(np.sqrt(np.mean(x ** 2))), 1e-4)
+            samples = np.frombuffer(sound.readframes(sound.getnframes()), "<i2")
+    return at_one_level(samples).astype(np.float32) / 32768
 
 
 def chosen(corpus, voices, n):

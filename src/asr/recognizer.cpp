@@ -64,7 +64,7 @@ struct AsrStream::State {
   std::optional<Transcription> result;  // of finish()
   std::optional<Error> failure;         // for good
 
-  std::atomic<uint64_t> generation{0};  // whatever computes for it ends when this changes
+  CancellationSource source;  // of whatever computes for it
 
   // The worker's own.
   std::unique_ptr<Utterance> utterance;
@@ -98,7 +98,7 @@ struct AsrStream::Worker {
   }
 
   static void abort(State& state) {
-    ++state.generation;
+    state.source.cancel();
     state.utterance->session().cancel();
   }
 
@@ -230,7 +230,7 @@ void AsrStream::Worker::work_on(State& state, Task task) {
 
 Result<void> AsrStream::Worker::with_encoder(State& state, FunctionRef<Result<void>()> run_it) {
   const std::lock_guard lock(compute);
-  encoder->set_cancellation({&state.generation, state.generation.load()});
+  encoder->set_cancellation(state.source.ticket());
   state.utterance->session().begin_request();
   {
     const std::lock_guard state_lock(
@@ -403,10 +403,11 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
   PARLANCE_CHECK(check_finite(samples));
   const std::lock_guard one_at_a_time(worker_->recordings);
   PARLANCE_TRY(const auto utterance, worker_->make_utterance(request));
-  std::atomic<uint64_t> generation{0};
+  const CancellationSource source;
+  const Cancellation ticket = source.ticket();
   utterance->session().begin_request();
   const std::stop_callback on_stop(stop, [&] {
-    ++generation;
+    source.cancel();
     utterance->session().cancel();
   });
   std::vector<int64_t> bounds = split_points(samples, worker_->split_rule());
@@ -416,7 +417,7 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
   for (size_t i = 0; i + 1 < bounds.size() && bounds[i] < bounds[i + 1]; ++i) {
     if (stop.stop_requested()) return fail(ErrorCode::cancelled, "cancelled");
     const std::lock_guard lock(worker_->compute);
-    worker_->encoder->set_cancellation({&generation, 0});
+    worker_->encoder->set_cancellation(ticket);
     utterance->restart();
     utterance->on_progress([&on_progress, first = bounds[i]](double seconds) {
       if (on_progress) on_progress(seconds_of(first) + seconds);

@@ -71,6 +71,7 @@ Result<bool> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n
 
   const Tensor mel = input(DType::f32, 0, 1, n_padded, kMelBands);
   const Tensor pos = input(DType::i32, indices_at_, std::ssize(positions), 1);
+  const CancellableWork work(*stream_, cancellation_);
   stream_->upload(mel, std::as_bytes(std::span(mel_)));
   stream_->upload(pos, std::as_bytes(std::span(positions)));
   Tensor result;
@@ -90,6 +91,7 @@ Result<bool> SpeechEncoder::encode_window(std::span<const float> tokens, std::ve
   const int32_t whole[2] = {0, static_cast<int32_t>(n)};
   const Tensor h = input(DType::f32, 0, n_embd(), n);
   const Tensor bounds = input(DType::i32, indices_at_, 2, 1);
+  const CancellableWork work(*stream_, cancellation_);
   stream_->upload(h, std::as_bytes(tokens));
   stream_->upload(bounds, std::as_bytes(std::span(whole)));
   Tensor result;

@@ -30,8 +30,8 @@ class SpeechEncoder {
   // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Yields false when it was cancelled.
   Result<bool> encode_window(std::span<const float> tokens, std::vector<float>& rows);
 
-  // Other threads may end a call between two kernels by changing the generation.
-  void set_cancellation(Cancellation cancellation) { stream_->set_cancellation(cancellation); }
+  // Other threads may end a call between two kernels through this ticket.
+  void set_cancellation(Cancellation cancellation) { cancellation_ = std::move(cancellation); }
 
  private:
   SpeechEncoder(const AudioEncoder& encoder, const AsrMode& mode) : encoder_(encoder), mode_(mode) {}
@@ -40,6 +40,7 @@ class SpeechEncoder {
 
   const AudioEncoder& encoder_;
   AsrMode mode_;
+  Cancellation cancellation_;
   std::unique_ptr<Buffer> inputs_;  // mel or tokens, then positions or bounds
   size_t indices_at_ = 0;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use

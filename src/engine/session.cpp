@@ -309,10 +309,7 @@ Result<void> Session::compress_left_behind() {
     if (is_full) break;
     if (twin->is_new) moves.push_back({ref.exact, twin->main});
   }
-  // Whoever cancels a request must not find main pages that were never filled: these moves are not part of
-  // it.
-  for (const auto& part : context_->parts()) {
-    part->stream().set_cancellation({});
+  for (const auto& part : context_->parts()) {  // of no request: nobody may find main pages that were never filled
     part->cache().compress(part->stream(), moves);
   }
   if (is_full)
@@ -354,7 +351,6 @@ Result<void> Session::make_room(int64_t n_tokens) {
 Result<void> Session::step(int64_t n_tokens) {
   const std::lock_guard lock(context_->compute_mutex());
   PARLANCE_CHECK(compress_left_behind());
-  for (const auto& part : context_->parts()) part->stream().set_cancellation({&generation_, request_});
   const HostBatch batch = next_batch(n_tokens);
   const auto main_first = static_cast<int32_t>(context_->layout().n_sink_pages());
   const int32_t main_last = main_end();
@@ -362,6 +358,7 @@ Result<void> Session::step(int64_t n_tokens) {
   for (const auto& part : context_->parts())
     part->cache().set_pages(seq_, pages_.pages(), main_first, main_last);
   for (const auto& part : context_->parts()) {
+    const CancellableWork work(part->stream(), request_);
     const Tensor result = part->step(batch, h_);
     if (!result)
       return cancelled() ? Result<void>() : part->stream().synchronize();  // which says what failed

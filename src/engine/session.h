@@ -1,7 +1,6 @@
 // One conversation on a model: its tokens, their keys and values, and the step that extends them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -81,9 +80,9 @@ class Session {
 
   // A request is what cancel() stops: its running step ends between two kernels and reports `cancelled`, its
   // tokens are forgotten, and so does every later step of the request. begin_request() starts the next one.
-  void begin_request() { request_ = generation_.load(std::memory_order_relaxed); }
-  void cancel() { generation_.fetch_add(1, std::memory_order_relaxed); }  // from any thread or signal handler
-  bool cancelled() const { return generation_.load(std::memory_order_relaxed) != request_; }
+  void begin_request() { request_ = requests_.ticket(); }
+  void cancel() { requests_.cancel(); }  // from any thread or signal handler
+  bool cancelled() const { return request_.cancelled(); }
 
  private:
   static constexpr int64_t kNoEmbedded = std::numeric_limits<int64_t>::max();
@@ -119,8 +118,8 @@ class Session {
   Snapshots snapshots_{0};
   std::vector<float> h_;  // the residual stream on its way from one part to the next
   std::vector<float> logits_;
-  std::atomic<uint64_t> generation_{0};
-  uint64_t request_ = 0;
+  CancellationSource requests_;
+  Cancellation request_ = requests_.ticket();
 };
 
 }  // namespace parlance

@@ -3,7 +3,7 @@
 // it. Model code is the same for all: it calls the functions of ops.h on a stream.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "base/function_ref.h"
 #include "base/result.h"
 #include "kernels/op_table.h"
@@ -62,14 +63,6 @@ struct Plan {
   std::vector<std::string> missing;  // "matmul iq2_xxs (blk.0.ffn_down.weight)"
 };
 
-// The value that a running request expects; when another thread raises it, what is left of the step is
-// skipped.
-struct Cancellation {
-  const std::atomic<uint64_t>* generation = nullptr;
-  uint64_t expected = 0;
-  bool requested() const { return generation && generation->load(std::memory_order_relaxed) != expected; }
-};
-
 class Stream {
  public:
   explicit Stream(Device& device) : device_(device) {}
@@ -114,8 +107,12 @@ class Stream {
     return scratch_ ? std::span(scratch_->base(), scratch_->size()) : std::span<std::byte>();
   }
 
-  void set_cancellation(Cancellation cancellation) { cancellation_ = cancellation; }
-  bool cancelled() const { return cancellation_.requested(); }
+  // Whether what is left of the running step is wanted by nobody: it is skipped, kernel by kernel. See
+  // CancellableWork.
+  bool cancelled() const {
+    return !cancellations_.empty() &&
+           std::ranges::all_of(cancellations_, [](const Cancellation& c) { return c.cancelled(); });
+  }
 
   Plan* plan() { return plan_; }  // non-null during a dry run
 
@@ -134,12 +131,31 @@ class Stream {
   }
 
  private:
+  friend class CancellableWork;
+
   Device& device_;
   Arena workspace_;
   std::unique_ptr<Buffer> workspace_buffer_;
   std::unique_ptr<Buffer> scratch_;
-  Cancellation cancellation_;
+  std::span<const Cancellation> cancellations_;  // of those whom the running work is for; none: it is not cancelled
   Plan* plan_ = nullptr;
+};
+
+// What a stream computes while this lives is for those who hold these tickets, and ends when all of them are
+// cancelled. The tickets must outlive it.
+class CancellableWork {
+ public:
+  CancellableWork(Stream& stream, std::span<const Cancellation> tickets) : stream_(stream) {
+    stream_.cancellations_ = tickets;
+  }
+  CancellableWork(Stream& stream, const Cancellation& ticket) : CancellableWork(stream, std::span(&ticket, 1)) {}
+  CancellableWork(Stream& stream, Cancellation&& ticket) = delete;
+  ~CancellableWork() { stream_.cancellations_ = {}; }
+  CancellableWork(const CancellableWork&) = delete;
+  CancellableWork& operator=(const CancellableWork&) = delete;
+
+ private:
+  Stream& stream_;
 };
 
 // Activations allocated while a frame lives are released when it ends (their kernels stay ordered on the

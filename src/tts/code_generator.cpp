@@ -28,7 +28,7 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
         "for less",
         request.n_frames / kFramesPerSecond, kMostChunkFrames / kFramesPerSecond);
   }
-  if (cancellation_.requested()) return cancelled();
+  if (cancellation_.cancelled()) return cancelled();
   const OmniVoiceParameters& hp = lm_.parameters();
   const AudioCodes none;
   const AudioCodes& reference = request.reference ? *request.reference : none;
@@ -56,7 +56,7 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
   const auto n_logits = static_cast<size_t>(request.n_frames * hp.n_codebook * hp.n_audio_vocab);
   while (decoder.next()) {
     PARLANCE_TRY(const std::span<const float> logits, lm_.step(decoder.tokens()));
-    if (logits.empty() || cancellation_.requested()) return cancelled();
+    if (logits.empty() || cancellation_.cancelled()) return cancelled();
     PARLANCE_CHECK(decoder.take(logits.first(n_logits), logits.subspan(n_logits)));
     if (on_step) on_step(decoder.n_steps_done(), decoder.n_steps_total());
   }

@@ -42,7 +42,7 @@ class CodeGenerator {
   using OnStep = std::function<void(int n_done, int n_total)>;
   Result<Output> generate(const CodeRequest& request, uint64_t& noise_calls, const OnStep& on_step = {});
 
-  // Other threads end the work by changing the generation: between two passes, or two kernels of one.
+  // Other threads end the work through this ticket: between two passes, or two kernels of one.
   void set_cancellation(Cancellation cancellation);
 
  private:

@@ -38,6 +38,7 @@ Result<bool> SpeechCodec::run(FunctionRef<Tensor()> graph, std::vector<float>& r
                 device_.name(), plan.missing.front());
   }
   PARLANCE_CHECK(stream_->reserve(plan));
+  const CancellableWork work(*stream_, cancellation_);
   Tensor out;
   stream_->step(Stream::kOnce, [&] { out = graph(); });
   if (stream_->cancelled()) return false;

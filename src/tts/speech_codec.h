@@ -33,10 +33,11 @@ class SpeechCodec {
   // voice needs. Errors: too short (about 100 samples), not finite, too long (memory), cancelled.
   Result<std::vector<int32_t>> encode(std::span<const float> pcm);
 
-  // Other threads may end a call between two kernels by changing the generation.
-  void set_cancellation(Cancellation cancellation) { stream_->set_cancellation(cancellation); }
+  // Other threads may end a call between two kernels through this ticket.
+  void set_cancellation(Cancellation cancellation) { cancellation_ = std::move(cancellation); }
 
  private:
+  Cancellation cancellation_;
   Result<Tensor> upload(DType dtype, int64_t n0, int64_t n1, std::span<const std::byte> bytes);
   Result<bool> run(FunctionRef<Tensor()> graph, std::vector<float>& result);
   Result<std::vector<float>> semantic_features(std::span<const float> pcm, int64_t& n_frames);

@@ -148,6 +148,7 @@ Result<std::span<const float>> SpeechLm::step(std::span<const int32_t> codes) {
           static_cast<int32_t>(k * hp.n_audio_vocab) + codes[static_cast<size_t>(k * n_target + t)];
     }
   }
+  const CancellableWork work(*stream_, cancellation_);
   stream_->upload(input_.audio, std::as_bytes(std::span(audio_)));
   Tensor logits;
   stream_->step(Stream::kOnce, [&] { logits = model_.forward(*stream_, input_); });

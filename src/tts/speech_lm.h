@@ -42,10 +42,11 @@ class SpeechLm {
   const OmniVoiceParameters& parameters() const { return model_.parameters(); }
   size_t workspace_bytes() const { return workspace_bytes_; }
 
-  // Other threads may end a pass between two kernels by changing the generation.
-  void set_cancellation(Cancellation cancellation) { stream_->set_cancellation(cancellation); }
+  // Other threads may end a pass between two kernels through this ticket.
+  void set_cancellation(Cancellation cancellation) { cancellation_ = std::move(cancellation); }
 
  private:
+  Cancellation cancellation_;
   Result<void> check(const SpeechLmPrompt& prompt) const;
   Result<void> place_inputs(const SpeechLmPrompt& prompt);
 

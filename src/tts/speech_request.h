@@ -43,7 +43,7 @@ struct SpeechRequest {
   bool is_windowed = true;  // a stream's chunks are handed out window by window; else each as a whole
 
   std::function<void(const SpeechProgress&)> on_progress = {};
-  // Ends the request when its generation changes, even before it begins: see Synthesizer::now(). Without one,
+  // Ends the request when its ticket is cancelled, even before it begins: see Synthesizer::now(). Without one,
   // it is what Synthesizer::cancel() is called on after the request has come in.
   Cancellation cancellation = {};
 };

@@ -166,7 +166,7 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
   const auto n_chunks = static_cast<int>(texts.size());
   uint64_t noise_calls = 0;
   for (int i = 0; i < n_chunks; ++i) {
-    if (cancellation.requested()) return cancelled();
+    if (cancellation.cancelled()) return cancelled();
     SpokenChunk chunk{
         .text = texts[static_cast<size_t>(i)], .codes = {}, .n_reference = reference.n_frames()};
     const std::string words = in_form(model_.traits().text_form, chunk.text);
@@ -202,7 +202,7 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
 }
 
 Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
-  const Cancellation cancellation = request.cancellation.generation ? request.cancellation : now();
+  const Cancellation cancellation = request.cancellation ? request.cancellation : now();
   const auto start = Clock::now();
   const std::string with = made_with(request, /*is_streamed=*/false);
   Speech speech;
@@ -218,7 +218,7 @@ Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
       speak(request, cancellation, kWindow, speech.report, [&](std::span<const float> window, bool is_first) {
         if (is_first) parts.emplace_back();
         parts.back().insert(parts.back().end(), window.begin(), window.end());
-        return !cancellation.requested();
+        return !cancellation.cancelled();
       }));
   if (request.is_processed) {
     PARLANCE_TRY(speech.samples, finish_speech(parts, request.voice.rms));
@@ -237,7 +237,7 @@ void Synthesizer::remember(const SpeechRequest& request, std::span<const float> 
 }
 
 Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnSpeech& on_speech) {
-  const Cancellation cancellation = request.cancellation.generation ? request.cancellation : now();
+  const Cancellation cancellation = request.cancellation ? request.cancellation : now();
   const auto start = Clock::now();
   const std::string with = made_with(request, /*is_streamed=*/true);
   std::vector<float> heard;  // of a text that may be a phrase
@@ -245,7 +245,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
   const int64_t first_window = request.is_windowed ? kFirstStreamedWindow : kMostChunkFrames;
   bool is_wanted = true;
   const auto hand_out = [&](std::span<const float> samples) {
-    if (!is_wanted || cancellation.requested()) return false;
+    if (!is_wanted || cancellation.cancelled()) return false;
     if (report.n_samples == 0) report.first_audio_seconds = seconds_since(start);
     report.n_samples += std::ssize(samples);
     if (heard.size() <= PhraseCache::kMostSamples) heard.insert(heard.end(), samples.begin(), samples.end());
@@ -268,7 +268,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
     } else {
       CrossFader joined;
       const auto emit = [&](std::span<const float> samples) { hand_out(samples); };
-      const auto is_going_on = [&] { return is_wanted && !cancellation.requested(); };
+      const auto is_going_on = [&] { return is_wanted && !cancellation.cancelled(); };
       spoken = speak(request, cancellation, first_window, report,
                      [&](std::span<const float> window, bool is_first) {
                        is_first ? joined.push(window, emit) : joined.extend(window, emit);

@@ -56,8 +56,8 @@ class Synthesizer {
 
   // Ends all requests that have come in, and those made with a now() from before; from any thread, or a
   // signal handler. The work ends within a pass of the network or a window of the codec.
-  void cancel() { generation_.fetch_add(1, std::memory_order_relaxed); }
-  Cancellation now() const { return {&generation_, generation_.load(std::memory_order_relaxed)}; }
+  void cancel() { requests_.cancel(); }
+  Cancellation now() const { return requests_.ticket(); }
 
  private:
   class Request;  // one that has its turn
@@ -72,7 +72,7 @@ class Synthesizer {
 
   const TtsModel& model_;
   PhraseCache phrases_;
-  std::atomic<uint64_t> generation_{0};
+  CancellationSource requests_;
   std::mutex mutex_;  // of what follows
   CodeGenerator generator_;
   SpeechCodec codec_;

@@ -151,14 +151,16 @@ TEST_F(CudaDevice, ReplaysSteps) {
 // A step that was cancelled while it was recorded lacks kernels: it is not kept.
 TEST_F(CudaDevice, ForgetsCancelledRecordings) {
   const auto stream = device_->make_stream();
-  std::atomic<uint64_t> generation = 1;
-  stream->set_cancellation({&generation, 1});
   int n_recorded = 0;
-  stream->step(5, [&] {
-    ++n_recorded;
-    generation = 2;
-  });
-  stream->set_cancellation({&generation, 2});
+  {
+    const CancellationSource source;
+    const Cancellation ticket = source.ticket();
+    const CancellableWork work(*stream, ticket);
+    stream->step(5, [&] {
+      ++n_recorded;
+      source.cancel();
+    });
+  }
   stream->step(5, [&] { ++n_recorded; });
   EXPECT_EQ(n_recorded, 2);
   EXPECT_TRUE(stream->synchronize().has_value());

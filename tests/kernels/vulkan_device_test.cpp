@@ -279,14 +279,16 @@ TEST_F(VulkanDevice, ReservingForgetsRecordings) {
 }
 
 TEST_F(VulkanDevice, ACancelledRecordingIsNotKept) {
-  std::atomic<uint64_t> generation{0};
-  stream_->set_cancellation({&generation, 0});
-  stream_->step(7, [&] {
-    add(*stream_, x_, y_);
-    generation = 1;
-    add(*stream_, x_, y_);
-  });
-  stream_->set_cancellation({&generation, 1});
+  {
+    const CancellationSource source;
+    const Cancellation ticket = source.ticket();
+    const CancellableWork work(*stream_, ticket);
+    stream_->step(7, [&] {
+      add(*stream_, x_, y_);
+      source.cancel();
+      add(*stream_, x_, y_);
+    });
+  }
   expect_x(1 + 2);
   step(7);
   EXPECT_EQ(n_recorded_, 1);

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/devices.h"
+#include "devices/devices.h"
 #include "kernels/ops.h"
 
 namespace parlance {

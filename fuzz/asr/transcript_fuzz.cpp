@@ -8,7 +8,7 @@
 #include "allocations.h"
 #include "asr/alignment_words.h"
 #include "asr/transcript.h"
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "allocations.h"
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 #include "tts/text/code_points.h"
 #include "voice/phrase_chunker.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 
 namespace parlance {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 
 namespace parlance {
 

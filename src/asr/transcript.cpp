@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "asr/languages.h"
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 
 namespace parlance {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "chat/jinja/unicode.h"
-#include "chat/jinja/value.h"
-#include "chat/jinja/variables.h"
+#include "jinja/unicode.h"
+#include "jinja/value.h"
+#include "jinja/variables.h"
 
 namespace parlance {
 
@@ -156,9 +156,8 @@ Result<std::string> render_open(const ChatTemplate& chat_template, std::vector<M
 
 Result<std::string> render_prompt(const ChatTemplate& chat_template, const std::vector<Message>& messages,
                                   const PromptOptions& options) {
-  const bool continues =
-      options.add_generation_prompt && !messages.empty() && messages.back().role == "assistant" &&
-      messages.back().tool_calls_json.empty();
+  const bool continues = options.add_generation_prompt && !messages.empty() &&
+                         messages.back().role == "assistant" && messages.back().tool_calls_json.empty();
   PARLANCE_TRY(std::string prompt, continues ? render_open(chat_template, messages, options)
                                              : render_with_system(chat_template, messages, options));
   const std::string bos = jinja::sanitise_utf8(options.bos_token);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "chat/template.h"
+#include "jinja/template.h"
 
 namespace parlance {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "cli/console.h"
+#include "cli/terminal/console.h"
 
 namespace parlance {
 

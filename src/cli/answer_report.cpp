@@ -1,6 +1,6 @@
 #include "cli/answer_report.h"
 
-#include "cli/units.h"
+#include "cli/terminal/units.h"
 
 namespace parlance {
 

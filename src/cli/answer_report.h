@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/json.h"
 #include "engine/generate.h"
+#include "json/json.h"
 
 namespace parlance {
 

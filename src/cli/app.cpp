@@ -5,8 +5,8 @@
 #include <cstring>
 #include <new>
 
-#include "cli/command_line.h"
-#include "cli/help.h"
+#include "cli/terminal/command_line.h"
+#include "cli/terminal/help.h"
 #include "cli/verbs.h"
 
 namespace parlance {

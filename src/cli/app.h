@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cli/console.h"
+#include "cli/terminal/console.h"
 
 namespace parlance {
 

@@ -6,15 +6,15 @@
 
 #include "asr/recognizer.h"
 #include "audio/audio_file.h"
-#include "cli/bench_listen_batch.h"
-#include "cli/bench_listen_live.h"
 #include "cli/default_model.h"
-#include "cli/json.h"
-#include "cli/table.h"
-#include "cli/units.h"
-#include "engine/devices.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/units.h"
+#include "devices/devices.h"
+#include "json/json.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
+#include "measure/listen_batch.h"
+#include "measure/listen_live.h"
 
 namespace parlance {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/console.h"
+#include "cli/terminal/console.h"
 
 namespace parlance {
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "cli/bench_say_run.h"
 #include "cli/default_model.h"
-#include "cli/json.h"
-#include "cli/table.h"
-#include "cli/units.h"
-#include "engine/devices.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/units.h"
+#include "devices/devices.h"
+#include "json/json.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
+#include "measure/say_steps.h"
 #include "tts/audio/speech_format.h"
 #include "tts/tts_model.h"
 

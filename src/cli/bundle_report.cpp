@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/table.h"
-#include "cli/units.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/units.h"
 
 namespace parlance {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bundle/verify.h"
-#include "cli/console.h"
-#include "cli/json.h"
+#include "cli/terminal/console.h"
+#include "json/json.h"
 
 namespace parlance {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
-#include "cli/json.h"
 #include "cli/messages.h"
+#include "json/json.h"
 
 namespace parlance {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cli/conversation.h"
-#include "cli/interrupt.h"
+#include "cli/terminal/interrupt.h"
 
 namespace parlance {
 

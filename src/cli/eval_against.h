@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/console.h"
 #include "cli/eval_set.h"
+#include "cli/terminal/console.h"
 #include "engine/generate.h"
 #include "engine/session.h"
 

@@ -5,8 +5,8 @@
 #include "audio/mel.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
-#include "cli/interrupt.h"
-#include "cli/units.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/units.h"
 
 namespace parlance {
 

@@ -5,7 +5,7 @@
 #include "audio/mel.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
-#include "cli/interrupt.h"
+#include "cli/terminal/interrupt.h"
 #include "tts/audio/sinc_resampler.h"
 #include "tts/speech_codec.h"
 

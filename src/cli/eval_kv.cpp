@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cli/conversation.h"
-#include "cli/interrupt.h"
+#include "cli/terminal/interrupt.h"
 #include "engine/generate.h"
 
 namespace parlance {

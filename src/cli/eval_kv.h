@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/console.h"
 #include "cli/eval_set.h"
+#include "cli/terminal/console.h"
 #include "engine/context.h"
 #include "kv/policy.h"
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "cli/console.h"
 #include "cli/eval_kv.h"
-#include "cli/json.h"
+#include "cli/terminal/console.h"
+#include "json/json.h"
 
 namespace parlance {
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cli/json.h"
-#include "cli/json_lines.h"
 #include "cli/messages.h"
+#include "json/json.h"
+#include "json/json_lines.h"
 
 namespace parlance {
 

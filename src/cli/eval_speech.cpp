@@ -4,7 +4,7 @@
 
 #include "audio/mel.h"
 #include "cli/default_model.h"
-#include "cli/options.h"
+#include "cli/terminal/options.h"
 #include "text/spoken_form.h"
 
 namespace parlance {

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/eval_speech_set.h"
-#include "cli/json.h"
 #include "cli/listen_models.h"
 #include "cli/say_models.h"
-#include "cli/table.h"
-#include "cli/word_error.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/table.h"
+#include "eval/speech_set.h"
+#include "eval/word_error.h"
+#include "json/json.h"
 
 namespace parlance {
 

@@ -9,8 +9,8 @@
 #include "cli/default_model.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
-#include "cli/interrupt.h"
-#include "cli/options.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/options.h"
 #include "speaker/speaker_verifier.h"
 #include "tts/audio/sinc_resampler.h"
 

@@ -7,11 +7,11 @@
 #include "audio/audio_file.h"
 #include "cli/default_model.h"
 #include "cli/eval_verbs.h"
-#include "cli/json.h"
-#include "cli/json_lines.h"
 #include "cli/listen_models.h"
-#include "cli/options.h"
-#include "cli/table.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
+#include "json/json.h"
+#include "json/json_lines.h"
 #include "vad/detection_scores.h"
 
 namespace parlance {

@@ -1,7 +1,7 @@
 // The verbs below parlance eval, one file each: eval_vad.cpp has eval vad.
 #pragma once
 
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 namespace parlance {
 

@@ -6,11 +6,11 @@
 #include <optional>
 #include <thread>
 
-#include "cli/interrupt.h"
 #include "cli/listen_models.h"
 #include "cli/listen_report.h"
 #include "cli/listen_source.h"
-#include "cli/live_line.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/live_line.h"
 #include "vad/speech_detector.h"
 
 namespace parlance {

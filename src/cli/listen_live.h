@@ -1,8 +1,8 @@
 // `parlance listen` to sound that is being made: a microphone, standard input, or a file that is treated so.
 #pragma once
 
-#include "cli/console.h"
 #include "cli/listen_options.h"
+#include "cli/terminal/console.h"
 
 namespace parlance {
 

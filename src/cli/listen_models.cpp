@@ -3,7 +3,7 @@
 #include "bundle/bundle.h"
 #include "cli/default_model.h"
 #include "cli/load.h"
-#include "engine/devices.h"
+#include "devices/devices.h"
 
 namespace parlance {
 

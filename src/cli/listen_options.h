@@ -6,7 +6,7 @@
 
 #include "asr/recognizer.h"
 #include "audio/pcm_stream.h"
-#include "cli/cache_options.h"
+#include "cli/terminal/cache_options.h"
 #include "vad/speech_segments.h"
 #include "vad/turn_detector.h"
 

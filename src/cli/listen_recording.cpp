@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "audio/audio_file.h"
-#include "cli/interrupt.h"
 #include "cli/listen_models.h"
 #include "cli/listen_report.h"
 #include "cli/listen_speech.h"
+#include "cli/terminal/interrupt.h"
 
 namespace parlance {
 

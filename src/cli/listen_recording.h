@@ -1,8 +1,8 @@
 // `parlance listen FILE`: a whole recording.
 #pragma once
 
-#include "cli/console.h"
 #include "cli/listen_options.h"
+#include "cli/terminal/console.h"
 
 namespace parlance {
 

@@ -12,9 +12,9 @@
 #include "asr/aligner.h"
 #include "asr/transcript.h"
 #include "audio/mel.h"
-#include "cli/console.h"
-#include "cli/json.h"
 #include "cli/listen_options.h"
+#include "cli/terminal/console.h"
+#include "json/json.h"
 
 namespace parlance {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "base/file.h"
-#include "cli/json.h"
 #include "cli/listen_report.h"
 #include "cli/subtitles.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 #include "cli/vad_plot.h"
+#include "json/json.h"
 
 namespace parlance {
 

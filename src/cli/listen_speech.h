@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "cli/console.h"
 #include "cli/listen_options.h"
 #include "cli/listen_source.h"
+#include "cli/terminal/console.h"
 #include "vad/silero.h"
 
 namespace parlance {

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "base/result.h"
-#include "cli/options.h"
-#include "engine/devices.h"
+#include "cli/terminal/options.h"
+#include "devices/devices.h"
 #include "engine/session.h"
 #include "engine/text_model.h"
 #include "kernels/device.h"

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "chat/prompt.h"
-#include "cli/json.h"
+#include "json/json.h"
 
 namespace parlance {
 

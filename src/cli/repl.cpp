@@ -10,10 +10,10 @@
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
 #include "cli/conversation.h"
-#include "cli/help.h"
-#include "cli/input.h"
-#include "cli/interrupt.h"
-#include "cli/units.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/input.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/units.h"
 
 namespace parlance {
 

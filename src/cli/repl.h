@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/console.h"
-#include "cli/line_reader.h"
 #include "cli/load.h"
-#include "cli/options.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/line_reader.h"
+#include "cli/terminal/options.h"
 
 namespace parlance {
 

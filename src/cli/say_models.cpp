@@ -5,8 +5,8 @@
 #include "audio/audio_file.h"
 #include "bundle/bundle.h"
 #include "cli/default_model.h"
-#include "cli/options.h"
-#include "engine/devices.h"
+#include "cli/terminal/options.h"
+#include "devices/devices.h"
 #include "tts/audio/sinc_resampler.h"
 
 namespace parlance {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 #include "tts/synthesizer.h"
 
 namespace parlance {

@@ -8,7 +8,7 @@
 
 #include "audio/wav_writer.h"
 #include "base/result.h"
-#include "cli/console.h"
+#include "cli/terminal/console.h"
 
 namespace parlance {
 

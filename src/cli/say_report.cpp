@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/units.h"
+#include "cli/terminal/units.h"
 
 namespace parlance {
 

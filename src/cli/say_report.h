@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/console.h"
-#include "cli/json.h"
+#include "cli/terminal/console.h"
+#include "json/json.h"
 #include "tts/speech_request.h"
 
 namespace parlance {

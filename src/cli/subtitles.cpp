@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 
 namespace parlance {
 

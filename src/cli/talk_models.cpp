@@ -6,7 +6,7 @@
 
 #include "bundle/bundle.h"
 #include "cli/default_model.h"
-#include "engine/devices.h"
+#include "devices/devices.h"
 #include "models/hyper_parameters.h"
 
 namespace parlance {

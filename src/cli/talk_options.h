@@ -6,7 +6,7 @@
 
 #include "audio/pcm_stream.h"
 #include "audio/wav_writer.h"
-#include "cli/options.h"
+#include "cli/terminal/options.h"
 #include "tts/speech_request.h"
 #include "voice/talk.h"
 

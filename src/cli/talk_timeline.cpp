@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "chat/jinja/unicode.h"
-#include "cli/console.h"
-#include "cli/table.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/table.h"
+#include "jinja/unicode.h"
 #include "tts/audio/speech_format.h"
 
 namespace parlance {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
-#include "cli/json.h"
-#include "cli/live_line.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/live_line.h"
+#include "json/json.h"
 #include "voice/talk.h"
 
 namespace parlance {

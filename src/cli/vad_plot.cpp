@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "chat/jinja/unicode.h"
-#include "cli/console.h"
-#include "cli/table.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/table.h"
+#include "jinja/unicode.h"
 
 namespace parlance {
 

@@ -8,19 +8,19 @@
 #include <memory>
 
 #include "cli/bench_listen.h"
-#include "cli/bench_run.h"
 #include "cli/bench_say.h"
 #include "cli/default_model.h"
-#include "cli/interrupt.h"
-#include "cli/json.h"
 #include "cli/load.h"
-#include "cli/options.h"
-#include "cli/system_info.h"
-#include "cli/units.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/units.h"
 #include "cli/verbs.h"
+#include "json/json.h"
 #include "kernels/copy_bandwidth.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
+#include "measure/system_info.h"
+#include "measure/text_steps.h"
 
 namespace parlance {
 

@@ -8,7 +8,7 @@
 #include "bundle/verify.h"
 #include "cli/bundle_report.h"
 #include "cli/default_model.h"
-#include "cli/options.h"
+#include "cli/terminal/options.h"
 #include "cli/verbs.h"
 
 namespace parlance {

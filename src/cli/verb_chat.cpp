@@ -6,12 +6,12 @@
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
 #include "cli/conversation.h"
-#include "cli/input.h"
-#include "cli/interrupt.h"
-#include "cli/line_reader.h"
 #include "cli/load.h"
-#include "cli/options.h"
 #include "cli/repl.h"
+#include "cli/terminal/input.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/line_reader.h"
+#include "cli/terminal/options.h"
 #include "cli/verbs.h"
 
 namespace parlance {

@@ -6,17 +6,17 @@
 #include <memory>
 
 #include "cli/default_model.h"
-#include "cli/help.h"
-#include "cli/json.h"
-#include "cli/line_reader.h"
-#include "cli/options.h"
-#include "cli/system_info.h"
-#include "cli/units.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/line_reader.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/units.h"
 #include "cli/verbs.h"
-#include "engine/devices.h"
+#include "devices/devices.h"
+#include "json/json.h"
 #include "kernels/copy_bandwidth.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
+#include "measure/system_info.h"
 
 namespace parlance {
 

@@ -14,13 +14,13 @@
 #include "cli/eval_kv_report.h"
 #include "cli/eval_set.h"
 #include "cli/eval_verbs.h"
-#include "cli/interrupt.h"
-#include "cli/json.h"
 #include "cli/load.h"
-#include "cli/options.h"
-#include "cli/table.h"
-#include "cli/units.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/units.h"
 #include "cli/verbs.h"
+#include "json/json.h"
 
 namespace parlance {
 

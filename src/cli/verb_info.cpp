@@ -3,15 +3,15 @@
 #include <map>
 #include <memory>
 
-#include "cli/json.h"
 #include "cli/load.h"
-#include "cli/memory_estimate.h"
 #include "cli/metadata_text.h"
-#include "cli/options.h"
-#include "cli/table.h"
-#include "cli/units.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/units.h"
 #include "cli/verbs.h"
+#include "json/json.h"
 #include "kernels/cpu/cpu_device.h"
+#include "measure/memory_estimate.h"
 
 namespace parlance {
 

@@ -4,14 +4,14 @@
 
 #include "asr/languages.h"
 #include "audio_devices/device_list.h"
-#include "cli/interrupt.h"
 #include "cli/listen_live.h"
 #include "cli/listen_models.h"
 #include "cli/listen_recording.h"
 #include "cli/listen_source.h"
 #include "cli/listen_speech.h"
-#include "cli/options.h"
-#include "cli/table.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
 #include "cli/verbs.h"
 
 namespace parlance {

@@ -1,12 +1,12 @@
 // parlance quantize: a model file written anew with its matrices in another type.
 #include <memory>
 
-#include "cli/interrupt.h"
-#include "cli/json.h"
-#include "cli/options.h"
-#include "cli/table.h"
-#include "cli/units.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/units.h"
 #include "cli/verbs.h"
+#include "json/json.h"
 #include "models/mixture.h"
 #include "models/quantize.h"
 

@@ -4,15 +4,15 @@
 #include <memory>
 
 #include "audio_devices/device_list.h"
-#include "chat/jinja/unicode.h"
-#include "cli/input.h"
-#include "cli/interrupt_watch.h"
-#include "cli/options.h"
 #include "cli/say_models.h"
 #include "cli/say_output.h"
 #include "cli/say_report.h"
-#include "cli/table.h"
+#include "cli/terminal/input.h"
+#include "cli/terminal/interrupt_watch.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
 #include "cli/verbs.h"
+#include "jinja/unicode.h"
 #include "tts/text/languages.h"
 
 namespace parlance {

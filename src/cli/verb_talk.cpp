@@ -5,7 +5,6 @@
 
 #include "asr/languages.h"
 #include "base/file.h"
-#include "cli/interrupt.h"
 #include "cli/talk_mind.h"
 #include "cli/talk_models.h"
 #include "cli/talk_options.h"
@@ -13,6 +12,7 @@
 #include "cli/talk_source.h"
 #include "cli/talk_timeline.h"
 #include "cli/talk_view.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/verbs.h"
 #include "voice/recognizer_ears.h"
 #include "voice/synthesizer_mouth.h"

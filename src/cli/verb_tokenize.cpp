@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/parse_number.h"
 #include "cli/default_model.h"
-#include "cli/input.h"
-#include "cli/json.h"
-#include "cli/options.h"
-#include "cli/table.h"
+#include "cli/terminal/input.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
 #include "cli/verbs.h"
 #include "gguf/reader.h"
+#include "json/json.h"
 #include "tokenizer/tokenizer.h"
 
 namespace parlance {

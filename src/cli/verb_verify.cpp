@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "base/file.h"
-#include "cli/options.h"
+#include "cli/terminal/options.h"
 #include "cli/verbs.h"
 #include "cli/verify_report.h"
-#include "engine/devices.h"
+#include "devices/devices.h"
 #include "verify/kernels.h"
 
 namespace parlance {

@@ -3,12 +3,12 @@
 #include <memory>
 
 #include "cli/default_model.h"
-#include "cli/interrupt_watch.h"
-#include "cli/json.h"
-#include "cli/options.h"
 #include "cli/say_models.h"
-#include "cli/table.h"
+#include "cli/terminal/interrupt_watch.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/table.h"
 #include "cli/verbs.h"
+#include "json/json.h"
 #include "tts/files/rvq_file.h"
 
 namespace parlance {

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 #include "verify/capabilities.h"
 
 namespace parlance {

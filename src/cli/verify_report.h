@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
-#include "cli/json.h"
+#include "cli/terminal/console.h"
+#include "json/json.h"
 #include "verify/check.h"
 #include "verify/self_test.h"
 

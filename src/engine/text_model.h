@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "chat/template.h"
 #include "gguf/reader.h"
+#include "jinja/template.h"
 #include "kernels/device.h"
 #include "models/model.h"
 #include "tokenizer/tokenizer.h"

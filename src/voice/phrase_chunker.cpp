@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 #include "tts/text/code_points.h"
 #include "tts/text/duration.h"
 #include "tts/text/first_clause.h"

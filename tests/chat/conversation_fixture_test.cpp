@@ -1,7 +1,7 @@
 // Conversations as published templates rendered them (chat.json), against templates of our own that do the
 // same.
 #include "chat/own_templates.h"
-#include "chat/template.h"
+#include "jinja/template.h"
 #include "support/fixtures.h"
 
 namespace parlance {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cli/cli_run.h"
-#include "cli/interrupt.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/tiny_model.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "cli/bench_listen_batch.h"
 #include "cli/cli_run.h"
+#include "measure/listen_batch.h"
 #include "support/fixtures.h"
 
 namespace parlance::test {

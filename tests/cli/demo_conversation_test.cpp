@@ -6,7 +6,7 @@
 #include "cli/cli_run.h"
 #include "cli/default_model.h"
 #include "cli/eval_set.h"
-#include "cli/word_error.h"
+#include "eval/word_error.h"
 #include "support/temporary_folder.h"
 #include "text/spoken_form.h"
 

@@ -1,6 +1,6 @@
 // The bundled model says the same on every device of this machine.
 #include "cli/cli_run.h"
-#include "engine/devices.h"
+#include "devices/devices.h"
 #include "support/fixtures.h"
 
 namespace parlance::test {

@@ -4,7 +4,7 @@
 #include <random>
 #include <sstream>
 
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 #include "support/fixtures.h"
 
 namespace parlance {

@@ -1,6 +1,5 @@
 #include "engine/layer_split.h"
 
-#include "engine/devices.h"
 #include "engine/session.h"
 #include "support/text_model.h"
 
@@ -78,7 +77,7 @@ TEST_F(LayerSplit, SplitModelsSayTheSame) {
   }
 
   for (int64_t n = 0; n <= hp_.n_layer; ++n) {
-    const auto host = *make_device("cpu", 1), device = *make_device("cpu", 2);
+    const auto host = *make_cpu_device({.n_threads = 1}), device = *make_cpu_device({.n_threads = 2});
     const auto model = TextModel::load(*GgufFile::open(path_), Placement(*device, *host, hp_.n_layer, n));
     ASSERT_TRUE(model) << model.error().message;
     const auto session = test::make_session(**model, options_);
@@ -88,29 +87,6 @@ TEST_F(LayerSplit, SplitModelsSayTheSame) {
       ASSERT_TRUE(split) << split.error().message;
       EXPECT_EQ(std::vector<float>(split->begin(), split->end()), want) << n << " layers on the device";
     }
-  }
-}
-
-TEST(Devices, AreFoundByName) {
-  EXPECT_EQ((*make_device("cpu", 1))->name(), "cpu");
-  for (const Backend& backend : list_backends()) {
-    if (!backend.devices) {
-      EXPECT_FALSE(backend.devices.error().message.empty());
-      continue;
-    }
-    for (const DeviceInfo& info : *backend.devices) {
-      const auto device = make_device(info.name, 1);
-      ASSERT_TRUE(device) << device.error().message;
-      EXPECT_EQ((*device)->name(), info.name);
-      EXPECT_EQ((*device)->description(), info.description);
-    }
-  }
-  for (const char* name :
-       {"", "cpu:0", "gpu", "cudax", "cuda:", "vulkan:-1", "cuda:1e9", "vulkan:99999999999"}) {
-    const auto device = make_device(name, 1);
-    ASSERT_FALSE(device) << name;
-    EXPECT_EQ(device.error().code == ErrorCode::not_found || device.error().code == ErrorCode::unsupported,
-              true);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 #include "tts/text/chunking.h"
 #include "tts/text/code_points.h"
 #include "tts/text/duration.h"

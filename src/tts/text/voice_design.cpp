@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "chat/jinja/unicode.h"
+#include "jinja/unicode.h"
 #include "tts/text/code_points.h"
 
 namespace parlance {

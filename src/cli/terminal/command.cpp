@@ -1,0 +1,187 @@
+#include "cli/terminal/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/parse_number.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr size_t kMaxListedNumbers = 64;
+
+template <class T>
+constexpr std::string_view kKindOf = std::is_integral_v<T> ? "a whole number" : "a number";
+
+template <class T>
+Result<T> parse_in_range(const std::string& name, std::string_view text, T min, T max) {
+  const std::optional<T> value = parse_number<T>(text);
+  if (value && *value >= min && *value <= max) return *value;
+  const bool has_bound = max < std::numeric_limits<T>::max();
+  const std::string range =
+      has_bound ? fmt::format("from {} to {}", min, max) : fmt::format("of at least {}", min);
+  return fail(ErrorCode::invalid_argument, "{}: expected {} {}, got '{}'", name, kKindOf<T>, range, text);
+}
+
+template <class T>
+Option make_number_option(std::string names, std::string value, std::string help) {
+  return {.names = std::move(names),
+          .value = std::move(value),
+          .help = std::move(help),
+          .fallback = {},
+          .set = {}};
+}
+
+// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  std::iota(above.begin(), above.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> spellings(const Option& option) {
+  std::vector<std::string> names;
+  for (size_t start = 0; start < option.names.size();) {
+    const size_t end = std::min(option.names.find(", ", start), option.names.size());
+    names.push_back(option.names.substr(start, end - start));
+    start = end + 2;
+  }
+  return names;
+}
+
+std::string main_name(const Option& option) {
+  const auto names = spellings(option);
+  const auto is_long = [](const std::string& name) { return name.starts_with("--"); };
+  const auto found = std::find_if(names.begin(), names.end(), is_long);
+  return found != names.end() ? *found : names.front();
+}
+
+Option flag(std::string names, std::string help, bool& target) {
+  Option option{.names = std::move(names), .value = {}, .help = std::move(help), .fallback = {}, .set = {}};
+  option.set = [&target](const std::string&) -> Result<void> {
+    target = true;
+    return {};
+  };
+  return option;
+}
+
+Option text_option(std::string names, std::string value, std::string help, std::string& target) {
+  Option option{.names = std::move(names),
+                .value = std::move(value),
+                .help = std::move(help),
+                .fallback = target,
+                .set = {}};
+  option.set = [&target](const std::string& text) -> Result<void> {
+    target = text;
+    return {};
+  };
+  return option;
+}
+
+Option list_option(std::string names, std::string value, std::string help, std::vector<std::string>& target) {
+  Option option{.names = std::move(names),
+                .value = std::move(value),
+                .help = std::move(help),
+                .fallback = {},
+                .set = {},
+                .repeatable = true};
+  option.set = [&target](const std::string& text) -> Result<void> {
+    target.push_back(text);
+    return {};
+  };
+  return option;
+}
+
+template <class T>
+Option number_option(std::string names, std::string value, std::string help, T& target, T min, T max) {
+  Option option = make_number_option<T>(std::move(names), std::move(value), std::move(help));
+  option.fallback = fmt::format("{}", target);
+  option.set = [name = main_name(option), &target, min, max](const std::string& text) -> Result<void> {
+    PARLANCE_TRY(target, parse_in_range(name, text, min, max));
+    return {};
+  };
+  return option;
+}
+
+template <class T>
+Option number_option(std::string names, std::string value, std::string help, std::optional<T>& target, T min,
+                     T max) {
+  Option option = make_number_option<T>(std::move(names), std::move(value), std::move(help));
+  option.set = [name = main_name(option), &target, min, max](const std::string& text) -> Result<void> {
+    PARLANCE_TRY(target, parse_in_range(name, text, min, max));
+    return {};
+  };
+  return option;
+}
+
+template Option number_option(std::string, std::string, std::string, int&, int, int);
+template Option number_option(std::string, std::string, std::string, int64_t&, int64_t, int64_t);
+template Option number_option(std::string, std::string, std::string, uint64_t&, uint64_t, uint64_t);
+template Option number_option(std::string, std::string, std::string, float&, float, float);
+template Option number_option(std::string, std::string, std::string, double&, double, double);
+template Option number_option(std::string, std::string, std::string, std::optional<int64_t>&, int64_t,
+                              int64_t);
+template Option number_option(std::string, std::string, std::string, std::optional<uint64_t>&, uint64_t,
+                              uint64_t);
+template Option number_option(std::string, std::string, std::string, std::optional<double>&, double, double);
+
+Option number_list_option(std::string names, std::string value, std::string help,
+                          std::vector<int64_t>& target, int64_t min, int64_t max) {
+  Option option{.names = std::move(names),
+                .value = std::move(value),
+                .help = std::move(help),
+                .fallback = {},
+                .set = {}};
+  option.fallback = fmt::format("{}", fmt::join(target, ","));
+  option.set = [name = main_name(option), &target, min, max](const std::string& text) -> Result<void> {
+    std::vector<int64_t> numbers;
+    for (size_t start = 0; start <= text.size();) {
+      const size_t end = std::min(text.find(',', start), text.size());
+      PARLANCE_TRY(const int64_t number,
+                   parse_in_range(name, std::string_view(text).substr(start, end - start), min, max));
+      if (numbers.size() == kMaxListedNumbers) {
+        return fail(ErrorCode::invalid_argument, "{}: more than {} numbers; give fewer", name,
+                    kMaxListedNumbers);
+      }
+      numbers.push_back(number);
+      start = end + 1;
+    }
+    target = std::move(numbers);
+    return {};
+  };
+  return option;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongestWord = 64;
+  if (word.size() > kLongestWord) return {};
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace parlance

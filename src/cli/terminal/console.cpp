@@ -1,0 +1,135 @@
+#include "cli/terminal/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <iostream>
+
+namespace parlance {
+
+namespace {
+
+constexpr int kDefaultWidth = 80;
+constexpr int kMinWidth = 40;
+
+std::string_view escape_of(Style style) {
+  switch (style) {
+    case Style::bold:
+      return "\x1b[1m";
+    case Style::dim:
+      return "\x1b[2m";
+    case Style::green:
+      return "\x1b[1;32m";
+    case Style::yellow:
+      return "\x1b[33m";
+    case Style::red:
+      return "\x1b[31m";
+    case Style::plain:
+      break;
+  }
+  return "";
+}
+
+std::string paint(bool has_colour, Style style, std::string_view text) {
+  if (!has_colour || style == Style::plain || text.empty()) return std::string(text);
+  return fmt::format("{}{}\x1b[0m", escape_of(style), text);
+}
+
+bool wants_colour() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return !(no_color && *no_color) && term && std::string_view(term) != "dumb";
+}
+
+int terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::max<int>(size.ws_col, kMinWidth);
+  }
+  return kDefaultWidth;
+}
+
+}  // namespace
+
+std::string Console::styled(Style style, std::string_view text) const {
+  return paint(out_has_colour, style, text);
+}
+
+void Console::write(std::ostream& stream, std::string_view text) const {
+  errno = 0;
+  stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+  note_output_error();
+}
+
+// The reason is known only right after the write that failed.
+void Console::note_output_error() const {
+  if (!out.good() && output_error == 0) output_error = errno;
+}
+
+void Console::note(std::string_view message) const {
+  write(err, paint(err_has_colour, Style::dim, message) + "\n");
+  err.flush();
+}
+
+void Console::write_progress(std::string_view line) const {
+  write(err, fmt::format("\r\x1b[K{}", line));
+  err.flush();
+}
+
+void Console::warn(std::string_view message) const {
+  write(err, fmt::format("parlance: {} {}\n", paint(err_has_colour, Style::yellow, "warning:"),
+                         printable(message)));
+  err.flush();
+}
+
+void Console::error(std::string_view message) const {
+  write(err, fmt::format("{} {}\n", paint(err_has_colour, Style::red, "parlance:"), printable(message)));
+  err.flush();
+}
+
+bool Console::flush() const {
+  errno = 0;
+  out.flush();
+  note_output_error();
+  return out.good();
+}
+
+Console standard_console() {
+  std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);
+  const bool colour = wants_colour();
+  const bool out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  const bool err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  return {.in = std::cin,
+          .out = std::cout,
+          .err = std::cerr,
+          .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
+          .out_is_terminal = out_is_terminal,
+          .err_is_terminal = err_is_terminal,
+          .out_has_colour = colour && out_is_terminal,
+          .err_has_colour = colour && err_is_terminal,
+          .width = terminal_width()};
+}
+
+std::string printable(std::string_view text, Lines lines) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F, control characters too
+      result += ' ';
+      ++i;
+    } else if (byte == '\t' || (byte == '\n' && lines == Lines::many) || (byte >= 0x20 && byte != 0x7f)) {
+      result += text[i];
+    } else {
+      result += ' ';
+    }
+  }
+  return result;
+}
+
+}  // namespace parlance

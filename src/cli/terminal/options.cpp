@@ -1,0 +1,183 @@
+#include "cli/terminal/options.h"
+
+#include <limits>
+#include <random>
+
+#include "base/parse_number.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr int64_t kMaxContext = int64_t{1} << 31;
+constexpr int64_t kMaxBatch = int64_t{1} << 16;
+constexpr float kAnyFloat = std::numeric_limits<float>::max();
+
+// "15043+1.5", "15043-inf": a token and what is added to its logit.
+Option logit_bias_option(std::vector<std::pair<int32_t, float>>& biases) {
+  Option option{.names = "--logit-bias",
+                .value = "TOKEN+BIAS",
+                .help =
+                    "Adds to the logit of a token: 15043+1 makes it likelier, 15043-inf forbids it. "
+                    "'parlance tokenize' shows the numbers of tokens.",
+                .fallback = {},
+                .set = {},
+                .repeatable = true};
+  option.set = [&biases](const std::string& text) -> Result<void> {
+    const size_t sign = text.find_first_of("+-");
+    const std::string_view whole = text;
+    const auto token = parse_number<int>(whole.substr(0, sign));
+    const auto bias = sign == std::string::npos ? std::nullopt : parse_number<float>(whole.substr(sign));
+    if (!token || *token < 0 || !bias || *bias != *bias) {
+      return fail(ErrorCode::invalid_argument,
+                  "--logit-bias: expected TOKEN+BIAS or TOKEN-BIAS such as 15043-1.5, got '{}'", text);
+    }
+    biases.emplace_back(*token, *bias);
+    return {};
+  };
+  return option;
+}
+
+}  // namespace
+
+Option model_option(std::string& path) {
+  return text_option(
+      "-m, --model", "FILE",
+      "The model: a GGUF file, or the folder of a bundle. Without it: the environment variable "
+      "PARLANCE_MODEL, else the bundled demo model.",
+      path);
+}
+
+Option threads_option(int& n_threads) {
+  Option option =
+      number_option<int>("-t, --threads", "N", "Threads that compute.", n_threads, 0, kMaxThreads);
+  option.fallback = "one for each processor";
+  return option;
+}
+
+Option device_option(std::string& device) {
+  return text_option(
+      "--device, -dev", "NAME",
+      "Where the model runs: cpu, vulkan, cuda, or one of several such as cuda:1; 'parlance doctor' lists "
+      "what this machine has.",
+      device);
+}
+
+Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers) {
+  Option option = number_option<int64_t>("-ngl, --gpu-layers, --n-gpu-layers", "N",
+                                         "Layers that run on --device when it is not the CPU, counted from "
+                                         "the last; the CPU runs the others. More than "
+                                         "the model has: all.",
+                                         n_gpu_layers, 0, 1 << 20);
+  option.fallback = "as many as its free memory holds";
+  return option;
+}
+
+Option huge_pages_option(bool& no_huge_pages) {
+  return flag("--no-huge-pages",
+              "Leave the weights in the mapping of their file, which several programs share, where the CPU "
+              "reads them up to a third slower than from huge pages of memory of their own.",
+              no_huge_pages);
+}
+
+Option json_option(bool& target, std::string help) {
+  return flag("--json", std::move(help), target);
+}
+
+OptionGroup model_group(ModelChoice& choice) {
+  Option n_ctx = number_option<int64_t>(
+      "-c, --ctx-size", "N",
+      "Tokens that the context holds: prompt and answers together. 0: what the model was trained for.",
+      choice.n_ctx, 0, kMaxContext);
+  n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.session.n_ctx);
+  OptionGroup group{
+      "Model",
+      {model_option(choice.path), threads_option(choice.n_threads), device_option(choice.device),
+       gpu_layers_option(choice.n_gpu_layers), huge_pages_option(choice.no_huge_pages), n_ctx,
+       number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
+                              choice.session.n_batch, 1, kMaxBatch)}};
+  for (Option& option : cache_options(choice.cache, choice.session.cache)) {
+    group.options.push_back(std::move(option));
+  }
+  return group;
+}
+
+OptionGroup sampling_group(AnswerChoice& choice) {
+  SamplingOptions& s = choice.generate.sampling;
+  Option seed = number_option<uint64_t>("-s, --seed", "N",
+                                        "Start of the random choices; the same seed gives the same answer.",
+                                        choice.seed, 0, std::numeric_limits<uint64_t>::max());
+  seed.fallback = "another one every time";
+  return {
+      "Choice of words",
+      {number_option<float>(
+           "--temp, --temperature", "X",
+           "How adventurous: 0 always takes the likeliest token, 1 follows the model's own probabilities.",
+           s.temperature, 0, kAnyFloat),
+       number_option<int>("--top-k", "N", "Choose among the N likeliest tokens. 0: all.", s.top_k, 0,
+                          std::numeric_limits<int>::max()),
+       number_option<float>("--top-p", "P",
+                            "Choose among the likeliest tokens that together have probability P. 1: all.",
+                            s.top_p, 0, 1),
+       number_option<float>("--min-p", "P",
+                            "Leave out tokens less likely than P times the likeliest. 0: none.", s.min_p, 0,
+                            1),
+       number_option<float>("--repeat-penalty", "X", "Make tokens that were said before less likely. 1: off.",
+                            s.repetition_penalty, 0, kAnyFloat),
+       number_option<float>("--presence-penalty", "X",
+                            "Subtracted once from the logit of every token that was said before. 0: off.",
+                            s.presence_penalty, -kAnyFloat, kAnyFloat),
+       number_option<float>("--frequency-penalty", "X",
+                            "Subtracted for each time that a token was said before. 0: off.",
+                            s.frequency_penalty, -kAnyFloat, kAnyFloat),
+       number_option<int>("--repeat-last-n", "N", "Tokens that the penalties look back on. -1: all.",
+                          s.penalty_last_n, -1, std::numeric_limits<int>::max()),
+       seed, flag("--greedy", "Always take the likeliest token; the same as --temp 0.", choice.is_greedy),
+       logit_bias_option(s.logit_bias)}};
+}
+
+OptionGroup answer_group(AnswerChoice& choice) {
+  Option n =
+      number_option<int64_t>("-n, --max-tokens, --n-predict", "N",
+                             "Longest answer, in tokens. -1: until the model ends or the context is full.",
+                             choice.generate.max_tokens, -1, kMaxContext);
+  return {
+      "Answer",
+      {n, list_option("--stop", "TEXT", "End the answer where this text would begin.", choice.generate.stop),
+       flag("--ignore-eos", "Go on after the model has ended its turn, up to --max-tokens.",
+            choice.generate.ignore_eos)}};
+}
+
+Option prompt_option(std::optional<std::string>& text, std::string help) {
+  Option option{.names = "-p, --prompt", .value = "TEXT", .help = std::move(help), .fallback = {}, .set = {}};
+  option.set = [&text](const std::string& given) -> Result<void> {
+    text = given;
+    return {};
+  };
+  return option;
+}
+
+Option file_option(std::string& file, std::string help) {
+  return text_option("-f, --file", "FILE", std::move(help), file);
+}
+
+Result<void> check_answer(AnswerChoice& choice) {
+  if (std::exchange(choice.is_greedy, false)) choice.generate.sampling.temperature = 0;
+  if (choice.generate.ignore_eos && choice.generate.max_tokens < 0 && choice.generate.stop.empty()) {
+    return fail(ErrorCode::invalid_argument, "--ignore-eos never ends by itself; give --max-tokens too");
+  }
+  for (const std::string& stop : choice.generate.stop) {
+    if (stop.empty())
+      return fail(ErrorCode::invalid_argument, "--stop: the text is empty; give some or leave it out");
+  }
+  return validate(choice.generate.sampling);
+}
+
+uint64_t seed_of(const AnswerChoice& choice) {
+  if (choice.seed) return *choice.seed;
+  std::random_device random;
+  return random();  // 32 bits: short enough to be typed again
+}
+
+}  // namespace parlance

@@ -1,0 +1,66 @@
+// Options that several verbs share, each with one home for its names, help text and default. Names are those
+// that users of llama.cpp know.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/terminal/cache_options.h"
+#include "cli/terminal/command.h"
+#include "engine/generate.h"
+#include "engine/session.h"
+
+namespace parlance {
+
+// Which model runs where, with what memory.
+struct ModelChoice {
+  std::string path;  // empty: the default, see default_model.h
+  int n_threads = 0;
+  std::string device = "cpu";
+  std::optional<int64_t> n_gpu_layers;  // not given: as many as the device has room for
+  bool no_huge_pages = false;           // leave weights in the mapping of their file
+  std::optional<int64_t>
+      n_ctx;  // not given: SessionOptions::n_ctx, or less if the model was trained for less
+  CacheChoice cache;
+  SessionOptions session;  // n_ctx is taken from above, the cache's policy from its options
+};
+
+// How answers are made.
+struct AnswerChoice {
+  GenerateOptions generate;
+  std::optional<uint64_t> seed;  // not given: another one every time
+  bool is_greedy = false;
+};
+
+// Where the prompt comes from, and how the model is asked.
+struct PromptChoice {
+  std::optional<std::string> text;  // "-": standard input
+  std::string file;                 // "-": standard input
+  std::string system;
+  bool is_raw = false;
+  bool has_thinking = false;
+};
+
+Option model_option(std::string& path);
+Option threads_option(int& n_threads);
+Option device_option(std::string& device);
+Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);
+Option huge_pages_option(bool& no_huge_pages);
+Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");
+
+OptionGroup model_group(ModelChoice& choice);      // --model to --cache-sketch
+OptionGroup sampling_group(AnswerChoice& choice);  // --temp to --logit-bias; also what /set changes
+OptionGroup answer_group(AnswerChoice& choice);    // --max-tokens, --stop, --ignore-eos
+Option prompt_option(std::optional<std::string>& text, std::string help);
+Option file_option(std::string& file, std::string help);
+
+// Applies --greedy and checks the settings against each other; an error of usage.
+Result<void> check_answer(AnswerChoice& choice);
+
+// The seed that was given, or one from the system's random source.
+uint64_t seed_of(const AnswerChoice& choice);
+
+}  // namespace parlance

@@ -1,0 +1,69 @@
+#include "devices/devices.h"
+
+#include <charconv>
+#include <optional>
+
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/vulkan/vulkan_device.h"
+
+namespace parlance {
+
+namespace {
+
+// The number behind the colon; 0 without one, nothing when it is no number.
+std::optional<int> index_in(std::string_view name, std::string_view kind) {
+  name.remove_prefix(kind.size());
+  if (name.empty()) return 0;
+  name.remove_prefix(1);
+  int index = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
+  return index;
+}
+
+bool is_kind(std::string_view name, std::string_view kind) {
+  return name.starts_with(kind) && (name.size() == kind.size() || name[kind.size()] == ':');
+}
+
+std::string names_of_all() {
+  std::string names;
+  for (const Backend& backend : list_backends()) {
+    if (!backend.devices) continue;
+    for (const DeviceInfo& device : *backend.devices) names += (names.empty() ? "" : ", ") + device.name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Backend> list_backends() {
+  return {{"cpu", list_cpu_devices()}, {"vulkan", list_vulkan_devices()}, {"cuda", list_cuda_devices()}};
+}
+
+Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads) {
+  if (name == "cpu") return make_cpu_device({.n_threads = n_threads});
+  struct Maker {
+    std::string_view kind;
+    Result<std::unique_ptr<Device>> (*make)(int index);
+  };
+  for (const auto& [kind, make] : {Maker{"vulkan", make_vulkan_device}, Maker{"cuda", make_cuda_device}}) {
+    if (!is_kind(name, kind)) continue;
+    const std::optional<int> index = index_in(name, kind);
+    if (!index) break;
+    auto device = make(*index);
+    if (device) return device;
+    return fail(device.error().code, "--device {}", device.error().message);  // which begins with the name
+  }
+  if (is_kind(name, "metal")) {
+    return fail(
+        ErrorCode::unsupported,
+        "--device {}: the kernels are translated to Metal, but there is no host code that runs them; use "
+        "--device cpu",
+        name);
+  }
+  return fail(ErrorCode::not_found, "--device: there is no device '{}'; this machine has {}", name,
+              names_of_all());
+}
+
+}  // namespace parlance

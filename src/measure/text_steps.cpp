@@ -1,0 +1,75 @@
+#include "measure/text_steps.h"
+
+#include <algorithm>
+#include <random>
+
+#include "measure/stopwatch.h"
+
+namespace parlance {
+
+namespace {
+
+std::vector<Token> random_tokens(int64_t n, int32_t n_vocab) {
+  std::mt19937 random(1);
+  std::vector<Token> tokens(static_cast<size_t>(n));
+  for (Token& token : tokens) token = static_cast<Token>(random() % static_cast<uint32_t>(n_vocab));
+  return tokens;
+}
+
+// Tokens that go through the model together.
+int64_t chunk_of(const BenchTest& test, int64_t n_batch) {
+  return test.kind == BenchTest::Kind::decode ? 1 : std::min(n_batch, test.n_tokens);
+}
+
+Result<double> run_once(Session& session, const BenchTest& test, std::span<const Token> tokens,
+                        int64_t n_batch) {
+  session.truncate(test.depth);
+  if (static_cast<int64_t>(session.tokens().size()) < test.depth)
+    PARLANCE_CHECK(session.fill_with_noise(test.depth));
+  const auto chunk = static_cast<size_t>(chunk_of(test, n_batch));
+  const Clock::time_point start = Clock::now();
+  while (!tokens.empty()) {
+    const size_t n = std::min(chunk, tokens.size());
+    PARLANCE_CHECK(session.append(tokens.first(n)));
+    tokens = tokens.subspan(n);
+  }
+  return seconds_since(start);
+}
+
+StepCost cost_of(const Session& session, const BenchTest& test, int64_t n_batch) {
+  const CostModel model(session.model(), session.kv_bytes_per_token(), session.state_bytes());
+  const int64_t chunk = chunk_of(test, n_batch);
+  StepCost cost;
+  for (int64_t done = 0; done < test.n_tokens; done += chunk) {
+    cost += model.step(std::min(chunk, test.n_tokens - done), test.depth + done);
+  }
+  return cost;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+std::string name_of(const BenchTest& test) {
+  const char* kind = test.kind == BenchTest::Kind::prefill ? "prefill" : "decode";
+  return fmt::format("{} {} @ {}", kind, test.n_tokens, test.depth);
+}
+
+Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions) {
+  const std::vector<Token> tokens = random_tokens(test.n_tokens, session.model().tokenizer().n_vocab());
+  PARLANCE_CHECK(run_once(session, test, tokens, n_batch));
+  std::vector<double> seconds;
+  for (int i = 0; i < n_repetitions; ++i) {
+    PARLANCE_TRY(const double s, run_once(session, test, tokens, n_batch));
+    seconds.push_back(s);
+  }
+  const auto [min, max] = std::minmax_element(seconds.begin(), seconds.end());
+  return BenchResult{
+      .median_s = median(seconds), .min_s = *min, .max_s = *max, .cost = cost_of(session, test, n_batch)};
+}
+
+}  // namespace parlance

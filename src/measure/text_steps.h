@@ -1,0 +1,40 @@
+// Timing of prefill and decode at several depths of context.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/session.h"
+#include "measure/step_cost.h"
+
+namespace parlance {
+
+struct BenchTest {
+  enum class Kind { prefill, decode };
+  Kind kind;
+  int64_t n_tokens;
+  int64_t depth;  // tokens that are in the context before
+
+  int64_t n_ctx() const { return depth + n_tokens; }
+};
+
+// "prefill 512 @ 4096"
+std::string name_of(const BenchTest& test);
+
+// Of at least one value; the mean of the two in the middle of an even number.
+double median(std::vector<double> values);
+
+struct BenchResult {
+  double median_s = 0;
+  double min_s = 0;
+  double max_s = 0;
+  StepCost cost;  // of all steps of the test
+};
+
+// Runs the test once to warm up and n_repetitions times for the clock. Depth is filled with noise, tokens are
+// drawn from the vocabulary at random, the same every time.
+Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions);
+
+}  // namespace parlance

@@ -10,7 +10,8 @@ namespace parlance {
 
 namespace {
 
-enum Input { kToken, kSeq, kPos, kOtherPos, kOutputRow, kInputCount };
+// In units of n_batch values; a token has four rotary positions.
+enum Input { kToken, kSeq, kPos, kOutputRow, kRopePos, kInputCount = kRopePos + 4 };
 
 // Steps of so few tokens come again and again; longer ones, pieces of prompts, are not worth a recording.
 constexpr int64_t kMostRecordedTokens = 16;
@@ -51,7 +52,7 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent)));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
   PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
-  has_other_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
+  has_rope_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
   if (part_ > 0) {
     PARLANCE_TRY(h_buffer_, allocate_rows(device, hp.n_embd, n_batch_, h_));
   } else if (options.takes_embeddings) {
@@ -71,7 +72,7 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
     const Plan dry = stream_->dry_run([&] {
       const int64_t n_outputs = std::min(n_tokens, options.n_outputs);
-      model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound, n_outputs), memory, part_);
+      model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), memory, wants_of(n_outputs), part_);
       if (options.cache.has_exact_pages()) cache_->plan_compress(*stream_);
     });
     if (!dry.missing.empty()) {
@@ -88,21 +89,25 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   return plan;
 }
 
+Tensor PartRunner::input(int which, int64_t n) const {
+  Tensor tensor;
+  tensor.dtype = DType::i32;
+  tensor.ne = {n, 1, 1, 1};
+  tensor.buffer = inputs_.get();
+  tensor.data = inputs_->base() + static_cast<size_t>(which * n_batch_) * sizeof(int32_t);
+  return tensor;
+}
+
 // The input tensors of a batch.
-Batch PartRunner::batch_of(int64_t n_tokens, int64_t n_kv_bound, int64_t n_outputs) const {
-  const auto input = [this](Input which, int64_t n) {
-    Tensor tensor;
-    tensor.dtype = DType::i32;
-    tensor.ne = {n, 1, 1, 1};
-    tensor.buffer = inputs_.get();
-    tensor.data = inputs_->base() + static_cast<size_t>(which * n_batch_) * sizeof(int32_t);
-    return tensor;
-  };
+Batch PartRunner::batch_of(int64_t n_tokens, int64_t n_kv_bound) const {
   return {.token = input(kToken, n_tokens),
           .h = h_ ? h_.rows(0, n_tokens) : Tensor{},
           .view = {.seq = input(kSeq, n_tokens), .pos = input(kPos, n_tokens), .n_kv_bound = n_kv_bound},
-          .other_pos = has_other_pos_ ? input(kOtherPos, n_tokens) : Tensor{},
-          .output_rows = input(kOutputRow, n_outputs)};
+          .rope_pos = has_rope_pos_ ? input(kRopePos, 4 * n_tokens).reshaped(4, n_tokens) : Tensor{}};
+}
+
+Wants PartRunner::wants_of(int64_t n_outputs) const {
+  return {.rows = input(kOutputRow, n_outputs)};
 }
 
 Batch PartRunner::upload(const HostBatch& batch) {
@@ -114,8 +119,11 @@ Batch PartRunner::upload(const HostBatch& batch) {
   std::fill_n(host(kSeq), n, batch.seq);
   std::iota(host(kPos), host(kPos) + n, static_cast<int32_t>(batch.first));
   const int64_t n_embd_rows = static_cast<int64_t>(batch.embd.size()) / model_.hyper_parameters().n_embd;
-  std::fill_n(host(kOtherPos), n, 0);
-  std::copy_n(host(kPos) + batch.first_embd, n_embd_rows, host(kOtherPos) + batch.first_embd);
+  for (int64_t i = 0; i < n; ++i) {
+    const bool is_row = i >= batch.first_embd && i < batch.first_embd + n_embd_rows;
+    std::fill_n(host(kRopePos) + 4 * i, 3, host(kPos)[i]);
+    host(kRopePos)[4 * i + 3] = is_row ? host(kPos)[i] : 0;
+  }
   std::iota(host(kOutputRow), host(kOutputRow) + batch.n_outputs, static_cast<int32_t>(n - batch.n_outputs));
 
   Tensor inputs;
@@ -124,11 +132,11 @@ Batch PartRunner::upload(const HostBatch& batch) {
   inputs.data = inputs_->base();
   inputs.buffer = inputs_.get();
   stream_->upload(inputs, std::as_bytes(std::span(host_inputs_)));
-  Batch on_device = batch_of(n, batch.n_kv_bound, batch.n_outputs);
+  Batch on_device = batch_of(n, batch.n_kv_bound);
   if (part_ == 0 && n_embd_rows > 0) {
-    on_device.embd = embd_.rows(0, n_embd_rows);
-    on_device.first_embd = batch.first_embd;
-    stream_->upload(on_device.embd, std::as_bytes(batch.embd));
+    embedded_ = {batch.first_embd, embd_.rows(0, n_embd_rows)};
+    on_device.embedded = {&embedded_, 1};
+    stream_->upload(embedded_.rows, std::as_bytes(batch.embd));
   }
   return on_device;
 }
@@ -139,7 +147,10 @@ Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
   const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
   Tensor& output = outputs_[key_of(host)];
-  stream_->step(key_of(host), [&] { output = model_.model().forward(*stream_, batch, memory, part_); });
+  stream_->step(key_of(host), [&] {
+    const Outputs outputs = model_.model().forward(*stream_, batch, memory, wants_of(host.n_outputs), part_);
+    output = outputs.logits ? outputs.logits : outputs.h;
+  });
   return output;
 }
 

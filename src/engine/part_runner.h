@@ -59,20 +59,23 @@ class PartRunner {
   PartRunner(const TextModel& model, size_t part) : model_(model), part_(part) {}
   Result<void> allocate(const SessionOptions& options, PageCounts n_pages);
   Result<Plan> plan_steps(const SessionOptions& options);
-  Batch batch_of(int64_t n_tokens, int64_t n_kv_bound, int64_t n_outputs) const;
+  Tensor input(int which, int64_t n) const;
+  Batch batch_of(int64_t n_tokens, int64_t n_kv_bound) const;
+  Wants wants_of(int64_t n_outputs) const;
   Batch upload(const HostBatch& batch);
   SequenceMemory memory() { return {cache_->layers(*stream_), states_->layers()}; }
 
   const TextModel& model_;
   size_t part_;
   int64_t n_batch_ = 0;
-  bool has_other_pos_ = false;
-  std::unique_ptr<Buffer> inputs_;    // token, seq, pos, other_pos and output rows of a batch
+  bool has_rope_pos_ = false;
+  std::unique_ptr<Buffer> inputs_;    // token, seq, pos, rotary positions and output rows of a batch
   std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch], not for the first part
   Tensor h_;
   std::unique_ptr<Buffer>
       embd_buffer_;  // f32 [n_embd, n_batch], for the first part where embeddings are taken
   Tensor embd_;
+  RowsAt embedded_ = {};  // of the last batch
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<RecurrentState> states_;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use

@@ -70,12 +70,13 @@ struct RopeAnglesArgs {
   Tensor out;       // f32 [n_rot / 2, 2, n_tokens]: cos, then sin
 };
 
-// Two positions for each token, of which every pair takes one (what is left of the sections of M-RoPE;
-// Qwen2-VL, Wang et al., 2024).
+// Several positions for each token, of which every pair takes one (M-RoPE; Qwen2-VL, Wang et al., 2024).
 struct SectionedRopeAnglesArgs {
-  RopeAnglesArgs plain;
-  Tensor other_pos;  // i32 [n_tokens]
-  Tensor is_other;   // f32 [n_rot / 2]: 1 for pairs that turn with other_pos, else 0
+  Tensor pos;       // i32 [n_pos, n_tokens]
+  Tensor section;   // i32 [n_rot / 2]: which of a token's positions the pair turns with
+  Tensor inverse;   // as in RopeAnglesArgs
+  float magnitude;  // multiplies cos and sin (YaRN)
+  Tensor out;       // f32 [n_rot / 2, 2, n_tokens]: cos, then sin
 };
 
 // Which elements of a head form a rotated pair: neighbours (2i, 2i + 1), or halves (i, i + n_rot / 2).

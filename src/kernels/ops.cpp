@@ -106,13 +106,14 @@ Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequenci
   return out;
 }
 
-Tensor sectioned_rope_angles(Stream& s, const Tensor& pos, const Tensor& other_pos, const Tensor& is_other,
+Tensor sectioned_rope_angles(Stream& s, const Tensor& pos, const Tensor& section,
                              const Tensor& inverse_frequencies, float magnitude) {
-  assert(pos.n_elements() == other_pos.n_elements() && is_other.n_elements() == inverse_frequencies.ne[0]);
-  const Tensor out = s.workspace().allocate(DType::f32, inverse_frequencies.ne[0], 2, pos.n_elements());
+  assert(pos.dtype == DType::i32 && section.dtype == DType::i32 && inverse_frequencies.ne[1] == 2);
+  assert(section.n_elements() == inverse_frequencies.ne[0]);
+  const Tensor out = s.workspace().allocate(DType::f32, inverse_frequencies.ne[0], 2, pos.ne[1]);
   submit(s, s.device().ops().sectioned_rope_angles,
-         SectionedRopeAnglesArgs{{pos, inverse_frequencies, magnitude, out}, other_pos, is_other},
-         "sectioned_rope_angles", "");
+         SectionedRopeAnglesArgs{pos, section, inverse_frequencies, magnitude, out}, "sectioned_rope_angles",
+         "");
   return out;
 }
 

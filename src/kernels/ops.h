@@ -38,8 +38,9 @@ Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const T
 // cos and sin of every (position, pair): computed once per step, used by every layer's rope().
 Tensor rope_angles(Stream& s, const Tensor& pos, const Tensor& inverse_frequencies, float magnitude);
 
-// The same where some pairs, those with a 1 in is_other [n_rot / 2], turn with another position.
-Tensor sectioned_rope_angles(Stream& s, const Tensor& pos, const Tensor& other_pos, const Tensor& is_other,
+// The same where tokens have several positions, pos [n_pos, n_tokens], and section [n_rot / 2] says with
+// which one a pair turns.
+Tensor sectioned_rope_angles(Stream& s, const Tensor& pos, const Tensor& section,
                              const Tensor& inverse_frequencies, float magnitude);
 
 // Rotates pairs of each head of x [head_dim, n_head, n_tokens] in place.

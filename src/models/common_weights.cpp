@@ -18,6 +18,17 @@ Result<MlpWeights> load_mlp(WeightLoader& weights, const HyperParameters& hp, co
   return w;
 }
 
+Result<RopeWeights> load_rope(WeightLoader& weights, const RopeParameters& rope,
+                              const RopeFrequencies& frequencies) {
+  RopeWeights w;
+  w.magnitude = frequencies.magnitude;
+  PARLANCE_TRY(w.inverse, weights.constant(frequencies.inverse, rope.n_rot / 2, 2));
+  if (!rope.sections.empty()) {
+    PARLANCE_TRY(w.sections, weights.constant(rope.sections));
+  }
+  return w;
+}
+
 Result<Linear> load_output(WeightLoader& weights, const HyperParameters& hp, int64_t n_vocab) {
   if (weights.has("output.weight")) return weights.linear("output", hp.n_embd, n_vocab);
   Linear tied;

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "models/hyper_parameters.h"
+#include "models/layers/input.h"
 #include "models/layers/mlp.h"
+#include "models/layers/rope.h"
 #include "models/weight_loader.h"
 
 namespace parlance {
@@ -15,6 +17,10 @@ Result<int64_t> count_vocabulary(const WeightLoader& weights);
 
 // `ffn_gate`, `ffn_up` and `ffn_down` of a block, "blk.3.".
 Result<MlpWeights> load_mlp(WeightLoader& weights, const HyperParameters& hp, const std::string& block);
+
+// The frequencies as tensors, and the sections where the model has such.
+Result<RopeWeights> load_rope(WeightLoader& weights, const RopeParameters& rope,
+                              const RopeFrequencies& frequencies);
 
 // The matrix that yields the logits: the embedding where the file has no other, which is a second copy when
 // the embedding lies on another device.

@@ -3,83 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <string_view>
 
 namespace parlance {
 
 namespace {
 
-// Far beyond any real model, near enough that products of sizes fit 64 bits.
-constexpr int64_t kMaxLayers = 4096;
-constexpr int64_t kMaxSize = int64_t{1} << 24;
-constexpr int64_t kMaxHeads = 4096;
-constexpr int64_t kMaxHeadDim = 4096;
-constexpr int64_t kMaxContext = int64_t{1} << 31;
-constexpr int64_t kMaxTaps = 8;
-
-class Keys {
- public:
-  Keys(const GgufFile& file, std::string prefix) : file_(file), prefix_(std::move(prefix)) {}
-
-  std::string key(std::string_view name) const { return prefix_ + "." + std::string(name); }
-
-  Result<int64_t> integer(std::string_view name, int64_t min, int64_t max) const {
-    return file_.get_int(key(name), min, max);
-  }
-
-  Result<int64_t> integer_or(std::string_view name, int64_t fallback, int64_t min, int64_t max) const {
-    PARLANCE_TRY(const auto value, file_.find_int(key(name), min, max));
-    return value.value_or(fallback);
-  }
-
-  // A key that may be an array with one value a layer; this program wants them all equal.
-  Result<std::optional<int64_t>> uniform(std::string_view name, int64_t min, int64_t max) const {
-    PARLANCE_TRY(const auto values, file_.find_ints(key(name), min, max));
-    if (!values) return std::nullopt;
-    if (values->empty()) {
-      return fail(ErrorCode::corrupt_file, "{}: {} is empty; export the model again", file_.name(),
-                  key(name));
-    }
-    for (const int64_t value : *values) {
-      if (value != values->front()) {
-        return fail(
-            ErrorCode::unsupported,
-            "{}: {} differs between layers ({} and {}), which this architecture's code does not support",
-            file_.name(), key(name), values->front(), value);
-      }
-    }
-    return values->front();
-  }
-
-  Result<int64_t> uniform_required(std::string_view name, int64_t min, int64_t max) const {
-    PARLANCE_TRY(const auto value, uniform(name, min, max));
-    if (value) return *value;
-    return fail(ErrorCode::corrupt_file,
-                "{}: key {} is missing; export the model again with a current converter", file_.name(),
-                key(name));
-  }
-
-  Result<double> number_or(std::string_view name, double fallback) const {
-    PARLANCE_TRY(const auto value, file_.find_float(key(name)));
-    return value.value_or(fallback);
-  }
-
-  // A number that only makes sense finite and above zero.
-  Result<double> positive_or(std::string_view name, double fallback) const {
-    PARLANCE_TRY(const double value, number_or(name, fallback));
-    if (std::isfinite(value) && value > 0) return value;
-    return fail(ErrorCode::corrupt_file,
-                "{}: {} must be a positive number, the file has {}; export the model again", file_.name(),
-                key(name), value);
-  }
-
- private:
-  const GgufFile& file_;
-  std::string prefix_;
-};
-
-Result<RopeParameters> read_rope(const GgufFile& file, const Keys& keys, const HyperParameters& hp) {
+Result<RopeParameters> read_rope(const GgufFile& file, const ModelKeys& keys, const HyperParameters& hp) {
   RopeParameters rope;
   PARLANCE_TRY(rope.n_rot, keys.integer_or("rope.dimension_count", hp.head_dim_k, 0, kMaxHeadDim));
   if (rope.n_rot > hp.head_dim_k || rope.n_rot % 2 != 0 || rope.n_rot == 0) {
@@ -116,96 +46,17 @@ Result<RopeParameters> read_rope(const GgufFile& file, const Keys& keys, const H
   return rope;
 }
 
-// What Qwen3-VL has beyond Qwen3: sections of rotary positions, and perhaps layers that images reach
-// directly.
-Result<void> read_sections(const GgufFile& file, const Keys& keys, HyperParameters& hp) {
-  constexpr std::string_view kSections = "rope.dimension_sections";
-  PARLANCE_TRY(const auto sections, file.find_ints(keys.key(kSections), 0, kMaxHeadDim));
-  if (!sections || sections->size() != 4 ||
-      std::accumulate(sections->begin(), sections->end(), int64_t{0}) == 0) {
-    return fail(ErrorCode::corrupt_file,
-                "{}: {} must be four numbers of rotated pairs, the file has {}; export the model again",
-                file.name(), keys.key(kSections),
-                sections ? fmt::format("{} numbers", sections->size()) : "none");
-  }
-  hp.rope.sections = *sections;
-  PARLANCE_TRY(const int64_t n_deepstack, keys.integer_or("n_deepstack_layers", 0, 0, kMaxLayers));
-  if (n_deepstack == 0) return {};
-  return fail(ErrorCode::unsupported,
-              "{}: {} is {}; this program runs the architecture for speech only, with 0", file.name(),
-              keys.key("n_deepstack_layers"), n_deepstack);
-}
-
-// A layer is recurrent when it has the tensors of one; `full_attention_interval` has to agree.
-Result<void> read_layer_kinds(const GgufFile& file, const Keys& keys, HyperParameters& hp) {
-  constexpr std::string_view kInterval = "full_attention_interval";
-  PARLANCE_TRY(const int64_t interval, keys.integer_or(kInterval, 0, 1, kMaxLayers));
-  for (int64_t layer = 0; layer < hp.n_layer; ++layer) {
-    const std::string tensor = fmt::format("blk.{}.ssm_conv1d.weight", layer);
-    const bool is_recurrent = file.find_tensor(tensor) != nullptr;
-    hp.layer_kinds[static_cast<size_t>(layer)] = is_recurrent ? LayerKind::delta_net : LayerKind::attention;
-    if (interval > 0 && is_recurrent != ((layer + 1) % interval != 0)) {
-      return fail(ErrorCode::corrupt_file,
-                  "{}: {} is {}, by which layer {} {} be recurrent, but the file has {}tensor {}; export the "
-                  "model again",
-                  file.name(), keys.key(kInterval), interval, layer, is_recurrent ? "would not" : "would",
-                  is_recurrent ? "" : "no ", tensor);
-    }
-  }
-  return {};
-}
-
-Result<void> read_delta_net(const GgufFile& file, const Keys& keys, DeltaNetParameters& net) {
-  PARLANCE_TRY(net.head_dim, keys.integer("ssm.state_size", 1, kMaxHeadDim));
-  PARLANCE_TRY(net.n_key_head, keys.integer("ssm.group_count", 1, kMaxHeads));
-  PARLANCE_TRY(net.n_value_head, keys.integer("ssm.time_step_rank", 1, kMaxHeads));
-  PARLANCE_TRY(net.n_tap, keys.integer("ssm.conv_kernel", 2, kMaxTaps));
-  PARLANCE_TRY(const int64_t n_inner, keys.integer("ssm.inner_size", 1, kMaxSize));
-  if (net.n_value_head % net.n_key_head != 0) {
-    return fail(ErrorCode::corrupt_file,
-                "{}: {} value heads ({}) are not a multiple of {} key heads ({}); export the model again",
-                file.name(), net.n_value_head, keys.key("ssm.time_step_rank"), net.n_key_head,
-                keys.key("ssm.group_count"));
-  }
-  if (n_inner != net.n_inner()) {
-    return fail(ErrorCode::corrupt_file,
-                "{}: {} must be {} heads of {}, the file has {}; export the model again", file.name(),
-                keys.key("ssm.inner_size"), net.n_value_head, net.head_dim, n_inner);
-  }
-  return {};
-}
-
-// What Qwen3.5 has beyond a transformer: recurrent layers, and perhaps layers at the end that predict further
-// tokens.
-Result<void> read_hybrid(const GgufFile& file, const Keys& keys, HyperParameters& hp) {
-  PARLANCE_TRY(hp.n_layer_nextn, keys.integer_or("nextn_predict_layers", 0, 0, kMaxLayers));
-  if (hp.n_layer_nextn >= hp.n_layer) {
-    return fail(ErrorCode::corrupt_file, "{}: {} is {} of {} layers, which leaves no model; export it again",
-                file.name(), keys.key("nextn_predict_layers"), hp.n_layer_nextn, hp.n_layer);
-  }
-  hp.n_layer -= hp.n_layer_nextn;
-  if (!file.find_tensor("blk.0.attn_norm.weight")) {
-    return fail(ErrorCode::unsupported,
-                "{}: tensor blk.0.attn_norm.weight is missing; the file is incomplete, or holds only the "
-                "layers that predict further tokens for another file",
-                file.name());
-  }
-  hp.layer_kinds.resize(static_cast<size_t>(hp.n_layer));
-  PARLANCE_CHECK(read_layer_kinds(file, keys, hp));
-  return read_delta_net(file, keys, hp.delta_net);
-}
-
 }  // namespace
 
 int64_t HyperParameters::n_layers_of(LayerKind kind, int64_t first, int64_t end) const {
   return std::count(layer_kinds.begin() + first, layer_kinds.begin() + end, kind);
 }
 
-Result<HyperParameters> read_hyper_parameters(const GgufFile& file) {
+Result<HyperParameters> read_common_parameters(const GgufFile& file) {
   HyperParameters hp;
   PARLANCE_TRY(const std::string_view architecture, file.get_string("general.architecture"));
   hp.architecture = architecture;
-  const Keys keys(file, hp.architecture);
+  const ModelKeys keys(file, hp.architecture);
 
   PARLANCE_TRY(hp.n_layer, keys.integer("block_count", 1, kMaxLayers));
   PARLANCE_TRY(hp.n_ctx_train, keys.integer("context_length", 1, kMaxContext));
@@ -245,9 +96,30 @@ Result<HyperParameters> read_hyper_parameters(const GgufFile& file) {
       static_cast<float>(scale != 0 ? scale : 1.0 / std::sqrt(static_cast<double>(hp.head_dim_k)));
   PARLANCE_TRY(hp.rope, read_rope(file, keys, hp));
   hp.layer_kinds.assign(static_cast<size_t>(hp.n_layer), LayerKind::attention);
-  if (hp.architecture == "qwen35") PARLANCE_CHECK(read_hybrid(file, keys, hp));
-  if (hp.architecture == "qwen3vl") PARLANCE_CHECK(read_sections(file, keys, hp));
+  PARLANCE_TRY(const int64_t pooling, keys.integer_or("pooling_type", 0, 0, 4));
+  hp.pooling = static_cast<Pooling>(pooling);
   return hp;
+}
+
+Result<std::vector<int64_t>> read_rope_sections(const GgufFile& file, const ModelKeys& keys) {
+  const std::string key = keys.key("rope.dimension_sections");
+  PARLANCE_TRY(const auto sections, file.find_ints(key, 0, kMaxHeadDim));
+  if (!sections) return std::vector<int64_t>{};
+  if (sections->size() == 4 && std::accumulate(sections->begin(), sections->end(), int64_t{0}) > 0) {
+    return *sections;
+  }
+  return fail(ErrorCode::corrupt_file,
+              "{}: {} must be four numbers of rotated pairs, the file has {}; export the model again",
+              file.name(), key,
+              sections->size() == 4 ? "zeros" : fmt::format("{} numbers", sections->size()));
+}
+
+Result<std::vector<int64_t>> require_rope_sections(const GgufFile& file, const ModelKeys& keys) {
+  PARLANCE_TRY(auto sections, read_rope_sections(file, keys));
+  if (!sections.empty()) return sections;
+  return fail(ErrorCode::corrupt_file,
+              "{}: key {} is missing; export the model again with a current converter", file.name(),
+              keys.key("rope.dimension_sections"));
 }
 
 }  // namespace parlance

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "gguf/reader.h"
+#include "models/model_keys.h"
 
 namespace parlance {
 
@@ -21,8 +22,9 @@ struct RopeParameters {
   double attn_factor = 1;  // YaRN
   double beta_fast = 32;   // YaRN
   double beta_slow = 1;    // YaRN
-  std::vector<int64_t>
-      sections;  // rope.dimension_sections: pairs for each of four positions (M-RoPE), or none
+  // Of each of the n_rot / 2 pairs, which of a token's four positions it turns with (M-RoPE); empty: there is
+  // one position.
+  std::vector<int32_t> sections;
 };
 
 // How a layer mixes tokens: a hybrid model has both kinds.
@@ -38,6 +40,9 @@ struct DeltaNetParameters {
   int64_t n_inner() const { return n_value_head * head_dim; }
   int64_t n_channel() const { return (2 * n_key_head + n_value_head) * head_dim; }  // q, k and v
 };
+
+// How the states of a text's tokens become one embedding: pooling_type.
+enum class Pooling : uint8_t { none, mean, first, last, rank };
 
 struct HyperParameters {
   std::string architecture;
@@ -55,13 +60,23 @@ struct HyperParameters {
   RopeParameters rope;
   std::vector<LayerKind> layer_kinds;  // of every layer
   DeltaNetParameters delta_net;        // when there are such layers
+  int64_t n_deepstack = 0;  // first layers behind which rows in place of embeddings add a slice of their own
+  Pooling pooling = Pooling::none;
+
+  // Values of a row that stands in place of an embedding: what enters the first layer, then the slices.
+  int64_t n_embd_input() const { return n_embd * (1 + n_deepstack); }
 
   // Layers of a kind among [first, end).
   int64_t n_layers_of(LayerKind kind, int64_t first, int64_t end) const;
   int64_t n_layers_of(LayerKind kind) const { return n_layers_of(kind, 0, n_layer); }
 };
 
-// Reads and checks the keys `<architecture>.*`; every error names the key.
-Result<HyperParameters> read_hyper_parameters(const GgufFile& file);
+// Reads and checks the keys that architectures have in common, `<architecture>.*`; every error names the key.
+Result<HyperParameters> read_common_parameters(const GgufFile& file);
+
+// rope.dimension_sections: for how many pairs each of a token's four positions lasts (M-RoPE); empty when the
+// file has none, or then an error.
+Result<std::vector<int64_t>> read_rope_sections(const GgufFile& file, const ModelKeys& keys);
+Result<std::vector<int64_t>> require_rope_sections(const GgufFile& file, const ModelKeys& keys);
 
 }  // namespace parlance

@@ -5,7 +5,6 @@
 
 namespace parlance {
 
-Result<std::unique_ptr<Model>> load_llama(const HyperParameters& hp, const Placement& placement,
-                                          WeightLoader weights);
+Architecture llama_architecture();
 
 }  // namespace parlance

@@ -1,19 +1,29 @@
 #include "models/model.h"
 
+#include <algorithm>
 #include <string>
 
 #include "models/llama.h"
 #include "models/qwen2.h"
+#include "models/qwen2vl.h"
 #include "models/qwen3.h"
 #include "models/qwen35.h"
 #include "models/qwen3vl.h"
 
 namespace parlance {
 
+bool Batch::adds_behind(int64_t layer) const {
+  return std::ranges::any_of(added, [&](const LayerRowsAt& rows) { return rows.layer == layer; });
+}
+
+bool Wants::taps_layer(int64_t layer) const {
+  return std::ranges::any_of(taps, [&](const Tap& tap) { return tap.layer == layer; });
+}
+
 const std::vector<Architecture>& architectures() {
   static const std::vector<Architecture> kArchitectures = {
-      {"llama", load_llama},    {"qwen2", load_qwen2},     {"qwen3", load_qwen3},
-      {"qwen35", Qwen35::load}, {"qwen3vl", load_qwen3vl},
+      llama_architecture(), qwen2_architecture(),  qwen2vl_architecture(),
+      qwen3_architecture(), qwen35_architecture(), qwen3vl_architecture(),
   };
   return kArchitectures;
 }
@@ -29,10 +39,15 @@ Result<const Architecture*> architecture_of(const GgufFile& file) {
               file.name(), name, names);
 }
 
+Result<HyperParameters> read_hyper_parameters(const GgufFile& file) {
+  PARLANCE_TRY(const Architecture* const architecture, architecture_of(file));
+  return architecture->read(file);
+}
+
 Result<std::unique_ptr<Model>> load_model(const GgufFile& file, const Placement& placement,
                                           WeightPrecision precision) {
   PARLANCE_TRY(const Architecture* const architecture, architecture_of(file));
-  PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
+  PARLANCE_TRY(const HyperParameters hp, architecture->read(file));
   PARLANCE_TRY(auto weights, WeightLoader::create(file, precision));
   return architecture->load(hp, placement, std::move(weights));
 }

@@ -22,7 +22,7 @@ Result<OmniVoiceParameters> read_omnivoice(const GgufFile& file) {
         "base file",
         file.name(), architecture);
   }
-  PARLANCE_TRY(hp.text, read_hyper_parameters(file));
+  PARLANCE_TRY(hp.text, read_common_parameters(file));
   PARLANCE_TRY(hp.n_text_vocab, file.get_int("omnivoice-lm.vocab_size", 1, kMaxTextVocab));
   PARLANCE_TRY(hp.n_codebook, file.get_int("omnivoice.num_audio_codebook", 1, kMaxCodebooks));
   PARLANCE_TRY(hp.n_audio_vocab, file.get_int("omnivoice.audio_vocab_size", 2, kMaxAudioVocab));

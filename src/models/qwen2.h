@@ -5,7 +5,6 @@
 
 namespace parlance {
 
-Result<std::unique_ptr<Model>> load_qwen2(const HyperParameters& hp, const Placement& placement,
-                                          WeightLoader weights);
+Architecture qwen2_architecture();
 
 }  // namespace parlance

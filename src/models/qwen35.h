@@ -6,6 +6,7 @@
 
 #include "models/layers/delta_net.h"
 #include "models/layers/gated_attention.h"
+#include "models/layers/input.h"
 #include "models/layers/mlp.h"
 #include "models/model.h"
 
@@ -21,18 +22,19 @@ struct Qwen35Layer {
 struct Qwen35Weights {
   Tensor token_embd;  // [n_embd, n_vocab]
   std::vector<Qwen35Layer> layers;
-  Tensor output_norm;                // [n_embd]
-  Linear output;                     // [n_embd, n_vocab]; token_embd when tied
-  std::vector<Tensor> rope_inverse;  // of each part: [n_rot / 2, 2]
-  float rope_magnitude = 1;
+  Tensor output_norm;             // [n_embd]
+  Linear output;                  // [n_embd, n_vocab]; token_embd when tied
+  std::vector<RopeWeights> rope;  // of each part
 };
 
 class Qwen35 final : public Model {
  public:
+  static Result<HyperParameters> read(const GgufFile& file);
   static Result<std::unique_ptr<Model>> load(const HyperParameters& hp, const Placement& placement,
                                              WeightLoader weights);
 
-  Tensor forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const override;
+  Outputs forward(Stream& s, const Batch& batch, const SequenceMemory& memory, const Wants& wants,
+                  size_t part) const override;
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
@@ -45,5 +47,7 @@ class Qwen35 final : public Model {
   Qwen35Weights w_;
   WeightBuffers buffers_;
 };
+
+Architecture qwen35_architecture();
 
 }  // namespace parlance

@@ -67,16 +67,15 @@ Result<std::unique_ptr<Model>> Qwen35::load(const HyperParameters& hp, const Pla
   }
   std::unique_ptr<Qwen35> model(new Qwen35(hp, placement));
   Qwen35Weights& w = model->w_;
-  const RopeFrequencies rope = rope_frequencies(hp.rope, {});
-  w.rope_magnitude = rope.magnitude;
+  const RopeFrequencies frequencies = rope_frequencies(hp.rope, {});
 
   PARLANCE_TRY(const int64_t n_vocab, count_vocabulary(weights));
   weights.place_on(*placement.first().device);
   PARLANCE_TRY(w.token_embd, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
   for (const ModelPart& part : placement.parts()) {
     weights.place_on(*part.device);
-    PARLANCE_TRY(const Tensor rope_inverse, weights.constant(rope.inverse, hp.rope.n_rot / 2, 2));
-    w.rope_inverse.push_back(rope_inverse);
+    PARLANCE_TRY(const RopeWeights rope, load_rope(weights, hp.rope, frequencies));
+    w.rope.push_back(rope);
     for (int64_t layer = part.first_layer; layer < part.end_layer; ++layer) {
       PARLANCE_TRY(const Qwen35Layer loaded, load_layer(weights, hp, layer));
       w.layers.push_back(loaded);
@@ -88,6 +87,10 @@ Result<std::unique_ptr<Model>> Qwen35::load(const HyperParameters& hp, const Pla
 
   PARLANCE_TRY(model->buffers_, std::move(weights).finish());
   return model;
+}
+
+Architecture qwen35_architecture() {
+  return {"qwen35", Qwen35::read, Qwen35::load};
 }
 
 }  // namespace parlance

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/layers/attention.h"
+#include "models/layers/input.h"
 #include "models/layers/mlp.h"
 #include "models/model.h"
 
@@ -29,12 +30,9 @@ struct TransformerLayer {
 struct TransformerWeights {
   Tensor token_embd;  // [n_embd, n_vocab]
   std::vector<TransformerLayer> layers;
-  Tensor output_norm;                // [n_embd]
-  Linear output;                     // [n_embd, n_vocab]; token_embd when tied
-  std::vector<Tensor> rope_inverse;  // of each part: [n_rot / 2, 2]
-  std::vector<Tensor>
-      rope_is_other;  // of each part: [n_rot / 2], 1 for pairs of no section; empty without sections
-  float rope_magnitude = 1;
+  Tensor output_norm;             // [n_embd]
+  Linear output;                  // [n_embd, n_vocab]; token_embd when tied
+  std::vector<RopeWeights> rope;  // of each part
 };
 
 class Transformer final : public Model {
@@ -42,7 +40,8 @@ class Transformer final : public Model {
   static Result<std::unique_ptr<Model>> load(const HyperParameters& hp, const Placement& placement,
                                              WeightLoader weights, const TransformerVariant& variant);
 
-  Tensor forward(Stream& s, const Batch& batch, const SequenceMemory& memory, size_t part) const override;
+  Outputs forward(Stream& s, const Batch& batch, const SequenceMemory& memory, const Wants& wants,
+                  size_t part) const override;
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }

@@ -90,21 +90,15 @@ Result<std::unique_ptr<Model>> Transformer::load(const HyperParameters& hp, cons
   std::unique_ptr<Transformer> model(new Transformer(hp, placement, variant));
   TransformerWeights& w = model->w_;
   PARLANCE_TRY(const std::vector<float> factors, load_rope_factors(weights, hp, variant));
-  const RopeFrequencies rope = rope_frequencies(hp.rope, factors);
-  w.rope_magnitude = rope.magnitude;
+  const RopeFrequencies frequencies = rope_frequencies(hp.rope, factors);
 
   PARLANCE_TRY(const int64_t n_vocab, count_vocabulary(weights));
   weights.place_on(*placement.first().device);
   PARLANCE_TRY(w.token_embd, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
   for (const ModelPart& part : placement.parts()) {
     weights.place_on(*part.device);
-    PARLANCE_TRY(const Tensor rope_inverse, weights.constant(rope.inverse, hp.rope.n_rot / 2, 2));
-    w.rope_inverse.push_back(rope_inverse);
-    if (!hp.rope.sections.empty()) {
-      PARLANCE_TRY(const Tensor is_other,
-                   weights.constant(pairs_of_no_section(hp.rope), hp.rope.n_rot / 2, 1));
-      w.rope_is_other.push_back(is_other);
-    }
+    PARLANCE_TRY(const RopeWeights rope, load_rope(weights, hp.rope, frequencies));
+    w.rope.push_back(rope);
     for (int64_t layer = part.first_layer; layer < part.end_layer; ++layer) {
       PARLANCE_TRY(const TransformerLayer loaded, load_layer(weights, hp, variant, layer));
       w.layers.push_back(loaded);

@@ -153,7 +153,7 @@ std::vector<float> decode(const GgufTensor& source) {
 
 Result<Tensor> WeightLoader::as_f32(const GgufTensor& source) {
   if (source.dtype == DType::f32) return place(source);
-  return upload_f32(source.name, decode(source), source.ne);
+  return upload(source.name, DType::f32, source.ne, std::as_bytes(std::span<const float>(decode(source))));
 }
 
 Result<std::vector<float>> WeightLoader::values(const std::string& name, std::initializer_list<int64_t> ne) {
@@ -161,21 +161,26 @@ Result<std::vector<float>> WeightLoader::values(const std::string& name, std::in
   return decode(*source);
 }
 
-Result<Tensor> WeightLoader::constant(std::vector<float> values, int64_t n0, int64_t n1) {
-  return upload_f32({}, values, {n0, n1, 1, 1});
+Result<Tensor> WeightLoader::constant(std::span<const float> values, int64_t n0, int64_t n1) {
+  return upload({}, DType::f32, {n0, n1, 1, 1}, std::as_bytes(values));
 }
 
-Result<Tensor> WeightLoader::upload_f32(std::string_view name, const std::vector<float>& values,
-                                        const std::array<int64_t, 4>& ne) {
-  PARLANCE_TRY(auto buffer, device_->allocate(values.size() * sizeof(float)));
+Result<Tensor> WeightLoader::constant(std::span<const int32_t> values) {
+  return upload({}, DType::i32, {std::ssize(values), 1, 1, 1}, std::as_bytes(values));
+}
+
+Result<Tensor> WeightLoader::upload(std::string_view name, DType dtype, const std::array<int64_t, 4>& ne,
+                                    std::span<const std::byte> bytes) {
+  PARLANCE_TRY(auto buffer, device_->allocate(bytes.size()));
   Tensor tensor;
   tensor.data = buffer->base();
   tensor.buffer = buffer.get();
+  tensor.dtype = dtype;
   tensor.ne = ne;
   tensor.name = name;
   buffers_.push_back(std::move(buffer));
   const auto stream = device_->make_stream();
-  stream->upload(tensor, std::as_bytes(std::span(values)));
+  stream->upload(tensor, bytes);
   PARLANCE_CHECK(stream->synchronize());
   return tensor;
 }

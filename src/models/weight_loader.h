@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -61,7 +62,8 @@ class WeightLoader {
   // The same in host memory, for what is laid out anew; sizes fastest first.
   Result<std::vector<float>> values(const std::string& name, std::initializer_list<int64_t> ne);
   // Values of our own, placed on the device.
-  Result<Tensor> constant(std::vector<float> values, int64_t n0, int64_t n1);
+  Result<Tensor> constant(std::span<const float> values, int64_t n0, int64_t n1);
+  Result<Tensor> constant(std::span<const int32_t> values);
 
   // Allows a tensor that this program has no use for.
   void ignore(std::string_view name) { asked_.insert(std::string(name)); }
@@ -75,8 +77,8 @@ class WeightLoader {
   WeightLoader(const GgufFile& file, WeightPrecision precision) : file_(file), precision_(precision) {}
   Result<Tensor> as_f32(const GgufTensor& tensor);
   Result<const GgufTensor*> ask(const std::string& name, std::initializer_list<int64_t> ne);
-  Result<Tensor> upload_f32(std::string_view name, const std::vector<float>& values,
-                            const std::array<int64_t, 4>& ne);
+  Result<Tensor> upload(std::string_view name, DType dtype, const std::array<int64_t, 4>& ne,
+                        std::span<const std::byte> bytes);
   Result<Tensor> place(const GgufTensor& tensor);
 
   const GgufFile& file_;

@@ -43,21 +43,24 @@ TEST_P(Rope, AnglesAreExactAtLargePositions) {
 }
 
 // Every pair has the angle of the position that it takes.
-TEST_P(Rope, SectionsTakeOneOfTwoPositions) {
+TEST_P(Rope, SectionsTakeOneOfSeveralPositions) {
   OpBench bench = tested();
   if (may_skip(bench.device().ops().sectioned_rope_angles)) GTEST_SKIP() << "this device has no such angles";
-  const std::vector<float> inverse = {1, 0.5f, 0.25f, 0.125f, 0, 0, 0, 0}, is_other = {0, 1, 0, 1};
-  const Tensor pos = bench.upload(std::vector<int32_t>{0, 7, 30}),
-               other = bench.upload(std::vector<int32_t>{5, 0, 30});
-  const Tensor frequencies = bench.upload({4, 2, 1, 1}, inverse), mask = bench.upload({4, 1, 1, 1}, is_other);
-  const auto plain = [&](const Tensor& at) {
-    return bench.run([&](Stream& s) { return rope_angles(s, at, frequencies, 1); });
-  };
-  const auto a = plain(pos), b = plain(other);
+  const std::vector<float> inverse = {1, 0.5f, 0.25f, 0.125f, 0.0625f, 0, 0, 0, 0, 0};
+  const std::vector<int32_t> sections = {0, 2, 1, 3, 2}, pos = {0, 5, 9, 2, 7, 0, 1, 3, 30, 31, 100000, 4};
+  const Tensor frequencies = bench.upload({5, 2, 1, 1}, inverse), section = bench.upload(sections);
+  Tensor all = bench.upload(pos);
+  all.ne = {4, 3, 1, 1};
   const auto got =
-      bench.run([&](Stream& s) { return sectioned_rope_angles(s, pos, other, mask, frequencies, 1); });
-  ASSERT_EQ(got.size(), a.size());
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], is_other[i % 4] != 0 ? b[i] : a[i]) << i;
+      bench.run([&](Stream& s) { return sectioned_rope_angles(s, all, section, frequencies, 1.25f); });
+  ASSERT_EQ(got.size(), 3u * 10);
+  for (size_t which = 0; which < 4; ++which) {
+    const Tensor one = bench.upload(std::vector<int32_t>{pos[which], pos[4 + which], pos[8 + which]});
+    const auto plain = bench.run([&](Stream& s) { return rope_angles(s, one, frequencies, 1.25f); });
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (sections[i % 5] == static_cast<int32_t>(which)) EXPECT_EQ(got[i], plain[i]) << i;
+    }
+  }
 }
 
 TEST_P(Rope, RotatesPairsAndLeavesTheRest) {

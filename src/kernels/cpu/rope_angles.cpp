@@ -10,42 +10,48 @@ namespace parlance {
 
 namespace {
 
-// Pairs with a 1 in is_other, which may be absent, turn with other_pos.
-void angles_of_token(const RopeAnglesArgs& args, int64_t token, const float* is_other = nullptr,
-                     int32_t other_pos = 0) {
-  const int64_t n_pairs = args.inverse.ne[0];
-  const float* high = args.inverse.as<const float>();
+// The cos and sin of a token's pairs, [n_pairs, 2]; pos_of(pair) is what the pair turns with.
+template <class PosOf>
+void angles_of_token(const Tensor& inverse, float magnitude, float* out, const PosOf& pos_of) {
+  const int64_t n_pairs = inverse.ne[0];
+  const float* high = inverse.as<const float>();
   const float* low = high + n_pairs;
-  float* cosines = args.out.as<float>() + token * 2 * n_pairs;
-  float* sines = cosines + n_pairs;
-  const double pos = args.pos.as<const int32_t>()[token];
   for (int64_t i = 0; i < n_pairs; ++i) {
-    const double turned = is_other && is_other[i] != 0 ? static_cast<double>(other_pos) : pos;
-    const double angle = turned * (static_cast<double>(high[i]) + static_cast<double>(low[i]));
-    cosines[i] = static_cast<float>(std::cos(angle) * args.magnitude);
-    sines[i] = static_cast<float>(std::sin(angle) * args.magnitude);
+    const double angle =
+        static_cast<double>(pos_of(i)) * (static_cast<double>(high[i]) + static_cast<double>(low[i]));
+    out[i] = static_cast<float>(std::cos(angle) * magnitude);
+    out[n_pairs + i] = static_cast<float>(std::sin(angle) * magnitude);
   }
 }
 
 template <class OfToken>
-void run_tokens(Stream& stream, const RopeAnglesArgs& args, const OfToken& of_token) {
+void run_tokens(Stream& stream, int64_t n_tokens, int64_t n_pairs, const OfToken& of_token) {
   constexpr int64_t kPairsPerPiece = 128;  // a pair of library calls takes tens of nanoseconds
-  parallel_for(pool_of(stream), args.pos.n_elements(),
-               div_up(kPairsPerPiece, std::max<int64_t>(args.inverse.ne[0], 1)),
+  parallel_for(pool_of(stream), n_tokens, div_up(kPairsPerPiece, std::max<int64_t>(n_pairs, 1)),
                [&](int64_t first, int64_t last) {
                  for (int64_t token = first; token < last; ++token) of_token(token);
                });
 }
 
 void run_rope_angles(Stream& stream, const RopeAnglesArgs& args) {
-  run_tokens(stream, args, [&](int64_t token) { angles_of_token(args, token); });
+  const int64_t n_pairs = args.inverse.ne[0];
+  const auto* pos = args.pos.as<const int32_t>();
+  auto* out = args.out.as<float>();
+  run_tokens(stream, args.pos.n_elements(), n_pairs, [&](int64_t token) {
+    angles_of_token(args.inverse, args.magnitude, out + token * 2 * n_pairs,
+                    [&](int64_t) { return pos[token]; });
+  });
 }
 
 void run_sectioned(Stream& stream, const SectionedRopeAnglesArgs& args) {
-  const auto* other_pos = args.other_pos.as<const int32_t>();
-  const auto* is_other = args.is_other.as<const float>();
-  run_tokens(stream, args.plain,
-             [&](int64_t token) { angles_of_token(args.plain, token, is_other, other_pos[token]); });
+  const int64_t n_pairs = args.inverse.ne[0], n_pos = args.pos.ne[0];
+  const auto* pos = args.pos.as<const int32_t>();
+  const auto* section = args.section.as<const int32_t>();
+  auto* out = args.out.as<float>();
+  run_tokens(stream, args.pos.ne[1], n_pairs, [&](int64_t token) {
+    angles_of_token(args.inverse, args.magnitude, out + token * 2 * n_pairs,
+                    [&](int64_t pair) { return pos[token * n_pos + section[pair]]; });
+  });
 }
 
 }  // namespace

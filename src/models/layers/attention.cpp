@@ -2,8 +2,8 @@
 
 namespace parlance {
 
-Tensor self_attention(Stream& s, const AttentionWeights& w, const HyperParameters& hp, RopeStyle rope_style,
-                      const Tensor& x, const Tensor& angles, const KvView& kv, const BatchView& batch) {
+Tensor remember(Stream& s, const AttentionWeights& w, const HyperParameters& hp, RopeStyle rope_style,
+                const Tensor& x, const Tensor& angles, const KvView& kv, const BatchView& batch) {
   const int64_t n_tokens = x.ne[1];
   const Products qkv = matmul(s, {&w.q, &w.k, &w.v}, x);
   const Tensor q = qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n_tokens);
@@ -11,6 +11,11 @@ Tensor self_attention(Stream& s, const AttentionWeights& w, const HyperParameter
   const Tensor v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n_tokens);
 
   norm_rope_write(s, q, k, v, {w.q_norm, w.k_norm, hp.norm_eps}, angles, rope_style, kv, batch);
+  return q;
+}
+
+Tensor attend(Stream& s, const AttentionWeights& w, const HyperParameters& hp, const Tensor& q,
+              const KvView& kv, const BatchView& batch) {
   return matmul(s, w.output, attention(s, q, kv, batch, hp.attention_scale));
 }
 

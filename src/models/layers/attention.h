@@ -17,9 +17,14 @@ struct AttentionWeights {
   Tensor k_norm;  // [head_dim_k], or absent
 };
 
-// x (n_embd, n_tokens), already normalised -> (n_embd, n_tokens). Keys and values of the batch are written to
-// the cache first, so that each token sees itself.
-Tensor self_attention(Stream& s, const AttentionWeights& w, const HyperParameters& hp, RopeStyle rope_style,
-                      const Tensor& x, const Tensor& angles, const KvView& kv, const BatchView& batch);
+// x (n_embd, n_tokens), already normalised -> queries (head_dim_k, n_head, n_tokens). Keys and values of the
+// batch are written to the cache.
+Tensor remember(Stream& s, const AttentionWeights& w, const HyperParameters& hp, RopeStyle rope_style,
+                const Tensor& x, const Tensor& angles, const KvView& kv, const BatchView& batch);
+
+// Queries of a batch whose keys and values are in the cache, so that each token sees itself -> (n_embd,
+// n_tokens).
+Tensor attend(Stream& s, const AttentionWeights& w, const HyperParameters& hp, const Tensor& q,
+              const KvView& kv, const BatchView& batch);
 
 }  // namespace parlance

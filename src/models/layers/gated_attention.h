@@ -15,9 +15,14 @@ struct GatedAttentionWeights {
   Tensor k_norm;  // [head_dim]
 };
 
-// x (n_embd, n_tokens), already normalised -> (n_embd, n_tokens). Keys and values of the batch are written to
-// the cache first, so that each token sees itself.
-Tensor gated_attention(Stream& s, const GatedAttentionWeights& w, const HyperParameters& hp, const Tensor& x,
-                       const Tensor& angles, const KvView& kv, const BatchView& batch);
+// x (n_embd, n_tokens), already normalised -> queries and gates (head_dim, n_head, n_tokens). Keys and values
+// of the batch are written to the cache.
+QueryAndGate remember(Stream& s, const GatedAttentionWeights& w, const HyperParameters& hp, const Tensor& x,
+                      const Tensor& angles, const KvView& kv, const BatchView& batch);
+
+// Queries of a batch whose keys and values are in the cache, so that each token sees itself -> (n_embd,
+// n_tokens).
+Tensor attend(Stream& s, const GatedAttentionWeights& w, const HyperParameters& hp, const QueryAndGate& query,
+              const KvView& kv, const BatchView& batch);
 
 }  // namespace parlance

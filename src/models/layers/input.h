@@ -1,4 +1,4 @@
-// The beginning of the first part: embeddings.
+// The beginning of a forward pass: embeddings and rotary positions.
 #pragma once
 
 #include "models/model.h"
@@ -9,8 +9,21 @@ namespace parlance {
 // n_tokens).
 inline Tensor embed(Stream& s, const Tensor& token_embd, const Batch& batch) {
   const Tensor h = get_rows(s, token_embd, batch.token);
-  if (batch.embd) copy(s, h.rows(batch.first_embd, batch.embd.ne[1]), batch.embd);
+  for (const RowsAt& at : batch.embedded) copy(s, h.rows(at.first, at.rows.ne[1]), at.rows);
   return h;
+}
+
+// What a part's layers turn queries and keys with.
+struct RopeWeights {
+  Tensor inverse;   // [n_rot / 2, 2]
+  Tensor sections;  // i32 [n_rot / 2], or absent
+  float magnitude = 1;
+};
+
+// cos and sin (n_rot / 2, 2, n_tokens) at the batch's positions.
+inline Tensor angles_of(Stream& s, const RopeWeights& rope, const Batch& batch) {
+  if (!batch.rope_pos) return rope_angles(s, batch.view.pos, rope.inverse, rope.magnitude);
+  return sectioned_rope_angles(s, batch.rope_pos, rope.sections, rope.inverse, rope.magnitude);
 }
 
 }  // namespace parlance

@@ -1,4 +1,4 @@
-// The end of a part: the last feed-forward, and in the last part the logits.
+// The ends: of a layer, of a part, of the model.
 #pragma once
 
 #include "models/layers/mlp.h"
@@ -6,26 +6,28 @@
 
 namespace parlance {
 
+// Behind a layer that another one of the part follows, h (n_embd, n_tokens) being the residual stream and x
+// the same under `next_norm`: rows that the batch adds are added to both, taps see h.
+void visit_between(Stream& s, const Batch& batch, const Wants& wants, int64_t layer, const Tensor& h,
+                   const Tensor& x, const Tensor& next_norm, float norm_eps);
+
+// The end of a part that another one follows: h takes in the last feed-forward of x.
+Outputs leave_part(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer, const MlpWeights& w,
+                   const Tensor& h, const Tensor& x);
+
 struct OutputWeights {
   const Tensor& norm;    // [n_embd]
   const Linear& weight;  // [n_embd, n_vocab]
+  float norm_eps;
 };
 
-// h (n_embd, n_tokens), the residual stream with the last mixer's output; x what the feed-forward sees of it
-// -> h behind the feed-forward. For parts that another follows.
-inline Tensor leave_part(Stream& s, const MlpWeights& w, const Tensor& h, const Tensor& x) {
-  add(s, h, mlp(s, w, x));
-  return h;
+// Whether the model's last layer must yield anything; if not, its memory is all that is left to compute.
+inline bool wants_last_layer(const Wants& wants, int64_t last_layer) {
+  return wants.rows || wants.taps_layer(last_layer);
 }
 
-// The same -> logits (n_vocab, n_outputs). Only the tokens whose logits are wanted go through the
-// feed-forward.
-inline Tensor output_logits(Stream& s, const MlpWeights& w, const OutputWeights& output, const Tensor& h,
-                            const Tensor& x, const Tensor& rows, float norm_eps) {
-  const Tensor h_out = get_rows(s, h, rows);
-  const Tensor x_out = get_rows(s, x, rows);
-  add_rms_norm(s, h_out, mlp(s, w, x_out), output.norm, norm_eps, x_out);
-  return matmul(s, output.weight, x_out);
-}
+// The end of the model. Only the wanted tokens go through the last feed-forward, unless a tap is behind it.
+Outputs leave_model(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer,
+                    const MlpWeights& w, const OutputWeights& output, const Tensor& h, const Tensor& x);
 
 }  // namespace parlance

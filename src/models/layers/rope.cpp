@@ -18,14 +18,27 @@ double pair_with_rotations(const RopeParameters& rope, double rotations) {
 
 }  // namespace
 
-std::vector<float> pairs_of_no_section(const RopeParameters& rope) {
-  const int64_t n_all = std::accumulate(rope.sections.begin(), rope.sections.end(), int64_t{0});
-  std::vector<float> is_other(static_cast<size_t>(rope.n_rot / 2));
-  for (size_t pair = 0; pair < is_other.size(); ++pair) {
-    const int64_t j = static_cast<int64_t>(pair) % n_all;
-    is_other[pair] = j < 3 * rope.sections[static_cast<size_t>(j % 3)] ? 0.0f : 1.0f;
+std::vector<int32_t> interleaved_sections(std::span<const int64_t> sections, int64_t n_pairs) {
+  const int64_t n_all = std::accumulate(sections.begin(), sections.end(), int64_t{0});
+  std::vector<int32_t> of_pair;
+  for (int64_t pair = 0; pair < n_pairs; ++pair) {
+    const int64_t j = pair % n_all;
+    of_pair.push_back(static_cast<int32_t>(j < 3 * sections[static_cast<size_t>(j % 3)] ? j % 3 : 3));
   }
-  return is_other;
+  return of_pair;
+}
+
+std::vector<int32_t> consecutive_sections(std::span<const int64_t> sections, int64_t n_pairs) {
+  const int64_t n_all = std::accumulate(sections.begin(), sections.end(), int64_t{0});
+  std::vector<int32_t> of_pair;
+  for (int64_t pair = 0; pair < n_pairs; ++pair) {
+    int32_t section = 0;
+    for (int64_t j = pair % n_all; j >= sections[static_cast<size_t>(section)]; ++section) {
+      j -= sections[static_cast<size_t>(section)];
+    }
+    of_pair.push_back(section);
+  }
+  return of_pair;
 }
 
 RopeFrequencies rope_frequencies(const RopeParameters& rope, std::span<const float> factors) {

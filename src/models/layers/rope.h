@@ -17,8 +17,12 @@ struct RopeFrequencies {
 // 3, which then replaces any scaling), else stretched linearly or by YaRN (Peng et al., 2023).
 RopeFrequencies rope_frequencies(const RopeParameters& rope, std::span<const float> factors);
 
-// 1 for the pairs of interleaved M-RoPE that turn with the fourth position, else 0: [n_rot / 2]. Pair j,
-// modulo the number of pairs in all sections, belongs to position j mod 3 while that one's section lasts.
-std::vector<float> pairs_of_no_section(const RopeParameters& rope);
+// Which of its positions each pair turns with, [n_pairs]; `sections` says for how many pairs of the first
+// ones a position lasts. Interleaved M-RoPE (Qwen3-VL): pair j, modulo the number of pairs in all sections,
+// belongs to position j mod 3 while that one's section lasts, and then to the fourth.
+std::vector<int32_t> interleaved_sections(std::span<const int64_t> sections, int64_t n_pairs);
+
+// M-RoPE as Qwen2-VL has it: one section after the other.
+std::vector<int32_t> consecutive_sections(std::span<const int64_t> sections, int64_t n_pairs);
 
 }  // namespace parlance

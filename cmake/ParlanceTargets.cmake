@@ -3,7 +3,7 @@
 # Many small sources that include the same headers: several are compiled as one. Kernels stay
 # apart, they cost little besides their own code. OFF compiles each source by itself, as editors like it.
 option(PARLANCE_UNITY "Compile several sources of a library at once" ON)
-set(unity_folders asr bundle chat cli engine eval gguf jinja measure models sampling text tokenizer tts voice)
+set(unity_folders asr assistant bundle chat cli engine eval gguf jinja measure models sampling text tokenizer tts voice)
 
 # parlance_library(kernels/cpu DEPENDS ...) makes the static library parlance_kernels_cpu of src/kernels/cpu/**.
 # Sub-folders that are libraries of their own (kernels/cpu below kernels) are left out.

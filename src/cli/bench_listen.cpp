@@ -5,8 +5,8 @@
 #include <random>
 
 #include "asr/recognizer.h"
+#include "assistant/default_model.h"
 #include "audio/audio_file.h"
-#include "cli/default_model.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/units.h"
 #include "devices/devices.h"

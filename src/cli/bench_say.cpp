@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/default_model.h"
+#include "assistant/default_model.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/units.h"
 #include "devices/devices.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cli/conversation.h"
+#include "assistant/conversation.h"
 #include "cli/terminal/interrupt.h"
 
 namespace parlance {

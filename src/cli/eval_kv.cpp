@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/conversation.h"
+#include "assistant/conversation.h"
 #include "cli/terminal/interrupt.h"
 #include "engine/generate.h"
 

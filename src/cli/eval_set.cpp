@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cli/messages.h"
+#include "assistant/messages.h"
 #include "json/json.h"
 #include "json/json_lines.h"
 

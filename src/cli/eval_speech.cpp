@@ -2,8 +2,8 @@
 
 #include <chrono>
 
+#include "assistant/default_model.h"
 #include "audio/mel.h"
-#include "cli/default_model.h"
 #include "cli/terminal/options.h"
 #include "text/spoken_form.h"
 

@@ -3,10 +3,10 @@
 #include <memory>
 #include <optional>
 
+#include "assistant/default_model.h"
 #include "audio/audio_file.h"
 #include "audio/mel.h"
 #include "audio/wav_writer.h"
-#include "cli/default_model.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
 #include "cli/terminal/interrupt.h"

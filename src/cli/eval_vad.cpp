@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "assistant/default_model.h"
 #include "audio/audio_file.h"
-#include "cli/default_model.h"
 #include "cli/eval_verbs.h"
 #include "cli/listen_models.h"
 #include "cli/terminal/options.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <thread>
 
+#include "assistant/sound_source.h"
 #include "cli/listen_models.h"
 #include "cli/listen_report.h"
-#include "cli/listen_source.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/live_line.h"
 #include "vad/speech_detector.h"

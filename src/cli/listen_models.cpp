@@ -1,7 +1,7 @@
 #include "cli/listen_models.h"
 
+#include "assistant/default_model.h"
 #include "bundle/bundle.h"
-#include "cli/default_model.h"
 #include "cli/load.h"
 #include "devices/devices.h"
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "assistant/sound_source.h"
 #include "cli/listen_options.h"
-#include "cli/listen_source.h"
 #include "cli/terminal/console.h"
 #include "vad/silero.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/default_model.h"
+#include "assistant/default_model.h"
 #include "engine/layer_split.h"
 
 namespace parlance {
@@ -55,7 +55,8 @@ Result<LoadedModel> load_weights(const ModelChoice& choice, const Console& io, i
   options = choice.session;
   options.n_ctx = context_size(choice, io, n_ctx_wanted, hp.n_ctx_train);
   PARLANCE_TRY(const Placement placement, place(choice, io, file, hp, options, loaded));
-  PARLANCE_TRY(loaded.text, TextModel::load(std::move(file), placement, {.huge_pages = !choice.no_huge_pages}));
+  PARLANCE_TRY(loaded.text,
+               TextModel::load(std::move(file), placement, {.huge_pages = !choice.no_huge_pages}));
   return loaded;
 }
 

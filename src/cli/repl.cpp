@@ -6,10 +6,10 @@
 #include <functional>
 #include <utility>
 
+#include "assistant/conversation.h"
 #include "base/file.h"
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
-#include "cli/conversation.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/input.h"
 #include "cli/terminal/interrupt.h"

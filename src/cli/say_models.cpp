@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "assistant/default_model.h"
 #include "audio/audio_file.h"
 #include "bundle/bundle.h"
-#include "cli/default_model.h"
 #include "cli/terminal/options.h"
 #include "devices/devices.h"
 #include "tts/audio/sinc_resampler.h"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <future>
 
+#include "assistant/default_model.h"
 #include "bundle/bundle.h"
-#include "cli/default_model.h"
 #include "devices/devices.h"
 #include "models/hyper_parameters.h"
 

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <memory>
 
+#include "assistant/default_model.h"
 #include "cli/bench_listen.h"
 #include "cli/bench_say.h"
-#include "cli/default_model.h"
 #include "cli/load.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"

@@ -1,13 +1,13 @@
 // parlance bundle: folders of models with a manifest. Checks them, shows them, and writes the manifest.
 #include <memory>
 
+#include "assistant/default_model.h"
 #include "base/file.h"
 #include "bundle/bundle.h"
 #include "bundle/make.h"
 #include "bundle/manifest.h"
 #include "bundle/verify.h"
 #include "cli/bundle_report.h"
-#include "cli/default_model.h"
 #include "cli/terminal/options.h"
 #include "cli/verbs.h"
 

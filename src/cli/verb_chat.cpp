@@ -3,9 +3,9 @@
 #include <functional>
 #include <memory>
 
+#include "assistant/conversation.h"
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
-#include "cli/conversation.h"
 #include "cli/load.h"
 #include "cli/repl.h"
 #include "cli/terminal/input.h"

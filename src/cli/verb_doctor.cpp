@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cli/default_model.h"
+#include "assistant/default_model.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/line_reader.h"
 #include "cli/terminal/options.h"

@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 
+#include "assistant/conversation.h"
+#include "assistant/default_model.h"
 #include "cli/answer_perplexity.h"
-#include "cli/conversation.h"
-#include "cli/default_model.h"
 #include "cli/eval_against.h"
 #include "cli/eval_kv.h"
 #include "cli/eval_kv_report.h"

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "asr/languages.h"
+#include "assistant/sound_source.h"
 #include "audio_devices/device_list.h"
 #include "cli/listen_live.h"
 #include "cli/listen_models.h"
 #include "cli/listen_recording.h"
-#include "cli/listen_source.h"
 #include "cli/listen_speech.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "asr/languages.h"
+#include "assistant/talk_mind.h"
+#include "assistant/talk_source.h"
 #include "base/file.h"
-#include "cli/talk_mind.h"
 #include "cli/talk_models.h"
 #include "cli/talk_options.h"
 #include "cli/talk_output.h"
-#include "cli/talk_source.h"
 #include "cli/talk_timeline.h"
 #include "cli/talk_view.h"
 #include "cli/terminal/interrupt.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "assistant/default_model.h"
 #include "base/parse_number.h"
-#include "cli/default_model.h"
 #include "cli/terminal/input.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/default_model.h"
+#include "assistant/default_model.h"
 #include "cli/say_models.h"
 #include "cli/terminal/interrupt_watch.h"
 #include "cli/terminal/options.h"

@@ -7,9 +7,9 @@
 
 #include "cli/cli_run.h"
 #include "cli/terminal/interrupt.h"
-#include "cli/tiny_model.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
+#include "support/tiny_model.h"
 
 namespace parlance {
 namespace {

@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "assistant/default_model.h"
 #include "audio/audio_file.h"
 #include "cli/cli_run.h"
-#include "cli/default_model.h"
 #include "cli/eval_set.h"
 #include "eval/word_error.h"
 #include "support/temporary_folder.h"

@@ -2,9 +2,9 @@
 // weights: nothing that they hear is right, but all of it has to be counted.
 #include <fstream>
 
+#include "assistant/default_model.h"
 #include "audio/wav_writer.h"
 #include "cli/cli_run.h"
-#include "cli/default_model.h"
 #include "cli/eval_speech.h"
 #include "text/spoken_form.h"
 #include "tts/support/tiny_tts.h"

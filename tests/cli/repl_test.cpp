@@ -4,9 +4,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/tiny_model.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
+#include "support/tiny_model.h"
 
 namespace parlance {
 namespace {

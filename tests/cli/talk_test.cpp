@@ -11,8 +11,8 @@
 #include "cli/cli_run.h"
 #include "cli/talk_timeline.h"
 #include "cli/talk_view.h"
-#include "cli/tiny_model.h"
 #include "support/temporary_folder.h"
+#include "support/tiny_model.h"
 #include "tts/audio/speech_format.h"
 #include "tts/support/tiny_tts.h"
 

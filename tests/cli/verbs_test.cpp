@@ -2,9 +2,9 @@
 #include <fstream>
 
 #include "cli/cli_run.h"
-#include "cli/tiny_model.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
+#include "support/tiny_model.h"
 
 namespace parlance {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "cli/conversation.h"
+#include "assistant/conversation.h"
 #include "voice/inbox.h"
 
 namespace parlance {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "cli/listen_source.h"
+#include "assistant/sound_source.h"
 #include "vad/speech_detector.h"
 #include "voice/inbox.h"
 

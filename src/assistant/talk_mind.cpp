@@ -1,4 +1,4 @@
-#include "cli/talk_mind.h"
+#include "assistant/talk_mind.h"
 
 #include <limits>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "cli/talk_source.h"
+#include "assistant/talk_source.h"
 
 #include <algorithm>
 #include <chrono>

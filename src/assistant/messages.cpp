@@ -1,4 +1,4 @@
-#include "cli/messages.h"
+#include "assistant/messages.h"
 
 namespace parlance {
 

@@ -1,4 +1,4 @@
-#include "cli/default_model.h"
+#include "assistant/default_model.h"
 
 #include <cstdlib>
 

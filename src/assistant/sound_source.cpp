@@ -1,4 +1,4 @@
-#include "cli/listen_source.h"
+#include "assistant/sound_source.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "cli/conversation.h"
+#include "assistant/conversation.h"
 
 #include <algorithm>
 #include <ctime>
 
-#include "cli/messages.h"
+#include "assistant/messages.h"
 #include "json/json.h"
 
 namespace parlance {

@@ -7,7 +7,7 @@
 #include "assistant/default_model.h"
 #include "bundle/bundle.h"
 #include "devices/devices.h"
-#include "models/hyper_parameters.h"
+#include "models/model.h"
 
 namespace parlance {
 

@@ -69,7 +69,9 @@ Result<void> Context::allocate() {
     parts_.push_back(std::move(runner));
   }
   pools_ = std::make_unique<PagePools>(n_pages_);
-  tree_ = std::make_unique<PrefixTree>(*pools_, layout_.page_tokens);
+  tree_ = std::make_unique<PrefixTree>(
+      *pools_, layout_.page_tokens,
+      PrefixTreeOptions{.rules = layout_.page_rules(), .needs_states = state_bytes() > 0});
   for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
   return {};
 }

@@ -49,7 +49,7 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer),
                                        n_pages, options.n_ctx, options.n_seq));
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
-  PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent)));
+  PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent), options.n_seq));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
   PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
   has_rope_pos_ = options.sectioned_positions && !hp.rope.sections.empty();

@@ -42,10 +42,10 @@ class PartRunner {
 
   KvCache& cache() { return *cache_; }
 
-  // The recurrent states of the part, in host memory.
+  // The recurrent states of the part, for its one sequence, in host memory.
   size_t state_bytes() const { return states_->layout().bytes(); }
-  Result<void> save_states(std::span<std::byte> bytes) { return states_->save(*stream_, bytes); }
-  void restore_states(std::span<const std::byte> bytes) { states_->restore(*stream_, bytes); }
+  Result<void> save_states(std::span<std::byte> bytes) { return states_->save(*stream_, 0, bytes); }
+  void restore_states(std::span<const std::byte> bytes) { states_->restore(*stream_, 0, bytes); }
 
   // Computes the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the part before, empty
   // for the first part. The result stays on the device and is valid until the next call; an absent tensor

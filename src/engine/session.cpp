@@ -79,14 +79,9 @@ void Session::remember(int64_t n_tokens) {
   n_remembered_ = n_tokens;
 }
 
-// Keeps the pages of the first n_tokens. A compressed page cannot be written on in f16: of such a one the
-// tokens are computed again.
+// Keeps the pages of the first n_tokens, as far as a sequence may go on from them.
 void Session::cut_pages(int64_t n_tokens) {
-  const int64_t page_tokens = context_->layout().page_tokens;
-  if (options_.cache.has_exact_pages() && n_tokens % page_tokens != 0 &&
-      pages_.pages()[static_cast<size_t>(n_tokens / page_tokens)].exact < 0) {
-    n_tokens -= n_tokens % page_tokens;
-  }
+  n_tokens = pages_.usable(n_tokens, context_->layout().page_rules());
   pages_.truncate(n_tokens);
   n_computed_ = n_tokens;
   n_remembered_ = std::min(n_remembered_, n_tokens);
@@ -146,17 +141,6 @@ Result<void> Session::take_prefix(std::span<const Token> prompt, int64_t n_own,
     return fail(ErrorCode::cancelled, "cancelled");
   }
   PrefixMatch match = tree.match(prompt, &claim);
-  const KvLayout& layout = context_->layout();
-  if (options_.cache.has_exact_pages()) {  // a beginning whose first pages are not exact is of no use
-    for (int64_t page = 0; page < std::min<int64_t>(layout.n_sink_pages(), std::ssize(match.pages)); ++page) {
-      if (match.pages[static_cast<size_t>(page)].exact >= 0) continue;
-      match.n_tokens = page * layout.page_tokens;
-      break;
-    }
-  }
-  const auto n_pages = static_cast<size_t>(div_up<int64_t>(match.n_tokens, layout.page_tokens));
-  for (size_t page = n_pages; page < match.pages.size(); ++page) context_->pools().release(match.pages[page]);
-  match.pages.resize(n_pages);
   if (match.n_tokens <= std::min(n_own, n_computed_)) {
     for (const PageRef page : match.pages) context_->pools().release(page);
     if (n_own < n_computed_) remember(n_computed_);
@@ -326,16 +310,16 @@ Result<void> Session::compress_left_behind() {
 
 // Pages for positions up to n_tokens, written by nobody else.
 Result<void> Session::make_room(int64_t n_tokens) {
-  const PageKind kind = options_.cache.has_exact_pages() ? PageKind::exact : PageKind::main;
+  const PageKind kind = context_->layout().page_rules().written;
   SequencePages::Extension room = pages_.extend(n_tokens, kind);
-  if (!room.has_room) {
+  if (room.outcome == SequencePages::Extension::no_room) {
     PageCounts wanted;
     wanted[kind] =
         static_cast<int32_t>(div_up<int64_t>(n_tokens - n_computed_, context_->layout().page_tokens) + 1);
     context_->tree().evict(wanted);
     room = pages_.extend(n_tokens, kind);
   }
-  if (!room.has_room) {
+  if (room.outcome != SequencePages::Extension::done) {
     return fail(ErrorCode::out_of_memory,
                 "the KV cache has no pages left for {} positions beside what other sequences hold; raise "
                 "--ctx-size or end a sequence",

@@ -81,11 +81,11 @@ Result<void> Session::restore(const std::filesystem::path& path, std::span<const
       return malformed();
     }
     const int64_t end = std::min(file.n_usable(), static_cast<int64_t>(page + 1) * layout.page_tokens);
-    if (!restored.extend(end, kind).has_room) {
+    if (restored.extend(end, kind).outcome != SequencePages::Extension::done) {
       PageCounts wanted;
       wanted[kind] = 1;
       context_->tree().evict(wanted);
-      if (!restored.extend(end, kind).has_room) {
+      if (restored.extend(end, kind).outcome != SequencePages::Extension::done) {
         return fail(ErrorCode::out_of_memory, "{}: its {} tokens do not fit the KV cache; raise --ctx-size",
                     path.string(), file.n_usable());
       }
@@ -100,8 +100,8 @@ Result<void> Session::restore(const std::filesystem::path& path, std::span<const
   remember(n_computed_);
   pages_ = std::move(restored);
   tokens_.assign(file.tokens().begin(), file.tokens().begin() + file.n_usable());
-  n_computed_ = file.n_usable();
   n_remembered_ = 0;
+  cut_pages(file.n_usable());
   return {};
 }
 

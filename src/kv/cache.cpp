@@ -168,10 +168,9 @@ const KvLayers& KvCache::layers(Stream& stream) {
 }
 
 void KvCache::copy_page(Stream& stream, const PageCopy& copy) {
-  assert(copy.from_kind == copy.to_kind);
   for (int64_t layer = 0; layer < layout_.n_layer; ++layer) {
-    stream.copy(page_tensor(view(copy.to_kind, layer), copy.to),
-                page_tensor(view(copy.from_kind, layer), copy.from));
+    const KvView& v = view(copy.kind, layer);
+    stream.copy(page_tensor(v, copy.to), page_tensor(v, copy.from));
   }
 }
 

@@ -34,6 +34,9 @@ struct KvLayout {
 
   // Whole pages.
   int64_t n_sink_pages() const;
+  PageRules page_rules() const {
+    return {policy.has_exact_pages() ? PageKind::exact : PageKind::main, n_sink_pages()};
+  }
   // The pages that sequences of up to n_ctx positions, n_seq of them, need when they are computed in batches.
   PageCounts n_pages(int64_t n_ctx, int n_seq, int64_t n_batch) const;
   size_t bytes(PageCounts n_pages) const;

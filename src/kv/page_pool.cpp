@@ -40,6 +40,11 @@ int32_t PagePool::holders(int32_t page) const {
   return holders_[static_cast<size_t>(page)];
 }
 
+std::vector<int32_t> PagePool::all_holders() const {
+  const std::lock_guard lock(mutex_);
+  return holders_;
+}
+
 int32_t PagePool::n_free() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int32_t>(free_.size());

@@ -24,6 +24,7 @@ class PagePool {
   void release(int32_t page);
 
   int32_t holders(int32_t page) const;
+  std::vector<int32_t> all_holders() const;  // by page, at one moment
   int32_t n_pages() const { return static_cast<int32_t>(holders_.size()); }
   int32_t n_free() const;
 

@@ -11,13 +11,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{5};  // of a waiter's `cancelled`
 
-int64_t common_beginning(std::span<const int32_t> a, std::span<const int32_t> b) {
-  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
-}
-
 }  // namespace
 
-PrefixTree::PrefixTree(PagePools& pools, int32_t page_tokens) : pools_(pools), page_tokens_(page_tokens) {
+PrefixTree::PrefixTree(PagePools& pools, int32_t page_tokens, const PrefixTreeOptions& options)
+    : pools_(pools), page_tokens_(page_tokens), options_(options) {
   assert(page_tokens > 0);
   for (const PageKind kind : kPageKinds) {
     references_[static_cast<size_t>(kind)].resize(static_cast<size_t>(pools[kind].n_pages()));
@@ -34,17 +31,62 @@ PrefixTree::~PrefixTree() {
   }
 }
 
-// The deepest place that the tokens lead to.
-PrefixTree::Place PrefixTree::find(std::span<const int32_t> tokens) {
+PrefixTree::Edge PrefixTree::edge_of(const PrefixKey& text) {
+  const int32_t token = text.tokens.front();
+  return {token, is_content_token(token) ? text.content.front() : ContentHash{}};
+}
+
+// The deepest place that a text leads to.
+PrefixTree::Place PrefixTree::find(const PrefixKey& text) {
   Place place{&root_, 0};
-  while (place.n_tokens == place.node->end() && place.n_tokens < static_cast<int64_t>(tokens.size())) {
-    const std::span<const int32_t> rest = tokens.subspan(static_cast<size_t>(place.n_tokens));
-    const auto child = place.node->children.find(rest.front());
+  for (PrefixKey rest = text; place.n_tokens == place.node->end() && rest.n_tokens() > 0;) {
+    const auto child = place.node->children.find(edge_of(rest));
     if (child == place.node->children.end()) break;
     place.node = child->second;
-    place.n_tokens += common_beginning(rest, place.node->tokens);
+    const int64_t n_common = common_beginning(rest, place.node->text());
+    place.n_tokens += n_common;
+    rest = rest.from(n_common);
   }
   return place;
+}
+
+// The pages of the positions up to a place, not held.
+std::vector<PageRef> PrefixTree::pages_at(const Place& place) const {
+  std::vector<PageRef> pages(static_cast<size_t>(div_up<int64_t>(place.n_tokens, page_tokens_)));
+  auto missing = static_cast<int64_t>(pages.size());
+  for (const Node* node = place.node; node != &root_; node = node->parent) {
+    const int64_t first = page_of(node->begin);
+    for (; missing > first; --missing) {
+      pages[static_cast<size_t>(missing - 1)] = node->pages[static_cast<size_t>(missing - 1 - first)];
+    }
+  }
+  return pages;
+}
+
+// The last copy of states on the way to a node that stands at or before a position.
+PrefixTree::StateAt* PrefixTree::last_state(Node* node, int64_t n_tokens) {
+  for (; node; node = node->parent) {
+    const auto behind = std::ranges::upper_bound(node->states, n_tokens, {}, &StateAt::position);
+    if (behind != node->states.begin()) return &*std::prev(behind);
+  }
+  return nullptr;
+}
+
+PrefixTree::StateAt* PrefixTree::state_at(const Place& place) {
+  const auto found = std::ranges::find(place.node->states, place.n_tokens, &StateAt::position);
+  return found == place.node->states.end() ? nullptr : &*found;
+}
+
+PrefixTree::Usable PrefixTree::usable(const Place& place, std::span<const PageRef> pages) const {
+  const auto allowed = [&](int64_t n_tokens) {
+    return usable_tokens(pages, n_tokens, page_tokens_, options_.rules);
+  };
+  if (!options_.needs_states) return {allowed(place.n_tokens), nullptr};
+  StateAt* state = last_state(place.node, place.n_tokens);
+  while (state && allowed(state->position) < state->position) {
+    state = last_state(place.node, state->position - 1);
+  }
+  return {state ? state->position : 0, state};
 }
 
 PrefixTree::Node& PrefixTree::add_node(PrefixClass prefix_class, std::list<Node>::iterator before) {
@@ -65,15 +107,21 @@ PrefixTree::Node* PrefixTree::split(Node& node, int64_t position) {
   upper.parent = node.parent;
   upper.begin = node.begin;
   upper.tokens.assign(node.tokens.begin(), node.tokens.begin() + n_tokens);
+  const auto n_content = count_content(upper.tokens);
+  upper.content.assign(node.content.begin(), node.content.begin() + n_content);
   upper.pages.assign(node.pages.begin(), node.pages.begin() + n_pages);
-  upper.parent->children[upper.tokens.front()] = &upper;
+  const auto states_behind = std::ranges::upper_bound(node.states, position, {}, &StateAt::position);
+  upper.states.assign(node.states.begin(), states_behind);
+  upper.parent->children[edge_of(upper.text())] = &upper;
 
   const bool inside_page = position % page_tokens_ != 0;
   node.tokens.erase(node.tokens.begin(), node.tokens.begin() + n_tokens);
+  node.content.erase(node.content.begin(), node.content.begin() + n_content);
+  node.states.erase(node.states.begin(), states_behind);
   node.pages.erase(node.pages.begin(), node.pages.begin() + n_pages - (inside_page ? 1 : 0));
   node.parent = &upper;
   node.begin = position;
-  upper.children[node.tokens.front()] = &node;
+  upper.children[edge_of(node.text())] = &node;
   if (inside_page) {
     PageRef& slot = node.pages.front();
     for (const PageKind kind : kPageKinds) {
@@ -84,10 +132,11 @@ PrefixTree::Node* PrefixTree::split(Node& node, int64_t position) {
 }
 
 // Adds the tokens behind a place and yields the node in which they end.
-PrefixTree::Node* PrefixTree::extend(Place place, std::span<const int32_t> tokens,
-                                     std::span<const PageRef> pages, PrefixClass prefix_class) {
+PrefixTree::Node* PrefixTree::extend(Place place, const PrefixKey& text, std::span<const PageRef> pages,
+                                     PrefixClass prefix_class) {
   if (place.n_tokens < place.node->end()) place.node = split(*place.node, place.n_tokens);
   Node* node = place.node;
+  const PrefixKey rest = text.from(place.n_tokens);
   const auto first_page = static_cast<size_t>(page_of(place.n_tokens));
   const bool in_place =
       node != &root_ && node->children.empty() && node->n_pins == 0 && node->prefix_class == prefix_class;
@@ -101,9 +150,10 @@ PrefixTree::Node* PrefixTree::extend(Place place, std::span<const int32_t> token
     node = &add_node(prefix_class, nodes_of(prefix_class).end());
     node->parent = place.node;
     node->begin = place.n_tokens;
-    place.node->children[tokens[static_cast<size_t>(place.n_tokens)]] = node;
+    place.node->children[edge_of(rest)] = node;
   }
-  node->tokens.insert(node->tokens.end(), tokens.begin() + place.n_tokens, tokens.end());
+  node->tokens.insert(node->tokens.end(), rest.tokens.begin(), rest.tokens.end());
+  node->content.insert(node->content.end(), rest.content.begin(), rest.content.end());
   for (const PageRef page : pages.subspan(first_page)) {
     PageRef& slot = node->pages.emplace_back();
     for (const PageKind kind : kPageKinds) {
@@ -146,40 +196,38 @@ void PrefixTree::mark_used(Node* node, PrefixClass prefix_class) {
   }
 }
 
-PrefixMatch PrefixTree::match(std::span<const int32_t> tokens, const Claim* own) {
+PrefixMatch PrefixTree::match(const PrefixKey& text, const Claim* own) {
   const std::lock_guard lock(mutex_);
-  const Place place = find(tokens);
+  const Place place = find(text);
   PrefixMatch match;
-  match.n_tokens = place.n_tokens;
-  match.n_pending = pending(tokens, place.n_tokens, own);
-  match.pages.resize(static_cast<size_t>(div_up<int64_t>(place.n_tokens, page_tokens_)));
-  auto missing = static_cast<int64_t>(match.pages.size());
-  for (const Node* node = place.node; node != &root_; node = node->parent) {
-    const int64_t first = page_of(node->begin);
-    while (missing > first) {
-      missing -= 1;
-      const PageRef page = node->pages[static_cast<size_t>(missing - first)];
-      pools_.hold(page);
-      match.pages[static_cast<size_t>(missing)] = page;
-    }
+  match.pages = pages_at(place);
+  const Usable usable = this->usable(place, match.pages);
+  match.n_tokens = usable.n_tokens;
+  match.n_known = place.n_tokens;
+  match.n_pending = pending(text, options_.needs_states ? usable.n_tokens : place.n_tokens, own);
+  match.pages.resize(static_cast<size_t>(div_up<int64_t>(match.n_tokens, page_tokens_)));
+  for (const PageRef page : match.pages) pools_.hold(page);
+  if (usable.state) {
+    usable.state->last_use = ++n_uses_;
+    match.states = usable.state->states;
   }
   mark_used(place.node, PrefixClass::background);
-  stats_.n_tokens_looked_up += tokens.size();
+  stats_.n_tokens_looked_up += static_cast<uint64_t>(text.n_tokens());
   stats_.n_tokens_matched += static_cast<uint64_t>(match.n_tokens);
   return match;
 }
 
-void PrefixTree::insert(std::span<const int32_t> tokens, std::span<PageRef> pages, PrefixClass prefix_class) {
-  const auto n_tokens = static_cast<int64_t>(tokens.size());
-  assert(static_cast<int64_t>(pages.size()) == div_up<int64_t>(n_tokens, page_tokens_));
+void PrefixTree::insert(const PrefixKey& text, std::span<PageRef> pages, PrefixClass prefix_class) {
+  const int64_t n_tokens = text.n_tokens();
+  assert(std::ssize(pages) == div_up<int64_t>(n_tokens, page_tokens_));
   assert(std::ranges::all_of(pages, &PageRef::valid));
-  if (tokens.empty()) return;
+  if (n_tokens == 0) return;
   {
     const std::lock_guard lock(mutex_);
-    const Place place = find(tokens);
+    const Place place = find(text);
     Node* last = place.node;
     if (place.n_tokens < n_tokens) {
-      last = extend(place, tokens, pages, prefix_class);
+      last = extend(place, text, pages, prefix_class);
     } else if (n_tokens < last->end() && last->prefix_class < prefix_class) {
       last = split(*last, n_tokens);  // what follows stays in its class
     }
@@ -192,9 +240,44 @@ void PrefixTree::insert(std::span<const int32_t> tokens, std::span<PageRef> page
   changed_.notify_all();
 }
 
-PrefixTree::Claim PrefixTree::announce(std::span<const int32_t> tokens) {
+bool PrefixTree::insert_states(const PrefixKey& text, StateCopy states) {
+  assert(options_.needs_states && states && text.n_tokens() > 0);
+  bool is_kept = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const Place place = find(text);
+    if (place.n_tokens < text.n_tokens()) return false;
+    if (StateAt* const known = state_at(place)) {
+      known->last_use = ++n_uses_;
+      return true;
+    }
+    if (states->size() > state_budget_) return false;
+    stats_.n_states += 1;
+    stats_.state_bytes += states->size();
+    std::vector<StateAt>& on_edge = place.node->states;
+    const auto behind = std::ranges::upper_bound(on_edge, place.n_tokens, {}, &StateAt::position);
+    on_edge.insert(behind, {place.n_tokens, std::move(states), ++n_uses_});
+    give_up_states(state_budget_);
+    is_kept = state_at(place) != nullptr;
+  }
+  changed_.notify_all();
+  return is_kept;
+}
+
+bool PrefixTree::has_states(const PrefixKey& text) {
   const std::lock_guard lock(mutex_);
-  claims_.push_back({++last_claim_, {tokens.begin(), tokens.end()}});
+  const Place place = find(text);
+  StateAt* const known = place.n_tokens == text.n_tokens() ? state_at(place) : nullptr;
+  if (known) known->last_use = ++n_uses_;
+  return known != nullptr;
+}
+
+PrefixTree::Claim PrefixTree::announce(const PrefixKey& text, std::span<const int64_t> state_positions) {
+  const std::lock_guard lock(mutex_);
+  claims_.push_back({++last_claim_,
+                     {text.tokens.begin(), text.tokens.end()},
+                     {text.content.begin(), text.content.end()},
+                     {state_positions.begin(), state_positions.end()}});
   Claim claim;
   claim.tree_ = this;
   claim.id_ = last_claim_;
@@ -209,24 +292,34 @@ void PrefixTree::drop_claim(uint64_t id) {
   changed_.notify_all();
 }
 
-// How many tokens beyond those known an older claim promises. Pages are published when they are full, or when
-// all of the claim's tokens are computed.
-int64_t PrefixTree::pending(std::span<const int32_t> tokens, int64_t n_known, const Claim* own) const {
-  int64_t n_promised = n_known;
+// How many tokens beyond those usable an older claim promises. Pages are published when they are full, or
+// when all of the claim's tokens are computed; where states are needed, only what stands before one counts.
+int64_t PrefixTree::pending(const PrefixKey& text, int64_t n_usable, const Claim* own) const {
+  int64_t n_promised = n_usable;
   for (const Announced& claim : claims_) {
     if (own && claim.id >= own->id_) break;
-    int64_t n_common = common_beginning(tokens, claim.tokens);
-    if (n_common < static_cast<int64_t>(claim.tokens.size())) n_common -= n_common % page_tokens_;
+    int64_t n_common = common_beginning(text, {claim.tokens, claim.content});
+    if (options_.needs_states) {
+      for (const int64_t position : claim.state_positions) {
+        if (position <= n_common) n_promised = std::max(n_promised, position);
+      }
+      continue;
+    }
+    if (n_common < std::ssize(claim.tokens)) n_common -= n_common % page_tokens_;
     n_promised = std::max(n_promised, n_common);
   }
-  return n_promised - n_known;
+  return n_promised - n_usable;
 }
 
-PrefixWait PrefixTree::wait(std::span<const int32_t> tokens, const Claim* own,
-                            std::chrono::milliseconds timeout, FunctionRef<bool()> cancelled) {
+PrefixWait PrefixTree::wait(const PrefixKey& text, const Claim* own, std::chrono::milliseconds timeout,
+                            FunctionRef<bool()> cancelled) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto n_usable = [&] {
+    const Place place = find(text);
+    return options_.needs_states ? usable(place, pages_at(place)).n_tokens : place.n_tokens;
+  };
   std::unique_lock lock(mutex_);
-  while (pending(tokens, find(tokens).n_tokens, own) > 0) {
+  while (pending(text, n_usable(), own) > 0) {
     if (cancelled()) return PrefixWait::cancelled;
     const auto now = std::chrono::steady_clock::now();
     if (now >= deadline) return PrefixWait::timed_out;
@@ -235,9 +328,9 @@ PrefixWait PrefixTree::wait(std::span<const int32_t> tokens, const Claim* own,
   return PrefixWait::ready;
 }
 
-PrefixTree::Pin PrefixTree::pin(std::span<const int32_t> tokens) {
+PrefixTree::Pin PrefixTree::pin(const PrefixKey& text) {
   const std::lock_guard lock(mutex_);
-  Place place = find(tokens);
+  Place place = find(text);
   Pin pin;
   if (place.n_tokens == 0) return pin;
   if (place.n_tokens < place.node->end()) place.node = split(*place.node, place.n_tokens);
@@ -251,6 +344,8 @@ PrefixTree::Pin PrefixTree::pin(std::span<const int32_t> tokens) {
 void PrefixTree::unpin(Node& node) {
   const std::lock_guard lock(mutex_);
   node.n_pins -= 1;
+  give_up_pages({Goal::budget, budget_});
+  give_up_states(state_budget_);
 }
 
 PrefixTreeStats PrefixTree::stats() const {

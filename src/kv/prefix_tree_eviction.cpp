@@ -1,5 +1,6 @@
 // Which pages a prefix tree gives up when memory is short.
 #include <algorithm>
+#include <unordered_set>
 
 #include "kv/prefix_tree.h"
 
@@ -16,6 +17,12 @@ void PrefixTree::set_budget(PageCounts n_pages) {
   give_up_pages({Goal::budget, budget_});
 }
 
+void PrefixTree::set_state_budget(size_t n_bytes) {
+  const std::lock_guard lock(mutex_);
+  state_budget_ = n_bytes;
+  give_up_states(state_budget_);
+}
+
 // Pages of a kind that are still to be given up.
 int32_t PrefixTree::missing(const Goal& goal, PageKind kind) const {
   if (goal.what == Goal::budget) return stats_.n_pages[kind] - goal.n_pages[kind];
@@ -27,19 +34,19 @@ bool PrefixTree::reached(const Goal& goal) const {
 }
 
 // Whether giving up the page helps: one that others hold too would not become free.
-bool PrefixTree::removable(const Goal& goal, PageKind kind, int32_t page) {
+bool PrefixTree::removable(const Goal& goal, PageKind kind, int32_t page) const {
   if (goal.what == Goal::budget) return true;
   return pools_[kind].holders(page) == references(kind, page);
 }
 
-bool PrefixTree::removable(const Goal& goal, PageRef ref) {
+bool PrefixTree::removable(const Goal& goal, PageRef ref) const {
   return std::ranges::all_of(
       kPageKinds, [&](PageKind kind) { return ref[kind] < 0 || removable(goal, kind, ref[kind]); });
 }
 
 // From which page on a leaf would have to be cut so that all its pages of a missing kind are won. The number
 // of its pages when there are none.
-size_t PrefixTree::first_gain(const Goal& goal, const Node& leaf) {
+size_t PrefixTree::first_gain(const Goal& goal, const Node& leaf) const {
   size_t first = leaf.pages.size();
   for (size_t i = leaf.pages.size(); i-- > 0 && removable(goal, leaf.pages[i]);) {
     for (const PageKind kind : kPageKinds) {
@@ -120,15 +127,55 @@ bool PrefixTree::remove_last_page(Node& leaf) {
     stats_.n_pages_evicted += 1;
   }
   leaf.pages.pop_back();
-  if (!leaf.pages.empty()) {
-    const int64_t end = (page_of(leaf.begin) + static_cast<int64_t>(leaf.pages.size())) * page_tokens_;
+  const auto n_left = static_cast<int64_t>(leaf.pages.size());
+  const int64_t end = n_left > 0 ? (page_of(leaf.begin) + n_left) * page_tokens_ : leaf.begin;
+  while (!leaf.states.empty() && leaf.states.back().position > end) drop_state(leaf, leaf.states.size() - 1);
+  if (n_left > 0) {
     leaf.tokens.resize(static_cast<size_t>(end - leaf.begin));
+    leaf.content.resize(static_cast<size_t>(count_content(leaf.tokens)));
     return true;
   }
-  leaf.parent->children.erase(leaf.tokens.front());
+  leaf.parent->children.erase(edge_of(leaf.text()));
   nodes_of(leaf.prefix_class).erase(leaf.self);
   stats_.n_nodes -= 1;
   return false;
+}
+
+// Drops copies of states until the rest takes no more than n_bytes, as far as pins allow: what a pinned text
+// would be gone on from stays.
+void PrefixTree::give_up_states(size_t n_bytes) {
+  if (stats_.state_bytes <= n_bytes) return;
+  struct Candidate {
+    PrefixClass prefix_class;
+    uint64_t last_use;
+    Node* node;
+    int64_t position;
+  };
+  std::vector<Candidate> candidates;
+  std::unordered_set<uint64_t> pinned;  // by last use, which no two have in common
+  for (std::list<Node>& nodes : nodes_) {
+    for (Node& node : nodes) {
+      for (const StateAt& state : node.states) {
+        candidates.push_back({node.prefix_class, state.last_use, &node, state.position});
+      }
+      if (node.n_pins == 0) continue;
+      if (const StateAt* const state = last_state(&node, node.end())) pinned.insert(state->last_use);
+    }
+  }
+  std::ranges::sort(candidates, {}, [](const Candidate& c) { return std::pair(c.prefix_class, c.last_use); });
+  for (const Candidate& c : candidates) {
+    if (stats_.state_bytes <= n_bytes) return;
+    if (pinned.contains(c.last_use)) continue;
+    const auto state = std::ranges::find(c.node->states, c.position, &StateAt::position);
+    drop_state(*c.node, static_cast<size_t>(state - c.node->states.begin()));
+  }
+}
+
+void PrefixTree::drop_state(Node& node, size_t i) {
+  stats_.n_states -= 1;
+  stats_.state_bytes -= node.states[i].states->size();
+  stats_.n_states_evicted += 1;
+  node.states.erase(node.states.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
 }  // namespace parlance

@@ -1,46 +1,72 @@
 #include "kv/recurrent_state.h"
 
+#include <array>
+#include <cassert>
+
 #include "base/checked.h"
 #include "tensor/arena.h"
 
 namespace parlance {
 
-Result<std::unique_ptr<RecurrentState>> RecurrentState::create(Device& device,
-                                                               const RecurrentLayout& layout) {
+namespace {
+
+// What a layer keeps of a slot. Slots are the last dimension of both.
+std::array<Tensor, 2> slot_of(const RecurrentView& layer, int slot) {
+  std::array<Tensor, 2> tensors{layer.conv, layer.delta};
+  tensors[0].ne[2] = tensors[1].ne[3] = 1;
+  for (Tensor& tensor : tensors) tensor.data += static_cast<size_t>(slot) * tensor.size();
+  return tensors;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RecurrentState>> RecurrentState::create(Device& device, const RecurrentLayout& layout,
+                                                               int n_slots) {
+  assert(n_slots > 0);
   std::unique_ptr<RecurrentState> state(new RecurrentState);
   state->layout_ = layout;
-  const size_t delta_offset = align_up(layout.conv_bytes(), Arena::kAlignment);
+  state->n_slots_ = n_slots;
+  const auto n = static_cast<size_t>(n_slots);
+  const size_t delta_offset = align_up(n * layout.conv_bytes(), Arena::kAlignment);
   for (int64_t layer = 0; layer < layout.n_layer; ++layer) {
-    PARLANCE_TRY(auto buffer, device.allocate(delta_offset + layout.delta_bytes()));
+    PARLANCE_TRY(auto buffer, device.allocate(delta_offset + n * layout.delta_bytes()));
     RecurrentView view;
     view.conv.buffer = view.delta.buffer = buffer.get();
     view.conv.data = buffer->base();
-    view.conv.ne = {layout.n_channel, layout.n_kept, 1, 1};
+    view.conv.ne = {layout.n_channel, layout.n_kept, n_slots, 1};
     view.delta.data = buffer->base() + delta_offset;
-    view.delta.ne = {layout.head_dim, layout.head_dim, layout.n_value_head, 1};
+    view.delta.ne = {layout.head_dim, layout.head_dim, layout.n_value_head, n_slots};
     state->layers_.push_back(view);
     state->buffers_.push_back(std::move(buffer));
   }
   return state;
 }
 
-Result<void> RecurrentState::save(Stream& stream, std::span<std::byte> bytes) const {
-  assert(bytes.size() == layout_.bytes());
+void RecurrentState::copy(Stream& stream, int from, int to) {
+  assert(from >= 0 && from < n_slots_ && to >= 0 && to < n_slots_ && from != to);
   for (const RecurrentView& layer : layers_) {
-    for (const Tensor* tensor : {&layer.conv, &layer.delta}) {
-      PARLANCE_CHECK(stream.download(bytes.first(tensor->size()), *tensor));
-      bytes = bytes.subspan(tensor->size());
+    const auto source = slot_of(layer, from), target = slot_of(layer, to);
+    for (size_t i = 0; i < source.size(); ++i) stream.copy(target[i], source[i]);
+  }
+}
+
+Result<void> RecurrentState::save(Stream& stream, int slot, std::span<std::byte> bytes) const {
+  assert(slot >= 0 && slot < n_slots_ && bytes.size() == layout_.bytes());
+  for (const RecurrentView& layer : layers_) {
+    for (const Tensor& tensor : slot_of(layer, slot)) {
+      PARLANCE_CHECK(stream.download(bytes.first(tensor.size()), tensor));
+      bytes = bytes.subspan(tensor.size());
     }
   }
   return {};
 }
 
-void RecurrentState::restore(Stream& stream, std::span<const std::byte> bytes) {
-  assert(bytes.size() == layout_.bytes());
+void RecurrentState::restore(Stream& stream, int slot, std::span<const std::byte> bytes) {
+  assert(slot >= 0 && slot < n_slots_ && bytes.size() == layout_.bytes());
   for (const RecurrentView& layer : layers_) {
-    for (const Tensor* tensor : {&layer.conv, &layer.delta}) {
-      stream.upload(*tensor, bytes.first(tensor->size()));
-      bytes = bytes.subspan(tensor->size());
+    for (const Tensor& tensor : slot_of(layer, slot)) {
+      stream.upload(tensor, bytes.first(tensor.size()));
+      bytes = bytes.subspan(tensor.size());
     }
   }
 }

@@ -1,5 +1,5 @@
-// The states of a model's recurrent layers for one sequence. Their size does not depend on its length, and
-// they cannot be cut: to go back, a copy is put in their place.
+// The states of a model's recurrent layers, a slot for each sequence. Their size does not depend on a
+// sequence's length, and they cannot be cut: to go back, a copy is put in their place.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +20,40 @@ struct RecurrentLayout {
   int64_t head_dim = 0;   // of keys and values
   int64_t n_value_head = 0;
 
+  // Of one sequence in one layer.
   size_t conv_bytes() const { return static_cast<size_t>(n_channel * n_kept) * sizeof(float); }
   size_t delta_bytes() const {
     return static_cast<size_t>(head_dim * head_dim * n_value_head) * sizeof(float);
   }
+  // Of one sequence in all layers.
   size_t bytes() const { return static_cast<size_t>(n_layer) * (conv_bytes() + delta_bytes()); }
 };
 
 class RecurrentState {
  public:
-  // Memory that a sequence may start in: kernels take it for zero at position 0.
-  static Result<std::unique_ptr<RecurrentState>> create(Device& device, const RecurrentLayout& layout);
+  // Slots 0 .. n_slots - 1, which are what the kernels' batches name as sequences. A sequence may start in
+  // any of them, whatever is there: kernels take it for zero at position 0. Memory is reserved now and, on
+  // the CPU, taken from the system as slots are first used.
+  static Result<std::unique_ptr<RecurrentState>> create(Device& device, const RecurrentLayout& layout,
+                                                        int n_slots);
 
   const RecurrentLayout& layout() const { return layout_; }
+  int n_slots() const { return n_slots_; }
+  size_t bytes() const { return static_cast<size_t>(n_slots_) * layout_.bytes(); }  // of all slots
   std::span<const RecurrentView> layers() const { return layers_; }
 
-  // Copies to and from host memory of layout().bytes().
-  Result<void> save(Stream& stream, std::span<std::byte> bytes) const;
-  void restore(Stream& stream, std::span<const std::byte> bytes);
+  // A second sequence goes on from where the first one stands.
+  void copy(Stream& stream, int from, int to);
+
+  // Copies of a slot to and from host memory of layout().bytes(), which say nothing of the slot's number.
+  Result<void> save(Stream& stream, int slot, std::span<std::byte> bytes) const;
+  void restore(Stream& stream, int slot, std::span<const std::byte> bytes);
 
  private:
   RecurrentState() = default;
 
   RecurrentLayout layout_;
+  int n_slots_ = 0;
   std::vector<std::unique_ptr<Buffer>> buffers_;  // of each layer
   std::vector<RecurrentView> layers_;
 };

@@ -54,11 +54,12 @@ void SequencePages::truncate(int64_t n_tokens) {
 
 SequencePages::Extension SequencePages::extend(int64_t n_tokens, PageKind kind) {
   assert(n_tokens >= n_tokens_);
-  if (n_tokens == n_tokens_) return {.has_room = true, .copy = {}};
+  if (n_tokens == n_tokens_) return {Extension::done, {}};
   PagePool& pool = (*pools_)[kind];
   const auto n_partial = static_cast<int32_t>(n_tokens_ % page_tokens_);
   const PageRef last = n_partial > 0 ? pages_.back() : PageRef{};
-  const bool copies = n_partial > 0 && (last[kind] < 0 || pool.holders(last[kind]) > 1);
+  if (n_partial > 0 && last[kind] < 0) return {Extension::wrong_kind, {}};
+  const bool copies = n_partial > 0 && pool.holders(last[kind]) > 1;
 
   const auto n_pages = static_cast<size_t>(div_up<int64_t>(n_tokens, page_tokens_));
   std::vector<int32_t> taken;
@@ -66,17 +67,15 @@ SequencePages::Extension SequencePages::extend(int64_t n_tokens, PageKind kind) 
     const std::optional<int32_t> page = pool.take();
     if (!page) {
       for (const int32_t back : taken) pool.release(back);
-      return {};
+      return {Extension::no_room, {}};
     }
     taken.push_back(*page);
   }
   release_copied();
 
-  Extension extension{.has_room = true, .copy = {}};
+  Extension extension{Extension::done, {}};
   if (copies) {
-    const PageKind from_kind =
-        last[kind] >= 0 ? kind : (kind == PageKind::main ? PageKind::exact : PageKind::main);
-    extension.copy = PageCopy{from_kind, last[from_kind], kind, taken.back(), n_partial};
+    extension.copy = PageCopy{kind, last[kind], taken.back(), n_partial};
     copied_ = last;
     pages_.back() = {};
     pages_.back()[kind] = taken.back();
@@ -106,11 +105,11 @@ void SequencePages::drop_exact(size_t page) {
   if (ref.exact >= 0) (*pools_)[PageKind::exact].release(std::exchange(ref.exact, -1));
 }
 
-void SequencePages::publish(PrefixTree& tree, std::span<const int32_t> tokens, PrefixClass prefix_class) {
-  assert(static_cast<int64_t>(tokens.size()) <= n_tokens_);
+void SequencePages::publish(PrefixTree& tree, const PrefixKey& text, PrefixClass prefix_class) {
+  assert(text.n_tokens() <= n_tokens_);
   release_copied();
-  const auto n_pages = div_up<size_t>(tokens.size(), static_cast<size_t>(page_tokens_));
-  tree.insert(tokens, std::span(pages_).first(n_pages), prefix_class);
+  const auto n_pages = div_up<size_t>(text.tokens.size(), static_cast<size_t>(page_tokens_));
+  tree.insert(text, std::span(pages_).first(n_pages), prefix_class);
 }
 
 }  // namespace parlance

@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "kv/page_pool.h"
+#include "kv/page_rules.h"
 #include "kv/prefix_tree.h"
 
 namespace parlance {
 
-// Positions that a page has to get from another one before it is written behind them.
+// Positions that a page has to get from another one of its kind before it is written behind them. There is no
+// way from one kind to the other in the middle of a page: compressed positions would not be exact ones again.
 struct PageCopy {
-  PageKind from_kind;
+  PageKind kind;
   int32_t from;
-  PageKind to_kind;
   int32_t to;
   int32_t n_tokens;  // the first ones of the page
 };
@@ -42,13 +43,23 @@ class SequencePages {
   // Keeps positions [0, n_tokens).
   void truncate(int64_t n_tokens);
 
+  // As usable_tokens() of its pages: where to cut before going on.
+  int64_t usable(int64_t n_tokens, const PageRules& rules) const {
+    return usable_tokens(pages_, n_tokens, page_tokens_, rules);
+  }
+
   struct Extension {
-    bool has_room = false;         // if not, nothing has changed
+    enum Outcome {
+      done,
+      no_room,    // too few pages are free
+      wrong_kind  // the last page is not full and lacks the kind: cut to usable() first
+    };
+    Outcome outcome = no_room;     // unless done, nothing has changed
     std::optional<PageCopy> copy;  // to be made before anything is written
   };
   // Makes room for positions [n_tokens(), n_tokens), which the caller writes into pages of a kind. The source
   // of a copy stays held until the next change of the sequence.
-  Extension extend(int64_t n_tokens, PageKind kind);
+  [[nodiscard]] Extension extend(int64_t n_tokens, PageKind kind);
 
   // A main page beside the exact one, which the caller fills with the same in the main formats. The page that
   // is there already, if there is one, has them; none when no page is free.
@@ -64,7 +75,7 @@ class SequencePages {
 
   // Shares the pages of the first tokens with everybody. Full pages may be exchanged for known ones of the
   // same tokens, so who keeps a table of the pages reads them again.
-  void publish(PrefixTree& tree, std::span<const int32_t> tokens, PrefixClass prefix_class);
+  void publish(PrefixTree& tree, const PrefixKey& text, PrefixClass prefix_class);
 
  private:
   void release_copied();

@@ -93,7 +93,7 @@ TEST_F(KvCacheTest, ACopiedPageIsTheSameInEveryLayer) {
     for (size_t i = 0; i < page.size(); ++i)
       page[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(layer));
   }
-  cache->copy_page(*stream_, {PageKind::main, 1, PageKind::main, 2, 5});
+  cache->copy_page(*stream_, {PageKind::main, 1, 2, 5});
   for (int64_t layer = 0; layer < kLayout.n_layer; ++layer) {
     const KvView& view = cache->layers(*stream_).layer(layer);
     EXPECT_EQ(std::memcmp(page_of(view, 1).data(), page_of(view, 2).data(), view.page_bytes), 0);

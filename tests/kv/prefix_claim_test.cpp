@@ -30,7 +30,8 @@ class PrefixClaims : public testing::Test {
   }
   void remember(const Text& tokens) {
     SequencePages sequence(pools_, kPageTokens);
-    ASSERT_TRUE(sequence.extend(static_cast<int64_t>(tokens.size()), PageKind::main).has_room);
+    ASSERT_EQ(sequence.extend(static_cast<int64_t>(tokens.size()), PageKind::main).outcome,
+              SequencePages::Extension::done);
     sequence.publish(tree_, tokens, PrefixClass::conversation);
   }
   PrefixWait wait(const Text& tokens, const PrefixTree::Claim* own, std::chrono::milliseconds timeout) {
@@ -114,7 +115,9 @@ TEST_F(PrefixClaims, ThreadsWithTheSameTextComputeItOnce) {
       sequence.adopt(tree_.match(tokens, &claim));
       while (sequence.n_tokens() < static_cast<int64_t>(tokens.size())) {
         const int64_t n_after = sequence.n_tokens() + kPageTokens;
-        while (!sequence.extend(n_after, PageKind::main).has_room) tree_.evict({16, 0});
+        while (sequence.extend(n_after, PageKind::main).outcome != SequencePages::Extension::done) {
+          tree_.evict({16, 0});
+        }
         n_computed += kPageTokens;
         std::this_thread::yield();
         sequence.publish(tree_, std::span(tokens).first(static_cast<size_t>(n_after)),

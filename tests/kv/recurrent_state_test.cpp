@@ -21,35 +21,59 @@ TEST_F(RecurrentStateTest, BytesFollowFromSizes) {
 }
 
 TEST_F(RecurrentStateTest, LayersHaveTheShapesOfTheirKernels) {
-  const auto state = *RecurrentState::create(*device_, kLayout);
+  const auto state = *RecurrentState::create(*device_, kLayout, 3);
+  EXPECT_EQ(state->n_slots(), 3);
+  EXPECT_EQ(state->bytes(), 3 * kLayout.bytes());
   ASSERT_EQ(state->layers().size(), 2u);
   for (const RecurrentView& layer : state->layers()) {
-    EXPECT_EQ(layer.conv.ne, (std::array<int64_t, 4>{12, 3, 1, 1}));
-    EXPECT_EQ(layer.delta.ne, (std::array<int64_t, 4>{4, 4, 2, 1}));
+    EXPECT_EQ(layer.conv.ne, (std::array<int64_t, 4>{12, 3, 3, 1}));
+    EXPECT_EQ(layer.delta.ne, (std::array<int64_t, 4>{4, 4, 2, 3}));
   }
 }
 
 TEST_F(RecurrentStateTest, ModelsWithoutRecurrentLayersPayNothing) {
-  const auto none = *RecurrentState::create(*device_, {});
+  const auto none = *RecurrentState::create(*device_, {}, 2);
   EXPECT_TRUE(none->layers().empty());
+  EXPECT_EQ(none->bytes(), 0u);
   std::vector<std::byte> nothing;
-  EXPECT_TRUE(none->save(*stream_, nothing));
-  none->restore(*stream_, nothing);
+  EXPECT_TRUE(none->save(*stream_, 0, nothing));
+  none->restore(*stream_, 1, nothing);
+  none->copy(*stream_, 0, 1);
 }
 
-TEST_F(RecurrentStateTest, WhatWasSavedComesBack) {
-  const auto state = *RecurrentState::create(*device_, kLayout);
-  std::vector<std::byte> bytes(kLayout.bytes());
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
-  state->restore(*stream_, bytes);
-  EXPECT_EQ(state->layers()[1].delta.as<std::byte>()[5],
-            static_cast<std::byte>((bytes.size() - kLayout.delta_bytes() + 5) * 7));
-  std::vector<std::byte> again(bytes.size());
-  ASSERT_TRUE(state->save(*stream_, again));
-  EXPECT_EQ(again, bytes);
-  state->restore(*stream_, std::vector<std::byte>(bytes.size()));
-  ASSERT_TRUE(state->save(*stream_, again));
-  EXPECT_EQ(again, std::vector<std::byte>(bytes.size()));
+// Into any slot and out of it, by copies between slots too, and nobody else's changes.
+TEST_F(RecurrentStateTest, WhatWasSavedComesBackAndOthersStay) {
+  constexpr int kSlots = 3;
+  const auto state = *RecurrentState::create(*device_, kLayout, kSlots);
+  std::vector<std::vector<std::byte>> expected;
+  for (int slot = 0; slot < kSlots; ++slot) {
+    std::vector<std::byte>& bytes = expected.emplace_back(kLayout.bytes());
+    for (size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(slot) * 91);
+    state->restore(*stream_, slot, bytes);
+  }
+  EXPECT_EQ(state->layers()[1].delta.as<std::byte>()[kLayout.delta_bytes() + 5],
+            expected[1][kLayout.bytes() - kLayout.delta_bytes() + 5]);
+  const auto check = [&] {
+    for (int slot = 0; slot < kSlots; ++slot) {
+      std::vector<std::byte> bytes(kLayout.bytes());
+      ASSERT_TRUE(state->save(*stream_, slot, bytes));
+      EXPECT_EQ(bytes, expected[static_cast<size_t>(slot)]) << slot;
+    }
+  };
+  check();
+  for (int from = 0; from < kSlots; ++from) {
+    for (int to = 0; to < kSlots; ++to) {
+      if (from == to) continue;
+      state->copy(*stream_, from, to);
+      expected[static_cast<size_t>(to)] = expected[static_cast<size_t>(from)];
+      check();
+      for (std::byte& byte : expected[static_cast<size_t>(from)])
+        byte = static_cast<std::byte>(static_cast<int>(byte) + 17);
+      state->restore(*stream_, from, expected[static_cast<size_t>(from)]);
+      check();
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "kv/sequence_pages.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "gtest/gtest.h"
 
 namespace parlance {
@@ -11,6 +15,9 @@ class SequencePagesTest : public testing::Test {
  protected:
   SequencePages sequence() { return {pools_, kPageTokens}; }
   PageCounts n_free() const { return pools_.n_free(); }
+  static bool grows(SequencePages& pages, int64_t n_tokens, PageKind kind) {
+    return pages.extend(n_tokens, kind).outcome == SequencePages::Extension::done;
+  }
 
   PagePools pools_{{8, 8}};
 };
@@ -19,12 +26,12 @@ TEST_F(SequencePagesTest, GrowsByPagesAndGivesThemBack) {
   {
     SequencePages pages = sequence();
     const auto extension = pages.extend(5, PageKind::exact);
-    EXPECT_TRUE(extension.has_room);
+    EXPECT_EQ(extension.outcome, SequencePages::Extension::done);
     EXPECT_FALSE(extension.copy);
     ASSERT_EQ(pages.pages().size(), 2u);
     EXPECT_EQ(pages.pages()[0].main, -1);
     EXPECT_GE(pages.pages()[0].exact, 0);
-    EXPECT_TRUE(pages.extend(8, PageKind::exact).has_room);
+    EXPECT_TRUE(grows(pages, 8, PageKind::exact));
     EXPECT_EQ(n_free(), (PageCounts{8, 6}));
     pages.truncate(4);
     EXPECT_EQ(pages.n_tokens(), 4);
@@ -35,24 +42,25 @@ TEST_F(SequencePagesTest, GrowsByPagesAndGivesThemBack) {
 
 TEST_F(SequencePagesTest, ARefusedExtensionChangesNothing) {
   SequencePages pages = sequence();
-  ASSERT_TRUE(pages.extend(10, PageKind::main).has_room);
+  ASSERT_TRUE(grows(pages, 10, PageKind::main));
   const std::vector<PageRef> before(pages.pages().begin(), pages.pages().end());
-  EXPECT_FALSE(pages.extend(33, PageKind::main).has_room);
+  EXPECT_EQ(pages.extend(33, PageKind::main).outcome, SequencePages::Extension::no_room);
   EXPECT_EQ(pages.n_tokens(), 10);
   EXPECT_TRUE(std::ranges::equal(pages.pages(), before));
   EXPECT_EQ(n_free().main, 5);
-  EXPECT_TRUE(pages.extend(32, PageKind::main).has_room);
+  EXPECT_TRUE(grows(pages, 32, PageKind::main));
 }
 
 TEST_F(SequencePagesTest, AForkSharesAndCopiesThePartialPageWhenItWrites) {
   SequencePages first = sequence();
-  ASSERT_TRUE(first.extend(6, PageKind::main).has_room);
+  ASSERT_TRUE(grows(first, 6, PageKind::main));
   SequencePages second = first.fork();
   EXPECT_EQ(n_free().main, 6);
   const PageRef shared = first.pages()[1];
 
   const auto extension = second.extend(7, PageKind::main);
   ASSERT_TRUE(extension.copy);
+  EXPECT_EQ(extension.copy->kind, PageKind::main);
   EXPECT_EQ(extension.copy->from, shared.main);
   EXPECT_EQ(extension.copy->to, second.pages()[1].main);
   EXPECT_NE(extension.copy->to, shared.main);
@@ -66,37 +74,83 @@ TEST_F(SequencePagesTest, AForkSharesAndCopiesThePartialPageWhenItWrites) {
 
 TEST_F(SequencePagesTest, NothingIsCopiedAtAPageBoundary) {
   SequencePages first = sequence();
-  ASSERT_TRUE(first.extend(8, PageKind::main).has_room);
+  ASSERT_TRUE(grows(first, 8, PageKind::main));
   SequencePages second = first.fork();
   const auto extension = second.extend(9, PageKind::main);
-  EXPECT_TRUE(extension.has_room);
+  EXPECT_EQ(extension.outcome, SequencePages::Extension::done);
   EXPECT_FALSE(extension.copy);
 }
 
 TEST_F(SequencePagesTest, ACopyThatFindsNoPageIsRefused) {
   SequencePages first = sequence();
-  ASSERT_TRUE(first.extend(31, PageKind::main).has_room);
+  ASSERT_TRUE(grows(first, 31, PageKind::main));
   SequencePages second = first.fork();
-  EXPECT_FALSE(second.extend(32, PageKind::main).has_room);
+  EXPECT_EQ(second.extend(32, PageKind::main).outcome, SequencePages::Extension::no_room);
   EXPECT_EQ(second.pages()[7], first.pages()[7]);
 }
 
-// What was compressed is read, and written exactly behind.
-TEST_F(SequencePagesTest, AnotherKindIsConverted) {
-  SequencePages pages = sequence();
-  ASSERT_TRUE(pages.extend(6, PageKind::main).has_room);
-  const int32_t main = pages.pages()[1].main;
-  const auto extension = pages.extend(7, PageKind::exact);
-  ASSERT_TRUE(extension.copy);
-  EXPECT_EQ(extension.copy->from_kind, PageKind::main);
-  EXPECT_EQ(extension.copy->from, main);
-  EXPECT_EQ(extension.copy->to_kind, PageKind::exact);
-  EXPECT_EQ(pages.pages()[1], (PageRef{-1, extension.copy->to}));
+// At every position of a page, for every combination of what is there and what is written: a sequence goes on
+// where its last page has the kind, and else says where to cut, and does go on from there.
+TEST_F(SequencePagesTest, GoesOnOnlyInPagesOfTheKindThatIsWritten) {
+  for (const PageKind held : kPageKinds) {
+    for (const bool has_both : {false, true}) {
+      for (const PageKind written : kPageKinds) {
+        for (int64_t n = 1; n <= 2 * kPageTokens; ++n) {
+          SCOPED_TRACE(
+              fmt::format("{} {} {} {}", static_cast<int>(held), has_both, static_cast<int>(written), n));
+          SequencePages pages = sequence();
+          ASSERT_TRUE(grows(pages, n, held));
+          if (has_both && held == PageKind::exact) {
+            ASSERT_TRUE(pages.add_main(pages.pages().size() - 1));
+          }
+          const bool has_kind = held == written || (has_both && held == PageKind::exact);
+          const int64_t usable = has_kind ? n : n - n % kPageTokens;
+          EXPECT_EQ(pages.usable(n, {.written = written, .n_exact_first = 0}), usable);
+
+          const std::vector<PageRef> before(pages.pages().begin(), pages.pages().end());
+          const PageCounts free_before = n_free();
+          if (usable < n) {
+            EXPECT_EQ(pages.extend(n + 1, written).outcome, SequencePages::Extension::wrong_kind);
+            EXPECT_TRUE(std::ranges::equal(pages.pages(), before));
+            EXPECT_EQ(pages.n_tokens(), n);
+            EXPECT_EQ(n_free(), free_before);
+            pages.truncate(usable);
+          }
+          const auto extension = pages.extend(n + 1, written);
+          EXPECT_EQ(extension.outcome, SequencePages::Extension::done);
+          EXPECT_FALSE(extension.copy);
+          EXPECT_GE(pages.pages().back()[written], 0);
+        }
+      }
+    }
+  }
+}
+
+// The first pages are read as exact ones: a sequence without one of them begins there again.
+TEST_F(SequencePagesTest, TheFirstPagesMustBeExact) {
+  const PageRules rules{.written = PageKind::exact, .n_exact_first = 2};
+  for (int64_t n_exact = 0; n_exact <= 3; ++n_exact) {
+    for (int64_t n = 0; n <= 3 * kPageTokens; ++n) {
+      SequencePages pages = sequence();
+      const int64_t n_exact_tokens = std::min(n, n_exact * kPageTokens);
+      ASSERT_TRUE(grows(pages, n_exact_tokens, PageKind::exact));
+      ASSERT_TRUE(grows(pages, n, PageKind::main));
+      int64_t expected = n - (n > n_exact_tokens ? n % kPageTokens : 0);
+      if (n > n_exact_tokens && n_exact < rules.n_exact_first) expected = n_exact_tokens;
+      EXPECT_EQ(pages.usable(n, rules), expected) << n_exact << " exact pages, " << n << " tokens";
+      for (int64_t shorter = 0; shorter <= expected; ++shorter) {
+        EXPECT_LE(pages.usable(shorter, rules), shorter);
+        if (shorter % kPageTokens == 0) {
+          EXPECT_EQ(pages.usable(shorter, rules), shorter);
+        }
+      }
+    }
+  }
 }
 
 TEST_F(SequencePagesTest, AFullPageIsCompressedAndGivenBack) {
   SequencePages pages = sequence();
-  ASSERT_TRUE(pages.extend(8, PageKind::exact).has_room);
+  ASSERT_TRUE(grows(pages, 8, PageKind::exact));
   const auto twin = pages.add_main(0);
   ASSERT_TRUE(twin);
   EXPECT_TRUE(twin->is_new);
@@ -110,7 +164,7 @@ TEST_F(SequencePagesTest, AFullPageIsCompressedAndGivenBack) {
 // A page that was cut after it was compressed: what is written next would be missing in the other half.
 TEST_F(SequencePagesTest, AStaleTwinIsGivenBack) {
   SequencePages pages = sequence();
-  ASSERT_TRUE(pages.extend(8, PageKind::exact).has_room);
+  ASSERT_TRUE(grows(pages, 8, PageKind::exact));
   ASSERT_TRUE(pages.add_main(1));
   pages.truncate(6);
   const auto extension = pages.extend(8, PageKind::exact);
@@ -124,7 +178,7 @@ TEST_F(SequencePagesTest, GoesOnFromWhatTheTreeKnows) {
   const std::vector<int32_t> tokens{1, 2, 3, 4, 5, 6};
   {
     SequencePages pages = sequence();
-    ASSERT_TRUE(pages.extend(6, PageKind::main).has_room);
+    ASSERT_TRUE(grows(pages, 6, PageKind::main));
     pages.publish(tree, tokens, PrefixClass::conversation);
     EXPECT_TRUE(pages.extend(7, PageKind::main).copy) << "the tree keeps the published page";
   }

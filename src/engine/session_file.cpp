@@ -13,7 +13,7 @@ PageKind Session::stored_kind(size_t page) const {
   return pages_.pages()[page].exact >= 0 ? PageKind::exact : PageKind::main;
 }
 
-// The first block says of each page which kind it is; the page's bytes, of all parts, follow.
+// The bytes of a page are those of all parts, one after the other.
 Result<void> Session::save(const std::filesystem::path& path) {
   if (!context_->shares_prefixes()) {
     return fail(ErrorCode::unsupported, "{}: the states of recurrent layers cannot be saved",
@@ -25,22 +25,20 @@ Result<void> Session::save(const std::filesystem::path& path) {
   }
   const std::lock_guard lock(context_->compute_mutex());
   const size_t n_pages = pages_.pages().size();
-  std::vector<std::byte> kinds(n_pages);
-  std::vector<uint64_t> sizes{n_pages};
+  std::vector<SnapshotBlock> blocks;
   for (size_t page = 0; page < n_pages; ++page) {
-    kinds[page] = static_cast<std::byte>(stored_kind(page));
-    sizes.push_back(context_->layout().page_bytes(stored_kind(page)));
+    blocks.push_back(
+        SnapshotBlock::page(stored_kind(page), context_->layout().page_bytes(stored_kind(page))));
   }
   PARLANCE_TRY(auto writer,
                SnapshotWriter::create(path, context_->snapshot_identity(),
-                                      std::span(tokens_).first(static_cast<size_t>(n_computed_)), sizes));
-  PARLANCE_CHECK(writer.write_block(kinds));
+                                      std::span(tokens_).first(static_cast<size_t>(n_computed_)), blocks));
   std::vector<std::byte> bytes;
   const int64_t page_tokens = context_->layout().page_tokens;
   for (size_t page = 0; page < n_pages; ++page) {
     const PageKind kind = stored_kind(page);
     const int64_t n_held = std::min(page_tokens, n_computed_ - static_cast<int64_t>(page) * page_tokens);
-    bytes.resize(sizes[page + 1]);
+    bytes.resize(blocks[page].n_bytes);
     std::span<std::byte> rest = bytes;
     for (const auto& part : context_->parts()) {
       const size_t size = part->cache().layout().page_bytes(kind);
@@ -67,16 +65,12 @@ Result<void> Session::restore(const std::filesystem::path& path, std::span<const
     return fail(ErrorCode::corrupt_file, "{}: its blocks are not the pages of its tokens; delete it",
                 path.string());
   };
-  if (file.n_usable() > options_.n_ctx || file.n_blocks() < n_pages + 1 || file.block(0).size() < n_pages) {
-    return malformed();
-  }
+  if (file.n_usable() > options_.n_ctx) return malformed();
   SequencePages restored(context_->pools(), layout.page_tokens);
   const std::lock_guard lock(context_->compute_mutex());
   for (size_t page = 0; page < n_pages; ++page) {
-    const auto kind = static_cast<PageKind>(file.block(0)[page]);
-    const bool has_exact = options_.cache.has_exact_pages();
-    std::span<const std::byte> bytes = file.block(page + 1);
-    if ((kind != PageKind::main && !(has_exact && kind == PageKind::exact)) ||
+    auto [kind, bytes] = file.pages()[page];
+    if ((kind == PageKind::exact && !options_.cache.has_exact_pages()) ||
         bytes.size() != layout.page_bytes(kind)) {
       return malformed();
     }
@@ -99,7 +93,7 @@ Result<void> Session::restore(const std::filesystem::path& path, std::span<const
   for (const auto& part : context_->parts()) PARLANCE_CHECK(part->stream().synchronize());
   remember(n_computed_);
   pages_ = std::move(restored);
-  tokens_.assign(file.tokens().begin(), file.tokens().begin() + file.n_usable());
+  tokens_.assign(tokens.begin(), tokens.begin() + file.n_usable());
   n_remembered_ = 0;
   cut_pages(file.n_usable());
   return {};

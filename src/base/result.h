@@ -19,6 +19,8 @@ enum class ErrorCode {
   out_of_memory,     // does not fit, with the figure that was needed
   cancelled,         // the user or a newer request stopped it
   device_failed,     // a device stopped working: lost, reset, or its driver reports an error
+  busy,              // too many wait already; the same will do later
+  timed_out,         // was not ready by the time that the caller set
 };
 
 struct Error {

@@ -10,6 +10,13 @@
 
 namespace parlance {
 
+namespace {
+
+// Copies of recurrent states that the prefix tree may keep in host memory.
+constexpr size_t kMostStateBytes = size_t{1} << 30;
+
+}  // namespace
+
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options) {
   return {.n_layer = hp.n_layers_of(LayerKind::attention),
           .n_head_kv = hp.n_head_kv,
@@ -52,11 +59,7 @@ Result<void> Context::allocate() {
     return fail(ErrorCode::invalid_argument, "--ctx-size must be at least 1, got {}", options_.n_ctx);
   }
   options_.n_batch = std::clamp<int64_t>(options_.n_batch, 1, options_.n_ctx);
-  if (options_.n_seq > 1 && hp.n_layers_of(LayerKind::attention) < hp.n_layer) {
-    return fail(ErrorCode::unsupported,
-                "{}: a model with recurrent layers has one sequence in a context; make a context for each",
-                model_.file().name());
-  }
+  options_.n_outputs = std::min(std::max<int64_t>(options_.n_outputs, options_.n_seq), options_.n_batch);
   layout_ = kv_layout(hp, options_);
   PARLANCE_CHECK(validate(layout_));
   n_pages_ = layout_.n_pages(options_.n_ctx, options_.n_seq, options_.n_batch);
@@ -64,6 +67,9 @@ Result<void> Context::allocate() {
     const int64_t wanted = div_up<int64_t>(options_.n_cache, layout_.page_tokens) + options_.n_seq;
     n_pages_.main = static_cast<int32_t>(std::min<int64_t>(wanted, n_pages_.main));
   }
+  // One for the rows that fill up recorded steps.
+  n_pages_.main += 1;
+  if (options_.cache.has_exact_pages()) n_pages_.exact += 1;
   for (size_t part = 0; part < model_.model().placement().parts().size(); ++part) {
     PARLANCE_TRY(auto runner, PartRunner::create(model_, part, options_, n_pages_));
     parts_.push_back(std::move(runner));
@@ -72,6 +78,13 @@ Result<void> Context::allocate() {
   tree_ = std::make_unique<PrefixTree>(
       *pools_, layout_.page_tokens,
       PrefixTreeOptions{.rules = layout_.page_rules(), .needs_states = state_bytes() > 0});
+  tree_->set_state_budget(kMostStateBytes);
+  const PageKind written = layout_.page_rules().written;
+  PageRef filler;
+  filler[written] = *(*pools_)[written].take();
+  const auto n_sink = static_cast<int32_t>(layout_.n_sink_pages());
+  for (const auto& part : parts_) part->cache().set_pages(options_.n_seq, {&filler, 1}, n_sink, n_sink);
+  scheduler_ = std::make_unique<Scheduler>(*this);
   for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
   return {};
 }

@@ -1,6 +1,5 @@
-// A model with memory for sequences: workspaces on its devices, the pages of their keys and values, and the
-// tree of what these hold. Sessions (session.h) are sequences in a context, from one thread each; their steps
-// take turns.
+// A model with memory for sequences: workspaces on its devices, the pages of their keys and values, the tree
+// of what these hold, and the scheduler that has them computed.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/part_runner.h"
+#include "engine/scheduler.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
 #include "kv/page_pool.h"
@@ -26,15 +26,13 @@ struct SessionOptions {
   KvPolicy cache = {};
   int n_seq = 1;                  // sequences that may be open at once
   int64_t n_cache = 0;            // positions that there are pages for, of all sequences; 0: n_ctx for each
+  int64_t n_waiting = 256;        // requests that may wait beside those that run
   int64_t n_outputs = 1;          // most tokens of one call of append() whose logits are wanted
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
   // llama.cpp does it for audio. Else every pair turns with the position.
   bool sectioned_positions = false;
 };
-
-// Bounds on positions, which steps are recorded for, are multiples of this.
-inline constexpr int64_t kBoundStride = 256;
 
 // The cache of a model's attention layers; of those among layers [first, end).
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options);
@@ -46,7 +44,7 @@ RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer);
 class Context {
  public:
   // Allocates cache and workspace. Errors: a context or format that does not fit, kernels that the device
-  // lacks, several sequences of a model with recurrent layers.
+  // lacks.
   static Result<std::shared_ptr<Context>> create(const TextModel& model, const SessionOptions& options);
 
   const TextModel& model() const { return model_; }
@@ -55,14 +53,10 @@ class Context {
   std::span<const std::unique_ptr<PartRunner>> parts() const { return parts_; }
   PagePools& pools() { return *pools_; }
   PrefixTree& tree() { return *tree_; }
-  // Whether sequences can go on from another one's pages; not with recurrent layers, whose states have none.
-  bool shares_prefixes() const { return state_bytes() == 0; }
-  size_t state_bytes() const;  // of the recurrent layers; 0 when there are none
+  Scheduler& scheduler() { return *scheduler_; }
+  size_t state_bytes() const;  // of the recurrent layers of one sequence; 0 when there are none
   size_t workspace_bytes() const;
   size_t kv_bytes() const { return layout_.bytes(n_pages_); }  // of all pages
-
-  // Held during a step: one at a time uses the workspaces and tables.
-  std::mutex& compute_mutex() { return compute_mutex_; }
 
   // A row of the page tables, given back at the end of a session. An error when all are taken.
   Result<int> open_sequence();
@@ -84,10 +78,10 @@ class Context {
   std::vector<std::unique_ptr<PartRunner>> parts_;
   std::unique_ptr<PagePools> pools_;
   std::unique_ptr<PrefixTree> tree_;
-  std::mutex compute_mutex_;
   std::mutex sequences_mutex_;
   std::vector<int> free_sequences_;
   SnapshotRefusals refusals_;
+  std::unique_ptr<Scheduler> scheduler_;  // ends first
 };
 
 }  // namespace parlance

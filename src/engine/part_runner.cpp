@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "engine/context.h"
+#include "engine/step_size.h"
 
 namespace parlance {
 
@@ -12,15 +13,6 @@ namespace {
 
 // In units of n_batch values; a token has four rotary positions.
 enum Input { kToken, kSeq, kPos, kOutputRow, kRopePos, kInputCount = kRopePos + 4 };
-
-// Steps of so few tokens come again and again; longer ones, pieces of prompts, are not worth a recording.
-constexpr int64_t kMostRecordedTokens = 16;
-
-uint64_t key_of(const HostBatch& batch) {
-  if (batch.n_tokens() > kMostRecordedTokens || !batch.embd.empty()) return Stream::kOnce;
-  return static_cast<uint64_t>(batch.n_outputs) << 48 | static_cast<uint64_t>(batch.n_tokens()) << 40 |
-         static_cast<uint64_t>(batch.n_kv_bound);
-}
 
 // f32 [n, n_rows] in a buffer of its own.
 Result<std::unique_ptr<Buffer>> allocate_rows(Device& device, int64_t n, int64_t n_rows, Tensor& rows) {
@@ -44,12 +36,16 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   const ModelPart& part = model_.model().placement().parts()[part_];
   Device& device = *part.device;
   n_batch_ = options.n_batch;
+  n_seq_ = options.n_seq;
+  n_outputs_ = options.n_outputs;
+  n_kv_bound_ = align_up(options.n_ctx, kBoundStride);
   stream_ = device.make_stream();
   const HyperParameters& hp = model_.hyper_parameters();
+  const int n_slots = options.n_seq + 1;
   PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer),
-                                       n_pages, options.n_ctx, options.n_seq));
+                                       n_pages, options.n_ctx, n_slots));
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
-  PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent), options.n_seq));
+  PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent), n_slots));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
   PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
   has_rope_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
@@ -67,12 +63,12 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
 // The end of the context needs the most; which batch size does is the kernels' affair, so several are tried.
 Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   const SequenceMemory memory = this->memory();
-  const int64_t n_kv_bound = align_up(options.n_ctx, kBoundStride);
   Plan plan;
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
+    const Shape shape{
+        .n_tokens = n_tokens, .n_outputs = std::min(n_tokens, n_outputs_), .n_kv_bound = n_kv_bound_};
     const Plan dry = stream_->dry_run([&] {
-      const int64_t n_outputs = std::min(n_tokens, options.n_outputs);
-      model_.model().forward(*stream_, batch_of(n_tokens, n_kv_bound), memory, wants_of(n_outputs), part_);
+      model_.model().forward(*stream_, batch_of(shape), memory, wants_of(shape), part_);
       if (options.cache.has_exact_pages()) cache_->plan_compress(*stream_);
     });
     if (!dry.missing.empty()) {
@@ -89,6 +85,26 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   return plan;
 }
 
+uint64_t PartRunner::Shape::key() const {
+  if (!is_recorded) return Stream::kOnce;
+  return static_cast<uint64_t>(n_kv_bound) << 24 | static_cast<uint64_t>(n_tokens) << 12 |
+         static_cast<uint64_t>(n_outputs) << 1 | static_cast<uint64_t>(wants_logits);
+}
+
+PartRunner::Shape PartRunner::shape_of(const HostBatch& batch) const {
+  Shape shape{.n_tokens = batch.n_tokens(),
+              .n_outputs = batch.n_outputs(),
+              .n_kv_bound = std::min(position_bound(batch.n_kv_bound), n_kv_bound_),
+              .wants_logits = batch.wants_logits};
+  shape.is_recorded =
+      stream_->keeps_recordings() && is_recorded_size(shape.n_tokens) && batch.embedded.empty();
+  if (shape.is_recorded) {
+    shape.n_tokens = recorded_size(shape.n_tokens, n_batch_);
+    shape.n_outputs = recorded_size(shape.n_outputs, std::min(n_outputs_, shape.n_tokens));
+  }
+  return shape;
+}
+
 Tensor PartRunner::input(int which, int64_t n) const {
   Tensor tensor;
   tensor.dtype = DType::i32;
@@ -99,32 +115,41 @@ Tensor PartRunner::input(int which, int64_t n) const {
 }
 
 // The input tensors of a batch.
-Batch PartRunner::batch_of(int64_t n_tokens, int64_t n_kv_bound) const {
-  return {.token = input(kToken, n_tokens),
-          .h = h_ ? h_.rows(0, n_tokens) : Tensor{},
-          .view = {.seq = input(kSeq, n_tokens), .pos = input(kPos, n_tokens), .n_kv_bound = n_kv_bound},
-          .rope_pos = has_rope_pos_ ? input(kRopePos, 4 * n_tokens).reshaped(4, n_tokens) : Tensor{}};
+Batch PartRunner::batch_of(const Shape& shape) const {
+  const int64_t n = shape.n_tokens;
+  return {.token = input(kToken, n),
+          .h = h_ ? h_.rows(0, n) : Tensor{},
+          .view = {.seq = input(kSeq, n), .pos = input(kPos, n), .n_kv_bound = shape.n_kv_bound},
+          .rope_pos = has_rope_pos_ ? input(kRopePos, 4 * n).reshaped(4, n) : Tensor{}};
 }
 
-Wants PartRunner::wants_of(int64_t n_outputs) const {
-  return {.rows = input(kOutputRow, n_outputs)};
+Wants PartRunner::wants_of(const Shape& shape) const {
+  if (shape.n_outputs == 0) return {};
+  return {.rows = input(kOutputRow, shape.n_outputs), .logits = shape.wants_logits, .taps = {}};
 }
 
-Batch PartRunner::upload(const HostBatch& batch) {
-  const int64_t n = batch.n_tokens();
+// The rows of the shape that the batch does not fill are of a sequence that nobody reads, from its start on.
+Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
+  const int64_t n = batch.n_tokens(), n_embd = model_.hyper_parameters().n_embd;
   const auto host = [this](Input which) { return host_inputs_.begin() + which * n_batch_; };
-  // Where there is a row in place of an embedding there is no token: any will do.
-  std::transform(batch.tokens.begin(), batch.tokens.end(), host(kToken),
-                 [](Token token) { return std::max<int32_t>(token, 0); });
-  std::fill_n(host(kSeq), n, batch.seq);
-  std::iota(host(kPos), host(kPos) + n, static_cast<int32_t>(batch.first));
-  const int64_t n_embd_rows = static_cast<int64_t>(batch.embd.size()) / model_.hyper_parameters().n_embd;
-  for (int64_t i = 0; i < n; ++i) {
-    const bool is_row = i >= batch.first_embd && i < batch.first_embd + n_embd_rows;
-    std::fill_n(host(kRopePos) + 4 * i, 3, host(kPos)[i]);
-    host(kRopePos)[4 * i + 3] = is_row ? host(kPos)[i] : 0;
+  std::ranges::copy(batch.token, host(kToken));
+  std::ranges::copy(batch.seq, host(kSeq));
+  std::ranges::copy(batch.pos, host(kPos));
+  std::ranges::copy(batch.output_row, host(kOutputRow));
+  std::fill(host(kToken) + n, host(kToken) + shape.n_tokens, 0);
+  std::fill(host(kSeq) + n, host(kSeq) + shape.n_tokens, static_cast<int32_t>(n_seq_));
+  std::iota(host(kPos) + n, host(kPos) + shape.n_tokens, 0);
+  std::fill(host(kOutputRow) + batch.n_outputs(), host(kOutputRow) + shape.n_outputs, 0);
+  if (has_rope_pos_) {
+    for (int64_t i = 0; i < shape.n_tokens; ++i) {
+      std::fill_n(host(kRopePos) + 4 * i, 3, host(kPos)[i]);
+      host(kRopePos)[4 * i + 3] = 0;
+    }
+    for (const HostBatch::Rows& run : batch.embedded) {
+      for (int64_t i = 0; i < std::ssize(run.rows) / n_embd; ++i)
+        host(kRopePos)[4 * (run.first + i) + 3] = host(kPos)[run.first + i];
+    }
   }
-  std::iota(host(kOutputRow), host(kOutputRow) + batch.n_outputs, static_cast<int32_t>(n - batch.n_outputs));
 
   Tensor inputs;
   inputs.dtype = DType::i32;
@@ -132,26 +157,35 @@ Batch PartRunner::upload(const HostBatch& batch) {
   inputs.data = inputs_->base();
   inputs.buffer = inputs_.get();
   stream_->upload(inputs, std::as_bytes(std::span(host_inputs_)));
-  Batch on_device = batch_of(n, batch.n_kv_bound);
-  if (part_ == 0 && n_embd_rows > 0) {
-    embedded_ = {batch.first_embd, embd_.rows(0, n_embd_rows)};
-    on_device.embedded = {&embedded_, 1};
-    stream_->upload(embedded_.rows, std::as_bytes(batch.embd));
+
+  Batch on_device = batch_of(shape);
+  embedded_.clear();
+  int64_t n_rows = 0;
+  for (const HostBatch::Rows& run : batch.embedded) {
+    if (part_ > 0) break;
+    const int64_t n_run = std::ssize(run.rows) / n_embd;
+    embedded_.push_back({run.first, embd_.rows(n_rows, n_run)});
+    stream_->upload(embedded_.back().rows, std::as_bytes(run.rows));
+    n_rows += n_run;
   }
+  on_device.embedded = embedded_;
   return on_device;
 }
 
 Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
-  const Batch batch = upload(host);
-  if (batch.h) stream_->upload(batch.h, std::as_bytes(h));
+  const Shape shape = shape_of(host);
+  const Batch batch = upload(host, shape);
+  if (batch.h) stream_->upload(batch.h.rows(0, host.n_tokens()), std::as_bytes(h));
   const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
-  Tensor& output = outputs_[key_of(host)];
-  stream_->step(key_of(host), [&] {
-    const Outputs outputs = model_.model().forward(*stream_, batch, memory, wants_of(host.n_outputs), part_);
-    output = outputs.logits ? outputs.logits : outputs.h;
+  Tensor& output = outputs_[shape.key()];
+  stream_->step(shape.key(), [&] {
+    const Outputs outputs = model_.model().forward(*stream_, batch, memory, wants_of(shape), part_);
+    output = outputs.h ? outputs.h : outputs.logits ? outputs.logits : outputs.normed;
   });
-  return output;
+  if (!output) return {};
+  const bool is_last = model_.model().placement().is_last(part_);
+  return output.rows(0, is_last ? host.n_outputs() : host.n_tokens());
 }
 
 Result<void> PartRunner::write_noise(const HostBatch& host, std::span<const float> noise) {
@@ -162,7 +196,7 @@ Result<void> PartRunner::write_noise(const HostBatch& host, std::span<const floa
   source.data = buffer->base();
   source.buffer = buffer.get();
   stream_->upload(source, std::as_bytes(noise));
-  const Batch batch = upload(host);
+  const Batch batch = upload(host, {.n_tokens = host.n_tokens(), .n_kv_bound = host.n_kv_bound});
   const KvLayers& kv = cache_->layers(*stream_);
   Tensor k = source, v = source;
   k.ne = {layout.head_dim_k, layout.n_head_kv, host.n_tokens(), 1};

@@ -1,5 +1,5 @@
 // What one part of a model needs to run on its device: a stream with its workspace, the part's memory of the
-// sequence (keys and values, recurrent states), and the inputs of a batch.
+// sequences (keys and values, recurrent states), and the inputs of a batch.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,21 @@ namespace parlance {
 
 struct SessionOptions;
 
-// A batch in host memory: tokens of one sequence at the positions from `first` on.
+// A batch in host memory. The rows of a sequence lie next to each other, in order of position.
 struct HostBatch {
-  int seq = 0;  // its row of the page tables
-  std::span<const Token> tokens;
-  int64_t first = 0;
-  int64_t n_kv_bound = 0;  // no position reaches it; steps are recorded for a bound, not for every length
-  int64_t n_outputs = 1;   // the last tokens, whose logits are wanted
-  std::span<const float> embd = {};  // rows in place of the embeddings of consecutive tokens, or none
-  int64_t first_embd = 0;            // the first of these tokens, in the batch
+  struct Rows {  // in place of the embeddings of consecutive tokens
+    int64_t first;
+    std::span<const float> rows;
+  };
 
-  int64_t n_tokens() const { return static_cast<int64_t>(tokens.size()); }
+  std::vector<int32_t> token, seq, pos;  // of each row
+  std::vector<int32_t> output_row;       // whose outputs are wanted
+  bool wants_logits = true;              // of these; else what embeddings are pooled from
+  std::vector<Rows> embedded;
+  int64_t n_kv_bound = 0;  // no position reaches it
+
+  int64_t n_tokens() const { return static_cast<int64_t>(token.size()); }
+  int64_t n_outputs() const { return static_cast<int64_t>(output_row.size()); }
 };
 
 class PartRunner {
@@ -42,32 +46,46 @@ class PartRunner {
 
   KvCache& cache() { return *cache_; }
 
-  // The recurrent states of the part, for its one sequence, in host memory.
+  // The recurrent states of a sequence in the part, in host memory.
   size_t state_bytes() const { return states_->layout().bytes(); }
-  Result<void> save_states(std::span<std::byte> bytes) { return states_->save(*stream_, 0, bytes); }
-  void restore_states(std::span<const std::byte> bytes) { states_->restore(*stream_, 0, bytes); }
+  Result<void> save_states(int seq, std::span<std::byte> bytes) {
+    return states_->save(*stream_, seq, bytes);
+  }
+  void restore_states(int seq, std::span<const std::byte> bytes) { states_->restore(*stream_, seq, bytes); }
 
   // Computes the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the part before, empty
-  // for the first part. The result stays on the device and is valid until the next call; an absent tensor
-  // when it was cancelled or the device failed.
+  // for the first part. The result stays on the device and is valid until the next call: the residual stream
+  // [n_embd, n_tokens], from the last part outputs [n_logits, n_outputs] or [n_embd, n_outputs]; absent when
+  // nothing was wanted, the step was cancelled or the device failed.
   Tensor step(const HostBatch& batch, std::span<const float> h);
 
   // Stores `noise` as keys and values of every attention layer at the batch's positions.
   Result<void> write_noise(const HostBatch& batch, std::span<const float> noise);
 
  private:
+  // How large the tensors of a step are; steps of one shape are one recording.
+  struct Shape {
+    int64_t n_tokens = 0, n_outputs = 0, n_kv_bound = 0;
+    bool wants_logits = true, is_recorded = false;
+    uint64_t key() const;
+  };
+
   PartRunner(const TextModel& model, size_t part) : model_(model), part_(part) {}
   Result<void> allocate(const SessionOptions& options, PageCounts n_pages);
   Result<Plan> plan_steps(const SessionOptions& options);
+  Shape shape_of(const HostBatch& batch) const;
   Tensor input(int which, int64_t n) const;
-  Batch batch_of(int64_t n_tokens, int64_t n_kv_bound) const;
-  Wants wants_of(int64_t n_outputs) const;
-  Batch upload(const HostBatch& batch);
+  Batch batch_of(const Shape& shape) const;
+  Wants wants_of(const Shape& shape) const;
+  Batch upload(const HostBatch& batch, const Shape& shape);
   SequenceMemory memory() { return {cache_->layers(*stream_), states_->layers()}; }
 
   const TextModel& model_;
   size_t part_;
   int64_t n_batch_ = 0;
+  int64_t n_seq_ = 0;  // also the number of the sequence that fills up recorded steps
+  int64_t n_outputs_ = 0;
+  int64_t n_kv_bound_ = 0;  // of the whole context
   bool has_rope_pos_ = false;
   std::unique_ptr<Buffer> inputs_;    // token, seq, pos, rotary positions and output rows of a batch
   std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch], not for the first part
@@ -75,7 +93,7 @@ class PartRunner {
   std::unique_ptr<Buffer>
       embd_buffer_;  // f32 [n_embd, n_batch], for the first part where embeddings are taken
   Tensor embd_;
-  RowsAt embedded_ = {};  // of the last batch
+  std::vector<RowsAt> embedded_;  // of the last batch
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<RecurrentState> states_;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use

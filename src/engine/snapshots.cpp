@@ -30,7 +30,7 @@ bool Snapshots::is_worth_a_batch(int64_t n_tokens) const {
   return capacity_ > 0 && n_tokens - last() >= kLeastSpacing;
 }
 
-std::vector<std::byte>& Snapshots::add(int64_t n_tokens) {
+void Snapshots::add(int64_t n_tokens, StateCopy states) {
   assert(capacity_ > 0 && (kept_.empty() || kept_.back().n_tokens < n_tokens));
   if (kept_.size() == capacity_) {
     // What is computed again at worst if kept_[i] goes: the way from the one before to the one behind.
@@ -43,17 +43,9 @@ std::vector<std::byte>& Snapshots::add(int64_t n_tokens) {
     for (size_t i = 1; i < kept_.size(); ++i) {
       if (way_without(i) < way_without(least)) least = i;
     }
-    spare_.push_back(std::move(kept_[least].states));
     kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(least));
   }
-  Snapshot& added = kept_.emplace_back();
-  added.n_tokens = n_tokens;
-  if (!spare_.empty()) {
-    added.states = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  added.states.resize(state_bytes_);
-  return added.states;
+  kept_.push_back({n_tokens, std::move(states)});
 }
 
 const Snapshot* Snapshots::latest(int64_t n_tokens) const {
@@ -62,10 +54,7 @@ const Snapshot* Snapshots::latest(int64_t n_tokens) const {
 }
 
 void Snapshots::truncate(int64_t n_tokens) {
-  while (!kept_.empty() && kept_.back().n_tokens > n_tokens) {
-    spare_.push_back(std::move(kept_.back().states));
-    kept_.pop_back();
-  }
+  while (!kept_.empty() && kept_.back().n_tokens > n_tokens) kept_.pop_back();
 }
 
 }  // namespace parlance

@@ -4,13 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "kv/prefix_tree.h"
 
 namespace parlance {
 
 struct Snapshot {
   int64_t n_tokens = 0;  // that the states have seen
-  std::vector<std::byte> states;
+  StateCopy states;
 };
 
 class Snapshots {
@@ -26,12 +29,14 @@ class Snapshots {
   bool is_due(int64_t n_tokens) const;
   bool is_worth_a_batch(int64_t n_tokens) const;
 
-  // Memory for a new one behind the others. When there is none left, it is that of the snapshot without which
-  // the rest lie closest together: the longest way to compute again stays as short as it can.
-  std::vector<std::byte>& add(int64_t n_tokens);
+  // A new one behind the others. When there are too many, that one goes without which the rest lie closest
+  // together: the longest way to compute again stays as short as it can.
+  void add(int64_t n_tokens, StateCopy states);
 
   // The last one at or before a position; null when there is none.
   const Snapshot* latest(int64_t n_tokens) const;
+
+  std::span<const Snapshot> kept() const { return kept_; }  // in order of position
 
   // Forgets those behind a position.
   void truncate(int64_t n_tokens);
@@ -41,8 +46,7 @@ class Snapshots {
 
   size_t state_bytes_;
   size_t capacity_;
-  std::vector<Snapshot> kept_;                 // in order of position
-  std::vector<std::vector<std::byte>> spare_;  // memory of those that were forgotten
+  std::vector<Snapshot> kept_;  // in order of position
 };
 
 }  // namespace parlance

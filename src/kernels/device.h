@@ -97,6 +97,9 @@ class Stream {
     });
   }
 
+  // Whether a device keeps recordings, so that steps of few shapes are worth more than small ones.
+  virtual bool keeps_recordings() const { return false; }
+
   // Runs `record` without computing anything and reports what it needs.
   Plan dry_run(FunctionRef<void()> record);
   // Allocates workspace and scratch memory for steps up to the size of the plan.
@@ -137,7 +140,8 @@ class Stream {
   Arena workspace_;
   std::unique_ptr<Buffer> workspace_buffer_;
   std::unique_ptr<Buffer> scratch_;
-  std::span<const Cancellation> cancellations_;  // of those whom the running work is for; none: it is not cancelled
+  std::span<const Cancellation>
+      cancellations_;  // of those whom the running work is for; none: it is not cancelled
   Plan* plan_ = nullptr;
 };
 
@@ -148,7 +152,8 @@ class CancellableWork {
   CancellableWork(Stream& stream, std::span<const Cancellation> tickets) : stream_(stream) {
     stream_.cancellations_ = tickets;
   }
-  CancellableWork(Stream& stream, const Cancellation& ticket) : CancellableWork(stream, std::span(&ticket, 1)) {}
+  CancellableWork(Stream& stream, const Cancellation& ticket)
+      : CancellableWork(stream, std::span(&ticket, 1)) {}
   CancellableWork(Stream& stream, Cancellation&& ticket) = delete;
   ~CancellableWork() { stream_.cancellations_ = {}; }
   CancellableWork(const CancellableWork&) = delete;

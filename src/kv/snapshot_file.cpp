@@ -16,11 +16,10 @@ namespace parlance {
 namespace {
 
 constexpr std::string_view kMagic("PARLKVS\0", 8);
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 1;
 
-// How a file begins. Then follow the layout's words, the tokens (i32), the hashes of the content tokens (two
-// u64 each), what the blocks are (SnapshotBlock), the checksum of all that (u64), and the blocks, each with
-// its checksum (u64) behind it. All little-endian.
+// How a file begins. Then follow the layout's words, the tokens (i32), the sizes of the blocks (u64), the
+// checksum of all that (u64), and the blocks, each with its checksum (u64) behind it. All little-endian.
 struct FixedHead {
   char magic[8];
   uint32_t version;
@@ -28,12 +27,9 @@ struct FixedHead {
   std::array<std::byte, 16> model;
   uint64_t layout_bytes;
   uint64_t n_tokens;
-  uint64_t n_content;
   uint64_t n_blocks;
 };
-static_assert(sizeof(SnapshotBlock) == 16 && std::has_unique_object_representations_v<SnapshotBlock>);
-static_assert(sizeof(ContentHash) == 16 && std::has_unique_object_representations_v<ContentHash>);
-static_assert(sizeof(FixedHead) == 64 && std::has_unique_object_representations_v<FixedHead>);
+static_assert(sizeof(FixedHead) == 56 && std::has_unique_object_representations_v<FixedHead>);
 
 void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
@@ -77,24 +73,6 @@ ErrorCode code_of(SnapshotRefusal reason) {
   }
 }
 
-// Whether blocks are the pages of all tokens, then states in order of position.
-bool are_blocks_of(std::span<const SnapshotBlock> blocks, int64_t n_tokens, int32_t page_tokens) {
-  const int64_t n_pages = div_up<int64_t>(n_tokens, page_tokens);
-  if (std::ssize(blocks) < n_pages) return false;
-  int64_t last = 0;
-  for (int64_t i = 0; i < std::ssize(blocks); ++i) {
-    const auto& [kind, n_seen, n_bytes] = blocks[static_cast<size_t>(i)];
-    if (i < n_pages) {
-      const bool is_page = kind == SnapshotBlock::Kind::main_page || kind == SnapshotBlock::Kind::exact_page;
-      if (!is_page || n_seen != 0) return false;
-    } else {
-      if (kind != SnapshotBlock::Kind::states || n_seen <= last || n_seen > n_tokens) return false;
-      last = n_seen;
-    }
-  }
-  return true;
-}
-
 // A word of a foreign file for a message: short, and printable.
 std::string printable(std::string_view text) {
   std::string word(text.substr(0, 100));
@@ -111,27 +89,26 @@ uint64_t snapshot_checksum(std::span<const std::byte> bytes, uint64_t seed) {
 }
 
 Result<SnapshotWriter> SnapshotWriter::create(const std::filesystem::path& path,
-                                              const SnapshotIdentity& identity, const PrefixKey& text,
-                                              std::span<const SnapshotBlock> blocks) {
+                                              const SnapshotIdentity& identity,
+                                              std::span<const int32_t> tokens,
+                                              std::span<const uint64_t> block_bytes) {
   PARLANCE_TRY(AtomicFile file, AtomicFile::create(path));
   SnapshotWriter writer(std::move(file));
-  writer.announced_.assign(blocks.begin(), blocks.end());
+  writer.block_bytes_.assign(block_bytes.begin(), block_bytes.end());
 
   FixedHead fixed{.magic = {},
                   .version = kVersion,
                   .page_tokens = identity.page_tokens,
                   .model = identity.model,
                   .layout_bytes = identity.layout.size(),
-                  .n_tokens = text.tokens.size(),
-                  .n_content = text.content.size(),
-                  .n_blocks = blocks.size()};
+                  .n_tokens = tokens.size(),
+                  .n_blocks = block_bytes.size()};
   std::ranges::copy(kMagic, fixed.magic);
   std::vector<std::byte> head;
   append(head, std::as_bytes(std::span(&fixed, 1)));
   append(head, std::as_bytes(std::span(identity.layout)));
-  append(head, std::as_bytes(text.tokens));
-  append(head, std::as_bytes(text.content));
-  append(head, std::as_bytes(blocks));
+  append(head, std::as_bytes(tokens));
+  append(head, std::as_bytes(block_bytes));
   writer.head_checksum_ = snapshot_checksum(head, 0);
   append(head, std::as_bytes(std::span(&writer.head_checksum_, 1)));
   PARLANCE_CHECK(writer.file_.write(head));
@@ -139,7 +116,7 @@ Result<SnapshotWriter> SnapshotWriter::create(const std::filesystem::path& path,
 }
 
 Result<void> SnapshotWriter::write_block(std::span<const std::byte> bytes) {
-  assert(n_written_ < announced_.size() && bytes.size() == announced_[n_written_].n_bytes);
+  assert(n_written_ < block_bytes_.size() && bytes.size() == block_bytes_[n_written_]);
   PARLANCE_CHECK(file_.write(bytes));
   const uint64_t checksum = snapshot_checksum(bytes, head_checksum_ + n_written_);
   n_written_ += 1;
@@ -147,21 +124,21 @@ Result<void> SnapshotWriter::write_block(std::span<const std::byte> bytes) {
 }
 
 Result<void> SnapshotWriter::commit() {
-  assert(n_written_ == announced_.size());
+  assert(n_written_ == block_bytes_.size());
   return file_.commit();
 }
 
 Result<SnapshotFile> SnapshotFile::open(const std::filesystem::path& path, const SnapshotIdentity& expected,
-                                        const PrefixKey& text, SnapshotRefusals& refusals) {
+                                        std::span<const int32_t> tokens, SnapshotRefusals& refusals) {
   PARLANCE_TRY(MappedFile mapped, MappedFile::open(path));
   mapped.prefetch();
-  PARLANCE_TRY(SnapshotFile file, parse(mapped.bytes(), path.string(), expected, text, refusals));
+  PARLANCE_TRY(SnapshotFile file, parse(mapped.bytes(), path.string(), expected, tokens, refusals));
   file.file_ = std::make_unique<MappedFile>(std::move(mapped));
   return file;
 }
 
 Result<SnapshotFile> SnapshotFile::parse(std::span<const std::byte> bytes, std::string_view name,
-                                         const SnapshotIdentity& expected, const PrefixKey& text,
+                                         const SnapshotIdentity& expected, std::span<const int32_t> tokens,
                                          SnapshotRefusals& refusals) {
   const auto refuse = [&](SnapshotRefusal reason, const std::string& what) {
     refusals.add(reason);
@@ -184,10 +161,9 @@ Result<SnapshotFile> SnapshotFile::parse(std::span<const std::byte> bytes, std::
   // Nothing else is believed before the head's checksum is right; sizes are compared with the file's.
   const auto layout = cursor.take(fixed.layout_bytes);
   auto file_tokens = layout ? cursor.take_values<int32_t>(fixed.n_tokens) : std::nullopt;
-  auto file_content = file_tokens ? cursor.take_values<ContentHash>(fixed.n_content) : std::nullopt;
-  const auto blocks = file_content ? cursor.take_values<SnapshotBlock>(fixed.n_blocks) : std::nullopt;
+  const auto block_bytes = file_tokens ? cursor.take_values<uint64_t>(fixed.n_blocks) : std::nullopt;
   const size_t head_bytes = bytes.size() - cursor.n_left();
-  const auto head_checksum = blocks ? cursor.take_values<uint64_t>(1) : std::nullopt;
+  const auto head_checksum = block_bytes ? cursor.take_values<uint64_t>(1) : std::nullopt;
   if (!head_checksum) return damaged(fmt::format("the file ends in its head, at byte {}", bytes.size()));
   const uint64_t checksum = head_checksum->front();
   if (snapshot_checksum(bytes.first(head_bytes), 0) != checksum) {
@@ -205,40 +181,30 @@ Result<SnapshotFile> SnapshotFile::parse(std::span<const std::byte> bytes, std::
                               printable(expected.layout), expected.page_tokens, printable(layout_text),
                               fixed.page_tokens));
   }
-  if (!are_blocks_of(*blocks, std::ssize(*file_tokens), fixed.page_tokens) ||
-      count_content(*file_tokens) != std::ssize(*file_content)) {
-    return damaged("what its head says does not fit together");
-  }
-  SnapshotFile file;
-  file.tokens_ = *std::move(file_tokens);
-  file.content_ = *std::move(file_content);
-  file.n_usable_ = common_beginning(file.text(), text);
-  if (file.n_usable_ < std::min<int64_t>(expected.page_tokens, file.text().n_tokens()) ||
-      file.n_usable_ == 0) {
+  const auto n_usable = std::ranges::mismatch(*file_tokens, tokens).in1 - file_tokens->begin();
+  if (n_usable < std::min<int64_t>(expected.page_tokens, static_cast<int64_t>(file_tokens->size())) ||
+      n_usable == 0) {
     return refuse(
         SnapshotRefusal::other_text,
         fmt::format("expected the beginning of this text, the file has another one (token {} differs)",
-                    file.n_usable_));
+                    n_usable));
   }
 
-  for (size_t i = 0; i < blocks->size(); ++i) {
-    const SnapshotBlock& what = (*blocks)[i];
-    const auto block = cursor.take(what.n_bytes);
+  SnapshotFile file;
+  for (size_t i = 0; i < block_bytes->size(); ++i) {
+    const auto block = cursor.take((*block_bytes)[i]);
     const auto block_checksum = block ? cursor.take_values<uint64_t>(1) : std::nullopt;
     if (!block_checksum) {
-      return damaged(fmt::format("the file ends in block {} of {}", i, blocks->size()));
+      return damaged(fmt::format("the file ends in block {} of {}", i, block_bytes->size()));
     }
     if (snapshot_checksum(*block, checksum + i) != block_checksum->front()) {
-      return damaged(fmt::format("the checksum of block {} of {} does not fit", i, blocks->size()));
+      return damaged(fmt::format("the checksum of block {} of {} does not fit", i, block_bytes->size()));
     }
-    if (what.kind == SnapshotBlock::Kind::states) {
-      file.states_.push_back({what.n_tokens, *block});
-    } else {
-      const bool is_main = what.kind == SnapshotBlock::Kind::main_page;
-      file.pages_.push_back({is_main ? PageKind::main : PageKind::exact, *block});
-    }
+    file.blocks_.push_back(*block);
   }
   if (cursor.n_left() > 0) return damaged(fmt::format("{} bytes follow its last block", cursor.n_left()));
+  file.tokens_ = *std::move(file_tokens);
+  file.n_usable_ = n_usable;
   return file;
 }
 

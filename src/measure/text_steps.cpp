@@ -5,6 +5,8 @@
 
 #include "measure/stopwatch.h"
 
+#include "engine/noise.h"
+
 namespace parlance {
 
 namespace {
@@ -25,7 +27,7 @@ Result<double> run_once(Session& session, const BenchTest& test, std::span<const
                         int64_t n_batch) {
   session.truncate(test.depth);
   if (static_cast<int64_t>(session.tokens().size()) < test.depth)
-    PARLANCE_CHECK(session.fill_with_noise(test.depth));
+    PARLANCE_CHECK(fill_with_noise(session, test.depth));
   const auto chunk = static_cast<size_t>(chunk_of(test, n_batch));
   const Clock::time_point start = Clock::now();
   while (!tokens.empty()) {

@@ -28,6 +28,21 @@ TEST(Cancellation, CancelEndsTheTicketsTakenBeforeAndNoOthers) {
   EXPECT_TRUE(third.cancelled());
 }
 
+TEST(Cancellation, APartEndsWithTheWholeAndNotTheOtherWayRound) {
+  const CancellationSource whole;
+  const Cancellation all = whole.ticket();
+  const CancellationSource part(all);
+  const Cancellation first = part.ticket();
+  part.cancel();
+  EXPECT_TRUE(first.cancelled());
+  EXPECT_FALSE(all.cancelled());
+  const Cancellation second = part.ticket();
+  EXPECT_FALSE(second.cancelled());
+  whole.cancel();
+  EXPECT_TRUE(second.cancelled());
+  EXPECT_FALSE(CancellationSource(Cancellation()).ticket().cancelled());
+}
+
 TEST(Cancellation, TicketsOutliveTheirSource) {
   std::optional<CancellationSource> source(std::in_place);
   const Cancellation wanted = source->ticket();

@@ -1,10 +1,9 @@
 // Sessions of models whose recurrent states cannot be cut: whatever was forgotten or cancelled before, the
 // logits are those of a fresh computation.
 #include <algorithm>
-#include <chrono>
 #include <random>
-#include <thread>
 
+#include "engine/noise.h"
 #include "engine/session.h"
 #include "support/text_model.h"
 
@@ -89,44 +88,10 @@ TEST_F(HybridSession, ForgettingAndAppendingEqualsAFreshComputation) {
 TEST_F(HybridSession, TheSamePromptAgainComputesItsEndOnly) {
   const auto prompt = random_tokens(600);
   expect_fresh(session_->set_prompt(prompt), prompt);
-  using Clock = std::chrono::steady_clock;
-  const auto seconds_for = [&](Session& session) {
-    const auto start = Clock::now();
-    EXPECT_TRUE(session.set_prompt(prompt));
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
-  const double whole = seconds_for(*make_session());
-  double again = whole;
-  for (int round = 0; round < 3; ++round) again = std::min(again, seconds_for(*session_));
-  EXPECT_LT(again, whole / 2);
+  const auto tokens_computed = [&] { return session_->context().scheduler().stats().n_tokens; };
+  const uint64_t before = tokens_computed();
   expect_fresh(session_->set_prompt(prompt), prompt);
-}
-
-TEST_F(HybridSession, ACancelledStepLeavesNothingBehind) {
-  auto tokens = random_tokens(300);
-  expect_fresh(session_->set_prompt(tokens), tokens);
-  for (int round = 0; round < 12; ++round) {
-    const auto more = random_tokens(200);
-    session_->begin_request();
-    std::thread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::microseconds(300 * round));
-      session_->cancel();
-    });
-    const auto cancelled = session_->append(more);
-    canceller.join();
-    if (cancelled) {
-      tokens.insert(tokens.end(), more.begin(), more.end());
-    } else {
-      EXPECT_EQ(cancelled.error().code, ErrorCode::cancelled);
-    }
-    ASSERT_EQ(session_->tokens(), tokens);
-    session_->begin_request();
-    const auto next = random_tokens(3);
-    tokens.insert(tokens.end(), next.begin(), next.end());
-    expect_fresh(session_->append(next), tokens);
-    session_->truncate(300);
-    tokens.resize(300);
-  }
+  EXPECT_LE(tokens_computed() - before, 16u) << "a snapshot stands a few tokens before the end";
 }
 
 TEST_F(HybridSession, OnlyAttentionLayersTakeACache) {
@@ -142,7 +107,7 @@ TEST_F(HybridSession, OnlyAttentionLayersTakeACache) {
 }
 
 TEST_F(HybridSession, NoiseCanBeGoneBackTo) {
-  ASSERT_TRUE(session_->fill_with_noise(500));
+  ASSERT_TRUE(fill_with_noise(*session_, 500));
   EXPECT_EQ(session_->tokens().size(), 500u);
   const auto more = random_tokens(40);
   std::vector<float> first;

@@ -10,7 +10,7 @@ namespace parlance {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr int64_t kMaxContext = int64_t{1} << 31;
+constexpr int64_t kMostContext = int64_t{1} << 31;
 constexpr int64_t kMaxBatch = int64_t{1} << 16;
 constexpr float kAnyFloat = std::numeric_limits<float>::max();
 
@@ -89,7 +89,7 @@ OptionGroup model_group(ModelChoice& choice) {
   Option n_ctx = number_option<int64_t>(
       "-c, --ctx-size", "N",
       "Tokens that the context holds: prompt and answers together. 0: what the model was trained for.",
-      choice.n_ctx, 0, kMaxContext);
+      choice.n_ctx, 0, kMostContext);
   n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.session.n_ctx);
   OptionGroup group{
       "Model",
@@ -141,7 +141,7 @@ OptionGroup answer_group(AnswerChoice& choice) {
   Option n =
       number_option<int64_t>("-n, --max-tokens, --n-predict", "N",
                              "Longest answer, in tokens. -1: until the model ends or the context is full.",
-                             choice.generate.max_tokens, -1, kMaxContext);
+                             choice.generate.max_tokens, -1, kMostContext);
   return {
       "Answer",
       {n, list_option("--stop", "TEXT", "End the answer where this text would begin.", choice.generate.stop),

@@ -1,0 +1,101 @@
+#include "engine/runner.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "engine/context.h"
+
+namespace parlance {
+
+bool Runner::prepare(const Slice& slice) {
+  Sequence& sequence = *slice.sequence;
+  const Sequence::Compression compression = sequence.pages_to_compress();
+  for (const auto& part : context_.parts()) part->cache().compress(part->stream(), compression.moves);
+  if (!compression.has_room) return false;
+  sequence.compressed(!compression.moves.empty());
+  const SequencePages::Extension room = sequence.make_room(slice.n_tokens);
+  if (room.outcome != SequencePages::Extension::done) return false;
+  if (room.copy) {
+    for (const auto& part : context_.parts()) part->cache().copy_page(part->stream(), *room.copy);
+  }
+  return true;
+}
+
+// Tells the devices where the sequence's memory is.
+void Runner::place(const Slice& slice) {
+  Sequence& sequence = *slice.sequence;
+  const Sequence::PageTable table = sequence.page_table();
+  for (const auto& part : context_.parts())
+    part->cache().set_pages(sequence.slot(), table.pages, table.main_first, table.main_end);
+  const StateCopy states = sequence.states_to_restore();
+  if (!states) return;
+  std::span<const std::byte> bytes = *states;
+  for (const auto& part : context_.parts()) {
+    part->restore_states(sequence.slot(), bytes.first(part->state_bytes()));
+    bytes = bytes.subspan(part->state_bytes());
+  }
+  sequence.states_restored();
+}
+
+HostBatch Runner::batch_of(std::span<const Slice> slices) const {
+  HostBatch batch;
+  int64_t end = 0;
+  for (const Slice& slice : slices) {
+    const Sequence& sequence = *slice.sequence;
+    const int64_t first = sequence.n_computed();
+    const int64_t first_row = batch.n_tokens();
+    for (int64_t i = 0; i < slice.n_tokens; ++i) {
+      batch.token.push_back(std::max<Token>(sequence.tokens()[static_cast<size_t>(first + i)], 0));
+      batch.seq.push_back(sequence.slot());
+      batch.pos.push_back(static_cast<int32_t>(first + i));
+      if (i >= slice.n_tokens - slice.n_outputs)
+        batch.output_row.push_back(static_cast<int32_t>(first_row + i));
+    }
+    for (const Sequence::RowsAt& run : sequence.rows_at(first, slice.n_tokens))
+      batch.embedded.push_back({first_row + run.first - first, run.rows});
+    end = std::max(end, first + slice.n_tokens);
+  }
+  batch.n_kv_bound = align_up(end, kBoundStride);
+  return batch;
+}
+
+Result<bool> Runner::run(std::span<const Slice> slices, bool wants_logits,
+                         std::span<const Cancellation> tickets) {
+  for (const Slice& slice : slices) place(slice);
+  HostBatch batch = batch_of(slices);
+  batch.wants_logits = wants_logits;
+  for (const auto& part : context_.parts()) {
+    const CancellableWork work(part->stream(), tickets);
+    const Tensor result = part->step(batch, h_);
+    if (part->stream().cancelled()) return false;
+    const bool is_last = part == context_.parts().back();
+    std::vector<float>& host = is_last ? outputs_ : h_;
+    host.resize(result ? static_cast<size_t>(result.n_elements()) : 0);
+    if (result) {
+      PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));
+    } else {  // nothing was wanted, or the device failed, which this tells
+      PARLANCE_CHECK(part->stream().synchronize());
+    }
+    if (part->stream().cancelled()) return false;
+  }
+  return true;
+}
+
+Result<StateCopy> Runner::save_states(const Sequence& sequence) {
+  auto copy = std::make_shared<std::vector<std::byte>>(context_.state_bytes());
+  std::span<std::byte> bytes = *copy;
+  for (const auto& part : context_.parts()) {
+    PARLANCE_CHECK(part->save_states(sequence.slot(), bytes.first(part->state_bytes())));
+    bytes = bytes.subspan(part->state_bytes());
+  }
+  return copy;
+}
+
+Result<void> Runner::write_noise(const Slice& slice, std::span<const float> noise) {
+  place(slice);
+  const HostBatch batch = batch_of({&slice, 1});
+  for (const auto& part : context_.parts()) PARLANCE_CHECK(part->write_noise(batch, noise));
+  return {};
+}
+
+}  // namespace parlance

@@ -1,0 +1,58 @@
+// Executes a step: rows of many sequences, brought into memory and through all parts of the model. Knows
+// nothing of who wants it and why.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/cancellation.h"
+#include "base/result.h"
+#include "engine/part_runner.h"
+#include "engine/sequence.h"
+
+namespace parlance {
+
+// What a step takes of a sequence: its next tokens that are not computed, and of the last of these the
+// outputs.
+struct Slice {
+  Sequence* sequence = nullptr;
+  int64_t n_tokens = 0;
+  int64_t n_outputs = 0;
+};
+
+// Belongs to one thread at a time.
+class Runner {
+ public:
+  explicit Runner(Context& context) : context_(context) {}
+
+  // Memory for the slice's tokens: compresses what has left the window, takes pages, copies one that others
+  // share. False when there are not enough pages, beside those that sequences hold; what was taken stays with
+  // the sequence. Slices that were prepared are run next, or failed().
+  bool prepare(const Slice& slice);
+
+  // Computes slices that were prepared. False when all tickets were cancelled meanwhile, and nothing counts.
+  // Errors: a device failed; nothing counts either.
+  Result<bool> run(std::span<const Slice> slices, bool wants_logits, std::span<const Cancellation> tickets);
+
+  // Of the last step, the slices' outputs, one slice after the other: logits [n_logits, n], or what
+  // embeddings are pooled from [n_embd, n].
+  std::span<const float> outputs() const { return outputs_; }
+
+  // Copies of the sequence's recurrent states, as they are now.
+  Result<StateCopy> save_states(const Sequence& sequence);
+
+  // Stores noise as keys and values of the slice's tokens, and counts them as computed.
+  Result<void> write_noise(const Slice& slice, std::span<const float> noise);
+
+ private:
+  HostBatch batch_of(std::span<const Slice> slices) const;
+  void place(const Slice& slice);
+
+  Context& context_;
+  std::vector<float> h_;  // the residual stream on its way from one part to the next
+  std::vector<float> outputs_;
+};
+
+}  // namespace parlance

@@ -1,0 +1,118 @@
+// Which sequences are computed next, in one step after the other. Tasks are posted from any thread; one
+// thread at a time forms batches and runs them: whoever waits for a task, or a thread of the scheduler's own.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "engine/runner.h"
+#include "engine/step_times.h"
+#include "engine/task.h"
+
+namespace parlance {
+
+struct SchedulerStats {
+  uint64_t n_steps = 0;
+  uint64_t n_tokens = 0;       // rows of these steps
+  uint64_t n_preemptions = 0;  // sequences whose memory was given to more urgent ones
+  int64_t n_tasks = 0;         // now
+};
+
+// Urgent tasks go first, those that came first before others; running answers before prompts of their
+// urgency. A step has as many rows as the context's n_batch, and of prompts no more than running answers as
+// urgent can bear (StepTimes). Whoever has waited long counts as interactive, so that nobody starves. When
+// pages run out, the least urgent and latest task gives up its own and computes its text again later.
+class Scheduler {
+ public:
+  explicit Scheduler(Context& context);
+  // Tasks that are left end as cancelled.
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Takes a task, which must live until it is done. Error: busy, when too many wait already.
+  Result<void> post(Task& task);
+
+  // Returns when `is_over` says so, which is asked after each step and under no lock; computes meanwhile, if
+  // nobody else does.
+  void wait(FunctionRef<bool()> is_over);
+
+  // From now on steps are made by a thread of the scheduler's own, for tasks that nobody waits for.
+  void start();
+
+  // Something has changed that the scheduler cannot see: a task is no longer held up.
+  void wake();
+
+  // One step on this thread. False when there was nothing to do. For tests, instead of waiting.
+  bool step();
+
+  // While it lives, no step is made: who holds it may use the runner and the devices.
+  class Pause {
+   public:
+    explicit Pause(Scheduler& scheduler);
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    Runner& runner() const { return scheduler_.runner_; }
+
+   private:
+    Scheduler& scheduler_;
+  };
+
+  SchedulerStats stats() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Piece {
+    Task* task;
+    Slice slice;
+    bool is_prompt;
+    Priority urgency;
+  };
+
+  bool compute();
+  void take_posted();
+  void end_unwanted(Clock::time_point now);
+  void rank(Clock::time_point now);
+  void admit(Task& task);
+  bool is_waiting_for_prefix(const Task& task) const;
+  bool is_anybody_at_work() const;
+  bool has_pages_for(const Sequence& sequence) const;
+  std::vector<Piece> form_batch();
+  bool prepare(const Piece& piece, std::vector<Piece>& chosen);
+  Task* least_urgent(const Task& than) const;
+  void preempt(Task& task, std::vector<Piece>& chosen);
+  void run(std::span<const Piece> pieces, Clock::time_point start);
+  Result<void> keep_states(Sequence& sequence);
+  void deliver(const Piece& piece, std::span<const float> rows);
+  void end(Task& task, Result<void> outcome);
+  void run_thread();
+
+  Context& context_;
+  Runner runner_;
+
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::vector<Task*> posted_;
+  bool is_computing_ = false;  // somebody makes a step
+  bool is_stopping_ = false;
+  uint64_t n_wakes_ = 0;
+  int64_t n_tasks_ = 0;  // posted or at work
+  SchedulerStats stats_;
+
+  // Of whoever makes a step.
+  std::vector<Task*> tasks_;  // in the order in which they go
+  StepTimes times_;
+  uint64_t n_arrived_ = 0;
+  size_t n_ended_ = 0;  // in this step
+
+  std::thread thread_;
+};
+
+}  // namespace parlance

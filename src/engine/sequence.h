@@ -1,0 +1,172 @@
+// One sequence of a context: its tokens, the pages of their keys and values, the states of recurrent layers,
+// and how far all this has been computed. Data and its rules; who computes is the runner, who decides when is
+// the scheduler.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/snapshots.h"
+#include "kv/cache.h"
+#include "kv/prefix_key.h"
+#include "kv/prefix_tree.h"
+#include "kv/sequence_pages.h"
+#include "tokenizer/tokenizer.h"
+
+namespace parlance {
+
+class Context;
+
+// Rows [n_embd] in place of the embeddings of consecutive tokens, such as an audio encoder yields.
+struct Embeddings {
+  std::span<const float> rows = {};
+  int64_t first = 0;  // the first of these tokens, among those that are appended
+};
+
+// Stands in the place of a token that is appended with a row instead of an embedding. In the sequence it
+// becomes a content token (kv/prefix_key.h), so that sequences with the same rows share what was computed of
+// them.
+inline constexpr Token kEmbedded = -2;
+
+// In place of tokens of noise, which nothing is shared behind.
+inline constexpr Token kNoise = -1;
+
+// Whether a prompt can be computed in a context. Errors: it is empty, a token is outside the vocabulary, it
+// is longer than the context.
+Result<void> check_prompt(const Context& context, std::span<const Token> prompt);
+
+// Belongs to one thread at a time: whoever holds it, or the scheduler while a task of it is under way.
+class Sequence {
+ public:
+  // An error when as many are open as the context allows.
+  static Result<std::unique_ptr<Sequence>> open(std::shared_ptr<Context> context);
+  // What was computed is remembered by the context.
+  ~Sequence();
+  Sequence(const Sequence&) = delete;
+  Sequence& operator=(const Sequence&) = delete;
+
+  // A second one with the same tokens in the same pages, which either copies where it goes on differently.
+  Result<std::unique_ptr<Sequence>> fork() const;
+
+  Context& context() const { return *context_; }
+  int slot() const { return slot_; }  // its row of the page tables and states
+  const std::vector<Token>& tokens() const { return tokens_; }
+  PrefixKey key() const { return {tokens_, content_}; }
+  int64_t n_tokens() const { return static_cast<int64_t>(tokens_.size()); }
+  int64_t n_computed() const { return n_computed_; }  // of the tokens: what memory has taken in
+  int64_t n_missing() const { return n_tokens() - n_computed_; }
+  int64_t n_reused() const { return n_reused_; }  // tokens that the last begin() found computed
+
+  // Tokens that are to be computed behind the others. Where there are rows, tokens are kEmbedded; rows are
+  // kept, so that they can be computed again. Errors, which leave the sequence as it was: a token outside the
+  // vocabulary, rows that do not fit or that the context does not take, a text beyond the context.
+  Result<void> append(std::span<const Token> tokens, const Embeddings& embeddings = {});
+
+  // Puts a prompt that was checked in place of the tokens. What of it the sequence or the context knows need
+  // not be computed again, but for the last token, whose logits are what is asked for.
+  void begin(std::span<const Token> prompt, const PrefixTree::Claim* claim);
+  // Takes over what the context knows of the tokens beyond those that are computed.
+  void take_known(const PrefixTree::Claim* claim);
+
+  // Forgets the tokens from position n_tokens on. Recurrent layers go back to a snapshot at or before it; the
+  // tokens in between are to be computed again.
+  void truncate(int64_t n_tokens);
+
+  // Gives all pages back; the tokens stay, to be computed again or taken from what the context still knows.
+  void give_up_memory();
+
+  // Tells the context what was computed, so that others begin with it.
+  void remember() { remember(n_computed_); }
+
+  // For the runner.
+
+  // How many of the next n tokens go through the model in one step: a snapshot may be worth an end before.
+  int64_t n_until_cut(int64_t n) const;
+
+  // Pages that have left the window of exact positions get main ones, which the runner fills; as many as
+  // there are pages left for.
+  struct Compression {
+    std::vector<KvCache::Move> moves;
+    bool has_room = true;
+  };
+  Compression pages_to_compress();
+  // All of them were filled: the exact ones are given back.
+  void compressed(bool has_moved);
+
+  // Pages for n more computed positions, written by nobody else.
+  SequencePages::Extension make_room(int64_t n);
+
+  // What kernels read: pages in order; from main_first to main_end the main ones, else the exact ones.
+  struct PageTable {
+    std::span<const PageRef> pages;
+    int32_t main_first, main_end;
+  };
+  PageTable page_table() const;
+
+  // Rows in place of the embeddings of positions [first, first + n): runs of them, in order.
+  struct RowsAt {
+    int64_t first;  // position
+    std::span<const float> rows;
+  };
+  std::vector<RowsAt> rows_at(int64_t first, int64_t n) const;
+
+  // The states that must be put in place before the next step; null: those in memory are right, or the
+  // sequence is at its start.
+  StateCopy states_to_restore() const { return states_to_restore_; }
+  void states_restored() { states_to_restore_ = nullptr; }
+  // Whether there are states, and no copy of those that the sequence stands at.
+  bool wants_states() const;
+  // Whether a copy is worth its time after the step that has just been computed.
+  bool wants_snapshot() const;
+  // The same at the end of an answer, which the next prompt begins with.
+  bool wants_last_snapshot() const;
+  void add_snapshot(StateCopy states);
+
+  // n tokens were computed; or what was begun with make_room() has failed, or was cancelled half-way.
+  void computed(int64_t n);
+  void failed();
+
+  // What lies in memory, for files.
+  const SequencePages& pages() const { return pages_; }
+  std::span<const Snapshot> snapshots() const { return snapshots_.kept(); }
+  bool has_noise() const { return first_noise_ != kNowhere; }
+  // Puts what a file held in place of everything: pages of these tokens, and states at some positions.
+  void replace(SequencePages pages, std::vector<Token> tokens, std::span<const Snapshot> snapshots);
+  // Tokens that nobody computes, whose memory the caller fills with noise, and then says so.
+  void add_noise(int64_t n);
+  void noise_written(int64_t n);
+
+ private:
+  static constexpr int64_t kNowhere = INT64_MAX;
+
+  struct EmbeddedRun {  // rows are kept, to be computed again when memory was needed elsewhere
+    int64_t first;      // position
+    std::vector<float> rows;
+  };
+
+  Sequence(std::shared_ptr<Context> context, int slot);
+  void remember(int64_t n_tokens);
+  void cut_pages(int64_t n_tokens);
+  void go_back(int64_t n_tokens);
+  int64_t n_embd() const;
+
+  std::shared_ptr<Context> context_;
+  const int slot_;
+  SequencePages pages_;  // of the computed tokens
+  std::vector<Token> tokens_;
+  int64_t n_computed_ = 0;
+  int64_t n_remembered_ = 0;  // of the computed tokens: what the prefix tree has been given
+  int64_t n_reused_ = 0;
+  std::vector<ContentHash> content_;   // of the content tokens
+  std::vector<EmbeddedRun> embedded_;  // in order of position
+  int64_t first_noise_ = kNowhere;     // position
+  Snapshots snapshots_;
+  std::vector<int64_t> cuts_;  // positions at which a step is to end for a snapshot, ascending
+  StateCopy states_to_restore_;
+};
+
+}  // namespace parlance

@@ -1,0 +1,78 @@
+// Something that the scheduler computes for a sequence, step by step, until it has enough.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/sequence.h"
+#include "engine/work.h"
+
+namespace parlance {
+
+// While a task is with the scheduler, its sequence is the scheduler's. What is virtual is called on the
+// thread that computes.
+class Task {
+ public:
+  virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  // Whether it has ended, well or not. From any thread; what the task then holds may be read.
+  bool is_done() const { return is_done_.load(std::memory_order_acquire); }
+
+ protected:
+  Task(Sequence& sequence, const Work& work) : sequence_(&sequence), work_(work) {}
+  // For a sequence of its own, as soon as the context has room for one.
+  Task(std::shared_ptr<Context> context, const Work& work) : context_(std::move(context)), work_(work) {}
+
+  bool has_sequence() const { return sequence_ != nullptr; }
+  Sequence& sequence() const { return *sequence_; }
+
+  // A prompt that was checked, to be put in place of the sequence's tokens before anything is computed; or
+  // none.
+  std::vector<Token> prompt_;
+  // The last tokens of the sequence whose outputs are wanted when all is computed.
+  int64_t n_outputs_ = 1;
+  bool wants_logits_ = true;  // else what embeddings are pooled from
+
+ private:
+  friend class Scheduler;
+
+  enum class Stage : uint8_t {
+    waiting,    // for a sequence, for what another task computes of its prompt, or for memory
+    prompt,     // being computed, in as many pieces as it takes
+    answering,  // a few tokens at a time
+  };
+
+  // The wanted outputs [n, n_rows], in order of position, in as many calls as it takes.
+  virtual void take(std::span<const float> rows, int64_t n_rows) = 0;
+  // All tokens of the sequence have been computed. Whether there are more now.
+  virtual bool computed() = 0;
+  // What was taken comes again: memory was needed elsewhere.
+  virtual void begin_again() {}
+  // No more will be computed: the task has what it wanted, or for this reason.
+  virtual void end(Result<void> outcome) = 0;
+  // Whether it waits for somebody to take what it has made.
+  virtual bool is_held_up() const { return false; }
+
+  std::shared_ptr<Context> context_;  // where to open a sequence
+  std::unique_ptr<Sequence> own_sequence_;
+  Sequence* sequence_ = nullptr;  // null as long as there is none
+  const Work work_;
+  std::atomic<bool> is_done_{false};
+
+  // The scheduler's notes.
+  Stage stage_ = Stage::waiting;
+  bool has_begun_ = false;                                  // its prompt was put in place
+  uint64_t order_ = 0;                                      // of arrival
+  std::chrono::steady_clock::time_point waits_since_ = {};  // when it last got on
+  Priority urgency_ = Priority::background;                 // its own, or that of those who wait for it
+  PrefixTree::Claim claim_;                                 // while its prompt is being computed
+};
+
+}  // namespace parlance

@@ -8,14 +8,14 @@
 #include "allocations.h"
 #include "asr/alignment_words.h"
 #include "asr/transcript.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace {
 
 using parlance::fuzz::require;
 
 bool is_text(std::string_view bytes) {
-  return parlance::jinja::find_invalid_utf8(bytes) == std::string_view::npos;
+  return parlance::find_invalid_utf8(bytes) == std::string_view::npos;
 }
 
 }  // namespace

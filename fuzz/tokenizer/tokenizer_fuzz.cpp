@@ -8,9 +8,9 @@
 #include "../../tests/tokenizer/gguf_bytes.h"
 #include "allocations.h"
 #include "base/log.h"
+#include "text/unicode.h"
 #include "tokenizer/sentencepiece.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/unicode.h"
 
 namespace {
 

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "allocations.h"
-#include "jinja/unicode.h"
-#include "tts/text/code_points.h"
+#include "text/unicode.h"
 #include "voice/phrase_chunker.h"
 
 namespace {
@@ -18,7 +17,7 @@ std::u32string sounds_of(std::string_view text) {
   std::u32string sounds;
   for (size_t at = 0; at < text.size();) {
     const char32_t c = next_code_point(text, at);
-    if (jinja::is_letter(c) || jinja::is_number(c)) sounds += c;
+    if (is_letter(c) || is_number(c)) sounds += c;
   }
   return sounds;
 }

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -31,13 +31,13 @@ Script script_of(char32_t c) {
 }
 
 bool is_kept(char32_t c) {
-  return c == U'\'' || jinja::is_letter(c) || jinja::is_number(c);
+  return c == U'\'' || is_letter(c) || is_number(c);
 }
 
 }  // namespace
 
 std::vector<std::string> alignment_words(std::string_view text, std::string_view language) {
-  const std::string valid = jinja::sanitise_utf8(text);
+  const std::string valid = sanitise_utf8(text);
   const bool separates_scripts = language == "Japanese";
   std::vector<std::string> words;
   std::string word;
@@ -47,13 +47,13 @@ std::vector<std::string> alignment_words(std::string_view text, std::string_view
     word.clear();
   };
   for (size_t at = 0; at < valid.size();) {
-    const char32_t c = jinja::next_character(valid, at);
-    if (jinja::is_space(c)) end_word();
+    const char32_t c = next_code_point(valid, at);
+    if (is_space(c)) end_word();
     if (!is_kept(c)) continue;
     const Script script = script_of(c);
     const bool is_change = separates_scripts && script != last;
     if (script == Script::ideograph || last == Script::ideograph || is_change) end_word();
-    jinja::append_character(word, c);
+    append_utf8(word, c);
     last = script;
   }
   end_word();

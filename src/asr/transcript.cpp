@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "asr/languages.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -82,7 +82,7 @@ std::u32string drop_patterns(std::u32string_view text) {
 std::u32string code_points(std::string_view text) {
   std::u32string points;
   points.reserve(text.size());
-  for (size_t at = 0; at < text.size();) points.push_back(jinja::next_character(text, at));
+  for (size_t at = 0; at < text.size();) points.push_back(next_code_point(text, at));
   return points;
 }
 
@@ -104,10 +104,10 @@ std::string language_of(std::string_view header) {
     size_t end = 0, next = 0;
     while (next < header.size()) {
       end = next;
-      if (jinja::is_line_break(jinja::next_character(header, next))) break;
+      if (is_line_break(next_code_point(header, next))) break;
       end = next;
     }
-    const std::string_view line = jinja::strip(header.substr(0, end));
+    const std::string_view line = strip(header.substr(0, end));
     if (equal_without_case(line.substr(0, kLanguagePrefix.size()), kLanguagePrefix)) {
       return normalise_language(line.substr(kLanguagePrefix.size()));
     }
@@ -129,20 +129,20 @@ std::string drop_repetitions(std::string_view text) {
   const std::u32string points = drop_patterns(drop_runs(code_points(text)));
   std::string kept;
   kept.reserve(text.size());
-  for (const char32_t c : points) jinja::append_character(kept, c);
+  for (const char32_t c : points) append_utf8(kept, c);
   return kept;
 }
 
 Transcript parse_transcript(std::string_view raw, std::string_view forced_language) {
-  const std::string valid = jinja::sanitise_utf8(raw);
-  const std::string output = drop_repetitions(jinja::strip(valid));
+  const std::string valid = sanitise_utf8(raw);
+  const std::string output = drop_repetitions(strip(valid));
   if (output.empty()) return {};
   if (!forced_language.empty()) return {std::string(forced_language), output};
 
   const size_t tag = output.find(kAsrTextTag);
   if (tag == std::string::npos) return {"", output};
   const std::string_view header = std::string_view(output).substr(0, tag);
-  const std::string_view text = jinja::strip(std::string_view(output).substr(tag + kAsrTextTag.size()));
+  const std::string_view text = strip(std::string_view(output).substr(tag + kAsrTextTag.size()));
   const bool has_language = !contains_without_case(header, kNoLanguage);
   return {has_language ? language_of(header) : std::string(), std::string(text)};
 }

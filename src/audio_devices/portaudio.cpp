@@ -17,6 +17,7 @@
 #include "audio_devices/device_list.h"
 #include "audio_devices/microphone.h"
 #include "audio_devices/speaker.h"
+#include "base/ascii.h"
 
 namespace parlance {
 
@@ -79,14 +80,6 @@ int n_channels(const PaDeviceInfo& info, Direction direction) {
   return direction == Direction::input ? info.maxInputChannels : info.maxOutputChannels;
 }
 
-std::string lower(std::string_view text) {
-  std::string letters(text);
-  for (char& c : letters) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return letters;
-}
-
 // The device of this very name, else the only one whose name has the text in it.
 Result<PaDeviceIndex> find_device(const std::string& wanted, Direction direction) {
   const std::string_view kind = direction == Direction::input ? "microphone" : "speaker";
@@ -104,7 +97,7 @@ Result<PaDeviceIndex> find_device(const std::string& wanted, Direction direction
     const PaDeviceInfo& info = *Pa_GetDeviceInfo(index);
     if (n_channels(info, direction) < 1) continue;
     if (info.name == wanted) return index;
-    if (lower(info.name).find(lower(wanted)) != std::string::npos) {
+    if (ascii::lower(info.name).find(ascii::lower(wanted)) != std::string::npos) {
       found = index;
       ++n_found;
     }

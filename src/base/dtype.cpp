@@ -2,7 +2,8 @@
 
 #include <array>
 #include <cassert>
-#include <cctype>
+
+#include "base/ascii.h"
 
 namespace parlance {
 
@@ -52,14 +53,6 @@ constexpr std::array<DTypeTraits, kDTypeCount> make_table() {
 
 constexpr std::array<DTypeTraits, kDTypeCount> kTable = make_table();
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::tolower(static_cast<unsigned char>(a[i])) != std::tolower(static_cast<unsigned char>(b[i]))) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 const DTypeTraits& traits(DType dtype) {
@@ -76,7 +69,7 @@ std::optional<DType> dtype_from_id(uint32_t id) {
 std::optional<DType> dtype_from_name(std::string_view name) {
   if (name.empty()) return std::nullopt;
   for (size_t id = 0; id < kDTypeCount; ++id) {
-    if (equal_ignoring_case(kTable[id].name, name)) return static_cast<DType>(id);
+    if (ascii::are_equal(kTable[id].name, name)) return static_cast<DType>(id);
   }
   return std::nullopt;
 }

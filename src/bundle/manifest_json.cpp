@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.h"
 #include "bundle/manifest.h"
 
 namespace parlance {
@@ -126,17 +127,14 @@ class Reader {
   Problem* problem_;
 };
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_name_character(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c == '-';
+  return ascii::is_digit(c) || ascii::is_letter(c) || c == '.' || c == '_' || c == '-';
 }
 
 // "1.0.0", "1.0.0-weights-staged.2", "1.0.0+build.5".
 bool is_version(std::string_view text) {
   for (int part = 0; part < 3; ++part) {
-    const size_t n = std::ranges::find_if_not(text, is_digit) - text.begin();
+    const size_t n = std::ranges::find_if_not(text, ascii::is_digit) - text.begin();
     if (n == 0 || n > 9) return false;
     text.remove_prefix(n);
     if (part == 2) break;
@@ -153,19 +151,20 @@ bool is_moment(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";
   if (text.size() <= kForm.size() || text.back() != 'Z') return false;
   for (size_t i = 0; i < kForm.size(); ++i) {
-    if (kForm[i] == '0' ? !is_digit(text[i]) : text[i] != kForm[i]) return false;
+    if (kForm[i] == '0' ? !ascii::is_digit(text[i]) : text[i] != kForm[i]) return false;
   }
   const auto two = [&](size_t at) { return (text[at] - '0') * 10 + text[at + 1] - '0'; };
   if (two(5) < 1 || two(5) > 12 || two(8) < 1 || two(8) > 31) return false;
   if (two(11) > 23 || two(14) > 59 || two(17) > 59) return false;
   const std::string_view fraction = text.substr(kForm.size(), text.size() - kForm.size() - 1);
   if (fraction.empty()) return true;
-  return fraction.size() > 1 && fraction[0] == '.' && std::ranges::all_of(fraction.substr(1), is_digit);
+  return fraction.size() > 1 && fraction[0] == '.' &&
+         std::ranges::all_of(fraction.substr(1), ascii::is_digit);
 }
 
 bool is_sha256(std::string_view text) {
   return text.size() == 64 &&
-         std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
+         std::ranges::all_of(text, [](char c) { return ascii::is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 // ---- The parts, in the order of the file ----

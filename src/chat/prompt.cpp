@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "jinja/unicode.h"
 #include "jinja/value.h"
 #include "jinja/variables.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -17,13 +17,13 @@ using jinja::Value;
 constexpr size_t kMaxJsonDepth = 100;
 
 Value text(std::string_view bytes) {
-  return jinja::make_text(nullptr, jinja::sanitise_utf8(bytes));
+  return jinja::make_text(nullptr, sanitise_utf8(bytes));
 }
 
 // JSON that the caller gave under a name; none when it is empty.
 Result<Value> json(std::string_view name, std::string_view bytes) {
   if (bytes.empty()) return Value::none();
-  auto value = jinja::parse_json(jinja::sanitise_utf8(bytes), kMaxJsonDepth);
+  auto value = jinja::parse_json(sanitise_utf8(bytes), kMaxJsonDepth);
   if (!value) return fail(value.error().code, "{} of the prompt, {}", name, value.error().message);
   return value;
 }
@@ -90,7 +90,7 @@ bool ignores_system(const ChatTemplate& chat_template, std::vector<Message> mess
                     const PromptOptions& options, std::string_view rendered) {
   const bool is_present = std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
     return is_system(message) &&
-           rendered.find(jinja::strip(jinja::sanitise_utf8(message.content))) != std::string_view::npos;
+           rendered.find(strip(sanitise_utf8(message.content))) != std::string_view::npos;
   });
   if (is_present) return false;
   const std::string marker = unused_marker(messages);
@@ -160,7 +160,7 @@ Result<std::string> render_prompt(const ChatTemplate& chat_template, const std::
                          messages.back().role == "assistant" && messages.back().tool_calls_json.empty();
   PARLANCE_TRY(std::string prompt, continues ? render_open(chat_template, messages, options)
                                              : render_with_system(chat_template, messages, options));
-  const std::string bos = jinja::sanitise_utf8(options.bos_token);
+  const std::string bos = sanitise_utf8(options.bos_token);
   if (options.tokenizer_adds_bos && !bos.empty() && prompt.starts_with(bos)) prompt.erase(0, bos.size());
   return prompt;
 }

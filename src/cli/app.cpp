@@ -8,6 +8,7 @@
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/help.h"
 #include "cli/verbs.h"
+#include "text/nearest.h"
 
 namespace parlance {
 

@@ -1,14 +1,11 @@
 #include "cli/eval_set.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 #include "assistant/messages.h"
 #include "json/json.h"
 #include "json/json_lines.h"
+#include "text/letter_case.h"
 
 namespace parlance {
 
@@ -41,17 +38,6 @@ Result<EvalQuestion> parse_question(std::string_view line) {
     question.answers.push_back(*text);
   }
   return question;
-}
-
-// Without case, by the rules of Unicode; text that is no UTF-8 stays as it is.
-std::string fold_case(std::string_view text) {
-  utf8proc_uint8_t* folded = nullptr;
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_CASEFOLD | UTF8PROC_COMPOSE | UTF8PROC_STABLE);
-  const utf8proc_ssize_t n = ::utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                            static_cast<utf8proc_ssize_t>(text.size()), &folded, options);
-  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(folded, std::free);
-  return n < 0 ? std::string(text)
-               : std::string(reinterpret_cast<const char*>(folded), static_cast<size_t>(n));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "cli/listen_report.h"
 
-#include <utf8proc.h>
-
 #include <cmath>
 
 #include "asr/languages.h"
-#include "cli/subtitles.h"
+#include "text/subtitles.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -18,13 +17,7 @@ double rounded(double seconds) {
 
 // Whether words of the script that the text ends in are written without spaces; such letters are wide.
 bool ends_in_wide_script(const std::string& text) {
-  size_t start = text.size();
-  while (start > 0 && (static_cast<unsigned char>(text[--start]) & 0xc0) == 0x80) {
-  }
-  utf8proc_int32_t last = -1;
-  utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + start,
-                   static_cast<utf8proc_ssize_t>(text.size() - start), &last);
-  return last >= 0 && utf8proc_charwidth(last) == 2;
+  return n_columns(last_code_point(text)) == 2;
 }
 
 Json to_json(const Heard& heard, std::initializer_list<std::pair<std::string_view, std::string>> names) {

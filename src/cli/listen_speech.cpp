@@ -5,10 +5,10 @@
 
 #include "base/file.h"
 #include "cli/listen_report.h"
-#include "cli/subtitles.h"
 #include "cli/terminal/table.h"
-#include "cli/vad_plot.h"
+#include "eval/vad_plot.h"
 #include "json/json.h"
+#include "text/subtitles.h"
 
 namespace parlance {
 

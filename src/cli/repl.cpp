@@ -14,6 +14,7 @@
 #include "cli/terminal/input.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/units.h"
+#include "text/nearest.h"
 
 namespace parlance {
 

@@ -10,7 +10,7 @@
 
 #include "cli/terminal/console.h"
 #include "cli/terminal/table.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 #include "tts/audio/speech_format.h"
 
 namespace parlance {
@@ -103,7 +103,7 @@ std::string panel_of(const TurnReport& turn, double top, double low_ms, double h
   };
   constexpr size_t kTextWidth = 64;
   const auto words = [](const std::string& text) {
-    return shorten(printable(jinja::sanitise_utf8(text)), kTextWidth);
+    return shorten(printable(sanitise_utf8(text)), kTextWidth);
   };
   std::string svg =
       text_at(kLeft, top + 16, "start", 13, words(turn.question) + "  →  " + words(turn.answer));

@@ -12,7 +12,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 #include "tts/text/languages.h"
 
 namespace parlance {
@@ -65,15 +65,6 @@ Result<int> list_speakers(const Console& io) {
   }
   io.write(table.text(io));
   return kSuccess;
-}
-
-// Whether anything in the text has a sound.
-bool can_be_said(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const char32_t c = jinja::next_character(text, at);
-    if (jinja::is_letter(c) || jinja::is_number(c)) return true;
-  }
-  return false;
 }
 
 Result<std::string> read_text(const Console& io, const SayOptions& options) {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "jinja/unicode.h"
-#include "tokenizer/unicode.h"
+#include "text/letter_case.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -49,7 +49,7 @@ WordErrors& WordErrors::operator+=(const WordErrors& other) {
 }
 
 std::vector<std::string> words_to_compare(std::string_view text) {
-  const std::string lower = jinja::lower(jinja::sanitise_utf8(text));
+  const std::string lower = parlance::lower(sanitise_utf8(text));
   std::vector<std::string> words;
   std::string word;
   bool has_apostrophe = false;  // behind the word so far
@@ -59,7 +59,7 @@ std::vector<std::string> words_to_compare(std::string_view text) {
     has_apostrophe = false;
   };
   for (size_t at = 0; at < lower.size();) {
-    const char32_t c = jinja::next_character(lower, at);
+    const char32_t c = next_code_point(lower, at);
     if ((c == U'\'' || c == kRightQuote) && !word.empty() && !has_apostrophe) {
       has_apostrophe = true;
     } else if (!(char_class(c) & (kLetter | kNumber | kMark))) {
@@ -68,7 +68,7 @@ std::vector<std::string> words_to_compare(std::string_view text) {
       if (stands_alone(c)) end_word();
       if (has_apostrophe) word += '\'';
       has_apostrophe = false;
-      jinja::append_character(word, c);
+      append_utf8(word, c);
       if (stands_alone(c)) end_word();
     }
   }

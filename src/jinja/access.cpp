@@ -4,7 +4,7 @@
 
 #include "jinja/ast.h"
 #include "jinja/methods.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -56,26 +56,26 @@ std::string slice_text(std::string_view text, int64_t start, int64_t stop, int64
   std::string result;
   if (step == 1) {
     if (start >= stop) return result;
-    const size_t begin = offset_of_character(text, static_cast<size_t>(start));
+    const size_t begin = offset_of_code_point(text, static_cast<size_t>(start));
     return std::string(
-        text.substr(begin, offset_of_character(text.substr(begin), static_cast<size_t>(stop - start))));
+        text.substr(begin, offset_of_code_point(text.substr(begin), static_cast<size_t>(stop - start))));
   }
   int64_t wanted = start;
   if (step > 0) {
     int64_t number = 0;
     for (size_t at = 0; at < text.size() && wanted < stop; ++number) {
       const size_t begin = at;
-      next_character(text, at);
+      next_code_point(text, at);
       if (number != wanted) continue;
       result += text.substr(begin, at - begin);
       if (step > stop - wanted) break;
       wanted += step;
     }
   } else {
-    int64_t number = static_cast<int64_t>(count_characters(text)) - 1;
+    int64_t number = static_cast<int64_t>(count_code_points(text)) - 1;
     for (size_t at = text.size(); at > 0 && wanted > stop; --number) {
       const size_t end = at;
-      previous_character(text, at);
+      previous_code_point(text, at);
       if (number != wanted) continue;
       result += text.substr(at, end - at);
       if (step < stop - wanted) break;
@@ -188,10 +188,10 @@ Result<Value> get_item(Context& context, const Value& object, const Value& index
       return sequence->items[*position];
   } else if (const std::string* string = object.string(); string && whole) {
     budget.spend_on_bytes(string->size());
-    if (const auto position = resolve_index(*whole, count_characters(*string))) {
-      const size_t begin = offset_of_character(*string, *position);
+    if (const auto position = resolve_index(*whole, count_code_points(*string))) {
+      const size_t begin = offset_of_code_point(*string, *position);
       size_t end = begin;
-      next_character(*string, end);
+      next_code_point(*string, end);
       return make_text(&budget, string->substr(begin, end - begin), object.is_markup());
     }
   }
@@ -209,7 +209,7 @@ Result<Value> get_slice(Context& context, const Value& object, const Value* star
   if (object.is_undefined()) return undefined_error(object);
   if (const std::string* string = object.string()) {
     PARLANCE_TRY(const Bounds bounds,
-                 slice_bounds(static_cast<int64_t>(count_characters(*string)), start, stop, step));
+                 slice_bounds(static_cast<int64_t>(count_code_points(*string)), start, stop, step));
     budget.spend_on_characters(string->size());
     return make_text(&budget, slice_text(*string, bounds.start, bounds.stop, bounds.step),
                      object.is_markup());

@@ -5,7 +5,8 @@
 #include "jinja/access.h"
 #include "jinja/arguments.h"
 #include "jinja/numbers.h"
-#include "jinja/unicode.h"
+#include "text/letter_case.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 

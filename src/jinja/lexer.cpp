@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "jinja/numbers.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -69,7 +69,7 @@ std::string describe(const Token& token) {
       break;
   }
   const std::string_view text = token.text.substr(0, 60);
-  return fmt::format("'{}'", text.substr(0, start_of_character(text, text.size())));
+  return fmt::format("'{}'", text.substr(0, start_of_code_point(text, text.size())));
 }
 
 std::string normalise_source(std::string_view source) {
@@ -91,7 +91,7 @@ std::string describe_position(std::string_view source, Position position) {
   const std::string_view before = source.substr(0, position);
   const size_t line_begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
   return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1,
-                     count_characters(before.substr(line_begin)) + 1);
+                     count_code_points(before.substr(line_begin)) + 1);
 }
 
 Token Lexer::next() {
@@ -254,7 +254,7 @@ Token Lexer::inside_tag() {
   size_t end = at_;
   while (end < source_.size()) {
     size_t behind = end;
-    const char32_t character = next_character(source_, behind);
+    const char32_t character = next_code_point(source_, behind);
     const bool belongs = character < 0x80 ? is_ascii_digit(source_[end]) || character == '_' ||
                                                 ((character | 0x20) >= 'a' && (character | 0x20) <= 'z')
                                           : is_identifier_part(character);
@@ -273,7 +273,7 @@ Token Lexer::symbol() {
   const char c = source_[begin];
   if (std::string_view("+-/*%~[](){}><=.:|,;").find(c) == std::string_view::npos) {
     size_t end = begin;
-    next_character(source_, end);
+    next_code_point(source_, end);
     return fail_at(begin, fmt::format("unexpected character '{}'", source_.substr(begin, end - begin)));
   }
   if (c == '(' || c == '[' || c == '{') open_.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
@@ -387,7 +387,7 @@ bool Lexer::resolve_escape(size_t& at, size_t end, std::string& text) {
     text += source_[at++];
     return true;
   }
-  append_character(text, character);
+  append_utf8(text, character);
   return true;
 }
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "jinja/unicode.h"
+#include "text/letter_case.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -17,7 +18,7 @@ bool is_alphanumeric(char c) {
 // Digits of other scripts count as digits in Python.
 Result<void> check_digits(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
-    const char32_t c = next_character(text, at);
+    const char32_t c = next_code_point(text, at);
     if (c >= 0x80 && is_decimal(c)) {
       return fail(ErrorCode::unsupported, "numbers in digits other than 0 to 9 are not supported");
     }

@@ -4,7 +4,8 @@
 
 #include "jinja/print.h"
 #include "jinja/text_format.h"
-#include "jinja/unicode.h"
+#include "text/letter_case.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -166,7 +167,7 @@ class PercentFormatter {
   }
 
   void write_padded(const Placeholder& placeholder, std::string_view text) {
-    const size_t length = count_characters(text);
+    const size_t length = count_code_points(text);
     const size_t padding = placeholder.width > length ? placeholder.width - length : 0;
     if (!placeholder.left_aligned) writer_.append(padding, ' ');
     writer_.append(text);
@@ -186,7 +187,7 @@ class PercentFormatter {
       write_escaped(escaped, string);
       PARLANCE_TRY(string, escaped.finish());
     }
-    if (placeholder.precision) string.resize(offset_of_character(string, *placeholder.precision));
+    if (placeholder.precision) string.resize(offset_of_code_point(string, *placeholder.precision));
     write_padded(placeholder, string);
     return {};
   }
@@ -197,8 +198,8 @@ class PercentFormatter {
       if (*whole < 0 || *whole > 0x10ffff || (*whole >= 0xd800 && *whole < 0xe000)) {
         return fail(ErrorCode::invalid_argument, "'%c' needs the number of a character, found {}", *whole);
       }
-      append_character(text, static_cast<char32_t>(*whole));
-    } else if (const std::string* string = value.string(); string && count_characters(*string) == 1) {
+      append_utf8(text, static_cast<char32_t>(*whole));
+    } else if (const std::string* string = value.string(); string && count_code_points(*string) == 1) {
       text = *string;
     } else {
       return wrong_type("'%c'", "a number or one character", value);

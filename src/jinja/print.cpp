@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "jinja/ast.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -23,7 +23,7 @@ void write_string_repr(Writer& writer, const std::string& text) {
   size_t plain = 0;  // start of what is written as it is
   for (size_t at = 0; at < text.size() && !writer.failed();) {
     const size_t begin = at;
-    const char32_t c = next_character(text, at);
+    const char32_t c = next_code_point(text, at);
     const bool needs_backslash = c == static_cast<char32_t>(quote) || c == U'\\';
     if (!needs_backslash && is_printable(c)) continue;
     writer.append(std::string_view(text).substr(plain, begin - plain));

@@ -7,7 +7,7 @@
 #include "jinja/operators.h"
 #include "jinja/print.h"
 #include "jinja/sorting.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -32,7 +32,7 @@ Result<Value> length_filter(Context& context, const Value& input, const CallArgu
   size_t length = 0;
   if (const std::string* string = input.string()) {
     context.budget.spend_on_bytes(string->size());
-    length = count_characters(*string);
+    length = count_code_points(*string);
   } else if (const Sequence* sequence = input.sequence()) {
     length = sequence->items.size();
   } else if (const Dict* dict = input.dict()) {

@@ -7,7 +7,8 @@
 #include "jinja/print.h"
 #include "jinja/text_format.h"
 #include "jinja/text_search.h"
-#include "jinja/unicode.h"
+#include "text/letter_case.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -49,7 +50,7 @@ std::string_view strip_characters(Budget& budget, std::string_view text, std::st
                                   Side side) {
   const Charge charge(&budget, characters.size() * sizeof(char32_t));
   std::u32string stripped;
-  for (size_t at = 0; at < characters.size();) stripped += next_character(characters, at);
+  for (size_t at = 0; at < characters.size();) stripped += next_code_point(characters, at);
   std::sort(stripped.begin(), stripped.end());
   const auto is_stripped = [&](char32_t c) {
     return std::binary_search(stripped.begin(), stripped.end(), c);
@@ -57,12 +58,12 @@ std::string_view strip_characters(Budget& budget, std::string_view text, std::st
   size_t begin = 0, end = text.size();
   if (side != Side::right) {
     for (size_t at = 0; at < text.size(); begin = at) {
-      if (!is_stripped(next_character(text, at))) break;
+      if (!is_stripped(next_code_point(text, at))) break;
     }
   }
   if (side != Side::left) {
     for (size_t at = end; at > begin; end = at) {
-      if (!is_stripped(previous_character(text, at))) break;
+      if (!is_stripped(previous_code_point(text, at))) break;
     }
   }
   budget.spend_on_characters(text.size() - (end - begin));
@@ -127,7 +128,7 @@ void split_words(std::string_view text, size_t max_splits, Parts& parts) {
     if (parts.size() == max_splits) return parts.add(text);
     size_t end = 0;
     for (size_t at = 0; at < text.size(); end = at) {
-      if (is_space(next_character(text, at))) break;
+      if (is_space(next_code_point(text, at))) break;
     }
     parts.add(text.substr(0, end));
     text.remove_prefix(end);
@@ -139,7 +140,7 @@ void split_words_backward(std::string_view text, size_t max_splits, Parts& parts
     if (parts.size() == max_splits) return parts.add(text);
     size_t begin = text.size();
     for (size_t at = begin; at > 0; begin = at) {
-      if (is_space(previous_character(text, at))) break;
+      if (is_space(previous_code_point(text, at))) break;
     }
     parts.add(text.substr(begin));
     text.remove_suffix(text.size() - begin);
@@ -252,10 +253,10 @@ Result<std::optional<std::pair<size_t, size_t>>> searched_part(std::string_view 
   if (end_given && end_given->is_none()) end_given = nullptr;
   PARLANCE_TRY(const int64_t start, integer_or(method, start_given, 0));
   PARLANCE_TRY(const int64_t end, integer_or(method, end_given, INT64_MAX));
-  const size_t size = count_characters(text);
+  const size_t size = count_code_points(text);
   const auto [first, last] = resolve_range(start, end, size);
   if (first > last || start > static_cast<int64_t>(size)) return std::nullopt;
-  return std::pair(offset_of_character(text, first), offset_of_character(text, last));
+  return std::pair(offset_of_code_point(text, first), offset_of_code_point(text, last));
 }
 
 template <bool is_prefix>
@@ -299,7 +300,7 @@ Result<Value> find_text(Context& context, const Value& self, const CallArguments
     if (found != std::string_view::npos) found += part->first;
   }
   if (found != std::string_view::npos) {
-    return Value::integer(static_cast<int64_t>(count_characters(text.substr(0, found))));
+    return Value::integer(static_cast<int64_t>(count_code_points(text.substr(0, found))));
   }
   if (must_exist)
     return fail(ErrorCode::invalid_argument, "{}: the text does not contain what was looked for", kName);
@@ -314,7 +315,7 @@ Result<Value> count(Context& context, const Value& self, const CallArguments& ar
   if (!part) return Value::integer(0);
   const std::string_view text =
       std::string_view(*self.string()).substr(part->first, part->second - part->first);
-  if (wanted.empty()) return Value::integer(static_cast<int64_t>(count_characters(text)) + 1);
+  if (wanted.empty()) return Value::integer(static_cast<int64_t>(count_code_points(text)) + 1);
   const Finder finder(context.budget, wanted);
   int64_t n = 0;
   for (size_t at = 0; (at = finder.find(text, at)) != std::string_view::npos; at += wanted.size()) ++n;
@@ -343,11 +344,11 @@ Result<Value> pad(Context& context, const Value& self, const CallArguments& argu
   PARLANCE_TRY(const auto bound, bind_arguments(kName, arguments, {"width", "fillchar"}, 1));
   PARLANCE_TRY(const int64_t width, integer_or(kName, bound[0], 0));
   PARLANCE_TRY(const std::string_view fill, string_or(kName, bound[1], " "));
-  if (count_characters(fill) != 1) {
+  if (count_code_points(fill) != 1) {
     return fail(ErrorCode::invalid_argument, "{} fills with one character, found {}", kName,
-                count_characters(fill));
+                count_code_points(fill));
   }
-  const int64_t length = static_cast<int64_t>(count_characters(*self.string()));
+  const int64_t length = static_cast<int64_t>(count_code_points(*self.string()));
   const size_t missing = width > length ? static_cast<size_t>(width - length) : 0;
   // Where the padding is odd, Python puts the extra character to the left of an odd width.
   const size_t left = align == Align::left    ? 0
@@ -367,7 +368,7 @@ Result<Value> zero_fill(Context& context, const Value& self, const CallArguments
   PARLANCE_TRY(const auto bound, bind_arguments("zfill()", arguments, {"width"}, 1));
   PARLANCE_TRY(const int64_t width, integer_or("zfill()", bound[0], 0));
   const std::string_view text = *self.string();
-  const int64_t length = static_cast<int64_t>(count_characters(text));
+  const int64_t length = static_cast<int64_t>(count_code_points(text));
   const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
   Writer writer(context.budget);
   writer.append(text.substr(0, sign));
@@ -384,7 +385,7 @@ Result<Value> all_characters(Context& context, const Value& self, const CallArgu
   const std::string_view text = *self.string();
   context.budget.spend_on_characters(text.size());
   for (size_t at = 0; at < text.size();) {
-    if (!belongs(next_character(text, at))) return Value::boolean(false);
+    if (!belongs(next_code_point(text, at))) return Value::boolean(false);
   }
   return Value::boolean(!text.empty());
 }

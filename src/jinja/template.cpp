@@ -5,8 +5,8 @@
 
 #include "jinja/interpreter.h"
 #include "jinja/parser.h"
-#include "jinja/unicode.h"
 #include "jinja/variables.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -34,7 +34,7 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source, const Template
     return fail(ErrorCode::unsupported, "chat template of {} bytes, the limit is {}; give a shorter one",
                 source.size(), limits.max_source_bytes);
   }
-  if (const size_t invalid = jinja::find_invalid_utf8(source); invalid != std::string_view::npos) {
+  if (const size_t invalid = find_invalid_utf8(source); invalid != std::string_view::npos) {
     return fail(ErrorCode::corrupt_file, "chat template, byte {}: not valid UTF-8; save it as UTF-8",
                 invalid);
   }

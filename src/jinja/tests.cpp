@@ -3,7 +3,8 @@
 #include "jinja/filters.h"
 #include "jinja/operators.h"
 #include "jinja/print.h"
-#include "jinja/unicode.h"
+#include "text/letter_case.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 

@@ -5,7 +5,8 @@
 #include "jinja/print.h"
 #include "jinja/text_format.h"
 #include "jinja/text_search.h"
-#include "jinja/unicode.h"
+#include "text/letter_case.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -63,11 +64,11 @@ Result<Value> title_filter(Context& context, const Value& input, const CallArgum
   std::string result;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
-    const bool is_separator = separates(next_character(text, at));
+    const bool is_separator = separates(next_code_point(text, at));
     const size_t second = at;
     while (at < text.size()) {
       size_t behind = at;
-      if (separates(next_character(text, behind)) != is_separator) break;
+      if (separates(next_code_point(text, behind)) != is_separator) break;
       at = behind;
     }
     result += upper(text.substr(begin, second - begin));
@@ -162,16 +163,17 @@ Result<Value> truncate_filter(Context& context, const Value& input, const CallAr
   PARLANCE_TRY(const std::string_view end, string_or(kName, bound[2], "..."));
   const bool has_leeway = bound[3] && !bound[3]->is_none();
   PARLANCE_TRY(const int64_t leeway, integer_or(kName, has_leeway ? bound[3] : nullptr, 5));
-  const int64_t end_length = static_cast<int64_t>(count_characters(end));
+  const int64_t end_length = static_cast<int64_t>(count_code_points(end));
   if (length < end_length || leeway < 0) {
     return fail(ErrorCode::invalid_argument,
                 "{}: length {} is below that of the ending, or leeway {} is negative", kName, length, leeway);
   }
   if (input.is_undefined()) return input;
   const std::string_view text = *input.string();
-  const int64_t size = static_cast<int64_t>(count_characters(text));
+  const int64_t size = static_cast<int64_t>(count_code_points(text));
   if (size <= leeway || size - leeway <= length) return input;
-  std::string_view kept = text.substr(0, offset_of_character(text, static_cast<size_t>(length - end_length)));
+  std::string_view kept =
+      text.substr(0, offset_of_code_point(text, static_cast<size_t>(length - end_length)));
   if (!truth_or(bound[1], false)) kept = kept.substr(0, std::min(kept.rfind(' '), kept.size()));
   return make_text(&context.budget, std::string(kept) + std::string(end), input.is_markup());
 }
@@ -183,7 +185,7 @@ Result<Value> wordcount_filter(Context& context, const Value& input, const CallA
   int64_t n_words = 0;
   bool inside_word = false;
   for (size_t at = 0; at < text.string()->size();) {
-    const char32_t c = next_character(*text.string(), at);
+    const char32_t c = next_code_point(*text.string(), at);
     const bool belongs = c == U'_' || is_letter(c) || is_number(c);
     if (belongs && !inside_word) ++n_words;
     inside_word = belongs;

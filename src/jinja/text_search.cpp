@@ -1,6 +1,6 @@
 #include "jinja/text_search.h"
 
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -81,7 +81,7 @@ void write_replaced(Writer& writer, std::string_view text, std::string_view old_
       writer.append(new_text);
       if (at == text.size()) break;
       const size_t begin = at;
-      next_character(text, at);
+      next_code_point(text, at);
       writer.append(text.substr(begin, at - begin));
       --left;
     }
@@ -103,7 +103,7 @@ Line next_line(std::string_view text, size_t& at) {
   const size_t begin = at;
   while (at < text.size()) {
     const size_t end = at;
-    const char32_t c = next_character(text, at);
+    const char32_t c = next_code_point(text, at);
     if (!is_line_break(c)) continue;
     if (c == U'\r' && at < text.size() && text[at] == '\n') ++at;
     return {text.substr(begin, end - begin), text.substr(end, at - end)};

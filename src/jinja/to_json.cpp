@@ -4,7 +4,7 @@
 
 #include "jinja/print.h"
 #include "jinja/sorting.h"
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -63,7 +63,7 @@ class JsonWriter {
     size_t plain = 0;
     for (size_t at = 0; at < text.size() && !writer_.failed();) {
       const size_t begin = at;
-      const char32_t c = next_character(text, at);
+      const char32_t c = next_code_point(text, at);
       if (c >= 0x20 && c != U'"' && c != U'\\' && (c < 0x7f || !style_.ascii_only)) continue;
       writer_.append(std::string_view(text).substr(plain, begin - plain));
       plain = at;

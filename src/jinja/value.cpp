@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance::jinja {
 
@@ -347,7 +347,7 @@ std::string undefined_message(const Value& value) {
   const Undefined* undefined = std::get_if<Undefined>(&value.data());
   // Names come from the template or from data; a long one is cut, at a character.
   std::string name = undefined->name ? undefined->name->bytes : std::string();
-  if (name.size() > 80) name = name.substr(0, start_of_character(name, 77)) + "...";
+  if (name.size() > 80) name = name.substr(0, start_of_code_point(name, 77)) + "...";
   if (!undefined->owner)
     return name.empty() ? "the value is undefined" : fmt::format("'{}' is undefined", name);
   if (!undefined->name) return fmt::format("'{}' has no such element", undefined->owner);
@@ -373,13 +373,13 @@ Result<SequencePtr> elements_of(Budget& budget, const Value& value) {
     items.reserve(dict->entries.size());
     for (const auto& [key, unused] : dict->entries) items.push_back(key);
   } else if (const std::string* string = value.string()) {
-    const size_t n = count_characters(*string);
+    const size_t n = count_code_points(*string);
     budget.spend(n);
     if (!budget.has_room(n * (sizeof(Value) + sizeof(Text)))) return budget.error();
     items.reserve(n);
     for (size_t at = 0; at < string->size();) {
       const size_t begin = at;
-      next_character(*string, at);
+      next_code_point(*string, at);
       items.push_back(make_text(&budget, string->substr(begin, at - begin)));
     }
   } else if (Iterator* iterator = value.pointee<Iterator>()) {

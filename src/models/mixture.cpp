@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <tuple>
 
+#include "base/ascii.h"
 #include "models/tensor_names.h"
 
 namespace parlance {
@@ -168,11 +168,7 @@ int64_t heads_per_kv(const GgufFile& file) {
 }  // namespace
 
 const Mixture* find_mixture(std::string_view name) {
-  const auto equal = [name](const Mixture& mixture) {
-    return std::ranges::equal(mixture.name, name, [](unsigned char a, unsigned char b) {
-      return std::toupper(a) == std::toupper(b);
-    });
-  };
+  const auto equal = [name](const Mixture& mixture) { return ascii::are_equal(mixture.name, name); };
   const auto found = std::ranges::find_if(kMixtures, equal);
   return found == kMixtures.end() ? nullptr : &*found;
 }

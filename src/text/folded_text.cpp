@@ -2,7 +2,6 @@
 
 #include <utf8proc.h>
 
-#include <algorithm>
 #include <array>
 #include <span>
 
@@ -84,18 +83,6 @@ std::string fold(std::string_view text) {
     append_folded(out, c);
     at += static_cast<size_t>(n);
   }
-  return out;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), to_lower);
-  return out;
-}
-
-std::string upper(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), to_upper);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/ascii.h"
 #include "text/folded_text.h"
 #include "text/number_words.h"
 
@@ -90,22 +91,22 @@ const Unit* find_unit(std::string_view name) {
 }
 
 bool has_digit(std::string_view text) {
-  return std::ranges::any_of(text, is_digit);
+  return std::ranges::any_of(text, ascii::is_digit);
 }
 bool all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, is_digit);
+  return !text.empty() && std::ranges::all_of(text, ascii::is_digit);
 }
 bool all_letters(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, is_letter);
+  return !text.empty() && std::ranges::all_of(text, ascii::is_letter);
 }
 bool ends_in_digit(std::string_view text) {
-  return !text.empty() && is_digit(text.back());
+  return !text.empty() && ascii::is_digit(text.back());
 }
 
 // The first run of digits from `at` on.
 std::string_view digits_at(std::string_view text, size_t at) {
   size_t end = at;
-  while (end < text.size() && is_digit(text[end])) ++end;
+  while (end < text.size() && ascii::is_digit(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
@@ -135,12 +136,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 // "pm" -> "P M".
 std::string letter_names(std::string_view word) {
   std::string out;
-  for (const char c : word) append_words(out, std::string(1, to_upper(c)));
+  for (const char c : word) append_words(out, std::string(1, ascii::to_upper(c)));
   return out;
 }
 
 bool is_half_of_day(std::string_view token) {
-  std::string half = lower(token);
+  std::string half = ascii::lower(token);
   constexpr std::string_view kMarks = ".,?!:;";
   while (!half.empty() && kMarks.find(half.back()) != kMarks.npos) half.pop_back();
   half.erase(0, std::min(half.find_first_not_of(kMarks), half.size()));
@@ -153,7 +154,7 @@ std::optional<std::string> clock(std::string_view token, std::string_view follow
   if (hour.empty() || hour.size() > 2 || token.substr(hour.size(), 1) != ":") return std::nullopt;
   const std::string_view minute = digits_at(token, hour.size() + 1);
   if (minute.size() != 2) return std::nullopt;
-  const std::string half = lower(token.substr(hour.size() + 3));
+  const std::string half = ascii::lower(token.substr(hour.size() + 3));
   if (!half.empty() && half != "am" && half != "pm") return std::nullopt;
   const int h = value_of(hour), m = value_of(minute);
   std::string words = cardinal(h);
@@ -170,13 +171,13 @@ std::optional<std::string> clock(std::string_view token, std::string_view follow
 bool is_digit_groups(std::string_view token) {
   if (token.find('-') == token.npos || token.front() == '-' || token.back() == '-') return false;
   if (token.find("--") != token.npos) return false;
-  return std::ranges::all_of(token, [](char c) { return is_digit(c) || c == '-'; });
+  return std::ranges::all_of(token, [](char c) { return ascii::is_digit(c) || c == '-'; });
 }
 
 // "21st".
 std::optional<std::string> ordinal_token(std::string_view token) {
   const std::string_view digits = digits_at(token, 0);
-  const std::string ending = lower(token.substr(digits.size()));
+  const std::string ending = ascii::lower(token.substr(digits.size()));
   if (digits.empty() || !is_one_of(std::array{"st"sv, "nd"sv, "rd"sv, "th"sv}, ending)) return std::nullopt;
   const std::string_view counted = digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
   if (counted.size() > 3) return std::nullopt;
@@ -240,7 +241,7 @@ std::optional<std::string> words_of(const WrittenNumber& number) {
       number.is_grouped && counted.size() <= 6 ? cardinal(value_of(counted)) : number_words(number.digits);
   if (!number.decimals.empty()) words += " point " + digit_by_digit(number.decimals);
   if (number.rest.empty()) return words;
-  const std::string rest = lower(number.rest);
+  const std::string rest = ascii::lower(number.rest);
   if (rest == "s") {  // the 1980s
     if (words.ends_with('y')) return words.substr(0, words.size() - 1) + "ies";
     return words + (words.ends_with('x') ? "es" : "s");
@@ -267,36 +268,36 @@ std::optional<std::string> numeric(std::string_view token, std::string_view foll
 // Short words in capitals, and those nobody could pronounce, are spelled.
 bool is_spelled(std::string_view token) {
   if (!all_letters(token)) return false;
-  if (token.size() <= 3 && std::ranges::all_of(token, is_upper)) return true;
-  const std::string word = lower(token);
+  if (token.size() <= 3 && std::ranges::all_of(token, ascii::is_upper)) return true;
+  const std::string word = ascii::lower(token);
   return token.size() <= 4 && word.find_first_of("aeiouy") == word.npos && !is_one_of(kVowellessWords, word);
 }
 
 // A token of letters.
 std::string word(std::string_view token, const Surroundings& around) {
-  const std::string small = lower(token);
-  if (ends_in_digit(around.previous) && (token.size() > 1 || is_lower(token.front()))) {
+  const std::string small = ascii::lower(token);
+  if (ends_in_digit(around.previous) && (token.size() > 1 || ascii::is_lower(token.front()))) {
     if (const Unit* unit = find_unit(small))
       return std::string(around.previous == "1" ? unit->one : unit->many);
   }
-  if (token.size() == 1 && is_letter(token.front())) {
+  if (token.size() == 1 && ascii::is_letter(token.front())) {
     if (token == "A") {
       const bool is_article = around.starts && !around.is_closed && !around.following.empty() &&
-                              is_lower(around.following.front());
+                              ascii::is_lower(around.following.front());
       return is_article ? "a" : "A";
     }
-    return token == "a" ? "a" : upper(token);
+    return token == "a" ? "a" : ascii::upper(token);
   }
   if (small == "pm") return "P M";
   if (small == "am") {
-    const std::string before = lower(around.previous);
+    const std::string before = ascii::lower(around.previous);
     const size_t dash = before.rfind('-');
     const bool is_after_number =
         ends_in_digit(before) || is_number_word(dash == before.npos ? before : before.substr(dash + 1));
-    return is_after_number && lower(around.following) != "i" ? "A M" : std::string(token);
+    return is_after_number && ascii::lower(around.following) != "i" ? "A M" : std::string(token);
   }
   if (std::string words(words_for(kAbbreviations, small)); !words.empty()) {
-    if (is_upper(token.front())) words.front() = to_upper(words.front());
+    if (ascii::is_upper(token.front())) words.front() = ascii::to_upper(words.front());
     return words;
   }
   if (is_one_of(kChemical, token) && !(token == "He" && around.starts)) return letter_names(token);
@@ -305,9 +306,9 @@ std::string word(std::string_view token, const Surroundings& around) {
 
 // The pieces of a token that mixes letters, digits and signs: "24-hour", "B12".
 std::vector<std::string_view> pieces_of(std::string_view token) {
-  const auto is_word = [](char c) { return is_letter(c) || c == '\''; };
-  const auto is_sign = [](char c) { return !is_letter(c) && !is_digit(c); };
-  const auto is_number = [](char c) { return is_digit(c) || c == '.' || c == ','; };
+  const auto is_word = [](char c) { return ascii::is_letter(c) || c == '\''; };
+  const auto is_sign = [](char c) { return !ascii::is_letter(c) && !ascii::is_digit(c); };
+  const auto is_number = [](char c) { return ascii::is_digit(c) || c == '.' || c == ','; };
   std::vector<std::string_view> pieces;
   for (size_t at = 0; at < token.size();) {
     const size_t begin = at++;
@@ -315,18 +316,18 @@ std::vector<std::string_view> pieces_of(std::string_view token) {
     const auto extend = [&](auto belongs) {
       while (at < token.size() && belongs(token[at])) ++at;
     };
-    is_word(c) ? extend(is_word) : is_digit(c) ? extend(is_number) : extend(is_sign);
+    is_word(c) ? extend(is_word) : ascii::is_digit(c) ? extend(is_number) : extend(is_sign);
     pieces.push_back(token.substr(begin, at - begin));
   }
   return pieces;
 }
 
 std::string piece_words(std::string_view piece) {
-  if (is_digit(piece.front())) {
+  if (ascii::is_digit(piece.front())) {
     const size_t end = piece.find_last_not_of(".,") + 1;
     return numeric(piece.substr(0, end), {}).value_or("");
   }
-  if (is_letter(piece.front())) return piece.size() > 1 ? word(piece, {}) : upper(piece);
+  if (ascii::is_letter(piece.front())) return piece.size() > 1 ? word(piece, {}) : ascii::upper(piece);
   return std::string(words_for(kSymbols, piece));
 }
 
@@ -348,7 +349,7 @@ std::string dotted_words(std::string_view token) {
 
 std::string with_digits(std::string_view token, std::string_view following) {
   if (auto words = numeric(token, following)) return *std::move(words);
-  if (std::ranges::all_of(token, [](char c) { return is_digit(c) || c == '.' || c == ','; })) {
+  if (std::ranges::all_of(token, [](char c) { return ascii::is_digit(c) || c == '.' || c == ','; })) {
     return dotted_words(token);
   }
   std::string out;
@@ -360,7 +361,7 @@ std::string with_digits(std::string_view token, std::string_view following) {
 bool is_letter_chain(std::string_view token) {
   if (token.size() < 3 || token.size() % 2 == 0) return false;
   for (size_t i = 0; i < token.size(); ++i) {
-    if (i % 2 == 0 ? !is_letter(token[i]) : token[i] != '-') return false;
+    if (i % 2 == 0 ? !ascii::is_letter(token[i]) : token[i] != '-') return false;
   }
   return true;
 }
@@ -371,7 +372,7 @@ std::string expand(std::string_view token, const Surroundings& around) {
   std::string out;
   if (token.find('.') != token.npos) {  // "U.S", "p.m", "Ph.D"
     for (const std::string_view part : split(token, '.')) {
-      append_words(out, part.size() == 1 ? upper(part) : expand(part, {}));
+      append_words(out, part.size() == 1 ? ascii::upper(part) : expand(part, {}));
     }
     return out;
   }
@@ -392,7 +393,7 @@ std::string expand(std::string_view token, const Surroundings& around) {
 std::string space_operators(std::string_view text) {
   // of each place: what comes next that is no white space
   std::vector<char> next(text.size() + 1, '\0');
-  for (size_t i = text.size(); i-- > 0;) next[i] = is_blank(text[i]) ? next[i + 1] : text[i];
+  for (size_t i = text.size(); i-- > 0;) next[i] = ascii::is_blank(text[i]) ? next[i + 1] : text[i];
   std::string out;
   char last = '\0';
   for (size_t i = 0; i < text.size(); ++i) {
@@ -402,11 +403,11 @@ std::string space_operators(std::string_view text) {
       out += {' ', c, ' '};
     } else if (c == '/' || c == '*') {
       out += ' ';
-      if (is_digit(last) && is_digit(next[i + 1])) out += {c, ' '};
+      if (ascii::is_digit(last) && ascii::is_digit(next[i + 1])) out += {c, ' '};
     } else {
       out += c;
     }
-    if (!is_blank(c)) last = c;
+    if (!ascii::is_blank(c)) last = c;
   }
   return out;
 }
@@ -418,18 +419,18 @@ struct Token {
 
 bool is_kept(char c) {
   constexpr std::string_view kSigns = "$\x80\xA3#%\xB0-+*\xD7\xF7/=&@";
-  return is_letter(c) || is_digit(c) || kSigns.find(c) != kSigns.npos;
+  return ascii::is_letter(c) || ascii::is_digit(c) || kSigns.find(c) != kSigns.npos;
 }
 
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   for (size_t at = 0; at < text.size();) {
-    if (is_blank(text[at])) {
+    if (ascii::is_blank(text[at])) {
       ++at;
       continue;
     }
     size_t end = at;
-    while (end < text.size() && !is_blank(text[end])) ++end;
+    while (end < text.size() && !ascii::is_blank(text[end])) ++end;
     std::string_view token = text.substr(at, end - at);
     at = end;
     while (!token.empty() && !is_kept(token.front())) token.remove_prefix(1);
@@ -443,13 +444,13 @@ std::vector<Token> tokens_of(std::string_view text) {
 
 // A single letter that can only be meant by its name.
 bool is_letter_name(std::string_view token) {
-  return token.size() == 1 && is_letter(token.front()) &&
+  return token.size() == 1 && ascii::is_letter(token.front()) &&
          "aAiI"sv.find(token.front()) == std::string_view::npos;
 }
 
 // A token without the dashes before its first letter.
 std::string_view without_dashes(std::string_view core) {
-  const bool is_number = core.size() > 1 && is_digit(core[1]);
+  const bool is_number = core.size() > 1 && ascii::is_digit(core[1]);
   if (core.size() < 2 || core.front() != '-' || is_number) return core;
   return core.substr(std::min(core.find_first_not_of('-'), core.size()));
 }
@@ -480,7 +481,7 @@ std::string sayable(std::string_view words) {
   std::string out;
   bool is_apart = false;
   for (const char c : words) {
-    if (!is_letter(c) && c != '\'' && c != ',') {
+    if (!ascii::is_letter(c) && c != '\'' && c != ',') {
       is_apart = true;
       continue;
     }
@@ -517,12 +518,12 @@ std::string to_say(std::string_view text) {
   for (size_t n = 0; n < tokens.size(); ++n) {
     char mark = tokens[n].mark;
     const std::string words = sayable(words_of_token(tokens, n, starts));
-    if (mark == '.' && is_one_of(kTitles, lower(without_dashes(tokens[n].core)))) mark = '\0';
+    if (mark == '.' && is_one_of(kTitles, ascii::lower(without_dashes(tokens[n].core)))) mark = '\0';
     if (!words.empty()) {
       append_words(out, words);
       if (mark) out += mark;
       starts = ends_sentence(mark);
-    } else if (!out.empty() && mark && is_letter(out.back())) {
+    } else if (!out.empty() && mark && ascii::is_letter(out.back())) {
       out += mark;
       starts = ends_sentence(mark);
     }
@@ -531,9 +532,9 @@ std::string to_say(std::string_view text) {
 }
 
 std::string spoken(std::string_view text) {
-  std::string letters = lower(to_say(text));
+  std::string letters = ascii::lower(to_say(text));
   std::ranges::replace_if(
-      letters, [](char c) { return !is_lower(c) && c != '\''; }, ' ');
+      letters, [](char c) { return !ascii::is_lower(c) && c != '\''; }, ' ');
   std::string out;
   for (std::string_view word : split(letters, ' ')) {
     while (word.starts_with('\'')) word.remove_prefix(1);

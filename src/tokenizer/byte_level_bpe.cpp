@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "text/unicode.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/unicode.h"
 
 namespace parlance {
 

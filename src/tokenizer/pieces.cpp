@@ -4,9 +4,9 @@
 
 #include <charconv>
 
+#include "text/unicode.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/sentencepiece.h"
-#include "tokenizer/unicode.h"
 
 namespace parlance {
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "tokenizer/unicode.h"
+#include "base/ascii.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -175,15 +176,12 @@ void split_runs(std::string_view text, const IsMember& is_member,
   if (text.size() > from) take(text.substr(from), member);
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Each three ASCII digits in a row, and what is between them.
 void split_digit_triples(std::string_view numbers, FunctionRef<void(std::string_view)> take) {
   size_t from = 0, at = 0;
   while (at < numbers.size()) {
-    const bool triple = numbers.size() - at >= 3 && std::ranges::all_of(numbers.substr(at, 3), is_digit);
+    const bool triple =
+        numbers.size() - at >= 3 && std::ranges::all_of(numbers.substr(at, 3), ascii::is_digit);
     if (!triple) {
       at += decode_code_point(numbers, at).n_bytes;
       continue;
@@ -203,7 +201,6 @@ void split_plain(std::string_view text, FunctionRef<void(std::string_view)> take
     return c == '$' || c == '+' || c == '<' || c == '=' || c == '>' || c == '^' || c == '~' || c == '|' ||
            (char_class(c) & kPunctuation);
   };
-  const auto is_number = [](char32_t c) { return (char_class(c) & kNumber) != 0; };
   split_runs(text, is_mark, [&](std::string_view part, bool marks) {
     if (marks) return take(part);
     split_with(PrePattern::gpt2, part, [&](std::string_view word) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "text/unicode.h"
 #include "tts/text/chunking.h"
-#include "tts/text/code_points.h"
 #include "tts/text/duration.h"
 #include "tts/text/first_clause.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "text/unicode.h"
 #include "tts/audio/loudness.h"
 #include "tts/audio/reference_audio.h"
 #include "tts/audio/speech_stream.h"
-#include "tts/text/code_points.h"
 #include "tts/text/combine.h"
 #include "tts/text/duration.h"
 #include "tts/text/voice_design.h"

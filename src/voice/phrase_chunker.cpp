@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "jinja/unicode.h"
-#include "tts/text/code_points.h"
+#include "text/unicode.h"
 #include "tts/text/duration.h"
 #include "tts/text/first_clause.h"
 
@@ -20,18 +19,10 @@ bool is_sentence_mark(char32_t c) {
 
 // Whether a letter, a digit or the like follows: what comes later then changes nothing about the mark before.
 bool is_decided(std::string_view text, size_t at) {
-  while (at < text.size()) {
-    const char32_t c = next_code_point(text, at);
-    if (jinja::is_letter(c) || jinja::is_number(c)) return true;
-  }
-  return false;
+  return can_be_said(text.substr(at));
 }
 
 }  // namespace
-
-bool can_be_said(std::string_view text) {
-  return is_decided(text, 0);
-}
 
 // The first place where a phrase may end by what is known now.
 std::optional<PhraseChunker::Cut> PhraseChunker::find_cut() {

@@ -65,7 +65,4 @@ class PhraseChunker {
   int64_t next_id_ = 0;
 };
 
-// Whether anything in the text has a sound: a letter or a digit.
-bool can_be_said(std::string_view text);
-
 }  // namespace parlance

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tts/text/code_points.h"
+#include "text/unicode.h"
 
 namespace parlance {
 

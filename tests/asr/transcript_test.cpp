@@ -4,8 +4,8 @@
 #include <chrono>
 #include <random>
 
-#include "jinja/unicode.h"
 #include "support/fixtures.h"
+#include "text/unicode.h"
 
 namespace parlance {
 namespace {
@@ -78,9 +78,9 @@ TEST(Transcript, TakesBytesThatAreNoText) {
       raw += repeated(kPieces[random() % std::size(kPieces)], random() % 40 == 0 ? 25 : 1);
     }
     const Transcript transcript = parse_transcript(raw, random() % 4 == 0 ? "English" : "");
-    EXPECT_EQ(jinja::find_invalid_utf8(transcript.text), std::string::npos);
-    EXPECT_EQ(jinja::find_invalid_utf8(transcript.language), std::string::npos);
-    EXPECT_EQ(jinja::strip(transcript.text), transcript.text);
+    EXPECT_EQ(find_invalid_utf8(transcript.text), std::string::npos);
+    EXPECT_EQ(find_invalid_utf8(transcript.language), std::string::npos);
+    EXPECT_EQ(strip(transcript.text), transcript.text);
   }
 }
 

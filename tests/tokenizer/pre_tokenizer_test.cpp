@@ -3,7 +3,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "tokenizer/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance {
 namespace {

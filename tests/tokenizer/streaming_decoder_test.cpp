@@ -1,8 +1,8 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "text/unicode.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/unicode.h"
 
 namespace parlance {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tts/text/code_points.h"
+#include "text/unicode.h"
 
 namespace parlance {
 namespace {

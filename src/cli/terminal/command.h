@@ -92,7 +92,4 @@ Option choice_option(std::string names, std::string value, std::string help, std
   return option;
 }
 
-// The candidate that a mistyped word most likely meant; empty when none is near.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 }  // namespace parlance

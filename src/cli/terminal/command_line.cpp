@@ -1,6 +1,7 @@
 // The one file that includes CLI11, which splits words into options and values; what values mean, and what is
 // said when they do not fit, is ours.
 #include "cli/terminal/command_line.h"
+#include "text/nearest.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "text/display.h"
+
 namespace parlance {
 
 // What a run of the program says of itself to the shell.
@@ -61,10 +63,5 @@ struct Console {
 // The process's own standard streams: what is a terminal, how wide it is, and whether colours are wanted (not
 // with NO_COLOR, TERM=dumb or a pipe).
 Console standard_console();
-
-// The text with control characters replaced by spaces, so that words from a file or a model cannot steer the
-// terminal. Tabs stay; newlines stay only in running text.
-enum class Lines { one, many };
-std::string printable(std::string_view text, Lines lines = Lines::one);
 
 }  // namespace parlance

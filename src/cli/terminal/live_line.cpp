@@ -1,10 +1,10 @@
 #include "cli/terminal/live_line.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -19,10 +19,11 @@ struct Letter {
 std::vector<Letter> letters_of(std::string_view text) {
   std::vector<Letter> letters;
   for (size_t at = 0; at < text.size();) {
-    utf8proc_int32_t code_point = -1;
-    const utf8proc_ssize_t n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                                                static_cast<utf8proc_ssize_t>(text.size() - at), &code_point);
-    letters.push_back(n > 0 ? Letter{static_cast<size_t>(n), utf8proc_charwidth(code_point)} : Letter{1, 1});
+    const Utf8Sequence sequence = first_utf8_sequence(text.substr(at));
+    size_t end = at;
+    letters.push_back(sequence.ending == Utf8Ending::complete
+                          ? Letter{sequence.n_bytes, n_columns(next_code_point(text, end))}
+                          : Letter{1, 1});
     at += letters.back().n_bytes;
   }
   return letters;

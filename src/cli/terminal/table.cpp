@@ -7,10 +7,6 @@ namespace parlance {
 
 namespace {
 
-bool starts_code_point(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-}
-
 std::string padded(const std::string& cell, size_t width, Table::Align align) {
   const std::string space(width - std::min(width, display_width(cell)), ' ');
   return align == Table::Align::left ? cell + space : space + cell;
@@ -22,19 +18,6 @@ std::string without_trailing_space(std::string line) {
 }
 
 }  // namespace
-
-size_t display_width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_code_point));
-}
-
-std::string shorten(std::string_view text, size_t width) {
-  if (display_width(text) <= width) return std::string(text);
-  size_t n = 0, end = 0;
-  for (; end < text.size(); ++end) {
-    if (starts_code_point(text[end]) && ++n == width) break;
-  }
-  return std::string(text.substr(0, end)) + "…";
-}
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 

@@ -30,10 +30,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Columns that a text takes on a terminal: its code points.
-size_t display_width(std::string_view text);
-
-// The text, cut to at most `width` columns with "…" at the end when it is longer.
-std::string shorten(std::string_view text, size_t width);
-
 }  // namespace parlance

@@ -8,7 +8,7 @@
 #include "audio/limits.h"
 #include "base/checked.h"
 #include "base/file.h"
-#include "tokenizer/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance {
 

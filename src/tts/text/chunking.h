@@ -15,6 +15,10 @@ size_t chunk_length(double seconds, double frames_per_second, int32_t n_frames, 
 
 inline constexpr size_t kShortestChunk = 3;
 
+inline bool contains(std::u32string_view marks, char32_t c) {
+  return marks.find(c) != std::u32string_view::npos;
+}
+
 // Whether the text ends with a word such as "Mr.", whose full stop ends no sentence.
 bool ends_with_abbreviation(std::string_view text);
 

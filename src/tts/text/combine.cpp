@@ -1,6 +1,6 @@
 #include "tts/text/combine.h"
 
-#include "tts/text/code_points.h"
+#include "text/unicode.h"
 
 namespace parlance {
 

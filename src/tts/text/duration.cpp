@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tts/text/code_points.h"
+#include "text/unicode.h"
 
 namespace parlance {
 

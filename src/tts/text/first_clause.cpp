@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "jinja/unicode.h"
+#include "base/ascii.h"
+#include "text/unicode.h"
 #include "tts/text/chunking.h"
-#include "tts/text/code_points.h"
 #include "tts/text/duration.h"
 #include "tts/text/non_verbal.h"
 
@@ -40,7 +40,7 @@ constexpr std::string_view kChineseConjunctions[] = {"但是", "因为", "所以
 // Closing marks that open as well, in other languages or by the same sign.
 constexpr std::u32string_view kEitherQuotes = U"\"'\u201C\u2018";
 
-bool is_digit(char32_t c) {
+bool is_plain_digit(char32_t c) {
   return (c >= '0' && c <= '9') || (c >= 0xFF10 && c <= 0xFF19);  // and full-width ones
 }
 
@@ -76,7 +76,7 @@ bool ends_with_other_stop(std::string_view text) {
   if (count_code_points(word) == 1) return true;              // "J. Smith", "z. B.", "1."
   if (word.find('.') != std::string_view::npos) return true;  // "e.g.", "U.S."
   constexpr size_t kOrdinalDigits = 2;                        // "am 24. Dezember"
-  return word.size() <= kOrdinalDigits && std::ranges::all_of(word, [](char c) { return is_digit(c); });
+  return word.size() <= kOrdinalDigits && std::ranges::all_of(word, ascii::is_digit);
 }
 
 bool is_mark(char32_t c) {
@@ -97,8 +97,9 @@ size_t skip_marks(std::string_view text, size_t at) {
 
 template <size_t N>
 bool is_one_of(const std::string_view (&words)[N], std::string_view word) {
-  return std::ranges::any_of(
-      words, [&](std::string_view known) { return std::ranges::equal(known, word, {}, {}, lower_ascii); });
+  return std::ranges::any_of(words, [&](std::string_view known) {
+    return std::ranges::equal(known, word, {}, {}, ascii::to_lower);
+  });
 }
 
 // Whether a clause begins at `at`, where `weight` units have been spoken.
@@ -118,14 +119,14 @@ size_t clause_end(std::string_view text, size_t start, size_t after) {
   const char32_t mark = code_point_at(text, start);
   const bool is_wide = contains(kWideMarks, mark);
   if (!is_wide && !contains(kNarrowMarks, mark)) return 0;
-  const bool after_digit = is_digit(last_code_point(text.substr(0, start)));
+  const bool after_digit = is_plain_digit(last_code_point(text.substr(0, start)));
   const size_t end = skip_marks(text, after);
   const size_t rest = skip_white_space(text, end);
   const char32_t follows = code_point_at(text, rest);
-  if (after_digit && is_digit(follows)) return 0;
+  if (after_digit && is_plain_digit(follows)) return 0;
   if (is_wide) return end;
   if (rest == end) return 0;
-  if (mark == '.' && (jinja::is_lower(follows) || ends_with_other_stop(text.substr(0, after)))) return 0;
+  if (mark == '.' && (is_lower(follows) || ends_with_other_stop(text.substr(0, after)))) return 0;
   return end;
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "tts/text/code_points.h"
+#include "base/ascii.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -13,7 +14,7 @@ constexpr TtsLanguage kLanguages[] = {
 };
 
 bool equals_lower_case(std::string_view text, std::string_view lower) {
-  return std::ranges::equal(text, lower, {}, lower_ascii);
+  return std::ranges::equal(text, lower, {}, ascii::to_lower);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "jinja/unicode.h"
-#include "tts/text/code_points.h"
+#include "base/ascii.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -79,12 +79,6 @@ std::vector<std::string_view> split_items(std::string_view description) {
     if (!description.empty()) description.remove_prefix(end == ascii ? 1 : kChineseComma.size());
   }
   return items;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), lower_ascii);
-  return result;
 }
 
 const Item* find_item(std::string_view name) {
@@ -160,8 +154,8 @@ tl::unexpected<Error> unknown_items(std::string_view description,
                                     const std::vector<std::string_view>& unknown) {
   std::string lines;
   for (const std::string_view unknown_item : unknown) {
-    const std::string item = jinja::sanitise_utf8(unknown_item);
-    const std::string name = lower(item);
+    const std::string item = sanitise_utf8(unknown_item);
+    const std::string name = ascii::lower(item);
     const std::string_view similar = most_similar(name);
     const std::string hint = similar.empty() ? std::string() : fmt::format("; did you mean '{}'?", similar);
     fmt::format_to(std::back_inserter(lines), "  '{}' -> '{}' (unsupported{})\n", item, name, hint);
@@ -172,7 +166,7 @@ tl::unexpected<Error> unknown_items(std::string_view description,
               "Tip: Use only English or only Chinese instructs. "
               "English instructs should use comma + space (e.g. 'male, indian accent'),\n"
               "Chinese instructs should use full-width comma (e.g. '男，河南话').",
-              jinja::sanitise_utf8(strip_blanks(description)), lines, fmt::join(sorted_names(false), ", "),
+              sanitise_utf8(strip_blanks(description)), lines, fmt::join(sorted_names(false), ", "),
               fmt::join(sorted_names(true), kChineseComma));
 }
 
@@ -198,7 +192,7 @@ Result<std::string> resolve_voice_design(std::string_view description, bool spea
   std::vector<std::string_view> unknown;
   std::array<bool, kCategoryCount> has{};
   for (const std::string_view name : split_items(description)) {
-    if (const Item* item = find_item(lower(name))) {
+    if (const Item* item = find_item(ascii::lower(name))) {
       items.push_back(item);
       has[item->category] = true;
     } else {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "support/fixtures.h"
-#include "tts/text/code_points.h"
+#include "text/unicode.h"
 #include "tts/text/duration.h"
 
 namespace parlance {

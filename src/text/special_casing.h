@@ -2,7 +2,7 @@
 // SpecialCasing.txt. All others map one to one.
 #pragma once
 
-namespace parlance::jinja {
+namespace parlance {
 
 struct SpecialCasing {
   char32_t character;
@@ -73,4 +73,4 @@ constexpr SpecialCasing kSpecialCasing[] = {
 };
 // clang-format on
 
-}  // namespace parlance::jinja
+}  // namespace parlance

@@ -1,7 +1,6 @@
-#include "cli/subtitles.h"
+#include "text/subtitles.h"
 
 #include <fmt/core.h>
-#include <utf8proc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jinja/unicode.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -27,7 +26,7 @@ struct TimedLines {
 
 // A stretch of text that is not broken: a word, or a character of Chinese or Japanese with the marks behind
 // it.
-struct Unit {
+struct TextUnit {
   std::string text;
   int columns = 0;
   bool has_space_before = false;
@@ -40,24 +39,24 @@ bool is_control(char32_t c) {
 // Whether a line may end before the character although there is no space.
 bool begins_unit(char32_t c, int columns) {
   const bool is_hangul = c >= 0xac00 && c <= 0xd7a3;
-  return columns == 2 && !is_hangul && jinja::is_letter(c);
+  return columns == 2 && !is_hangul && is_letter(c);
 }
 
-std::vector<Unit> units_of(std::string_view text) {
-  const std::string valid = jinja::sanitise_utf8(text);
-  std::vector<Unit> units;
+std::vector<TextUnit> units_of(std::string_view text) {
+  const std::string valid = sanitise_utf8(text);
+  std::vector<TextUnit> units;
   bool is_behind_space = true;
   for (size_t at = 0; at < valid.size();) {
-    const char32_t c = jinja::next_character(valid, at);
-    if (jinja::is_space(c) || is_control(c)) {
+    const char32_t c = next_code_point(valid, at);
+    if (is_space(c) || is_control(c)) {
       is_behind_space = true;
       continue;
     }
-    const int columns = utf8proc_charwidth(static_cast<utf8proc_int32_t>(c));
+    const int columns = n_columns(c);
     if (is_behind_space || begins_unit(c, columns) || units.back().columns + columns > kLineColumns) {
       units.push_back({"", 0, is_behind_space});
     }
-    jinja::append_character(units.back().text, c);
+    append_utf8(units.back().text, c);
     units.back().columns += columns;
     is_behind_space = false;
   }
@@ -65,10 +64,10 @@ std::vector<Unit> units_of(std::string_view text) {
 }
 
 // The lines that hold as much of the text as fits into `columns` each, first to last.
-std::vector<std::string> fill_lines(std::span<const Unit> units, int columns) {
+std::vector<std::string> fill_lines(std::span<const TextUnit> units, int columns) {
   std::vector<std::string> lines;
   int used = 0;
-  for (const Unit& unit : units) {
+  for (const TextUnit& unit : units) {
     const int with_unit = used + unit.has_space_before + unit.columns;
     if (lines.empty() || with_unit > columns) {
       lines.push_back(unit.text);
@@ -83,10 +82,10 @@ std::vector<std::string> fill_lines(std::span<const Unit> units, int columns) {
 }
 
 // The units' text in as few lines as they need, all about as long.
-std::vector<std::string> even_lines(std::span<const Unit> units) {
+std::vector<std::string> even_lines(std::span<const TextUnit> units) {
   const size_t n_lines = fill_lines(units, kLineColumns).size();
   int columns = 0;
-  for (const Unit& unit : units) columns = std::max(columns, unit.columns);
+  for (const TextUnit& unit : units) columns = std::max(columns, unit.columns);
   while (fill_lines(units, columns).size() > n_lines) ++columns;
   return fill_lines(units, columns);
 }
@@ -99,7 +98,7 @@ int64_t milliseconds(double seconds) {
 
 // Appends the cue's text, split where it takes too many lines.
 void append_lines(const Cue& cue, std::vector<TimedLines>& result) {
-  const std::vector<Unit> units = units_of(cue.text);
+  const std::vector<TextUnit> units = units_of(cue.text);
   if (units.empty()) return;
   const std::vector<std::string> lines = even_lines(units);
   size_t n_bytes = 0;

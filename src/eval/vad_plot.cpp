@@ -1,4 +1,4 @@
-#include "cli/vad_plot.h"
+#include "eval/vad_plot.h"
 
 #include <fmt/core.h>
 
@@ -10,9 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/terminal/console.h"
-#include "cli/terminal/table.h"
-#include "jinja/unicode.h"
+#include "text/display.h"
+#include "text/unicode.h"
 
 namespace parlance {
 
@@ -241,7 +240,7 @@ std::string vad_plot_svg(const VadPlot& plot) {
   const Axis amplitude{-peak, peak, kWaveformBottom, kWaveformTop};
   const Axis probability{0, 1, kProbabilityBottom, kProbabilityTop};
 
-  const std::string title = shorten(printable(jinja::sanitise_utf8(plot.title)), kTitleWidth);
+  const std::string title = shorten(printable(sanitise_utf8(plot.title)), kTitleWidth);
   std::string svg = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}' role='img'>\n"
       "<title>{2}</title>\n",

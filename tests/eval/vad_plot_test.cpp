@@ -1,4 +1,4 @@
-#include "cli/vad_plot.h"
+#include "eval/vad_plot.h"
 
 #include <algorithm>
 #include <cmath>

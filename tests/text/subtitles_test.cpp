@@ -1,11 +1,11 @@
-#include "cli/subtitles.h"
+#include "text/subtitles.h"
 
 #include <limits>
 #include <random>
 #include <sstream>
 
-#include "jinja/unicode.h"
 #include "support/fixtures.h"
+#include "text/unicode.h"
 
 namespace parlance {
 namespace {
@@ -79,7 +79,7 @@ TEST(Subtitles, BreakScriptsWithoutSpaces) {
   const Cue wide{0, 1, chinese + "。"};
   const auto lines = read_srt(srt_text({&wide, 1})).at(0).lines;
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(jinja::count_characters(lines[0]), 16u);
+  EXPECT_EQ(count_code_points(lines[0]), 16u);
   EXPECT_TRUE(lines[1].ends_with("你。"));
 
   const Cue long_word{0, 1, std::string(100, 'x')};
@@ -127,9 +127,9 @@ TEST(Subtitles, AreWholeForAnyText) {
       before = cue.end_ms;
       ASSERT_TRUE(cue.lines.size() == 1 || cue.lines.size() == 2);
       for (const std::string& line : cue.lines) {
-        ASSERT_EQ(jinja::find_invalid_utf8(line), std::string::npos);
+        ASSERT_EQ(find_invalid_utf8(line), std::string::npos);
         ASSERT_EQ(line.find("-->"), std::string::npos);
-        ASSERT_LE(jinja::count_characters(line), 42u);
+        ASSERT_LE(count_code_points(line), 42u);
       }
     }
   }

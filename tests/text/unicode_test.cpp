@@ -1,7 +1,11 @@
-#include "tokenizer/unicode.h"
+#include "text/unicode.h"
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <vector>
 
 #include "gtest/gtest.h"
-#include "tokenizer/byte_alphabet.h"
 
 namespace parlance {
 namespace {
@@ -71,20 +75,70 @@ TEST(Unicode, ClassesOfSomeCodePoints) {
     EXPECT_EQ(char_class(c), expected) << std::hex << static_cast<uint32_t>(c);
 }
 
-TEST(ByteAlphabet, IsOneToOne) {
-  for (int byte = 0; byte < 256; ++byte) {
-    const std::string_view character = character_of_byte(static_cast<uint8_t>(byte)).view();
-    const CodePoint c = decode_code_point(character, 0);
-    EXPECT_EQ(c.n_bytes, character.size());
-    EXPECT_EQ(byte_of_character(c.value), byte);
-    EXPECT_EQ(char_class(c.value) & kSpace, 0);
+TEST(Unicode, SanitisedTextIsValidAndKeepsWhatWas) {
+  const std::string r = "\xEF\xBF\xBD";
+  const std::pair<std::string, std::string> cases[] = {
+      {"\xE4\xBD", r},                      // cut: one part, however long
+      {"\xF0\x9F\x99x", r + "x"},           // the next character stays
+      {"\xED\xA0\x80", r + r + r},          // a surrogate
+      {"\xF4\x90\x80\x80", r + r + r + r},  // above U+10FFFF
+      {"\xC3\xA4\xFF\xC3\xB6", "\u00e4" + r + "\u00f6"},
+  };
+  for (const auto& [bytes, expected] : cases) {
+    EXPECT_EQ(sanitise_utf8(bytes), expected) << testing::PrintToString(bytes);
+    EXPECT_EQ(find_invalid_utf8(expected), std::string::npos);
+    EXPECT_NE(find_invalid_utf8(bytes), std::string::npos);
   }
-  EXPECT_EQ(character_of_byte(' ').view(), "\xC4\xA0");
-  EXPECT_EQ(character_of_byte('\n').view(), "\xC4\x8A");
-  EXPECT_EQ(character_of_byte('a').view(), "a");
-  EXPECT_EQ(byte_of_character(' '), -1);
-  EXPECT_EQ(byte_of_character(0x144), -1);
-  EXPECT_EQ(byte_of_character(0x10FFFF), -1);
+}
+
+// Any bytes: forwards and backwards are the same steps, each of at least one byte.
+TEST(Unicode, BothWaysThroughTextAgree) {
+  std::mt19937 random(5);
+  const std::string pieces[] = {"a",    "\u00e4", "\u4f60",   "\U0001F642",
+                                "\x80", "\xC3",   "\xE4\xBD", "\xED\xA0\x80"};
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (unsigned n = random() % 8; n > 0; --n) text += pieces[random() % std::size(pieces)];
+    std::vector<std::pair<size_t, char32_t>> forwards, backwards;
+    for (size_t at = 0; at < text.size();) {
+      const size_t start = at;
+      const char32_t c = next_code_point(text, at);
+      ASSERT_GT(at, start);
+      ASSERT_EQ(offset_of_code_point(text, forwards.size()), start);
+      forwards.emplace_back(start, c);
+    }
+    for (size_t at = text.size(); at > 0;) {
+      const char32_t c = previous_code_point(text, at);
+      backwards.emplace_back(at, c);
+    }
+    std::ranges::reverse(backwards);
+    ASSERT_EQ(forwards, backwards) << testing::PrintToString(text);
+    ASSERT_EQ(count_code_points(text), forwards.size());
+    ASSERT_EQ(last_code_point(text), forwards.empty() ? 0 : forwards.back().second);
+    ASSERT_EQ(offset_of_code_point(text, forwards.size() + 1), text.size());
+  }
+}
+
+TEST(Unicode, EndsAreStripped) {
+  EXPECT_EQ(strip("\u2003 \x1c a b\n\u3000"), "a b");
+  EXPECT_EQ(strip("\uFEFFa"), "\uFEFFa");  // which Python keeps
+  EXPECT_EQ(strip_white_space("\uFEFF \u2003a\t"), "a");
+  EXPECT_EQ(strip_white_space("\x1c"
+                              "a"),
+            "\x1c"
+            "a");
+  EXPECT_EQ(strip_blanks(" \ta\n "), "a\n");
+  for (const char* text : {"", " ", " \t\u3000"}) {
+    EXPECT_EQ(strip(text), "");
+    EXPECT_EQ(strip_white_space(text), "");
+  }
+  EXPECT_EQ(strip_blanks("\t "), "");
+}
+
+TEST(Unicode, WhatHasASoundCanBeSaid) {
+  for (const char* text : {"a", "7", "\u4f60", "...\u00e4", "\u00bd"}) EXPECT_TRUE(can_be_said(text)) << text;
+  for (const char* text : {"", " ", "...", "\u2026\u3002", "\U0001F642", "\xFF"})
+    EXPECT_FALSE(can_be_said(text));
 }
 
 }  // namespace

@@ -79,10 +79,18 @@ class SileroWeightsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_VAD_FIXTURES();
-    for (const VadWeightSet& set : kVadWeightSets) files_[set.name] = read_text(vad_data() / set.file);
-    files_["bin"] = read_text(vad_data() / "silero-vad-v5.1.2.ggml.bin");
-    files_["gguf"] = read_text(vad_data() / "silero-vad-v5.gguf");
-    if (auto weights = parse(files_["v6.2"])) v6_ = *std::move(weights);
+    const std::pair<std::string, std::filesystem::path> files[] = {
+        {"v6.2", vad_file("v6.2")},
+        {"v5.1.2", vad_file("v5.1.2")},
+        {"bin", vad_data() / "silero-vad-v5.1.2.ggml.bin"},
+        {"gguf", vad_file(kVadRoundedSet)}};
+    for (const auto& [kind, path] : files) {
+      ASSERT_TRUE(std::filesystem::exists(path)) << path << " is missing";
+      files_[kind] = read_text(path);
+    }
+    auto weights = parse(files_["v6.2"]);
+    ASSERT_TRUE(weights) << weights.error().message;
+    v6_ = *std::move(weights);
   }
 
   std::string gguf_of(std::string_view architecture, FunctionRef<std::string(const std::string&)> renamed,

@@ -85,7 +85,8 @@ TEST_P(GatedDeltaNet, LongRuns) {
 }
 
 TEST_P(GatedDeltaNet, HeadSizes) {
-  for (const int64_t head_dim : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 31, 33, 48, 64, 80, 100, 144, 256}) {
+  for (const int64_t head_dim :
+       {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 31, 33, 48, 64, 80, 100, 144, 256, 300}) {
     for (const int32_t n : {2, 19}) expect_match({.head_dim = head_dim, .places = tokens(n)});
   }
 }
@@ -103,6 +104,15 @@ TEST_P(GatedDeltaNet, HeadCounts) {
 TEST_P(GatedDeltaNet, SequencesSideBySide) {
   expect_match({.places = TokenPlaces().add(2, 9, 1).add(0, 0, 1).add(3, 70, 1)});
   expect_match({.places = TokenPlaces().add(1, 12, 40).add(4, 0, 50).add(0, 7, 1).add(2, 0, 3)});
+}
+
+// More sequences than there are shares of a batch that a device hands out, some of them at their start.
+TEST_P(GatedDeltaNet, ManySequences) {
+  for (const int32_t most : {1, 3}) {
+    TokenPlaces places;
+    for (int32_t s = 0; s < 150; ++s) places.add((s * 7) % 150, s % 4 == 0 ? 0 : s, 1 + s % most);
+    expect_match({.head_dim = 16, .places = places});
+  }
 }
 
 // Gates far out: what a token leaves of the state, and what it learns, is nothing, or everything, or both in

@@ -53,6 +53,10 @@ TEST_P(ShortConv, NumbersOfTaps) {
 TEST_P(ShortConv, SequencesSideBySide) {
   expect_match(70, 4, TokenPlaces().add(2, 9, 1).add(0, 0, 1).add(3, 70, 1));
   expect_match(70, 4, TokenPlaces().add(1, 12, 40).add(4, 0, 2).add(0, 7, 1).add(2, 0, 50));
+  // Every length around that of the window, at the start of a sequence and later.
+  TokenPlaces places;
+  for (int32_t s = 0; s < 14; ++s) places.add(13 - s, s % 2 == 0 ? 0 : 3 + s, 1 + s / 2);
+  for (const int64_t n_tap : {2, 4, 8}) expect_match(70, n_tap, places);
 }
 
 PARLANCE_FOR_EACH_DEVICE(ShortConv);

@@ -16,6 +16,11 @@ OpTable make_table() {
   fill_kv_write(table);
   fill_norm_rope_write(table);
   fill_attention(table);
+  fill_short_conv(table);
+  fill_gated_delta_net(table);
+  fill_split_gate(table);
+  fill_sigmoid_gate(table);
+  fill_gated_rms_norm(table);
   fill_swiglu(table);
   fill_add(table);
   return table;

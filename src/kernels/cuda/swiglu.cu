@@ -1,6 +1,7 @@
 // swiglu on CUDA.
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/silu.cuh"
 
 namespace parlance::cuda {
 
@@ -10,10 +11,7 @@ namespace {
 __global__ void swiglu_elements(const float* gate, const float* up, float* out, int64_t n) {
   wait_for_previous();
   let_next_start();
-  for_each_element(n, [&](int64_t i) {
-    const float g = gate[i];
-    out[i] = g / (1 + expf(-g)) * up[i];
-  });
+  for_each_element(n, [&](int64_t i) { out[i] = silu(gate[i]) * up[i]; });
 }
 
 void run_swiglu(Stream& stream, const SwigluArgs& args) {

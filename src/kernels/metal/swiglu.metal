@@ -118,18 +118,18 @@ float accurate_exp(thread float& x)
 static inline __attribute__((always_inline))
 float silu(thread const float& x)
 {
-    float _119;
+    float _93;
     if (x < (-88.0))
     {
-        _119 = 0.0;
+        _93 = 0.0;
     }
     else
     {
         float param = -x;
-        float _128 = accurate_exp(param);
-        _119 = x / (1.0 + _128);
+        float _102 = accurate_exp(param);
+        _93 = x / (1.0 + _102);
     }
-    return _119;
+    return _93;
 }
 
 kernel void swiglu(constant Push& push [[buffer(30)]], const device Gate& _161 [[buffer(0)]], const device Up& _175 [[buffer(1)]], device Out& _152 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])

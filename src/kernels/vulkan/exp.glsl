@@ -20,3 +20,7 @@ float accurate_exp(float x) {
   sum = sum * r + 1.0;
   return sum * uintBitsToFloat(uint(int(n) + 127) << 23);
 }
+
+// Below -88 the exponential is beyond what every device divides by, and these are below 1e-36.
+float sigmoid(float x) { return x < -88.0 ? 0.0 : 1.0 / (1.0 + accurate_exp(-x)); }
+float silu(float x) { return x < -88.0 ? 0.0 : x / (1.0 + accurate_exp(-x)); }

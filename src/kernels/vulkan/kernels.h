@@ -15,6 +15,11 @@ void fill_rope(OpTable& table);
 void fill_kv_write(OpTable& table);
 void fill_norm_rope_write(OpTable& table);
 void fill_attention(OpTable& table);
+void fill_short_conv(OpTable& table);
+void fill_gated_delta_net(OpTable& table);
+void fill_split_gate(OpTable& table);
+void fill_sigmoid_gate(OpTable& table);
+void fill_gated_rms_norm(OpTable& table);
 void fill_swiglu(OpTable& table);
 void fill_add(OpTable& table);
 

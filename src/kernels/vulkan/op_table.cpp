@@ -15,6 +15,11 @@ const OpTable& op_table() {
     fill_kv_write(filled);
     fill_norm_rope_write(filled);
     fill_attention(filled);
+    fill_short_conv(filled);
+    fill_gated_delta_net(filled);
+    fill_split_gate(filled);
+    fill_sigmoid_gate(filled);
+    fill_gated_rms_norm(filled);
     fill_swiglu(filled);
     fill_add(filled);
     return filled;

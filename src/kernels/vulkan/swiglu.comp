@@ -13,9 +13,6 @@ layout(push_constant) uniform Push {
   uint gate_first, up_first, out_first;
 } push;
 
-// Below -88 the exponential is beyond what every device divides by, and silu below 1e-36.
-float silu(float x) { return x < -88.0 ? 0.0 : x / (1.0 + accurate_exp(-x)); }
-
 void main() {
   const uint i = flat_invocation();
   if (i >= push.n) return;

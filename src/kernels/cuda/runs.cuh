@@ -1,0 +1,40 @@
+// The runs of a batch's tokens that belong to one sequence, as kernels see them: a recurrence walks them.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/op_table.h"
+
+namespace parlance::cuda {
+
+// Which sequence and position each token belongs to.
+struct TokenPlaces {
+  const int32_t* seq;
+  const int32_t* pos;
+  int n_tokens;
+};
+
+inline TokenPlaces places_of(const BatchView& batch) {
+  return {batch.seq.as<const int32_t>(), batch.pos.as<const int32_t>(),
+          static_cast<int>(batch.seq.n_elements())};
+}
+
+#ifdef __CUDACC__
+__device__ inline bool starts_run(const TokenPlaces& places, int token) {
+  return token == 0 || places.seq[token - 1] != places.seq[token];
+}
+
+// Behind the last token of the run that `token` belongs to. A sequence has one run in a batch, so that what
+// is not its own lies behind it.
+__device__ inline int end_of_run(const TokenPlaces& places, int token) {
+  const int seq = places.seq[token];
+  int inside = token, outside = places.n_tokens;
+  while (outside - inside > 1) {
+    const int middle = (inside + outside) / 2;
+    (places.seq[middle] == seq ? inside : outside) = middle;
+  }
+  return outside;
+}
+#endif
+
+}  // namespace parlance::cuda

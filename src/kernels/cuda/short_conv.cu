@@ -1,0 +1,91 @@
+// short_conv on CUDA: a thread for each channel of each token. The first tokens of a run see what the state
+// keeps; the first thread computes them all, and then renews the state.
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/runs.cuh"
+#include "kernels/cuda/silu.cuh"
+
+namespace parlance::cuda {
+
+namespace {
+
+struct Conv {
+  const float* x;       // (n_channel, n_tokens)
+  const float* weight;  // (n_kept + 1, n_channel)
+  float* state;         // (n_channel, n_kept, n_seq)
+  float* out;           // (n_channel, n_tokens)
+  TokenPlaces places;
+  int64_t n_channel;
+  int n_kept;
+};
+
+// Input number `i` of a channel from `n_kept` before the first token of a run on.
+__device__ float input_of_run(const Conv& conv, int first, const float* state, int64_t channel, int i) {
+  if (i >= conv.n_kept) return conv.x[(first + i - conv.n_kept) * conv.n_channel + channel];
+  return conv.places.pos[first] == 0 ? 0.0f : state[i * conv.n_channel];
+}
+
+// Tokens from the beginning of the run to `token`, at most n_kept.
+__device__ int tokens_before(const Conv& conv, int token) {
+  int n = 0;
+  while (n < conv.n_kept && !starts_run(conv.places, token - n)) ++n;
+  return n;
+}
+
+// `input(tap)` is what each tap sees.
+template <class Input>
+__device__ float convolve(const Conv& conv, int64_t channel, const Input& input) {
+  const float* weight = conv.weight + channel * (conv.n_kept + 1);
+  float sum = 0;
+  for (int tap = 0; tap <= conv.n_kept; ++tap) sum = fmaf(weight[tap], input(tap), sum);
+  return silu(sum);
+}
+
+__device__ void begin_run(const Conv& conv, int first, int64_t channel) {
+  const int end = end_of_run(conv.places, first);
+  float* state = conv.state + conv.places.seq[first] * conv.n_kept * conv.n_channel + channel;
+  const auto input = [&](int i) { return input_of_run(conv, first, state, channel, i); };
+  for (int token = first; token < min(end, first + conv.n_kept); ++token) {
+    conv.out[token * conv.n_channel + channel] =
+        convolve(conv, channel, [&](int tap) { return input(token - first + tap); });
+  }
+  // In ascending order: each input is read before its place is written.
+  for (int i = 0; i < conv.n_kept; ++i) state[i * conv.n_channel] = input(end - first + i);
+}
+
+__global__ void convolve_runs(const __grid_constant__ Conv conv) {
+  wait_for_previous();
+  let_next_start();
+  for_each_element(conv.n_channel * conv.places.n_tokens, [&](int64_t i) {
+    const int token = static_cast<int>(i / conv.n_channel);
+    const int64_t channel = i % conv.n_channel;
+    const int n_before = tokens_before(conv, token);
+    if (n_before == conv.n_kept) {
+      const float* first = conv.x + (token - conv.n_kept) * conv.n_channel + channel;
+      conv.out[i] = convolve(conv, channel, [&](int tap) { return first[tap * conv.n_channel]; });
+    } else if (n_before == 0) {
+      begin_run(conv, token, channel);
+    }
+  });
+}
+
+void run_short_conv(Stream& stream, const ShortConvArgs& args) {
+  const int64_t n = args.x.n_elements();
+  if (n == 0) return;
+  const Conv conv{.x = args.x.as<const float>(),
+                  .weight = args.weight.as<const float>(),
+                  .state = args.state.as<float>(),
+                  .out = args.out.as<float>(),
+                  .places = places_of(args.batch),
+                  .n_channel = args.x.ne[0],
+                  .n_kept = static_cast<int>(args.weight.ne[0] - 1)};
+  launch(stream, convolve_runs, shape_of_elements(n), conv);
+}
+
+}  // namespace
+
+void fill_short_conv(OpTable& table) {
+  table.short_conv = {run_short_conv};
+}
+
+}  // namespace parlance::cuda

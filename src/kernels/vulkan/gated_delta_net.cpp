@@ -1,0 +1,59 @@
+// gated_delta_net with Vulkan: a group for each window of tokens, value head and some rows of the state.
+#include <algorithm>
+#include <bit>
+
+#include "base/checked.h"
+#include "kernels/vulkan/kernels.h"
+#include "kernels/vulkan/runtime/dispatch.h"
+
+namespace parlance::vulkan {
+
+namespace {
+
+constexpr uint32_t kThreads = 128;  // of a group
+constexpr uint32_t kWindows = 64;   // that tokens are shared out in
+
+struct Push {
+  uint32_t n_tokens, window, head_dim, n_lanes, n_key_head, n_value_head;
+  float eps;
+  uint32_t qkv_at, alpha_at, beta_at, a_at, dt_bias_at, state_at, seq_at, pos_at, out_at;
+};
+
+void run_gated_delta_net(Stream& s, const GatedDeltaNetArgs& args) {
+  const auto head_dim = static_cast<uint32_t>(args.state.ne[0]);
+  const auto n_value_head = static_cast<uint32_t>(args.state.ne[2]);
+  const auto n_tokens = static_cast<uint32_t>(args.qkv.ne[1]);
+  if (n_tokens == 0) return;
+  // Few keys where the driver runs on the CPU, since it takes long to compile many.
+  const uint32_t n_keys = std::max(limits_of(s).is_software ? 8u : 32u, div_up(head_dim, kThreads));
+  const uint32_t n_lanes = std::bit_ceil(div_up(head_dim, n_keys));
+  const Push push{.n_tokens = n_tokens,
+                  .window = div_up(n_tokens, kWindows),
+                  .head_dim = head_dim,
+                  .n_lanes = n_lanes,
+                  .n_key_head = (static_cast<uint32_t>(args.qkv.ne[0]) / head_dim - n_value_head) / 2,
+                  .n_value_head = n_value_head,
+                  .eps = args.eps,
+                  .qkv_at = word_offset(args.qkv),
+                  .alpha_at = word_offset(args.alpha),
+                  .beta_at = word_offset(args.beta),
+                  .a_at = word_offset(args.a),
+                  .dt_bias_at = word_offset(args.dt_bias),
+                  .state_at = word_offset(args.state),
+                  .seq_at = word_offset(args.batch.seq),
+                  .pos_at = word_offset(args.batch.pos),
+                  .out_at = word_offset(args.out)};
+  dispatch(s, "gated_delta_net", {n_keys},
+           {operand_of(args.qkv), operand_of(args.alpha), operand_of(args.beta), operand_of(args.a),
+            operand_of(args.dt_bias), operand_of(args.state), operand_of(args.batch.seq),
+            operand_of(args.batch.pos), operand_of(args.out)},
+           push, {div_up(n_tokens, push.window), n_value_head, div_up(head_dim, kThreads / n_lanes)});
+}
+
+}  // namespace
+
+void fill_gated_delta_net(OpTable& table) {
+  table.gated_delta_net = {run_gated_delta_net};
+}
+
+}  // namespace parlance::vulkan

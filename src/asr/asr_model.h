@@ -30,6 +30,7 @@ class AsrModel {
   const AudioEncoder& encoder() const { return *encoder_; }
   const TextModel& text() const { return *text_; }
   Device& device() const { return device_; }
+  size_t weight_bytes() const { return encoder_file_.bytes().size() + text_->file().bytes().size(); }
   // The longest stretch that it was trained to understand, where its file says so ("parlance.max_seconds").
   std::optional<int64_t> longest_seconds() const { return longest_seconds_; }
 

@@ -398,6 +398,12 @@ Recognizer::~Recognizer() {
   worker_->stop();
 }
 
+size_t Recognizer::memory_bytes() const {
+  const Context& context = *worker_->context;
+  return context.kv_bytes() + context.state_bytes() + context.workspace_bytes() +
+         worker_->encoder->memory_bytes();
+}
+
 Result<Transcription> Recognizer::transcribe(std::span<const float> samples, const AsrRequest& request,
                                              const OnProgress& on_progress, std::stop_token stop) {
   PARLANCE_CHECK(check_finite(samples));

@@ -110,6 +110,9 @@ class Recognizer {
   // Errors: as many streams are open as may be; an unknown language.
   Result<std::unique_ptr<AsrStream>> open(const AsrRequest& request);
 
+  // Of caches and activations.
+  size_t memory_bytes() const;
+
  private:
   explicit Recognizer(std::shared_ptr<AsrStream::Worker> worker) : worker_(std::move(worker)) {}
 

@@ -23,6 +23,9 @@ class SpeechEncoder {
   int64_t n_out() const { return encoder_.parameters().n_out; }
   int64_t window_tokens() const { return mode_.window_chunks * AudioEncoder::n_tokens(mode_.chunk_frames); }
 
+  // Of inputs and activations.
+  size_t memory_bytes() const { return inputs_->size() + stream_->reserved_bytes(); }
+
   // One chunk: `frames` normalised [kMelBands, n], n <= chunk_frames, continued with zeros up to n_padded.
   // Appends the tokens [n_embd] that count to `tokens`. Yields false when it was cancelled.
   Result<bool> embed_chunk(std::span<const float> frames, int64_t n_padded, std::vector<float>& tokens);

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/file.h"
-#include "bundle/sha256.h"
+#include "bundle/known_digests.h"
 #include "gguf/reader.h"
 
 namespace parlance {
@@ -106,7 +106,8 @@ Result<void> check_checksums(const fs::path& folder, std::span<const ManifestFil
   for (const ManifestFile& file : files) {
     PARLANCE_TRY(paths.emplace_back(), find_file(folder, file));
   }
-  const std::vector<Result<FileDigest>> digests = digests_of_files(paths);
+  static KnownDigests known;  // models are let go and loaded again while the program runs
+  const std::vector<Result<FileDigest>> digests = known.of(paths);
   for (size_t i = 0; i < files.size(); ++i) {
     if (!digests[i]) return tl::unexpected(digests[i].error());
     PARLANCE_CHECK(check_checksum(paths[i], files[i], digests[i]->sha256));

@@ -1,8 +1,8 @@
 #include "cli/listen_models.h"
 
 #include "assistant/default_model.h"
+#include "assistant/text_region.h"
 #include "bundle/bundle.h"
-#include "cli/load.h"
 #include "devices/devices.h"
 
 namespace parlance {

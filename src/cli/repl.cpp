@@ -30,14 +30,14 @@ std::vector<Option> settings_of(AnswerChoice& answer) {
 
 class Repl {
  public:
-  Repl(const Console& io, LineReader& lines, const LoadedModel& loaded, const AnswerChoice& answer,
+  Repl(const Console& io, LineReader& lines, TextStream& text, const AnswerChoice& answer,
        const PromptChoice& prompt)
       : io_(io),
         lines_(lines),
-        loaded_(loaded),
+        text_(text),
         answer_(answer),
         settings_(settings_of(answer_)),
-        conversation_(*loaded.session, prompt.system, prompt.has_thinking) {
+        conversation_(text.session(), prompt.system, prompt.has_thinking) {
     answer_.seed = seed_of(answer_);
   }
 
@@ -71,7 +71,7 @@ class Repl {
 
   const Console& io_;
   LineReader& lines_;
-  const LoadedModel& loaded_;
+  TextStream& text_;
   AnswerChoice answer_;
   std::vector<Option> settings_;  // what /set changes, written to answer_
   Conversation conversation_;
@@ -96,11 +96,11 @@ const std::vector<Repl::Command>& Repl::commands() {
 }
 
 void Repl::greet() const {
-  const Session& session = *loaded_.session;
+  const Session& session = text_.session();
   io_.print("{}  {} of weights, {} tokens of context, device {}\n",
-            io_.styled(Style::bold, display_name(*loaded_.text)),
-            format_bytes(static_cast<double>(loaded_.text->file().data().size())), session.n_ctx(),
-            loaded_.device->name());
+            io_.styled(Style::bold, printable(display_name(text_.model()))),
+            format_bytes(static_cast<double>(text_.model().file().data().size())), session.n_ctx(),
+            text_.region().device().name());
   const std::string hint = wrap(
       "/help lists the commands, \\ at the end of a line continues it, Ctrl-C stops an answer, Ctrl-D "
       "leaves.",
@@ -165,10 +165,10 @@ void Repl::obey(const std::string& line) {
 }
 
 void Repl::ask(std::string question) {
-  AnswerPrinter printer(io_, *loaded_.session);
+  AnswerPrinter printer(io_, text_.session());
   GenerateOptions options = answer_.generate;
   options.sampling.seed = *answer_.seed;
-  const InterruptGuard guard(loaded_.session.get());
+  const InterruptGuard guard(&text_.session());
   const auto answer = conversation_.ask(std::move(question), options, std::ref(printer));
   printer.finish();
   if (!answer) return io_.error(answer.error().message);
@@ -183,7 +183,7 @@ void Repl::report(const Conversation::Answer& answer) {
     io_.note(
         fmt::format("(The context of {} tokens was full: the oldest {} messages are no longer known to the "
                     "model. /clear starts afresh, --ctx-size makes room.)",
-                    loaded_.session->n_ctx(), answer.n_left_out));
+                    text_.session().n_ctx(), answer.n_left_out));
   }
   switch (answer.result.finish_reason) {
     case FinishReason::cancelled:
@@ -192,7 +192,7 @@ void Repl::report(const Conversation::Answer& answer) {
                           : "(Stopped.)");
     case FinishReason::context:
       return io_.note(
-          fmt::format("(The context of {} tokens is full; the answer ends here.)", loaded_.session->n_ctx()));
+          fmt::format("(The context of {} tokens is full; the answer ends here.)", text_.session().n_ctx()));
     case FinishReason::length:
       return io_.note(
           fmt::format("(Ended after {} tokens, as --max-tokens asks.)", answer.result.tokens.size()));
@@ -258,7 +258,7 @@ void Repl::load(const std::string& path) {
 }
 
 void Repl::stats(const std::string&) {
-  const Session& session = *loaded_.session;
+  const Session& session = text_.session();
   if (last_) io_.print("  last answer  {}\n", summary_of(*last_));
   const auto n_tokens = static_cast<int64_t>(session.tokens().size());
   io_.print("  context      {} of {} tokens, {} of keys and values\n", n_tokens, session.n_ctx(),
@@ -312,9 +312,9 @@ std::vector<std::string> repl_commands() {
   return names;
 }
 
-Result<int> run_repl(const Console& io, LineReader& lines, const LoadedModel& loaded,
-                     const AnswerChoice& answer, const PromptChoice& prompt) {
-  return Repl(io, lines, loaded, answer, prompt).run();
+Result<int> run_repl(const Console& io, LineReader& lines, TextStream& text, const AnswerChoice& answer,
+                     const PromptChoice& prompt) {
+  return Repl(io, lines, text, answer, prompt).run();
 }
 
 }  // namespace parlance

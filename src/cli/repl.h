@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "assistant/text_stream.h"
 #include "base/result.h"
-#include "cli/load.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/line_reader.h"
 #include "cli/terminal/options.h"
@@ -16,7 +16,7 @@ namespace parlance {
 std::vector<std::string> repl_commands();
 
 // Reads lines until /exit or their end. Yields the exit code.
-Result<int> run_repl(const Console& io, LineReader& lines, const LoadedModel& loaded,
-                     const AnswerChoice& answer, const PromptChoice& prompt);
+Result<int> run_repl(const Console& io, LineReader& lines, TextStream& text, const AnswerChoice& answer,
+                     const PromptChoice& prompt);
 
 }  // namespace parlance

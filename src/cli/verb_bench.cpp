@@ -10,7 +10,7 @@
 #include "assistant/default_model.h"
 #include "cli/bench_listen.h"
 #include "cli/bench_say.h"
-#include "cli/load.h"
+#include "cli/open_text.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/units.h"
@@ -68,10 +68,11 @@ int64_t longest(const std::vector<BenchTest>& tests) {
 // alone.
 std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
                        const std::filesystem::path& path) {
-  const SessionOptions& session = options.model.session;
+  const SessionOptions& session = options.model.context;
   return fmt::format("{}\n  device {}, instruction set {}, cache {}/{}, batch {}\n",
-                     io.styled(Style::bold, printable(path.string())), options.model.device, name_of(isa),
-                     name_of(session.cache.k.format), name_of(session.cache.v.format), session.n_batch);
+                     io.styled(Style::bold, printable(path.string())), options.model.devices.text,
+                     name_of(isa), name_of(session.cache.k.format), name_of(session.cache.v.format),
+                     session.n_batch);
 }
 
 // One line of the table, whose columns have the same width from the start: rows come one by one.
@@ -169,29 +170,32 @@ std::vector<BenchTest> fitting(const Console& io, const BenchOptions& options,
 Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n_threads, Isa isa,
                            const std::string& subject) {
   ModelChoice choice = options.model;
-  choice.n_threads = n_threads;
+  choice.devices.n_threads = n_threads;
   const std::vector<BenchTest> all = tests_of(options);
-  PARLANCE_TRY(const LoadedModel loaded, load(choice, io, longest(all)));
-  const std::vector<BenchTest> tests = fitting(io, options, all, loaded.session->n_ctx());
-  PARLANCE_TRY(const Roofline roofline, roofline_of(*loaded.device, isa));
+  choice.context.n_ctx = longest(all);
+  PARLANCE_TRY(const auto text, open_text(choice, io));
+  Session& session = text->session();
+  Device& device = text->region().device();
+  const std::vector<BenchTest> tests = fitting(io, options, all, session.n_ctx());
+  PARLANCE_TRY(const Roofline roofline, roofline_of(device, isa));
   if (!options.wants_json) {
     io.write(subject);
-    print_machine(io, *loaded.device, roofline);
+    print_machine(io, device, roofline);
   }
 
   const bool was_reset = reset_peak_memory();  // forgets the buffers that the peaks were measured with
   Json rows = Json::array();
-  const InterruptGuard guard(loaded.session.get());
+  const InterruptGuard guard(&session);
   for (const BenchTest& test : tests) {
     PARLANCE_TRY(const BenchResult result,
-                 run_bench(*loaded.session, test, choice.session.n_batch, options.n_repetitions));
+                 run_bench(session, test, choice.context.n_batch, options.n_repetitions));
     if (!options.wants_json) print_row(io, test, result, roofline);
     rows.push(to_json(test, result, roofline));
   }
   const size_t memory_bytes = was_reset ? peak_memory_bytes() : 0;
   if (!options.wants_json && memory_bytes > 0)
     io.print("  peak memory {}\n", format_bytes(static_cast<double>(memory_bytes)));
-  return Json::object({{"threads", loaded.device->n_threads()},
+  return Json::object({{"threads", device.n_threads()},
                        {"peaks", to_json(roofline)},
                        {"tests", rows},
                        {"peak_memory_bytes", memory_bytes}});
@@ -210,10 +214,10 @@ Result<LoadTimes> time_loading(const Console& io, const ModelChoice& choice) {
     return std::chrono::duration<double, std::milli>(to - from).count();
   };
   const Clock::time_point start = Clock::now();
-  SessionOptions options;
-  PARLANCE_TRY(const LoadedModel model, load_weights(choice, io, choice.session.n_ctx, options));
+  DeviceShelf devices(choice.devices.n_threads);
+  PARLANCE_TRY(const TextWeights weights, load_text_weights(choice, devices, warnings_to(io)));
   const Clock::time_point loaded = Clock::now();
-  PARLANCE_TRY(const auto session, Session::create(*model.text, options));
+  PARLANCE_TRY(const auto session, Session::create(*weights.model, weights.options));
   const Clock::time_point created = Clock::now();
   const Token token = 0;
   PARLANCE_CHECK(session->append({&token, 1}));
@@ -232,7 +236,7 @@ void print_load_titles(const Console& io) {
 Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n_threads,
                            const std::string& subject) {
   ModelChoice choice = options.model;
-  choice.n_threads = n_threads;
+  choice.devices.n_threads = n_threads;
   Json rows = Json::array();
   for (int i = 0; i <= options.n_repetitions; ++i) {
     PARLANCE_TRY(const LoadTimes times, time_loading(io, choice));
@@ -253,13 +257,13 @@ Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n
 
 Result<int> bench(Console& io, const BenchOptions& options) {
   PARLANCE_TRY(const Isa isa, choose_isa());
-  PARLANCE_TRY(const std::filesystem::path path, find_model(options.model.path));
+  PARLANCE_TRY(const std::filesystem::path path, find_model(options.model.files.folder));
   Json json = Json::object({{"model", path.string()},
-                            {"device", options.model.device},
+                            {"device", options.model.devices.text},
                             {"instruction_set", name_of(isa)},
-                            {"cache_type_k", name_of(options.model.session.cache.k.format)},
-                            {"cache_type_v", name_of(options.model.session.cache.v.format)},
-                            {"batch", options.model.session.n_batch}});
+                            {"cache_type_k", name_of(options.model.context.cache.k.format)},
+                            {"cache_type_v", name_of(options.model.context.cache.v.format)},
+                            {"batch", options.model.context.n_batch}});
   Json runs = Json::array();
   std::string subject = subject_of(io, options, isa, path);
   for (const int64_t n : options.n_threads) {
@@ -283,8 +287,8 @@ Result<int> bench(Console& io, const BenchOptions& options) {
 // What all subjects have in common.
 template <class Bench>
 Bench with_shared(Bench bench, const BenchOptions& options) {
-  bench.folder = options.model.path;
-  bench.device = options.model.device;
+  bench.folder = options.model.files.folder;
+  bench.device = options.model.devices.text;
   bench.n_threads = options.n_threads;
   bench.n_repetitions = options.n_repetitions;
   bench.wants_json = options.wants_json;

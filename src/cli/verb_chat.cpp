@@ -6,7 +6,7 @@
 #include "assistant/conversation.h"
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
-#include "cli/load.h"
+#include "cli/open_text.h"
 #include "cli/repl.h"
 #include "cli/terminal/input.h"
 #include "cli/terminal/interrupt.h"
@@ -62,10 +62,10 @@ void restore_cache(const Console& io, const std::string& file, Session& session,
 }
 
 // One answer, streamed unless it is wanted as JSON.
-Result<int> answer_once(const Console& io, const ChatOptions& options, const LoadedModel& loaded,
+Result<int> answer_once(const Console& io, const ChatOptions& options, TextStream& text,
                         const std::string& question) {
-  Session& session = *loaded.session;
-  PARLANCE_TRY(const std::vector<Token> tokens, tokens_of(*loaded.text, options.prompt, question));
+  Session& session = text.session();
+  PARLANCE_TRY(const std::vector<Token> tokens, tokens_of(text.model(), options.prompt, question));
   PARLANCE_CHECK(check_fits(session, tokens.size()));
   GenerateOptions generate_options = options.answer.generate;
   generate_options.sampling.seed = seed_of(options.answer);
@@ -76,7 +76,7 @@ Result<int> answer_once(const Console& io, const ChatOptions& options, const Loa
   const InterruptGuard guard(&session);
   PARLANCE_TRY(const GenerateResult result, generate(session, tokens, generate_options, on_text));
   if (options.wants_json) {
-    io.print("{}\n", to_json(result, display_name(*loaded.text), generate_options.sampling.seed).pretty());
+    io.print("{}\n", to_json(result, display_name(text.model()), generate_options.sampling.seed).pretty());
   } else {
     printer.finish();
   }
@@ -98,10 +98,10 @@ Result<int> chat(Console& io, ChatOptions& options) {
   }
   options.prompt.system = as_utf8(io, "--system", options.prompt.system);
   if (is_conversation) {
-    PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
+    PARLANCE_TRY(const auto stream, open_text(options.model, io));
     const auto lines = make_terminal_reader(
         {.history_file = default_history_file(), .words = repl_commands(), .has_colour = io.out_has_colour});
-    return run_repl(io, *lines, loaded, options.answer, options.prompt);
+    return run_repl(io, *lines, *stream, options.answer, options.prompt);
   }
   PARLANCE_TRY(std::optional<std::string> text, read_input(io, options.prompt.text, options.prompt.file));
   if (!text) return fail(ErrorCode::invalid_argument, "there is no prompt; give one with --prompt or --file");
@@ -110,8 +110,8 @@ Result<int> chat(Console& io, ChatOptions& options) {
   }
   if (text->empty()) return fail(ErrorCode::invalid_argument, "the prompt is empty; give it some text");
   const std::string question = as_utf8(io, "the prompt", *std::move(text));
-  PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
-  return answer_once(io, options, loaded, question);
+  PARLANCE_TRY(const auto stream, open_text(options.model, io));
+  return answer_once(io, options, *stream, question);
 }
 
 }  // namespace

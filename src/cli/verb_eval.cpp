@@ -14,7 +14,7 @@
 #include "cli/eval_kv_report.h"
 #include "cli/eval_set.h"
 #include "cli/eval_verbs.h"
-#include "cli/load.h"
+#include "cli/open_text.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
@@ -151,8 +151,8 @@ Json to_json(const EvalOptions& options, const std::string& model, const Outcome
   for (const auto& [category, score] : outcome.by_category) categories.set(category, to_json(score));
   Json json = Json::object({{"model", model},
                             {"file", options.file},
-                            {"cache_type_k", name_of(options.model.session.cache.k.format)},
-                            {"cache_type_v", name_of(options.model.session.cache.v.format)},
+                            {"cache_type_k", name_of(options.model.context.cache.k.format)},
+                            {"cache_type_v", name_of(options.model.context.cache.v.format)},
                             {"all", to_json(outcome.total)},
                             {"categories", categories}});
   if (!options.shows_failures) return json;
@@ -170,11 +170,12 @@ void print_comparison(const Console& io, const EvalOptions& options, const Compa
   for (const Difference& d : comparison.differences) {
     io.print("{} ({}): token {} differs, {} preferred its own by {:.2g}\n  {:<9} {}\n  {:<9} {}\n\n",
              printable(d.question->id), printable(d.question->category), d.position + 1, options.against,
-             d.margin, options.model.device, printable(d.reply), options.against, printable(d.reference));
+             d.margin, options.model.devices.text, printable(d.reply), options.against,
+             printable(d.reference));
   }
   io.print("{} of {} replies are the same on {} and {} ({} tokens)",
            comparison.n_questions - static_cast<int64_t>(comparison.differences.size()),
-           comparison.n_questions, options.model.device, options.against, comparison.n_tokens);
+           comparison.n_questions, options.model.devices.text, options.against, comparison.n_tokens);
   if (comparison.differences.empty()) {
     io.print(".\n");
   } else {
@@ -192,7 +193,7 @@ Json to_json(const EvalOptions& options, const Comparison& comparison) {
                                    {"reply", d.reply},
                                    {"reference", d.reference}}));
   }
-  return Json::object({{"device", options.model.device},
+  return Json::object({{"device", options.model.devices.text},
                        {"against", options.against},
                        {"questions", comparison.n_questions},
                        {"tokens", comparison.n_tokens},
@@ -203,12 +204,12 @@ Json to_json(const EvalOptions& options, const Comparison& comparison) {
 // The same questions on both devices; fails when rounding does not explain how the replies differ.
 Result<int> compare(Console& io, const EvalOptions& options, const std::vector<EvalQuestion>& questions) {
   ModelChoice second = options.model;
-  second.device = options.against;
-  second.n_gpu_layers.reset();
-  PARLANCE_TRY(const LoadedModel tested, load(options.model, io));
-  PARLANCE_TRY(const LoadedModel reference, load(second, io));
+  second.devices.text = options.against;
+  second.devices.n_gpu_layers.reset();
+  PARLANCE_TRY(const auto tested, open_text(options.model, io));
+  PARLANCE_TRY(const auto reference, open_text(second, io));
   const auto comparison =
-      compare_replies(io, questions, greedy(options), *tested.session, *reference.session);
+      compare_replies(io, questions, greedy(options), tested->session(), reference->session());
   if (!comparison) return tl::unexpected<Error>(comparison.error());
   if (options.wants_json) {
     io.print("{}\n", to_json(options, *comparison).pretty());
@@ -219,12 +220,12 @@ Result<int> compare(Console& io, const EvalOptions& options, const std::vector<E
 }
 
 Result<int> print_perplexity(Console& io, const EvalOptions& options,
-                             const std::vector<EvalQuestion>& questions, const LoadedModel& loaded) {
-  const Result<AnswerPerplexity> measured = measure_perplexity(io, questions, *loaded.session);
+                             const std::vector<EvalQuestion>& questions, TextStream& text) {
+  const Result<AnswerPerplexity> measured = measure_perplexity(io, questions, text.session());
   if (io.err_is_terminal) io.write_progress("");
   if (!measured) return tl::unexpected<Error>(measured.error());
   if (options.wants_json) {
-    io.print("{}\n", Json::object({{"model", loaded.text->file().name()},
+    io.print("{}\n", Json::object({{"model", text.model().file().name()},
                                    {"questions", measured->n_questions},
                                    {"tokens", measured->n_tokens},
                                    {"nats", measured->nats},
@@ -260,26 +261,26 @@ std::filesystem::path questions_for(const std::filesystem::path& model) {
 
 // Compares ways of keeping keys and values: those of a list, or the one that the options ask for.
 Result<int> eval_kv(Console& io, EvalOptions& options) {
-  PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.path));
+  PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.files.folder));
   options.file = questions_for(model).string();
   if (options.categories.empty()) options.categories = kCacheCategories;
   const int64_t limit = options.limit > 0 ? options.limit : kCacheQuestions;
   options.limit = 0;
   PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
   PARLANCE_TRY(all, choose(std::move(all), options));
-  SessionOptions session;
-  PARLANCE_TRY(const LoadedModel loaded,
-               load_weights(options.model, io, options.model.session.n_ctx, session));
+  DeviceShelf devices(options.model.devices.n_threads);
+  PARLANCE_TRY(const TextWeights text, load_text_weights(options.model, devices, warnings_to(io)));
+  const SessionOptions& session = text.options;
   const KvPolicy chosen = session.cache;
   const bool is_plain =
       chosen.k == KvCoding() && chosen.v == KvCoding() && !chosen.has_exact_pages() && chosen.layers.empty();
   const std::vector<CacheCase> cases = is_plain
-                                           ? cache_cases(kv_layout(loaded.text->hyper_parameters(), session))
+                                           ? cache_cases(kv_layout(text.model->hyper_parameters(), session))
                                            : std::vector<CacheCase>{{"as given", chosen}};
   PARLANCE_TRY(const auto results,
-               measure_cache_quality(io, *loaded.text, session, first_of_each(all, limit), cases));
+               measure_cache_quality(io, *text.model, session, first_of_each(all, limit), cases));
   if (options.wants_json) {
-    io.print("{}\n", Json::object({{"model", loaded.text->file().name()},
+    io.print("{}\n", Json::object({{"model", text.model->file().name()},
                                    {"questions_per_category", limit},
                                    {"results", to_json(results)}})
                          .pretty());
@@ -293,7 +294,7 @@ Result<int> eval(Console& io, EvalOptions& options) {
   if (options.file == kCacheSubject) return eval_kv(io, options);
   // The questions first: a mistake in them shows before the model is loaded.
   if (options.file.empty()) {
-    PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.path));
+    PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.files.folder));
     options.file = questions_for(model).string();
     std::error_code error;
     if (!std::filesystem::exists(options.file, error)) {
@@ -305,13 +306,13 @@ Result<int> eval(Console& io, EvalOptions& options) {
   PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
   PARLANCE_TRY(const std::vector<EvalQuestion> questions, choose(std::move(all), options));
   if (!options.against.empty()) return compare(io, options, questions);
-  PARLANCE_TRY(const LoadedModel loaded, load(options.model, io));
-  if (options.wants_perplexity) return print_perplexity(io, options, questions, loaded);
-  const Result<Outcome> outcome = ask_all(io, options, questions, *loaded.session);
+  PARLANCE_TRY(const auto text, open_text(options.model, io));
+  if (options.wants_perplexity) return print_perplexity(io, options, questions, *text);
+  const Result<Outcome> outcome = ask_all(io, options, questions, text->session());
   if (io.err_is_terminal) io.write_progress("");
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (options.wants_json) {
-    io.print("{}\n", to_json(options, loaded.text->file().name(), *outcome).pretty());
+    io.print("{}\n", to_json(options, text->model().file().name(), *outcome).pretty());
   } else {
     print_outcome(io, options, *outcome);
   }

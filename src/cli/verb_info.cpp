@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 
-#include "cli/load.h"
+#include "assistant/text_region.h"
 #include "cli/metadata_text.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"

@@ -86,6 +86,10 @@ void GgufFile::move_to_huge_pages() const {
   contents_->huge_pages = std::make_unique<HugePageMove>(data());
 }
 
+void GgufFile::wait_for_huge_pages() const {
+  if (contents_->huge_pages) contents_->huge_pages->wait();
+}
+
 const std::vector<std::pair<std::string_view, GgufValue>>& GgufFile::metadata() const {
   return contents_->metadata;
 }

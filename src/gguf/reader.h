@@ -73,6 +73,8 @@ class GgufFile {
   // Begins to move the data section into huge pages of this process's own memory, see HugePageMove. Bytes
   // that the caller keeps stay where they are.
   void move_to_huge_pages() const;
+  // Returns when that has ended.
+  void wait_for_huge_pages() const;
 
   // Metadata in file order.
   const std::vector<std::pair<std::string_view, GgufValue>>& metadata() const;

@@ -106,6 +106,9 @@ class Stream {
   Result<void> reserve(const Plan& plan);
 
   Arena& workspace() { return workspace_; }
+  size_t reserved_bytes() const {
+    return (workspace_buffer_ ? workspace_buffer_->size() : 0) + scratch().size();
+  }
   std::span<std::byte> scratch() const {
     return scratch_ ? std::span(scratch_->base(), scratch_->size()) : std::span<std::byte>();
   }

@@ -47,6 +47,7 @@ class TtsModel {
   const std::string& base_name() const { return base_file_.name(); }  // paths, for messages
   const std::string& codec_name() const { return codec_file_.name(); }
   const GgufFile& codec_file() const { return codec_file_; }
+  size_t weight_bytes() const { return base_file_.bytes().size() + codec_file_.bytes().size(); }
 
  private:
   TtsModel(GgufFile base, GgufFile codec, Device& device)

@@ -111,7 +111,7 @@ TEST_F(BadInputTest, ModelWithChangedBytes) {
 }
 
 TEST_F(BadInputTest, ModelOfAnotherArchitecture) {
-  test::write_tiny_model(folder_ / "other.gguf", "mamba");
+  test::write_tiny_model(folder_ / "other.gguf", {.architecture = "mamba"});
   expect_error(run({"chat", "-m", path("other.gguf"), "-p", "Hello"}), kFailure,
                {"other.gguf", "mamba", "qwen3"});
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/open_text.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
@@ -38,8 +39,8 @@ class ReplTest : public testing::Test {
  protected:
   void SetUp() override {
     test::write_tiny_model(folder_ / "tiny.gguf");
-    choice_.path = (folder_ / "tiny.gguf").string();
-    choice_.n_threads = 1;
+    choice_.files.folder = (folder_ / "tiny.gguf").string();
+    choice_.devices.n_threads = 1;
     answer_.generate.max_tokens = 5;
     answer_.generate.ignore_eos = true;
     answer_.seed = 1;
@@ -56,11 +57,11 @@ class ReplTest : public testing::Test {
     std::istringstream in;
     std::ostringstream seen;
     const Console io{.in = in, .out = seen, .err = seen};
-    const auto loaded = load(choice_, io);
-    EXPECT_TRUE(loaded) << loaded.error().message;
-    if (!loaded) return {};
+    const auto text = open_text(choice_, io);
+    EXPECT_TRUE(text) << text.error().message;
+    if (!text) return {};
     lines_ = std::make_unique<ScriptedLines>(std::move(typed));
-    const auto code = run_repl(io, *lines_, *loaded, answer_, prompt_);
+    const auto code = run_repl(io, *lines_, **text, answer_, prompt_);
     EXPECT_TRUE(code);
     EXPECT_EQ(code.value_or(-1), kSuccess);
     return seen.str();

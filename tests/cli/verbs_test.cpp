@@ -185,7 +185,7 @@ TEST_F(VerbsTest, InfoCountsBytes) {
 }
 
 TEST_F(VerbsTest, InfoShowsArchitecturesThatDoNotRun) {
-  test::write_tiny_model(folder_ / "other.gguf", "mamba");
+  test::write_tiny_model(folder_ / "other.gguf", {.architecture = "mamba"});
   const auto outcome = run({"info", (folder_ / "other.gguf").string()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("mamba"), std::string::npos);

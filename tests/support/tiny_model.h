@@ -1,4 +1,5 @@
 // A Qwen3 file of a few kilobytes with random weights and a vocabulary of bytes: enough to run every verb.
+// The same with more and larger layers where memory is what a test is about.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +15,16 @@ namespace parlance::test {
 
 inline constexpr int64_t kTinyContext = 512;
 
-inline void write_tiny_model(const std::filesystem::path& path, const std::string& architecture = "qwen3") {
-  constexpr int64_t kEmbd = 64, kFf = 96, kHeads = 2, kHeadDim = 32;
+struct TinyShape {
+  std::string architecture = "qwen3";
+  int64_t n_embd = 64, n_ff = 96;
+  int n_layer = 1;
+};
+
+inline void write_tiny_model(const std::filesystem::path& path, const TinyShape& shape = {}) {
+  constexpr int64_t kHeads = 2, kHeadDim = 32;
+  const std::string& architecture = shape.architecture;
+  const int64_t n_embd = shape.n_embd, n_ff = shape.n_ff;
   std::vector<std::string> tokens;
   std::vector<int32_t> kinds;
   for (int byte = 0; byte < 256; ++byte) {
@@ -34,10 +43,10 @@ inline void write_tiny_model(const std::filesystem::path& path, const std::strin
   GgufWriter writer;
   writer.set_string("general.architecture", architecture);
   writer.set_string("general.name", "Tiny test model");
-  writer.set_u32(architecture + ".block_count", 1);
+  writer.set_u32(architecture + ".block_count", static_cast<uint32_t>(shape.n_layer));
   writer.set_u32(architecture + ".context_length", kTinyContext);
-  writer.set_u32(architecture + ".embedding_length", kEmbd);
-  writer.set_u32(architecture + ".feed_forward_length", kFf);
+  writer.set_u32(architecture + ".embedding_length", static_cast<uint32_t>(n_embd));
+  writer.set_u32(architecture + ".feed_forward_length", static_cast<uint32_t>(n_ff));
   writer.set_u32(architecture + ".attention.head_count", kHeads);
   writer.set_u32(architecture + ".attention.head_count_kv", 1);
   writer.set_u32(architecture + ".attention.key_length", kHeadDim);
@@ -51,22 +60,26 @@ inline void write_tiny_model(const std::filesystem::path& path, const std::strin
   writer.set_u32("tokenizer.ggml.eos_token_id", 257);
 
   struct Declared {
-    const char* name;
+    std::string name;
     std::vector<int64_t> ne;
   };
-  const std::vector<Declared> tensors = {{"token_embd.weight", {kEmbd, n_vocab}},
-                                         {"blk.0.attn_norm.weight", {kEmbd}},
-                                         {"blk.0.attn_q.weight", {kEmbd, kHeads * kHeadDim}},
-                                         {"blk.0.attn_k.weight", {kEmbd, kHeadDim}},
-                                         {"blk.0.attn_v.weight", {kEmbd, kHeadDim}},
-                                         {"blk.0.attn_output.weight", {kHeads * kHeadDim, kEmbd}},
-                                         {"blk.0.attn_q_norm.weight", {kHeadDim}},
-                                         {"blk.0.attn_k_norm.weight", {kHeadDim}},
-                                         {"blk.0.ffn_norm.weight", {kEmbd}},
-                                         {"blk.0.ffn_gate.weight", {kEmbd, kFf}},
-                                         {"blk.0.ffn_up.weight", {kEmbd, kFf}},
-                                         {"blk.0.ffn_down.weight", {kFf, kEmbd}},
-                                         {"output_norm.weight", {kEmbd}}};
+  std::vector<Declared> tensors = {{"token_embd.weight", {n_embd, n_vocab}}};
+  for (int layer = 0; layer < shape.n_layer; ++layer) {
+    for (const Declared& weight : {Declared{"attn_norm", {n_embd}},
+                                   {"attn_q", {n_embd, kHeads * kHeadDim}},
+                                   {"attn_k", {n_embd, kHeadDim}},
+                                   {"attn_v", {n_embd, kHeadDim}},
+                                   {"attn_output", {kHeads * kHeadDim, n_embd}},
+                                   {"attn_q_norm", {kHeadDim}},
+                                   {"attn_k_norm", {kHeadDim}},
+                                   {"ffn_norm", {n_embd}},
+                                   {"ffn_gate", {n_embd, n_ff}},
+                                   {"ffn_up", {n_embd, n_ff}},
+                                   {"ffn_down", {n_ff, n_embd}}}) {
+      tensors.push_back({"blk." + std::to_string(layer) + "." + weight.name + ".weight", weight.ne});
+    }
+  }
+  tensors.push_back({"output_norm.weight", {n_embd}});
   for (const Declared& tensor : tensors) writer.add_tensor(tensor.name, DType::f32, tensor.ne);
   ASSERT_TRUE(writer.begin(path));
   std::mt19937 random(7);

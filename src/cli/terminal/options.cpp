@@ -4,13 +4,13 @@
 #include <random>
 
 #include "base/parse_number.h"
+#include "models/model_keys.h"
 
 namespace parlance {
 
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr int64_t kMostContext = int64_t{1} << 31;
 constexpr int64_t kMaxBatch = int64_t{1} << 16;
 constexpr float kAnyFloat = std::numeric_limits<float>::max();
 
@@ -74,11 +74,17 @@ Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers) {
   return option;
 }
 
-Option huge_pages_option(bool& no_huge_pages) {
-  return flag("--no-huge-pages",
-              "Leave the weights in the mapping of their file, which several programs share, where the CPU "
-              "reads them up to a third slower than from huge pages of memory of their own.",
-              no_huge_pages);
+Option huge_pages_option(bool& huge_pages) {
+  Option option =
+      flag("--no-huge-pages",
+           "Leave the weights in the mapping of their file, which several programs share, where the CPU "
+           "reads them up to a third slower than from huge pages of memory of their own.",
+           huge_pages);
+  option.set = [&huge_pages](const std::string&) -> Result<void> {
+    huge_pages = false;
+    return {};
+  };
+  return option;
 }
 
 Option json_option(bool& target, std::string help) {
@@ -89,15 +95,16 @@ OptionGroup model_group(ModelChoice& choice) {
   Option n_ctx = number_option<int64_t>(
       "-c, --ctx-size", "N",
       "Tokens that the context holds: prompt and answers together. 0: what the model was trained for.",
-      choice.n_ctx, 0, kMostContext);
-  n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.session.n_ctx);
+      choice.n_ctx, 0, kMaxContext);
+  n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.context.n_ctx);
   OptionGroup group{
       "Model",
-      {model_option(choice.path), threads_option(choice.n_threads), device_option(choice.device),
-       gpu_layers_option(choice.n_gpu_layers), huge_pages_option(choice.no_huge_pages), n_ctx,
+      {model_option(choice.files.folder), threads_option(choice.devices.n_threads),
+       device_option(choice.devices.text), gpu_layers_option(choice.devices.n_gpu_layers),
+       huge_pages_option(choice.devices.huge_pages), n_ctx,
        number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
-                              choice.session.n_batch, 1, kMaxBatch)}};
-  for (Option& option : cache_options(choice.cache, choice.session.cache)) {
+                              choice.context.n_batch, 1, kMaxBatch)}};
+  for (Option& option : cache_options(choice.cache, choice.context.cache)) {
     group.options.push_back(std::move(option));
   }
   return group;
@@ -141,7 +148,7 @@ OptionGroup answer_group(AnswerChoice& choice) {
   Option n =
       number_option<int64_t>("-n, --max-tokens, --n-predict", "N",
                              "Longest answer, in tokens. -1: until the model ends or the context is full.",
-                             choice.generate.max_tokens, -1, kMostContext);
+                             choice.generate.max_tokens, -1, kMaxContext);
   return {
       "Answer",
       {n, list_option("--stop", "TEXT", "End the answer where this text would begin.", choice.generate.stop),

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "assistant/choice.h"
 #include "cli/terminal/cache_options.h"
 #include "cli/terminal/command.h"
 #include "engine/generate.h"
@@ -15,17 +16,9 @@
 
 namespace parlance {
 
-// Which model runs where, with what memory.
-struct ModelChoice {
-  std::string path;  // empty: the default, see default_model.h
-  int n_threads = 0;
-  std::string device = "cpu";
-  std::optional<int64_t> n_gpu_layers;  // not given: as many as the device has room for
-  bool no_huge_pages = false;           // leave weights in the mapping of their file
-  std::optional<int64_t>
-      n_ctx;  // not given: SessionOptions::n_ctx, or less if the model was trained for less
-  CacheChoice cache;
-  SessionOptions session;  // n_ctx is taken from above, the cache's policy from its options
+// Which models run where, with what memory.
+struct ModelChoice : Choice {
+  CacheChoice cache;  // as it was given: the options of the cache write the policy to where it is used
 };
 
 // How answers are made.
@@ -48,7 +41,7 @@ Option model_option(std::string& path);
 Option threads_option(int& n_threads);
 Option device_option(std::string& device);
 Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);
-Option huge_pages_option(bool& no_huge_pages);
+Option huge_pages_option(bool& huge_pages);
 Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");
 
 OptionGroup model_group(ModelChoice& choice);      // --model to --cache-sketch

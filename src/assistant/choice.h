@@ -1,0 +1,60 @@
+// Which models an assistant runs, where, and with what memory: plain data, which every door fills in from its
+// own words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "asr/recognizer.h"
+#include "base/result.h"
+#include "engine/session.h"
+#include "tts/synthesizer.h"
+
+namespace parlance {
+
+// What can be loaded and let go by itself.
+enum class Region : uint8_t { text, asr, tts, vad, aligner, speaker, drafter };
+inline constexpr int kRegions = 7;
+
+std::string_view name_of(Region region);  // "text"
+// By that name; the drafter also by those of other programs ("dflash", "mtp").
+std::optional<Region> region_from_name(std::string_view name);
+
+// Where the files are. Each that is named takes the place of what the folder has.
+struct ModelFiles {
+  // A bundle, or a folder with the files of the one model that is asked for; where a language model is asked
+  // for, also its file. Empty: the bundled demo.
+  std::string folder = {};
+  std::string text = {};
+  std::string asr = {}, mmproj = {};  // language model and audio encoder of the recogniser
+  std::string base = {}, codec = {};  // language model and codec of the synthesizer
+  std::string vad = {};
+  std::string speaker = {};
+  std::string drafter = {};
+};
+
+struct DeviceChoice {
+  std::string text = "cpu";             // of the language model and its drafter
+  std::string voice = "cpu";            // of all that hears and speaks
+  int n_threads = 0;                    // of the CPU; 0: as many as there are processors
+  std::optional<int64_t> n_gpu_layers;  // on the language model's device; not given: as many as fit
+  bool huge_pages = true;               // weights that the CPU reads move into memory of this program
+};
+
+struct Choice {
+  ModelFiles files;
+  DeviceChoice devices;
+  // Of a sequence of the language model, in tokens; 0: as many as it was trained for. Not given: that of
+  // `context`, or what it was trained for if that is less.
+  std::optional<int64_t> n_ctx;
+  SessionOptions context;
+  RecognizerOptions recognizer;
+  SynthesizerOptions synthesizer;
+};
+
+// Of the two files of one model one alone says nothing.
+Result<void> check(const ModelFiles& files);
+
+}  // namespace parlance

@@ -1,0 +1,29 @@
+// The files of the models that were chosen.
+#pragma once
+
+#include <filesystem>
+
+#include "asr/asr_model.h"
+#include "assistant/choice.h"
+#include "base/result.h"
+#include "tts/tts_model.h"
+
+namespace parlance {
+
+// A file that was named, else what the folder has, else (where there is no folder) the bundled demo's. Files
+// of a bundle with a manifest are checked against it. Errors say how to name one.
+
+// For the language model the environment variable PARLANCE_MODEL counts before the demo.
+Result<std::filesystem::path> find_text_file(const ModelFiles& files);
+Result<AsrFiles> find_asr_files(const ModelFiles& files);
+Result<TtsFiles> find_tts_files(const ModelFiles& files);
+Result<AsrFiles> find_aligner_files(const ModelFiles& files);
+// Else the one that the environment names; an error with the code not_found when there is none.
+Result<std::filesystem::path> find_vad_file(const ModelFiles& files);
+Result<std::filesystem::path> find_speaker_file(const ModelFiles& files);
+Result<std::filesystem::path> find_drafter_file(const ModelFiles& files);
+
+// The folder whose folder `cache` has the voices of the synthesizer.
+std::filesystem::path find_voices(const ModelFiles& files);
+
+}  // namespace parlance

@@ -1,0 +1,54 @@
+// The language model of an assistant: weights on their devices, and the memory of all its sequences.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "assistant/choice.h"
+#include "assistant/device_shelf.h"
+#include "assistant/region_memory.h"
+#include "base/result.h"
+#include "engine/session.h"
+#include "engine/text_model.h"
+
+namespace parlance {
+
+// Is told in one sentence what a person should know of a choice that works, but perhaps not as expected.
+using OnRemark = std::function<void(const std::string&)>;
+
+// The model without memory for sequences.
+struct TextWeights {
+  MemoryReturn last;  // when all below has gone
+  // `host` is the CPU, for layers that are not on the device; null when all are.
+  std::shared_ptr<Device> device, host;
+  std::unique_ptr<TextModel> model;
+  SessionOptions options;  // as chosen, and as far as the model was trained for it
+};
+
+// Errors: no such file or device, a file that is no language model, memory.
+Result<TextWeights> load_text_weights(const Choice& choice, DeviceShelf& devices, const OnRemark& on_remark);
+
+class TextRegion {
+ public:
+  // Errors: also a context that does not fit.
+  static Result<std::shared_ptr<TextRegion>> load(const Choice& choice, DeviceShelf& devices,
+                                                  const OnRemark& on_remark);
+
+  const TextModel& model() const { return *weights_.model; }
+  Device& device() const { return *weights_.device; }
+  const std::shared_ptr<Context>& context() const { return context_; }
+  RegionBytes bytes() const;
+
+ private:
+  TextRegion(TextWeights weights, std::shared_ptr<Context> context)
+      : weights_(std::move(weights)), context_(std::move(context)) {}
+
+  TextWeights weights_;
+  std::shared_ptr<Context> context_;
+};
+
+// A name for people: general.name of the file, else the file's own name.
+std::string display_name(const TextModel& model);
+
+}  // namespace parlance

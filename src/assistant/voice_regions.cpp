@@ -1,0 +1,85 @@
+#include "assistant/voice_regions.h"
+
+#include "assistant/model_files.h"
+#include "assistant/text_region.h"
+
+namespace parlance {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+size_t bytes_of_files(std::initializer_list<fs::path> files) {
+  size_t bytes = 0;
+  for (const fs::path& file : files) {
+    std::error_code ec;
+    const uintmax_t size = fs::file_size(file, ec);
+    if (!ec) bytes += static_cast<size_t>(size);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<AsrRegion>> AsrRegion::load(const Choice& choice, DeviceShelf& devices) {
+  PARLANCE_TRY(const AsrFiles files, find_asr_files(choice.files));
+  auto region = std::make_shared<AsrRegion>();
+  PARLANCE_TRY(region->device, devices.get(choice.devices.voice, CpuRank::ears));
+  PARLANCE_TRY(region->model,
+               AsrModel::load(files, *region->device, {.huge_pages = choice.devices.huge_pages}));
+  PARLANCE_TRY(region->recognizer, Recognizer::create(*region->model, choice.recognizer));
+  region->text_name = display_name(region->model->text());
+  region->encoder_name = files.encoder.stem().string();
+  return region;
+}
+
+RegionBytes AsrRegion::bytes() const {
+  return {.weights = model->weight_bytes(), .working = recognizer->memory_bytes()};
+}
+
+Result<std::shared_ptr<TtsRegion>> TtsRegion::load(const Choice& choice, DeviceShelf& devices) {
+  PARLANCE_TRY(const TtsFiles files, find_tts_files(choice.files));
+  auto region = std::make_shared<TtsRegion>();
+  region->voices = find_voices(choice.files);
+  PARLANCE_TRY(region->device, devices.get(choice.devices.voice, CpuRank::mouth));
+  PARLANCE_TRY(region->model,
+               TtsModel::load(files, *region->device, {.huge_pages = choice.devices.huge_pages}));
+  region->synthesizer = std::make_unique<Synthesizer>(*region->model, choice.synthesizer);
+  return region;
+}
+
+RegionBytes TtsRegion::bytes() const {
+  return {.weights = model->weight_bytes(), .working = 0};
+}
+
+Result<std::shared_ptr<VadRegion>> VadRegion::load(const Choice& choice) {
+  PARLANCE_TRY(const fs::path file, find_vad_file(choice.files));
+  auto region = std::make_shared<VadRegion>();
+  PARLANCE_TRY(region->model, load_silero(file));
+  region->file_bytes = bytes_of_files({file});
+  return region;
+}
+
+Result<std::shared_ptr<AlignerRegion>> AlignerRegion::load(const Choice& choice, DeviceShelf& devices) {
+  PARLANCE_TRY(const AsrFiles files, find_aligner_files(choice.files));
+  auto region = std::make_shared<AlignerRegion>();
+  PARLANCE_TRY(region->device, devices.get(choice.devices.voice, CpuRank::ears));
+  PARLANCE_TRY(region->aligner, Aligner::load(files, *region->device));
+  region->file_bytes = bytes_of_files({files.text, files.encoder});
+  return region;
+}
+
+Result<std::shared_ptr<SpeakerRegion>> SpeakerRegion::load(const Choice& choice) {
+  PARLANCE_TRY(const fs::path file, find_speaker_file(choice.files));
+  PARLANCE_TRY(SpeakerVerifier verifier, SpeakerVerifier::load(file));
+  return std::make_shared<SpeakerRegion>(
+      SpeakerRegion{.last = {}, .verifier = std::move(verifier), .file_bytes = bytes_of_files({file})});
+}
+
+Result<std::shared_ptr<DrafterRegion>> DrafterRegion::load(const Choice& choice) {
+  PARLANCE_TRY(const fs::path path, find_drafter_file(choice.files));
+  PARLANCE_TRY(GgufFile file, GgufFile::open(path));
+  return std::make_shared<DrafterRegion>(DrafterRegion{.last = {}, .file = std::move(file)});
+}
+
+}  // namespace parlance

@@ -19,6 +19,7 @@
 #include "kernels/copy_bandwidth.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
+#include "measure/many_answers.h"
 #include "measure/system_info.h"
 #include "measure/text_steps.h"
 
@@ -33,6 +34,8 @@ struct BenchOptions {
   std::vector<int64_t> answer_sizes = {64};
   std::vector<int64_t> depths = {0, 1024, 4096};
   bool has_default_depths = true;
+  std::vector<int64_t> n_sequences = {1};
+  int64_t n_arriving = 0;
   int n_repetitions = 3;
   bool times_loading = false;
   bool wants_json = false;
@@ -54,7 +57,13 @@ std::vector<BenchTest> tests_of(const BenchOptions& options) {
     }
   };
   for (const int64_t depth : options.depths) add(BenchTest::Kind::prefill, options.prompt_sizes, depth);
-  for (const int64_t depth : options.depths) add(BenchTest::Kind::decode, options.answer_sizes, depth);
+  for (const int64_t n : options.n_sequences) {
+    for (const int64_t depth : options.depths) {
+      const size_t n_before = tests.size();
+      add(BenchTest::Kind::decode, options.answer_sizes, depth);
+      for (size_t i = n_before; i < tests.size(); ++i) tests[i].n_sequences = n;
+    }
+  }
   return tests;
 }
 
@@ -111,7 +120,7 @@ void print_machine(const Console& io, const Device& device, const Roofline& r) {
 
 void print_row(const Console& io, const BenchTest& test, const BenchResult& result,
                const Roofline& roofline) {
-  const auto n = static_cast<double>(test.n_tokens);
+  const auto n = static_cast<double>(test.n_tokens * test.n_sequences);
   const StepCost& cost = result.cost;
   io.print("  {}\n", row_of({name_of(test), format_rate(n / result.median_s), format_rate(n / result.max_s),
                              format_rate(n / result.min_s), format_bytes(cost.bytes / n),
@@ -133,10 +142,11 @@ Json to_json(const Roofline& roofline) {
 }
 
 Json to_json(const BenchTest& test, const BenchResult& result, const Roofline& roofline) {
-  const auto n = static_cast<double>(test.n_tokens);
+  const auto n = static_cast<double>(test.n_tokens * test.n_sequences);
   return Json::object(
       {{"test", test.kind == BenchTest::Kind::prefill ? "prefill" : "decode"},
        {"n_tokens", test.n_tokens},
+       {"n_sequences", test.n_sequences},
        {"depth", test.depth},
        {"tokens_per_second", n / result.median_s},
        {"tokens_per_second_min", n / result.max_s},
@@ -166,13 +176,42 @@ std::vector<BenchTest> fitting(const Console& io, const BenchOptions& options,
   return kept;
 }
 
+// The longest wait of answers that a prompt arrives beside, for every decode test.
+Result<Json> bench_arrivals(const Console& io, const BenchOptions& options, Session& session,
+                            const std::vector<BenchTest>& tests) {
+  Json rows = Json::array();
+  for (const BenchTest& test : tests) {
+    if (test.kind != BenchTest::Kind::decode) continue;
+    PARLANCE_TRY(const ArrivalResult result, run_arrival(session, test, options.n_arriving));
+    if (!options.wants_json) {
+      io.print(
+          "  {}, a prompt of {} arrives: a token every {}, at the longest {} ({:.2f}x); the prompt's first "
+          "token "
+          "after {} (alone {})\n",
+          name_of(test), options.n_arriving, format_ms(result.plain_ms), format_ms(result.longest_ms),
+          result.longest_ms / result.plain_ms, format_ms(result.first_token_ms), format_ms(result.alone_ms));
+      io.flush();
+    }
+    rows.push(Json::object({{"n_sequences", test.n_sequences},
+                            {"depth", test.depth},
+                            {"n_arriving", options.n_arriving},
+                            {"plain_ms", result.plain_ms},
+                            {"longest_ms", result.longest_ms},
+                            {"first_token_ms", result.first_token_ms},
+                            {"alone_ms", result.alone_ms}}));
+  }
+  return rows;
+}
+
 // All tests with one number of threads.
 Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n_threads, Isa isa,
                            const std::string& subject) {
   ModelChoice choice = options.model;
   choice.devices.n_threads = n_threads;
   const std::vector<BenchTest> all = tests_of(options);
-  choice.context.n_ctx = longest(all);
+  const auto n_most = static_cast<int>(*std::ranges::max_element(options.n_sequences));
+  choice.context.n_seq = n_most + (options.n_arriving > 0 ? 1 : 0);
+  choice.context.n_ctx = std::max(longest(all), options.n_arriving + 1);
   PARLANCE_TRY(const auto text, open_text(choice, io));
   Session& session = text->session();
   Device& device = text->region().device();
@@ -188,9 +227,15 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   const InterruptGuard guard(&session);
   for (const BenchTest& test : tests) {
     PARLANCE_TRY(const BenchResult result,
-                 run_bench(session, test, choice.context.n_batch, options.n_repetitions));
+                 test.n_sequences > 1
+                     ? run_many_answers(session, test, options.n_repetitions)
+                     : run_bench(session, test, choice.context.n_batch, options.n_repetitions));
     if (!options.wants_json) print_row(io, test, result, roofline);
     rows.push(to_json(test, result, roofline));
+  }
+  Json arrivals = Json::array();
+  if (options.n_arriving > 0) {
+    PARLANCE_TRY(arrivals, bench_arrivals(io, options, session, tests));
   }
   const size_t memory_bytes = was_reset ? peak_memory_bytes() : 0;
   if (!options.wants_json && memory_bytes > 0)
@@ -198,6 +243,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   return Json::object({{"threads", device.n_threads()},
                        {"peaks", to_json(roofline)},
                        {"tests", rows},
+                       {"arrivals", arrivals},
                        {"peak_memory_bytes", memory_bytes}});
 }
 
@@ -336,6 +382,8 @@ Command bench_command() {
       {"parlance bench -m model.gguf -t 1,2,4 -d 0,8192 -ctk q8_0 -ctv q8_0",
        "by threads, at the start and after 8192 tokens, with a compressed cache"},
       {"parlance bench -m model.gguf --load", "time from nothing to the first token"},
+      {"parlance bench -m model.gguf -p 0 -d 512 -s 1,8 --arriving 4096",
+       "many answers at once, and a long prompt"},
       {"parlance bench listen -m FOLDER", "speech recognition: a recording, and live"},
       {"parlance bench say -m FOLDER", "speech synthesis: steps of the model, and the codec"}};
   Option depths =
@@ -363,7 +411,15 @@ Command bench_command() {
                            options->prompt_sizes, 0, kMaxTokens),
         number_list_option("-n, --gen-sizes, --gen-size", "LIST", "Lengths of answers; 0 for none.",
                            options->answer_sizes, 0, kMaxTokens),
-        depths, threads,
+        depths,
+        number_list_option("-s, --sequences", "LIST", "Answers that are written at once.",
+                           options->n_sequences, 1, 4096),
+        number_option<int64_t>(
+            "--arriving", "N",
+            "Also have a prompt of N tokens arrive while answers are written, and tell how long "
+            "they wait for it. 0: none.",
+            options->n_arriving, 0, kMaxTokens),
+        threads,
         number_option<int>("-r, --repetitions", "N", "Runs of each test, after one to warm up.",
                            options->n_repetitions, 1, 1000),
         flag("--load", "Time loading instead: map and check the file, make room, and compute one token.",

@@ -98,4 +98,10 @@ StepCost CostModel::step(int64_t n_tokens, int64_t n_before) const {
   return cost;
 }
 
+StepCost CostModel::step_of_many(int64_t n_sequences, int64_t n_before) const {
+  StepCost cost = times(step(1, n_before), static_cast<double>(n_sequences));
+  cost.bytes -= static_cast<double>(n_sequences - 1) * weight_bytes_;  // which are read once
+  return cost;
+}
+
 }  // namespace parlance

@@ -38,6 +38,8 @@ class CostModel {
 
   // n_tokens that go through the model together after n_before others, with the logits of the last one.
   StepCost step(int64_t n_tokens, int64_t n_before) const;
+  // The same for one token of each of n_sequences, which have n_before tokens each.
+  StepCost step_of_many(int64_t n_sequences, int64_t n_before) const;
 
  private:
   HyperParameters hp_;

@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <random>
 
-#include "measure/stopwatch.h"
-
 #include "engine/noise.h"
+#include "measure/stopwatch.h"
 
 namespace parlance {
 
 namespace {
-
-std::vector<Token> random_tokens(int64_t n, int32_t n_vocab) {
-  std::mt19937 random(1);
-  std::vector<Token> tokens(static_cast<size_t>(n));
-  for (Token& token : tokens) token = static_cast<Token>(random() % static_cast<uint32_t>(n_vocab));
-  return tokens;
-}
 
 // Tokens that go through the model together.
 int64_t chunk_of(const BenchTest& test, int64_t n_batch) {
@@ -50,6 +42,13 @@ StepCost cost_of(const Session& session, const BenchTest& test, int64_t n_batch)
 
 }  // namespace
 
+std::vector<Token> bench_tokens(int64_t n, int32_t n_vocab) {
+  std::mt19937 random(1);
+  std::vector<Token> tokens(static_cast<size_t>(n));
+  for (Token& token : tokens) token = static_cast<Token>(random() % static_cast<uint32_t>(n_vocab));
+  return tokens;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
@@ -58,11 +57,12 @@ double median(std::vector<double> values) {
 
 std::string name_of(const BenchTest& test) {
   const char* kind = test.kind == BenchTest::Kind::prefill ? "prefill" : "decode";
-  return fmt::format("{} {} @ {}", kind, test.n_tokens, test.depth);
+  const std::string many = test.n_sequences > 1 ? fmt::format("{} x ", test.n_sequences) : std::string();
+  return fmt::format("{} {}{} @ {}", kind, many, test.n_tokens, test.depth);
 }
 
 Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions) {
-  const std::vector<Token> tokens = random_tokens(test.n_tokens, session.model().tokenizer().n_vocab());
+  const std::vector<Token> tokens = bench_tokens(test.n_tokens, session.model().tokenizer().n_vocab());
   PARLANCE_CHECK(run_once(session, test, tokens, n_batch));
   std::vector<double> seconds;
   for (int i = 0; i < n_repetitions; ++i) {

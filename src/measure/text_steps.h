@@ -15,13 +15,17 @@ struct BenchTest {
   enum class Kind { prefill, decode };
   Kind kind;
   int64_t n_tokens;
-  int64_t depth;  // tokens that are in the context before
+  int64_t depth;            // tokens that are in the context before
+  int64_t n_sequences = 1;  // of decoding: answers that are written at once, each as long
 
   int64_t n_ctx() const { return depth + n_tokens; }
 };
 
-// "prefill 512 @ 4096"
+// "prefill 512 @ 4096", "decode 8 x 64 @ 512"
 std::string name_of(const BenchTest& test);
+
+// Drawn from the vocabulary at random, the same every time.
+std::vector<Token> bench_tokens(int64_t n, int32_t n_vocab);
 
 // Of at least one value; the mean of the two in the middle of an even number.
 double median(std::vector<double> values);

@@ -26,6 +26,7 @@ class CudaStream final : public Stream {
   cudaStream_t handle() const { return stream_; }
   const Gpu& gpu() const { return gpu_; }
   void launch(const void* kernel, const Shape& shape, void** params);
+  bool keeps_recordings() const override { return true; }
 
  protected:
   void run_step(uint64_t key, FunctionRef<void()> record) override;

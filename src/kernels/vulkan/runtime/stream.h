@@ -29,6 +29,7 @@ class VulkanStream final : public Stream {
   void end_side_by_side() { order_ = Order::one_by_one; }
   const DeviceLimits& limits() const { return context_.limits; }
   Operand scratch_operand();
+  bool keeps_recordings() const override { return true; }
 
  protected:
   void run_step(uint64_t key, FunctionRef<void()> record) override;

@@ -1,0 +1,162 @@
+#include "measure/many_answers.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "engine/noise.h"
+#include "engine/scheduler.h"
+#include "engine/task.h"
+#include "measure/stopwatch.h"
+
+namespace parlance {
+
+namespace {
+
+// An answer whose tokens are known beforehand; what the model says of them is computed and not looked at.
+class GivenAnswer final : public Task {
+ public:
+  GivenAnswer(Sequence& sequence, std::vector<Token> tokens)
+      : Task(sequence, {}), tokens_(std::move(tokens)) {}
+
+  // Puts the first token behind what there is; the others follow.
+  Result<void> begin() { return give_next(); }
+  const Result<void>& outcome() const { return outcome_; }
+  const std::vector<Clock::time_point>& times() const { return times_; }  // when each token was computed
+  void go_on() { wants_more_ = true; }
+  void stop() { wants_more_ = false; }
+
+ private:
+  void take(std::span<const float>, int64_t) override { times_.push_back(Clock::now()); }
+  bool computed() override {
+    const bool has_more = n_given_ < tokens_.size() || wants_more_;
+    return has_more && give_next().has_value();
+  }
+  void end(Result<void> outcome) override { outcome_ = std::move(outcome); }
+
+  Result<void> give_next() {
+    const Token token = tokens_[n_given_++ % tokens_.size()];
+    return sequence().append({&token, 1});
+  }
+
+  std::vector<Token> tokens_;
+  size_t n_given_ = 0;
+  bool wants_more_ = false;
+  std::vector<Clock::time_point> times_;
+  Result<void> outcome_;
+};
+
+struct Answers {
+  std::vector<std::unique_ptr<Session>> others;
+  std::vector<Session*> sessions;
+};
+
+// The session and as many others as the test has sequences.
+Result<Answers> open_all(Session& session, const BenchTest& test) {
+  Answers answers;
+  answers.sessions.push_back(&session);
+  while (std::ssize(answers.sessions) < test.n_sequences) {
+    PARLANCE_TRY(auto other, Session::create(session.shared_context()));
+    answers.sessions.push_back(other.get());
+    answers.others.push_back(std::move(other));
+  }
+  return answers;
+}
+
+Result<std::vector<std::unique_ptr<GivenAnswer>>> begin_all(const Answers& answers, const BenchTest& test) {
+  std::vector<std::unique_ptr<GivenAnswer>> tasks;
+  for (Session* const session : answers.sessions) {
+    session->truncate(test.depth);
+    PARLANCE_CHECK(fill_with_noise(*session, test.depth));
+    tasks.push_back(std::make_unique<GivenAnswer>(
+        session->sequence(), bench_tokens(test.n_tokens, session->model().tokenizer().n_vocab())));
+    PARLANCE_CHECK(tasks.back()->begin());
+  }
+  return tasks;
+}
+
+Result<double> run_once(const Answers& answers, const BenchTest& test) {
+  PARLANCE_TRY(const auto tasks, begin_all(answers, test));
+  Scheduler& scheduler = answers.sessions.front()->context().scheduler();
+  const Clock::time_point start = Clock::now();
+  for (const auto& task : tasks) PARLANCE_CHECK(scheduler.post(*task));
+  scheduler.wait(
+      [&] { return std::ranges::all_of(tasks, [](const auto& task) { return task->is_done(); }); });
+  const double seconds = seconds_since(start);
+  for (const auto& task : tasks) PARLANCE_CHECK(task->outcome());
+  return seconds;
+}
+
+double ms_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+// Times between the tokens of answers that were computed from some moment to another.
+std::vector<double> gaps(const std::vector<std::unique_ptr<GivenAnswer>>& tasks, Clock::time_point from,
+                         Clock::time_point to) {
+  std::vector<double> ms;
+  for (const auto& task : tasks) {
+    const auto& times = task->times();
+    for (size_t i = 1; i < times.size(); ++i) {
+      if (times[i] > from && times[i - 1] < to) ms.push_back(ms_between(times[i - 1], times[i]));
+    }
+  }
+  return ms;
+}
+
+}  // namespace
+
+Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions) {
+  PARLANCE_TRY(const Answers answers, open_all(session, test));
+  PARLANCE_CHECK(run_once(answers, test));
+  std::vector<double> seconds;
+  for (int i = 0; i < n_repetitions; ++i) {
+    PARLANCE_TRY(const double s, run_once(answers, test));
+    seconds.push_back(s);
+  }
+  const CostModel model(session.model(), session.kv_bytes_per_token(), session.state_bytes());
+  StepCost cost;
+  for (int64_t i = 0; i < test.n_tokens; ++i) cost += model.step_of_many(test.n_sequences, test.depth + i);
+  return BenchResult{.median_s = median(seconds),
+                     .min_s = *std::ranges::min_element(seconds),
+                     .max_s = *std::ranges::max_element(seconds),
+                     .cost = cost};
+}
+
+Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64_t n_arriving) {
+  PARLANCE_TRY(const Answers answers, open_all(session, test));
+  PARLANCE_TRY(const auto arriving, Session::create(session.shared_context()));
+  const std::vector<Token> prompt = bench_tokens(n_arriving, session.model().tokenizer().n_vocab());
+  ArrivalResult result;
+  for (const bool is_alone : {true, false}) {
+    arriving->truncate(0);
+    session.context().tree().evict({INT32_MAX, INT32_MAX});
+    if (is_alone) {
+      const Clock::time_point start = Clock::now();
+      PARLANCE_CHECK(arriving->set_prompt(prompt));
+      result.alone_ms = ms_between(start, Clock::now());
+      continue;
+    }
+    PARLANCE_TRY(const auto tasks, begin_all(answers, test));
+    for (const auto& task : tasks) task->go_on();
+    Scheduler& scheduler = session.context().scheduler();
+    for (const auto& task : tasks) PARLANCE_CHECK(scheduler.post(*task));
+    const Clock::time_point start = Clock::now();
+    scheduler.wait([&] { return std::ssize(tasks.front()->times()) >= test.n_tokens; });
+    const Clock::time_point arrival = Clock::now();
+    const auto logits = arriving->set_prompt(prompt);
+    const Clock::time_point known = Clock::now();
+    for (const auto& task : tasks) task->stop();
+    scheduler.wait(
+        [&] { return std::ranges::all_of(tasks, [](const auto& task) { return task->is_done(); }); });
+    PARLANCE_CHECK(logits);
+    for (const auto& task : tasks) PARLANCE_CHECK(task->outcome());
+    result.plain_ms = median(gaps(tasks, start, arrival));
+    const std::vector<double> stretched = gaps(tasks, arrival, known);
+    result.longest_ms = *std::ranges::max_element(stretched);
+    result.first_token_ms = ms_between(arrival, known);
+  }
+  return result;
+}
+
+}  // namespace parlance

@@ -1,0 +1,28 @@
+// Timing of many answers that are written at once, and of what a prompt that arrives meanwhile does to them.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "engine/session.h"
+#include "measure/text_steps.h"
+
+namespace parlance {
+
+// As run_bench() for a decode test of n_sequences: the session and others of its context, all at the test's
+// depth, each given the tokens one by one. Seconds are those until all have theirs.
+Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions);
+
+// How answers get on while a prompt is computed beside them.
+struct ArrivalResult {
+  double plain_ms = 0;        // a step of the answers alone, the median
+  double longest_ms = 0;      // between two tokens of an answer, while there is a prompt
+  double first_token_ms = 0;  // of the prompt
+  double alone_ms = 0;        // the same with nobody else at work
+};
+
+// n_sequences answers at the test's depth; in their midst comes a prompt of n_arriving tokens, which the
+// context must have room for beside them.
+Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64_t n_arriving);
+
+}  // namespace parlance

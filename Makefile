@@ -1,11 +1,17 @@
 # Thin wrappers: each installs what is missing, configures, builds and runs one thing.
-.PHONY: build demo test bench sanitize fuzz clang aarch64 clean
+.PHONY: build gpu demo test bench sanitize fuzz clang aarch64 clean
 
 PARLANCE := build/release/bin/parlance
 
 build:
 	@tools/install-dependencies.sh build
 	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target parlance
+
+# The same with the CUDA kernels, which are built by themselves only where there is a GPU.
+gpu:
+	@tools/install-dependencies.sh build
+	@cmake --preset release -DPARLANCE_CUDA=ON >/dev/null
 	@cmake --build --preset release --target parlance
 
 # The models in models/demo/ hear three questions and answer them: aloud at a terminal, else into a file.

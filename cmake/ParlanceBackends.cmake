@@ -1,7 +1,8 @@
 # Which devices beside the CPU are built in. A backend whose compiler is missing becomes a stub that says so.
 include(CheckLanguage)
 include(ParlanceShaders)
-option(PARLANCE_CUDA "Build the CUDA kernels where nvcc is found" ON)
+set(PARLANCE_CUDA AUTO CACHE STRING "Build the CUDA kernels: ON, OFF, or AUTO: where a GPU and nvcc are")
+set_property(CACHE PARLANCE_CUDA PROPERTY STRINGS AUTO ON OFF)
 option(PARLANCE_VULKAN "Build the Vulkan kernels where glslc and spirv-val are found" ON)
 
 # parlance_absent(cuda) makes parlance_kernels_cuda of the stub.
@@ -30,31 +31,43 @@ function(parlance_vulkan_backend)
   parlance_embed_shaders(parlance_kernels_vulkan ${CMAKE_SOURCE_DIR}/src/kernels/vulkan)
 endfunction()
 
-if(PARLANCE_CUDA)
+set(has_gpu OFF)
+if(EXISTS /dev/nvidia0)
+  set(has_gpu ON)
+endif()
+set(build_cuda ${PARLANCE_CUDA})
+if(PARLANCE_CUDA STREQUAL AUTO)
+  set(build_cuda ${has_gpu})
+endif()
+
+if(build_cuda)
   check_language(CUDA)
 endif()
-if(PARLANCE_CUDA AND CMAKE_CUDA_COMPILER)
+if(build_cuda AND CMAKE_CUDA_COMPILER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   # For the GPU of this machine; without one for 8.0, whose PTX later GPUs compile when they first load it. A build for
   # others to use takes "80-real;90": code for 8.x and 9.0, and PTX for what comes later.
   set(cuda_architectures 80)
-  if(EXISTS /dev/nvidia0)
+  if(has_gpu)
     set(cuda_architectures native)
   endif()
   set(PARLANCE_CUDA_ARCHITECTURES ${cuda_architectures} CACHE STRING "Compute capabilities of the CUDA kernels, as CMAKE_CUDA_ARCHITECTURES")
   set(CMAKE_CUDA_ARCHITECTURES ${PARLANCE_CUDA_ARCHITECTURES})
   enable_language(CUDA)
 endif()
-if(PARLANCE_CUDA AND CMAKE_CUDA_COMPILER AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+if(build_cuda AND CMAKE_CUDA_COMPILER AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc speaks C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
   endif()
   find_package(CUDAToolkit REQUIRED)
   parlance_cuda_backend()
+elseif(build_cuda AND NOT PARLANCE_CUDA STREQUAL AUTO)
+  message(FATAL_ERROR "CUDA was asked for (PARLANCE_CUDA=${PARLANCE_CUDA}) and nvcc 13.0 or newer was not found: install NVIDIA's "
+    "CUDA toolkit and put nvcc on the PATH, or name it with CUDACXX")
 else()
-  message(STATUS "CUDA: not built (nvcc 13.0 or newer not found, or PARLANCE_CUDA is off)")
+  message(STATUS "CUDA: not built (needs a GPU and nvcc 13.0 or newer, or PARLANCE_CUDA=ON without a GPU)")
   parlance_absent(cuda)
 endif()
 

@@ -1,33 +1,47 @@
 # Targets by folder, so that a new source file, test or fuzz target needs no edit of a CMake file.
 
-# Many small sources that include the same headers: several are compiled as one. Kernels stay
-# apart, they cost little besides their own code. OFF compiles each source by itself, as editors like it.
-option(PARLANCE_UNITY "Compile several sources of a library at once" ON)
-set(unity_folders asr assistant bundle chat cli engine eval gguf jinja measure models sampling text tokenizer tts voice)
+# Many small sources that include the same headers: several are compiled as one, which is most of what makes a build
+# fast. OFF compiles each source by itself, as editors like it and as an edit of one file is tried soonest.
+option(PARLANCE_UNITY "Compile several sources of a folder at once" ON)
+set(unity_batch 16)
+
+# Kernels for one instruction set are compiled by themselves (each defines what the set's shared headers need), and those
+# for other processors than the one that is built for not at all.
+set(instruction_sets "(/|_)(avx2|avx512|neon)(/|\\.cpp$)")
+set(foreign_sets "(/|_)neon(/|\\.cpp$)")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(foreign_sets "(/|_)(avx2|avx512)(/|\\.cpp$)")
+endif()
+
+# Where loops are arithmetic, they are optimised as far as the compiler can.
+set(arithmetic_folders kernels kernels/cpu quant audio vad)
 
 # parlance_library(kernels/cpu DEPENDS ...) makes the static library parlance_kernels_cpu of src/kernels/cpu/**.
 # Sub-folders that are libraries of their own (kernels/cpu below kernels) are left out.
 function(parlance_library folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   string(REPLACE "/" "_" name parlance_${folder})
+  set(recurse GLOB_RECURSE)
   if(folder STREQUAL "kernels")
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
-  else()
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
+    set(recurse GLOB)
   endif()
-  list(FILTER sources EXCLUDE REGEX "/cli/main\\.cpp$")
-  if(sources)
-    add_library(${name} STATIC ${sources})
-    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
-    target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
-    if(PARLANCE_UNITY AND folder IN_LIST unity_folders)
-      set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    endif()
-  else()
+  file(${recurse} sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/cli/main\\.cpp$|${foreign_sets}")
+  if(NOT sources)
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${name} INTERFACE ${ARG_DEPENDS})
+    return()
   endif()
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+  if(folder IN_LIST arithmetic_folders)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
+  list(FILTER sources INCLUDE REGEX ${instruction_sets})
+  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # parlance_tests(tokenizer DEPENDS ...) makes one GoogleTest program of tests/tokenizer/**_test.cpp.
@@ -42,7 +56,7 @@ function(parlance_tests folder)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} parlance_test_support)
   target_compile_options(${name} PRIVATE ${PARLANCE_TEST_OPTIONS})
-  target_precompile_headers(${name} REUSE_FROM parlance_test_support)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
   add_test(NAME ${folder} COMMAND ${name})
   set_tests_properties(${folder} PROPERTIES TIMEOUT 600)
 endfunction()

@@ -31,12 +31,12 @@ std::string_view words_for(TalkState state) {
   return "";
 }
 
-double rounded(double ms) {
+double to_tenths(double ms) {
   return std::round(ms * 10) / 10;
 }
 
 Json milliseconds(std::optional<double> ms) {
-  return ms ? Json(rounded(*ms)) : Json();
+  return ms ? Json(to_tenths(*ms)) : Json();
 }
 
 std::vector<double> values_of(const std::vector<TurnReport>& turns, const TurnMetric& metric) {
@@ -55,7 +55,7 @@ Json checkpoints_of(const TurnTrace& trace) {
   Json json = Json::object();
   for (int i = 0; i < kCheckpoints; ++i) {
     const auto checkpoint = static_cast<Checkpoint>(i);
-    if (const auto ms = trace.after_speech_ms(checkpoint)) json.add(name_of(checkpoint), rounded(*ms));
+    if (const auto ms = trace.after_speech_ms(checkpoint)) json.add(name_of(checkpoint), to_tenths(*ms));
   }
   return json;
 }
@@ -168,7 +168,7 @@ Json to_json(const TurnReport& report) {
   Json metrics = Json::object();
   for (const TurnMetric& metric : turn_metrics()) {
     if (const auto ms = report.trace.between_ms(metric.from, metric.to))
-      metrics.add(metric.name, rounded(*ms));
+      metrics.add(metric.name, to_tenths(*ms));
   }
   return Json::object({{"turn", report.number},
                        {"question", report.question},
@@ -189,14 +189,14 @@ Json trace_json(const std::vector<TurnReport>& turns) {
     if (p.n == 0) continue;
     summary.add(metric.name, Json::object({{"meaning", metric.meaning},
                                            {"turns", p.n},
-                                           {"p50", rounded(p.p50)},
-                                           {"p90", rounded(p.p90)},
-                                           {"p99", rounded(p.p99)}}));
+                                           {"p50", to_tenths(p.p50)},
+                                           {"p90", to_tenths(p.p90)},
+                                           {"p99", to_tenths(p.p99)}}));
   }
   Json list = Json::array();
   for (const TurnReport& turn : turns) {
     Json json = to_json(turn);
-    json.add("zero_ms", rounded(turn.trace.at_ms(Checkpoint::speech_end).value_or(0)));
+    json.add("zero_ms", to_tenths(turn.trace.at_ms(Checkpoint::speech_end).value_or(0)));
     list.push(json);
   }
   return Json::object(

@@ -7,6 +7,9 @@
 
 namespace parlance {
 
+// Runs of 32 values in a block of 256.
+inline constexpr int kRuns = 8;
+
 // Code of value i (below 32) of nibbles where byte j holds values j (low) and j + 16 (high).
 inline int nibble(const uint8_t* q, int i) {
   return (q[i % 16] >> (4 * (i / 16))) & 15;

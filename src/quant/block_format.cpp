@@ -47,12 +47,12 @@ constexpr std::array<BlockFormat, kDTypeCount> make_table() {
   return table;
 }
 
-constexpr std::array<BlockFormat, kDTypeCount> kTable = make_table();
+constexpr std::array<BlockFormat, kDTypeCount> kBlockFormats = make_table();
 
 }  // namespace
 
 const BlockFormat& block_format(DType dtype) {
-  return kTable[static_cast<size_t>(dtype)];
+  return kBlockFormats[static_cast<size_t>(dtype)];
 }
 
 }  // namespace parlance

@@ -8,12 +8,6 @@
 
 namespace parlance {
 
-namespace {
-
-constexpr int kRuns = 8;
-
-}  // namespace
-
 void decode(const BlockIq4Xs& block, float* x) {
   const float block_d = f32_from_f16(block.d);
   for (int r = 0; r < kRuns; ++r) {

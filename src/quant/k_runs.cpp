@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quant/block32.h"
 #include "quant/rounding.h"
 #include "quant/scale_search.h"
 
@@ -10,9 +11,8 @@ namespace parlance {
 
 namespace {
 
-constexpr int kRuns = 8;
 constexpr int kRunLength = 32;
-constexpr float kTopScale = 63;
+constexpr float kTopRunScale = 63;
 
 uint8_t scale_code(float x) {
   // Through a byte first, so that a negative step saturates as in the files of the field.
@@ -45,10 +45,10 @@ KRuns encode_k_runs(const float* x, int top, float first_shift, int n_trials) {
     largest_offset = std::max(largest_offset, run.offset);
   }
 
-  const float inverse_step = largest_step > 0 ? kTopScale / largest_step : 0;
-  const float inverse_offset = largest_offset > 0 ? kTopScale / largest_offset : 0;
-  result.d = f16_from_f32(largest_step / kTopScale);
-  result.dmin = f16_from_f32(largest_offset / kTopScale);
+  const float inverse_step = largest_step > 0 ? kTopRunScale / largest_step : 0;
+  const float inverse_offset = largest_offset > 0 ? kTopRunScale / largest_offset : 0;
+  result.d = f16_from_f32(largest_step / kTopRunScale);
+  result.dmin = f16_from_f32(largest_offset / kTopRunScale);
   for (int r = 0; r < kRuns; ++r) {
     result.scales.step[r] = scale_code(inverse_step * found[r].step);
     result.scales.minimum[r] = scale_code(inverse_offset * found[r].offset);

@@ -45,7 +45,7 @@ constexpr KvFormatTraits compressed(std::string_view name, KvTransform transform
 }
 
 // In the order of KvFormat.
-constexpr std::array<KvFormatTraits, kKvFormatCount> kTable = {{
+constexpr std::array<KvFormatTraits, kKvFormatCount> kFormatTraits = {{
     {"f32", 1, 4, KvTransform::none, encode_row_f32, encode_row_f32, decode_row_f32},
     {"f16", 1, 2, KvTransform::none, encode_row_f16, encode_row_f16, decode_row_f16},
     {"bf16", 1, 2, KvTransform::none, encode_row_bf16, encode_row_bf16, decode_row_bf16},
@@ -65,19 +65,19 @@ constexpr std::array<KvFormatTraits, kKvFormatCount> kTable = {{
 
 const KvFormatTraits& traits(KvFormat format) {
   assert(static_cast<size_t>(format) < kKvFormatCount);
-  return kTable[static_cast<size_t>(format)];
+  return kFormatTraits[static_cast<size_t>(format)];
 }
 
 std::optional<KvFormat> kv_format_from_name(std::string_view name) {
   for (size_t i = 0; i < kKvFormatCount; ++i) {
-    if (kTable[i].name == name) return static_cast<KvFormat>(i);
+    if (kFormatTraits[i].name == name) return static_cast<KvFormat>(i);
   }
   return std::nullopt;
 }
 
 std::string kv_format_names() {
   std::string names;
-  for (const KvFormatTraits& format : kTable) {
+  for (const KvFormatTraits& format : kFormatTraits) {
     if (!names.empty()) names += ", ";
     names += format.name;
   }

@@ -11,9 +11,7 @@ namespace parlance {
 
 namespace {
 
-constexpr int kGroups = 16;
-constexpr int kGroupLength = 16;
-constexpr float kTopScale = 15;
+constexpr float kTopGroupScale = 15;
 
 }  // namespace
 
@@ -47,10 +45,10 @@ void encode(const float* x, BlockQ2K& block) {
     largest_offset = std::max(largest_offset, group.offset);
   }
 
-  const float inverse_step = largest_step > 0 ? kTopScale / largest_step : 0;
-  const float inverse_offset = largest_offset > 0 ? kTopScale / largest_offset : 0;
-  block.d = f16_from_f32(largest_step / kTopScale);
-  block.dmin = f16_from_f32(largest_offset / kTopScale);
+  const float inverse_step = largest_step > 0 ? kTopGroupScale / largest_step : 0;
+  const float inverse_offset = largest_offset > 0 ? kTopGroupScale / largest_offset : 0;
+  block.d = f16_from_f32(largest_step / kTopGroupScale);
+  block.dmin = f16_from_f32(largest_offset / kTopGroupScale);
   for (int g = 0; g < kGroups; ++g) {
     block.scales[g] = static_cast<uint8_t>(round_to_even(inverse_step * found[g].step) |
                                            round_to_even(inverse_offset * found[g].offset) << 4);

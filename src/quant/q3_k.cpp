@@ -9,13 +9,6 @@
 
 namespace parlance {
 
-namespace {
-
-constexpr int kGroups = 16;
-constexpr int kGroupLength = 16;
-
-}  // namespace
-
 void decode(const BlockQ3K& block, float* x) {
   const float block_d = f32_from_f16(block.d);
   for (int g = 0; g < kGroups; ++g) {

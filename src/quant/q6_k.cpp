@@ -25,8 +25,6 @@ void decode(const BlockQ6K& block, float* x) {
 }
 
 void encode(const float* x, BlockQ6K& block) {
-  constexpr int kGroups = 16;
-  constexpr int kGroupLength = 16;
   uint8_t codes[256];
   float step[kGroups];
   for (int g = 0; g < kGroups; g += kSearchRuns) {

@@ -11,6 +11,10 @@ namespace parlance {
 
 inline constexpr int kSearchRuns = 4;
 
+// How Q2_K, Q3_K and Q6_K cut their 256 values.
+inline constexpr int kGroups = 16;
+inline constexpr int kGroupLength = 16;
+
 struct StepAndOffset {
   float step;
   float offset;  // not negative for a run that reaches 0: x is near step * code - offset

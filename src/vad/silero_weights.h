@@ -15,6 +15,7 @@
 namespace parlance {
 
 inline constexpr int64_t kSileroSampleRateHz = 16000;
+inline constexpr double kSileroSamplesPerMs = kSileroSampleRateHz / 1000.0;
 inline constexpr int64_t kSileroWindow = 512;  // samples that one call consumes, 32 ms
 inline constexpr int64_t kSileroContext = 64;  // samples of the window before that a call sees again
 inline constexpr int64_t kSileroFrame = 256;   // samples of one Fourier transform

@@ -8,10 +8,8 @@ namespace parlance {
 
 namespace {
 
-constexpr double kSamplesPerMs = static_cast<double>(kSileroSampleRateHz) / 1000;
-
 bool is_at_least(int64_t n_samples, double ms) {
-  return static_cast<double>(n_samples) >= ms * kSamplesPerMs;
+  return static_cast<double>(n_samples) >= ms * kSileroSamplesPerMs;
 }
 
 }  // namespace
@@ -59,7 +57,7 @@ bool TurnDetector::is_gate_open(double rms) {
   const bool was_open = n_heard_ <= gate_open_until_;
   const bool is_loud =
       rms >= options_.gate_rms || (was_open && rms >= options_.gate_rms * options_.gate_fall);
-  if (is_loud) gate_open_until_ = n_heard_ + static_cast<int64_t>(options_.gate_hold_ms * kSamplesPerMs);
+  if (is_loud) gate_open_until_ = n_heard_ + static_cast<int64_t>(options_.gate_hold_ms * kSileroSamplesPerMs);
   return is_loud || was_open;
 }
 

@@ -7,9 +7,7 @@ namespace parlance {
 
 namespace {
 
-constexpr double kSamplesPerMs = static_cast<double>(kSileroSampleRateHz) / 1000;
-
-int64_t whole(double sample) {
+int64_t whole_number(double sample) {
   return static_cast<int64_t>(std::floor(sample));
 }
 
@@ -17,8 +15,8 @@ int64_t whole(double sample) {
 
 VadIterator::VadIterator(const VadIteratorOptions& options)
     : threshold_(options.threshold),
-      min_silence_(options.min_silence_ms * kSamplesPerMs),
-      pad_(options.speech_pad_ms * kSamplesPerMs) {}
+      min_silence_(options.min_silence_ms * kSileroSamplesPerMs),
+      pad_(options.speech_pad_ms * kSileroSamplesPerMs) {}
 
 std::optional<VadEvent> VadIterator::next(float probability) {
   n_samples_ += kSileroWindow;
@@ -28,12 +26,12 @@ std::optional<VadEvent> VadIterator::next(float probability) {
     if (is_speaking_) return std::nullopt;
     is_speaking_ = true;
     return VadEvent{VadEvent::Kind::start,
-                    whole(std::max(0.0, static_cast<double>(n_samples_ - kSileroWindow) - pad_))};
+                    whole_number(std::max(0.0, static_cast<double>(n_samples_ - kSileroWindow) - pad_))};
   }
   if (p >= threshold_ - kVadHysteresis || !is_speaking_) return std::nullopt;
   if (silence_since_ == 0) silence_since_ = n_samples_;
   if (static_cast<double>(n_samples_ - silence_since_) < min_silence_) return std::nullopt;
-  const int64_t end = whole(static_cast<double>(silence_since_ - kSileroWindow) + pad_);
+  const int64_t end = whole_number(static_cast<double>(silence_since_ - kSileroWindow) + pad_);
   silence_since_ = 0;
   is_speaking_ = false;
   return VadEvent{VadEvent::Kind::end, end};

@@ -29,12 +29,12 @@ KvFormat with_residual(bool has_residual) {
   return has_residual ? KvFormat::q4_polar_residual : KvFormat::q4_polar;
 }
 
-struct ScoreKind {
+struct RecordedScore {
   ScoreOperation operation;
   KvFormat format;
 };
 
-ScoreKind score_kind_of(const Fields& fields) {
+RecordedScore recorded_score_of(const Fields& fields) {
   const std::string operation = fields.text("op");
   const KvFormat format = fields.format("k_type");
   const bool is_tbq =
@@ -133,7 +133,7 @@ void read_harness_fused(const Fields& file, const std::string& kernel, Fixture& 
 }  // namespace
 
 void read_score(const Fields& fields, Fixture& fixture) {
-  const ScoreKind kind = score_kind_of(fields);
+  const RecordedScore kind = recorded_score_of(fields);
   const int64_t n_head_kv = fields.integer("n_kv_heads", 1, kMostHeads);
   const int64_t n_rows = fields.integer("n_kv", 1, kMostRows);
   const int64_t n_head = n_head_of(fields, n_head_kv);

@@ -33,7 +33,7 @@ uint8_t boundaries_up_to(const std::array<float, n>& boundaries, float v) {
   return code;
 }
 
-float length_of(const float* x) {
+float query_length(const float* x) {
   float squares = 0;
   for (int64_t i = 0; i < kHarnessHead; ++i) squares += x[i] * x[i];
   return std::sqrt(squares);
@@ -67,7 +67,7 @@ constexpr std::array<float, 7> kTurbo3Boundaries = {-0.154259f, -0.091775f, -0.0
                                                     0.043589f,  0.091775f,  0.154259f};
 
 std::vector<std::byte> encode_turbo3(const float* x) {
-  const float length = length_of(x);
+  const float length = query_length(x);
   const float inverse = length > kLeastLength ? 1 / length : 0;
   float unit[kHarnessHead], rotated[kHarnessHead];
   for (int64_t i = 0; i < kHarnessHead; ++i) unit[i] = x[i] * inverse;
@@ -187,7 +187,7 @@ std::vector<std::byte> encode_qjl(const float* x) {
   for (size_t j = 0; j < sketch.size(); ++j) {
     if (sketch[j] > 0) block.signs[j / 8] |= static_cast<uint8_t>(1u << (j % 8));
   }
-  block.norm = bf16_from_f32(length_of(x));
+  block.norm = bf16_from_f32(query_length(x));
   std::vector<std::byte> record;
   append(record, block);
   return record;

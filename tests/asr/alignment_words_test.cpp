@@ -1,6 +1,7 @@
 #include "asr/alignment_words.h"
 
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

@@ -2,6 +2,7 @@
 #include "asr/recognizer.h"
 #include "asr/support/fixture_clips.h"
 #include "kernels/cpu/cpu_device.h"
+#include "support/json_file.h"
 
 namespace parlance::test {
 namespace {

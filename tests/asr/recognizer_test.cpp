@@ -9,6 +9,7 @@
 #include "asr/support/fixture_clips.h"
 #include "kernels/cpu/cpu_device.h"
 #include "support/gguf_copy.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 
 namespace parlance::test {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "text/unicode.h"
 
 namespace parlance {

@@ -9,6 +9,7 @@
 #include "audio/audio_file.h"
 #include "gtest/gtest.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "support/npy.h"
 
 namespace parlance {

@@ -34,7 +34,7 @@ Result<std::vector<float>> wav_of(std::span<const std::byte> bytes, size_t most 
   return samples_of(PcmStream::wav("input"), bytes, most);
 }
 
-std::string error_of(const ByteWriter& wav) {
+std::string refusal_of(const ByteWriter& wav) {
   const auto samples = wav_of(wav.bytes);
   return samples ? "no error" : samples.error().message;
 }
@@ -117,27 +117,27 @@ TEST(PcmStream, NoSamplesAreNoError) {
 }
 
 TEST(PcmStream, WhatIsWrongIsNamed) {
-  EXPECT_EQ(error_of({}), "input ended before its samples began; send a whole WAV header");
-  EXPECT_EQ(error_of(ByteWriter().riff().format_chunk(1, 1, 8000, 16)),
+  EXPECT_EQ(refusal_of({}), "input ended before its samples began; send a whole WAV header");
+  EXPECT_EQ(refusal_of(ByteWriter().riff().format_chunk(1, 1, 8000, 16)),
             "input ended before its samples began; send a whole WAV header");
-  EXPECT_EQ(error_of(ByteWriter().text("OggS........")),
+  EXPECT_EQ(refusal_of(ByteWriter().text("OggS........")),
             "input does not begin as a WAV file does; send WAV, or say that it is raw");
-  EXPECT_EQ(error_of(ByteWriter().riff().text("data").number(4, 4)),
+  EXPECT_EQ(refusal_of(ByteWriter().riff().text("data").number(4, 4)),
             "input has samples before their description; write the file again");
-  EXPECT_EQ(error_of(ByteWriter().riff().text("fmt ").number(2, 4)),
+  EXPECT_EQ(refusal_of(ByteWriter().riff().text("fmt ").number(2, 4)),
             "input describes its samples with 2 bytes, expected at least 16; send WAV");
   EXPECT_EQ(
-      error_of(ByteWriter().riff().format_chunk(6, 1, 8000, 8)),
+      refusal_of(ByteWriter().riff().format_chunk(6, 1, 8000, 8)),
       "input has samples of format 6 with 8 bits in 1 bytes; send 8, 16, 24 or 32-bit PCM or 32-bit float");
-  EXPECT_NE(error_of(ByteWriter().riff().format_chunk(1, 0, 8000, 16)).find("0 channels"), std::string::npos);
-  EXPECT_NE(error_of(ByteWriter().riff().format_chunk(1, 1, 0, 16)).find("0 Hz"), std::string::npos);
-  EXPECT_EQ(error_of(ByteWriter().riff().text("JUNK").number(0xffffffff, 4)),
+  EXPECT_NE(refusal_of(ByteWriter().riff().format_chunk(1, 0, 8000, 16)).find("0 channels"), std::string::npos);
+  EXPECT_NE(refusal_of(ByteWriter().riff().format_chunk(1, 1, 0, 16)).find("0 Hz"), std::string::npos);
+  EXPECT_EQ(refusal_of(ByteWriter().riff().text("JUNK").number(0xffffffff, 4)),
             "input has more than 16 MiB before its samples; send it without pictures and titles");
   ByteWriter bad;
   bad.riff().format_chunk(3, 1, 8000, 32).text("data").number(0, 4);
   for (int i = 0; i < 4000; ++i) bad.f32(0);
   bad.f32(std::numeric_limits<float>::quiet_NaN());
-  EXPECT_EQ(error_of(bad),
+  EXPECT_EQ(refusal_of(bad),
             "input has a sample that is no number, or far too large, at 0.500 s; check what sends it");
 }
 

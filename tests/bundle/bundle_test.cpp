@@ -3,6 +3,7 @@
 
 #include "bundle/requirements.h"
 #include "bundle/support/tiny_bundle.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

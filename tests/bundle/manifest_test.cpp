@@ -4,6 +4,7 @@
 
 #include "bundle/support/manifests.h"
 #include "gtest/gtest.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

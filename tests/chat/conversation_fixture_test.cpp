@@ -3,6 +3,7 @@
 #include "chat/own_templates.h"
 #include "jinja/template.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

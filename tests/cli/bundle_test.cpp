@@ -1,6 +1,7 @@
 // parlance bundle, and verbs that load from bundles, from their arguments to what they print.
 #include "bundle/support/tiny_bundle.h"
 #include "cli/cli_run.h"
+#include "support/json_file.h"
 #include "support/tiny_model.h"
 
 namespace parlance {

@@ -8,6 +8,7 @@
 
 #include "cli/app.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance::test {
 

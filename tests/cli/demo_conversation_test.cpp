@@ -7,6 +7,7 @@
 #include "cli/cli_run.h"
 #include "cli/eval_set.h"
 #include "eval/word_error.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 #include "text/spoken_form.h"
 

@@ -12,6 +12,7 @@
 #include "asr/support/tiny_aligner.h"
 #include "audio/wav_writer.h"
 #include "cli/cli_run.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 
 namespace parlance {

@@ -6,6 +6,7 @@
 
 #include "cli/open_text.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
 

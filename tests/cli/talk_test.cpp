@@ -11,6 +11,7 @@
 #include "cli/cli_run.h"
 #include "cli/talk_timeline.h"
 #include "cli/talk_view.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
 #include "tts/audio/speech_format.h"

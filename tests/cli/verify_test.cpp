@@ -3,6 +3,7 @@
 
 #include "cli/cli_run.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 
 namespace parlance {

@@ -6,6 +6,7 @@
 #include "gguf/gguf_bytes.h"
 #include "gguf/reader.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

@@ -1,6 +1,7 @@
 // Templates with recorded output: one construct each (jinja.json).
 #include "jinja/template.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "jinja/template.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

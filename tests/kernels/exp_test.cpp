@@ -13,13 +13,13 @@
 namespace parlance {
 namespace {
 
-constexpr int kFloats = 16;
+constexpr int kNumbers = 16;
 using ExpOf16 = void(const float* x, float* y);
 
 #if PARLANCE_X86
 PARLANCE_AVX2 void exp_avx2(const float* x, float* y) {
   using L = simd::Avx2;
-  for (int i = 0; i < kFloats; i += L::kWidth) L::store(y + i, L::exp(L::load(x + i)));
+  for (int i = 0; i < kNumbers; i += L::kWidth) L::store(y + i, L::exp(L::load(x + i)));
 }
 PARLANCE_AVX512 void exp_avx512(const float* x, float* y) {
   simd::Avx512::store(y, simd::Avx512::exp(simd::Avx512::load(x)));
@@ -27,7 +27,7 @@ PARLANCE_AVX512 void exp_avx512(const float* x, float* y) {
 #elif PARLANCE_NEON
 void exp_neon(const float* x, float* y) {
   using L = simd::Neon;
-  for (int i = 0; i < kFloats; i += L::kWidth) L::store(y + i, L::exp(L::load(x + i)));
+  for (int i = 0; i < kNumbers; i += L::kWidth) L::store(y + i, L::exp(L::load(x + i)));
 }
 #endif
 
@@ -63,12 +63,12 @@ TEST(Exp, IsWithinOneUnitForEveryFloat) {
     if (!exp16) continue;
     double worst = 0;
     float worst_x = 0;
-    for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += kFloats * kStride) {
-      float x[kFloats], y[kFloats];
-      for (uint64_t i = 0; i < kFloats; ++i)
+    for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += kNumbers * kStride) {
+      float x[kNumbers], y[kNumbers];
+      for (uint64_t i = 0; i < kNumbers; ++i)
         x[i] = std::bit_cast<float>(static_cast<uint32_t>(bits + i * kStride));
       exp16(x, y);
-      for (int i = 0; i < kFloats; ++i) {
+      for (int i = 0; i < kNumbers; ++i) {
         const double error = std::isnan(x[i]) ? (std::isnan(y[i]) ? 0 : 1e9)
                                               : error_in_units(y[i], std::exp(static_cast<double>(x[i])));
         if (error > worst) worst = error, worst_x = x[i];

@@ -9,6 +9,7 @@
 #include "kernels/cpu/rows.h"
 #include "kernels/support/kv_pages.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance::test {
 namespace {

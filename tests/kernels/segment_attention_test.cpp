@@ -3,7 +3,7 @@
 namespace parlance::test {
 namespace {
 
-struct Shape {
+struct SegmentShape {
   int64_t head_dim, n_head, n_head_kv;
   std::vector<int32_t> bounds;
 };
@@ -13,7 +13,7 @@ class SegmentAttention : public KernelTest {};
 TEST_P(SegmentAttention, MatchesDefinition) {
   OpBench a = tested(), b = reference();
   if (may_skip(a.device().ops().segment_attention)) GTEST_SKIP() << "this device has no segment_attention";
-  const Shape shapes[] = {
+  const SegmentShape shapes[] = {
       {64, 14, 14, {0, 104}},          // a window of Qwen3-ASR
       {64, 2, 2, {0, 104, 208, 221}},  // several, the last one short
       {64, 2, 2, {0, 25, 50, 75}},
@@ -23,7 +23,7 @@ TEST_P(SegmentAttention, MatchesDefinition) {
       {20, 3, 1, {0, 47, 48, 49, 96, 145}},  // an odd head
       {8, 1, 1, {0, 128, 256, 385}},
   };
-  for (const Shape& shape : shapes) {
+  for (const SegmentShape& shape : shapes) {
     SCOPED_TRACE(fmt::format("head_dim {} tokens {}", shape.head_dim, shape.bounds.back()));
     const int64_t n = shape.bounds.back();
     const auto q = random_floats(shape.head_dim * shape.n_head * n, 2);

@@ -20,7 +20,7 @@
 namespace parlance {
 namespace {
 
-constexpr int32_t kPageTokens = 4;
+constexpr int32_t kTwinPageTokens = 4;
 constexpr int32_t kVocabulary = 4;
 constexpr size_t kSequences = 4;
 constexpr size_t kMostTokens = 40;
@@ -71,15 +71,15 @@ struct Key {
   std::vector<int32_t> tokens;
   std::vector<ContentHash> content;
 };
-using Slots = std::array<Text, kPageTokens>;  // the text up to and with the position of each slot
+using Slots = std::array<Text, kTwinPageTokens>;  // the text up to and with the position of each slot
 
 class World {
  public:
   World(PageCounts n_pages, const PrefixTreeOptions& options)
-      : pools_(n_pages), options_(options), tree_(pools_, kPageTokens, options) {
+      : pools_(n_pages), options_(options), tree_(pools_, kTwinPageTokens, options) {
     contents_[0].resize(static_cast<size_t>(n_pages.main));
     contents_[1].resize(static_cast<size_t>(n_pages.exact));
-    for (size_t i = 0; i < kSequences; ++i) sequences_.push_back({SequencePages(pools_, kPageTokens), {}});
+    for (size_t i = 0; i < kSequences; ++i) sequences_.push_back({SequencePages(pools_, kTwinPageTokens), {}});
   }
 
   void play(const Step& step) {
@@ -171,14 +171,14 @@ class World {
   }
 
   void check(std::span<const PageRef> pages, const Text& text) {
-    RC_ASSERT(pages.size() == (text.size() + kPageTokens - 1) / kPageTokens);
+    RC_ASSERT(pages.size() == (text.size() + kTwinPageTokens - 1) / kTwinPageTokens);
     for (size_t i = 0; i < text.size(); ++i) {
-      const PageRef page = pages[i / kPageTokens];
+      const PageRef page = pages[i / kTwinPageTokens];
       RC_ASSERT(page.valid());
       for (const PageKind kind : kPageKinds) {
         if (page[kind] < 0) continue;
         RC_ASSERT(pools_[kind].holders(page[kind]) > 0);
-        RC_ASSERT(std::ranges::equal(slots(kind, page[kind])[i % kPageTokens], std::span(text).first(i + 1)));
+        RC_ASSERT(std::ranges::equal(slots(kind, page[kind])[i % kTwinPageTokens], std::span(text).first(i + 1)));
       }
     }
   }
@@ -212,10 +212,10 @@ class World {
       RC_ASSERT(!known_.contains(Text(text.begin(), text.begin() + match.n_known + 1)));
     }
     check(match.pages, Text(text.begin(), text.begin() + match.n_tokens));
-    RC_ASSERT(usable_tokens(match.pages, match.n_tokens, kPageTokens, options_.rules) == match.n_tokens);
+    RC_ASSERT(usable_tokens(match.pages, match.n_tokens, kTwinPageTokens, options_.rules) == match.n_tokens);
     if (!options_.needs_states) {
       RC_ASSERT(!match.states);
-      RC_ASSERT(match.n_tokens > match.n_known - kPageTokens || options_.rules.n_exact_first > 0);
+      RC_ASSERT(match.n_tokens > match.n_known - kTwinPageTokens || options_.rules.n_exact_first > 0);
       return;
     }
     RC_ASSERT((match.states != nullptr) == (match.n_tokens > 0));
@@ -225,10 +225,10 @@ class World {
     PrefixMatch whole = tree_.match(Key(text));
     const int64_t n_deepest = deepest_states(text, match.n_known);
     if (!evicted_ && !states_evicted_ && options_.rules.n_exact_first == 0) {
-      const int64_t cut = n_deepest - n_deepest % kPageTokens;
+      const int64_t cut = n_deepest - n_deepest % kTwinPageTokens;
       RC_ASSERT(match.n_tokens <= n_deepest);
       if (all_written_) RC_ASSERT(match.n_tokens == n_deepest);
-      RC_ASSERT(match.n_tokens >= deepest_states(text, cut - cut % kPageTokens, kPageTokens));
+      RC_ASSERT(match.n_tokens >= deepest_states(text, cut - cut % kTwinPageTokens, kTwinPageTokens));
     }
     give_back(whole);
   }
@@ -329,7 +329,7 @@ class World {
     if (extension.outcome == Extension::wrong_kind) {
       check(sequence.pages.pages(), sequence.text);
       const int64_t usable = sequence.pages.usable(std::ssize(sequence.text), {kind, 0});
-      RC_ASSERT(usable == std::ssize(sequence.text) / kPageTokens * kPageTokens);
+      RC_ASSERT(usable == std::ssize(sequence.text) / kTwinPageTokens * kTwinPageTokens);
       truncate(sequence, static_cast<size_t>(usable));
       extension = sequence.pages.extend(usable + static_cast<int64_t>(n), kind);
       RC_ASSERT(extension.outcome != Extension::wrong_kind);
@@ -346,7 +346,7 @@ class World {
       RC_ASSERT(copy->kind == kind);
       RC_ASSERT(pools_[kind].holders(copy->to) == 1);
       RC_ASSERT(pools_[kind].holders(copy->from) > 0);
-      RC_ASSERT(copy->n_tokens == static_cast<int32_t>(first % kPageTokens));
+      RC_ASSERT(copy->n_tokens == static_cast<int32_t>(first % kTwinPageTokens));
       Slots& to = slots(kind, copy->to);
       to = {};
       std::copy_n(slots(kind, copy->from).begin(), copy->n_tokens, to.begin());
@@ -355,10 +355,10 @@ class World {
     for (const int32_t token : more) {
       sequence.text.push_back(token);
       const size_t at = sequence.text.size() - 1;
-      const PageRef page = sequence.pages.pages()[at / kPageTokens];
+      const PageRef page = sequence.pages.pages()[at / kTwinPageTokens];
       RC_ASSERT(page[kind] >= 0);
       RC_ASSERT(pools_[kind].holders(page[kind]) == 1);
-      slots(kind, page[kind])[at % kPageTokens] = sequence.text;
+      slots(kind, page[kind])[at % kTwinPageTokens] = sequence.text;
     }
   }
 
@@ -375,7 +375,7 @@ class World {
 
   void publish(Sequence& sequence, uint32_t a, uint32_t b) {
     size_t n = sequence.text.size();
-    if (a % 3 == 0) n = n / kPageTokens * kPageTokens;
+    if (a % 3 == 0) n = n / kTwinPageTokens * kTwinPageTokens;
     if (a % 3 == 1) n = a % (n + 1);
     const std::span<const int32_t> tokens = std::span(sequence.text).first(n);
     const uint64_t evicted_before = tree_.stats().n_pages_evicted;
@@ -388,7 +388,7 @@ class World {
     RC_ASSERT(match.n_known == static_cast<int64_t>(n));
     check(match, Text(tokens.begin(), tokens.end()));
     // Full pages are stored once.
-    for (size_t i = 0; i < static_cast<size_t>(match.n_tokens) / kPageTokens; ++i) {
+    for (size_t i = 0; i < static_cast<size_t>(match.n_tokens) / kTwinPageTokens; ++i) {
       for (const PageKind kind : kPageKinds) {
         const int32_t page = sequence.pages.pages()[i][kind];
         RC_ASSERT(page < 0 || match.pages[i][kind] == page);
@@ -398,7 +398,7 @@ class World {
   }
 
   void compress(Sequence& sequence, uint32_t a, bool drop) {
-    const size_t n_full = sequence.text.size() / kPageTokens;
+    const size_t n_full = sequence.text.size() / kTwinPageTokens;
     if (n_full == 0) return;
     const size_t i = a % n_full;
     const auto twin = sequence.pages.add_main(i);
@@ -466,7 +466,7 @@ class World {
         }
         continue;
       }
-      if (n_common < static_cast<int64_t>(other.size())) n_common = n_common / kPageTokens * kPageTokens;
+      if (n_common < static_cast<int64_t>(other.size())) n_common = n_common / kTwinPageTokens * kTwinPageTokens;
       n_promised = std::max(n_promised, n_common);
     }
     RC_ASSERT(match.n_pending == n_promised - n_before);

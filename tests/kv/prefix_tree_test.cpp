@@ -7,7 +7,7 @@
 namespace parlance {
 namespace {
 
-constexpr int32_t kPageTokens = 4;
+constexpr int32_t kTreePageTokens = 4;
 using Text = std::vector<int32_t>;
 using Pages = std::vector<PageRef>;
 
@@ -24,7 +24,7 @@ class PrefixTreeTest : public testing::Test {
   }
 
   Pages take(size_t n_tokens, PageKind kind = PageKind::main) {
-    Pages pages((n_tokens + kPageTokens - 1) / kPageTokens);
+    Pages pages((n_tokens + kTreePageTokens - 1) / kTreePageTokens);
     for (PageRef& page : pages) page[kind] = pools_[kind].take().value();
     return pages;
   }
@@ -36,7 +36,7 @@ class PrefixTreeTest : public testing::Test {
                 PageKind kind = PageKind::main) {
     PrefixMatch known = tree_.match(tokens);
     Pages pages = take(tokens.size(), kind);
-    for (size_t i = 0; i < known.pages.size() && (i + 1) * kPageTokens <= static_cast<size_t>(known.n_tokens);
+    for (size_t i = 0; i < known.pages.size() && (i + 1) * kTreePageTokens <= static_cast<size_t>(known.n_tokens);
          ++i) {
       pools_.release(pages[i]);
       pages[i] = known.pages[i];
@@ -55,7 +55,7 @@ class PrefixTreeTest : public testing::Test {
   int32_t n_free(PageKind kind = PageKind::main) const { return pools_[kind].n_free(); }
 
   PagePools pools_{{64, 64}};
-  PrefixTree tree_{pools_, kPageTokens};
+  PrefixTree tree_{pools_, kTreePageTokens};
 };
 
 TEST_F(PrefixTreeTest, KnowsNothingAtFirst) {
@@ -75,7 +75,7 @@ TEST_F(PrefixTreeTest, FindsTheLongestBeginningToTheToken) {
     const PrefixMatch match = tree_.match(asked);
     EXPECT_EQ(match.n_tokens, std::min(n, 10));
     EXPECT_EQ(match.pages,
-              Pages(pages.begin(), pages.begin() + (std::min(n, 10) + kPageTokens - 1) / kPageTokens));
+              Pages(pages.begin(), pages.begin() + (std::min(n, 10) + kTreePageTokens - 1) / kTreePageTokens));
     release(match.pages);
   }
   release(pages);

@@ -6,7 +6,7 @@
 namespace parlance {
 namespace {
 
-constexpr RecurrentLayout kLayout{
+constexpr RecurrentLayout kStates{
     .n_layer = 2, .n_channel = 12, .n_kept = 3, .head_dim = 4, .n_value_head = 2};
 
 class RecurrentStateTest : public testing::Test {
@@ -16,14 +16,14 @@ class RecurrentStateTest : public testing::Test {
 };
 
 TEST_F(RecurrentStateTest, BytesFollowFromSizes) {
-  EXPECT_EQ(kLayout.bytes(), 2u * (12 * 3 + 4 * 4 * 2) * sizeof(float));
+  EXPECT_EQ(kStates.bytes(), 2u * (12 * 3 + 4 * 4 * 2) * sizeof(float));
   EXPECT_EQ(RecurrentLayout{}.bytes(), 0u);
 }
 
 TEST_F(RecurrentStateTest, LayersHaveTheShapesOfTheirKernels) {
-  const auto state = *RecurrentState::create(*device_, kLayout, 3);
+  const auto state = *RecurrentState::create(*device_, kStates, 3);
   EXPECT_EQ(state->n_slots(), 3);
-  EXPECT_EQ(state->bytes(), 3 * kLayout.bytes());
+  EXPECT_EQ(state->bytes(), 3 * kStates.bytes());
   ASSERT_EQ(state->layers().size(), 2u);
   for (const RecurrentView& layer : state->layers()) {
     EXPECT_EQ(layer.conv.ne, (std::array<int64_t, 4>{12, 3, 3, 1}));
@@ -44,19 +44,19 @@ TEST_F(RecurrentStateTest, ModelsWithoutRecurrentLayersPayNothing) {
 // Into any slot and out of it, by copies between slots too, and nobody else's changes.
 TEST_F(RecurrentStateTest, WhatWasSavedComesBackAndOthersStay) {
   constexpr int kSlots = 3;
-  const auto state = *RecurrentState::create(*device_, kLayout, kSlots);
+  const auto state = *RecurrentState::create(*device_, kStates, kSlots);
   std::vector<std::vector<std::byte>> expected;
   for (int slot = 0; slot < kSlots; ++slot) {
-    std::vector<std::byte>& bytes = expected.emplace_back(kLayout.bytes());
+    std::vector<std::byte>& bytes = expected.emplace_back(kStates.bytes());
     for (size_t i = 0; i < bytes.size(); ++i)
       bytes[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(slot) * 91);
     state->restore(*stream_, slot, bytes);
   }
-  EXPECT_EQ(state->layers()[1].delta.as<std::byte>()[kLayout.delta_bytes() + 5],
-            expected[1][kLayout.bytes() - kLayout.delta_bytes() + 5]);
+  EXPECT_EQ(state->layers()[1].delta.as<std::byte>()[kStates.delta_bytes() + 5],
+            expected[1][kStates.bytes() - kStates.delta_bytes() + 5]);
   const auto check = [&] {
     for (int slot = 0; slot < kSlots; ++slot) {
-      std::vector<std::byte> bytes(kLayout.bytes());
+      std::vector<std::byte> bytes(kStates.bytes());
       ASSERT_TRUE(state->save(*stream_, slot, bytes));
       EXPECT_EQ(bytes, expected[static_cast<size_t>(slot)]) << slot;
     }

@@ -9,11 +9,11 @@
 namespace parlance {
 namespace {
 
-constexpr int32_t kPageTokens = 4;
+constexpr int32_t kTokensOfPage = 4;
 
 class SequencePagesTest : public testing::Test {
  protected:
-  SequencePages sequence() { return {pools_, kPageTokens}; }
+  SequencePages sequence() { return {pools_, kTokensOfPage}; }
   PageCounts n_free() const { return pools_.n_free(); }
   static bool grows(SequencePages& pages, int64_t n_tokens, PageKind kind) {
     return pages.extend(n_tokens, kind).outcome == SequencePages::Extension::done;
@@ -95,7 +95,7 @@ TEST_F(SequencePagesTest, GoesOnOnlyInPagesOfTheKindThatIsWritten) {
   for (const PageKind held : kPageKinds) {
     for (const bool has_both : {false, true}) {
       for (const PageKind written : kPageKinds) {
-        for (int64_t n = 1; n <= 2 * kPageTokens; ++n) {
+        for (int64_t n = 1; n <= 2 * kTokensOfPage; ++n) {
           SCOPED_TRACE(
               fmt::format("{} {} {} {}", static_cast<int>(held), has_both, static_cast<int>(written), n));
           SequencePages pages = sequence();
@@ -104,7 +104,7 @@ TEST_F(SequencePagesTest, GoesOnOnlyInPagesOfTheKindThatIsWritten) {
             ASSERT_TRUE(pages.add_main(pages.pages().size() - 1));
           }
           const bool has_kind = held == written || (has_both && held == PageKind::exact);
-          const int64_t usable = has_kind ? n : n - n % kPageTokens;
+          const int64_t usable = has_kind ? n : n - n % kTokensOfPage;
           EXPECT_EQ(pages.usable(n, {.written = written, .n_exact_first = 0}), usable);
 
           const std::vector<PageRef> before(pages.pages().begin(), pages.pages().end());
@@ -130,17 +130,17 @@ TEST_F(SequencePagesTest, GoesOnOnlyInPagesOfTheKindThatIsWritten) {
 TEST_F(SequencePagesTest, TheFirstPagesMustBeExact) {
   const PageRules rules{.written = PageKind::exact, .n_exact_first = 2};
   for (int64_t n_exact = 0; n_exact <= 3; ++n_exact) {
-    for (int64_t n = 0; n <= 3 * kPageTokens; ++n) {
+    for (int64_t n = 0; n <= 3 * kTokensOfPage; ++n) {
       SequencePages pages = sequence();
-      const int64_t n_exact_tokens = std::min(n, n_exact * kPageTokens);
+      const int64_t n_exact_tokens = std::min(n, n_exact * kTokensOfPage);
       ASSERT_TRUE(grows(pages, n_exact_tokens, PageKind::exact));
       ASSERT_TRUE(grows(pages, n, PageKind::main));
-      int64_t expected = n - (n > n_exact_tokens ? n % kPageTokens : 0);
+      int64_t expected = n - (n > n_exact_tokens ? n % kTokensOfPage : 0);
       if (n > n_exact_tokens && n_exact < rules.n_exact_first) expected = n_exact_tokens;
       EXPECT_EQ(pages.usable(n, rules), expected) << n_exact << " exact pages, " << n << " tokens";
       for (int64_t shorter = 0; shorter <= expected; ++shorter) {
         EXPECT_LE(pages.usable(shorter, rules), shorter);
-        if (shorter % kPageTokens == 0) {
+        if (shorter % kTokensOfPage == 0) {
           EXPECT_EQ(pages.usable(shorter, rules), shorter);
         }
       }
@@ -174,7 +174,7 @@ TEST_F(SequencePagesTest, AStaleTwinIsGivenBack) {
 }
 
 TEST_F(SequencePagesTest, GoesOnFromWhatTheTreeKnows) {
-  PrefixTree tree(pools_, kPageTokens);
+  PrefixTree tree(pools_, kTokensOfPage);
   const std::vector<int32_t> tokens{1, 2, 3, 4, 5, 6};
   {
     SequencePages pages = sequence();

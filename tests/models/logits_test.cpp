@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/support/devices.h"
+#include "support/json_file.h"
 #include "support/text_model.h"
 
 namespace parlance {

@@ -2,6 +2,7 @@
 // crash.
 #include <fstream>
 
+#include "support/json_file.h"
 #include "support/text_model.h"
 
 namespace parlance {

@@ -14,6 +14,7 @@
 #include "gguf/writer.h"
 #include "models/mixture.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 
 namespace parlance {

@@ -11,6 +11,7 @@
 
 #include "base/half.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

@@ -6,6 +6,7 @@
 #include "quant/hadamard.h"
 #include "quant/kv_format.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance {
 namespace {

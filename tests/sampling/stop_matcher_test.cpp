@@ -1,5 +1,6 @@
 #include "sampling/stop_matcher.h"
 
+#include <algorithm>
 #include <random>
 
 #include "gtest/gtest.h"

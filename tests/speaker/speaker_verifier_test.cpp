@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance::test {
 namespace {

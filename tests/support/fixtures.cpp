@@ -34,10 +34,6 @@ std::string read_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-nlohmann::json read_json(const fs::path& path) {
-  return nlohmann::json::parse(read_text(path));
-}
-
 std::string from_hex(const std::string& digits) {
   EXPECT_EQ(digits.size() % 2, 0u);
   std::string bytes;

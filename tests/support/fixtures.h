@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "nlohmann/json.hpp"
 
 namespace parlance::test {
 
@@ -19,9 +18,8 @@ std::filesystem::path source_root();
 // Files directly below root/folder whose name ends with `suffix`, sorted; empty when the folder is absent.
 std::vector<std::filesystem::path> fixture_files(const std::string& folder, const std::string& suffix);
 
-// The whole file; a missing or unreadable one fails the running test.
+// The whole file; a missing or unreadable one fails the running test (JSON: support/json_file.h).
 std::string read_text(const std::filesystem::path& path);
-nlohmann::json read_json(const std::filesystem::path& path);
 
 // Bytes from an even number of hexadecimal digits.
 std::string from_hex(const std::string& digits);

@@ -1,3 +1,4 @@
+#include "support/json_file.h"
 #include "text/spoken_form.h"
 
 #include <random>

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "tokenizer/tokenizer.h"
 
 namespace parlance {

@@ -1,4 +1,5 @@
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "tokenizer/pre_tokenizer.h"
 
 namespace parlance {

@@ -1,5 +1,6 @@
 // The network and the decoder together: recorded grids of codes, step by step.
 #include "kernels/cpu/cpu_device.h"
+#include "support/json_file.h"
 #include "tts/maskgit.h"
 #include "tts/support/maskgit_case.h"
 

@@ -1,3 +1,4 @@
+#include "support/json_file.h"
 #include "tts/maskgit.h"
 
 #include <algorithm>

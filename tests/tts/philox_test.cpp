@@ -1,3 +1,4 @@
+#include "support/json_file.h"
 #include "tts/philox.h"
 
 #include "support/fixtures.h"

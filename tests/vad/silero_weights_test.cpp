@@ -1,4 +1,5 @@
 // The detector's files: what each container holds, and what is said about broken ones.
+#include "support/json_file.h"
 #include "vad/silero_weights.h"
 
 #include <cstdlib>

@@ -3,6 +3,7 @@
 #include <regex>
 #include <utility>
 
+#include "support/json_file.h"
 #include "vad/speech_segments.h"
 #include "vad/support/vad_fixtures.h"
 #include "vad/vad_iterator.h"

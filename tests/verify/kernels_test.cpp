@@ -1,5 +1,6 @@
 // Every operation of the checks on every instruction set, against the definition and what other programs
 // recorded.
+#include "support/json_file.h"
 #include "verify/kernels.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "voice/phrase_chunker.h"
 
+#include "text/unicode.h"
+
 #include <gtest/gtest.h>
 
 #include <random>

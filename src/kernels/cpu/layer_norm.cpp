@@ -11,7 +11,7 @@ namespace parlance {
 
 namespace {
 
-using NormaliseRow = void(const float* x, const float* weight, const float* bias, float* out, int64_t n,
+using LayerNormRow = void(const float* x, const float* weight, const float* bias, float* out, int64_t n,
                           float eps);
 
 float inverse_deviation(double sum_of_squares, int64_t n, float eps) {
@@ -85,7 +85,7 @@ void normalise_neon(const float* x, const float* weight, const float* bias, floa
 }
 #endif
 
-template <NormaliseRow normalise_row>
+template <LayerNormRow normalise_row>
 void run_layer_norm(Stream& stream, const LayerNormArgs& args) {
   const int64_t n = args.x.ne[0];
   const auto* x = args.x.as<const float>();

@@ -12,6 +12,7 @@
 #include "audio/audio_file.h"
 #include "audio/mel.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "support/npy.h"
 
 namespace parlance::test {

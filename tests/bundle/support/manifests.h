@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "nlohmann/json.hpp"
+#include "support/json_file.h"
+
 
 namespace parlance::test {
 

@@ -10,6 +10,7 @@
 #include "bundle/support/manifests.h"
 #include "gguf/writer.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "support/temporary_folder.h"
 #include "tts/files/voice_preset.h"
 

@@ -47,14 +47,5 @@ TEST(NumberListOption, ReplacesTheWholeList) {
   EXPECT_EQ(values, (std::vector<int64_t>{3, 4, 5}));
 }
 
-TEST(Nearest, FindsTheWordThatWasMeant) {
-  const std::vector<std::string> verbs = {"chat", "info", "tokenize", "bench"};
-  EXPECT_EQ(nearest("chta", verbs), "chat");
-  EXPECT_EQ(nearest("tokenise", verbs), "tokenize");
-  EXPECT_EQ(nearest("bnch", verbs), "bench");
-  EXPECT_EQ(nearest("serve", verbs), "");
-  EXPECT_EQ(nearest(std::string(10000, 'x'), verbs), "");
-}
-
 }  // namespace
 }  // namespace parlance

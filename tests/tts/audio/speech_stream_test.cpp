@@ -1,3 +1,4 @@
+#include "support/json_file.h"
 #include "tts/audio/speech_stream.h"
 
 #include <algorithm>

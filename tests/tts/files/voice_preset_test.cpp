@@ -1,3 +1,4 @@
+#include "support/json_file.h"
 #include "tts/files/voice_preset.h"
 
 #include <cstring>
@@ -9,7 +10,7 @@
 namespace parlance {
 namespace {
 
-std::vector<std::byte> bytes_of(const std::string& text) {
+std::vector<std::byte> preset_bytes_of(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -42,7 +43,7 @@ TEST(VoicePreset, RecordedFiles) {
   for (const std::string name : {"voice-preset-sample.bin", "voice-preset-v1.bin"}) {
     const auto preset = read_voice_preset(folder / name);
     ASSERT_TRUE(preset) << preset.error().message;
-    EXPECT_EQ(written(*preset), bytes_of(test::read_text(folder / name))) << name;
+    EXPECT_EQ(written(*preset), preset_bytes_of(test::read_text(folder / name))) << name;
     EXPECT_EQ(preset->speaker_embedding, recorded["embedding"].get<std::vector<float>>());
     ASSERT_EQ(preset->phrases.size(), 1u);
     EXPECT_EQ(preset->phrases[0].text, recorded["phrases"][0]["text"].get<std::string>());

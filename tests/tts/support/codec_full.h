@@ -12,6 +12,7 @@
 
 #include "gguf/writer.h"
 #include "support/fixtures.h"
+#include "support/json_file.h"
 
 namespace parlance::test {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "tts/speech_lm.h"
 
 namespace parlance::test {

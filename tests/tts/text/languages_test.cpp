@@ -1,3 +1,4 @@
+#include "support/json_file.h"
 #include "tts/text/languages.h"
 
 #include <fstream>

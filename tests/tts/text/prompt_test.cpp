@@ -1,3 +1,4 @@
+#include "support/json_file.h"
 #include "tts/text/prompt.h"
 
 #include <span>

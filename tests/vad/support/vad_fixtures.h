@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/fixtures.h"
+#include "support/json_file.h"
 #include "vad/silero.h"
 
 namespace parlance::test {

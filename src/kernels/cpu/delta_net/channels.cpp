@@ -13,8 +13,8 @@ namespace parlance::delta_net {
 namespace {
 
 // A thread's scratch memory.
-struct Layout {
-  explicit Layout(const ShortConvArgs& args) : n_tap(args.weight.ne[0]) {
+struct ChannelScratch {
+  explicit ChannelScratch(const ShortConvArgs& args) : n_tap(args.weight.ne[0]) {
     inputs = 2 * n_tap * kChannelBlock * static_cast<int64_t>(sizeof(float));
     total = align_up<int64_t>(inputs + n_tap * static_cast<int64_t>(sizeof(const float*)), 64);
   }
@@ -45,7 +45,7 @@ class ChannelBlock {
         n_tap_(args.weight.ne[0]),
         taps_(reinterpret_cast<float*>(scratch)),
         before_(taps_ + n_tap_ * kChannelBlock),
-        inputs_(reinterpret_cast<const float**>(scratch + Layout(args).inputs)) {
+        inputs_(reinterpret_cast<const float**>(scratch + ChannelScratch(args).inputs)) {
     const auto* weight = args.weight.as<const float>() + first * n_tap_;
     (n_tap_ == 4 ? collect_taps<4> : collect_taps<0>)(weight, n_, n_tap_, taps_);
   }
@@ -89,7 +89,7 @@ class ChannelBlock {
 
 void run_channels(Stream& stream, const ShortConvArgs& args, const Kernels& kernels) {
   ThreadPool& pool = pool_of(stream);
-  const Layout layout(args);
+  const ChannelScratch layout(args);
   assert(stream.scratch().size() >= scratch_of_channels(args, pool.n_threads()));
   const int64_t n_channel = args.x.ne[0], n_tokens = args.x.ne[1];
   const auto run_block = [&](int64_t block, int thread) {
@@ -106,7 +106,7 @@ void run_channels(Stream& stream, const ShortConvArgs& args, const Kernels& kern
 }
 
 size_t scratch_of_channels(const ShortConvArgs& args, int n_threads) {
-  return static_cast<size_t>(n_threads * Layout(args).total);
+  return static_cast<size_t>(n_threads * ChannelScratch(args).total);
 }
 
 }  // namespace parlance::delta_net

@@ -22,8 +22,8 @@ constexpr int64_t kLeastChunkedTokens = 16;
 static_assert(kLeastChunkedTokens >= kChunk);
 
 // A thread's scratch memory, in floats.
-struct Layout {
-  explicit Layout(const GatedDeltaNetArgs& args) {
+struct HeadScratch {
+  explicit HeadScratch(const GatedDeltaNetArgs& args) {
     const int64_t n = args.state.ne[0];
     stride = align_up(n, kStrideElements);
     rows = stride * stride;
@@ -49,7 +49,7 @@ class HeadPart {
         head_(head),
         first_value_(first_value),
         transposed_(scratch) {
-    const Layout layout(args);
+    const HeadScratch layout(args);
     chunk_.head_dim = n_;
     chunk_.n_values = n_values;
     chunk_.stride = layout.stride;
@@ -129,7 +129,7 @@ class HeadPart {
 
 void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels) {
   ThreadPool& pool = pool_of(stream);
-  const Layout layout(args);
+  const HeadScratch layout(args);
   assert(stream.scratch().size() >= scratch_of_heads(args, pool.n_threads()));
   const int64_t n = args.state.ne[0], n_value_head = args.state.ne[2], n_tokens = args.qkv.ne[1];
   const int64_t n_wanted = div_up(kTasksPerThread * pool.n_threads(), n_value_head);
@@ -148,7 +148,7 @@ void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& ker
 }
 
 size_t scratch_of_heads(const GatedDeltaNetArgs& args, int n_threads) {
-  return static_cast<size_t>(n_threads * Layout(args).total) * sizeof(float);
+  return static_cast<size_t>(n_threads * HeadScratch(args).total) * sizeof(float);
 }
 
 }  // namespace parlance::delta_net

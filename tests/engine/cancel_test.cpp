@@ -1,0 +1,179 @@
+// A step that is cancelled anywhere leaves nothing behind: what follows is as if it had never been.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "engine/generate.h"
+#include "engine/scheduler.h"
+#include "support/text_model.h"
+#include "support/watched_device.h"
+
+namespace parlance {
+namespace {
+
+class Cancel : public testing::Test {
+ protected:
+  bool load(const std::filesystem::path& path) {
+    auto model = TextModel::load(path, device_);
+    EXPECT_TRUE(model) << model.error().message;
+    if (model) model_ = *std::move(model);
+    return model_ != nullptr;
+  }
+
+  static std::vector<Token> text(int64_t n, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<Token> tokens(static_cast<size_t>(n));
+    for (Token& token : tokens) token = static_cast<Token>(random() % 250);
+    return tokens;
+  }
+
+  std::unique_ptr<Session> session(const KvPolicy& cache) const {
+    return test::make_session(*model_, {.n_ctx = 256, .n_batch = 16, .cache = cache, .n_seq = 2});
+  }
+
+  static std::vector<float> copy(const Result<std::span<const float>>& logits) {
+    EXPECT_TRUE(logits) << logits.error().message;
+    return logits ? std::vector<float>(logits->begin(), logits->end()) : std::vector<float>();
+  }
+
+  // Kernels for few tokens and for many add up in another order, and a computation that goes on takes other
+  // tokens together. What is left of that is far from what a wrong key makes.
+  static void expect_close(const std::vector<float>& got, const std::vector<float>& expected) {
+    ASSERT_EQ(got.size(), expected.size());
+    double distance = 0, mean = 0, spread = 0;
+    for (const float x : expected) mean += static_cast<double>(x) / static_cast<double>(expected.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      distance += std::pow(static_cast<double>(got[i]) - static_cast<double>(expected[i]), 2);
+      spread += std::pow(static_cast<double>(expected[i]) - mean, 2);
+    }
+    EXPECT_LT(distance, 0.05 * 0.05 * spread);
+  }
+
+  // `compute` on a session that `prepare` made, cancelled before each of its operations in turn; then once
+  // more, which must yield what it yields undisturbed. A second session then begins with what the context
+  // remembers.
+  template <class Prepare, class Compute>
+  void expect_nothing_left(const KvPolicy& cache, const Prepare& prepare, const Compute& compute,
+                           const std::vector<Token>& again) {
+    const auto calm = session(cache);
+    ASSERT_TRUE(calm);
+    prepare(*calm);
+    int n_operations = 0;
+    device_.on_operation = [&] { ++n_operations; };
+    const std::vector<float> expected = copy(compute(*calm, Work{}));
+    device_.on_operation = {};
+    const auto follower = *Session::create(calm->shared_context());
+    const std::vector<float> expected_again = copy(follower->set_prompt(again));
+    ASSERT_GT(n_operations, 10);
+    for (int at = 0; at < n_operations; ++at) {
+      SCOPED_TRACE(testing::Message() << "cancelled before operation " << at << " of " << n_operations);
+      const auto disturbed = session(cache);
+      prepare(*disturbed);
+      const CancellationSource source;
+      int n = 0;
+      device_.on_operation = [&] {
+        if (n++ == at) source.cancel();
+      };
+      const auto cancelled = compute(*disturbed, Work{.cancellation = source.ticket()});
+      device_.on_operation = {};
+      if (!cancelled) {
+        ASSERT_EQ(cancelled.error().code, ErrorCode::cancelled);
+        expect_close(copy(compute(*disturbed, Work{})), expected);
+      } else {
+        ASSERT_EQ(copy(cancelled), expected);  // the last operation was under way
+      }
+      const auto other = *Session::create(disturbed->shared_context());
+      expect_close(copy(other->set_prompt(again)), expected_again);
+    }
+  }
+
+  test::WatchedDevice device_;
+  std::unique_ptr<TextModel> model_;
+};
+
+TEST_F(Cancel, BetweenAnyTwoOperations) {
+  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  const auto prompt = text(40, 1), more = text(3, 2);
+  for (const KvPolicy& cache :
+       {KvPolicy{}, KvPolicy{.k = {.format = KvFormat::tbq4_0}, .v = {.format = KvFormat::tbq4_0}}}) {
+    expect_nothing_left(
+        cache, [](Session&) {}, [&](Session& s, const Work& work) { return s.set_prompt(prompt, work); },
+        prompt);
+    expect_nothing_left(
+        cache, [&](Session& s) { ASSERT_TRUE(s.set_prompt(prompt)); },
+        [&](Session& s, const Work& work) { return s.append(more, 1, {}, work); }, prompt);
+  }
+}
+
+// Tokens before those that are appended have to be computed again: their page was compressed.
+TEST_F(Cancel, WhileTokensAreComputedAgain) {
+  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  const KvPolicy cache{
+      .k = {.format = KvFormat::q8_0}, .v = {.format = KvFormat::q8_0}, .n_sink = 0, .n_recent = 16};
+  const auto prompt = text(150, 3), more = text(3, 4);
+  expect_nothing_left(
+      cache,
+      [&](Session& s) {
+        ASSERT_TRUE(s.set_prompt(prompt));
+        s.truncate(30);
+      },
+      [&](Session& s, const Work& work) { return s.append(more, 1, {}, work); }, prompt);
+}
+
+TEST_F(Cancel, BetweenAnyTwoOperationsOfAHybridModel) {
+  PARLANCE_REQUIRE_FIXTURES("text/models/qwen35.gguf");
+  ASSERT_TRUE(load(test::fixtures_root() / "text/models/qwen35.gguf"));
+  const auto prompt = text(24, 5), more = text(3, 6);
+  expect_nothing_left(
+      {}, [&](Session& s) { ASSERT_TRUE(s.set_prompt(prompt)); },
+      [&](Session& s, const Work& work) { return s.append(more, 1, {}, work); }, prompt);
+}
+
+// A ticket that was cancelled before the call is not forgotten.
+TEST_F(Cancel, BeforeTheStart) {
+  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  const auto s = session({});
+  const CancellationSource source;
+  const Work work{.cancellation = source.ticket()};
+  source.cancel();
+  const auto logits = s->set_prompt(text(10, 7), work);
+  ASSERT_FALSE(logits);
+  EXPECT_EQ(logits.error().code, ErrorCode::cancelled);
+  GenerateOptions options;
+  options.work = work;
+  const auto result = generate(*s, text(10, 7), options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->finish_reason, FinishReason::cancelled);
+  EXPECT_TRUE(result->tokens.empty());
+}
+
+// One of a batch leaves; the others' step goes on.
+TEST_F(Cancel, OfOneSequenceDoesNotDisturbTheOthers) {
+  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  GenerateOptions options;
+  options.max_tokens = 6;
+  options.ignore_eos = true;
+  options.sampling.temperature = 0;
+  const auto expected = generate(*session({}), text(20, 8), options);
+  ASSERT_TRUE(expected);
+  for (int at = 0; at < 400; at += 7) {
+    const auto context = *Context::create(*model_, {.n_ctx = 256, .n_batch = 64, .n_seq = 2});
+    const CancellationSource source;
+    GenerateOptions dropped = options;
+    dropped.work.cancellation = source.ticket();
+    const auto leaves = *Request::start(context, text(30, 9), dropped);
+    const auto stays = *Request::start(context, text(20, 8), options);
+    int n = 0;
+    device_.on_operation = [&] {
+      if (n++ == at) source.cancel();
+    };
+    while (stays->next()) {
+    }
+    device_.on_operation = {};
+    ASSERT_TRUE(stays->result());
+    ASSERT_EQ(stays->result()->tokens, expected->tokens) << "cancelled before operation " << at;
+  }
+}
+
+}  // namespace
+}  // namespace parlance

@@ -1,0 +1,136 @@
+// A text that was saved, or that another sequence has computed, is gone on from at any of its positions.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "engine/session.h"
+#include "kv/policy.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace parlance {
+namespace {
+
+struct Case {
+  std::string name;
+  KvPolicy cache;
+};
+
+class Divergence : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int64_t kPage = 64;
+  // What the order of sums costs on texts of random tokens, at which the model can only guess; keys that are
+  // not those of the text cost nats.
+  static constexpr double kOrderOfSums = 0.3;
+
+  void SetUp() override {
+    loaded_ = test::load_text_model(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf");
+    ASSERT_TRUE(loaded_.model);
+  }
+
+  static std::vector<Token> text(int64_t n, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<Token> tokens(static_cast<size_t>(n));
+    for (Token& token : tokens) token = static_cast<Token>(random() % 500);
+    return tokens;
+  }
+
+  std::unique_ptr<Session> session(int n_seq = 1) const {
+    return test::make_session(*loaded_.model,
+                              {.n_ctx = 512, .n_batch = 64, .cache = GetParam().cache, .n_seq = n_seq});
+  }
+
+  static std::vector<float> logits_of(Session& session, std::span<const Token> prompt) {
+    const auto logits = session.set_prompt(prompt);
+    EXPECT_TRUE(logits) << logits.error().message;
+    return logits ? std::vector<float>(logits->begin(), logits->end()) : std::vector<float>();
+  }
+
+  // Kullback-Leibler divergence of the distributions that two rows of logits stand for.
+  static double divergence(std::span<const float> p, std::span<const float> q) {
+    const auto log_sum = [](std::span<const float> x) {
+      const double largest = *std::ranges::max_element(x);
+      double sum = 0;
+      for (const float value : x) sum += std::exp(static_cast<double>(value) - largest);
+      return largest + std::log(sum);
+    };
+    const double p_sum = log_sum(p), q_sum = log_sum(q);
+    double kl = 0;
+    for (size_t i = 0; i < p.size(); ++i) {
+      const double log_p = static_cast<double>(p[i]) - p_sum, log_q = static_cast<double>(q[i]) - q_sum;
+      kl += std::exp(log_p) * (log_p - log_q);
+    }
+    return kl;
+  }
+
+  // Without exact positions what is reused is what would be computed, but for the order in which kernels for
+  // few tokens and for many add up. With them, what lies before the window is compressed earlier than it
+  // would be, which costs no more than the format itself does.
+  void expect_same(std::span<const float> got, std::span<const float> cold, std::span<const float> exact,
+                   int64_t position) const {
+    ASSERT_EQ(got.size(), cold.size());
+    if (!GetParam().cache.has_exact_pages()) {
+      EXPECT_LE(divergence(cold, got), kOrderOfSums) << "parted at " << position;
+      return;
+    }
+    EXPECT_LE(divergence(exact, got), 2 * divergence(exact, cold) + kOrderOfSums) << "parted at " << position;
+  }
+
+  test::LoadedModel loaded_;
+};
+
+TEST_P(Divergence, AtEveryPositionOfAPage) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "text.kv";
+  const auto saved_text = text(5 * kPage + 17, 1);
+  const auto computed = session();
+  logits_of(*computed, saved_text);
+  ASSERT_TRUE(computed->save(file));
+
+  const auto exact_session = test::make_session(*loaded_.model, {.n_ctx = 512, .n_batch = 64});
+  const auto known = session(2);
+  const auto second = Session::create(known->shared_context());
+  ASSERT_TRUE(second);
+  for (int64_t position = 2 * kPage; position <= 3 * kPage; ++position) {
+    std::vector<Token> prompt(saved_text.begin(), saved_text.begin() + position);
+    const auto rest = text(9, 100 + static_cast<unsigned>(position));
+    prompt.insert(prompt.end(), rest.begin(), rest.end());
+    const auto cold = logits_of(*session(), prompt);
+    exact_session->truncate(0);
+    const auto exact = logits_of(*exact_session, prompt);
+
+    const auto restored = session();
+    const auto done = restored->restore(file, prompt);
+    ASSERT_TRUE(done) << done.error().message;
+    expect_same(logits_of(*restored, prompt), cold, exact, position);
+    EXPECT_GE(restored->n_reused(), 2 * kPage);
+
+    logits_of(*known, saved_text);
+    expect_same(logits_of(**second, prompt), cold, exact, position);
+
+    logits_of(*known, saved_text);  // and the session's own, cut
+    known->truncate(position);
+    const auto appended = known->append(rest);
+    ASSERT_TRUE(appended);
+    expect_same(*appended, cold, exact, position);
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const KvFormat format : {KvFormat::f32, KvFormat::f16, KvFormat::bf16, KvFormat::q8_0, KvFormat::q4_0,
+                                KvFormat::tbq3_0, KvFormat::tbq4_0, KvFormat::tbq3_tcq}) {
+    all.push_back({std::string(name_of(format)), {.k = {.format = format}, .v = {.format = format}}});
+  }
+  for (const char* preset : {"small", "balanced", "exact"}) all.push_back({preset, *cache_preset(preset)});
+  all.push_back(
+      {"sinks",
+       {.k = {.format = KvFormat::tbq4_0}, .v = {.format = KvFormat::tbq4_0}, .n_sink = 64, .n_recent = 64}});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Caches, Divergence, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace parlance

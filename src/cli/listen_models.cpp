@@ -14,9 +14,10 @@ namespace {
 // The folder whose sub-folders are asr, vad, ...; empty when nothing says where it is.
 fs::path bundle_of(const ListenModelChoice& choice) {
   fs::path folder = choice.folder;
-  if (folder.empty() && !choice.asr.empty()) folder = fs::absolute(choice.asr).parent_path();
+  std::error_code error;  // whoever opens a file there says what is wrong
+  if (folder.empty() && !choice.asr.empty()) folder = fs::absolute(choice.asr, error).parent_path();
   if (folder.empty()) return find_demo_folder("asr").parent_path();
-  folder = fs::absolute(folder).lexically_normal();
+  folder = fs::absolute(folder, error).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // it ended in a slash
   return folder.filename() == "asr" ? folder.parent_path() : folder;
 }

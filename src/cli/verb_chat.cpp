@@ -55,7 +55,8 @@ void warn_of_end(const Console& io, const GenerateResult& result, const Session&
 // nothing to be warned of: it is about to be replaced.
 void restore_cache(const Console& io, const std::string& file, Session& session,
                    std::span<const Token> tokens) {
-  if (file.empty() || !std::filesystem::exists(file)) return;
+  std::error_code error;  // what keeps a file from being found keeps it from being written, which is reported
+  if (file.empty() || !std::filesystem::exists(file, error)) return;
   const auto restored = session.restore(file, tokens);
   if (restored || session.context().snapshot_refusals().count(SnapshotRefusal::other_text) > 0) return;
   io.warn(printable(restored.error().message));

@@ -41,10 +41,11 @@ Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placemen
 }
 
 Result<const ChatTemplate*> TextModel::chat_template() const {
-  if (!chat_template_) {
-    PARLANCE_TRY(chat_template_, ChatTemplate::parse(tokenizer_->chat_template().value_or(kChatMl)));
-  }
-  return &*chat_template_;
+  std::call_once(template_asked_for_, [this] {
+    chat_template_ = ChatTemplate::parse(tokenizer_->chat_template().value_or(kChatMl));
+  });
+  if (!*chat_template_) return tl::unexpected(chat_template_->error());
+  return &**chat_template_;
 }
 
 }  // namespace parlance

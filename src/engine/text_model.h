@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -47,7 +48,8 @@ class TextModel {
   GgufFile file_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<Model> model_;
-  mutable std::optional<ChatTemplate> chat_template_;  // parsed when first asked for
+  mutable std::once_flag template_asked_for_;
+  mutable std::optional<Result<ChatTemplate>> chat_template_;  // parsed when first asked for
 };
 
 }  // namespace parlance

@@ -61,6 +61,16 @@ TEST_F(BadInputTest, ModelThatIsNotThere) {
   EXPECT_EQ(files(), std::vector<std::string>{"tiny.gguf"});
 }
 
+// The answer is there; that it could not be kept is an error in words.
+TEST_F(BadInputTest, CacheFileWithANameThatIsTooLong) {
+  for (const size_t n : {300, 5000}) {
+    const auto result =
+        run({"chat", "-m", model_, "--raw", "-n", "1", "-p", "x", "--cache-file", path(std::string(n, 'x'))});
+    EXPECT_NE(result.code, 0);
+    EXPECT_NE(result.err.find("xxx"), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(BadInputTest, ModelThatIsAFolder) {
   for (const auto& arguments : readers_of(folder_.path().string())) {
     SCOPED_TRACE(arguments[0]);

@@ -53,12 +53,13 @@ Result<std::unique_ptr<Aligner>> Aligner::load(const AsrFiles& files, Device& de
 
 // The best class of each of the two times of each word. One pass: audio, then words with their times.
 Result<std::vector<int64_t>> Aligner::classes(std::span<const float> samples,
-                                              const std::vector<std::string>& words) {
+                                              const std::vector<std::string>& words,
+                                              const Cancellation& cancellation) {
   const Tokenizer& tokenizer = model_->text().tokenizer();
   PARLANCE_TRY(const auto encoder, SpeechEncoder::create(model_->encoder(), model_->device(), kReferenceAsr));
   AudioRows rows(*encoder, kReferenceAsr);
   rows.push(samples);
-  PARLANCE_CHECK(rows.refresh(RowsKind::exact));
+  PARLANCE_CHECK(rows.refresh(RowsKind::exact, cancellation));
 
   const auto begin = tokenizer.find("<|audio_start|>"), end = tokenizer.find("<|audio_end|>");
   if (!begin || !end) {
@@ -77,10 +78,11 @@ Result<std::vector<int64_t>> Aligner::classes(std::span<const float> samples,
   options.n_outputs = static_cast<int64_t>(kBatchTokens);
   options.takes_embeddings = true;
   PARLANCE_TRY(const auto session, Session::create(model_->text(), options));
-  PARLANCE_CHECK(session->append({&*begin, 1}));
+  const Work work{.cancellation = cancellation};
+  PARLANCE_CHECK(session->append({&*begin, 1}, 1, {}, work));
   for (const AudioWindow& window : rows.windows()) {
     const std::vector<Token> places(static_cast<size_t>(rows.n_tokens(window)), kEmbedded);
-    PARLANCE_CHECK(session->append(places, 1, {.rows = window.rows, .first = 0}));
+    PARLANCE_CHECK(session->append(places, 1, {.rows = window.rows, .first = 0}, work));
   }
 
   const auto n_classes = static_cast<size_t>(model_->text().model().n_logits());
@@ -88,7 +90,7 @@ Result<std::vector<int64_t>> Aligner::classes(std::span<const float> samples,
   for (size_t at = 0; at < text.size(); at += kBatchTokens) {
     const std::span<const Token> piece =
         std::span(text).subspan(at, std::min(kBatchTokens, text.size() - at));
-    PARLANCE_TRY(const auto logits, session->append(piece, std::ssize(piece)));
+    PARLANCE_TRY(const auto logits, session->append(piece, std::ssize(piece), {}, work));
     for (size_t i = 0; i < piece.size(); ++i) {
       if (piece[i] != timestamp_) continue;
       const auto row = logits.subspan(i * n_classes, n_classes);
@@ -99,7 +101,7 @@ Result<std::vector<int64_t>> Aligner::classes(std::span<const float> samples,
 }
 
 Result<std::vector<TimedWord>> Aligner::align(std::span<const float> samples, std::string_view text,
-                                              std::string_view language) {
+                                              std::string_view language, Cancellation cancellation) {
   const double seconds = static_cast<double>(samples.size()) / kMelSampleRateHz;
   if (seconds > kMaxSeconds) {
     return fail(ErrorCode::invalid_argument,
@@ -107,7 +109,7 @@ Result<std::vector<TimedWord>> Aligner::align(std::span<const float> samples, st
   }
   const std::vector<std::string> words = alignment_words(text, language);
   if (words.empty() || samples.empty()) return std::vector<TimedWord>{};
-  PARLANCE_TRY(std::vector<int64_t> times_ms, classes(samples, words));
+  PARLANCE_TRY(std::vector<int64_t> times_ms, classes(samples, words, cancellation));
   for (int64_t& time : times_ms) time *= kClassMs;
   const std::vector<int64_t> mended = repair_timestamps(times_ms);
   int64_t n_kept = 0;

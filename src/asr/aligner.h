@@ -31,14 +31,15 @@ class Aligner {
   // Times of the words of what was said in `samples`, finite mono at kMelSampleRateHz of at most 300 seconds;
   // they never fall. The model gives every time for itself, and in a transcript that fits the audio nearly
   // all of them are in order already: an error says so when they are not, since times that were mended
-  // throughout mean nothing.
+  // throughout mean nothing. Other errors: cancelled.
   Result<std::vector<TimedWord>> align(std::span<const float> samples, std::string_view text,
-                                       std::string_view language);
+                                       std::string_view language, Cancellation cancellation = {});
 
  private:
   Aligner(std::unique_ptr<AsrModel> model, Token timestamp)
       : model_(std::move(model)), timestamp_(timestamp) {}
-  Result<std::vector<int64_t>> classes(std::span<const float> samples, const std::vector<std::string>& words);
+  Result<std::vector<int64_t>> classes(std::span<const float> samples, const std::vector<std::string>& words,
+                                       const Cancellation& cancellation);
 
   std::unique_ptr<AsrModel> model_;
   Token timestamp_;

@@ -39,7 +39,8 @@ bool AudioRows::is_valid(float lowest, float clamp, const MelClip& clip, RowsKin
   return kind == RowsKind::preview || clamp == now || lowest >= std::max(clamp, now);
 }
 
-Result<bool> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest) {
+Result<void> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest,
+                              const Cancellation& cancellation) {
   const int64_t first = chunk * mode_.chunk_frames;
   const int64_t last = std::min(first + mode_.chunk_frames, clip.n_frames);
   std::vector<float> frames;
@@ -58,25 +59,27 @@ Result<bool> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<fl
   const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
   const int64_t n_padded = is_alone ? last - first : mode_.chunk_frames;
   work_.chunk_frames += n_padded;
-  return encoder_->embed_chunk(frames, n_padded, tokens);
+  return encoder_->embed_chunk(frames, n_padded, tokens, cancellation);
 }
 
-Result<bool> AudioRows::closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind) {
+// Puts it into chunks_, unless it is there.
+Result<void> AudioRows::compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind,
+                                             const Cancellation& cancellation) {
   if (chunk < std::ssize(chunks_)) {
     const Chunk& known = chunks_[static_cast<size_t>(chunk)];
-    if (is_valid(known.lowest, known.clamp, clip, kind)) return true;
+    if (is_valid(known.lowest, known.clamp, clip, kind)) return {};
   }
   Chunk fresh;
   fresh.clamp = clip.largest - kMelRange;
-  PARLANCE_TRY(const bool is_done, embed(chunk, clip, fresh.tokens, fresh.lowest));
-  if (!is_done) return false;
+  PARLANCE_CHECK(embed(chunk, clip, fresh.tokens, fresh.lowest, cancellation));
   if (chunk == std::ssize(chunks_)) chunks_.emplace_back();
   chunks_[static_cast<size_t>(chunk)] = std::move(fresh);
-  return true;
+  return {};
 }
 
-Result<bool> AudioRows::encode(const Range& range, const MelClip& clip, RowsKind kind, AudioWindow& window) {
-  window = {};
+Result<AudioWindow> AudioRows::encode(const Range& range, const MelClip& clip, RowsKind kind,
+                                      const Cancellation& cancellation) {
+  AudioWindow window;
   window.first_chunk = range.first_chunk;
   window.n_chunks = range.n_chunks;
   window.clamp = clip.largest - kMelRange;
@@ -85,25 +88,23 @@ Result<bool> AudioRows::encode(const Range& range, const MelClip& clip, RowsKind
   std::vector<float> tokens;
   for (int64_t chunk = range.first_chunk; chunk < range.first_chunk + range.n_chunks; ++chunk) {
     if (chunk < chunks_closed()) {
-      PARLANCE_TRY(const bool is_done, closed_chunk(chunk, clip, kind));
-      if (!is_done) return false;
+      PARLANCE_CHECK(compute_closed_chunk(chunk, clip, kind, cancellation));
       const Chunk& closed = chunks_[static_cast<size_t>(chunk)];
       tokens.insert(tokens.end(), closed.tokens.begin(), closed.tokens.end());
       window.lowest = std::min(window.lowest, closed.lowest);
       continue;
     }
     float lowest = 0;
-    PARLANCE_TRY(const bool is_done, embed(chunk, clip, tokens, lowest));
-    if (!is_done) return false;
+    PARLANCE_CHECK(embed(chunk, clip, tokens, lowest, cancellation));
     window.lowest = std::min(window.lowest, lowest);
   }
   work_.window_tokens += std::ssize(tokens) / encoder_->n_embd();
-  PARLANCE_TRY(const bool is_done, encoder_->encode_window(tokens, window.rows));
-  if (is_done) window.id = next_id();
-  return is_done;
+  PARLANCE_CHECK(encoder_->encode_window(tokens, window.rows, cancellation));
+  window.id = next_id();
+  return window;
 }
 
-Result<bool> AudioRows::refresh(RowsKind kind) {
+Result<void> AudioRows::refresh(RowsKind kind, Cancellation cancellation) {
   const MelClip clip = mel_.finish();
   const std::vector<Range> wanted = ranges(div_up(clip.n_frames, mode_.chunk_frames), kind);
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -116,15 +117,13 @@ Result<bool> AudioRows::refresh(RowsKind kind) {
       }
     }
     windows_.resize(i);  // what follows lies elsewhere, or is open
-    AudioWindow window;
-    PARLANCE_TRY(const bool is_done, encode(range, clip, kind, window));
-    if (!is_done) return false;
+    PARLANCE_TRY(AudioWindow window, encode(range, clip, kind, cancellation));
     windows_.push_back(std::move(window));
     if (on_window_)
       on_window_(std::min(clip.n_frames, (range.first_chunk + range.n_chunks) * mode_.chunk_frames));
   }
   windows_.resize(wanted.size());
-  return true;
+  return {};
 }
 
 }  // namespace parlance

@@ -39,8 +39,8 @@ class AudioRows {
   void push(std::span<const float> samples) { mel_.push(samples); }
   int64_t n_samples() const { return mel_.n_samples(); }
 
-  // Brings windows() up to the samples there are. Yields false when it was cancelled; calling again goes on.
-  Result<bool> refresh(RowsKind kind);
+  // Brings windows() up to the samples there are. Errors: cancelled; calling again goes on.
+  Result<void> refresh(RowsKind kind, Cancellation cancellation = {});
 
   // Told of the frame behind each window that refresh() has encoded.
   void on_window(std::function<void(int64_t n_frames)> listener) { on_window_ = std::move(listener); }
@@ -63,9 +63,12 @@ class AudioRows {
   };
 
   std::vector<Range> ranges(int64_t n_chunks, RowsKind kind) const;
-  Result<bool> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest);
-  Result<bool> closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind);
-  Result<bool> encode(const Range& range, const MelClip& clip, RowsKind kind, AudioWindow& window);
+  Result<void> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest,
+                     const Cancellation& cancellation);
+  Result<void> compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind,
+                                    const Cancellation& cancellation);
+  Result<AudioWindow> encode(const Range& range, const MelClip& clip, RowsKind kind,
+                             const Cancellation& cancellation);
   bool is_valid(float lowest, float clamp, const MelClip& clip, RowsKind kind) const;
   int64_t chunks_closed() const { return mel_.n_final() / mode_.chunk_frames; }
 

@@ -53,7 +53,8 @@ Transcription join(std::vector<AsrSegment> segments) {
 
 // A stream as its worker sees it. What `mutex` guards is held for moments only.
 struct AsrStream::State {
-  explicit State(std::unique_ptr<Utterance> first) : utterance(std::move(first)) {}
+  State(std::unique_ptr<Utterance> first, const Cancellation& all)
+      : source(all), cancellation(source.ticket()), utterance(std::move(first)) {}
 
   mutable std::mutex mutex;
   std::condition_variable has_finished;
@@ -64,7 +65,9 @@ struct AsrStream::State {
   std::optional<Transcription> result;  // of finish()
   std::optional<Error> failure;         // for good
 
-  CancellationSource source;  // of whatever computes for it
+  // Of all that is computed for it, from when it was opened until it is closed.
+  const CancellationSource source;
+  const Cancellation cancellation;
 
   // The worker's own.
   std::unique_ptr<Utterance> utterance;
@@ -84,8 +87,8 @@ struct AsrStream::Worker {
     {
       const std::lock_guard lock(mutex);
       is_stopping = true;
-      for (const auto& state : streams) abort(*state);
     }
+    source.cancel();
     wake();
     if (thread.joinable()) thread.join();
   }
@@ -95,11 +98,6 @@ struct AsrStream::Worker {
   void wake() {
     n_wakes.fetch_add(1);
     n_wakes.notify_one();
-  }
-
-  static void abort(State& state) {
-    state.source.cancel();
-    state.utterance->session().cancel();
   }
 
   Result<std::unique_ptr<Utterance>> make_utterance(const AsrRequest& request);
@@ -127,12 +125,13 @@ struct AsrStream::Worker {
   Result<void> update(State& state, Task task);
   Result<void> cut_off(State& state, bool is_end);
   void publish(State& state, bool is_final);
-  Result<void> with_encoder(State& state, FunctionRef<Result<void>()> compute);
 
   const AsrModel& model;
   const RecognizerOptions options;
   std::shared_ptr<Context> context;
   std::unique_ptr<SpeechEncoder> encoder;
+  const CancellationSource source;  // of everything, until the recogniser goes
+  const Cancellation cancellation = source.ticket();
   std::mutex recordings;  // one is transcribed at a time
   std::mutex compute;     // who holds it may use the encoder
 
@@ -228,18 +227,6 @@ void AsrStream::Worker::work_on(State& state, Task task) {
   state.has_finished.notify_all();
 }
 
-Result<void> AsrStream::Worker::with_encoder(State& state, FunctionRef<Result<void>()> run_it) {
-  const std::lock_guard lock(compute);
-  encoder->set_cancellation(state.source.ticket());
-  state.utterance->session().begin_request();
-  {
-    const std::lock_guard state_lock(
-        state.mutex);  // whoever closes from here on is noticed in between kernels
-    if (state.is_closed) return fail(ErrorCode::cancelled, "cancelled");
-  }
-  return run_it();
-}
-
 // Takes in what came, and does the task for it.
 Result<void> AsrStream::Worker::update(State& state, Task task) {
   std::vector<float> samples;
@@ -250,8 +237,11 @@ Result<void> AsrStream::Worker::update(State& state, Task task) {
   state.utterance->push(samples);
   PARLANCE_CHECK(cut_off(state, task == Task::finish));
   const double before = state.utterance->cost().spent;
-  PARLANCE_CHECK(with_encoder(
-      state, [&] { return task == Task::preview ? state.utterance->preview() : state.utterance->finish(); }));
+  const Work work{.cancellation = state.cancellation, .priority = Priority::realtime};
+  {
+    const std::lock_guard lock(compute);
+    PARLANCE_CHECK(task == Task::preview ? state.utterance->preview(work) : state.utterance->finish(work));
+  }
   state.n_previewed = std::ssize(state.utterance->samples());
   state.last_cost = state.utterance->cost().spent - before;
   publish(state, task != Task::preview);
@@ -267,7 +257,11 @@ Result<void> AsrStream::Worker::cut_off(State& state, bool is_end) {
     const auto piece = std::span(samples).first(static_cast<size_t>(*cut));
     state.utterance->restart();
     state.utterance->push(piece);
-    PARLANCE_CHECK(with_encoder(state, [&] { return state.utterance->finish(); }));
+    {
+      const std::lock_guard lock(compute);
+      PARLANCE_CHECK(
+          state.utterance->finish({.cancellation = state.cancellation, .priority = Priority::realtime}));
+    }
     state.segments.push_back(segment_of(*state.utterance, state.first_sample));
     state.first_sample += *cut;
     state.n_previewed = 0;
@@ -303,7 +297,7 @@ AsrStream::~AsrStream() {
     const std::lock_guard lock(state_->mutex);
     state_->is_closed = true;
   }
-  Worker::abort(*state_);
+  state_->source.cancel();
   worker_->drop(state_);
 }
 
@@ -405,32 +399,24 @@ size_t Recognizer::memory_bytes() const {
 }
 
 Result<Transcription> Recognizer::transcribe(std::span<const float> samples, const AsrRequest& request,
-                                             const OnProgress& on_progress, std::stop_token stop) {
+                                             const OnProgress& on_progress, Cancellation cancellation) {
   PARLANCE_CHECK(check_finite(samples));
   const std::lock_guard one_at_a_time(worker_->recordings);
   PARLANCE_TRY(const auto utterance, worker_->make_utterance(request));
-  const CancellationSource source;
-  const Cancellation ticket = source.ticket();
-  utterance->session().begin_request();
-  const std::stop_callback on_stop(stop, [&] {
-    source.cancel();
-    utterance->session().cancel();
-  });
   std::vector<int64_t> bounds = split_points(samples, worker_->split_rule());
   bounds.insert(bounds.begin(), 0);
   bounds.push_back(std::ssize(samples));
   std::vector<AsrSegment> segments;
   for (size_t i = 0; i + 1 < bounds.size() && bounds[i] < bounds[i + 1]; ++i) {
-    if (stop.stop_requested()) return fail(ErrorCode::cancelled, "cancelled");
+    if (cancellation.cancelled()) return fail(ErrorCode::cancelled, "cancelled");
     const std::lock_guard lock(worker_->compute);
-    worker_->encoder->set_cancellation(ticket);
     utterance->restart();
     utterance->on_progress([&on_progress, first = bounds[i]](double seconds) {
       if (on_progress) on_progress(seconds_of(first) + seconds);
     });
     utterance->push(
         samples.subspan(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])));
-    PARLANCE_CHECK(utterance->finish());
+    PARLANCE_CHECK(utterance->finish({.cancellation = cancellation}));
     segments.push_back(segment_of(*utterance, bounds[i]));
   }
   return join(std::move(segments));
@@ -442,7 +428,7 @@ Result<std::unique_ptr<AsrStream>> Recognizer::open(const AsrRequest& request) {
     return fail(ErrorCode::out_of_memory, "all {} streams are open; close one first", worker_->n_open);
   }
   PARLANCE_TRY(auto utterance, worker_->make_utterance(request));
-  auto state = std::make_shared<AsrStream::State>(std::move(utterance));
+  auto state = std::make_shared<AsrStream::State>(std::move(utterance), worker_->cancellation);
   worker_->streams.push_back(state);
   ++worker_->n_open;
   return std::unique_ptr<AsrStream>(new AsrStream(worker_, std::move(state)));

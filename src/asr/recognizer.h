@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -105,7 +104,7 @@ class Recognizer {
   // encoded. Errors: a sample that is not a number; an unknown language; cancelled.
   using OnProgress = std::function<void(double seconds)>;
   Result<Transcription> transcribe(std::span<const float> samples, const AsrRequest& request,
-                                   const OnProgress& on_progress = {}, std::stop_token stop = {});
+                                   const OnProgress& on_progress = {}, Cancellation cancellation = {});
 
   // Errors: as many streams are open as may be; an unknown language.
   Result<std::unique_ptr<AsrStream>> open(const AsrRequest& request);

@@ -26,26 +26,26 @@ int64_t SpeechDecoder::base() const {
 void SpeechDecoder::clear() {
   known_.clear();
   answer_.clear();
-  work_ = {};
+  effort_ = {};
 }
 
 // Brings the session to where the closed windows end: each is a batch of its own, whatever came before.
-Result<void> SpeechDecoder::take_closed(const AudioRows& audio) {
+Result<void> SpeechDecoder::take_closed(const AudioRows& audio, const Work& work) {
   const auto windows = audio.windows();
   size_t n_same = 0;
   while (n_same < known_.size() && n_same < windows.size() && windows[n_same].id == known_[n_same].id)
     ++n_same;
   known_.resize(n_same);
   if (session_->tokens().size() < prompt_.head.size()) {
-    PARLANCE_CHECK(session_->set_prompt(prompt_.head));
-    work_.tokens += std::ssize(prompt_.head);
+    PARLANCE_CHECK(session_->set_prompt(prompt_.head, work));
+    effort_.tokens += std::ssize(prompt_.head);
   }
   session_->truncate(base());
   for (size_t i = n_same; i < windows.size() && windows[i].is_closed; ++i) {
     const std::vector<Token> tokens(static_cast<size_t>(audio.n_tokens(windows[i])), kEmbedded);
-    PARLANCE_CHECK(session_->append(tokens, 1, {.rows = windows[i].rows, .first = 0}));
+    PARLANCE_CHECK(session_->append(tokens, 1, {.rows = windows[i].rows, .first = 0}, work));
     known_.push_back({windows[i].id, std::ssize(tokens)});
-    work_.tokens += std::ssize(tokens);
+    effort_.tokens += std::ssize(tokens);
   }
   return {};
 }
@@ -53,7 +53,7 @@ Result<void> SpeechDecoder::take_closed(const AudioRows& audio) {
 // The windows that are open, the prompt's tail and a draft in one batch. Yields the logits behind the tail
 // and behind each token of the draft.
 Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio,
-                                                          std::span<const Token> draft) {
+                                                          std::span<const Token> draft, const Work& work) {
   std::vector<float> rows;
   for (const AudioWindow& window : audio.windows().subspan(known_.size()))
     rows.insert(rows.end(), window.rows.begin(), window.rows.end());
@@ -61,9 +61,9 @@ Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio
   std::vector<Token> tokens(rows.size() / static_cast<size_t>(n_embd), kEmbedded);
   tokens.insert(tokens.end(), prompt_.tail.begin(), prompt_.tail.end());
   tokens.insert(tokens.end(), draft.begin(), draft.end());
-  work_.tokens += std::ssize(tokens);
-  work_.outputs += std::ssize(draft) + 1;
-  return session_->append(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0});
+  effort_.tokens += std::ssize(tokens);
+  effort_.outputs += std::ssize(draft) + 1;
+  return session_->append(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0}, work);
 }
 
 // The best token; notes how close the second one came.
@@ -89,24 +89,26 @@ Token SpeechDecoder::best(std::span<const float> logits) {
   return token;
 }
 
-Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeLimits& limits,
-                                           bool is_final) {
+Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final,
+                                           const Work& work) {
   const std::vector<Token> draft = answer_;
-  auto result = decode_once(audio, limits, draft);
-  if (result && is_final && !draft.empty() && closest_ < kRounding) result = decode_once(audio, limits, {});
+  auto result = decode_once(audio, limits, draft, work);
+  if (result && is_final && !draft.empty() && closest_ < kRounding)
+    result = decode_once(audio, limits, {}, work);
   return result;
 }
 
-Result<std::span<const float>> SpeechDecoder::append(std::span<const Token> tokens, int64_t n_outputs) {
-  work_.tokens += std::ssize(tokens);
-  work_.outputs += n_outputs;
-  return session_->append(tokens, n_outputs);
+Result<std::span<const float>> SpeechDecoder::append(std::span<const Token> tokens, int64_t n_outputs,
+                                                     const Work& work) {
+  effort_.tokens += std::ssize(tokens);
+  effort_.outputs += n_outputs;
+  return session_->append(tokens, n_outputs, {}, work);
 }
 
 // Feeds the draft as long as it is right, then one token after the other.
 Result<DecodeResult> SpeechDecoder::decode_once(const AudioRows& audio, const DecodeLimits& limits,
-                                                std::span<const Token> draft) {
-  PARLANCE_CHECK(take_closed(audio));
+                                                std::span<const Token> draft, const Work& work) {
+  PARLANCE_CHECK(take_closed(audio, work));
   const Tokenizer& tokenizer = session_->model().tokenizer();
   const auto n_vocab = static_cast<size_t>(session_->model().model().n_vocab());
   const auto piece_of = [&](size_t first) {
@@ -118,7 +120,7 @@ Result<DecodeResult> SpeechDecoder::decode_once(const AudioRows& audio, const De
 
   size_t n_fed = piece_of(0).size();  // tokens behind the prompt that the session has
   size_t first_row = 0;               // tokens before which the first row of logits stands
-  PARLANCE_TRY(std::span<const float> logits, append_open(audio, piece_of(0)));
+  PARLANCE_TRY(std::span<const float> logits, append_open(audio, piece_of(0), work));
   const int64_t n_prompt = std::ssize(session_->tokens()) - static_cast<int64_t>(n_fed);
   DecodeResult result;
   while (std::ssize(answer) < limits.max_tokens) {
@@ -135,13 +137,13 @@ Result<DecodeResult> SpeechDecoder::decode_once(const AudioRows& audio, const De
     if (n <= draft.size() && next == draft[n - 1]) {
       if (n <= n_fed) continue;
       const std::span<const Token> piece = piece_of(n - 1);
-      PARLANCE_TRY(logits, append(piece, std::ssize(piece)));
+      PARLANCE_TRY(logits, append(piece, std::ssize(piece), work));
       n_fed = n - 1 + piece.size();
     } else {
       if (++n_new > limits.max_new_tokens || (limits.stops_circles && is_degenerate_tail(answer))) break;
       draft = {};
       session_->truncate(n_prompt + static_cast<int64_t>(n) - 1);
-      PARLANCE_TRY(logits, append({&next, 1}, 1));
+      PARLANCE_TRY(logits, append({&next, 1}, 1, work));
       n_fed = n;
     }
     first_row = n;

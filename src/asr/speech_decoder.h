@@ -27,7 +27,7 @@ struct DecodeResult {
   bool is_complete = false;  // the model ended its answer; else a limit did
 };
 
-struct DecoderWork {
+struct DecoderEffort {
   int64_t tokens = 0;   // through the layers
   int64_t outputs = 0;  // through the output matrix
 };
@@ -43,22 +43,24 @@ class SpeechDecoder {
   // With `is_final`, it is the one that a decoder without a draft gives, token for token: where two tokens
   // are too close for rounding not to matter, the answer is made again without the draft. Errors: cancelled
   // (the answer stays as it was), a context that is too short.
-  Result<DecodeResult> decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final);
+  Result<DecodeResult> decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final,
+                              const Work& work = {});
 
   const std::vector<Token>& answer() const { return answer_; }
   const AsrPrompt& prompt() const { return prompt_; }
-  const DecoderWork& work() const { return work_; }
+  const DecoderEffort& effort() const { return effort_; }
   Session& session() const { return *session_; }
 
   // Forgets audio and answer.
   void clear();
 
  private:
-  Result<void> take_closed(const AudioRows& audio);
-  Result<std::span<const float>> append_open(const AudioRows& audio, std::span<const Token> draft);
+  Result<void> take_closed(const AudioRows& audio, const Work& work);
+  Result<std::span<const float>> append_open(const AudioRows& audio, std::span<const Token> draft,
+                                             const Work& work);
   Result<DecodeResult> decode_once(const AudioRows& audio, const DecodeLimits& limits,
-                                   std::span<const Token> draft);
-  Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs);
+                                   std::span<const Token> draft, const Work& work);
+  Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs, const Work& work);
   Token best(std::span<const float> logits);
   int64_t base() const;
 
@@ -72,7 +74,7 @@ class SpeechDecoder {
   std::vector<KnownWindow> known_;  // closed windows that the session has taken in
   std::vector<Token> answer_;
   float closest_ = 0;  // least distance between the best and the second logit of an answer, see decode()
-  DecoderWork work_;
+  DecoderEffort effort_;
 };
 
 }  // namespace parlance

@@ -58,8 +58,8 @@ Result<void> SpeechEncoder::allocate(Device& device) {
   return stream_->reserve(plan);
 }
 
-Result<bool> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n_padded,
-                                        std::vector<float>& tokens) {
+Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n_padded,
+                                        std::vector<float>& tokens, Cancellation cancellation) {
   const int64_t n_frames = std::ssize(frames) / kMelBands;
   mel_.assign(static_cast<size_t>(n_padded * kMelBands), 0.0f);
   for (int64_t t = 0; t < n_frames; ++t) {
@@ -71,37 +71,35 @@ Result<bool> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n
 
   const Tensor mel = input(DType::f32, 0, 1, n_padded, kMelBands);
   const Tensor pos = input(DType::i32, indices_at_, std::ssize(positions), 1);
-  const CancellableWork work(*stream_, cancellation_);
+  const CancellableWork work(*stream_, cancellation);
   stream_->upload(mel, std::as_bytes(std::span(mel_)));
   stream_->upload(pos, std::as_bytes(std::span(positions)));
   Tensor result;
   stream_->step(Stream::kOnce, [&] { result = encoder_.embed_chunk(*stream_, mel, pos); });
-  if (stream_->cancelled()) return false;
+  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
 
   const int64_t n_kept = mode_.keeps_padding ? std::ssize(positions) : AudioEncoder::n_tokens(n_frames);
   const size_t before = tokens.size();
   tokens.resize(before + static_cast<size_t>(n_kept * n_embd()));
-  PARLANCE_CHECK(
-      stream_->download(std::as_writable_bytes(std::span(tokens).subspan(before)), result.rows(0, n_kept)));
-  return true;
+  return stream_->download(std::as_writable_bytes(std::span(tokens).subspan(before)), result.rows(0, n_kept));
 }
 
-Result<bool> SpeechEncoder::encode_window(std::span<const float> tokens, std::vector<float>& rows) {
+Result<void> SpeechEncoder::encode_window(std::span<const float> tokens, std::vector<float>& rows,
+                                          Cancellation cancellation) {
   const int64_t n = std::ssize(tokens) / n_embd();
   const int32_t whole[2] = {0, static_cast<int32_t>(n)};
   const Tensor h = input(DType::f32, 0, n_embd(), n);
   const Tensor bounds = input(DType::i32, indices_at_, 2, 1);
-  const CancellableWork work(*stream_, cancellation_);
+  const CancellableWork work(*stream_, cancellation);
   stream_->upload(h, std::as_bytes(tokens));
   stream_->upload(bounds, std::as_bytes(std::span(whole)));
   Tensor result;
   stream_->step(Stream::kOnce, [&] { result = encoder_.encode_windows(*stream_, h, bounds); });
-  if (stream_->cancelled()) return false;
+  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
 
   const size_t before = rows.size();
   rows.resize(before + static_cast<size_t>(n * n_out()));
-  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(rows).subspan(before)), result));
-  return true;
+  return stream_->download(std::as_writable_bytes(std::span(rows).subspan(before)), result);
 }
 
 }  // namespace parlance

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "asr/mode.h"
+#include "base/cancellation.h"
 #include "base/result.h"
 #include "models/audio_encoder.h"
 
@@ -27,14 +28,13 @@ class SpeechEncoder {
   size_t memory_bytes() const { return inputs_->size() + stream_->reserved_bytes(); }
 
   // One chunk: `frames` normalised [kMelBands, n], n <= chunk_frames, continued with zeros up to n_padded.
-  // Appends the tokens [n_embd] that count to `tokens`. Yields false when it was cancelled.
-  Result<bool> embed_chunk(std::span<const float> frames, int64_t n_padded, std::vector<float>& tokens);
+  // Appends the tokens [n_embd] that count to `tokens`. Errors: cancelled, with nothing appended.
+  Result<void> embed_chunk(std::span<const float> frames, int64_t n_padded, std::vector<float>& tokens,
+                           Cancellation cancellation = {});
 
-  // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Yields false when it was cancelled.
-  Result<bool> encode_window(std::span<const float> tokens, std::vector<float>& rows);
-
-  // Other threads may end a call between two kernels through this ticket.
-  void set_cancellation(Cancellation cancellation) { cancellation_ = std::move(cancellation); }
+  // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Errors: as above.
+  Result<void> encode_window(std::span<const float> tokens, std::vector<float>& rows,
+                             Cancellation cancellation = {});
 
  private:
   SpeechEncoder(const AudioEncoder& encoder, const AsrMode& mode) : encoder_(encoder), mode_(mode) {}
@@ -43,7 +43,6 @@ class SpeechEncoder {
 
   const AudioEncoder& encoder_;
   AsrMode mode_;
-  Cancellation cancellation_;
   std::unique_ptr<Buffer> inputs_;  // mel or tokens, then positions or bounds
   size_t indices_at_ = 0;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use

@@ -53,29 +53,28 @@ int64_t Utterance::max_tokens() const {
   return std::min<int64_t>(kMaxAnswerTokens, std::max<int64_t>(192, 64 + 32 * seconds));
 }
 
-Result<void> Utterance::preview() {
-  PARLANCE_CHECK(update(RowsKind::preview));
+Result<void> Utterance::preview(const Work& work) {
+  PARLANCE_CHECK(update(RowsKind::preview, work));
   read_preview();
   return {};
 }
 
-Result<void> Utterance::finish() {
+Result<void> Utterance::finish(const Work& work) {
   if (is_final_) return {};
   if (samples_.empty()) {
     hypothesis_ = {.raw = {}, .transcript = {}, .stable = {}, .tokens = {}, .is_complete = true};
     is_final_ = true;
     return {};
   }
-  PARLANCE_CHECK(update(RowsKind::exact));
+  PARLANCE_CHECK(update(RowsKind::exact, work));
   hypothesis_.transcript = read(hypothesis_.raw, false);
   hypothesis_.stable = hypothesis_.transcript.text;
   is_final_ = true;
   return {};
 }
 
-Result<void> Utterance::update(RowsKind kind) {
-  PARLANCE_TRY(const bool is_done, rows_.refresh(kind));
-  if (!is_done) return fail(ErrorCode::cancelled, "cancelled");
+Result<void> Utterance::update(RowsKind kind, const Work& work) {
+  PARLANCE_CHECK(rows_.refresh(kind, work.cancellation));
   DecodeLimits limits{.max_tokens = max_tokens(), .max_new_tokens = kPreviewTokens, .stops_circles = true};
   const bool is_final = kind == RowsKind::exact;
   if (is_final) limits = {.max_tokens = max_tokens(), .max_new_tokens = max_tokens(), .stops_circles = false};
@@ -84,7 +83,7 @@ Result<void> Utterance::update(RowsKind kind) {
     script = options_.script(static_cast<double>(samples_.size()) / kMelSampleRateHz);
     limits.script = &script;
   }
-  PARLANCE_TRY(const DecodeResult result, decoder_.decode(rows_, limits, is_final));
+  PARLANCE_TRY(const DecodeResult result, decoder_.decode(rows_, limits, is_final, work));
   hypothesis_.tokens = decoder_.answer();
   hypothesis_.raw = raw_text(hypothesis_.tokens);
   hypothesis_.is_complete = result.is_complete;
@@ -148,7 +147,7 @@ AsrCost Utterance::cost() const {
 
   AsrCost cost;
   cost.spent = n(rows_.work().chunk_frames) * frame + n(rows_.work().window_tokens) * token +
-               n(decoder_.work().tokens) * decoded + n(decoder_.work().outputs) * output;
+               n(decoder_.effort().tokens) * decoded + n(decoder_.effort().outputs) * output;
   const double n_frames = n(std::ssize(samples_) / kMelHop), n_tokens = n_frames / 8;
   const double n_answer = n(std::ssize(decoder_.answer()));
   const double n_prompt = n(std::ssize(decoder_.prompt().head) + std::ssize(decoder_.prompt().tail));

@@ -52,8 +52,8 @@ class Utterance {
 
   // The transcript of the samples there are. A preview is cheap, the final one is what all samples in one
   // piece give. Errors: cancelled, after which it can be called again.
-  Result<void> preview();
-  Result<void> finish();
+  Result<void> preview(const Work& work = {});
+  Result<void> finish(const Work& work = {});
   const Hypothesis& hypothesis() const { return hypothesis_; }
   bool is_final() const { return is_final_; }  // whether the hypothesis is that of finish(), with all samples
 
@@ -67,7 +67,7 @@ class Utterance {
   Session& session() const { return decoder_.session(); }
 
  private:
-  Result<void> update(RowsKind kind);
+  Result<void> update(RowsKind kind, const Work& work);
   void read_preview();
   std::string raw_text(std::span<const Token> tokens) const;
   Transcript read(std::string_view raw, bool is_preview) const;

@@ -65,15 +65,14 @@ bool Conversation::leave_out_a_turn() {
   return true;
 }
 
-Result<void> Conversation::make_room(double above, double to) {
+Result<void> Conversation::make_room(double above, double to, const Work& work) {
   const auto n_ctx = static_cast<double>(session_.n_ctx());
   if (static_cast<double>(session_.tokens().size()) <= above * n_ctx) return {};
   for (;;) {
     PARLANCE_TRY(const std::vector<Token> tokens, prompt_tokens(session_.model(), seen(), has_thinking_));
     if (static_cast<double>(tokens.size()) > to * n_ctx && leave_out_a_turn()) continue;
     PARLANCE_CHECK(check_fits(session_, tokens.size()));
-    session_.begin_request();
-    PARLANCE_CHECK(session_.set_prompt(tokens));
+    PARLANCE_CHECK(session_.set_prompt(tokens, work));
     return {};
   }
 }

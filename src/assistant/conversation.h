@@ -35,7 +35,7 @@ class Conversation {
   // For those who will be in a hurry: when the conversation takes more than the first share of the context,
   // its oldest turns are left out until it takes no more than the second, and the rest is computed now.
   // Errors: cancelled.
-  Result<void> make_room(double above, double to);
+  Result<void> make_room(double above, double to, const Work& work = {});
 
   // What is remembered of the last answer instead of all of it; without words the question is forgotten too.
   void shorten_answer(std::string text);

@@ -1,6 +1,5 @@
 #include "assistant/talk_mind.h"
 
-#include <limits>
 #include <utility>
 
 namespace parlance {
@@ -15,7 +14,7 @@ TalkMind::TalkMind(Session& session, const MindOptions& options, Inbox& inbox, T
 }
 
 TalkMind::~TalkMind() {
-  end(std::numeric_limits<uint64_t>::max());
+  source_.cancel();
   {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -25,16 +24,16 @@ TalkMind::~TalkMind() {
 }
 
 void TalkMind::ask(uint64_t reply, const std::string& question) {
-  send({Wish::ask, reply, question});
+  send({Wish::ask, reply, question, source_.ticket()});
 }
 
 void TalkMind::drop(uint64_t reply) {
-  end(reply);
+  source_.cancel();
   send({Wish::drop, reply, {}});
 }
 
 void TalkMind::cut(uint64_t reply, const std::string& heard) {
-  end(reply);
+  source_.cancel();
   send({Wish::cut, reply, heard});
 }
 
@@ -44,12 +43,6 @@ void TalkMind::send(Order order) {
     orders_.push_back(std::move(order));
   }
   has_orders_.notify_one();
-}
-
-// A reply that the session has not begun yet notices by the number.
-void TalkMind::end(uint64_t reply) {
-  n_ended_ = reply;
-  session_.cancel();
 }
 
 void TalkMind::run() {
@@ -77,20 +70,16 @@ void TalkMind::warm_up() {
   std::vector<Message> messages;
   if (!options_.system.empty()) messages.push_back({"system", options_.system});
   messages.push_back({"user", "Hello"});
-  session_.begin_request();
   const auto tokens = prompt_tokens(session_.model(), messages, options_.has_thinking);
-  if (tokens) (void)session_.set_prompt(*tokens);
+  if (tokens) (void)session_.set_prompt(*tokens, {.cancellation = warm_up_});
 }
 
 void TalkMind::answer(const Order& order) {
-  const auto is_wanted = [&] { return n_ended_ < order.reply; };
-  if (!is_wanted()) return;
-  const auto answer = conversation_.ask(order.text, options_.generate, [&](std::string_view text) {
-    if (is_wanted()) {
-      inbox_.post(Thought{order.reply, std::string(text), clock_()});
-    } else {
-      session_.cancel();
-    }
+  if (order.cancellation.cancelled()) return;
+  GenerateOptions options = options_.generate;
+  options.work.cancellation = order.cancellation;
+  const auto answer = conversation_.ask(order.text, options, [&](std::string_view text) {
+    inbox_.post(Thought{order.reply, std::string(text), clock_()});
   });
   if (!answer && answer.error().code != ErrorCode::cancelled) {
     inbox_.post(Broken{answer.error()});
@@ -99,11 +88,11 @@ void TalkMind::answer(const Order& order) {
   const bool is_kept =
       answer && !(answer->result.finish_reason == FinishReason::cancelled && answer->result.text.empty());
   remembered_ = is_kept ? order.reply : 0;
-  if (!is_wanted()) return;
+  if (order.cancellation.cancelled()) return;
   inbox_.post(ThoughtEnd{order.reply, clock_()});
   // A full context is dealt with while the answer is heard. What cannot be done now is done with a question.
   constexpr double kMostShare = 0.6, kLeftShare = 0.3;
-  (void)conversation_.make_room(kMostShare, kLeftShare);
+  (void)conversation_.make_room(kMostShare, kLeftShare, options.work);
 }
 
 }  // namespace parlance

@@ -2,7 +2,6 @@
 // said.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -37,10 +36,10 @@ class TalkMind final : public Mind {
     Wish wish;
     uint64_t reply;
     std::string text;
+    Cancellation cancellation = {};
   };
 
   void send(Order order);
-  void end(uint64_t reply);
   void run();
   void warm_up();
   void answer(const Order& order);
@@ -50,8 +49,9 @@ class TalkMind final : public Mind {
   Inbox& inbox_;
   const TalkClock clock_;
   Conversation conversation_;
-  uint64_t remembered_ = 0;           // the reply that the conversation ends with
-  std::atomic<uint64_t> n_ended_{0};  // replies up to this one are wanted no more
+  uint64_t remembered_ = 0;          // the reply that the conversation ends with
+  const CancellationSource source_;  // of all answers that were asked for
+  const Cancellation warm_up_ = source_.ticket();
 
   std::mutex mutex_;  // of what follows
   std::condition_variable has_orders_;

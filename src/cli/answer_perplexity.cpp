@@ -26,7 +26,8 @@ double AnswerPerplexity::perplexity() const {
 
 Result<AnswerPerplexity> measure_perplexity(const Console& io, const std::vector<EvalQuestion>& questions,
                                             Session& session) {
-  const InterruptGuard guard(&session);
+  const InterruptGuard guard;
+  const Work work{.cancellation = guard.ticket()};
   AnswerPerplexity measured;
   for (const EvalQuestion& question : questions) {
     if (io.err_is_terminal) {
@@ -39,12 +40,11 @@ Result<AnswerPerplexity> measure_perplexity(const Console& io, const std::vector
     const auto fits = check_fits(session, prompt.size() + answer.size());
     if (!fits) return fail(fits.error().code, "question {}: {}", question.id, fits.error().message);
     session.truncate(0);  // what questions have in common is computed for each anew
-    session.begin_request();
-    PARLANCE_TRY(std::span<const float> logits, session.set_prompt(prompt));
+    PARLANCE_TRY(std::span<const float> logits, session.set_prompt(prompt, work));
     for (size_t i = 0; i < answer.size(); ++i) {
       measured.nats += nats_of(logits, answer[i]);
       if (i + 1 == answer.size()) break;
-      PARLANCE_TRY(logits, session.append({&answer[i], 1}));
+      PARLANCE_TRY(logits, session.append({&answer[i], 1}, 1, {}, work));
     }
     measured.n_tokens += static_cast<int64_t>(answer.size());
     ++measured.n_questions;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/session.h"
-
 namespace parlance {
 
 namespace {
@@ -31,7 +29,7 @@ void AnswerPrinter::operator()(std::string_view text) {
       if (has_mark) is_thought_ = !is_thought_;
     }
   }
-  if (!io_.flush()) session_.cancel();
+  if (!io_.flush()) work_.cancel();
 }
 
 void AnswerPrinter::finish() {

@@ -4,16 +4,15 @@
 #include <string_view>
 
 #include "cli/terminal/console.h"
+#include "cli/terminal/interrupt.h"
 
 namespace parlance {
 
-class Session;
-
 // On a terminal, control characters are kept off it and a model's thoughts (<think>…</think>) are dimmed;
-// elsewhere the text passes as it is. When it can no longer be written, the session is cancelled.
+// elsewhere the text passes as it is. When it can no longer be written, the work is cancelled.
 class AnswerPrinter {
  public:
-  AnswerPrinter(const Console& io, Session& session) : io_(io), session_(session) {}
+  AnswerPrinter(const Console& io, const InterruptGuard& work) : io_(io), work_(work) {}
 
   void operator()(std::string_view text);
   // Ends the line that the answer left open.
@@ -21,7 +20,7 @@ class AnswerPrinter {
 
  private:
   const Console& io_;
-  Session& session_;
+  const InterruptGuard& work_;
   bool is_thought_ = false;
   bool is_at_line_start_ = true;
 };

@@ -27,10 +27,10 @@ float logit_of(const GenerateResult& result, int64_t position, const Tokenizer& 
 
 // By how much the reference prefers its own token where the replies part.
 Result<float> margin_at(Session& reference, std::vector<Token> text, const GenerateResult& expected,
-                        const GenerateResult& got, int64_t position) {
+                        const GenerateResult& got, int64_t position, const Work& work) {
   const Tokenizer& tokenizer = reference.model().tokenizer();
   text.insert(text.end(), expected.tokens.begin(), expected.tokens.begin() + position);
-  PARLANCE_TRY(const std::span<const float> logits, reference.set_prompt(text));
+  PARLANCE_TRY(const std::span<const float> logits, reference.set_prompt(text, work));
   return logit_of(expected, position, tokenizer, logits) - logit_of(got, position, tokenizer, logits);
 }
 
@@ -43,7 +43,9 @@ bool Comparison::is_explained() const {
 
 Result<Comparison> compare_replies(const Console& io, const std::vector<EvalQuestion>& questions,
                                    const GenerateOptions& options, Session& tested, Session& reference) {
-  const InterruptGuard guard(&tested);
+  const InterruptGuard guard;
+  GenerateOptions own = options;
+  own.work.cancellation = guard.ticket();
   Comparison comparison;
   for (const EvalQuestion& question : questions) {
     if (io.err_is_terminal) {
@@ -53,12 +55,12 @@ Result<Comparison> compare_replies(const Console& io, const std::vector<EvalQues
     PARLANCE_TRY(const auto tokens, prompt_tokens(tested.model(), question.messages, /*has_thinking=*/false));
     const auto fits = check_fits(tested, tokens.size());
     if (!fits) return fail(fits.error().code, "question {}: {}", question.id, fits.error().message);
-    PARLANCE_TRY(const GenerateResult got, generate(tested, tokens, options));
+    PARLANCE_TRY(const GenerateResult got, generate(tested, tokens, own));
+    PARLANCE_TRY(const GenerateResult expected, generate(reference, tokens, own));
     if (guard.interrupted()) {
       return fail(ErrorCode::cancelled, "stopped after {} of {} questions", comparison.n_questions,
                   questions.size());
     }
-    PARLANCE_TRY(const GenerateResult expected, generate(reference, tokens, options));
     ++comparison.n_questions;
     comparison.n_tokens += static_cast<int64_t>(expected.tokens.size());
     if (got.tokens == expected.tokens && got.finish_reason == expected.finish_reason) continue;
@@ -66,7 +68,7 @@ Result<Comparison> compare_replies(const Console& io, const std::vector<EvalQues
         std::mismatch(got.tokens.begin(), got.tokens.end(), expected.tokens.begin(), expected.tokens.end())
             .first -
         got.tokens.begin();
-    PARLANCE_TRY(const float margin, margin_at(reference, tokens, expected, got, position));
+    PARLANCE_TRY(const float margin, margin_at(reference, tokens, expected, got, position, own.work));
     comparison.differences.push_back({&question, position, margin, got.text, expected.text});
   }
   if (io.err_is_terminal) io.write_progress("");

@@ -38,14 +38,13 @@ void print_scores(const Console& io, const GroupedScores<TranscriptScores>& scor
 Result<int> eval_asr(const Console& io, const SpeechEvalOptions& options) {
   PARLANCE_TRY(const auto lines, read_speech_set(options.set, SpeechSetKind::recordings, options.limit));
   PARLANCE_TRY(Hearer hearer, Hearer::load(options.listen));
-  const InterruptGuard guard(nullptr);
+  const InterruptGuard guard;
   GroupedScores<TranscriptScores> scores;
   std::vector<Misheard> misheard;
   for (const SpeechLine& line : lines) {
-    if (guard.interrupted()) return fail(ErrorCode::cancelled, "stopped");
     PARLANCE_TRY(const AudioClip clip, read_audio(line.audio, kMelSampleRateHz));
     std::string heard;
-    PARLANCE_TRY(const TranscriptScores one, hearer.hear(clip.samples, line.text, heard));
+    PARLANCE_TRY(const TranscriptScores one, hearer.hear(clip.samples, line.text, heard, guard.ticket()));
     scores.add(line.group, one);
     if (one.errors.errors() > 0 || one.n_silent_right < one.n_silent) {
       misheard.push_back({line.audio.filename().string(), line.group, line.text, heard});

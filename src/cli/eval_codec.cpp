@@ -37,12 +37,12 @@ Json to_json(const CodecScores& scores) {
 }
 
 // To codes and back.
-Result<std::vector<float>> through_codec(SpeechCodec& codec, std::span<const float> samples) {
-  PARLANCE_TRY(const std::vector<int32_t> codes, codec.encode(samples));
+Result<std::vector<float>> through_codec(SpeechCodec& codec, std::span<const float> samples,
+                                         const Cancellation& cancellation) {
+  PARLANCE_TRY(const std::vector<int32_t> codes, codec.encode(samples, cancellation));
   const auto n_frames = std::ssize(codes) / codec.n_codebook();
   std::vector<float> coded;
-  PARLANCE_TRY(const bool is_whole, codec.decode(codes, n_frames, 0, n_frames, coded));
-  if (!is_whole) return fail(ErrorCode::cancelled, "stopped");
+  PARLANCE_CHECK(codec.decode(codes, n_frames, 0, n_frames, coded, cancellation));
   return coded;
 }
 
@@ -73,24 +73,23 @@ Result<int> eval_codec(const Console& io, const SpeechEvalOptions& options) {
   PARLANCE_TRY(Hearer hearer, Hearer::load(options.listen));
   PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(options.say_models()));
   SpeechCodec codec(loaded.model->codec(), *loaded.device);
-  const InterruptGuard guard(nullptr);
+  const InterruptGuard guard;
   GroupedScores<CodecScores> scores;
   std::vector<Misheard> misheard;
   for (const SpeechLine& line : lines) {
-    if (guard.interrupted()) return fail(ErrorCode::cancelled, "stopped");
     PARLANCE_TRY(const AudioClip clip, read_audio(line.audio, kMelSampleRateHz));
     PARLANCE_TRY(const std::vector<float> wide, read_for_codec(line.audio));
     const auto start = std::chrono::steady_clock::now();
-    auto coded = through_codec(codec, wide);
+    auto coded = through_codec(codec, wide, guard.ticket());
     if (!coded) return fail(coded.error().code, "{}: {}", line.audio.string(), coded.error().message);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
 
     CodecScores one;
     one.codec_s = elapsed.count();
     std::string heard;
-    PARLANCE_TRY(one.original, hearer.hear(clip.samples, line.text, heard));
-    PARLANCE_TRY(one.coded,
-                 hearer.hear(sinc_resample(*coded, kSpeechRateHz, kMelSampleRateHz), line.text, heard));
+    PARLANCE_TRY(one.original, hearer.hear(clip.samples, line.text, heard, guard.ticket()));
+    PARLANCE_TRY(one.coded, hearer.hear(sinc_resample(*coded, kSpeechRateHz, kMelSampleRateHz), line.text,
+                                        heard, guard.ticket()));
     scores.add(line.group, one);
     if (one.coded.errors.errors() > 0) {
       misheard.push_back({line.audio.filename().string(), line.group, line.text, heard});

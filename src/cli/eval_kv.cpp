@@ -92,15 +92,16 @@ Result<Reading> reading_of(const Session& session, const EvalQuestion& question)
 }
 
 // What the model predicts for each compared token.
-Result<std::vector<std::vector<float>>> predictions(Session& session, const Reading& reading) {
-  session.begin_request();
+Result<std::vector<std::vector<float>>> predictions(Session& session, const Reading& reading,
+                                                    const Work& work) {
   std::vector<std::vector<float>> all;
   const auto n_first = reading.prompt.size() - reading.n_before;
-  PARLANCE_TRY(std::span<const float> logits, session.set_prompt(std::span(reading.prompt).first(n_first)));
+  PARLANCE_TRY(std::span<const float> logits,
+               session.set_prompt(std::span(reading.prompt).first(n_first), work));
   for (size_t i = 0; i < reading.compared.size(); ++i) {
     all.push_back(log_probabilities(logits));
     if (i + 1 < reading.compared.size()) {
-      PARLANCE_TRY(logits, session.append({&reading.compared[i], 1}));
+      PARLANCE_TRY(logits, session.append({&reading.compared[i], 1}, 1, {}, work));
     }
   }
   return all;
@@ -196,17 +197,18 @@ Result<std::vector<CacheQuality>> measure_cache_quality(const Console& io, const
     SessionOptions own = options;
     own.cache = c.policy;
     PARLANCE_TRY(const auto session, Session::create(model, own));
-    const InterruptGuard guard(session.get());
+    const InterruptGuard guard;
     Sums sums;
     for (size_t i = 0; i < questions.size(); ++i) {
       if (io.err_is_terminal) io.write_progress(fmt::format("{}  {}/{}", c.options, i, questions.size()));
       PARLANCE_TRY(const Reading reading, reading_of(*session, questions[i]));
-      PARLANCE_TRY(auto got, predictions(*session, reading));
+      PARLANCE_TRY(auto got, predictions(*session, reading, {.cancellation = guard.ticket()}));
       if (results.empty()) references.push_back(got);
       sums.add(reading, got, references[i]);
       GenerateOptions greedy;
       greedy.sampling.temperature = 0;
       greedy.max_tokens = kReplyTokens;
+      greedy.work.cancellation = guard.ticket();
       PARLANCE_TRY(const GenerateResult reply, generate(*session, reading.prompt, greedy));
       if (guard.interrupted()) return fail(ErrorCode::cancelled, "stopped at {}", c.options);
       auto& right = sums.right[questions[i].category];

@@ -114,9 +114,10 @@ Result<Hearer> Hearer::load(const ListenOptions& options) {
 }
 
 Result<TranscriptScores> Hearer::hear(std::span<const float> samples, const std::string& text,
-                                      std::string& heard) {
+                                      std::string& heard, const Cancellation& cancellation) {
   const auto start = std::chrono::steady_clock::now();
-  PARLANCE_TRY(const Transcription transcription, loaded_.recognizer->transcribe(samples, request_));
+  PARLANCE_TRY(const Transcription transcription,
+               loaded_.recognizer->transcribe(samples, request_, {}, cancellation));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   const Transcript& transcript = transcription.transcript;
   heard = transcript.text;

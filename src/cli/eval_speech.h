@@ -69,7 +69,8 @@ class Hearer {
   static Result<Hearer> load(const ListenOptions& options);
 
   // Scores of one recording: mono samples at kMelSampleRateHz in which `text` is said.
-  Result<TranscriptScores> hear(std::span<const float> samples, const std::string& text, std::string& heard);
+  Result<TranscriptScores> hear(std::span<const float> samples, const std::string& text, std::string& heard,
+                                const Cancellation& cancellation);
   const std::string& model_name() const { return loaded_.text_name; }
 
  private:

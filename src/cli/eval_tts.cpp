@@ -85,8 +85,9 @@ class TtsJudge {
         verifier_(std::move(verifier)) {}
 
   // Speaks a line, and hears what was spoken. `name` is that of the file that it may be kept in.
-  Result<TtsScores> judge(const SpeechLine& line, const std::string& name, std::string& heard) {
-    PARLANCE_TRY(const SpeechRequest request, request_of(line));
+  Result<TtsScores> judge(const SpeechLine& line, const std::string& name, std::string& heard,
+                          const Cancellation& cancellation) {
+    PARLANCE_TRY(const SpeechRequest request, request_of(line, cancellation));
     PARLANCE_TRY(const Speech speech, loaded_.synthesizer->synthesize(request));
     if (!options_.keep.empty()) {
       PARLANCE_CHECK(
@@ -95,7 +96,7 @@ class TtsJudge {
     const std::vector<float> samples = sinc_resample(speech.samples, kSpeechRateHz, kMelSampleRateHz);
     TtsScores scores;
     scores.synthesis_s = speech.report.total_seconds;
-    PARLANCE_TRY(scores.transcripts, hearer_.hear(samples, line.text, heard));
+    PARLANCE_TRY(scores.transcripts, hearer_.hear(samples, line.text, heard, cancellation));
     const fs::path& compare = line.compare.empty() ? line.reference : line.compare;
     if (!verifier_ || compare.empty()) return scores;
     PARLANCE_TRY(const AudioClip clip, read_audio(compare, kMelSampleRateHz));
@@ -111,8 +112,9 @@ class TtsJudge {
   const TtsModel& model() const { return *loaded_.model; }
 
  private:
-  Result<SpeechRequest> request_of(const SpeechLine& line) {
+  Result<SpeechRequest> request_of(const SpeechLine& line, const Cancellation& cancellation) {
     SpeechRequest request;
+    request.cancellation = cancellation;
     request.text = line.text;
     request.instruct = line.instruct;
     request.language = options_.language;
@@ -122,7 +124,8 @@ class TtsJudge {
       return request;
     }
     PARLANCE_TRY(request.voice,
-                 voice_of_recording(*loaded_.synthesizer, {line.reference.string(), line.reference_text}));
+                 voice_of_recording(*loaded_.synthesizer, {line.reference.string(), line.reference_text},
+                                    cancellation));
     return request;
   }
 
@@ -163,15 +166,14 @@ Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
     fs::create_directories(options.keep, error);
     if (error) return fail(ErrorCode::io, "{}: {}", options.keep, error.message());
   }
-  const InterruptGuard guard(nullptr);
+  const InterruptGuard guard;
   GroupedScores<TtsScores> scores;
   std::vector<Misheard> misheard;
   for (size_t i = 0; i < lines.size(); ++i) {
-    if (guard.interrupted()) return fail(ErrorCode::cancelled, "stopped");
     const SpeechLine& line = lines[i];
     const std::string name = fmt::format("{:04}.wav", i + 1);
     std::string heard;
-    const auto one = judge.judge(line, name, heard);
+    const auto one = judge.judge(line, name, heard, guard.ticket());
     if (!one) return fail(one.error().code, "text {}: {}", i + 1, one.error().message);
     scores.add(line.group, *one);
     if (one->transcripts.errors.errors() > 0) misheard.push_back({name, line.group, line.text, heard});

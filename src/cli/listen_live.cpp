@@ -235,7 +235,7 @@ Result<int> listen_live(const Console& io, const ListenOptions& options) {
   if (!detector) {
     io.note("no weights of a voice detector: everything is taken as speech; name some with --vad FILE");
   }
-  const InterruptGuard guard(nullptr);
+  const InterruptGuard guard;
   if (!source) {
     PARLANCE_TRY(source, start_microphone(io, options, [&] { return guard.interrupted(); }));
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "audio/audio_file.h"
 #include "cli/listen_models.h"
@@ -43,25 +42,6 @@ class Progress {
   bool is_shown_ = false;
 };
 
-// Asks for an end when the person does, for work that has no other place to notice.
-class StopOnInterrupt {
- public:
-  StopOnInterrupt()
-      : watcher_([this](std::stop_token over) {
-          while (!over.stop_requested() && !guard_.interrupted()) std::this_thread::sleep_for(kLook);
-          if (guard_.interrupted()) source_.request_stop();
-        }) {}
-
-  std::stop_token token() const { return source_.get_token(); }
-
- private:
-  static constexpr auto kLook = std::chrono::milliseconds(20);
-
-  InterruptGuard guard_{nullptr};
-  std::stop_source source_;
-  std::jthread watcher_;
-};
-
 // What is shown at once as a subtitle, in samples.
 struct CueRange {
   int64_t first_sample, end_sample;
@@ -86,11 +66,12 @@ std::vector<CueRange> cue_ranges(std::span<const SpeechSegment> segments) {
 class RecordingListener {
  public:
   RecordingListener(const Console& io, const ListenOptions& options, Recognizer& recognizer,
-                    std::span<const float> samples)
+                    std::span<const float> samples, Cancellation cancellation)
       : options_(options),
         recognizer_(recognizer),
         samples_(samples),
-        progress_(io, seconds_of(std::ssize(samples))) {}
+        progress_(io, seconds_of(std::ssize(samples))),
+        cancellation_(std::move(cancellation)) {}
 
   Result<Heard> hear_all() {
     Heard heard;
@@ -122,22 +103,23 @@ class RecordingListener {
     return recognizer_.transcribe(
         samples_.subspan(static_cast<size_t>(range.first_sample),
                          static_cast<size_t>(range.end_sample - range.first_sample)),
-        options_.request, [&](double seconds) { progress_.show(start_s + seconds); }, stop_.token());
+        options_.request, [&](double seconds) { progress_.show(start_s + seconds); }, cancellation_);
   }
 
   const ListenOptions& options_;
   Recognizer& recognizer_;
   const std::span<const float> samples_;
   Progress progress_;
-  const StopOnInterrupt stop_;
+  const Cancellation cancellation_;
 };
 
 Result<Heard> hear(const Console& io, const ListenOptions& options, Recognizer& recognizer,
-                   std::span<const float> samples, const std::shared_ptr<const SileroModel>& detector) {
-  RecordingListener listener(io, options, recognizer, samples);
+                   std::span<const float> samples, const std::shared_ptr<const SileroModel>& detector,
+                   const Cancellation& cancellation) {
+  RecordingListener listener(io, options, recognizer, samples, cancellation);
   if (!detector) return listener.hear_all();
   SpeechTrack track(detector);
-  track.push(samples);
+  PARLANCE_CHECK(track.push(samples, cancellation));
   track.finish();
   PARLANCE_CHECK(write_plot(options, samples, track));
   const bool is_subtitles = options.format == ListenFormat::srt || options.format == ListenFormat::vtt;
@@ -149,13 +131,15 @@ Result<Heard> hear(const Console& io, const ListenOptions& options, Recognizer& 
 }
 
 // Gives the segments the times of their words. A transcript that does not fit its audio has none.
-void time_words(const Console& io, Aligner& aligner, std::span<const float> samples, Heard& heard) {
+Result<void> time_words(const Console& io, Aligner& aligner, std::span<const float> samples, Heard& heard,
+                        const Cancellation& cancellation) {
   for (HeardSegment& segment : heard.segments) {
     if (segment.transcript.text.empty()) continue;
     const auto first = static_cast<size_t>(segment.start_s * kMelSampleRateHz);
     const auto end = std::min(static_cast<size_t>(segment.end_s * kMelSampleRateHz), samples.size());
     auto words = aligner.align(samples.subspan(first, end - first), segment.transcript.text,
-                               segment.transcript.language);
+                               segment.transcript.language, cancellation);
+    if (!words && words.error().code == ErrorCode::cancelled) return tl::unexpected(words.error());
     if (!words) {
       io.warn(
           fmt::format("no times of words from {}: {}", clock_time(segment.start_s), words.error().message));
@@ -167,6 +151,7 @@ void time_words(const Console& io, Aligner& aligner, std::span<const float> samp
     }
     segment.words = *std::move(words);
   }
+  return {};
 }
 
 }  // namespace
@@ -189,9 +174,10 @@ Result<int> listen_to_recording(const Console& io, const ListenOptions& options)
   if (options.wants_words) {
     PARLANCE_TRY(aligner, load_aligner(options.models, *loaded.device));
   }
+  const InterruptGuard guard;
   const auto start = Clock::now();
-  PARLANCE_TRY(Heard heard, hear(io, options, *loaded.recognizer, clip.samples, detector));
-  if (aligner) time_words(io, *aligner, clip.samples, heard);
+  PARLANCE_TRY(Heard heard, hear(io, options, *loaded.recognizer, clip.samples, detector, guard.ticket()));
+  if (aligner) PARLANCE_CHECK(time_words(io, *aligner, clip.samples, heard, guard.ticket()));
   heard.audio_s = seconds_of(std::ssize(clip.samples));
   heard.processing_s = seconds_since(start);
   if (options.format == ListenFormat::text && heard.transcript.text.empty()) io.note("no speech was heard");

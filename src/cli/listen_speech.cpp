@@ -78,7 +78,7 @@ TurnOptions SpeechChoice::in_streams() const {
   return options;
 }
 
-void SpeechTrack::push(std::span<const float> samples) {
+Result<void> SpeechTrack::push(std::span<const float> samples, const Cancellation& cancellation) {
   n_samples_ += std::ssize(samples);
   while (!samples.empty()) {
     const size_t n = std::min(samples.size(), window_.size() - n_filled_);
@@ -86,9 +86,11 @@ void SpeechTrack::push(std::span<const float> samples) {
     samples = samples.subspan(n);
     n_filled_ += n;
     if (n_filled_ < window_.size()) break;
+    if (cancellation.cancelled()) return fail(ErrorCode::cancelled, "cancelled");
     probabilities_.push_back(vad_.process(window_));
     n_filled_ = 0;
   }
+  return {};
 }
 
 void SpeechTrack::finish() {
@@ -116,13 +118,13 @@ Result<void> write_plot(const ListenOptions& options, std::span<const float> sam
 }
 
 Result<int> listen_for_speech(const Console& io, const ListenOptions& options, SoundSource& source,
-                              std::shared_ptr<const SileroModel> model) {
+                              std::shared_ptr<const SileroModel> model, const Cancellation& cancellation) {
   SpeechTrack track(std::move(model));
   std::vector<float> piece, kept;
   for (bool goes_on = true; goes_on;) {
     piece.clear();
     PARLANCE_TRY(goes_on, source.read(piece));
-    track.push(piece);
+    PARLANCE_CHECK(track.push(piece, cancellation));
     if (!options.plot.empty()) kept.insert(kept.end(), piece.begin(), piece.end());
   }
   track.finish();

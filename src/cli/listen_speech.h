@@ -18,7 +18,8 @@ class SpeechTrack {
  public:
   explicit SpeechTrack(std::shared_ptr<const SileroModel> model) : vad_(std::move(model)) {}
 
-  void push(std::span<const float> samples);
+  // Errors: cancelled, with part of them judged.
+  Result<void> push(std::span<const float> samples, const Cancellation& cancellation = {});
   // Judges the last, shorter window.
   void finish();
 
@@ -42,6 +43,7 @@ Result<void> write_plot(const ListenOptions& options, std::span<const float> sam
 
 // --vad-only: the segments of all that the source gives. Yields the exit code.
 Result<int> listen_for_speech(const Console& io, const ListenOptions& options, SoundSource& source,
-                              std::shared_ptr<const SileroModel> model);
+                              std::shared_ptr<const SileroModel> model,
+                              const Cancellation& cancellation = {});
 
 }  // namespace parlance

@@ -165,10 +165,11 @@ void Repl::obey(const std::string& line) {
 }
 
 void Repl::ask(std::string question) {
-  AnswerPrinter printer(io_, text_.session());
+  const InterruptGuard guard;
+  AnswerPrinter printer(io_, guard);
   GenerateOptions options = answer_.generate;
   options.sampling.seed = *answer_.seed;
-  const InterruptGuard guard(&text_.session());
+  options.work.cancellation = guard.ticket();
   const auto answer = conversation_.ask(std::move(question), options, std::ref(printer));
   printer.finish();
   if (!answer) return io_.error(answer.error().message);

@@ -77,7 +77,8 @@ Result<std::vector<float>> read_for_codec(const fs::path& path) {
   return sinc_resample(samples, file.sample_rate_hz(), kSpeechRateHz);
 }
 
-Result<Voice> voice_of_recording(Synthesizer& synthesizer, const RecordingChoice& recording) {
+Result<Voice> voice_of_recording(Synthesizer& synthesizer, const RecordingChoice& recording,
+                                 Cancellation cancellation) {
   PARLANCE_TRY(const std::vector<float> samples, read_for_codec(recording.file));
   const double seconds = static_cast<double>(samples.size()) / kSpeechRateHz;
   if (seconds < kLeastReferenceSeconds) {
@@ -85,7 +86,7 @@ Result<Voice> voice_of_recording(Synthesizer& synthesizer, const RecordingChoice
                 "{}: {:.2f} seconds are too short to know a voice by; give 3 to 10 seconds of speech",
                 recording.file, seconds);
   }
-  auto voice = synthesizer.encode_voice(samples, recording.text);
+  auto voice = synthesizer.encode_voice(samples, recording.text, /*is_prepared=*/false, cancellation);
   if (voice) return *std::move(voice);
   return fail(voice.error().code, "{}: {}", recording.file, voice.error().message);
 }

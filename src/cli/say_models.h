@@ -43,7 +43,9 @@ struct RecordingChoice {
 // All of a file at the rate of the codec, resampled as it was for the codec's training.
 Result<std::vector<float>> read_for_codec(const std::filesystem::path& path);
 
-// Its voice. Errors: less than half a second of sound; more than Synthesizer::kMostReferenceSeconds.
-Result<Voice> voice_of_recording(Synthesizer& synthesizer, const RecordingChoice& recording);
+// Its voice. Errors: less than half a second of sound; more than Synthesizer::kMostReferenceSeconds;
+// cancelled.
+Result<Voice> voice_of_recording(Synthesizer& synthesizer, const RecordingChoice& recording,
+                                 Cancellation cancellation = {});
 
 }  // namespace parlance

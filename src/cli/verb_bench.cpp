@@ -178,11 +178,11 @@ std::vector<BenchTest> fitting(const Console& io, const BenchOptions& options,
 
 // The longest wait of answers that a prompt arrives beside, for every decode test.
 Result<Json> bench_arrivals(const Console& io, const BenchOptions& options, Session& session,
-                            const std::vector<BenchTest>& tests) {
+                            const std::vector<BenchTest>& tests, const Work& work) {
   Json rows = Json::array();
   for (const BenchTest& test : tests) {
     if (test.kind != BenchTest::Kind::decode) continue;
-    PARLANCE_TRY(const ArrivalResult result, run_arrival(session, test, options.n_arriving));
+    PARLANCE_TRY(const ArrivalResult result, run_arrival(session, test, options.n_arriving, work));
     if (!options.wants_json) {
       io.print(
           "  {}, a prompt of {} arrives: a token every {}, at the longest {} ({:.2f}x); the prompt's first "
@@ -224,18 +224,19 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
 
   const bool was_reset = reset_peak_memory();  // forgets the buffers that the peaks were measured with
   Json rows = Json::array();
-  const InterruptGuard guard(&session);
+  const InterruptGuard guard;
+  const Work work{.cancellation = guard.ticket()};
   for (const BenchTest& test : tests) {
     PARLANCE_TRY(const BenchResult result,
                  test.n_sequences > 1
-                     ? run_many_answers(session, test, options.n_repetitions)
-                     : run_bench(session, test, choice.context.n_batch, options.n_repetitions));
+                     ? run_many_answers(session, test, options.n_repetitions, work)
+                     : run_bench(session, test, choice.context.n_batch, options.n_repetitions, work));
     if (!options.wants_json) print_row(io, test, result, roofline);
     rows.push(to_json(test, result, roofline));
   }
   Json arrivals = Json::array();
   if (options.n_arriving > 0) {
-    PARLANCE_TRY(arrivals, bench_arrivals(io, options, session, tests));
+    PARLANCE_TRY(arrivals, bench_arrivals(io, options, session, tests, work));
   }
   const size_t memory_bytes = was_reset ? peak_memory_bytes() : 0;
   if (!options.wants_json && memory_bytes > 0)

@@ -65,16 +65,17 @@ void restore_cache(const Console& io, const std::string& file, Session& session,
 // One answer, streamed unless it is wanted as JSON.
 Result<int> answer_once(const Console& io, const ChatOptions& options, TextStream& text,
                         const std::string& question) {
+  const InterruptGuard guard;
   Session& session = text.session();
   PARLANCE_TRY(const std::vector<Token> tokens, tokens_of(text.model(), options.prompt, question));
   PARLANCE_CHECK(check_fits(session, tokens.size()));
   GenerateOptions generate_options = options.answer.generate;
   generate_options.sampling.seed = seed_of(options.answer);
+  generate_options.work.cancellation = guard.ticket();
 
-  AnswerPrinter printer(io, session);
+  AnswerPrinter printer(io, guard);
   const OnText on_text = options.wants_json ? OnText() : OnText(std::ref(printer));
   restore_cache(io, options.cache_file, session, tokens);
-  const InterruptGuard guard(&session);
   PARLANCE_TRY(const GenerateResult result, generate(session, tokens, generate_options, on_text));
   if (options.wants_json) {
     io.print("{}\n", to_json(result, display_name(text.model()), generate_options.sampling.seed).pretty());

@@ -97,8 +97,9 @@ GenerateOptions greedy(const EvalOptions& options) {
 
 Result<Outcome> ask_all(const Console& io, const EvalOptions& options,
                         const std::vector<EvalQuestion>& questions, Session& session) {
-  const GenerateOptions generate_options = greedy(options);
-  const InterruptGuard guard(&session);
+  const InterruptGuard guard;
+  GenerateOptions generate_options = greedy(options);
+  generate_options.work.cancellation = guard.ticket();
   Outcome outcome;
   for (const EvalQuestion& question : questions) {
     if (io.err_is_terminal) {

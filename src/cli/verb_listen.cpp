@@ -63,16 +63,19 @@ Result<int> find_speech(const Console& io, const ListenOptions& options) {
   if (options.file == "-") {
     return listen_for_speech(io, options, *open_standard_input(io.in, options.pcm), std::move(detector));
   }
+  const InterruptGuard guard;
+  std::unique_ptr<SoundSource> source;
   if (!options.file.empty()) {
-    PARLANCE_TRY(const auto source, open_recording(options.file));
-    return listen_for_speech(io, options, *source, std::move(detector));
+    PARLANCE_TRY(source, open_recording(options.file));
+  } else {
+    std::string name;
+    PARLANCE_TRY(source, open_microphone_source(
+                             options.microphone, [&] { return guard.interrupted(); }, name));
+    if (io.err_is_terminal) io.note(fmt::format("listening to {}; Ctrl-C ends", name));
   }
-  const InterruptGuard guard(nullptr);
-  std::string name;
-  PARLANCE_TRY(const auto source, open_microphone_source(
-                                      options.microphone, [&] { return guard.interrupted(); }, name));
-  if (io.err_is_terminal) io.note(fmt::format("listening to {}; Ctrl-C ends", name));
-  return listen_for_speech(io, options, *source, std::move(detector));
+  // Ctrl-C is how listening to a microphone ends.
+  const Cancellation cancellation = source->is_patient() ? guard.ticket() : Cancellation();
+  return listen_for_speech(io, options, *source, std::move(detector), cancellation);
 }
 
 Result<int> listen(const Console& io, const ListenOptions& options) {

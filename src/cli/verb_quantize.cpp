@@ -96,7 +96,7 @@ void print_report(const Console& io, const QuantizeArguments& arguments, const Q
 
 Result<int> quantize(Console& io, const QuantizeArguments& arguments) {
   // The unfinished file is removed when the work ends, so a second Ctrl-C has to wait for it too.
-  const InterruptGuard guard(nullptr, SecondInterrupt::waits);
+  const InterruptGuard guard(SecondInterrupt::waits);
   QuantizeOptions options{.mixture = arguments.mixture, .n_threads = arguments.n_threads, .progress = {}};
   Result<QuantizeReport> report = [&] {
     ProgressLine line(io);

@@ -1,5 +1,4 @@
 // parlance say: text to speech, to a speaker, a file or a pipe.
-#include <atomic>
 #include <chrono>
 #include <memory>
 
@@ -8,7 +7,7 @@
 #include "cli/say_output.h"
 #include "cli/say_report.h"
 #include "cli/terminal/input.h"
-#include "cli/terminal/interrupt_watch.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs.h"
@@ -89,8 +88,10 @@ Result<std::unique_ptr<SpeechOutput>> open_output(const Console& io, const SayOp
   return fail(speaker.error().code, "{}; or write a WAV file with -o FILE", speaker.error().message);
 }
 
-Result<Voice> choose_voice(const SayOptions& options, const LoadedSynthesizer& loaded) {
-  if (!options.recording.file.empty()) return voice_of_recording(*loaded.synthesizer, options.recording);
+Result<Voice> choose_voice(const SayOptions& options, const LoadedSynthesizer& loaded,
+                           const Cancellation& cancellation) {
+  if (!options.recording.file.empty())
+    return voice_of_recording(*loaded.synthesizer, options.recording, cancellation);
   return find_voice(loaded.bundle, options.voice, loaded.synthesizer->code_format());
 }
 
@@ -136,19 +137,16 @@ Result<int> say(const Console& io, const SayOptions& options) {
   SpeechRequest request = options.request;
   PARLANCE_TRY(request.text, read_text(io, options));
 
-  std::atomic<bool> is_over = false;
-  PARLANCE_TRY(const auto output, open_output(io, options, [&] { return is_over.load(); }));
+  std::optional<InterruptGuard> guard;  // from when there is something to clean up
+  const auto is_over = [&] { return guard && guard->interrupted(); };
+  PARLANCE_TRY(const auto output, open_output(io, options, is_over));
   const auto start = Clock::now();
   PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(options.models));
   const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   Synthesizer& synthesizer = *loaded.synthesizer;
-  request.cancellation = synthesizer.now();
-  const InterruptWatch watch([&] {
-    is_over = true;
-    synthesizer.cancel();
-  });
+  request.cancellation = guard.emplace().ticket();
 
-  PARLANCE_TRY(request.voice, choose_voice(options, loaded));
+  PARLANCE_TRY(request.voice, choose_voice(options, loaded, request.cancellation));
   request.denoise = !options.keeps_noise;
   request.is_processed = !options.is_raw;
   const bool is_streamed = options.is_streamed || output->is_live();

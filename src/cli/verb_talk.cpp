@@ -117,7 +117,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   mind_options.generate.sampling.seed = seed_of(choice.answer);
   const double load_ms = clock();
 
-  const InterruptGuard guard(nullptr);
+  const InterruptGuard guard;
   Inbox inbox;
   if (choice.hears_microphone()) {
     const auto is_over = [&] { return guard.interrupted() || inbox.is_closed(); };

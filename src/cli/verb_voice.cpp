@@ -4,7 +4,7 @@
 
 #include "assistant/default_model.h"
 #include "cli/say_models.h"
-#include "cli/terminal/interrupt_watch.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs.h"
@@ -48,9 +48,9 @@ Result<int> encode(const Console& io, const VoiceOptions& options) {
   SayModelChoice models = options.models;
   models.no_huge_pages = true;  // one pass of the codec is not worth moving weights
   PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(models));
-  Synthesizer& synthesizer = *loaded.synthesizer;
-  const InterruptWatch watch([&] { synthesizer.cancel(); });
-  PARLANCE_TRY(Voice voice, voice_of_recording(synthesizer, {.file = options.file, .text = options.text}));
+  const InterruptGuard guard;
+  PARLANCE_TRY(Voice voice, voice_of_recording(*loaded.synthesizer,
+                                               {.file = options.file, .text = options.text}, guard.ticket()));
   voice.instruct = options.instruct;
   PARLANCE_CHECK(write_voice(options.out, voice));
   if (options.wants_json) {

@@ -4,10 +4,7 @@ namespace parlance {
 
 Result<GenerateResult> generate(Session& session, std::span<const Token> prompt,
                                 const GenerateOptions& options, const OnText& on_text) {
-  session.begin_request();
-  GenerateOptions terms = options;
-  terms.work = session.on_own_terms(options.work);
-  PARLANCE_TRY(const auto request, Request::start(session, {prompt.begin(), prompt.end()}, terms));
+  PARLANCE_TRY(const auto request, Request::start(session, {prompt.begin(), prompt.end()}, options));
   while (const auto piece = request->next()) {
     if (on_text && !piece->text.empty()) on_text(piece->text);
   }

@@ -61,7 +61,7 @@ Result<std::unique_ptr<Session>> Session::fork() const {
 // Computes what the sequence lacks, after a prompt was put in place of its tokens if there is one.
 Result<std::span<const float>> Session::compute(std::vector<Token> prompt, int64_t n_outputs,
                                                 bool wants_logits, const Work& work) {
-  OutputsTask task(*sequence_, on_own_terms(work), std::move(prompt), n_outputs, wants_logits, outputs_);
+  OutputsTask task(*sequence_, work, std::move(prompt), n_outputs, wants_logits, outputs_);
   Scheduler& scheduler = context_->scheduler();
   PARLANCE_CHECK(scheduler.post(task));
   scheduler.wait([&] { return task.is_done(); });

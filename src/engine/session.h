@@ -70,16 +70,6 @@ class Session {
   // file is of no use, and leaves the session as it was.
   Result<void> restore(const std::filesystem::path& path, std::span<const Token> tokens);
 
-  // For callers that hold no ticket: what is computed without one ends with cancel(), and everything until
-  // the next begin_request().
-  void begin_request() { request_ = requests_.ticket(); }
-  void cancel() { requests_.cancel(); }
-  bool cancelled() const { return request_.cancelled(); }
-  Work on_own_terms(Work work) const {
-    if (!work.cancellation) work.cancellation = request_;
-    return work;
-  }
-
  private:
   Session(std::shared_ptr<Context> context, std::unique_ptr<Sequence> sequence)
       : context_(std::move(context)), sequence_(std::move(sequence)) {}
@@ -89,8 +79,6 @@ class Session {
   std::shared_ptr<Context> context_;
   std::unique_ptr<Sequence> sequence_;
   std::vector<float> outputs_;
-  CancellationSource requests_;
-  Cancellation request_ = requests_.ticket();
 };
 
 }  // namespace parlance

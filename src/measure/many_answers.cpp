@@ -16,8 +16,8 @@ namespace {
 // An answer whose tokens are known beforehand; what the model says of them is computed and not looked at.
 class GivenAnswer final : public Task {
  public:
-  GivenAnswer(Sequence& sequence, std::vector<Token> tokens)
-      : Task(sequence, {}), tokens_(std::move(tokens)) {}
+  GivenAnswer(Sequence& sequence, std::vector<Token> tokens, const Work& work)
+      : Task(sequence, work), tokens_(std::move(tokens)) {}
 
   // Puts the first token behind what there is; the others follow.
   Result<void> begin() { return give_next(); }
@@ -63,20 +63,21 @@ Result<Answers> open_all(Session& session, const BenchTest& test) {
   return answers;
 }
 
-Result<std::vector<std::unique_ptr<GivenAnswer>>> begin_all(const Answers& answers, const BenchTest& test) {
+Result<std::vector<std::unique_ptr<GivenAnswer>>> begin_all(const Answers& answers, const BenchTest& test,
+                                                            const Work& work) {
   std::vector<std::unique_ptr<GivenAnswer>> tasks;
   for (Session* const session : answers.sessions) {
     session->truncate(test.depth);
     PARLANCE_CHECK(fill_with_noise(*session, test.depth));
     tasks.push_back(std::make_unique<GivenAnswer>(
-        session->sequence(), bench_tokens(test.n_tokens, session->model().tokenizer().n_vocab())));
+        session->sequence(), bench_tokens(test.n_tokens, session->model().tokenizer().n_vocab()), work));
     PARLANCE_CHECK(tasks.back()->begin());
   }
   return tasks;
 }
 
-Result<double> run_once(const Answers& answers, const BenchTest& test) {
-  PARLANCE_TRY(const auto tasks, begin_all(answers, test));
+Result<double> run_once(const Answers& answers, const BenchTest& test, const Work& work) {
+  PARLANCE_TRY(const auto tasks, begin_all(answers, test, work));
   Scheduler& scheduler = answers.sessions.front()->context().scheduler();
   const Clock::time_point start = Clock::now();
   for (const auto& task : tasks) PARLANCE_CHECK(scheduler.post(*task));
@@ -106,12 +107,13 @@ std::vector<double> gaps(const std::vector<std::unique_ptr<GivenAnswer>>& tasks,
 
 }  // namespace
 
-Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions) {
+Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions,
+                                     const Work& work) {
   PARLANCE_TRY(const Answers answers, open_all(session, test));
-  PARLANCE_CHECK(run_once(answers, test));
+  PARLANCE_CHECK(run_once(answers, test, work));
   std::vector<double> seconds;
   for (int i = 0; i < n_repetitions; ++i) {
-    PARLANCE_TRY(const double s, run_once(answers, test));
+    PARLANCE_TRY(const double s, run_once(answers, test, work));
     seconds.push_back(s);
   }
   const CostModel model(session.model(), session.kv_bytes_per_token(), session.state_bytes());
@@ -123,7 +125,8 @@ Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, in
                      .cost = cost};
 }
 
-Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64_t n_arriving) {
+Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64_t n_arriving,
+                                  const Work& work) {
   PARLANCE_TRY(const Answers answers, open_all(session, test));
   PARLANCE_TRY(const auto arriving, Session::create(session.shared_context()));
   const std::vector<Token> prompt = bench_tokens(n_arriving, session.model().tokenizer().n_vocab());
@@ -133,18 +136,19 @@ Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64
     session.context().tree().evict({INT32_MAX, INT32_MAX});
     if (is_alone) {
       const Clock::time_point start = Clock::now();
-      PARLANCE_CHECK(arriving->set_prompt(prompt));
+      PARLANCE_CHECK(arriving->set_prompt(prompt, work));
       result.alone_ms = ms_between(start, Clock::now());
       continue;
     }
-    PARLANCE_TRY(const auto tasks, begin_all(answers, test));
+    PARLANCE_TRY(const auto tasks, begin_all(answers, test, work));
     for (const auto& task : tasks) task->go_on();
     Scheduler& scheduler = session.context().scheduler();
     for (const auto& task : tasks) PARLANCE_CHECK(scheduler.post(*task));
     const Clock::time_point start = Clock::now();
-    scheduler.wait([&] { return std::ssize(tasks.front()->times()) >= test.n_tokens; });
+    scheduler.wait(
+        [&] { return tasks.front()->is_done() || std::ssize(tasks.front()->times()) >= test.n_tokens; });
     const Clock::time_point arrival = Clock::now();
-    const auto logits = arriving->set_prompt(prompt);
+    const auto logits = arriving->set_prompt(prompt, work);
     const Clock::time_point known = Clock::now();
     for (const auto& task : tasks) task->stop();
     scheduler.wait(

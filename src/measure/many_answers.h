@@ -11,7 +11,8 @@ namespace parlance {
 
 // As run_bench() for a decode test of n_sequences: the session and others of its context, all at the test's
 // depth, each given the tokens one by one. Seconds are those until all have theirs.
-Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions);
+Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions,
+                                     const Work& work = {});
 
 // How answers get on while a prompt is computed beside them.
 struct ArrivalResult {
@@ -23,6 +24,7 @@ struct ArrivalResult {
 
 // n_sequences answers at the test's depth; in their midst comes a prompt of n_arriving tokens, which the
 // context must have room for beside them.
-Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64_t n_arriving);
+Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64_t n_arriving,
+                                  const Work& work = {});
 
 }  // namespace parlance

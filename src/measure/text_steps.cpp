@@ -16,7 +16,7 @@ int64_t chunk_of(const BenchTest& test, int64_t n_batch) {
 }
 
 Result<double> run_once(Session& session, const BenchTest& test, std::span<const Token> tokens,
-                        int64_t n_batch) {
+                        int64_t n_batch, const Work& work) {
   session.truncate(test.depth);
   if (static_cast<int64_t>(session.tokens().size()) < test.depth)
     PARLANCE_CHECK(fill_with_noise(session, test.depth));
@@ -24,7 +24,7 @@ Result<double> run_once(Session& session, const BenchTest& test, std::span<const
   const Clock::time_point start = Clock::now();
   while (!tokens.empty()) {
     const size_t n = std::min(chunk, tokens.size());
-    PARLANCE_CHECK(session.append(tokens.first(n)));
+    PARLANCE_CHECK(session.append(tokens.first(n), 1, {}, work));
     tokens = tokens.subspan(n);
   }
   return seconds_since(start);
@@ -61,12 +61,13 @@ std::string name_of(const BenchTest& test) {
   return fmt::format("{} {}{} @ {}", kind, many, test.n_tokens, test.depth);
 }
 
-Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions) {
+Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
+                              const Work& work) {
   const std::vector<Token> tokens = bench_tokens(test.n_tokens, session.model().tokenizer().n_vocab());
-  PARLANCE_CHECK(run_once(session, test, tokens, n_batch));
+  PARLANCE_CHECK(run_once(session, test, tokens, n_batch, work));
   std::vector<double> seconds;
   for (int i = 0; i < n_repetitions; ++i) {
-    PARLANCE_TRY(const double s, run_once(session, test, tokens, n_batch));
+    PARLANCE_TRY(const double s, run_once(session, test, tokens, n_batch, work));
     seconds.push_back(s);
   }
   const auto [min, max] = std::minmax_element(seconds.begin(), seconds.end());

@@ -39,6 +39,7 @@ struct BenchResult {
 
 // Runs the test once to warm up and n_repetitions times for the clock. Depth is filled with noise, tokens are
 // drawn from the vocabulary at random, the same every time.
-Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions);
+Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
+                              const Work& work = {});
 
 }  // namespace parlance

@@ -5,21 +5,8 @@
 
 namespace parlance {
 
-namespace {
-
-tl::unexpected<Error> cancelled() {
-  return fail(ErrorCode::cancelled, "speech was cancelled");
-}
-
-}  // namespace
-
-void CodeGenerator::set_cancellation(Cancellation cancellation) {
-  cancellation_ = cancellation;
-  lm_.set_cancellation(cancellation);
-}
-
 Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request, uint64_t& noise_calls,
-                                                      const OnStep& on_step) {
+                                                      const OnStep& on_step, Cancellation cancellation) {
   PARLANCE_CHECK(check_options(request.decoding));
   if (request.n_frames < 1 || request.n_frames > kMostChunkFrames) {
     return fail(
@@ -28,7 +15,7 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
         "for less",
         request.n_frames / kFramesPerSecond, kMostChunkFrames / kFramesPerSecond);
   }
-  if (cancellation_.cancelled()) return cancelled();
+  if (cancellation.cancelled()) return fail(ErrorCode::cancelled, "speech was cancelled");
   const OmniVoiceParameters& hp = lm_.parameters();
   const AudioCodes none;
   const AudioCodes& reference = request.reference ? *request.reference : none;
@@ -55,8 +42,7 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
                   noise_calls);
   const auto n_logits = static_cast<size_t>(request.n_frames * hp.n_codebook * hp.n_audio_vocab);
   while (decoder.next()) {
-    PARLANCE_TRY(const std::span<const float> logits, lm_.step(decoder.tokens()));
-    if (logits.empty() || cancellation_.cancelled()) return cancelled();
+    PARLANCE_TRY(const std::span<const float> logits, lm_.step(decoder.tokens(), cancellation));
     PARLANCE_CHECK(decoder.take(logits.first(n_logits), logits.subspan(n_logits)));
     if (on_step) on_step(decoder.n_steps_done(), decoder.n_steps_total());
   }

@@ -40,15 +40,12 @@ class CodeGenerator {
   // `noise_calls` counts the random draws of a whole request, from 0 on. `on_step` is told after every pass
   // how many of how many are done. Errors: as those of SpeechLm and check_options(), and cancelled.
   using OnStep = std::function<void(int n_done, int n_total)>;
-  Result<Output> generate(const CodeRequest& request, uint64_t& noise_calls, const OnStep& on_step = {});
-
-  // Other threads end the work through this ticket: between two passes, or two kernels of one.
-  void set_cancellation(Cancellation cancellation);
+  Result<Output> generate(const CodeRequest& request, uint64_t& noise_calls, const OnStep& on_step = {},
+                          Cancellation cancellation = {});
 
  private:
   const Tokenizer& tokenizer_;
   SpeechLm lm_;
-  Cancellation cancellation_;
 };
 
 }  // namespace parlance

@@ -30,26 +30,26 @@ Result<Tensor> SpeechCodec::upload(DType dtype, int64_t n0, int64_t n1, std::spa
   return tensor;
 }
 
-// Runs a graph and brings its result to host memory. False when it was cancelled.
-Result<bool> SpeechCodec::run(FunctionRef<Tensor()> graph, std::vector<float>& result) {
+// Runs a graph and brings its result to host memory.
+Result<std::vector<float>> SpeechCodec::run(FunctionRef<Tensor()> graph, const Cancellation& cancellation) {
   const Plan plan = stream_->dry_run([&] { graph(); });
   if (!plan.missing.empty()) {
     return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use --device cpu for speech",
                 device_.name(), plan.missing.front());
   }
   PARLANCE_CHECK(stream_->reserve(plan));
-  const CancellableWork work(*stream_, cancellation_);
+  const CancellableWork work(*stream_, cancellation);
   Tensor out;
   stream_->step(Stream::kOnce, [&] { out = graph(); });
-  if (stream_->cancelled()) return false;
-  result.resize(static_cast<size_t>(out.n_elements()));
+  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
+  std::vector<float> result(static_cast<size_t>(out.n_elements()));
   PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(result)), out));
   inputs_.clear();
-  return true;
+  return result;
 }
 
-Result<bool> SpeechCodec::decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first,
-                                 int64_t last, std::vector<float>& pcm) {
+Result<void> SpeechCodec::decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first,
+                                 int64_t last, std::vector<float>& pcm, Cancellation cancellation) {
   const auto is_outside = [this](int32_t code) { return code < 0 || code >= n_codes(); };
   if (std::ssize(codes) != n_codebook() * n_frames || first < 0 || first >= last || last > n_frames ||
       std::any_of(codes.begin(), codes.end(), is_outside)) {
@@ -68,15 +68,15 @@ Result<bool> SpeechCodec::decode(std::span<const int32_t> codes, int64_t n_frame
   inputs_.clear();
   PARLANCE_TRY(const Tensor input,
                upload(DType::i32, to - from, n_codebook(), std::as_bytes(std::span(window))));
-  std::vector<float> sound;
-  PARLANCE_TRY(const bool is_done,
-               run([&] { return model_.decode(*stream_, input, first - from, last - from); }, sound));
-  if (is_done) pcm.insert(pcm.end(), sound.begin(), sound.end());
-  return is_done;
+  PARLANCE_TRY(const std::vector<float> sound,
+               run([&] { return model_.decode(*stream_, input, first - from, last - from); }, cancellation));
+  pcm.insert(pcm.end(), sound.begin(), sound.end());
+  return {};
 }
 
 // HuBERT's features of every frame: the mean of its layers' states at every second place.
-Result<std::vector<float>> SpeechCodec::semantic_features(std::span<const float> pcm, int64_t& n_frames) {
+Result<std::vector<float>> SpeechCodec::semantic_features(std::span<const float> pcm, int64_t& n_frames,
+                                                          const Cancellation& cancellation) {
   const OmniVoiceCodecParameters& hp = model_.parameters();
   const std::vector<float> resampled =
       sinc_resample(pcm, static_cast<int>(hp.sample_rate_hz), static_cast<int>(hp.semantic_rate_hz));
@@ -90,9 +90,8 @@ Result<std::vector<float>> SpeechCodec::semantic_features(std::span<const float>
   PARLANCE_TRY(const Tensor sound,
                upload(DType::f32, 1, std::ssize(padded), std::as_bytes(std::span(padded))));
   PARLANCE_TRY(const Tensor whole, upload(DType::i32, 2, 1, std::as_bytes(std::span(bounds))));
-  std::vector<float> sum;
-  PARLANCE_TRY(const bool is_done, run([&] { return model_.hubert(*stream_, sound, whole); }, sum));
-  if (!is_done) return fail(ErrorCode::cancelled, "cancelled");
+  PARLANCE_TRY(const std::vector<float> sum,
+               run([&] { return model_.hubert(*stream_, sound, whole); }, cancellation));
   std::vector<float> features(static_cast<size_t>(n_frames * hp.n_embd));
   for (int64_t t = 0; t < n_frames; ++t) {
     for (int64_t i = 0; i < hp.n_embd; ++i) {
@@ -104,7 +103,8 @@ Result<std::vector<float>> SpeechCodec::semantic_features(std::span<const float>
 }
 
 // [n_hidden, n_frames], in windows whose margins are cut away.
-Result<std::vector<float>> SpeechCodec::acoustic_features(std::span<const float> pcm, int64_t n_frames) {
+Result<std::vector<float>> SpeechCodec::acoustic_features(std::span<const float> pcm, int64_t n_frames,
+                                                          const Cancellation& cancellation) {
   const int64_t hop = samples_per_frame(), n_hidden = model_.parameters().n_hidden;
   std::vector<float> features;
   for (int64_t first = 0; first < n_frames; first += kEncodeWindow) {
@@ -114,16 +114,15 @@ Result<std::vector<float>> SpeechCodec::acoustic_features(std::span<const float>
     const auto part = pcm.subspan(static_cast<size_t>(from * hop), static_cast<size_t>(to - from * hop));
     inputs_.clear();
     PARLANCE_TRY(const Tensor sound, upload(DType::f32, 1, std::ssize(part), std::as_bytes(part)));
-    std::vector<float> window;
-    PARLANCE_TRY(const bool is_done, run([&] { return model_.encode_acoustic(*stream_, sound); }, window));
-    if (!is_done) return fail(ErrorCode::cancelled, "cancelled");
+    PARLANCE_TRY(const std::vector<float> window,
+                 run([&] { return model_.encode_acoustic(*stream_, sound); }, cancellation));
     const auto begin = window.begin() + (first - from) * n_hidden;
     features.insert(features.end(), begin, begin + (last - first) * n_hidden);
   }
   return features;
 }
 
-Result<std::vector<int32_t>> SpeechCodec::encode(std::span<const float> pcm) {
+Result<std::vector<int32_t>> SpeechCodec::encode(std::span<const float> pcm, Cancellation cancellation) {
   const OmniVoiceCodecParameters& hp = model_.parameters();
   const double seconds = static_cast<double>(pcm.size()) / static_cast<double>(hp.sample_rate_hz);
   const auto bad = std::find_if(pcm.begin(), pcm.end(), [](float x) { return !std::isfinite(x); });
@@ -136,7 +135,7 @@ Result<std::vector<int32_t>> SpeechCodec::encode(std::span<const float> pcm) {
                 "the reference has {:.0f} seconds; give at most {}, 3 to 10 are best", seconds, kMostSeconds);
   }
   int64_t n_frames = 0;
-  PARLANCE_TRY(const std::vector<float> features, semantic_features(pcm, n_frames));
+  PARLANCE_TRY(const std::vector<float> features, semantic_features(pcm, n_frames, cancellation));
   if (n_frames == 0) {
     return fail(ErrorCode::invalid_argument,
                 "the reference has {} samples, less than a frame; give 3 to 10 seconds", pcm.size());
@@ -152,13 +151,12 @@ Result<std::vector<int32_t>> SpeechCodec::encode(std::span<const float> pcm) {
                 "{} samples make {} acoustic and {} semantic frames; cut them to a multiple of {}",
                 pcm.size(), n_acoustic, n_frames, samples_per_frame());
   }
-  PARLANCE_TRY(const std::vector<float> acoustic, acoustic_features(sound, n_frames));
+  PARLANCE_TRY(const std::vector<float> acoustic, acoustic_features(sound, n_frames, cancellation));
   inputs_.clear();
   PARLANCE_TRY(const Tensor a, upload(DType::f32, hp.n_hidden, n_frames, std::as_bytes(std::span(acoustic))));
   PARLANCE_TRY(const Tensor f, upload(DType::f32, hp.n_embd, n_frames, std::as_bytes(std::span(features))));
-  std::vector<float> latent;
-  PARLANCE_TRY(const bool is_done, run([&] { return model_.join(*stream_, a, f); }, latent));
-  if (!is_done) return fail(ErrorCode::cancelled, "cancelled");
+  PARLANCE_TRY(const std::vector<float> latent,
+               run([&] { return model_.join(*stream_, a, f); }, cancellation));
   return model_.quantise(latent);
 }
 

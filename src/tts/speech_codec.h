@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "base/function_ref.h"
 #include "base/result.h"
 #include "models/omnivoice_codec.h"
@@ -24,24 +25,22 @@ class SpeechCodec {
 
   // Sound of the frames [first, last) of codes [n_codebook][n_frames], appended to `pcm`: samples_per_frame()
   // each, those of decoding all frames at once, since a sample depends on few frames to either side. Memory
-  // goes by last - first. Yields false when it was cancelled. Errors: codes out of range, memory, missing
-  // kernels.
-  Result<bool> decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first, int64_t last,
-                      std::vector<float>& pcm);
+  // goes by last - first. Errors: codes out of range, memory, missing kernels, cancelled (nothing is
+  // appended).
+  Result<void> decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first, int64_t last,
+                      std::vector<float>& pcm, Cancellation cancellation = {});
 
   // Codes [n_codebook][n_frames] of sound at kSpeechRateHz, as it is: see reference preparation for what a
   // voice needs. Errors: too short (about 100 samples), not finite, too long (memory), cancelled.
-  Result<std::vector<int32_t>> encode(std::span<const float> pcm);
-
-  // Other threads may end a call between two kernels through this ticket.
-  void set_cancellation(Cancellation cancellation) { cancellation_ = std::move(cancellation); }
+  Result<std::vector<int32_t>> encode(std::span<const float> pcm, Cancellation cancellation = {});
 
  private:
-  Cancellation cancellation_;
   Result<Tensor> upload(DType dtype, int64_t n0, int64_t n1, std::span<const std::byte> bytes);
-  Result<bool> run(FunctionRef<Tensor()> graph, std::vector<float>& result);
-  Result<std::vector<float>> semantic_features(std::span<const float> pcm, int64_t& n_frames);
-  Result<std::vector<float>> acoustic_features(std::span<const float> pcm, int64_t n_frames);
+  Result<std::vector<float>> run(FunctionRef<Tensor()> graph, const Cancellation& cancellation);
+  Result<std::vector<float>> semantic_features(std::span<const float> pcm, int64_t& n_frames,
+                                               const Cancellation& cancellation);
+  Result<std::vector<float>> acoustic_features(std::span<const float> pcm, int64_t n_frames,
+                                               const Cancellation& cancellation);
 
   const OmniVoiceCodec& model_;
   Device& device_;

@@ -135,7 +135,7 @@ Result<void> SpeechLm::place_inputs(const SpeechLmPrompt& prompt) {
   return stream_->synchronize();
 }
 
-Result<std::span<const float>> SpeechLm::step(std::span<const int32_t> codes) {
+Result<std::span<const float>> SpeechLm::step(std::span<const int32_t> codes, Cancellation cancellation) {
   const OmniVoiceParameters& hp = parameters();
   const int64_t n_target = input_.n_target, n_audio = n_reference_ + n_target;
   if (std::ssize(codes) != hp.n_codebook * n_target) {
@@ -148,11 +148,11 @@ Result<std::span<const float>> SpeechLm::step(std::span<const int32_t> codes) {
           static_cast<int32_t>(k * hp.n_audio_vocab) + codes[static_cast<size_t>(k * n_target + t)];
     }
   }
-  const CancellableWork work(*stream_, cancellation_);
+  const CancellableWork work(*stream_, cancellation);
   stream_->upload(input_.audio, std::as_bytes(std::span(audio_)));
   Tensor logits;
   stream_->step(Stream::kOnce, [&] { logits = model_.forward(*stream_, input_); });
-  if (stream_->cancelled()) return std::span<const float>();
+  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "speech was cancelled");
   logits_.resize(static_cast<size_t>(logits.n_elements()));
   PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(logits_)), logits));
   return std::span<const float>(logits_);

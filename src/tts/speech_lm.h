@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "base/result.h"
 #include "models/omnivoice_lm.h"
 
@@ -36,17 +37,13 @@ class SpeechLm {
 
   // One pass for codes [n_codebook][n_target], where undecided ones are the mask. Yields logits
   // [n_target][n_codebook][n_audio_vocab] of the conditional row, then those of the unconditional one if the
-  // prompt is guided; valid until the next call. Empty when it was cancelled.
-  Result<std::span<const float>> step(std::span<const int32_t> codes);
+  // prompt is guided; valid until the next call. Errors: cancelled.
+  Result<std::span<const float>> step(std::span<const int32_t> codes, Cancellation cancellation = {});
 
   const OmniVoiceParameters& parameters() const { return model_.parameters(); }
   size_t workspace_bytes() const { return workspace_bytes_; }
 
-  // Other threads may end a pass between two kernels through this ticket.
-  void set_cancellation(Cancellation cancellation) { cancellation_ = std::move(cancellation); }
-
  private:
-  Cancellation cancellation_;
   Result<void> check(const SpeechLmPrompt& prompt) const;
   Result<void> place_inputs(const SpeechLmPrompt& prompt);
 

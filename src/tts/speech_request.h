@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device.h"
+#include "base/cancellation.h"
 #include "tts/audio/fades.h"
 #include "tts/audio_codes.h"
 #include "tts/maskgit.h"
@@ -43,9 +43,7 @@ struct SpeechRequest {
   bool is_windowed = true;  // a stream's chunks are handed out window by window; else each as a whole
 
   std::function<void(const SpeechProgress&)> on_progress = {};
-  // Ends the request when its ticket is cancelled, even before it begins: see Synthesizer::now(). Without one,
-  // it is what Synthesizer::cancel() is called on after the request has come in.
-  Cancellation cancellation = {};
+  Cancellation cancellation = {};  // ends the request, even before its turn has come
 };
 
 struct SpokenChunk {
@@ -71,8 +69,7 @@ struct Speech {
 };
 
 // Takes samples as soon as they are final; the span is valid during the call. The last call has none and
-// is_last. False from any other ends the request. It may call nothing of the synthesizer but cancel() and
-// now().
+// is_last. False from any other ends the request. It may call nothing of the synthesizer.
 using OnSpeech = std::function<bool(std::span<const float> samples, bool is_last)>;
 
 }  // namespace parlance

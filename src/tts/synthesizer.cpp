@@ -85,24 +85,6 @@ std::string made_with(const SpeechRequest& request, bool is_streamed) {
 
 }  // namespace
 
-// Has the mutex, and makes what computes end with the request.
-class Synthesizer::Request {
- public:
-  Request(Synthesizer& owner, Cancellation cancellation) : owner_(owner), lock_(owner.mutex_) {
-    use(cancellation);
-  }
-  ~Request() { use({}); }
-
- private:
-  void use(Cancellation cancellation) {
-    owner_.generator_.set_cancellation(cancellation);
-    owner_.codec_.set_cancellation(cancellation);
-  }
-
-  Synthesizer& owner_;
-  std::lock_guard<std::mutex> lock_;
-};
-
 Synthesizer::Synthesizer(const TtsModel& model, const SynthesizerOptions& options)
     : model_(model),
       phrases_(options.n_phrases),
@@ -114,7 +96,8 @@ CodeFormat Synthesizer::code_format() const {
   return {.n_codebook = codec_.n_codebook(), .n_codes = static_cast<int32_t>(codec_.n_codes())};
 }
 
-Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, OnWindow on_window) {
+Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, const Cancellation& cancellation,
+                                 OnWindow on_window) {
   const int64_t n_frames = chunk.codes.n_frames();
   std::vector<float> window;
   for (int64_t first = 0, n = first_window; first < n_frames; first += n, n = kWindow) {
@@ -122,9 +105,9 @@ Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, OnWin
     if (n_frames - first < n + kFirstStreamedWindow / 2) n = n_frames - first;
     const auto start = Clock::now();
     window.clear();
-    PARLANCE_TRY(const bool is_whole, codec_.decode(chunk.codes.codes, n_frames, first, first + n, window));
+    PARLANCE_CHECK(codec_.decode(chunk.codes.codes, n_frames, first, first + n, window, cancellation));
     chunk.codec_seconds += seconds_since(start);
-    if (!is_whole || !on_window(window, first == 0)) return cancelled();
+    if (!on_window(window, first == 0)) return cancelled();
   }
   return {};
 }
@@ -147,8 +130,8 @@ Result<std::vector<std::string>> Synthesizer::texts_of(const SpeechRequest& requ
 
 // Speaks chunk after chunk. Without a reference, the first chunk is that of all later ones, so that one voice
 // speaks; a model with voices of its own needs none for that.
-Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cancellation, int64_t first_window,
-                                SpeechReport& report, OnWindow on_window) {
+Result<void> Synthesizer::speak(const SpeechRequest& request, int64_t first_window, SpeechReport& report,
+                                OnWindow on_window) {
   PARLANCE_CHECK(check_request(request, code_format()));
   PARLANCE_TRY(const std::string design, design_of(request));
   AudioCodes reference = request.voice.reference;
@@ -166,7 +149,7 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
   const auto n_chunks = static_cast<int>(texts.size());
   uint64_t noise_calls = 0;
   for (int i = 0; i < n_chunks; ++i) {
-    if (cancellation.cancelled()) return cancelled();
+    if (request.cancellation.cancelled()) return cancelled();
     SpokenChunk chunk{
         .text = texts[static_cast<size_t>(i)], .codes = {}, .n_reference = reference.n_frames()};
     const std::string words = in_form(model_.traits().text_form, chunk.text);
@@ -183,16 +166,17 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
                                    .mask = request.mask,
                                    .decoding = request.decoding};
     const auto start = Clock::now();
-    PARLANCE_TRY(auto output, generator_.generate(code_request, noise_calls, [&](int n_done, int n_total) {
+    const auto on_step = [&](int n_done, int n_total) {
       if (request.on_progress) request.on_progress({i, n_chunks, n_done, n_total});
-    }));
+    };
+    PARLANCE_TRY(auto output, generator_.generate(code_request, noise_calls, on_step, request.cancellation));
     chunk.codes = std::move(output.codes);
     chunk.n_steps = output.n_steps;
     chunk.model_seconds = seconds_since(start);
     report.chunks.push_back(std::move(chunk));
     SpokenChunk& spoken = report.chunks.back();
     const int64_t n_first = i == 0 ? first_window : std::max(first_window, kWindow);
-    PARLANCE_CHECK(decode(spoken, n_first, on_window));
+    PARLANCE_CHECK(decode(spoken, n_first, request.cancellation, on_window));
     if (reference.empty() && !model_.traits().has_own_voices) {
       reference = spoken.codes;
       reference_text = spoken.text;
@@ -202,8 +186,8 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, Cancellation cance
 }
 
 Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
-  const Cancellation cancellation = request.cancellation ? request.cancellation : now();
   const auto start = Clock::now();
+  if (request.cancellation.cancelled()) return cancelled();
   const std::string with = made_with(request, /*is_streamed=*/false);
   Speech speech;
   if (auto known = phrases_.find(request.text, with)) {
@@ -212,14 +196,13 @@ Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
     speech.report.first_audio_seconds = speech.report.total_seconds = seconds_since(start);
     return speech;
   }
-  const Request lock(*this, cancellation);
+  const std::lock_guard lock(mutex_);
   std::vector<std::vector<float>> parts;
-  PARLANCE_CHECK(
-      speak(request, cancellation, kWindow, speech.report, [&](std::span<const float> window, bool is_first) {
-        if (is_first) parts.emplace_back();
-        parts.back().insert(parts.back().end(), window.begin(), window.end());
-        return !cancellation.cancelled();
-      }));
+  PARLANCE_CHECK(speak(request, kWindow, speech.report, [&](std::span<const float> window, bool is_first) {
+    if (is_first) parts.emplace_back();
+    parts.back().insert(parts.back().end(), window.begin(), window.end());
+    return !request.cancellation.cancelled();
+  }));
   if (request.is_processed) {
     PARLANCE_TRY(speech.samples, finish_speech(parts, request.voice.rms));
   } else {
@@ -237,7 +220,6 @@ void Synthesizer::remember(const SpeechRequest& request, std::span<const float> 
 }
 
 Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnSpeech& on_speech) {
-  const Cancellation cancellation = request.cancellation ? request.cancellation : now();
   const auto start = Clock::now();
   const std::string with = made_with(request, /*is_streamed=*/true);
   std::vector<float> heard;  // of a text that may be a phrase
@@ -245,7 +227,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
   const int64_t first_window = request.is_windowed ? kFirstStreamedWindow : kMostChunkFrames;
   bool is_wanted = true;
   const auto hand_out = [&](std::span<const float> samples) {
-    if (!is_wanted || cancellation.cancelled()) return false;
+    if (!is_wanted || request.cancellation.cancelled()) return false;
     if (report.n_samples == 0) report.first_audio_seconds = seconds_since(start);
     report.n_samples += std::ssize(samples);
     if (heard.size() <= PhraseCache::kMostSamples) heard.insert(heard.end(), samples.begin(), samples.end());
@@ -256,24 +238,22 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
   if (const auto known = phrases_.find(request.text, with)) {
     if (!hand_out(*known)) spoken = cancelled();
   } else {
-    const Request lock(*this, cancellation);
+    const std::lock_guard lock(mutex_);
     if (request.is_processed) {
       SpeechStream chain({.reference_rms = request.voice.rms, .leading_silence = request.leading_silence},
                          hand_out);
-      spoken = speak(request, cancellation, first_window, report,
-                     [&](std::span<const float> window, bool is_first) {
-                       return is_first ? chain.push(window) : chain.extend(window);
-                     });
+      spoken = speak(request, first_window, report, [&](std::span<const float> window, bool is_first) {
+        return is_first ? chain.push(window) : chain.extend(window);
+      });
       if (spoken && !chain.finish()) spoken = cancelled();
     } else {
       CrossFader joined;
       const auto emit = [&](std::span<const float> samples) { hand_out(samples); };
-      const auto is_going_on = [&] { return is_wanted && !cancellation.cancelled(); };
-      spoken = speak(request, cancellation, first_window, report,
-                     [&](std::span<const float> window, bool is_first) {
-                       is_first ? joined.push(window, emit) : joined.extend(window, emit);
-                       return is_going_on();
-                     });
+      const auto is_going_on = [&] { return is_wanted && !request.cancellation.cancelled(); };
+      spoken = speak(request, first_window, report, [&](std::span<const float> window, bool is_first) {
+        is_first ? joined.push(window, emit) : joined.extend(window, emit);
+        return is_going_on();
+      });
       if (spoken) joined.finish(emit);
       if (spoken && !is_going_on()) spoken = cancelled();
     }
@@ -285,13 +265,14 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
   return report;
 }
 
-Result<EncodedReference> Synthesizer::encode(std::span<const float> samples, bool is_prepared) {
+Result<EncodedReference> Synthesizer::encode(std::span<const float> samples, bool is_prepared,
+                                             const Cancellation& cancellation) {
   const std::string made_with = fmt::format(
       "{} {} {}", model_.codec_name(), model_.codec_file().bytes().size(), is_prepared ? "as is" : "trimmed");
   const ReferenceKey key = reference_key(samples, made_with);
   if (const auto known = references_.find(key)) return *known;
   PARLANCE_TRY(const ReferenceAudio audio, prepare_reference(samples, /*removes_silence=*/!is_prepared));
-  PARLANCE_TRY(std::vector<int32_t> codes, codec_.encode(audio.samples));
+  PARLANCE_TRY(std::vector<int32_t> codes, codec_.encode(audio.samples, cancellation));
   EncodedReference encoded{.codes = {.n_codebook = codec_.n_codebook(), .codes = std::move(codes)},
                            .rms = audio.rms};
   (void)references_.insert(key, encoded);  // a folder that cannot be written costs only time
@@ -299,15 +280,15 @@ Result<EncodedReference> Synthesizer::encode(std::span<const float> samples, boo
 }
 
 Result<Voice> Synthesizer::encode_voice(std::span<const float> samples, std::string_view text,
-                                        bool is_prepared) {
-  const Cancellation cancellation = now();
+                                        bool is_prepared, Cancellation cancellation) {
   if (std::ssize(samples) > speech_samples(1000) * kMostReferenceSeconds) {
     return fail(ErrorCode::invalid_argument,
                 "the reference recording has {:.0f} seconds, more than {}; cut out 3 to 10 seconds of speech",
                 static_cast<double>(samples.size()) / kSpeechRateHz, kMostReferenceSeconds);
   }
-  const Request lock(*this, cancellation);
-  PARLANCE_TRY(EncodedReference encoded, encode(samples, is_prepared));
+  const std::lock_guard lock(mutex_);
+  if (cancellation.cancelled()) return cancelled();
+  PARLANCE_TRY(EncodedReference encoded, encode(samples, is_prepared, cancellation));
   return Voice{.reference = std::move(encoded.codes),
                .reference_text = is_prepared ? std::string(text) : add_punctuation(text),
                .rms = encoded.rms,

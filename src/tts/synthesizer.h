@@ -2,7 +2,6 @@
 // after the other.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -45,7 +44,8 @@ class Synthesizer {
   // that were encoded before come from the cache. `is_prepared` leaves silences and text as they are. Errors:
   // nothing to be heard; samples that are no finite numbers; longer than kMostReferenceSeconds; memory;
   // cancelled.
-  Result<Voice> encode_voice(std::span<const float> samples, std::string_view text, bool is_prepared = false);
+  Result<Voice> encode_voice(std::span<const float> samples, std::string_view text, bool is_prepared = false,
+                             Cancellation cancellation = {});
   static constexpr int kMostReferenceSeconds = 60;
 
   // Takes `samples` for what the request's text sounds like, whole or streamed: phrases that come with a
@@ -54,25 +54,20 @@ class Synthesizer {
 
   CodeFormat code_format() const;
 
-  // Ends all requests that have come in, and those made with a now() from before; from any thread, or a
-  // signal handler. The work ends within a pass of the network or a window of the codec.
-  void cancel() { requests_.cancel(); }
-  Cancellation now() const { return requests_.ticket(); }
-
  private:
-  class Request;  // one that has its turn
   // Sound of a chunk, window after window; the first one begins the chunk. False ends the request.
   using OnWindow = FunctionRef<bool(std::span<const float>, bool is_first)>;
 
   Result<std::vector<std::string>> texts_of(const SpeechRequest& request, const Pace& pace) const;
-  Result<void> speak(const SpeechRequest& request, Cancellation cancellation, int64_t first_window,
-                     SpeechReport& report, OnWindow on_window);
-  Result<void> decode(SpokenChunk& chunk, int64_t first_window, OnWindow on_window);
-  Result<EncodedReference> encode(std::span<const float> samples, bool is_prepared);
+  Result<void> speak(const SpeechRequest& request, int64_t first_window, SpeechReport& report,
+                     OnWindow on_window);
+  Result<void> decode(SpokenChunk& chunk, int64_t first_window, const Cancellation& cancellation,
+                      OnWindow on_window);
+  Result<EncodedReference> encode(std::span<const float> samples, bool is_prepared,
+                                  const Cancellation& cancellation);
 
   const TtsModel& model_;
   PhraseCache phrases_;
-  CancellationSource requests_;
   std::mutex mutex_;  // of what follows
   CodeGenerator generator_;
   SpeechCodec codec_;

@@ -24,7 +24,7 @@ SynthesizerMouth::~SynthesizerMouth() {
     is_over_ = true;
     orders_.clear();
   }
-  synthesizer_.cancel();
+  source_.cancel();
   has_orders_.notify_one();
   thread_.join();
 }
@@ -32,7 +32,7 @@ SynthesizerMouth::~SynthesizerMouth() {
 void SynthesizerMouth::say(uint64_t reply, int64_t phrase, const std::string& text) {
   {
     const std::lock_guard lock(mutex_);
-    orders_.push_back({reply, phrase, text, synthesizer_.now()});
+    orders_.push_back({reply, phrase, text, source_.ticket()});
   }
   has_orders_.notify_one();
 }
@@ -40,7 +40,7 @@ void SynthesizerMouth::say(uint64_t reply, int64_t phrase, const std::string& te
 void SynthesizerMouth::cancel() {
   const std::lock_guard lock(mutex_);
   orders_.clear();
-  synthesizer_.cancel();
+  source_.cancel();
 }
 
 void SynthesizerMouth::run() {
@@ -63,6 +63,7 @@ void SynthesizerMouth::warm_up() {
   SpeechRequest request = options_.manner;
   request.text = "Hello there.";
   request.decoding.n_step = 1;
+  request.cancellation = warm_up_;
   (void)synthesizer_.stream(request, [](std::span<const float>, bool) { return true; });
 }
 

@@ -44,6 +44,9 @@ class SynthesizerMouth final : public Mouth {
   Inbox& inbox_;
   const TalkClock clock_;
 
+  const CancellationSource source_;  // of all that it was told to say
+  const Cancellation warm_up_ = source_.ticket();
+
   std::mutex mutex_;  // of what follows
   std::condition_variable has_orders_;
   std::deque<Order> orders_;

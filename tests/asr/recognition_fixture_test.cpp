@@ -37,7 +37,7 @@ class RecognitionFixture : public ::testing::TestWithParam<Isa> {
     const auto encoder = *SpeechEncoder::create(model.encoder(), *device_, mode);
     AudioRows rows(*encoder, mode);
     rows.push(samples);
-    EXPECT_TRUE(*rows.refresh(RowsKind::exact));
+    EXPECT_TRUE(rows.refresh(RowsKind::exact));
 
     std::vector<std::vector<float>> logits;
     const auto add = [&](std::span<const Token> more) {

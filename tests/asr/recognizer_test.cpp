@@ -281,15 +281,15 @@ TEST_P(RecognizerTest, StreamsOutliveTheirRecogniser) {
 
 TEST_P(RecognizerTest, RecordingsCanBeStopped) {
   const auto recognizer = make();
-  std::stop_source stop;
+  const CancellationSource source;
   double seconds = 0;
   const auto heard = recognizer->transcribe(
       fixture_wave(manifest_, "jfk_x3_31.3s"), {},
       [&](double done) {
         seconds = done;
-        stop.request_stop();
+        source.cancel();
       },
-      stop.get_token());
+      source.ticket());
   ASSERT_FALSE(heard);
   EXPECT_EQ(heard.error().code, ErrorCode::cancelled);
   EXPECT_EQ(seconds, 8);

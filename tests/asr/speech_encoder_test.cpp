@@ -26,12 +26,12 @@ std::vector<float> encode(SpeechEncoder& encoder, const AsrMode& mode, const std
     const bool is_alone = clip.n_frames <= mode.chunk_frames && !mode.keeps_padding;
     const auto frames =
         std::span(mel).subspan(static_cast<size_t>(t * kMelBands), static_cast<size_t>(n * kMelBands));
-    EXPECT_TRUE(*encoder.embed_chunk(frames, is_alone ? n : mode.chunk_frames, tokens));
+    EXPECT_TRUE(encoder.embed_chunk(frames, is_alone ? n : mode.chunk_frames, tokens));
   }
   const auto window = static_cast<size_t>(encoder.window_tokens() * encoder.n_embd());
   for (size_t at = 0; at < tokens.size(); at += window) {
     EXPECT_TRUE(
-        *encoder.encode_window(std::span(tokens).subspan(at, std::min(window, tokens.size() - at)), rows));
+        encoder.encode_window(std::span(tokens).subspan(at, std::min(window, tokens.size() - at)), rows));
   }
   return rows;
 }

@@ -82,10 +82,13 @@ TEST_F(ConversationTest, ForgetsAQuestionThatDoesNotFit) {
 TEST_F(ConversationTest, KeepsWhatWasSaidBeforeItWasStopped) {
   Conversation conversation(*session_, "", false);
   options_.max_tokens = 100;
+  const CancellationSource source;
+  options_.work.cancellation = source.ticket();
   int n_pieces = 0;
   const auto answer = conversation.ask("Hello", options_, [&](std::string_view) {
-    if (++n_pieces == 3) session_->cancel();
+    if (++n_pieces == 3) source.cancel();
   });
+  options_.work.cancellation = {};
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->result.finish_reason, FinishReason::cancelled);
   ASSERT_EQ(conversation.messages().size(), 2u);

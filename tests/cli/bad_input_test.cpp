@@ -259,14 +259,14 @@ TEST_F(BadInputTest, InterruptEndsAnAnswerAndKeepsItsBeginning) {
 TEST_F(BadInputTest, InterruptIsNoticedOnlyWhileTheGuardLives) {
   const auto before = std::signal(SIGINT, SIG_IGN);
   {
-    const InterruptGuard guard(nullptr, SecondInterrupt::waits);
+    const InterruptGuard guard(SecondInterrupt::waits);
     EXPECT_FALSE(guard.interrupted());
     std::raise(SIGINT);
     std::raise(SIGINT);
     EXPECT_TRUE(guard.interrupted());
   }
   {
-    const InterruptGuard guard(nullptr, SecondInterrupt::waits);
+    const InterruptGuard guard(SecondInterrupt::waits);
     EXPECT_FALSE(guard.interrupted());
   }
   std::raise(SIGINT);  // ignored again

@@ -1,6 +1,7 @@
 #include "engine/generate.h"
 
 #include <algorithm>
+#include <semaphore>
 #include <thread>
 
 #include "support/text_model.h"
@@ -113,9 +114,11 @@ TEST_F(Generate, KeptPrefixGivesTheSameLogits) {
 TEST_F(Generate, CancelEndsTheAnswerAndKeepsTheSession) {
   auto options = warm(1);
   options.max_tokens = 100;
+  const CancellationSource source;
+  options.work.cancellation = source.ticket();
   int n_pieces = 0;
   const auto result = run({1, 2}, options, [&](std::string_view) {
-    if (++n_pieces == 3) session_->cancel();
+    if (++n_pieces == 3) source.cancel();
   });
   EXPECT_EQ(result.finish_reason, FinishReason::cancelled);
   EXPECT_LT(result.tokens.size(), 100u);
@@ -124,11 +127,25 @@ TEST_F(Generate, CancelEndsTheAnswerAndKeepsTheSession) {
 
 TEST_F(Generate, CancelFromAnotherThread) {
   auto options = warm(1);
-  options.max_tokens = -1;
-  for (int round = 0; round < 5; ++round) {
-    std::thread canceller([this] { session_->cancel(); });
-    run({1, 2}, options);
-    canceller.join();
+  options.max_tokens = 100;
+  options.ignore_eos = true;
+  for (const int at : {1, 2, 7}) {
+    const CancellationSource source;
+    options.work.cancellation = source.ticket();
+    std::binary_semaphore is_wanted(0), is_done(0);
+    std::jthread canceller([&] {
+      is_wanted.acquire();
+      source.cancel();
+      is_done.release();
+    });
+    int n_pieces = 0;
+    const auto result = run({1, 2}, options, [&](std::string_view) {
+      if (++n_pieces != at) return;
+      is_wanted.release();
+      is_done.acquire();
+    });
+    EXPECT_EQ(result.finish_reason, FinishReason::cancelled);
+    EXPECT_LT(result.tokens.size(), 100u);
   }
   EXPECT_EQ(run({1, 2, 3}, warm(7)).tokens.size(), 24u);
 }

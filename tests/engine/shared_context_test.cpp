@@ -51,7 +51,6 @@ class SharedContext : public testing::Test {
   }
 
   static std::vector<float> logits_of(Session& session, const std::vector<Token>& prompt) {
-    session.begin_request();
     const auto logits = session.set_prompt(prompt);
     EXPECT_TRUE(logits) << logits.error().message;
     return logits ? std::vector<float>(logits->begin(), logits->end()) : std::vector<float>();
@@ -202,9 +201,10 @@ TEST_F(SharedContext, ACancelledStepLeavesCompressedPagesWhole) {
   const auto prompt = text(256, 18), more = text(5, 19);
   logits_of(*calm, prompt);
   logits_of(*disturbed, prompt);
-  disturbed->cancel();
-  ASSERT_FALSE(disturbed->append(more));
-  disturbed->begin_request();
+  const CancellationSource source;
+  const Work cancelled{.cancellation = source.ticket()};
+  source.cancel();
+  ASSERT_FALSE(disturbed->append(more, 1, {}, cancelled));
   const auto want = calm->append(more), got = disturbed->append(more);
   ASSERT_TRUE(want && got);
   EXPECT_TRUE(std::ranges::equal(*got, *want));

@@ -23,7 +23,7 @@ class WatchedDevice final : public Device {
   }
   ~WatchedDevice() override { current() = nullptr; }
 
-  // Called before each operation of the text models; one device at a time.
+  // Called before each operation of the models (packed caches aside); one device at a time.
   std::function<void()> on_operation;
 
   std::string_view name() const override { return "cpu"; }
@@ -49,6 +49,11 @@ class WatchedDevice final : public Device {
   }
   static const OpTable& plain() { return current()->cpu_->ops(); }
 
+  template <auto kMember, class Args>
+  static void watch_one(Cell<Args>& cell) {
+    watch(
+        cell, +[](Stream& s, const Args& a) { notice(), (plain().*kMember).run(s, a); });
+  }
   template <class Args>
   static void watch(Cell<Args>& cell, void (*run)(Stream&, const Args&)) {
     if (cell.run) cell.run = run;
@@ -93,31 +98,32 @@ class WatchedDevice final : public Device {
           plain().kv_compress[static_cast<size_t>(a.kv.k.format)][static_cast<size_t>(a.kv.v.format)].run(s,
                                                                                                           a);
         });
-    watch(
-        ops.rms_norm, +[](Stream& s, const RmsNormArgs& a) { notice(), plain().rms_norm.run(s, a); });
-    watch(
-        ops.add_rms_norm,
-        +[](Stream& s, const AddRmsNormArgs& a) { notice(), plain().add_rms_norm.run(s, a); });
-    watch(
-        ops.rope_angles,
-        +[](Stream& s, const RopeAnglesArgs& a) { notice(), plain().rope_angles.run(s, a); });
-    watch(
-        ops.swiglu, +[](Stream& s, const SwigluArgs& a) { notice(), plain().swiglu.run(s, a); });
-    watch(
-        ops.add, +[](Stream& s, const AddArgs& a) { notice(), plain().add.run(s, a); });
-    watch(
-        ops.short_conv, +[](Stream& s, const ShortConvArgs& a) { notice(), plain().short_conv.run(s, a); });
-    watch(
-        ops.gated_delta_net,
-        +[](Stream& s, const GatedDeltaNetArgs& a) { notice(), plain().gated_delta_net.run(s, a); });
-    watch(
-        ops.split_gate, +[](Stream& s, const SplitGateArgs& a) { notice(), plain().split_gate.run(s, a); });
-    watch(
-        ops.sigmoid_gate,
-        +[](Stream& s, const SigmoidGateArgs& a) { notice(), plain().sigmoid_gate.run(s, a); });
-    watch(
-        ops.gated_rms_norm,
-        +[](Stream& s, const GatedRmsNormArgs& a) { notice(), plain().gated_rms_norm.run(s, a); });
+    watch_all(
+        ops.kv_write, +[](Stream& s, const KvWriteArgs& a) {
+          notice();
+          plain().kv_write[static_cast<size_t>(a.kv.k.format)][static_cast<size_t>(a.kv.v.format)].run(s, a);
+        });
+    watch_one<&OpTable::rms_norm>(ops.rms_norm);
+    watch_one<&OpTable::layer_norm>(ops.layer_norm);
+    watch_one<&OpTable::add_rms_norm>(ops.add_rms_norm);
+    watch_one<&OpTable::rope_angles>(ops.rope_angles);
+    watch_one<&OpTable::sectioned_rope_angles>(ops.sectioned_rope_angles);
+    watch_one<&OpTable::rope>(ops.rope);
+    watch_one<&OpTable::segment_attention>(ops.segment_attention);
+    watch_one<&OpTable::short_conv>(ops.short_conv);
+    watch_one<&OpTable::gated_delta_net>(ops.gated_delta_net);
+    watch_one<&OpTable::split_gate>(ops.split_gate);
+    watch_one<&OpTable::sigmoid_gate>(ops.sigmoid_gate);
+    watch_one<&OpTable::gated_rms_norm>(ops.gated_rms_norm);
+    watch_one<&OpTable::im2col>(ops.im2col);
+    watch_one<&OpTable::col2im>(ops.col2im);
+    watch_one<&OpTable::put_channels>(ops.put_channels);
+    watch_one<&OpTable::snake>(ops.snake);
+    watch_one<&OpTable::elu>(ops.elu);
+    watch_one<&OpTable::channel_norm>(ops.channel_norm);
+    watch_one<&OpTable::gelu>(ops.gelu);
+    watch_one<&OpTable::swiglu>(ops.swiglu);
+    watch_one<&OpTable::add>(ops.add);
     return ops;
   }
 

@@ -1,5 +1,5 @@
-#include "support/json_file.h"
 #include "tts/synthesizer.h"
+#include "support/json_file.h"
 
 #include <cmath>
 #include <limits>
@@ -262,7 +262,6 @@ TEST_F(SynthesizerTest, AVoiceIsEncodedOnce) {
   EXPECT_EQ(voice->reference_text, "This is speech.");
   EXPECT_NEAR(*voice->rms, 0.05f / std::sqrt(2.0f), 1e-3);
 
-  synthesizer().cancel();  // nothing is running: it changes nothing
   const auto again = synthesizer().encode_voice(quiet, "");
   ASSERT_TRUE(again);
   EXPECT_EQ(again->reference, voice->reference);
@@ -284,19 +283,20 @@ TEST_F(SynthesizerTest, CancelEndsAStreamWhereverItIs) {
   };
 
   // Before it begins.
-  cancelled.cancellation = synthesizer().now();
-  synthesizer().cancel();
+  const CancellationSource source;
+  cancelled.cancellation = source.ticket();
+  source.cancel();
   Streamed streamed = stream_speech(synthesizer(), cancelled);
   expect_cancelled(streamed);
   EXPECT_TRUE(streamed.samples.empty());
   EXPECT_FALSE(synthesizer().synthesize(cancelled));
-  cancelled.cancellation = {};
 
   // At the first and at a later step of the network.
   for (const int at : {1, 6}) {
+    cancelled.cancellation = source.ticket();
     int n_steps = 0;
     cancelled.on_progress = [&](const SpeechProgress&) {
-      if (++n_steps == at) synthesizer().cancel();
+      if (++n_steps == at) source.cancel();
     };
     expect_cancelled(stream_speech(synthesizer(), cancelled));
     EXPECT_EQ(n_steps, at);
@@ -304,6 +304,7 @@ TEST_F(SynthesizerTest, CancelEndsAStreamWhereverItIs) {
   cancelled.on_progress = {};
 
   // By whoever takes the sound.
+  cancelled.cancellation = {};
   for (const int64_t n_calls : {1, 3}) {
     streamed = stream_speech(synthesizer(), cancelled, n_calls);
     expect_cancelled(streamed);
@@ -312,13 +313,12 @@ TEST_F(SynthesizerTest, CancelEndsAStreamWhereverItIs) {
 
   // By another thread, while the request runs or waits for its turn.
   for (const int delay_ms : {0, 5, 20}) {
-    const Cancellation before = synthesizer().now();
+    cancelled.cancellation = source.ticket();
     std::jthread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
-      synthesizer().cancel();
+      source.cancel();
     });
     cancelled.decoding.n_step = 1000;
-    cancelled.cancellation = before;
     expect_cancelled(stream_speech(synthesizer(), cancelled));
   }
 

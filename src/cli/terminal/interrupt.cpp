@@ -7,7 +7,6 @@
 #include <csignal>
 
 #include "cli/terminal/console.h"
-#include "engine/session.h"
 
 namespace parlance {
 
@@ -16,14 +15,15 @@ namespace {
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // What the handler may touch: lock-free atomics only.
-std::atomic<Session*> target{nullptr};
+std::atomic<const CancellationSource*> target{nullptr};
 std::atomic<int> n_interrupts{0};
 std::atomic<bool> second_ends_program{false};
-static_assert(std::atomic<Session*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<const CancellationSource*>::is_always_lock_free &&
+              std::atomic<int>::is_always_lock_free);
 
 void on_signal(int) {
   if (n_interrupts.fetch_add(1) > 0 && second_ends_program.load()) ::_exit(kInterrupted);
-  if (Session* session = target.load()) session->cancel();
+  if (const CancellationSource* source = target.load()) source->cancel();
 }
 
 }  // namespace
@@ -32,8 +32,8 @@ struct InterruptGuard::Saved {
   std::array<struct sigaction, kSignals.size()> actions;
 };
 
-InterruptGuard::InterruptGuard(Session* session, SecondInterrupt second) : saved_(std::make_unique<Saved>()) {
-  target = session;
+InterruptGuard::InterruptGuard(SecondInterrupt second) : saved_(std::make_unique<Saved>()) {
+  target = &source_;
   n_interrupts = 0;
   second_ends_program = second == SecondInterrupt::ends_program;
   struct sigaction action {};

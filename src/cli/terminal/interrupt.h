@@ -3,9 +3,9 @@
 
 #include <memory>
 
-namespace parlance {
+#include "base/cancellation.h"
 
-class Session;
+namespace parlance {
 
 // What a second Ctrl-C does while the first is still being answered.
 enum class SecondInterrupt {
@@ -14,19 +14,27 @@ enum class SecondInterrupt {
 };
 
 // As long as it lives, an interrupt (Ctrl-C, and a request to terminate or a closed terminal) is noted and
-// cancels the session instead of ending the program. One at a time.
+// cancels the work instead of ending the program. One at a time.
 class InterruptGuard {
  public:
-  explicit InterruptGuard(Session* session, SecondInterrupt second = SecondInterrupt::ends_program);
+  explicit InterruptGuard(SecondInterrupt second = SecondInterrupt::ends_program);
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  // Of the work, from when the guard was made: what computes for it ends with an interrupt.
+  const Cancellation& ticket() const { return ticket_; }
+  // Ends it for another reason.
+  void cancel() const { source_.cancel(); }
 
   // Whether an interrupt came since the guard was made.
   bool interrupted() const;
 
  private:
   struct Saved;
+
+  const CancellationSource source_;
+  const Cancellation ticket_ = source_.ticket();
   std::unique_ptr<Saved> saved_;
 };
 

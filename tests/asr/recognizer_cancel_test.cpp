@@ -1,0 +1,139 @@
+// A transcription ends between any two operations of the device, and leaves nothing behind.
+#include <semaphore>
+#include <thread>
+
+#include "asr/recognizer.h"
+#include "asr/support/fixture_clips.h"
+#include "support/watched_device.h"
+
+namespace parlance::test {
+namespace {
+
+class RecognizerCancel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
+    const auto manifest = asr_manifest();
+    samples_ = fixture_wave(manifest, manifest["waves"].begin().key());
+    samples_.resize(std::min<size_t>(samples_.size(), 3 * kMelSampleRateHz / 2));
+    const auto files = find_asr(fixtures_root() / "asr/bundle-tiny");
+    ASSERT_TRUE(files) << files.error().message;
+    model_ = *AsrModel::load(*files, device_, {.huge_pages = false});
+    make_recognizer();
+  }
+
+  void make_recognizer() {
+    RecognizerOptions options;
+    options.max_tokens = 4;
+    options.max_cost = 0;
+    recognizer_ = *Recognizer::create(*model_, options);
+  }
+
+  Result<Transcription> transcribe(const Cancellation& cancellation = {}) {
+    return recognizer_->transcribe(samples_, {}, {}, cancellation);
+  }
+
+  void expect_undisturbed(const Transcription& want) {
+    device_.on_operation = {};
+    const auto heard = transcribe();
+    ASSERT_TRUE(heard) << heard.error().message;
+    ASSERT_EQ(heard->segments.size(), want.segments.size());
+    EXPECT_EQ(heard->segments[0].tokens, want.segments[0].tokens);
+    EXPECT_EQ(heard->transcript, want.transcript);
+  }
+
+  WatchedDevice device_{2};
+  std::vector<float> samples_;
+  std::unique_ptr<AsrModel> model_;
+  std::unique_ptr<Recognizer> recognizer_;
+};
+
+TEST_F(RecognizerCancel, BeforeTheStartNothingIsComputed) {
+  const CancellationSource source;
+  const Cancellation cancellation = source.ticket();
+  source.cancel();
+  int n_operations = 0;
+  device_.on_operation = [&] { ++n_operations; };
+  const auto heard = transcribe(cancellation);
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(n_operations, 0);
+}
+
+TEST_F(RecognizerCancel, AtEveryOperation) {
+  int n_all = 0;
+  device_.on_operation = [&] { ++n_all; };
+  const auto want = transcribe();
+  ASSERT_TRUE(want) << want.error().message;
+  ASSERT_EQ(want->segments.size(), 1u);
+  ASSERT_GT(n_all, 20);
+  for (int at = 0; at < n_all; ++at) {
+    const CancellationSource source;
+    int n_operations = 0;
+    device_.on_operation = [&] {
+      if (n_operations++ == at) source.cancel();
+    };
+    const auto heard = transcribe(source.ticket());
+    ASSERT_FALSE(heard) << at;
+    EXPECT_EQ(heard.error().code, ErrorCode::cancelled) << at;
+    EXPECT_EQ(n_operations, at + 1) << "more was computed after the cancel";
+    expect_undisturbed(*want);
+  }
+}
+
+// Whoever closes a stream, or the recogniser, waits for one operation and no more.
+TEST_F(RecognizerCancel, ClosingEndsTheComputationOfAStream) {
+  for (const bool closes_all : {false, true}) {
+    SCOPED_TRACE(closes_all);
+    if (!recognizer_) make_recognizer();
+    auto stream = *recognizer_->open({});
+    std::atomic<int> n_operations = 0;
+    std::binary_semaphore has_begun(0), goes_on(0);
+    device_.on_operation = [&] {
+      if (n_operations++ != 3) return;
+      has_begun.release();
+      goes_on.acquire();
+    };
+    ASSERT_TRUE(stream->feed(samples_));
+    stream->pause();
+    has_begun.acquire();
+    if (closes_all) {
+      const std::jthread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        goes_on.release();
+      });
+      recognizer_.reset();
+    } else {
+      stream.reset();
+      goes_on.release();
+      recognizer_.reset();
+    }
+    EXPECT_EQ(n_operations, 4);
+    device_.on_operation = {};
+  }
+}
+
+// What was closed before its turn came is not begun.
+TEST_F(RecognizerCancel, AClosedStreamIsNotBegun) {
+  int n_operations = 0;
+  std::binary_semaphore has_begun(0), goes_on(0);
+  auto first = *recognizer_->open({}), second = *recognizer_->open({});
+  device_.on_operation = [&] {
+    if (n_operations++ != 0) return;
+    has_begun.release();
+    goes_on.acquire();
+  };
+  ASSERT_TRUE(first->feed(samples_));
+  first->pause();
+  has_begun.acquire();
+  ASSERT_TRUE(second->feed(samples_));
+  second->pause();
+  second.reset();
+  first.reset();
+  goes_on.release();
+  recognizer_.reset();
+  EXPECT_EQ(n_operations, 1);
+}
+
+}  // namespace
+}  // namespace parlance::test

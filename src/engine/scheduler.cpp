@@ -302,13 +302,12 @@ std::vector<Scheduler::Piece> Scheduler::form_batch() {
     if (n_rows <= 0) break;
     if (!is_there(task) || !is_ready(*task, Task::Stage::prompt)) continue;
     int64_t n_running = 0, n_prompt = 0;
+    bool is_awaited = false;  // by an answer that is as urgent
     for (const Piece& piece : pieces) {
-      if (piece.is_prompt) {
-        n_prompt += piece.slice.n_tokens;
-      } else if (piece.urgency <= task->urgency_) {
-        n_running += piece.slice.n_tokens;
-      }
+      (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
+      is_awaited |= !piece.is_prompt && piece.urgency <= task->urgency_;
     }
+    if (!is_awaited) n_running = 0;
     const int64_t n_batch = context_.options().n_batch;
     const Sequence& sequence = *task->sequence_;
     int64_t n = std::min(n_rows, times_.allowance(n_running, n_batch) - n_prompt);

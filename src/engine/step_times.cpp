@@ -7,52 +7,64 @@ namespace parlance {
 
 namespace {
 
-// What is learned fades, since texts grow longer and machines busier.
-constexpr double kNewShare = 0.2;
+// Of the time that may be added to a step: no two steps take exactly as long.
+constexpr double kCaution = 0.75;
 
-// Of the time that may be added to a step: estimates are wrong now and then.
-constexpr double kCaution = 0.7;
-
-// Before anything is known of a prompt's tokens.
+// Before anything is known of a prompt's tokens; and no more than there are rows of answers, so that even
+// where every row costs the same the step is not stretched too far.
 constexpr int64_t kFirstAllowance = 4;
+
+// The next piece is at most this many times as long as the one before it: a few steps measured while the
+// machine was slower or faster do no harm.
+constexpr double kMostGrowth = 1.5;
+
+constexpr int64_t kMostStepsWithPrompt = 8;
+
+// What a token adds is at least this share of the step divided by its rows; less is an error of measurement.
+constexpr double kLeastShare = 0.1;
 
 size_t class_of(int64_t n, size_t n_classes) {
   const auto width = static_cast<size_t>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(n, 1)) - 1));
   return std::min(width, n_classes - 1);
 }
 
-void blend(double& known, double ms) {
-  known = known == 0 ? ms : known + kNewShare * (ms - known);
-}
-
 }  // namespace
 
-void StepTimes::note(int64_t n_running, int64_t n_prompt, double ms) {
-  if (n_prompt == 0) {
-    blend(plain_ms_[class_of(n_running, kClasses)], ms);
-  } else if (n_running == 0) {
-    if (prompt_ms_ == 0) prompt_ms_ = ms / static_cast<double>(n_prompt);
-  } else if (const double plain = plain_ms(n_running); plain > 0) {
-    blend(prompt_ms_, std::max(ms - plain, 0.02 * ms) / static_cast<double>(n_prompt));
-  }
+void RecentTimes::note(double ms) {
+  ms_[n_++ % ms_.size()] = ms;
 }
 
-// Of the nearest number of rows that is known, since a few rows cost little more than one.
-double StepTimes::plain_ms(int64_t n_running) const {
-  const size_t wanted = class_of(n_running, kClasses);
-  for (size_t distance = 0; distance < kClasses; ++distance) {
-    if (distance <= wanted && plain_ms_[wanted - distance] > 0) return plain_ms_[wanted - distance];
-    if (wanted + distance < kClasses && plain_ms_[wanted + distance] > 0) return plain_ms_[wanted + distance];
+double RecentTimes::median() const {
+  auto sorted = ms_;
+  const auto end = sorted.begin() + static_cast<ptrdiff_t>(std::min(n_, sorted.size()));
+  const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
+  std::nth_element(sorted.begin(), middle, end);
+  return *middle;
+}
+
+void StepTimes::note(int64_t n_running, int64_t n_prompt, double ms) {
+  if (n_running == 0) return;
+  Class& known = classes_[class_of(n_running, kClasses)];
+  if (n_prompt == 0) {
+    known.plain.note(ms);
+    known.n_since_plain = 0;
+    return;
   }
-  return 0;
+  ++known.n_since_plain;
+  known.n_last = n_prompt;
+  if (known.plain.empty()) return;
+  const double least = kLeastShare * ms / static_cast<double>(n_running + n_prompt);
+  known.prompt.note(std::max((ms - known.plain.median()) / static_cast<double>(n_prompt), least));
 }
 
 int64_t StepTimes::allowance(int64_t n_running, int64_t most) const {
   if (n_running == 0) return most;
-  const double plain = plain_ms(n_running);
-  if (plain == 0 || prompt_ms_ == 0) return std::min(kFirstAllowance, most);
-  const double n = kCaution * (kMostStretch - 1) * plain / prompt_ms_;
-  return std::clamp(static_cast<int64_t>(std::min(n, 1e9)), int64_t{1}, most);
+  const Class& known = classes_[class_of(n_running, kClasses)];
+  if (known.plain.empty() || known.n_since_plain >= kMostStepsWithPrompt) return 0;
+  if (known.prompt.empty()) return std::min({n_running, kFirstAllowance, most});
+  const double bearable = kCaution * (kMostStretch - 1) * known.plain.median() / known.prompt.median();
+  const double grown = kMostGrowth * static_cast<double>(known.n_last) + 1;
+  return std::clamp(static_cast<int64_t>(std::min(bearable, grown)), int64_t{1}, most);
 }
 
 }  // namespace parlance

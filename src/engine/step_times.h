@@ -3,9 +3,22 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace parlance {
+
+// What the few last measurements were; their median, which one slow step does not move.
+class RecentTimes {
+ public:
+  void note(double ms);
+  bool empty() const { return n_ == 0; }
+  double median() const;
+
+ private:
+  std::array<double, 5> ms_{};
+  size_t n_ = 0;  // noted so far
+};
 
 class StepTimes {
  public:
@@ -15,16 +28,21 @@ class StepTimes {
   // A step with rows of running answers and of prompts took so long.
   void note(int64_t n_running, int64_t n_prompt, double ms);
 
-  // How many tokens of prompts a step beside so many rows may have; at least one.
+  // How many tokens of prompts a step beside so many rows of answers may have. 0 at first and now and then:
+  // what a step without prompts takes has to be measured anew, since texts grow longer and machines busier.
   int64_t allowance(int64_t n_running, int64_t most) const;
 
  private:
   static constexpr size_t kClasses = 16;  // of numbers of rows: powers of two
 
-  double plain_ms(int64_t n_running) const;
+  struct Class {
+    RecentTimes plain;          // a step without prompts
+    RecentTimes prompt;         // what a token of a prompt adds to it
+    int64_t n_since_plain = 0;  // steps with prompts after the last one without
+    int64_t n_last = 0;         // tokens of prompts in the last step that had any
+  };
 
-  std::array<double, kClasses> plain_ms_{};  // 0: not known
-  double prompt_ms_ = 0;                     // a token of a prompt, beside others; 0: not known
+  std::array<Class, kClasses> classes_;
 };
 
 }  // namespace parlance

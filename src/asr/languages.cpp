@@ -67,7 +67,8 @@ std::string normalise_language(std::string_view name) {
 std::string merge_languages(std::span<const std::string> languages) {
   std::string merged;
   std::string_view previous;
-  for (const std::string& language : languages) {
+  for (const std::string& spelled : languages) {
+    const std::string_view language = strip(spelled);
     if (language.empty() || language == previous) continue;
     if (!merged.empty()) merged += ',';
     merged += language;

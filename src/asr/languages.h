@@ -24,8 +24,8 @@ Result<SpeechLanguage> find_speech_language(std::string_view name_or_code);
 // around it. Unknown names too, as the model may write any. The text is valid UTF-8.
 std::string normalise_language(std::string_view name);
 
-// What several pieces of one recording were said to be in: names joined by commas, without those that are
-// empty or equal to the one before.
+// What several pieces of one recording were said to be in: names joined by commas, without white space around
+// them and without those that are empty or equal to the one before.
 std::string merge_languages(std::span<const std::string> languages);
 
 }  // namespace parlance

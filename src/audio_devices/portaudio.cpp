@@ -23,7 +23,8 @@ namespace parlance {
 
 namespace {
 
-// PortAudio's functions may not run at the same time in two threads.
+// PortAudio's functions may not run at the same time in two threads. Some take their time, so that what must
+// not wait calls none.
 std::mutex& library_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -138,29 +139,44 @@ class PortAudioStream {
     return check_sample_rate(name_, sample_rate_hz_);
   }
 
+  // `callback` is called with `user`, in a thread of PortAudio's.
   Result<void> start(PaStreamCallback* callback, void* user) {
+    callback_ = callback;
+    user_ = user;
     const std::scoped_lock lock(library_mutex());
     const auto period = static_cast<unsigned long>(sample_rate_hz_ / 100);
     PaError error =
-        Pa_OpenStream(&stream_, input(), output(), sample_rate_hz_, period, paNoFlag, callback, user);
+        Pa_OpenStream(&stream_, input(), output(), sample_rate_hz_, period, paNoFlag, on_period, this);
+    if (error == paNoError) error = Pa_SetStreamFinishedCallback(stream_, on_finished);
     if (error == paNoError) error = Pa_StartStream(stream_);
-    if (error == paNoError) return {};
+    if (error == paNoError) {
+      latency_seconds_ = Pa_GetStreamInfo(stream_)->outputLatency;
+      return {};
+    }
     return fail(ErrorCode::device_failed,
                 "cannot open {} at {} Hz: {}; check that no other program uses it alone", name_,
                 sample_rate_hz_, reason_of(error));
   }
 
   Result<void> check_active() const {
-    if (Pa_IsStreamActive(stream_) == 1) return {};
+    if (!has_finished_.load(std::memory_order_relaxed)) return {};
     return fail(ErrorCode::device_failed,
                 "{} has stopped working; check that it is plugged in and open it again", name_);
   }
 
   const std::string& name() const { return name_; }
   int sample_rate_hz() const { return sample_rate_hz_; }
-  double output_latency_seconds() const { return Pa_GetStreamInfo(stream_)->outputLatency; }
+  double output_latency_seconds() const { return latency_seconds_; }
 
  private:
+  static int on_period(const void* input, void* output, unsigned long n, const PaStreamCallbackTimeInfo* time,
+                       PaStreamCallbackFlags flags, void* self) {
+    const auto& stream = *static_cast<PortAudioStream*>(self);
+    return stream.callback_(input, output, n, time, flags, stream.user_);
+  }
+  static void on_finished(void* self) {
+    static_cast<PortAudioStream*>(self)->has_finished_.store(true, std::memory_order_relaxed);
+  }
   const PaStreamParameters* input() const { return direction_ == Direction::input ? &parameters_ : nullptr; }
   const PaStreamParameters* output() const {
     return direction_ == Direction::output ? &parameters_ : nullptr;
@@ -171,6 +187,10 @@ class PortAudioStream {
   PaStreamParameters parameters_{};
   std::string name_;
   int sample_rate_hz_ = 0;
+  PaStreamCallback* callback_ = nullptr;
+  void* user_ = nullptr;
+  double latency_seconds_ = 0;
+  std::atomic<bool> has_finished_{false};  // the device works no more
   PaStream* stream_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include "tts/audio/loudness.h"
 #include "tts/audio/reference_audio.h"
 #include "tts/audio/speech_stream.h"
+#include "tts/speech_key.h"
 #include "tts/text/combine.h"
 #include "tts/text/duration.h"
 #include "tts/text/voice_design.h"
@@ -66,21 +67,6 @@ Result<void> check_request(const SpeechRequest& request, const CodeFormat& forma
 Result<std::string> design_of(const SpeechRequest& request) {
   const std::string& words = request.instruct.empty() ? request.voice.instruct : request.instruct;
   return resolve_voice_design(words, has_cjk(request.text));
-}
-
-// All that a request's sound depends on beside its text, and whether it is streamed.
-std::string made_with(const SpeechRequest& request, bool is_streamed) {
-  const MaskGitOptions& d = request.decoding;
-  const Voice& voice = request.voice;
-  std::string all = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n{}\n{}\n{}\n{}\n", is_streamed, d.n_step,
-      d.guidance, d.t_shift, d.layer_penalty, d.position_temperature, d.class_temperature, d.seed,
-      static_cast<int>(request.mask), request.seconds, request.speed, request.chunking.chunk_seconds,
-      request.chunking.threshold_seconds, request.chunking.cuts_first_clause, request.is_processed,
-      request.denoise, static_cast<int>(request.leading_silence), voice.rms.value_or(-1), request.language,
-      request.instruct, voice.instruct, voice.reference_text);
-  for (const int32_t code : voice.reference.codes) all += fmt::format("{} ", code);
-  return all;
 }
 
 }  // namespace
@@ -188,7 +174,7 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, int64_t first_wind
 Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
   const auto start = Clock::now();
   if (request.cancellation.cancelled()) return cancelled();
-  const std::string with = made_with(request, /*is_streamed=*/false);
+  const std::string with = speech_key(request, /*is_streamed=*/false);
   Speech speech;
   if (auto known = phrases_.find(request.text, with)) {
     speech.samples = *std::move(known);
@@ -216,12 +202,12 @@ Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
 
 void Synthesizer::remember(const SpeechRequest& request, std::span<const float> samples) {
   for (const bool is_streamed : {false, true})
-    phrases_.insert(request.text, made_with(request, is_streamed), samples);
+    phrases_.insert(request.text, speech_key(request, is_streamed), samples);
 }
 
 Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnSpeech& on_speech) {
   const auto start = Clock::now();
-  const std::string with = made_with(request, /*is_streamed=*/true);
+  const std::string with = speech_key(request, /*is_streamed=*/true);
   std::vector<float> heard;  // of a text that may be a phrase
   SpeechReport report;
   const int64_t first_window = request.is_windowed ? kFirstStreamedWindow : kMostChunkFrames;

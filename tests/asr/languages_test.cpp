@@ -36,6 +36,13 @@ TEST(SpeechLanguages, ErrorsListWhatThereIs) {
   EXPECT_LT(find_speech_language(std::string(1 << 20, 'x')).error().message.size(), 1000u);
 }
 
+TEST(SpeechLanguages, AreMergedWhateverIsAroundThem) {
+  const auto merged = [](std::vector<std::string> languages) { return merge_languages(languages); };
+  EXPECT_EQ(merged({" English", "English"}), "English");
+  EXPECT_EQ(merged({"English", " ", "English\n", "German "}), "English,German");
+  EXPECT_EQ(merged({" ", ""}), "");
+}
+
 TEST(SpeechLanguages, AreNormalisedAndMergedAsRecorded) {
   PARLANCE_REQUIRE_FIXTURES("asr/text_rules.json");
   const auto rules = test::read_json(test::fixtures_root() / "asr/text_rules.json");

@@ -84,5 +84,29 @@ TEST(Microphone, RecordsInTheBackground) {
   EXPECT_GE((*opened)->overruns(), 0);
 }
 
+// PortAudio bears one thread at a time; whoever reads and writes does not notice that others open and close.
+TEST(AudioDevices, ComeAndGoInManyThreads) {
+  if (const auto opened = open_microphone(); !opened) GTEST_SKIP() << opened.error().message;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([i] {
+      std::vector<float> samples(160);
+      for (int round = 0; round < 5; ++round) {
+        const auto microphone = open_microphone();
+        const auto speaker = open_speaker();
+        ASSERT_TRUE(microphone && speaker);
+        for (int period = 0; period < 20; ++period) {
+          EXPECT_TRUE((*microphone)->read(samples));
+          EXPECT_TRUE((*speaker)->write(samples));
+        }
+        if (i == 0) {
+          EXPECT_TRUE((*speaker)->drain());
+        }
+        EXPECT_TRUE(list_audio_devices());
+      }
+    });
+  }
+}
+
 }  // namespace
 }  // namespace parlance

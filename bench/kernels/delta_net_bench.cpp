@@ -12,6 +12,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/os/thread.h"
 #include "base/thread_pool.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"

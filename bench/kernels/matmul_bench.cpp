@@ -9,6 +9,7 @@
 
 #include <random>
 
+#include "base/os/thread.h"
 #include "base/thread_pool.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"

@@ -5,6 +5,7 @@
 #include "asr/alignment_words.h"
 #include "asr/audio_rows.h"
 #include "asr/timestamp_repair.h"
+#include "base/os/folder.h"
 #include "engine/session.h"
 
 namespace parlance {
@@ -23,18 +24,17 @@ constexpr double kLeastAgreement = 0.8;
 }  // namespace
 
 Result<std::optional<AsrFiles>> find_aligner(const fs::path& folder) {
-  std::error_code ec;
-  const fs::path root = fs::is_directory(folder / "asr", ec) ? folder / "asr" : folder;
+  const fs::path root = is_folder(folder / "asr") ? folder / "asr" : folder;
   AsrFiles files;
-  for (const auto& entry : fs::recursive_directory_iterator(root, ec)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.path().extension() != ".gguf" || name.find("aligner") == std::string::npos) continue;
+  for (const fs::path& path : files_below(root).value_or(std::vector<fs::path>())) {
+    const std::string name = path.filename().string();
+    if (path.extension() != ".gguf" || name.find("aligner") == std::string::npos) continue;
     fs::path& place = name.find("mmproj") == std::string::npos ? files.text : files.encoder;
     if (!place.empty()) {
       return fail(ErrorCode::invalid_argument, "{}: found {} and {}, expected one aligner; keep one of them",
                   root.string(), place.filename().string(), name);
     }
-    place = entry.path();
+    place = path;
   }
   if (files.text.empty() || files.encoder.empty()) return std::nullopt;
   return files;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/os/folder.h"
+
 namespace parlance {
 
 namespace fs = std::filesystem;
@@ -24,23 +26,22 @@ std::string names_of(const std::vector<fs::path>& files) {
 }  // namespace
 
 Result<AsrFiles> find_asr(const fs::path& folder) {
-  std::error_code ec;
-  const fs::path root = fs::is_directory(folder / "asr", ec) ? folder / "asr" : folder;
+  const fs::path root = is_folder(folder / "asr") ? folder / "asr" : folder;
   const AsrFiles usual{root / "eliza-1-asr.gguf", root / "eliza-1-asr-mmproj.gguf"};
-  if (fs::exists(usual.text, ec) && fs::exists(usual.encoder, ec)) return usual;
-  if (!fs::is_directory(root, ec)) {
+  if (is_file(usual.text) && is_file(usual.encoder)) return usual;
+  if (!is_folder(root)) {
     return fail(ErrorCode::not_found,
                 "{} is not a folder; give one that holds the two files of a Qwen3-ASR model", root.string());
   }
   std::vector<fs::path> encoders, texts;
-  for (const auto& entry : fs::recursive_directory_iterator(root, ec)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.path().extension() != ".gguf" || !entry.is_regular_file(ec)) continue;
+  for (const fs::path& path : files_below(root).value_or(std::vector<fs::path>())) {
+    const std::string name = path.filename().string();
+    if (path.extension() != ".gguf" || !is_file(path)) continue;
     if (contains_any(name, {"aligner"})) continue;
     if (contains_any(name, {"mmproj"})) {
-      encoders.push_back(entry.path());
+      encoders.push_back(path);
     } else if (!contains_any(name, {"tokenizer", "support", "vocab"})) {
-      texts.push_back(entry.path());
+      texts.push_back(path);
     }
   }
   if (encoders.size() == 1 && texts.size() == 1) return AsrFiles{texts.front(), encoders.front()};

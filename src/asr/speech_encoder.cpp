@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 
 namespace parlance {
 
@@ -49,9 +50,8 @@ Result<void> SpeechEncoder::allocate(Device& device) {
   });
   for (const Plan* one : {&chunk, static_cast<const Plan*>(&plan)}) {
     if (one->missing.empty()) continue;
-    return fail(ErrorCode::unsupported,
-                "device {} has no kernel for {}; use --device cpu for speech recognition", device.name(),
-                one->missing.front());
+    return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use {} for speech recognition",
+                device.name(), one->missing.front(), set_to(Parameter::device, "cpu"));
   }
   plan.workspace_bytes = std::max(plan.workspace_bytes, chunk.workspace_bytes);
   plan.scratch_bytes = std::max(plan.scratch_bytes, chunk.scratch_bytes);

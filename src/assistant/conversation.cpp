@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "assistant/messages.h"
+#include "base/parameter.h"
 #include "json/json.h"
 
 namespace parlance {
@@ -28,9 +29,9 @@ Result<std::vector<Token>> prompt_tokens(const TextModel& text, const std::vecto
 Result<void> check_fits(const Session& session, size_t n_tokens) {
   if (static_cast<int64_t>(n_tokens) <= session.n_ctx()) return {};
   return fail(ErrorCode::invalid_argument,
-              "the prompt has {} tokens and the context holds {}; shorten it or raise --ctx-size (this model "
+              "the prompt has {} tokens and the context holds {}; shorten it or raise {} (this model "
               "was trained for {})",
-              n_tokens, session.n_ctx(), session.model().hyper_parameters().n_ctx_train);
+              n_tokens, session.n_ctx(), Parameter::ctx_size, session.model().hyper_parameters().n_ctx_train);
 }
 
 std::vector<Message> Conversation::seen() const {

@@ -1,7 +1,11 @@
 #include "assistant/default_model.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <vector>
 
+#include "base/os/environment.h"
+#include "base/os/folder.h"
+#include "base/parameter.h"
 #include "bundle/bundle.h"
 #include "bundle/manifest.h"
 
@@ -12,16 +16,8 @@ namespace fs = std::filesystem;
 namespace {
 
 bool has_model(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".gguf") return true;
-  }
-  return false;
-}
-
-fs::path program_folder() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path();
+  return std::ranges::any_of(files_in(folder).value_or(std::vector<fs::path>()),
+                             [](const fs::path& path) { return path.extension() == ".gguf"; });
 }
 
 // models/demo, as far as `is_it` says so of it, from the current folder upwards and from the program's.
@@ -43,8 +39,7 @@ fs::path find_demo(const IsIt& is_it) {
 
 // A file as it is; of a bundle, its language model.
 Result<fs::path> model_of(const fs::path& given) {
-  std::error_code error;
-  if (!fs::is_directory(given, error)) return given;
+  if (!is_folder(given)) return given;
   PARLANCE_TRY(const Bundle bundle, open_bundle(given, {.text = Need::must}));
   return bundle.text;
 }
@@ -57,10 +52,8 @@ fs::path find_demo_folder(std::string_view name) {
 }
 
 fs::path find_demo_bundle() {
-  return find_demo([](const fs::path& folder) {
-    std::error_code error;
-    return fs::is_regular_file(folder / kManifestName, error) || has_model(folder / "text");
-  });
+  return find_demo(
+      [](const fs::path& folder) { return is_file(folder / kManifestName) || has_model(folder / "text"); });
 }
 
 fs::path find_demo_set(std::string_view name) {
@@ -75,19 +68,19 @@ Result<void> choose_set(std::string& set, std::string_view name) {
   if (!set.empty()) return {};
   return fail(
       ErrorCode::invalid_argument,
-      "--set PATH names what is to be measured with; there is no models/demo-eval/{} near this folder "
-      "or the program",
-      name);
+      "{} names what is to be measured with; there is no models/demo-eval/{} near this folder or the program",
+      set_to(Parameter::eval_set, "PATH"), name);
 }
 
 Result<fs::path> find_model(const std::string& given) {
   if (!given.empty()) return model_of(given);
-  if (const char* variable = std::getenv("PARLANCE_MODEL"); variable && *variable) return model_of(variable);
+  if (const auto variable = environment("PARLANCE_MODEL")) return model_of(*variable);
   const fs::path folder = find_demo_folder("text");
   if (!folder.empty()) return model_of(folder.parent_path());
   return fail(ErrorCode::not_found,
               "no model: there is no models/demo/text/*.gguf near this folder or the program; name a GGUF "
-              "file or a bundle with --model or the environment variable PARLANCE_MODEL");
+              "file or a bundle with {} or the environment variable PARLANCE_MODEL",
+              Parameter::model);
 }
 
 }  // namespace parlance

@@ -1,9 +1,11 @@
 #include "assistant/model_files.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "assistant/default_model.h"
+#include "base/os/environment.h"
+#include "base/os/folder.h"
+#include "base/parameter.h"
 #include "bundle/bundle.h"
 #include "vad/silero_weights.h"
 
@@ -15,17 +17,14 @@ namespace {
 
 // The bundle that a folder is, or is the folder asr of.
 fs::path bundle_with_ears(const fs::path& given) {
-  std::error_code ec;
-  fs::path folder = fs::absolute(given, ec).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // it ended in a slash
+  const fs::path folder = absolute_path(given);
   return folder.filename() == "asr" ? folder.parent_path() : folder;
 }
 
 // Where what belongs to a recogniser is looked for: its detector, its aligner.
 fs::path bundle_of_ears(const ModelFiles& files) {
   if (!files.folder.empty()) return bundle_with_ears(files.folder);
-  std::error_code ec;
-  if (!files.asr.empty()) return bundle_with_ears(fs::absolute(files.asr, ec).parent_path());
+  if (!files.asr.empty()) return bundle_with_ears(absolute_path(files.asr).parent_path());
   return find_demo_folder("asr").parent_path();
 }
 
@@ -35,12 +34,10 @@ fs::path folder_or_demo(const ModelFiles& files, std::string_view demo_folder) {
 
 // The first GGUF file of a folder by name; empty when there is none.
 fs::path first_model_in(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
-    if (it->path().extension() == ".gguf") found.push_back(it->path());
+  for (const fs::path& path : files_in(folder).value_or(std::vector<fs::path>())) {
+    if (path.extension() == ".gguf") return path;
   }
-  return found.empty() ? fs::path() : *std::ranges::min_element(found);
+  return {};
 }
 
 }  // namespace
@@ -58,7 +55,8 @@ Result<AsrFiles> find_asr_files(const ModelFiles& files) {
   }
   return fail(ErrorCode::not_found,
               "no speech model: there is no models/demo/asr/*.gguf near this folder or the program; name the "
-              "folder of a Qwen3-ASR pair with --model FOLDER, or its files with --asr and --mmproj");
+              "folder of a Qwen3-ASR pair with {}, or its files with {} and {}",
+              set_to(Parameter::model, "FOLDER"), Parameter::asr, Parameter::mmproj);
 }
 
 Result<TtsFiles> find_tts_files(const ModelFiles& files) {
@@ -70,19 +68,18 @@ Result<TtsFiles> find_tts_files(const ModelFiles& files) {
   }
   return fail(ErrorCode::not_found,
               "no speech model: there is no models/demo/tts/*.gguf near this folder or the program; name the "
-              "folder of an OmniVoice pair with --model FOLDER, or its files with --base and --codec");
+              "folder of an OmniVoice pair with {}, or its files with {} and {}",
+              set_to(Parameter::model, "FOLDER"), Parameter::tts_base, Parameter::tts_codec);
 }
 
 Result<AsrFiles> find_aligner_files(const ModelFiles& files) {
   const fs::path folder = bundle_of_ears(files);
   PARLANCE_TRY(const Bundle bundle, open_bundle(folder, {.aligner = Need::may}));
   if (!bundle.aligner_text.empty()) return AsrFiles{bundle.aligner_text, bundle.aligner_encoder};
-  return fail(
-      ErrorCode::not_found,
-      "--words needs the model Qwen3-ForcedAligner: two GGUF files with \"aligner\" in their names, one "
-      "also with \"mmproj\", in {}; there are none. The times of segments, in --format json, need "
-      "nothing more",
-      folder.string());
+  return fail(ErrorCode::not_found,
+              "{} needs the model Qwen3-ForcedAligner: two GGUF files with \"aligner\" in their names, one "
+              "also with \"mmproj\", in {}; there are none. The times of segments, in {}, need nothing more",
+              Parameter::words, folder.string(), set_to(Parameter::format, "json"));
 }
 
 Result<fs::path> find_vad_file(const ModelFiles& files) {
@@ -96,7 +93,7 @@ Result<fs::path> find_vad_file(const ModelFiles& files) {
     found = find_vad(folder);
   }
   if (found) return found;
-  return fail(found.error().code, "{}, or with --vad FILE", found.error().message);
+  return fail(found.error().code, "{}, or with {}", found.error().message, set_to(Parameter::vad, "FILE"));
 }
 
 Result<fs::path> find_speaker_file(const ModelFiles& files) {
@@ -106,8 +103,8 @@ Result<fs::path> find_speaker_file(const ModelFiles& files) {
   const fs::path file = folder.empty() ? folder : first_model_in(folder);
   if (!file.empty()) return file;
   return fail(ErrorCode::not_found,
-              "no speaker verifier: there is no speaker/*.gguf in {}; name its file with --speaker",
-              files.folder.empty() ? "models/demo" : files.folder);
+              "no speaker verifier: there is no speaker/*.gguf in {}; name its file with {}",
+              files.folder.empty() ? "models/demo" : files.folder, Parameter::speaker);
 }
 
 Result<fs::path> find_drafter_file(const ModelFiles& files) {
@@ -118,8 +115,8 @@ Result<fs::path> find_drafter_file(const ModelFiles& files) {
     return bundle.drafter;
   }
   return fail(ErrorCode::not_found,
-              "no drafter: there is no models/demo near this folder or the program; name a bundle with "
-              "--model FOLDER");
+              "no drafter: there is no models/demo near this folder or the program; name a bundle with {}",
+              set_to(Parameter::model, "FOLDER"));
 }
 
 fs::path find_voices(const ModelFiles& files) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "assistant/model_files.h"
+#include "base/parameter.h"
 #include "engine/layer_split.h"
 
 namespace parlance {
@@ -19,9 +20,9 @@ int64_t context_size(const Choice& choice, int64_t n_ctx_train, const OnRemark& 
   const int64_t n_ctx = choice.n_ctx.value_or(std::min(choice.context.n_ctx, n_ctx_train));
   if (n_ctx > n_ctx_train) {
     remark(on_remark,
-           fmt::format("--ctx-size {} is more than the {} tokens this model was trained for; expect "
-                       "nonsense beyond them",
-                       n_ctx, n_ctx_train));
+           fmt::format("{} is more than the {} tokens this model was trained for; expect nonsense beyond "
+                       "them",
+                       set_to(Parameter::ctx_size, n_ctx), n_ctx_train));
   }
   return n_ctx;
 }
@@ -33,7 +34,8 @@ Result<Placement> place(const Choice& choice, const GgufFile& file, const HyperP
   if (weights.device->name() == "cpu") {
     if (wanted.value_or(0) > 0) {
       remark(on_remark,
-             "--gpu-layers does nothing on the CPU; name a GPU with --device, 'parlance doctor' lists them");
+             fmt::format("{} does nothing on the CPU; name a GPU with {}, 'parlance doctor' lists them",
+                         Parameter::gpu_layers, Parameter::device));
     }
     return Placement(*weights.device, hp.n_layer);
   }
@@ -43,8 +45,8 @@ Result<Placement> place(const Choice& choice, const GgufFile& file, const HyperP
     remark(
         on_remark,
         fmt::format("{} has room for {} of {} layers; the others run on the CPU, which is slower. A smaller "
-                    "--ctx-size or model would fit whole.",
-                    weights.device->name(), n, hp.n_layer));
+                    "{} or model would fit whole.",
+                    weights.device->name(), n, hp.n_layer, Parameter::ctx_size));
   }
   PARLANCE_TRY(weights.host, devices.get("cpu", CpuRank::mind));
   return Placement(*weights.device, *weights.host, hp.n_layer, n);

@@ -11,7 +11,7 @@
 
 #include "audio/limits.h"
 #include "audio/resampler.h"
-#include "base/file.h"
+#include "base/os/file.h"
 
 namespace parlance {
 

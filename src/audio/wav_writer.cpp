@@ -6,7 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/os/file.h"
 
 namespace parlance {
 

@@ -25,13 +25,14 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code;
-  std::string message;  // one line, no trailing period or newline needed by callers
+  std::string message;  // one line, without a period at its end; parameters are marked (base/parameter.h)
 };
 
 template <class T>
 using Result = tl::expected<T, Error>;
 
-// return fail(ErrorCode::corrupt_file, "{}: tensor {} ends at byte {}, the file has {}; download it again", ...);
+// return fail(ErrorCode::corrupt_file, "{}: tensor {} ends at byte {}, the file has {}; download it again",
+// ...);
 template <class... Args>
 tl::unexpected<Error> fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
   return tl::unexpected<Error>(Error{code, fmt::format(format, std::forward<Args>(args)...)});
@@ -45,11 +46,12 @@ tl::unexpected<Error> fail(ErrorCode code, fmt::format_string<Args...> format, A
 // PARLANCE_TRY(auto file, MappedFile::open(path)); — the value, or return the error to the caller.
 #define PARLANCE_TRY(declaration, expression) \
   PARLANCE_TRY_IMPL(PARLANCE_CONCAT(result_, __LINE__), declaration, expression)
-#define PARLANCE_TRY_IMPL(result, declaration, expression)               \
-  auto result = (expression);                                            \
+#define PARLANCE_TRY_IMPL(result, declaration, expression)                            \
+  auto result = (expression);                                                         \
   if (!result) return ::tl::unexpected<::parlance::Error>(std::move(result).error()); \
   declaration = *std::move(result)
 
 // The same for Result<void>.
-#define PARLANCE_CHECK(expression) \
-  if (auto checked = (expression); !checked) return ::tl::unexpected<::parlance::Error>(std::move(checked).error())
+#define PARLANCE_CHECK(expression)           \
+  if (auto checked = (expression); !checked) \
+  return ::tl::unexpected<::parlance::Error>(std::move(checked).error())

@@ -1,9 +1,6 @@
 #include "base/thread_pool.h"
 
-#ifdef __linux__
-#include <pthread.h>
-#include <sched.h>
-#endif
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,10 +8,11 @@
 #include <chrono>
 #include <deque>
 #include <limits>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/os/thread.h"
 
 namespace parlance {
 
@@ -45,46 +43,6 @@ bool spin(std::chrono::microseconds spin_time, Condition is_ready) {
   } while (std::chrono::steady_clock::now() < deadline);
   return is_ready();
 }
-
-void name_thread([[maybe_unused]] std::thread& thread, [[maybe_unused]] int number) {
-#ifdef __linux__
-  pthread_setname_np(thread.native_handle(), ("parlance-" + std::to_string(number)).c_str());
-#endif
-}
-
-void bind_thread([[maybe_unused]] std::thread& thread, [[maybe_unused]] int processor) {
-#ifdef __linux__
-  std::vector<cpu_set_t> set(static_cast<size_t>(processor) / CPU_SETSIZE + 1);
-  CPU_SET_S(static_cast<size_t>(processor), set.size() * sizeof(cpu_set_t), set.data());
-  pthread_setaffinity_np(thread.native_handle(), set.size() * sizeof(cpu_set_t), set.data());
-#endif
-}
-
-}  // namespace
-
-std::vector<int> usable_processors() {
-  std::vector<int> processors;
-#ifdef __linux__
-  // A set for more processors than the static cpu_set_t holds is asked for until the kernel's fits.
-  for (int capacity = CPU_SETSIZE; capacity <= 64 * CPU_SETSIZE; capacity *= 2) {
-    std::vector<cpu_set_t> set(static_cast<size_t>(capacity) / CPU_SETSIZE);
-    const size_t bytes = set.size() * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, set.data()) != 0) continue;
-    for (int i = 0; i < capacity; ++i) {
-      if (CPU_ISSET_S(i, bytes, set.data())) processors.push_back(i);
-    }
-    break;
-  }
-#endif
-  if (processors.empty()) {
-    for (int i = 0; i < std::max(1, static_cast<int>(std::thread::hardware_concurrency())); ++i) {
-      processors.push_back(i);
-    }
-  }
-  return processors;
-}
-
-namespace {
 
 // The tasks of a job that nobody has taken yet and that one thread takes first: [begin, end), both halves of
 // one word, so that a task is taken in one step. The owner takes from the front and goes through its tasks in
@@ -236,7 +194,7 @@ ThreadPool::ThreadPool(int n_threads, bool pin) : state_(std::make_unique<State>
       state_->workers.pop_back();
       break;
     }
-    name_thread(worker.thread, thread);
+    name_thread(worker.thread, fmt::format("parlance-{}", thread));
     if (pin && has_processor_each) bind_thread(worker.thread, processors[static_cast<size_t>(thread)]);
   }
 }

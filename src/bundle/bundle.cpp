@@ -5,6 +5,7 @@
 
 #include "asr/aligner.h"
 #include "asr/asr_model.h"
+#include "base/os/folder.h"
 #include "bundle/bundle_files.h"
 #include "bundle/requirements.h"
 #include "tts/files/voice_preset.h"
@@ -84,12 +85,10 @@ Result<Bundle> open_with_manifest(const fs::path& folder, const BundleNeeds& nee
 
 // The first GGUF file of a folder by name; empty when there is none.
 fs::path first_model_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
-    if (it->path().extension() == ".gguf") files.push_back(it->path());
+  for (const fs::path& path : files_in(folder).value_or(std::vector<fs::path>())) {
+    if (path.extension() == ".gguf") return path;
   }
-  return files.empty() ? fs::path() : *std::ranges::min_element(files);
+  return {};
 }
 
 Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/file.h"
+#include "base/os/file.h"
 #include "bundle/known_digests.h"
 #include "gguf/reader.h"
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/file.h"
+#include "base/os/file.h"
+#include "base/os/folder.h"
+#include "base/parameter.h"
 #include "bundle/bundle_files.h"
 #include "bundle/sha256.h"
 #include "gguf/reader.h"
@@ -42,12 +44,9 @@ bool is_model(const fs::path& path) {
 // Paths of models below folder/place, relative to the folder, sorted.
 Result<std::vector<std::string>> models_in(const fs::path& folder, std::string_view place) {
   std::vector<std::string> paths;
-  std::error_code ec;
-  for (fs::recursive_directory_iterator entry(folder / place, ec), end; !ec && entry != end;
-       entry.increment(ec)) {
-    std::error_code ignored;
-    if (entry->is_directory(ignored) || !is_model(entry->path())) continue;
-    paths.push_back(entry->path().lexically_relative(folder).generic_string());
+  for (const fs::path& path : files_below(folder / place).value_or(std::vector<fs::path>())) {
+    if (!is_model(path)) continue;
+    paths.push_back(path.lexically_relative(folder).generic_string());
     if (paths.size() > kMostManifestFiles) {
       return fail(ErrorCode::invalid_argument, "{}: more than {} models; a bundle has fewer",
                   (folder / place).string(), kMostManifestFiles);
@@ -85,8 +84,8 @@ Result<std::string> read_description(const fs::path& folder, const fs::path& giv
   if (given.empty() && !fs::exists(path, ec)) {
     return fail(ErrorCode::not_found,
                 "{}: there is no manifest yet to take lineage, evals and ramBudgetMb from; give them in a "
-                "JSON file with --from FILE",
-                folder.string());
+                "JSON file with {}",
+                folder.string(), set_to(Parameter::manifest_source, "FILE"));
   }
   return read_text_file(path, kMostManifestBytes);
 }

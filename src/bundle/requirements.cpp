@@ -1,11 +1,11 @@
 #include "bundle/requirements.h"
 
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 
+#include "base/os/memory.h"
 #include "verify/kernel_contract.h"
 
 namespace parlance {
@@ -33,9 +33,7 @@ bool is_offered(std::string_view manifest_name) {
 }
 
 size_t machine_memory_bytes() {
-  const long n_pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
-  size_t bytes =
-      n_pages > 0 && page_bytes > 0 ? static_cast<size_t>(n_pages) * static_cast<size_t>(page_bytes) : 0;
+  size_t bytes = machine_memory().total;
   std::ifstream file("/sys/fs/cgroup/memory.max");  // "max" where there is no limit
   size_t limit = 0;
   if (file >> limit && limit > 0 && (bytes == 0 || limit < bytes)) bytes = limit;

@@ -1,20 +1,17 @@
 #include "bundle/sha256.h"
 
-#include <fcntl.h>
 #include <nettle/sha2.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <thread>
 
-#include "base/thread_pool.h"
+#include "base/os/file.h"
+#include "base/os/thread.h"
 
 namespace parlance {
 
@@ -39,12 +36,6 @@ class Hasher {
   sha256_ctx state_;
 };
 
-tl::unexpected<Error> system_error(const char* action, const std::filesystem::path& path, int error) {
-  return fail(error == ENOENT ? ErrorCode::not_found : ErrorCode::io,
-              "cannot {} {}: {}; check the path and its permissions", action, path.string(),
-              std::strerror(error));
-}
-
 }  // namespace
 
 std::string sha256(std::span<const std::byte> bytes) {
@@ -56,24 +47,15 @@ std::string sha256(std::span<const std::byte> bytes) {
 // Read piece by piece: mapping the file costs as much again as the arithmetic, in page faults.
 Result<FileDigest> digest_of_file(const std::filesystem::path& path) {
   constexpr size_t kPieceBytes = size_t{1} << 17;  // stays in the processor's cache
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return system_error("open", path, errno);
+  PARLANCE_TRY(const ReadableFile file, ReadableFile::open(path));
   Hasher hasher;
-  FileDigest digest;
-  std::vector<std::byte> piece(kPieceBytes);
-  ssize_t n = 1;
-  while (n != 0) {
-    n = ::read(fd, piece.data(), piece.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
-    hasher.add(std::span(piece).first(static_cast<size_t>(n)));
-    digest.n_bytes += static_cast<size_t>(n);
+  std::vector<std::byte> buffer(std::min(kPieceBytes, file.size()));
+  for (size_t at = 0; at < file.size(); at += buffer.size()) {
+    const std::span<std::byte> piece = std::span(buffer).first(std::min(buffer.size(), file.size() - at));
+    PARLANCE_CHECK(file.read(at, piece));
+    hasher.add(piece);
   }
-  const int error = errno;
-  ::close(fd);
-  if (n < 0) return system_error("read", path, error);
-  digest.sha256 = hasher.finish();
-  return digest;
+  return FileDigest{.sha256 = hasher.finish(), .n_bytes = file.size()};
 }
 
 std::vector<Result<FileDigest>> digests_of_files(std::span<const std::filesystem::path> paths) {

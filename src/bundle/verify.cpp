@@ -4,7 +4,8 @@
 #include <array>
 #include <set>
 
-#include "base/file.h"
+#include "base/os/file.h"
+#include "base/os/folder.h"
 #include "bundle/bundle.h"
 #include "bundle/bundle_files.h"
 #include "bundle/requirements.h"
@@ -108,11 +109,8 @@ void look_for_strangers(const fs::path& folder, BundleReport& report) {
   std::set<std::string> named;
   for (const FileReport& file : report.files) named.insert(file.said.path);
   std::vector<std::string> strangers;
-  std::error_code ec;
-  for (fs::recursive_directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
-    std::error_code ignored;
-    if (entry->is_directory(ignored)) continue;
-    const std::string path = entry->path().lexically_relative(folder).generic_string();
+  for (const fs::path& file : files_below(folder).value_or(std::vector<fs::path>())) {
+    const std::string path = file.lexically_relative(folder).generic_string();
     if (!named.contains(path) && !is_document(path)) strangers.push_back(path);
   }
   std::ranges::sort(strangers);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/log.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/help.h"
 #include "cli/verbs.h"
@@ -29,6 +30,21 @@ int unknown_verb(const Console& io, const std::vector<Command>& commands, const 
       fmt::format("there is no {} '{}'{}", kind, word, guess.empty() ? "" : ", did you mean " + guess + "?"),
       "parlance --help");
 }
+
+// What rooms below log goes to the console while it lives.
+class LogsTo {
+ public:
+  explicit LogsTo(const Console& io)
+      : before_(set_log_sink([&io](LogLevel level, std::string_view message) {
+          level < LogLevel::error ? io.warn(message) : io.error(message);
+        })) {}
+  ~LogsTo() { set_log_sink(std::move(before_)); }
+  LogsTo(const LogsTo&) = delete;
+  LogsTo& operator=(const LogsTo&) = delete;
+
+ private:
+  LogSink before_;
+};
 
 // Options that every verb has.
 OptionGroup general_group(bool& no_colour) {
@@ -116,6 +132,7 @@ std::vector<Command> all_commands() {
 
 int run_cli(std::span<const std::string> arguments, Console& io) {
   int code = kFailure;
+  const LogsTo logs(io);
   try {
     code = dispatch(arguments, io);
   } catch (const std::bad_alloc&) {

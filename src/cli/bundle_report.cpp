@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "assistant/wording.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/units.h"
 
@@ -58,7 +59,7 @@ const Lineage* lineage_of(const Manifest& manifest, const std::string& group) {
 
 Json texts(const std::vector<std::string>& list) {
   Json json = Json::array();
-  for (const std::string& text : list) json.push(text);
+  for (const std::string& text : list) json.push(worded(text, Door::command_line));
   return json;
 }
 
@@ -75,7 +76,7 @@ Json file_json(const FileReport& file) {
     json.set("parameters", file.content->n_parameters);
   }
   json.set("passed", file.problem.empty());
-  if (!file.problem.empty()) json.set("problem", file.problem);
+  if (!file.problem.empty()) json.set("problem", worded(file.problem, Door::command_line));
   return json;
 }
 
@@ -121,9 +122,10 @@ void print_verification(const Console& io, const BundleReport& report) {
   io.print("\n{}\n",
            io.styled(Style::red, fmt::format("{} {} wrong:", n_bad, n_bad == 1 ? "thing is" : "things are")));
   for (const FileReport& file : report.files) {
-    if (!file.problem.empty()) io.print("  {}\n", printable(file.problem));
+    if (!file.problem.empty()) io.print("  {}\n", printable(worded(file.problem, Door::command_line)));
   }
-  for (const std::string& problem : report.problems) io.print("  {}\n", printable(problem));
+  for (const std::string& problem : report.problems)
+    io.print("  {}\n", printable(worded(problem, Door::command_line)));
 }
 
 void print_description(const Console& io, const BundleReport& report) {

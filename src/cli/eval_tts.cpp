@@ -7,6 +7,7 @@
 #include "audio/audio_file.h"
 #include "audio/mel.h"
 #include "audio/wav_writer.h"
+#include "base/os/folder.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
 #include "cli/terminal/interrupt.h"
@@ -64,10 +65,9 @@ Result<std::optional<SpeakerVerifier>> load_verifier(const EvalTtsOptions& optio
   fs::path file = options.speaker;
   const std::string& bundle = options.speech.listen.models.folder;
   const fs::path folder = bundle.empty() ? find_demo_folder("speaker") : fs::path(bundle) / "speaker";
-  std::error_code error;
   if (file.empty() && !folder.empty()) {
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".gguf") file = entry.path();
+    for (const fs::path& path : files_in(folder).value_or(std::vector<fs::path>())) {
+      if (path.extension() == ".gguf") file = path;
     }
   }
   if (file.empty()) return std::nullopt;

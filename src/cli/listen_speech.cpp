@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/file.h"
+#include "base/os/file.h"
 #include "cli/listen_report.h"
 #include "cli/terminal/table.h"
 #include "eval/vad_plot.h"

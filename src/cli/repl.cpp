@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "assistant/conversation.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
 #include "cli/terminal/help.h"

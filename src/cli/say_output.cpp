@@ -8,7 +8,7 @@
 
 #include "audio/resampler.h"
 #include "audio_devices/speaker.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "tts/audio/speech_format.h"
 #include "tts/audio/speech_wav.h"
 

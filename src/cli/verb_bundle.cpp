@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "assistant/default_model.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "bundle/bundle.h"
 #include "bundle/make.h"
 #include "bundle/manifest.h"

@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "assistant/default_model.h"
+#include "assistant/wording.h"
+#include "base/os/environment.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/line_reader.h"
 #include "cli/terminal/options.h"
@@ -114,7 +115,9 @@ void look_at_devices(Report& report) {
   for (const Backend& backend : list_backends()) {
     if (backend.name == "cpu") continue;
     if (!backend.devices) {
-      report.findings.push_back({std::string(backend.name), "none; " + backend.devices.error().message, {}});
+      report.findings.push_back({std::string(backend.name),
+                                 "none; " + worded(backend.devices.error().message, Door::command_line),
+                                 {}});
       continue;
     }
     for (const DeviceInfo& info : *backend.devices) {
@@ -129,7 +132,7 @@ void look_at_devices(Report& report) {
         finding.fact += fmt::format("; copies {} inside, {} to it, {} from it", gigabytes(bandwidth->inside),
                                     gigabytes(bandwidth->to_device), gigabytes(bandwidth->from_device));
       } else {
-        finding.advice = device.problem = bandwidth.error().message;
+        finding.advice = device.problem = worded(bandwidth.error().message, Door::command_line);
       }
       report.devices.push_back(std::move(device));
       report.findings.push_back(std::move(finding));
@@ -142,7 +145,7 @@ void look_at_models(Report& report) {
   Finding finding{"default model", model ? printable(model->string()) : "none", {}};
   std::error_code error;
   if (!model && model.error().code != ErrorCode::not_found) {
-    finding.advice = printable(model.error().message);
+    finding.advice = printable(worded(model.error().message, Door::command_line));
   } else if (!model) {
     finding.advice =
         "Run from the source folder, where models/demo/text has one, or set PARLANCE_MODEL to a GGUF file; "
@@ -154,9 +157,9 @@ void look_at_models(Report& report) {
 }
 
 void look_at_terminal(const Console& io, Report& report) {
-  const char* term = std::getenv("TERM");
+  const auto term = environment("TERM");
   std::string fact = io.out_is_terminal
-                         ? fmt::format("{}, {} columns, {}", term ? printable(term) : "TERM not set",
+                         ? fmt::format("{}, {} columns, {}", term ? printable(*term) : "TERM not set",
                                        io.width, io.out_has_colour ? "colours" : "no colours")
                          : "output goes to a file or another program";
   report.findings.push_back({"terminal", std::move(fact), {}});

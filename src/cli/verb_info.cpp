@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "assistant/text_region.h"
+#include "assistant/wording.h"
 #include "cli/metadata_text.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
@@ -138,9 +139,20 @@ void print_tensors(const Console& io, const GgufFile& file) {
   io.print("\n{}", table.text(io));
 }
 
+// The options that choose it.
+std::string options_of(const CacheChoiceCost& cost) {
+  if (!cost.preset.empty()) return fmt::format("--cache {}", cost.preset);
+  return fmt::format("-ctk {0} -ctv {0}", name_of(cost.format));
+}
+
+// Why the memory is not known.
+std::string reason_of(const Error& error) {
+  return worded(error.message, Door::command_line);
+}
+
 void print_memory(const Console& io, const GgufFile& file, const Result<MemoryFacts>& facts) {
   if (!facts) {
-    io.print("\n  Memory by context length is not known: {}\n", printable(facts.error().message));
+    io.print("\n  Memory by context length is not known: {}\n", printable(reason_of(facts.error())));
     return;
   }
   const auto weights = static_cast<double>(file.data().size());
@@ -171,7 +183,8 @@ void print_memory(const Console& io, const GgufFile& file, const Result<MemoryFa
   if (facts->costs.empty()) return;
   Table costs({{"cache", Table::Align::left}, {"bits a value"}, {"bytes a token"}, {"context that fits"}});
   for (const CacheChoiceCost& cost : facts->costs) {
-    costs.add({cost.name, fmt::format("{:.2f}", cost.bits_per_value), fmt::format("{}", cost.bytes_per_token),
+    costs.add({options_of(cost), fmt::format("{:.2f}", cost.bits_per_value),
+               fmt::format("{}", cost.bytes_per_token),
                format_count(static_cast<uint64_t>(cost.n_ctx_that_fits))});
   }
   io.print("\n{}\n  How many positions fit is reckoned from the memory that is free now.\n", costs.text(io));
@@ -206,7 +219,7 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums, const R
     }
     json.set("tensors", tensors);
   }
-  if (!facts) return json.set("memory", Json()).set("memory_unknown_because", facts.error().message);
+  if (!facts) return json.set("memory", Json()).set("memory_unknown_because", reason_of(facts.error()));
   Json memory = Json::array();
   for (const MemoryEstimate& estimate : facts->estimates) {
     Json cache = Json::object();
@@ -222,7 +235,7 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums, const R
   }
   Json costs = Json::array();
   for (const CacheChoiceCost& cost : facts->costs) {
-    costs.push(Json::object({{"options", cost.name},
+    costs.push(Json::object({{"options", options_of(cost)},
                              {"bits_per_value", cost.bits_per_value},
                              {"bytes_per_token", cost.bytes_per_token},
                              {"n_ctx_that_fits", cost.n_ctx_that_fits}}));

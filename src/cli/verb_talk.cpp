@@ -6,7 +6,7 @@
 #include "asr/languages.h"
 #include "assistant/talk_mind.h"
 #include "assistant/talk_source.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "cli/talk_models.h"
 #include "cli/talk_options.h"
 #include "cli/talk_output.h"

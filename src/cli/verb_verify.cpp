@@ -3,7 +3,7 @@
 #include <iterator>
 #include <memory>
 
-#include "base/file.h"
+#include "base/os/file.h"
 #include "cli/terminal/options.h"
 #include "cli/verbs.h"
 #include "cli/verify_report.h"

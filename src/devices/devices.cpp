@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/parameter.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/vulkan/vulkan_device.h"
@@ -53,17 +54,16 @@ Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads
     if (!index) break;
     auto device = make(*index);
     if (device) return device;
-    return fail(device.error().code, "--device {}", device.error().message);  // which begins with the name
+    return fail(device.error().code, "{} {}", Parameter::device,
+                device.error().message);  // which begins with the name
   }
   if (is_kind(name, "metal")) {
-    return fail(
-        ErrorCode::unsupported,
-        "--device {}: the kernels are translated to Metal, but there is no host code that runs them; use "
-        "--device cpu",
-        name);
+    return fail(ErrorCode::unsupported,
+                "{}: the kernels are translated to Metal, but there is no host code that runs them; use {}",
+                set_to(Parameter::device, name), set_to(Parameter::device, "cpu"));
   }
-  return fail(ErrorCode::not_found, "--device: there is no device '{}'; this machine has {}", name,
-              names_of_all());
+  return fail(ErrorCode::not_found, "{}: there is no device '{}'; this machine has {}", Parameter::device,
+              name, names_of_all());
 }
 
 }  // namespace parlance

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 
 namespace parlance {
 
@@ -56,7 +57,8 @@ Result<void> Context::allocate() {
   const HyperParameters& hp = model_.hyper_parameters();
   if (options_.n_ctx == 0) options_.n_ctx = hp.n_ctx_train;
   if (options_.n_ctx < 1) {
-    return fail(ErrorCode::invalid_argument, "--ctx-size must be at least 1, got {}", options_.n_ctx);
+    return fail(ErrorCode::invalid_argument, "{} must be at least 1, got {}", Parameter::ctx_size,
+                options_.n_ctx);
   }
   options_.n_batch = std::clamp<int64_t>(options_.n_batch, 1, options_.n_ctx);
   options_.n_outputs = std::min(std::max<int64_t>(options_.n_outputs, options_.n_seq), options_.n_batch);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "base/units.h"
 #include "engine/session.h"
 #include "kv/cache.h"
@@ -75,14 +76,15 @@ Result<int64_t> choose_device_layers(const GgufFile& file, const HyperParameters
     return fail(
         ErrorCode::out_of_memory,
         "{}: one layer with its context needs {:.2f} GiB on {}, which has {:.2f} GiB free; use a smaller "
-        "--ctx-size, --batch-size or model, or --device cpu",
-        file.name(), gib(memory.total(1, hp.n_layer == 1)), device.name(), gib(free));
+        "{}, {} or model, or {}",
+        file.name(), gib(memory.total(1, hp.n_layer == 1)), device.name(), gib(free), Parameter::ctx_size,
+        Parameter::batch_size, set_to(Parameter::device, "cpu"));
   }
   return fail(ErrorCode::out_of_memory,
-              "{}: {} layers with their context need {:.2f} GiB on {}, which has {:.2f} GiB free; use "
-              "--gpu-layers {} "
-              "or less, or a smaller --ctx-size",
-              file.name(), n, gib(memory.total(n, n == hp.n_layer)), device.name(), gib(free), n_fitting);
+              "{}: {} layers with their context need {:.2f} GiB on {}, which has {:.2f} GiB free; use {} or "
+              "less, or a smaller {}",
+              file.name(), n, gib(memory.total(n, n == hp.n_layer)), device.name(), gib(free),
+              set_to(Parameter::gpu_layers, n_fitting), Parameter::ctx_size);
 }
 
 }  // namespace parlance

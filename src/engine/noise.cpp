@@ -4,6 +4,7 @@
 #include <random>
 #include <vector>
 
+#include "base/parameter.h"
 #include "engine/scheduler.h"
 
 namespace parlance {
@@ -25,8 +26,8 @@ Result<void> fill_with_noise(Session& session, int64_t n_tokens) {
     if (!pause.runner().prepare(slice)) {
       sequence.failed();
       sequence.truncate(sequence.n_computed());
-      return fail(ErrorCode::out_of_memory, "the KV cache has no room for {} positions; raise --ctx-size",
-                  n_tokens);
+      return fail(ErrorCode::out_of_memory, "the KV cache has no room for {} positions; raise {}", n_tokens,
+                  Parameter::ctx_size);
     }
     PARLANCE_CHECK(pause.runner().write_noise(slice, noise));
     sequence.noise_written(slice.n_tokens);

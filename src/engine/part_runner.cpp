@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "engine/context.h"
 #include "engine/step_size.h"
 
@@ -74,9 +75,11 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
     if (!dry.missing.empty()) {
       // Operations on a cache name its formats: "attention k=tbq4_0 v=f16".
       const bool is_cache = dry.missing.front().find(" k=") != std::string::npos;
-      return fail(ErrorCode::unsupported, "{}: device {} has no kernel for {}; use --device cpu, or {}",
+      return fail(ErrorCode::unsupported, "{}: device {} has no kernel for {}; use {}, or {}",
                   model_.file().name(), stream_->device().name(), dry.missing.front(),
-                  is_cache ? "--cache exact without --cache-recent and --cache-sink"
+                  set_to(Parameter::device, "cpu"),
+                  is_cache ? fmt::format("{} without {} and {}", set_to(Parameter::cache, "exact"),
+                                         Parameter::cache_recent, Parameter::cache_sink)
                            : "a file quantised to q4_k or q8_0");
     }
     plan.workspace_bytes = std::max(plan.workspace_bytes, dry.workspace_bytes);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "engine/context.h"
 
 namespace parlance {
@@ -334,9 +335,9 @@ bool Scheduler::prepare(const Piece& piece, std::vector<Piece>& chosen) {
     if (is_alone) {
       end(*piece.task,
           fail(ErrorCode::out_of_memory,
-               "the KV cache has no pages left for {} positions beside what other sequences hold; raise "
-               "--ctx-size or end a sequence",
-               piece.slice.sequence->n_computed() + piece.slice.n_tokens));
+               "the KV cache has no pages left for {} positions beside what other sequences hold; raise {} "
+               "or end a sequence",
+               piece.slice.sequence->n_computed() + piece.slice.n_tokens, Parameter::ctx_size));
     }
     return false;
   }
@@ -417,11 +418,11 @@ void Scheduler::deliver(const Piece& piece, std::span<const float> rows) {
     if (const Result<void> kept = keep_states(sequence); !kept) return end(task, kept);
   }
   if (!all_finite(rows)) {
-    return end(task,
-               fail(ErrorCode::corrupt_file,
-                    "{}: what the model computed up to token {} is not a number; its file is damaged, or the "
-                    "KV cache's format is too coarse for it: use --cache exact",
-                    context_.model().file().name(), sequence.n_computed()));
+    return end(
+        task, fail(ErrorCode::corrupt_file,
+                   "{}: what the model computed up to token {} is not a number; its file is damaged, or the "
+                   "KV cache's format is too coarse for it: use {}",
+                   context_.model().file().name(), sequence.n_computed(), set_to(Parameter::cache, "exact")));
   }
   if (piece.slice.n_outputs > 0) task.take(rows, piece.slice.n_outputs);
   if (sequence.n_missing() > 0) return;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "engine/context.h"
 
 namespace parlance {
@@ -18,8 +19,8 @@ Result<void> check_length(const Context& context, int64_t n_tokens) {
   const int64_t n_ctx = context.options().n_ctx;
   if (n_tokens <= n_ctx) return {};
   return fail(ErrorCode::invalid_argument,
-              "the text has {} tokens and the context holds {}; shorten it or raise --ctx-size", n_tokens,
-              n_ctx);
+              "the text has {} tokens and the context holds {}; shorten it or raise {}", n_tokens, n_ctx,
+              Parameter::ctx_size);
 }
 
 Result<void> check_tokens(const Context& context, std::span<const Token> tokens,

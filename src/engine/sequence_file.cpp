@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "engine/context.h"
 #include "kv/snapshot_file.h"
 
@@ -63,8 +64,8 @@ Result<SequencePages> read_pages(Context& context, const SnapshotFile& file,
       room = pages.extend(end, kind);
     }
     if (room.outcome != SequencePages::Extension::done) {
-      return fail(ErrorCode::out_of_memory, "{}: its {} tokens do not fit the KV cache; raise --ctx-size",
-                  path.string(), file.n_usable());
+      return fail(ErrorCode::out_of_memory, "{}: its {} tokens do not fit the KV cache; raise {}",
+                  path.string(), file.n_usable(), Parameter::ctx_size);
     }
     for (const auto& part : context.parts()) {
       const size_t size = part->cache().layout().page_bytes(kind);

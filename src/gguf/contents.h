@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
-#include "base/huge_pages.h"
+#include "base/os/file.h"
+#include "base/os/huge_pages.h"
 #include "base/result.h"
 #include "gguf/reader.h"
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "base/result.h"
 #include "gguf/types.h"
 

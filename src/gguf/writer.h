@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "base/result.h"
 #include "gguf/reader.h"
 #include "gguf/types.h"

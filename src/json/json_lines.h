@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/file.h"
+#include "base/os/file.h"
 #include "base/result.h"
 
 namespace parlance {

@@ -30,7 +30,7 @@ struct DeviceMemory {
 
 // A device that this machine offers, before anything is allocated on it.
 struct DeviceInfo {
-  std::string name;         // as given to --device: "cpu", "vulkan:0", "cuda:0"
+  std::string name;         // as a device is chosen by: "cpu", "vulkan:0", "cuda:0"
   std::string description;  // "NVIDIA H200"
   DeviceMemory memory;
 };
@@ -39,7 +39,7 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  virtual std::string_view name() const = 0;         // as given to --device: "cpu", "cuda:0"
+  virtual std::string_view name() const = 0;         // as a device is chosen by: "cpu", "cuda:0"
   virtual std::string_view description() const = 0;  // what it says of itself: "NVIDIA H200"
   virtual DeviceMemory memory() const = 0;
   virtual const OpTable& ops() const = 0;

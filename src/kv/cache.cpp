@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "kernels/ops.h"
 
 namespace parlance {
@@ -84,14 +85,15 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   const auto exact_bytes =
       checked_mul(static_cast<size_t>(n_pages.exact), layout.page_bytes(PageKind::exact));
   if (n_pages.main == INT32_MAX || !bytes || !exact_bytes) {
-    return fail(ErrorCode::out_of_memory,
-                "a cache of {} positions is beyond what can be addressed; lower --ctx-size", n_ctx);
+    return fail(ErrorCode::out_of_memory, "a cache of {} positions is beyond what can be addressed; lower {}",
+                n_ctx, Parameter::ctx_size);
   }
   const auto too_large = [&](const Error& error) {
     return fail(ErrorCode::out_of_memory,
-                "the KV cache of {} positions needs {:.1f} MiB ({}); lower --ctx-size or choose a smaller "
-                "--cache-type-k/-v",
-                n_ctx, static_cast<double>(*bytes + *exact_bytes) / (1 << 20), error.message);
+                "the KV cache of {} positions needs {:.1f} MiB ({}); lower {} or choose a smaller {} "
+                "and {}",
+                n_ctx, static_cast<double>(*bytes + *exact_bytes) / (1 << 20), error.message,
+                Parameter::ctx_size, Parameter::cache_type_k, Parameter::cache_type_v);
   };
   auto views = cache->allocate_pages(device, PageKind::main, n_pages.main);
   if (!views) return too_large(views.error());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "kv/cache.h"
 
 namespace parlance {
@@ -64,12 +65,12 @@ std::string KvLayout::description() const {
 
 namespace {
 
-Result<void> validate_side(std::string_view option, KvFormat format, int64_t head_dim) {
+Result<void> validate_side(Parameter parameter, KvFormat format, int64_t head_dim) {
   const uint32_t block = traits(format).block_elements;
   if (head_dim % block == 0) return {};
   return fail(ErrorCode::unsupported,
-              "{} {} needs a head size that is a multiple of {}, this model has {}; use f16 or bf16{}",
-              option, name_of(format), block, head_dim,
+              "{} needs a head size that is a multiple of {}, this model has {}; use f16 or bf16{}",
+              set_to(parameter, name_of(format)), block, head_dim,
               head_dim % 32 == 0 ? ", or tbq4_0, tbq3_0, q8_0 or q4_0" : "");
 }
 
@@ -77,16 +78,16 @@ Result<void> validate_side(std::string_view option, KvFormat format, int64_t hea
 
 Result<void> validate(const KvLayout& layout) {
   const KvPolicy& policy = layout.policy;
-  PARLANCE_CHECK(validate_side("--cache-type-k", policy.k.format, layout.head_dim_k));
-  PARLANCE_CHECK(validate_side("--cache-type-v", policy.v.format, layout.head_dim_v));
+  PARLANCE_CHECK(validate_side(Parameter::cache_type_k, policy.k.format, layout.head_dim_k));
+  PARLANCE_CHECK(validate_side(Parameter::cache_type_v, policy.v.format, layout.head_dim_v));
   for (const KvPolicy::Override& o : policy.layers) {
     if (o.layer >= layout.n_layer || o.layer < -layout.n_layer) {
       return fail(ErrorCode::invalid_argument,
-                  "--cache-layers names layer {}, and the model has {} with a cache; give {} to {}", o.layer,
-                  layout.n_layer, -layout.n_layer, layout.n_layer - 1);
+                  "{} names layer {}, and the model has {} with a cache; give {} to {}",
+                  Parameter::cache_layers, o.layer, layout.n_layer, -layout.n_layer, layout.n_layer - 1);
     }
-    PARLANCE_CHECK(validate_side("--cache-layers", o.k, layout.head_dim_k));
-    PARLANCE_CHECK(validate_side("--cache-layers", o.v, layout.head_dim_v));
+    PARLANCE_CHECK(validate_side(Parameter::cache_layers, o.k, layout.head_dim_k));
+    PARLANCE_CHECK(validate_side(Parameter::cache_layers, o.v, layout.head_dim_v));
   }
   return {};
 }

@@ -17,13 +17,14 @@ std::optional<size_t> cache_bytes(const HyperParameters& hp, KvFormat format, in
                      layout.page_bytes(PageKind::main));
 }
 
-std::optional<CacheChoiceCost> cost_of(const TextModel& text, std::string name, const KvPolicy& policy,
+std::optional<CacheChoiceCost> cost_of(const TextModel& text, std::string_view preset, const KvPolicy& policy,
                                        size_t free_bytes) {
   const KvLayout layout = kv_layout(text.hyper_parameters(), {.cache = policy});
   if (layout.n_layer == 0 || !validate(layout)) return std::nullopt;
   const size_t bytes = layout.bytes_per_token();
   const int64_t n_values = layout.n_layer * layout.n_head_kv * (layout.head_dim_k + layout.head_dim_v);
-  return CacheChoiceCost{.name = std::move(name),
+  return CacheChoiceCost{.preset = preset,
+                         .format = policy.k.format,
                          .bits_per_value = 8 * static_cast<double>(bytes) / static_cast<double>(n_values),
                          .bytes_per_token = bytes,
                          .n_ctx_that_fits = static_cast<int64_t>(free_bytes / bytes)};
@@ -36,16 +37,13 @@ std::vector<CacheChoiceCost> cache_costs(const TextModel& text, size_t workspace
   const size_t taken = text.file().data().size() + workspace_bytes;
   const size_t left = free > taken ? free - taken : 0;
   std::vector<CacheChoiceCost> costs;
-  const auto add = [&](std::string name, const KvPolicy& policy) {
-    if (auto cost = cost_of(text, std::move(name), policy, left)) costs.push_back(*std::move(cost));
+  const auto add = [&](std::string_view preset, const KvPolicy& policy) {
+    if (auto cost = cost_of(text, preset, policy, left)) costs.push_back(*cost);
   };
-  for (const char* preset : {"exact", "balanced", "small"}) {
-    add(fmt::format("--cache {}", preset), *cache_preset(preset));
-  }
+  for (const char* preset : {"exact", "balanced", "small"}) add(preset, *cache_preset(preset));
   for (size_t f = 0; f < kKvFormatCount; ++f) {
     const auto format = static_cast<KvFormat>(f);
-    add(fmt::format("-ctk {0} -ctv {0}", name_of(format)),
-        {.k = {.format = format}, .v = {.format = format}});
+    add("", {.k = {.format = format}, .v = {.format = format}});
   }
   return costs;
 }

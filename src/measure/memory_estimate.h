@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,9 +13,10 @@
 
 namespace parlance {
 
-// A way of keeping keys and values: a preset of --cache, or a format for both.
+// A way of keeping keys and values: a preset (kv/policy.h), or a format for both.
 struct CacheChoiceCost {
-  std::string name;  // "--cache small", "-ctk q8_0 -ctv q8_0"
+  std::string_view preset;  // empty: the format
+  KvFormat format;
   double bits_per_value;
   size_t bytes_per_token;
   int64_t n_ctx_that_fits;  // positions whose cache fits beside the model in the memory that is free now

@@ -1,16 +1,14 @@
 #include "measure/system_info.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/os/file.h"
+#include "base/os/thread.h"
 #include "base/parse_number.h"
-#include "base/thread_pool.h"
 
 namespace parlance {
 
@@ -83,7 +81,7 @@ SystemInfo read_system_info() {
   info.processor = field(processors, "model name");
   info.features = known_features(field(processors, "flags") + " " + field(processors, "Features"));
   info.n_usable = static_cast<int>(usable_processors().size());
-  info.n_online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  info.n_online = n_online_processors();
   info.processor_quota = read_quota();
   info.memory_bytes = kib_field(memory, "MemTotal");
   info.available_bytes = kib_field(memory, "MemAvailable");

@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/os/thread.h"
 #include "base/thread_pool.h"
 #include "gguf/contents.h"
 #include "gguf/reader.h"

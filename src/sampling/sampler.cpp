@@ -4,6 +4,7 @@
 #include <random>
 #include <string>
 
+#include "base/parameter.h"
 #include "sampling/candidates.h"
 #include "sampling/penalties.h"
 
@@ -11,31 +12,33 @@ namespace parlance {
 
 namespace {
 
-// One option against its range; `is_within` is false for NaN.
+// One parameter against its range; `is_within` is false for NaN.
 template <class T>
-Result<void> require(bool is_within, const char* option, const char* range, T value) {
+Result<void> require(bool is_within, Parameter parameter, const char* range, T value) {
   if (is_within) return {};
-  return fail(ErrorCode::invalid_argument, "{} must be {}, got {}", option, range, value);
+  return fail(ErrorCode::invalid_argument, "{} must be {}, got {}", parameter, range, value);
 }
 
 }  // namespace
 
 Result<void> validate(const SamplingOptions& o) {
-  PARLANCE_CHECK(
-      require(o.temperature >= 0 && std::isfinite(o.temperature), "--temp", "0 or more", o.temperature));
-  PARLANCE_CHECK(require(o.top_k >= 0, "--top-k", "0 or more", o.top_k));
-  PARLANCE_CHECK(require(o.top_p > 0 && o.top_p <= 1, "--top-p", "in (0, 1]", o.top_p));
-  PARLANCE_CHECK(require(o.min_p >= 0 && o.min_p <= 1, "--min-p", "in [0, 1]", o.min_p));
-  PARLANCE_CHECK(require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty), "--repeat-penalty",
-                         "above 0", o.repetition_penalty));
-  PARLANCE_CHECK(require(std::isfinite(o.presence_penalty), "--presence-penalty", "a finite number",
+  PARLANCE_CHECK(require(o.temperature >= 0 && std::isfinite(o.temperature), Parameter::temperature,
+                         "0 or more", o.temperature));
+  PARLANCE_CHECK(require(o.top_k >= 0, Parameter::top_k, "0 or more", o.top_k));
+  PARLANCE_CHECK(require(o.top_p > 0 && o.top_p <= 1, Parameter::top_p, "in (0, 1]", o.top_p));
+  PARLANCE_CHECK(require(o.min_p >= 0 && o.min_p <= 1, Parameter::min_p, "in [0, 1]", o.min_p));
+  PARLANCE_CHECK(require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty),
+                         Parameter::repeat_penalty, "above 0", o.repetition_penalty));
+  PARLANCE_CHECK(require(std::isfinite(o.presence_penalty), Parameter::presence_penalty, "a finite number",
                          o.presence_penalty));
-  PARLANCE_CHECK(require(std::isfinite(o.frequency_penalty), "--frequency-penalty", "a finite number",
+  PARLANCE_CHECK(require(std::isfinite(o.frequency_penalty), Parameter::frequency_penalty, "a finite number",
                          o.frequency_penalty));
-  PARLANCE_CHECK(require(o.penalty_last_n >= -1, "--repeat-last-n", "-1 or more", o.penalty_last_n));
+  PARLANCE_CHECK(require(o.penalty_last_n >= -1, Parameter::repeat_last_n, "-1 or more", o.penalty_last_n));
   for (const auto& [token, bias] : o.logit_bias) {
-    PARLANCE_CHECK(require(token >= 0, "token of --logit-bias", "0 or more", token));
-    PARLANCE_CHECK(require(bias < INFINITY, "--logit-bias", "a finite number or -inf", bias));
+    if (token < 0)
+      return fail(ErrorCode::invalid_argument, "token of {} must be 0 or more, got {}", Parameter::logit_bias,
+                  token);
+    PARLANCE_CHECK(require(bias < INFINITY, Parameter::logit_bias, "a finite number or -inf", bias));
   }
   return {};
 }

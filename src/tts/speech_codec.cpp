@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "tts/audio/sinc_resampler.h"
 
 namespace parlance {
@@ -34,8 +35,8 @@ Result<Tensor> SpeechCodec::upload(DType dtype, int64_t n0, int64_t n1, std::spa
 Result<std::vector<float>> SpeechCodec::run(FunctionRef<Tensor()> graph, const Cancellation& cancellation) {
   const Plan plan = stream_->dry_run([&] { graph(); });
   if (!plan.missing.empty()) {
-    return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use --device cpu for speech",
-                device_.name(), plan.missing.front());
+    return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use {} for speech", device_.name(),
+                plan.missing.front(), set_to(Parameter::device, "cpu"));
   }
   PARLANCE_CHECK(stream_->reserve(plan));
   const CancellableWork work(*stream_, cancellation);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 
 namespace parlance {
 
@@ -76,8 +77,8 @@ Result<void> SpeechLm::prepare(const SpeechLmPrompt& prompt) {
   PARLANCE_CHECK(place_inputs(prompt));
   const Plan plan = stream_->dry_run([&] { model_.forward(*stream_, input_); });
   if (!plan.missing.empty()) {
-    return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use --device cpu for speech",
-                device_.name(), plan.missing.front());
+    return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use {} for speech", device_.name(),
+                plan.missing.front(), set_to(Parameter::device, "cpu"));
   }
   workspace_bytes_ = plan.workspace_bytes + plan.scratch_bytes;
   return stream_->reserve(plan);

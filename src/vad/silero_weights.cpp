@@ -6,8 +6,8 @@
 #include <numbers>
 #include <string_view>
 
-#include "base/file.h"
 #include "base/half.h"
+#include "base/os/file.h"
 #include "vad/weight_file.h"
 
 namespace parlance {

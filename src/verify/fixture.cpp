@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <map>
 
-#include "base/file.h"
+#include "base/os/file.h"
+#include "base/os/folder.h"
 #include "quant/sketch.h"
 #include "verify/fixture_readers.h"
 
@@ -178,18 +179,10 @@ void read_file(const Fields& file, Fixture& fixture) {
 
 // The *.json of a folder, sorted.
 Result<std::vector<std::filesystem::path>> json_files(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::vector<std::filesystem::path> files;
-  for (auto entry = std::filesystem::directory_iterator(folder, error); !error && entry != end(entry);
-       entry.increment(error)) {
-    const std::filesystem::path& path = entry->path();
-    if (path.extension() == ".json" && path.filename() != "index.json") files.push_back(path);
-  }
-  if (error) {
-    return fail(ErrorCode::io, "{}: the folder cannot be read ({}); check the path", folder.string(),
-                error.message());
-  }
-  std::sort(files.begin(), files.end());
+  PARLANCE_TRY(std::vector<std::filesystem::path> files, files_in(folder));
+  std::erase_if(files, [](const std::filesystem::path& path) {
+    return path.extension() != ".json" || path.filename() == "index.json";
+  });
   return files;
 }
 
@@ -220,8 +213,7 @@ Result<std::vector<Fixture>> read_fixtures(const std::filesystem::path& folder) 
   constexpr size_t kMostBytes = size_t{64} << 20;
   PARLANCE_TRY(std::vector<std::filesystem::path> files, json_files(folder));
   const std::filesystem::path upstream = folder / "upstream";
-  std::error_code error;
-  if (std::filesystem::is_directory(upstream, error)) {
+  if (is_folder(upstream)) {
     PARLANCE_TRY(const std::vector<std::filesystem::path> more, json_files(upstream));
     files.insert(files.end(), more.begin(), more.end());
   }

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "base/parameter.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
@@ -72,7 +73,8 @@ TEST_F(ConversationTest, ForgetsAQuestionThatDoesNotFit) {
   const auto answer = conversation.ask(std::string(1000, 'x'), options_, {});
   ASSERT_FALSE(answer);
   EXPECT_NE(answer.error().message.find("256"), std::string::npos) << answer.error().message;
-  EXPECT_NE(answer.error().message.find("--ctx-size"), std::string::npos) << answer.error().message;
+  EXPECT_NE(answer.error().message.find(mark_of(Parameter::ctx_size)), std::string::npos)
+      << answer.error().message;
   EXPECT_EQ(conversation.messages().size(), 2u);
   const auto next = conversation.ask("Still there?", options_, {});
   ASSERT_TRUE(next) << next.error().message;

@@ -249,10 +249,11 @@ TEST(Regions, EveryRegionOfTheDemoComesAndGoes) {
   for (int i = 0; i < 5; ++i) cycle();
   const Resources resources;
   const size_t before = resident_memory();
-  for (int i = 0; i < 30; ++i) cycle();
+  for (int i = 0; i < 60; ++i) cycle();
   EXPECT_EQ(Resources().n_files, resources.n_files);
   EXPECT_EQ(Resources().n_threads, resources.n_threads);
-  EXPECT_LT(resident_memory(), before + (size_t{4} << 20));
+  // What threads' heaps keep comes and goes by some megabytes; sixty of the smallest region are more.
+  EXPECT_LT(resident_memory(), before + (size_t{16} << 20));
 }
 
 TEST(Regions, ErrorsNameWhatIsMissing) {

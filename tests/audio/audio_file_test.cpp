@@ -6,7 +6,7 @@
 
 #include "audio/support/recordings.h"
 #include "audio/wav_writer.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "gtest/gtest.h"
 
 namespace parlance {

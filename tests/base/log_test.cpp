@@ -2,14 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/parameter.h"
 
 namespace parlance {
 namespace {
 
 class Log : public testing::Test {
  protected:
-  void TearDown() override { set_log_level(LogLevel::warning); }
+  void TearDown() override {
+    set_log_level(LogLevel::warning);
+    set_log_sink({});
+  }
 
   // What one message writes to standard error.
   static std::string written(LogLevel level, std::string_view message) {
@@ -42,6 +51,46 @@ TEST_F(Log, Formats) {
   log_warning("{} of {}", 1, "two");
   log_info("{}", 3);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "parlance: warning: 1 of two\n");
+}
+
+TEST_F(Log, NamesParametersByTheirIds) {
+  EXPECT_EQ(written(LogLevel::error, fmt::format("raise {}", Parameter::ctx_size)),
+            "parlance: error: raise ctx_size\n");
+}
+
+TEST_F(Log, AnEmbeddingProgramTakesTheMessages) {
+  std::vector<std::pair<LogLevel, std::string>> taken;
+  EXPECT_FALSE(set_log_sink([&](LogLevel level, std::string_view message) {
+    taken.emplace_back(level, std::string(message));
+  })) << "standard error";
+  const std::string marked = fmt::format("lower {}\n", Parameter::ctx_size);
+  EXPECT_EQ(written(LogLevel::warning, marked), "");
+  EXPECT_EQ(written(LogLevel::info, "below the level"), "");
+  ASSERT_EQ(taken.size(), 1u);
+  EXPECT_EQ(taken[0], std::pair(LogLevel::warning, marked)) << "as it was written";
+  EXPECT_TRUE(set_log_sink({}));
+  EXPECT_EQ(written(LogLevel::warning, "again"), "parlance: warning: again\n");
+  EXPECT_EQ(taken.size(), 1u);
+}
+
+// Threads of drivers log too: each message is taken whole, and none after the sink was put aside.
+TEST_F(Log, ASinkIsCalledByOneAtATime) {
+  std::atomic<int> n_inside{0}, n_together{0}, n_taken{0};
+  set_log_sink([&](LogLevel, std::string_view) {
+    n_together += n_inside.fetch_add(1) > 0;
+    ++n_taken;
+    --n_inside;
+  });
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([] {
+        for (int k = 0; k < 200; ++k) log_warning("{}", k);
+      });
+    }
+  }
+  EXPECT_EQ(n_taken, 800);
+  EXPECT_EQ(n_together, 0);
 }
 
 }  // namespace

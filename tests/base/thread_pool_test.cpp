@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/os/thread.h"
+
 namespace parlance {
 namespace {
 

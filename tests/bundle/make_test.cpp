@@ -1,6 +1,7 @@
 // Manifests that are written.
 #include "bundle/make.h"
 
+#include "base/parameter.h"
 #include "bundle/sha256.h"
 #include "bundle/support/tiny_bundle.h"
 #include "support/json_file.h"
@@ -80,7 +81,7 @@ TEST_F(MakeTest, OptionsOverrideTheDescription) {
 
 TEST_F(MakeTest, SaysWhatIsMissing) {
   expect_refused(make_manifest(folder_ / "absent", {}), {"not a folder"});
-  expect_refused(make_manifest(folder_.path(), {}), {"--from"});
+  expect_refused(make_manifest(folder_.path(), {}), {mark_of(Parameter::manifest_source, "FILE")});
   expect_refused(make(json::array()), {"about.json", "JSON object"});
   json about = test::tiny_description();
   about["lineage"].erase("asr");

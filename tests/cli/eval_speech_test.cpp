@@ -4,6 +4,7 @@
 
 #include "assistant/default_model.h"
 #include "audio/wav_writer.h"
+#include "base/parameter.h"
 #include "cli/cli_run.h"
 #include "cli/eval_speech.h"
 #include "text/spoken_form.h"
@@ -154,7 +155,7 @@ TEST(EvalSets, OfTheDemoAreFound) {
   set.clear();
   const auto absent = choose_set(set, "absent");
   ASSERT_FALSE(absent);
-  EXPECT_NE(absent.error().message.find("--set PATH"), std::string::npos);
+  EXPECT_NE(absent.error().message.find(set_to(Parameter::eval_set, "PATH")), std::string::npos);
 }
 
 TEST(EvalSets, TheDemoHearsItsOwn) {

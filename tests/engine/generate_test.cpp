@@ -4,6 +4,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "base/parameter.h"
 #include "support/text_model.h"
 
 namespace parlance {
@@ -84,7 +85,8 @@ TEST_F(Generate, PromptBeyondTheContextIsRefusedInWords) {
   const auto result = generate(*session_, std::vector<Token>(129, 9), {});
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().message.find("129 tokens"), std::string::npos) << result.error().message;
-  EXPECT_NE(result.error().message.find("--ctx-size"), std::string::npos) << result.error().message;
+  EXPECT_NE(result.error().message.find(mark_of(Parameter::ctx_size)), std::string::npos)
+      << result.error().message;
 }
 
 TEST_F(Generate, EmptyPromptAndForeignTokensAreRefused) {

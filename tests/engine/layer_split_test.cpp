@@ -1,5 +1,6 @@
 #include "engine/layer_split.h"
 
+#include "base/parameter.h"
 #include "engine/session.h"
 #include "support/text_model.h"
 
@@ -56,10 +57,12 @@ TEST_F(LayerSplit, SaysWhatWouldFit) {
   const auto too_many = choose(kReserve + memory.total(1, false), 2);
   ASSERT_FALSE(too_many);
   EXPECT_EQ(too_many.error().code, ErrorCode::out_of_memory);
-  EXPECT_NE(too_many.error().message.find("--gpu-layers 1"), std::string::npos) << too_many.error().message;
+  EXPECT_NE(too_many.error().message.find(set_to(Parameter::gpu_layers, 1)), std::string::npos)
+      << too_many.error().message;
   const auto none = choose(1000, {});
   ASSERT_FALSE(none);
-  EXPECT_NE(none.error().message.find("--device cpu"), std::string::npos) << none.error().message;
+  EXPECT_NE(none.error().message.find(set_to(Parameter::device, "cpu")), std::string::npos)
+      << none.error().message;
 }
 
 // Every split of the layers over two devices computes what one device computes; the second time with the

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/parameter.h"
 #include "kernels/support/devices.h"
 
 namespace parlance::test {
@@ -40,7 +41,7 @@ TEST(CudaDevices, AreListedOrMissedWithAReason) {
   const auto list = list_cuda_devices();
   if (!list) {
     EXPECT_NE(list.error().message.find("CUDA"), std::string::npos) << list.error().message;
-    EXPECT_NE(list.error().message.find("--device"), std::string::npos) << "a remedy";
+    EXPECT_EQ(first_parameter(list.error().message), Parameter::device) << "a remedy";
     const auto device = make_cuda_device(0);
     ASSERT_FALSE(device.has_value());
     EXPECT_EQ(device.error().message, list.error().message);

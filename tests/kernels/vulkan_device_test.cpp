@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/parameter.h"
 #include "kernels/support/devices.h"
 #include "kernels/vulkan/runtime/suballocator.h"
 
@@ -183,7 +184,7 @@ TEST_F(VulkanDevice, RefusesAbsurdSizesWithFigures) {
     EXPECT_EQ(buffer.error().code, ErrorCode::out_of_memory);
     EXPECT_NE(buffer.error().message.find(std::to_string(bytes)), std::string::npos)
         << buffer.error().message;
-    EXPECT_NE(buffer.error().message.find("--gpu-layers"), std::string::npos);
+    EXPECT_NE(buffer.error().message.find(mark_of(Parameter::gpu_layers)), std::string::npos);
   }
 }
 

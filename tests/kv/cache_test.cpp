@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/parameter.h"
 #include "gtest/gtest.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/ops.h"
@@ -210,7 +211,8 @@ TEST_F(KvCacheTest, WhatDoesNotFitIsRefusedInWords) {
   layout.policy.k.format = KvFormat::q8_0;
   const auto odd = KvCache::create(*device_, layout, {2, 0}, 16, 1);
   ASSERT_FALSE(odd);
-  EXPECT_NE(odd.error().message.find("--cache-type-k q8_0"), std::string::npos) << odd.error().message;
+  EXPECT_NE(odd.error().message.find(set_to(Parameter::cache_type_k, "q8_0")), std::string::npos)
+      << odd.error().message;
   layout = kLayout;
   layout.policy.v.format = KvFormat::q4_polar;
   const auto large_block = KvCache::create(*device_, layout, {2, 0}, 16, 1);
@@ -228,7 +230,8 @@ TEST_F(KvCacheTest, AbsurdSizesAreRefused) {
     const auto cache = KvCache::create(*device_, kLayout, kLayout.n_pages(n_ctx, 1, 512), n_ctx, 1);
     ASSERT_FALSE(cache);
     EXPECT_EQ(cache.error().code, ErrorCode::out_of_memory);
-    EXPECT_NE(cache.error().message.find("--ctx-size"), std::string::npos) << cache.error().message;
+    EXPECT_NE(cache.error().message.find(mark_of(Parameter::ctx_size)), std::string::npos)
+        << cache.error().message;
   }
 }
 

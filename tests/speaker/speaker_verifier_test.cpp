@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/file.h"
+#include "base/os/file.h"
 #include "support/fixtures.h"
 #include "support/json_file.h"
 

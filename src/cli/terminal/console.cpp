@@ -1,12 +1,12 @@
 #include "cli/terminal/console.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <iostream>
+
+#include "assistant/wording.h"
+#include "base/os/environment.h"
+#include "base/os/terminal.h"
 
 namespace parlance {
 
@@ -39,17 +39,7 @@ std::string paint(bool has_colour, Style style, std::string_view text) {
 }
 
 bool wants_colour() {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return !(no_color && *no_color) && term && std::string_view(term) != "dumb";
-}
-
-int terminal_width() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return std::max<int>(size.ws_col, kMinWidth);
-  }
-  return kDefaultWidth;
+  return !environment("NO_COLOR") && environment("TERM").value_or("dumb") != "dumb";
 }
 
 }  // namespace
@@ -70,7 +60,7 @@ void Console::note_output_error() const {
 }
 
 void Console::note(std::string_view message) const {
-  write(err, paint(err_has_colour, Style::dim, message) + "\n");
+  write(err, paint(err_has_colour, Style::dim, worded(message, Door::command_line)) + "\n");
   err.flush();
 }
 
@@ -81,12 +71,13 @@ void Console::write_progress(std::string_view line) const {
 
 void Console::warn(std::string_view message) const {
   write(err, fmt::format("parlance: {} {}\n", paint(err_has_colour, Style::yellow, "warning:"),
-                         printable(message)));
+                         printable(worded(message, Door::command_line))));
   err.flush();
 }
 
 void Console::error(std::string_view message) const {
-  write(err, fmt::format("{} {}\n", paint(err_has_colour, Style::red, "parlance:"), printable(message)));
+  write(err, fmt::format("{} {}\n", paint(err_has_colour, Style::red, "parlance:"),
+                         printable(worded(message, Door::command_line))));
   err.flush();
 }
 
@@ -101,17 +92,17 @@ Console standard_console() {
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
   const bool colour = wants_colour();
-  const bool out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
-  const bool err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool out_is_terminal = is_terminal(StandardStream::out);
+  const bool err_is_terminal = is_terminal(StandardStream::err);
   return {.in = std::cin,
           .out = std::cout,
           .err = std::cerr,
-          .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
+          .in_is_terminal = is_terminal(StandardStream::in),
           .out_is_terminal = out_is_terminal,
           .err_is_terminal = err_is_terminal,
           .out_has_colour = colour && out_is_terminal,
           .err_has_colour = colour && err_is_terminal,
-          .width = terminal_width()};
+          .width = std::max(terminal_columns().value_or(kDefaultWidth), kMinWidth)};
 }
 
 }  // namespace parlance

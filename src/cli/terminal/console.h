@@ -42,6 +42,8 @@ struct Console {
   }
   void write(std::string_view text) const { write(out, text); }
 
+  // What follows names parameters of messages as this program's flags.
+
   // A remark on `err` that is part of the conversation with the person, dimmed on a terminal.
   void note(std::string_view message) const;
   // A line on `err` that the next one is written over, for work that takes a while. An empty one clears it.

@@ -4,7 +4,7 @@
 #include <array>
 #include <istream>
 
-#include "base/file.h"
+#include "base/os/file.h"
 #include "tokenizer/tokenizer.h"
 
 namespace parlance {

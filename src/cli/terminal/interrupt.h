@@ -7,6 +7,8 @@
 
 namespace parlance {
 
+class SignalHandler;
+
 // What a second Ctrl-C does while the first is still being answered.
 enum class SecondInterrupt {
   ends_program,  // at once, with exit code 130
@@ -31,11 +33,9 @@ class InterruptGuard {
   bool interrupted() const;
 
  private:
-  struct Saved;
-
   const CancellationSource source_;
   const Cancellation ticket_ = source_.ticket();
-  std::unique_ptr<Saved> saved_;
+  std::unique_ptr<SignalHandler> handler_;
 };
 
 }  // namespace parlance

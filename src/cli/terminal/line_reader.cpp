@@ -3,16 +3,16 @@
 
 #include <histedit.h>
 #include <langinfo.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <clocale>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
+
+#include "base/os/environment.h"
+#include "base/os/file.h"
+#include "base/os/signals.h"
 
 namespace parlance {
 
@@ -24,23 +24,7 @@ constexpr int kHistoryLines = 1000;
 
 std::atomic<bool> interrupted{false};
 
-// Without SA_RESTART, so that reading a key ends when the signal comes.
-class SignalAtPrompt {
- public:
-  SignalAtPrompt() {
-    interrupted = false;
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = true; };
-    sigemptyset(&action.sa_mask);
-    ::sigaction(SIGINT, &action, &saved_);
-  }
-  ~SignalAtPrompt() { ::sigaction(SIGINT, &saved_, nullptr); }
-  SignalAtPrompt(const SignalAtPrompt&) = delete;
-  SignalAtPrompt& operator=(const SignalAtPrompt&) = delete;
-
- private:
-  struct sigaction saved_;
-};
+constexpr std::array kAtPrompt = {Signal::interrupt};
 
 // libedit counts columns by the locale; text here is UTF-8 whatever the environment says.
 void use_utf8() {
@@ -80,7 +64,9 @@ class TerminalReader final : public LineReader {
     prompt_ =
         options_.has_colour ? "\1\x1b[1;32m\1" + std::string(prompt) + "\1\x1b[0m\1" : std::string(prompt);
     ::el_resize(edit_);  // the window may have changed since the last line
-    const SignalAtPrompt guard;
+    interrupted = false;
+    const SignalHandler guard(
+        kAtPrompt, [] { interrupted = true; }, SignalHandler::SystemCalls::end);
     int count = 0;
     const char* text = ::el_gets(edit_, &count);
     if (interrupted) {
@@ -134,10 +120,9 @@ class TerminalReader final : public LineReader {
     if (!history_ || options_.history_file.empty()) return;
     std::error_code error;
     fs::create_directories(options_.history_file.parent_path(), error);
-    const mode_t before = ::umask(077);  // what was said is nobody else's business
+    const PrivateFiles guard;  // what was said is nobody else's business
     HistEvent event;
     ::history(history_, &event, H_SAVE, options_.history_file.c_str());
-    ::umask(before);
   }
 
   TerminalReaderOptions options_;
@@ -153,12 +138,10 @@ std::unique_ptr<LineReader> make_terminal_reader(TerminalReaderOptions options) 
 }
 
 fs::path default_history_file() {
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state && fs::path(state).is_absolute()) {
-    return fs::path(state) / "parlance" / "history";
-  }
-  const char* home = std::getenv("HOME");
-  if (!home || !fs::path(home).is_absolute()) return {};
-  return fs::path(home) / ".local" / "state" / "parlance" / "history";
+  if (const fs::path state = environment("XDG_STATE_HOME").value_or(""); state.is_absolute())
+    return state / "parlance" / "history";
+  const fs::path home = environment("HOME").value_or("");
+  return home.is_absolute() ? home / ".local" / "state" / "parlance" / "history" : fs::path();
 }
 
 }  // namespace parlance

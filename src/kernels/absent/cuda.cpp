@@ -1,4 +1,5 @@
 // In place of kernels/cuda/ where no CUDA compiler was found.
+#include "base/parameter.h"
 #include "kernels/cuda/cuda_device.h"
 
 namespace parlance {
@@ -9,7 +10,8 @@ tl::unexpected<Error> absent() {
   return fail(
       ErrorCode::unsupported,
       "cuda: this program was built without CUDA; install the CUDA toolkit (nvcc 13.0 or newer) and build it "
-      "again, or use --device vulkan");
+      "again, or use {}",
+      set_to(Parameter::device, "vulkan"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // In place of kernels/vulkan/ where the Vulkan headers or the shader compiler were not found.
+#include "base/parameter.h"
 #include "kernels/vulkan/vulkan_device.h"
 
 namespace parlance {
@@ -9,7 +10,8 @@ tl::unexpected<Error> absent() {
   return fail(ErrorCode::unsupported,
               "vulkan: this program was built without Vulkan; install libvulkan-volk-dev, glslc and "
               "spirv-tools and build "
-              "it again, or use --device cpu");
+              "it again, or use {}",
+              set_to(Parameter::device, "cpu"));
 }
 
 }  // namespace

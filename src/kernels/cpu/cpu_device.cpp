@@ -1,13 +1,14 @@
 #include "kernels/cpu/cpu_device.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "base/checked.h"
+#include "base/os/environment.h"
+#include "base/os/memory.h"
+#include "base/os/thread.h"
 #include "base/thread_pool.h"
 #include "base/units.h"
 #include "kernels/cpu/cpu_stream.h"
@@ -32,11 +33,10 @@ class HeapBuffer final : public Buffer {
 
 class MappedBuffer final : public Buffer {
  public:
-  MappedBuffer(std::byte* base, size_t size, size_t mapped) : Buffer(base, size), mapped_(mapped) {}
-  ~MappedBuffer() override { ::munmap(base(), mapped_); }
+  MappedBuffer(OwnPages pages, size_t size) : Buffer(pages.bytes().data(), size), pages_(std::move(pages)) {}
 
  private:
-  size_t mapped_;
+  OwnPages pages_;
 };
 
 // Weights stay where their file is mapped.
@@ -46,13 +46,9 @@ class ImportedBuffer final : public Buffer {
       : Buffer(const_cast<std::byte*>(bytes.data()), bytes.size()) {}
 };
 
-DeviceMemory machine_memory() {
-  const auto bytes_of = [](int name) {
-    const long pages = ::sysconf(name);
-    const long page = ::sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : 0;
-  };
-  return {.total = bytes_of(_SC_PHYS_PAGES), .free = bytes_of(_SC_AVPHYS_PAGES)};
+DeviceMemory host_memory() {
+  const MachineMemory memory = machine_memory();
+  return {.total = memory.total, .free = memory.unused};
 }
 
 tl::unexpected<Error> out_of_memory(size_t bytes) {
@@ -60,7 +56,7 @@ tl::unexpected<Error> out_of_memory(size_t bytes) {
       ErrorCode::out_of_memory,
       "cpu: cannot allocate {} bytes ({:.2f} GiB), this machine has {:.2f} GiB; use a smaller context, batch "
       "or model",
-      bytes, gib(bytes), gib(machine_memory().total));
+      bytes, gib(bytes), gib(host_memory().total));
 }
 
 Result<std::unique_ptr<Buffer>> allocate_small(size_t bytes) {
@@ -71,23 +67,12 @@ Result<std::unique_ptr<Buffer>> allocate_small(size_t bytes) {
 
 // Aligned to huge pages: a cache read end to end through small ones costs up to a third of the bandwidth.
 Result<std::unique_ptr<Buffer>> allocate_large(size_t bytes) {
-  const std::optional<size_t> mapped = checked_align_up(bytes, kHugePage);
-  const std::optional<size_t> reserved = mapped ? checked_add(*mapped, kHugePage) : std::nullopt;
   // The system would promise more than it has and end the process when the promise is called in.
-  const size_t total = machine_memory().total;
-  if (!reserved || (total != 0 && bytes > total)) return out_of_memory(bytes);
-  void* start = ::mmap(nullptr, *reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (start == MAP_FAILED) return out_of_memory(bytes);
-  const auto first = reinterpret_cast<uintptr_t>(start);
-  const uintptr_t base = align_up<uintptr_t>(first, kHugePage);
-  if (base > first) ::munmap(start, base - first);
-  const size_t behind = *reserved - (base - first) - *mapped;
-  if (behind > 0) ::munmap(reinterpret_cast<void*>(base + *mapped), behind);
-#ifdef MADV_HUGEPAGE
-  ::madvise(reinterpret_cast<void*>(base), *mapped,
-            MADV_HUGEPAGE);  // advice: a refusal changes the speed only
-#endif
-  return std::make_unique<MappedBuffer>(reinterpret_cast<std::byte*>(base), bytes, *mapped);
+  const size_t total = host_memory().total;
+  if (total != 0 && bytes > total) return out_of_memory(bytes);
+  std::optional<OwnPages> pages = OwnPages::map(bytes, kHugePage);
+  if (!pages) return out_of_memory(bytes);
+  return std::make_unique<MappedBuffer>(*std::move(pages), bytes);
 }
 
 // What devices that take turns have in common.
@@ -109,7 +94,7 @@ class CpuDevice final : public Device {
 
   std::string_view name() const override { return "cpu"; }
   std::string_view description() const override { return kDescription; }
-  DeviceMemory memory() const override { return machine_memory(); }
+  DeviceMemory memory() const override { return host_memory(); }
   const OpTable& ops() const override { return ops_; }
   int n_threads() const override { return processors_->pool.n_threads(); }
 
@@ -152,14 +137,14 @@ Result<Isa> find_isa(std::string_view name, std::string_view origin) {
 
 Result<Isa> choose_isa(std::string_view wanted) {
   if (!wanted.empty()) return find_isa(wanted, "cpu");
-  if (const char* variable = std::getenv("PARLANCE_ISA"); variable && *variable) {
-    return find_isa(variable, "environment variable PARLANCE_ISA");
+  if (const auto variable = environment("PARLANCE_ISA")) {
+    return find_isa(*variable, "environment variable PARLANCE_ISA");
   }
   return available_isas().back();
 }
 
 std::vector<DeviceInfo> list_cpu_devices() {
-  return {{.name = "cpu", .description = std::string(kDescription), .memory = machine_memory()}};
+  return {{.name = "cpu", .description = std::string(kDescription), .memory = host_memory()}};
 }
 
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {

@@ -1,16 +1,15 @@
 #include "kernels/cpu/roofline.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/checked.h"
+#include "base/os/memory.h"
 #include "base/thread_pool.h"
 #include "kernels/cpu/roofline_loops.h"
 
@@ -39,27 +38,16 @@ std::atomic<double> sink{0};
 // Twice the last cache, so that hardly anything of one pass is left for the next; within a quarter of what
 // the machine has free.
 size_t buffer_bytes() {
-  long cache = 0, pages = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-#ifdef _SC_AVPHYS_PAGES
-  pages = ::sysconf(_SC_AVPHYS_PAGES);
-#endif
-  size_t bytes = std::clamp(2 * static_cast<size_t>(std::max(0L, cache)), kMinBytes, kMaxBytes);
-  if (pages > 0)
-    bytes = std::min(bytes, static_cast<size_t>(pages) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) / 4);
+  size_t bytes = std::clamp(2 * last_cache_bytes(), kMinBytes, kMaxBytes);
+  if (const size_t unused = machine_memory().unused; unused > 0) bytes = std::min(bytes, unused / 4);
   return std::max(align_up(bytes, kTileBytes), kTileBytes);
 }
 
 double measure_read(ThreadPool& pool, const RooflineLoops& loops) {
   const size_t bytes = buffer_bytes();
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return 0;
-#ifdef MADV_HUGEPAGE
-  ::madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-  auto* data = static_cast<std::byte*>(memory);
+  const std::optional<OwnPages> memory = OwnPages::map(bytes, kTileBytes);
+  if (!memory) return 0;
+  std::byte* const data = memory->bytes().data();
   const auto n_tiles = static_cast<int64_t>(bytes / kTileBytes);
   const auto tile = [&](int64_t i) { return data + static_cast<size_t>(i) * kTileBytes; };
   pool.run(n_tiles, [&](int64_t i, int) { std::memset(tile(i), 1, kTileBytes); });
@@ -73,7 +61,6 @@ double measure_read(ThreadPool& pool, const RooflineLoops& loops) {
     });
     pass_s.push_back(seconds_since(start));
   }
-  ::munmap(memory, bytes);
   // The median: what others leave of the memory comes and goes, and a program lives with it longer than a
   // pass.
   const auto middle = pass_s.begin() + static_cast<std::ptrdiff_t>(pass_s.size() / 2);

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/file.h"
+#include "base/os/file.h"
 
 namespace parlance {
 

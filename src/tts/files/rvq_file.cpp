@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include "base/checked.h"
-#include "base/file.h"
+#include "base/os/file.h"
 
 namespace parlance {
 

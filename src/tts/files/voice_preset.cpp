@@ -7,7 +7,7 @@
 
 #include "audio/limits.h"
 #include "base/checked.h"
-#include "base/file.h"
+#include "base/os/file.h"
 #include "text/unicode.h"
 
 namespace parlance {

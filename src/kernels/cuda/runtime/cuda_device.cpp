@@ -1,6 +1,7 @@
 #include "kernels/cuda/cuda_device.h"
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "base/units.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
@@ -26,7 +27,7 @@ std::string version_text(int version) {
 // Why the runtime finds no GPU, and what to do.
 tl::unexpected<Error> no_devices(cudaError_t code) {
   cudaGetLastError();
-  constexpr std::string_view kOthers = "or use --device cpu or vulkan";
+  const std::string others = fmt::format("or use {} or vulkan", set_to(Parameter::device, "cpu"));
   int driver = 0, runtime = 0;
   cudaDriverGetVersion(&driver);
   cudaRuntimeGetVersion(&runtime);
@@ -35,20 +36,20 @@ tl::unexpected<Error> no_devices(cudaError_t code) {
                 "cuda: the driver sees no NVIDIA GPU; see that nvidia-smi lists one and CUDA_VISIBLE_DEVICES "
                 "does not "
                 "hide it, {}",
-                kOthers);
+                others);
   }
   if (driver == 0) {
     return fail(ErrorCode::not_found, "cuda: no NVIDIA driver on this machine; install one for CUDA {}, {}",
-                version_text(runtime), kOthers);
+                version_text(runtime), others);
   }
   if (code == cudaErrorInsufficientDriver) {
     return fail(ErrorCode::unsupported,
                 "cuda: the NVIDIA driver is for CUDA {}, this program needs {}; update it, {}",
-                version_text(driver), version_text(runtime), kOthers);
+                version_text(driver), version_text(runtime), others);
   }
   return fail(ErrorCode::device_failed,
               "cuda: the NVIDIA driver does not start: {}; see what nvidia-smi says, {}",
-              cudaGetErrorString(code), kOthers);
+              cudaGetErrorString(code), others);
 }
 
 Result<int> count_devices() {
@@ -106,8 +107,8 @@ class CudaDevice final : public Device {
     return fail(
         ErrorCode::out_of_memory,
         "{}: cannot allocate {} bytes ({:.2f} GiB), {:.2f} of {:.2f} GiB are free; use a smaller context or "
-        "model, or keep layers on the processor with --gpu-layers",
-        name_, bytes, gib(bytes), gib(has.free), gib(has.total));
+        "model, or keep layers on the processor with {}",
+        name_, bytes, gib(bytes), gib(has.free), gib(has.total), Parameter::gpu_layers);
   }
 
   Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override {
@@ -156,10 +157,10 @@ Result<std::unique_ptr<Device>> make_cuda_device(int index) {
   }
   if (properties.major * 10 + properties.minor < cuda::kLeastCapability) {
     return fail(ErrorCode::unsupported,
-                "cuda:{}: {} has compute capability {}.{}, the kernels need {}.{} or newer; use --device "
-                "vulkan or cpu",
+                "cuda:{}: {} has compute capability {}.{}, the kernels need {}.{} or newer; use {} or "
+                "cpu",
                 index, properties.name, properties.major, properties.minor, cuda::kLeastCapability / 10,
-                cuda::kLeastCapability % 10);
+                cuda::kLeastCapability % 10, set_to(Parameter::device, "vulkan"));
   }
   if (const cudaError_t started = cudaSetDevice(index); started != cudaSuccess) {
     return tl::unexpected(cuda::device_error(cuda::name_of(index), "starting it", started));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/os/thread.h"
 
 namespace parlance::cuda {
 

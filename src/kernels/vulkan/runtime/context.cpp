@@ -3,6 +3,8 @@
 #include <atomic>
 #include <vector>
 
+#include "base/parameter.h"
+
 namespace parlance::vulkan {
 
 namespace {
@@ -74,8 +76,8 @@ Result<void> probe(Context& context, const Features& features) {
     return fail(ErrorCode::unsupported,
                 "{} ({}): the kernels need subgroup arithmetic in compute shaders, which this driver lacks; "
                 "update the "
-                "driver or use --device cpu",
-                physical.name, physical.properties.deviceName);
+                "driver or use {}",
+                physical.name, physical.properties.deviceName, set_to(Parameter::device, "cpu"));
   }
   const VkPhysicalDeviceLimits& limits = properties.properties.limits;
   context.max_allocation = maintenance.maxMemoryAllocationSize;
@@ -104,8 +106,8 @@ Result<uint32_t> compute_queue_family(const PhysicalDevice& physical) {
   for (uint32_t i = 0; i < n; ++i) {
     if (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) return i;
   }
-  return fail(ErrorCode::unsupported, "{} ({}): has no queue for compute shaders; use another --device",
-              physical.name, physical.properties.deviceName);
+  return fail(ErrorCode::unsupported, "{} ({}): has no queue for compute shaders; use another {}",
+              physical.name, physical.properties.deviceName, Parameter::device);
 }
 
 }  // namespace
@@ -142,9 +144,9 @@ Result<std::unique_ptr<Context>> open_context(int index) {
   if (const VkResult result = vkCreateDevice(physical.handle, &info, nullptr, &context->device);
       result != VK_SUCCESS) {
     context->device = VK_NULL_HANDLE;
-    return fail(ErrorCode::unsupported,
-                "{} ({}): cannot be opened, {}; update the driver or use --device cpu", physical.name,
-                physical.properties.deviceName, meaning_of(result));
+    return fail(ErrorCode::unsupported, "{} ({}): cannot be opened, {}; update the driver or use {}",
+                physical.name, physical.properties.deviceName, meaning_of(result),
+                set_to(Parameter::device, "cpu"));
   }
   volkLoadDeviceTable(&context->vk, context->device);
   context->vk.vkGetDeviceQueue(context->device, context->queue_family, 0, &context->queue);

@@ -1,5 +1,6 @@
 #define VOLK_IMPLEMENTATION
 #include "kernels/vulkan/runtime/instance.h"
+#include "base/parameter.h"
 
 #include <algorithm>
 #include <atomic>
@@ -50,7 +51,8 @@ Result<VkInstance> make_instance() {
     return fail(
         ErrorCode::not_found,
         "vulkan: the loader libvulkan.so.1 was not found; install libvulkan1 and the driver of the GPU "
-        "(mesa-vulkan-drivers, or NVIDIA's), or use --device cpu");
+        "(mesa-vulkan-drivers, or NVIDIA's), or use {}",
+        set_to(Parameter::device, "cpu"));
   }
   if (volkGetInstanceVersion() < VK_API_VERSION_1_1) {
     return fail(ErrorCode::unsupported,
@@ -81,8 +83,8 @@ Result<VkInstance> make_instance() {
     return fail(
         ErrorCode::unsupported,
         "vulkan: no driver could be loaded ({}); install the driver of the GPU (mesa-vulkan-drivers, or "
-        "NVIDIA's), or use --device cpu",
-        meaning_of(result));
+        "NVIDIA's), or use {}",
+        meaning_of(result), set_to(Parameter::device, "cpu"));
   }
   volkLoadInstanceOnly(instance);
   if (is_validated) {
@@ -126,8 +128,8 @@ Result<std::vector<PhysicalDevice>> find_devices() {
     return fail(
         ErrorCode::not_found,
         "vulkan: no device with Vulkan 1.1 ({} without); install the driver of the GPU (mesa-vulkan-drivers, "
-        "or NVIDIA's), or use --device cpu",
-        handles.size());
+        "or NVIDIA's), or use {}",
+        handles.size(), set_to(Parameter::device, "cpu"));
   }
   return devices;
 }

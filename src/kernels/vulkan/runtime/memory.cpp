@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/parameter.h"
 #include "base/units.h"
 
 namespace parlance::vulkan {
@@ -109,8 +110,8 @@ Result<std::unique_ptr<VulkanBuffer>> MemoryPool::allocate(size_t bytes) {
     return fail(
         ErrorCode::out_of_memory,
         "{}: cannot allocate {} bytes ({:.2f} GiB) in one piece, the driver allows {:.2f} GiB; use a smaller "
-        "context, batch or model, or a smaller --gpu-layers",
-        context_.physical.name, bytes, gib(bytes), gib(context_.max_allocation));
+        "context, batch or model, or a smaller {}",
+        context_.physical.name, bytes, gib(bytes), gib(context_.max_allocation), Parameter::gpu_layers);
   }
   const std::lock_guard lock(mutex_);
   const size_t size = padded(bytes);
@@ -144,8 +145,9 @@ tl::unexpected<Error> MemoryPool::out_of_memory(size_t bytes) const {
   return fail(ErrorCode::out_of_memory,
               "{}: cannot allocate {} bytes ({:.2f} GiB), {:.2f} of {:.2f} GiB are free; use a smaller "
               "context, batch "
-              "or model, or a smaller --gpu-layers",
-              context_.physical.name, bytes, gib(bytes), gib(memory.free), gib(memory.total));
+              "or model, or a smaller {}",
+              context_.physical.name, bytes, gib(bytes), gib(memory.free), gib(memory.total),
+              Parameter::gpu_layers);
 }
 
 VulkanBuffer* MemoryPool::find(const std::byte* base) {

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <vector>
 
+#include "base/parameter.h"
 #include "kernels/vulkan/runtime/shaders.h"
 
 namespace parlance::vulkan {
@@ -92,8 +93,9 @@ Result<Pipeline> Pipelines::get(std::string_view shader, std::span<const uint32_
   Pipeline pipeline;
   if (const VkResult result = make(shader, specialization, n_bindings, pipeline); result != VK_SUCCESS) {
     return fail(ErrorCode::device_failed,
-                "{} ({}): {} while it compiled the shader {}; update the driver or use --device cpu",
-                context_.physical.name, context_.physical.properties.deviceName, meaning_of(result), shader);
+                "{} ({}): {} while it compiled the shader {}; update the driver or use {}",
+                context_.physical.name, context_.physical.properties.deviceName, meaning_of(result), shader,
+                set_to(Parameter::device, "cpu"));
   }
   pipelines_.emplace(std::move(key), pipeline);
   return pipeline;

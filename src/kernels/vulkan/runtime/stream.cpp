@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/parameter.h"
 #include "kernels/vulkan/runtime/copy.h"
 
 namespace parlance::vulkan {
@@ -60,10 +61,10 @@ VulkanStream::~VulkanStream() {
 
 void VulkanStream::note(VkResult result) {
   if (result == VK_SUCCESS) return;
-  note(Error{
-      ErrorCode::device_failed,
-      fmt::format("{} ({}): {}; start the program again, update the driver, or use --device cpu",
-                  context_.physical.name, context_.physical.properties.deviceName, meaning_of(result))});
+  note(Error{ErrorCode::device_failed,
+             fmt::format("{} ({}): {}; start the program again, update the driver, or use {}",
+                         context_.physical.name, context_.physical.properties.deviceName, meaning_of(result),
+                         set_to(Parameter::device, "cpu"))});
 }
 
 void VulkanStream::note(const Error& error) {
@@ -245,9 +246,9 @@ bool VulkanStream::bind(const Operand& operand, VkDescriptorBufferInfo& info) {
         ErrorCode::unsupported,
         fmt::format(
             "{} ({}): a kernel needs {} bytes of memory in one piece and this driver shows {} to it; use a "
-            "smaller model or context, or --device cpu",
+            "smaller model or context, or {}",
             context_.physical.name, context_.physical.properties.deviceName, size,
-            context_.limits.max_storage_range)});
+            context_.limits.max_storage_range, set_to(Parameter::device, "cpu"))});
     return false;
   }
   info = {buffer.handle(), buffer.offset() + operand.offset, size};

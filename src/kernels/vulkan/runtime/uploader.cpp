@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/parameter.h"
+
 namespace parlance::vulkan {
 
 namespace {
@@ -82,8 +84,9 @@ Result<void> Uploader::upload(const VulkanBuffer& buffer, std::span<const std::b
   if (result == VK_SUCCESS) return {};
   return fail(ErrorCode::device_failed,
               "{} ({}): {} while weights were uploaded; start the program again, update the driver, or use "
-              "--device cpu",
-              context_.physical.name, context_.physical.properties.deviceName, meaning_of(result));
+              "{}",
+              context_.physical.name, context_.physical.properties.deviceName, meaning_of(result),
+              set_to(Parameter::device, "cpu"));
 }
 
 }  // namespace parlance::vulkan

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/os/file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -53,21 +53,26 @@ void sync_folder(const std::filesystem::path& path) {
   ::close(fd);
 }
 
+// Opens a regular file, whose descriptor the caller closes, also after an error.
+Result<void> open_regular(const std::filesystem::path& path, int& fd, size_t& size) {
+  // Not blocking, or the name of a pipe would wait here for a writer.
+  fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return system_error("open", path, errno);
+  struct stat status;
+  if (::fstat(fd, &status) != 0) return system_error("open", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::invalid_argument, "{} is not a regular file; name one that is", path.string());
+  }
+  size = static_cast<size_t>(status.st_size);
+  return {};
+}
+
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   MappedFile file;
   file.path_ = path;
-  // Not blocking, or the name of a pipe would wait here for a writer.
-  file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file.fd_ < 0) return system_error("open", path, errno);
-  struct stat status;
-  if (::fstat(file.fd_, &status) != 0) return system_error("open", path, errno);
-  if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::invalid_argument, "{} is not a regular file; name a file that can be mapped",
-                path.string());
-  }
-  file.size_ = static_cast<size_t>(status.st_size);
+  PARLANCE_CHECK(open_regular(path, file.fd_, file.size_));
   if (file.size_ == 0) return file;
   void* mapping = ::mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, file.fd_, 0);
   if (mapping == MAP_FAILED) {
@@ -102,6 +107,56 @@ bool MappedFile::still_whole() const {
 
 void MappedFile::prefetch() const {
   if (data_) ::madvise(const_cast<std::byte*>(data_), size_, MADV_WILLNEED);
+}
+
+Result<ReadableFile> ReadableFile::open(const std::filesystem::path& path) {
+  ReadableFile file;
+  file.path_ = path;
+  PARLANCE_CHECK(open_regular(path, file.fd_, file.size_));
+  return file;
+}
+
+ReadableFile::ReadableFile(ReadableFile&& other) noexcept {
+  *this = std::move(other);
+}
+
+ReadableFile& ReadableFile::operator=(ReadableFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(size_, other.size_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+ReadableFile::~ReadableFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<void> ReadableFile::read(size_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error("read", path_, errno);
+    if (n == 0) {
+      return fail(ErrorCode::corrupt_file,
+                  "{}: the file ends at byte {}, {} more were expected; it was cut, write or fetch it again",
+                  path_.string(), offset, bytes.size());
+    }
+    offset += static_cast<size_t>(n);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+void ReadableFile::prefetch() const {
+#ifdef POSIX_FADV_WILLNEED
+  ::posix_fadvise(fd_, 0, 0, POSIX_FADV_WILLNEED);
+#endif
+}
+
+PrivateFiles::PrivateFiles() : mask_(::umask(077)) {}
+
+PrivateFiles::~PrivateFiles() {
+  ::umask(static_cast<mode_t>(mask_));
 }
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {

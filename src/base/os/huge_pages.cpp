@@ -1,14 +1,14 @@
-#include "base/huge_pages.h"
+#include "base/os/huge_pages.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <system_error>
 
 #include "base/checked.h"
+#include "base/os/memory.h"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -25,42 +25,15 @@ constexpr size_t kPieceBytes = size_t{16} << 20;  // moved at a time: a few mill
 constexpr size_t kSpareDivisor = 4;
 constexpr size_t kSpareBytes = size_t{512} << 20;
 
-// The first number of a small file of the system, which may be "max"; 0 when there is none.
-size_t read_number(const std::string& path) {
-  std::ifstream file(path);
-  size_t value = 0;
-  return file >> value ? value : 0;
-}
-
-size_t memory_of_system() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  for (size_t kib; file >> key >> kib; file.ignore(std::numeric_limits<std::streamsize>::max(), '\n')) {
-    if (key == "MemAvailable:") return kib << 10;
-  }
-  return 0;
-}
-
-// What the control group (version 2) leaves; the largest number when it sets no limit.
-size_t memory_of_group() {
-  std::string folder = "/sys/fs/cgroup";
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (line.rfind("0::", 0) == 0 && line.size() > 4) folder += line.substr(3);
-  }
-  const size_t limit = read_number(folder + "/memory.max");
-  if (limit == 0) return std::numeric_limits<size_t>::max();
-  return limit - std::min(limit, read_number(folder + "/memory.current"));
-}
-
 // Bytes of a huge page that the system gives on request; 0 when it gives none.
 size_t huge_page_bytes() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string modes;
   std::getline(file, modes);
   if (modes.find("[always]") == std::string::npos && modes.find("[madvise]") == std::string::npos) return 0;
-  const size_t bytes = read_number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
-  return bytes <= kPieceBytes ? bytes : 0;
+  std::ifstream size("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+  size_t bytes = 0;
+  return size >> bytes && bytes <= kPieceBytes ? bytes : 0;
 }
 
 #endif
@@ -68,10 +41,6 @@ size_t huge_page_bytes() {
 }  // namespace
 
 #ifdef __linux__
-
-size_t available_memory() {
-  return std::min(memory_of_system(), memory_of_group());
-}
 
 HugePageMove::HugePageMove(std::span<const std::byte> mapping) {
   const size_t huge_page = huge_page_bytes();
@@ -119,10 +88,6 @@ void HugePageMove::move_all(std::span<std::byte> whole_pages, size_t huge_page) 
 }
 
 #else
-
-size_t available_memory() {
-  return 0;
-}
 
 HugePageMove::HugePageMove(std::span<const std::byte>) {}
 

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/os/file.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -88,6 +88,51 @@ TEST_F(Files, WhatCannotBeMappedIsNamed) {
 
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_FALSE(MappedFile::open(path_)) << "a pipe, which opening must not wait for";
+}
+
+TEST_F(Files, ReadsPieces) {
+  put(path_, std::string("a\0bcdef", 7));
+  Result<ReadableFile> opened = ReadableFile::open(path_);
+  ASSERT_TRUE(opened) << opened.error().message;
+  const ReadableFile file = std::move(*opened);
+  EXPECT_EQ(file.size(), 7u);
+  EXPECT_EQ(file.path(), path_);
+  file.prefetch();
+  std::string piece(3, '?');
+  ASSERT_TRUE(file.read(1, std::as_writable_bytes(std::span(piece))));
+  EXPECT_EQ(piece, std::string("\0bc", 3));
+  ASSERT_TRUE(file.read(4, std::as_writable_bytes(std::span(piece))));
+  EXPECT_EQ(piece, "def");
+  EXPECT_TRUE(file.read(7, {}));
+  EXPECT_FALSE(ReadableFile::open(folder_ / "absent"));
+  EXPECT_FALSE(ReadableFile::open(folder_)) << "a folder is no file";
+}
+
+TEST_F(Files, AFileThatIsCutWhileItIsReadIsAnError) {
+  put(path_, std::string(100000, 'x'));
+  const Result<ReadableFile> file = ReadableFile::open(path_);
+  ASSERT_TRUE(file);
+  std::vector<std::byte> piece(50000);
+  ASSERT_TRUE(file->read(0, piece));
+  fs::resize_file(path_, 60000);
+  EXPECT_EQ(file->size(), 100000u) << "what it was";
+  const Result<void> cut = file->read(50000, piece);
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, ErrorCode::corrupt_file);
+  EXPECT_NE(cut.error().message.find("60000"), std::string::npos) << cut.error().message;
+  EXPECT_TRUE(file->read(0, piece)) << "what is there can be read";
+}
+
+TEST_F(Files, PrivateFilesAreForThisUserOnly) {
+  const mode_t mask = ::umask(022);
+  {
+    const PrivateFiles guard;
+    put(path_, "secret");
+  }
+  put(folder_ / "open", "not secret");
+  ::umask(mask);
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms(0600));
+  EXPECT_EQ(fs::status(folder_ / "open").permissions(), fs::perms(0644));
 }
 
 TEST_F(Files, AnAtomicFileAppearsWhole) {

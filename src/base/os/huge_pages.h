@@ -10,10 +10,6 @@
 
 namespace parlance {
 
-// Bytes of memory that this process may still take without others' being pushed out: what the system calls
-// available, within the limit of the process's control group. 0: unknown.
-size_t available_memory();
-
 // Replaces the pages of a read-only mapping by huge pages with the same contents, piece by piece, on a thread
 // of its own. Addresses stay, and readers notice nothing but the speed. Ends that do not fill a huge page
 // stay as they are, and so does everything where the system has no huge pages or too little memory.

@@ -59,7 +59,8 @@ Result<std::vector<int64_t>> Aligner::classes(std::span<const float> samples,
   PARLANCE_TRY(const auto encoder, SpeechEncoder::create(model_->encoder(), model_->device(), kReferenceAsr));
   AudioRows rows(*encoder, kReferenceAsr);
   rows.push(samples);
-  PARLANCE_CHECK(rows.refresh(RowsKind::exact, cancellation));
+  const Work work{.cancellation = cancellation};
+  PARLANCE_CHECK(rows.refresh(RowsKind::exact, work));
 
   const auto begin = tokenizer.find("<|audio_start|>"), end = tokenizer.find("<|audio_end|>");
   if (!begin || !end) {
@@ -78,7 +79,6 @@ Result<std::vector<int64_t>> Aligner::classes(std::span<const float> samples,
   options.n_outputs = static_cast<int64_t>(kBatchTokens);
   options.takes_embeddings = true;
   PARLANCE_TRY(const auto session, Session::create(model_->text(), options));
-  const Work work{.cancellation = cancellation};
   PARLANCE_CHECK(session->append({&*begin, 1}, 1, {}, work));
   for (const AudioWindow& window : rows.windows()) {
     const std::vector<Token> places(static_cast<size_t>(rows.n_tokens(window)), kEmbedded);

@@ -40,7 +40,7 @@ bool AudioRows::is_valid(float lowest, float clamp, const MelClip& clip, RowsKin
 }
 
 Result<void> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest,
-                              const Cancellation& cancellation) {
+                              const Work& work) {
   const int64_t first = chunk * mode_.chunk_frames;
   const int64_t last = std::min(first + mode_.chunk_frames, clip.n_frames);
   std::vector<float> frames;
@@ -58,27 +58,27 @@ Result<void> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<fl
   // A clip of one chunk is not filled up, others are.
   const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
   const int64_t n_padded = is_alone ? last - first : mode_.chunk_frames;
-  work_.chunk_frames += n_padded;
-  return encoder_->embed_chunk(frames, n_padded, tokens, cancellation);
+  effort_.chunk_frames += n_padded;
+  return encoder_->embed_chunk(frames, n_padded, tokens, work);
 }
 
 // Puts it into chunks_, unless it is there.
 Result<void> AudioRows::compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind,
-                                             const Cancellation& cancellation) {
+                                             const Work& work) {
   if (chunk < std::ssize(chunks_)) {
     const Chunk& known = chunks_[static_cast<size_t>(chunk)];
     if (is_valid(known.lowest, known.clamp, clip, kind)) return {};
   }
   Chunk fresh;
   fresh.clamp = clip.largest - kMelRange;
-  PARLANCE_CHECK(embed(chunk, clip, fresh.tokens, fresh.lowest, cancellation));
+  PARLANCE_CHECK(embed(chunk, clip, fresh.tokens, fresh.lowest, work));
   if (chunk == std::ssize(chunks_)) chunks_.emplace_back();
   chunks_[static_cast<size_t>(chunk)] = std::move(fresh);
   return {};
 }
 
 Result<AudioWindow> AudioRows::encode(const Range& range, const MelClip& clip, RowsKind kind,
-                                      const Cancellation& cancellation) {
+                                      const Work& work) {
   AudioWindow window;
   window.first_chunk = range.first_chunk;
   window.n_chunks = range.n_chunks;
@@ -88,23 +88,23 @@ Result<AudioWindow> AudioRows::encode(const Range& range, const MelClip& clip, R
   std::vector<float> tokens;
   for (int64_t chunk = range.first_chunk; chunk < range.first_chunk + range.n_chunks; ++chunk) {
     if (chunk < chunks_closed()) {
-      PARLANCE_CHECK(compute_closed_chunk(chunk, clip, kind, cancellation));
+      PARLANCE_CHECK(compute_closed_chunk(chunk, clip, kind, work));
       const Chunk& closed = chunks_[static_cast<size_t>(chunk)];
       tokens.insert(tokens.end(), closed.tokens.begin(), closed.tokens.end());
       window.lowest = std::min(window.lowest, closed.lowest);
       continue;
     }
     float lowest = 0;
-    PARLANCE_CHECK(embed(chunk, clip, tokens, lowest, cancellation));
+    PARLANCE_CHECK(embed(chunk, clip, tokens, lowest, work));
     window.lowest = std::min(window.lowest, lowest);
   }
-  work_.window_tokens += std::ssize(tokens) / encoder_->n_embd();
-  PARLANCE_CHECK(encoder_->encode_window(tokens, window.rows, cancellation));
+  effort_.window_tokens += std::ssize(tokens) / encoder_->n_embd();
+  PARLANCE_CHECK(encoder_->encode_window(tokens, window.rows, work));
   window.id = next_id();
   return window;
 }
 
-Result<void> AudioRows::refresh(RowsKind kind, Cancellation cancellation) {
+Result<void> AudioRows::refresh(RowsKind kind, const Work& work) {
   const MelClip clip = mel_.finish();
   const std::vector<Range> wanted = ranges(div_up(clip.n_frames, mode_.chunk_frames), kind);
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -117,7 +117,7 @@ Result<void> AudioRows::refresh(RowsKind kind, Cancellation cancellation) {
       }
     }
     windows_.resize(i);  // what follows lies elsewhere, or is open
-    PARLANCE_TRY(AudioWindow window, encode(range, clip, kind, cancellation));
+    PARLANCE_TRY(AudioWindow window, encode(range, clip, kind, work));
     windows_.push_back(std::move(window));
     if (on_window_)
       on_window_(std::min(clip.n_frames, (range.first_chunk + range.n_chunks) * mode_.chunk_frames));

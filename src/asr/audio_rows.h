@@ -27,7 +27,7 @@ struct AudioWindow {
 };
 
 // What was computed, in the units that a clip needs once for each of its frames, tokens and so on.
-struct EncoderWork {
+struct EncoderEffort {
   int64_t chunk_frames = 0;   // through the convolutions
   int64_t window_tokens = 0;  // through the layers
 };
@@ -40,7 +40,7 @@ class AudioRows {
   int64_t n_samples() const { return mel_.n_samples(); }
 
   // Brings windows() up to the samples there are. Errors: cancelled; calling again goes on.
-  Result<void> refresh(RowsKind kind, Cancellation cancellation = {});
+  Result<void> refresh(RowsKind kind, const Work& work = {});
 
   // Told of the frame behind each window that refresh() has encoded.
   void on_window(std::function<void(int64_t n_frames)> listener) { on_window_ = std::move(listener); }
@@ -50,7 +50,7 @@ class AudioRows {
   int64_t n_tokens(const AudioWindow& window) const {
     return static_cast<int64_t>(window.rows.size()) / encoder_->n_out();
   }
-  const EncoderWork& work() const { return work_; }
+  const EncoderEffort& effort() const { return effort_; }
 
  private:
   // A chunk whose frames are all there.
@@ -64,11 +64,9 @@ class AudioRows {
 
   std::vector<Range> ranges(int64_t n_chunks, RowsKind kind) const;
   Result<void> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest,
-                     const Cancellation& cancellation);
-  Result<void> compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind,
-                                    const Cancellation& cancellation);
-  Result<AudioWindow> encode(const Range& range, const MelClip& clip, RowsKind kind,
-                             const Cancellation& cancellation);
+                     const Work& work);
+  Result<void> compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind, const Work& work);
+  Result<AudioWindow> encode(const Range& range, const MelClip& clip, RowsKind kind, const Work& work);
   bool is_valid(float lowest, float clamp, const MelClip& clip, RowsKind kind) const;
   int64_t chunks_closed() const { return mel_.n_final() / mode_.chunk_frames; }
 
@@ -77,7 +75,7 @@ class AudioRows {
   MelFrontEnd mel_;
   std::vector<Chunk> chunks_;  // closed ones
   std::vector<AudioWindow> windows_;
-  EncoderWork work_;
+  EncoderEffort effort_;
   std::function<void(int64_t n_frames)> on_window_;
 };
 

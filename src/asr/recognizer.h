@@ -1,5 +1,5 @@
-// Speech recognition for many: recordings in one call, and streams that are heard while they come in. One
-// thread of the recogniser does all streams' work, so that nobody who feeds or asks ever waits for it.
+// Speech recognition for many: recordings in one call, and streams that are heard while they come in. Threads
+// of the recogniser do all streams' work, so that nobody who feeds or asks ever waits for it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "asr/asr_model.h"
+#include "asr/transcription.h"
 #include "asr/utterance.h"
 #include "kv/policy.h"
 
@@ -34,28 +35,9 @@ struct AsrRequest {
   std::string language;  // a name or code; empty: the model finds out
 };
 
-struct AsrSegment {
-  double start_seconds = 0, end_seconds = 0;
-  Transcript transcript;
-  std::vector<Token> tokens;  // of the language model's answer
-  bool is_complete = false;   // else the limit on tokens was met
-};
-
-struct Transcription {
-  Transcript transcript;  // of all segments together
-  std::vector<AsrSegment> segments;
-};
-
-struct AsrPartial {
-  Transcript transcript;      // of all that was heard so far
-  std::string stable;         // beginning of its text that will hardly change
-  std::vector<Token> tokens;  // of the segment that is being heard
-  double seconds = 0;         // of audio that it is about
-  uint64_t revision = 0;      // counts changes
-  bool is_final = false;
-};
-
 class Recognizer;
+struct RecognizerCore;
+class StreamState;
 
 // One stream. All calls may come from any thread.
 class AsrStream {
@@ -84,12 +66,10 @@ class AsrStream {
 
  private:
   friend class Recognizer;
-  struct State;
-  struct Worker;
-  AsrStream(std::shared_ptr<Worker> worker, std::shared_ptr<State> state);
+  AsrStream(std::shared_ptr<RecognizerCore> core, std::shared_ptr<StreamState> state);
 
-  std::shared_ptr<Worker> worker_;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<RecognizerCore> core_;
+  std::shared_ptr<StreamState> state_;
 };
 
 class Recognizer {
@@ -106,16 +86,18 @@ class Recognizer {
   Result<Transcription> transcribe(std::span<const float> samples, const AsrRequest& request,
                                    const OnProgress& on_progress = {}, Cancellation cancellation = {});
 
-  // Errors: as many streams are open as may be; an unknown language.
-  Result<std::unique_ptr<AsrStream>> open(const AsrRequest& request);
+  // Errors: as many streams are open as may be; an unknown language. `on_change` is told when there is a new
+  // AsrStream::partial(), or a failure, by a thread of the recogniser and until the stream is closed. It must
+  // not wait, and may call nothing of the stream.
+  Result<std::unique_ptr<AsrStream>> open(const AsrRequest& request, std::function<void()> on_change = {});
 
   // Of caches and activations.
   size_t memory_bytes() const;
 
  private:
-  explicit Recognizer(std::shared_ptr<AsrStream::Worker> worker) : worker_(std::move(worker)) {}
+  explicit Recognizer(std::shared_ptr<RecognizerCore> core) : core_(std::move(core)) {}
 
-  std::shared_ptr<AsrStream::Worker> worker_;
+  std::shared_ptr<RecognizerCore> core_;
 };
 
 }  // namespace parlance

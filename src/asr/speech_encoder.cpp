@@ -59,7 +59,8 @@ Result<void> SpeechEncoder::allocate(Device& device) {
 }
 
 Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n_padded,
-                                        std::vector<float>& tokens, Cancellation cancellation) {
+                                        std::vector<float>& tokens, const Work& work) {
+  const TurnQueue::Turn turn(turns_, work.priority);
   const int64_t n_frames = std::ssize(frames) / kMelBands;
   mel_.assign(static_cast<size_t>(n_padded * kMelBands), 0.0f);
   for (int64_t t = 0; t < n_frames; ++t) {
@@ -71,7 +72,7 @@ Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n
 
   const Tensor mel = input(DType::f32, 0, 1, n_padded, kMelBands);
   const Tensor pos = input(DType::i32, indices_at_, std::ssize(positions), 1);
-  const CancellableWork work(*stream_, cancellation);
+  const CancellableWork cancellable(*stream_, work.cancellation);
   stream_->upload(mel, std::as_bytes(std::span(mel_)));
   stream_->upload(pos, std::as_bytes(std::span(positions)));
   Tensor result;
@@ -85,12 +86,13 @@ Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n
 }
 
 Result<void> SpeechEncoder::encode_window(std::span<const float> tokens, std::vector<float>& rows,
-                                          Cancellation cancellation) {
+                                          const Work& work) {
+  const TurnQueue::Turn turn(turns_, work.priority);
   const int64_t n = std::ssize(tokens) / n_embd();
   const int32_t whole[2] = {0, static_cast<int32_t>(n)};
   const Tensor h = input(DType::f32, 0, n_embd(), n);
   const Tensor bounds = input(DType::i32, indices_at_, 2, 1);
-  const CancellableWork work(*stream_, cancellation);
+  const CancellableWork cancellable(*stream_, work.cancellation);
   stream_->upload(h, std::as_bytes(tokens));
   stream_->upload(bounds, std::as_bytes(std::span(whole)));
   Tensor result;

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "asr/mode.h"
-#include "base/cancellation.h"
+#include "asr/turn_queue.h"
 #include "base/result.h"
+#include "engine/work.h"
 #include "models/audio_encoder.h"
 
 namespace parlance {
@@ -27,14 +28,15 @@ class SpeechEncoder {
   // Of inputs and activations.
   size_t memory_bytes() const { return inputs_->size() + stream_->reserved_bytes(); }
 
+  // From any threads: one computes at a time, those whose work is more urgent first.
+
   // One chunk: `frames` normalised [kMelBands, n], n <= chunk_frames, continued with zeros up to n_padded.
   // Appends the tokens [n_embd] that count to `tokens`. Errors: cancelled, with nothing appended.
   Result<void> embed_chunk(std::span<const float> frames, int64_t n_padded, std::vector<float>& tokens,
-                           Cancellation cancellation = {});
+                           const Work& work = {});
 
   // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Errors: as above.
-  Result<void> encode_window(std::span<const float> tokens, std::vector<float>& rows,
-                             Cancellation cancellation = {});
+  Result<void> encode_window(std::span<const float> tokens, std::vector<float>& rows, const Work& work = {});
 
  private:
   SpeechEncoder(const AudioEncoder& encoder, const AsrMode& mode) : encoder_(encoder), mode_(mode) {}
@@ -43,6 +45,7 @@ class SpeechEncoder {
 
   const AudioEncoder& encoder_;
   AsrMode mode_;
+  TurnQueue turns_;                 // to what follows
   std::unique_ptr<Buffer> inputs_;  // mel or tokens, then positions or bounds
   size_t indices_at_ = 0;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use

@@ -74,7 +74,7 @@ Result<void> Utterance::finish(const Work& work) {
 }
 
 Result<void> Utterance::update(RowsKind kind, const Work& work) {
-  PARLANCE_CHECK(rows_.refresh(kind, work.cancellation));
+  PARLANCE_CHECK(rows_.refresh(kind, work));
   DecodeLimits limits{.max_tokens = max_tokens(), .max_new_tokens = kPreviewTokens, .stops_circles = true};
   const bool is_final = kind == RowsKind::exact;
   if (is_final) limits = {.max_tokens = max_tokens(), .max_new_tokens = max_tokens(), .stops_circles = false};
@@ -146,7 +146,7 @@ AsrCost Utterance::cost() const {
   const double output = n(text.n_embd) * n(decoder_.session().model().model().n_vocab());
 
   AsrCost cost;
-  cost.spent = n(rows_.work().chunk_frames) * frame + n(rows_.work().window_tokens) * token +
+  cost.spent = n(rows_.effort().chunk_frames) * frame + n(rows_.effort().window_tokens) * token +
                n(decoder_.effort().tokens) * decoded + n(decoder_.effort().outputs) * output;
   const double n_frames = n(std::ssize(samples_) / kMelHop), n_tokens = n_frames / 8;
   const double n_answer = n(std::ssize(decoder_.answer()));

@@ -254,6 +254,47 @@ TEST_P(RecognizerTest, SeveralStreamsAtOnceAndNoMoreThanAllowed) {
   expect_same(transcribe(*recognizer, b), want_b);  // a recording has a place of its own
 }
 
+// Whoever has said little is not kept waiting by whoever has said much.
+TEST_P(RecognizerTest, AShortStreamDoesNotWaitForALongOne) {
+  const auto recognizer = make();
+  const auto much = fixture_wave(manifest_, "jfk_x3_31.3s");
+  const std::vector<float> little(much.begin(), much.begin() + 8000);
+  const Transcription want = transcribe(*recognizer, little);
+  std::atomic<bool> has_ended = false;
+  const auto lengthy = *recognizer->open({}), brief = *recognizer->open({});
+  const std::jthread waiting([&] {
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_TRUE(lengthy->feed(much));
+      EXPECT_TRUE(lengthy->finish());
+    }
+    has_ended = true;
+  });
+  while (lengthy->partial().revision == 0) std::this_thread::yield();
+  ASSERT_TRUE(brief->feed(little));
+  const auto heard = brief->finish();
+  EXPECT_FALSE(has_ended);
+  ASSERT_TRUE(heard);
+  expect_same(*heard, want);
+}
+
+// Every new preview is told, and none any more when the stream is closed.
+TEST_P(RecognizerTest, ChangesAreTold) {
+  const auto recognizer = make();
+  const auto samples = fixture_wave(manifest_, manifest_["waves"].begin().key());
+  std::atomic<int> n_told = 0;
+  auto stream = *recognizer->open({}, [&] { ++n_told, n_told.notify_one(); });
+  ASSERT_TRUE(stream->feed(samples));
+  stream->pause();
+  for (int seen = n_told; !stream->partial().is_final; seen = n_told) n_told.wait(seen);
+  EXPECT_GE(n_told, 1);
+  ASSERT_TRUE(stream->feed(samples));
+  stream->pause();
+  stream.reset();
+  const int n_before = n_told;
+  EXPECT_TRUE(recognizer->transcribe(samples, {}));
+  EXPECT_EQ(n_told, n_before);
+}
+
 TEST_P(RecognizerTest, ClosingInTheMiddleIsSafe) {
   const auto recognizer = make();
   const auto samples = fixture_wave(manifest_, "jfk");

@@ -297,13 +297,16 @@ void Sequence::failed() {
   }
 }
 
-void Sequence::replace(SequencePages pages, std::vector<Token> tokens, std::span<const Snapshot> snapshots) {
+void Sequence::replace(SequencePages pages, Content content) {
   remember();
   truncate(0);
   pages_ = std::move(pages);
-  tokens_ = std::move(tokens);
+  tokens_ = std::move(content.tokens);
+  content_ = std::move(content.content);
+  embedded_ = std::move(content.rows);
   n_remembered_ = 0;
-  for (const Snapshot& snapshot : snapshots) snapshots_.add(snapshot.n_tokens, snapshot.states);
+  truncate(pages_.n_tokens());
+  for (Snapshot& snapshot : content.snapshots) snapshots_.add(snapshot.n_tokens, std::move(snapshot.states));
   go_back(pages_.n_tokens());
 }
 

@@ -134,19 +134,25 @@ class Sequence {
   const SequencePages& pages() const { return pages_; }
   std::span<const Snapshot> snapshots() const { return snapshots_.kept(); }
   bool has_noise() const { return first_noise_ != kNowhere; }
-  // Puts what a file held in place of everything: pages of these tokens, and states at some positions.
-  void replace(SequencePages pages, std::vector<Token> tokens, std::span<const Snapshot> snapshots);
+  struct EmbeddedRun {  // rows are kept, to be computed again when memory was needed elsewhere
+    int64_t first;      // position
+    std::vector<float> rows;
+  };
+  struct Content {
+    std::vector<Token> tokens;
+    std::vector<ContentHash> content;
+    std::vector<EmbeddedRun> rows;
+    std::vector<Snapshot> snapshots;
+  };
+  // Puts what a file held in place of everything: pages of the first of these tokens; what is behind them is
+  // left out.
+  void replace(SequencePages pages, Content content);
   // Tokens that nobody computes, whose memory the caller fills with noise, and then says so.
   void add_noise(int64_t n);
   void noise_written(int64_t n);
 
  private:
   static constexpr int64_t kNowhere = INT64_MAX;
-
-  struct EmbeddedRun {  // rows are kept, to be computed again when memory was needed elsewhere
-    int64_t first;      // position
-    std::vector<float> rows;
-  };
 
   Sequence(std::shared_ptr<Context> context, int slot);
   void remember(int64_t n_tokens);

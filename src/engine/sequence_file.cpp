@@ -17,135 +17,122 @@ PageKind stored_kind(PageRef page) {
   return page.exact >= 0 ? PageKind::exact : PageKind::main;
 }
 
-// What a file is made of, in this order: a byte for each page that says which kind it is; the pages, each
-// with the bytes of all parts; of models with recurrent layers, the positions of copies of their states, and
-// these.
-struct Blocks {
-  std::vector<std::byte> kinds;
-  std::vector<std::byte> positions;  // int64, ascending
-  std::vector<StateCopy> states;
-  std::vector<uint64_t> sizes;
-};
-
-Blocks blocks_of(const Context& context, std::span<const PageRef> pages,
-                 std::span<const Snapshot> snapshots) {
-  Blocks blocks;
-  blocks.sizes.push_back(pages.size());
-  for (const PageRef page : pages) {
-    blocks.kinds.push_back(static_cast<std::byte>(stored_kind(page)));
-    blocks.sizes.push_back(context.layout().page_bytes(stored_kind(page)));
-  }
-  if (context.state_bytes() == 0) return blocks;
-  blocks.positions.resize(snapshots.size() * sizeof(int64_t));
-  blocks.sizes.push_back(blocks.positions.size());
-  for (size_t i = 0; i < snapshots.size(); ++i) {
-    std::memcpy(&blocks.positions[i * sizeof(int64_t)], &snapshots[i].n_tokens, sizeof(int64_t));
-    blocks.states.push_back(snapshots[i].states);
-    blocks.sizes.push_back(snapshots[i].states->size());
-  }
+// What a file holds of a sequence, in this order.
+std::vector<SnapshotBlock> blocks_of(const Sequence& sequence) {
+  const Context& context = sequence.context();
+  std::vector<SnapshotBlock> blocks;
+  for (const PageRef page : sequence.pages().pages())
+    blocks.push_back(SnapshotBlock::page(stored_kind(page), context.layout().page_bytes(stored_kind(page))));
+  for (const Snapshot& snapshot : sequence.snapshots())
+    blocks.push_back(
+        SnapshotBlock::states(static_cast<uint32_t>(snapshot.n_tokens), snapshot.states->size()));
+  for (const Sequence::RowsAt& run : sequence.rows_at(0, sequence.n_computed()))
+    blocks.push_back(SnapshotBlock::rows(static_cast<uint32_t>(run.first), run.rows.size_bytes()));
   return blocks;
 }
 
-// The pages of a file that are of use, filled.
-Result<SequencePages> read_pages(Context& context, const SnapshotFile& file,
-                                 const std::filesystem::path& path) {
+// Why a file's blocks are not those of a sequence of this context; empty: they are.
+std::string_view mismatch(const Context& context, const SnapshotFile& file) {
   const KvLayout& layout = context.layout();
-  SequencePages pages(context.pools(), layout.page_tokens);
-  const int64_t n_pages = div_up<int64_t>(file.n_usable(), layout.page_tokens);
-  for (int64_t page = 0; page < n_pages; ++page) {
-    const auto kind = static_cast<PageKind>(file.block(0)[static_cast<size_t>(page)]);
-    std::span<const std::byte> bytes = file.block(static_cast<size_t>(page) + 1);
-    const int64_t end = std::min(file.n_usable(), (page + 1) * layout.page_tokens);
-    SequencePages::Extension room = pages.extend(end, kind);
+  const size_t row_bytes = static_cast<size_t>(context.model().hyper_parameters().n_embd) * sizeof(float);
+  const std::span<const int32_t> tokens = file.text().tokens;
+  int64_t rows_end = 0, n_rows = 0;
+  for (const SnapshotBlock& block : file.blocks()) {
+    const auto first = static_cast<int64_t>(block.n_tokens);
+    switch (block.kind) {
+      case SnapshotBlock::Kind::main_page:
+        if (block.n_bytes != layout.page_bytes(PageKind::main)) return "a page has another size than here";
+        break;
+      case SnapshotBlock::Kind::exact_page:
+        if (!context.options().cache.has_exact_pages()) return "it has exact pages, and this cache none";
+        if (block.n_bytes != layout.page_bytes(PageKind::exact)) return "a page has another size than here";
+        break;
+      case SnapshotBlock::Kind::rows: {
+        const auto n = static_cast<int64_t>(block.n_bytes / row_bytes);
+        if (block.n_bytes % row_bytes != 0 || first < rows_end || n == 0 || n > std::ssize(tokens) - first)
+          return "its rows do not fit its tokens";
+        rows_end = first + n;
+        n_rows += n;
+        const auto behind = tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
+        if (count_content(behind) != n) return "its rows do not fit its tokens";
+        break;
+      }
+      case SnapshotBlock::Kind::states:
+        if (context.state_bytes() == 0 || block.n_bytes != context.state_bytes())
+          return "its states have another size than here";
+        break;
+    }
+  }
+  if (n_rows != count_content(tokens)) return "rows of its sounds are missing";
+  return {};
+}
+
+// Makes room for the pages of a file that are of use, and fills one after the other.
+class PageReader {
+ public:
+  PageReader(Context& context, const SnapshotFile& file)
+      : context_(context), file_(file), pages_(context.pools(), context.layout().page_tokens) {}
+
+  int64_t n_wanted() const { return div_up<int64_t>(file_.n_usable(), context_.layout().page_tokens); }
+
+  Result<void> take(int64_t page, std::span<const std::byte> bytes) {
+    const PageKind kind = file_.blocks()[static_cast<size_t>(page)].kind == SnapshotBlock::Kind::main_page
+                              ? PageKind::main
+                              : PageKind::exact;
+    const int64_t end = std::min(file_.n_usable(), (page + 1) * context_.layout().page_tokens);
+    SequencePages::Extension room = pages_.extend(end, kind);
     if (room.outcome == SequencePages::Extension::no_room) {
       PageCounts wanted;
-      wanted[kind] = static_cast<int32_t>(n_pages - page);
-      context.tree().evict(wanted);
-      room = pages.extend(end, kind);
+      wanted[kind] = static_cast<int32_t>(n_wanted() - page);
+      context_.tree().evict(wanted);
+      room = pages_.extend(end, kind);
     }
     if (room.outcome != SequencePages::Extension::done) {
-      return fail(ErrorCode::out_of_memory, "{}: its {} tokens do not fit the KV cache; raise {}",
-                  path.string(), file.n_usable(), Parameter::ctx_size);
+      return fail(ErrorCode::out_of_memory, "the {} tokens of the file do not fit the KV cache; raise {}",
+                  file_.n_usable(), Parameter::ctx_size);
     }
-    for (const auto& part : context.parts()) {
+    for (const auto& part : context_.parts()) {
       const size_t size = part->cache().layout().page_bytes(kind);
-      part->cache().restore_page(part->stream(), kind, pages.pages()[static_cast<size_t>(page)][kind],
+      part->cache().restore_page(part->stream(), kind, pages_.pages()[static_cast<size_t>(page)][kind],
                                  bytes.first(size));
+      // The stream may read the bytes until it has caught up.
+      PARLANCE_CHECK(part->stream().synchronize());
       bytes = bytes.subspan(size);
     }
+    return {};
   }
-  for (const auto& part : context.parts()) PARLANCE_CHECK(part->stream().synchronize());
-  return pages;
-}
 
-// Whether the blocks are those of Blocks, with sizes that this context has.
-bool is_well_formed(const Context& context, const SnapshotFile& file) {
-  const KvLayout& layout = context.layout();
-  if (file.n_usable() > context.options().n_ctx || file.n_blocks() == 0) return false;
-  const size_t n_pages = file.block(0).size();
-  if (n_pages != static_cast<size_t>(div_up<int64_t>(std::ssize(file.tokens()), layout.page_tokens)))
-    return false;
-  const size_t n_before_states = n_pages + 1;
-  if (file.n_blocks() < n_before_states) return false;
-  for (size_t page = 0; page < n_pages; ++page) {
-    const auto kind = static_cast<PageKind>(file.block(0)[page]);
-    const bool is_known =
-        kind == PageKind::main || (kind == PageKind::exact && context.options().cache.has_exact_pages());
-    if (!is_known || file.block(page + 1).size() != layout.page_bytes(kind)) return false;
-  }
-  if (context.state_bytes() == 0) return file.n_blocks() == n_before_states;
-  if (file.n_blocks() == n_before_states) return false;
-  const size_t n_states = file.block(n_before_states).size() / sizeof(int64_t);
-  if (file.n_blocks() != n_before_states + 1 + n_states) return false;
-  for (size_t i = 0; i < n_states; ++i) {
-    if (file.block(n_before_states + 1 + i).size() != context.state_bytes()) return false;
-  }
-  return true;
-}
+  SequencePages finish() { return std::move(pages_); }
 
-// Copies of states at positions that the text agrees with.
-std::vector<Snapshot> read_states(const Context& context, const SnapshotFile& file) {
-  std::vector<Snapshot> snapshots;
-  if (context.state_bytes() == 0) return snapshots;
-  const size_t first = file.block(0).size() + 1;
-  const std::span<const std::byte> positions = file.block(first);
-  for (size_t i = 0; i < positions.size() / sizeof(int64_t); ++i) {
-    int64_t position = 0;
-    std::memcpy(&position, &positions[i * sizeof(int64_t)], sizeof position);
-    const int64_t before = snapshots.empty() ? 0 : snapshots.back().n_tokens;
-    if (position <= before || position > file.n_usable()) break;
-    const std::span<const std::byte> bytes = file.block(first + 1 + i);
-    snapshots.push_back(
-        {position, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end())});
-  }
-  return snapshots;
-}
+ private:
+  Context& context_;
+  const SnapshotFile& file_;
+  SequencePages pages_;
+};
 
 }  // namespace
 
 Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesystem::path& path) {
   Context& context = sequence.context();
-  if (!sequence.key().content.empty() || sequence.has_noise()) {
+  if (sequence.has_noise()) {
     return fail(ErrorCode::unsupported,
-                "a sequence with audio cannot be saved; its tokens do not tell what it was");
+                "a sequence with noise cannot be saved; nobody could compute it again");
   }
   if (sequence.wants_states()) {
     PARLANCE_TRY(StateCopy states, runner.save_states(sequence));
     sequence.add_snapshot(std::move(states));
   }
   const auto pages = sequence.pages().pages();
-  const Blocks blocks = blocks_of(context, pages, sequence.snapshots());
-  PARLANCE_TRY(auto writer,
-               SnapshotWriter::create(path, context.snapshot_identity(),
-                                      sequence.key().first(sequence.n_computed()).tokens, blocks.sizes));
-  PARLANCE_CHECK(writer.write_block(blocks.kinds));
+  const std::vector<SnapshotBlock> blocks = blocks_of(sequence);
+  PARLANCE_TRY(auto writer, SnapshotWriter::create(path, context.snapshot_identity(),
+                                                   sequence.key().first(sequence.n_computed()), blocks));
   std::vector<std::byte> bytes;
   const int64_t page_tokens = context.layout().page_tokens;
   for (size_t page = 0; page < pages.size(); ++page) {
     const PageKind kind = stored_kind(pages[page]);
     const int64_t n_held =
         std::min(page_tokens, sequence.n_computed() - static_cast<int64_t>(page) * page_tokens);
-    bytes.resize(blocks.sizes[page + 1]);
+    bytes.resize(static_cast<size_t>(blocks[page].n_bytes));
     std::span<std::byte> rest = bytes;
     for (const auto& part : context.parts()) {
       const size_t size = part->cache().layout().page_bytes(kind);
@@ -155,26 +142,47 @@ Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesy
     }
     PARLANCE_CHECK(writer.write_block(bytes));
   }
-  if (context.state_bytes() > 0) {
-    PARLANCE_CHECK(writer.write_block(blocks.positions));
-    for (const StateCopy& states : blocks.states) PARLANCE_CHECK(writer.write_block(*states));
-  }
+  for (const Snapshot& snapshot : sequence.snapshots()) PARLANCE_CHECK(writer.write_block(*snapshot.states));
+  for (const Sequence::RowsAt& run : sequence.rows_at(0, sequence.n_computed()))
+    PARLANCE_CHECK(writer.write_block(std::as_bytes(run.rows)));
   return writer.commit();
 }
 
-Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path,
-                              std::span<const Token> tokens) {
+Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path, const PrefixKey& text) {
   Context& context = sequence.context();
   PARLANCE_TRY(const SnapshotFile file,
-               SnapshotFile::open(path, context.snapshot_identity(), tokens, context.snapshot_refusals()));
-  if (!is_well_formed(context, file)) {
-    context.snapshot_refusals().add(SnapshotRefusal::damaged);
-    return fail(ErrorCode::corrupt_file, "{}: its blocks are not the pages of its tokens; delete it",
-                path.string());
+               SnapshotFile::open(path, context.snapshot_identity(), text, context.snapshot_refusals()));
+  if (const std::string_view why = mismatch(context, file); !why.empty())
+    return file.refuse(SnapshotRefusal::damaged, why);
+  if (file.n_usable() > context.options().n_ctx) {
+    return fail(ErrorCode::invalid_argument,
+                "{}: its {} tokens are more than the {} of the context; raise {}", path.string(),
+                file.n_usable(), context.options().n_ctx, Parameter::ctx_size);
   }
-  PARLANCE_TRY(SequencePages pages, read_pages(context, file, path));
-  sequence.replace(std::move(pages), {file.tokens().begin(), file.tokens().begin() + file.n_usable()},
-                   read_states(context, file));
+  PageReader pages(context, file);
+  const PrefixKey known = file.text();
+  Sequence::Content content{.tokens = {known.tokens.begin(), known.tokens.end()},
+                            .content = {known.content.begin(), known.content.end()},
+                            .rows = {},
+                            .snapshots = {}};
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < file.blocks().size(); ++i) {
+    const SnapshotBlock& block = file.blocks()[i];
+    bytes.resize(static_cast<size_t>(block.n_bytes));
+    PARLANCE_CHECK(file.read(i, bytes));
+    if (i < file.n_pages()) {
+      const auto page = static_cast<int64_t>(i);
+      if (page < pages.n_wanted()) PARLANCE_CHECK(pages.take(page, bytes));
+    } else if (block.kind == SnapshotBlock::Kind::rows) {
+      Sequence::EmbeddedRun& run = content.rows.emplace_back();
+      run.first = block.n_tokens;
+      run.rows.resize(bytes.size() / sizeof(float));
+      std::memcpy(run.rows.data(), bytes.data(), bytes.size());
+    } else if (block.n_tokens <= file.n_usable()) {
+      content.snapshots.push_back({block.n_tokens, std::make_shared<const std::vector<std::byte>>(bytes)});
+    }
+  }
+  sequence.replace(pages.finish(), std::move(content));
   return {};
 }
 

@@ -1,9 +1,8 @@
-// Sequences to and from files: the tokens, the pages of their keys and values in the bytes of the cache, and
-// recurrent states.
+// Sequences to and from files: the tokens and the rows that stand in place of some, the pages of their keys
+// and values in the bytes of the cache, and recurrent states.
 #pragma once
 
 #include <filesystem>
-#include <span>
 
 #include "base/result.h"
 #include "engine/runner.h"
@@ -15,9 +14,8 @@ namespace parlance {
 
 Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesystem::path& path);
 
-// Puts the file's content in place of the sequence's, as far as `tokens` begins like it. An error says why a
+// Puts the file's content in place of the sequence's, as far as `text` begins like it. An error says why a
 // file is of no use, and leaves the sequence as it was.
-Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path,
-                              std::span<const Token> tokens);
+Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path, const PrefixKey& text);
 
 }  // namespace parlance

@@ -117,9 +117,9 @@ Result<void> Session::save(const std::filesystem::path& path) {
   return save_sequence(*sequence_, pause.runner(), path);
 }
 
-Result<void> Session::restore(const std::filesystem::path& path, std::span<const Token> tokens) {
+Result<void> Session::restore(const std::filesystem::path& path, const PrefixKey& text) {
   const Scheduler::Pause pause(context_->scheduler());
-  return restore_sequence(*sequence_, path, tokens);
+  return restore_sequence(*sequence_, path, text);
 }
 
 }  // namespace parlance

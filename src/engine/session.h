@@ -63,12 +63,13 @@ class Session {
   // says (pooling_type), not normalised.
   Result<std::vector<float>> embed(std::span<const Token> prompt, const Work& work = {});
 
-  // Writes the tokens, their keys and values in the bytes of the cache, and recurrent states to a file that
-  // appears whole or not at all.
+  // Writes the tokens and rows, their keys and values in the bytes of the cache, and recurrent states to a
+  // file that appears whole or not at all. An error for a session with noise.
   Result<void> save(const std::filesystem::path& path);
-  // Puts what save() wrote in place of the current tokens; `tokens` is what it must hold. An error says why a
-  // file is of no use, and leaves the session as it was.
-  Result<void> restore(const std::filesystem::path& path, std::span<const Token> tokens);
+  // Puts what save() wrote in place of the current tokens, as far as `text` begins like it (sequence().key()
+  // of who wrote it, where there are sounds). An error says why a file is of no use, and leaves the session
+  // as it was.
+  Result<void> restore(const std::filesystem::path& path, const PrefixKey& text);
 
  private:
   Session(std::shared_ptr<Context> context, std::unique_ptr<Sequence> sequence)

@@ -1,6 +1,6 @@
-// One sequence's tokens, keys and values on disk, so that a conversation goes on after a restart. A file is
-// believed only if every byte of it is as it was written, and for the model, cache and text that it was
-// written for: any doubt is a refusal, and the text is computed again.
+// One sequence's tokens, keys, values and recurrent states on disk, so that a conversation goes on after a
+// restart. A file is believed only as far as every byte that was read of it is as it was written, and for the
+// model, cache and text that it was written for: any doubt is a refusal, and the text is computed again.
 #pragma once
 
 #include <array>
@@ -8,14 +8,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/os/file.h"
 #include "base/result.h"
+#include "kv/page_pool.h"
+#include "kv/prefix_key.h"
 
 namespace parlance {
 
@@ -45,13 +47,36 @@ class SnapshotRefusals {
   std::array<std::atomic<uint64_t>, 6> counts_{};
 };
 
+// What a block holds: a page of the sequence; the states behind some of its tokens; or rows of values that
+// stand in place of embeddings, from which it can be computed again. The pages of all tokens come first, in
+// order, then any number of states and then of runs of rows, each in order of position.
+struct SnapshotBlock {
+  enum class Kind : uint32_t { main_page, exact_page, states, rows };
+
+  static SnapshotBlock page(PageKind kind, uint64_t n_bytes) {
+    return {.kind = kind == PageKind::main ? Kind::main_page : Kind::exact_page,
+            .n_tokens = 0,
+            .n_bytes = n_bytes};
+  }
+  static SnapshotBlock rows(uint32_t first_token, uint64_t n_bytes) {
+    return {.kind = Kind::rows, .n_tokens = first_token, .n_bytes = n_bytes};
+  }
+  static SnapshotBlock states(uint32_t n_tokens, uint64_t n_bytes) {
+    return {.kind = Kind::states, .n_tokens = n_tokens, .n_bytes = n_bytes};
+  }
+
+  Kind kind;
+  uint32_t n_tokens;  // that states have seen, or that stand before the rows; 0 for a page
+  uint64_t n_bytes;
+  bool operator==(const SnapshotBlock&) const = default;
+};
+
 // Writes a snapshot block by block. It appears under its name, whole, in commit().
 class SnapshotWriter {
  public:
-  // `block_bytes`: the sizes of the blocks that will follow. What they hold is the caller's business.
+  // `blocks` are what will follow. How a block's bytes are laid out is the caller's business.
   static Result<SnapshotWriter> create(const std::filesystem::path& path, const SnapshotIdentity& identity,
-                                       std::span<const int32_t> tokens,
-                                       std::span<const uint64_t> block_bytes);
+                                       const PrefixKey& text, std::span<const SnapshotBlock> blocks);
 
   // The next block, of the size that was announced.
   Result<void> write_block(std::span<const std::byte> bytes);
@@ -63,44 +88,59 @@ class SnapshotWriter {
   explicit SnapshotWriter(AtomicFile file) : file_(std::move(file)) {}
 
   AtomicFile file_;
-  std::vector<uint64_t> block_bytes_;
+  std::vector<SnapshotBlock> announced_;
   size_t n_written_ = 0;
   uint64_t head_checksum_ = 0;
 };
 
-// A snapshot that passed all checks.
+// A snapshot whose head passed all checks. Blocks are checked when they are read, each into memory of the
+// caller's: a file that somebody cuts or writes to meanwhile is refused like one that was damaged before.
 class SnapshotFile {
  public:
-  // Reads the whole file once. `tokens` is the text that is to be computed. Errors: what opening a file
-  // yields; refusals, which are counted: invalid_argument for one that is of no use here, unsupported for a
-  // version of another program, corrupt_file for the rest.
+  // `text` is what is to be computed; `refusals` outlives the result. Errors: what opening a file yields;
+  // refusals, which are counted: invalid_argument for one that is of no use here, unsupported for a version
+  // of another program, corrupt_file for the rest.
   static Result<SnapshotFile> open(const std::filesystem::path& path, const SnapshotIdentity& expected,
-                                   std::span<const int32_t> tokens, SnapshotRefusals& refusals);
+                                   const PrefixKey& text, SnapshotRefusals& refusals);
 
   // The same of bytes in memory, which outlive the result; `name` is for messages.
   static Result<SnapshotFile> parse(std::span<const std::byte> bytes, std::string_view name,
-                                    const SnapshotIdentity& expected, std::span<const int32_t> tokens,
+                                    const SnapshotIdentity& expected, const PrefixKey& text,
                                     SnapshotRefusals& refusals);
 
-  const std::vector<int32_t>& tokens() const { return tokens_; }
-  // How many of them the text begins with: at least a page, or all. What the blocks hold of later positions
-  // is of another text.
+  PrefixKey text() const { return {tokens_, content_}; }
+  // How many of its tokens the text begins with: at least a page, or all. What blocks hold of later
+  // positions, and states that have seen more tokens, are of another text.
   int64_t n_usable() const { return n_usable_; }
 
-  size_t n_blocks() const { return blocks_.size(); }
-  std::span<const std::byte> block(size_t i) const { return blocks_[i]; }
+  std::span<const SnapshotBlock> blocks() const { return blocks_; }
+  size_t n_pages() const { return n_pages_; }  // the first blocks
 
-  // Whether the file is still as long as it was checked to be. Ask before reading blocks: behind the end of a
-  // mapping that somebody cut, there is nothing to read.
-  bool still_whole() const { return !file_ || file_->still_whole(); }
+  // Reads a block, whose size `bytes` has. A refusal, which is counted, when it is not what was written.
+  Result<void> read(size_t block, std::span<std::byte> bytes) const;
+
+  // A refusal of the whole file by who finds that its blocks do not fit; counted.
+  tl::unexpected<Error> refuse(SnapshotRefusal reason, std::string_view what) const;
 
  private:
-  SnapshotFile() = default;
+  using Source = std::variant<ReadableFile, std::span<const std::byte>>;
 
-  std::unique_ptr<MappedFile> file_;  // of what was opened
+  SnapshotFile(Source source, std::string_view name, SnapshotRefusals& refusals)
+      : source_(std::move(source)), name_(name), refusals_(&refusals) {}
+  Result<void> read_head(const SnapshotIdentity& expected, const PrefixKey& text);
+  Result<void> read_bytes(uint64_t offset, std::span<std::byte> bytes) const;
+  uint64_t n_bytes() const;
+
+  Source source_;
+  std::string name_;
+  SnapshotRefusals* refusals_;
   std::vector<int32_t> tokens_;
+  std::vector<ContentHash> content_;  // of the content tokens
   int64_t n_usable_ = 0;
-  std::vector<std::span<const std::byte>> blocks_;
+  std::vector<SnapshotBlock> blocks_;
+  std::vector<uint64_t> offsets_;  // of the blocks
+  size_t n_pages_ = 0;
+  uint64_t head_checksum_ = 0;
 };
 
 // Of the head, with seed 0; of block i, with the head's checksum + i, which ties a block to its file and

@@ -6,10 +6,8 @@ namespace parlance::matmul {
 
 namespace {
 
-constexpr int kLanes = 16;
-
 // Groups of kLanes runs of kPieces pieces of four values, each transposed.
-template <int kPieces>
+template <int kLanes, int kPieces>
 void transpose_groups(const int8_t* from, int8_t* to, int64_t n) {
   constexpr int64_t kPieceBytes = 4;
   constexpr int64_t kGroupBytes = kLanes * kPieces * kPieceBytes;
@@ -31,10 +29,10 @@ void reorder(Order order, const int8_t* natural, int8_t* codes, int64_t n) {
       std::memcpy(codes, natural, static_cast<size_t>(n));
       break;
     case Order::by_runs:
-      transpose_groups<8>(natural, codes, n);
+      transpose_groups<4, 8>(natural, codes, n);
       break;
     case Order::by_half_runs:
-      transpose_groups<4>(natural, codes, n);
+      transpose_groups<16, 4>(natural, codes, n);
       break;
   }
 }

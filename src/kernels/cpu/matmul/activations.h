@@ -32,11 +32,11 @@ struct RunCodes {
 };
 
 // The order in which a kernel for few tokens meets the values of a row. Where integer products are to be
-// summed up within one run by one lane, the lanes of a vector are pieces of four values of sixteen different
-// runs, so a group of values is a matrix of pieces, transposed.
+// summed up within one run by one lane, the lanes of a vector are pieces of four values of different runs, so
+// a group of values is a matrix of pieces, transposed.
 enum class Order : uint8_t {
   natural,
-  by_runs,  // of each 512: the first piece of each of the 16 runs, then the second ones, up to the eighth
+  by_runs,  // of each 128: the first piece of each of the four runs, then the second ones, up to the eighth
   by_half_runs,  // of each 256: likewise the four pieces of the 16 half runs
 };
 inline constexpr int kOrderCount = 3;

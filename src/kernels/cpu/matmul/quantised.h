@@ -21,6 +21,7 @@
 #include "base/checked.h"
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/matmul/activations.h"
+#include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/matmul/scratch.h"
 #include "kernels/cpu/matmul/tasks.h"
 #include "kernels/op_table.h"
@@ -83,9 +84,6 @@ class QuantisedMatmul {
 
  private:
   using TileRun = RunActivations<Set::kTileTokens>;
-
-  // Columns unpacked at once, so that a panel stays in the second level cache.
-  static constexpr int64_t kChunkRuns = 128;
 
   static void run(Stream& stream, const MatmulArgs& args) {
     const int64_t n_tokens = args.x.n_rows();
@@ -195,10 +193,10 @@ class QuantisedMatmul {
 
   static Panel take_panel(ScratchPieces& memory) {
     Panel panel;
-    panel.codes = memory.take<int8_t>(kChunkRuns * kRun * Set::kPanelRows);
-    panel.steps = memory.take<float>(2 * kChunkRuns * Set::kPanelRows);
-    panel.offsets = memory.take<float>(2 * kChunkRuns * Set::kPanelRows);
-    panel.start = memory.take<int32_t>(2 * kChunkRuns * Set::kPanelRows);
+    panel.codes = memory.take<int8_t>(kSegmentRuns * kRun * Set::kPanelRows);
+    panel.steps = memory.take<float>(2 * kSegmentRuns * Set::kPanelRows);
+    panel.offsets = memory.take<float>(2 * kSegmentRuns * Set::kPanelRows);
+    panel.start = memory.take<int32_t>(2 * kSegmentRuns * Set::kPanelRows);
     return panel;
   }
 
@@ -226,10 +224,10 @@ class QuantisedMatmul {
     const int64_t n_out = linear.weight.n_rows(), n_runs = args.x.ne[0] / kRun;
     const float* bias = linear.bias ? linear.bias.template as<float>() + task.first_row : nullptr;
     float* out = args.out[task.output].template as<float>() + task.first_row;
-    for (int64_t run = 0; run < n_runs; run += kChunkRuns) {
+    for (int64_t run = 0; run < n_runs; run += kSegmentRuns) {
       PanelArgs part;
       part.panel = panel;
-      part.n_runs = std::min(kChunkRuns, n_runs - run);
+      part.n_runs = std::min(kSegmentRuns, n_runs - run);
       part.n_rows = task.n_rows;
       part.out_stride = n_out;
 

@@ -7,11 +7,12 @@
 //   either, shift_left               in every byte
 //   spread(word, value)              `value` in the bytes whose bit of the word is set
 //   iq4_values(nibbles)
-//   f32_of(half)
+//   f32_of(half), f32_of_each(halves)  of one, of kWidth at addresses
 //   scale8(codes, d, out)            d times eight small integers
-//   add<Format>(sum, codes, x, step)             sum + step * (products of codes and x), one step for all
-//   lanes add_halves<Format>(sum, codes, x, steps, factor)  likewise with one step for each half kRowGroup,
-//   interleave            transposes runs of that many rows into a panel
+//   Fours, products_of_four<Format, kHalves>(codes, x)  sums of the products of four runs of codes with x, of
+//                                    each half of the runs if kHalves
+//   whole(fours), halves(fours, sums)  these of kWidth runs, a lane for each
+//   kRowGroup, interleave            transposes runs of that many rows into a panel
 //
 // A format says how a block becomes runs of codes and steps, value = step * code + offset:
 //
@@ -20,9 +21,13 @@
 //   kHasOffset
 //   codes(block, run)
 //   steps(block, step, offset)
+//   steps_of_rows(blocks, step, offset)   of kWidth blocks, a lane for each
 
 using F = V::F;
 using Codes = V::Codes;
+
+template <class Format>
+using Blocks = const typename Format::Block * [V::kWidth];
 
 // ---- Formats with 32 values in a block ----
 
@@ -41,6 +46,11 @@ struct AroundZero : OneRun<Block> {
     step[0] = V::f32_of(block.d);
     offset[0] = -kZero * step[0];
   }
+  PARLANCE_SIMD static PARLANCE_INLINE void steps_of_rows(const Block* const (&blocks)[V::kWidth],
+                                                          F (&step)[1], F (&offset)[1]) {
+    step[0] = V::f32_of_each(blocks, &Block::d);
+    offset[0] = V::multiply(V::broadcast(-kZero), step[0]);
+  }
 };
 
 // x = d * code + m
@@ -50,6 +60,11 @@ struct AboveMinimum : OneRun<Block> {
   PARLANCE_SIMD static PARLANCE_INLINE void steps(const Block& block, float* step, float* offset) {
     step[0] = V::f32_of(block.d);
     offset[0] = V::f32_of(block.m);
+  }
+  PARLANCE_SIMD static PARLANCE_INLINE void steps_of_rows(const Block* const (&blocks)[V::kWidth],
+                                                          F (&step)[1], F (&offset)[1]) {
+    step[0] = V::f32_of_each(blocks, &Block::d);
+    offset[0] = V::f32_of_each(blocks, &Block::m);
   }
 };
 
@@ -97,9 +112,37 @@ struct Q5_1 : AboveMinimum<BlockQ5_1> {
 
 // ---- Formats with 256 values in a block ----
 
+// A row of parts for each block becomes a lane of each part.
+template <int kParts>
+PARLANCE_SIMD PARLANCE_INLINE void transpose_parts(const float (&rows)[V::kWidth][kParts],
+                                                   F (&parts)[kParts]) {
+#pragma GCC unroll 4
+  for (int first = 0; first < kParts; first += V::kWidth) {
+    F square[V::kWidth];
+#pragma GCC unroll 8
+    for (int r = 0; r < V::kWidth; ++r) square[r] = V::load(rows[r] + first);
+    V::transpose(square);
+#pragma GCC unroll 8
+    for (int i = 0; i < V::kWidth; ++i) parts[first + i] = square[i];
+  }
+}
+
+template <class Format>
+struct StepsOfBlocks {
+  template <class Block, int kParts>
+  PARLANCE_SIMD static PARLANCE_INLINE void steps_of_rows(const Block* const (&blocks)[V::kWidth],
+                                                          F (&step)[kParts], F (&offset)[kParts]) {
+    alignas(32) float steps[V::kWidth][kParts], offsets[V::kWidth][kParts];
+#pragma GCC unroll 8
+    for (int r = 0; r < V::kWidth; ++r) Format::steps(*blocks[r], steps[r], offsets[r]);
+    transpose_parts(steps, step);
+    if constexpr (Format::kHasOffset) transpose_parts(offsets, offset);
+  }
+};
+
 // x = d * step * (code - kZero)
 template <class BlockType, int kPartsOfBlock, int kZero>
-struct StepsAroundZero {
+struct StepsAroundZero : StepsOfBlocks<StepsAroundZero<BlockType, kPartsOfBlock, kZero>> {
   using Block = BlockType;
   static constexpr int kRuns = 8;
   static constexpr int kParts = kPartsOfBlock;
@@ -118,7 +161,7 @@ struct StepsAroundZero {
 
 // x = d * step * code - dmin * minimum
 template <class BlockType, int kPartsOfBlock>
-struct StepsAndMinimums {
+struct StepsAndMinimums : StepsOfBlocks<StepsAndMinimums<BlockType, kPartsOfBlock>> {
   using Block = BlockType;
   static constexpr int kRuns = 8;
   static constexpr int kParts = kPartsOfBlock;
@@ -187,60 +230,100 @@ struct Iq4Xs : StepsAroundZero<BlockIq4Xs, 8, 0> {
   }
 };
 
-// ---- gemv ----
+// Whole and ragged groups of rows, the memory of sums and of outputs.
+PARLANCE_SIMD PARLANCE_INLINE F load_rows(const float* x, int64_t n) {
+  return n >= V::kWidth ? V::load(x) : n > 0 ? V::load_first(x, n) : V::zero();
+}
 
-template <class Format>
-PARLANCE_SIMD PARLANCE_INLINE F add_offsets(F sum, const float* offset, const RowActivations& x,
-                                            int64_t block) {
-  if constexpr (Format::kParts == 1) {  // in every lane, divided by their number at the end
-    return V::multiply_add(V::broadcast(offset[0]), V::broadcast(x.sums[block]), sum);
-  } else {
-    const float* x_sums = (Format::kParts > Format::kRuns ? x.half_sums : x.sums) + Format::kParts * block;
-#pragma GCC unroll 4
-    for (int i = 0; i < Format::kParts; i += V::kWidth) {
-      sum = V::multiply_add(V::load(offset + i), V::load(x_sums + i), sum);
-    }
-    return sum;
+PARLANCE_SIMD PARLANCE_INLINE void store_rows(float* x, F a, int64_t n) {
+  if (n >= V::kWidth) {
+    V::store(x, a);
+  } else if (n > 0) {
+    V::store_first(x, a, n);
   }
 }
 
+// ---- gemv: as many rows at once as a vector has lanes, one in each ----
+
+constexpr int kFours = V::kWidth / 4;
+
+// sums += products of a run of the rows with each token.
 template <class Format, int kTokens>
-PARLANCE_SIMD void multiply_rows(const GemvArgs& args) {
-  constexpr float kOffsetLanes = Format::kParts == 1 ? V::kWidth : 1;
-  const int64_t n_blocks = args.n_in / Format::Block::kElements;
-  for (int64_t r = 0; r < args.n_rows; ++r) {
-    const auto* blocks = reinterpret_cast<const typename Format::Block*>(
-        args.weight + static_cast<size_t>(r) * args.row_bytes);
-    F sums[kTokens], offsets[kTokens];
+PARLANCE_SIMD PARLANCE_INLINE void add_run(const Blocks<Format>& blocks, const RowActivations* x,
+                                           int64_t block, int run, const F (&step)[Format::kParts],
+                                           const F (&offset)[Format::kParts], F (&sums)[kTokens]) {
+  constexpr bool kHalves = Format::kParts > Format::kRuns;
+  const int64_t at = Format::kRuns * block + run;
+  typename V::Fours fours[kTokens][kFours];
+#pragma GCC unroll 2
+  for (int i = 0; i < kFours; ++i) {
+    Codes codes[4];
 #pragma GCC unroll 4
-    for (int t = 0; t < kTokens; ++t) sums[t] = offsets[t] = V::zero();
-    for (int64_t b = 0; b < n_blocks; ++b) {
-      alignas(32) float step[Format::kParts], offset[Format::kParts];
-      Format::steps(blocks[b], step, offset);
-      if constexpr (Format::kHasOffset) {
+    for (int r = 0; r < 4; ++r) codes[r] = Format::codes(*blocks[4 * i + r], run);
 #pragma GCC unroll 4
-        for (int t = 0; t < kTokens; ++t) offsets[t] = add_offsets<Format>(offsets[t], offset, args.x[t], b);
-      }
-#pragma GCC unroll 8
-      for (int run = 0; run < Format::kRuns; ++run) {
-        const int64_t at = Format::kRuns * b + run;
-        const Codes codes = Format::codes(blocks[b], run);
+    for (int t = 0; t < kTokens; ++t) {
+      fours[t][i] = V::template products_of_four<Format, kHalves>(codes, V::load(x[t].codes[0] + kRun * at));
+    }
+  }
 #pragma GCC unroll 4
-        for (int t = 0; t < kTokens; ++t) {
-          const Codes x = V::load(args.x[t].codes[0] + kRun * at);
-          if constexpr (Format::kParts > Format::kRuns) {
-            sums[t] = V::template add_halves<Format>(sums[t], codes, x, step + 2 * run, args.x[t].steps[at]);
-          } else {
-            const F scale = V::multiply(V::broadcast(step[run]), V::broadcast(args.x[t].steps[at]));
-            sums[t] = V::template add<Format>(sums[t], codes, x, scale);
-          }
+  for (int t = 0; t < kTokens; ++t) {
+    const F x_step = V::broadcast(x[t].steps[at]);
+    if constexpr (kHalves) {
+      typename V::Sums dots[2];
+      V::halves(fours[t], dots);
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half) {
+        const int part = 2 * run + half;
+        sums[t] = V::multiply_add(V::to_f32(dots[half]), V::multiply(step[part], x_step), sums[t]);
+        if constexpr (Format::kHasOffset) {
+          sums[t] = V::multiply_add(offset[part], V::broadcast(x[t].half_sums[2 * at + half]), sums[t]);
         }
       }
+    } else {
+      sums[t] = V::multiply_add(V::to_f32(V::whole(fours[t])), V::multiply(step[run], x_step), sums[t]);
+      if constexpr (Format::kHasOffset) {
+        sums[t] = V::multiply_add(offset[run], V::broadcast(x[t].sums[at]), sums[t]);
+      }
     }
-    const float bias = args.bias ? args.bias[r] : 0.0f;
-    for (int t = 0; t < kTokens; ++t) {
-      args.out[t * args.out_stride + r] = V::sum(sums[t]) + V::sum(offsets[t]) / kOffsetLanes + bias;
+  }
+}
+
+// Several rows at once are too many short streams for the processor's own prefetching: the weights are asked
+// for, as one stream, this far ahead of the rows that are multiplied.
+constexpr int64_t kPrefetchBytes = 4096;
+
+template <class Format, int kTokens>
+PARLANCE_SIMD void multiply_rows(const GemvArgs& args) {
+  using Block = typename Format::Block;
+  const int64_t n_blocks = args.n_in / Block::kElements;
+  for (int64_t first = 0; first < args.n_rows; first += V::kWidth) {
+    const int64_t n_rows = args.n_rows - first;
+    const std::byte* weight = args.weight + static_cast<size_t>(first) * args.row_bytes;
+    const std::byte* ahead = weight + V::kWidth * args.row_bytes + kPrefetchBytes;
+    Blocks<Format> blocks;
+    for (int64_t r = 0; r < V::kWidth; ++r) {  // the last row takes the place of those that there are not
+      blocks[r] = reinterpret_cast<const Block*>(weight + static_cast<size_t>(std::min(r, n_rows - 1)) *
+                                                              args.row_bytes);
     }
+    F sums[kTokens];
+    const F bias = args.bias ? load_rows(args.bias + first, n_rows) : V::zero();
+#pragma GCC unroll 4
+    for (int t = 0; t < kTokens; ++t) sums[t] = bias;
+    for (int64_t b = 0; b < n_blocks; ++b) {
+      constexpr int64_t kBytes = V::kWidth * sizeof(Block);
+      for (int64_t i = 0; i < kBytes; i += 64) __builtin_prefetch(ahead + i, 0, 2);
+      ahead += kBytes;
+      F step[Format::kParts], offset[Format::kParts];
+      Format::steps_of_rows(blocks, step, offset);
+#pragma GCC unroll 8
+      for (int run = 0; run < Format::kRuns; ++run) {
+        add_run<Format, kTokens>(blocks, args.x, b, run, step, offset, sums);
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < V::kWidth; ++r) ++blocks[r];
+    }
+#pragma GCC unroll 4
+    for (int t = 0; t < kTokens; ++t) store_rows(args.out + t * args.out_stride + first, sums[t], n_rows);
   }
 }
 
@@ -303,19 +386,6 @@ PARLANCE_SIMD void unpack(const UnpackArgs& args) {
         V::interleave(codes, out, 4 * kPanelRows);
       }
     }
-  }
-}
-
-// Whole and ragged panels, the memory of sums and of outputs.
-PARLANCE_SIMD PARLANCE_INLINE F load_rows(const float* x, int64_t n) {
-  return n >= V::kWidth ? V::load(x) : n > 0 ? V::load_first(x, n) : V::zero();
-}
-
-PARLANCE_SIMD PARLANCE_INLINE void store_rows(float* x, F a, int64_t n) {
-  if (n >= V::kWidth) {
-    V::store(x, a);
-  } else if (n > 0) {
-    V::store_first(x, a, n);
   }
 }
 

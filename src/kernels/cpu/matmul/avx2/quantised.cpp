@@ -58,6 +58,18 @@ struct V : simd::Avx2 {
   PARLANCE_SIMD static PARLANCE_INLINE float f32_of(f16_bits half) {
     return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half)));
   }
+  template <class Block>
+  PARLANCE_SIMD static PARLANCE_INLINE F f32_of_each(const Block* const (&blocks)[kWidth],
+                                                     f16_bits Block::*half) {
+    __m128i words = _mm_cvtsi32_si128(blocks[0]->*half);
+    words = _mm_insert_epi16(words, blocks[1]->*half, 1);
+    words = _mm_insert_epi16(words, blocks[2]->*half, 2);
+    words = _mm_insert_epi16(words, blocks[3]->*half, 3);
+    words = _mm_insert_epi16(words, blocks[4]->*half, 4);
+    words = _mm_insert_epi16(words, blocks[5]->*half, 5);
+    words = _mm_insert_epi16(words, blocks[6]->*half, 6);
+    return _mm256_cvtph_ps(_mm_insert_epi16(words, blocks[7]->*half, 7));
+  }
   PARLANCE_SIMD static PARLANCE_INLINE void scale8(const int8_t* codes, float d, float* out) {
     const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes));
     store(out, multiply(broadcast(d), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))));
@@ -75,16 +87,22 @@ struct V : simd::Avx2 {
   }
   PARLANCE_SIMD static PARLANCE_INLINE F to_f32(Sums sums) { return _mm256_cvtepi32_ps(sums); }
 
-  template <class Format>
-  PARLANCE_SIMD static PARLANCE_INLINE F add(F sum, Codes codes, Codes x, F step) {
-    return multiply_add(to_f32(quads(pairs<Format>(codes, x))), step, sum);
+  // Lanes 0 to 3: of the first halves of four runs; 4 to 7: of the second ones.
+  using Fours = __m256i;
+  template <class Format, bool kHalves>
+  PARLANCE_SIMD static PARLANCE_INLINE Fours products_of_four(const Codes (&codes)[4], Codes x) {
+    const __m256i a = quads(pairs<Format>(codes[0], x)), b = quads(pairs<Format>(codes[1], x));
+    const __m256i c = quads(pairs<Format>(codes[2], x)), d = quads(pairs<Format>(codes[3], x));
+    return _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
   }
-  template <class Format>
-  PARLANCE_SIMD static PARLANCE_INLINE F add_halves(F sum, Codes codes, Codes x, const float* steps,
-                                                    float factor) {
-    const __m256 both =
-        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_broadcast_ss(steps)), _mm_broadcast_ss(steps + 1), 1);
-    return add<Format>(sum, codes, x, multiply(both, broadcast(factor)));
+  PARLANCE_SIMD static PARLANCE_INLINE void halves(const Fours (&fours)[2], Sums (&sums)[2]) {
+    sums[0] = _mm256_permute2x128_si256(fours[0], fours[1], 0x20);
+    sums[1] = _mm256_permute2x128_si256(fours[0], fours[1], 0x31);
+  }
+  PARLANCE_SIMD static PARLANCE_INLINE Sums whole(const Fours (&fours)[2]) {
+    Sums sums[2];
+    halves(fours, sums);
+    return _mm256_add_epi32(sums[0], sums[1]);
   }
 
   static constexpr int kRowGroup = 8;

@@ -1,5 +1,5 @@
-// gemv with AVX-512 for the formats with 32 values in a block: lane l of a group is block l of sixteen.
-#include "kernels/cpu/matmul/avx512/gemv.h"
+// gemv with AVX-512 for the formats with 32 values in a block: a group is four blocks of four rows.
+#include "kernels/cpu/matmul/avx512/gemv_runs.h"
 
 #ifdef PARLANCE_X86
 
@@ -13,18 +13,6 @@
 namespace parlance::matmul::avx512 {
 
 namespace {
-
-// 128 bits k of w[i] to 128 bits i of the result's vector k.
-INLINE_AVX512 void transpose_quarters(const __m512i (&w)[4], __m512i* transposed) {
-  const __m512i low01 = _mm512_shuffle_i32x4(w[0], w[1], 0b01'00'01'00);
-  const __m512i low23 = _mm512_shuffle_i32x4(w[2], w[3], 0b01'00'01'00);
-  const __m512i high01 = _mm512_shuffle_i32x4(w[0], w[1], 0b11'10'11'10);
-  const __m512i high23 = _mm512_shuffle_i32x4(w[2], w[3], 0b11'10'11'10);
-  transposed[0] = _mm512_shuffle_i32x4(low01, low23, 0b10'00'10'00);
-  transposed[1] = _mm512_shuffle_i32x4(low01, low23, 0b11'01'11'01);
-  transposed[2] = _mm512_shuffle_i32x4(high01, high23, 0b10'00'10'00);
-  transposed[3] = _mm512_shuffle_i32x4(high01, high23, 0b11'01'11'01);
-}
 
 // Bytes of four neighbouring blocks, read as two vectors of which the second one starts at kSecond.
 template <class Block, int kFirst, int kSecond>
@@ -57,7 +45,7 @@ struct FourBlocks {
   }
 };
 
-// Word kWord of the heads of sixteen blocks.
+// Word kWord of the heads of four rows' blocks.
 template <int kWord>
 INLINE_AVX512 __m256i words_of_heads(const __m256i (&heads)[4]) {
   const __m256i low =
@@ -67,50 +55,30 @@ INLINE_AVX512 __m256i words_of_heads(const __m256i (&heads)[4]) {
   return _mm256_permute2x128_si256(low, high, kWord < 2 ? 0x20 : 0x31);
 }
 
-// The word at byte `offset` of each of sixteen blocks. Where a block has an odd number of words, these are at
-// sixteen different places modulo 32, so that one vector takes them in from everywhere and is put in order
-// once.
-template <class Block, int kOffset>
-INLINE_AVX512 __m256i scattered_words(const std::byte* group) {
-  constexpr int kStride = sizeof(Block) / 2, kFirst = kOffset / 2;
-  static_assert(kStride % 2 == 1);
-  static constexpr LaneTable<int16_t, 32> kOrder([](int i) { return (kFirst + i % 16 * kStride) % 32; });
-  __m512i words = _mm512_setzero_si512();
-  for (int v = 0; v <= (kFirst + 15 * kStride) / 32; ++v) {
-    __mmask32 own = 0;
-    for (int block = 0; block < 16; ++block) {
-      const int word = kFirst + block * kStride - 32 * v;
-      if (word >= 0 && word < 32) own |= __mmask32{1} << word;
-    }
-    words = _mm512_mask_loadu_epi16(words, own, group + 64 * v);
-  }
-  return _mm512_castsi512_si256(_mm512_permutexvar_epi16(kOrder, words));
-}
-
 template <class Block>
-struct SixteenBlocks {
-  static constexpr int64_t kValues = 512;
-  static constexpr int64_t kBytes = 16 * sizeof(Block);
+struct BlocksOfRows {
+  static constexpr int64_t kValues = 128;
+  static constexpr int64_t kBytes = 4 * sizeof(Block);
   static constexpr Order kOrder = Order::by_runs;
-  INLINE_AVX512 static __m512 x_steps(const RowActivations& x, int64_t group) {
-    return _mm512_loadu_ps(x.steps + 16 * group);
-  }
-  INLINE_AVX512 static __m512 x_sums(const RowActivations& x, int64_t group) {
-    return _mm512_loadu_ps(x.sums + 16 * group);
-  }
-  INLINE_AVX512 static __m512i x_minus_codes(const RowActivations& x, int64_t group) {
-    return load(x.minus_codes + 16 * group);
+  static constexpr int kFours = 1;
+  static constexpr int kVectors = 8;  // vector p: piece p of every run
+
+  INLINE_AVX512 static void multiply(const __m512i (&u)[8], const int8_t* x, const __m512i (&start)[1],
+                                     __m512i (&products)[1]) {
+    products[0] = start[0];
+    for (int v = 0; v < 8; ++v) {
+      products[0] = _mm512_dpbusd_epi32(products[0], u[v], _mm512_broadcast_i32x4(load16(x + 16 * v)));
+    }
   }
 };
 
 template <class Block>
-struct NibbleBlocks : SixteenBlocks<Block> {
+struct NibbleBlocks : BlocksOfRows<Block> {
   using Four = FourBlocks<Block, 0, 4 * sizeof(Block) - 64>;
 
-  INLINE_AVX512 static void nibbles(const std::byte* group, __m512i (&u)[8]) {
+  INLINE_AVX512 static void nibbles(const FourRows& rows, __m512i (&u)[8]) {
     __m512i w[4];
-    for (int i = 0; i < 4; ++i)
-      w[i] = Four(group + 4 * sizeof(Block) * i).template pieces<offsetof(Block, q)>();
+    for (int r = 0; r < 4; ++r) w[r] = Four(rows[r]).template pieces<offsetof(Block, q)>();
     transpose_quarters(w, w);
     const __m512i mask = _mm512_set1_epi8(15);
     for (int i = 0; i < 4; ++i) {
@@ -119,21 +87,21 @@ struct NibbleBlocks : SixteenBlocks<Block> {
     }
   }
 
-  INLINE_AVX512 static void heads(const std::byte* group, __m256i (&heads)[4]) {
-    for (int i = 0; i < 4; ++i) heads[i] = Four(group + 4 * sizeof(Block) * i).heads();
+  INLINE_AVX512 static void heads(const FourRows& rows, __m256i (&heads)[4]) {
+    for (int r = 0; r < 4; ++r) heads[r] = Four(rows[r]).heads();
   }
   template <int kWord>
-  INLINE_AVX512 static __m256i head_words(const std::byte* group) {
+  INLINE_AVX512 static __m256i head_words(const FourRows& rows) {
     __m256i all[4];
-    heads(group, all);
+    heads(rows, all);
     return words_of_heads<kWord>(all);
   }
 
   // The fifth bits of values 0..15 are word kWord of a block's head, those of 16..31 the next one.
   template <int kWord>
-  INLINE_AVX512 static void add_fifth_bits(const std::byte* group, __m512i (&u)[8]) {
-    const __m512i both[2] = {_mm512_cvtepu16_epi32(head_words<kWord>(group)),
-                             _mm512_cvtepu16_epi32(head_words<kWord + 1>(group))};
+  INLINE_AVX512 static void add_fifth_bits(const FourRows& rows, __m512i (&u)[8]) {
+    const __m512i both[2] = {_mm512_cvtepu16_epi32(head_words<kWord>(rows)),
+                             _mm512_cvtepu16_epi32(head_words<kWord + 1>(rows))};
     const __m512i bit = _mm512_set1_epi8(16);
     const __m512i own_bits[2] = {_mm512_set1_epi32(0x08040201),
                                  _mm512_set1_epi32(static_cast<int>(0x80402010))};
@@ -151,8 +119,8 @@ struct NibbleBlocks : SixteenBlocks<Block> {
 template <class Block, int zero>
 struct NibblesAroundZero : NibbleBlocks<Block> {
   static constexpr int kZero = zero;
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
-    step = _mm512_cvtph_ps(scattered_words<Block, 0>(group));
+  INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[1], __m512 (&)[1]) {
+    step[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(rows));
   }
 };
 
@@ -160,85 +128,84 @@ struct NibblesAroundZero : NibbleBlocks<Block> {
 template <class Block>
 struct NibblesAboveMinimum : NibbleBlocks<Block> {
   static constexpr int kZero = 0;
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
-    step = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(group));
-    offset = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<1>(group));
+  INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[1], __m512 (&offset)[1]) {
+    step[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(rows));
+    offset[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<1>(rows));
   }
 };
 
 struct Q4_0 : NibblesAroundZero<BlockQ4_0, 8> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) { nibbles(group, u); }
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[8]) { nibbles(rows, u); }
 };
 
 struct Iq4Nl : NibblesAroundZero<BlockIq4Nl, 128> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
-    nibbles(group, u);
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[8]) {
+    nibbles(rows, u);
     const __m512i table = iq4_table();
     for (__m512i& codes : u) codes = _mm512_shuffle_epi8(table, codes);
   }
 };
 
 struct Q4_1 : NibblesAboveMinimum<BlockQ4_1> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) { nibbles(group, u); }
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[8]) { nibbles(rows, u); }
 };
 
 struct Q5_0 : NibblesAroundZero<BlockQ5_0, 16> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
-    nibbles(group, u);
-    add_fifth_bits<1>(group, u);
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[8]) {
+    nibbles(rows, u);
+    add_fifth_bits<1>(rows, u);
   }
 };
 
 struct Q5_1 : NibblesAboveMinimum<BlockQ5_1> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
-    nibbles(group, u);
-    add_fifth_bits<2>(group, u);
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[8]) {
+    nibbles(rows, u);
+    add_fifth_bits<2>(rows, u);
   }
 };
 
 // Bytes as they are, each moved up by 128.
-struct Q8_0 : SixteenBlocks<BlockQ8_0> {
+struct Q8_0 : BlocksOfRows<BlockQ8_0> {
   static constexpr int kZero = 128;
-  static constexpr int kFourBytes = 4 * sizeof(BlockQ8_0);
-  using FirstHalves = FourBlocks<BlockQ8_0, 0, kFourBytes - 16 - 64>;  // and heads
-  using SecondHalves = FourBlocks<BlockQ8_0, 16, kFourBytes - 64>;
+  using FirstHalves = FourBlocks<BlockQ8_0, 0, kBytes - 16 - 64>;  // and heads
+  using SecondHalves = FourBlocks<BlockQ8_0, 16, kBytes - 64>;
 
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[8]) {
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[8]) {
     __m512i first[4], second[4];
-    for (int i = 0; i < 4; ++i) {
-      first[i] = FirstHalves(group + kFourBytes * i).pieces<offsetof(BlockQ8_0, q)>();
-      second[i] = SecondHalves(group + kFourBytes * i).pieces<offsetof(BlockQ8_0, q) + 16>();
+    for (int r = 0; r < 4; ++r) {
+      first[r] = FirstHalves(rows[r]).pieces<offsetof(BlockQ8_0, q)>();
+      second[r] = SecondHalves(rows[r]).pieces<offsetof(BlockQ8_0, q) + 16>();
     }
     transpose_quarters(first, u);
     transpose_quarters(second, u + 4);
     for (__m512i& codes : u) codes = _mm512_xor_si512(codes, _mm512_set1_epi8(-128));
   }
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
+  INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[1], __m512 (&)[1]) {
     __m256i heads[4];
-    for (int i = 0; i < 4; ++i) heads[i] = FirstHalves(group + kFourBytes * i).heads();
-    step = _mm512_cvtph_ps(words_of_heads<0>(heads));
+    for (int r = 0; r < 4; ++r) heads[r] = FirstHalves(rows[r]).heads();
+    step[0] = _mm512_cvtph_ps(words_of_heads<0>(heads));
   }
 };
 
 }  // namespace
 
 PARLANCE_AVX512 void gemv_q8_0(const GemvArgs& args) {
-  gemv<Q8_0>(args);
+  gemv_runs<Q8_0>(args);
 }
 PARLANCE_AVX512 void gemv_q4_0(const GemvArgs& args) {
-  gemv<Q4_0>(args);
+  gemv_runs<Q4_0>(args);
 }
 PARLANCE_AVX512 void gemv_q4_1(const GemvArgs& args) {
-  gemv<Q4_1>(args);
+  gemv_runs<Q4_1>(args);
 }
 PARLANCE_AVX512 void gemv_q5_0(const GemvArgs& args) {
-  gemv<Q5_0>(args);
+  gemv_runs<Q5_0>(args);
 }
 PARLANCE_AVX512 void gemv_q5_1(const GemvArgs& args) {
-  gemv<Q5_1>(args);
+  gemv_runs<Q5_1>(args);
 }
 PARLANCE_AVX512 void gemv_iq4_nl(const GemvArgs& args) {
-  gemv<Iq4Nl>(args);
+  gemv_runs<Iq4Nl>(args);
 }
 
 }  // namespace parlance::matmul::avx512

@@ -1,7 +1,8 @@
-// gemv with AVX-512 for the formats with 256 values in a block: lane l of a group is half run l of a block,
-// 16 values. Each vector of codes takes one word of 32 bits for every lane from the block's bytes; which one,
-// and where in its bytes the lane's bits are, is in tables.
-#include "kernels/cpu/matmul/avx512/gemv.h"
+// gemv with AVX-512 for the formats with 256 values in a block: lane l of a block is half run l, 16 values.
+// Each vector of codes takes one word of 32 bits for every lane from the block's bytes; which one, and where
+// in its bytes the lane's bits are, is in tables.
+#include "kernels/cpu/matmul/avx512/gemv_half_runs.h"
+#include "kernels/cpu/matmul/avx512/gemv_runs.h"
 
 #ifdef PARLANCE_X86
 
@@ -29,14 +30,14 @@ constexpr Words words_from(First first) {
 
 // Codes from 64 or 128 bytes: bits shifts(lane) .. of each byte, as many as `mask` has.
 INLINE_AVX512 void take_codes(__m512i bytes, const Words& words, const Lanes32& shifts, int mask,
-                              __m512i (&u)[4]) {
+                              __m512i* u) {
   for (int i = 0; i < 4; ++i) {
     const __m512i own = _mm512_srlv_epi32(_mm512_permutexvar_epi32(words[i], bytes), shifts);
     u[i] = _mm512_and_si512(own, _mm512_set1_epi8(static_cast<char>(mask)));
   }
 }
 INLINE_AVX512 void take_codes(__m512i low, __m512i high, const Words& words, const Lanes32& shifts, int mask,
-                              __m512i (&u)[4]) {
+                              __m512i* u) {
   for (int i = 0; i < 4; ++i) {
     const __m512i own = _mm512_srlv_epi32(_mm512_permutex2var_epi32(low, words[i], high), shifts);
     u[i] = _mm512_and_si512(own, _mm512_set1_epi8(static_cast<char>(mask)));
@@ -45,7 +46,7 @@ INLINE_AVX512 void take_codes(__m512i low, __m512i high, const Words& words, con
 
 // Adds upper bits, rotated to the left to where `mask` has them.
 INLINE_AVX512 void add_upper_bits(__m512i bytes, const Words& words, const Lanes32& rotations, int mask,
-                                  __m512i (&u)[4]) {
+                                  __m512i* u) {
   constexpr int kFirstOrBothOthers = 0xf8;
   for (int i = 0; i < 4; ++i) {
     const __m512i own = _mm512_rolv_epi32(_mm512_permutexvar_epi32(words[i], bytes), rotations);
@@ -76,8 +77,9 @@ INLINE_AVX512 __m512 all(f16_bits half) {
   return _mm512_broadcastss_ps(f32_of(half));
 }
 
+// One block, whose half runs have steps of their own.
 template <class BlockType, int zero>
-struct KBlock {
+struct HalfRuns {
   using Block = BlockType;
   static constexpr int kZero = zero;
   static constexpr int64_t kValues = 256;
@@ -99,23 +101,70 @@ struct KBlock {
   }
 };
 
-// Q4_K and Q5_K.
-template <class Block>
-struct RunsAboveMinimums : KBlock<Block, 0> {
-  static constexpr Words kNibbleWords = words_from([](int lane) { return 8 * (run(lane) / 2) + half(lane); });
+// A block of each of four rows. Products are summed in half runs, which are then put together as integers.
+template <class BlockType, int zero>
+struct WholeRuns {
+  using Block = BlockType;
+  static constexpr int kZero = zero;
+  static constexpr int64_t kValues = 256;
+  static constexpr int64_t kBytes = sizeof(Block);
+  static constexpr Order kOrder = Order::by_half_runs;
+  static constexpr int kFours = 2;
+  static constexpr int kVectors = 16;  // four of each row
 
-  INLINE_AVX512 static void nibbles(const uint8_t* q, __m512i (&u)[4]) {
-    static constexpr Lanes32 kShifts([](int lane) { return 4 * (run(lane) % 2); });
-    take_codes(load(q), load(q + 64), kNibbleWords, kShifts, 15, u);
+  INLINE_AVX512 static const Block& block(const std::byte* row) {
+    return *reinterpret_cast<const Block*>(row);
   }
 
+  INLINE_AVX512 static void multiply(const __m512i (&u)[16], const int8_t* x, const __m512i (&start)[2],
+                                     __m512i (&products)[2]) {
+    __m512i rows[4];
+    for (int r = 0; r < 4; ++r) {
+      rows[r] = _mm512_setzero_si512();
+      for (int i = 0; i < 4; ++i) rows[r] = _mm512_dpbusd_epi32(rows[r], u[4 * r + i], load(x + 64 * i));
+    }
+    const __m512i rows01 = sums_of_neighbours(rows[0], rows[1]),
+                  rows23 = sums_of_neighbours(rows[2], rows[3]);
+    products[0] = _mm512_shuffle_i32x4(rows01, rows23, 0b10'00'10'00);
+    products[1] = _mm512_shuffle_i32x4(rows01, rows23, 0b11'01'11'01);
+    if constexpr (kZero != 0) {
+      for (int f = 0; f < 2; ++f) products[f] = _mm512_add_epi32(products[f], start[f]);
+    }
+  }
+
+ private:
+  // In lane i: the sum of lanes 2 i and 2 i + 1, the second vector's behind those of the first.
+  INLINE_AVX512 static __m512i sums_of_neighbours(__m512i a, __m512i b) {
+    static constexpr Lanes32 kEven([](int lane) { return 2 * lane; });
+    static constexpr Lanes32 kOdd([](int lane) { return 2 * lane + 1; });
+    return _mm512_add_epi32(_mm512_permutex2var_epi32(a, kEven, b), _mm512_permutex2var_epi32(a, kOdd, b));
+  }
+};
+
+// Q4_K and Q5_K.
+template <class Block>
+struct RunsAboveMinimums : WholeRuns<Block, 0> {
+  static constexpr Words kNibbleWords = words_from([](int lane) { return 8 * (run(lane) / 2) + half(lane); });
+
   // Of the runs with an even and with an odd number, each times a factor.
-  INLINE_AVX512 static void steps_times(const std::byte* group, float even, float odd, __m512& step,
-                                        __m512& offset) {
-    static constexpr Lanes32 kSteps(run), kMinimums([](int lane) { return 8 + run(lane); });
+  INLINE_AVX512 static void steps_times(const FourRows& rows, float even, float odd, __m512 (&step)[2],
+                                        __m512 (&offset)[2]) {
+    __m512i all[4];
+    for (int r = 0; r < 4; ++r) {
+      all[r] = _mm512_castps_si512(eight_steps(WholeRuns<Block, 0>::block(rows[r]), even, odd));
+    }
+    transpose_quarters(all, all);
+    for (int f = 0; f < 2; ++f) {
+      step[f] = _mm512_castsi512_ps(all[f]);
+      offset[f] = _mm512_castsi512_ps(all[2 + f]);
+    }
+  }
+
+ private:
+  // Eight steps, then eight minimums; see unpack_k_scales().
+  INLINE_AVX512 static __m512 eight_steps(const Block& block, float even, float odd) {
     static constexpr Lanes32 kFactors([](int lane) { return lane < 8 ? lane % 2 : 2; });
-    // Eight steps, then eight minimums; see unpack_k_scales().
-    const __m128i head = load16(&KBlock<Block, 0>::block(group));  // d and dmin, then the twelve bytes
+    const __m128i head = load16(&block);  // d and dmin, then the twelve bytes
     const __m128i own =
         _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(head, 0b11'10'11'01), _mm_setr_epi32(0, 0, 0, 4)),
                       _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
@@ -123,40 +172,44 @@ struct RunsAboveMinimums : KBlock<Block, 0> {
                                       _mm_setr_epi32(0, 0x30303030, 0, 0x30303030));
     const __m128 d = _mm_cvtph_ps(head);
     const __m128 factors = _mm_mul_ps(_mm_permute_ps(d, 0b01'01'00'00), _mm_setr_ps(even, odd, -1, 0));
-    const __m512 all = _mm512_mul_ps(floats(_mm_or_si128(own, top)),
-                                     _mm512_permutexvar_ps(kFactors, _mm512_castps128_ps512(factors)));
-    step = _mm512_permutexvar_ps(kSteps, all);
-    offset = _mm512_permutexvar_ps(kMinimums, all);
+    return _mm512_mul_ps(floats(_mm_or_si128(own, top)),
+                         _mm512_permutexvar_ps(kFactors, _mm512_castps128_ps512(factors)));
   }
 };
 
 // Nibbles stay where they are: the codes of runs with an odd number count sixteenfold.
 struct Q4K : RunsAboveMinimums<BlockQ4K> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[16]) {
     static constexpr Lanes32 kMasks([](int lane) { return run(lane) % 2 ? 0xf0f0f0f0 : 0x0f0f0f0f; });
-    const __m512i low = load(block(group).q), high = load(block(group).q + 64);
-    for (int i = 0; i < 4; ++i) {
-      u[i] = _mm512_and_si512(_mm512_permutex2var_epi32(low, kNibbleWords[i], high), kMasks);
+    for (int r = 0; r < 4; ++r) {
+      const __m512i low = load(block(rows[r]).q), high = load(block(rows[r]).q + 64);
+      for (int i = 0; i < 4; ++i) {
+        u[4 * r + i] = _mm512_and_si512(_mm512_permutex2var_epi32(low, kNibbleWords[i], high), kMasks);
+      }
     }
   }
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
-    steps_times(group, 1, 1.0f / 16, step, offset);
+  INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[2], __m512 (&offset)[2]) {
+    steps_times(rows, 1, 1.0f / 16, step, offset);
   }
 };
 
 struct Q5K : RunsAboveMinimums<BlockQ5K> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[16]) {
+    static constexpr Lanes32 kShifts([](int lane) { return 4 * (run(lane) % 2); });
     static constexpr Words kWords = words_from(half);
     static constexpr Lanes32 kRotations([](int lane) { return (32 + 4 - run(lane)) % 32; });
-    nibbles(block(group).q, u);
-    add_upper_bits(load32(block(group).high), kWords, kRotations, 16, u);
+    for (int r = 0; r < 4; ++r) {
+      const uint8_t* q = block(rows[r]).q;
+      take_codes(load(q), load(q + 64), kNibbleWords, kShifts, 15, u + 4 * r);
+      add_upper_bits(load32(block(rows[r]).high), kWords, kRotations, 16, u + 4 * r);
+    }
   }
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512& offset) {
-    steps_times(group, 1, 1, step, offset);
+  INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[2], __m512 (&offset)[2]) {
+    steps_times(rows, 1, 1, step, offset);
   }
 };
 
-struct Q6K : KBlock<BlockQ6K, 32> {
+struct Q6K : HalfRuns<BlockQ6K, 32> {
   INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
     static constexpr Words kLowWords =
         words_from([](int lane) { return 16 * (run(lane) / 4) + 8 * (run(lane) % 2) + half(lane); });
@@ -173,7 +226,7 @@ struct Q6K : KBlock<BlockQ6K, 32> {
 
 // Q2_K and Q3_K.
 template <class Block, int zero>
-struct TwoBits : KBlock<Block, zero> {
+struct TwoBits : HalfRuns<Block, zero> {
   static constexpr Words kWords = words_from([](int lane) { return 8 * (run(lane) / 4) + half(lane); });
 
   INLINE_AVX512 static void two_bits(const uint8_t* q, __m512i (&u)[4]) {
@@ -221,49 +274,60 @@ struct Q3K : TwoBits<BlockQ3K, 4> {
   }
 };
 
-struct Iq4Xs : KBlock<BlockIq4Xs, 128> {
-  INLINE_AVX512 static void codes(const std::byte* group, __m512i (&u)[4]) {
+struct Iq4Xs : WholeRuns<BlockIq4Xs, 128> {
+  INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[16]) {
     static constexpr Words kWords = words_from([](int lane) { return 4 * run(lane); });
     static constexpr Lanes32 kShifts(half);
-    take_codes(load(block(group).q), load(block(group).q + 64), kWords, kShifts, 15, u);
+    for (int r = 0; r < 4; ++r) {
+      const uint8_t* q = block(rows[r]).q;
+      take_codes(load(q), load(q + 64), kWords, kShifts, 15, u + 4 * r);
+    }
     const __m512i table = iq4_table();
     for (__m512i& codes : u) codes = _mm512_shuffle_epi8(table, codes);
   }
-  INLINE_AVX512 static void steps(const std::byte* group, __m512& step, __m512&) {
-    static constexpr Lanes32 kRuns(run);
+  INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[2], __m512 (&)[2]) {
+    const __m512 rows01 = _mm512_insertf32x8(_mm512_castps256_ps512(eight_steps(block(rows[0]))),
+                                             eight_steps(block(rows[1])), 1);
+    const __m512 rows23 = _mm512_insertf32x8(_mm512_castps256_ps512(eight_steps(block(rows[2]))),
+                                             eight_steps(block(rows[3])), 1);
+    step[0] = _mm512_shuffle_f32x4(rows01, rows23, 0b10'00'10'00);
+    step[1] = _mm512_shuffle_f32x4(rows01, rows23, 0b11'01'11'01);
+  }
+
+ private:
+  INLINE_AVX512 static __m256 eight_steps(const Block& block) {
     int32_t low_bits;
-    std::memcpy(&low_bits, block(group).scales_low, sizeof(low_bits));
+    std::memcpy(&low_bits, block.scales_low, sizeof(low_bits));
     const __m256i low =
         _mm256_srlv_epi32(_mm256_set1_epi32(low_bits), _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
-    const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(block(group).scales_high),
-                                           _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
+    const __m256i high =
+        _mm256_srlv_epi32(_mm256_set1_epi32(block.scales_high), _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
     const __m256i codes = _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
                                           _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
     const __m256 steps = _mm256_cvtepi32_ps(_mm256_sub_epi32(codes, _mm256_set1_epi32(32)));
-    step = _mm512_permutexvar_ps(
-        kRuns, _mm512_castps256_ps512(_mm256_mul_ps(steps, _mm256_broadcastss_ps(f32_of(block(group).d)))));
+    return _mm256_mul_ps(steps, _mm256_broadcastss_ps(f32_of(block.d)));
   }
 };
 
 }  // namespace
 
 PARLANCE_AVX512 void gemv_q2_k(const GemvArgs& args) {
-  gemv<Q2K>(args);
+  gemv_half_runs<Q2K>(args);
 }
 PARLANCE_AVX512 void gemv_q3_k(const GemvArgs& args) {
-  gemv<Q3K>(args);
+  gemv_half_runs<Q3K>(args);
 }
 PARLANCE_AVX512 void gemv_q4_k(const GemvArgs& args) {
-  gemv<Q4K>(args);
+  gemv_runs<Q4K>(args);
 }
 PARLANCE_AVX512 void gemv_q5_k(const GemvArgs& args) {
-  gemv<Q5K>(args);
+  gemv_runs<Q5K>(args);
 }
 PARLANCE_AVX512 void gemv_q6_k(const GemvArgs& args) {
-  gemv<Q6K>(args);
+  gemv_half_runs<Q6K>(args);
 }
 PARLANCE_AVX512 void gemv_iq4_xs(const GemvArgs& args) {
-  gemv<Iq4Xs>(args);
+  gemv_runs<Iq4Xs>(args);
 }
 
 }  // namespace parlance::matmul::avx512

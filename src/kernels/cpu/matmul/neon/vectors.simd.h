@@ -45,6 +45,15 @@ struct NeonVectors : simd::Neon {
   PARLANCE_SIMD static PARLANCE_INLINE float f32_of(f16_bits half) {
     return vgetq_lane_f32(vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half))), 0);
   }
+  template <class Block>
+  PARLANCE_SIMD static PARLANCE_INLINE F f32_of_each(const Block* const (&blocks)[kWidth],
+                                                     f16_bits Block::*half) {
+    uint16x4_t words = vdup_n_u16(blocks[0]->*half);
+    words = vset_lane_u16(blocks[1]->*half, words, 1);
+    words = vset_lane_u16(blocks[2]->*half, words, 2);
+    words = vset_lane_u16(blocks[3]->*half, words, 3);
+    return vcvt_f32_f16(vreinterpret_f16_u16(words));
+  }
   PARLANCE_SIMD static PARLANCE_INLINE void scale8(const int8_t* codes, float d, float* out) {
     const int16x8_t wide = vmovl_s8(vld1_s8(codes));
     store(out, multiply(broadcast(d), to_f32(vmovl_s16(vget_low_s16(wide)))));
@@ -52,20 +61,35 @@ struct NeonVectors : simd::Neon {
   }
   PARLANCE_SIMD static PARLANCE_INLINE F to_f32(Sums sums) { return vcvtq_f32_s32(sums); }
 
-  template <class Format>
-  PARLANCE_SIMD static PARLANCE_INLINE F add(F sum, Codes codes, Codes x, F step) {
-    const Sums half = sum_products(vdupq_n_s32(0), codes.val[0], x.val[0]);
-    return multiply_add(to_f32(sum_products(half, codes.val[1], x.val[1])), step, sum);
-  }
-  template <class Format>
-  PARLANCE_SIMD static PARLANCE_INLINE F add_halves(F sum, Codes codes, Codes x, const float* steps,
-                                                    float factor) {
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; ++i) {
-      const Sums half = sum_products(vdupq_n_s32(0), codes.val[i], x.val[i]);
-      sum = multiply_add(to_f32(half), broadcast(steps[i] * factor), sum);
+  // A lane for each of four runs, or one for each of their halves; what there is one of for a run lies in
+  // [0].
+  struct Fours {
+    Sums of[2];
+  };
+  template <class Format, bool kHalves>
+  PARLANCE_SIMD static PARLANCE_INLINE Fours products_of_four(const Codes (&codes)[4], Codes x) {
+    Sums first[4], second[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) {
+      first[r] = sum_products(vdupq_n_s32(0), codes[r].val[0], x.val[0]);
+      second[r] = sum_products(kHalves ? vdupq_n_s32(0) : first[r], codes[r].val[1], x.val[1]);
     }
-    return sum;
+    if constexpr (kHalves) {
+      return {{totals_of(first), totals_of(second)}};
+    } else {
+      return {{totals_of(second), vdupq_n_s32(0)}};
+    }
+  }
+  PARLANCE_SIMD static PARLANCE_INLINE void halves(const Fours (&fours)[1], Sums (&sums)[2]) {
+    sums[0] = fours[0].of[0];
+    sums[1] = fours[0].of[1];
+  }
+  PARLANCE_SIMD static PARLANCE_INLINE Sums whole(const Fours (&fours)[1]) {
+    return fours[0].of[0];
+  }
+
+  PARLANCE_SIMD static PARLANCE_INLINE Sums totals_of(const Sums (&v)[4]) {
+    return vpaddq_s32(vpaddq_s32(v[0], v[1]), vpaddq_s32(v[2], v[3]));
   }
 
   static constexpr int kRowGroup = 4;

@@ -1,0 +1,90 @@
+// A row of a product is the same bits whatever other rows are multiplied with it, and on however many
+// threads: every type of quantised weights on every instruction set of
+// this CPU.
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/support/devices.h"
+#include "kernels/support/weights.h"
+
+namespace parlance {
+namespace {
+
+using test::fill_normal, test::fill_weight, test::OwnedTensor, test::Random, test::WeightType;
+
+class MatmulRows : public testing::TestWithParam<Isa> {
+ protected:
+  // Rows [first, first + n) of x times the weight.
+  static std::vector<float> multiply(int n_threads, const Linear& linear, const Tensor& x, int64_t first,
+                                     int64_t n) {
+    const auto device = std::move(*make_cpu_device({.n_threads = n_threads, .isa = name_of(GetParam())}));
+    const auto stream = device->make_stream();
+    std::vector<float> out(static_cast<size_t>(n * linear.weight.n_rows()), std::nanf(""));
+    MatmulArgs args;
+    args.x = x;
+    args.x.ne[1] = n;
+    args.x.data += static_cast<size_t>(first) * x.row_size();
+    args.n_outputs = 1;
+    args.w[0] = linear;
+    args.out[0].ne = {linear.weight.n_rows(), n, 1, 1};
+    args.out[0].data = reinterpret_cast<std::byte*>(out.data());
+    const Cell<MatmulArgs>& cell = device->ops().matmul[static_cast<size_t>(linear.weight.dtype)];
+    Plan plan;
+    if (cell.scratch) plan.scratch_bytes = cell.scratch(args, n_threads);
+    EXPECT_TRUE(stream->reserve(plan).has_value());
+    cell.run(*stream, args);
+    return out;
+  }
+
+  static void expect_rows_alone(const WeightType& type, int64_t n_in, int64_t n_out, bool has_bias,
+                                const std::vector<int64_t>& counts) {
+    Random random(static_cast<uint32_t>(n_in * 100 + n_out));
+    const int64_t most = *std::max_element(counts.begin(), counts.end());
+    OwnedTensor weight(type.dtype, n_in, n_out), bias(DType::f32, n_out, 1), x(DType::f32, n_in, most);
+    fill_weight(random, type, weight.tensor);
+    fill_normal(random, bias.tensor);
+    fill_normal(random, x.tensor);
+    const Linear linear{weight.tensor, has_bias ? bias.tensor : Tensor{}};
+    std::vector<float> alone;
+    for (int64_t row = 0; row < most; ++row) {
+      const std::vector<float> out = multiply(1, linear, x.tensor, row, 1);
+      alone.insert(alone.end(), out.begin(), out.end());
+    }
+    for (const int64_t count : counts) {
+      // The first rows, and the last ones: the same row at another place of the batch.
+      for (const int64_t first : {int64_t{0}, most - count}) {
+        const std::vector<float> together =
+            multiply(1 + static_cast<int>(count % 3), linear, x.tensor, first, count);
+        ASSERT_EQ(0,
+                  std::memcmp(together.data(), alone.data() + first * n_out, together.size() * sizeof(float)))
+            << name_of(type.dtype) << " [" << n_in << ", " << n_out << "], rows " << first << " to "
+            << first + count;
+      }
+    }
+  }
+};
+
+TEST_P(MatmulRows, AreWhatTheyAreAlone) {
+  std::vector<int64_t> counts;
+  for (int64_t count = 1; count <= 40; ++count) counts.push_back(count);
+  for (const WeightType& type : test::quantised_types()) {
+    const int64_t block = traits(type.dtype).block_elements;
+    for (const int64_t n_blocks : {1, 3, 5}) {
+      expect_rows_alone(type, std::max<int64_t>(block, 32) * n_blocks, 37, n_blocks != 3, counts);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Shapes of models, and rows longer than what is unpacked at once.
+TEST_P(MatmulRows, AreWhatTheyAreAloneInModels) {
+  for (const WeightType& type : test::quantised_types()) {
+    expect_rows_alone(type, 1024, 128, false, {1, 2, 4, 9, 23, 100});
+    expect_rows_alone(type, 9472, 33, true, {1, 2, 3, 5, 9, 17, 23});
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, MatmulRows, testing::ValuesIn(available_isas()),
+                         [](const auto& param) { return std::string(name_of(param.param)); });
+
+}  // namespace
+}  // namespace parlance

@@ -1,6 +1,6 @@
 // A row of a product is the same bits whatever other rows are multiplied with it, and on however many
-// threads: every type of quantised weights on every instruction set of
-// this CPU.
+// threads: every type of weights on every instruction set of this CPU. f16 weights need the deterministic
+// device for it.
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/support/devices.h"
 #include "kernels/support/weights.h"
@@ -10,12 +10,20 @@ namespace {
 
 using test::fill_normal, test::fill_weight, test::OwnedTensor, test::Random, test::WeightType;
 
+std::vector<WeightType> all_types() {
+  std::vector<WeightType> types = test::quantised_types();
+  types.insert(types.end(), test::float_types().begin(), test::float_types().end());
+  return types;
+}
+
 class MatmulRows : public testing::TestWithParam<Isa> {
  protected:
   // Rows [first, first + n) of x times the weight.
   static std::vector<float> multiply(int n_threads, const Linear& linear, const Tensor& x, int64_t first,
                                      int64_t n) {
-    const auto device = std::move(*make_cpu_device({.n_threads = n_threads, .isa = name_of(GetParam())}));
+    const auto device = std::move(*make_cpu_device({.n_threads = n_threads,
+                                                    .isa = name_of(GetParam()),
+                                                    .deterministic = linear.weight.dtype == DType::f16}));
     const auto stream = device->make_stream();
     std::vector<float> out(static_cast<size_t>(n * linear.weight.n_rows()), std::nanf(""));
     MatmulArgs args;
@@ -65,7 +73,7 @@ class MatmulRows : public testing::TestWithParam<Isa> {
 TEST_P(MatmulRows, AreWhatTheyAreAlone) {
   std::vector<int64_t> counts;
   for (int64_t count = 1; count <= 40; ++count) counts.push_back(count);
-  for (const WeightType& type : test::quantised_types()) {
+  for (const WeightType& type : all_types()) {
     const int64_t block = traits(type.dtype).block_elements;
     for (const int64_t n_blocks : {1, 3, 5}) {
       expect_rows_alone(type, std::max<int64_t>(block, 32) * n_blocks, 37, n_blocks != 3, counts);
@@ -74,9 +82,18 @@ TEST_P(MatmulRows, AreWhatTheyAreAlone) {
   }
 }
 
+TEST_P(MatmulRows, AreWhatTheyAreAloneAtAnyWidth) {
+  for (const WeightType& type : test::float_types()) {
+    for (const int64_t n_in : {1, 2, 7, 31, 63, 65, 257, 1030, 1087}) {
+      expect_rows_alone(type, n_in, 18, n_in % 2 == 0, {1, 2, 3, 4, 5, 16, 17, 30});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // Shapes of models, and rows longer than what is unpacked at once.
 TEST_P(MatmulRows, AreWhatTheyAreAloneInModels) {
-  for (const WeightType& type : test::quantised_types()) {
+  for (const WeightType& type : all_types()) {
     expect_rows_alone(type, 1024, 128, false, {1, 2, 4, 9, 23, 100});
     expect_rows_alone(type, 9472, 33, true, {1, 2, 3, 5, 9, 17, 23});
     if (HasFatalFailure()) return;

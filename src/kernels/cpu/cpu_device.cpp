@@ -156,7 +156,7 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
   const int n_threads =
       options.n_threads > 0 ? options.n_threads : static_cast<int>(usable_processors().size());
   auto device = std::make_unique<CpuDevice>(std::make_shared<Processors>(n_threads, options.pin_threads),
-                                            cpu_op_table(isa), /*rank=*/0);
+                                            cpu_op_table(isa, options.deterministic), /*rank=*/0);
   if (device->n_threads() < n_threads) {
     return fail(ErrorCode::unsupported, "cpu: the system started {} of {} threads; ask for fewer threads",
                 device->n_threads(), n_threads);

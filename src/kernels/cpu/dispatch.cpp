@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kIsaCount = static_cast<size_t>(Isa::neon_i8mm) + 1;
 
-std::array<OpTable, kIsaCount> make_tables() {
+std::array<OpTable, kIsaCount> make_tables(bool deterministic) {
   std::array<OpTable, kIsaCount> tables;
   for (size_t i = 0; i < kIsaCount; ++i) {
     const Isa isa = static_cast<Isa>(i);
@@ -15,7 +15,7 @@ std::array<OpTable, kIsaCount> make_tables() {
     fill_rms_norm(tables[i], isa);
     fill_layer_norm(tables[i], isa);
     fill_add_rms_norm(tables[i], isa);
-    fill_matmul(tables[i], isa);
+    fill_matmul(tables[i], isa, deterministic);
     fill_rope_angles(tables[i], isa);
     fill_rope(tables[i], isa);
     fill_kv_write(tables[i], isa);
@@ -43,9 +43,9 @@ std::array<OpTable, kIsaCount> make_tables() {
 
 }  // namespace
 
-const OpTable& cpu_op_table(Isa isa) {
-  static const std::array<OpTable, kIsaCount> tables = make_tables();
-  return tables[static_cast<size_t>(isa)];
+const OpTable& cpu_op_table(Isa isa, bool deterministic) {
+  static const std::array<OpTable, kIsaCount> tables[2] = {make_tables(false), make_tables(true)};
+  return tables[deterministic ? 1 : 0][static_cast<size_t>(isa)];
 }
 
 }  // namespace parlance

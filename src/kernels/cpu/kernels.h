@@ -10,7 +10,7 @@ void fill_get_rows(OpTable& table, Isa isa);
 void fill_rms_norm(OpTable& table, Isa isa);
 void fill_layer_norm(OpTable& table, Isa isa);
 void fill_add_rms_norm(OpTable& table, Isa isa);
-void fill_matmul(OpTable& table, Isa isa);
+void fill_matmul(OpTable& table, Isa isa, bool deterministic);
 void fill_rope_angles(OpTable& table, Isa isa);
 void fill_rope(OpTable& table, Isa isa);
 void fill_kv_write(OpTable& table, Isa isa);
@@ -34,6 +34,6 @@ void fill_swiglu(OpTable& table, Isa isa);
 void fill_add(OpTable& table, Isa isa);
 
 // The whole table for an instruction set (built once each).
-const OpTable& cpu_op_table(Isa isa);
+const OpTable& cpu_op_table(Isa isa, bool deterministic = false);
 
 }  // namespace parlance

@@ -34,15 +34,17 @@ Cell<MatmulArgs> quantised_cell(Isa isa) {
   }
 }
 
-Cell<MatmulArgs> float_cell(Isa isa) {
+Cell<MatmulArgs> float_cell(Isa isa, [[maybe_unused]] bool deterministic) {
   switch (isa) {
 #if defined(__x86_64__)
     case Isa::avx2:
       return matmul::float_cell<matmul::kFloatsAvx2>();
     case Isa::avx512:
-      return matmul::float_cell<matmul::kFloatsAvx512>();
+      return deterministic ? matmul::float_cell<matmul::kDeterministicFloatsAvx512>()
+                           : matmul::float_cell<matmul::kFloatsAvx512>();
     case Isa::avx512_bf16:
-      return matmul::float_cell<matmul::kFloatsAvx512Bf16>();
+      return deterministic ? matmul::float_cell<matmul::kDeterministicFloatsAvx512Bf16>()
+                           : matmul::float_cell<matmul::kFloatsAvx512Bf16>();
 #elif defined(__aarch64__)
     case Isa::neon:
     case Isa::neon_dotprod:
@@ -58,9 +60,10 @@ Cell<MatmulArgs> float_cell(Isa isa) {
 
 // All quantised types share one cell, and all float types another, so that products of the same x whose
 // weights differ in type run together.
-void fill_matmul(OpTable& table, Isa isa) {
+void fill_matmul(OpTable& table, Isa isa, bool deterministic) {
   for (const DType dtype : kQuantisedTypes) table.matmul[static_cast<size_t>(dtype)] = quantised_cell(isa);
-  for (const DType dtype : kFloatTypes) table.matmul[static_cast<size_t>(dtype)] = float_cell(isa);
+  for (const DType dtype : kFloatTypes)
+    table.matmul[static_cast<size_t>(dtype)] = float_cell(isa, deterministic);
 }
 
 }  // namespace parlance

@@ -46,61 +46,129 @@ PARLANCE_INLINE const std::byte* bytes_of(const float* x) {
   return reinterpret_cast<const std::byte*>(x);
 }
 
-// ---- gemv: row after row, one stream of weights that the processor prefetches by itself ----
+// ---- gemv: four steps of each of kQuadRows rows in a vector ----
 
-template <class Values, int kTokens, int kSums>
-PARLANCE_SIMD void multiply_all_rows(const FloatGemvArgs& args) {
-  for (int64_t r = 0; r < args.n_rows; ++r) {
-    const std::byte* weight = args.weight + r * static_cast<int64_t>(args.row_bytes);
-    F sums[kTokens][kSums];  // several for each token, since an addition takes a few cycles
+constexpr int kQuadRows = kWidth / 4;
+// Several rows at once are too many short streams for the processor's own prefetching: the weights are asked
+// for, as one stream, this far ahead of the rows that are multiplied.
+constexpr int64_t kPrefetchBytes = 4096;
+
+struct FloatProduct {
+  static constexpr int kStepValues = 1;
+  PARLANCE_SIMD static PARLANCE_INLINE F multiply_add(F w, F x, F sum) {
+    return Lanes::multiply_add(w, x, sum);
+  }
+};
+
+// sums += kWidth steps of kGroups * kQuadRows rows times those of each token.
+template <class Values, class Product, int kTokens, int kGroups>
+PARLANCE_SIMD PARLANCE_INLINE void add_steps(const std::byte* const (&rows)[kGroups * kQuadRows], int64_t at,
+                                             const float* const (&x)[kTokens], int64_t i,
+                                             F (&sums)[kTokens][kGroups]) {
+  F w[kGroups][kQuadRows];
+#pragma GCC unroll 4
+  for (int g = 0; g < kGroups; ++g) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kQuadRows; ++r) w[g][r] = Values::load(rows[g * kQuadRows + r] + at);
+    Lanes::transpose_quads(w[g]);
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < kQuadRows; ++k) {
 #pragma GCC unroll 4
     for (int t = 0; t < kTokens; ++t) {
+      const F xt = Lanes::quads_of(x[t] + i + 4 * k);
 #pragma GCC unroll 4
-      for (int s = 0; s < kSums; ++s) sums[t][s] = Lanes::zero();
-    }
-    int64_t i = 0;
-    for (; i + kSums * kWidth <= args.n_in; i += kSums * kWidth) {
-#pragma GCC unroll 4
-      for (int s = 0; s < kSums; ++s) {
-        const int64_t at = i + s * kWidth;
-        const F w = Values::load(weight + at * Values::kBytes);
-#pragma GCC unroll 4
-        for (int t = 0; t < kTokens; ++t) {
-          sums[t][s] = Lanes::multiply_add(w, Lanes::load(args.x + t * args.n_in + at), sums[t][s]);
-        }
-      }
-    }
-    for (; i < args.n_in; i += kWidth) {
-      const int64_t n = args.n_in - i;
-      const F w = load_values<Values>(weight + i * Values::kBytes, n);
-#pragma GCC unroll 4
-      for (int t = 0; t < kTokens; ++t) {
-        sums[t][0] = Lanes::multiply_add(w, load_values<F32Values>(bytes_of(args.x + t * args.n_in + i), n),
-                                         sums[t][0]);
-      }
-    }
-    const float bias = args.bias ? args.bias[r] : 0.0f;
-    for (int t = 0; t < kTokens; ++t) {
-      F sum = sums[t][0];
-#pragma GCC unroll 4
-      for (int s = 1; s < kSums; ++s) sum = Lanes::add(sum, sums[t][s]);
-      args.out[t * args.out_stride + r] = Lanes::sum(sum) + bias;
+      for (int g = 0; g < kGroups; ++g) sums[t][g] = Product::multiply_add(w[g][k], xt, sums[t][g]);
     }
   }
 }
 
-template <class Values>
-void gemv(const FloatGemvArgs& args) {
+// The same for fewer steps: zeros fill them up.
+template <class Values, class Product, int kTokens, int kGroups>
+PARLANCE_SIMD void add_rest(const std::byte* const (&rows)[kGroups * kQuadRows], int64_t at, int64_t n_bytes,
+                            const float* const (&x)[kTokens], int64_t i, int64_t n_steps,
+                            F (&sums)[kTokens][kGroups]) {
+  constexpr int kRows = kGroups * kQuadRows;
+  std::byte weights[kRows][kWidth * Values::kBytes] = {};
+  float values[kTokens][kWidth] = {};
+  const std::byte* weight_rows[kRows];
+  const float* value_rows[kTokens];
+  for (int r = 0; r < kRows; ++r) {
+    weight_rows[r] = weights[r];
+    std::memcpy(weights[r], rows[r] + at, static_cast<size_t>(n_bytes));
+  }
+  for (int t = 0; t < kTokens; ++t) {
+    value_rows[t] = values[t];
+    std::memcpy(values[t], x[t] + i, static_cast<size_t>(n_steps) * sizeof(float));
+  }
+  add_steps<Values, Product, kTokens, kGroups>(weight_rows, 0, value_rows, 0, sums);
+}
+
+template <class Values, class Product, int kTokens, int kGroups>
+PARLANCE_SIMD void multiply_all_rows(const FloatGemvArgs& args) {
+  constexpr int kRows = kGroups * kQuadRows;
+  const int64_t n_steps = div_up<int64_t>(args.n_in, Product::kStepValues);
+  const int64_t n_whole = args.n_in / Product::kStepValues / kWidth * kWidth;
+  const float* x[kTokens];
+  for (int t = 0; t < kTokens; ++t) x[t] = args.x + t * args.x_stride;
+  for (int64_t first = 0; first < args.n_rows; first += kRows) {
+    const int64_t n_rows = std::min<int64_t>(kRows, args.n_rows - first);
+    const std::byte* rows[kRows];  // the last one takes the place of those that there are not
+    for (int64_t r = 0; r < kRows; ++r) {
+      rows[r] = args.weight + static_cast<size_t>(first + std::min(r, n_rows - 1)) * args.row_bytes;
+    }
+    const std::byte* ahead = rows[0] + kRows * args.row_bytes + kPrefetchBytes;
+    float totals[kTokens][kRows];
+    for (int t = 0; t < kTokens; ++t) {
+      for (int64_t r = 0; r < kRows; ++r)
+        totals[t][r] = args.bias && r < n_rows ? args.bias[first + r] : 0.0f;
+    }
+    for (int64_t i = 0; i < n_steps;) {
+      F sums[kTokens][kGroups];
+#pragma GCC unroll 4
+      for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 4
+        for (int g = 0; g < kGroups; ++g) sums[t][g] = Lanes::zero();
+      }
+      const int64_t end = std::min(i + kSegmentSteps, n_steps), whole_end = std::min(end, n_whole);
+      for (; i < whole_end; i += kWidth) {
+        constexpr int kBytes = kRows * kWidth * Values::kBytes;
+#pragma GCC unroll 16
+        for (int byte = 0; byte < kBytes; byte += 64) __builtin_prefetch(ahead + byte, 0, 2);
+        ahead += kBytes;
+        add_steps<Values, Product, kTokens, kGroups>(rows, i * Values::kBytes, x, i, sums);
+      }
+      if (i < end) {
+        const int64_t at = i * Values::kBytes;
+        add_rest<Values, Product, kTokens, kGroups>(
+            rows, at, args.n_in * Values::kBytes / Product::kStepValues - at, x, i, end - i, sums);
+        i = end;
+      }
+      for (int t = 0; t < kTokens; ++t) {
+        float more[kRows];
+#pragma GCC unroll 4
+        for (int g = 0; g < kGroups; ++g) Lanes::store_quad_sums(more + g * kQuadRows, sums[t][g]);
+        for (int r = 0; r < kRows; ++r) totals[t][r] += more[r];
+      }
+    }
+    for (int t = 0; t < kTokens; ++t) {
+      std::copy_n(totals[t], n_rows, args.out + t * args.out_stride + first);
+    }
+  }
+}
+
+template <class Values, class Product>
+void gemv_steps(const FloatGemvArgs& args) {
   static_assert(FloatKernels::kGemvTokens == 4);
   switch (args.n_tokens) {
     case 1:
-      return multiply_all_rows<Values, 1, 2>(args);
+      return multiply_all_rows < Values, Product, 1, kWidth == 16 ? 2 : 4 > (args);
     case 2:
-      return multiply_all_rows<Values, 2, 4>(args);
+      return multiply_all_rows<Values, Product, 2, 2>(args);
     case 3:
-      return multiply_all_rows<Values, 3, 1>(args);
+      return multiply_all_rows<Values, Product, 3, 2>(args);
     default:
-      return multiply_all_rows<Values, 4, 2>(args);
+      return multiply_all_rows<Values, Product, 4, 2>(args);
   }
 }
 
@@ -118,9 +186,25 @@ PARLANCE_SIMD PARLANCE_INLINE void store_rows(float* x, F a, int64_t n) {
   }
 }
 
-// kRows rows of steps of four bytes, transposed to [step][row].
+// Where the steps of each chain begin, of kRows rows, in a stretch of n steps.
+template <int kRows>
+struct ChainStarts {
+  PARLANCE_INLINE ChainStarts(float* steps, int64_t n) {
+    for (int i = 0; i < kStepChains; ++i) {
+      const int chain = chain_number<kStepChains>(i);
+      of_chain[chain] = steps;
+      steps += steps_of_chain(chain, n) * kRows;
+    }
+  }
+  PARLANCE_INLINE float* step(int64_t i) const { return of_chain[i % kStepChains] + i / kStepChains * kRows; }
+
+  float* of_chain[kStepChains];
+};
+
+// kRows rows of steps of four bytes, transposed to [step][row]; step `first` of the stretch is the first of
+// theirs.
 template <class Values, int kRows>
-PARLANCE_SIMD void pack(const FloatPackArgs& args) {
+PARLANCE_SIMD void pack(const FloatPackArgs& args, const ChainStarts<kRows>& chains, int64_t first_step = 0) {
   for (int first = 0; first < kRows; first += kWidth) {
     const int n_rows = std::min(kWidth, kRows - first);
     for (int64_t i = 0; i < args.n_values; i += kWidth) {
@@ -132,39 +216,57 @@ PARLANCE_SIMD void pack(const FloatPackArgs& args) {
             r < n_rows ? load_values<Values>(args.rows[first + r] + i * Values::kBytes, n) : Lanes::zero();
       }
       Lanes::transpose(square);
-      float* steps = args.steps + i * kRows + first;
 #pragma GCC unroll 16
       for (int k = 0; k < kWidth; ++k) {
-        if (k < n) store_rows(steps + k * kRows, square[k], n_rows);
+        if (k < n) store_rows(chains.step(first_step + i + k) + first, square[k], n_rows);
       }
     }
   }
 }
 
-// Sums of kTokens tokens; of these, the first args.n_tokens exist.
+template <class Values, int kRows>
+PARLANCE_SIMD void pack_values(const FloatPackArgs& args) {
+  pack<Values, kRows>(args, ChainStarts<kRows>(args.steps, args.n_values));
+}
+
+// Sums of kTokens tokens; of these, the first args.n_tokens exist. Chain by chain, see order_of_sums.h.
 template <class Product, int kTokens>
 PARLANCE_SIMD void multiply(const FloatPanelArgs& args) {
+  F waiting[2][kTokens][kVectors];
   F sums[kTokens][kVectors];
-#pragma GCC unroll 16
-  for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      sums[t][v] = args.start && t < args.n_tokens
-                       ? load_rows(args.start + t * args.start_stride + v * kWidth, args.n_rows - v * kWidth)
-                       : Lanes::zero();
-    }
-  }
   const float* panel = args.panel;
   const float* x = args.x;
-  for (int64_t step = 0; step < args.n_steps; ++step, panel += kPanelRows, x += kTileTokens) {
-    F w[kVectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) w[v] = Lanes::load(panel + v * kWidth);
+  for (int i = 0; i < kStepChains; ++i) {
 #pragma GCC unroll 16
     for (int t = 0; t < kTokens; ++t) {
-      const F xt = Lanes::broadcast(x[t]);
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sums[t][v] = Product::multiply_add(w[v], xt, sums[t][v]);
+      for (int v = 0; v < kVectors; ++v) sums[t][v] = Lanes::zero();
+    }
+    const int64_t n_steps = steps_of_chain(chain_number<kStepChains>(i), args.n_steps);
+    for (int64_t step = 0; step < n_steps; ++step, panel += kPanelRows, x += kTileTokens) {
+      F w[kVectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) w[v] = Lanes::load(panel + v * kWidth);
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        const F xt = Lanes::broadcast(x[t]);
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) sums[t][v] = Product::multiply_add(w[v], xt, sums[t][v]);
+      }
+    }
+    int level = 0;
+    for (; i >> level & 1; ++level) {
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) sums[t][v] = Lanes::add(sums[t][v], waiting[level][t][v]);
+      }
+    }
+    if (level == 2) break;
+#pragma GCC unroll 16
+    for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) waiting[level][t][v] = sums[t][v];
     }
   }
 #pragma GCC unroll 16
@@ -172,16 +274,13 @@ PARLANCE_SIMD void multiply(const FloatPanelArgs& args) {
     if (t >= args.n_tokens) break;
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      store_rows(args.out + t * args.out_stride + v * kWidth, sums[t][v], args.n_rows - v * kWidth);
+      const int64_t n_rows = args.n_rows - v * kWidth;
+      const F start =
+          args.start ? load_rows(args.start + t * args.start_stride + v * kWidth, n_rows) : Lanes::zero();
+      store_rows(args.out + t * args.out_stride + v * kWidth, Lanes::add(start, sums[t][v]), n_rows);
     }
   }
 }
-
-struct FloatProduct {
-  PARLANCE_SIMD static PARLANCE_INLINE F multiply_add(F w, F x, F sum) {
-    return Lanes::multiply_add(w, x, sum);
-  }
-};
 
 // Tiles are rounded up to an even number of tokens: what the memory of the last one holds there is not
 // stored.
@@ -206,9 +305,10 @@ void multiply_panel(const FloatPanelArgs& args) {
 // Weights and activations widened to f32.
 template <class Values>
 constexpr FloatKernel kF32Steps = {
-    .gemv = gemv<Values>,
+    .gemv = gemv_steps<Values, FloatProduct>,
+    .round_row = nullptr,
     .steps = StepKind::f32,
-    .pack_weights = pack<Values, kPanelRows>,
-    .pack_tokens = pack<F32Values, kTileTokens>,
+    .pack_weights = pack_values<Values, kPanelRows>,
+    .pack_tokens = pack_values<F32Values, kTileTokens>,
     .multiply_panel = multiply_panel<FloatProduct>,
 };

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/matmul/scratch.h"
 #include "kernels/cpu/matmul/tasks.h"
 
@@ -12,33 +13,10 @@ namespace parlance::matmul {
 
 namespace {
 
-constexpr int64_t kChunkSteps = 1024;  // of a panel at once: it stays in the second level cache
-constexpr int kMostRows = 32;          // of a panel or tile
+constexpr int kMostRows = 32;  // of a panel or tile
 
 const FloatKernel& kernel_of(const FloatKernels& kernels, DType dtype) {
   return dtype == DType::f32 ? kernels.f32 : dtype == DType::f16 ? kernels.f16 : kernels.bf16;
-}
-
-void run_gemv(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kernels) {
-  const RowTasks tasks = RowTasks::by_bytes(args);
-  pool.run(tasks.size(), [&](int64_t index, int) {
-    const RowTask task = tasks[index];
-    const Linear& linear = args.w[task.output];
-    FloatGemvArgs gemv;
-    gemv.weight = linear.weight.row(task.first_row);
-    gemv.row_bytes = linear.weight.row_size();
-    gemv.n_rows = task.n_rows;
-    gemv.n_in = args.x.ne[0];
-    gemv.bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
-    gemv.out_stride = linear.weight.n_rows();
-    const int64_t n_tokens = args.x.n_rows();
-    for (int64_t token = 0; token < n_tokens; token += FloatKernels::kGemvTokens) {
-      gemv.x = args.x.as<float>() + token * gemv.n_in;
-      gemv.n_tokens = static_cast<int>(std::min<int64_t>(FloatKernels::kGemvTokens, n_tokens - token));
-      gemv.out = args.out[task.output].as<float>() + task.first_row + token * gemv.out_stride;
-      kernel_of(kernels, linear.weight.dtype).gemv(gemv);
-    }
-  });
 }
 
 const StepLayout& layout_of(StepKind kind) {
@@ -47,6 +25,63 @@ const StepLayout& layout_of(StepKind kind) {
 
 int64_t steps_of(int64_t n_values, StepKind kind) {
   return div_up(n_values, layout_of(kind).values_per_block) * layout_of(kind).steps_per_block;
+}
+
+// Rounded activations of few tokens, where a weight wants them.
+struct RoundedRows {
+  float* rows = nullptr;  // token t at [t * stride]; null: none are wanted
+  int64_t stride = 0;
+};
+
+RoundedRows take_rounded(ScratchPieces& memory, const MatmulArgs& args, const FloatKernels& kernels) {
+  RoundedRows rounded;
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const FloatKernel& kernel = kernel_of(kernels, args.w[i].weight.dtype);
+    if (kernel.round_row) rounded.stride = steps_of(args.x.ne[0], kernel.steps);
+  }
+  if (rounded.stride > 0) rounded.rows = memory.take<float>(FloatKernels::kMostGemvTokens * rounded.stride);
+  return rounded;
+}
+
+void round_rows(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kernels,
+                const RoundedRows& rounded) {
+  if (!rounded.rows) return;
+  const FloatKernel* rounding = nullptr;
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const FloatKernel& kernel = kernel_of(kernels, args.w[i].weight.dtype);
+    if (kernel.round_row) rounding = &kernel;
+  }
+  pool.run(args.x.n_rows(), [&](int64_t token, int) {
+    rounding->round_row(args.x.as<float>() + token * args.x.ne[0], args.x.ne[0],
+                        rounded.rows + token * rounded.stride);
+  });
+}
+
+void run_gemv(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kernels, ScratchPieces memory) {
+  const RoundedRows rounded = take_rounded(memory, args, kernels);
+  round_rows(pool, args, kernels, rounded);
+  const RowTasks tasks = RowTasks::by_bytes(args);
+  pool.run(tasks.size(), [&](int64_t index, int) {
+    const RowTask task = tasks[index];
+    const Linear& linear = args.w[task.output];
+    const FloatKernel& kernel = kernel_of(kernels, linear.weight.dtype);
+    FloatGemvArgs gemv;
+    gemv.weight = linear.weight.row(task.first_row);
+    gemv.row_bytes = linear.weight.row_size();
+    gemv.n_rows = task.n_rows;
+    gemv.n_in = args.x.ne[0];
+    gemv.x_stride = kernel.round_row ? rounded.stride : gemv.n_in;
+    gemv.bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
+    gemv.out_stride = linear.weight.n_rows();
+    const float* x = kernel.round_row ? rounded.rows : args.x.as<float>();
+    const int64_t n_tokens = args.x.n_rows();
+    for (int64_t token = 0; token < n_tokens; token += FloatKernels::kGemvTokens) {
+      gemv.x = x + token * gemv.x_stride;
+      gemv.n_tokens = static_cast<int>(std::min<int64_t>(FloatKernels::kGemvTokens, n_tokens - token));
+      gemv.out = args.out[task.output].as<float>() + task.first_row + token * gemv.out_stride;
+      kernel.gemv(gemv);
+    }
+  });
 }
 
 // Activations in tiles [tile][step][tile_tokens], of each kind that a weight needs.
@@ -69,13 +104,29 @@ Tiles take_tiles(ScratchPieces& memory, const MatmulArgs& args, const FloatKerne
 }
 
 float* take_panel(ScratchPieces& memory, const FloatKernels& kernels) {
-  return memory.take<float>(kChunkSteps * kernels.panel_rows);
+  return memory.take<float>(kSegmentSteps * kernels.panel_rows);
 }
 
 // Where `count` rows begin, one every row_bytes; those past n_rows repeat the last one.
 void find_rows(const std::byte* first, size_t row_bytes, int64_t n_rows, int count, const std::byte** rows) {
   for (int r = 0; r < count; ++r) {
     rows[r] = first + static_cast<size_t>(std::min<int64_t>(r, n_rows - 1)) * row_bytes;
+  }
+}
+
+// Values of a row whose steps are packed at once.
+int64_t values_at_once(StepKind kind) {
+  return kSegmentSteps / layout_of(kind).steps_per_block * layout_of(kind).values_per_block;
+}
+
+// A tile's rows of f32, in the stretches that panels are multiplied in.
+void pack_stretches(const FloatKernel& kernel, const std::byte** rows, int n_rows, int64_t n_in,
+                    float* steps) {
+  const int64_t at_once = values_at_once(kernel.steps);
+  for (int64_t value = 0; value < n_in; value += at_once) {
+    kernel.pack_tokens({rows, std::min(at_once, n_in - value), steps});
+    for (int r = 0; r < n_rows; ++r) rows[r] += at_once * static_cast<int64_t>(sizeof(float));
+    steps += steps_of(at_once, kernel.steps) * n_rows;
   }
 }
 
@@ -89,11 +140,12 @@ void pack_tiles(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& ke
   }
   pool.run(div_up<int64_t>(n_tokens, kernels.tile_tokens), [&](int64_t tile, int) {
     const int64_t first = tile * kernels.tile_tokens;
-    const std::byte* rows[kMostRows];
-    find_rows(args.x.row(first), args.x.row_size(), n_tokens - first, kernels.tile_tokens, rows);
     for (const FloatKernel* kernel : packing) {
       if (!kernel) continue;
-      kernel->pack_tokens({rows, n_in, tiles[kernel->steps] + first * steps_of(n_in, kernel->steps)});
+      const std::byte* rows[kMostRows];
+      find_rows(args.x.row(first), args.x.row_size(), n_tokens - first, kernels.tile_tokens, rows);
+      pack_stretches(*kernel, rows, kernels.tile_tokens, n_in,
+                     tiles[kernel->steps] + first * steps_of(n_in, kernel->steps));
     }
   });
 }
@@ -103,15 +155,13 @@ void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& 
               int64_t first_tile, int64_t end_tile, float* panel) {
   const Linear& linear = args.w[task.output];
   const FloatKernel& kernel = kernel_of(kernels, linear.weight.dtype);
-  const StepLayout& layout = layout_of(kernel.steps);
   const int64_t n_out = linear.weight.n_rows(), n_in = args.x.ne[0];
   const int64_t n_steps = steps_of(n_in, kernel.steps);
-  const int64_t blocks_at_once = kChunkSteps / layout.steps_per_block;
+  const int64_t at_once = values_at_once(kernel.steps);
   const float* bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
   float* out = args.out[task.output].as<float>() + task.first_row;
-  for (int64_t value = 0, step = 0; value < n_in;
-       value += blocks_at_once * layout.values_per_block, step += blocks_at_once * layout.steps_per_block) {
-    const int64_t n_values = std::min(blocks_at_once * layout.values_per_block, n_in - value);
+  for (int64_t value = 0, step = 0; value < n_in; value += at_once, step += steps_of(at_once, kernel.steps)) {
+    const int64_t n_values = std::min(at_once, n_in - value);
     const std::byte* rows[kMostRows];
     find_rows(linear.weight.row(task.first_row) + row_bytes(linear.weight.dtype, value),
               linear.weight.row_size(), task.n_rows, kernels.panel_rows, rows);
@@ -147,7 +197,7 @@ void run_gemm(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
     const int64_t first_tile = index % parts * tiles_per_part;
     multiply(args, kernels, tiles, panels[index / parts], first_tile,
              std::min(n_tiles, first_tile + tiles_per_part),
-             panel_memory + thread * kChunkSteps * kernels.panel_rows);
+             panel_memory + thread * kSegmentSteps * kernels.panel_rows);
   });
 }
 
@@ -158,15 +208,16 @@ void run_floats(Stream& stream, const MatmulArgs& args, const FloatKernels& kern
   if (n_tokens > FloatKernels::kMostGemvTokens) {
     run_gemm(pool_of(stream), args, kernels, ScratchPieces{stream.scratch().data()});
   } else if (n_tokens > 0) {
-    run_gemv(pool_of(stream), args, kernels);
+    run_gemv(pool_of(stream), args, kernels, ScratchPieces{stream.scratch().data()});
   }
 }
 
 size_t scratch_of_floats(const MatmulArgs& args, int n_threads, const FloatKernels& kernels) {
-  ScratchPieces memory;
-  take_tiles(memory, args, kernels);
-  for (int thread = 0; thread < n_threads; ++thread) take_panel(memory, kernels);
-  return memory.used;
+  ScratchPieces gemv, gemm;
+  take_rounded(gemv, args, kernels);
+  take_tiles(gemm, args, kernels);
+  for (int thread = 0; thread < n_threads; ++thread) take_panel(gemm, kernels);
+  return std::max(gemv.used, gemm.used);
 }
 
 }  // namespace parlance::matmul

@@ -21,7 +21,8 @@ struct FloatGemvArgs {
   size_t row_bytes;
   int64_t n_rows;
   int64_t n_in;
-  const float* x;  // token t at x + t * n_in
+  const float* x;  // token t at x + t * x_stride: f32, or what round_row() made of it
+  int64_t x_stride;
   int n_tokens;
   const float* bias;  // [n_rows] or null
   float* out;         // token t, row r at [t * out_stride + r]
@@ -43,7 +44,8 @@ struct StepLayout {
 };
 inline constexpr StepLayout kStepLayouts[kStepKinds] = {{1, 1}, {2, 1}, {64, 33}};
 
-// A stretch of columns of the rows of a panel or tile: steps[step][row]. Values past the end of a row count
+// A stretch of columns of the rows of a panel or tile, no longer than a segment: steps[step][row], where
+// steps of one value or pair each are chain by chain, see order_of_sums.h. Values past the end of a row count
 // as zero.
 struct FloatPackArgs {
   const std::byte* const* rows;  // address of the first value of the stretch in each row
@@ -65,6 +67,7 @@ struct FloatPanelArgs {
 
 struct FloatKernel {
   void (*gemv)(const FloatGemvArgs& args);
+  void (*round_row)(const float* x, int64_t n, float* steps);  // activations for gemv; null: as they are
   StepKind steps;
   void (*pack_weights)(const FloatPackArgs& args);  // panel_rows rows
   void (*pack_tokens)(const FloatPackArgs& args);   // tile_tokens rows of f32
@@ -85,6 +88,9 @@ struct FloatKernels {
 extern const FloatKernels kFloatsAvx2;
 extern const FloatKernels kFloatsAvx512;
 extern const FloatKernels kFloatsAvx512Bf16;
+// f16 weights meet many tokens as they meet few, in f32, which takes twice as long.
+extern const FloatKernels kDeterministicFloatsAvx512;
+extern const FloatKernels kDeterministicFloatsAvx512Bf16;
 #elif defined(__aarch64__)
 extern const FloatKernels kFloatsNeon;
 #endif

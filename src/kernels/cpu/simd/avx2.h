@@ -155,6 +155,21 @@ struct Avx2 {
     return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
   }
 
+  PARLANCE_AVX2 static PARLANCE_INLINE F quads_of(const float* x) {
+    return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(x));
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE void transpose_quads(F (&rows)[2]) {
+    const F low = _mm256_permute2f128_ps(rows[0], rows[1], 0x20);
+    rows[1] = _mm256_permute2f128_ps(rows[0], rows[1], 0x31);
+    rows[0] = low;
+  }
+  PARLANCE_AVX2 static PARLANCE_INLINE void store_quad_sums(float* sums, F a) {
+    a = _mm256_add_ps(a, _mm256_permute_ps(a, 0x4e));
+    a = _mm256_add_ps(a, _mm256_permute_ps(a, 0xb1));
+    _mm_store_ss(sums, _mm256_castps256_ps128(a));
+    _mm_store_ss(sums + 1, _mm256_extractf128_ps(a, 1));
+  }
+
  private:
   PARLANCE_AVX2 static PARLANCE_INLINE __m128i halves(const std::byte* x) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));

@@ -168,6 +168,28 @@ struct Avx512 {
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
   }
 
+  // Quads are four neighbouring lanes. The same four floats in each of them; rows[i] quad j becomes rows[j]
+  // quad i; the sum of each, of lanes 0 and 2, and of 1 and 3, stored.
+  PARLANCE_AVX512 static PARLANCE_INLINE F quads_of(const float* x) {
+    return _mm512_broadcast_f32x4(_mm_loadu_ps(x));
+  }
+  PARLANCE_AVX512 static PARLANCE_INLINE void transpose_quads(F (&rows)[4]) {
+    const F low01 = _mm512_shuffle_f32x4(rows[0], rows[1], 0x44),
+            low23 = _mm512_shuffle_f32x4(rows[2], rows[3], 0x44);
+    const F high01 = _mm512_shuffle_f32x4(rows[0], rows[1], 0xee),
+            high23 = _mm512_shuffle_f32x4(rows[2], rows[3], 0xee);
+    rows[0] = _mm512_shuffle_f32x4(low01, low23, 0x88);
+    rows[1] = _mm512_shuffle_f32x4(low01, low23, 0xdd);
+    rows[2] = _mm512_shuffle_f32x4(high01, high23, 0x88);
+    rows[3] = _mm512_shuffle_f32x4(high01, high23, 0xdd);
+  }
+  PARLANCE_AVX512 static PARLANCE_INLINE void store_quad_sums(float* sums, F a) {
+    a = _mm512_add_ps(a, _mm512_permute_ps(a, 0x4e));
+    a = _mm512_add_ps(a, _mm512_permute_ps(a, 0xb1));
+    const I firsts = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    _mm_storeu_ps(sums, _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, a)));
+  }
+
  private:
   PARLANCE_AVX512 static PARLANCE_INLINE F from_bf16(__m256i x) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));

@@ -139,6 +139,13 @@ struct Neon {
     return vpaddq_f32(vpaddq_f32(rows[0], rows[1]), vpaddq_f32(rows[2], rows[3]));
   }
 
+  static PARLANCE_INLINE F quads_of(const float* x) { return vld1q_f32(x); }
+  static PARLANCE_INLINE void transpose_quads(F (&)[1]) {}
+  static PARLANCE_INLINE void store_quad_sums(float* sums, F a) {
+    const float32x2_t pairs = vadd_f32(vget_low_f32(a), vget_high_f32(a));
+    *sums = vget_lane_f32(vpadd_f32(pairs, pairs), 0);
+  }
+
  private:
   // Lane i holds the bits from i * width on.
   template <int width>

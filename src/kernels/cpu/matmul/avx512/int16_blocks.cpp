@@ -1,8 +1,10 @@
 #include "kernels/cpu/matmul/avx512/int16_blocks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
+#include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/simd/avx512.h"
 
 #ifdef PARLANCE_X86

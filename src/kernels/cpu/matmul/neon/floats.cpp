@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/matmul/floats.h"
+#include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/simd/neon.h"
 
 #ifdef PARLANCE_NEON

@@ -66,40 +66,48 @@ bool Conversation::leave_out_a_turn() {
   return true;
 }
 
-Result<void> Conversation::make_room(double above, double to, const Work& work) {
+Result<std::optional<std::vector<Token>>> Conversation::make_room(double above, double to) {
   const auto n_ctx = static_cast<double>(session_.n_ctx());
-  if (static_cast<double>(session_.tokens().size()) <= above * n_ctx) return {};
+  if (static_cast<double>(session_.tokens().size()) <= above * n_ctx) return std::nullopt;
   for (;;) {
-    PARLANCE_TRY(const std::vector<Token> tokens, prompt_tokens(session_.model(), seen(), has_thinking_));
+    PARLANCE_TRY(std::vector<Token> tokens, prompt_tokens(session_.model(), seen(), has_thinking_));
     if (static_cast<double>(tokens.size()) > to * n_ctx && leave_out_a_turn()) continue;
     PARLANCE_CHECK(check_fits(session_, tokens.size()));
-    PARLANCE_CHECK(session_.set_prompt(tokens, work));
-    return {};
+    return tokens;
   }
 }
 
-Result<Conversation::Answer> Conversation::ask(std::string question, const GenerateOptions& options,
-                                               const OnText& on_text) {
-  const size_t n_left_out_before = n_left_out_;
+Result<std::vector<Token>> Conversation::begin(std::string question, const GenerateOptions& options) {
+  n_left_out_before_ = n_left_out_;
   messages_.push_back({"user", std::move(question)});
-  const auto forget = [&] {
-    messages_.pop_back();
-    n_left_out_ = n_left_out_before;
-  };
-  Result<std::vector<Token>> tokens = fit(options);
-  Result<GenerateResult> result =
-      tokens ? generate(session_, *tokens, options, on_text) : tl::unexpected<Error>(tokens.error());
+  auto tokens = fit(options);
+  if (!tokens) forget_question();
+  return tokens;
+}
+
+void Conversation::forget_question() {
+  messages_.pop_back();
+  n_left_out_ = n_left_out_before_;
+}
+
+Result<Conversation::Answer> Conversation::end(Result<GenerateResult> result) {
   if (!result) {
-    forget();
+    forget_question();
     return tl::unexpected<Error>(std::move(result).error());
   }
-  Answer answer{.result = *std::move(result), .n_left_out = n_left_out_ - n_left_out_before};
+  Answer answer{.result = *std::move(result), .n_left_out = n_left_out_ - n_left_out_before_};
   if (answer.result.finish_reason == FinishReason::cancelled && answer.result.text.empty()) {
-    forget();
+    forget_question();
   } else {
     messages_.push_back({"assistant", answer.result.text});
   }
   return answer;
+}
+
+Result<Conversation::Answer> Conversation::ask(std::string question, const GenerateOptions& options,
+                                               const OnText& on_text) {
+  PARLANCE_TRY(const std::vector<Token> tokens, begin(std::move(question), options));
+  return end(generate(session_, tokens, options, on_text));
 }
 
 void Conversation::shorten_answer(std::string text) {

@@ -2,6 +2,7 @@
 // context.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,14 @@ class Conversation {
   // first word, the question is forgotten.
   Result<Answer> ask(std::string question, const GenerateOptions& options, const OnText& on_text);
 
+  // The same for those who have the answer made elsewhere: the prompt for it, then what came of it.
+  Result<std::vector<Token>> begin(std::string question, const GenerateOptions& options);
+  Result<Answer> end(Result<GenerateResult> result);
+
   // For those who will be in a hurry: when the conversation takes more than the first share of the context,
-  // its oldest turns are left out until it takes no more than the second, and the rest is computed now.
-  // Errors: cancelled.
-  Result<void> make_room(double above, double to, const Work& work = {});
+  // its oldest turns are left out until it takes no more than the second. Yields what there is to compute
+  // again; nothing when there is room.
+  Result<std::optional<std::vector<Token>>> make_room(double above, double to);
 
   // What is remembered of the last answer instead of all of it; without words the question is forgotten too.
   void shorten_answer(std::string text);
@@ -58,12 +63,14 @@ class Conversation {
   Result<std::vector<Token>> fit(const GenerateOptions& options);
   std::vector<Message> seen() const;
   bool leave_out_a_turn();
+  void forget_question();
 
   Session& session_;
   std::string system_;
   bool has_thinking_;
   std::vector<Message> messages_;
-  size_t n_left_out_ = 0;  // of messages_, from the front: the model is no longer told of these
+  size_t n_left_out_ = 0;         // of messages_, from the front: the model is no longer told of these
+  size_t n_left_out_before_ = 0;  // the last question
 };
 
 }  // namespace parlance

@@ -1,98 +1,132 @@
 #include "assistant/talk_mind.h"
 
+#include <iterator>
 #include <utility>
 
 namespace parlance {
 
+// The beginning of all prompts is computed before anybody waits for it. An error comes again with a question.
 TalkMind::TalkMind(Session& session, const MindOptions& options, Inbox& inbox, TalkClock clock)
     : session_(session),
       options_(options),
       inbox_(inbox),
       clock_(std::move(clock)),
       conversation_(session, options.system, options.has_thinking) {
-  thread_ = std::thread([this] { run(); });
+  options_.generate.work.priority = Priority::realtime;
+  std::vector<Message> messages;
+  if (!options_.system.empty()) messages.push_back({"system", options_.system});
+  messages.push_back({"user", "Hello"});
+  auto tokens = prompt_tokens(session_.model(), messages, options_.has_thinking);
+  if (tokens) prepare(*std::move(tokens), source_.ticket());
 }
 
 TalkMind::~TalkMind() {
   source_.cancel();
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  has_orders_.notify_one();
-  thread_.join();
 }
 
 void TalkMind::ask(uint64_t reply, const std::string& question) {
-  send({Wish::ask, reply, question, source_.ticket()});
+  take({Wish::ask, reply, question, source_.ticket()});
 }
 
 void TalkMind::drop(uint64_t reply) {
   source_.cancel();
-  send({Wish::drop, reply, {}});
+  take({Wish::drop, reply, {}});
 }
 
 void TalkMind::cut(uint64_t reply, const std::string& heard) {
   source_.cancel();
-  send({Wish::cut, reply, heard});
+  take({Wish::cut, reply, heard});
 }
 
-void TalkMind::send(Order order) {
-  {
-    const std::lock_guard lock(mutex_);
-    orders_.push_back(std::move(order));
-  }
-  has_orders_.notify_one();
+void TalkMind::take(Order order) {
+  orders_.push_back(std::move(order));
+  advance();
 }
 
-void TalkMind::run() {
-  warm_up();
-  std::unique_lock lock(mutex_);
+void TalkMind::report(std::vector<TalkMessage>& news) {
+  advance();
+  std::ranges::move(news_, std::back_inserter(news));
+  news_.clear();
+}
+
+void TalkMind::tell(TalkMessage message) {
+  news_.push_back(std::move(message));
+  inbox_.notify(*this);
+}
+
+// As far as it goes without waiting.
+void TalkMind::advance() {
   for (;;) {
-    has_orders_.wait(lock, [&] { return is_over_ || !orders_.empty(); });
-    if (is_over_) return;
-    const Order order = std::move(orders_.front());
-    orders_.pop_front();
-    lock.unlock();
-    if (order.wish == Wish::ask) {
-      answer(order);
-    } else if (order.reply == remembered_) {
-      if (order.wish == Wish::drop) conversation_.undo();
-      if (order.wish == Wish::cut) conversation_.shorten_answer(order.text);
-      remembered_ = 0;
+    if (request_) {
+      const bool has_ended = request_->has_ended();  // if so, no piece comes behind those that there are
+      take_pieces();
+      if (!has_ended) return;
+      end_answer();
+    } else if (!orders_.empty()) {
+      const Order order = std::move(orders_.front());
+      orders_.pop_front();
+      fulfil(order);
+    } else {
+      return;
     }
-    lock.lock();
   }
 }
 
-// The beginning of all prompts is computed before anybody waits for it. An error comes again with a question.
-void TalkMind::warm_up() {
-  std::vector<Message> messages;
-  if (!options_.system.empty()) messages.push_back({"system", options_.system});
-  messages.push_back({"user", "Hello"});
-  const auto tokens = prompt_tokens(session_.model(), messages, options_.has_thinking);
-  if (tokens) (void)session_.set_prompt(*tokens, {.cancellation = warm_up_});
+void TalkMind::fulfil(const Order& order) {
+  if (order.wish == Wish::ask) return begin_answer(order);
+  if (order.reply != remembered_) return;
+  if (order.wish == Wish::drop) conversation_.undo();
+  if (order.wish == Wish::cut) conversation_.shorten_answer(order.text);
+  remembered_ = 0;
 }
 
-void TalkMind::answer(const Order& order) {
+void TalkMind::begin_answer(const Order& order) {
   if (order.cancellation.cancelled()) return;
   GenerateOptions options = options_.generate;
   options.work.cancellation = order.cancellation;
-  const auto answer = conversation_.ask(order.text, options, [&](std::string_view text) {
-    inbox_.post(Thought{order.reply, std::string(text), clock_()});
-  });
-  if (!answer && answer.error().code != ErrorCode::cancelled) {
-    inbox_.post(Broken{answer.error()});
-    return;
+  auto prompt = conversation_.begin(order.text, options);
+  if (!prompt) return tell(Broken{prompt.error()});
+  auto request = Request::start(session_, *std::move(prompt), options, [this] { inbox_.notify(*this); });
+  if (!request) {
+    (void)conversation_.end(tl::unexpected(request.error()));
+    return tell(Broken{request.error()});
   }
+  request_ = *std::move(request);
+  answering_ = order;
+}
+
+void TalkMind::take_pieces() {
+  while (const auto piece = request_->poll()) {
+    if (!answering_ || piece->text.empty() || answering_->cancellation.cancelled()) continue;
+    tell(Thought{answering_->reply, piece->text, clock_()});
+  }
+}
+
+void TalkMind::end_answer() {
+  auto result = request_->result();
+  request_.reset();
+  if (!answering_) return;  // a prompt that could not be computed is told of by the answer to it
+  const Order order = *std::exchange(answering_, std::nullopt);
+  const auto answer = conversation_.end(std::move(result));
+  if (!answer) return tell(Broken{answer.error()});
   const bool is_kept =
-      answer && !(answer->result.finish_reason == FinishReason::cancelled && answer->result.text.empty());
+      answer->result.finish_reason != FinishReason::cancelled || !answer->result.text.empty();
   remembered_ = is_kept ? order.reply : 0;
   if (order.cancellation.cancelled()) return;
-  inbox_.post(ThoughtEnd{order.reply, clock_()});
+  tell(ThoughtEnd{order.reply, clock_()});
   // A full context is dealt with while the answer is heard. What cannot be done now is done with a question.
   constexpr double kMostShare = 0.6, kLeftShare = 0.3;
-  (void)conversation_.make_room(kMostShare, kLeftShare, options.work);
+  auto prompt = conversation_.make_room(kMostShare, kLeftShare);
+  if (prompt && *prompt) prepare(**std::move(prompt), order.cancellation);
+}
+
+// Has a prompt computed that the next one will begin like.
+void TalkMind::prepare(std::vector<Token> prompt, Cancellation cancellation) {
+  GenerateOptions options;
+  options.max_tokens = 0;
+  options.work = {.cancellation = std::move(cancellation), .priority = Priority::background};
+  auto request = Request::start(session_, std::move(prompt), options, [this] { inbox_.notify(*this); });
+  if (request) request_ = *std::move(request);
 }
 
 }  // namespace parlance

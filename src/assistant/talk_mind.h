@@ -1,15 +1,16 @@
-// The mind of a conversation by voice: a thread that answers with a language model and remembers what was
-// said.
+// The mind of a conversation by voice: answers with a language model and remembers what was said. It has no
+// thread: what is computed is requests to the model's scheduler, and the next one begins when the owner asks
+// for the news of the last.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
+#include <memory>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "assistant/conversation.h"
+#include "engine/request.h"
 #include "voice/inbox.h"
 
 namespace parlance {
@@ -20,7 +21,7 @@ struct MindOptions {
   GenerateOptions generate;
 };
 
-class TalkMind final : public Mind {
+class TalkMind final : public Mind, public TalkPart {
  public:
   // What it uses must outlive it.
   TalkMind(Session& session, const MindOptions& options, Inbox& inbox, TalkClock clock);
@@ -29,6 +30,7 @@ class TalkMind final : public Mind {
   void ask(uint64_t reply, const std::string& question) override;
   void drop(uint64_t reply) override;
   void cut(uint64_t reply, const std::string& heard) override;
+  void report(std::vector<TalkMessage>& news) override;
 
  private:
   enum class Wish : uint8_t { ask, drop, cut };
@@ -39,26 +41,27 @@ class TalkMind final : public Mind {
     Cancellation cancellation = {};
   };
 
-  void send(Order order);
-  void run();
-  void warm_up();
-  void answer(const Order& order);
+  void take(Order order);
+  void advance();
+  void fulfil(const Order& order);
+  void begin_answer(const Order& order);
+  void take_pieces();
+  void end_answer();
+  void prepare(std::vector<Token> prompt, Cancellation cancellation);
+  void tell(TalkMessage message);
 
   Session& session_;
   MindOptions options_;
   Inbox& inbox_;
   const TalkClock clock_;
   Conversation conversation_;
-  uint64_t remembered_ = 0;          // the reply that the conversation ends with
-  const CancellationSource source_;  // of all answers that were asked for
-  const Cancellation warm_up_ = source_.ticket();
+  uint64_t remembered_ = 0;  // the reply that the conversation ends with
 
-  std::mutex mutex_;  // of what follows
-  std::condition_variable has_orders_;
-  std::deque<Order> orders_;
-  bool is_over_ = false;
-
-  std::thread thread_;
+  const CancellationSource source_;   // of all that was asked for
+  std::deque<Order> orders_;          // that wait for the request to end
+  std::unique_ptr<Request> request_;  // at work in the session; null: nothing is
+  std::optional<Order> answering_;    // what the request answers; none: it only computes a prompt
+  std::vector<TalkMessage> news_;
 };
 
 }  // namespace parlance

@@ -128,6 +128,7 @@ void TalkSource::on_event(const TurnEvent& event) {
 }
 
 void TalkSource::on_audio(std::span<const float> samples) {
+  if (is_patient_) inbox_.wait_for_room();
   inbox_.post(HeardSound{{samples.begin(), samples.end()}});
 }
 

@@ -129,15 +129,16 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   turns.end_hangover_ms = choice.end_silence_ms;
 
   // In the order in which they need each other: the source, which posts first, goes first at the end.
-  RecognizerEars ears(*models.recognizer, {.context = {}, .language = choice.language});
-  SynthesizerMouth mouth(*models.synthesizer, mouth_options, inbox, clock);
+  RecognizerEars ears(*models.recognizer, {.context = {}, .language = choice.language}, inbox, clock);
+  SpeechQueue queue(*models.synthesizer);
+  SynthesizerMouth mouth(queue, mouth_options, inbox, clock);
   TalkMind mind(*models.session, mind_options, inbox, clock);
   TalkView view(io, choice.wants_json);
   Observer observer(view, output);
   Talk talk({ears, mind, mouth, output.playback()}, observer, {.drafts_answers = !choice.makes_no_drafts});
   TalkSource source(std::move(sources), manner_of(choice), models.detector, turns, inbox, clock);
   if (io.err_is_terminal) io.note(fmt::format("ready after {:.0f} ms", load_ms));
-  PARLANCE_CHECK(run_talk(talk, inbox, clock, [&] { return guard.interrupted(); }));
+  PARLANCE_CHECK(run_talk(talk, inbox, clock, guard.ticket()));
 
   view.finish();
   PARLANCE_CHECK(output.finish());

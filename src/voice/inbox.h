@@ -1,6 +1,7 @@
-// Messages of many threads to the one that owns a conversation.
+// What reaches the one that owns a conversation, from many threads.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -14,27 +15,64 @@ namespace parlance {
 
 class Inbox {
  public:
+  // Sound comes in pieces of 10 ms: an owner that is so far behind has stopped working.
+  static constexpr size_t kMostMessages = 8192;
+
+  // What is posted to a full inbox is lost, and the conversation broken: the owner is told so.
   void post(TalkMessage message) {
     {
       const std::lock_guard lock(mutex_);
-      messages_.push_back(std::move(message));
       is_settled_ = false;
+      if (messages_.size() < kMostMessages) {
+        messages_.push_back(std::move(message));
+      } else {
+        has_overflown_ = true;
+      }
     }
-    has_messages_.notify_one();
+    has_mail_.notify_one();
+  }
+  // For those who can: returns when half the inbox is free, or it is closed.
+  void wait_for_room() {
+    std::unique_lock lock(mutex_);
+    has_room_.wait(lock, [&] { return messages_.size() < kMostMessages / 2 || is_closed_; });
   }
 
-  // By the owner: what has come, in order; waits for a message, but no longer than this.
+  // The part has news, which the owner will ask it for.
+  void notify(TalkPart& part) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_settled_ = false;
+      if (std::ranges::find(parts_, &part) == parts_.end()) parts_.push_back(&part);
+    }
+    has_mail_.notify_one();
+  }
+
+  // By the owner: what has come, in order, news of parts behind what was posted. Waits for it, but no longer
+  // than this.
   std::vector<TalkMessage> take(std::chrono::microseconds at_most) {
-    std::unique_lock lock(mutex_);
-    has_messages_.wait_for(lock, at_most, [&] { return !messages_.empty(); });
-    return std::exchange(messages_, {});
+    std::vector<TalkMessage> mail;
+    std::vector<TalkPart*> parts;
+    {
+      std::unique_lock lock(mutex_);
+      has_mail_.wait_for(lock, at_most, [&] { return !messages_.empty() || !parts_.empty(); });
+      mail.swap(messages_);
+      parts.swap(parts_);
+      if (has_overflown_) {
+        mail.push_back(Broken{{ErrorCode::busy,
+                               "the conversation is too far behind what is heard; use "
+                               "smaller models"}});
+      }
+    }
+    has_room_.notify_all();
+    for (TalkPart* const part : parts) part->report(mail);
+    return mail;
   }
 
   // By the owner, when it has done what the messages were about: whether nothing is going on now.
   void settle(bool is_quiet) {
     {
       const std::lock_guard lock(mutex_);
-      is_settled_ = is_quiet && messages_.empty();
+      is_settled_ = is_quiet && messages_.empty() && parts_.empty();
       if (!is_settled_) return;
     }
     has_settled_.notify_all();
@@ -45,6 +83,7 @@ class Inbox {
       is_closed_ = true;
     }
     has_settled_.notify_all();
+    has_room_.notify_all();
   }
 
   // Whether all messages were taken and nothing is going on.
@@ -63,9 +102,10 @@ class Inbox {
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable has_messages_, has_settled_;
+  std::condition_variable has_mail_, has_room_, has_settled_;
   std::vector<TalkMessage> messages_;
-  bool is_settled_ = true, is_closed_ = false;
+  std::vector<TalkPart*> parts_;
+  bool has_overflown_ = false, is_settled_ = true, is_closed_ = false;
 };
 
 }  // namespace parlance

@@ -1,10 +1,11 @@
-// What a conversation by voice is made of, as its owner (talk.h) sees it: four parts that work on their own
-// and never keep it waiting. Behind them are a recogniser, a language model, a synthesizer and a loudspeaker;
-// in tests, scripts on a virtual clock.
+// What a conversation by voice is made of, as its owner (talk.h) sees it: four parts that work on their own,
+// never keep it waiting, and post what happens to its inbox (inbox.h). Behind them are a recogniser, a
+// language model, a synthesizer and a loudspeaker; in tests, scripts on a virtual clock.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -26,6 +27,7 @@ struct Hearing {
   bool is_final = false;  // as pause() wanted it
 };
 
+// Answers come as messages: HeardWords, whenever that changes.
 class Ears {
  public:
   virtual ~Ears() = default;
@@ -33,9 +35,9 @@ class Ears {
   // A new transcript; what was heard before is forgotten.
   virtual Result<void> begin() = 0;
   virtual Result<void> feed(std::span<const float> samples) = 0;
-  // The final text of what was fed is wanted now; more samples make it a preview again.
+  // The final text of what was fed is wanted now, and told even if it is known; more samples make it a
+  // preview again.
   virtual void pause() = 0;
-  virtual Result<Hearing> hearing() = 0;
 };
 
 // Answers come as messages: Thought, then ThoughtEnd.
@@ -70,8 +72,10 @@ class Loudspeaker {
   virtual void hush() = 0;                                // silence, soon; the rest is kept
   virtual void unhush() = 0;
   virtual void stop() = 0;  // silence, soon; the rest is dropped
-  // Called every few milliseconds while there is an answer.
+  // Goes on as far as time has; to be called when something changed, and again after wait_ms().
   virtual Result<void> tick() = 0;
+  // None: nothing happens by itself.
+  virtual std::optional<double> wait_ms() const = 0;
   virtual int64_t n_heard() const = 0;  // samples of the answer
   virtual bool is_drained() const = 0;  // all that was given has been heard
 };
@@ -87,6 +91,10 @@ struct HeardSound {  // of speech, in order
   std::vector<float> samples;
 };
 struct SourceOver {};  // nothing more will be heard
+struct HeardWords {    // of the open turn, by the ears
+  Hearing hearing;
+  double at_ms;
+};
 
 struct Thought {
   uint64_t reply;
@@ -119,7 +127,16 @@ struct Broken {  // a part cannot go on
   Error error;
 };
 
-using TalkMessage = std::variant<HeardTurn, HeardSound, SourceOver, Thought, ThoughtEnd, SpeechBegun, Spoken,
-                                 SpeechEnd, Broken>;
+using TalkMessage = std::variant<HeardTurn, HeardSound, SourceOver, HeardWords, Thought, ThoughtEnd,
+                                 SpeechBegun, Spoken, SpeechEnd, Broken>;
+
+// A part that tells the inbox that there is news (Inbox::notify), and is asked for it by the owner: so that
+// nothing piles up, however late the owner is.
+class TalkPart {
+ public:
+  virtual ~TalkPart() = default;
+  // Appends what has happened since it was last asked. On the owner's thread.
+  virtual void report(std::vector<TalkMessage>& news) = 0;
+};
 
 }  // namespace parlance

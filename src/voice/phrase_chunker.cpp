@@ -90,7 +90,7 @@ std::vector<Phrase> PhraseChunker::push(std::string_view piece, double now_ms) {
 }
 
 std::optional<Phrase> PhraseChunker::flush_if_late(double now_ms) {
-  if (text_.empty() || wait_ms() <= 0 || now_ms - *since_ms_ < wait_ms()) return std::nullopt;
+  if (text_.empty() || patience_ms() <= 0 || now_ms - *since_ms_ < patience_ms()) return std::nullopt;
   // Up to the last white space: the word behind it may go on.
   const std::string_view text = text_;
   size_t end = 0;
@@ -102,6 +102,13 @@ std::optional<Phrase> PhraseChunker::flush_if_late(double now_ms) {
     return std::nullopt;
   since_ms_ = now_ms;
   return take({end, PhraseEnd::time});
+}
+
+std::optional<double> PhraseChunker::wait_ms(double now_ms) const {
+  if (text_.empty() || patience_ms() <= 0) return std::nullopt;
+  const double left_ms = *since_ms_ + patience_ms() - now_ms;
+  if (left_ms <= 0) return std::nullopt;  // it was due, and has too few words
+  return left_ms;
 }
 
 std::optional<Phrase> PhraseChunker::finish() {

@@ -44,6 +44,8 @@ class PhraseChunker {
   std::vector<Phrase> push(std::string_view piece, double now_ms);
   // A phrase that is due although no piece came.
   std::optional<Phrase> flush_if_late(double now_ms);
+  // For how long there will be none; nothing: as long as no piece comes.
+  std::optional<double> wait_ms(double now_ms) const;
   // What is left at the end of the answer. The next piece begins another one.
   std::optional<Phrase> finish();
 
@@ -54,7 +56,7 @@ class PhraseChunker {
   };
   std::optional<Cut> find_cut();
   std::optional<Phrase> take(Cut cut);
-  double wait_ms() const { return next_id_ == 0 ? options_.first_wait_ms : options_.wait_ms; }
+  double patience_ms() const { return next_id_ == 0 ? options_.first_wait_ms : options_.wait_ms; }
 
   PhraseOptions options_;
   std::string text_;                // that is in no phrase yet

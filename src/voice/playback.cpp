@@ -175,4 +175,18 @@ Result<void> Playback::tick() {
   }
 }
 
+// Until the first sound is heard, half of what the device was given, or the last of it.
+std::optional<double> Playback::wait_ms() const {
+  constexpr double kLeastMs = 5;  // devices play in periods
+  if (failure_) return 0;
+  const int64_t n_played_now = n_played(), n_in_device = n_handed_over_ - n_played_now;
+  const bool has_more = std::ssize(samples_) > n_handed_over_ && !is_hushed_;
+  if (n_played_now > n_reported_) return 0;
+  if (n_in_device == 0 && !has_more) return std::nullopt;
+  if (n_reported_ == 0) return kLeastMs;
+  const double in_device_ms =
+      1000 * static_cast<double>(n_in_device) / static_cast<double>(speaker_->sample_rate_hz());
+  return std::max(kLeastMs, has_more ? in_device_ms - 1000 * kAheadSeconds / 2 : in_device_ms);
+}
+
 }  // namespace parlance

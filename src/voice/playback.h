@@ -30,6 +30,7 @@ class Playback final : public Loudspeaker {
   void unhush() override;
   void stop() override;
   Result<void> tick() override;
+  std::optional<double> wait_ms() const override;
   int64_t n_heard() const override;
   bool is_drained() const override { return n_reported_ >= std::ssize(samples_); }
 

@@ -1,5 +1,7 @@
 #include "voice/synthesizer_mouth.h"
 
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 namespace parlance {
@@ -11,89 +13,122 @@ constexpr Chunking kPhraseChunking{.chunk_seconds = 8, .threshold_seconds = 12, 
 
 }  // namespace
 
-SynthesizerMouth::SynthesizerMouth(Synthesizer& synthesizer, const MouthOptions& options, Inbox& inbox,
-                                   TalkClock clock)
-    : synthesizer_(synthesizer), options_(options), inbox_(inbox), clock_(std::move(clock)) {
-  options_.manner.chunking = kPhraseChunking;
-  thread_ = std::thread([this] { run(); });
-}
-
-SynthesizerMouth::~SynthesizerMouth() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-    orders_.clear();
+struct SynthesizerMouth::Voice {
+  Voice(SynthesizerMouth& owner, Inbox& owners_inbox, const MouthOptions& mouth_options,
+        const TalkClock& talk_clock)
+      : options(mouth_options), clock(talk_clock), mouth(&owner), inbox(owners_inbox) {
+    options.manner.chunking = kPhraseChunking;
   }
-  source_.cancel();
-  has_orders_.notify_one();
-  thread_.join();
-}
 
-void SynthesizerMouth::say(uint64_t reply, int64_t phrase, const std::string& text) {
-  {
-    const std::lock_guard lock(mutex_);
-    orders_.push_back({reply, phrase, text, source_.ticket()});
+  void tell(TalkMessage message) {
+    const std::lock_guard lock(mutex);
+    if (!mouth) return;
+    news.push_back(std::move(message));
+    inbox.notify(*mouth);
   }
-  has_orders_.notify_one();
-}
 
-void SynthesizerMouth::cancel() {
-  const std::lock_guard lock(mutex_);
-  orders_.clear();
-  source_.cancel();
-}
+  MouthOptions options;  // of the thread that speaks
+  const TalkClock clock;
 
-void SynthesizerMouth::run() {
-  warm_up();
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    has_orders_.wait(lock, [&] { return is_over_ || !orders_.empty(); });
-    if (is_over_) return;
-    const Order order = std::move(orders_.front());
-    orders_.pop_front();
-    lock.unlock();
-    speak(order);
-    lock.lock();
-  }
-}
+  std::mutex mutex;         // of what follows
+  SynthesizerMouth* mouth;  // null when it has gone
+  Inbox& inbox;             // as long as there is a mouth
+  std::vector<TalkMessage> news;
+};
 
 // Memory is touched and kernels are chosen before anybody waits for them. What cannot be spoken says so when
 // it matters.
-void SynthesizerMouth::warm_up() {
-  SpeechRequest request = options_.manner;
-  request.text = "Hello there.";
-  request.decoding.n_step = 1;
-  request.cancellation = warm_up_;
-  (void)synthesizer_.stream(request, [](std::span<const float>, bool) { return true; });
+class SynthesizerMouth::WarmUp final : public SpeechOrder {
+ public:
+  WarmUp(std::shared_ptr<Voice> voice, Cancellation cancellation)
+      : voice_(std::move(voice)), cancellation_(std::move(cancellation)) {}
+
+  std::optional<SpeechRequest> begin() override {
+    SpeechRequest request = voice_->options.manner;
+    request.text = "Hello there.";
+    request.decoding.n_step = 1;
+    request.cancellation = cancellation_;
+    return request;
+  }
+  bool take(std::span<const float>) override { return true; }
+  void end(Result<SpeechReport>) override {}
+
+ private:
+  const std::shared_ptr<Voice> voice_;
+  const Cancellation cancellation_;
+};
+
+class SynthesizerMouth::PhraseOrder final : public SpeechOrder {
+ public:
+  PhraseOrder(std::shared_ptr<Voice> voice, uint64_t reply, int64_t phrase, std::string text,
+              Cancellation cancellation)
+      : voice_(std::move(voice)),
+        reply_(reply),
+        phrase_(phrase),
+        text_(std::move(text)),
+        cancellation_(std::move(cancellation)) {}
+
+  std::optional<SpeechRequest> begin() override {
+    if (cancellation_.cancelled()) return std::nullopt;
+    SpeechRequest request = voice_->options.manner;
+    request.text = text_;
+    request.cancellation = cancellation_;
+    // The silence before an answer would be heard as waiting; that between its phrases belongs there.
+    const bool is_first = phrase_ == 0;
+    request.leading_silence = is_first ? LeadingSilence::none : LeadingSilence::with_first_sound;
+    if (is_first && voice_->options.first_steps > 0) request.decoding.n_step = voice_->options.first_steps;
+    voice_->tell(SpeechBegun{reply_, phrase_, voice_->clock()});
+    return request;
+  }
+
+  bool take(std::span<const float> samples) override {
+    voice_->tell(Spoken{reply_, phrase_, {samples.begin(), samples.end()}, voice_->clock()});
+    return true;
+  }
+
+  void end(Result<SpeechReport> report) override {
+    if (!report) {
+      if (report.error().code != ErrorCode::cancelled) voice_->tell(Broken{report.error()});
+      return;
+    }
+    // Without a voice that is named the model chooses one: it is kept for the rest of the conversation.
+    SpeechRequest& manner = voice_->options.manner;
+    if (manner.voice.reference.empty() && manner.voice.instruct.empty() && manner.instruct.empty() &&
+        !report->chunks.empty()) {
+      manner.voice.reference = report->chunks.front().codes;
+      manner.voice.reference_text = report->chunks.front().text;
+    }
+    voice_->tell(SpeechEnd{reply_, phrase_, voice_->clock()});
+  }
+
+ private:
+  const std::shared_ptr<Voice> voice_;
+  const uint64_t reply_;
+  const int64_t phrase_;
+  const std::string text_;
+  const Cancellation cancellation_;
+};
+
+SynthesizerMouth::SynthesizerMouth(SpeechQueue& queue, const MouthOptions& options, Inbox& inbox,
+                                   const TalkClock& clock)
+    : queue_(queue), voice_(std::make_shared<Voice>(*this, inbox, options, clock)) {
+  queue_.post(std::make_shared<WarmUp>(voice_, source_.ticket()));
 }
 
-void SynthesizerMouth::speak(const Order& order) {
-  SpeechRequest request = options_.manner;
-  request.text = order.text;
-  request.cancellation = order.cancellation;
-  // The silence before an answer would be heard as waiting; that between its phrases belongs there.
-  const bool is_first = order.phrase == 0;
-  request.leading_silence = is_first ? LeadingSilence::none : LeadingSilence::with_first_sound;
-  if (is_first && options_.first_steps > 0) request.decoding.n_step = options_.first_steps;
-  inbox_.post(SpeechBegun{order.reply, order.phrase, clock_()});
-  const auto report = synthesizer_.stream(request, [&](std::span<const float> samples, bool is_last) {
-    if (!is_last) {
-      inbox_.post(Spoken{order.reply, order.phrase, {samples.begin(), samples.end()}, clock_()});
-    }
-    return true;
-  });
-  if (!report) {
-    if (report.error().code != ErrorCode::cancelled) inbox_.post(Broken{report.error()});
-    return;
-  }
-  // Without a voice that is named the model chooses one: it is kept for the rest of the conversation.
-  const SpeechRequest& manner = options_.manner;
-  if (manner.voice.reference.empty() && manner.voice.instruct.empty() && manner.instruct.empty() &&
-      !report->chunks.empty()) {
-    options_.manner.voice.reference = report->chunks.front().codes;
-    options_.manner.voice.reference_text = report->chunks.front().text;
-  }
-  inbox_.post(SpeechEnd{order.reply, order.phrase, clock_()});
+SynthesizerMouth::~SynthesizerMouth() {
+  source_.cancel();
+  const std::lock_guard lock(voice_->mutex);
+  voice_->mouth = nullptr;
+}
+
+void SynthesizerMouth::say(uint64_t reply, int64_t phrase, const std::string& text) {
+  queue_.post(std::make_shared<PhraseOrder>(voice_, reply, phrase, text, source_.ticket()));
+}
+
+void SynthesizerMouth::report(std::vector<TalkMessage>& news) {
+  const std::lock_guard lock(voice_->mutex);
+  std::ranges::move(voice_->news, std::back_inserter(news));
+  voice_->news.clear();
 }
 
 }  // namespace parlance

@@ -1,14 +1,12 @@
-// The mouth of a conversation: a thread that speaks phrases with a synthesizer, one after the other.
+// The mouth of a conversation: phrases are orders to those who speak, one after the other.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <mutex>
+#include <memory>
 #include <string>
-#include <thread>
+#include <vector>
 
-#include "tts/synthesizer.h"
+#include "tts/speech_queue.h"
 #include "voice/inbox.h"
 
 namespace parlance {
@@ -18,41 +16,25 @@ struct MouthOptions {
   int first_steps = 0;   // passes of the network over an answer's first phrase; 0: as over the others
 };
 
-class SynthesizerMouth final : public Mouth {
+class SynthesizerMouth final : public Mouth, public TalkPart {
  public:
   // What it uses must outlive it.
-  SynthesizerMouth(Synthesizer& synthesizer, const MouthOptions& options, Inbox& inbox, TalkClock clock);
+  SynthesizerMouth(SpeechQueue& queue, const MouthOptions& options, Inbox& inbox, const TalkClock& clock);
+  // Ends what is being spoken, without waiting for it.
   ~SynthesizerMouth() override;
 
   void say(uint64_t reply, int64_t phrase, const std::string& text) override;
-  void cancel() override;
+  void cancel() override { source_.cancel(); }
+  void report(std::vector<TalkMessage>& news) override;
 
  private:
-  struct Order {
-    uint64_t reply;
-    int64_t phrase;
-    std::string text;
-    Cancellation cancellation;
-  };
+  struct Voice;  // what orders share; outlives the mouth
+  class WarmUp;
+  class PhraseOrder;
 
-  void run();
-  void warm_up();
-  void speak(const Order& order);
-
-  Synthesizer& synthesizer_;
-  MouthOptions options_;
-  Inbox& inbox_;
-  const TalkClock clock_;
-
+  SpeechQueue& queue_;
   const CancellationSource source_;  // of all that it was told to say
-  const Cancellation warm_up_ = source_.ticket();
-
-  std::mutex mutex_;  // of what follows
-  std::condition_variable has_orders_;
-  std::deque<Order> orders_;
-  bool is_over_ = false;
-
-  std::thread thread_;
+  std::shared_ptr<Voice> voice_;
 };
 
 }  // namespace parlance

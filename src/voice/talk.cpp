@@ -218,6 +218,10 @@ Result<void> Talk::take(TalkMessage message) {
                    is_source_over_ = true;
                    return {};
                  },
+                 [&](const HeardWords& heard) {
+                   now_ms_ = std::max(now_ms_, heard.at_ms);
+                   return take_hearing(heard.hearing);
+                 },
                  [&](const Thought& thought) -> Result<void> {
                    now_ms_ = std::max(now_ms_, thought.at_ms);
                    if (reply_of(thought.reply)) take_thought(thought.text);
@@ -256,8 +260,8 @@ Result<void> Talk::take(TalkMessage message) {
       message);
 }
 
-Result<void> Talk::look_at_ears() {
-  PARLANCE_TRY(const Hearing hearing, parts_.ears.hearing());
+Result<void> Talk::take_hearing(const Hearing& hearing) {
+  if (!is_open_) return {};
   if (hearing.revision != std::exchange(revision_, hearing.revision) && !hearing.text.empty()) {
     turn_.mark_first(Checkpoint::asr_first_partial, now_ms_);
     observer_.on_hearing(hearing);
@@ -279,7 +283,6 @@ bool Talk::is_said() const {
 
 Result<void> Talk::tick(double now_ms) {
   now_ms_ = std::max(now_ms_, now_ms);
-  if (is_open_) PARLANCE_CHECK(look_at_ears());
   if (!reply_) return {};
   if (!reply_->is_written) {
     if (auto phrase = reply_->chunker.flush_if_late(now_ms_)) add_phrase(*std::move(phrase));
@@ -297,11 +300,15 @@ Result<void> Talk::tick(double now_ms) {
   return {};
 }
 
-double Talk::wait_ms() const {
-  constexpr double kSoon = 2, kOften = 10, kNowAndThen = 30, kIdle = 200;
-  if (awaits_text_) return kSoon;
-  if (reply_) return kOften;
-  return is_open_ ? kNowAndThen : kIdle;
+std::optional<double> Talk::wait_ms(double now_ms) const {
+  if (!reply_) return std::nullopt;
+  std::optional<double> wait;
+  if (!reply_->is_written) wait = reply_->chunker.wait_ms(now_ms);
+  if (reply_->is_released) {
+    const auto playing = parts_.loudspeaker.wait_ms();
+    if (playing) wait = std::min(wait.value_or(*playing), *playing);
+  }
+  return wait;
 }
 
 // The phrases of which something was heard.
@@ -328,13 +335,14 @@ void Talk::stop() {
   state_ = TalkState::idle;
 }
 
-Result<void> run_talk(Talk& talk, Inbox& inbox, const TalkClock& clock,
-                      const std::function<bool()>& is_over) {
+Result<void> run_talk(Talk& talk, Inbox& inbox, const TalkClock& clock, Cancellation cancellation) {
+  constexpr double kLookMs = 100;  // a ticket wakes nobody
   while (!talk.is_over()) {
-    const auto wait = std::chrono::microseconds(static_cast<int64_t>(1000 * talk.wait_ms()));
+    const double wait_ms = std::min(talk.wait_ms(clock()).value_or(kLookMs), kLookMs);
+    const auto wait = std::chrono::microseconds(static_cast<int64_t>(1000 * wait_ms));
     for (TalkMessage& message : inbox.take(wait)) PARLANCE_CHECK(talk.take(std::move(message)));
     PARLANCE_CHECK(talk.tick(clock()));
-    if (is_over()) {
+    if (cancellation.cancelled()) {
       talk.stop();
       return {};
     }

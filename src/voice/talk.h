@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "voice/inbox.h"
 #include "voice/parts.h"
 #include "voice/phrase_chunker.h"
@@ -64,10 +65,10 @@ class Talk {
 
   // Something happened. An error of a part ends the conversation.
   Result<void> take(TalkMessage message);
-  // Looks at what sends no messages: what is being recognised, and how far the loudspeaker is. To be called
-  // after messages, and again within wait_ms().
+  // Does what time brings: goes on playing, and speaks what comes too slowly. To be called after messages,
+  // and again after wait_ms(), if there is such a time.
   Result<void> tick(double now_ms);
-  double wait_ms() const;
+  std::optional<double> wait_ms(double now_ms) const;
 
   // Ends what is going on, at once.
   void stop();
@@ -94,7 +95,7 @@ class Talk {
   Result<void> dispatch(TalkEvent event);
   Result<void> act(TalkAction action);
   Result<void> take_turn_event(const HeardTurn& heard);
-  Result<void> look_at_ears();
+  Result<void> take_hearing(const Hearing& hearing);
   void start_reply();
   void end_reply(bool is_interrupted);
   void tell_mouth();
@@ -129,7 +130,8 @@ class Talk {
   int64_t n_turns_ = 0;
 };
 
-// Runs the conversation on this thread until nothing more will be heard and all is said, or until is_over().
-Result<void> run_talk(Talk& talk, Inbox& inbox, const TalkClock& clock, const std::function<bool()>& is_over);
+// Runs the conversation on this thread until nothing more will be heard and all is said, or until it is
+// cancelled.
+Result<void> run_talk(Talk& talk, Inbox& inbox, const TalkClock& clock, Cancellation cancellation = {});
 
 }  // namespace parlance

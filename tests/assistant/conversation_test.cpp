@@ -113,7 +113,9 @@ TEST_F(ConversationTest, MakesRoomForManyTurnsAtOnce) {
   Conversation conversation(*session_, "Be brief.", false);
   ASSERT_TRUE(conversation.ask("Hello", options_, {}));
   const auto before = session_->tokens();
-  ASSERT_TRUE(conversation.make_room(0.6, 0.3));  // there is enough
+  const auto enough = conversation.make_room(0.6, 0.3);
+  ASSERT_TRUE(enough);
+  EXPECT_FALSE(*enough);
   EXPECT_EQ(session_->tokens(), before);
   int n_computed_anew = 0;
   for (int i = 0; i < 12; ++i) {
@@ -122,6 +124,9 @@ TEST_F(ConversationTest, MakesRoomForManyTurnsAtOnce) {
     if (answer->result.n_prompt_cached * 2 < answer->result.n_prompt) ++n_computed_anew;
     const auto made = conversation.make_room(0.6, 0.3);
     ASSERT_TRUE(made) << made.error().message;
+    if (*made) {
+      ASSERT_TRUE(session_->set_prompt(**made));
+    }
     EXPECT_LE(session_->tokens().size(), 0.6 * 256);
   }
   EXPECT_EQ(n_computed_anew, 0);

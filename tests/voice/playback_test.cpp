@@ -144,5 +144,25 @@ TEST(Playback, WithoutSoundItTakesItsTimeOrNone) {
   EXPECT_TRUE(slow->is_drained());
 }
 
+// It says when it wants to be called again, and what comes of that is heard without a gap.
+TEST(Playback, WaitsAsLongAsTheDeviceHasSound) {
+  Player player;
+  EXPECT_FALSE(player.playback->wait_ms());
+  player.playback->play(ramp(kSpeechRateHz));  // a second
+  int n_calls = 0;
+  double elapsed_ms = 0;
+  ASSERT_TRUE(player.playback->tick());
+  while (const auto wait_ms = player.playback->wait_ms()) {
+    const auto n = static_cast<size_t>(*wait_ms * kSpeechRateHz / 1000);
+    EXPECT_LE(n, player.speaker->waiting.size()) << "the device ran dry after " << elapsed_ms << " ms";
+    player.speaker->play(n);
+    elapsed_ms += *wait_ms;
+    ASSERT_TRUE(player.playback->tick());
+    ASSERT_LT(++n_calls, 30);
+  }
+  EXPECT_TRUE(player.playback->is_drained());
+  EXPECT_EQ(player.heard.size(), static_cast<size_t>(kSpeechRateHz));
+}
+
 }  // namespace
 }  // namespace parlance

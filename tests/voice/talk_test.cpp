@@ -208,7 +208,6 @@ TEST(Talk, ABrokenPartEndsTheConversation) {
     Result<void> begin() override { return {}; }
     Result<void> feed(std::span<const float>) override { return {}; }
     void pause() override {}
-    Result<Hearing> hearing() override { return Hearing{}; }
     void ask(uint64_t, const std::string&) override {}
     void drop(uint64_t) override {}
     void cut(uint64_t, const std::string&) override {}
@@ -220,6 +219,7 @@ TEST(Talk, ABrokenPartEndsTheConversation) {
     void unhush() override {}
     void stop() override {}
     Result<void> tick() override { return {}; }
+    std::optional<double> wait_ms() const override { return std::nullopt; }
     int64_t n_heard() const override { return 0; }
     bool is_drained() const override { return true; }
   } parts;

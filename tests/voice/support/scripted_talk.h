@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -61,8 +62,14 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
         due.push_back(std::move(later_.begin()->second));
         later_.erase(later_.begin());
       }
-      for (TalkMessage& message : due) ASSERT_TRUE(talk_.take(std::move(message)));
-      ASSERT_TRUE(talk_.tick(now_));
+      for (TalkMessage& message : due) take(std::move(message));
+      hear();
+      // As its owner calls it: behind messages, and when it wants to be.
+      if (std::exchange(has_taken_, false) || now_ >= next_tick_) {
+        ASSERT_TRUE(talk_.tick(now_));
+        hear();
+        next_tick_ = now_ + talk_.wait_ms(now_).value_or(INFINITY);
+      }
       if (script_.stop_at_ms == static_cast<int>(now_)) talk_.stop();
       if (!is_hushed_) play_a_millisecond();
     }
@@ -107,17 +114,17 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
     const TalkMessage sound = HeardSound{{speech ? static_cast<float>(window) + 1 : 0.0f}};
     const auto tell = [&] {
       if (!event) return;
-      ASSERT_TRUE(talk_.take(HeardTurn{*event, now_, static_cast<double>(event->speech_start) / 16,
-                                       static_cast<double>(event->speech_end) / 16}));
+      take(HeardTurn{*event, now_, static_cast<double>(event->speech_start) / 16,
+                     static_cast<double>(event->speech_end) / 16});
     };
     if (was_idle) tell();
     if (!was_idle || event) {
-      ASSERT_TRUE(talk_.take(sound));
+      take(sound);
     }
     if (!was_idle) tell();
     if (now_ > last_ms + 700 && !is_over_) {
       is_over_ = true;
-      ASSERT_TRUE(talk_.take(SourceOver{}));
+      take(SourceOver{});
     }
   }
 
@@ -126,6 +133,7 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
     heard_.clear();
     final_at_ = -1;
     ++n_transcripts_;
+    has_heard_ = true;
     return {};
   }
   Result<void> feed(std::span<const float> samples) override {
@@ -134,16 +142,32 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
     }
     ++revision_;
     final_at_ = -1;
+    has_heard_ = true;
     return {};
   }
   void pause() override {
     if (final_at_ < 0) final_at_ = now_ + script_.pace.asr_ms;
+    has_heard_ = true;
   }
-  Result<Hearing> hearing() override {
+  bool is_final() const { return final_at_ >= 0 && now_ >= final_at_; }
+  Hearing hearing() const {
     return Hearing{.text = script_.hears_words && n_transcripts_ <= script_.understood ? heard_ : "",
-            .n_stable = 0,
-            .revision = revision_,
-            .is_final = final_at_ >= 0 && now_ >= final_at_};
+                   .n_stable = 0,
+                   .revision = revision_,
+                   .is_final = is_final()};
+  }
+  // News of the ears, as often as what was told of them makes some.
+  void hear() {
+    while (has_heard_ || is_final() != was_final_) {
+      has_heard_ = false;
+      was_final_ = is_final();
+      take(HeardWords{hearing(), now_});
+    }
+  }
+
+  void take(TalkMessage message) {
+    has_taken_ = true;
+    ASSERT_TRUE(talk_.take(std::move(message)));
   }
 
   // Mind.
@@ -217,6 +241,11 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
   void unhush() override { is_hushed_ = false; }
   void stop() override { queue_.resize(static_cast<size_t>(n_heard_)); }
   Result<void> tick() override { return {}; }
+  std::optional<double> wait_ms() const override {
+    if (is_drained() || is_hushed_) return std::nullopt;
+    if (n_heard_ == 0) return 1;
+    return static_cast<double>(std::ssize(queue_) - n_heard_) / kSamplesPerMs;
+  }
   int64_t n_heard() const override { return n_heard_; }
   bool is_drained() const override { return n_heard_ >= std::ssize(queue_); }
 
@@ -234,7 +263,8 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
   Script script_;
   TurnDetector detector_;
   Talk talk_;
-  double now_ = 0;
+  double now_ = 0, next_tick_ = 0;
+  bool has_taken_ = false;
   bool is_over_ = false;
   std::multimap<double, TalkMessage> later_;
 
@@ -242,6 +272,7 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
   int n_transcripts_ = 0;
   uint64_t revision_ = 0;
   double final_at_ = -1;
+  bool has_heard_ = false, was_final_ = false;
   double mouth_free_at_ = 0;
   std::vector<float> queue_;
   int64_t n_heard_ = 0;

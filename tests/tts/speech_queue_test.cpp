@@ -1,0 +1,94 @@
+#include "tts/speech_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "tts/support/tiny_tts.h"
+
+namespace parlance::test {
+namespace {
+
+struct TestOrder final : SpeechOrder {
+  explicit TestOrder(SpeechRequest wanted) : request(std::move(wanted)) {}
+  std::optional<SpeechRequest> begin() override {
+    if (request.cancellation.cancelled()) {
+      ended.set_value(fail(ErrorCode::cancelled, "not wanted"));
+      return std::nullopt;
+    }
+    return request;
+  }
+  bool take(std::span<const float> part) override {
+    samples.insert(samples.end(), part.begin(), part.end());
+    return true;
+  }
+  void end(Result<SpeechReport> report) override { ended.set_value(std::move(report)); }
+
+  SpeechRequest request;
+  std::vector<float> samples;
+  std::promise<Result<SpeechReport>> ended;
+};
+
+class SpeechQueueTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
+    tts_ = load_tiny_tts();
+    ASSERT_TRUE(tts_.synthesizer);
+  }
+  static SpeechRequest request(const std::string& text, int n_step = 2) {
+    SpeechRequest request;
+    request.text = text;
+    request.decoding.n_step = n_step;
+    return request;
+  }
+
+  LoadedTts tts_;
+};
+
+TEST_F(SpeechQueueTest, SpeaksInOrder) {
+  SpeechQueue queue(*tts_.synthesizer);
+  std::vector<std::shared_ptr<TestOrder>> orders;
+  for (const char* text : {"Hello world.", "One second."}) {
+    orders.push_back(std::make_shared<TestOrder>(request(text)));
+    queue.post(orders.back());
+  }
+  for (const auto& order : orders) {
+    const auto report = order->ended.get_future().get();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(order->samples, stream_speech(*tts_.synthesizer, order->request).samples);
+  }
+}
+
+TEST_F(SpeechQueueTest, WhatWasCancelledBeforeItsTurnIsNotSpoken) {
+  SpeechQueue queue(*tts_.synthesizer);
+  const CancellationSource source;
+  auto lengthy = std::make_shared<TestOrder>(request("Hello world.", 1000));
+  lengthy->request.cancellation = source.ticket();
+  auto waiting = std::make_shared<TestOrder>(request("One second."));
+  waiting->request.cancellation = source.ticket();
+  auto wanted = std::make_shared<TestOrder>(request("Okay."));
+  for (const auto& order : {lengthy, waiting, wanted}) queue.post(order);
+  source.cancel();
+  EXPECT_EQ(lengthy->ended.get_future().get().error().code, ErrorCode::cancelled);
+  EXPECT_EQ(waiting->ended.get_future().get().error().message, "not wanted");
+  EXPECT_TRUE(wanted->ended.get_future().get());
+}
+
+TEST_F(SpeechQueueTest, ItsEndEndsWhatItSpeaks) {
+  const auto lengthy = std::make_shared<TestOrder>(request("Hello world.", 1000));
+  std::promise<void> has_begun;
+  lengthy->request.on_progress = [&, is_first = true](const SpeechProgress&) mutable {
+    if (std::exchange(is_first, false)) has_begun.set_value();
+  };
+  {
+    SpeechQueue queue(*tts_.synthesizer);
+    queue.post(lengthy);
+    queue.post(std::make_shared<TestOrder>(request("Okay.")));
+    has_begun.get_future().wait();
+  }
+  EXPECT_EQ(lengthy->ended.get_future().get().error().code, ErrorCode::cancelled);
+}
+
+}  // namespace
+}  // namespace parlance::test

@@ -98,8 +98,9 @@ Result<int> verify_kernels(Console& io, const VerifyOptions& options) {
 }
 
 Result<int> verify_self_test(Console& io, const VerifyOptions& options) {
-  PARLANCE_TRY(auto device, make_cpu_device({.n_threads = options.n_threads}));
-  PARLANCE_TRY(const SelfTest test, run_self_test({"cpu", std::move(device), std::nullopt}));
+  PARLANCE_TRY(const Isa isa, choose_isa());
+  PARLANCE_TRY(auto device, make_cpu_device({.n_threads = options.n_threads, .isa = name_of(isa)}));
+  PARLANCE_TRY(const SelfTest test, run_self_test({"cpu", std::move(device), isa}));
   if (!options.json.empty()) PARLANCE_CHECK(write_json(io, options.json, parlance::to_json(test)));
   if (options.json != "-") print_self_test(io, test);
   return test.has_passed() ? kSuccess : kFailure;

@@ -24,13 +24,13 @@ std::string_view unit_name(Unit unit) {
 
 Json kernel_json(const KernelReport& report) {
   Json devices = Json::array(), expected = Json::array();
-  for (const KernelState& state : report.devices) {
+  for (const KernelState& state : report.states) {
     const bool is_cpu = state.device.starts_with("cpu ");
     Json fixtures = Json::array();
     for (const std::string& fixture : state.fixtures) fixtures.push(fixture);
     devices.push(Json::object({{"device", is_cpu ? "cpu" : state.device},
                                {"instructionSet", is_cpu ? Json(state.device.substr(4)) : Json()},
-                               {"maxError", state.max_error},
+                               {"maxError", state.has_run ? Json(state.max_error) : Json()},
                                {"fixtures", fixtures},
                                {"runtimeStatus", state.status}}));
   }
@@ -42,6 +42,18 @@ Json kernel_json(const KernelReport& report) {
                        {"capabilityKey", report.entry->capability},
                        {"fixtures", expected},
                        {"devices", devices}});
+}
+
+// What a device may be said to be capable of: what was run there and passed.
+Json device_json(const std::string& device, std::span<const KernelReport> reports) {
+  Json manifest = Json::array(), capabilities = Json::object();
+  for (const KernelReport& report : reports) {
+    const bool is_verified = report.is_verified_on(device);
+    if (is_verified) manifest.push(report.entry->manifest);
+    capabilities.set(report.entry->capability, is_verified);
+  }
+  return Json::object(
+      {{"device", device}, {"manifestKernelNames", manifest}, {"capabilities", capabilities}});
 }
 
 Json check_json(const Check& check) {
@@ -61,13 +73,11 @@ Json check_json(const Check& check) {
 }  // namespace
 
 Json to_json(const VerifyFindings& findings) {
-  Json manifest = Json::array(), capabilities = Json::object(), kernels = Json::array(),
-       checks = Json::array();
-  for (const KernelReport& report : report_kernels(findings.checks)) {
-    if (report.is_verified()) manifest.push(report.entry->manifest);
-    capabilities.set(report.entry->capability, report.is_verified());
-    kernels.push(kernel_json(report));
-  }
+  Json devices = Json::array(), kernels = Json::array(), checks = Json::array();
+  const std::vector<KernelReport> reports = report_kernels(findings.checks, findings.devices);
+  for (const std::string& device : report_devices(findings.devices))
+    devices.push(device_json(device, reports));
+  for (const KernelReport& report : reports) kernels.push(kernel_json(report));
   for (const Check& check : findings.checks) checks.push(check_json(check));
   Json left_out = Json::array();
   for (const std::string& reason : findings.left_out) left_out.push(reason);
@@ -75,8 +85,7 @@ Json to_json(const VerifyFindings& findings) {
                        {"program", "parlance"},
                        {"version", PARLANCE_VERSION},
                        {"passed", failures_of(findings).empty()},
-                       {"manifestKernelNames", manifest},
-                       {"capabilities", capabilities},
+                       {"devices", devices},
                        {"kernels", kernels},
                        {"fixturesLeftOut", left_out},
                        {"checks", checks}});

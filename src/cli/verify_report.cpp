@@ -99,9 +99,10 @@ void print_rows(const Console& io, const std::vector<Row>& rows, const std::vect
 }
 
 void print_kernels(const Console& io, const VerifyFindings& findings) {
-  for (const KernelReport& report : report_kernels(findings.checks)) {
+  for (const KernelReport& report : report_kernels(findings.checks, findings.devices)) {
     std::map<std::string_view, std::vector<std::string>> devices;  // by status
-    for (const KernelState& state : report.devices) devices[state.status].push_back(state.device);
+    for (const KernelState& state : report.states)
+      devices[state.has_run ? state.status : "absent"].push_back(state.device);
     std::vector<std::string> states;
     for (const auto& [status, names] : devices) {
       states.push_back(fmt::format("{} on {}", status, fmt::join(names, ", ")));

@@ -5,6 +5,7 @@
 #include "engine/scheduler.h"
 #include "engine/sequence_file.h"
 #include "engine/task.h"
+#include "models/pooling.h"
 
 namespace parlance {
 
@@ -93,23 +94,28 @@ Result<std::span<const float>> Session::append(std::span<const Token> tokens, in
 Result<std::vector<float>> Session::embed(std::span<const Token> prompt, const Work& work) {
   PARLANCE_CHECK(check_prompt(*context_, prompt));
   const Pooling pooling = model().hyper_parameters().pooling;
-  const int64_t n_tokens = std::ssize(prompt), n_embd = model().hyper_parameters().n_embd;
-  const bool takes_last = pooling == Pooling::last || pooling == Pooling::none;
-  if (!takes_last && n_tokens > context_->options().n_outputs) {
+  if (pooling == Pooling::rank) {
+    return fail(ErrorCode::unsupported, "{}: the model ranks texts and has no embeddings; use another one",
+                model().file().name());
+  }
+  const int64_t n_tokens = std::ssize(prompt), n_rows = n_pooled_rows(pooling, n_tokens);
+  if (n_rows > context_->options().n_outputs) {
     return fail(ErrorCode::invalid_argument,
                 "the text has {} tokens, the context was made for the outputs of {}; shorten it", n_tokens,
                 context_->options().n_outputs);
   }
-  if (!takes_last) sequence_->truncate(0);  // every token's output is wanted, so all are computed
-  PARLANCE_TRY(
-      const std::span<const float> rows,
-      compute({prompt.begin(), prompt.end()}, takes_last ? 1 : n_tokens, /*wants_logits=*/false, work));
-  const auto n = static_cast<size_t>(n_embd);
-  if (pooling != Pooling::mean)
-    return std::vector<float>(rows.begin(), rows.begin() + n_embd);  // the only, or first
-  std::vector<float> mean(n);
-  for (size_t i = 0; i < rows.size(); ++i) mean[i % n] += rows[i] / static_cast<float>(n_tokens);
-  return mean;
+  std::vector<Token> text(prompt.begin(), prompt.end());
+  if (n_rows > 1) {  // every token's row is wanted, so all are computed, whatever the context knows
+    sequence_->truncate(0);
+    PARLANCE_CHECK(sequence_->append(text));
+    text.clear();
+  }
+  const auto rows = compute(std::move(text), n_rows, /*wants_logits=*/false, work);
+  if (!rows) {
+    sequence_->truncate(n_rows > 1 ? 0 : sequence_->n_reused());
+    return tl::unexpected<Error>(rows.error());
+  }
+  return pooled(pooling, *rows, model().hyper_parameters().n_embd);
 }
 
 Result<void> Session::save(const std::filesystem::path& path) {

@@ -137,45 +137,6 @@ struct SegmentAttentionArgs {
   Tensor out;  // f32 [head_dim, n_head, n_tokens]
 };
 
-// Encoded head vectors outside of a cache's pages: those of a KV head follow each other. Sketches are read
-// without bias.
-struct PackedRows {
-  Tensor bytes;  // i8 [kv_row_bytes(format, head_dim), n_rows, n_head_kv, n_seq]
-  KvFormat format = {};
-  int64_t head_dim = 0;
-};
-
-// Queries of packed rows. Head h of n_head reads KV head h / (n_head / n_head_kv).
-struct PackedQuery {
-  Tensor q = {};            // f32 [n, n_head, n_batch, n_seq]
-  bool is_stored = false;   // n = stored_elements(): transformed by the caller; else n = head_dim
-  bool is_rounded = false;  // to bytes, each sketch by itself (quant/sketch_int8.h)
-  float factor = 1;         // of q . k
-};
-
-struct PackedGetRowsArgs {
-  PackedRows table;  // of one KV head and sequence
-  Tensor rows;       // i32 [n_out]
-  Tensor out;        // f32 [head_dim, n_out]
-};
-
-struct PackedScoresArgs {
-  PackedQuery query;
-  PackedRows k;
-  Tensor out;  // f32 [n_rows, n_head, n_batch, n_seq]: factor q . k, neither masked nor scaled otherwise
-};
-
-// softmax(scale factor q k^T) v. A row of zeros where a query sees nothing, or its largest score is not
-// finite.
-struct PackedAttentionArgs {
-  PackedQuery query;
-  PackedRows k, v;  // as many rows
-  float scale = 1;
-  bool is_causal = false;  // query i of n_batch sees rows 0 .. q_pos_base + i; else all
-  int64_t q_pos_base = 0;
-  Tensor out;  // f32 [head_dim of v, n_head, n_batch, n_seq]
-};
-
 // A causal convolution along the tokens of each sequence, channel by channel, then silu. The tokens of a
 // sequence lie next to each other in the batch, in order of position; one at position 0 starts from zeros,
 // others from the inputs before them, which `state` keeps.
@@ -300,8 +261,6 @@ struct Cell {
 template <class Args>
 using CellsByDType = std::array<Cell<Args>, kDTypeCount>;
 template <class Args>
-using CellsByKvFormat = std::array<Cell<Args>, kKvFormatCount>;
-template <class Args>
 using CellsByKvFormats = std::array<std::array<Cell<Args>, kKvFormatCount>, kKvFormatCount>;  // [k][v]
 
 // A cell for every pair of the formats that all devices have.
@@ -325,9 +284,6 @@ struct OpTable {
   CellsByKvFormats<NormRopeWriteArgs> norm_rope_write;
   CellsByKvFormats<AttentionArgs> attention;
   Cell<SegmentAttentionArgs> segment_attention;
-  CellsByKvFormat<PackedGetRowsArgs> packed_get_rows;
-  CellsByKvFormat<PackedScoresArgs> packed_scores;
-  CellsByKvFormats<PackedAttentionArgs> packed_attention;
   Cell<ShortConvArgs> short_conv;
   Cell<GatedDeltaNetArgs> gated_delta_net;
   Cell<SplitGateArgs> split_gate;

@@ -25,8 +25,13 @@ bool is_of(const KernelEntry& entry, const Check& check) {
   return is_in_formats(entry, check.subject.format);
 }
 
+// "cpu" of "cpu avx2".
+std::string_view device_in(std::string_view label) {
+  return label.substr(0, label.find(' '));
+}
+
 std::string_view status_of(const KernelState& state, bool has_passed) {
-  if (!has_passed) return "blocked";
+  if (!has_passed || !state.has_run) return "blocked";
   return state.fixtures.empty() ? "needs-runtime-smoke" : "verified";
 }
 
@@ -36,6 +41,7 @@ KernelState state_on(const KernelEntry& entry, const std::string& device, std::s
   for (const Check& check : checks) {
     if (check.device != device || !is_of(entry, check)) continue;
     has_passed &= check.has_passed();
+    state.has_run = state.has_run || contains(entry.operations, check.subject.operation);
     if (check.subject.unit == Unit::absolute) state.max_error = std::max(state.max_error, check.max_error);
     const bool is_new =
         std::find(state.fixtures.begin(), state.fixtures.end(), check.against) == state.fixtures.end();
@@ -48,25 +54,34 @@ KernelState state_on(const KernelEntry& entry, const std::string& device, std::s
 
 }  // namespace
 
-bool KernelReport::is_verified() const {
-  return !devices.empty() && std::all_of(devices.begin(), devices.end(),
-                                         [](const KernelState& state) { return state.status == "verified"; });
+bool KernelReport::is_verified_on(std::string_view device) const {
+  bool is_verified = false;
+  for (const KernelState& state : states) {
+    if (device_in(state.device) != device) continue;
+    if (state.status != "verified") return false;
+    is_verified = true;
+  }
+  return is_verified;
 }
 
-std::vector<KernelReport> report_kernels(std::span<const Check> checks) {
+std::vector<KernelReport> report_kernels(std::span<const Check> checks,
+                                         std::span<const std::string> devices) {
   std::vector<KernelReport> reports;
   for (const KernelEntry& entry : kContractKernels) {
     KernelReport report{&entry, {}};
-    for (const Check& check : checks) {
-      const bool has_operation = contains(entry.operations, check.subject.operation) && is_of(entry, check);
-      const bool is_new =
-          std::none_of(report.devices.begin(), report.devices.end(),
-                       [&](const KernelState& state) { return state.device == check.device; });
-      if (has_operation && is_new) report.devices.push_back(state_on(entry, check.device, checks));
-    }
+    for (const std::string& device : devices) report.states.push_back(state_on(entry, device, checks));
     reports.push_back(std::move(report));
   }
   return reports;
+}
+
+std::vector<std::string> report_devices(std::span<const std::string> labels) {
+  std::vector<std::string> devices;
+  for (const std::string& label : labels) {
+    const std::string device(device_in(label));
+    if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+  }
+  return devices;
 }
 
 }  // namespace parlance::verify

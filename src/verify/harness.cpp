@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/half.h"
-#include "kernels/kv_scores.h"
 #include "quant/codebook.h"
 #include "quant/hadamard.h"
 #include "quant/kv_transform.h"
@@ -16,6 +15,7 @@
 #include "quant/sketch.h"
 #include "quant/tbq.h"
 #include "quant/tbq3_tcq.h"
+#include "verify/packed_rows.h"
 
 namespace parlance::verify {
 

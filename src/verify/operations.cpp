@@ -120,22 +120,23 @@ void place_rows(const KvView& kv, const std::vector<int32_t>& page_table, const 
   }
 }
 
-Tensor score(Stream& s, ScoreOperation operation, const Tensor& q, const PackedRows& k) {
+Tensor score(Stream& s, const PackedOps& ops, ScoreOperation operation, const Tensor& q,
+             const PackedRows& k) {
   switch (operation) {
     case ScoreOperation::qjl:
-      return attn_score_qjl(s, q, k);
+      return attn_score_qjl(s, ops, q, k);
     case ScoreOperation::qjl_i8:
-      return attn_score_qjl(s, q, k, SketchPrecision::i8);
+      return attn_score_qjl(s, ops, q, k, SketchPrecision::i8);
     case ScoreOperation::tbq:
-      return attn_score_tbq(s, q, k);
+      return attn_score_tbq(s, ops, q, k);
     case ScoreOperation::polar:
-      return attn_score_polar(s, q, k);
+      return attn_score_polar(s, ops, q, k);
     case ScoreOperation::polar_preht:
-      return attn_score_polar(s, q, k, PolarQuery::hadamard);
+      return attn_score_polar(s, ops, q, k, PolarQuery::hadamard);
     case ScoreOperation::stored:
       break;
   }
-  return packed_scores(s, {.q = q, .is_stored = true}, k);
+  return packed_scores(s, ops, {.q = q, .is_stored = true}, k);
 }
 
 PackedMask mask_of(const AttentionCase& c) {
@@ -169,21 +170,21 @@ Outcome scores(const TestedDevice& tested, const ScoreCase& c) {
   const PackedRows k = runner.upload(c.k);
   const auto n = static_cast<int64_t>(c.q.size()) / (c.n_head * c.n_batch);
   const Tensor q = runner.upload({n, c.n_head, c.n_batch, 1}, c.q);
-  return runner.run([&](Stream& s) { return score(s, c.operation, q, k); });
+  return runner.run([&](Stream& s) { return score(s, tested.packed(), c.operation, q, k); });
 }
 
 Outcome attention_from_sketches(const TestedDevice& tested, const AttentionCase& c) {
   return packed_attention_of(tested, c,
                              [&](Stream& s, const Tensor& q, const PackedRows& k, const PackedRows& v) {
-                               return fused_attn_qjl(s, q, k, v, c.sm_scale, mask_of(c));
+                               return fused_attn_qjl(s, tested.packed(), q, k, v, c.sm_scale, mask_of(c));
                              });
 }
 
 Outcome attention_over_rows(const TestedDevice& tested, const AttentionCase& c) {
-  return packed_attention_of(tested, c,
-                             [&](Stream& s, const Tensor& q, const PackedRows& k, const PackedRows& v) {
-                               return packed_attention(s, {.q = q}, k, v, c.sm_scale, mask_of(c));
-                             });
+  return packed_attention_of(
+      tested, c, [&](Stream& s, const Tensor& q, const PackedRows& k, const PackedRows& v) {
+        return packed_attention(s, tested.packed(), {.q = q}, k, v, c.sm_scale, mask_of(c));
+      });
 }
 
 Outcome attention_over_pages(const TestedDevice& tested, const AttentionCase& c, SketchReading reading) {
@@ -217,7 +218,7 @@ Outcome decoded_rows(const TestedDevice& tested, const EncodedRows& rows) {
   std::vector<int32_t> all(static_cast<size_t>(rows.n_rows));
   std::iota(all.begin(), all.end(), 0);
   const Tensor numbers = runner.upload(all);
-  return runner.run([&](Stream& s) { return get_rows(s, table, numbers); });
+  return runner.run([&](Stream& s) { return get_rows(s, tested.packed(), table, numbers); });
 }
 
 Outcome products(const TestedDevice& tested, const EncodedRows& rows, const std::vector<float>& x) {
@@ -225,7 +226,7 @@ Outcome products(const TestedDevice& tested, const EncodedRows& rows, const std:
   const PackedRows table = runner.upload(rows);
   const Tensor vectors =
       runner.upload({rows.head_dim, static_cast<int64_t>(x.size()) / rows.head_dim, 1, 1}, x);
-  return runner.run([&](Stream& s) { return mul_mv(s, table, vectors); });
+  return runner.run([&](Stream& s) { return mul_mv(s, tested.packed(), table, vectors); });
 }
 
 WrittenRows written_rows(const TestedDevice& tested, KvFormat format, int64_t head_dim,

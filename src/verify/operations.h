@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/kv_scores.h"
 #include "verify/fixture.h"
+#include "verify/packed_rows.h"
 
 namespace parlance::verify {
 
@@ -17,6 +17,8 @@ struct TestedDevice {
   std::string label;  // "cpu avx2", "vulkan:0"
   std::unique_ptr<Device> device;
   std::optional<Isa> isa;  // of the CPU
+
+  PackedOps packed() const { return packed_ops(isa); }
 };
 
 // Every instruction set of this processor, the definition (scalar) first.

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "cli/cli_run.h"
+#include "kernels/vulkan/vulkan_device.h"
 #include "support/fixtures.h"
 #include "support/json_file.h"
 #include "support/temporary_folder.h"
@@ -41,18 +42,46 @@ TEST(VerifyVerb, ReportsCapabilities) {
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   const auto json = test::read_json(file);
   EXPECT_EQ(json["passed"], true);
-  EXPECT_EQ(json["manifestKernelNames"],
+  ASSERT_EQ(json["devices"].size(), 1u);
+  const auto& cpu = json["devices"][0];
+  EXPECT_EQ(cpu["device"], "cpu");
+  EXPECT_EQ(cpu["manifestKernelNames"],
             nlohmann::json({"turboquant_q3", "turboquant_q4", "turbo3_tcq", "qjl", "polarquant"}));
   for (const char* key : {"turbo3", "turbo4", "turbo3_tcq", "qjl_full", "polarquant"}) {
-    EXPECT_EQ(json["capabilities"][key], true) << key;
+    EXPECT_EQ(cpu["capabilities"][key], true) << key;
   }
-  EXPECT_FALSE(json["capabilities"].contains("fused_attn"));
+  EXPECT_FALSE(cpu["capabilities"].contains("fused_attn"));
   for (const auto& kernel : json["kernels"]) {
     for (const auto& device : kernel["devices"]) {
       EXPECT_EQ(device["runtimeStatus"], "verified") << kernel["kernel"];
       EXPECT_LE(device["maxError"], 1e-3);
       EXPECT_FALSE(device["fixtures"].empty());
     }
+  }
+}
+
+// A GPU's kernels are other ones: what the CPU can says nothing of it.
+TEST(VerifyVerb, CapabilitiesAreThoseOfADevice) {
+  PARLANCE_REQUIRE_FIXTURES("kv");
+  const auto gpus = list_vulkan_devices();
+  if (!gpus || gpus->empty()) GTEST_SKIP() << "no Vulkan device";
+  const std::string gpu = gpus->front().name;
+  const auto json = run({"verify", "kernels", "--device", "cpu", "--device", gpu, "-t", "2", "--fixtures",
+                         (test::fixtures_root() / "kv").string(), "--json", "-"})
+                        .json();
+  ASSERT_EQ(json["devices"].size(), 2u);
+  EXPECT_EQ(json["devices"][0]["device"], "cpu");
+  EXPECT_EQ(json["devices"][1]["device"], gpu);
+  for (const char* key : {"turbo3", "turbo4", "turbo3_tcq", "qjl_full", "polarquant"}) {
+    EXPECT_EQ(json["devices"][0]["capabilities"][key], true) << key;
+    EXPECT_EQ(json["devices"][1]["capabilities"][key], false) << key;
+  }
+  EXPECT_TRUE(json["devices"][1]["manifestKernelNames"].empty());
+  for (const auto& kernel : json["kernels"]) {
+    const auto& state = kernel["devices"].back();
+    EXPECT_EQ(state["device"], gpu);
+    EXPECT_EQ(state["runtimeStatus"], "blocked");
+    EXPECT_TRUE(state["maxError"].is_null());
   }
 }
 

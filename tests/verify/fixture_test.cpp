@@ -1,6 +1,6 @@
 // What fixtures that are none are answered with: one line that names the file and the field.
-#include "support/json_file.h"
 #include "verify/fixture.h"
+#include "support/json_file.h"
 
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"

@@ -1,7 +1,7 @@
 // Every operation of the checks on every instruction set, against the definition and what other programs
 // recorded.
-#include "support/json_file.h"
 #include "verify/kernels.h"
+#include "support/json_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,10 +56,30 @@ TEST_F(VerifyKernels, MatchEveryFixture) {
     }
     EXPECT_EQ(n_checks > 0, fixture.left_out.empty()) << fixture.name;
   }
-  for (const KernelReport& report : report_kernels(all)) {
+  std::vector<std::string> labels;
+  for (const TestedDevice& tested : devices_) labels.push_back(tested.label);
+  for (const KernelReport& report : report_kernels(all, labels)) {
     SCOPED_TRACE(report.entry->kernel);
-    EXPECT_TRUE(report.is_verified());
-    EXPECT_EQ(report.devices.size(), devices_.size());
+    EXPECT_TRUE(report.is_verified_on("cpu"));
+    EXPECT_EQ(report.states.size(), devices_.size());
+  }
+  EXPECT_EQ(report_devices(labels), std::vector<std::string>{"cpu"});
+
+  // A device that was looked at and lacks the operations, and one of the sets with a check that failed.
+  labels.push_back("gpu:0");
+  Check failed = *std::ranges::find_if(all, [&](const Check& check) {
+    return check.device == labels.front() && check.subject.operation == "attn_score_qjl";
+  });
+  failed.max_error = 1;
+  all.push_back(failed);
+  EXPECT_EQ(report_devices(labels), (std::vector<std::string>{"cpu", "gpu:0"}));
+  for (const KernelReport& report : report_kernels(all, labels)) {
+    SCOPED_TRACE(report.entry->kernel);
+    EXPECT_FALSE(report.is_verified_on("gpu:0"));
+    EXPECT_FALSE(report.states.back().has_run);
+    EXPECT_EQ(report.states.back().status, "blocked");
+    EXPECT_EQ(report.is_verified_on("cpu"), report.entry->kernel != "qjl");
+    EXPECT_FALSE(report.is_verified_on("cuda:0")) << "nobody looked there";
   }
 }
 
@@ -74,8 +94,9 @@ TEST_F(VerifyKernels, SeeAWrongNumber) {
   const auto n_failed =
       std::count_if(checks.begin(), checks.end(), [](const Check& c) { return !c.has_passed(); });
   EXPECT_EQ(n_failed, 1);
-  for (const KernelReport& report : report_kernels(checks)) {
-    EXPECT_EQ(report.is_verified(), report.entry->kernel != "turbo3") << report.entry->kernel;
+  const std::vector<std::string> labels{devices_.front().label};
+  for (const KernelReport& report : report_kernels(checks, labels)) {
+    EXPECT_EQ(report.is_verified_on("cpu"), report.entry->kernel != "turbo3") << report.entry->kernel;
   }
 }
 

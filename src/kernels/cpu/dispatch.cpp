@@ -22,7 +22,6 @@ std::array<OpTable, kIsaCount> make_tables(bool deterministic) {
     fill_norm_rope_write(tables[i], isa);
     fill_attention(tables[i], isa);
     fill_segment_attention(tables[i], isa);
-    fill_kv_scores(tables[i], isa);
     fill_short_conv(tables[i], isa);
     fill_gated_delta_net(tables[i], isa);
     fill_split_gate(tables[i], isa);

@@ -17,7 +17,6 @@ void fill_kv_write(OpTable& table, Isa isa);
 void fill_norm_rope_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa);
 void fill_segment_attention(OpTable& table, Isa isa);
-void fill_kv_scores(OpTable& table, Isa isa);
 void fill_short_conv(OpTable& table, Isa isa);
 void fill_gated_delta_net(OpTable& table, Isa isa);
 void fill_split_gate(OpTable& table, Isa isa);

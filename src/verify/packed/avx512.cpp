@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/attention/kernels.h"
-#include "kernels/cpu/kv_scores/kernels.h"
 #include "kernels/cpu/simd/avx512.h"
 #include "quant/codebook.h"
 #include "quant/q4_0.h"
@@ -16,10 +15,11 @@
 #include "quant/signs.h"
 #include "quant/tbq.h"
 #include "quant/tbq3_tcq.h"
+#include "verify/packed/kernels.h"
 
 #if PARLANCE_X86
 
-namespace parlance::kv_scores {
+namespace parlance::verify::packed {
 
 namespace {
 
@@ -32,12 +32,12 @@ using attention::Tile;
 #pragma GCC diagnostic pop
 
 #include "kernels/cpu/attention/compressed_rows.simd.h"
-#include "kernels/cpu/kv_scores/blocks.simd.h"
+#include "verify/packed/blocks.simd.h"
 
 }  // namespace
 
 const Kernels kAvx512 = kernels_for(Isa::avx512);
 
-}  // namespace parlance::kv_scores
+}  // namespace parlance::verify::packed
 
 #endif

@@ -1,4 +1,4 @@
-// Kernels of the operations on packed rows for AVX2.
+// Kernels of the operations on packed rows for NEON.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -6,8 +6,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/attention/kernels.h"
-#include "kernels/cpu/kv_scores/kernels.h"
-#include "kernels/cpu/simd/avx2.h"
+#include "kernels/cpu/simd/neon.h"
 #include "quant/codebook.h"
 #include "quant/q4_0.h"
 #include "quant/q4_polar.h"
@@ -16,15 +15,16 @@
 #include "quant/signs.h"
 #include "quant/tbq.h"
 #include "quant/tbq3_tcq.h"
+#include "verify/packed/kernels.h"
 
-#if PARLANCE_X86
+#if PARLANCE_NEON
 
-namespace parlance::kv_scores {
+namespace parlance::verify::packed {
 
 namespace {
 
-#define PARLANCE_SIMD PARLANCE_AVX2
-using Lanes = simd::Avx2;
+#define PARLANCE_SIMD
+using Lanes = simd::Neon;
 using attention::Tile;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"  // attention's queries have no place here
@@ -32,12 +32,12 @@ using attention::Tile;
 #pragma GCC diagnostic pop
 
 #include "kernels/cpu/attention/compressed_rows.simd.h"
-#include "kernels/cpu/kv_scores/blocks.simd.h"
+#include "verify/packed/blocks.simd.h"
 
 }  // namespace
 
-const Kernels kAvx2 = kernels_for(Isa::avx2);
+const Kernels kNeon = kernels_for(Isa::neon);
 
-}  // namespace parlance::kv_scores
+}  // namespace parlance::verify::packed
 
 #endif

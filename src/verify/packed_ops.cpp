@@ -6,17 +6,18 @@
 
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/isa.h"
-#include "kernels/cpu/kernels.h"
-#include "kernels/cpu/kv_scores/kernels.h"
+#include "kernels/cpu/kv_rows/kernels.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rows.h"
 #include "quant/sketch_int8.h"
+#include "verify/packed/kernels.h"
+#include "verify/packed_rows.h"
 
-namespace parlance {
+namespace parlance::verify {
 
 namespace {
 
-using kv_scores::Kernels;
+using packed::Kernels;
 
 KvTransform transform_of(const PackedRows& rows) {
   return traits(rows.format).transform;
@@ -247,38 +248,26 @@ void block_get_rows(Stream& stream, const PackedGetRowsArgs& args) {
   });
 }
 
-struct Cells {
-  Cell<PackedGetRowsArgs> get_rows;
-  Cell<PackedScoresArgs> scores;
-  Cell<PackedAttentionArgs> attention;
-};
-
 template <const Kernels& kernels>
-Cells cells_with() {
+PackedOps ops_with() {
   return {{block_get_rows<kernels>, scratch_of_get_rows},
           cell_of<PackedScoresArgs, block_scores<kernels>, scratch_of_scalar_scores>(),
           cell_of<PackedAttentionArgs, block_attention<kernels>, scratch_of_block_attention>()};
 }
 
-Cells cells_for([[maybe_unused]] Isa isa) {
+}  // namespace
+
+PackedOps packed_ops(std::optional<Isa> isa) {
+  if (!isa) return {};
 #if PARLANCE_X86
-  if (isa == Isa::avx2) return cells_with<kv_scores::kAvx2>();
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return cells_with<kv_scores::kAvx512>();
+  if (*isa == Isa::avx2) return ops_with<packed::kAvx2>();
+  if (*isa == Isa::avx512 || *isa == Isa::avx512_bf16) return ops_with<packed::kAvx512>();
 #elif PARLANCE_NEON
-  if (is_neon(isa)) return cells_with<kv_scores::kNeon>();
+  if (*isa != Isa::scalar) return ops_with<packed::kNeon>();
 #endif
   return {{scalar_get_rows, scratch_of_get_rows},
           cell_of<PackedScoresArgs, scalar_scores, scratch_of_scalar_scores>(),
           cell_of<PackedAttentionArgs, scalar_attention, scratch_of_scalar_attention>()};
 }
 
-}  // namespace
-
-void fill_kv_scores(OpTable& table, Isa isa) {
-  const Cells cells = cells_for(isa);
-  table.packed_get_rows.fill(cells.get_rows);
-  table.packed_scores.fill(cells.scores);
-  for (auto& by_values : table.packed_attention) by_values.fill(cells.attention);
-}
-
-}  // namespace parlance
+}  // namespace parlance::verify

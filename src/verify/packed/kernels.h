@@ -8,7 +8,7 @@
 #include "kernels/cpu/cpu_device.h"
 #include "quant/kv_format.h"
 
-namespace parlance::kv_scores {
+namespace parlance::verify::packed {
 
 struct Kernels {
   Isa isa;
@@ -28,4 +28,4 @@ extern const Kernels kAvx512;
 extern const Kernels kNeon;
 #endif
 
-}  // namespace parlance::kv_scores
+}  // namespace parlance::verify::packed

@@ -1,13 +1,17 @@
-// Operations on packed rows of every cache format, on every device that has them.
-#include "kernels/kv_scores.h"
+// Operations on packed rows of every cache format, on every instruction set.
+#include "verify/packed_rows.h"
 
+#include <random>
 #include <span>
 
-#include "kernels/support/devices.h"
+#include "kernels/support/op_bench.h"
 #include "quant/sketch_int8.h"
 
-namespace parlance::test {
+namespace parlance::verify {
 namespace {
+
+using test::expect_close;
+using test::OpBench;
 
 // Numbers of query heads, KV heads, rows, queries of a head, and sequences.
 struct Shape {
@@ -17,8 +21,30 @@ struct Shape {
 constexpr Shape kShapes[] = {{1, 1, 1, 1, 1},  {1, 1, 31, 1, 1},  {2, 1, 32, 3, 1},
                              {6, 2, 33, 1, 1}, {4, 4, 100, 2, 2}, {8, 2, 65, 1, 1}};
 
-class KvScores : public KernelTest {
+class PackedRowsTest : public testing::TestWithParam<Isa> {
  protected:
+  // On several threads, so that work is shared unevenly.
+  static OpBench bench_on(Isa isa, int n_threads) {
+    return OpBench(std::move(*make_cpu_device({.n_threads = n_threads, .isa = name_of(isa)})));
+  }
+  static OpBench tested() { return bench_on(GetParam(), 3); }
+  static PackedOps ops() { return packed_ops(GetParam()); }
+
+  // What `operation` yields on the tested instruction set, and by the definition.
+  template <class Operation>
+  static void expect_same(const Operation& operation, float absolute, float relative) {
+    expect_close(operation(tested(), ops()), operation(bench_on(Isa::scalar, 1), packed_ops(Isa::scalar)),
+                 absolute, relative);
+  }
+
+  // Uniform in [-limit, limit).
+  std::vector<float> random_floats(int64_t n, float limit = 1) {
+    std::vector<float> values(static_cast<size_t>(n));
+    std::uniform_real_distribution<float> distribution(-limit, limit);
+    for (float& value : values) value = distribution(random_);
+    return values;
+  }
+
   // The bytes of rows of random head vectors, the middle one of each KV head zero.
   struct Rows {
     KvFormat format;
@@ -49,34 +75,34 @@ class KvScores : public KernelTest {
     const Rows rows = random_rows(format, head_dim, shape);
     const int64_t n = query.is_stored ? stored_elements(traits(format).transform, head_dim) : head_dim;
     const auto q = random_floats(n * shape.n_head * shape.n_batch * shape.n_seq);
-    const auto on = [&](OpBench bench) {
+    const auto on = [&](OpBench bench, const PackedOps& ops) {
       const PackedRows k = rows.on(bench);
       query.q = bench.upload({n, shape.n_head, shape.n_batch, shape.n_seq}, q);
-      return bench.run([&](Stream& s) { return packed_scores(s, query, k); });
+      return bench.run([&](Stream& s) { return packed_scores(s, ops, query, k); });
     };
     SCOPED_TRACE(testing::Message() << name_of(format) << " [" << head_dim << "], " << shape.n_head
                                     << " heads on " << shape.n_head_kv << ", " << shape.n_rows << " rows");
-    expect_close(on(tested()), on(reference()), 2e-5f * std::sqrt(static_cast<float>(n)) * query.factor,
-                 1e-5f);
+    expect_same(on, 2e-5f * std::sqrt(static_cast<float>(n)) * query.factor, 1e-5f);
   }
 
   void expect_attention(KvFormat v_format, const Shape& shape, const PackedMask& mask) {
     const Rows keys = random_rows(KvFormat::qjl1_256, 128, shape), values = random_rows(v_format, 128, shape);
     const auto q = random_floats(256 * shape.n_head * shape.n_batch * shape.n_seq, 20);
-    const auto on = [&](OpBench bench) {
+    const auto on = [&](OpBench bench, const PackedOps& ops) {
       const PackedRows k = keys.on(bench), v = values.on(bench);
       const Tensor sketch = bench.upload({256, shape.n_head, shape.n_batch, shape.n_seq}, q);
-      return bench.run([&](Stream& s) { return fused_attn_qjl(s, sketch, k, v, 0.0883883461f, mask); });
+      return bench.run([&](Stream& s) { return fused_attn_qjl(s, ops, sketch, k, v, 0.0883883461f, mask); });
     };
     SCOPED_TRACE(testing::Message() << name_of(v_format) << ", " << shape.n_head << " heads on "
                                     << shape.n_head_kv << ", " << shape.n_rows << " rows, causal "
                                     << mask.is_causal << " from " << mask.q_pos_base);
-    expect_close(on(tested()), on(reference()), 1e-5f, 1e-5f);
+    expect_same(on, 1e-5f, 1e-5f);
   }
+
+  std::mt19937 random_{12345};
 };
 
-TEST_P(KvScores, ScoresOfEveryFormat) {
-  if (may_skip(tested().device().ops().packed_scores[0])) GTEST_SKIP() << "the device has no such kernel";
+TEST_P(PackedRowsTest, ScoresOfEveryFormat) {
   for (size_t id = 0; id < kKvFormatCount; ++id) {
     const auto format = static_cast<KvFormat>(id);
     for (const int64_t head_dim : {32, 64, 96, 128, 256}) {
@@ -91,8 +117,7 @@ TEST_P(KvScores, ScoresOfEveryFormat) {
   for (const int64_t head_dim : {1, 7, 80}) expect_scores(KvFormat::f16, head_dim, kShapes[3], {});
 }
 
-TEST_P(KvScores, RoundedSketches) {
-  if (may_skip(tested().device().ops().packed_scores[0])) GTEST_SKIP() << "the device has no such kernel";
+TEST_P(PackedRowsTest, RoundedSketches) {
   for (const int64_t head_dim : {128, 256}) {
     for (const Shape& shape : kShapes) {
       expect_scores(KvFormat::qjl1_256, head_dim, shape, {.q = {}, .is_stored = true, .is_rounded = true});
@@ -100,9 +125,7 @@ TEST_P(KvScores, RoundedSketches) {
   }
 }
 
-TEST_P(KvScores, AttentionFromSketches) {
-  if (may_skip(tested().device().ops().packed_attention[0][0]))
-    GTEST_SKIP() << "the device has no such kernel";
+TEST_P(PackedRowsTest, AttentionFromSketches) {
   for (const KvFormat v : {KvFormat::tbq3_0, KvFormat::q4_polar, KvFormat::q4_polar_residual}) {
     for (const Shape& shape : kShapes) {
       expect_attention(v, shape, {});
@@ -112,33 +135,32 @@ TEST_P(KvScores, AttentionFromSketches) {
   }
 }
 
-TEST_P(KvScores, RowsByNumber) {
-  if (may_skip(tested().device().ops().packed_get_rows[0])) GTEST_SKIP() << "the device has no such kernel";
+TEST_P(PackedRowsTest, RowsByNumber) {
   for (size_t id = 0; id < kKvFormatCount; ++id) {
     const auto format = static_cast<KvFormat>(id);
     const Rows rows = random_rows(format, 128, {1, 1, 7, 1, 1});
-    const auto on = [&](OpBench bench) {
+    const auto on = [&](OpBench bench, const PackedOps& ops) {
       const PackedRows table = rows.on(bench);
       const Tensor numbers = bench.upload(std::vector<int32_t>{6, 0, 3, 3});
-      return bench.run([&](Stream& s) { return get_rows(s, table, numbers); });
+      return bench.run([&](Stream& s) { return get_rows(s, ops, table, numbers); });
     };
     SCOPED_TRACE(name_of(format));
-    expect_close(on(tested()), on(reference()), 1e-5f, 1e-5f);
+    expect_same(on, 1e-5f, 1e-5f);
   }
 }
 
-TEST_P(KvScores, ProductWithVectorsIsTheDotProductOfDecodedRows) {
-  if (may_skip(tested().device().ops().packed_scores[0])) GTEST_SKIP() << "the device has no such kernel";
+TEST_P(PackedRowsTest, ProductWithVectorsIsTheDotProductOfDecodedRows) {
   for (size_t id = 0; id < kKvFormatCount; ++id) {
     const auto format = static_cast<KvFormat>(id);
     const Rows rows = random_rows(format, 128, {1, 1, 5, 1, 1});
     const auto x = random_floats(128 * 2);
     OpBench bench = tested();
+    const PackedOps ops = this->ops();
     const PackedRows table = rows.on(bench);
     const Tensor vectors = bench.upload({128, 2, 1, 1}, x),
                  numbers = bench.upload(std::vector<int32_t>{0, 1, 2, 3, 4});
-    const auto products = bench.run([&](Stream& s) { return mul_mv(s, table, vectors); });
-    const auto decoded = bench.run([&](Stream& s) { return get_rows(s, table, numbers); });
+    const auto products = bench.run([&](Stream& s) { return mul_mv(s, ops, table, vectors); });
+    const auto decoded = bench.run([&](Stream& s) { return get_rows(s, ops, table, numbers); });
     std::vector<float> expected;
     for (size_t vector = 0; vector < 2; ++vector) {
       for (size_t row = 0; row < 5; ++row) {
@@ -155,9 +177,7 @@ TEST_P(KvScores, ProductWithVectorsIsTheDotProductOfDecodedRows) {
 }
 
 // Keys of infinite length have scores of plus and minus infinity.
-TEST_P(KvScores, NothingComesOfAnInfiniteScore) {
-  if (may_skip(tested().device().ops().packed_attention[0][0]))
-    GTEST_SKIP() << "the device has no such kernel";
+TEST_P(PackedRowsTest, NothingComesOfAnInfiniteScore) {
   const Shape shape{1, 1, 40, 1, 1};
   Rows keys = random_rows(KvFormat::qjl1_256, 128, shape);
   const Rows values = random_rows(KvFormat::tbq3_0, 128, shape);
@@ -167,9 +187,10 @@ TEST_P(KvScores, NothingComesOfAnInfiniteScore) {
     row[32] = std::byte{0x80};
     row[33] = std::byte{0x7f};
     OpBench bench = tested();
+    const PackedOps ops = this->ops();
     const PackedRows k = keys.on(bench), v = values.on(bench);
     const Tensor sketch = bench.upload({256, 1, 1, 1}, std::vector<float>(256, 1.0f));
-    return bench.run([&](Stream& s) { return fused_attn_qjl(s, sketch, k, v, 1, {}); });
+    return bench.run([&](Stream& s) { return fused_attn_qjl(s, ops, sketch, k, v, 1, {}); });
   };
   const std::vector<float> zeros(128, 0.0f);
   EXPECT_EQ(with_signs(std::byte{0xff}), zeros);
@@ -190,7 +211,8 @@ TEST(SketchInt8, RoundsToNearestInStepsOfTheLargest) {
   EXPECT_EQ(rounded.codes[3], 0);
 }
 
-PARLANCE_FOR_EACH_DEVICE(KvScores);
+INSTANTIATE_TEST_SUITE_P(Sets, PackedRowsTest, testing::ValuesIn(available_isas()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace
-}  // namespace parlance::test
+}  // namespace parlance::verify

@@ -136,37 +136,38 @@ bool has_vbmi() {
 }
 #endif
 
-// Null: the scalar definition serves the set.
-const attention::Kernels* kernels_of([[maybe_unused]] Isa isa) {
-#if PARLANCE_X86
-  if (isa == Isa::avx2) return &attention::kAvx2;
-  if (is_avx512(isa)) return has_vbmi() ? &attention::kAvx512Vbmi : &attention::kAvx512;
-#elif PARLANCE_NEON
-  if (is_neon(isa)) return &attention::kNeon;
-#endif
-  return nullptr;
+struct Choice {
+  const attention::Kernels* kernels = nullptr;  // null: the scalar definition serves the set
+  Cell<AttentionArgs> cell = {run_scalar, scratch_scalar};
+};
+
+template <const attention::Kernels& kernels>
+Choice choice_of() {
+  return {&kernels, attention::cell<kernels>()};
 }
 
-Cell<AttentionArgs> cell_for([[maybe_unused]] Isa isa) {
+Choice choose([[maybe_unused]] Isa isa, [[maybe_unused]] bool deterministic) {
 #if PARLANCE_X86
-  if (isa == Isa::avx2) return attention::cell<attention::kAvx2>();
+  if (isa == Isa::avx2) return choice_of<attention::kAvx2>();
   if (is_avx512(isa)) {
-    return has_vbmi() ? attention::cell<attention::kAvx512Vbmi>() : attention::cell<attention::kAvx512>();
+    if (deterministic) return choice_of<attention::kDeterministicAvx512>();
+    return has_vbmi() ? choice_of<attention::kAvx512Vbmi>() : choice_of<attention::kAvx512>();
   }
 #elif PARLANCE_NEON
-  if (is_neon(isa)) return attention::cell<attention::kNeon>();
+  if (is_neon(isa)) return choice_of<attention::kNeon>();
 #endif
-  return {run_scalar, scratch_scalar};
+  return {};
 }
 
 }  // namespace
 
-void fill_attention(OpTable& table, Isa isa) {
-  const attention::Kernels* kernels = kernels_of(isa);
+void fill_attention(OpTable& table, Isa isa, bool deterministic) {
+  const Choice choice = choose(isa, deterministic);
   for (size_t k = 0; k < kKvFormatCount; ++k) {
     for (size_t v = 0; v < kKvFormatCount; ++v) {
+      const attention::Kernels* kernels = choice.kernels;
       if (kernels && !(kernels->few[k].keys.score && kernels->few[v].values.accumulate)) continue;
-      table.attention[k][v] = cell_for(isa);
+      table.attention[k][v] = choice.cell;
     }
   }
 }

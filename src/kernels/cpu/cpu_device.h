@@ -42,9 +42,9 @@ struct CpuOptions {
   // processor.
   bool pin_threads = false;
   std::string_view isa = "";  // "": the best available; else a name of available_isas()
-  // Results are the same bits whatever else is in a batch and wherever a prompt was cut. Without it that
-  // holds, too, but where it would cost more than a few per cent: f16 weights in batches of many rows on
-  // AVX-512.
+  // A row's results are the same bits whatever else is in a batch and wherever a prompt was cut. So they are
+  // without it where that costs no more than a few per cent; where it costs more, all of it on AVX-512, it is
+  // for those who ask: f16 weights in batches of more than 16 rows, attention over all caches but f32.
   bool deterministic = false;
 };
 

@@ -20,7 +20,7 @@ std::array<OpTable, kIsaCount> make_tables(bool deterministic) {
     fill_rope(tables[i], isa);
     fill_kv_write(tables[i], isa);
     fill_norm_rope_write(tables[i], isa);
-    fill_attention(tables[i], isa);
+    fill_attention(tables[i], isa, deterministic);
     fill_segment_attention(tables[i], isa);
     fill_short_conv(tables[i], isa);
     fill_gated_delta_net(tables[i], isa);

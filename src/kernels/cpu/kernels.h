@@ -15,7 +15,7 @@ void fill_rope_angles(OpTable& table, Isa isa);
 void fill_rope(OpTable& table, Isa isa);
 void fill_kv_write(OpTable& table, Isa isa);
 void fill_norm_rope_write(OpTable& table, Isa isa);
-void fill_attention(OpTable& table, Isa isa);
+void fill_attention(OpTable& table, Isa isa, bool deterministic);
 void fill_segment_attention(OpTable& table, Isa isa);
 void fill_short_conv(OpTable& table, Isa isa);
 void fill_gated_delta_net(OpTable& table, Isa isa);

@@ -36,6 +36,7 @@ using Lanes = simd::Avx512;
 #include "kernels/cpu/attention/byte_codes.avx512.h"
 #include "kernels/cpu/attention/byte_rows.avx512.h"
 #include "kernels/cpu/attention/byte_values.avx512.h"
+#include "kernels/cpu/attention/channel_rows.avx512.h"
 #include "kernels/cpu/attention/many_rows.simd.h"
 #include "kernels/cpu/attention/sign_rows.avx512.h"
 #include "kernels/cpu/attention/softmax.simd.h"
@@ -66,9 +67,9 @@ constexpr std::array<FormatKernels, kKvFormatCount> kManyRowsKernels = {
 }  // namespace
 
 const Kernels kAvx512 = {
-    .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>, kFewRows<Q4Rows>,
-            kFewRows<Tbq3Rows>, kFewRows<Tbq4Rows>, kFewRows<TcqRows>, kFewQjlRows,
-            kFewRows<PolarRows<false>>, kFewRows<PolarRows<true>>},
+    .few = {kFewRows<F32Rows>, kChannelRows<F16Rows>, kChannelRows<Bf16Rows>, kChannelRows<Q8Rows>,
+            kChannelRows<Q4Rows>, kChannelRows<Tbq3Rows>, kChannelRows<Tbq4Rows>, kChannelRows<TcqRows>,
+            kFewQjlRows, kChannelRows<PolarRows<false>>, kChannelRows<PolarRows<true>>},
     .many = kManyRowsKernels,
     .softmax = softmax,
     .to_stored = kv_rows::to_stored_avx512,
@@ -77,17 +78,29 @@ const Kernels kAvx512 = {
 
 const Kernels kAvx512Vbmi = {
     .few = {kFewRows<F32Rows>,
-            kFewRows<F16Rows>,
-            kFewRows<Bf16Rows>,
-            kFewRows<Q8Rows>,
+            kChannelRows<F16Rows>,
+            kChannelRows<Bf16Rows>,
+            kChannelRows<Q8Rows>,
             {kByteKeys<Q4Bytes>, kFewRows<Q4Rows>.values},
             {kByteKeys<Tbq3Bytes>, kByteValues<Tbq3Bytes, Tbq3Rows>},
             {kByteKeys<Tbq4Bytes>, kByteValues<Tbq4Bytes, Tbq4Rows>},
             {kByteKeys<TcqBytes>, kByteValues<TcqBytes, TcqRows>},
             kFewQjlRows,
             {kByteKeys<PolarBytes>, kByteValues<PolarBytes, PolarRows<false>>},
-            kFewRows<PolarRows<true>>},
+            kChannelRows<PolarRows<true>>},
     .many = kManyRowsKernels,
+    .softmax = softmax,
+    .to_stored = kv_rows::to_stored_avx512,
+    .from_stored = kv_rows::from_stored_avx512,
+};
+
+const Kernels kDeterministicAvx512 = {
+    .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>, kFewRows<Q4Rows>,
+            kFewRows<Tbq3Rows>, kFewRows<Tbq4Rows>, kFewRows<TcqRows>, kFewRows<QjlRows>,
+            kFewRows<PolarRows<false>>, kFewRows<PolarRows<true>>},
+    .many = {kWidened<F32Rows>, kWidened<F16Rows>, kWidened<Bf16Rows>, kWidened<Q8Rows>, kWidened<Q4Rows>,
+             kWidened<Tbq3Rows>, kWidened<Tbq4Rows>, kWidened<TcqRows>, kWidened<QjlRows>,
+             kWidened<PolarRows<false>>, kWidened<PolarRows<true>>},
     .softmax = softmax,
     .to_stored = kv_rows::to_stored_avx512,
     .from_stored = kv_rows::from_stored_avx512,

@@ -1,11 +1,32 @@
 // Tiles of few rows (decode), bound by memory: each row of the cache is widened in registers and multiplied
-// with 1, 2 or 4 rows of the tile at a time.
+// with 1, 2 or 4 rows of the tile at a time. Sums are made in the order of many_rows.simd.h: those of a score
+// in four chains, channel i in chain i mod 4, of which 0 and 2, and 1 and 3 meet first; those over values one
+// after the other.
+
+constexpr int kQuadKeys = kWidth / 4;  // keys that share a vector, four channels of each
+
+// sums += kWidth channels from i on of kGroups * kQuadKeys keys, times those of the queries.
+template <int kRows, int kGroups>
+PARLANCE_SIMD PARLANCE_INLINE void add_channels(const float* q, int64_t q_stride, int64_t i,
+                                                F (&keys)[kGroups][kQuadKeys], F (&sums)[kRows][kGroups]) {
+#pragma GCC unroll 4
+  for (int g = 0; g < kGroups; ++g) Lanes::transpose_quads(keys[g]);
+#pragma GCC unroll 4
+  for (int quad = 0; quad < kQuadKeys; ++quad) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const F x = Lanes::quads_of(q + r * q_stride + i + 4 * quad);
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroups; ++g) sums[r][g] = Lanes::multiply_add(x, keys[g][quad], sums[r][g]);
+    }
+  }
+}
 
 template <class Rows, int kRows>
 PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byte* keys, int64_t n_keys,
                              const std::byte* next) {
-  constexpr int kSums = Lanes::kRegisters / 2;
-  constexpr int kKeys = kSums / kRows;
+  constexpr int kGroups = kRows == 4 && Lanes::kRegisters < 32 ? 2 : 4;
+  constexpr int kKeys = kGroups * kQuadKeys;
   const float* q = tile.query<float>(first_row);
   const auto q_stride = static_cast<int64_t>(tile.query_bytes / sizeof(float));
   for (int64_t j = 0; j < n_keys; j += kKeys) {
@@ -15,44 +36,38 @@ PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byt
     for (int k = 0; k < kKeys; ++k) {
       rows[k] = keys + static_cast<size_t>(std::min(j + k, n_keys - 1)) * tile.k_row_bytes;
     }
-    F sums[kSums];  // [kRows][kKeys]
-#pragma GCC unroll 16
-    for (int s = 0; s < kSums; ++s) sums[s] = Lanes::zero();
+    F sums[kRows][kGroups];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroups; ++g) sums[r][g] = Lanes::zero();
+    }
     int64_t i = 0;
     for (; i + Rows::kVectors * kWidth <= tile.head_dim_k; i += Rows::kVectors * kWidth) {
+      F vectors[kKeys][Rows::kVectors];
 #pragma GCC unroll 16
-      for (int k = 0; k < kKeys; ++k) {
-        F key[Rows::kVectors];
-        Rows::load(rows[k], i, key);
+      for (int k = 0; k < kKeys; ++k) Rows::load(rows[k], i, vectors[k]);
 #pragma GCC unroll 8
-        for (int v = 0; v < Rows::kVectors; ++v) {
-#pragma GCC unroll 4
-          for (int r = 0; r < kRows; ++r) {
-            const F x = Lanes::load(q + r * q_stride + i + v * kWidth);
-            sums[r * kKeys + k] = Lanes::multiply_add(x, key[v], sums[r * kKeys + k]);
-          }
-        }
+      for (int v = 0; v < Rows::kVectors; ++v) {
+        F own[kGroups][kQuadKeys];
+#pragma GCC unroll 16
+        for (int k = 0; k < kKeys; ++k) own[k / kQuadKeys][k % kQuadKeys] = vectors[k][v];
+        add_channels<kRows, kGroups>(q, q_stride, i + v * kWidth, own, sums);
       }
     }
     if (i < tile.head_dim_k) {
+      F own[kGroups][kQuadKeys];
 #pragma GCC unroll 16
       for (int k = 0; k < kKeys; ++k) {
-        const F key = Rows::load_first(rows[k], i, tile.head_dim_k - i);
-#pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) {
-          const F x = Lanes::load(q + r * q_stride + i);
-          sums[r * kKeys + k] = Lanes::multiply_add(x, key, sums[r * kKeys + k]);
-        }
+        own[k / kQuadKeys][k % kQuadKeys] = Rows::load_first(rows[k], i, tile.head_dim_k - i);
       }
-    }
-    float totals[kSums];
-#pragma GCC unroll 4
-    for (int s = 0; s < kSums; s += kWidth) {
-      Lanes::store(totals + s, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(sums[s])));
+      add_channels<kRows, kGroups>(q, q_stride, i, own, sums);
     }
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      std::memcpy(tile.scores + (first_row + r) * kKeyBlock + j, totals + r * kKeys, kKeys * sizeof(float));
+      float* scores = tile.scores + (first_row + r) * kKeyBlock + j;
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroups; ++g) Lanes::store_quad_sums(scores + g * kQuadKeys, sums[r][g]);
     }
   }
 }

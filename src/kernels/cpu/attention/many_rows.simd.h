@@ -1,19 +1,15 @@
 // Tiles of many rows (prefill), bound by arithmetic: the block is widened to f32 once for all rows, keys
 // transposed, and both products are the same register-blocked matrix product.
 
-// c [kRows][kVectors * kWidth] = or += a [kRows][depth] b [depth][kVectors * kWidth]
-template <int kRows, int kVectors, bool kAccumulate>
-PARLANCE_SIMD void multiply_panel(const float* a, int64_t a_stride, const float* b, int64_t b_stride,
-                                  int64_t depth, float* c, int64_t c_stride) {
-  F sums[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = kAccumulate ? Lanes::load(c + r * c_stride + v * kWidth) : Lanes::zero();
-    }
-  }
-  for (int64_t k = 0; k < depth; ++k) {
+template <int kRows, int kVectors>
+using PanelSums = F[kRows][kVectors];
+
+// sums += a [kRows][depth] b [depth][kVectors * kWidth], of which every k_step-th k from `first` on.
+template <int kRows, int kVectors>
+PARLANCE_SIMD PARLANCE_INLINE void add_products(const float* a, int64_t a_stride, const float* b,
+                                                int64_t b_stride, int64_t first, int64_t depth,
+                                                int64_t k_step, PanelSums<kRows, kVectors>& sums) {
+  for (int64_t k = first; k < depth; k += k_step) {
     F row[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) row[v] = Lanes::load(b + k * b_stride + v * kWidth);
@@ -24,10 +20,70 @@ PARLANCE_SIMD void multiply_panel(const float* a, int64_t a_stride, const float*
       for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::multiply_add(x, row[v], sums[r][v]);
     }
   }
+}
+
+// c [kRows][kVectors * kWidth] += a [kRows][depth] b [depth][kVectors * kWidth], one after the other.
+template <int kRows, int kVectors>
+PARLANCE_SIMD PARLANCE_INLINE void add_panel(const float* a, int64_t a_stride, const float* b,
+                                             int64_t b_stride, int64_t depth, float* c, int64_t c_stride) {
+  PanelSums<kRows, kVectors> sums;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::load(c + r * c_stride + v * kWidth);
+  }
+  add_products<kRows, kVectors>(a, a_stride, b, b_stride, 0, depth, 1, sums);
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) Lanes::store(c + r * c_stride + v * kWidth, sums[r][v]);
+  }
+}
+
+// c [kRows][kVectors * kWidth] = a [kRows][depth] b [depth][kVectors * kWidth], in the four chains of
+// few_rows.simd.h.
+template <int kRows, int kVectors>
+PARLANCE_SIMD PARLANCE_INLINE void set_panel(const float* a, int64_t a_stride, const float* b,
+                                             int64_t b_stride, int64_t depth, float* c, int64_t c_stride) {
+  F waiting[2][kRows][kVectors];
+  PanelSums<kRows, kVectors> sums;
+  for (int i = 0; i < 4; ++i) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::zero();
+    }
+    const int chain = (i & 1) << 1 | i >> 1;
+    add_products<kRows, kVectors>(a, a_stride, b, b_stride, chain, depth, 4, sums);
+    int level = 0;
+    for (; i >> level & 1; ++level) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::add(sums[r][v], waiting[level][r][v]);
+      }
+    }
+    if (level == 2) break;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) waiting[level][r][v] = sums[r][v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) Lanes::store(c + r * c_stride + v * kWidth, sums[r][v]);
+  }
+}
+
+template <int kRows, int kVectors, bool kAccumulate>
+PARLANCE_SIMD void multiply_panel(const float* a, int64_t a_stride, const float* b, int64_t b_stride,
+                                  int64_t depth, float* c, int64_t c_stride) {
+  if constexpr (kAccumulate) {
+    add_panel<kRows, kVectors>(a, a_stride, b, b_stride, depth, c, c_stride);
+  } else {
+    set_panel<kRows, kVectors>(a, a_stride, b, b_stride, depth, c, c_stride);
   }
 }
 

@@ -30,6 +30,13 @@ class Pieces {
   std::byte* next_;
 };
 
+// As before any score has been seen.
+inline void forget_scores(const Tile& tile) {
+  // Not minus infinity, which is no distance away from itself.
+  std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
+  std::fill_n(tile.sum, tile.n_rows, 0.0f);
+}
+
 // What a tile has for each of its n_rows rows beside its query, before any score has been seen; `out` is not
 // cleared.
 inline void take_rows(Pieces& pieces, Tile& tile, int64_t out_stride) {
@@ -40,9 +47,7 @@ inline void take_rows(Pieces& pieces, Tile& tile, int64_t out_stride) {
   tile.block_sum = pieces.take<float>(tile.n_rows);
   tile.largest = pieces.take<float>(tile.n_rows);
   tile.sum = pieces.take<float>(tile.n_rows);
-  // Not minus infinity, which is no distance away from itself.
-  std::fill_n(tile.largest, tile.n_rows, std::numeric_limits<float>::lowest());
-  std::fill_n(tile.sum, tile.n_rows, 0.0f);
+  forget_scores(tile);
 }
 
 }  // namespace parlance::attention

@@ -1,11 +1,18 @@
 // Attention in tiles: which query rows share a pass over which keys, on which thread, and how the parts of a
 // long pass are put together again. An online softmax (Milakov and Gimelshein, 2018) makes the parts
 // independent.
+//
+// What a row finds is the same bits whichever rows share its tile and however keys are split: keys are taken
+// in pieces of kPieceKeys positions, counted from 0, and pieces are put together as the leaves of a binary
+// tree, first 0 and 1, 2 and 3, then 0 to 1 and 2 to 3. A piece that a row sees nothing of changes nothing. A
+// split is a branch of the tree.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/checked.h"
 #include "kernels/cpu/attention/kernels.h"
@@ -18,8 +25,9 @@ namespace {
 
 // A pass over keys is split when it is more than this part of a thread's share of the work ...
 constexpr int64_t kItemsPerThread = 8;
-// ... and into parts of no fewer keys than this, which is where merging them would begin to cost.
-constexpr int64_t kLeastSplitKeys = 512;
+// ... and into parts of whole pieces. Smaller ones would cost: each row's sums are put together after each.
+constexpr int64_t kPieceKeys = 1024;
+static_assert(kPieceKeys % kKeyBlock == 0);
 // Work, in units of cost_of(), that is worth handing to another thread: a few microseconds.
 constexpr int64_t kLeastTaskCost = 1 << 17;
 
@@ -27,12 +35,12 @@ constexpr int64_t kLeastTaskCost = 1 << 17;
 struct TokenRun {
   int64_t first_token;
   int64_t n_tokens;
-  int64_t n_keys;       // that the furthest of them sees
-  int64_t n_splits;     // parts that the keys are worked on in
-  int64_t split_keys;   // of one part
-  int64_t first_item;   // of the run, in the numbering of all items
-  int64_t first_slot;   // of the run's partial results; runs with one split have none
-  int64_t first_group;  // of the run's counters of finished splits
+  int64_t n_keys;        // that the furthest of them sees
+  int64_t n_splits;      // parts that the keys are worked on in
+  int64_t split_pieces;  // of one part, a power of two
+  int64_t first_item;    // of the run, in the numbering of all items
+  int64_t first_slot;    // of the run's partial results; runs with one split have none
+  int64_t first_group;   // of the run's counters of finished splits
 };
 
 // How heads and tokens make rows of tiles.
@@ -45,12 +53,15 @@ struct Grouping {
     n_passes = args.kv.n_head_kv * parts_per_group;
     tokens = std::max<int64_t>(1, kTileRows / heads);
     max_rows = std::min(tokens, std::max<int64_t>(args.q.ne[2], 1)) * heads;
+    const int64_t n_pieces = div_up(std::max<int64_t>(args.batch.n_kv_bound, 1), kPieceKeys);
+    n_levels = std::bit_width(static_cast<uint64_t>(n_pieces));
   }
   int64_t heads;            // query heads of a tile (the last of a group may have fewer)
   int64_t parts_per_group;  // more than one only for groups larger than a tile
   int64_t n_passes;         // tiles of each run of tokens
   int64_t tokens;           // most tokens of a tile
   int64_t max_rows;
+  int n_levels;  // of branches of pieces that may wait for others
 };
 
 // Where things lie in the stream's scratch memory.
@@ -81,9 +92,10 @@ struct ScratchLayout {
     slots = counters + align_up(max_groups * sizeof(int32_t), kLine);
     slot_bytes = floats(rows * static_cast<size_t>(total_stride)) + 2 * floats(rows);
     threads = slots + max_slots * slot_bytes;
-    thread_bytes = slot_bytes + 2 * floats(static_cast<size_t>(stored)) +
-                   align_up(rows * query_bytes, kLine) + floats(rows * static_cast<size_t>(out_stride)) +
-                   floats(rows * kKeyBlock) + 5 * floats(rows) + align_up(workspace, kLine);
+    thread_bytes = static_cast<size_t>(grouping.n_levels + 1) * slot_bytes +
+                   2 * floats(static_cast<size_t>(stored)) + align_up(rows * query_bytes, kLine) +
+                   floats(rows * static_cast<size_t>(out_stride)) + floats(rows * kKeyBlock) +
+                   5 * floats(rows) + align_up(workspace, kLine);
     total = threads + static_cast<size_t>(n_threads) * thread_bytes;
   }
 
@@ -149,9 +161,10 @@ class TiledAttention {
     for (int64_t i = 0; i < n_runs_; ++i) {
       TokenRun& run = runs_[i];
       const int64_t wanted = pool_.n_threads() > 1 ? div_up(cost_of(run), share) : 1;
-      const int64_t most = std::max<int64_t>(run.n_keys / kLeastSplitKeys, 1);
-      run.split_keys = align_up(div_up(run.n_keys, std::min(wanted, most)), kKeyBlock);
-      run.n_splits = div_up(run.n_keys, run.split_keys);
+      const int64_t n_pieces = div_up(run.n_keys, kPieceKeys);
+      const auto least_pieces = static_cast<uint64_t>(div_up(n_pieces, std::min(wanted, n_pieces)));
+      run.split_pieces = static_cast<int64_t>(std::bit_ceil(least_pieces));
+      run.n_splits = div_up(n_pieces, run.split_pieces);
       run.first_item = n_items_;
       run.first_slot = n_slots;
       run.first_group = n_groups;
@@ -215,16 +228,22 @@ class TiledAttention {
 
   // A thread's memory for an item.
   struct Work {
-    Totals totals;
-    float* query;   // [stored]
-    float* stored;  // [stored]
+    Totals totals;     // of a piece, then of all
+    Totals* waiting;   // [n_levels]: branches of pieces, each twice as long as the one before
+    float* query;      // [stored]
+    float* stored;     // [stored]
+    const KvView* kv;  // whose queries the tile holds; null: none yet
     Tile tile;
   };
+  static constexpr int kMaxLevels = 64;
 
-  Work work_of(const Item& item, int thread) const {
+  Work work_of(const Item& item, int thread, Totals (&waiting)[kMaxLevels]) const {
     Pieces pieces(scratch_ + layout_.threads + static_cast<size_t>(thread) * layout_.thread_bytes);
     Work work{};
     work.totals = take_totals(pieces, item.n_rows);
+    for (int level = 0; level < grouping_.n_levels; ++level)
+      waiting[level] = take_totals(pieces, item.n_rows);
+    work.waiting = waiting;
     work.query = pieces.take<float>(layout_.stored);
     work.stored = pieces.take<float>(layout_.stored);
     Tile& tile = work.tile;
@@ -243,32 +262,57 @@ class TiledAttention {
 
   void work_on(int64_t index, int thread) const {
     const Item item = item_of(index);
-    Work work = work_of(item, thread);
-    if (item.run.n_splits > 1) work.totals = slot_of(item, item.split);
+    Totals waiting[kMaxLevels];
+    Work work = work_of(item, thread, waiting);
     visit(item, work);
     if (item.run.n_splits == 1) {
       finish(item, work.totals);
       return;
     }
+    copy(item, work.totals, slot_of(item, item.split));
     // Whoever comes last puts the parts together, so that nobody waits for anybody.
     std::atomic_ref<int32_t> n_finished(counters_[item.run.first_group + item.pass]);
     if (n_finished.fetch_add(1, std::memory_order_acq_rel) + 1 == item.run.n_splits) {
-      finish(item, merge(item));
+      finish(item, merge_splits(item));
     }
   }
 
-  // The positions of an item, in segments that lie in pages of one kind.
+  // All pieces of an item, put together in work.totals.
   void visit(const Item& item, Work& work) const {
-    const int64_t first = item.split * item.run.split_keys;
-    const int64_t last = std::min(item.run.n_keys, first + item.run.split_keys);
+    const int64_t first = item.split * item.run.split_pieces * kPieceKeys;
+    const int64_t last = std::min(item.run.n_keys, first + item.run.split_pieces * kPieceKeys);
+    uint64_t n_pieces = 0;
+    for (int64_t piece = first; piece < last; piece += kPieceKeys, ++n_pieces) {
+      visit_piece(item, work, piece, last);
+      int level = 0;
+      for (; n_pieces >> level & 1; ++level) {
+        merge(item, work.waiting[level], work.totals);
+        std::swap(work.waiting[level], work.totals);
+      }
+      std::swap(work.waiting[level], work.totals);
+    }
+    const int lowest = std::countr_zero(n_pieces);
+    std::swap(work.waiting[lowest], work.totals);
+    for (int level = lowest + 1; n_pieces >> level; ++level) {
+      if (!(n_pieces >> level & 1)) continue;
+      merge(item, work.waiting[level], work.totals);
+      std::swap(work.waiting[level], work.totals);
+    }
+  }
+
+  // The positions of the piece that begins at `first`, in segments that lie in pages of one kind; the item
+  // goes on to `last`.
+  void visit_piece(const Item& item, Work& work, int64_t first, int64_t last) const {
     const KvView& kv = args_.kv;
+    const int64_t end = std::min(last, first + kPieceKeys);
+    forget_scores(work.tile);
     bool is_first = true;
     const auto visit_segment = [&](const KvView& pages, int64_t from, int64_t to) {
       from = std::max(from, first);
       to = std::min(to, last);
-      if (from >= to) return;
+      if (from >= std::min(to, end)) return;
       start(item, pages, work);
-      visit_keys(item, pages, work.tile, from, to);
+      visit_keys(item, pages, work.tile, from, std::min(to, end), to);
       add_to_totals(pages, work, is_first);
       is_first = false;
     };
@@ -285,9 +329,15 @@ class TiledAttention {
     return (n_rows < kManyRows ? kernels_.few : kernels_.many)[static_cast<size_t>(format)];
   }
 
-  // Prepares the queries for a segment. Rows of a tile are token by token, the heads of a token next to each
-  // other.
+  // Makes the tile ready for a segment: no sums yet, and the queries prepared. Rows of a tile are token by
+  // token, the heads of a token next to each other.
   void start(const Item& item, const KvView& kv, Work& work) const {
+    Tile& tile = work.tile;
+    if (std::exchange(work.kv, &kv) != &kv) prepare_queries(item, kv, work);
+    std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
+  }
+
+  void prepare_queries(const Item& item, const KvView& kv, Work& work) const {
     Tile& tile = work.tile;
     const KeyKernels& keys = kernels_of(kv.k.format, tile.n_rows).keys;
     const KvTransform transform = kv.k.transform();
@@ -309,7 +359,6 @@ class TiledAttention {
       }
       keys.prepare(tile, row, q, args_.scale * kLog2E);
     }
-    std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
   }
 
   // Positions [first, first + n_keys) of one page.
@@ -330,14 +379,17 @@ class TiledAttention {
             page + kv.v_offset(head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes};
   }
 
-  void visit_keys(const Item& item, const KvView& kv, const Tile& tile, int64_t first, int64_t last) const {
+  // Positions [first, last), and on to `next_last` later.
+  void visit_keys(const Item& item, const KvView& kv, const Tile& tile, int64_t first, int64_t last,
+                  int64_t next_last) const {
     const KeyKernels& keys = kernels_of(kv.k.format, tile.n_rows).keys;
     const ValueKernels& values = kernels_of(kv.v.format, tile.n_rows).values;
     const int32_t* pages =
         kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * kv.page_table.ne[0];
     Block block = block_at(kv, pages, item.head_kv, first, last);
     while (block.n_keys > 0) {
-      const Block next = block_at(kv, pages, item.head_kv, block.first + block.n_keys, last);
+      Block next = block_at(kv, pages, item.head_kv, block.first + block.n_keys, last);
+      if (next.n_keys == 0) next = block_at(kv, pages, item.head_kv, last, next_last);
       int32_t* visible = tile.visible;
       for (int64_t token = item.run.first_token; token < item.run.first_token + item.run.n_tokens; ++token) {
         const int64_t seen = std::clamp<int64_t>(pos_[token] + int64_t{1} - block.first, 0, block.n_keys);
@@ -346,6 +398,7 @@ class TiledAttention {
       keys.score(tile, block.keys, block.n_keys, next.keys);
       kernels_.softmax(tile, block.n_keys);
       values.accumulate(tile, block.values, block.n_keys, next.values);
+      if (next.first >= last) break;
       block = next;
     }
   }
@@ -376,25 +429,36 @@ class TiledAttention {
     }
   }
 
+  void copy(const Item& item, const Totals& from, const Totals& to) const {
+    std::copy_n(from.total, item.n_rows * layout_.total_stride, to.total);
+    std::copy_n(from.largest, item.n_rows, to.largest);
+    std::copy_n(from.sum, item.n_rows, to.sum);
+  }
+
   // All parts of a pass, put together in the slot of the first.
-  Totals merge(const Item& item) const {
-    const Totals whole = slot_of(item, 0);
-    for (int64_t split = 1; split < item.run.n_splits; ++split) {
-      const Totals part = slot_of(item, split);
-      for (int64_t row = 0; row < item.n_rows; ++row) {
-        if (part.sum[row] == 0) continue;  // saw none of these keys
-        const float largest = std::max(whole.largest[row], part.largest[row]);
-        const float keep_whole = std::exp2(whole.largest[row] - largest);
-        const float keep_part = std::exp2(part.largest[row] - largest);
-        float* total = whole.total + row * layout_.total_stride;
-        const float* more = part.total + row * layout_.total_stride;
-        for (int64_t i = 0; i < args_.kv.head_dim_v; ++i)
-          total[i] = total[i] * keep_whole + more[i] * keep_part;
-        whole.sum[row] = whole.sum[row] * keep_whole + part.sum[row] * keep_part;
-        whole.largest[row] = largest;
+  Totals merge_splits(const Item& item) const {
+    for (int64_t step = 1; step < item.run.n_splits; step *= 2) {
+      for (int64_t split = 0; split + step < item.run.n_splits; split += 2 * step) {
+        merge(item, slot_of(item, split), slot_of(item, split + step));
       }
     }
-    return whole;
+    return slot_of(item, 0);
+  }
+
+  // whole += part, which is of later keys.
+  void merge(const Item& item, const Totals& whole, const Totals& part) const {
+    for (int64_t row = 0; row < item.n_rows; ++row) {
+      if (part.sum[row] == 0) continue;  // saw none of these keys
+      const float largest = std::max(whole.largest[row], part.largest[row]);
+      const float keep_whole = std::exp2(whole.largest[row] - largest);
+      const float keep_part = std::exp2(part.largest[row] - largest);
+      float* total = whole.total + row * layout_.total_stride;
+      const float* more = part.total + row * layout_.total_stride;
+      for (int64_t i = 0; i < args_.kv.head_dim_v; ++i)
+        total[i] = total[i] * keep_whole + more[i] * keep_part;
+      whole.sum[row] = whole.sum[row] * keep_whole + part.sum[row] * keep_part;
+      whole.largest[row] = largest;
+    }
   }
 
   // The results: totals over the sums of their weights.

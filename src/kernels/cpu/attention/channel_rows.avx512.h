@@ -1,0 +1,87 @@
+// Scores of few rows with a vector of channels of one key at a time, included by avx512.cpp after
+// few_rows.simd.h: a quarter to a half faster than there, in an order of sums that no kernel of many rows
+// has.
+
+template <class Rows, int kRows>
+PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std::byte* keys, int64_t n_keys,
+                                  const std::byte* next) {
+  constexpr int kSums = Lanes::kRegisters / 2;
+  constexpr int kKeys = kSums / kRows;
+  const float* q = tile.query<float>(first_row);
+  const auto q_stride = static_cast<int64_t>(tile.query_bytes / sizeof(float));
+  for (int64_t j = 0; j < n_keys; j += kKeys) {
+    read_ahead(next, j, j + kKeys, tile.k_row_bytes);
+    const std::byte* rows[kKeys];
+#pragma GCC unroll 16
+    for (int k = 0; k < kKeys; ++k) {
+      rows[k] = keys + static_cast<size_t>(std::min(j + k, n_keys - 1)) * tile.k_row_bytes;
+    }
+    F sums[kSums];  // [kRows][kKeys]
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s) sums[s] = Lanes::zero();
+    int64_t i = 0;
+    for (; i + Rows::kVectors * kWidth <= tile.head_dim_k; i += Rows::kVectors * kWidth) {
+#pragma GCC unroll 16
+      for (int k = 0; k < kKeys; ++k) {
+        F key[Rows::kVectors];
+        Rows::load(rows[k], i, key);
+#pragma GCC unroll 8
+        for (int v = 0; v < Rows::kVectors; ++v) {
+#pragma GCC unroll 4
+          for (int r = 0; r < kRows; ++r) {
+            const F x = Lanes::load(q + r * q_stride + i + v * kWidth);
+            sums[r * kKeys + k] = Lanes::multiply_add(x, key[v], sums[r * kKeys + k]);
+          }
+        }
+      }
+    }
+    if (i < tile.head_dim_k) {
+#pragma GCC unroll 16
+      for (int k = 0; k < kKeys; ++k) {
+        const F key = Rows::load_first(rows[k], i, tile.head_dim_k - i);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+          const F x = Lanes::load(q + r * q_stride + i);
+          sums[r * kKeys + k] = Lanes::multiply_add(x, key, sums[r * kKeys + k]);
+        }
+      }
+    }
+    float totals[kSums];
+#pragma GCC unroll 4
+    for (int s = 0; s < kSums; s += kWidth) {
+      Lanes::store(totals + s, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(sums[s])));
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      std::memcpy(tile.scores + (first_row + r) * kKeyBlock + j, totals + r * kKeys, kKeys * sizeof(float));
+    }
+  }
+}
+
+template <class Rows>
+PARLANCE_SIMD void score_channels_by_row(const Tile& tile, const std::byte* keys, int64_t n_keys,
+                                         const std::byte* next) {
+  for (int64_t row = 0; row < tile.n_rows;) {
+    const std::byte* ahead = row == 0 ? next : nullptr;
+    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+      case 1:
+        score_channels<Rows, 1>(tile, row, keys, n_keys, ahead);
+        row += 1;
+        break;
+      case 4:
+        score_channels<Rows, 4>(tile, row, keys, n_keys, ahead);
+        row += 4;
+        break;
+      default:
+        score_channels<Rows, 2>(tile, row, keys, n_keys, ahead);
+        row += 2;
+        break;
+    }
+  }
+}
+
+template <class Rows>
+constexpr FormatKernels kChannelRows = {
+    .keys = {f32_query_bytes, no_workspace, prepare_f32, score_channels_by_row<Rows>},
+    .values = kFewRows<Rows>.values,
+};

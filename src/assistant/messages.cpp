@@ -12,7 +12,7 @@ Json to_json(const std::vector<Message>& messages) {
 
 Result<std::vector<Message>> messages_from(const Json& json) {
   const auto elements = json.elements();
-  if (!elements) return fail(ErrorCode::corrupt_file, "\"messages\" must be an array");
+  if (!elements) return fail(ErrorCode::invalid_argument, "\"messages\" must be an array");
   std::vector<Message> messages;
   for (const Json& element : *elements) {
     const auto role = element.member("role");
@@ -20,7 +20,7 @@ Result<std::vector<Message>> messages_from(const Json& json) {
     const auto role_text = role ? role->text() : std::nullopt;
     const auto content_text = content ? content->text() : std::nullopt;
     if (!role_text || !content_text) {
-      return fail(ErrorCode::corrupt_file, "message {} needs \"role\" and \"content\", both texts",
+      return fail(ErrorCode::invalid_argument, "message {} needs \"role\" and \"content\", both texts",
                   messages.size() + 1);
     }
     messages.push_back({*role_text, *content_text});

@@ -3,9 +3,9 @@
 
 #include "audio/audio_file.h"
 #include "audio/mel.h"
+#include "cli/eval_at_work.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/units.h"
 
 namespace parlance {
@@ -37,19 +37,21 @@ void print_scores(const Console& io, const GroupedScores<TranscriptScores>& scor
 
 Result<int> eval_asr(const Console& io, const SpeechEvalOptions& options) {
   PARLANCE_TRY(const auto lines, read_speech_set(options.set, SpeechSetKind::recordings, options.limit));
-  PARLANCE_TRY(Hearer hearer, Hearer::load(options.listen));
-  const InterruptGuard guard;
+  PARLANCE_TRY(const LoadedRecognizer loaded, load_recognizer(options.listen));
+  Hearer hearer(*loaded.recognizer, options.listen.request);
+  const EvalAtWork work(io);
+  const EvalWatch watch = work.watch();
   GroupedScores<TranscriptScores> scores;
   std::vector<Misheard> misheard;
   for (const SpeechLine& line : lines) {
     PARLANCE_TRY(const AudioClip clip, read_audio(line.audio, kMelSampleRateHz));
     std::string heard;
-    PARLANCE_TRY(const TranscriptScores one, hearer.hear(clip.samples, line.text, heard, guard.ticket()));
+    PARLANCE_TRY(const TranscriptScores one, hearer.hear(clip.samples, line.text, heard, watch.cancellation));
     scores.add(line.group, one);
     if (one.errors.errors() > 0 || one.n_silent_right < one.n_silent) {
       misheard.push_back({line.audio.filename().string(), line.group, line.text, heard});
     }
-    show_progress(io, scores.all.n_recordings, lines.size(), scores.all);
+    show_progress(watch, scores.all.n_recordings, lines.size(), scores.all);
   }
   if (!options.wants_json) {
     if (options.shows_failures) print_misheard(io, misheard);
@@ -57,7 +59,7 @@ Result<int> eval_asr(const Console& io, const SpeechEvalOptions& options) {
     return kSuccess;
   }
   Json json = to_json(scores);
-  json.set("model", hearer.model_name()).set("set", options.set);
+  json.set("model", loaded.text_name).set("set", options.set);
   if (options.shows_failures) json.set("misheard", to_json(misheard));
   io.print("{}\n", json.pretty());
   return kSuccess;

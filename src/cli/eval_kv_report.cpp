@@ -17,7 +17,7 @@ void print_cache_quality(const Console& io, const std::vector<CacheQuality>& res
   for (const auto& [category, share] : results.front().n_right) columns.push_back({category});
   Table table(columns);
   for (const CacheQuality& q : results) {
-    std::vector<std::string> row = {q.options,
+    std::vector<std::string> row = {q.name,
                                     fmt::format("{:.2f}", q.bits_per_value),
                                     fmt::format("{}", q.bytes_per_token),
                                     fmt::format("x {:.4f}", q.perplexity_ratio),
@@ -35,7 +35,7 @@ Json to_json(const std::vector<CacheQuality>& results) {
   for (const CacheQuality& q : results) {
     Json right = Json::object();
     for (const auto& [category, share] : q.n_right) right.set(category, share);
-    rows.push(Json::object({{"options", q.options},
+    rows.push(Json::object({{"options", q.name},
                             {"bits_per_value", q.bits_per_value},
                             {"bytes_per_token", q.bytes_per_token},
                             {"perplexity_ratio", q.perplexity_ratio},

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "cli/eval_kv.h"
 #include "cli/terminal/console.h"
+#include "eval/cache_quality.h"
 #include "json/json.h"
 
 namespace parlance {

@@ -1,11 +1,7 @@
 #include "cli/eval_speech.h"
 
-#include <chrono>
-
 #include "assistant/default_model.h"
-#include "audio/mel.h"
 #include "cli/terminal/options.h"
-#include "text/spoken_form.h"
 
 namespace parlance {
 
@@ -62,16 +58,6 @@ Result<void> check_options(SpeechEvalOptions& options, std::string_view demo_set
   return choose_set(options.set, demo_set);
 }
 
-TranscriptScores& TranscriptScores::operator+=(const TranscriptScores& other) {
-  n_recordings += other.n_recordings;
-  errors += other.errors;
-  n_silent += other.n_silent;
-  n_silent_right += other.n_silent_right;
-  audio_s += other.audio_s;
-  processing_s += other.processing_s;
-  return *this;
-}
-
 Json to_json(const TranscriptScores& scores) {
   return Json::object({{"recordings", scores.n_recordings},
                        {"words", scores.errors.n_words},
@@ -86,9 +72,21 @@ Json to_json(const TranscriptScores& scores) {
                        {"real_time_factor", scores.real_time_factor()}});
 }
 
-std::string percent_of_words(const TranscriptScores& scores) {
-  if (scores.errors.n_words == 0) return "-";
-  return fmt::format("{:.1f} %", 100 * scores.errors.rate());
+Json to_json(const CodecScores& scores) {
+  return Json::object({{"original", to_json(scores.original)},
+                       {"coded", to_json(scores.coded)},
+                       {"points", scores.points()},
+                       {"codec_real_time_factor", scores.real_time_factor()}});
+}
+
+Json to_json(const TtsScores& scores) {
+  Json json = to_json(scores.transcripts);
+  json.set("synthesis_real_time_factor", scores.real_time_factor());
+  json.set("compared", scores.n_compared);
+  if (const auto mean = scores.mean_likeness()) {
+    json.set("likeness", *mean).set("least_likeness", scores.least_likeness);
+  }
+  return json;
 }
 
 void print_misheard(const Console& io, std::span<const Misheard> all) {
@@ -108,36 +106,12 @@ Json to_json(std::span<const Misheard> all) {
   return list;
 }
 
-Result<Hearer> Hearer::load(const ListenOptions& options) {
-  PARLANCE_TRY(LoadedRecognizer loaded, load_recognizer(options));
-  return Hearer(std::move(loaded), options.request);
-}
-
-Result<TranscriptScores> Hearer::hear(std::span<const float> samples, const std::string& text,
-                                      std::string& heard, const Cancellation& cancellation) {
-  const auto start = std::chrono::steady_clock::now();
-  PARLANCE_TRY(const Transcription transcription,
-               loaded_.recognizer->transcribe(samples, request_, {}, cancellation));
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  const Transcript& transcript = transcription.transcript;
-  heard = transcript.text;
-  const std::string said = spoken(text);
-  TranscriptScores scores{.n_recordings = 1,
-                          .errors = count_word_errors(said, spoken(heard)),
-                          .audio_s = static_cast<double>(samples.size()) / kMelSampleRateHz,
-                          .processing_s = elapsed.count()};
-  if (said.empty()) {
-    scores.n_silent = 1;
-    scores.n_silent_right = transcript.language.empty() && heard.empty();
-  }
-  return scores;
-}
-
-void show_progress(const Console& io, size_t n_done, size_t n_all, const TranscriptScores& scores) {
-  if (!io.err_is_terminal) return;
-  io.write_progress(
-      n_done == n_all ? std::string()
-                      : fmt::format("{}/{}  {} of the words wrong", n_done, n_all, percent_of_words(scores)));
+void show_progress(const EvalWatch& watch, size_t n_done, size_t n_all, const TranscriptScores& scores) {
+  watch.show([&] {
+    return n_done == n_all
+               ? std::string()
+               : fmt::format("{}/{}  {} of the words wrong", n_done, n_all, percent_of_words(scores));
+  });
 }
 
 }  // namespace parlance

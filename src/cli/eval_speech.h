@@ -2,7 +2,6 @@
 // counted.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +11,11 @@
 #include "cli/say_models.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/table.h"
+#include "eval/codec_scores.h"
+#include "eval/speech_judge.h"
 #include "eval/speech_set.h"
-#include "eval/word_error.h"
+#include "eval/transcripts.h"
+#include "eval/watch.h"
 #include "json/json.h"
 
 namespace parlance {
@@ -38,66 +40,13 @@ OptionGroup speech_output_group(SpeechEvalOptions& options);
 // An error of usage. Without a set: `demo_set` of the bundled demo.
 Result<void> check_options(SpeechEvalOptions& options, std::string_view demo_set);
 
-// What the transcripts of recordings come to. Words are compared in their spoken form, so that "28" and
-// "twenty-eight" are the same.
-struct TranscriptScores {
-  size_t n_recordings = 0;
-  WordErrors errors;
-  size_t n_silent = 0;        // recordings without speech
-  size_t n_silent_right = 0;  // of which the recogniser says so: language None, no words
-  double audio_s = 0;
-  double processing_s = 0;
-
-  double real_time_factor() const { return audio_s > 0 ? processing_s / audio_s : 0; }
-  TranscriptScores& operator+=(const TranscriptScores& other);
-};
-
 // Members of the scores, word_error_rate among them.
 Json to_json(const TranscriptScores& scores);
-std::string percent_of_words(const TranscriptScores& scores);
+Json to_json(const CodecScores& scores);
+Json to_json(const TtsScores& scores);
 
-// One recording that was not understood word for word.
-struct Misheard {
-  std::string name, group, text, heard;
-};
 void print_misheard(const Console& io, std::span<const Misheard> all);
 Json to_json(std::span<const Misheard> all);
-
-// The recogniser with its clock.
-class Hearer {
- public:
-  static Result<Hearer> load(const ListenOptions& options);
-
-  // Scores of one recording: mono samples at kMelSampleRateHz in which `text` is said.
-  Result<TranscriptScores> hear(std::span<const float> samples, const std::string& text, std::string& heard,
-                                const Cancellation& cancellation);
-  const std::string& model_name() const { return loaded_.text_name; }
-
- private:
-  Hearer(LoadedRecognizer loaded, AsrRequest request)
-      : loaded_(std::move(loaded)), request_(std::move(request)) {}
-
-  LoadedRecognizer loaded_;
-  AsrRequest request_;
-};
-
-// Scores of all and of each group that the set names.
-template <class Scores>
-struct GroupedScores {
-  Scores all;
-  std::map<std::string, Scores> by_group;
-
-  void add(const std::string& group, const Scores& scores) {
-    all += scores;
-    if (!group.empty()) by_group[group] += scores;
-  }
-  // row(name, scores) for each group, then for all.
-  template <class Row>
-  void for_each(Row row) const {
-    for (const auto& [name, scores] : by_group) row(name, scores);
-    row(std::string("all"), all);
-  }
-};
 
 template <class Scores>
 Json to_json(const GroupedScores<Scores>& scores) {
@@ -107,6 +56,6 @@ Json to_json(const GroupedScores<Scores>& scores) {
 }
 
 // "12/80  3.4 % of the words wrong", while it takes a while.
-void show_progress(const Console& io, size_t n_done, size_t n_all, const TranscriptScores& scores);
+void show_progress(const EvalWatch& watch, size_t n_done, size_t n_all, const TranscriptScores& scores);
 
 }  // namespace parlance

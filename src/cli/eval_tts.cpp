@@ -4,16 +4,13 @@
 #include <optional>
 
 #include "assistant/default_model.h"
-#include "audio/audio_file.h"
-#include "audio/mel.h"
 #include "audio/wav_writer.h"
 #include "base/os/folder.h"
+#include "cli/eval_at_work.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
-#include "speaker/speaker_verifier.h"
-#include "tts/audio/sinc_resampler.h"
+#include "eval/speech_judge.h"
 
 namespace parlance {
 
@@ -28,37 +25,6 @@ struct EvalTtsOptions {
   std::string language = "en";
   MaskGitOptions decoding = {.n_step = 16};
 };
-
-struct TtsScores {
-  TranscriptScores transcripts;  // of which audio_s is that of the speech
-  double synthesis_s = 0;
-  size_t n_compared = 0;
-  double likeness = 0, least_likeness = 1;  // sum and least of those compared
-
-  TtsScores& operator+=(const TtsScores& other) {
-    transcripts += other.transcripts;
-    synthesis_s += other.synthesis_s;
-    n_compared += other.n_compared;
-    likeness += other.likeness;
-    least_likeness = std::min(least_likeness, other.least_likeness);
-    return *this;
-  }
-  double real_time_factor() const { return transcripts.audio_s > 0 ? synthesis_s / transcripts.audio_s : 0; }
-  std::optional<double> mean_likeness() const {
-    if (n_compared == 0) return std::nullopt;
-    return likeness / static_cast<double>(n_compared);
-  }
-};
-
-Json to_json(const TtsScores& scores) {
-  Json json = parlance::to_json(scores.transcripts);
-  json.set("synthesis_real_time_factor", scores.real_time_factor());
-  json.set("compared", scores.n_compared);
-  if (const auto mean = scores.mean_likeness()) {
-    json.set("likeness", *mean).set("least_likeness", scores.least_likeness);
-  }
-  return json;
-}
 
 // The weights that were named, else those of the bundle's folder speaker; none when there are none.
 Result<std::optional<SpeakerVerifier>> load_verifier(const EvalTtsOptions& options) {
@@ -75,65 +41,37 @@ Result<std::optional<SpeakerVerifier>> load_verifier(const EvalTtsOptions& optio
   return std::optional(std::move(verifier));
 }
 
-class TtsJudge {
- public:
-  TtsJudge(const EvalTtsOptions& options, Hearer hearer, LoadedSynthesizer loaded,
-           std::optional<SpeakerVerifier> verifier)
-      : options_(options),
-        hearer_(std::move(hearer)),
-        loaded_(std::move(loaded)),
-        verifier_(std::move(verifier)) {}
-
-  // Speaks a line, and hears what was spoken. `name` is that of the file that it may be kept in.
-  Result<TtsScores> judge(const SpeechLine& line, const std::string& name, std::string& heard,
-                          const Cancellation& cancellation) {
-    PARLANCE_TRY(const SpeechRequest request, request_of(line, cancellation));
-    PARLANCE_TRY(const Speech speech, loaded_.synthesizer->synthesize(request));
-    if (!options_.keep.empty()) {
-      PARLANCE_CHECK(
-          write_wav(fs::path(options_.keep) / name, speech.samples, {.sample_rate_hz = kSpeechRateHz}));
-    }
-    const std::vector<float> samples = sinc_resample(speech.samples, kSpeechRateHz, kMelSampleRateHz);
-    TtsScores scores;
-    scores.synthesis_s = speech.report.total_seconds;
-    PARLANCE_TRY(scores.transcripts, hearer_.hear(samples, line.text, heard, cancellation));
-    const fs::path& compare = line.compare.empty() ? line.reference : line.compare;
-    if (!verifier_ || compare.empty()) return scores;
-    PARLANCE_TRY(const AudioClip clip, read_audio(compare, kMelSampleRateHz));
-    if (clip.samples.empty())
-      return fail(ErrorCode::corrupt_file, "{}: there is no sound in it", compare.string());
-    scores.n_compared = 1;
-    scores.likeness = scores.least_likeness =
-        likeness(verifier_->embed(samples), verifier_->embed(clip.samples));
-    return scores;
-  }
-
-  const Hearer& hearer() const { return hearer_; }
-  const TtsModel& model() const { return *loaded_.model; }
-
- private:
-  Result<SpeechRequest> request_of(const SpeechLine& line, const Cancellation& cancellation) {
-    SpeechRequest request;
-    request.cancellation = cancellation;
-    request.text = line.text;
-    request.instruct = line.instruct;
-    request.language = options_.language;
-    request.decoding = options_.decoding;
-    if (line.reference.empty()) {
-      PARLANCE_TRY(request.voice, find_voice(loaded_.bundle, line.voice, loaded_.synthesizer->code_format()));
-      return request;
-    }
-    PARLANCE_TRY(request.voice,
-                 voice_of_recording(*loaded_.synthesizer, {line.reference.string(), line.reference_text},
-                                    cancellation));
+// What the set asks for in a line, in the voice that it names.
+Result<SpeechRequest> request_of(const EvalTtsOptions& options, const LoadedSynthesizer& loaded,
+                                 const SpeechLine& line, const Cancellation& cancellation) {
+  SpeechRequest request;
+  request.cancellation = cancellation;
+  request.text = line.text;
+  request.instruct = line.instruct;
+  request.language = options.language;
+  request.decoding = options.decoding;
+  if (line.reference.empty()) {
+    PARLANCE_TRY(request.voice, find_voice(loaded.bundle, line.voice, loaded.synthesizer->code_format()));
     return request;
   }
+  PARLANCE_TRY(
+      request.voice,
+      voice_of_recording(*loaded.synthesizer, {line.reference.string(), line.reference_text}, cancellation));
+  return request;
+}
 
-  const EvalTtsOptions& options_;
-  Hearer hearer_;
-  LoadedSynthesizer loaded_;
-  std::optional<SpeakerVerifier> verifier_;
-};
+// Speaks a line, hears what was spoken, and keeps it under the name if there is a folder for it.
+Result<JudgedSpeech> judge_line(const EvalTtsOptions& options, const LoadedSynthesizer& loaded,
+                                SpeechJudge& judge, const SpeechLine& line, const std::string& name,
+                                const Cancellation& cancellation) {
+  PARLANCE_TRY(const SpeechRequest request, request_of(options, loaded, line, cancellation));
+  PARLANCE_TRY(JudgedSpeech judged, judge.judge(request, line));
+  if (!options.keep.empty()) {
+    PARLANCE_CHECK(
+        write_wav(fs::path(options.keep) / name, judged.speech.samples, {.sample_rate_hz = kSpeechRateHz}));
+  }
+  return judged;
+}
 
 void print_scores(const Console& io, const GroupedScores<TtsScores>& scores) {
   Table table({{"group", Table::Align::left},
@@ -157,27 +95,29 @@ void print_scores(const Console& io, const GroupedScores<TtsScores>& scores) {
 Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
   const SpeechEvalOptions& speech = options.speech;
   PARLANCE_TRY(const auto lines, read_speech_set(speech.set, SpeechSetKind::texts, speech.limit));
-  PARLANCE_TRY(auto verifier, load_verifier(options));
-  PARLANCE_TRY(Hearer hearer, Hearer::load(speech.listen));
-  PARLANCE_TRY(LoadedSynthesizer loaded, load_synthesizer(speech.say_models()));
-  TtsJudge judge(options, std::move(hearer), std::move(loaded), std::move(verifier));
+  PARLANCE_TRY(std::optional<SpeakerVerifier> verifier, load_verifier(options));
+  PARLANCE_TRY(const LoadedRecognizer ears, load_recognizer(speech.listen));
+  PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(speech.say_models()));
+  Hearer hearer(*ears.recognizer, speech.listen.request);
+  SpeechJudge judge(*loaded.synthesizer, hearer, verifier ? &*verifier : nullptr);
   if (!options.keep.empty()) {
     std::error_code error;
     fs::create_directories(options.keep, error);
     if (error) return fail(ErrorCode::io, "{}: {}", options.keep, error.message());
   }
-  const InterruptGuard guard;
+  const EvalAtWork work(io);
+  const EvalWatch watch = work.watch();
   GroupedScores<TtsScores> scores;
   std::vector<Misheard> misheard;
   for (size_t i = 0; i < lines.size(); ++i) {
     const SpeechLine& line = lines[i];
     const std::string name = fmt::format("{:04}.wav", i + 1);
-    std::string heard;
-    const auto one = judge.judge(line, name, heard, guard.ticket());
+    const auto one = judge_line(options, loaded, judge, line, name, watch.cancellation);
     if (!one) return fail(one.error().code, "text {}: {}", i + 1, one.error().message);
-    scores.add(line.group, *one);
-    if (one->transcripts.errors.errors() > 0) misheard.push_back({name, line.group, line.text, heard});
-    show_progress(io, i + 1, lines.size(), scores.all.transcripts);
+    scores.add(line.group, one->scores);
+    if (one->scores.transcripts.errors.errors() > 0)
+      misheard.push_back({name, line.group, line.text, one->heard});
+    show_progress(watch, i + 1, lines.size(), scores.all.transcripts);
   }
   if (!speech.wants_json) {
     if (speech.shows_failures) print_misheard(io, misheard);
@@ -185,8 +125,8 @@ Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
     return kSuccess;
   }
   Json json = to_json(scores);
-  json.set("model", fs::path(judge.model().base_name()).filename().string());
-  json.set("recognizer", judge.hearer().model_name());
+  json.set("model", fs::path(loaded.model->base_name()).filename().string());
+  json.set("recognizer", ears.text_name);
   json.set("set", speech.set).set("steps", options.decoding.n_step).set("seed", options.decoding.seed);
   if (speech.shows_failures) json.set("misheard", to_json(misheard));
   io.print("{}\n", json.pretty());

@@ -1,24 +1,18 @@
 // parlance eval vad: how well the voice detector finds speech in recordings that say where it is.
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 
 #include "assistant/default_model.h"
-#include "audio/audio_file.h"
 #include "cli/eval_verbs.h"
 #include "cli/listen_models.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
+#include "eval/detector_set.h"
 #include "json/json.h"
-#include "json/json_lines.h"
-#include "vad/detection_scores.h"
 
 namespace parlance {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct EvalVadOptions {
   std::string set;
@@ -28,75 +22,6 @@ struct EvalVadOptions {
   bool wants_json = false;
 };
 
-// A line of labels.jsonl.
-struct LabelledRecording {
-  std::string audio;               // a file in the folder of the labels
-  std::vector<SpokenSpan> speech;  // samples at the detector's rate
-  std::optional<double> snr_db;    // of speech over noise, where there are both
-};
-
-// What one group of recordings, those of a signal-to-noise ratio or all, comes to.
-struct GroupScores {
-  size_t n_recordings = 0;
-  double auc = 0;
-  ThresholdScores at_threshold;
-};
-
-Result<SpokenSpan> parse_span(const Json& json) {
-  const auto ends = json.elements();
-  const auto first = ends && ends->size() == 2 ? (*ends)[0].number() : std::nullopt;
-  const auto end = ends && ends->size() == 2 ? (*ends)[1].number() : std::nullopt;
-  constexpr double kMostSeconds = 1e6;
-  if (!first || !end || !(*first >= 0) || !(*end > *first) || !(*end < kMostSeconds)) {
-    return fail(ErrorCode::corrupt_file, "\"speech\" must be an array of [start, end] in seconds");
-  }
-  const auto sample = [](double seconds) { return std::llround(seconds * kSileroSampleRateHz); };
-  return SpokenSpan{sample(*first), sample(*end)};
-}
-
-Result<LabelledRecording> parse_label(std::string_view line) {
-  PARLANCE_TRY(const Json object, Json::parse(line));
-  LabelledRecording recording;
-  const auto audio = object.member("audio");
-  const auto name = audio ? audio->text() : std::nullopt;
-  if (!name || name->empty()) return fail(ErrorCode::corrupt_file, "\"audio\" must be there and name a file");
-  recording.audio = *name;
-  const auto speech = object.member("speech");
-  const auto spans = speech ? speech->elements() : std::nullopt;
-  if (!spans) return fail(ErrorCode::corrupt_file, "\"speech\" must be an array of [start, end] in seconds");
-  for (const Json& span : *spans) {
-    PARLANCE_TRY(recording.speech.emplace_back(), parse_span(span));
-    const size_t n = recording.speech.size();
-    if (n > 1 && recording.speech[n - 1].first < recording.speech[n - 2].end) {
-      return fail(ErrorCode::corrupt_file, "spans of \"speech\" overlap or are out of order");
-    }
-  }
-  if (const auto snr = object.member("snr_db")) recording.snr_db = snr->number();
-  return recording;
-}
-
-Result<std::vector<LabelledRecording>> read_labels(const fs::path& path) {
-  return read_json_lines(path, kMostSetBytes, "recordings", parse_label);
-}
-
-Result<JudgedRecording> judge(const fs::path& folder, const LabelledRecording& labelled,
-                              const std::shared_ptr<const SileroModel>& model) {
-  PARLANCE_TRY(AudioClip clip, read_audio(folder / labelled.audio, kSileroSampleRateHz));
-  const size_t n_windows = (clip.samples.size() + kSileroWindow - 1) / kSileroWindow;
-  clip.samples.resize(n_windows * kSileroWindow);
-  JudgedRecording judged{.probabilities = {}, .speech = labelled.speech};
-  SileroVad vad(model);
-  for (size_t w = 0; w < n_windows; ++w) {
-    const std::span<const float> samples = std::span(clip.samples).subspan(w * kSileroWindow);
-    judged.probabilities.push_back(vad.process(samples.first<kSileroWindow>()));
-  }
-  return judged;
-}
-
-GroupScores scores_of(std::span<const JudgedRecording> recordings, double threshold) {
-  return {recordings.size(), roc_auc(recordings), scores_at(recordings, static_cast<float>(threshold))};
-}
-
 double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
@@ -105,7 +30,8 @@ std::string delay_text(const std::vector<double>& delays_ms) {
   return delays_ms.empty() ? "-" : fmt::format("{:.0f} ms", quantile(delays_ms, 0.5));
 }
 
-void print_scores(const Console& io, const std::map<double, GroupScores>& by_snr, const GroupScores& all) {
+void print_scores(const Console& io, const std::map<double, DetectorScores>& by_snr,
+                  const DetectorScores& all) {
   Table table({{"snr", Table::Align::left},
                {"files"},
                {"auc"},
@@ -114,7 +40,7 @@ void print_scores(const Console& io, const std::map<double, GroupScores>& by_snr
                {"missed turns"},
                {"onset p50"},
                {"offset p50"}});
-  const auto add = [&](const std::string& name, const GroupScores& group) {
+  const auto add = [&](const std::string& name, const DetectorScores& group) {
     const ThresholdScores& at = group.at_threshold;
     table.add({name, std::to_string(group.n_recordings), fmt::format("{:.4f}", group.auc),
                fmt::format("{:.1f} %", 100 * share(at.n_detected, at.n_speech)),
@@ -129,7 +55,7 @@ void print_scores(const Console& io, const std::map<double, GroupScores>& by_snr
            all.at_threshold.alarm_minutes, all.at_threshold.alarms_per_minute());
 }
 
-Json to_json(const GroupScores& group) {
+Json to_json(const DetectorScores& group) {
   const ThresholdScores& at = group.at_threshold;
   return Json::object({{"recordings", group.n_recordings},
                        {"auc", group.auc},
@@ -154,7 +80,7 @@ Json windows_json(std::span<const LabelledRecording> labelled, std::span<const J
 }
 
 Result<int> eval_vad(const Console& io, const EvalVadOptions& options) {
-  PARLANCE_TRY(const auto labelled, read_labels(fs::path(options.set) / "labels.jsonl"));
+  PARLANCE_TRY(const auto labelled, read_labels(options.set));
   PARLANCE_TRY(const auto model, load_detector(options.models));
   std::vector<JudgedRecording> judged;
   std::map<double, std::vector<JudgedRecording>> groups;
@@ -162,8 +88,8 @@ Result<int> eval_vad(const Console& io, const EvalVadOptions& options) {
     PARLANCE_TRY(judged.emplace_back(), judge(options.set, recording, model));
     if (recording.snr_db) groups[*recording.snr_db].push_back(judged.back());
   }
-  const GroupScores all = scores_of(judged, options.threshold);
-  std::map<double, GroupScores> by_snr;
+  const DetectorScores all = scores_of(judged, options.threshold);
+  std::map<double, DetectorScores> by_snr;
   for (const auto& [snr_db, group] : groups) by_snr[snr_db] = scores_of(group, options.threshold);
   if (!options.wants_json) {
     print_scores(io, by_snr, all);

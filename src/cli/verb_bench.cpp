@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 
 #include "assistant/default_model.h"
@@ -16,11 +15,11 @@
 #include "cli/terminal/units.h"
 #include "cli/verbs.h"
 #include "json/json.h"
-#include "kernels/copy_bandwidth.h"
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/cpu/roofline.h"
+#include "measure/device_peaks.h"
 #include "measure/many_answers.h"
 #include "measure/system_info.h"
+#include "measure/text_loading.h"
 #include "measure/text_steps.h"
 
 namespace parlance {
@@ -90,13 +89,6 @@ std::string row_of(const std::array<std::string, 10>& cells) {
   std::string row = fmt::format("{:<{}}", cells[0], kWidths[0]);
   for (size_t i = 1; i < cells.size(); ++i) row += fmt::format("{:>{}}", cells[i], kWidths[i]);
   return row;
-}
-
-// What the CPU's loops reach, or how fast another device copies; its arithmetic is not measured.
-Result<Roofline> roofline_of(Device& device, Isa isa) {
-  if (device.name() == "cpu") return measure_roofline(isa, device.n_threads());
-  PARLANCE_TRY(const CopyBandwidth bandwidth, measure_copy_bandwidth(device));
-  return Roofline{.read_bytes_per_second = bandwidth.inside};
 }
 
 void print_machine(const Console& io, const Device& device, const Roofline& r) {
@@ -216,7 +208,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   Session& session = text->session();
   Device& device = text->region().device();
   const std::vector<BenchTest> tests = fitting(io, options, all, session.n_ctx());
-  PARLANCE_TRY(const Roofline roofline, roofline_of(device, isa));
+  PARLANCE_TRY(const Roofline roofline, measure_peaks(device, isa));
   if (!options.wants_json) {
     io.write(subject);
     print_machine(io, device, roofline);
@@ -248,31 +240,6 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
                        {"peak_memory_bytes", memory_bytes}});
 }
 
-// From nothing to the first token, several times.
-struct LoadTimes {
-  double load_ms = 0;         // map, check, point at weights, read the vocabulary
-  double session_ms = 0;      // memory for context and workspace
-  double first_token_ms = 0;  // of a prompt of one token
-};
-
-Result<LoadTimes> time_loading(const Console& io, const ModelChoice& choice) {
-  using Clock = std::chrono::steady_clock;
-  const auto ms = [](Clock::time_point from, Clock::time_point to) {
-    return std::chrono::duration<double, std::milli>(to - from).count();
-  };
-  const Clock::time_point start = Clock::now();
-  DeviceShelf devices(choice.devices.n_threads);
-  PARLANCE_TRY(const TextWeights weights, load_text_weights(choice, devices, warnings_to(io)));
-  const Clock::time_point loaded = Clock::now();
-  PARLANCE_TRY(const auto session, Session::create(*weights.model, weights.options));
-  const Clock::time_point created = Clock::now();
-  const Token token = 0;
-  PARLANCE_CHECK(session->append({&token, 1}));
-  return LoadTimes{.load_ms = ms(start, loaded),
-                   .session_ms = ms(loaded, created),
-                   .first_token_ms = ms(created, Clock::now())};
-}
-
 void print_load_titles(const Console& io) {
   const std::string titles =
       fmt::format("{:<8} {:>10} {:>10} {:>12} {:>10}", "start", "load", "session", "first token", "total");
@@ -286,7 +253,7 @@ Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n
   choice.devices.n_threads = n_threads;
   Json rows = Json::array();
   for (int i = 0; i <= options.n_repetitions; ++i) {
-    PARLANCE_TRY(const LoadTimes times, time_loading(io, choice));
+    PARLANCE_TRY(const LoadTimes times, time_loading(choice, warnings_to(io)));
     const double total_ms = times.load_ms + times.session_ms + times.first_token_ms;
     if (!options.wants_json) {
       if (i == 0) io.write(subject);

@@ -1,25 +1,26 @@
 // parlance eval: how many held-out questions a model answers right.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
 
 #include "assistant/conversation.h"
 #include "assistant/default_model.h"
-#include "cli/answer_perplexity.h"
-#include "cli/eval_against.h"
-#include "cli/eval_kv.h"
+#include "cli/cache_cases.h"
+#include "cli/eval_at_work.h"
 #include "cli/eval_kv_report.h"
-#include "cli/eval_set.h"
 #include "cli/eval_verbs.h"
 #include "cli/open_text.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/units.h"
 #include "cli/verbs.h"
+#include "eval/answer_perplexity.h"
+#include "eval/answers.h"
+#include "eval/cache_quality.h"
+#include "eval/device_comparison.h"
+#include "eval/questions.h"
 #include "json/json.h"
 
 namespace parlance {
@@ -44,48 +45,11 @@ constexpr std::string_view kCacheSubject = "kv";
 constexpr int64_t kCacheQuestions = 20;
 const std::vector<std::string> kCacheCategories = {"notes-256", "notes-1k", "notes-4k"};
 
-struct Score {
-  int64_t n = 0;
-  int64_t n_right = 0;
-  double share() const { return n > 0 ? static_cast<double>(n_right) / static_cast<double>(n) : 0; }
-};
-
-struct Failure {
-  const EvalQuestion* question;
-  std::string reply;
-};
-
-struct Outcome {
-  Score total;
-  std::map<std::string, Score> by_category;
-  std::vector<Failure> failures;
-};
-
-// The questions of the chosen categories; when there are more than `limit`, so many of them at even
-// distances.
-Result<std::vector<EvalQuestion>> choose(std::vector<EvalQuestion> questions, const EvalOptions& options) {
-  std::vector<std::string> known;
-  for (const EvalQuestion& question : questions) known.push_back(question.category);
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  for (const std::string& category : options.categories) {
-    if (std::binary_search(known.begin(), known.end(), category)) continue;
-    return fail(ErrorCode::invalid_argument, "--category: there is no '{}' in {}; choose one of {}", category,
-                options.file, fmt::join(known, ", "));
-  }
-  if (!options.categories.empty()) {
-    std::erase_if(questions, [&](const EvalQuestion& question) {
-      return std::find(options.categories.begin(), options.categories.end(), question.category) ==
-             options.categories.end();
-    });
-  }
-  const auto n = static_cast<int64_t>(questions.size());
-  if (options.limit == 0 || n <= options.limit) return questions;
-  std::vector<EvalQuestion> kept;
-  for (int64_t i = 0; i < options.limit; ++i) {
-    kept.push_back(std::move(questions[static_cast<size_t>(i * n / options.limit)]));
-  }
-  return kept;
+Result<std::vector<EvalQuestion>> of_chosen_categories(const EvalOptions& options) {
+  PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
+  auto chosen = of_categories(std::move(all), options.categories);
+  if (!chosen) return fail(chosen.error().code, "--category: {}: {}", options.file, chosen.error().message);
+  return chosen;
 }
 
 GenerateOptions greedy(const EvalOptions& options) {
@@ -95,70 +59,40 @@ GenerateOptions greedy(const EvalOptions& options) {
   return generate_options;
 }
 
-Result<Outcome> ask_all(const Console& io, const EvalOptions& options,
-                        const std::vector<EvalQuestion>& questions, Session& session) {
-  const InterruptGuard guard;
-  GenerateOptions generate_options = greedy(options);
-  generate_options.work.cancellation = guard.ticket();
-  Outcome outcome;
-  for (const EvalQuestion& question : questions) {
-    if (io.err_is_terminal) {
-      io.write_progress(
-          fmt::format("{}/{}  {} right", outcome.total.n, questions.size(), outcome.total.n_right));
-    }
-    PARLANCE_TRY(const auto tokens,
-                 prompt_tokens(session.model(), question.messages, /*has_thinking=*/false));
-    const auto fits = check_fits(session, tokens.size());
-    if (!fits) return fail(fits.error().code, "question {}: {}", question.id, fits.error().message);
-    PARLANCE_TRY(GenerateResult result, generate(session, tokens, generate_options));
-    if (guard.interrupted()) {
-      return fail(ErrorCode::cancelled, "stopped after {} of {} questions", outcome.total.n,
-                  questions.size());
-    }
-    const bool right = is_right(question, result.text);
-    for (Score* score : {&outcome.total, &outcome.by_category[question.category]}) {
-      ++score->n;
-      score->n_right += right;
-    }
-    if (!right) outcome.failures.push_back({&question, std::move(result.text)});
-  }
-  return outcome;
-}
-
-void print_outcome(const Console& io, const EvalOptions& options, const Outcome& outcome) {
+void print_scores(const Console& io, const EvalOptions& options, const AnswerScores& scores) {
   if (options.shows_failures) {
-    for (const auto& [question, reply] : outcome.failures) {
+    for (const auto& [question, reply] : scores.wrong) {
       io.print("{} ({})\n  asked     {}\n  expected  {}\n  said      {}\n\n", printable(question->id),
                printable(question->category), printable(question->messages.back().content),
                printable(fmt::format("{}", fmt::join(question->answers, " | "))), printable(reply));
     }
   }
   Table table({{"category", Table::Align::left}, {"questions"}, {"right"}, {"share"}});
-  const auto add = [&](const std::string& name, const Score& score) {
+  const auto add = [&](const std::string& name, const AnswerScore& score) {
     table.add({name, fmt::format("{}", score.n), fmt::format("{}", score.n_right),
                fmt::format("{:.1f} %", score.share() * 100)});
   };
-  for (const auto& [category, score] : outcome.by_category) add(printable(category), score);
-  if (outcome.by_category.size() > 1) add("all", outcome.total);
+  for (const auto& [category, score] : scores.by_category) add(printable(category), score);
+  if (scores.by_category.size() > 1) add("all", scores.total);
   io.write(table.text(io));
 }
 
-Json to_json(const Score& score) {
+Json to_json(const AnswerScore& score) {
   return Json::object({{"questions", score.n}, {"right", score.n_right}, {"share", score.share()}});
 }
 
-Json to_json(const EvalOptions& options, const std::string& model, const Outcome& outcome) {
+Json to_json(const EvalOptions& options, const std::string& model, const AnswerScores& scores) {
   Json categories = Json::object();
-  for (const auto& [category, score] : outcome.by_category) categories.set(category, to_json(score));
+  for (const auto& [category, score] : scores.by_category) categories.set(category, to_json(score));
   Json json = Json::object({{"model", model},
                             {"file", options.file},
                             {"cache_type_k", name_of(options.model.context.cache.k.format)},
                             {"cache_type_v", name_of(options.model.context.cache.v.format)},
-                            {"all", to_json(outcome.total)},
+                            {"all", to_json(scores.total)},
                             {"categories", categories}});
   if (!options.shows_failures) return json;
   Json failures = Json::array();
-  for (const auto& [question, reply] : outcome.failures) {
+  for (const auto& [question, reply] : scores.wrong) {
     Json answers = Json::array();
     for (const std::string& answer : question->answers) answers.push(answer);
     failures.push(Json::object(
@@ -167,7 +101,7 @@ Json to_json(const EvalOptions& options, const std::string& model, const Outcome
   return json.set("failures", failures);
 }
 
-void print_comparison(const Console& io, const EvalOptions& options, const Comparison& comparison) {
+void print_comparison(const Console& io, const EvalOptions& options, const DeviceComparison& comparison) {
   for (const Difference& d : comparison.differences) {
     io.print("{} ({}): token {} differs, {} preferred its own by {:.2g}\n  {:<9} {}\n  {:<9} {}\n\n",
              printable(d.question->id), printable(d.question->category), d.position + 1, options.against,
@@ -185,7 +119,7 @@ void print_comparison(const Console& io, const EvalOptions& options, const Compa
   }
 }
 
-Json to_json(const EvalOptions& options, const Comparison& comparison) {
+Json to_json(const EvalOptions& options, const DeviceComparison& comparison) {
   Json differences = Json::array();
   for (const Difference& d : comparison.differences) {
     differences.push(Json::object({{"id", d.question->id},
@@ -209,8 +143,12 @@ Result<int> compare(Console& io, const EvalOptions& options, const std::vector<E
   second.devices.n_gpu_layers.reset();
   PARLANCE_TRY(const auto tested, open_text(options.model, io));
   PARLANCE_TRY(const auto reference, open_text(second, io));
-  const auto comparison =
-      compare_replies(io, questions, greedy(options), tested->session(), reference->session());
+  Result<DeviceComparison> comparison;
+  {
+    const EvalAtWork work(io);
+    comparison =
+        compare_replies(questions, greedy(options), tested->session(), reference->session(), work.watch());
+  }
   if (!comparison) return tl::unexpected<Error>(comparison.error());
   if (options.wants_json) {
     io.print("{}\n", to_json(options, *comparison).pretty());
@@ -222,8 +160,11 @@ Result<int> compare(Console& io, const EvalOptions& options, const std::vector<E
 
 Result<int> print_perplexity(Console& io, const EvalOptions& options,
                              const std::vector<EvalQuestion>& questions, TextStream& text) {
-  const Result<AnswerPerplexity> measured = measure_perplexity(io, questions, text.session());
-  if (io.err_is_terminal) io.write_progress("");
+  Result<AnswerPerplexity> measured;
+  {
+    const EvalAtWork work(io);
+    measured = measure_perplexity(questions, text.session(), work.watch());
+  }
   if (!measured) return tl::unexpected<Error>(measured.error());
   if (options.wants_json) {
     io.print("{}\n", Json::object({{"model", text.model().file().name()},
@@ -237,16 +178,6 @@ Result<int> print_perplexity(Console& io, const EvalOptions& options,
              measured->n_questions, measured->n_tokens);
   }
   return kSuccess;
-}
-
-// The first N questions of each category, so that no category is left out.
-std::vector<EvalQuestion> first_of_each(const std::vector<EvalQuestion>& questions, int64_t n) {
-  std::map<std::string, int64_t> taken;
-  std::vector<EvalQuestion> kept;
-  for (const EvalQuestion& question : questions) {
-    if (taken[question.category]++ < n) kept.push_back(question);
-  }
-  return kept;
 }
 
 // eval.jsonl beside the model, or the set of the bundled demo's own model.
@@ -266,20 +197,21 @@ Result<int> eval_kv(Console& io, EvalOptions& options) {
   options.file = questions_for(model).string();
   if (options.categories.empty()) options.categories = kCacheCategories;
   const int64_t limit = options.limit > 0 ? options.limit : kCacheQuestions;
-  options.limit = 0;
-  PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
-  PARLANCE_TRY(all, choose(std::move(all), options));
+  PARLANCE_TRY(const std::vector<EvalQuestion> all, of_chosen_categories(options));
   DeviceShelf devices(options.model.devices.n_threads);
   PARLANCE_TRY(const TextWeights text, load_text_weights(options.model, devices, warnings_to(io)));
   const SessionOptions& session = text.options;
   const KvPolicy chosen = session.cache;
   const bool is_plain =
       chosen.k == KvCoding() && chosen.v == KvCoding() && !chosen.has_exact_pages() && chosen.layers.empty();
-  const std::vector<CacheCase> cases = is_plain
-                                           ? cache_cases(kv_layout(text.model->hyper_parameters(), session))
-                                           : std::vector<CacheCase>{{"as given", chosen}};
-  PARLANCE_TRY(const auto results,
-               measure_cache_quality(io, *text.model, session, first_of_each(all, limit), cases));
+  std::vector<CacheCase> cases = cache_cases(kv_layout(text.model->hyper_parameters(), session));
+  if (!is_plain) cases = {cases.front(), {"as given", chosen}};
+  Result<std::vector<CacheQuality>> measured;
+  {
+    const EvalAtWork work(io);
+    measured = measure_cache_quality(*text.model, session, first_of_each(all, limit), cases, work.watch());
+  }
+  PARLANCE_TRY(const std::vector<CacheQuality> results, std::move(measured));
   if (options.wants_json) {
     io.print("{}\n", Json::object({{"model", text.model->file().name()},
                                    {"questions_per_category", limit},
@@ -304,18 +236,21 @@ Result<int> eval(Console& io, EvalOptions& options) {
                   options.file);
     }
   }
-  PARLANCE_TRY(std::vector<EvalQuestion> all, read_eval_set(options.file));
-  PARLANCE_TRY(const std::vector<EvalQuestion> questions, choose(std::move(all), options));
+  PARLANCE_TRY(std::vector<EvalQuestion> all, of_chosen_categories(options));
+  const std::vector<EvalQuestion> questions = evenly_spread(std::move(all), options.limit);
   if (!options.against.empty()) return compare(io, options, questions);
   PARLANCE_TRY(const auto text, open_text(options.model, io));
   if (options.wants_perplexity) return print_perplexity(io, options, questions, *text);
-  const Result<Outcome> outcome = ask_all(io, options, questions, text->session());
-  if (io.err_is_terminal) io.write_progress("");
-  if (!outcome) return tl::unexpected<Error>(outcome.error());
+  Result<AnswerScores> scores;
+  {
+    const EvalAtWork work(io);
+    scores = score_answers(questions, greedy(options), text->session(), work.watch());
+  }
+  if (!scores) return tl::unexpected<Error>(scores.error());
   if (options.wants_json) {
-    io.print("{}\n", to_json(options, text->model().file().name(), *outcome).pretty());
+    io.print("{}\n", to_json(options, text->model().file().name(), *scores).pretty());
   } else {
-    print_outcome(io, options, *outcome);
+    print_scores(io, options, *scores);
   }
   return kSuccess;
 }

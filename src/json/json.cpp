@@ -71,10 +71,10 @@ Json Json::array() {
 
 Result<Json> Json::parse(std::string_view text) {
   if (is_too_deep(text)) {
-    return fail(ErrorCode::corrupt_file, "JSON nested deeper than {} levels", kMaxDepth);
+    return fail(ErrorCode::invalid_argument, "JSON nested deeper than {} levels", kMaxDepth);
   }
   auto value = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) return fail(ErrorCode::corrupt_file, "not valid JSON");
+  if (value.is_discarded()) return fail(ErrorCode::invalid_argument, "not valid JSON");
   return Json(std::unique_ptr<Impl>(new Impl{std::move(value)}));
 }
 

@@ -32,7 +32,7 @@ auto read_json_lines(const std::filesystem::path& path, size_t limit_bytes, std:
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto parsed = parse(line);
     if (!parsed) {
-      return fail(parsed.error().code, "{}:{}: {}; correct the line or take it out", path.string(), number,
+      return fail(ErrorCode::corrupt_file, "{}:{}: {}; correct the line or take it out", path.string(), number,
                   parsed.error().message);
     }
     all.push_back(*std::move(parsed));

@@ -5,7 +5,7 @@
 #include "assistant/default_model.h"
 #include "audio/audio_file.h"
 #include "cli/cli_run.h"
-#include "cli/eval_set.h"
+#include "eval/questions.h"
 #include "eval/word_error.h"
 #include "support/json_file.h"
 #include "support/temporary_folder.h"

@@ -1,8 +1,11 @@
 #include "json/json.h"
 
+#include <fstream>
 #include <limits>
 
+#include "json/json_lines.h"
 #include "support/fixtures.h"
+#include "support/temporary_folder.h"
 
 namespace parlance {
 namespace {
@@ -44,6 +47,25 @@ TEST(Json, RefusesDeepNesting) {
   EXPECT_FALSE(Json::parse(std::string(100, '[') + std::string(100, ']')));
   EXPECT_TRUE(Json::parse(std::string(50, '[') + std::string(50, ']')));
   EXPECT_TRUE(Json::parse("\"" + std::string(1000, '[') + "\""));
+}
+
+// The text may be a request, an argument or a line of a file: who knows says what is corrupt.
+TEST(Json, WhatIsNoJsonIsAnInvalidArgument) {
+  for (const std::string text : {"", "{", "[1,]", "nul", "\"\xff\""}) {
+    const auto parsed = Json::parse(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().code, ErrorCode::invalid_argument);
+  }
+  EXPECT_EQ(Json::parse(std::string(100000, '[')).error().code, ErrorCode::invalid_argument);
+}
+
+TEST(JsonLines, ALineThatIsNoneMakesAFileCorrupt) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "lines.jsonl") << "{\"a\": 1}\n\n{\n";
+  const auto lines = read_json_lines(folder / "lines.jsonl", kMostSetBytes, "numbers", Json::parse);
+  ASSERT_FALSE(lines);
+  EXPECT_EQ(lines.error().code, ErrorCode::corrupt_file);
+  EXPECT_NE(lines.error().message.find("lines.jsonl:3"), std::string::npos) << lines.error().message;
 }
 
 }  // namespace

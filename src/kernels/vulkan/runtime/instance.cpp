@@ -1,13 +1,13 @@
 #define VOLK_IMPLEMENTATION
 #include "kernels/vulkan/runtime/instance.h"
-#include "base/parameter.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/log.h"
+#include "base/os/environment.h"
+#include "base/parameter.h"
 #include "kernels/vulkan/runtime/context.h"
 #include "kernels/vulkan/vulkan_device.h"
 
@@ -29,8 +29,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverity
 }
 
 bool is_validation_wanted() {
-  const char* variable = std::getenv("PARLANCE_VULKAN_VALIDATION");
-  if (!variable || std::strcmp(variable, "1") != 0) return false;
+  if (environment("PARLANCE_VULKAN_VALIDATION") != "1") return false;
   uint32_t n = 0;
   vkEnumerateInstanceLayerProperties(&n, nullptr);
   std::vector<VkLayerProperties> layers(n);

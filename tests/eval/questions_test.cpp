@@ -1,4 +1,4 @@
-#include "cli/eval_set.h"
+#include "eval/questions.h"
 
 #include <fstream>
 
@@ -61,6 +61,46 @@ TEST(EvalSet, RefusesAnEmptyFile) {
   std::ofstream(folder / "eval.jsonl") << "\n";
   EXPECT_FALSE(read_eval_set(folder / "eval.jsonl"));
   EXPECT_FALSE(read_eval_set(folder / "absent.jsonl"));
+}
+
+std::vector<EvalQuestion> questions_of(const std::vector<std::string>& categories) {
+  std::vector<EvalQuestion> questions;
+  for (size_t i = 0; i < categories.size(); ++i)
+    questions.push_back({std::to_string(i), categories[i], {}, {"x"}});
+  return questions;
+}
+
+std::string ids_of(const std::vector<EvalQuestion>& questions) {
+  std::string ids;
+  for (const EvalQuestion& question : questions) ids += question.id;
+  return ids;
+}
+
+TEST(EvalQuestions, AreChosenByCategory) {
+  const auto all = questions_of({"a", "b", "a", "c", "b"});
+  EXPECT_EQ(ids_of(*of_categories(all, {})), "01234");
+  EXPECT_EQ(ids_of(*of_categories(all, {"b", "a"})), "0124");
+  const auto unknown = of_categories(all, {"a", "d"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(unknown.error().message.find("'d'; choose one of a, b, c"), std::string::npos)
+      << unknown.error().message;
+}
+
+TEST(EvalQuestions, AreSpreadEvenly) {
+  const auto all = questions_of(std::vector<std::string>(9, "a"));
+  EXPECT_EQ(ids_of(evenly_spread(all, 0)), "012345678");
+  EXPECT_EQ(ids_of(evenly_spread(all, 9)), "012345678");
+  EXPECT_EQ(ids_of(evenly_spread(all, 100)), "012345678");
+  EXPECT_EQ(ids_of(evenly_spread(all, 3)), "036");
+  EXPECT_EQ(ids_of(evenly_spread(all, 1)), "0");
+}
+
+TEST(EvalQuestions, TheFirstOfEachCategory) {
+  const auto all = questions_of({"a", "b", "a", "a", "b", "c"});
+  EXPECT_EQ(ids_of(first_of_each(all, 1)), "015");
+  EXPECT_EQ(ids_of(first_of_each(all, 2)), "01245");
+  EXPECT_EQ(ids_of(first_of_each(all, 0)), "");
 }
 
 }  // namespace

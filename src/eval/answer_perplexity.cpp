@@ -1,10 +1,9 @@
-#include "cli/answer_perplexity.h"
+#include "eval/answer_perplexity.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "assistant/conversation.h"
-#include "cli/terminal/interrupt.h"
 
 namespace parlance {
 
@@ -24,16 +23,14 @@ double AnswerPerplexity::perplexity() const {
   return n_tokens > 0 ? std::exp(nats / static_cast<double>(n_tokens)) : 1;
 }
 
-Result<AnswerPerplexity> measure_perplexity(const Console& io, const std::vector<EvalQuestion>& questions,
-                                            Session& session) {
-  const InterruptGuard guard;
-  const Work work{.cancellation = guard.ticket()};
+Result<AnswerPerplexity> measure_perplexity(const std::vector<EvalQuestion>& questions, Session& session,
+                                            const EvalWatch& watch) {
+  const Work work{.cancellation = watch.cancellation};
   AnswerPerplexity measured;
   for (const EvalQuestion& question : questions) {
-    if (io.err_is_terminal) {
-      io.write_progress(
-          fmt::format("{}/{}  {:.4f}", measured.n_questions, questions.size(), measured.perplexity()));
-    }
+    watch.show([&] {
+      return fmt::format("{}/{}  {:.4f}", measured.n_questions, questions.size(), measured.perplexity());
+    });
     PARLANCE_TRY(const auto prompt,
                  prompt_tokens(session.model(), question.messages, /*has_thinking=*/false));
     const std::vector<Token> answer = session.model().tokenizer().encode(question.answers.front());

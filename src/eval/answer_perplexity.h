@@ -1,13 +1,13 @@
-// parlance eval --perplexity: how likely a model finds the right answers.
+// How likely a model finds the right answers.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/eval_set.h"
-#include "cli/terminal/console.h"
 #include "engine/session.h"
+#include "eval/questions.h"
+#include "eval/watch.h"
 
 namespace parlance {
 
@@ -22,7 +22,7 @@ struct AnswerPerplexity {
 
 // Every question is read in one piece (prefill) and its answer token by token (decode), so that both ways
 // through the model count. A question that does not fit the context is an error that names it.
-Result<AnswerPerplexity> measure_perplexity(const Console& io, const std::vector<EvalQuestion>& questions,
-                                            Session& session);
+Result<AnswerPerplexity> measure_perplexity(const std::vector<EvalQuestion>& questions, Session& session,
+                                            const EvalWatch& watch);
 
 }  // namespace parlance

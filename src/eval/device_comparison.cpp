@@ -1,4 +1,4 @@
-#include "cli/eval_against.h"
+#include "eval/device_comparison.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "assistant/conversation.h"
-#include "cli/terminal/interrupt.h"
 
 namespace parlance {
 
@@ -36,28 +35,28 @@ Result<float> margin_at(Session& reference, std::vector<Token> text, const Gener
 
 }  // namespace
 
-bool Comparison::is_explained() const {
+bool DeviceComparison::is_explained() const {
   return std::all_of(differences.begin(), differences.end(),
                      [](const Difference& difference) { return difference.margin <= kCloseCall; });
 }
 
-Result<Comparison> compare_replies(const Console& io, const std::vector<EvalQuestion>& questions,
-                                   const GenerateOptions& options, Session& tested, Session& reference) {
-  const InterruptGuard guard;
+Result<DeviceComparison> compare_replies(const std::vector<EvalQuestion>& questions,
+                                         const GenerateOptions& options, Session& tested, Session& reference,
+                                         const EvalWatch& watch) {
   GenerateOptions own = options;
-  own.work.cancellation = guard.ticket();
-  Comparison comparison;
+  own.work.cancellation = watch.cancellation;
+  DeviceComparison comparison;
   for (const EvalQuestion& question : questions) {
-    if (io.err_is_terminal) {
-      io.write_progress(fmt::format("{}/{}  {} differ", comparison.n_questions, questions.size(),
-                                    comparison.differences.size()));
-    }
+    watch.show([&] {
+      return fmt::format("{}/{}  {} differ", comparison.n_questions, questions.size(),
+                         comparison.differences.size());
+    });
     PARLANCE_TRY(const auto tokens, prompt_tokens(tested.model(), question.messages, /*has_thinking=*/false));
     const auto fits = check_fits(tested, tokens.size());
     if (!fits) return fail(fits.error().code, "question {}: {}", question.id, fits.error().message);
     PARLANCE_TRY(const GenerateResult got, generate(tested, tokens, own));
     PARLANCE_TRY(const GenerateResult expected, generate(reference, tokens, own));
-    if (guard.interrupted()) {
+    if (watch.cancellation.cancelled()) {
       return fail(ErrorCode::cancelled, "stopped after {} of {} questions", comparison.n_questions,
                   questions.size());
     }
@@ -71,7 +70,6 @@ Result<Comparison> compare_replies(const Console& io, const std::vector<EvalQues
     PARLANCE_TRY(const float margin, margin_at(reference, tokens, expected, got, position, own.work));
     comparison.differences.push_back({&question, position, margin, got.text, expected.text});
   }
-  if (io.err_is_terminal) io.write_progress("");
   return comparison;
 }
 

@@ -1,6 +1,9 @@
-#include "cli/eval_set.h"
+#include "eval/questions.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "assistant/messages.h"
 #include "json/json.h"
@@ -61,6 +64,42 @@ bool is_right(const EvalQuestion& question, std::string_view reply) {
   const std::string given = normalise_reply(reply);
   return std::any_of(question.answers.begin(), question.answers.end(),
                      [&](const std::string& answer) { return normalise_reply(answer) == given; });
+}
+
+Result<std::vector<EvalQuestion>> of_categories(std::vector<EvalQuestion> questions,
+                                                const std::vector<std::string>& categories) {
+  if (categories.empty()) return questions;
+  std::vector<std::string> known;
+  for (const EvalQuestion& question : questions) known.push_back(question.category);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (const std::string& category : categories) {
+    if (std::binary_search(known.begin(), known.end(), category)) continue;
+    return fail(ErrorCode::invalid_argument, "there is no category '{}'; choose one of {}", category,
+                fmt::join(known, ", "));
+  }
+  std::erase_if(questions, [&](const EvalQuestion& question) {
+    return std::find(categories.begin(), categories.end(), question.category) == categories.end();
+  });
+  return questions;
+}
+
+std::vector<EvalQuestion> evenly_spread(std::vector<EvalQuestion> questions, int64_t limit) {
+  const auto n = static_cast<int64_t>(questions.size());
+  if (limit == 0 || n <= limit) return questions;
+  std::vector<EvalQuestion> kept;
+  for (int64_t i = 0; i < limit; ++i)
+    kept.push_back(std::move(questions[static_cast<size_t>(i * n / limit)]));
+  return kept;
+}
+
+std::vector<EvalQuestion> first_of_each(const std::vector<EvalQuestion>& questions, int64_t n) {
+  std::map<std::string, int64_t> taken;
+  std::vector<EvalQuestion> kept;
+  for (const EvalQuestion& question : questions) {
+    if (taken[question.category]++ < n) kept.push_back(question);
+  }
+  return kept;
 }
 
 }  // namespace parlance

@@ -1,4 +1,4 @@
-// parlance eval --against: whether a model says the same on two devices.
+// Whether a model says the same on two devices.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/eval_set.h"
-#include "cli/terminal/console.h"
 #include "engine/generate.h"
 #include "engine/session.h"
+#include "eval/questions.h"
+#include "eval/watch.h"
 
 namespace parlance {
 
@@ -25,7 +25,7 @@ struct Difference {
 // Differences of at most this are what sums in another order may decide.
 inline constexpr float kCloseCall = 1e-3f;
 
-struct Comparison {
+struct DeviceComparison {
   int64_t n_questions = 0;
   int64_t n_tokens = 0;  // of the reference's replies
   std::vector<Difference> differences;
@@ -34,7 +34,8 @@ struct Comparison {
 };
 
 // Puts every question to both sessions, which hold the same model, greedily.
-Result<Comparison> compare_replies(const Console& io, const std::vector<EvalQuestion>& questions,
-                                   const GenerateOptions& options, Session& tested, Session& reference);
+Result<DeviceComparison> compare_replies(const std::vector<EvalQuestion>& questions,
+                                         const GenerateOptions& options, Session& tested, Session& reference,
+                                         const EvalWatch& watch);
 
 }  // namespace parlance

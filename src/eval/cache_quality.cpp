@@ -1,10 +1,9 @@
-#include "cli/eval_kv.h"
+#include "eval/cache_quality.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "assistant/conversation.h"
-#include "cli/terminal/interrupt.h"
 #include "engine/generate.h"
 
 namespace parlance {
@@ -14,37 +13,6 @@ namespace {
 // Positions before the answer whose predictions are compared too: more numbers from every long prompt.
 constexpr size_t kComparedBefore = 24;
 constexpr int64_t kReplyTokens = 48;
-
-CacheCase both(KvFormat format, std::string more = {}) {
-  CacheCase c{fmt::format("-ctk {0} -ctv {0}{1}", name_of(format), more), {}};
-  c.policy.k.format = c.policy.v.format = format;
-  return c;
-}
-
-CacheCase pair(KvFormat k, KvFormat v) {
-  CacheCase c{fmt::format("-ctk {} -ctv {}", name_of(k), name_of(v)), {}};
-  c.policy.k.format = k;
-  c.policy.v.format = v;
-  return c;
-}
-
-CacheCase rotated(KvFormat format) {
-  CacheCase c = both(format, " --cache-rotation on");
-  c.policy.k.rotated = c.policy.v.rotated = true;
-  return c;
-}
-
-CacheCase compatible(KvFormat format) {
-  CacheCase c = both(format, " --cache-encoder compatible");
-  c.policy.k.encoder = c.policy.v.encoder = KvEncoder::compatible;
-  return c;
-}
-
-CacheCase recent(KvFormat format) {
-  CacheCase c = both(format, " --cache-sink 64 --cache-recent 64");
-  c.policy.n_sink = c.policy.n_recent = 64;
-  return c;
-}
 
 // ln softmax of logits.
 std::vector<float> log_probabilities(std::span<const float> logits) {
@@ -127,9 +95,9 @@ struct Sums {
   }
 };
 
-CacheQuality quality_of(const CacheCase& c, const KvLayout& layout, Sums sums, double f16_nats) {
+CacheQuality quality_of(const CacheCase& c, const KvLayout& layout, Sums sums, double first_nats) {
   CacheQuality quality;
-  quality.options = c.options;
+  quality.name = c.name;
   quality.bytes_per_token = layout.bytes_per_token();
   quality.bits_per_value =
       8.0 * static_cast<double>(layout.bytes_per_token()) /
@@ -142,7 +110,7 @@ CacheQuality quality_of(const CacheCase& c, const KvLayout& layout, Sums sums, d
   }
   quality.top1 = static_cast<double>(sums.n_same) / n;
   const auto n_tokens = static_cast<double>(std::max<int64_t>(sums.n_answer_tokens, 1));
-  quality.perplexity_ratio = std::exp((sums.nats - f16_nats) / n_tokens);
+  quality.perplexity_ratio = std::exp((sums.nats - first_nats) / n_tokens);
   for (const auto& [category, right] : sums.right) {
     quality.n_right[category] = static_cast<double>(right.first) / static_cast<double>(right.second);
   }
@@ -151,74 +119,37 @@ CacheQuality quality_of(const CacheCase& c, const KvLayout& layout, Sums sums, d
 
 }  // namespace
 
-std::vector<CacheCase> cache_cases(const KvLayout& layout) {
-  using enum KvFormat;
-  std::vector<CacheCase> cases = {both(bf16),
-                                  both(q8_0),
-                                  rotated(q8_0),
-                                  both(q4_0),
-                                  rotated(q4_0),
-                                  compatible(q4_0),
-                                  both(tbq4_0),
-                                  compatible(tbq4_0),
-                                  both(q4_polar),
-                                  both(q4_polar_residual),
-                                  both(tbq3_0),
-                                  compatible(tbq3_0),
-                                  both(tbq3_tcq),
-                                  pair(q8_0, tbq4_0),
-                                  pair(tbq4_0, tbq3_0),
-                                  pair(tbq4_0, tbq3_tcq),
-                                  pair(qjl1_256, tbq4_0),
-                                  pair(qjl1_256, tbq3_0),
-                                  recent(tbq4_0),
-                                  recent(tbq3_0)};
-  for (const std::string_view name : {"balanced", "small"}) {
-    cases.push_back({fmt::format("--cache {}", name), *cache_preset(name)});
-  }
-  std::erase_if(cases, [&](const CacheCase& c) {
-    KvLayout tried = layout;
-    tried.policy = c.policy;
-    return !validate(tried);
-  });
-  return cases;
-}
-
-Result<std::vector<CacheQuality>> measure_cache_quality(const Console& io, const TextModel& model,
-                                                        const SessionOptions& options,
+Result<std::vector<CacheQuality>> measure_cache_quality(const TextModel& model, const SessionOptions& options,
                                                         const std::vector<EvalQuestion>& questions,
-                                                        const std::vector<CacheCase>& cases) {
-  std::vector<CacheCase> all{both(KvFormat::f16)};
-  all.insert(all.end(), cases.begin(), cases.end());
-  std::vector<std::vector<std::vector<float>>> references;  // of each question, with f16
+                                                        const std::vector<CacheCase>& cases,
+                                                        const EvalWatch& watch) {
+  std::vector<std::vector<std::vector<float>>> references;  // of each question, in the first case
   std::vector<CacheQuality> results;
-  double f16_nats = 0;
-  for (const CacheCase& c : all) {
+  double first_nats = 0;
+  for (const CacheCase& c : cases) {
     SessionOptions own = options;
     own.cache = c.policy;
     PARLANCE_TRY(const auto session, Session::create(model, own));
-    const InterruptGuard guard;
     Sums sums;
     for (size_t i = 0; i < questions.size(); ++i) {
-      if (io.err_is_terminal) io.write_progress(fmt::format("{}  {}/{}", c.options, i, questions.size()));
+      watch.show([&] { return fmt::format("{}  {}/{}", c.name, i, questions.size()); });
       PARLANCE_TRY(const Reading reading, reading_of(*session, questions[i]));
-      PARLANCE_TRY(auto got, predictions(*session, reading, {.cancellation = guard.ticket()}));
+      PARLANCE_TRY(auto got, predictions(*session, reading, {.cancellation = watch.cancellation}));
       if (results.empty()) references.push_back(got);
       sums.add(reading, got, references[i]);
       GenerateOptions greedy;
       greedy.sampling.temperature = 0;
       greedy.max_tokens = kReplyTokens;
-      greedy.work.cancellation = guard.ticket();
+      greedy.work.cancellation = watch.cancellation;
       PARLANCE_TRY(const GenerateResult reply, generate(*session, reading.prompt, greedy));
-      if (guard.interrupted()) return fail(ErrorCode::cancelled, "stopped at {}", c.options);
+      if (watch.cancellation.cancelled()) return fail(ErrorCode::cancelled, "stopped at {}", c.name);
       auto& right = sums.right[questions[i].category];
       right.first += is_right(questions[i], reply.text);
       ++right.second;
     }
-    if (results.empty()) f16_nats = sums.nats;
-    results.push_back(quality_of(c, session->context().layout(), std::move(sums), f16_nats));
+    if (results.empty()) first_nats = sums.nats;
+    results.push_back(quality_of(c, session->context().layout(), std::move(sums), first_nats));
   }
-  if (io.err_is_terminal) io.write_progress("");
   return results;
 }
 

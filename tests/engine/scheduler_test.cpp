@@ -1,5 +1,4 @@
-// Any mix of sequences: each says what it says alone, to the last bit. On the scalar kernels, whose sums do
-// not depend on how many rows there are.
+// Any mix of sequences: each says what it says alone, to the last bit.
 #include "engine/scheduler.h"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ class SchedulerTest : public testing::Test {
  protected:
   void SetUp() override {
     loaded_ = test::load_text_model(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf",
-                                    CpuOptions{.n_threads = 2, .isa = "scalar"});
+                                    CpuOptions{.n_threads = 2, .deterministic = true});
     ASSERT_TRUE(loaded_.model);
   }
 

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "kernels/support/kv_pages.h"
 
 namespace parlance::test {
@@ -133,6 +135,64 @@ TEST_P(GatedDeltaNet, QueriesAndKeysOfNoLength) {
 }
 
 PARLANCE_FOR_EACH_DEVICE(GatedDeltaNet);
+
+// On a deterministic device tokens give the same bits, and leave the same state, however a text is cut.
+class GatedDeltaNetRows : public testing::TestWithParam<Isa> {};
+
+TEST_P(GatedDeltaNetRows, AreTheSameWhereverATextIsCut) {
+  constexpr int64_t kHeads = 2, kTokens = 53;
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  const auto floats = [&](int64_t n) {
+    std::vector<float> values(static_cast<size_t>(n));
+    for (float& value : values) value = normal(random);
+    return values;
+  };
+  for (const int64_t n : {7, 32, 100, 128}) {
+    const auto qkv = floats(3 * kHeads * n * kTokens), alpha = floats(kHeads * kTokens),
+               beta = floats(kHeads * kTokens), a = std::vector<float>{-0.3f, -2}, dt_bias = floats(kHeads);
+    // The outputs of all tokens, then the state, computed in pieces of these lengths.
+    const auto in_pieces = [&](int n_threads, const std::vector<int64_t>& lengths) {
+      OpBench bench(std::move(
+          *make_cpu_device({.n_threads = n_threads, .isa = name_of(GetParam()), .deterministic = true})));
+      const Tensor state =
+          bench.upload({n, n, kHeads, 1}, std::vector<float>(static_cast<size_t>(n * n * kHeads), 0.1f));
+      const auto rows = [&](const std::vector<float>& x, int64_t width, int64_t first, int64_t count) {
+        return bench.upload({width, count, 1, 1}, std::vector<float>(x.begin() + first * width,
+                                                                     x.begin() + (first + count) * width));
+      };
+      std::vector<float> all;
+      int64_t first = 0;
+      for (const int64_t count : lengths) {
+        const Tensor x = rows(qkv, 3 * kHeads * n, first, count);
+        const DeltaNetGates gates{.alpha = rows(alpha, kHeads, first, count),
+                                  .beta = rows(beta, kHeads, first, count),
+                                  .a = bench.upload({kHeads, 1, 1, 1}, a),
+                                  .dt_bias = bench.upload({kHeads, 1, 1, 1}, dt_bias)};
+        const BatchView batch =
+            TokenPlaces().add(0, static_cast<int32_t>(first), static_cast<int32_t>(count)).on(bench);
+        const auto out =
+            bench.run([&](Stream& s) { return gated_delta_net(s, x, gates, state, batch, 1e-6f); });
+        all.insert(all.end(), out.begin(), out.end());
+        first += count;
+      }
+      const auto left = bench.download(state);
+      all.insert(all.end(), left.begin(), left.end());
+      return all;
+    };
+    const auto alone = in_pieces(1, std::vector<int64_t>(kTokens, 1));
+    for (const auto& lengths : {std::vector<int64_t>{53}, {16, 37}, {1, 31, 20, 1}, {20, 33}}) {
+      for (const int n_threads : {1, 3}) {
+        const auto got = in_pieces(n_threads, lengths);
+        ASSERT_EQ(0, std::memcmp(got.data(), alone.data(), got.size() * sizeof(float)))
+            << "heads of " << n << ", " << lengths.size() << " pieces, " << n_threads << " threads";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, GatedDeltaNetRows, testing::ValuesIn(available_isas()),
+                         [](const auto& param) { return std::string(name_of(param.param)); });
 
 }  // namespace
 }  // namespace parlance::test

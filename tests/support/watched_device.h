@@ -1,5 +1,5 @@
 // The CPU as a device that tells a test of every operation before it runs, so that something can happen
-// between any two of them.
+// between any two of them. It is deterministic: what happens there must not change a bit of what follows.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace parlance::test {
 class WatchedDevice final : public Device {
  public:
   explicit WatchedDevice(int n_threads = 1)
-      : cpu_(std::move(*make_cpu_device({.n_threads = n_threads}))),
+      : cpu_(std::move(*make_cpu_device({.n_threads = n_threads, .deterministic = true}))),
         pool_(n_threads, /*pin=*/false),
         ops_(watched(cpu_->ops())) {
     current() = this;

@@ -39,10 +39,11 @@ struct HeadScratch {
 // Some of the values of one head: a part of the state that nobody else touches.
 class HeadPart {
  public:
-  HeadPart(const GatedDeltaNetArgs& args, const Kernels& kernels, int64_t head, int64_t first_value,
-           int64_t n_values, float* scratch)
+  HeadPart(const GatedDeltaNetArgs& args, const Kernels& kernels, bool in_chunks, int64_t head,
+           int64_t first_value, int64_t n_values, float* scratch)
       : args_(args),
         kernels_(kernels),
+        in_chunks_(in_chunks),
         n_(args.state.ne[0]),
         n_value_head_(args.state.ne[2]),
         n_key_head_((args.qkv.ne[0] / n_ - n_value_head_) / 2),
@@ -68,7 +69,7 @@ class HeadPart {
     if (run.starts_sequence) std::fill_n(state, n_values * n_, 0.0f);
 
     const bool has_whole_vectors = n_ % kStrideElements == 0 && n_values % kStrideElements == 0;
-    if (has_whole_vectors && run.n_tokens() >= kLeastChunkedTokens) {
+    if (in_chunks_ && has_whole_vectors && run.n_tokens() >= kLeastChunkedTokens) {
       kernels_.transpose(state, n_, n_values, n_, transposed_, n_values);
       for (int64_t token = run.first; token < run.end; token += kChunk) {
         prepare(token, run.end);
@@ -114,6 +115,7 @@ class HeadPart {
 
   const GatedDeltaNetArgs& args_;
   const Kernels& kernels_;
+  const bool in_chunks_;
   const int64_t n_;  // head_dim
   const int64_t n_value_head_;
   const int64_t n_key_head_;
@@ -127,7 +129,7 @@ class HeadPart {
 
 }  // namespace
 
-void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels) {
+void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels, bool in_chunks) {
   ThreadPool& pool = pool_of(stream);
   const HeadScratch layout(args);
   assert(stream.scratch().size() >= scratch_of_heads(args, pool.n_threads()));
@@ -137,7 +139,7 @@ void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& ker
   const int64_t n_parts = div_up(n, part);
   pool.run(n_value_head * n_parts, [&](int64_t task, int thread) {
     const int64_t first_value = task % n_parts * part;
-    HeadPart head(args, kernels, task / n_parts, first_value, std::min(part, n - first_value),
+    HeadPart head(args, kernels, in_chunks, task / n_parts, first_value, std::min(part, n - first_value),
                   reinterpret_cast<float*>(stream.scratch().data()) + thread * layout.total);
     for (int64_t token = 0; token < n_tokens;) {
       const SequenceRun run = run_from(args.batch, token);

@@ -71,8 +71,9 @@ extern const Kernels kAvx512;
 extern const Kernels kNeon;
 #endif
 
-// gated_delta_net, heads shared by all threads.
-void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels);
+// gated_delta_net, heads shared by all threads. Long runs in chunks, or all token by token: what a token
+// gives then follows from the tokens before it alone, not from which of them came together.
+void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels, bool in_chunks);
 size_t scratch_of_heads(const GatedDeltaNetArgs& args, int n_threads);
 
 // short_conv, channels shared by all threads.

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/parameter.h"
+
 namespace parlance {
 
 namespace {
@@ -9,10 +11,10 @@ namespace {
 constexpr std::array<std::string_view, kRegions> kNames = {"text",    "asr",     "tts",    "vad",
                                                            "aligner", "speaker", "drafter"};
 
-Result<void> check_pair(std::string_view first, const std::string& first_file, std::string_view second,
+Result<void> check_pair(Parameter first, const std::string& first_file, Parameter second,
                         const std::string& second_file) {
   if (first_file.empty() == second_file.empty()) return {};
-  return fail(ErrorCode::invalid_argument, "--{} and --{} are the two files of one model; give both", first,
+  return fail(ErrorCode::invalid_argument, "{} and {} are the two files of one model; give both", first,
               second);
 }
 
@@ -31,8 +33,8 @@ std::optional<Region> region_from_name(std::string_view name) {
 }
 
 Result<void> check(const ModelFiles& files) {
-  PARLANCE_CHECK(check_pair("asr", files.asr, "mmproj", files.mmproj));
-  return check_pair("base", files.base, "codec", files.codec);
+  PARLANCE_CHECK(check_pair(Parameter::asr, files.asr, Parameter::mmproj, files.mmproj));
+  return check_pair(Parameter::tts_base, files.base, Parameter::tts_codec, files.codec);
 }
 
 }  // namespace parlance

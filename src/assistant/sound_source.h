@@ -1,4 +1,4 @@
-// Sound for `parlance listen`, wherever it comes from: mono samples at kMelSampleRateHz, as they come.
+// Sound, wherever it comes from: mono samples at kMelSampleRateHz, as they come.
 #pragma once
 
 #include <filesystem>

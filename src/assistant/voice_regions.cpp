@@ -45,6 +45,7 @@ Result<std::shared_ptr<TtsRegion>> TtsRegion::load(const Choice& choice, DeviceS
   PARLANCE_TRY(region->model,
                TtsModel::load(files, *region->device, {.huge_pages = choice.devices.huge_pages}));
   region->synthesizer = std::make_unique<Synthesizer>(*region->model, choice.synthesizer);
+  region->queue = std::make_unique<SpeechQueue>(*region->synthesizer);
   return region;
 }
 

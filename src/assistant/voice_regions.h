@@ -12,7 +12,7 @@
 #include "assistant/region_memory.h"
 #include "base/result.h"
 #include "speaker/speaker_verifier.h"
-#include "tts/synthesizer.h"
+#include "tts/speech_queue.h"
 #include "vad/silero.h"
 
 namespace parlance {
@@ -35,7 +35,8 @@ struct TtsRegion {
   std::shared_ptr<Device> device;
   std::unique_ptr<TtsModel> model;
   std::unique_ptr<Synthesizer> synthesizer;
-  std::filesystem::path voices;  // the folder whose folder cache has them
+  std::unique_ptr<SpeechQueue> queue;  // of those who do not wait for it
+  std::filesystem::path voices;        // the folder whose folder cache has them
 
   static Result<std::shared_ptr<TtsRegion>> load(const Choice& choice, DeviceShelf& devices);
   RegionBytes bytes() const;

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "asr/recognizer.h"
-#include "assistant/default_model.h"
+#include "assistant/model_files.h"
 #include "audio/audio_file.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/units.h"
@@ -51,15 +51,6 @@ Result<std::vector<float>> samples_of(const ListenBench& options) {
   if (!clip.samples.empty()) return std::move(clip.samples);
   return fail(ErrorCode::invalid_argument, "{}: no sound in it; give a recording of some seconds",
               options.audio);
-}
-
-Result<AsrFiles> find_asr_files(const std::string& folder) {
-  if (!folder.empty()) return find_asr(folder);
-  const std::filesystem::path demo = find_demo_folder("asr");
-  if (!demo.empty()) return find_asr(demo);
-  return fail(ErrorCode::not_found,
-              "no speech model: there is no models/demo/asr/*.gguf near this folder or the program; name the "
-              "folder of a Qwen3-ASR pair with --model FOLDER");
 }
 
 struct LiveFigures {
@@ -180,7 +171,7 @@ Result<Json> run_threads(const Console& io, const ListenBench& options, const As
 }  // namespace
 
 Result<int> bench_listen(const Console& io, const ListenBench& options) {
-  PARLANCE_TRY(const AsrFiles files, find_asr_files(options.folder));
+  PARLANCE_TRY(const AsrFiles files, find_asr_files({.folder = options.folder}));
   PARLANCE_TRY(const Isa isa, choose_isa());
   PARLANCE_TRY(const std::vector<float> samples, samples_of(options));
   Json runs = Json::array();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "assistant/default_model.h"
+#include "assistant/model_files.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/units.h"
 #include "devices/devices.h"
@@ -176,16 +176,6 @@ Result<Json> run_threads(const Console& io, const SayBench& options, const TtsFi
   return Json::object({{"threads", device->n_threads()}, {"cases", cases}});
 }
 
-Result<TtsFiles> find_tts_files(const std::string& folder) {
-  if (!folder.empty()) return find_tts(folder);
-  const std::filesystem::path demo = find_demo_folder("tts");
-  if (!demo.empty()) return find_tts(demo);
-  return fail(
-      ErrorCode::not_found,
-      "no voice: there is no models/demo/tts/*.gguf near this folder or the program; name the folder of "
-      "an OmniVoice pair with --model FOLDER");
-}
-
 }  // namespace
 
 std::vector<std::string> say_bench_cases() {
@@ -195,7 +185,7 @@ std::vector<std::string> say_bench_cases() {
 }
 
 Result<int> bench_say(const Console& io, const SayBench& options) {
-  PARLANCE_TRY(const TtsFiles files, find_tts_files(options.folder));
+  PARLANCE_TRY(const TtsFiles files, find_tts_files({.folder = options.folder}));
   PARLANCE_TRY(const Isa isa, choose_isa());
   Json runs = Json::array();
   for (const int64_t n : options.n_threads) {

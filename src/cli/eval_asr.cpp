@@ -37,8 +37,9 @@ void print_scores(const Console& io, const GroupedScores<TranscriptScores>& scor
 
 Result<int> eval_asr(const Console& io, const SpeechEvalOptions& options) {
   PARLANCE_TRY(const auto lines, read_speech_set(options.set, SpeechSetKind::recordings, options.limit));
-  PARLANCE_TRY(const LoadedRecognizer loaded, load_recognizer(options.listen));
-  Hearer hearer(*loaded.recognizer, options.listen.request);
+  Regions regions(options.models);
+  PARLANCE_TRY(const auto ears, regions.asr.acquire());
+  Hearer hearer(*ears->recognizer, options.request);
   const EvalAtWork work(io);
   const EvalWatch watch = work.watch();
   GroupedScores<TranscriptScores> scores;
@@ -59,7 +60,7 @@ Result<int> eval_asr(const Console& io, const SpeechEvalOptions& options) {
     return kSuccess;
   }
   Json json = to_json(scores);
-  json.set("model", loaded.text_name).set("set", options.set);
+  json.set("model", ears->text_name).set("set", options.set);
   if (options.shows_failures) json.set("misheard", to_json(misheard));
   io.print("{}\n", json.pretty());
   return kSuccess;
@@ -87,7 +88,7 @@ Command eval_asr_command() {
           "The recordings: a file, or a folder with index.jsonl. Without it: held-out speech of the demo."),
       {"Text",
        {text_option("--language", "NAME", "Name or code of the language; without it the model finds out.",
-                    options->listen.request.language)}},
+                    options->request.language)}},
       speech_models_group(*options, /*has_codec=*/false),
       speech_output_group(*options)};
   command.check = [options] { return check_options(*options, "speech"); };

@@ -1,6 +1,7 @@
 // parlance eval codec: what words lose when speech goes through the codec.
 #include <memory>
 
+#include "assistant/speech.h"
 #include "audio/audio_file.h"
 #include "audio/mel.h"
 #include "cli/eval_at_work.h"
@@ -36,10 +37,11 @@ void print_scores(const Console& io, const GroupedScores<CodecScores>& scores) {
 
 Result<int> eval_codec(const Console& io, const SpeechEvalOptions& options) {
   PARLANCE_TRY(const auto lines, read_speech_set(options.set, SpeechSetKind::recordings, options.limit));
-  PARLANCE_TRY(const LoadedRecognizer ears, load_recognizer(options.listen));
-  PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(options.say_models()));
-  Hearer hearer(*ears.recognizer, options.listen.request);
-  SpeechCodec codec(loaded.model->codec(), *loaded.device);
+  Regions regions(options.models);
+  PARLANCE_TRY(const auto ears, regions.asr.acquire());
+  PARLANCE_TRY(const auto mouth, regions.tts.acquire());
+  Hearer hearer(*ears->recognizer, options.request);
+  SpeechCodec codec(mouth->model->codec(), *mouth->device);
   CodecJudge judge(codec, hearer);
   const EvalAtWork work(io);
   const EvalWatch watch = work.watch();
@@ -63,8 +65,8 @@ Result<int> eval_codec(const Console& io, const SpeechEvalOptions& options) {
     return kSuccess;
   }
   Json json = to_json(scores);
-  json.set("model", ears.text_name);
-  json.set("codec", std::filesystem::path(loaded.model->codec_name()).filename().string());
+  json.set("model", ears->text_name);
+  json.set("codec", std::filesystem::path(mouth->model->codec_name()).filename().string());
   json.set("set", options.set);
   if (options.shows_failures) json.set("misheard", to_json(misheard));
   io.print("{}\n", json.pretty());

@@ -5,15 +5,6 @@
 
 namespace parlance {
 
-SayModelChoice SpeechEvalOptions::say_models() const {
-  return {.folder = listen.models.folder,
-          .base = base,
-          .codec = codec,
-          .device = listen.models.device,
-          .n_threads = listen.models.n_threads,
-          .no_huge_pages = listen.models.no_huge_pages};
-}
-
 OptionGroup speech_set_group(SpeechEvalOptions& options, std::string help) {
   return {"Set",
           {text_option("--set", "PATH", std::move(help), options.set),
@@ -22,21 +13,21 @@ OptionGroup speech_set_group(SpeechEvalOptions& options, std::string help) {
 }
 
 OptionGroup speech_models_group(SpeechEvalOptions& options, bool has_codec) {
-  ListenModelChoice& models = options.listen.models;
+  ModelFiles& files = options.models.files;
+  DeviceChoice& devices = options.models.devices;
   OptionGroup group{
       "Models",
       {text_option("-m, --model", "FOLDER",
-                   "The bundle with the models. Without it: the bundled demo models.", models.folder),
-       text_option("--asr", "FILE", "The recogniser's language model.", models.asr),
-       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", models.mmproj)}};
+                   "The bundle with the models. Without it: the bundled demo models.", files.folder),
+       text_option("--asr", "FILE", "The recogniser's language model.", files.asr),
+       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj)}};
   if (has_codec) {
-    group.options.push_back(text_option("--base", "FILE", "The speech model.", options.base));
-    group.options.push_back(
-        text_option("--codec", "FILE", "The codec that belongs to --base.", options.codec));
+    group.options.push_back(text_option("--base", "FILE", "The speech model.", files.base));
+    group.options.push_back(text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec));
   }
-  group.options.push_back(threads_option(models.n_threads));
-  group.options.push_back(device_option(models.device));
-  group.options.push_back(huge_pages_option(models.no_huge_pages));
+  group.options.push_back(threads_option(devices.n_threads));
+  group.options.push_back(device_option(devices.voice));
+  group.options.push_back(huge_pages_option(devices.huge_pages));
   return group;
 }
 
@@ -47,14 +38,7 @@ OptionGroup speech_output_group(SpeechEvalOptions& options) {
 }
 
 Result<void> check_options(SpeechEvalOptions& options, std::string_view demo_set) {
-  const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
-  const ListenModelChoice& models = options.listen.models;
-  if (models.asr.empty() != models.mmproj.empty()) {
-    return refuse("--asr and --mmproj are the two files of one model; give both");
-  }
-  if (options.base.empty() != options.codec.empty()) {
-    return refuse("--base and --codec are the two files of one model; give both");
-  }
+  PARLANCE_CHECK(check(options.models.files));
   return choose_set(options.set, demo_set);
 }
 

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/listen_models.h"
-#include "cli/say_models.h"
+#include "assistant/regions.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/table.h"
 #include "eval/codec_scores.h"
@@ -24,13 +23,10 @@ namespace parlance {
 struct SpeechEvalOptions {
   std::string set;
   int64_t limit = 0;
-  ListenOptions listen;  // the recogniser; its folder is the bundle of all models
-  std::string base, codec;
+  Choice models;
+  AsrRequest request;  // to the recogniser
   bool shows_failures = false;
   bool wants_json = false;
-
-  // The speech model of the same bundle on the same device.
-  SayModelChoice say_models() const;
 };
 
 OptionGroup speech_set_group(SpeechEvalOptions& options, std::string help);

@@ -1,11 +1,9 @@
 // parlance eval tts: whether synthesised speech can be understood, and sounds like the voice that was asked
 // for.
 #include <memory>
-#include <optional>
 
-#include "assistant/default_model.h"
+#include "assistant/speech.h"
 #include "audio/wav_writer.h"
-#include "base/os/folder.h"
 #include "cli/eval_at_work.h"
 #include "cli/eval_speech.h"
 #include "cli/eval_verbs.h"
@@ -20,29 +18,21 @@ namespace {
 
 struct EvalTtsOptions {
   SpeechEvalOptions speech;
-  std::string speaker;  // a verifier's weights
-  std::string keep;     // a folder for the speech
+  std::string keep;  // a folder for the speech
   std::string language = "en";
   MaskGitOptions decoding = {.n_step = 16};
 };
 
-// The weights that were named, else those of the bundle's folder speaker; none when there are none.
-Result<std::optional<SpeakerVerifier>> load_verifier(const EvalTtsOptions& options) {
-  fs::path file = options.speaker;
-  const std::string& bundle = options.speech.listen.models.folder;
-  const fs::path folder = bundle.empty() ? find_demo_folder("speaker") : fs::path(bundle) / "speaker";
-  if (file.empty() && !folder.empty()) {
-    for (const fs::path& path : files_in(folder).value_or(std::vector<fs::path>())) {
-      if (path.extension() == ".gguf") file = path;
-    }
-  }
-  if (file.empty()) return std::nullopt;
-  PARLANCE_TRY(SpeakerVerifier verifier, SpeakerVerifier::load(file));
-  return std::optional(std::move(verifier));
+// Null when none was named and none is in the bundle.
+Result<std::shared_ptr<SpeakerRegion>> load_verifier(const EvalTtsOptions& options, Regions& regions) {
+  auto verifier = regions.speaker.acquire();
+  const bool is_none = !verifier && verifier.error().code == ErrorCode::not_found;
+  if (is_none && options.speech.models.files.speaker.empty()) return nullptr;
+  return verifier;
 }
 
 // What the set asks for in a line, in the voice that it names.
-Result<SpeechRequest> request_of(const EvalTtsOptions& options, const LoadedSynthesizer& loaded,
+Result<SpeechRequest> request_of(const EvalTtsOptions& options, const Narrator& narrator,
                                  const SpeechLine& line, const Cancellation& cancellation) {
   SpeechRequest request;
   request.cancellation = cancellation;
@@ -50,21 +40,18 @@ Result<SpeechRequest> request_of(const EvalTtsOptions& options, const LoadedSynt
   request.instruct = line.instruct;
   request.language = options.language;
   request.decoding = options.decoding;
-  if (line.reference.empty()) {
-    PARLANCE_TRY(request.voice, find_voice(loaded.bundle, line.voice, loaded.synthesizer->code_format()));
-    return request;
-  }
-  PARLANCE_TRY(
-      request.voice,
-      voice_of_recording(*loaded.synthesizer, {line.reference.string(), line.reference_text}, cancellation));
+  PARLANCE_TRY(request.voice, narrator.voice({.name = line.voice,
+                                              .recording = line.reference.string(),
+                                              .recording_text = line.reference_text},
+                                             cancellation));
   return request;
 }
 
 // Speaks a line, hears what was spoken, and keeps it under the name if there is a folder for it.
-Result<JudgedSpeech> judge_line(const EvalTtsOptions& options, const LoadedSynthesizer& loaded,
-                                SpeechJudge& judge, const SpeechLine& line, const std::string& name,
+Result<JudgedSpeech> judge_line(const EvalTtsOptions& options, const Narrator& narrator, SpeechJudge& judge,
+                                const SpeechLine& line, const std::string& name,
                                 const Cancellation& cancellation) {
-  PARLANCE_TRY(const SpeechRequest request, request_of(options, loaded, line, cancellation));
+  PARLANCE_TRY(const SpeechRequest request, request_of(options, narrator, line, cancellation));
   PARLANCE_TRY(JudgedSpeech judged, judge.judge(request, line));
   if (!options.keep.empty()) {
     PARLANCE_CHECK(
@@ -95,11 +82,13 @@ void print_scores(const Console& io, const GroupedScores<TtsScores>& scores) {
 Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
   const SpeechEvalOptions& speech = options.speech;
   PARLANCE_TRY(const auto lines, read_speech_set(speech.set, SpeechSetKind::texts, speech.limit));
-  PARLANCE_TRY(std::optional<SpeakerVerifier> verifier, load_verifier(options));
-  PARLANCE_TRY(const LoadedRecognizer ears, load_recognizer(speech.listen));
-  PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(speech.say_models()));
-  Hearer hearer(*ears.recognizer, speech.listen.request);
-  SpeechJudge judge(*loaded.synthesizer, hearer, verifier ? &*verifier : nullptr);
+  Regions regions(speech.models);
+  PARLANCE_TRY(const auto speaker, load_verifier(options, regions));
+  PARLANCE_TRY(const auto ears, regions.asr.acquire());
+  PARLANCE_TRY(const auto mouth, regions.tts.acquire());
+  const Narrator narrator(mouth);
+  Hearer hearer(*ears->recognizer, speech.request);
+  SpeechJudge judge(*mouth->synthesizer, hearer, speaker ? &speaker->verifier : nullptr);
   if (!options.keep.empty()) {
     std::error_code error;
     fs::create_directories(options.keep, error);
@@ -112,7 +101,7 @@ Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
   for (size_t i = 0; i < lines.size(); ++i) {
     const SpeechLine& line = lines[i];
     const std::string name = fmt::format("{:04}.wav", i + 1);
-    const auto one = judge_line(options, loaded, judge, line, name, watch.cancellation);
+    const auto one = judge_line(options, narrator, judge, line, name, watch.cancellation);
     if (!one) return fail(one.error().code, "text {}: {}", i + 1, one.error().message);
     scores.add(line.group, one->scores);
     if (one->scores.transcripts.errors.errors() > 0)
@@ -125,8 +114,8 @@ Result<int> eval_tts(const Console& io, const EvalTtsOptions& options) {
     return kSuccess;
   }
   Json json = to_json(scores);
-  json.set("model", fs::path(loaded.model->base_name()).filename().string());
-  json.set("recognizer", ears.text_name);
+  json.set("model", fs::path(mouth->model->base_name()).filename().string());
+  json.set("recognizer", ears->text_name);
   json.set("set", speech.set).set("steps", options.decoding.n_step).set("seed", options.decoding.seed);
   if (speech.shows_failures) json.set("misheard", to_json(misheard));
   io.print("{}\n", json.pretty());
@@ -171,7 +160,7 @@ Command eval_tts_command() {
   command.groups[2].options.push_back(text_option(
       "--speaker", "FILE",
       "Weights of the speaker verifier. Without it: those in the bundle's folder speaker, if any.",
-      options->speaker));
+      options->speech.models.files.speaker));
   command.check = [options] { return check(*options); };
   command.run = [options](Console& io) { return eval_tts(io, *options); };
   return command;

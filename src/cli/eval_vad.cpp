@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "assistant/default_model.h"
+#include "assistant/regions.h"
 #include "cli/eval_verbs.h"
-#include "cli/listen_models.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
 #include "eval/detector_set.h"
@@ -16,7 +16,7 @@ namespace {
 
 struct EvalVadOptions {
   std::string set;
-  ListenModelChoice models;
+  Choice models;
   double threshold = 0.5;
   bool wants_windows = false;
   bool wants_json = false;
@@ -81,11 +81,12 @@ Json windows_json(std::span<const LabelledRecording> labelled, std::span<const J
 
 Result<int> eval_vad(const Console& io, const EvalVadOptions& options) {
   PARLANCE_TRY(const auto labelled, read_labels(options.set));
-  PARLANCE_TRY(const auto model, load_detector(options.models));
+  Regions regions(options.models);
+  PARLANCE_TRY(const auto detector, regions.vad.acquire());
   std::vector<JudgedRecording> judged;
   std::map<double, std::vector<JudgedRecording>> groups;
   for (const LabelledRecording& recording : labelled) {
-    PARLANCE_TRY(judged.emplace_back(), judge(options.set, recording, model));
+    PARLANCE_TRY(judged.emplace_back(), judge(options.set, recording, detector->model));
     if (recording.snr_db) groups[*recording.snr_db].push_back(judged.back());
   }
   const DetectorScores all = scores_of(judged, options.threshold);
@@ -143,7 +144,7 @@ Command eval_vad_command() {
       {"Model",
        {text_option("--vad", "FILE",
                     "Weights of the Silero voice detector. Without it: as for 'parlance listen'.",
-                    options->models.vad)}},
+                    options->models.files.vad)}},
       {"Output",
        {flag("--windows", "Every window's probability too, in --json.", options->wants_windows),
         json_option(options->wants_json)}}};

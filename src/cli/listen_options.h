@@ -6,24 +6,13 @@
 
 #include "asr/recognizer.h"
 #include "audio/pcm_stream.h"
-#include "cli/terminal/cache_options.h"
+#include "cli/terminal/options.h"
 #include "vad/speech_segments.h"
 #include "vad/turn_detector.h"
 
 namespace parlance {
 
 enum class ListenFormat { text, json, srt, vtt };
-
-// Where the models are.
-struct ListenModelChoice {
-  std::string folder;  // with the ASR pair; empty: the demo bundle
-  std::string asr, mmproj;
-  std::string vad;  // empty: looked for in the bundle
-  std::string device = "cpu";
-  int n_threads = 0;
-  bool no_huge_pages = false;
-  CacheChoice cache;
-};
 
 // What counts as speech; what was not given has the defaults of whoever looks for it.
 struct SpeechChoice {
@@ -41,8 +30,7 @@ struct ListenOptions {
   bool lists_microphones = false;
   bool is_streamed = false;  // the file is heard as if it came from a microphone
 
-  ListenModelChoice models;
-  RecognizerOptions recognizer;
+  ModelChoice models;
   AsrRequest request;
   SpeechChoice speech;
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "asr/languages.h"
 #include "text/subtitles.h"
 #include "text/unicode.h"
 
@@ -13,11 +12,6 @@ namespace {
 // Times to the millisecond: more is noise.
 double rounded(double seconds) {
   return std::round(seconds * 1000) / 1000;
-}
-
-// Whether words of the script that the text ends in are written without spaces; such letters are wide.
-bool ends_in_wide_script(const std::string& text) {
-  return n_columns(last_code_point(text)) == 2;
 }
 
 Json to_json(const Heard& heard, std::initializer_list<std::pair<std::string_view, std::string>> names) {
@@ -45,41 +39,12 @@ std::vector<Cue> cues_of(const Heard& heard) {
 
 }  // namespace
 
-Transcript join_segments(std::span<const HeardSegment> segments) {
-  Transcript joined;
-  std::vector<std::string> languages;
-  for (const HeardSegment& segment : segments) {
-    languages.push_back(segment.transcript.language);
-    const std::string& text = segment.transcript.text;
-    if (text.empty()) continue;
-    if (!joined.text.empty() && !ends_in_wide_script(joined.text)) joined.text += ' ';
-    joined.text += text;
-  }
-  joined.language = merge_languages(languages);
-  return joined;
-}
-
 std::string clock_time(double seconds) {
   const auto tenths = static_cast<int64_t>(std::round(seconds * 10));
   const int64_t whole = tenths / 10, minutes = whole / 60;
   const std::string end = fmt::format("{:02}.{}", whole % 60, tenths % 10);
   if (minutes < 60) return fmt::format("{}:{}", minutes, end);
   return fmt::format("{}:{:02}:{}", minutes / 60, minutes % 60, end);
-}
-
-Json to_json(const HeardSegment& segment) {
-  Json json = Json::object({{"start", rounded(segment.start_s)},
-                            {"end", rounded(segment.end_s)},
-                            {"text", segment.transcript.text},
-                            {"language", segment.transcript.language},
-                            {"complete", segment.is_complete}});
-  if (segment.words.empty()) return json;
-  Json words = Json::array();
-  for (const TimedWord& word : segment.words) {
-    words.push(Json::object(
-        {{"word", word.word}, {"start", rounded(word.start_seconds)}, {"end", rounded(word.end_seconds)}}));
-  }
-  return json.set("words", words);
 }
 
 void print_heard(const Console& io, ListenFormat format, const Heard& heard,

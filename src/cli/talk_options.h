@@ -12,18 +12,6 @@
 
 namespace parlance {
 
-// Where the models are: in a bundle, but for those that are named one by one.
-struct TalkModelChoice {
-  std::string bundle;  // empty: the demo bundle
-  std::string text;
-  std::string asr, mmproj;
-  std::string base, codec;
-  std::string vad;
-  std::string device = "cpu";
-  int n_threads = 0;
-  bool no_huge_pages = false;
-};
-
 struct TalkChoice {
   std::vector<std::string> files;  // "-": standard input; none: the microphone
   PcmFormat pcm;                   // of raw samples on standard input
@@ -51,7 +39,7 @@ struct TalkChoice {
   bool makes_no_drafts = false;
   AnswerChoice answer;
 
-  TalkModelChoice models;
+  Choice models;
 
   bool hears_microphone() const { return files.empty(); }
 };

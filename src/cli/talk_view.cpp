@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tts/audio/speech_format.h"
+#include "assistant/events.h"
 
 namespace parlance {
 
@@ -35,46 +35,12 @@ double to_tenths(double ms) {
   return std::round(ms * 10) / 10;
 }
 
-Json milliseconds(std::optional<double> ms) {
-  return ms ? Json(to_tenths(*ms)) : Json();
-}
-
 std::vector<double> values_of(const std::vector<TurnReport>& turns, const TurnMetric& metric) {
   std::vector<double> values;
   for (const TurnReport& turn : turns) {
     if (const auto ms = turn.trace.between_ms(metric.from, metric.to)) values.push_back(*ms);
   }
   return values;
-}
-
-double seconds_of(const TurnReport& report) {
-  return static_cast<double>(report.n_samples) / kSpeechRateHz;
-}
-
-Json checkpoints_of(const TurnTrace& trace) {
-  Json json = Json::object();
-  for (int i = 0; i < kCheckpoints; ++i) {
-    const auto checkpoint = static_cast<Checkpoint>(i);
-    if (const auto ms = trace.after_speech_ms(checkpoint)) json.add(name_of(checkpoint), to_tenths(*ms));
-  }
-  return json;
-}
-
-Json phrases_of(const TurnTrace& trace) {
-  const double zero_ms = trace.at_ms(Checkpoint::speech_end).value_or(0);
-  const auto since = [&](std::optional<double> at_ms) {
-    return milliseconds(at_ms ? std::optional(*at_ms - zero_ms) : std::nullopt);
-  };
-  Json list = Json::array();
-  for (const PhraseTrace& phrase : trace.phrases) {
-    list.push(Json::object({{"text", phrase.text},
-                            {"emit", since(phrase.emit_ms)},
-                            {"tts_start", since(phrase.tts_start_ms)},
-                            {"tts_first_audio", since(phrase.tts_first_audio_ms)},
-                            {"tts_end", since(phrase.tts_end_ms)},
-                            {"audio_seconds", static_cast<double>(phrase.n_samples) / kSpeechRateHz}}));
-  }
-  return list;
 }
 
 }  // namespace
@@ -162,24 +128,6 @@ std::string times_of(const TurnReport& report) {
   add("; ", "first audio", trace.after_speech_ms(audio_first_played), "ms after you stopped");
   add("; ", "interrupted, silent after", trace.between_ms(barge_in, hushed), "ms");
   return text;
-}
-
-Json to_json(const TurnReport& report) {
-  Json metrics = Json::object();
-  for (const TurnMetric& metric : turn_metrics()) {
-    if (const auto ms = report.trace.between_ms(metric.from, metric.to))
-      metrics.add(metric.name, to_tenths(*ms));
-  }
-  return Json::object({{"turn", report.number},
-                       {"question", report.question},
-                       {"answer", report.answer},
-                       {"heard", report.heard},
-                       {"interrupted", report.is_interrupted},
-                       {"drafts", report.n_drafts},
-                       {"audio_seconds", seconds_of(report)},
-                       {"ms", metrics},
-                       {"checkpoints_ms", checkpoints_of(report.trace)},
-                       {"phrases", phrases_of(report.trace)}});
 }
 
 Json trace_json(const std::vector<TurnReport>& turns) {

@@ -44,8 +44,6 @@ class TalkView final : public TalkObserver {
 // "heard 31 ms, thought 24 ms, spoke 110 ms; first audio 353 ms after you stopped"
 std::string times_of(const TurnReport& report);
 
-Json to_json(const TurnReport& report);
-
 // All turns with their checkpoints, and the percentiles of what matters.
 Json trace_json(const std::vector<TurnReport>& turns);
 

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "asr/languages.h"
+#include "assistant/regions.h"
 #include "assistant/sound_source.h"
 #include "audio_devices/device_list.h"
 #include "cli/listen_live.h"
-#include "cli/listen_models.h"
 #include "cli/listen_recording.h"
 #include "cli/listen_speech.h"
 #include "cli/terminal/interrupt.h"
@@ -59,9 +59,11 @@ Result<int> list_microphones(const Console& io) {
 }
 
 Result<int> find_speech(const Console& io, const ListenOptions& options) {
-  PARLANCE_TRY(auto detector, load_detector(options.models));
+  Regions regions(options.models);
+  PARLANCE_TRY(const auto region, regions.vad.acquire());
+  const auto& detector = region->model;
   if (options.file == "-") {
-    return listen_for_speech(io, options, *open_standard_input(io.in, options.pcm), std::move(detector));
+    return listen_for_speech(io, options, *open_standard_input(io.in, options.pcm), detector);
   }
   const InterruptGuard guard;
   std::unique_ptr<SoundSource> source;
@@ -75,7 +77,7 @@ Result<int> find_speech(const Console& io, const ListenOptions& options) {
   }
   // Ctrl-C is how listening to a microphone ends.
   const Cancellation cancellation = source->is_patient() ? guard.ticket() : Cancellation();
-  return listen_for_speech(io, options, *source, std::move(detector), cancellation);
+  return listen_for_speech(io, options, *source, detector, cancellation);
 }
 
 Result<int> listen(const Console& io, const ListenOptions& options) {
@@ -89,11 +91,9 @@ Result<void> check_options(const ListenOptions& options) {
   const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
   const bool has_file = !options.file.empty() && options.file != "-";
   const bool is_subtitles = options.format == ListenFormat::srt || options.format == ListenFormat::vtt;
-  const ListenModelChoice& models = options.models;
-  if (models.asr.empty() != models.mmproj.empty()) {
-    return refuse("--asr and --mmproj are the two files of one model; give both");
-  }
-  if (!models.asr.empty() && !models.folder.empty()) {
+  const ModelFiles& files = options.models.files;
+  PARLANCE_CHECK(check(files));
+  if (!files.asr.empty() && !files.folder.empty()) {
     return refuse("--model and --asr both name the model; leave one out");
   }
   if (!options.microphone.empty() && !options.file.empty()) {
@@ -120,26 +120,27 @@ Result<void> check_options(const ListenOptions& options) {
 }
 
 OptionGroup model_files_group(const std::shared_ptr<ListenOptions>& options) {
-  ListenModelChoice& models = options->models;
+  ModelChoice& models = options->models;
+  ModelFiles& files = models.files;
   OptionGroup group{
       "Models",
       {text_option("-m, --model", "FOLDER",
                    "The folder with the two files of a Qwen3-ASR model, or a bundle that has them in its "
                    "folder asr. Without it: the bundled demo model.",
-                   models.folder),
-       text_option("--asr", "FILE", "The language model, with --mmproj instead of a folder.", models.asr),
-       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", models.mmproj),
+                   files.folder),
+       text_option("--asr", "FILE", "The language model, with --mmproj instead of a folder.", files.asr),
+       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
        text_option("--vad", "FILE",
                    "Weights of the Silero voice detector: safetensors, GGUF, or whisper.cpp's .bin. Without "
                    "it: those in the bundle's folder vad, else those that ELIZA_VAD_MODEL_PATH names.",
-                   models.vad),
+                   files.vad),
        choice_option("--mode", "MODE",
                      "How audio is cut for the encoder: as the model was trained, or as the eliza-1 program "
                      "does, for comparing.",
-                     "reference, eliza", options->recognizer.mode, parse_mode, "reference"),
-       threads_option(models.n_threads), device_option(models.device),
-       huge_pages_option(models.no_huge_pages)}};
-  for (Option& option : cache_options(models.cache, options->recognizer.cache)) {
+                     "reference, eliza", models.recognizer.mode, parse_mode, "reference"),
+       threads_option(models.devices.n_threads), device_option(models.devices.voice),
+       huge_pages_option(models.devices.huge_pages)}};
+  for (Option& option : cache_options(models.cache, models.recognizer.cache)) {
     group.options.push_back(std::move(option));
   }
   return group;

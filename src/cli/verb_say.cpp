@@ -2,10 +2,12 @@
 #include <chrono>
 #include <memory>
 
+#include "assistant/regions.h"
+#include "assistant/speech.h"
 #include "audio_devices/device_list.h"
-#include "cli/say_models.h"
 #include "cli/say_output.h"
 #include "cli/say_report.h"
+#include "cli/speech_models.h"
 #include "cli/terminal/input.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
@@ -32,13 +34,12 @@ struct SayOptions {
   bool wants_json = false;
   int n_warm_up = 0;
 
-  std::string voice;  // id or file
-  RecordingChoice recording;
+  VoiceChoice voice;
   SpeechRequest request;
   bool keeps_noise = false, is_raw = false;
   std::optional<double> chunk_seconds;
 
-  SayModelChoice models;
+  Choice models;
 };
 
 std::optional<GuidanceMask> parse_mask(std::string_view name) {
@@ -88,23 +89,16 @@ Result<std::unique_ptr<SpeechOutput>> open_output(const Console& io, const SayOp
   return fail(speaker.error().code, "{}; or write a WAV file with -o FILE", speaker.error().message);
 }
 
-Result<Voice> choose_voice(const SayOptions& options, const LoadedSynthesizer& loaded,
-                           const Cancellation& cancellation) {
-  if (!options.recording.file.empty())
-    return voice_of_recording(*loaded.synthesizer, options.recording, cancellation);
-  return find_voice(loaded.bundle, options.voice, loaded.synthesizer->code_format());
-}
-
 // Speaks once; to `output`, if there is one.
-Result<SpeechReport> speak(Synthesizer& synthesizer, const SpeechRequest& request, bool is_streamed,
+Result<SpeechReport> speak(const Narrator& narrator, const SpeechRequest& request, bool is_streamed,
                            SpeechOutput* output) {
   if (!is_streamed) {
-    PARLANCE_TRY(Speech speech, synthesizer.synthesize(request));
+    PARLANCE_TRY(Speech speech, narrator.say(request));
     if (output) PARLANCE_CHECK(output->write(speech.samples));
     return speech.report;
   }
   Result<void> written;
-  auto report = synthesizer.stream(request, [&](std::span<const float> samples, bool is_last) {
+  auto report = narrator.stream(request, [&](std::span<const float> samples, bool is_last) {
     if (output && !is_last) written = output->write(samples);
     return written.has_value();
   });
@@ -112,24 +106,26 @@ Result<SpeechReport> speak(Synthesizer& synthesizer, const SpeechRequest& reques
   return report;
 }
 
-Json to_json(const SayOptions& options, const LoadedSynthesizer& loaded, const SpeechRequest& request,
+Json to_json(const SayOptions& options, const TtsRegion& region, const SpeechRequest& request,
              const SpeechOutput& output, double load_seconds) {
-  const TtsModel& model = *loaded.model;
-  return Json::object({{"output", output.name()},
-                       {"model", std::filesystem::path(model.base_name()).filename().string()},
-                       {"codec", std::filesystem::path(model.codec_name()).filename().string()},
-                       {"device", loaded.device->name()},
-                       {"device_description", loaded.device->description()},
-                       {"threads", loaded.device->n_threads()},
-                       {"voice", options.recording.file.empty() ? options.voice : options.recording.file},
-                       {"reference_frames", request.voice.reference.n_frames()},
-                       {"language", std::string(find_tts_language(request.language))},
-                       {"seed", request.decoding.seed},
-                       {"steps", request.decoding.n_step},
-                       {"guidance_mask", request.mask == GuidanceMask::hard ? "hard" : "soft"},
-                       {"streamed", options.is_streamed || output.is_live()},
-                       {"warm_up_runs", options.n_warm_up},
-                       {"load_ms", 1000 * load_seconds}});
+  const TtsModel& model = *region.model;
+  const Device& device = *region.device;
+  return Json::object(
+      {{"output", output.name()},
+       {"model", std::filesystem::path(model.base_name()).filename().string()},
+       {"codec", std::filesystem::path(model.codec_name()).filename().string()},
+       {"device", device.name()},
+       {"device_description", device.description()},
+       {"threads", device.n_threads()},
+       {"voice", options.voice.recording.empty() ? options.voice.name : options.voice.recording},
+       {"reference_frames", request.voice.reference.n_frames()},
+       {"language", std::string(find_tts_language(request.language))},
+       {"seed", request.decoding.seed},
+       {"steps", request.decoding.n_step},
+       {"guidance_mask", request.mask == GuidanceMask::hard ? "hard" : "soft"},
+       {"streamed", options.is_streamed || output.is_live()},
+       {"warm_up_runs", options.n_warm_up},
+       {"load_ms", 1000 * load_seconds}});
 }
 
 Result<int> say(const Console& io, const SayOptions& options) {
@@ -141,12 +137,13 @@ Result<int> say(const Console& io, const SayOptions& options) {
   const auto is_over = [&] { return guard && guard->interrupted(); };
   PARLANCE_TRY(const auto output, open_output(io, options, is_over));
   const auto start = Clock::now();
-  PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(options.models));
+  Regions regions(options.models);
+  PARLANCE_TRY(auto region, regions.tts.acquire());
+  const Narrator narrator(std::move(region));
   const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  Synthesizer& synthesizer = *loaded.synthesizer;
   request.cancellation = guard.emplace().ticket();
 
-  PARLANCE_TRY(request.voice, choose_voice(options, loaded, request.cancellation));
+  PARLANCE_TRY(request.voice, narrator.voice(options.voice, request.cancellation));
   request.denoise = !options.keeps_noise;
   request.is_processed = !options.is_raw;
   const bool is_streamed = options.is_streamed || output->is_live();
@@ -156,18 +153,18 @@ Result<int> say(const Console& io, const SayOptions& options) {
     request.chunking = {.chunk_seconds = static_cast<float>(*options.chunk_seconds), .threshold_seconds = 0};
 
   for (int i = 0; i < options.n_warm_up; ++i) {
-    PARLANCE_CHECK(speak(synthesizer, request, is_streamed, nullptr));
+    PARLANCE_CHECK(speak(narrator, request, is_streamed, nullptr));
   }
   const auto report = [&] {
     SayProgress progress(io);
     request.on_progress = [&](const SpeechProgress& done) { progress.show(done); };
-    return speak(synthesizer, request, is_streamed, output.get());
+    return speak(narrator, request, is_streamed, output.get());
   }();
   if (io.output_error != 0) return kFailure;  // whose reason is told at the end
   if (!report) return tl::unexpected(report.error());
   PARLANCE_CHECK(output->finish());
   if (options.wants_json) {
-    Json json = to_json(options, loaded, request, *output, load_seconds);
+    Json json = to_json(options, narrator.region(), request, *output, load_seconds);
     add_report(json, *report);
     io.print("{}\n", json.pretty());
   } else if (io.err_is_terminal) {
@@ -179,7 +176,7 @@ Result<int> say(const Console& io, const SayOptions& options) {
 Result<void> check_options(const SayOptions& options) {
   const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
   const SpeechRequest& request = options.request;
-  PARLANCE_CHECK(check_models(options.models));
+  PARLANCE_CHECK(check_speech_models(options.models));
   if (options.text && !options.file.empty())
     return refuse("TEXT and --file both give the text; leave one out");
   if (!options.output.empty() && !options.speaker.empty()) {
@@ -188,10 +185,10 @@ Result<void> check_options(const SayOptions& options) {
   if (options.output == "-" && options.wants_json) {
     return refuse("--json and -o - both write to standard output; give a FILE");
   }
-  if (!options.voice.empty() && !options.recording.file.empty()) {
+  if (!options.voice.name.empty() && !options.voice.recording.empty()) {
     return refuse("--voice and --ref both say who speaks; leave one out");
   }
-  if (options.recording.file.empty() != options.recording.text.empty()) {
+  if (options.voice.recording.empty() != options.voice.recording_text.empty()) {
     return refuse("--ref is a recording and --ref-text the words in it; give both");
   }
   if (!request.language.empty() && !is_no_language(request.language) &&
@@ -229,10 +226,10 @@ OptionGroup voice_group(SayOptions& options) {
                "--voice", "VOICE",
                "A voice of the bundle by its id, or a file: a preset (.bin) or codes (.rvq). Without it the "
                "model chooses.",
-               options.voice),
+               options.voice.name),
            text_option("--ref", "FILE", "A recording to be spoken like: 3 to 10 seconds of speech.",
-                       options.recording.file),
-           text_option("--ref-text", "TEXT", "The words in that recording.", options.recording.text),
+                       options.voice.recording),
+           text_option("--ref-text", "TEXT", "The words in that recording.", options.voice.recording_text),
            text_option("--instruct", "WORDS",
                        "The voice in words, separated by commas: \"female, low pitch, british accent\".",
                        options.request.instruct),

@@ -4,18 +4,14 @@
 #include <utility>
 
 #include "asr/languages.h"
-#include "assistant/talk_mind.h"
-#include "assistant/talk_source.h"
+#include "assistant/voice_session.h"
 #include "base/os/file.h"
-#include "cli/talk_models.h"
 #include "cli/talk_options.h"
 #include "cli/talk_output.h"
 #include "cli/talk_timeline.h"
 #include "cli/talk_view.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/verbs.h"
-#include "voice/recognizer_ears.h"
-#include "voice/synthesizer_mouth.h"
 
 namespace parlance {
 
@@ -106,39 +102,31 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   const TalkClock clock = [start] { return ms_since(start); };
   PARLANCE_TRY(auto sources, open_files(io, choice));
   PARLANCE_TRY(AnswerOutput output, AnswerOutput::open(console, choice, clock));
-  PARLANCE_TRY(const TalkModels models, load_talk_models(choice.models));
-
-  MouthOptions mouth_options{.manner = choice.manner, .first_steps = choice.first_steps};
-  SpeechRequest& manner = mouth_options.manner;
-  manner.language = choice.language;
-  PARLANCE_TRY(manner.voice, find_voice(models.voices, choice.voice, models.synthesizer->code_format()));
-  MindOptions mind_options{
+  VoiceSessionOptions options;
+  options.language = choice.language;
+  options.voice = choice.voice;
+  options.mouth = {.manner = choice.manner, .first_steps = choice.first_steps};
+  options.mind = {
       .system = choice.system, .has_thinking = choice.has_thinking, .generate = choice.answer.generate};
-  mind_options.generate.sampling.seed = seed_of(choice.answer);
+  options.mind.generate.sampling.seed = seed_of(choice.answer);
+  options.talk.drafts_answers = !choice.makes_no_drafts;
+  options.turns.pause_hangover_ms = choice.pause_ms;
+  options.turns.end_hangover_ms = choice.end_silence_ms;
+  Regions regions(choice.models);
+  PARLANCE_TRY(const auto session, VoiceSession::open(regions, options, clock));
   const double load_ms = clock();
 
   const InterruptGuard guard;
-  Inbox inbox;
   if (choice.hears_microphone()) {
-    const auto is_over = [&] { return guard.interrupted() || inbox.is_closed(); };
+    const auto is_over = [&] { return guard.interrupted() || session->inbox().is_closed(); };
     PARLANCE_TRY(auto microphone, open_ears(io, choice, is_over));
     sources.push_back(std::move(microphone));
   }
-  TurnOptions turns;
-  turns.pause_hangover_ms = choice.pause_ms;
-  turns.end_hangover_ms = choice.end_silence_ms;
-
-  // In the order in which they need each other: the source, which posts first, goes first at the end.
-  RecognizerEars ears(*models.recognizer, {.context = {}, .language = choice.language}, inbox, clock);
-  SpeechQueue queue(*models.synthesizer);
-  SynthesizerMouth mouth(queue, mouth_options, inbox, clock);
-  TalkMind mind(*models.session, mind_options, inbox, clock);
   TalkView view(io, choice.wants_json);
   Observer observer(view, output);
-  Talk talk({ears, mind, mouth, output.playback()}, observer, {.drafts_answers = !choice.makes_no_drafts});
-  TalkSource source(std::move(sources), manner_of(choice), models.detector, turns, inbox, clock);
+  session->listen_to(std::move(sources), manner_of(choice));
   if (io.err_is_terminal) io.note(fmt::format("ready after {:.0f} ms", load_ms));
-  PARLANCE_CHECK(run_talk(talk, inbox, clock, guard.ticket()));
+  PARLANCE_CHECK(session->run(output.playback(), observer, guard.ticket()));
 
   view.finish();
   PARLANCE_CHECK(output.finish());
@@ -146,9 +134,9 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
     io.note(fmt::format("the answers are in {}", choice.output == "-" ? "standard output" : choice.output));
   }
   PARLANCE_CHECK(write_traces(choice, view.turns()));
-  if (source.n_lost() > 0) {
+  if (session->n_lost() > 0) {
     io.warn(fmt::format("sound was lost {} times, as nobody came to take it; use smaller models",
-                        source.n_lost()));
+                        session->n_lost()));
   }
   if (view.turns().empty() && !choice.hears_microphone() && !guard.interrupted()) {
     io.warn(
@@ -161,7 +149,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
 
 Result<void> check_options(TalkChoice& choice) {
   const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
-  PARLANCE_CHECK(check_models(choice.models));
+  PARLANCE_CHECK(check(choice.models.files));
   PARLANCE_CHECK(check_answer(choice.answer));
   PARLANCE_CHECK(check_options(choice.manner.decoding));
   if (!choice.microphone.empty() && !choice.files.empty()) {
@@ -254,8 +242,9 @@ OptionGroup output_group(TalkChoice& choice) {
            text_option("--timeline", "FILE", "Draw them as SVG: who worked when.", choice.timeline_file)}};
 }
 
-OptionGroup models_group(TalkModelChoice& models) {
-  Option device = device_option(models.device);
+OptionGroup models_group(Choice& models) {
+  ModelFiles& files = models.files;
+  Option device = device_option(models.devices.text);
   device.help =
       "Where the language model runs: cpu, vulkan or cuda; hearing and speaking run on the processors.";
   return {
@@ -263,20 +252,21 @@ OptionGroup models_group(TalkModelChoice& models) {
       {text_option("-m, --model", "FOLDER",
                    "A bundle with a language model (text), a recogniser (asr), a synthesizer (tts), a voice "
                    "detector (vad) and voices (cache). Without it: the bundled demo.",
-                   models.bundle),
-       text_option("--text", "FILE", "Another language model.", models.text),
-       text_option("--asr", "FILE", "Another recogniser, with --mmproj.", models.asr),
-       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", models.mmproj),
-       text_option("--base", "FILE", "Another synthesizer, with --codec.", models.base),
-       text_option("--codec", "FILE", "The codec that belongs to --base.", models.codec),
-       text_option("--vad", "FILE", "Another voice detector.", models.vad), threads_option(models.n_threads),
-       device, huge_pages_option(models.no_huge_pages)}};
+                   files.folder),
+       text_option("--text", "FILE", "Another language model.", files.text),
+       text_option("--asr", "FILE", "Another recogniser, with --mmproj.", files.asr),
+       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
+       text_option("--base", "FILE", "Another synthesizer, with --codec.", files.base),
+       text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec),
+       text_option("--vad", "FILE", "Another voice detector.", files.vad),
+       threads_option(models.devices.n_threads), device, huge_pages_option(models.devices.huge_pages)}};
 }
 
 }  // namespace
 
 Command talk_command() {
   const auto choice = std::make_shared<TalkChoice>();
+  suit_conversation(choice->models);
   choice->manner.decoding.n_step = kSteps;
   choice->answer.generate.sampling.temperature = 0;
   Command command;

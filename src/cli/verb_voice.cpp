@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "assistant/default_model.h"
-#include "cli/say_models.h"
+#include "assistant/model_files.h"
+#include "assistant/regions.h"
+#include "assistant/speech.h"
+#include "cli/speech_models.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
@@ -27,7 +29,7 @@ struct VoiceOptions {
   std::string out;
   std::string text, instruct;
   bool wants_json = false;
-  SayModelChoice models;
+  Choice models;
 };
 
 double seconds_of(const AudioCodes& codes) {
@@ -45,12 +47,15 @@ Result<void> write_voice(const fs::path& path, const Voice& voice) {
 }
 
 Result<int> encode(const Console& io, const VoiceOptions& options) {
-  SayModelChoice models = options.models;
-  models.no_huge_pages = true;  // one pass of the codec is not worth moving weights
-  PARLANCE_TRY(const LoadedSynthesizer loaded, load_synthesizer(models));
+  Choice models = options.models;
+  models.devices.huge_pages = false;  // one pass of the codec is not worth moving weights
+  Regions regions(models);
+  PARLANCE_TRY(auto region, regions.tts.acquire());
   const InterruptGuard guard;
-  PARLANCE_TRY(Voice voice, voice_of_recording(*loaded.synthesizer,
-                                               {.file = options.file, .text = options.text}, guard.ticket()));
+  PARLANCE_TRY(
+      Voice voice,
+      Narrator(std::move(region))
+          .voice({.name = {}, .recording = options.file, .recording_text = options.text}, guard.ticket()));
   voice.instruct = options.instruct;
   PARLANCE_CHECK(write_voice(options.out, voice));
   if (options.wants_json) {
@@ -70,10 +75,8 @@ Result<int> encode(const Console& io, const VoiceOptions& options) {
 
 // The bundle whose voices are meant.
 Result<fs::path> bundle_of(const VoiceOptions& options) {
-  const std::string& given = options.models.folder.empty() ? options.models.base : options.models.folder;
-  if (!given.empty()) return bundle_of_tts(given);
-  const fs::path demo = find_demo_folder("tts");
-  if (!demo.empty()) return bundle_of_tts(demo);
+  const fs::path bundle = find_voices(options.models.files);
+  if (!bundle.empty()) return bundle;
   return fail(ErrorCode::invalid_argument,
               "which bundle? name its folder with --model FOLDER, or a voice's file");
 }
@@ -142,7 +145,7 @@ Result<int> list(const Console& io, const VoiceOptions& options) {
 
 Result<void> check_options(const VoiceOptions& options) {
   const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
-  PARLANCE_CHECK(check_models(options.models));
+  PARLANCE_CHECK(check_speech_models(options.models));
   if (options.what == "list") {
     return options.file.empty() ? Result<void>()
                                 : refuse("list shows all voices of the bundle; leave FILE out");

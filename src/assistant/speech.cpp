@@ -1,0 +1,63 @@
+#include "assistant/speech.h"
+
+#include <array>
+
+#include "audio/audio_file.h"
+#include "audio/resampler.h"
+#include "tts/audio/sinc_resampler.h"
+
+namespace parlance {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kLeastReferenceSeconds = 0.5;
+constexpr double kMostFileSeconds = 3600;  // a recording of that length is refused, but its own is then named
+
+}  // namespace
+
+Result<std::vector<float>> read_for_codec(const fs::path& path) {
+  PARLANCE_TRY(AudioFile file, AudioFile::open(path, {.max_seconds = kMostFileSeconds}));
+  std::vector<float> samples;
+  std::array<float, 1 << 14> piece;
+  for (;;) {
+    PARLANCE_TRY(const int64_t n, file.read(piece));
+    if (n == 0) break;
+    samples.insert(samples.end(), piece.begin(), piece.begin() + n);
+  }
+  return sinc_resample(samples, file.sample_rate_hz(), kSpeechRateHz);
+}
+
+std::vector<std::string> Narrator::voices() const {
+  return list_voice_presets(mouth_->voices);
+}
+
+Result<Voice> Narrator::voice(const VoiceChoice& choice, const Cancellation& cancellation) const {
+  Synthesizer& synthesizer = *mouth_->synthesizer;
+  if (choice.recording.empty()) return find_voice(mouth_->voices, choice.name, synthesizer.code_format());
+  PARLANCE_TRY(const std::vector<float> samples, read_for_codec(choice.recording));
+  const double seconds = static_cast<double>(samples.size()) / kSpeechRateHz;
+  if (seconds < kLeastReferenceSeconds) {
+    return fail(ErrorCode::invalid_argument,
+                "{}: {:.2f} seconds are too short to know a voice by; give 3 to 10 seconds of speech",
+                choice.recording, seconds);
+  }
+  auto voice = synthesizer.encode_voice(samples, choice.recording_text, /*is_prepared=*/false, cancellation);
+  if (voice) return *std::move(voice);
+  return fail(voice.error().code, "{}: {}", choice.recording, voice.error().message);
+}
+
+Result<void> Narrator::remember_phrases(const std::string& preset, const SpeechRequest& manner) const {
+  PARLANCE_TRY(const VoicePreset known, find_voice_preset(mouth_->voices, preset));
+  SpeechRequest request = manner;
+  for (const SpokenPhrase& phrase : known.phrases) {
+    PARLANCE_TRY(const std::vector<float> samples,
+                 resample(phrase.samples, phrase.sample_rate_hz, kSpeechRateHz));
+    request.text = phrase.text;
+    mouth_->synthesizer->remember(request, samples);
+  }
+  return {};
+}
+
+}  // namespace parlance

@@ -1,0 +1,54 @@
+// Text to sound on the caller's thread, with the voices of a bundle.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assistant/voice_regions.h"
+#include "base/cancellation.h"
+#include "base/result.h"
+
+namespace parlance {
+
+// Whose voice is to be spoken with: one of the bundle or a file, that of a recording, or, where nothing is
+// named, one that the model chooses.
+struct VoiceChoice {
+  std::string name;  // an id of the bundle, a preset (.bin) or codes (.rvq)
+  // Or a recording to be spoken like, and the words in it.
+  std::string recording = {}, recording_text = {};
+};
+
+// All of a recording at the rate of the codec, resampled as it was for the codec's training.
+Result<std::vector<float>> read_for_codec(const std::filesystem::path& path);
+
+// From any thread: requests are made one after the other.
+class Narrator {
+ public:
+  explicit Narrator(std::shared_ptr<TtsRegion> mouth) : mouth_(std::move(mouth)) {}
+
+  const TtsRegion& region() const { return *mouth_; }
+  // The ids of the bundle's voices, sorted.
+  std::vector<std::string> voices() const;
+
+  // Errors: no such voice, one that the codec does not know; a recording of less than half a second or more
+  // than Synthesizer::kMostReferenceSeconds; cancelled.
+  Result<Voice> voice(const VoiceChoice& choice, const Cancellation& cancellation = {}) const;
+
+  // Takes up what a preset has spoken ahead of time, so that the same request for one of these texts need not
+  // be computed; as many as the region's synthesizer keeps (SynthesizerOptions::n_phrases). Errors: no such
+  // preset; phrases at a rate that sound does not have.
+  Result<void> remember_phrases(const std::string& preset, const SpeechRequest& manner) const;
+
+  // As Synthesizer::synthesize() and stream().
+  Result<Speech> say(const SpeechRequest& request) const { return mouth_->synthesizer->synthesize(request); }
+  Result<SpeechReport> stream(const SpeechRequest& request, const OnSpeech& on_speech) const {
+    return mouth_->synthesizer->stream(request, on_speech);
+  }
+
+ private:
+  std::shared_ptr<TtsRegion> mouth_;
+};
+
+}  // namespace parlance

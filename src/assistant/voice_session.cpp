@@ -1,0 +1,53 @@
+#include "assistant/voice_session.h"
+
+#include <array>
+#include <utility>
+
+#include "assistant/speech.h"
+
+namespace parlance {
+
+void suit_conversation(Choice& choice) {
+  constexpr int64_t kMostContext = 4096;
+  constexpr double kMostTurnSeconds = 60;  // the recogniser's memory goes by this
+  choice.context.n_ctx = kMostContext;
+  choice.recognizer.n_streams = 2;
+  choice.recognizer.max_seconds = kMostTurnSeconds;
+}
+
+Result<std::unique_ptr<VoiceSession>> VoiceSession::open(Regions& regions, const VoiceSessionOptions& options,
+                                                         const TalkClock& clock) {
+  constexpr std::array kParts = {Region::vad, Region::text, Region::tts, Region::asr};
+  PARLANCE_CHECK(regions.acquire(kParts));
+  std::unique_ptr<VoiceSession> session(new VoiceSession(options, clock));
+  PARLANCE_TRY(session->asr_, regions.asr.acquire());
+  PARLANCE_TRY(session->tts_, regions.tts.acquire());
+  PARLANCE_TRY(session->vad_, regions.vad.acquire());
+  PARLANCE_TRY(auto text, regions.text.acquire());
+  PARLANCE_TRY(session->text_, TextStream::open(std::move(text)));
+
+  MouthOptions& mouth = session->options_.mouth;
+  mouth.manner.language = options.language;
+  PARLANCE_TRY(mouth.manner.voice,
+               Narrator(session->tts_).voice({.name = options.voice}, mouth.manner.cancellation));
+  Inbox& inbox = session->inbox_;
+  session->ears_ = std::make_unique<RecognizerEars>(
+      *session->asr_->recognizer, AsrRequest{.context = {}, .language = options.language}, inbox, clock);
+  session->mouth_ = std::make_unique<SynthesizerMouth>(*session->tts_->queue, mouth, inbox, clock);
+  session->mind_ = std::make_unique<TalkMind>(session->text_->session(), options.mind, inbox, clock);
+  return session;
+}
+
+VoiceSession::~VoiceSession() = default;
+
+void VoiceSession::listen_to(std::vector<std::unique_ptr<SoundSource>> sources, const SourceManner& manner) {
+  source_ =
+      std::make_unique<TalkSource>(std::move(sources), manner, vad_->model, options_.turns, inbox_, clock_);
+}
+
+Result<void> VoiceSession::run(Loudspeaker& loudspeaker, TalkObserver& observer, Cancellation cancellation) {
+  Talk talk({*ears_, *mind_, *mouth_, loudspeaker}, observer, options_.talk);
+  return run_talk(talk, inbox_, clock_, std::move(cancellation));
+}
+
+}  // namespace parlance

@@ -41,6 +41,9 @@ struct DeviceChoice {
   int n_threads = 0;                    // of the CPU; 0: as many as there are processors
   std::optional<int64_t> n_gpu_layers;  // on the language model's device; not given: as many as fit
   bool huge_pages = true;               // weights that the CPU reads move into memory of this program
+  // What a model says does not depend on what else is computed, nor on where a text was cut into steps, to the
+  // last bit: also where that costs speed.
+  bool is_deterministic = false;
 };
 
 struct Choice {

@@ -19,13 +19,17 @@ enum class CpuRank : int { ears, mouth, mind };
 // made when it is first asked for and goes with its last user. From any thread.
 class DeviceShelf {
  public:
-  explicit DeviceShelf(int n_threads) : n_threads_(n_threads) {}
+  explicit DeviceShelf(int n_threads, bool is_deterministic = false)
+      : n_threads_(n_threads), is_deterministic_(is_deterministic) {}
 
-  // Errors: as make_device().
+  // Errors: as make_device(); a device that is to be deterministic and cannot.
   Result<std::shared_ptr<Device>> get(const std::string& name, CpuRank rank);
 
  private:
+  Result<std::shared_ptr<Device>> make(const std::string& name) const;
+
   const int n_threads_;
+  const bool is_deterministic_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<Device>, std::less<>> devices_;
   std::map<CpuRank, std::weak_ptr<Device>> processors_;

@@ -30,7 +30,7 @@ auto Regions::visit(auto& regions, Region region, Visit visit) {
 Regions::Regions(Choice choice, OnRemark on_remark)
     : choice_(std::move(choice)),
       on_remark_(std::move(on_remark)),
-      devices_(choice_.devices.n_threads),
+      devices_(choice_.devices.n_threads, choice_.devices.is_deterministic),
       text([this] { return TextRegion::load(choice_, devices_, on_remark_); }),
       asr([this] { return AsrRegion::load(choice_, devices_); }),
       tts([this] { return TtsRegion::load(choice_, devices_); }),

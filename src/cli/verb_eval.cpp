@@ -198,7 +198,7 @@ Result<int> eval_kv(Console& io, EvalOptions& options) {
   if (options.categories.empty()) options.categories = kCacheCategories;
   const int64_t limit = options.limit > 0 ? options.limit : kCacheQuestions;
   PARLANCE_TRY(const std::vector<EvalQuestion> all, of_chosen_categories(options));
-  DeviceShelf devices(options.model.devices.n_threads);
+  DeviceShelf devices(options.model.devices.n_threads, options.model.devices.is_deterministic);
   PARLANCE_TRY(const TextWeights text, load_text_weights(options.model, devices, warnings_to(io)));
   const SessionOptions& session = text.options;
   const KvPolicy chosen = session.cache;

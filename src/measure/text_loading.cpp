@@ -12,7 +12,7 @@ Result<LoadTimes> time_loading(const Choice& choice, const OnRemark& on_remark) 
     return std::chrono::duration<double, std::milli>(to - from).count();
   };
   const Clock::time_point start = Clock::now();
-  DeviceShelf devices(choice.devices.n_threads);
+  DeviceShelf devices(choice.devices.n_threads, choice.devices.is_deterministic);
   PARLANCE_TRY(const TextWeights weights, load_text_weights(choice, devices, on_remark));
   const Clock::time_point loaded = Clock::now();
   PARLANCE_TRY(const auto session, Session::create(*weights.model, weights.options));

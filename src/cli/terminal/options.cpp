@@ -101,7 +101,12 @@ OptionGroup model_group(ModelChoice& choice) {
       "Model",
       {model_option(choice.files.folder), threads_option(choice.devices.n_threads),
        device_option(choice.devices.text), gpu_layers_option(choice.devices.n_gpu_layers),
-       huge_pages_option(choice.devices.huge_pages), n_ctx,
+       huge_pages_option(choice.devices.huge_pages),
+       flag("--deterministic",
+            "The same bits whatever else is computed and wherever a text was cut into steps, also where that "
+            "costs speed: on AVX-512, attention takes up to twice as long.",
+            choice.devices.is_deterministic),
+       n_ctx,
        number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
                               choice.context.n_batch, 1, kMaxBatch)}};
   for (Option& option : cache_options(choice.cache, choice.context.cache)) {

@@ -105,7 +105,7 @@ TEST_F(VoiceSessionTest, SessionsShareModelsAndThreads) {
       ASSERT_TRUE(session) << session.error().message;
       more.push_back(*std::move(session));
     }
-    EXPECT_EQ(n_threads_now(), n_threads);
+    EXPECT_LE(n_threads_now(), n_threads);  // threads that move pages end by themselves
   }
   const auto a = VoiceSession::open(regions, options_, clock_),
              b = VoiceSession::open(regions, options_, clock_);

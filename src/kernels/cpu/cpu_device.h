@@ -43,9 +43,8 @@ struct CpuOptions {
   bool pin_threads = false;
   std::string_view isa = "";  // "": the best available; else a name of available_isas()
   // A row's results are the same bits whatever else is in a batch and wherever a prompt was cut. So they are
-  // without it where that costs no more than a few per cent. Where it costs more it is for those who ask:
-  // gated_delta_net in runs of 16 tokens or more; on AVX-512 also f16 weights in batches of more than 16
-  // rows, and attention over all caches but f32.
+  // without it on AVX2 and NEON. On AVX-512 it costs more than a few per cent, and is for those who ask, with
+  // f16 weights in batches of more than 16 rows, and with attention over all caches but f32.
   bool deterministic = false;
 };
 

@@ -23,7 +23,7 @@ std::array<OpTable, kIsaCount> make_tables(bool deterministic) {
     fill_attention(tables[i], isa, deterministic);
     fill_segment_attention(tables[i], isa);
     fill_short_conv(tables[i], isa);
-    fill_gated_delta_net(tables[i], isa, deterministic);
+    fill_gated_delta_net(tables[i], isa);
     fill_split_gate(tables[i], isa);
     fill_sigmoid_gate(tables[i], isa);
     fill_gated_rms_norm(tables[i], isa);

@@ -74,28 +74,26 @@ void run_gated_delta_net_scalar(Stream& stream, const GatedDeltaNetArgs& args) {
   });
 }
 
-template <const delta_net::Kernels& kernels, bool kInChunks>
-void run_gated_delta_net(Stream& stream, const GatedDeltaNetArgs& args) {
-  delta_net::run_heads(stream, args, kernels, kInChunks);
-}
-
 template <const delta_net::Kernels& kernels>
-Cell<GatedDeltaNetArgs> cell_of(bool deterministic) {
-  return {deterministic ? run_gated_delta_net<kernels, false> : run_gated_delta_net<kernels, true>,
-          delta_net::scratch_of_heads};
+void run_gated_delta_net(Stream& stream, const GatedDeltaNetArgs& args) {
+  delta_net::run_heads(stream, args, kernels);
 }
 
 }  // namespace
 
-void fill_gated_delta_net(OpTable& table, [[maybe_unused]] Isa isa, [[maybe_unused]] bool deterministic) {
+void fill_gated_delta_net(OpTable& table, [[maybe_unused]] Isa isa) {
   table.gated_delta_net = {run_gated_delta_net_scalar};
 #if PARLANCE_X86
-  if (isa == Isa::avx2) table.gated_delta_net = cell_of<delta_net::kAvx2>(deterministic);
+  if (isa == Isa::avx2) {
+    table.gated_delta_net = {run_gated_delta_net<delta_net::kAvx2>, delta_net::scratch_of_heads};
+  }
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16) {
-    table.gated_delta_net = cell_of<delta_net::kAvx512>(deterministic);
+    table.gated_delta_net = {run_gated_delta_net<delta_net::kAvx512>, delta_net::scratch_of_heads};
   }
 #elif PARLANCE_NEON
-  if (is_neon(isa)) table.gated_delta_net = cell_of<delta_net::kNeon>(deterministic);
+  if (is_neon(isa)) {
+    table.gated_delta_net = {run_gated_delta_net<delta_net::kNeon>, delta_net::scratch_of_heads};
+  }
 #endif
 }
 

@@ -18,7 +18,7 @@ void fill_norm_rope_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa, bool deterministic);
 void fill_segment_attention(OpTable& table, Isa isa);
 void fill_short_conv(OpTable& table, Isa isa);
-void fill_gated_delta_net(OpTable& table, Isa isa, bool deterministic);
+void fill_gated_delta_net(OpTable& table, Isa isa);
 void fill_split_gate(OpTable& table, Isa isa);
 void fill_sigmoid_gate(OpTable& table, Isa isa);
 void fill_gated_rms_norm(OpTable& table, Isa isa);

@@ -1,8 +1,6 @@
 // The gated delta net's kernels for AVX-512.
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "base/checked.h"
 #include "kernels/cpu/delta_net/kernels.h"
@@ -19,12 +17,13 @@ using Lanes = simd::Avx512;
 #include "kernels/cpu/delta_net/vectors.simd.h"
 //
 #include "kernels/cpu/delta_net/channel_kernels.simd.h"
-#include "kernels/cpu/delta_net/chunk_kernels.simd.h"
+#include "kernels/cpu/delta_net/column_kernels.simd.h"
 
 }  // namespace
 
 // Token by token, the kernel with half the register width is a quarter faster (measured on Zen 4).
-const Kernels kAvx512 = {scale_to_length, advance_tokens_avx2, advance_chunk, transpose, convolve};
+const Kernels kAvx512 = {scale_to_length, dot_avx2, advance_tokens_avx2, advance_columns, to_columns,
+                         from_columns,    convolve};
 
 }  // namespace parlance::delta_net
 

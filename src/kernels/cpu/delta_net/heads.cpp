@@ -15,11 +15,8 @@ namespace {
 
 // Heads are cut into parts until there are so many, which evens out what the threads do.
 constexpr int64_t kTasksPerThread = 2;
-// Runs of fewer tokens go token by token: a chunk wants the state transposed, and back.
-constexpr int64_t kLeastChunkedTokens = 16;
-// The first chunk of a run is a whole one, so that rows which a later one does not fill hold those of an
-// earlier.
-static_assert(kLeastChunkedTokens >= kChunk);
+// For fewer tokens the state is not transposed, and back.
+constexpr int64_t kLeastTransposedTokens = 8;
 
 // A thread's scratch memory, in floats.
 struct HeadScratch {
@@ -27,29 +24,26 @@ struct HeadScratch {
     const int64_t n = args.state.ne[0];
     stride = align_up(n, kStrideElements);
     rows = stride * stride;
-    workspace = rows + 2 * kChunk * stride;
-    total = align_up(workspace + workspace_elements(stride, stride), kStrideElements);
+    total = rows + 2 * kChunk * stride;
   }
   int64_t stride;
   int64_t rows;  // where the chunk's rows of k and q begin, behind the transposed state
-  int64_t workspace;
   int64_t total;
 };
 
 // Some of the values of one head: a part of the state that nobody else touches.
 class HeadPart {
  public:
-  HeadPart(const GatedDeltaNetArgs& args, const Kernels& kernels, bool in_chunks, int64_t head,
-           int64_t first_value, int64_t n_values, float* scratch)
+  HeadPart(const GatedDeltaNetArgs& args, const Kernels& kernels, int64_t head, int64_t first_value,
+           int64_t n_values, float* scratch)
       : args_(args),
         kernels_(kernels),
-        in_chunks_(in_chunks),
         n_(args.state.ne[0]),
         n_value_head_(args.state.ne[2]),
         n_key_head_((args.qkv.ne[0] / n_ - n_value_head_) / 2),
         head_(head),
         first_value_(first_value),
-        transposed_(scratch) {
+        columns_(scratch) {
     const HeadScratch layout(args);
     chunk_.head_dim = n_;
     chunk_.n_values = n_values;
@@ -60,7 +54,7 @@ class HeadPart {
     chunk_.q = chunk_.k + kChunk * layout.stride;
     chunk_.decay = decay_;
     chunk_.beta = beta_;
-    chunk_.workspace = scratch + layout.workspace;
+    chunk_.kq = kq_;
   }
 
   void advance(const SequenceRun& run) {
@@ -69,13 +63,13 @@ class HeadPart {
     if (run.starts_sequence) std::fill_n(state, n_values * n_, 0.0f);
 
     const bool has_whole_vectors = n_ % kStrideElements == 0 && n_values % kStrideElements == 0;
-    if (in_chunks_ && has_whole_vectors && run.n_tokens() >= kLeastChunkedTokens) {
-      kernels_.transpose(state, n_, n_values, n_, transposed_, n_values);
+    if (has_whole_vectors && run.n_tokens() >= kLeastTransposedTokens) {
+      kernels_.to_columns(state, n_values, n_, columns_);
       for (int64_t token = run.first; token < run.end; token += kChunk) {
         prepare(token, run.end);
-        kernels_.advance_chunk(chunk_, transposed_);
+        kernels_.advance_columns(chunk_, columns_);
       }
-      kernels_.transpose(transposed_, n_values, n_, n_values, state, n_);
+      kernels_.from_columns(columns_, n_values, n_, state);
     } else {
       for (int64_t token = run.first; token < run.end; token += kChunk) {
         prepare(token, run.end);
@@ -102,10 +96,8 @@ class HeadPart {
       const float step = softplus(gate(args_.alpha, first + i) + args_.dt_bias.as<const float>()[head_]);
       decay_[i] = std::exp(args_.a.as<const float>()[head_] * step);
       beta_[i] = 1 / (1 + std::exp(-gate(args_.beta, first + i)));
+      kq_[i] = kernels_.dot(chunk_.k + i * chunk_.stride, chunk_.q + i * chunk_.stride, chunk_.stride);
     }
-    chunk_.n_next_tokens = std::min(kChunk, end - first - chunk_.n_tokens);
-    chunk_.next_q = token + q_at;
-    chunk_.next_k = token + k_at;
   }
 
   float gate(const Tensor& x, int64_t token) const {
@@ -115,21 +107,21 @@ class HeadPart {
 
   const GatedDeltaNetArgs& args_;
   const Kernels& kernels_;
-  const bool in_chunks_;
   const int64_t n_;  // head_dim
   const int64_t n_value_head_;
   const int64_t n_key_head_;
   const int64_t head_;
   const int64_t first_value_;
-  float* const transposed_;  // [n_][n_values]
+  float* const columns_;  // as to_columns() puts the state
   float decay_[kChunk];
   float beta_[kChunk];
+  float kq_[kChunk];
   Chunk chunk_{};
 };
 
 }  // namespace
 
-void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels, bool in_chunks) {
+void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels) {
   ThreadPool& pool = pool_of(stream);
   const HeadScratch layout(args);
   assert(stream.scratch().size() >= scratch_of_heads(args, pool.n_threads()));
@@ -139,7 +131,7 @@ void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& ker
   const int64_t n_parts = div_up(n, part);
   pool.run(n_value_head * n_parts, [&](int64_t task, int thread) {
     const int64_t first_value = task % n_parts * part;
-    HeadPart head(args, kernels, in_chunks, task / n_parts, first_value, std::min(part, n - first_value),
+    HeadPart head(args, kernels, task / n_parts, first_value, std::min(part, n - first_value),
                   reinterpret_cast<float*>(stream.scratch().data()) + thread * layout.total);
     for (int64_t token = 0; token < n_tokens;) {
       const SequenceRun run = run_from(args.batch, token);

@@ -21,24 +21,14 @@ struct Chunk {
   int64_t v_stride;    // from one token to the next
   int64_t out_stride;  // likewise
 
-  float* k;          // [kChunk][stride], of length 1; q follows it. Rows past n_tokens are finite
-  float* q;          // [kChunk][stride], of length 1 / sqrt(head_dim)
-  float* decay;      // [n_tokens]: what is left of the state when the token comes, 0 to 1
-  float* beta;       // [n_tokens]: how much of the token's value is learned, 0 to 1
-  const float* v;    // [n_tokens][v_stride], the first n_values of each
-  float* out;        // [n_tokens][out_stride], likewise
-  float* workspace;  // workspace_elements()
-
-  // Where q and k of the next tokens lie, v_stride apart: to be read ahead.
-  int64_t n_next_tokens;
-  const float* next_q;
-  const float* next_k;
+  float* k;        // [kChunk][stride], of length 1
+  float* q;        // [kChunk][stride], of length 1 / sqrt(head_dim)
+  float* decay;    // [n_tokens]: what is left of the state when the token comes, 0 to 1
+  float* beta;     // [n_tokens]: how much of the token's value is learned, 0 to 1
+  float* kq;       // [n_tokens]: k q
+  const float* v;  // [n_tokens][v_stride], the first n_values of each
+  float* out;      // [n_tokens][out_stride], likewise
 };
-
-// Floats that advance_chunk() works in.
-constexpr int64_t workspace_elements(int64_t stride, int64_t n_values) {
-  return kChunk * (stride + n_values + 3 * kChunk);
-}
 
 // Channels that are worked on together, so that the inputs of a few tokens stay in the first-level cache.
 inline constexpr int64_t kChannelBlock = 512;
@@ -48,14 +38,16 @@ struct Kernels {
   // zeroed.
   void (*scale_to_length)(const float* x, float length, float eps, int64_t n, float* out);
 
-  // Token by token; state [n_values][head_dim].
+  float (*dot)(const float* x, const float* y, int64_t stride);  // x y, rows of q or k
+
+  // Row by row of the state [n_values][head_dim].
   void (*advance_tokens)(const Chunk& chunk, float* state);
 
-  // All tokens at once; state [head_dim][n_values], both multiples of kStrideElements.
-  void (*advance_chunk)(const Chunk& chunk, float* state);
-  // out [n_columns][out_stride] = x [n_rows][x_stride], sizes as above.
-  void (*transpose)(const float* x, int64_t x_stride, int64_t n_rows, int64_t n_columns, float* out,
-                    int64_t out_stride);
+  // The same bits from the state as to_columns() has put it, for chunks that follow each other; n_values and
+  // head_dim are multiples of kStrideElements.
+  void (*advance_columns)(const Chunk& chunk, float* columns);
+  void (*to_columns)(const float* rows, int64_t n_values, int64_t head_dim, float* columns);
+  void (*from_columns)(const float* columns, int64_t n_values, int64_t head_dim, float* rows);
 
   // out [n_channels] = silu of the sum of taps[i] [kChannelBlock] * inputs[i] [n_channels] over n_tap of
   // them.
@@ -66,14 +58,15 @@ struct Kernels {
 #if defined(__x86_64__)
 extern const Kernels kAvx2;
 void advance_tokens_avx2(const Chunk& chunk, float* state);
+float dot_avx2(const float* x, const float* y, int64_t stride);
 extern const Kernels kAvx512;
 #elif defined(__aarch64__)
 extern const Kernels kNeon;
 #endif
 
-// gated_delta_net, heads shared by all threads. Long runs in chunks, or all token by token: what a token
-// gives then follows from the tokens before it alone, not from which of them came together.
-void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels, bool in_chunks);
+// gated_delta_net, heads shared by all threads. What a token gives follows from the tokens before it alone,
+// not from which of them came together.
+void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels);
 size_t scratch_of_heads(const GatedDeltaNetArgs& args, int n_threads);
 
 // short_conv, channels shared by all threads.

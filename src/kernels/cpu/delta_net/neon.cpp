@@ -1,8 +1,6 @@
 // The gated delta net's kernels for NEON.
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "base/checked.h"
 #include "kernels/cpu/delta_net/kernels.h"
@@ -19,12 +17,13 @@ using Lanes = simd::Neon;
 #include "kernels/cpu/delta_net/vectors.simd.h"
 //
 #include "kernels/cpu/delta_net/channel_kernels.simd.h"
-#include "kernels/cpu/delta_net/chunk_kernels.simd.h"
+#include "kernels/cpu/delta_net/column_kernels.simd.h"
 #include "kernels/cpu/delta_net/token_kernels.simd.h"
 
 }  // namespace
 
-const Kernels kNeon = {scale_to_length, advance_tokens, advance_chunk, transpose, convolve};
+const Kernels kNeon = {scale_to_length, dot,          advance_tokens, advance_columns,
+                       to_columns,      from_columns, convolve};
 
 }  // namespace parlance::delta_net
 

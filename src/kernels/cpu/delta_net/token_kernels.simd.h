@@ -5,7 +5,7 @@
 // first-level cache: the state comes from memory and returns there once.
 
 // x y, rows of q or k.
-PARLANCE_SIMD PARLANCE_INLINE float dot(const float* x, const float* y, int64_t stride) {
+PARLANCE_SIMD float dot(const float* x, const float* y, int64_t stride) {
   F sum = Lanes::zero();
   for (int64_t i = 0; i < stride; i += kWidth) {
     sum = Lanes::multiply_add(Lanes::load(x + i), Lanes::load(y + i), sum);
@@ -13,47 +13,74 @@ PARLANCE_SIMD PARLANCE_INLINE float dot(const float* x, const float* y, int64_t 
   return Lanes::sum(sum);
 }
 
-// One token for the kRows values from `value` on, whose rows of the state these are. `kq` is the product of
-// the token's k and q.
+constexpr int kQuadRows = kWidth / 4;  // rows that share a vector, four keys of each
+
+// products += kWidth keys from i on of rows of the state, times those of the token's k, then of its q.
+template <int kGroups>
+PARLANCE_SIMD PARLANCE_INLINE void add_keys(F (&rows)[kGroups][kQuadRows], const float* k, const float* q,
+                                            int64_t i, F (&products)[2][kGroups]) {
+#pragma GCC unroll 4
+  for (int g = 0; g < kGroups; ++g) Lanes::transpose_quads(rows[g]);
+#pragma GCC unroll 4
+  for (int quad = 0; quad < kQuadRows; ++quad) {
+    const F key = Lanes::quads_of(k + i + 4 * quad), query = Lanes::quads_of(q + i + 4 * quad);
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) {
+      products[0][g] = Lanes::multiply_add(rows[g][quad], key, products[0][g]);
+      products[1][g] = Lanes::multiply_add(rows[g][quad], query, products[1][g]);
+    }
+  }
+}
+
+// along = products of kRows rows of the state with k, then with q, in the order of column_kernels.simd.h.
 template <int kRows>
-PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t token, float kq, int64_t value, float* state) {
-  static_assert(kRows == 1 || 2 * kRows % kWidth == 0);
+PARLANCE_SIMD PARLANCE_INLINE void multiply_rows(const float* state, int64_t n, const float* k,
+                                                 const float* q, float (&along)[2 * kRows]) {
+  if constexpr (kRows == 1) {
+    for (int p = 0; p < 2; ++p) {
+      float chains[4] = {};
+      for (int64_t i = 0; i < n; ++i)
+        chains[i % 4] = __builtin_fmaf(state[i], (p == 0 ? k : q)[i], chains[i % 4]);
+      along[p] = (chains[0] + chains[2]) + (chains[1] + chains[3]);
+    }
+  } else {
+    constexpr int kGroups = kRows / kQuadRows;
+    const int64_t n_whole = n / kWidth * kWidth;
+    F products[2][kGroups];
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) products[0][g] = products[1][g] = Lanes::zero();
+    F rows[kGroups][kQuadRows];
+    for (int64_t i = 0; i < n_whole; i += kWidth) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) rows[r / kQuadRows][r % kQuadRows] = Lanes::load(state + r * n + i);
+      add_keys<kGroups>(rows, k, q, i, products);
+    }
+    if (n_whole < n) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        rows[r / kQuadRows][r % kQuadRows] = Lanes::load_first(state + r * n + n_whole, n - n_whole);
+      }
+      add_keys<kGroups>(rows, k, q, n_whole, products);
+    }
+#pragma GCC unroll 2
+    for (int p = 0; p < 2; ++p) {
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroups; ++g) {
+        Lanes::store_quad_sums(along + p * kRows + g * kQuadRows, products[p][g]);
+      }
+    }
+  }
+}
+
+// One token for the kRows values from `value` on, whose rows of the state these are.
+template <int kRows>
+PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t token, int64_t value, float* state) {
   const int64_t n = chunk.head_dim;
   const int64_t n_whole = n / kWidth * kWidth;
   const float* k = chunk.k + token * chunk.stride;
   const float* q = chunk.q + token * chunk.stride;
-
-  F products[2 * kRows];  // of the rows with k, then with q
-#pragma GCC unroll 16
-  for (int p = 0; p < 2 * kRows; ++p) products[p] = Lanes::zero();
-  for (int64_t i = 0; i < n_whole; i += kWidth) {
-    const F key = Lanes::load(k + i), query = Lanes::load(q + i);
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const F row = Lanes::load(state + r * n + i);
-      products[r] = Lanes::multiply_add(row, key, products[r]);
-      products[kRows + r] = Lanes::multiply_add(row, query, products[kRows + r]);
-    }
-  }
-  if (n_whole < n) {
-    const F key = Lanes::load(k + n_whole), query = Lanes::load(q + n_whole);
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const F row = Lanes::load_first(state + r * n + n_whole, n - n_whole);
-      products[r] = Lanes::multiply_add(row, key, products[r]);
-      products[kRows + r] = Lanes::multiply_add(row, query, products[kRows + r]);
-    }
-  }
   float along[2 * kRows];
-  if constexpr (kRows == 1) {
-    along[0] = Lanes::sum(products[0]);
-    along[1] = Lanes::sum(products[1]);
-  } else {
-#pragma GCC unroll 4
-    for (int p = 0; p < 2 * kRows; p += kWidth) {
-      Lanes::store(along + p, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(products[p])));
-    }
-  }
+  multiply_rows<kRows>(state, n, k, q, along);
 
   // What q sees of the new state follows from what it sees of the old one.
   const float decay = chunk.decay[token], beta = chunk.beta[token];
@@ -63,7 +90,7 @@ PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t token, float kq, int
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
     const float error = beta * (v[r] - decay * along[r]);
-    out[r] = decay * along[kRows + r] + kq * error;
+    out[r] = decay * along[kRows + r] + chunk.kq[token] * error;
     learned[r] = Lanes::broadcast(error);
   }
 
@@ -88,13 +115,9 @@ PARLANCE_SIMD void advance_rows(const Chunk& chunk, int64_t token, float kq, int
 }
 
 PARLANCE_SIMD void advance_tokens(const Chunk& chunk, float* state) {
-  constexpr int kRows = std::max(kWidth / 2, 4);
+  constexpr int kRows = kWidth == 4 ? 4 : 8;
   constexpr int64_t kLine = 64 / sizeof(float);
   const int64_t n = chunk.head_dim, n_values = chunk.n_values;
-  float kq[kChunk];
-  for (int64_t token = 0; token < chunk.n_tokens; ++token) {
-    kq[token] = dot(chunk.k + token * chunk.stride, chunk.q + token * chunk.stride, chunk.stride);
-  }
   int64_t value = 0;
   for (; value + kRows <= n_values; value += kRows) {
     float* rows = state + value * n;
@@ -102,12 +125,12 @@ PARLANCE_SIMD void advance_tokens(const Chunk& chunk, float* state) {
     const int64_t n_next = std::min<int64_t>(kRows, n_values - value - kRows) * n;
     for (int64_t i = 0; i < n_next; i += kLine) __builtin_prefetch(next + i, 1, 2);
     for (int64_t token = 0; token < chunk.n_tokens; ++token) {
-      advance_rows<kRows>(chunk, token, kq[token], value, rows);
+      advance_rows<kRows>(chunk, token, value, rows);
     }
   }
   for (; value < n_values; ++value) {
     for (int64_t token = 0; token < chunk.n_tokens; ++token) {
-      advance_rows<1>(chunk, token, kq[token], value, state + value * n);
+      advance_rows<1>(chunk, token, value, state + value * n);
     }
   }
 }

@@ -14,7 +14,7 @@ class AlignerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
-    samples_ = fixture_wave(asr_manifest(), "asr_espeak");  // 4.7 s: classes up to 58
+    samples_ = fixture_speech(asr_manifest(), 4.7);  // classes up to 58
   }
 
   TemporaryFolder folder_;

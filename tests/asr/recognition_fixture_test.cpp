@@ -18,11 +18,7 @@ class RecognitionFixture : public ::testing::TestWithParam<Isa> {
   }
 
   std::unique_ptr<AsrModel> load(const std::string& name, WeightPrecision precision) {
-    const auto files = find_asr(fixtures_root() / "asr" / ("bundle-" + name));
-    EXPECT_TRUE(files) << files.error().message;
-    auto model = AsrModel::load(*files, *device_, {.huge_pages = false, .precision = precision});
-    EXPECT_TRUE(model) << model.error().message;
-    return *std::move(model);
+    return load_asr(name, *device_, {.huge_pages = false, .precision = precision});
   }
 
   // Logits [steps][n_vocab] behind a clip's prompt, with the tokens of the reference fed one by one.
@@ -61,6 +57,8 @@ class RecognitionFixture : public ::testing::TestWithParam<Isa> {
 
 // The largest difference; for a token by token comparison the tokens that won.
 double largest_difference(const std::vector<std::vector<float>>& got, const NpyArray& want) {
+  EXPECT_EQ(want.shape.size(), 2u);
+  if (want.shape.size() != 2) return INFINITY;
   EXPECT_EQ(std::ssize(got), want.shape[0]);
   double largest = 0;
   const auto n = static_cast<size_t>(want.shape[1]);
@@ -81,19 +79,19 @@ void expect_answer(const AsrSegment& got, const nlohmann::json& expected) {
 
 TEST_P(RecognitionFixture, PromptsHaveTheTokensOfTheReference) {
   if (IsSkipped()) return;
-  const auto model = load("tiny", WeightPrecision::as_stored);
-  for (const auto& [name, waves] : manifest_["fork"].items()) {
+  const auto model = load(asr_bundles().front(), WeightPrecision::as_stored);  // all have one vocabulary
+  for (const auto& [name, waves] : manifest_.at("fork").items()) {
     for (const auto& [wave, runs] : waves.items()) {
       for (const auto& [run, expected] : runs.items()) {
         if (!expected.is_object()) continue;
         const std::string context =
-            run.find("ctx") == std::string::npos ? "" : manifest_["prompt"]["ctx_system_text"];
+            run.find("ctx") == std::string::npos ? "" : manifest_.at("prompt").at("ctx_system_text");
         const auto prompt =
             make_asr_prompt(model->text().tokenizer(), context, run.starts_with("auto") ? "" : "english");
         ASSERT_TRUE(prompt) << prompt.error().message;
-        EXPECT_EQ(prompt->head, expected["text_tokens"].front().get<std::vector<Token>>())
+        EXPECT_EQ(prompt->head, expected.at("text_tokens").front().get<std::vector<Token>>())
             << wave << " " << run;
-        EXPECT_EQ(prompt->tail, expected["text_tokens"].back().get<std::vector<Token>>())
+        EXPECT_EQ(prompt->tail, expected.at("text_tokens").back().get<std::vector<Token>>())
             << wave << " " << run;
       }
     }
@@ -102,22 +100,23 @@ TEST_P(RecognitionFixture, PromptsHaveTheTokensOfTheReference) {
 
 TEST_P(RecognitionFixture, LogitsOfTheElizaProgram) {
   if (IsSkipped()) return;
-  for (const auto& [name, waves] : manifest_["fork"].items()) {
+  for (const auto& [name, waves] : manifest_.at("fork").items()) {
     const auto model = load(name, WeightPrecision::as_stored);
+    const bool is_rounded = is_quantised(model->text().file());
     for (const auto& [wave, runs] : waves.items()) {
       for (const auto& [run, expected] : runs.items()) {
         const auto file = fixtures_root() / "asr/fork" / name / (wave + "." + run + ".logits.npy");
         if (!std::filesystem::exists(file)) continue;
         SCOPED_TRACE(name + " " + wave + " " + run);
         const bool is_f32 = run.ends_with("kvf32");
-        const auto tokens = expected["tokens"].get<std::vector<Token>>();
+        const auto tokens = expected.at("tokens").get<std::vector<Token>>();
         const auto prompt = make_asr_prompt(model->text().tokenizer(), "", "English");
         const auto got = forced_logits(*model, kElizaAsr, is_f32 ? KvFormat::f32 : KvFormat::f16, *prompt,
                                        fixture_wave(manifest_, wave), tokens);
-        const double tolerance = name == "mixed" ? 0.8 : run.ends_with("fa") ? 0.06 : is_f32 ? 1e-4 : 0.02;
+        const double tolerance = is_rounded ? 0.8 : run.ends_with("fa") ? 0.06 : is_f32 ? 1e-4 : 0.02;
         EXPECT_LE(largest_difference(got, read_npy(file)), tolerance);
         for (size_t step = 0; step < got.size(); ++step) {
-          if (name == "mixed" && expected["top1_margin"][step].get<double>() <= 1.5) continue;
+          if (is_rounded && expected.at("top1_margin")[step].get<double>() <= 1.5) continue;
           EXPECT_EQ(std::max_element(got[step].begin(), got[step].end()) - got[step].begin(), tokens[step])
               << step;
         }
@@ -128,7 +127,7 @@ TEST_P(RecognitionFixture, LogitsOfTheElizaProgram) {
 
 TEST_P(RecognitionFixture, LogitsOfTheReference) {
   if (IsSkipped()) return;
-  for (const auto& [name, waves] : manifest_["ref"].items()) {
+  for (const auto& [name, waves] : manifest_.at("ref").items()) {
     const auto model = load(name, WeightPrecision::f32);
     for (const auto& [wave, expected] : waves.items()) {
       const auto file = fixtures_root() / "asr/ref" / name / (wave + ".forced.logits.npy");
@@ -136,7 +135,7 @@ TEST_P(RecognitionFixture, LogitsOfTheReference) {
       SCOPED_TRACE(name + " " + wave);
       const auto prompt = make_asr_prompt(model->text().tokenizer(), "", "English");
       const auto got = forced_logits(*model, kReferenceAsr, KvFormat::f32, *prompt,
-                                     fixture_wave(manifest_, wave), expected["forced_tokens"]);
+                                     fixture_wave(manifest_, wave), expected.at("forced_tokens"));
       EXPECT_LE(largest_difference(got, read_npy(file)), 2e-4);
     }
   }
@@ -144,7 +143,7 @@ TEST_P(RecognitionFixture, LogitsOfTheReference) {
 
 TEST_P(RecognitionFixture, AnswersOfTheReference) {
   if (IsSkipped()) return;
-  for (const auto& [name, waves] : manifest_["ref"].items()) {
+  for (const auto& [name, waves] : manifest_.at("ref").items()) {
     const auto model = load(name, WeightPrecision::f32);
     RecognizerOptions options;
     options.max_tokens = kSteps;
@@ -158,32 +157,47 @@ TEST_P(RecognitionFixture, AnswersOfTheReference) {
         const auto heard = (*recognizer)->transcribe(samples, {"", language});
         ASSERT_TRUE(heard) << heard.error().message;
         ASSERT_EQ(heard->segments.size(), 1u);
-        expect_answer(heard->segments[0], expected[language.empty() ? "auto_tokens" : "forced_tokens"]);
+        expect_answer(heard->segments[0], expected.at(language.empty() ? "auto_tokens" : "forced_tokens"));
       }
     }
   }
 }
 
+// Rounded weights decide otherwise where the two best tokens are close: only what comes before is compared.
 TEST_P(RecognitionFixture, AnswersOfTheElizaProgram) {
   if (IsSkipped()) return;
-  const auto model = load("tiny", WeightPrecision::as_stored);
-  RecognizerOptions options;
-  options.mode = kElizaAsr;
-  options.max_tokens = kSteps;
-  options.cache.k = options.cache.v = KvCoding{.format = KvFormat::f16};
-  const auto recognizer = Recognizer::create(*model, options);
-  ASSERT_TRUE(recognizer) << recognizer.error().message;
-  for (const auto& [wave, runs] : manifest_["fork"]["tiny"].items()) {
-    const auto samples = fixture_wave(manifest_, wave);
-    for (const auto& [run, expected] : runs.items()) {
-      if (run != "auto" && run != "forced" && run != "forced.ctx") continue;
-      SCOPED_TRACE(wave + " " + run);
-      AsrRequest request{"", run == "auto" ? "" : "English"};
-      if (run == "forced.ctx") request.context = manifest_["prompt"]["ctx_system_text"];
-      const auto heard = (*recognizer)->transcribe(samples, request);
-      ASSERT_TRUE(heard) << heard.error().message;
-      expect_answer(heard->segments[0], expected["tokens"]);
-      EXPECT_EQ(heard->segments[0].is_complete, expected["eog"].get<bool>());
+  constexpr double kCloseMargin = 1.5;
+  for (const auto& [name, waves] : manifest_.at("fork").items()) {
+    const auto model = load(name, WeightPrecision::as_stored);
+    const bool is_rounded = is_quantised(model->text().file());
+    RecognizerOptions options;
+    options.mode = kElizaAsr;
+    options.max_tokens = kSteps;
+    options.cache.k = options.cache.v = KvCoding{.format = KvFormat::f16};
+    const auto recognizer = Recognizer::create(*model, options);
+    ASSERT_TRUE(recognizer) << recognizer.error().message;
+    for (const auto& [wave, runs] : waves.items()) {
+      const auto samples = fixture_wave(manifest_, wave);
+      for (const auto& [run, expected] : runs.items()) {
+        if (run != "auto" && run != "forced" && run != "forced.ctx") continue;
+        SCOPED_TRACE(name + " " + wave + " " + run);
+        AsrRequest request{"", run == "auto" ? "" : "English"};
+        if (run == "forced.ctx") request.context = manifest_.at("prompt").at("ctx_system_text");
+        const auto heard = (*recognizer)->transcribe(samples, request);
+        ASSERT_TRUE(heard) << heard.error().message;
+        ASSERT_EQ(heard->segments.size(), 1u);
+        if (!is_rounded) {
+          expect_answer(heard->segments[0], expected.at("tokens"));
+          EXPECT_EQ(heard->segments[0].is_complete, expected.at("eog").get<bool>());
+          continue;
+        }
+        const auto tokens = expected.at("tokens").get<std::vector<Token>>();
+        const auto& got = heard->segments[0].tokens;
+        for (size_t i = 0; i < tokens.size(); ++i) {
+          if (expected.at("top1_margin").at(i).get<double>() <= kCloseMargin || i >= got.size()) break;
+          EXPECT_EQ(got[i], tokens[i]) << i;
+        }
+      }
     }
   }
 }

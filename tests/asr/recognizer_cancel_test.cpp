@@ -13,12 +13,8 @@ class RecognizerCancel : public ::testing::Test {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
-    const auto manifest = asr_manifest();
-    samples_ = fixture_wave(manifest, manifest["waves"].begin().key());
-    samples_.resize(std::min<size_t>(samples_.size(), 3 * kMelSampleRateHz / 2));
-    const auto files = find_asr(fixtures_root() / "asr/bundle-tiny");
-    ASSERT_TRUE(files) << files.error().message;
-    model_ = *AsrModel::load(*files, device_, {.huge_pages = false});
+    samples_ = fixture_speech(asr_manifest(), 1.5);
+    model_ = load_asr(asr_bundles().front(), device_, {.huge_pages = false});
     make_recognizer();
   }
 

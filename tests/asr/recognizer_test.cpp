@@ -15,15 +15,13 @@
 namespace parlance::test {
 namespace {
 
-class RecognizerTest : public ::testing::TestWithParam<const char*> {
+class RecognizerTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
     manifest_ = asr_manifest();
     device_ = std::move(*make_cpu_device({.n_threads = 2}));
-    const auto files = find_asr(fixtures_root() / "asr" / (std::string("bundle-") + GetParam()));
-    ASSERT_TRUE(files) << files.error().message;
-    model_ = *AsrModel::load(*files, *device_, {.huge_pages = false});
+    model_ = load_asr(GetParam(), *device_, {.huge_pages = false});
     options_.max_tokens = 40;
     options_.preview_seconds = 0.1;
     options_.max_cost = 0;
@@ -80,7 +78,7 @@ class RecognizerTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(RecognizerTest, AnySplitGivesTheTranscriptOfTheWhole) {
   const auto recognizer = make();
-  for (const auto& [wave, about] : manifest_["waves"].items()) {
+  for (const auto& [wave, about] : manifest_.at("waves").items()) {
     const auto samples = fixture_wave(manifest_, wave);
     for (const std::string language : {"", "English"}) {
       SCOPED_TRACE(wave + " " + language);
@@ -96,7 +94,7 @@ TEST_P(RecognizerTest, AnySplitGivesTheTranscriptOfTheWhole) {
 // A loud end raises the clip's maximum, so that what was frozen has to be done again.
 TEST_P(RecognizerTest, LouderEndsChangeWhatWasFrozen) {
   const auto recognizer = make();
-  auto samples = fixture_wave(manifest_, "jfk");
+  auto samples = fixture_speech(manifest_, 11);
   for (size_t i = 0; i < samples.size(); ++i) samples[i] *= i < 9 * 16000 ? 1e-3f : 1.0f;
   std::fill(samples.begin() + 20000, samples.begin() + 40000, 0.0f);
   expect_same(stream(*recognizer, samples, {1600}), transcribe(*recognizer, samples));
@@ -104,7 +102,7 @@ TEST_P(RecognizerTest, LouderEndsChangeWhatWasFrozen) {
 
 TEST_P(RecognizerTest, LengthsAtTheEdges) {
   const auto recognizer = make();
-  const auto wave = fixture_wave(manifest_, "jfk_x3_31.3s");
+  const auto wave = fixture_speech(manifest_, 31.3);
   for (const size_t n :
        {0, 1, 150, 200, 201, 777, 4800, 7999, 8000, 15999, 16000, 32000, 128000, 128001, 480000, 480160}) {
     SCOPED_TRACE(n);
@@ -119,7 +117,7 @@ TEST_P(RecognizerTest, LengthsAtTheEdgesInElizaMode) {
   options_.mode = kElizaAsr;
   options_.max_tokens = 4;
   const auto recognizer = make();
-  const auto wave = fixture_wave(manifest_, "jfk_x3_31.3s");
+  const auto wave = fixture_speech(manifest_, 31.3);
   for (const size_t n :
        {0, 1, 2, 150, 160, 199, 200, 201, 777, 7999, 8000, 32000, 128001, 479839, 480000, 480160}) {
     SCOPED_TRACE(n);
@@ -132,7 +130,7 @@ TEST_P(RecognizerTest, LongRecordingsAreCutAlike) {
   options_.max_seconds = 10;
   options_.max_tokens = 6;
   const auto recognizer = make();
-  const auto samples = fixture_wave(manifest_, "jfk_x3_31.3s");
+  const auto samples = fixture_speech(manifest_, 31.3);
   const Transcription whole = transcribe(*recognizer, samples);
   EXPECT_GE(whole.segments.size(), 3u);
   EXPECT_DOUBLE_EQ(whole.segments.back().end_seconds, 31.3);
@@ -143,7 +141,7 @@ TEST_P(RecognizerTest, LongRecordingsAreCutAlike) {
 // A model that says how long a stretch it understands is given no longer ones.
 TEST_P(RecognizerTest, PiecesAreNotLongerThanTheModelUnderstands) {
   const TemporaryFolder folder;
-  auto files = *find_asr(fixtures_root() / "asr" / (std::string("bundle-") + GetParam()));
+  auto files = *find_asr(asr_bundle(GetParam()));
   const auto set = [](uint32_t seconds) {
     return [=](GgufWriter& writer) { writer.set_u32("parlance.max_seconds", seconds); };
   };
@@ -157,7 +155,7 @@ TEST_P(RecognizerTest, PiecesAreNotLongerThanTheModelUnderstands) {
   model_ = *AsrModel::load(files, *device_, {.huge_pages = false});
   options_.max_tokens = 6;
   const auto recognizer = make();
-  const auto samples = fixture_wave(manifest_, "jfk");
+  const auto samples = fixture_speech(manifest_, 11);
   const Transcription whole = transcribe(*recognizer, samples);
   EXPECT_GE(whole.segments.size(), 3u);
   for (const AsrSegment& segment : whole.segments)
@@ -195,7 +193,7 @@ TEST_P(RecognizerTest, RefusesWhatIsNoNumberAndWhatItDoesNotKnow) {
 
 TEST_P(RecognizerTest, StreamsStayOpenAfterTheirEnd) {
   const auto recognizer = make();
-  const auto first = fixture_wave(manifest_, "asr_espeak"), second = fixture_wave(manifest_, "asr_32000");
+  const auto first = fixture_speech(manifest_, 4.7), second = fixture_speech(manifest_, 2);
   const auto stream = *recognizer->open({});
   for (const auto* samples : {&first, &second}) {
     EXPECT_TRUE(stream->feed(*samples));
@@ -213,7 +211,7 @@ TEST_P(RecognizerTest, StreamsStayOpenAfterTheirEnd) {
 // What is stable is a beginning of the text, and of every later one.
 TEST_P(RecognizerTest, StableTextOnlyGrows) {
   const auto recognizer = make();
-  const auto samples = fixture_wave(manifest_, "jfk");
+  const auto samples = fixture_speech(manifest_, 11);
   const auto stream = *recognizer->open({"", "English"});
   std::string stable;
   uint64_t revision = 0;
@@ -235,7 +233,7 @@ TEST_P(RecognizerTest, StableTextOnlyGrows) {
 TEST_P(RecognizerTest, SeveralStreamsAtOnceAndNoMoreThanAllowed) {
   options_.n_streams = 3;
   const auto recognizer = make();
-  const auto a = fixture_wave(manifest_, "jfk"), b = fixture_wave(manifest_, "asr_espeak");
+  const auto a = fixture_speech(manifest_, 11), b = fixture_speech(manifest_, 4.7);
   const Transcription want_a = transcribe(*recognizer, a), want_b = transcribe(*recognizer, b);
   std::vector<Transcription> got(3);
   std::vector<std::thread> speakers;
@@ -257,7 +255,7 @@ TEST_P(RecognizerTest, SeveralStreamsAtOnceAndNoMoreThanAllowed) {
 // Whoever has said little is not kept waiting by whoever has said much.
 TEST_P(RecognizerTest, AShortStreamDoesNotWaitForALongOne) {
   const auto recognizer = make();
-  const auto much = fixture_wave(manifest_, "jfk_x3_31.3s");
+  const auto much = fixture_speech(manifest_, 31.3);
   const std::vector<float> little(much.begin(), much.begin() + 8000);
   const Transcription want = transcribe(*recognizer, little);
   std::atomic<bool> has_ended = false;
@@ -280,7 +278,7 @@ TEST_P(RecognizerTest, AShortStreamDoesNotWaitForALongOne) {
 // Every new preview is told, and none any more when the stream is closed.
 TEST_P(RecognizerTest, ChangesAreTold) {
   const auto recognizer = make();
-  const auto samples = fixture_wave(manifest_, manifest_["waves"].begin().key());
+  const auto samples = fixture_speech(manifest_, 3);
   std::atomic<int> n_told = 0;
   auto stream = *recognizer->open({}, [&] { ++n_told, n_told.notify_one(); });
   ASSERT_TRUE(stream->feed(samples));
@@ -297,7 +295,7 @@ TEST_P(RecognizerTest, ChangesAreTold) {
 
 TEST_P(RecognizerTest, ClosingInTheMiddleIsSafe) {
   const auto recognizer = make();
-  const auto samples = fixture_wave(manifest_, "jfk");
+  const auto samples = fixture_speech(manifest_, 11);
   std::mt19937 random(5);
   for (int round = 0; round < 60; ++round) {
     const auto stream = recognizer->open({});
@@ -310,7 +308,7 @@ TEST_P(RecognizerTest, ClosingInTheMiddleIsSafe) {
 
 TEST_P(RecognizerTest, StreamsOutliveTheirRecogniser) {
   auto recognizer = make();
-  const auto samples = fixture_wave(manifest_, "jfk");
+  const auto samples = fixture_speech(manifest_, 11);
   const auto stream = *recognizer->open({});
   ASSERT_TRUE(stream->feed(samples));
   recognizer.reset();
@@ -325,7 +323,7 @@ TEST_P(RecognizerTest, RecordingsCanBeStopped) {
   const CancellationSource source;
   double seconds = 0;
   const auto heard = recognizer->transcribe(
-      fixture_wave(manifest_, "jfk_x3_31.3s"), {},
+      fixture_speech(manifest_, 31.3), {},
       [&](double done) {
         seconds = done;
         source.cancel();
@@ -336,8 +334,8 @@ TEST_P(RecognizerTest, RecordingsCanBeStopped) {
   EXPECT_EQ(seconds, 8);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RecognizerTest, ::testing::Values("tiny", "mixed"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Models, RecognizerTest, ::testing::ValuesIn(asr_bundles()),
+                         [](const auto& param) { return param.param; });
 
 }  // namespace
 }  // namespace parlance::test

@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 #include <regex>
+#include <stdexcept>
 #include <string_view>
 
 #include "base/half.h"
@@ -20,7 +21,7 @@ T value_at(std::string_view bytes, size_t at) {
   if (at + sizeof value <= bytes.size()) {
     std::memcpy(&value, bytes.data() + at, sizeof value);
   } else {
-    ADD_FAILURE() << "the file ends at byte " << bytes.size() << ", wanted " << at + sizeof value;
+    throw std::runtime_error("an .npy file ends at byte " + std::to_string(bytes.size()));
   }
   return value;
 }
@@ -43,8 +44,7 @@ double element(std::string_view bytes, const std::string& type, size_t at) {
 NpyArray parse_npy(std::string_view bytes, const std::string& name) {
   NpyArray array;
   if (!bytes.starts_with("\x93NUMPY")) {
-    ADD_FAILURE() << name << " is not an .npy file";
-    return array;
+    throw std::runtime_error(name + " is not an .npy file");
   }
   const bool is_first_version = bytes[6] == 1;
   const size_t head_at = is_first_version ? 10 : 12;
@@ -52,8 +52,7 @@ NpyArray parse_npy(std::string_view bytes, const std::string& name) {
   const std::string head(bytes.substr(head_at, head_size));
   std::smatch found;
   if (!std::regex_search(head, found, std::regex("'descr': '[<|]([a-z][0-9])'.*'fortran_order': False"))) {
-    ADD_FAILURE() << name << ": " << head;
-    return array;
+    throw std::runtime_error(name + " is no array that tests read: " + head);
   }
   const std::string type = found[1];
   std::regex_search(head, found, std::regex("'shape': \\(([0-9, ]*)\\)"));

@@ -1,5 +1,5 @@
-#include "support/json_file.h"
 #include "tts/maskgit.h"
+#include "support/json_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,14 +93,20 @@ TEST(MaskGit, TheFirstStepOfRecordedCases) {
     }
     n_cases += 1;
   }
-  EXPECT_GE(n_cases, 10);
+  EXPECT_GT(n_cases, 0) << folder << " has no cases";
 }
 
 // The intermediate numbers of the first step: what slots are decided by.
 TEST(MaskGit, RecordedLogProbsScoresAndPredictions) {
   PARLANCE_REQUIRE_FIXTURES("omnivoice/maskgit");
   const fs::path folder = test::fixtures_root() / "omnivoice/maskgit";
-  for (const std::string name : {"auto_default", "clone_16steps"}) {
+  constexpr std::string_view kEnding = ".log_probs_step0.npy";
+  const auto files = test::fixture_files("omnivoice/maskgit", std::string(kEnding));
+  ASSERT_FALSE(files.empty()) << folder << " has no file *" << kEnding;
+  for (const fs::path& file : files) {
+    const std::string whole = file.filename().string(), name = whole.substr(0, whole.size() - kEnding.size());
+    SCOPED_TRACE(name);
+    const auto parameters = test::read_json(folder / (name + ".json"));
     const auto read = [&](const std::string& what) {
       return test::read_npy(folder / (name + "." + what + ".npy"));
     };
@@ -113,7 +119,7 @@ TEST(MaskGit, RecordedLogProbsScoresAndPredictions) {
       for (int64_t slot = 0; slot < cond.shape[0] * cond.shape[1]; ++slot) {
         const float best = guided_log_probs_of(isa)({.cond = c.data() + slot * n_vocab,
                                                      .uncond = u.data() + slot * n_vocab,
-                                                     .guidance = 2,
+                                                     .guidance = options_of(parameters).guidance,
                                                      .n_vocab = n_vocab,
                                                      .mask_id = 64},
                                                     got.data());

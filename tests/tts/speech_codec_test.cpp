@@ -99,12 +99,7 @@ TEST_P(SpeechCodecFixture, CodecOfRealSize) {
   if (path.empty()) GTEST_SKIP() << "no codec_full/recipe.tsv, or no room for 732 MB in the temporary folder";
   load(path);
   check_folder("codec_full", ".pcm_float64.npy", 2e-5);
-  SpeechCodec codec(*model_, *device_);
-  const auto codes = as_codes(read_npy(root() / "codec_full/dec12.codes.npy"));
-  const auto reference = read_npy(root() / "codec_full/dec12.pcm.npy");
-  const auto got = decode(codec, codes, 0, std::ssize(codes) / codec.n_codebook());
-  for (size_t i = 0; i < got.size(); ++i)
-    ASSERT_NEAR(static_cast<double>(got[i]), reference.values[i], 1.5e-3);
+  check_folder("codec_full", ".pcm.npy", 1.5e-3);  // of a program whose convolutions round to half
 }
 
 // Windows give the same sound as the whole, as far as products in other sizes round alike.

@@ -10,7 +10,7 @@ namespace {
 
 TEST(Silence, RecordedWaves) {
   PARLANCE_REQUIRE_FIXTURES("omnivoice/post");
-  for (const std::string wave : {"all_silent", "edges", "mid_long", "quiet", "short", "tiny"}) {
+  for (const std::string& wave : test::recorded_names("post", ".remove_silence_500_100_100_s16")) {
     const auto samples = test::recorded_s16("post/" + wave + ".in_s16");
     EXPECT_EQ(remove_silence(samples, kSpeechSilence),
               test::recorded_s16("post/" + wave + ".remove_silence_500_100_100_s16"))

@@ -24,14 +24,18 @@ AudioCodes random_codes(int64_t n_codebook, int64_t n_frames) {
 
 TEST(RvqFile, RecordedCodes) {
   PARLANCE_REQUIRE_FIXTURES("omnivoice/codec_full");
-  const auto folder = test::fixtures_root() / "omnivoice/codec_full";
-  for (const std::string name : {"dec3", "dec12", "enc15", "enc_padbranch"}) {
-    const auto recorded = test::read_npy(folder / (name + ".codes.npy"));
-    const auto codes = read_rvq(folder / (name + ".rvq"), 8);
+  const auto files = test::fixture_files("omnivoice/codec_full", ".rvq");
+  ASSERT_FALSE(files.empty()) << "omnivoice/codec_full has no .rvq files";
+  for (const std::filesystem::path& file : files) {
+    SCOPED_TRACE(file);
+    const std::string bytes = test::read_text(file);
+    const auto recorded = test::read_npy(std::filesystem::path(file).replace_extension(".codes.npy"));
+    ASSERT_EQ(recorded.shape.size(), 2u);
+    const auto codes = read_rvq(file, recorded.shape[0]);
     ASSERT_TRUE(codes) << codes.error().message;
     EXPECT_EQ(codes->n_frames(), recorded.shape[1]);
     EXPECT_EQ(codes->codes, std::vector<int32_t>(recorded.values.begin(), recorded.values.end()));
-    EXPECT_EQ(rvq_bytes(*codes), bytes_of(test::read_text(folder / (name + ".rvq"))));
+    EXPECT_EQ(rvq_bytes(*codes), bytes_of(bytes));
   }
 }
 

@@ -9,6 +9,17 @@
 
 namespace parlance::test {
 
+// What files of a folder are called before the ending that they share, sorted.
+inline std::vector<std::string> recorded_names(const std::string& folder, const std::string& ending) {
+  std::vector<std::string> names;
+  for (const auto& path : fixture_files("omnivoice/" + folder, ending + ".npy")) {
+    const std::string name = path.filename().string();
+    names.push_back(name.substr(0, name.size() - ending.size() - 4));
+  }
+  EXPECT_FALSE(names.empty()) << "omnivoice/" << folder << " has no files *" << ending << ".npy";
+  return names;
+}
+
 inline std::vector<float> recorded_floats(const std::string& name) {
   return read_npy(fixtures_root() / "omnivoice" / (name + ".npy")).as_floats();
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
+#include "assistant/wording.h"
 #include "base/log.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/help.h"
@@ -31,18 +33,22 @@ int unknown_verb(const Console& io, const std::vector<Command>& commands, const 
       "parlance --help");
 }
 
-// What rooms below log goes to the console while it lives.
-class LogsTo {
+// While it lives, what rooms below log names parameters as this program's flags. Any thread may log, so lines
+// go to standard error each in one piece, beside the console.
+class LogsInFlags {
  public:
-  explicit LogsTo(const Console& io)
-      : before_(set_log_sink([&io](LogLevel level, std::string_view message) {
-          level < LogLevel::error ? io.warn(message) : io.error(message);
-        })) {}
-  ~LogsTo() { set_log_sink(std::move(before_)); }
-  LogsTo(const LogsTo&) = delete;
-  LogsTo& operator=(const LogsTo&) = delete;
+  LogsInFlags() : before_(set_log_sink(write)) {}
+  ~LogsInFlags() { set_log_sink(std::move(before_)); }
+  LogsInFlags(const LogsInFlags&) = delete;
+  LogsInFlags& operator=(const LogsInFlags&) = delete;
 
  private:
+  static void write(LogLevel level, std::string_view message) {
+    const std::string line = fmt::format("parlance: {}{}\n", level < LogLevel::error ? "warning: " : "",
+                                         printable(worded(message, Door::command_line)));
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+
   LogSink before_;
 };
 
@@ -132,7 +138,7 @@ std::vector<Command> all_commands() {
 
 int run_cli(std::span<const std::string> arguments, Console& io) {
   int code = kFailure;
-  const LogsTo logs(io);
+  const LogsInFlags logs;
   try {
     code = dispatch(arguments, io);
   } catch (const std::bad_alloc&) {

@@ -124,7 +124,8 @@ void TalkMind::end_answer() {
 void TalkMind::prepare(std::vector<Token> prompt, Cancellation cancellation) {
   GenerateOptions options;
   options.max_tokens = 0;
-  options.work = {.cancellation = std::move(cancellation), .priority = Priority::background};
+  // Not in the background: a question may come to wait for it.
+  options.work = {.cancellation = std::move(cancellation), .priority = Priority::interactive};
   auto request = Request::start(session_, std::move(prompt), options, [this] { inbox_.notify(*this); });
   if (request) request_ = *std::move(request);
 }

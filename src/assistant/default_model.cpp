@@ -1,8 +1,5 @@
 #include "assistant/default_model.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "base/os/environment.h"
 #include "base/os/folder.h"
 #include "base/parameter.h"
@@ -16,8 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 bool has_model(const fs::path& folder) {
-  return std::ranges::any_of(files_in(folder).value_or(std::vector<fs::path>()),
-                             [](const fs::path& path) { return path.extension() == ".gguf"; });
+  return !first_model_in(folder).empty();
 }
 
 // models/demo, as far as `is_it` says so of it, from the current folder upwards and from the program's.

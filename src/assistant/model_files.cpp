@@ -1,10 +1,7 @@
 #include "assistant/model_files.h"
 
-#include <vector>
-
 #include "assistant/default_model.h"
 #include "base/os/environment.h"
-#include "base/os/folder.h"
 #include "base/parameter.h"
 #include "bundle/bundle.h"
 #include "vad/silero_weights.h"
@@ -30,14 +27,6 @@ fs::path bundle_of_ears(const ModelFiles& files) {
 
 fs::path folder_or_demo(const ModelFiles& files, std::string_view demo_folder) {
   return files.folder.empty() ? find_demo_folder(demo_folder) : fs::path(files.folder);
-}
-
-// The first GGUF file of a folder by name; empty when there is none.
-fs::path first_model_in(const fs::path& folder) {
-  for (const fs::path& path : files_in(folder).value_or(std::vector<fs::path>())) {
-    if (path.extension() == ".gguf") return path;
-  }
-  return {};
 }
 
 }  // namespace

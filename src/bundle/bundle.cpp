@@ -83,14 +83,6 @@ Result<Bundle> open_with_manifest(const fs::path& folder, const BundleNeeds& nee
   return bundle;
 }
 
-// The first GGUF file of a folder by name; empty when there is none.
-fs::path first_model_in(const fs::path& folder) {
-  for (const fs::path& path : files_in(folder).value_or(std::vector<fs::path>())) {
-    if (path.extension() == ".gguf") return path;
-  }
-  return {};
-}
-
 Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) {
   Bundle bundle;
   bundle.folder = folder;
@@ -146,6 +138,13 @@ Result<Bundle> find_by_places(const fs::path& folder, const BundleNeeds& needs) 
 }
 
 }  // namespace
+
+fs::path first_model_in(const fs::path& folder) {
+  for (const fs::path& path : files_in(folder).value_or(std::vector<fs::path>())) {
+    if (path.extension() == ".gguf") return path;
+  }
+  return {};
+}
 
 fs::path bundle_with_manifest(const fs::path& folder) {
   std::error_code ec;

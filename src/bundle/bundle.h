@@ -37,6 +37,9 @@ struct Bundle {
   std::vector<std::filesystem::path> voices;  // cache/voice-preset-<id>.bin, sorted
 };
 
+// The first GGUF file of a folder by name; empty when there is none.
+std::filesystem::path first_model_in(const std::filesystem::path& folder);
+
 // The bundle with a manifest that `folder` is, or is a folder of (bundle/asr); empty when there is none.
 std::filesystem::path bundle_with_manifest(const std::filesystem::path& folder);
 

@@ -46,8 +46,16 @@ struct DeviceChoice {
   bool is_deterministic = false;
 };
 
+// What may propose tokens for the language model to verify several at once. Which file is in ModelFiles.
+struct DraftChoice {
+  bool uses_model = true;    // a drafter: the one that is named, else the bundle's if it has one
+  bool looks_up = false;     // the text itself: what followed the same words before
+  bool is_required = false;  // an answer for which nothing was drafted is an error
+};
+
 struct Choice {
   ModelFiles files;
+  DraftChoice draft;
   DeviceChoice devices;
   // Of a sequence of the language model, in tokens; 0: as many as it was trained for. Not given: that of
   // `context`, or what it was trained for if that is less.

@@ -108,6 +108,15 @@ Result<fs::path> find_drafter_file(const ModelFiles& files) {
               set_to(Parameter::model, "FOLDER"));
 }
 
+Result<fs::path> find_own_drafter(const ModelFiles& files) {
+  const std::string& named = files.text.empty() ? files.folder : files.text;
+  const std::string given = named.empty() ? environment("PARLANCE_MODEL").value_or("") : named;
+  const fs::path folder = given.empty() ? find_demo_bundle() : fs::path(given);
+  if (!is_folder(folder)) return fs::path();
+  PARLANCE_TRY(const Bundle bundle, open_bundle(folder, {.drafter = Need::may}));
+  return bundle.drafter;
+}
+
 fs::path find_voices(const ModelFiles& files) {
   if (!files.base.empty()) return bundle_of_tts(files.base);
   const fs::path folder = folder_or_demo(files, "tts");

@@ -22,6 +22,8 @@ Result<AsrFiles> find_aligner_files(const ModelFiles& files);
 Result<std::filesystem::path> find_vad_file(const ModelFiles& files);
 Result<std::filesystem::path> find_speaker_file(const ModelFiles& files);
 Result<std::filesystem::path> find_drafter_file(const ModelFiles& files);
+// The drafter that lies in one bundle with the language model; empty when there is none.
+Result<std::filesystem::path> find_own_drafter(const ModelFiles& files);
 
 // The folder whose folder `cache` has the voices of the synthesizer.
 std::filesystem::path find_voices(const ModelFiles& files);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "assistant/draft_region.h"
 #include "assistant/model_files.h"
 #include "base/parameter.h"
 #include "engine/layer_split.h"
@@ -72,13 +73,16 @@ Result<TextWeights> load_text_weights(const Choice& choice, DeviceShelf& devices
 Result<std::shared_ptr<TextRegion>> TextRegion::load(const Choice& choice, DeviceShelf& devices,
                                                      const OnRemark& on_remark) {
   PARLANCE_TRY(TextWeights weights, load_text_weights(choice, devices, on_remark));
+  weights.options.looks_up = choice.draft.looks_up;
+  PARLANCE_TRY(weights.options.drafter, load_drafter(choice, *weights.model, on_remark));
   PARLANCE_TRY(auto context, Context::create(*weights.model, weights.options));
   return std::shared_ptr<TextRegion>(new TextRegion(std::move(weights), std::move(context)));
 }
 
 RegionBytes TextRegion::bytes() const {
   return {.weights = model().file().bytes().size(),
-          .working = context_->kv_bytes() + context_->state_bytes() + context_->workspace_bytes()};
+          .working = context_->kv_bytes() + context_->draft_bytes() + context_->state_bytes() +
+                     context_->workspace_bytes()};
 }
 
 std::string display_name(const TextModel& model) {

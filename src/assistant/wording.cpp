@@ -73,6 +73,14 @@ constexpr Words words_of(Parameter parameter) {
       return {"--frequency-penalty", "frequency_penalty", "frequency_penalty"};
     case Parameter::logit_bias:
       return {"--logit-bias", "logit_bias", "logit_bias"};
+    case Parameter::draft:
+      return {"--draft", "draft", "draft"};
+    case Parameter::draft_max:
+      return {"--draft-max", "speculative.n_max", "draft_max"};
+    case Parameter::draft_min:
+      return {"--draft-min", "speculative.n_min", "draft_min"};
+    case Parameter::draft_p_min:
+      return {"--draft-p-min", "speculative.p_min", "draft_p_min"};
     case Parameter::words:
       return {"--words", "timestamp_granularities", nullptr};
     case Parameter::format:

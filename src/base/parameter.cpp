@@ -38,6 +38,10 @@ constexpr std::array<std::string_view, kParameterCount> kIds = {"model",
                                                                 "presence_penalty",
                                                                 "frequency_penalty",
                                                                 "logit_bias",
+                                                                "draft",
+                                                                "draft_max",
+                                                                "draft_min",
+                                                                "draft_p_min",
                                                                 "words",
                                                                 "format"};
 

@@ -47,6 +47,10 @@ enum class Parameter {
   presence_penalty,
   frequency_penalty,
   logit_bias,
+  draft,
+  draft_max,
+  draft_min,
+  draft_p_min,
   // how transcripts are made
   words,
   format,

@@ -16,11 +16,10 @@ const std::vector<OfferedKernel>& known_kernels() {
     for (const verify::KernelEntry& entry : verify::kContractKernels) {
       list.push_back({entry.manifest, entry.capability, true});
     }
-    // Drafting is no operation on caches: `parlance verify` has nothing to check there. It is offered once
-    // the engine decodes with drafts.
-    constexpr bool kHasDrafting = false;
-    list.push_back({"dflash", "dflash", kHasDrafting});
-    list.push_back({"mtp", "mtp", kHasDrafting});
+    // Drafting is no operation on caches: `parlance verify` has nothing to check there. Heads that predict
+    // further tokens are not read.
+    list.push_back({"dflash", "dflash", true});
+    list.push_back({"mtp", "mtp", false});
     return list;
   }();
   return kernels;

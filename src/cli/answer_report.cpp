@@ -27,6 +27,12 @@ std::string summary_of(const GenerateResult& result) {
                       format_ms(result.decode_ms));
   const double rate = decode_tokens_per_second(result);
   if (rate > 0) text += fmt::format(" ({} per second)", format_rate(rate));
+  if (result.draft.n_drafted > 0) {
+    text +=
+        fmt::format(", {} of {} drafted tokens accepted, {:.2f} tokens a step", result.draft.n_accepted,
+                    result.draft.n_drafted,
+                    static_cast<double>(result.tokens.size()) / static_cast<double>(result.draft.n_steps));
+  }
   return text;
 }
 
@@ -41,7 +47,11 @@ Json to_json(const GenerateResult& result, const std::string& model, uint64_t se
                        {"prefill_ms", result.prefill_ms},
                        {"decode_ms", result.decode_ms},
                        {"prefill_tokens_per_second", prefill_tokens_per_second(result)},
-                       {"decode_tokens_per_second", decode_tokens_per_second(result)}});
+                       {"decode_tokens_per_second", decode_tokens_per_second(result)},
+                       {"steps", result.draft.n_steps},
+                       {"drafted_tokens", result.draft.n_drafted},
+                       {"drafted_tokens_accepted", result.draft.n_accepted},
+                       {"drafted_tokens_rejected", result.draft.n_rejected()}});
 }
 
 }  // namespace parlance

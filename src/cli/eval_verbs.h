@@ -7,6 +7,7 @@ namespace parlance {
 
 Command eval_asr_command();
 Command eval_codec_command();
+Command eval_drafting_command();
 Command eval_tts_command();
 Command eval_vad_command();
 

@@ -28,6 +28,7 @@ struct ChatOptions {
 };
 
 Result<void> check(ChatOptions& options) {
+  options.answer.generate.draft.is_required = options.model.draft.is_required;
   PARLANCE_CHECK(check_input(options.prompt.text, options.prompt.file));
   if (options.prompt.is_raw && !options.prompt.system.empty()) {
     return fail(ErrorCode::invalid_argument, "--system is part of a chat template; leave it or --raw out");
@@ -149,6 +150,7 @@ Command chat_command() {
       answer_group(options->answer),
       sampling_group(options->answer),
       model_group(options->model),
+      draft_group(options->model, options->answer.generate.draft),
       {"Output",
        {json_option(options->wants_json),
         flag("-v, --verbose", "Say at the end how many tokens there were and how fast.",

@@ -314,7 +314,8 @@ Command eval_command() {
        {flag("--show-failures", "Show every wrong reply beside what was expected.", options->shows_failures),
         json_option(options->wants_json)}}};
   command.run = [options](Console& io) { return eval(io, *options); };
-  command.sub_verbs = {eval_asr_command(), eval_codec_command(), eval_tts_command(), eval_vad_command()};
+  command.sub_verbs = {eval_asr_command(), eval_codec_command(), eval_drafting_command(), eval_tts_command(),
+                        eval_vad_command()};
   return command;
 }
 

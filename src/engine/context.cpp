@@ -16,6 +16,9 @@ namespace {
 // Copies of recurrent states that the prefix tree may keep in host memory.
 constexpr size_t kMostStateBytes = size_t{1} << 30;
 
+// What follows a quotation is less and less likely to be quoted too.
+constexpr int64_t kMostLookedUp = 15;
+
 }  // namespace
 
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options) {
@@ -53,6 +56,27 @@ Result<std::shared_ptr<Context>> Context::create(const TextModel& model, const S
   return context;
 }
 
+// How many tokens are drafted at most, and whether they can be.
+Result<void> Context::settle_drafting() {
+  if (options_.n_draft < 0 || options_.n_draft > kMostDrafted) {
+    return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_max,
+                kMostDrafted, options_.n_draft);
+  }
+  if (options_.n_draft == 0) options_.n_draft = kMostDrafted;
+  if (!options_.drafter && !options_.looks_up) options_.n_draft = 0;
+  if (!options_.drafter) return {};
+  const DflashParameters& drafter = options_.drafter->parameters();
+  options_.n_draft =
+      std::min(options_.n_draft, std::max(drafter.block_size - 1, options_.looks_up ? kMostLookedUp : 1));
+  if (drafter.window > 0 && drafter.window < options_.n_ctx) {
+    return fail(ErrorCode::unsupported,
+                "the drafter of {} sees the last {} positions only and the context holds {}; use {} or {}",
+                model_.file().name(), drafter.window, options_.n_ctx,
+                set_to(Parameter::ctx_size, drafter.window), set_to(Parameter::draft, "none"));
+  }
+  return {};
+}
+
 Result<void> Context::allocate() {
   const HyperParameters& hp = model_.hyper_parameters();
   if (options_.n_ctx == 0) options_.n_ctx = hp.n_ctx_train;
@@ -61,7 +85,9 @@ Result<void> Context::allocate() {
                 options_.n_ctx);
   }
   options_.n_batch = std::clamp<int64_t>(options_.n_batch, 1, options_.n_ctx);
-  options_.n_outputs = std::min(std::max<int64_t>(options_.n_outputs, options_.n_seq), options_.n_batch);
+  PARLANCE_CHECK(settle_drafting());
+  options_.n_outputs = std::max<int64_t>(options_.n_outputs, options_.n_seq * (1 + options_.n_draft));
+  options_.n_outputs = std::min(options_.n_outputs, options_.n_batch);
   layout_ = kv_layout(hp, options_);
   PARLANCE_CHECK(validate(layout_));
   n_pages_ = layout_.n_pages(options_.n_ctx, options_.n_seq, options_.n_batch);
@@ -85,7 +111,10 @@ Result<void> Context::allocate() {
   PageRef filler;
   filler[written] = *(*pools_)[written].take();
   const auto n_sink = static_cast<int32_t>(layout_.n_sink_pages());
-  for (const auto& part : parts_) part->cache().set_pages(options_.n_seq, {&filler, 1}, n_sink, n_sink);
+  for (const auto& part : parts_) {
+    for (KvCache* const cache : part->caches())
+      cache->set_pages(options_.n_seq, {&filler, 1}, n_sink, n_sink);
+  }
   scheduler_ = std::make_unique<Scheduler>(*this);
   for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
   return {};
@@ -95,6 +124,18 @@ size_t Context::state_bytes() const {
   size_t bytes = 0;
   for (const auto& part : parts_) bytes += part->state_bytes();
   return bytes;
+}
+
+size_t Context::page_bytes(PageKind kind) const {
+  size_t bytes = 0;
+  for (const auto& part : parts_) {
+    for (const KvCache* const cache : part->caches()) bytes += cache->layout().page_bytes(kind);
+  }
+  return bytes;
+}
+
+size_t Context::draft_bytes() const {
+  return options_.drafter ? draft_layout(*options_.drafter, options_).bytes(n_pages_) : 0;
 }
 
 size_t Context::workspace_bytes() const {
@@ -135,6 +176,8 @@ SnapshotIdentity Context::snapshot_identity() const {
   SnapshotIdentity identity;
   std::memcpy(identity.model.data(), words, sizeof words);
   identity.layout = layout_.description();
+  if (options_.drafter)
+    identity.layout += "; drafts: " + draft_layout(*options_.drafter, options_).description();
   identity.page_tokens = layout_.page_tokens;
   return identity;
 }

@@ -24,10 +24,16 @@ struct SessionOptions {
   int64_t n_ctx = 4096;   // of one sequence; 0: as long as the model was trained for
   int64_t n_batch = 512;  // tokens that go through the model together in prefill
   KvPolicy cache = {};
-  int n_seq = 1;                  // sequences that may be open at once
-  int64_t n_cache = 0;            // positions that there are pages for, of all sequences; 0: n_ctx for each
-  int64_t n_waiting = 256;        // requests that may wait beside those that run
-  int64_t n_outputs = 1;          // most tokens of one call of append() whose logits are wanted
+  int n_seq = 1;            // sequences that may be open at once
+  int64_t n_cache = 0;      // positions that there are pages for, of all sequences; 0: n_ctx for each
+  int64_t n_waiting = 256;  // requests that may wait beside those that run
+  int64_t n_outputs = 1;    // most tokens of one call of append() whose logits are wanted
+  // What proposes tokens for the model to verify several at once (engine/drafter.h), asked in this order: the
+  // text itself (prompt lookup), and a block drafter for this model, whose keys and values lie beside the
+  // model's.
+  bool looks_up = false;
+  std::shared_ptr<const Dflash> drafter = {};
+  int64_t n_draft = 0;  // most tokens that are proposed for a sequence at once; 0: as the drafters like
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
   // llama.cpp does it for audio. Else every pair turns with the position.
@@ -57,6 +63,8 @@ class Context {
   size_t state_bytes() const;  // of the recurrent layers of one sequence; 0 when there are none
   size_t workspace_bytes() const;
   size_t kv_bytes() const { return layout_.bytes(n_pages_); }  // of all pages
+  size_t page_bytes(PageKind kind) const;                      // of one page, the drafter's share included
+  size_t draft_bytes() const;                                  // of the drafter's, beside them
 
   // A row of the page tables, given back at the end of a session. An error when all are taken.
   Result<int> open_sequence();
@@ -70,6 +78,7 @@ class Context {
  private:
   Context(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
   Result<void> allocate();
+  Result<void> settle_drafting();
 
   const TextModel& model_;
   SessionOptions options_;

@@ -45,6 +45,11 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   const int n_slots = options.n_seq + 1;
   PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer),
                                        n_pages, options.n_ctx, n_slots));
+  caches_ = {cache_.get()};
+  if (options.drafter) {
+    PARLANCE_TRY(draft_, DraftPart::create(device, options, n_pages));
+    caches_.push_back(&draft_->cache());
+  }
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
   PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent), n_slots));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
@@ -68,9 +73,13 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
     const Shape shape{
         .n_tokens = n_tokens, .n_outputs = std::min(n_tokens, n_outputs_), .n_kv_bound = n_kv_bound_};
+    const auto draft = draft_step(shape);
     const Plan dry = stream_->dry_run([&] {
-      model_.model().forward(*stream_, batch_of(shape), memory, wants_of(shape), part_);
-      if (options.cache.has_exact_pages()) cache_->plan_compress(*stream_);
+      forward(shape, batch_of(shape), memory, draft);
+      if (draft_) draft_->plan(*stream_, n_kv_bound_);
+      for (KvCache* const cache : caches_) {
+        if (options.cache.has_exact_pages()) cache->plan_compress(*stream_);
+      }
     });
     if (!dry.missing.empty()) {
       // Operations on a cache name its formats: "attention k=tbq4_0 v=f16".
@@ -175,15 +184,31 @@ Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
   return on_device;
 }
 
+std::optional<DraftPart::Step> PartRunner::draft_step(const Shape& shape) {
+  if (!draft_) return std::nullopt;
+  return draft_->prepare_step(*stream_, shape.n_tokens);
+}
+
+// The model's pass, to which the drafter listens where there is one.
+Outputs PartRunner::forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
+                            const std::optional<DraftPart::Step>& draft) {
+  Wants wants = wants_of(shape);
+  if (!draft) return model_.model().forward(*stream_, batch, memory, wants, part_);
+  const Dflash::Listener listener(draft_->drafter(), draft->features, draft->kv, batch.view);
+  wants.taps = listener.taps();
+  return model_.model().forward(*stream_, batch, memory, wants, part_);
+}
+
 Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
   const Shape shape = shape_of(host);
   const Batch batch = upload(host, shape);
   if (batch.h) stream_->upload(batch.h.rows(0, host.n_tokens()), std::as_bytes(h));
   const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
+  const auto draft = draft_step(shape);
   Tensor& output = outputs_[shape.key()];
   stream_->step(shape.key(), [&] {
-    const Outputs outputs = model_.model().forward(*stream_, batch, memory, wants_of(shape), part_);
+    const Outputs outputs = forward(shape, batch, memory, draft);
     output = outputs.h ? outputs.h : outputs.logits ? outputs.logits : outputs.normed;
   });
   if (!output) return {};
@@ -206,6 +231,7 @@ Result<void> PartRunner::write_noise(const HostBatch& host, std::span<const floa
   v.ne = {layout.head_dim_v, layout.n_head_kv, host.n_tokens(), 1};
   for (int64_t layer = 0; layer < layout.n_layer; ++layer)
     kv_write(*stream_, kv.layer(layer), k, v, batch.view);
+  if (draft_) draft_->write_noise(*stream_, source, batch.view);
   return stream_->synchronize();  // before the buffer goes away
 }
 

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#include "engine/draft_part.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
 #include "kv/recurrent_state.h"
@@ -45,6 +47,8 @@ class PartRunner {
   size_t workspace_bytes() const { return workspace_bytes_; }
 
   KvCache& cache() { return *cache_; }
+  // All that pages of sequences are numbers of: the model's keys and values, and a drafter's beside them.
+  std::span<KvCache* const> caches() const { return caches_; }
 
   // The recurrent states of a sequence in the part, in host memory.
   size_t state_bytes() const { return states_->layout().bytes(); }
@@ -58,6 +62,9 @@ class PartRunner {
   // [n_embd, n_tokens], from the last part outputs [n_logits, n_outputs] or [n_embd, n_outputs]; absent when
   // nothing was wanted, the step was cancelled or the device failed.
   Tensor step(const HostBatch& batch, std::span<const float> h);
+
+  // A pass of the drafter: logits [n_vocab, n] of the slots that are asked for, valid until the next call.
+  Tensor draft(const HostBlocks& blocks) { return draft_->draft(*stream_, blocks); }
 
   // Stores `noise` as keys and values of every attention layer at the batch's positions.
   Result<void> write_noise(const HostBatch& batch, std::span<const float> noise);
@@ -77,6 +84,9 @@ class PartRunner {
   Tensor input(int which, int64_t n) const;
   Batch batch_of(const Shape& shape) const;
   Wants wants_of(const Shape& shape) const;
+  std::optional<DraftPart::Step> draft_step(const Shape& shape);
+  Outputs forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
+                  const std::optional<DraftPart::Step>& draft);
   Batch upload(const HostBatch& batch, const Shape& shape);
   SequenceMemory memory() { return {cache_->layers(*stream_), states_->layers()}; }
 
@@ -95,6 +105,8 @@ class PartRunner {
   Tensor embd_;
   std::vector<RowsAt> embedded_;  // of the last batch
   std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<DraftPart> draft_;  // null: there is no drafter
+  std::vector<KvCache*> caches_;
   std::unique_ptr<RecurrentState> states_;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
   std::vector<int32_t> host_inputs_;

@@ -4,6 +4,8 @@
 #include <deque>
 #include <mutex>
 
+#include "base/parameter.h"
+#include "engine/elapsed.h"
 #include "engine/scheduler.h"
 #include "engine/shown_text.h"
 #include "engine/task.h"
@@ -16,10 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 // Pieces that may wait to be taken; an answer that is further ahead is held up.
 constexpr size_t kMostPieces = 256;
-
-double ms_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double, std::milli>(to - from).count();
-}
 
 }  // namespace
 
@@ -35,6 +33,22 @@ std::string_view name_of(FinishReason reason) {
       return "cancelled";
   }
   return "";
+}
+
+Result<void> validate(const DraftOptions& options) {
+  if (options.most < 0 || options.most > kMostDrafted) {
+    return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_max,
+                kMostDrafted, options.most);
+  }
+  if (options.least < 0 || options.least > options.most) {
+    return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_min,
+                options.most, options.least);
+  }
+  if (!(options.least_probability >= 0 && options.least_probability <= 1)) {
+    return fail(ErrorCode::invalid_argument, "{} must lie in [0, 1], got {}", Parameter::draft_p_min,
+                options.least_probability);
+  }
+  return {};
 }
 
 class Request::Answer final : public Task {
@@ -79,44 +93,129 @@ class Request::Answer final : public Task {
   }
 
  private:
-  void take(std::span<const float> rows, int64_t) override {
-    logits_ = rows;  // valid until computed() returns
+  DraftWish draft_wish() const override {
+    const DraftOptions& draft = options_.draft;
+    if (!draft.is_on) return {};
+    const int64_t n_left =
+        options_.max_tokens < 0 ? INT64_MAX : options_.max_tokens - std::ssize(result_.tokens) - 1;
+    return {std::min(draft.most, n_left), draft.least, draft.least_probability, draft.is_required};
   }
 
-  bool computed() override {
-    if (result_.tokens.empty()) result_.n_prompt_cached = sequence().n_reused();
-    if (options_.max_tokens >= 0 && std::ssize(result_.tokens) >= options_.max_tokens) {
-      return finish(FinishReason::length);
+  void take_draft(std::vector<Token> tokens, DraftLength& length) override {
+    if (!sequence().append(tokens)) return;
+    draft_ = std::move(tokens);
+    draft_length_ = &length;
+    n_outputs_ = 1 + std::ssize(draft_);
+  }
+
+  // Rows of the last token and of those that were drafted behind it, in order; logits are valid until this
+  // returns.
+  void take(std::span<const float> rows, int64_t n_rows) override {
+    const size_t n_logits = rows.size() / static_cast<size_t>(n_rows);
+    for (int64_t i = 0; i < n_rows; ++i) {
+      if (n_taken_again_ > 0) {
+        --n_taken_again_;
+      } else if (!is_decided_) {
+        ++n_taken_;
+        say(sampler_.sample(rows.subspan(static_cast<size_t>(i) * n_logits, n_logits)));
+      }
     }
-    const Token token = sampler_.sample(logits_);
+  }
+
+  void begin_again() override { n_taken_again_ = n_taken_; }
+
+  // One more token, which the model says behind those that it has taken of the draft.
+  void say(Token token) {
+    if (options_.max_tokens == 0) return finish(FinishReason::length);
     if (first_token_ == start_) first_token_ = Clock::now();
-    if (!options_.ignore_eos && tokenizer_.is_end_of_generation(token)) return finish(FinishReason::stop);
+    const auto n_accepted = static_cast<size_t>(n_accepted_);
+    const bool is_drafted = n_accepted < draft_.size() && draft_[n_accepted] == token;
+    if (is_drafted) {
+      ++n_accepted_;
+    } else if (n_accepted < draft_.size()) {
+      correction_ = token;
+    }
+    if (!options_.ignore_eos && tokenizer_.is_end_of_generation(token)) {
+      ++n_kept_;  // of what it follows, all stays
+      return finish(FinishReason::stop);
+    }
     sampler_.accept(token);
     result_.tokens.push_back(token);
-    give_out({shown_.push(tokenizer_.piece(token)), {token}});
+    said_.tokens.push_back(token);
+    said_.text += shown_.push(tokenizer_.piece(token));
+    ++n_kept_;
     if (shown_.has_stopped()) return finish(FinishReason::stop);
-    if (sequence().n_tokens() >= n_ctx_) return finish(FinishReason::context);
+    if (n_before_draft() + n_kept_ - 1 >= n_ctx_) return finish(FinishReason::context);
     // What the last token would be followed by is not asked for.
-    if (options_.max_tokens >= 0 && std::ssize(result_.tokens) >= options_.max_tokens) {
+    if (options_.max_tokens >= 0 && std::ssize(result_.tokens) >= options_.max_tokens)
       return finish(FinishReason::length);
-    }
-    const Result<void> appended = sequence().append({&token, 1});
-    return appended.has_value();
+    is_decided_ = !is_drafted;
   }
 
-  bool finish(FinishReason reason) {
+  void finish(FinishReason reason) {
     result_.finish_reason = reason;
-    return false;
+    is_decided_ = has_finished_ = true;
+  }
+
+  // Tokens of the sequence without the draft.
+  int64_t n_before_draft() const { return sequence().n_tokens() - std::ssize(draft_); }
+
+  bool computed() override {
+    if (result_.tokens.size() == said_.tokens.size()) result_.n_prompt_cached = sequence().n_reused();
+    ++result_.draft.n_steps;
+    // The sequence keeps what the last token follows, which is appended, or is the last one of the answer.
+    const int64_t n_end = n_before_draft() + n_kept_ - 1;
+    if (!draft_.empty()) {
+      note_verification();
+      sequence().truncate(n_end);
+    }
+    const Token last = said_.tokens.empty() ? 0 : said_.tokens.back();
+    if (!said_.tokens.empty() || said_.verification) give_out(std::move(said_));
+    said_ = {};
+    draft_.clear();
+    n_outputs_ = 1;
+    n_accepted_ = n_kept_ = n_taken_ = n_taken_again_ = 0;
+    is_decided_ = false;
+    correction_.reset();
+    return !has_finished_ && sequence().append({&last, 1}).has_value();
+  }
+
+  void note_verification() {
+    const int64_t n_drafted = std::ssize(draft_);
+    Verification& v = said_.verification.emplace();
+    v.accepted.assign(draft_.begin(), draft_.begin() + n_accepted_);
+    if (n_accepted_ < n_drafted) {
+      const int64_t n_said_before = std::ssize(result_.tokens) - std::ssize(said_.tokens);
+      v.rejected_from = n_said_before + n_accepted_;
+      v.rejected_to = n_said_before + n_drafted;
+      if (correction_) v.corrected = {*correction_};
+    }
+    result_.draft.n_drafted += n_drafted;
+    result_.draft.n_accepted += n_accepted_;
+    ++result_.draft.n_verified;
+    draft_length_->note(n_drafted, n_accepted_);
   }
 
   void end(Result<void> outcome) override {
-    if (has_sequence()) sequence().truncate(sequence().n_computed());
+    if (has_sequence()) {
+      // In the middle of a verification: what has been taken of the draft stays.
+      if (!draft_.empty()) sequence().truncate(n_before_draft() + std::max<int64_t>(n_kept_ - 1, 0));
+      sequence().truncate(sequence().n_computed());
+    }
+    if (!said_.tokens.empty()) give_out(std::move(said_));
     if (!outcome && outcome.error().code == ErrorCode::cancelled) {
       result_.finish_reason = FinishReason::cancelled;
       outcome = {};
     }
+    if (outcome && options_.draft.is_required && result_.draft.n_drafted == 0 &&
+        result_.finish_reason != FinishReason::cancelled) {
+      outcome = fail(
+          ErrorCode::unsupported,
+          "drafting is required, and nothing was drafted for the answer; choose another {}, or allow more {}",
+          Parameter::draft, Parameter::max_tokens);
+    }
     outcome_ = std::move(outcome);
-    if (std::string rest = shown_.finish(); !rest.empty()) give_out({std::move(rest), {}});
+    if (std::string rest = shown_.finish(); !rest.empty()) give_out({std::move(rest), {}, {}});
     const Clock::time_point now = Clock::now();
     if (first_token_ == start_) first_token_ = now;
     result_.prefill_ms = ms_between(start_, first_token_);
@@ -148,7 +247,19 @@ class Request::Answer final : public Task {
   const OnNews on_news_;
   Sampler sampler_;
   ShownText shown_;
-  std::span<const float> logits_;
+
+  // Of the step that is being taken.
+  std::vector<Token> draft_;  // behind the sequence's last token
+  DraftLength* draft_length_ = nullptr;
+  AnswerPiece said_;                 // by the model
+  int64_t n_accepted_ = 0;           // of the draft
+  std::optional<Token> correction_;  // said in place of a drafted one
+  int64_t n_kept_ = 0;               // tokens that the model has said
+  int64_t n_taken_ = 0;              // rows
+  int64_t n_taken_again_ = 0;        // rows that come a second time, since memory was needed elsewhere
+  bool is_decided_ = false;          // further rows are of no use
+  bool has_finished_ = false;
+
   const Clock::time_point start_ = Clock::now();
   Clock::time_point first_token_ = start_;
   GenerateResult result_;
@@ -174,6 +285,7 @@ Work ended_by(const CancellationSource& end, const Work& work) {
 Result<std::unique_ptr<Request>> Request::start(Session& session, std::vector<Token> prompt,
                                                 const GenerateOptions& options, OnNews on_news) {
   PARLANCE_CHECK(validate(options.sampling));
+  PARLANCE_CHECK(validate(options.draft));
   PARLANCE_CHECK(check_prompt(session.context(), prompt));
   const bool has_listener = static_cast<bool>(on_news);
   CancellationSource end(options.work.cancellation);
@@ -185,6 +297,7 @@ Result<std::unique_ptr<Request>> Request::start(Session& session, std::vector<To
 Result<std::unique_ptr<Request>> Request::start(std::shared_ptr<Context> context, std::vector<Token> prompt,
                                                 const GenerateOptions& options, OnNews on_news) {
   PARLANCE_CHECK(validate(options.sampling));
+  PARLANCE_CHECK(validate(options.draft));
   PARLANCE_CHECK(check_prompt(*context, prompt));
   const bool has_listener = static_cast<bool>(on_news);
   CancellationSource end(options.work.cancellation);

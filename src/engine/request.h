@@ -11,18 +11,45 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/draft_length.h"
 #include "engine/session.h"
 #include "engine/work.h"
 #include "sampling/sampler.h"
 
 namespace parlance {
 
+// How tokens may be proposed for several to be verified in one step, where the context has drafters. The
+// answer is the same with and without.
+struct DraftOptions {
+  bool is_on = true;
+  int64_t most = kMostDrafted;  // at once
+  int64_t least = 0;            // fewer are not worth proposing
+  float least_probability = 0;  // that a drafter must give a token
+  // As many as there may be in every step, whether that pays or not; an answer for which nothing was drafted
+  // is an error.
+  bool is_required = false;
+};
+
+// Checks ranges; the error names the option and the range.
+Result<void> validate(const DraftOptions& options);
+
 struct GenerateOptions {
   SamplingOptions sampling;
   int64_t max_tokens = -1;        // of the answer; -1: as many as the context holds
   std::vector<std::string> stop;  // texts that end the answer and are not part of it
   bool ignore_eos = false;        // go on past the end-of-turn token (for timing)
+  DraftOptions draft;
   Work work;
+};
+
+// Tokens that were proposed for an answer.
+struct DraftCounts {
+  int64_t n_drafted = 0;
+  int64_t n_accepted = 0;  // that the model would have said too
+  int64_t n_verified = 0;  // steps in which there were any
+  int64_t n_steps = 0;     // all steps of the answer, from its first token on
+
+  int64_t n_rejected() const { return n_drafted - n_accepted; }
 };
 
 enum class FinishReason {
@@ -42,6 +69,18 @@ struct GenerateResult {
   int64_t n_prompt_cached = 0;  // of these, tokens whose keys and values were in the cache already
   double prefill_ms = 0;        // until the first token of the answer was known
   double decode_ms = 0;         // the rest
+  DraftCounts draft;
+};
+
+// What became of a draft. Positions count the tokens of the answer, from 0.
+struct Verification {
+  std::vector<Token>
+      accepted;  // drafted tokens that the model would have said too; an end-of-turn token may be the last
+  int64_t rejected_from =
+      -1;  // drafted tokens [from, to) were not, or came behind the end; -1, -1: there are none
+  int64_t rejected_to = -1;
+  std::vector<Token>
+      corrected;  // what the model says in their place: one token, or none where the answer has ended
 };
 
 // What is new of an answer: tokens, and the text that is final with them (whole code points, no beginning of
@@ -49,6 +88,7 @@ struct GenerateResult {
 struct AnswerPiece {
   std::string text;
   std::vector<Token> tokens;
+  std::optional<Verification> verification = {};  // in a step with drafted tokens
 };
 
 class Request {

@@ -4,29 +4,35 @@
 
 #include "base/checked.h"
 #include "engine/context.h"
+#include "engine/step_size.h"
 
 namespace parlance {
 
 bool Runner::prepare(const Slice& slice) {
   Sequence& sequence = *slice.sequence;
   const Sequence::Compression compression = sequence.pages_to_compress();
-  for (const auto& part : context_.parts()) part->cache().compress(part->stream(), compression.moves);
+  for (const auto& part : context_.parts()) {
+    for (KvCache* const cache : part->caches()) cache->compress(part->stream(), compression.moves);
+  }
   if (!compression.has_room) return false;
   sequence.compressed(!compression.moves.empty());
   const SequencePages::Extension room = sequence.make_room(slice.n_tokens);
   if (room.outcome != SequencePages::Extension::done) return false;
   if (room.copy) {
-    for (const auto& part : context_.parts()) part->cache().copy_page(part->stream(), *room.copy);
+    for (const auto& part : context_.parts()) {
+      for (KvCache* const cache : part->caches()) cache->copy_page(part->stream(), *room.copy);
+    }
   }
   return true;
 }
 
 // Tells the devices where the sequence's memory is.
-void Runner::place(const Slice& slice) {
-  Sequence& sequence = *slice.sequence;
+void Runner::place(Sequence& sequence) {
   const Sequence::PageTable table = sequence.page_table();
-  for (const auto& part : context_.parts())
-    part->cache().set_pages(sequence.slot(), table.pages, table.main_first, table.main_end);
+  for (const auto& part : context_.parts()) {
+    for (KvCache* const cache : part->caches())
+      cache->set_pages(sequence.slot(), table.pages, table.main_first, table.main_end);
+  }
   const StateCopy states = sequence.states_to_restore();
   if (!states) return;
   std::span<const std::byte> bytes = *states;
@@ -61,7 +67,7 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
 
 Result<bool> Runner::run(std::span<const Slice> slices, bool wants_logits,
                          std::span<const Cancellation> tickets) {
-  for (const Slice& slice : slices) place(slice);
+  for (const Slice& slice : slices) place(*slice.sequence);
   HostBatch batch = batch_of(slices);
   batch.wants_logits = wants_logits;
   for (const auto& part : context_.parts()) {
@@ -81,6 +87,33 @@ Result<bool> Runner::run(std::span<const Slice> slices, bool wants_logits,
   return true;
 }
 
+Result<bool> Runner::draft(std::span<const Block> blocks, std::span<const Cancellation> tickets) {
+  PartRunner& part = *context_.parts().front();  // a drafter's model lies on one device
+  const int32_t mask = context_.options().drafter->parameters().mask_token;
+  HostBlocks host;
+  for (const Block& block : blocks) {
+    Sequence& sequence = *block.sequence;
+    place(sequence);
+    const auto first = static_cast<int32_t>(sequence.n_computed());
+    const int64_t first_slot = host.n_slots();
+    for (int32_t i = 0; i < static_cast<int32_t>(block.n_slots); ++i) {
+      host.token.push_back(i == 0 ? sequence.tokens().back() : mask);
+      host.seq.push_back(sequence.slot());
+      host.pos.push_back(first + i);
+      host.seen.push_back(first + static_cast<int32_t>(block.n_slots) - 1);
+      if (i > 0 && i <= block.n_wanted) host.row.push_back(static_cast<int32_t>(first_slot + i));
+    }
+    host.n_kv_bound = std::max(host.n_kv_bound, first + block.n_slots);
+  }
+  host.n_kv_bound = align_up(host.n_kv_bound, kBoundStride);
+  const CancellableWork work(part.stream(), tickets);
+  const Tensor logits = part.draft(host);
+  if (part.stream().cancelled()) return false;
+  outputs_.resize(static_cast<size_t>(logits.n_elements()));
+  PARLANCE_CHECK(part.stream().download(std::as_writable_bytes(std::span(outputs_)), logits));
+  return !part.stream().cancelled();
+}
+
 Result<StateCopy> Runner::save_states(const Sequence& sequence) {
   auto copy = std::make_shared<std::vector<std::byte>>(context_.state_bytes());
   std::span<std::byte> bytes = *copy;
@@ -92,7 +125,7 @@ Result<StateCopy> Runner::save_states(const Sequence& sequence) {
 }
 
 Result<void> Runner::write_noise(const Slice& slice, std::span<const float> noise) {
-  place(slice);
+  place(*slice.sequence);
   const HostBatch batch = batch_of({&slice, 1});
   for (const auto& part : context_.parts()) PARLANCE_CHECK(part->write_noise(batch, noise));
   return {};

@@ -40,6 +40,17 @@ class Runner {
   // embeddings are pooled from [n_embd, n].
   std::span<const float> outputs() const { return outputs_; }
 
+  // Blocks of a sequence's last token, which is not computed yet, and what may follow it. Room for their
+  // slots was prepared, and is what the next slice goes into.
+  struct Block {
+    Sequence* sequence = nullptr;
+    int64_t n_slots = 0;
+    int64_t n_wanted = 0;  // of the slots behind the first
+  };
+  // Asks the context's block drafter; outputs() are then its logits [n_vocab, n] of the wanted slots, block
+  // by block. False when all tickets were cancelled meanwhile.
+  Result<bool> draft(std::span<const Block> blocks, std::span<const Cancellation> tickets);
+
   // Copies of the sequence's recurrent states, as they are now.
   Result<StateCopy> save_states(const Sequence& sequence);
 
@@ -48,7 +59,7 @@ class Runner {
 
  private:
   HostBatch batch_of(std::span<const Slice> slices) const;
-  void place(const Slice& slice);
+  void place(Sequence& sequence);
 
   Context& context_;
   std::vector<float> h_;  // the residual stream on its way from one part to the next

@@ -7,7 +7,10 @@
 
 #include "base/checked.h"
 #include "base/parameter.h"
+#include "engine/block_drafter.h"
 #include "engine/context.h"
+#include "engine/elapsed.h"
+#include "engine/lookup_drafter.h"
 
 namespace parlance {
 
@@ -36,7 +39,10 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
-Scheduler::Scheduler(Context& context) : context_(context), runner_(context) {}
+Scheduler::Scheduler(Context& context) : context_(context), runner_(context) {
+  if (context.options().looks_up) proposers_.push_back({std::make_unique<LookupDrafter>(), {}});
+  if (context.options().drafter) proposers_.push_back({std::make_unique<BlockDrafter>(context, runner_), {}});
+}
 
 Scheduler::~Scheduler() {
   {
@@ -166,8 +172,9 @@ bool Scheduler::compute() {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i]->stage_ == Task::Stage::waiting) admit(*tasks_[i]);
   }
+  if (const Result<void> proposed = propose(); !proposed) return fail_all(proposed.error());
   const std::vector<Piece> pieces = form_batch();
-  if (!pieces.empty()) run(pieces, now);
+  if (!pieces.empty()) run(pieces);
   return !pieces.empty() || n_ended_ > 0;
 }
 
@@ -264,6 +271,64 @@ bool Scheduler::has_pages_for(const Sequence& sequence) const {
   const PageKind kind = context_.layout().page_rules().written;
   const int64_t n_wanted = div_up<int64_t>(sequence.n_tokens() + 1, context_.layout().page_tokens) + 1;
   return context_.pools()[kind].n_free() + context_.tree().n_evictable()[kind] >= n_wanted;
+}
+
+// The device failed outside a step of anybody's.
+bool Scheduler::fail_all(const Error& error) {
+  const std::vector<Task*> tasks = tasks_;
+  for (Task* const task : tasks) {
+    if (task->sequence_ && task->has_begun_) task->sequence_->failed();
+    end(*task, tl::unexpected(error));
+  }
+  return true;
+}
+
+// What answers that wish for it may say next, by the first drafter that has something to propose for each.
+Result<void> Scheduler::propose() {
+  if (proposers_.empty()) return {};
+  struct Wanted {
+    Task* task;
+    Task::DraftWish wish;
+    int64_t limit;
+    DraftJob job;
+  };
+  std::vector<Wanted> wanted;
+  int64_t n_rows = 0;
+  for (Task* const task : tasks_) {
+    if (task->stage_ != Task::Stage::answering || task->is_held_up() || task->sequence_->n_missing() == 0)
+      continue;
+    n_rows += task->sequence_->n_missing();
+    Sequence& sequence = *task->sequence_;
+    const Task::DraftWish wish = task->draft_wish();
+    const int64_t n_room = context_.options().n_ctx - sequence.n_tokens();
+    const int64_t limit = std::min({wish.most, context_.options().n_draft, n_room});
+    if (limit < 1 || sequence.n_missing() != 1 || context_.state_bytes() > 0) continue;
+    wanted.push_back(
+        {task, wish, limit, {&sequence, 0, wish.least_probability, task->work_.cancellation, {}}});
+  }
+  for (Proposer& proposer : proposers_) {
+    std::vector<DraftJob*> jobs;
+    for (auto& [task, wish, limit, job] : wanted) {
+      if (!job.tokens.empty()) continue;
+      job.most = wish.is_required
+                     ? limit
+                     : proposer.length.choose(draft_costs_, n_rows - 1, limit, proposer.drafter->computes());
+      if (job.most >= std::max<int64_t>(wish.least, 1)) jobs.push_back(&job);
+    }
+    if (jobs.empty()) continue;
+    const Clock::time_point start = Clock::now();
+    PARLANCE_CHECK(proposer.drafter->draft(jobs));
+    if (proposer.drafter->computes())
+      draft_costs_.note_draft(std::ssize(jobs), ms_between(start, Clock::now()));
+    for (auto& [task, wish, limit, job] : wanted) {
+      if (std::ssize(job.tokens) < std::max<int64_t>(wish.least, 1)) {
+        job.tokens.clear();
+      } else if (std::ranges::find(jobs, &job) != jobs.end()) {
+        task->take_draft(job.tokens, proposer.length);
+      }
+    }
+  }
+  return {};
 }
 
 // Answers first, each with the few tokens that it has; then prompts, as much of them as fits.
@@ -368,7 +433,8 @@ void Scheduler::preempt(Task& task, std::vector<Piece>& chosen) {
   ++stats_.n_preemptions;
 }
 
-void Scheduler::run(std::span<const Piece> pieces, Clock::time_point start) {
+void Scheduler::run(std::span<const Piece> pieces) {
+  const Clock::time_point start = Clock::now();
   std::vector<Slice> slices;
   std::vector<Cancellation> tickets;
   int64_t n_running = 0, n_prompt = 0;
@@ -386,7 +452,9 @@ void Scheduler::run(std::span<const Piece> pieces, Clock::time_point start) {
     return;
   }
   const Clock::time_point now = Clock::now();
-  times_.note(n_running, n_prompt, std::chrono::duration<double, std::milli>(now - start).count());
+  const double ms = ms_between(start, now);
+  times_.note(n_running, n_prompt, ms);
+  if (n_prompt == 0) draft_costs_.note_step(n_running, ms);
   {
     const std::lock_guard lock(mutex_);
     ++stats_.n_steps;
@@ -425,14 +493,15 @@ void Scheduler::deliver(const Piece& piece, std::span<const float> rows) {
                    context_.model().file().name(), sequence.n_computed(), set_to(Parameter::cache, "exact")));
   }
   if (piece.slice.n_outputs > 0) task.take(rows, piece.slice.n_outputs);
-  if (sequence.n_missing() > 0) return;
+  if (sequence.n_missing() > 0) return sequence.remember_pages();
   if (task.stage_ == Task::Stage::prompt) {
     sequence.remember();  // others may begin like this, and end inside the last page
     task.claim_ = {};
     task.stage_ = Task::Stage::answering;
   }
-  if (!task.computed())
-    return end(task, sequence.wants_last_snapshot() ? keep_states(sequence) : Result<void>());
+  const bool has_more = task.computed();
+  sequence.remember_pages();  // not before what was drafted has been taken or not
+  if (!has_more) return end(task, sequence.wants_last_snapshot() ? keep_states(sequence) : Result<void>());
   if (sequence.n_missing() > kMostAnswerTokens) task.stage_ = Task::Stage::prompt;
 }
 

@@ -11,6 +11,8 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "engine/draft_length.h"
+#include "engine/drafter.h"
 #include "engine/runner.h"
 #include "engine/step_times.h"
 #include "engine/task.h"
@@ -84,11 +86,13 @@ class Scheduler {
   bool is_waiting_for_prefix(const Task& task) const;
   bool is_anybody_at_work() const;
   bool has_pages_for(const Sequence& sequence) const;
+  Result<void> propose();
   std::vector<Piece> form_batch();
   bool prepare(const Piece& piece, std::vector<Piece>& chosen);
   Task* least_urgent(const Task& than) const;
   void preempt(Task& task, std::vector<Piece>& chosen);
-  void run(std::span<const Piece> pieces, Clock::time_point start);
+  void run(std::span<const Piece> pieces);
+  bool fail_all(const Error& error);
   Result<void> keep_states(Sequence& sequence);
   void deliver(const Piece& piece, std::span<const float> rows);
   void end(Task& task, Result<void> outcome);
@@ -109,6 +113,13 @@ class Scheduler {
   // Of whoever makes a step.
   std::vector<Task*> tasks_;  // in the order in which they go
   StepTimes times_;
+  // In the order in which they are asked; each with how long drafts of its are worth making.
+  struct Proposer {
+    std::unique_ptr<Drafter> drafter;
+    DraftLength length;
+  };
+  std::vector<Proposer> proposers_;
+  DraftCosts draft_costs_;
   uint64_t n_arrived_ = 0;
   size_t n_ended_ = 0;  // in this step
 

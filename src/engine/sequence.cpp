@@ -261,6 +261,7 @@ void Sequence::compressed(bool has_moved) {
 }
 
 SequencePages::Extension Sequence::make_room(int64_t n) {
+  if (n_computed_ + n <= pages_.n_tokens()) return {SequencePages::Extension::done, {}};  // a draft had it
   const PageKind kind = context_->layout().page_rules().written;
   SequencePages::Extension room = pages_.extend(n_computed_ + n, kind);
   if (room.outcome == SequencePages::Extension::no_room) {
@@ -286,6 +287,10 @@ std::vector<Sequence::RowsAt> Sequence::rows_at(int64_t first, int64_t n) const 
 
 void Sequence::computed(int64_t n) {
   n_computed_ += n;
+  if (pages_.n_tokens() > n_computed_) pages_.truncate(n_computed_);  // room that drafts had
+}
+
+void Sequence::remember_pages() {
   remember(n_computed_ - n_computed_ % context_->layout().page_tokens);
 }
 

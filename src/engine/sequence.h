@@ -126,6 +126,9 @@ class Sequence {
   bool wants_last_snapshot() const;
   void add_snapshot(StateCopy states);
 
+  // The same of the pages that are full.
+  void remember_pages();
+
   // n tokens were computed; or what was begun with make_room() has failed, or was cancelled half-way.
   void computed(int64_t n);
   void failed();

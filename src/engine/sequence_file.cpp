@@ -22,7 +22,7 @@ std::vector<SnapshotBlock> blocks_of(const Sequence& sequence) {
   const Context& context = sequence.context();
   std::vector<SnapshotBlock> blocks;
   for (const PageRef page : sequence.pages().pages())
-    blocks.push_back(SnapshotBlock::page(stored_kind(page), context.layout().page_bytes(stored_kind(page))));
+    blocks.push_back(SnapshotBlock::page(stored_kind(page), context.page_bytes(stored_kind(page))));
   for (const Snapshot& snapshot : sequence.snapshots())
     blocks.push_back(
         SnapshotBlock::states(static_cast<uint32_t>(snapshot.n_tokens), snapshot.states->size()));
@@ -33,7 +33,6 @@ std::vector<SnapshotBlock> blocks_of(const Sequence& sequence) {
 
 // Why a file's blocks are not those of a sequence of this context; empty: they are.
 std::string_view mismatch(const Context& context, const SnapshotFile& file) {
-  const KvLayout& layout = context.layout();
   const size_t row_bytes = static_cast<size_t>(context.model().hyper_parameters().n_embd) * sizeof(float);
   const std::span<const int32_t> tokens = file.text().tokens;
   int64_t rows_end = 0, n_rows = 0;
@@ -41,11 +40,11 @@ std::string_view mismatch(const Context& context, const SnapshotFile& file) {
     const auto first = static_cast<int64_t>(block.n_tokens);
     switch (block.kind) {
       case SnapshotBlock::Kind::main_page:
-        if (block.n_bytes != layout.page_bytes(PageKind::main)) return "a page has another size than here";
+        if (block.n_bytes != context.page_bytes(PageKind::main)) return "a page has another size than here";
         break;
       case SnapshotBlock::Kind::exact_page:
         if (!context.options().cache.has_exact_pages()) return "it has exact pages, and this cache none";
-        if (block.n_bytes != layout.page_bytes(PageKind::exact)) return "a page has another size than here";
+        if (block.n_bytes != context.page_bytes(PageKind::exact)) return "a page has another size than here";
         break;
       case SnapshotBlock::Kind::rows: {
         const auto n = static_cast<int64_t>(block.n_bytes / row_bytes);
@@ -92,12 +91,14 @@ class PageReader {
                   file_.n_usable(), Parameter::ctx_size);
     }
     for (const auto& part : context_.parts()) {
-      const size_t size = part->cache().layout().page_bytes(kind);
-      part->cache().restore_page(part->stream(), kind, pages_.pages()[static_cast<size_t>(page)][kind],
-                                 bytes.first(size));
+      for (KvCache* const cache : part->caches()) {
+        const size_t size = cache->layout().page_bytes(kind);
+        cache->restore_page(part->stream(), kind, pages_.pages()[static_cast<size_t>(page)][kind],
+                            bytes.first(size));
+        bytes = bytes.subspan(size);
+      }
       // The stream may read the bytes until it has caught up.
       PARLANCE_CHECK(part->stream().synchronize());
-      bytes = bytes.subspan(size);
     }
     return {};
   }
@@ -135,10 +136,11 @@ Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesy
     bytes.resize(static_cast<size_t>(blocks[page].n_bytes));
     std::span<std::byte> rest = bytes;
     for (const auto& part : context.parts()) {
-      const size_t size = part->cache().layout().page_bytes(kind);
-      PARLANCE_CHECK(
-          part->cache().save_page(part->stream(), kind, pages[page][kind], n_held, rest.first(size)));
-      rest = rest.subspan(size);
+      for (KvCache* const cache : part->caches()) {
+        const size_t size = cache->layout().page_bytes(kind);
+        PARLANCE_CHECK(cache->save_page(part->stream(), kind, pages[page][kind], n_held, rest.first(size)));
+        rest = rest.subspan(size);
+      }
     }
     PARLANCE_CHECK(writer.write_block(bytes));
   }

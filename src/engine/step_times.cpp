@@ -42,6 +42,10 @@ double RecentTimes::median() const {
   return *middle;
 }
 
+double RecentTimes::least() const {
+  return *std::min_element(ms_.begin(), ms_.begin() + static_cast<ptrdiff_t>(std::min(n_, ms_.size())));
+}
+
 void StepTimes::note(int64_t n_running, int64_t n_prompt, double ms) {
   if (n_running == 0) return;
   Class& known = classes_[class_of(n_running, kClasses)];

@@ -8,12 +8,14 @@
 
 namespace parlance {
 
-// What the few last measurements were; their median, which one slow step does not move.
+// What the few last measurements were: their median, which one slow step does not move, and the least of
+// them, since other work on the machine only ever adds.
 class RecentTimes {
  public:
   void note(double ms);
   bool empty() const { return n_ == 0; }
   double median() const;
+  double least() const;
 
  private:
   std::array<double, 5> ms_{};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/draft_length.h"
 #include "engine/sequence.h"
 #include "engine/work.h"
 
@@ -40,6 +41,14 @@ class Task {
   int64_t n_outputs_ = 1;
   bool wants_logits_ = true;  // else what embeddings are pooled from
 
+  // How many tokens it would have proposed behind the sequence's last, for the model to verify; 0: none. What
+  // is proposed, by whichever drafter, is given to take_draft(), which appends it and asks for outputs.
+  struct DraftWish {
+    int64_t most = 0, least = 0;  // fewer than the least are none
+    float least_probability = 0;
+    bool is_required = false;  // even where it does not pay
+  };
+
  private:
   friend class Scheduler;
 
@@ -57,6 +66,8 @@ class Task {
   virtual void begin_again() {}
   // No more will be computed: the task has what it wanted, or for this reason.
   virtual void end(Result<void> outcome) = 0;
+  virtual DraftWish draft_wish() const { return {}; }
+  virtual void take_draft(std::vector<Token> /*tokens*/, DraftLength& /*length*/) {}
   // Whether it waits for somebody to take what it has made.
   virtual bool is_held_up() const { return false; }
 

@@ -93,6 +93,9 @@ class Model {
   virtual const Placement& placement() const = 0;
   virtual const HyperParameters& hyper_parameters() const = 0;
   virtual int64_t n_vocab() const = 0;
+  // What a drafter shares: rows of tokens [n_embd, n_vocab], and the matrix that makes logits.
+  virtual const Tensor& token_embd() const = 0;
+  virtual const Linear& output() const = 0;
   virtual int64_t n_logits() const { return n_vocab(); }  // of a token; a classifier has others
 };
 

@@ -38,6 +38,8 @@ class Qwen35 final : public Model {
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
+  const Tensor& token_embd() const override { return w_.token_embd; }
+  const Linear& output() const override { return w_.output; }
 
  private:
   Qwen35(HyperParameters hp, Placement placement) : hp_(std::move(hp)), placement_(std::move(placement)) {}

@@ -45,6 +45,8 @@ class Transformer final : public Model {
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
+  const Tensor& token_embd() const override { return w_.token_embd; }
+  const Linear& output() const override { return w_.output; }
   int64_t n_logits() const override { return w_.output.weight.ne[1]; }
 
  private:

@@ -13,42 +13,6 @@ namespace parlance {
 
 namespace {
 
-// `attn_qkv` holds the rows of q, then k, then v.
-Linear rows_of(const Linear& fused, int64_t first, int64_t n) {
-  Linear part;
-  part.weight = fused.weight.rows(first, n);
-  if (fused.bias) {
-    part.bias = fused.bias;
-    part.bias.data += static_cast<size_t>(first) * sizeof(float);
-    part.bias.ne = {n, 1, 1, 1};
-  }
-  return part;
-}
-
-Result<AttentionWeights> load_attention(WeightLoader& weights, const HyperParameters& hp,
-                                        const TransformerVariant& variant, const std::string& block) {
-  AttentionWeights w;
-  const int64_t n_q = hp.n_head * hp.head_dim_k;
-  const int64_t n_k = hp.n_head_kv * hp.head_dim_k;
-  const int64_t n_v = hp.n_head_kv * hp.head_dim_v;
-  if (weights.has(block + "attn_qkv.weight")) {
-    PARLANCE_TRY(const Linear fused, weights.linear(block + "attn_qkv", hp.n_embd, n_q + n_k + n_v));
-    w.q = rows_of(fused, 0, n_q);
-    w.k = rows_of(fused, n_q, n_k);
-    w.v = rows_of(fused, n_q + n_k, n_v);
-  } else {
-    PARLANCE_TRY(w.q, weights.linear(block + "attn_q", hp.n_embd, n_q));
-    PARLANCE_TRY(w.k, weights.linear(block + "attn_k", hp.n_embd, n_k));
-    PARLANCE_TRY(w.v, weights.linear(block + "attn_v", hp.n_embd, n_v));
-  }
-  PARLANCE_TRY(w.output, weights.linear(block + "attn_output", hp.n_head * hp.head_dim_v, hp.n_embd));
-  if (variant.has_qk_norm) {
-    PARLANCE_TRY(w.q_norm, weights.vector(block + "attn_q_norm.weight", hp.head_dim_k));
-    PARLANCE_TRY(w.k_norm, weights.vector(block + "attn_k_norm.weight", hp.head_dim_k));
-  }
-  return w;
-}
-
 // The factors of Llama 3's scaling, or none.
 Result<std::vector<float>> load_rope_factors(WeightLoader& weights, const HyperParameters& hp,
                                              const TransformerVariant& variant) {
@@ -77,7 +41,7 @@ Result<TransformerLayer> load_layer(WeightLoader& weights, const HyperParameters
   const std::string block = fmt::format("blk.{}.", layer);
   TransformerLayer l;
   PARLANCE_TRY(l.attn_norm, weights.vector(block + "attn_norm.weight", hp.n_embd));
-  PARLANCE_TRY(l.attention, load_attention(weights, hp, variant, block));
+  PARLANCE_TRY(l.attention, load_attention(weights, hp, variant.has_qk_norm, block));
   PARLANCE_TRY(l.ffn_norm, weights.vector(block + "ffn_norm.weight", hp.n_embd));
   PARLANCE_TRY(l.mlp, load_mlp(weights, hp, block));
   return l;

@@ -161,6 +161,24 @@ Result<std::vector<float>> WeightLoader::values(const std::string& name, std::in
   return decode(*source);
 }
 
+Result<std::vector<Linear>> WeightLoader::column_blocks(const std::string& name, int64_t n_in,
+                                                        int64_t n_blocks, int64_t n_out) {
+  PARLANCE_TRY(const GgufTensor* source, ask(name + ".weight", {n_blocks * n_in, n_out}));
+  const bool is_whole = n_in % traits(source->dtype).block_elements == 0;  // no block lies on a boundary
+  const std::vector<float> decoded = is_whole ? std::vector<float>() : decode(*source);
+  const DType dtype = is_whole ? source->dtype : DType::f32;
+  const std::span<const std::byte> all = is_whole ? source->bytes : std::as_bytes(std::span(decoded));
+  const size_t part = row_bytes(dtype, n_in), row = part * static_cast<size_t>(n_blocks);
+  std::vector<Linear> blocks;
+  std::vector<std::byte> bytes(part * static_cast<size_t>(n_out));
+  for (int64_t block = 0; block < n_blocks; ++block) {
+    for (size_t i = 0; i < static_cast<size_t>(n_out); ++i)
+      std::ranges::copy(all.subspan(i * row + static_cast<size_t>(block) * part, part), &bytes[i * part]);
+    PARLANCE_TRY(blocks.emplace_back().weight, upload(source->name, dtype, {n_in, n_out, 1, 1}, bytes));
+  }
+  return blocks;
+}
+
 Result<Tensor> WeightLoader::constant(std::span<const float> values, int64_t n0, int64_t n1) {
   return upload({}, DType::f32, {n0, n1, 1, 1}, std::as_bytes(values));
 }

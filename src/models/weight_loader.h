@@ -51,6 +51,10 @@ class WeightLoader {
   Result<Linear> filters(const std::string& name, std::initializer_list<int64_t> ne);
   // `name`.weight and, if the file has it, `name`.bias.
   Result<Linear> linear(const std::string& name, int64_t n_in, int64_t n_out);
+  // The columns of `name`.weight [n_blocks * n_in, n_out] as n_blocks matrices of their own: a product with
+  // streams side by side is the sum of products with each. They are copies.
+  Result<std::vector<Linear>> column_blocks(const std::string& name, int64_t n_in, int64_t n_blocks,
+                                            int64_t n_out);
   // A vector of n values as f32 (norms, biases); half-precision ones are converted.
   Result<Tensor> vector(const std::string& name, int64_t n);
   // The same for a vector that the file has with sizes of 1 around it.

@@ -9,9 +9,9 @@ class AttentionRows : public testing::TestWithParam<Isa> {
  protected:
   static constexpr int64_t kGroup = 2;
 
-  static OpBench bench_on(int n_threads) {
-    return OpBench(std::move(
-        *make_cpu_device({.n_threads = n_threads, .isa = name_of(GetParam()), .deterministic = true})));
+  OpBench bench_on(int n_threads) const {
+    return OpBench(std::move(*make_cpu_device(
+        {.n_threads = n_threads, .isa = name_of(GetParam()), .deterministic = is_deterministic_})));
   }
 
   std::vector<float> random_floats(int64_t n) {
@@ -48,8 +48,8 @@ class AttentionRows : public testing::TestWithParam<Isa> {
   }
 
   // Rows [first, first + n) of the queries.
-  static std::vector<float> attend(int n_threads, const Cache& cache, const TokenPlaces& places,
-                                   const std::vector<float>& q, int64_t first, int64_t n) {
+  std::vector<float> attend(int n_threads, const Cache& cache, const TokenPlaces& places,
+                            const std::vector<float>& q, int64_t first, int64_t n) const {
     OpBench bench = bench_on(n_threads);
     const KvLayers kv = cache.pages.on(bench, cache.contents);
     const int64_t n_head = kGroup * cache.shape.n_head_kv, row = n_head * cache.shape.head_dim_k;
@@ -85,6 +85,7 @@ class AttentionRows : public testing::TestWithParam<Isa> {
     }
   }
 
+  bool is_deterministic_ = true;
   std::mt19937 random_{7};
 };
 
@@ -101,6 +102,24 @@ TEST_P(AttentionRows, OfEveryFormat) {
     const Cache cache = filled(shape, {300, 90});
     expect_rows_alone(cache, TokenPlaces().add(0, 270, 30).add(1, 60, 30).add(0, 100, 3),
                       {1, 2, 3, 4, 5, 7, 8, 30, 33, 63});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Of a sequence with few tokens in the batch, such as what was drafted for an answer, on every device.
+TEST_P(AttentionRows, OfDraftsWithoutBeingAskedFor) {
+  is_deterministic_ = false;
+  for (size_t id = 0; id < kKvFormatCount; ++id) {
+    const auto format = static_cast<KvFormat>(id);
+    const int64_t head_dim = std::max<int64_t>(128, traits(format).block_elements);
+    const KvShape shape{.k = {.format = format},
+                        .v = {.format = format},
+                        .n_head_kv = 1,
+                        .head_dim_k = head_dim,
+                        .head_dim_v = head_dim,
+                        .page_tokens = 64};
+    const Cache cache = filled(shape, {300, 90});
+    expect_rows_alone(cache, TokenPlaces().add(0, 260, 32).add(1, 40, 32), {1, 2, 4, 9, 17, 32, 33, 64});
     if (HasFatalFailure()) return;
   }
 }

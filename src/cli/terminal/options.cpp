@@ -115,6 +115,55 @@ OptionGroup model_group(ModelChoice& choice) {
   return group;
 }
 
+OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft) {
+  Option sources{
+      .names = "--draft, -md, --model-draft, --spec-draft-model",
+      .value = "WHAT",
+      .help =
+          "What proposes tokens, which the model then checks several at once; the answer stays the same. "
+          "A drafter's GGUF file, 'lookup' (what followed the same words before), 'none', 'auto' (the "
+          "drafter of the bundle), or several with commas. 'required': draft in every step, "
+                         "whether it pays or not, and fail where nothing is drafted.",
+      .fallback = "auto",
+      .set = {}};
+  sources.set = [&choice](const std::string& given) -> Result<void> {
+    DraftChoice wanted{.uses_model = false};
+    std::string file;
+    for (size_t begin = 0; begin <= given.size();) {
+      const size_t end = std::min(given.find(',', begin), given.size());
+      const std::string one = given.substr(begin, end - begin);
+      begin = end + 1;
+      if (one == "none") continue;
+      if (one == "lookup") {
+        wanted.looks_up = true;
+      } else if (one == "required") {
+        wanted.is_required = true;
+      } else if (one.empty()) {
+        return fail(
+            ErrorCode::invalid_argument,
+            "--draft takes a drafter's file, lookup, none, auto, required, or several of them with commas");
+      } else {
+        wanted.uses_model = true;
+        if (one != "auto") file = one;
+      }
+    }
+    if (given == "required") wanted.uses_model = true;
+    choice.draft = wanted;
+    choice.files.drafter = file;
+    return {};
+  };
+  return {"Drafting",
+          {sources,
+           number_option<int64_t>("--draft-max, --draft-n, --spec-draft-n-max", "N",
+                                  "Most tokens that are proposed at once; how many are worth it is measured.",
+                                  draft.most, 0, kMostDrafted),
+           number_option<int64_t>("--draft-min, --draft-n-min, --spec-draft-n-min", "N",
+                                  "Fewer than this are not proposed.", draft.least, 0, kMostDrafted),
+           number_option<float>("--draft-p-min, --spec-draft-p-min", "P",
+                                "A token that the drafter gives less probability than P ends the proposal.",
+                                draft.least_probability, 0, 1)}};
+}
+
 OptionGroup sampling_group(AnswerChoice& choice) {
   SamplingOptions& s = choice.generate.sampling;
   Option seed = number_option<uint64_t>("-s, --seed", "N",

@@ -44,7 +44,8 @@ Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);
 Option huge_pages_option(bool& huge_pages);
 Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");
 
-OptionGroup model_group(ModelChoice& choice);      // --model to --cache-sketch
+OptionGroup model_group(ModelChoice& choice);                       // --model to --cache-sketch
+OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft);  // --draft to --draft-p-min
 OptionGroup sampling_group(AnswerChoice& choice);  // --temp to --logit-bias; also what /set changes
 OptionGroup answer_group(AnswerChoice& choice);    // --max-tokens, --stop, --ignore-eos
 Option prompt_option(std::optional<std::string>& text, std::string help);

@@ -14,9 +14,14 @@
 
 namespace parlance::attention {
 
-inline constexpr int64_t kKeyBlock = 128;       // keys (and values) that are worked on at a time
-inline constexpr int64_t kTileRows = 256;       // most query rows that share one pass over keys and values
-inline constexpr int64_t kManyRows = 8;         // from which a tile is bound by arithmetic, not by memory
+inline constexpr int64_t kKeyBlock = 128;  // keys (and values) that are worked on at a time
+inline constexpr int64_t kTileRows = 256;  // most query rows that share one pass over keys and values
+// A tile of at least so many rows is bound by arithmetic, not by memory.
+inline constexpr int64_t kManyRows = 8;
+// A sequence with so many tokens in the batch is being answered, or what was drafted for it is verified: its
+// rows find what one token alone finds, so that a draft changes nothing. One with more is a piece of a
+// prompt.
+inline constexpr int64_t kFewTokens = 32;
 inline constexpr int64_t kStrideElements = 16;  // rows of `out` are padded with zeros to a multiple of this
 
 // A tile: query rows that attend to the same KV head of the same sequence, and their softmax so far. A block
@@ -74,7 +79,8 @@ struct FormatKernels {
 };
 
 struct Kernels {
-  // For tiles of fewer than kManyRows rows, and for the others; by KvFormat.
+  // For tokens of sequences with few in the batch, if fewer than kManyRows heads share a key, and for all
+  // others; by KvFormat.
   std::array<FormatKernels, kKvFormatCount> few, many;
   // Takes the block's scores into `largest` and `sum`, rescales `out` to the new largest, and leaves the
   // weights in `scores`: zero where a row does not see, up to a multiple of kStrideElements.

@@ -36,6 +36,7 @@ struct TokenRun {
   int64_t first_token;
   int64_t n_tokens;
   int64_t n_keys;        // that the furthest of them sees
+  bool is_of_few;        // its sequence has few tokens in the batch, and few heads share a key
   int64_t n_splits;      // parts that the keys are worked on in
   int64_t split_pieces;  // of one part, a power of two
   int64_t first_item;    // of the run, in the numbering of all items
@@ -142,10 +143,16 @@ class TiledAttention {
  private:
   void find_runs() {
     const int64_t n_tokens = args_.q.ne[2];
+    int64_t first_of_seq = 0, end_of_seq = 0;
     for (int64_t token = 0; token < n_tokens;) {
+      if (token == end_of_seq) {
+        first_of_seq = token;
+        while (end_of_seq < n_tokens && seq_[end_of_seq] == seq_[token]) ++end_of_seq;
+      }
       TokenRun& run = runs_[n_runs_++];
       run = {};
       run.first_token = token;
+      run.is_of_few = end_of_seq - first_of_seq <= kFewTokens && grouping_.heads < kManyRows;
       for (; token < n_tokens && run.n_tokens < grouping_.tokens && seq_[token] == seq_[run.first_token];
            ++token) {
         ++run.n_tokens;
@@ -313,7 +320,7 @@ class TiledAttention {
       if (from >= std::min(to, end)) return;
       start(item, pages, work);
       visit_keys(item, pages, work.tile, from, std::min(to, end), to);
-      add_to_totals(pages, work, is_first);
+      add_to_totals(item, pages, work, is_first);
       is_first = false;
     };
     if (!kv.exact) return visit_segment(kv, 0, last);
@@ -325,8 +332,8 @@ class TiledAttention {
     visit_segment(*kv.exact, main_last, last);
   }
 
-  const FormatKernels& kernels_of(KvFormat format, int64_t n_rows) const {
-    return (n_rows < kManyRows ? kernels_.few : kernels_.many)[static_cast<size_t>(format)];
+  const FormatKernels& kernels_of(KvFormat format, const Item& item) const {
+    return (item.run.is_of_few ? kernels_.few : kernels_.many)[static_cast<size_t>(format)];
   }
 
   // Makes the tile ready for a segment: no sums yet, and the queries prepared. Rows of a tile are token by
@@ -339,7 +346,7 @@ class TiledAttention {
 
   void prepare_queries(const Item& item, const KvView& kv, Work& work) const {
     Tile& tile = work.tile;
-    const KeyKernels& keys = kernels_of(kv.k.format, tile.n_rows).keys;
+    const KeyKernels& keys = kernels_of(kv.k.format, item).keys;
     const KvTransform transform = kv.k.transform();
     tile.head_dim_k = stored_elements(transform, kv.head_dim_k);
     tile.head_dim_v = stored_elements(kv.v.transform(), kv.head_dim_v);
@@ -382,8 +389,8 @@ class TiledAttention {
   // Positions [first, last), and on to `next_last` later.
   void visit_keys(const Item& item, const KvView& kv, const Tile& tile, int64_t first, int64_t last,
                   int64_t next_last) const {
-    const KeyKernels& keys = kernels_of(kv.k.format, tile.n_rows).keys;
-    const ValueKernels& values = kernels_of(kv.v.format, tile.n_rows).values;
+    const KeyKernels& keys = kernels_of(kv.k.format, item).keys;
+    const ValueKernels& values = kernels_of(kv.v.format, item).values;
     const int32_t* pages =
         kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * kv.page_table.ne[0];
     Block block = block_at(kv, pages, item.head_kv, first, last);
@@ -404,10 +411,10 @@ class TiledAttention {
   }
 
   // Takes the tile's sums of a segment into the totals, which shrink as the largest score has grown.
-  void add_to_totals(const KvView& kv, const Work& work, bool is_first) const {
+  void add_to_totals(const Item& item, const KvView& kv, const Work& work, bool is_first) const {
     const Tile& tile = work.tile;
     const Totals& totals = work.totals;
-    const ValueKernels& values = kernels_of(kv.v.format, tile.n_rows).values;
+    const ValueKernels& values = kernels_of(kv.v.format, item).values;
     const KvTransform transform = kv.v.transform();
     const int64_t n = kv.head_dim_v;
     for (int64_t row = 0; row < tile.n_rows; ++row) {

@@ -1,0 +1,71 @@
+// What a block drafter needs on the device of its model: keys and values in the same pages as the model's,
+// and the inputs of its passes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "kv/cache.h"
+#include "models/dflash.h"
+
+namespace parlance {
+
+struct SessionOptions;
+
+// Blocks in host memory: of each slot the token, whose it is, where it stands, and the last position of its
+// block.
+struct HostBlocks {
+  std::vector<int32_t> token, seq, pos, seen;
+  std::vector<int32_t> row;  // slots that are asked for
+  int64_t n_kv_bound = 0;    // no position reaches it
+
+  int64_t n_slots() const { return static_cast<int64_t>(token.size()); }
+};
+
+// The cache of a drafter's layers, cut into pages as its model's.
+KvLayout draft_layout(const Dflash& drafter, const SessionOptions& options);
+
+class DraftPart {
+ public:
+  static Result<std::unique_ptr<DraftPart>> create(Device& device, const SessionOptions& options,
+                                                   PageCounts n_pages);
+
+  const Dflash& drafter() const { return *drafter_; }
+  KvCache& cache() { return *cache_; }
+
+  // For a step of the model: what is to be told of its layers. To be made before the step, since tables are
+  // uploaded.
+  struct Step {
+    Tensor features;
+    const KvLayers& kv;
+  };
+  Step prepare_step(Stream& stream, int64_t n_tokens) {
+    return {features_.rows(0, n_tokens), cache_->layers(stream)};
+  }
+
+  // Stores as much of `noise` as there is as keys and values of every layer.
+  void write_noise(Stream& stream, const Tensor& noise, const BatchView& view);
+
+  // In a dry run: what draft() needs at most.
+  void plan(Stream& stream, int64_t n_kv_bound);
+
+  // Logits [n_vocab, n_rows] of the slots that are asked for, on the device until the next step.
+  Tensor draft(Stream& stream, const HostBlocks& blocks);
+
+ private:
+  DraftPart(std::shared_ptr<const Dflash> drafter, int64_t n_slots)
+      : drafter_(std::move(drafter)), n_slots_(n_slots) {}
+  Tensor input(int which, int64_t n) const;
+  Dflash::Blocks blocks_of(int64_t n_slots, int64_t n_rows, int64_t n_kv_bound) const;
+
+  std::shared_ptr<const Dflash> drafter_;
+  int64_t n_slots_;  // at most
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Buffer> features_buffer_, inputs_;
+  Tensor features_;  // f32 [n_embd, n_batch]
+  std::vector<int32_t> host_inputs_;
+};
+
+}  // namespace parlance

@@ -1,0 +1,49 @@
+// What drafting does for a model's answers: how many tokens come out of a step, and how fast, each answer
+// beside the same one without drafts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/request.h"
+
+namespace parlance {
+
+struct DraftingCase {
+  std::string kind;  // under which it is counted
+  std::vector<Token> prompt;
+};
+
+struct DraftingScore {
+  int64_t n_answers = 0;
+  int64_t n_different = 0;  // from the answer without drafts; there should be none
+  int64_t n_tokens = 0;
+  DraftCounts counts;
+  double plain_ms = 0, drafted_ms = 0;  // of decoding, the prompt not counted
+
+  double tokens_a_step() const {
+    return ratio(static_cast<double>(n_tokens), static_cast<double>(counts.n_steps));
+  }
+  double accepted_share() const {
+    return ratio(static_cast<double>(counts.n_accepted), static_cast<double>(counts.n_drafted));
+  }
+  double speed_up() const { return ratio(plain_ms, drafted_ms); }
+
+ private:
+  static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
+};
+
+// Answers every case with and without drafts, the one or the other first by turns. `on_progress` is told how
+// many are done.
+Result<std::map<std::string, DraftingScore>> measure_drafting(
+    Session& session, const std::vector<DraftingCase>& cases, const GenerateOptions& options,
+    const std::function<void(int64_t)>& on_progress);
+
+// All kinds together.
+DraftingScore sum_of(const std::map<std::string, DraftingScore>& scores);
+
+}  // namespace parlance

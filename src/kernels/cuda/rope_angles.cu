@@ -1,4 +1,4 @@
-// rope_angles on CUDA: once per step, so in double precision, as on the CPU.
+// rope_angles and sectioned_rope_angles on CUDA: once per step, so in double precision, as on the CPU.
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 
@@ -6,36 +6,59 @@ namespace parlance::cuda {
 
 namespace {
 
-__global__ void angles_of_pairs(const int32_t* pos, const float* inverse, double magnitude, float* out,
-                                int64_t n_pairs, int64_t n) {
+// What the pairs turn with: position section[pair] of a token's n_pos, or its only one where there are no
+// sections.
+struct Turns {
+  const int32_t* pos;      // (n_pos, n_tokens)
+  const int32_t* section;  // (n_pairs), or null
+  const float* inverse;    // (n_pairs, 2)
+  int64_t n_pos;
+  int64_t n_pairs;
+};
+
+__global__ void angles_of_pairs(const Turns turns, double magnitude, float* out, int64_t n) {
   wait_for_previous();
   let_next_start();
+  const int64_t n_pairs = turns.n_pairs;
   for_each_element(n, [&](int64_t i) {
     const int64_t token = i / n_pairs;
     const int64_t pair = i % n_pairs;
+    const int32_t pos = turns.pos[token * turns.n_pos + (turns.section ? turns.section[pair] : 0)];
     const double frequency =
-        static_cast<double>(inverse[pair]) + static_cast<double>(inverse[n_pairs + pair]);
+        static_cast<double>(turns.inverse[pair]) + static_cast<double>(turns.inverse[n_pairs + pair]);
     double sine, cosine;
-    sincos(pos[token] * frequency, &sine, &cosine);
+    sincos(pos * frequency, &sine, &cosine);
     float* cosines = out + token * 2 * n_pairs;
     cosines[pair] = static_cast<float>(cosine * magnitude);
     cosines[n_pairs + pair] = static_cast<float>(sine * magnitude);
   });
 }
 
-void run_rope_angles(Stream& stream, const RopeAnglesArgs& args) {
-  const int64_t n_pairs = args.inverse.ne[0];
-  const int64_t n = n_pairs * args.pos.n_elements();
+void launch_angles(Stream& stream, const Turns& turns, float magnitude, const Tensor& out) {
+  const int64_t n = out.n_elements() / 2;
   if (n == 0) return;
-  launch(stream, angles_of_pairs, shape_of_elements(n), args.pos.as<const int32_t>(),
-         args.inverse.as<const float>(), static_cast<double>(args.magnitude), args.out.as<float>(), n_pairs,
-         n);
+  launch(stream, angles_of_pairs, shape_of_elements(n), turns, static_cast<double>(magnitude),
+         out.as<float>(), n);
+}
+
+void run_rope_angles(Stream& stream, const RopeAnglesArgs& args) {
+  launch_angles(
+      stream, {args.pos.as<const int32_t>(), nullptr, args.inverse.as<const float>(), 1, args.inverse.ne[0]},
+      args.magnitude, args.out);
+}
+
+void run_sectioned(Stream& stream, const SectionedRopeAnglesArgs& args) {
+  launch_angles(stream,
+                {args.pos.as<const int32_t>(), args.section.as<const int32_t>(),
+                 args.inverse.as<const float>(), args.pos.ne[0], args.inverse.ne[0]},
+                args.magnitude, args.out);
 }
 
 }  // namespace
 
 void fill_rope_angles(OpTable& table) {
   table.rope_angles = {run_rope_angles};
+  table.sectioned_rope_angles = {run_sectioned};
 }
 
 }  // namespace parlance::cuda

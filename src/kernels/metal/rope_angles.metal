@@ -20,11 +20,21 @@ struct Push
     uint out_first;
     uint n_pairs;
     float magnitude;
+    uint section_first;
+    uint n_pos;
 };
 
 struct Inverse
 {
     float _inverse[1];
+};
+
+constant bool kHasSections_tmp [[function_constant(0)]];
+constant bool kHasSections = is_function_constant_defined(kHasSections_tmp) ? kHasSections_tmp : false;
+
+struct Section
+{
+    uint section[1];
 };
 
 struct Pos
@@ -170,7 +180,7 @@ float sine(thread const float& x)
     return x + ((x * y) * ((-0.16666667163372039794921875) + (y * (0.008333333767950534820556640625 + (y * ((-0.00019841270113829523324966430664062) + (y * 2.7557318844628753140568733215332e-06)))))));
 }
 
-kernel void rope_angles(constant Push& push [[buffer(30)]], const device Pos& _371 [[buffer(0)]], const device Inverse& _337 [[buffer(1)]], device Out& _457 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void rope_angles(constant Push& push [[buffer(30)]], const device Pos& _390 [[buffer(0)]], const device Inverse& _337 [[buffer(1)]], device Out& _481 [[buffer(2)]], const device Section& _368 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     if (i >= push.n)
@@ -183,11 +193,21 @@ kernel void rope_angles(constant Push& push [[buffer(30)]], const device Pos& _3
     uint2 high = fixed_of(param);
     float param_1 = _337._inverse[(push.inverse_first + push.n_pairs) + pair];
     uint2 low = fixed_of(param_1);
+    uint _362;
+    if (kHasSections)
+    {
+        _362 = _368.section[push.section_first + pair];
+    }
+    else
+    {
+        _362 = 0u;
+    }
+    uint which = _362;
     uint2 param_2 = high;
     uint2 param_3 = low;
     uint2 param_4 = add(param_2, param_3);
     uint2 param_5 = turns_of_radians(param_4);
-    uint param_6 = _371.pos[push.pos_first + token];
+    uint param_6 = _390.pos[(push.pos_first + (token * push.n_pos)) + which];
     uint turn = fraction_of_product(param_5, param_6);
     uint quarter = (turn + 536870912u) >> uint(30);
     float angle = float(int(turn - (quarter << uint(30)))) * 1.4629181199765639576071407645941e-09;
@@ -196,29 +216,29 @@ kernel void rope_angles(constant Push& push [[buffer(30)]], const device Pos& _3
     float param_8 = angle;
     float s = sine(param_8);
     bool is_odd = (quarter & 1u) != 0u;
-    float _412;
+    float _436;
     if (is_odd)
     {
-        _412 = -s;
+        _436 = -s;
     }
     else
     {
-        _412 = c;
+        _436 = c;
     }
-    float x = _412;
+    float x = _436;
     float y = is_odd ? c : s;
-    float _430;
+    float _454;
     if ((quarter & 2u) != 0u)
     {
-        _430 = -push.magnitude;
+        _454 = -push.magnitude;
     }
     else
     {
-        _430 = push.magnitude;
+        _454 = push.magnitude;
     }
-    float _sign = _430;
+    float _sign = _454;
     uint at = (push.out_first + ((token * 2u) * push.n_pairs)) + pair;
-    _457.result[at] = _sign * x;
-    _457.result[at + push.n_pairs] = _sign * y;
+    _481.result[at] = _sign * x;
+    _481.result[at + push.n_pairs] = _sign * y;
 }
 

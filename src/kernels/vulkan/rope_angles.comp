@@ -5,15 +5,18 @@
 #extension GL_GOOGLE_include_directive : require
 
 layout(local_size_x = 128) in;
+layout(constant_id = 0) const bool kHasSections = false;  // a pair takes one of a token's positions
 #include "grid.glsl"
-layout(binding = 0) readonly buffer Pos { uint pos[]; };
+layout(binding = 0) readonly buffer Pos { uint pos[]; };           // (n_tokens, n_pos)
 layout(binding = 1) readonly buffer Inverse { float inverse[]; };  // (2, n_pairs): high parts, low parts
 layout(binding = 2) writeonly buffer Out { float result[]; };      // (n_tokens, 2, n_pairs): cos, then sin
+layout(binding = 3) readonly buffer Section { uint section[]; };   // (n_pairs), with kHasSections
 layout(push_constant) uniform Push {
   uint n;  // pairs of all tokens
   uint pos_first, inverse_first, out_first;
   uint n_pairs;
   float magnitude;
+  uint section_first, n_pos;
 } push;
 
 // 64-bit integers as (low word, high word). A Fixed has 56 bits behind the point.
@@ -83,7 +86,9 @@ void main() {
   const uint token = i / push.n_pairs;
   const Fixed high = fixed_of(inverse[push.inverse_first + pair]);
   const Fixed low = fixed_of(inverse[push.inverse_first + push.n_pairs + pair]);
-  const uint turn = fraction_of_product(turns_of_radians(add(high, low)), pos[push.pos_first + token]);
+  const uint which = kHasSections ? section[push.section_first + pair] : 0;
+  const uint turn =
+      fraction_of_product(turns_of_radians(add(high, low)), pos[push.pos_first + token * push.n_pos + which]);
 
   // The nearest quarter of a turn, and the angle from there.
   const uint quarter = (turn + 0x20000000u) >> 30;

@@ -1,4 +1,4 @@
-// rope_angles with Vulkan: one invocation per pair and token.
+// rope_angles and sectioned_rope_angles with Vulkan: one invocation per pair and token.
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
 
@@ -11,25 +11,38 @@ struct Push {
   uint32_t pos_first, inverse_first, out_first;
   uint32_t n_pairs;
   float magnitude;
+  uint32_t section_first, n_pos;
 };
 
-void run_rope_angles(Stream& s, const RopeAnglesArgs& args) {
-  const int64_t n_pairs = args.inverse.ne[0];
-  const int64_t n = n_pairs * args.pos.n_elements();
+// `section` is absent where tokens have one position.
+void dispatch_angles(Stream& s, const Tensor& pos, const Tensor& section, const Tensor& inverse,
+                     float magnitude, const Tensor& out) {
+  const int64_t n = out.n_elements() / 2;
   const Push push{.n = static_cast<uint32_t>(n),
-                  .pos_first = word_offset(args.pos),
-                  .inverse_first = word_offset(args.inverse),
-                  .out_first = word_offset(args.out),
-                  .n_pairs = static_cast<uint32_t>(n_pairs),
-                  .magnitude = args.magnitude};
-  dispatch(s, "rope_angles", {}, {operand_of(args.pos), operand_of(args.inverse), operand_of(args.out)}, push,
-           groups_for(n));
+                  .pos_first = word_offset(pos),
+                  .inverse_first = word_offset(inverse),
+                  .out_first = word_offset(out),
+                  .n_pairs = static_cast<uint32_t>(inverse.ne[0]),
+                  .magnitude = magnitude,
+                  .section_first = word_offset(section),
+                  .n_pos = section ? static_cast<uint32_t>(pos.ne[0]) : 1};
+  dispatch(s, "rope_angles", {section ? 1u : 0u},
+           {operand_of(pos), operand_of(inverse), operand_of(out), operand_of(section)}, push, groups_for(n));
+}
+
+void run_rope_angles(Stream& s, const RopeAnglesArgs& args) {
+  dispatch_angles(s, args.pos, {}, args.inverse, args.magnitude, args.out);
+}
+
+void run_sectioned(Stream& s, const SectionedRopeAnglesArgs& args) {
+  dispatch_angles(s, args.pos, args.section, args.inverse, args.magnitude, args.out);
 }
 
 }  // namespace
 
 void fill_rope_angles(OpTable& table) {
   table.rope_angles = {run_rope_angles};
+  table.sectioned_rope_angles = {run_sectioned};
 }
 
 }  // namespace parlance::vulkan

@@ -7,24 +7,21 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kMaxThreads = 1024;
+constexpr int kThreadsOfMany = 256;  // of a block, when there are many
 
-// A thread reads again only the elements that it has written itself.
 __global__ void add_and_normalise(float* h, const float* y, const float* weight, float* out, int64_t n,
                                   float eps) {
-  __shared__ float partial[kMaxThreads / 32];
+  __shared__ float partial[kMostRowLanes / 32];
   wait_for_previous();
   let_next_start();
   h += blockIdx.x * n;
   y += blockIdx.x * n;
   out += blockIdx.x * n;
-  float sum = 0;
-  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+  const float sum = sum_of_row(n, partial, [&](int64_t i) {
     const float value = h[i] + y[i];
     h[i] = value;
-    sum += value * value;
-  }
-  sum = sum_of_block(sum, partial);
+    return value * value;
+  });
   const float scale = 1 / sqrtf(sum / static_cast<float>(n) + eps);
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = h[i] * scale * weight[i];
 }
@@ -33,8 +30,7 @@ void run_add_rms_norm(Stream& stream, const AddRmsNormArgs& args) {
   const int64_t n = args.h.ne[0];
   const int64_t n_rows = args.h.n_rows();
   if (n == 0 || n_rows == 0) return;
-  const int64_t n_threads =
-      std::min<int64_t>((n + 31) / 32 * 32, n_rows > 64 ? kMaxThreads / 4 : kMaxThreads);
+  const int n_threads = std::min(row_lanes(n), n_rows > 64 ? kThreadsOfMany : kMostRowLanes);
   launch(stream, add_and_normalise,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(static_cast<unsigned>(n_threads))},
          args.h.as<float>(), args.y.as<const float>(), args.weight.as<const float>(), args.out.as<float>(), n,

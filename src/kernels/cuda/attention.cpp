@@ -11,11 +11,13 @@ namespace {
 
 using namespace attention;
 
-constexpr int kMaxDecodeTokens = 8;  // from here on tokens share what is read of the cache
-// Fewer keys are not worth a block, and its partial results not worth merging.
-constexpr int64_t kLeastSplitKeys = 64;
-constexpr int64_t kMaxBlocks = 640;  // that splitting aims for, on the largest GPU
+constexpr int64_t kMaxBlocks = 640;  // that sharing segments aims for, on the largest GPU
 constexpr size_t kAlignment = 256;
+
+// Tokens whose segments several blocks may share: results of the segments lie in scratch memory meanwhile.
+// Answers come first in a batch; beside a prompt there are few.
+constexpr int kMostSplitDecodeTokens = 64, kSplitTokensBesidePrompt = 16;
+constexpr int kMostSplitPrefillTokens = 128;
 
 Tiling tiling_of(const AttentionArgs& args, int rows, int max_tokens) {
   const auto group = static_cast<int>(args.q.ne[1] / args.kv.n_head_kv);
@@ -24,31 +26,45 @@ Tiling tiling_of(const AttentionArgs& args, int rows, int max_tokens) {
   return {heads, div_up(group, heads), tokens, static_cast<int>(div_up<int64_t>(args.q.ne[2], tokens))};
 }
 
-int64_t most_splits(const AttentionArgs& args) {
-  return std::clamp<int64_t>(args.batch.n_kv_bound / kLeastSplitKeys, 1, kMaxSplits);
+// Segments of a row in any batch up to this bound on positions.
+int64_t most_decode_segments(const AttentionArgs& args) {
+  return std::clamp<int64_t>(div_up<int64_t>(args.batch.n_kv_bound, segment_keys(1, 1)), 1,
+                             kMostDecodeSegments);
 }
 
-// As many as keep every multiprocessor busy with `resident` blocks, and none waits for a second round.
-int splits_of(const AttentionArgs& args, const Tiling& tiling, int resident, const Gpu& gpu) {
-  const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
-  const int64_t passes = tiling.n_tiles * args.kv.n_head_kv * tiling.parts;
-  return static_cast<int>(std::clamp<int64_t>(blocks / passes, 1, most_splits(args)));
+bool is_decode_only(const AttentionArgs& args) {
+  return args.q.ne[2] <= kMostDecodeRows;
 }
 
-// Partial results of any batch up to this one. Splits times passes are at most kMaxBlocks where there are
-// splits, and no tile has more tokens than the prefill's.
-int64_t most_partials(const AttentionArgs& args) {
-  const int64_t tile_tokens = tiling_of(args, kPrefillRows, kPrefillRows).tokens;
-  return args.q.ne[1] *
-         std::min(args.q.ne[2] * most_splits(args), div_up(tile_tokens * kMaxBlocks, args.kv.n_head_kv));
+// Where a kernel leaves segments in scratch memory: statistics, then values.
+struct PartialRoom {
+  int64_t n_tokens;
+  int64_t max_segments;
+
+  int64_t n_rows(const AttentionArgs& args) const { return n_tokens * args.q.ne[1] * max_segments; }
+  size_t stats_bytes(const AttentionArgs& args) const {
+    return align_up(static_cast<size_t>(n_rows(args)) * sizeof(float2), kAlignment);
+  }
+  size_t bytes(const AttentionArgs& args) const {
+    const auto n_values = static_cast<size_t>(n_rows(args) * args.kv.head_dim_v);
+    return stats_bytes(args) + align_up(n_values * sizeof(float), kAlignment);
+  }
+};
+
+PartialRoom decode_room(const AttentionArgs& args) {
+  return {std::min<int64_t>(args.q.ne[2], kMostSplitDecodeTokens),
+          std::max<int64_t>(most_decode_segments(args), kMostPrefillSegments)};
 }
 
-size_t stats_bytes(const AttentionArgs& args) {
-  return align_up(static_cast<size_t>(most_partials(args)) * sizeof(float2), kAlignment);
+PartialRoom prefill_room(const AttentionArgs& args) {
+  return {is_decode_only(args) || !prefill_serves(args)
+              ? 0
+              : std::min<int64_t>(args.q.ne[2], kMostSplitPrefillTokens),
+          kMostPrefillSegments};
 }
 
 size_t scratch_of_attention(const AttentionArgs& args, int) {
-  return stats_bytes(args) + static_cast<size_t>(most_partials(args) * args.kv.head_dim_v) * sizeof(float);
+  return decode_room(args).bytes(args) + prefill_room(args).bytes(args);
 }
 
 Params params_of(const AttentionArgs& args) {
@@ -76,27 +92,67 @@ Params params_of(const AttentionArgs& args) {
   return p;
 }
 
+// As many blocks for each row as keep every multiprocessor busy with `resident` of them, and none waits for a
+// second round.
+int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tokens, int64_t most, int resident,
+              const Gpu& gpu) {
+  const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
+  const int64_t passes = div_up(n_tokens, tiling.tokens) * args.kv.n_head_kv * tiling.parts;
+  return static_cast<int>(std::clamp<int64_t>(blocks / passes, 1, most));
+}
+
+// One kernel for the rows of sequences that have least_rows..most_rows in the batch.
+struct Pass {
+  Run run;
+  int least_rows, most_rows;
+  int tile_rows, max_tile_tokens;
+  int resident;  // blocks that the registers of a multiprocessor hold
+  int n_split_tokens;
+  PartialRoom room;
+  std::byte* scratch;
+};
+
+void run_pass(Stream& stream, const AttentionArgs& args, const Pass& pass) {
+  Params p = params_of(args);
+  p.is_decode = is_decode_only(args);
+  p.least_rows = pass.least_rows;
+  p.most_rows = pass.most_rows;
+  p.tiling = tiling_of(args, pass.tile_rows, pass.max_tile_tokens);
+  p.n_splits = splits_of(args, p.tiling, std::min(p.n_tokens, pass.n_split_tokens), pass.room.max_segments,
+                         pass.resident, gpu_of(stream));
+  const bool is_shared = p.n_splits > 1;
+  p.n_split_tokens = is_shared ? pass.n_split_tokens / p.tiling.tokens * p.tiling.tokens : 0;
+  p.partials.stats = reinterpret_cast<float2*>(pass.scratch);
+  p.partials.out = reinterpret_cast<float*>(pass.scratch + pass.room.stats_bytes(args));
+  p.partials.max_segments = static_cast<int>(pass.room.max_segments);
+  pass.run(stream, p, args);
+  if (is_shared) run_merge(stream, p);
+}
+
 void run_attention(Stream& stream, const AttentionArgs& args) {
   const int64_t n_tokens = args.q.ne[2];
   if (n_tokens == 0) return;
-  Params p = params_of(args);
-  Run run = run_plain;
-  int resident = 3;  // blocks that the registers of a multiprocessor hold
-  p.tiling = tiling_of(args, kPlainRows, kPlainRows);
-  if (n_tokens <= kMaxDecodeTokens && decode_serves(args)) {
-    run = run_decode;
-    p.tiling = tiling_of(args, kDecodeHeads, 1);
-    resident = p.tiling.heads > kDecodeHeads / 2 ? 2 : 3;
-  } else if (n_tokens > kMaxDecodeTokens && prefill_serves(args)) {
-    run = run_prefill;
-    p.tiling = tiling_of(args, kPrefillRows, kPrefillRows);
-    resident = 2;
+  constexpr int kAny = 1 << 30;
+  const PartialRoom room = decode_room(args);
+  const int n_split_tokens =
+      n_tokens <= kMostSplitDecodeTokens ? kMostSplitDecodeTokens : kSplitTokensBesidePrompt;
+  Pass plain{run_plain, 1, kAny, kPlainRows, kPlainRows, 3, n_split_tokens, room, scratch_of(stream)};
+  const bool has_prefill = !is_decode_only(args) && prefill_serves(args);
+  if (decode_serves(args)) {
+    const Tiling tiling = tiling_of(args, kDecodeHeads, 1);
+    run_pass(stream, args,
+             {run_decode, 1, kMostDecodeRows, kDecodeHeads, 1, tiling.heads > kDecodeHeads / 2 ? 2 : 3,
+              n_split_tokens, room, scratch_of(stream)});
+    plain.least_rows = kMostDecodeRows + 1;
   }
-  p.n_splits = splits_of(args, p.tiling, resident, gpu_of(stream));
-  p.partials.stats = reinterpret_cast<float2*>(scratch_of(stream));
-  p.partials.out = reinterpret_cast<float*>(scratch_of(stream) + stats_bytes(args));
-  run(stream, p, args);
-  if (p.n_splits > 1) run_merge(stream, p);
+  if (has_prefill) {
+    run_pass(stream, args,
+             {run_prefill, kMostDecodeRows + 1, kAny, kPrefillRows, kPrefillRows, 2, kMostSplitPrefillTokens,
+              prefill_room(args), scratch_of(stream) + room.bytes(args)});
+    plain.most_rows = kMostDecodeRows;
+  }
+  if (plain.least_rows <= plain.most_rows && !(is_decode_only(args) && plain.least_rows > kMostDecodeRows))
+    run_pass(stream, args, plain);
 }
 
 }  // namespace

@@ -15,13 +15,25 @@ __device__ inline float max_of_warp(float value) {
   return value;
 }
 
-// `partial` is shared memory for one float of each warp; the block is made of whole warps.
-__device__ inline float sum_of_block(float value, float* partial) {
-  value = sum_of_warp(value);
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
+// Lanes (whole warps of them) whose sums make that of a row of n elements.
+inline constexpr int kMostRowLanes = 1024;
+__host__ __device__ inline int row_lanes(int64_t n) {
+  return n < kMostRowLanes ? static_cast<int>((n + 31) / 32 * 32) : kMostRowLanes;
+}
+
+// Sum of term(i) for i below n. The order is that of row_lanes(n) lanes, which the block's threads take turns
+// at, however many there are. `partial` is shared memory for one float of each warp of lanes.
+template <class Term>
+__device__ float sum_of_row(int64_t n, float* partial, const Term& term) {
+  const int n_lanes = row_lanes(n);
+  for (int lane = threadIdx.x; lane < n_lanes; lane += blockDim.x) {
+    float sum = 0;
+    for (int64_t i = lane; i < n; i += n_lanes) sum += term(i);
+    sum = sum_of_warp(sum);
+    if (lane % 32 == 0) partial[lane / 32] = sum;
+  }
   __syncthreads();
-  value = threadIdx.x % 32 < blockDim.x / 32 ? partial[threadIdx.x % 32] : 0.0f;
-  return sum_of_warp(value);
+  return sum_of_warp(threadIdx.x % 32 < n_lanes / 32 ? partial[threadIdx.x % 32] : 0.0f);
 }
 
 }  // namespace parlance::cuda

@@ -7,18 +7,16 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kMaxThreads = 1024;
+constexpr int kThreadsOfMany = 256;  // of a block, when there are many
 
 // `out` may be `x`: a thread writes only the elements that it alone reads.
 __global__ void normalise_rows(const float* x, const float* weight, float* out, int64_t n, float eps) {
-  __shared__ float partial[kMaxThreads / 32];
+  __shared__ float partial[kMostRowLanes / 32];
   wait_for_previous();
   let_next_start();
   x += blockIdx.x * n;
   out += blockIdx.x * n;
-  float sum = 0;
-  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) sum += x[i] * x[i];
-  sum = sum_of_block(sum, partial);
+  const float sum = sum_of_row(n, partial, [&](int64_t i) { return x[i] * x[i]; });
   const float scale = 1 / sqrtf(sum / static_cast<float>(n) + eps);
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = x[i] * scale * weight[i];
 }
@@ -27,8 +25,7 @@ void run_rms_norm(Stream& stream, const RmsNormArgs& args) {
   const int64_t n = args.x.ne[0];
   const int64_t n_rows = args.x.n_rows();
   if (n == 0 || n_rows == 0) return;
-  const int64_t n_threads =
-      std::min<int64_t>((n + 31) / 32 * 32, n_rows > 64 ? kMaxThreads / 4 : kMaxThreads);
+  const int n_threads = std::min(row_lanes(n), n_rows > 64 ? kThreadsOfMany : kMostRowLanes);
   launch(stream, normalise_rows,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(static_cast<unsigned>(n_threads))},
          args.x.as<const float>(), args.weight.as<const float>(), args.out.as<float>(), n, args.eps);

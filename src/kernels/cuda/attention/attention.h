@@ -1,5 +1,8 @@
-// What the attention kernels share: their arguments on the GPU, and how a pass over many keys is split among
-// blocks and put together again.
+// What the attention kernels share: their arguments on the GPU, and how a row's keys are cut into segments. A
+// segment is summed up by itself, and segments are put together in their order (fold.cuh), by one block or by
+// several and a pass behind them: the sums are the same. Where a row is cut follows from its position and
+// from how many rows its own sequence has in the batch, so that no bit of it depends on the other sequences
+// there.
 #pragma once
 
 #include <vector_types.h>
@@ -20,12 +23,41 @@ struct Tiling {
   int n_tiles;  // along the tokens
 };
 
-// Partial results of a split pass: weighted values, and (largest score, sum of weights), sum 0 for nothing
-// seen.
+// Segments that blocks have left: weighted values, and (largest score, sum of weights).
 struct Partials {
-  float* out;     // (head_dim_v, n_splits, n_head, n_tokens)
-  float2* stats;  // (n_splits, n_head, n_tokens)
+  float* out;        // (head_dim_v, max_segments, n_head, n_split_tokens)
+  float2* stats;     // (max_segments, n_head, n_split_tokens)
+  int max_segments;  // of a row
 };
+
+// Rows of one sequence in a batch that are answers, or drafts of them, and those from which on the batch has
+// so many tiles of a prompt that its rows are not cut.
+inline constexpr int kMostDecodeRows = 8;
+inline constexpr int kManyRows = 128;
+inline constexpr int kMostDecodeSegments = 64, kMostPrefillSegments = 8;
+
+// The least power of two that is no less than n.
+__host__ __device__ inline int power_of_two_from(int n) {
+  if (n <= 1) return 1;
+#ifdef __CUDA_ARCH__
+  return 1 << (32 - __clz(n - 1));
+#else
+  return 1 << (32 - __builtin_clz(static_cast<unsigned>(n - 1)));
+#endif
+}
+
+// Keys of a segment of a row that sees n_keys, where n_rows are of its sequence.
+inline constexpr int kAllKeys = 1 << 30;
+__host__ __device__ inline int segment_keys(int n_rows, int n_keys) {
+  if (n_rows >= kManyRows) return kAllKeys;
+  if (n_rows > kMostDecodeRows) {
+    const int part = power_of_two_from(n_keys) / kMostPrefillSegments;
+    return part < 256 ? 256 : part;
+  }
+  if (n_keys <= 2048) return 64;
+  const int part = power_of_two_from(n_keys) / kMostDecodeSegments;
+  return part < 128 ? 128 : part;
+}
 
 // AttentionArgs as kernels take them.
 struct Params {
@@ -48,7 +80,10 @@ struct Params {
   int n_tokens;
   float scale;  // of scores in units of log 2, for exp2f
   Tiling tiling;
-  int n_splits;  // 1: results go to `out`, not to `partials`
+  bool is_decode;             // every row counts as an answer's
+  int least_rows, most_rows;  // of a sequence whose tokens the kernel serves; it leaves others alone
+  int n_splits;               // blocks that share the segments of a row
+  int n_split_tokens;         // only the first ones of the batch are shared; a multiple of the tile's tokens
   Partials partials;
 };
 
@@ -77,9 +112,8 @@ inline bool has_wide_rows(const KvView& kv) {
 inline constexpr int kPlainRows = 16;
 inline constexpr int kDecodeHeads = 8;
 inline constexpr int kPrefillRows = 64;
-inline constexpr int kMaxSplits = 64;
 
-// Puts the partial results of all splits together.
+// Puts the segments of the rows together that several blocks have shared.
 void run_merge(Stream& stream, const Params& params);
 
 }  // namespace parlance::cuda::attention

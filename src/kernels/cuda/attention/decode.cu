@@ -1,7 +1,7 @@
-// attention for few tokens: a block takes the query heads of one KV head and a part of the keys. Its warps
-// stream keys and values from memory into registers, 16 bytes a lane, the next ones while these are worked
-// on.
-#include "kernels/cuda/attention/walk.cuh"
+// attention for answers: a block takes the query heads of one KV head and some segments of the keys, or all
+// of them. Each of its warps has a quarter of a segment, and streams keys and values from memory into
+// registers, 16 bytes a lane, the next ones while these are worked on.
+#include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/kv_formats.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -24,7 +24,6 @@ struct Lanes {
   static constexpr int kLanes = kHeadDim / 8;
   static constexpr int kGroups = 32 / kLanes;
   static constexpr int kWarpKeys = kGroups * kKeys;
-  static constexpr int kBlockKeys = kWarps * kWarpKeys;
 };
 
 // One lane's share of kKeys consecutive keys and their values. Those past the end are the last ones again.
@@ -126,12 +125,27 @@ struct Running {
   }
 };
 
+// The keys of a segment that one warp works on, step by step.
+struct WarpKeys {
+  int per_warp;  // of a segment
+  int n_keys;    // of the row
+  int warp;
+
+  __device__ int first(int segment) const { return (segment * kWarps + warp) * per_warp; }
+  // Steps of `at_once` keys; past the row's last key there is nothing to do.
+  __device__ int n_steps(int segment, int at_once) const {
+    const int n = min(per_warp, n_keys - first(segment));
+    return (max(n, 0) + at_once - 1) / at_once;
+  }
+};
+
 template <KvFormat k_format, KvFormat v_format, int kHeadDim, int kHeads>
 __global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Params p) {
   constexpr int kKeys = kKeysAtATime<k_format, v_format, kHeads>;
   using L = Lanes<kHeadDim, kKeys>;
-  __shared__ float warp_out[kWarps][kHeads][kHeadDim];
-  __shared__ float2 warp_stats[kWarps][kHeads];
+  // What warps have of a segment; the next one goes to the other half while this one is added up.
+  __shared__ __align__(16) float warp_out[2][kWarps][kHeads][kHeadDim];
+  __shared__ float2 warp_stats[2][kWarps][kHeads];
   wait_for_previous();
   let_next_start();
 
@@ -144,14 +158,11 @@ __global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Param
   const int eighth = threadIdx.x % L::kLanes;
   const int group = threadIdx.x % 32 / L::kLanes;
 
-  // A recorded step is replayed at any position up to its bound: later splits may have nothing to do.
-  const KeyRange range(p.pos[token] + 1, p.n_splits, blockIdx.z, L::kBlockKeys);
-  if (range.first >= range.last) {
-    if (threadIdx.x < n_heads) {
-      p.partials.stats[partial_row(p, token, first_head + threadIdx.x, blockIdx.z)] = make_float2(kLowest, 0);
-    }
-    return;
-  }
+  // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
+  const TokenRun run(p, token, token + 1);
+  const SegmentRange range(p, run);
+  if (!run.is_served || range.first >= range.last) return;
+  const bool is_shared = is_split(p, run);
 
   float q[kHeads][8];
 #pragma unroll
@@ -161,47 +172,72 @@ __global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Param
     for (int i = 0; i < 8; ++i) q[head][i] = head < n_heads ? row[i] * p.scale : 0.0f;
   }
 
-  Running<kHeads> running;
+  // Of the whole row, a thread has a few values of one head.
+  constexpr int kOwn = kHeads * kHeadDim / kThreads, kHeadThreads = kHeadDim / kOwn;
+  const int own_head = threadIdx.x / kHeadThreads, own_first = threadIdx.x % kHeadThreads * kOwn;
+  float largest_so_far = kLowest, sum_so_far = 0, out_so_far[kOwn] = {};
+
   const Walk walk(p, p.seq[token], head_kv);
-  const int in_block = warp * L::kWarpKeys + group * kKeys;
-  const int n_steps = (range.last - range.first + L::kBlockKeys - 1) / L::kBlockKeys;
-  int first = range.first + in_block;
+  const WarpKeys keys{run.segment_keys / kWarps, run.n_keys, warp};
   Loaded<k_format, v_format, kKeys> loaded;
-  loaded.load(p, walk, first, range.last, eighth);
-  for (int step = 0; step < n_steps; ++step, first += L::kBlockKeys) {
-    Loaded<k_format, v_format, kKeys> next;
-    next.load(p, walk, first + L::kBlockKeys, range.last, eighth);
-    running.template add<L::kLanes>(loaded, q, range.last - first);
-    loaded = next;
-  }
+  loaded.load(p, walk, keys.first(range.first) + group * kKeys, run.n_keys, eighth);
+  for (int segment = range.first; segment < range.last; ++segment) {
+    Running<kHeads> running;
+    const int n_steps = keys.n_steps(segment, L::kWarpKeys);
+    for (int step = 0; step < n_steps; ++step) {
+      const int first = keys.first(segment) + step * L::kWarpKeys + group * kKeys;
+      const int after = step + 1 < n_steps ? first + L::kWarpKeys : keys.first(segment + 1) + group * kKeys;
+      Loaded<k_format, v_format, kKeys> next;
+      next.load(p, walk, after, run.n_keys, eighth);
+      running.template add<L::kLanes>(loaded, q, run.n_keys - first);
+      loaded = next;
+    }
 
-  running.template merge_groups<L::kLanes>();
-  if (group == 0) {
+    running.template merge_groups<L::kLanes>();
+    const int half = segment % 2;
+    if (group == 0) {
 #pragma unroll
-    for (int head = 0; head < kHeads; ++head) {
-      for (int i = 0; i < 8; ++i) warp_out[warp][head][eighth * 8 + i] = running.out[head][i];
-      if (eighth == 0) warp_stats[warp][head] = make_float2(running.largest[head], running.sum[head]);
+      for (int head = 0; head < kHeads; ++head) {
+        auto* row = reinterpret_cast<float4*>(&warp_out[half][warp][head][eighth * 8]);
+        const float(&out)[8] = running.out[head];
+        row[0] = make_float4(out[0], out[1], out[2], out[3]);
+        row[1] = make_float4(out[4], out[5], out[6], out[7]);
+        if (eighth == 0) warp_stats[half][warp][head] = make_float2(running.largest[head], running.sum[head]);
+      }
     }
-  }
-  __syncthreads();
+    __syncthreads();
 
-  for (int i = threadIdx.x; i < n_heads * kHeadDim; i += kThreads) {
-    const int head = i / kHeadDim;
-    float largest = kLowest, sum = 0, out = 0;
-    for (int w = 0; w < kWarps; ++w) largest = fmaxf(largest, warp_stats[w][head].x);
+    float largest = kLowest, sum = 0, out[kOwn] = {};
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) largest = fmaxf(largest, warp_stats[half][w][own_head].x);
+#pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      const float weight = exp2f(warp_stats[w][head].x - largest);
-      sum += weight * warp_stats[w][head].y;
-      out += weight * warp_out[w][head][i % kHeadDim];
+      const float2 stats = warp_stats[half][w][own_head];
+      const float weight = exp2f(stats.x - largest);
+      sum = fmaf(weight, stats.y, sum);
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i)
+        out[i] = fmaf(weight, warp_out[half][w][own_head][own_first + i], out[i]);
     }
-    if (p.n_splits == 1) {
-      p.out[(static_cast<int64_t>(token) * p.n_head + first_head) * kHeadDim + i] = out / sum;
+    if (is_shared) {
+      if (own_head >= n_heads) continue;
+      const int64_t row = partial_row(p, token, first_head + own_head, segment);
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) p.partials.out[row * kHeadDim + own_first + i] = out[i];
+      if (own_first == 0) p.partials.stats[row] = make_float2(largest, sum);
     } else {
-      const int64_t row = partial_row(p, token, first_head + head, blockIdx.z);
-      p.partials.out[row * kHeadDim + i % kHeadDim] = out;
-      if (i % kHeadDim == 0) p.partials.stats[row] = make_float2(largest, sum);
+      const Fold fold(largest_so_far, largest);
+      largest_so_far = fold.largest;
+      sum_so_far = fold(sum_so_far, sum);
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) out_so_far[i] = fold(out_so_far[i], out[i]);
     }
   }
+  if (is_shared || own_head >= n_heads) return;
+  float* out =
+      p.out + (static_cast<int64_t>(token) * p.n_head + first_head + own_head) * kHeadDim + own_first;
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) out[i] = finish(out_so_far[i], sum_so_far);
 }
 
 template <KvFormat k_format, KvFormat v_format, int kHeadDim>

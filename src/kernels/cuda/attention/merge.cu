@@ -1,5 +1,5 @@
-// Puts the splits of attention together: one block for each head of each token.
-#include "kernels/cuda/attention/walk.cuh"
+// Puts the segments together that blocks have left: one block for each head of each token.
+#include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
@@ -8,43 +8,50 @@ namespace parlance::cuda::attention {
 namespace {
 
 constexpr int kThreads = 128;
+static_assert(kMostDecodeSegments <= kThreads && kMostPrefillSegments <= kThreads);
 
-__global__ void merge_splits(const __grid_constant__ Params p) {
-  __shared__ float weights[kMaxSplits];
+// Block (token, head).
+__global__ void __launch_bounds__(kThreads) merge_segments(const __grid_constant__ Params p) {
+  __shared__ float2 stats[kThreads],
+      factors[kThreads];  // of the segments; what so far and segment are multiplied with
   wait_for_previous();
   let_next_start();
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * p.n_head + blockIdx.y;
-  const float2* stats = p.partials.stats + row * p.n_splits;
-  float largest = kLowest;
-  for (int split = threadIdx.x % 32; split < p.n_splits; split += 32)
-    largest = fmaxf(largest, stats[split].x);
-  largest = max_of_warp(largest);
-  float sum = 0;
-  for (int split = threadIdx.x % 32; split < p.n_splits; split += 32) {
-    const float2 stat = stats[split];
-    const float weight = stat.y > 0 ? exp2f(stat.x - largest) : 0.0f;
-    sum += weight * stat.y;
-    if (threadIdx.x < 32) weights[split] = weight;
-  }
-  const float inverse = 1 / sum_of_warp(sum);
+  const int token = blockIdx.x, head = blockIdx.y, thread = threadIdx.x;
+  const TokenRun run(p, token, token + 1);
+  if (!run.is_served || !is_split(p, run)) return;
+  const int n = run.n_segments();
+  const int64_t first = partial_row(p, token, head, 0);
+  if (thread < n) stats[thread] = p.partials.stats[first + thread];
   __syncthreads();
-  const float* parts = p.partials.out + row * p.n_splits * p.head_dim_v;
-  for (int i = threadIdx.x; i < p.head_dim_v; i += kThreads) {
-    float out = 0;
+  if (thread < n) {
+    float before = kLowest;
+    for (int i = 0; i < thread; ++i) before = fmaxf(before, stats[i].x);
+    const Fold fold(before, stats[thread].x);
+    factors[thread] = make_float2(fold.keep, fold.add);
+  }
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum = fmaf(stats[i].y, factors[i].y, __fmul_rn(sum, factors[i].x));
+  const float* parts = p.partials.out + first * p.head_dim_v;
+  float* out = p.out + (static_cast<int64_t>(token) * p.n_head + head) * p.head_dim_v;
+  for (int i = thread; i < p.head_dim_v; i += kThreads) {
+    float total = 0;
 #pragma unroll 8
-    for (int split = 0; split < p.n_splits; ++split) {
-      // What a split that saw nothing left there is not a number to count on.
-      if (weights[split] > 0) out += weights[split] * parts[static_cast<int64_t>(split) * p.head_dim_v + i];
+    for (int segment = 0; segment < n; ++segment) {
+      const float2 factor = factors[segment];
+      total =
+          fmaf(parts[static_cast<int64_t>(segment) * p.head_dim_v + i], factor.y, __fmul_rn(total, factor.x));
     }
-    p.out[row * p.head_dim_v + i] = out * inverse;
+    out[i] = finish(total, sum);
   }
 }
 
 }  // namespace
 
 void run_merge(Stream& stream, const Params& params) {
-  const dim3 grid(static_cast<unsigned>(params.n_tokens), static_cast<unsigned>(params.n_head));
-  launch(stream, merge_splits, {.grid = grid, .block = dim3(kThreads)}, params);
+  const dim3 grid(static_cast<unsigned>(std::min(params.n_tokens, params.n_split_tokens)),
+                  static_cast<unsigned>(params.n_head));
+  launch(stream, merge_segments, {.grid = grid, .block = dim3(kThreads)}, params);
 }
 
 }  // namespace parlance::cuda::attention

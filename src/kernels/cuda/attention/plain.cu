@@ -1,6 +1,6 @@
 // attention for every pair of formats and every head size, in f32: a tile of rows (heads of a group, of
 // consecutive tokens) walks over its keys block by block with a running softmax.
-#include "kernels/cuda/attention/walk.cuh"
+#include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/kv_formats.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -31,6 +31,7 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
   extern __shared__ float dynamic[];
   __shared__ __align__(16) float weights[kKeys][kRows];  // scores, then their exponentials
   __shared__ float largest[kRows], sum[kRows], keep[kRows];
+  __shared__ float largest_so_far[kRows], sum_so_far[kRows];
   __shared__ int visible[kRows];  // keys that a row sees, from position 0
   wait_for_previous();
   let_next_start();
@@ -48,7 +49,12 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
 
   for (int start = blockIdx.x * p.tiling.tokens; start < end;) {
     const TokenRun run(p, start, end);
-    const Walk walk(p, p.seq[start], head_kv);
+    start = run.last;
+    const int n_segments = run.n_segments();
+    const SegmentRange range(p, run);
+    if (!run.is_served || range.first >= range.last) continue;
+    const bool is_shared = is_split(p, run);
+    const Walk walk(p, p.seq[run.first], head_kv);
     const int n_rows = (run.last - run.first) * n_heads;
     const auto token_of = [&](int row) { return run.first + row / n_heads; };
     const auto head_of = [&](int row) { return head_kv * p.group + first_head + row % n_heads; };
@@ -58,78 +64,102 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
       const auto index = static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row);
       q[i] = row < n_rows ? p.q[index * p.head_dim_k + i % p.head_dim_k] * p.scale : 0.0f;
     }
-    for (int i = thread; i < kRows * p.head_dim_v; i += kThreads) out[i] = 0;
     if (thread < kRows) {
-      largest[thread] = kLowest;
-      sum[thread] = 0;
+      largest_so_far[thread] = kLowest;
+      sum_so_far[thread] = 0;
       visible[thread] = thread < n_rows ? p.pos[token_of(thread)] + 1 : 0;
     }
-    __syncthreads();
 
-    const KeyRange range(run.n_keys, p.n_splits, blockIdx.z, kKeys);
-    for (int first = range.first; first < range.last; first += kKeys) {
-      const int n_keys = min(kKeys, range.last - first);
-      for (int key = warp; key < kKeys; key += kWarps) {
-        const std::byte* row = walk.k_row(p, first + min(key, n_keys - 1));
-        for (int i = lane; i < p.head_dim_k; i += 32) block[key * stride + i] = kv_element<k_format>(row, i);
+    for (int segment = range.first; segment < range.last; ++segment) {
+      for (int i = thread; i < kRows * p.head_dim_v; i += kThreads) out[i] = 0;
+      if (thread < kRows) {
+        largest[thread] = kLowest;
+        sum[thread] = 0;
       }
       __syncthreads();
 
-      // A lane is a key; the rows of a warp share what it reads of the block.
-      float scores[kRowsPerWarp] = {};
-      for (int i = 0; i < p.head_dim_k; ++i) {
-        const float k = block[lane * stride + i];
-        for (int j = 0; j < kRowsPerWarp; ++j)
-          scores[j] += q[(warp * kRowsPerWarp + j) * p.head_dim_k + i] * k;
-      }
-      for (int j = 0; j < kRowsPerWarp; ++j) {
-        const int row = warp * kRowsPerWarp + j;
-        const float score = lane < n_keys && first + lane < visible[row] ? scores[j] : -INFINITY;
-        const float before = largest[row];
-        const float after = fmaxf(before, max_of_warp(score));
-        const float weight = exp2f(score - after);
-        const float total = sum_of_warp(weight);
-        weights[lane][row] = weight;
-        __syncwarp();
-        if (lane == 0) {
-          keep[row] = exp2f(before - after);
-          sum[row] = sum[row] * keep[row] + total;
-          largest[row] = after;
+      const int segment_first = segment * run.segment_keys;
+      const int segment_last = min(run.n_keys, segment_first + run.segment_keys);
+      for (int first = segment_first; first < segment_last; first += kKeys) {
+        const int n_keys = min(kKeys, segment_last - first);
+        for (int key = warp; key < kKeys; key += kWarps) {
+          const std::byte* row = walk.k_row(p, first + min(key, n_keys - 1));
+          for (int i = lane; i < p.head_dim_k; i += 32)
+            block[key * stride + i] = kv_element<k_format>(row, i);
         }
-      }
-      __syncthreads();
+        __syncthreads();
 
-      for (int key = warp; key < kKeys; key += kWarps) {
-        const std::byte* row = walk.v_row(p, first + min(key, n_keys - 1));
-        for (int i = lane; i < p.head_dim_v; i += 32) block[key * stride + i] = kv_element<v_format>(row, i);
-      }
-      __syncthreads();
-
-      for (int i = thread; i < p.head_dim_v; i += kThreads) {
-        float more[kRows] = {};
-        for (int key = 0; key < n_keys; ++key) {
-          const float v = block[key * stride + i];
-          for (int row = 0; row < kRows; ++row) more[row] += weights[key][row] * v;
+        // A lane is a key; the rows of a warp share what it reads of the block.
+        float scores[kRowsPerWarp] = {};
+        for (int i = 0; i < p.head_dim_k; ++i) {
+          const float k = block[lane * stride + i];
+          for (int j = 0; j < kRowsPerWarp; ++j)
+            scores[j] += q[(warp * kRowsPerWarp + j) * p.head_dim_k + i] * k;
         }
-        for (int row = 0; row < kRows; ++row)
-          out[row * p.head_dim_v + i] = out[row * p.head_dim_v + i] * keep[row] + more[row];
+        for (int j = 0; j < kRowsPerWarp; ++j) {
+          const int row = warp * kRowsPerWarp + j;
+          const float score = lane < n_keys && first + lane < visible[row] ? scores[j] : -INFINITY;
+          const float before = largest[row];
+          const float after = fmaxf(before, max_of_warp(score));
+          const float weight = exp2f(score - after);
+          const float total = sum_of_warp(weight);
+          weights[lane][row] = weight;
+          __syncwarp();
+          if (lane == 0) {
+            keep[row] = exp2f(before - after);
+            sum[row] = sum[row] * keep[row] + total;
+            largest[row] = after;
+          }
+        }
+        __syncthreads();
+
+        for (int key = warp; key < kKeys; key += kWarps) {
+          const std::byte* row = walk.v_row(p, first + min(key, n_keys - 1));
+          for (int i = lane; i < p.head_dim_v; i += 32)
+            block[key * stride + i] = kv_element<v_format>(row, i);
+        }
+        __syncthreads();
+
+        for (int i = thread; i < p.head_dim_v; i += kThreads) {
+          float more[kRows] = {};
+          for (int key = 0; key < n_keys; ++key) {
+            const float v = block[key * stride + i];
+            for (int row = 0; row < kRows; ++row) more[row] += weights[key][row] * v;
+          }
+          for (int row = 0; row < kRows; ++row)
+            out[row * p.head_dim_v + i] = out[row * p.head_dim_v + i] * keep[row] + more[row];
+        }
+        __syncthreads();
+      }
+
+      if (is_shared) {
+        for (int i = thread; i < n_rows * p.head_dim_v; i += kThreads) {
+          const int row = i / p.head_dim_v;
+          const int64_t index = partial_row(p, token_of(row), head_of(row), segment);
+          p.partials.out[index * p.head_dim_v + i % p.head_dim_v] = out[i];
+          if (i % p.head_dim_v == 0) p.partials.stats[index] = make_float2(largest[row], sum[row]);
+        }
+        __syncthreads();
+        continue;
+      }
+      // What there is so far waits where the result goes.
+      const bool is_first = segment == 0, is_last = segment + 1 == n_segments;
+      for (int i = thread; i < n_rows * p.head_dim_v; i += kThreads) {
+        const int row = i / p.head_dim_v;
+        const Fold fold(largest_so_far[row], largest[row]);
+        float& result = p.out[(static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row)) * p.head_dim_v +
+                              i % p.head_dim_v];
+        const float value = fold(is_first ? 0.0f : result, out[i]);
+        result = is_last ? finish(value, fold(sum_so_far[row], sum[row])) : value;
+      }
+      __syncthreads();
+      if (thread < kRows) {
+        const Fold fold(largest_so_far[thread], largest[thread]);
+        largest_so_far[thread] = fold.largest;
+        sum_so_far[thread] = fold(sum_so_far[thread], sum[thread]);
       }
       __syncthreads();
     }
-
-    for (int i = thread; i < n_rows * p.head_dim_v; i += kThreads) {
-      const int row = i / p.head_dim_v;
-      if (p.n_splits == 1) {
-        const auto index = static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row);
-        p.out[index * p.head_dim_v + i % p.head_dim_v] = out[i] / sum[row];
-      } else {
-        const int64_t index = partial_row(p, token_of(row), head_of(row), blockIdx.z);
-        p.partials.out[index * p.head_dim_v + i % p.head_dim_v] = out[i];
-        if (i % p.head_dim_v == 0) p.partials.stats[index] = make_float2(largest[row], sum[row]);
-      }
-    }
-    __syncthreads();
-    start = run.last;
   }
 }
 

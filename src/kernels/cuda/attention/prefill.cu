@@ -2,8 +2,8 @@
 // walks over its keys, the next block of keys and values on its way to shared memory while this one is worked
 // on. Keys and values are 16-bit floats as they are stored; queries and weights go in as two such floats
 // each, so that their rounding does not show in the result.
+#include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/attention/mma.cuh"
-#include "kernels/cuda/attention/walk.cuh"
 #include "kernels/cuda/kv_formats.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
@@ -58,11 +58,17 @@ struct WarpRows {
         split<Half>(x, y, q[step][2 * side + half], q_rest[step][2 * side + half]);
       }
     }
-#pragma unroll
-    for (int i = 0; i < kHeadDim / 8; ++i) out[i][2 * half] = out[i][2 * half + 1] = 0;
-    largest[half] = kLowest;
-    sum[half] = 0;
     visible[half] = n_visible;
+  }
+
+  __device__ void start_segment() {
+#pragma unroll
+    for (int i = 0; i < kHeadDim / 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) out[i][j] = 0;
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) largest[half] = kLowest, sum[half] = 0;
   }
 
   __device__ void add(const Block<Half, kHeadDim>& block, int first, int end) {
@@ -163,52 +169,79 @@ __global__ void __launch_bounds__(kThreads) prefill(const __grid_constant__ Para
 
   for (int token = tile * p.tiling.tokens; token < tile_end;) {
     const TokenRun run(p, token, tile_end);
-    const Walk walk(p, p.seq[token], head_kv);
-    const KeyRange range(run.n_keys, p.n_splits, blockIdx.z, kKeys);
+    token = run.last;
+    const int n_segments = run.n_segments();
+    const SegmentRange range(p, run);
+    if (!run.is_served || range.first >= range.last) continue;
+    const bool is_shared = is_split(p, run);
+    const Walk walk(p, p.seq[run.first], head_kv);
     const int n_rows = (run.last - run.first) * n_heads;
     const auto token_of = [&](int row) { return run.first + row / n_heads; };
     const auto head_of = [&](int row) { return first_head + row % n_heads; };
 
     WarpRows<Half, kHeadDim> rows;
+    float largest_so_far[2], sum_so_far[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = first_row + 8 * half;
       const bool is_present = row < n_rows;
       const int64_t index = is_present ? static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row) : 0;
       rows.start(p, half, index, is_present ? p.pos[token_of(row)] + 1 : 0, is_present);
+      largest_so_far[half] = kLowest;
+      sum_so_far[half] = 0;
     }
 
-    if (range.first < range.last) blocks[0].load(p, walk, range.first, range.last);
-    end_copy_group();
-    int stage = 0;
-    for (int first = range.first; first < range.last; first += kKeys, stage ^= 1) {
-      if (first + kKeys < range.last) blocks[stage ^ 1].load(p, walk, first + kKeys, range.last);
+    for (int segment = range.first; segment < range.last; ++segment) {
+      const int segment_first = segment * run.segment_keys;
+      const int segment_last = min(run.n_keys, segment_first + run.segment_keys);
+      rows.start_segment();
+      blocks[0].load(p, walk, segment_first, segment_last);
       end_copy_group();
-      wait_for_copies<1>();
-      __syncthreads();
-      rows.add(blocks[stage], first, range.last);
-      __syncthreads();
-    }
+      int stage = 0;
+      for (int first = segment_first; first < segment_last; first += kKeys, stage ^= 1) {
+        if (first + kKeys < segment_last) blocks[stage ^ 1].load(p, walk, first + kKeys, segment_last);
+        end_copy_group();
+        wait_for_copies<1>();
+        __syncthreads();
+        rows.add(blocks[stage], first, segment_last);
+        __syncthreads();
+      }
 
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = first_row + 8 * half;
-      float sum = rows.sum[half];
-      for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(0xffffffff, sum, mask);
-      if (row >= n_rows) continue;
-      const bool is_whole = p.n_splits == 1;
-      const int64_t index = is_whole ? static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row)
-                                     : partial_row(p, token_of(row), head_of(row), blockIdx.z);
-      const float factor = is_whole ? 1 / sum : 1.0f;
-      float* out = (is_whole ? p.out : p.partials.out) + index * kHeadDim + 2 * (threadIdx.x % 4);
+      for (int half = 0; half < 2; ++half) {
+        const int row = first_row + 8 * half;
+        float sum = rows.sum[half];
+        for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(0xffffffff, sum, mask);
+        if (row >= n_rows) continue;
+        const int in_row = 2 * (threadIdx.x % 4);
+        if (is_shared) {
+          const int64_t index = partial_row(p, token_of(row), head_of(row), segment);
+          float* out = p.partials.out + index * kHeadDim + in_row;
 #pragma unroll
-      for (int i = 0; i < kHeadDim / 8; ++i) {
-        out[8 * i] = rows.out[i][2 * half] * factor;
-        out[8 * i + 1] = rows.out[i][2 * half + 1] * factor;
+          for (int i = 0; i < kHeadDim / 8; ++i) {
+            out[8 * i] = rows.out[i][2 * half];
+            out[8 * i + 1] = rows.out[i][2 * half + 1];
+          }
+          if (in_row == 0) p.partials.stats[index] = make_float2(rows.largest[half], sum);
+          continue;
+        }
+        // What there is so far waits where the result goes.
+        const bool is_first = segment == 0, is_last = segment + 1 == n_segments;
+        const Fold fold(largest_so_far[half], rows.largest[half]);
+        largest_so_far[half] = fold.largest;
+        sum_so_far[half] = fold(sum_so_far[half], sum);
+        float* out =
+            p.out + (static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row)) * kHeadDim + in_row;
+#pragma unroll
+        for (int i = 0; i < kHeadDim / 8; ++i) {
+#pragma unroll
+          for (int j = 0; j < 2; ++j) {
+            const float value = fold(is_first ? 0.0f : out[8 * i + j], rows.out[i][2 * half + j]);
+            out[8 * i + j] = is_last ? finish(value, sum_so_far[half]) : value;
+          }
+        }
       }
-      if (!is_whole && threadIdx.x % 4 == 0) p.partials.stats[index] = make_float2(rows.largest[half], sum);
     }
-    token = run.last;
   }
 }
 

@@ -22,12 +22,10 @@ class DeviceShelf {
   explicit DeviceShelf(int n_threads, bool is_deterministic = false)
       : n_threads_(n_threads), is_deterministic_(is_deterministic) {}
 
-  // Errors: as make_device(); a device that is to be deterministic and cannot.
+  // Errors: as make_device().
   Result<std::shared_ptr<Device>> get(const std::string& name, CpuRank rank);
 
  private:
-  Result<std::shared_ptr<Device>> make(const std::string& name) const;
-
   const int n_threads_;
   const bool is_deterministic_;
   std::mutex mutex_;

@@ -42,17 +42,19 @@ std::vector<Backend> list_backends() {
   return {{"cpu", list_cpu_devices()}, {"vulkan", list_vulkan_devices()}, {"cuda", list_cuda_devices()}};
 }
 
-Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads) {
-  if (name == "cpu") return make_cpu_device({.n_threads = n_threads});
+Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads,
+                                            const DeviceOptions& options) {
+  if (name == "cpu")
+    return make_cpu_device({.n_threads = n_threads, .deterministic = options.is_deterministic});
   struct Maker {
     std::string_view kind;
-    Result<std::unique_ptr<Device>> (*make)(int index);
+    Result<std::unique_ptr<Device>> (*make)(int index, const DeviceOptions& options);
   };
   for (const auto& [kind, make] : {Maker{"vulkan", make_vulkan_device}, Maker{"cuda", make_cuda_device}}) {
     if (!is_kind(name, kind)) continue;
     const std::optional<int> index = index_in(name, kind);
     if (!index) break;
-    auto device = make(*index);
+    auto device = make(*index, options);
     if (device) return device;
     return fail(device.error().code, "{} {}", Parameter::device,
                 device.error().message);  // which begins with the name

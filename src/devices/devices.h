@@ -22,6 +22,7 @@ std::vector<Backend> list_backends();
 
 // "cpu", "vulkan", "vulkan:1", "cuda:0"; without a number the first of its kind. n_threads is for the CPU.
 // Errors name what there is instead.
-Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads);
+Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads,
+                                            const DeviceOptions& options = {});
 
 }  // namespace parlance

@@ -65,9 +65,67 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
   return batch;
 }
 
+// Which slices may be computed together, so that nobody's numbers depend on the others: see
+// Device::most_alike_rows().
+std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices) const {
+  int64_t most = INT64_MAX;
+  for (const auto& part : context_.parts()) most = std::min(most, part->stream().device().most_alike_rows());
+  std::vector<std::vector<size_t>> groups;
+  std::vector<size_t> large;
+  int64_t n_rows = most;  // of the last group
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const int64_t n = slices[i].n_tokens;
+    if (n > most) {
+      large.push_back(i);
+      continue;
+    }
+    if (groups.empty() || n_rows > most - n) {
+      groups.emplace_back();
+      n_rows = 0;
+    }
+    groups.back().push_back(i);
+    n_rows += n;
+  }
+  if (!large.empty()) groups.push_back(std::move(large));
+  return groups;
+}
+
 Result<bool> Runner::run(std::span<const Slice> slices, bool wants_logits,
                          std::span<const Cancellation> tickets) {
   for (const Slice& slice : slices) place(*slice.sequence);
+  const auto groups = groups_of(slices);
+  if (groups.size() == 1) {
+    PARLANCE_TRY(const bool done, run_together(slices, wants_logits, tickets));
+    outputs_.swap(group_outputs_);
+    return done;
+  }
+  std::vector<std::vector<float>> outputs(slices.size());
+  for (const auto& group : groups) {
+    std::vector<Slice> together;
+    int64_t n_outputs = 0;
+    for (const size_t i : group) {
+      together.push_back(slices[i]);
+      n_outputs += slices[i].n_outputs;
+    }
+    PARLANCE_TRY(const bool done, run_together(together, wants_logits, tickets));
+    if (!done) return false;
+    if (n_outputs == 0) continue;
+    std::span<const float> rest = group_outputs_;
+    const size_t row = rest.size() / static_cast<size_t>(n_outputs);
+    for (const size_t i : group) {
+      const auto own = rest.first(row * static_cast<size_t>(slices[i].n_outputs));
+      outputs[i].assign(own.begin(), own.end());
+      rest = rest.subspan(own.size());
+    }
+  }
+  outputs_.clear();
+  for (const std::vector<float>& own : outputs) outputs_.insert(outputs_.end(), own.begin(), own.end());
+  return true;
+}
+
+// Leaves the outputs in group_outputs_.
+Result<bool> Runner::run_together(std::span<const Slice> slices, bool wants_logits,
+                                  std::span<const Cancellation> tickets) {
   HostBatch batch = batch_of(slices);
   batch.wants_logits = wants_logits;
   for (const auto& part : context_.parts()) {
@@ -75,7 +133,7 @@ Result<bool> Runner::run(std::span<const Slice> slices, bool wants_logits,
     const Tensor result = part->step(batch, h_);
     if (part->stream().cancelled()) return false;
     const bool is_last = part == context_.parts().back();
-    std::vector<float>& host = is_last ? outputs_ : h_;
+    std::vector<float>& host = is_last ? group_outputs_ : h_;
     host.resize(result ? static_cast<size_t>(result.n_elements()) : 0);
     if (result) {
       PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));

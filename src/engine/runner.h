@@ -58,12 +58,16 @@ class Runner {
   Result<void> write_noise(const Slice& slice, std::span<const float> noise);
 
  private:
+  Result<bool> run_together(std::span<const Slice> slices, bool wants_logits,
+                            std::span<const Cancellation> tickets);
+  std::vector<std::vector<size_t>> groups_of(std::span<const Slice> slices) const;
   HostBatch batch_of(std::span<const Slice> slices) const;
   void place(Sequence& sequence);
 
   Context& context_;
   std::vector<float> h_;  // the residual stream on its way from one part to the next
   std::vector<float> outputs_;
+  std::vector<float> group_outputs_;
 };
 
 }  // namespace parlance

@@ -35,6 +35,13 @@ struct DeviceInfo {
   DeviceMemory memory;
 };
 
+// How a device is wanted.
+struct DeviceOptions {
+  // What a row gives does not depend on where its sequence was cut into steps either, also where that costs
+  // speed: GPUs then take prompts row by row, as they take answers.
+  bool is_deterministic = false;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -45,6 +52,10 @@ class Device {
   virtual const OpTable& ops() const = 0;
   virtual int n_threads() const { return 1; }  // that a kernel may share its scratch memory among
   virtual size_t max_buffer_bytes() const { return SIZE_MAX; }  // that allocate() can give in one piece
+
+  // Steps of up to so many rows give each of them the same bits as if its sequence were alone. So do larger
+  // steps, if each of their sequences has more rows than that.
+  virtual int64_t most_alike_rows() const { return INT64_MAX; }
 
   // Uninitialised memory, or out_of_memory with the figures.
   virtual Result<std::unique_ptr<Buffer>> allocate(size_t bytes) = 0;

@@ -104,7 +104,7 @@ OptionGroup model_group(ModelChoice& choice) {
        huge_pages_option(choice.devices.huge_pages),
        flag("--deterministic",
             "The same bits whatever else is computed and wherever a text was cut into steps, also where that "
-            "costs speed: on AVX-512, attention takes up to twice as long.",
+            "costs speed: on AVX-512, attention takes up to twice as long; a GPU takes prompts row by row.",
             choice.devices.is_deterministic),
        n_ctx,
        number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",

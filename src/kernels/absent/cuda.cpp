@@ -20,7 +20,7 @@ Result<std::vector<DeviceInfo>> list_cuda_devices() {
   return absent();
 }
 
-Result<std::unique_ptr<Device>> make_cuda_device(int) {
+Result<std::unique_ptr<Device>> make_cuda_device(int, const DeviceOptions&) {
   return absent();
 }
 

@@ -20,7 +20,7 @@ Result<std::vector<DeviceInfo>> list_vulkan_devices() {
   return absent();
 }
 
-Result<std::unique_ptr<Device>> make_vulkan_device(int) {
+Result<std::unique_ptr<Device>> make_vulkan_device(int, const DeviceOptions&) {
   return absent();
 }
 

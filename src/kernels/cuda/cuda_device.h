@@ -15,6 +15,6 @@ namespace parlance {
 Result<std::vector<DeviceInfo>> list_cuda_devices();
 
 // GPU number `index`. Errors: there is no such GPU, or it is too old for the kernels in this build.
-Result<std::unique_ptr<Device>> make_cuda_device(int index);
+Result<std::unique_ptr<Device>> make_cuda_device(int index, const DeviceOptions& options = {});
 
 }  // namespace parlance

@@ -56,8 +56,7 @@ layout(push_constant) uniform Push {
   uint n_head;
   uint n_head_kv;
   uint n_tokens;
-  uint n_parts;
-  uint part_positions;  // a multiple of kLanes
+  uint n_parts;  // 1: all positions are one part
   float scale;
 } push;
 
@@ -143,7 +142,7 @@ void weigh(uint seq, uint first, uint end) {
   if (lane < kRows) {
     float top = largest[lane];
     for (uint g = 0; g < gl_NumSubgroups; ++g) top = max(top, of_subgroups[g * kRows + lane]);
-    shrink[lane] = exp(largest[lane] - top);
+    shrink[lane] = largest[lane] == top ? 1 : exp(largest[lane] - top);
     largest[lane] = top;
   }
   barrier();
@@ -242,6 +241,13 @@ void store(uint part) {
   }
 }
 
+// Positions of a part of a row that sees n of them: it follows from the row alone, so that its sums do, too.
+const uint kMostParts = 32;
+uint part_positions(uint n) {
+  if (push.n_parts == 1) return 0x7fffffff;
+  return max(kLanes, (n <= 1 ? 1 : 2u << findMSB(n - 1)) / kMostParts);
+}
+
 void main() {
   head_kv = gl_WorkGroupID.y;
   group_size = push.n_head / push.n_head_kv;
@@ -256,16 +262,19 @@ void main() {
 
   const uint n_rows = min(kRows, push.n_tokens * group_size - first_row);
   const uint last_of_tile = token_of(n_rows - 1);
-  const uint first = part * push.part_positions;
   for (uint token = token_of(0); token <= last_of_tile;) {
     const int seq = seqs[push.seq_at + token];
     int last_position = positions[push.pos_at + token];
+    const uint n_positions = part_positions(uint(last_position) + 1);
     uint last_token = token;
     while (last_token < last_of_tile && seqs[push.seq_at + last_token + 1] == seq) {
+      const int position = positions[push.pos_at + last_token + 1];
+      if (part_positions(uint(position) + 1) != n_positions) break;
       ++last_token;
-      last_position = max(last_position, positions[push.pos_at + last_token]);
+      last_position = max(last_position, position);
     }
-    attend(token, last_token, uint(seq), first, min(uint(last_position + 1), first + push.part_positions));
+    const uint first = part * n_positions;
+    attend(token, last_token, uint(seq), first, min(uint(last_position + 1), first + n_positions));
     token = last_token + 1;
   }
   store(part);

@@ -1,5 +1,5 @@
-// attention on Vulkan: attention.comp for tiles of query rows, and for long contexts for several parts of the
-// positions, which attention_merge.comp then puts together.
+// attention on Vulkan: attention.comp for tiles of query rows, and for few tokens and long contexts for
+// several parts of the positions, which attention_merge.comp then puts together.
 #include <cassert>
 
 #include "kernels/vulkan/grid.h"
@@ -10,9 +10,9 @@ namespace parlance::vulkan {
 
 namespace {
 
-constexpr uint32_t kLanes = 128;       // positions that a workgroup takes at once
-constexpr uint32_t kMostRows = 16;     // of a tile
-constexpr uint32_t kBusyGroups = 512;  // workgroups that keep a large device busy
+constexpr uint32_t kLanes = 128;    // positions that a workgroup takes at once
+constexpr uint32_t kMostRows = 16;  // of a tile
+constexpr int64_t kMostParts = 32;  // of the positions of a row, as in attention.comp
 
 struct Push {  // as in attention.comp
   uint32_t kv_at;
@@ -33,7 +33,6 @@ struct Push {  // as in attention.comp
   uint32_t n_head_kv;
   uint32_t n_tokens;
   uint32_t n_parts;
-  uint32_t part_positions;
   float scale;
 };
 
@@ -62,50 +61,39 @@ size_t shared_bytes(uint32_t n_rows, uint32_t pieces) {
   return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + kLanes / 4 + 3) + kLanes);
 }
 
-// How the work is divided into workgroups: tiles of rows, KV heads, parts of the positions.
-struct Division {
-  uint32_t n_rows;
-  uint32_t n_tiles;
-  uint32_t n_parts;
-  uint32_t part_positions;
-};
-
-Division divide(const AttentionArgs& args, uint32_t pieces, const DeviceLimits& limits) {
-  const auto n_head_kv = static_cast<uint32_t>(args.kv.n_head_kv);
-  const auto rows_of_head = static_cast<uint32_t>(args.q.ne[2] * (args.q.ne[1] / args.kv.n_head_kv));
-  Division division{};
+// Rows of a tile.
+uint32_t tile_rows(uint32_t rows_of_head, uint32_t pieces, const DeviceLimits& limits) {
   // Drivers on the CPU take long to compile the shader for large tiles.
-  division.n_rows = rows_of_head <= 4 || limits.is_software ? 4 : rows_of_head <= 8 ? 8 : kMostRows;
-  while (division.n_rows > 4 && shared_bytes(division.n_rows, pieces) > limits.shared_bytes)
-    division.n_rows /= 2;
-  division.n_tiles = div_up(rows_of_head, division.n_rows);
-  const auto n_blocks = static_cast<uint32_t>(div_up<int64_t>(args.batch.n_kv_bound, kLanes));
-  const uint32_t wanted = std::clamp(kBusyGroups / (division.n_tiles * n_head_kv), 1u, n_blocks);
-  division.part_positions = div_up(n_blocks, wanted) * kLanes;
-  division.n_parts = div_up(n_blocks * kLanes, division.part_positions);
-  return division;
+  uint32_t n_rows = rows_of_head <= 4 || limits.is_software ? 4 : rows_of_head <= 8 ? 8 : kMostRows;
+  while (n_rows > 4 && shared_bytes(n_rows, pieces) > limits.shared_bytes) n_rows /= 2;
+  return n_rows;
 }
 
-// Room for the parts of any division: there are no more than kBusyGroups workgroups when there are several
-// parts.
-size_t most_vectors(const AttentionArgs& args) {
-  const int64_t all = args.q.ne[1] * args.q.ne[2] * div_up<int64_t>(args.batch.n_kv_bound, kLanes);
-  return static_cast<size_t>(std::min<int64_t>(all, int64_t{kBusyGroups} * kMostRows));
+// Parts of the positions of any row up to the bound: answers and small pieces of prompts have several.
+int64_t most_parts(const AttentionArgs& args) {
+  return std::min(div_up<int64_t>(args.batch.n_kv_bound, kLanes), kMostParts);
+}
+
+// Tokens that are taken at once, when their positions are cut.
+int64_t cut_tokens(const AttentionArgs& args) {
+  return std::min(args.q.ne[2], kMostAlikeRows);
 }
 
 size_t scratch_bytes(const AttentionArgs& args, int) {
-  return most_vectors(args) * static_cast<size_t>(args.kv.head_dim_v + 2) * sizeof(float);
+  const int64_t n_vectors = args.q.ne[1] * cut_tokens(args) * most_parts(args);
+  return static_cast<size_t>(n_vectors * (args.kv.head_dim_v + 2)) * sizeof(float);
 }
 
-void merge(Stream& s, const AttentionArgs& args, uint32_t n_parts, uint32_t parts_at) {
+void merge(Stream& s, const AttentionArgs& args, uint32_t n_vectors, uint32_t n_parts, uint32_t parts_at,
+           uint32_t out_at) {
   const MergePush push{.parts_at = parts_at,
                        .softmax_at = 0,
-                       .out_at = word_offset(args.out),
+                       .out_at = out_at,
                        .head_dim_v = static_cast<uint32_t>(args.kv.head_dim_v),
-                       .n_vectors = static_cast<uint32_t>(args.q.ne[1] * args.q.ne[2]),
+                       .n_vectors = n_vectors,
                        .n_parts = n_parts};
   dispatch(s, "attention_merge", {}, {scratch_of(s), scratch_of(s), operand_of(args.out)}, push,
-           groups_for(args.out.n_elements()));
+           groups_for(n_vectors * args.kv.head_dim_v));
 }
 
 // Whether rows of the cache lie such that floats may be loaded 16 bytes at a time.
@@ -114,17 +102,22 @@ bool has_whole_quads(const KvView& kv, uint32_t layer_start) {
          layer_start % 16 == 0 && kv.head_dim_k % 16 == 0;
 }
 
-void run_attention(Stream& s, const AttentionArgs& args) {
-  if (args.q.n_elements() == 0) return;
+// Tokens [first, first + n).
+void attend(Stream& s, const AttentionArgs& args, int64_t first, int64_t n, uint32_t n_parts) {
   const KvView& kv = args.kv;
   assert(kv.layer_bytes < UINT32_MAX && "shaders count bytes of a layer in 32 bits");
   const KvLayer layer = kv_layer(kv);
   const bool whole_quads = has_whole_quads(kv, layer.first_byte);
   const uint32_t pieces = k_pieces(kv, whole_quads);
-  const Division division = divide(args, pieces, limits_of(s));
-  const bool has_parts = division.n_parts > 1;
-  const auto n_vectors = static_cast<uint32_t>(args.q.ne[1] * args.q.ne[2]);
-  const uint32_t parts_at = 2 * n_vectors * division.n_parts;  // after the states of their softmax
+  const auto n_head = static_cast<uint32_t>(args.q.ne[1]), n_tokens = static_cast<uint32_t>(n);
+  const auto rows_of_head = static_cast<uint32_t>(n * (args.q.ne[1] / kv.n_head_kv));
+  const uint32_t n_rows = tile_rows(rows_of_head, pieces, limits_of(s));
+  const auto first_token = static_cast<uint32_t>(first);
+  const uint32_t first_out =
+      word_offset(args.out) + first_token * n_head * static_cast<uint32_t>(kv.head_dim_v);
+  const bool has_parts = n_parts > 1;
+  const uint32_t n_vectors = n_head * n_tokens;
+  const uint32_t parts_at = 2 * n_vectors * n_parts;  // after the states of their softmax
   const Push push{.kv_at = layer.first_byte,
                   .page_bytes = static_cast<uint32_t>(kv.page_bytes),
                   .page_tokens = static_cast<uint32_t>(kv.page_tokens),
@@ -132,27 +125,35 @@ void run_attention(Stream& s, const AttentionArgs& args) {
                   .v_row_bytes = static_cast<uint32_t>(kv.v_row_bytes),
                   .page_table_at = word_offset(kv.page_table),
                   .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
-                  .seq_at = word_offset(args.batch.seq),
-                  .pos_at = word_offset(args.batch.pos),
-                  .q_at = word_offset(args.q),
-                  .out_at = has_parts ? parts_at : word_offset(args.out),
+                  .seq_at = word_offset(args.batch.seq) + first_token,
+                  .pos_at = word_offset(args.batch.pos) + first_token,
+                  .q_at = word_offset(args.q) + first_token * n_head * static_cast<uint32_t>(kv.head_dim_k),
+                  .out_at = has_parts ? parts_at : first_out,
                   .softmax_at = 0,
                   .head_dim_k = static_cast<uint32_t>(kv.head_dim_k),
                   .head_dim_v = static_cast<uint32_t>(kv.head_dim_v),
-                  .n_head = static_cast<uint32_t>(args.q.ne[1]),
+                  .n_head = n_head,
                   .n_head_kv = static_cast<uint32_t>(kv.n_head_kv),
-                  .n_tokens = static_cast<uint32_t>(args.q.ne[2]),
-                  .n_parts = division.n_parts,
-                  .part_positions = division.part_positions,
+                  .n_tokens = n_tokens,
+                  .n_parts = n_parts,
                   .scale = args.scale};
   dispatch(s, "attention",
-           {static_cast<uint32_t>(kv.k.format), static_cast<uint32_t>(kv.v.format), division.n_rows, pieces,
+           {static_cast<uint32_t>(kv.k.format), static_cast<uint32_t>(kv.v.format), n_rows, pieces,
             v_pairs(kv, whole_quads), whole_quads},
            {layer.operand, layer.operand, operand_of(kv.page_table), operand_of(args.batch.seq),
             operand_of(args.batch.pos), operand_of(args.q), has_parts ? scratch_of(s) : operand_of(args.out),
             has_parts ? scratch_of(s) : Operand{}},
-           push, {division.n_tiles, push.n_head_kv, division.n_parts});
-  if (has_parts) merge(s, args, division.n_parts, parts_at);
+           push, {div_up(rows_of_head, n_rows), push.n_head_kv, n_parts});
+  if (has_parts) merge(s, args, n_vectors, n_parts, parts_at, first_out);
+}
+
+void run_attention(Stream& s, const AttentionArgs& args) {
+  const int64_t n_tokens = args.q.ne[2];
+  if (args.q.n_elements() == 0) return;
+  if (n_tokens > kMostAlikeRows && !limits_of(s).is_deterministic) return attend(s, args, 0, n_tokens, 1);
+  const auto n_parts = static_cast<uint32_t>(most_parts(args));
+  for (int64_t first = 0; first < n_tokens; first += kMostAlikeRows)
+    attend(s, args, first, std::min(n_tokens - first, kMostAlikeRows), n_parts);
 }
 
 }  // namespace

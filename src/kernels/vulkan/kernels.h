@@ -6,6 +6,10 @@
 
 namespace parlance::vulkan {
 
+// Rows of a step that are computed as if they were alone, and no fewer than which larger steps have of each
+// sequence: see Device::most_alike_rows().
+inline constexpr int64_t kMostAlikeRows = 64;
+
 void fill_get_rows(OpTable& table);
 void fill_rms_norm(OpTable& table);
 void fill_add_rms_norm(OpTable& table);

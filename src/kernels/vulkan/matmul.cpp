@@ -12,8 +12,6 @@ namespace parlance::vulkan {
 
 namespace {
 
-// Up to here reading weights again for every 8 tokens takes less than the mostly empty tiles of gemm.
-constexpr int64_t kMostTokensOfGemv = 32;
 constexpr int64_t kLanesPerRun = 8;  // of matmul_quantise.comp
 constexpr size_t kScaleBytes = 16;   // of each run of activations, see matmul_quantise.comp
 
@@ -122,7 +120,8 @@ void multiply(Stream& s, const Linear& linear, const Tensor& x, bool rounds_itse
                     .n_rows = piece.n_rows,
                     .n_tokens = static_cast<uint32_t>(x.n_rows()),
                     .smallest_magnitude = matmul::kSmallestMagnitude};
-    const Launch launch = x.n_rows() <= kMostTokensOfGemv
+    // gemv reads weights again for every 8 tokens, and gives a token the same sums whatever their number.
+    const Launch launch = x.n_rows() <= kMostAlikeRows || limits_of(s).is_deterministic
                               ? gemv_launch(s, dtype, whole_quads, rounds_itself, push)
                               : gemm_launch(push);
     const auto type_constants = weight_constants(dtype, whole_quads);

@@ -21,7 +21,7 @@ namespace parlance {
 Result<std::vector<DeviceInfo>> list_vulkan_devices();
 
 // Device number `index` of that list. Errors: there is no such device, or it lacks what the kernels need.
-Result<std::unique_ptr<Device>> make_vulkan_device(int index);
+Result<std::unique_ptr<Device>> make_vulkan_device(int index, const DeviceOptions& options = {});
 
 // What the Vulkan devices of this process have done so far; tests compare it before and after.
 struct VulkanCounters {

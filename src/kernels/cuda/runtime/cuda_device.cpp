@@ -71,14 +71,15 @@ DeviceMemory memory_of(int index) {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(int index, const cudaDeviceProp& properties)
+  CudaDevice(int index, const cudaDeviceProp& properties, const DeviceOptions& options)
       : index_(index),
         name_(cuda::name_of(index)),
         description_(properties.name),
         gpu_{.n_multiprocessors = properties.multiProcessorCount,
              .compute_capability = properties.major * 10 + properties.minor,
              .shared_bytes_per_block = properties.sharedMemPerBlockOptin,
-             .l2_bytes = static_cast<size_t>(properties.l2CacheSize)},
+             .l2_bytes = static_cast<size_t>(properties.l2CacheSize),
+             .is_deterministic = options.is_deterministic},
         weight_upload_(index, name_) {}
 
   std::string_view name() const override { return name_; }
@@ -144,7 +145,7 @@ Result<std::vector<DeviceInfo>> list_cuda_devices() {
   return list;
 }
 
-Result<std::unique_ptr<Device>> make_cuda_device(int index) {
+Result<std::unique_ptr<Device>> make_cuda_device(int index, const DeviceOptions& options) {
   PARLANCE_TRY(const int n, cuda::count_devices());
   if (index < 0 || index >= n) {
     return fail(ErrorCode::not_found, "cuda:{}: there is no such GPU; this machine has cuda:0 to cuda:{}",
@@ -165,7 +166,7 @@ Result<std::unique_ptr<Device>> make_cuda_device(int index) {
   if (const cudaError_t started = cudaSetDevice(index); started != cudaSuccess) {
     return tl::unexpected(cuda::device_error(cuda::name_of(index), "starting it", started));
   }
-  return std::make_unique<cuda::CudaDevice>(index, properties);
+  return std::make_unique<cuda::CudaDevice>(index, properties, options);
 }
 
 }  // namespace parlance

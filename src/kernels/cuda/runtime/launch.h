@@ -19,6 +19,7 @@ struct Gpu {
   int compute_capability = 0;         // 90 is 9.0
   size_t shared_bytes_per_block = 0;  // the most that a kernel may ask for
   size_t l2_bytes = 0;
+  bool is_deterministic = false;      // see DeviceOptions
 };
 
 cudaStream_t stream_of(Stream& s);

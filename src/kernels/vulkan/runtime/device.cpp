@@ -13,6 +13,10 @@ const OpTable& VulkanDevice::ops() const {
   return op_table();
 }
 
+int64_t VulkanDevice::most_alike_rows() const {
+  return context_->limits.is_deterministic ? INT64_MAX : kMostAlikeRows;
+}
+
 Result<std::unique_ptr<Buffer>> VulkanDevice::allocate(size_t bytes) {
   PARLANCE_TRY(std::unique_ptr<Buffer> buffer, memory_pool_.allocate(bytes));
   return buffer;
@@ -32,8 +36,9 @@ std::unique_ptr<Stream> VulkanDevice::make_stream() {
 
 namespace parlance {
 
-Result<std::unique_ptr<Device>> make_vulkan_device(int index) {
+Result<std::unique_ptr<Device>> make_vulkan_device(int index, const DeviceOptions& options) {
   PARLANCE_TRY(std::unique_ptr<vulkan::Context> context, vulkan::open_context(index));
+  context->limits.is_deterministic = options.is_deterministic;
   return std::make_unique<vulkan::VulkanDevice>(std::move(context));
 }
 

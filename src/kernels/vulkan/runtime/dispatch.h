@@ -25,6 +25,7 @@ struct DeviceLimits {
   bool has_int8 = false;
   bool has_integer_dot_product = false;  // dot products of packed bytes, in hardware
   bool is_software = false;              // runs on the CPU
+  bool is_deterministic = false;         // see DeviceOptions: not of the device, but asked for
 };
 
 // A storage buffer as a shader sees it: `size` bytes from `offset`, or with size 0 all that follows it.

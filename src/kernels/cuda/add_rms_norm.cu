@@ -17,11 +17,8 @@ __global__ void add_and_normalise(float* h, const float* y, const float* weight,
   h += blockIdx.x * n;
   y += blockIdx.x * n;
   out += blockIdx.x * n;
-  const float sum = sum_of_row(n, partial, [&](int64_t i) {
-    const float value = h[i] + y[i];
-    h[i] = value;
-    return value * value;
-  });
+  const float sum = sum_of_squares(
+      n, partial, [&](int64_t i) { return h[i] + y[i]; }, [&](int64_t i, float value) { h[i] = value; });
   const float scale = 1 / sqrtf(sum / static_cast<float>(n) + eps);
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = h[i] * scale * weight[i];
 }

@@ -17,7 +17,6 @@ constexpr size_t kAlignment = 256;
 // Tokens whose segments several blocks may share: results of the segments lie in scratch memory meanwhile.
 // Answers come first in a batch; beside a prompt there are few.
 constexpr int kMostSplitDecodeTokens = 64, kSplitTokensBesidePrompt = 16;
-constexpr int kMostSplitPrefillTokens = 128;
 
 Tiling tiling_of(const AttentionArgs& args, int rows, int max_tokens) {
   const auto group = static_cast<int>(args.q.ne[1] / args.kv.n_head_kv);
@@ -28,7 +27,7 @@ Tiling tiling_of(const AttentionArgs& args, int rows, int max_tokens) {
 
 // Segments of a row in any batch up to this bound on positions.
 int64_t most_decode_segments(const AttentionArgs& args) {
-  return std::clamp<int64_t>(div_up<int64_t>(args.batch.n_kv_bound, segment_keys(1, 1)), 1,
+  return std::clamp<int64_t>(div_up<int64_t>(args.batch.n_kv_bound, segment_keys(1, 1, kMostCountedRows)), 1,
                              kMostDecodeSegments);
 }
 
@@ -56,11 +55,17 @@ PartialRoom decode_room(const AttentionArgs& args) {
           std::max<int64_t>(most_decode_segments(args), kMostPrefillSegments)};
 }
 
+// Rows of a sequence whose tiles fill the GPU half.
+int many_rows(const AttentionArgs& args) {
+  constexpr int64_t kTiles = 132;
+  const Tiling tiling = tiling_of(args, kPrefillRows, kPrefillRows);
+  const int64_t n_tiles = kTiles / (args.kv.n_head_kv * tiling.parts) + 1;
+  return static_cast<int>(std::min<int64_t>(n_tiles * tiling.tokens, kMostCountedRows));
+}
+
 PartialRoom prefill_room(const AttentionArgs& args) {
-  return {is_decode_only(args) || !prefill_serves(args)
-              ? 0
-              : std::min<int64_t>(args.q.ne[2], kMostSplitPrefillTokens),
-          kMostPrefillSegments};
+  const int64_t n_tokens = is_decode_only(args) || !prefill_serves(args) ? 0 : args.q.ne[2];
+  return {std::min<int64_t>(n_tokens, many_rows(args)), kMostPrefillSegments};
 }
 
 size_t scratch_of_attention(const AttentionArgs& args, int) {
@@ -92,13 +97,15 @@ Params params_of(const AttentionArgs& args) {
   return p;
 }
 
-// As many blocks for each row as keep every multiprocessor busy with `resident` of them, and none waits for a
-// second round.
-int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tokens, int64_t most, int resident,
+// Blocks that share the segments of a row, so that every multiprocessor is busy with `resident` of them: all
+// at once, or in so many rounds that the last one weighs little.
+int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int64_t most, int resident,
               const Gpu& gpu) {
+  constexpr int64_t kRounds = 4;
   const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
-  const int64_t passes = div_up(n_tokens, tiling.tokens) * args.kv.n_head_kv * tiling.parts;
-  return static_cast<int>(std::clamp<int64_t>(blocks / passes, 1, most));
+  const int64_t passes = n_tiles * args.kv.n_head_kv * tiling.parts;
+  const int64_t splits = passes <= blocks ? blocks / passes : div_up(kRounds * blocks, passes);
+  return static_cast<int>(std::clamp<int64_t>(splits, 1, most));
 }
 
 // One kernel for the rows of sequences that have least_rows..most_rows in the batch.
@@ -114,14 +121,16 @@ struct Pass {
 
 void run_pass(Stream& stream, const AttentionArgs& args, const Pass& pass) {
   Params p = params_of(args);
-  p.is_decode = is_decode_only(args);
+  p.is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
+  p.many_rows = many_rows(args);
   p.least_rows = pass.least_rows;
   p.most_rows = pass.most_rows;
   p.tiling = tiling_of(args, pass.tile_rows, pass.max_tile_tokens);
-  p.n_splits = splits_of(args, p.tiling, std::min(p.n_tokens, pass.n_split_tokens), pass.room.max_segments,
-                         pass.resident, gpu_of(stream));
+  p.n_split_tiles = std::min(pass.n_split_tokens / p.tiling.tokens, p.tiling.n_tiles);
+  p.n_splits =
+      splits_of(args, p.tiling, p.n_split_tiles, pass.room.max_segments, pass.resident, gpu_of(stream));
   const bool is_shared = p.n_splits > 1;
-  p.n_split_tokens = is_shared ? pass.n_split_tokens / p.tiling.tokens * p.tiling.tokens : 0;
+  if (!is_shared) p.n_split_tiles = 0;
   p.partials.stats = reinterpret_cast<float2*>(pass.scratch);
   p.partials.out = reinterpret_cast<float*>(pass.scratch + pass.room.stats_bytes(args));
   p.partials.max_segments = static_cast<int>(pass.room.max_segments);
@@ -137,21 +146,23 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
   const int n_split_tokens =
       n_tokens <= kMostSplitDecodeTokens ? kMostSplitDecodeTokens : kSplitTokensBesidePrompt;
   Pass plain{run_plain, 1, kAny, kPlainRows, kPlainRows, 3, n_split_tokens, room, scratch_of(stream)};
-  const bool has_prefill = !is_decode_only(args) && prefill_serves(args);
+  const bool is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
+  const bool has_prefill = !is_decode && prefill_serves(args);
   if (decode_serves(args)) {
-    const Tiling tiling = tiling_of(args, kDecodeHeads, 1);
+    const int heads = tiling_of(args, kDecodeHeads, 1).heads;
+    const bool has_halves = decode_halves_serves(args, heads, gpu_of(stream).shared_bytes_per_block);
     run_pass(stream, args,
-             {run_decode, 1, kMostDecodeRows, kDecodeHeads, 1, tiling.heads > kDecodeHeads / 2 ? 2 : 3,
-              n_split_tokens, room, scratch_of(stream)});
+             {has_halves ? run_decode_halves : run_decode, 1, kMostDecodeRows, kDecodeHeads, 1,
+              has_halves || heads > kDecodeHeads / 2 ? 2 : 3, n_split_tokens, room, scratch_of(stream)});
     plain.least_rows = kMostDecodeRows + 1;
   }
   if (has_prefill) {
     run_pass(stream, args,
-             {run_prefill, kMostDecodeRows + 1, kAny, kPrefillRows, kPrefillRows, 2, kMostSplitPrefillTokens,
+             {run_prefill, kMostDecodeRows + 1, kAny, kPrefillRows, kPrefillRows, 2, many_rows(args),
               prefill_room(args), scratch_of(stream) + room.bytes(args)});
     plain.most_rows = kMostDecodeRows;
   }
-  if (plain.least_rows <= plain.most_rows && !(is_decode_only(args) && plain.least_rows > kMostDecodeRows))
+  if (plain.least_rows <= plain.most_rows && !(is_decode && plain.least_rows > kMostDecodeRows))
     run_pass(stream, args, plain);
 }
 

@@ -21,14 +21,27 @@ __host__ __device__ inline int row_lanes(int64_t n) {
   return n < kMostRowLanes ? static_cast<int>((n + 31) / 32 * 32) : kMostRowLanes;
 }
 
-// Sum of term(i) for i below n. The order is that of row_lanes(n) lanes, which the block's threads take turns
-// at, however many there are. `partial` is shared memory for one float of each warp of lanes.
-template <class Term>
-__device__ float sum_of_row(int64_t n, float* partial, const Term& term) {
+// Sum of the squares of load(i) for i below n; keep(i, value) follows each, some loads later. The order is
+// that of row_lanes(n) lanes, which the block's threads take turns at, however many there are. `partial` is
+// shared memory for one float of each warp of lanes.
+template <class Load, class Keep>
+__device__ float sum_of_squares(int64_t n, float* partial, const Load& load, const Keep& keep) {
+  constexpr int kAtOnce = 4;
   const int n_lanes = row_lanes(n);
   for (int lane = threadIdx.x; lane < n_lanes; lane += blockDim.x) {
     float sum = 0;
-    for (int64_t i = lane; i < n; i += n_lanes) sum += term(i);
+    for (int64_t first = lane; first < n; first += kAtOnce * n_lanes) {
+      float values[kAtOnce];
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j)
+        values[j] = first + j * n_lanes < n ? load(first + j * n_lanes) : 0.0f;
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        if (first + j * n_lanes >= n) break;
+        keep(first + j * n_lanes, values[j]);
+        sum = fmaf(values[j], values[j], sum);
+      }
+    }
     sum = sum_of_warp(sum);
     if (lane % 32 == 0) partial[lane / 32] = sum;
   }

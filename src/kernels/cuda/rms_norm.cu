@@ -16,7 +16,8 @@ __global__ void normalise_rows(const float* x, const float* weight, float* out, 
   let_next_start();
   x += blockIdx.x * n;
   out += blockIdx.x * n;
-  const float sum = sum_of_row(n, partial, [&](int64_t i) { return x[i] * x[i]; });
+  const float sum = sum_of_squares(
+      n, partial, [&](int64_t i) { return x[i]; }, [](int64_t, float) {});
   const float scale = 1 / sqrtf(sum / static_cast<float>(n) + eps);
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = x[i] * scale * weight[i];
 }

@@ -25,8 +25,8 @@ struct Tiling {
 
 // Segments that blocks have left: weighted values, and (largest score, sum of weights).
 struct Partials {
-  float* out;        // (head_dim_v, max_segments, n_head, n_split_tokens)
-  float2* stats;     // (max_segments, n_head, n_split_tokens)
+  float* out;        // (head_dim_v, max_segments, n_head, tokens of n_split_tiles)
+  float2* stats;     // (max_segments, n_head, tokens of n_split_tiles)
   int max_segments;  // of a row
 };
 
@@ -46,10 +46,11 @@ __host__ __device__ inline int power_of_two_from(int n) {
 #endif
 }
 
-// Keys of a segment of a row that sees n_keys, where n_rows are of its sequence.
+// Keys of a segment of a row that sees n_keys, where n_rows are of its sequence. From many_rows on these make
+// so many tiles that their keys are not cut.
 inline constexpr int kAllKeys = 1 << 30;
-__host__ __device__ inline int segment_keys(int n_rows, int n_keys) {
-  if (n_rows >= kManyRows) return kAllKeys;
+__host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_rows) {
+  if (n_rows >= many_rows) return kAllKeys;
   if (n_rows > kMostDecodeRows) {
     const int part = power_of_two_from(n_keys) / kMostPrefillSegments;
     return part < 256 ? 256 : part;
@@ -81,22 +82,30 @@ struct Params {
   float scale;  // of scores in units of log 2, for exp2f
   Tiling tiling;
   bool is_decode;             // every row counts as an answer's
+  int many_rows;              // see segment_keys()
   int least_rows, most_rows;  // of a sequence whose tokens the kernel serves; it leaves others alone
   int n_splits;               // blocks that share the segments of a row
-  int n_split_tokens;         // only the first ones of the batch are shared; a multiple of the tile's tokens
+  int n_split_tiles;          // only those of the batch's first tiles are shared
   Partials partials;
 };
 
-// Every kernel has a grid of (token tiles, n_head_kv * parts, n_splits).
+// Every kernel has a grid of (blocks_of_tiles(), n_head_kv * parts).
+inline unsigned blocks_of_tiles(const Params& p) {
+  return static_cast<unsigned>(p.tiling.n_tiles + p.n_split_tiles * (p.n_splits - 1));
+}
+
 using Run = void (*)(Stream& stream, const Params& params, const AttentionArgs& args);
 
 void run_plain(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_decode(Stream& stream, const Params& params, const AttentionArgs& args);
+void run_decode_halves(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_prefill(Stream& stream, const Params& params, const AttentionArgs& args);
 
 // Whether the kernel has code for these formats, head sizes and this memory layout; otherwise run_plain() is
 // taken.
 bool decode_serves(const AttentionArgs& args);
+bool decode_halves_serves(const AttentionArgs& args, int heads,
+                          size_t room);  // bytes of shared memory of a block
 bool prefill_serves(const AttentionArgs& args);
 
 // Whether a head vector has 64 or 128 elements, and loads of 16 bytes find rows at multiples of 16 (those of
@@ -112,6 +121,9 @@ inline bool has_wide_rows(const KvView& kv) {
 inline constexpr int kPlainRows = 16;
 inline constexpr int kDecodeHeads = 8;
 inline constexpr int kPrefillRows = 64;
+
+// The most that many_rows may be: what rows_of_sequence() counts.
+inline constexpr int kMostCountedRows = 1024;
 
 // Puts the segments of the rows together that several blocks have shared.
 void run_merge(Stream& stream, const Params& params);

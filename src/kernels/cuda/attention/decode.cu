@@ -1,7 +1,7 @@
-// attention for answers: a block takes the query heads of one KV head and some segments of the keys, or all
-// of them. Each of its warps has a quarter of a segment, and streams keys and values from memory into
-// registers, 16 bytes a lane, the next ones while these are worked on.
-#include "kernels/cuda/attention/fold.cuh"
+// attention for answers, from caches of any plain format: a block takes the query heads of one KV head and
+// some segments of the keys, or all of them. Each of its warps has a quarter of a segment, and streams keys
+// and values from memory into registers, 16 bytes a lane, the next ones while these are worked on.
+#include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/kv_formats.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -10,8 +10,7 @@ namespace parlance::cuda::attention {
 
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / 32;
+constexpr int kThreads = kDecodeThreads;
 
 // Keys that a group of lanes works on at a time: as many as the registers hold.
 template <KvFormat k_format, KvFormat v_format, int kHeads>
@@ -125,31 +124,16 @@ struct Running {
   }
 };
 
-// The keys of a segment that one warp works on, step by step.
-struct WarpKeys {
-  int per_warp;  // of a segment
-  int n_keys;    // of the row
-  int warp;
-
-  __device__ int first(int segment) const { return (segment * kWarps + warp) * per_warp; }
-  // Steps of `at_once` keys; past the row's last key there is nothing to do.
-  __device__ int n_steps(int segment, int at_once) const {
-    const int n = min(per_warp, n_keys - first(segment));
-    return (max(n, 0) + at_once - 1) / at_once;
-  }
-};
-
 template <KvFormat k_format, KvFormat v_format, int kHeadDim, int kHeads>
 __global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Params p) {
   constexpr int kKeys = kKeysAtATime<k_format, v_format, kHeads>;
   using L = Lanes<kHeadDim, kKeys>;
-  // What warps have of a segment; the next one goes to the other half while this one is added up.
-  __shared__ __align__(16) float warp_out[2][kWarps][kHeads][kHeadDim];
-  __shared__ float2 warp_stats[2][kWarps][kHeads];
+  __shared__ Quarters<kHeads, kHeadDim> quarters;
   wait_for_previous();
   let_next_start();
 
-  const int token = blockIdx.x;
+  const BlockPlace place(p);
+  const int token = place.tile;
   const int head_kv = blockIdx.y / p.tiling.parts;
   const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
   const int n_heads = min(p.tiling.heads, p.group - in_group);
@@ -160,9 +144,8 @@ __global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Param
 
   // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
   const TokenRun run(p, token, token + 1);
-  const SegmentRange range(p, run);
+  const SegmentRange range(p, run, place.split);
   if (!run.is_served || range.first >= range.last) return;
-  const bool is_shared = is_split(p, run);
 
   float q[kHeads][8];
 #pragma unroll
@@ -172,13 +155,9 @@ __global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Param
     for (int i = 0; i < 8; ++i) q[head][i] = head < n_heads ? row[i] * p.scale : 0.0f;
   }
 
-  // Of the whole row, a thread has a few values of one head.
-  constexpr int kOwn = kHeads * kHeadDim / kThreads, kHeadThreads = kHeadDim / kOwn;
-  const int own_head = threadIdx.x / kHeadThreads, own_first = threadIdx.x % kHeadThreads * kOwn;
-  float largest_so_far = kLowest, sum_so_far = 0, out_so_far[kOwn] = {};
-
+  RowsSoFar<kHeads, kHeadDim> so_far(p, token, first_head, n_heads, is_split(p, run));
   const Walk walk(p, p.seq[token], head_kv);
-  const WarpKeys keys{run.segment_keys / kWarps, run.n_keys, warp};
+  const WarpKeys keys{run.segment_keys / kDecodeWarps, run.n_keys, warp};
   Loaded<k_format, v_format, kKeys> loaded;
   loaded.load(p, walk, keys.first(range.first) + group * kKeys, run.n_keys, eighth);
   for (int segment = range.first; segment < range.last; ++segment) {
@@ -198,46 +177,18 @@ __global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Param
     if (group == 0) {
 #pragma unroll
       for (int head = 0; head < kHeads; ++head) {
-        auto* row = reinterpret_cast<float4*>(&warp_out[half][warp][head][eighth * 8]);
+        auto* row = reinterpret_cast<float4*>(&quarters.out[half][warp][head][eighth * 8]);
         const float(&out)[8] = running.out[head];
         row[0] = make_float4(out[0], out[1], out[2], out[3]);
         row[1] = make_float4(out[4], out[5], out[6], out[7]);
-        if (eighth == 0) warp_stats[half][warp][head] = make_float2(running.largest[head], running.sum[head]);
+        if (eighth == 0)
+          quarters.stats[half][warp][head] = make_float2(running.largest[head], running.sum[head]);
       }
     }
     __syncthreads();
-
-    float largest = kLowest, sum = 0, out[kOwn] = {};
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) largest = fmaxf(largest, warp_stats[half][w][own_head].x);
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) {
-      const float2 stats = warp_stats[half][w][own_head];
-      const float weight = exp2f(stats.x - largest);
-      sum = fmaf(weight, stats.y, sum);
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i)
-        out[i] = fmaf(weight, warp_out[half][w][own_head][own_first + i], out[i]);
-    }
-    if (is_shared) {
-      if (own_head >= n_heads) continue;
-      const int64_t row = partial_row(p, token, first_head + own_head, segment);
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) p.partials.out[row * kHeadDim + own_first + i] = out[i];
-      if (own_first == 0) p.partials.stats[row] = make_float2(largest, sum);
-    } else {
-      const Fold fold(largest_so_far, largest);
-      largest_so_far = fold.largest;
-      sum_so_far = fold(sum_so_far, sum);
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) out_so_far[i] = fold(out_so_far[i], out[i]);
-    }
+    so_far.add(quarters, half, segment);
   }
-  if (is_shared || own_head >= n_heads) return;
-  float* out =
-      p.out + (static_cast<int64_t>(token) * p.n_head + first_head + own_head) * kHeadDim + own_first;
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) out[i] = finish(out_so_far[i], sum_so_far);
+  so_far.store();
 }
 
 template <KvFormat k_format, KvFormat v_format, int kHeadDim>
@@ -257,9 +208,7 @@ bool decode_serves(const AttentionArgs& args) {
 }
 
 void run_decode(Stream& stream, const Params& params, const AttentionArgs& args) {
-  const dim3 grid(static_cast<unsigned>(params.tiling.n_tiles),
-                  static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts),
-                  static_cast<unsigned>(params.n_splits));
+  const dim3 grid(blocks_of_tiles(params), static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
   const Shape shape{.grid = grid, .block = dim3(kThreads)};
   with_format(args.kv.k.format, [&](auto k) {
     with_format(args.kv.v.format, [&](auto v) {

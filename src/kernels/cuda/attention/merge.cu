@@ -49,8 +49,9 @@ __global__ void __launch_bounds__(kThreads) merge_segments(const __grid_constant
 }  // namespace
 
 void run_merge(Stream& stream, const Params& params) {
-  const dim3 grid(static_cast<unsigned>(std::min(params.n_tokens, params.n_split_tokens)),
-                  static_cast<unsigned>(params.n_head));
+  const dim3 grid(
+      static_cast<unsigned>(std::min(params.n_tokens, params.n_split_tiles * params.tiling.tokens)),
+      static_cast<unsigned>(params.n_head));
   launch(stream, merge_segments, {.grid = grid, .block = dim3(kThreads)}, params);
 }
 

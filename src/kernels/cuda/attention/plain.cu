@@ -45,13 +45,14 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
   const int head_kv = blockIdx.y / p.tiling.parts;
   const int first_head = blockIdx.y % p.tiling.parts * p.tiling.heads;  // in the group
   const int n_heads = min(p.tiling.heads, p.group - first_head);
-  const int end = min(p.n_tokens, static_cast<int>(blockIdx.x + 1) * p.tiling.tokens);
+  const BlockPlace place(p);
+  const int end = min(p.n_tokens, (place.tile + 1) * p.tiling.tokens);
 
-  for (int start = blockIdx.x * p.tiling.tokens; start < end;) {
+  for (int start = place.tile * p.tiling.tokens; start < end;) {
     const TokenRun run(p, start, end);
     start = run.last;
     const int n_segments = run.n_segments();
-    const SegmentRange range(p, run);
+    const SegmentRange range(p, run, place.split);
     if (!run.is_served || range.first >= range.last) continue;
     const bool is_shared = is_split(p, run);
     const Walk walk(p, p.seq[run.first], head_kv);
@@ -166,9 +167,7 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
 }  // namespace
 
 void run_plain(Stream& stream, const Params& params, const AttentionArgs& args) {
-  const dim3 grid(static_cast<unsigned>(params.tiling.n_tiles),
-                  static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts),
-                  static_cast<unsigned>(params.n_splits));
+  const dim3 grid(blocks_of_tiles(params), static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
   const Shape shape{.grid = grid, .block = dim3(kThreads), .shared_bytes = shared_bytes_of(params)};
   with_format(args.kv.k.format, [&](auto k) {
     with_format(args.kv.v.format, [&](auto v) {

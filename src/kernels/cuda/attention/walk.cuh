@@ -27,22 +27,25 @@ struct Walk {
   }
 };
 
-// Rows of the token's sequence in the batch, or kManyRows when there are as many. Asked by whole warps.
+// Consecutive tokens of the token's sequence beside it, on one side (-1, 1), as far as kMostCountedRows.
+// Asked by whole warps.
+__device__ inline int tokens_beside(const Params& p, int token, int side) {
+  const int seq = p.seq[token], lane = threadIdx.x % 32;
+  const auto count = [&](int before, int stride) {
+    const int other = token + side * (before + stride * (lane + 1));
+    const bool is_same = other >= 0 && other < p.n_tokens && p.seq[other] == seq;
+    const unsigned others = __ballot_sync(0xffffffff, !is_same);
+    return others ? __ffs(static_cast<int>(others)) - 1 : 32;
+  };
+  const int near = count(0, 1);
+  if (near < 32) return near;
+  const int far = 32 * count(0, 32);  // at least 32
+  return far >= kMostCountedRows ? far : far + count(far, 1);
+}
+
+// Rows of the token's sequence in the batch, or kMostCountedRows or more when there are as many.
 __device__ inline int rows_of_sequence(const Params& p, int token) {
-  if (p.is_decode) return 1;
-  const int seq = p.seq[token];
-  int n_rows = 1;
-#pragma unroll
-  for (int side = -1; side <= 1; side += 2) {
-    for (int first = 1; first < kManyRows; first += 32) {
-      const int other = token + side * (first + static_cast<int>(threadIdx.x % 32));
-      const bool is_same = other >= 0 && other < p.n_tokens && p.seq[other] == seq;
-      const unsigned others = __ballot_sync(0xffffffff, !is_same);
-      n_rows += others ? __ffs(static_cast<int>(others)) - 1 : 32;
-      if (others) break;
-    }
-  }
-  return min(n_rows, kManyRows);
+  return p.is_decode ? 1 : 1 + tokens_beside(p, token, -1) + tokens_beside(p, token, 1);
 }
 
 // Consecutive tokens of one sequence whose keys are cut alike, with the rows that they make.
@@ -56,10 +59,10 @@ struct TokenRun {
     const int n_rows = rows_of_sequence(p, start);
     is_served = n_rows >= p.least_rows && n_rows <= p.most_rows;
     const int seq = p.seq[start];
-    segment_keys = attention::segment_keys(n_rows, p.pos[start] + 1);
+    segment_keys = attention::segment_keys(n_rows, p.pos[start] + 1, p.many_rows);
     for (; last < end && p.seq[last] == seq; ++last) {
       const int keys_of_last = p.pos[last] + 1;
-      if (attention::segment_keys(n_rows, keys_of_last) != segment_keys) break;
+      if (attention::segment_keys(n_rows, keys_of_last, p.many_rows) != segment_keys) break;
       n_keys = max(n_keys, keys_of_last);
     }
   }
@@ -67,19 +70,40 @@ struct TokenRun {
   __device__ int n_segments() const { return (n_keys + segment_keys - 1) / segment_keys; }
 };
 
-// Whether several blocks share the segments of the run and leave them to run_merge().
-__device__ inline bool is_split(const Params& p, const TokenRun& run) {
-  return run.first < p.n_split_tokens && run.segment_keys != kAllKeys;
+// A block's tile, and which of n_splits shares of its segments it has. Later tokens see more keys: they are
+// taken first.
+struct BlockPlace {
+  int tile, split;
+  __device__ explicit BlockPlace(const Params& p) {
+    const int block = blockIdx.x, n_whole = p.tiling.n_tiles - p.n_split_tiles;
+    const bool is_whole = block < n_whole;
+    tile = is_whole ? p.tiling.n_tiles - 1 - block : p.n_split_tiles - 1 - (block - n_whole) / p.n_splits;
+    split = is_whole ? 0 : (block - n_whole) % p.n_splits;
+  }
+};
+
+// Whether a tile has tokens of a sequence with more than kMostDecodeRows rows. Asked by whole blocks.
+__device__ inline bool has_long_run(const Params& p, int first, int end) {
+  bool is_long = false;
+  for (int i = first - kMostDecodeRows + static_cast<int>(threadIdx.x); i < end; i += blockDim.x) {
+    is_long |= i >= 0 && i + kMostDecodeRows < p.n_tokens && p.seq[i] == p.seq[i + kMostDecodeRows];
+  }
+  return __syncthreads_or(is_long);
 }
 
-// The segments [first, last) of a run that this block works on.
+// Whether several blocks share the segments of the run and leave them to run_merge().
+__device__ inline bool is_split(const Params& p, const TokenRun& run) {
+  return run.first < p.n_split_tiles * p.tiling.tokens && run.segment_keys != kAllKeys;
+}
+
+// The segments [first, last) of a run that a block works on.
 struct SegmentRange {
   int first, last;
-  __device__ SegmentRange(const Params& p, const TokenRun& run)
-      : first(0), last(blockIdx.z == 0 ? run.n_segments() : 0) {
+  __device__ SegmentRange(const Params& p, const TokenRun& run, int split)
+      : first(0), last(split == 0 ? run.n_segments() : 0) {
     if (!is_split(p, run)) return;
-    first = run.n_segments() * static_cast<int>(blockIdx.z) / p.n_splits;
-    last = run.n_segments() * static_cast<int>(blockIdx.z + 1) / p.n_splits;
+    first = run.n_segments() * split / p.n_splits;
+    last = run.n_segments() * (split + 1) / p.n_splits;
   }
 };
 

@@ -1,6 +1,7 @@
 // matmul on CUDA. Few tokens are bound by the memory that weights come from (gemv), many by arithmetic (gemm
-// on the tensor cores). Quantised weights meet activations rounded to bytes, once for all weights of a call
-// and equally on every device; f16 and bf16 weights meet x as f32 in gemv, and in 16-bit floats in gemm.
+// on the tensor cores); the sums of a token are the same in both. Quantised weights meet activations rounded
+// to bytes, once for all weights of a call and equally on every device; f16 and bf16 weights meet x as a sum
+// of two such floats.
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
@@ -43,7 +44,7 @@ bool has_rows_of(const MatmulArgs& args, DType dtype) {
 // Weights of different block types share the rounded activations.
 void run_quantised(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
-  const bool is_gemv = args.x.n_rows() <= kMaxGemvTokens;
+  const bool is_gemv = args.x.n_rows() <= kMostGemvTokens;
   GemvActivations few{};
   GemmActivations many{};
   if (is_gemv) {
@@ -79,21 +80,24 @@ bool has_aligned_rows(const MatmulArgs& args, DType dtype) {
 
 void run_float(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
-  const bool is_gemv = args.x.n_rows() <= kMaxGemvTokens;
+  const bool is_gemv = args.x.n_rows() <= kMostGemvTokens;
   for (const DType dtype : kFloatTypes) {
     if (!has_rows_of(args, dtype)) continue;
-    if (!has_aligned_rows(args, dtype) || (dtype == DType::f32 && !is_gemv)) {
+    if (!has_aligned_rows(args, dtype)) {
       float_tiles(stream, args, dtype);
+    } else if (dtype == DType::f32) {
+      float_gemv(stream, args);
     } else if (is_gemv) {
-      float_gemv(stream, args, dtype);
+      half_gemv(stream, args, dtype,
+                half_gemv_rounds_itself(stream, args.x) ? HalfActivations{} : halve(stream, args.x, dtype));
     } else {
-      half_gemm(stream, args, dtype, halve_for_gemm(stream, args.x, dtype));
+      half_gemm(stream, args, dtype, halve(stream, args.x, dtype));
     }
   }
 }
 
 size_t float_scratch(const MatmulArgs& args, int) {
-  return args.x.n_rows() <= kMaxGemvTokens ? 0 : half_scratch_bytes(args.x.ne[0], args.x.n_rows());
+  return half_scratch_bytes(args.x.ne[0], args.x.n_rows());
 }
 
 }  // namespace

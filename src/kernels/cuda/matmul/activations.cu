@@ -1,8 +1,8 @@
 // Activations rounded to what the products take, once for all weights of a call.
 #include <algorithm>
-#include <type_traits>
 
 #include "base/checked.h"
+#include "kernels/cuda/matmul/half.cuh"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -15,8 +15,7 @@ namespace {
 // A thread rounds four values, eight threads a run, a block a chunk.
 constexpr int kQuarter = 4;
 constexpr int kThreads = kChunkValues / kQuarter;
-constexpr int kTokenTile = 128;      // the most tokens that a gemm block takes at once
-constexpr int kHalfRowPadding = 64;  // values of a row that half_gemm takes at once
+constexpr int kTokenTile = 128;  // the most tokens that a gemm block takes at once
 constexpr float kSmallestMagnitude = 1e-30f;
 
 // What the eight threads of a run know of it afterwards.
@@ -83,52 +82,27 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// A power of two that brings the largest of a row near the top of f16, or 1 for bf16, which reaches as far as
-// f32.
-template <class Half>
-__device__ float scale_of_row(const float* row, int n, float* partial) {
-  if constexpr (std::is_same_v<Half, __nv_bfloat16>) return 1;
-  float magnitude = 0;
-  for (int i = threadIdx.x; i < n; i += kThreads) magnitude = fmaxf(magnitude, fabsf(row[i]));
-  magnitude = max_of_warp(magnitude);
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = magnitude;
-  __syncthreads();
-  magnitude = max_of_warp(partial[threadIdx.x % (kThreads / 32)]);
-  // The inverse must be finite, too.
-  constexpr int kTopExponent = 14, kLowestExponent = -100;
-  const int exponent = magnitude > 0 ? max(ilogbf(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
-  return ldexpf(1.0f, exponent - kTopExponent);
-}
-
-// Block (token). Each part takes what the ones before have left.
-template <class Half, int kParts>
-__global__ void __launch_bounds__(kThreads)
-    round_rows_to_half(const float* x, int n_in, int n_tokens, HalfActivations out) {
-  __shared__ float partial[kThreads / 32];
+// Block (token), a warp for each part.
+template <class Half, bool kIsPaired>
+__global__ void __launch_bounds__(32 * kMostParts)
+    halve_rows(const float* x, int n_in, int n_tokens, HalfActivations out, Parts parts) {
   wait_for_previous();
   let_next_start();
-  const int token = blockIdx.x;
-  const float* row = x + static_cast<int64_t>(token) * n_in;
-  const int n = token < n_tokens ? n_in : 0;
-  const float scale = scale_of_row<Half>(row, n, partial);
-  const float inverse = 1 / scale;
-  for (int i = threadIdx.x; i < out.row_values; i += kThreads) {
-    float rest = i < n ? row[i] * inverse : 0.0f;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      const Half rounded = static_cast<Half>(rest);
-      rest -= static_cast<float>(rounded);
-      reinterpret_cast<Half*>(
-          out.parts)[(static_cast<int64_t>(part) * out.n_tokens + token) * out.row_values + i] = rounded;
-    }
-  }
-  if (threadIdx.x == 0) out.scales[token] = scale;
+  const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
+  const int first = part * n_part;
+  const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
+  const float* values = x + static_cast<int64_t>(token) * n_in + first;
+  const float scale = scale_of_row<Half>(largest_of_part(values, n), parts.n);
+  uint16_t* halves = out.halves + static_cast<int64_t>(token) * out.row_values + first;
+  round_part<Half, kIsPaired>(values, n, min(n_part, out.row_values - first), scale, halves,
+                              halves + static_cast<int64_t>(out.n_tokens) * out.row_values);
+  if (threadIdx.x == 0 && part == 0) out.scales[token] = scale;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.
 int64_t padded_tokens(int64_t n_tokens) {
   if (n_tokens <= 2) return n_tokens;
-  if (n_tokens <= kMaxGemvTokens) return n_tokens <= 4 ? 4 : 8;
+  if (n_tokens <= 8) return n_tokens <= 4 ? 4 : 8;
   return n_tokens <= 32 ? 32 : n_tokens <= 64 ? 64 : align_up<int64_t>(n_tokens, kTokenTile);
 }
 
@@ -149,14 +123,14 @@ size_t n_padded_runs(int64_t n_in, int64_t n_tokens) {
 }
 
 size_t activation_bytes(int64_t n_in, int64_t n_tokens) {
-  const size_t run_bytes = n_tokens <= kMaxGemvTokens ? sizeof(RunScale) : sizeof(float) + sizeof(float2);
+  constexpr size_t run_bytes = std::max(sizeof(RunScale), sizeof(float) + sizeof(float2));
   return code_bytes(n_in, n_tokens) + run_bytes * n_padded_runs(n_in, n_tokens);
 }
 
 }  // namespace
 
 size_t quantised_scratch_bytes(int64_t n_in, int64_t n_tokens) {
-  const size_t sums = n_tokens <= kMaxGemvTokens ? 0 : kMaxSplitSums * sizeof(float);
+  const size_t sums = n_tokens <= kMostGemvTokens ? 0 : kMaxPartSums * sizeof(float);
   return activation_bytes(n_in, n_tokens) + sums;
 }
 
@@ -184,31 +158,38 @@ GemmActivations quantise_for_gemm(Stream& stream, const Tensor& x) {
   return out;
 }
 
-float* split_sums_of(Stream& stream, const Tensor& x) {
+float* part_sums_of(Stream& stream, const Tensor& x) {
   return reinterpret_cast<float*>(scratch_of(stream) + activation_bytes(x.ne[0], x.n_rows()));
 }
 
-size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens) {
-  constexpr size_t kMostParts = std::max(kF16Parts, kBf16Parts);
-  const auto n_rows = static_cast<size_t>(padded_tokens(n_tokens));
-  const auto row_values = static_cast<size_t>(align_up<int64_t>(n_in, kHalfRowPadding));
-  return n_rows * (kMostParts * sizeof(uint16_t) * row_values + sizeof(float)) +
-         kMaxSplitSums * sizeof(float);
+// A few tokens are padded to as many as half_gemv takes.
+int64_t padded_half_tokens(int64_t n_tokens) {
+  return padded_tokens(std::max(n_tokens, kMostGemvTokens));
 }
 
-HalfActivations halve_for_gemm(Stream& stream, const Tensor& x, DType dtype) {
+size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens) {
+  const auto n_rows = static_cast<size_t>(padded_half_tokens(n_tokens));
+  const auto row_values = static_cast<size_t>(align_up<int64_t>(n_in, kHalfStepValues));
+  const size_t sums = n_tokens <= kMostGemvTokens ? 0 : kMaxPartSums * sizeof(float);
+  return n_rows * (kHalves * sizeof(uint16_t) * row_values + sizeof(float)) + sums;
+}
+
+HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
   const int64_t n_in = x.ne[0], n_tokens = x.n_rows();
-  const int64_t n_rows = padded_tokens(n_tokens), row_values = align_up<int64_t>(n_in, kHalfRowPadding);
-  auto* parts = reinterpret_cast<uint16_t*>(scratch_of(stream));
-  const bool is_bf16 = dtype == DType::bf16;
-  const int64_t n_parts = is_bf16 ? kBf16Parts : kF16Parts;
-  auto* scales = reinterpret_cast<float*>(parts + n_parts * n_rows * row_values);
-  const HalfActivations out{parts, scales, scales + n_rows, static_cast<int>(row_values),
+  const int64_t n_rows = padded_half_tokens(n_tokens), row_values = align_up<int64_t>(n_in, kHalfStepValues);
+  auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
+  auto* scales = reinterpret_cast<float*>(halves + kHalves * n_rows * row_values);
+  const HalfActivations out{halves, scales, scales + n_rows, static_cast<int>(row_values),
                             static_cast<int>(n_rows)};
-  launch(stream,
-         is_bf16 ? round_rows_to_half<__nv_bfloat16, kBf16Parts> : round_rows_to_half<__half, kF16Parts>,
-         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(kThreads)}, x.as<const float>(),
-         static_cast<int>(n_in), static_cast<int>(n_tokens), out);
+  const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
+  const bool is_paired = n_tokens <= kMostGemvTokens;
+  const auto kernel = dtype == DType::bf16
+                          ? is_paired ? halve_rows<__nv_bfloat16, true> : halve_rows<__nv_bfloat16, false>
+                      : is_paired ? halve_rows<__half, true>
+                                  : halve_rows<__half, false>;
+  launch(stream, kernel,
+         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
+         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
   return out;
 }
 

@@ -35,7 +35,7 @@ __device__ float sum_values_of_warp(float (&values)[n], int lane) {
 // results of rows and tokens that exist. `shared` has room for kTokens * kRows floats of each warp.
 template <int kRows, int kTokens>
 __device__ void store_sums(float (&sums)[kTokens * kRows], float* shared, const Output& output, int first_row,
-                           int n_tokens) {
+                           int first_token, int n_tokens) {
   constexpr int kSums = kTokens * kRows;
   static_assert(kSums <= 32 && (kSums & (kSums - 1)) == 0);
   constexpr int kLanesPerSum = 32 / kSums;
@@ -44,7 +44,7 @@ __device__ void store_sums(float (&sums)[kTokens * kRows], float* shared, const 
   if (lane % kLanesPerSum == 0) shared[warp * kSums + lane / kLanesPerSum] = sum;
   __syncthreads();
   if (warp != 0 || lane >= kSums) return;
-  const int token = lane / kRows, row = first_row + lane % kRows;
+  const int token = first_token + lane / kRows, row = first_row + lane % kRows;
   if (token >= n_tokens || row >= output.n_out) return;
   float total = output.bias ? output.bias[row] : 0.0f;
   for (int w = 0; w < static_cast<int>(blockDim.y); ++w) total += shared[w * kSums + lane];

@@ -14,7 +14,7 @@ struct Output {
   const float* bias;  // null: none
   float* out;         // [n_out, n_tokens]
   int64_t row_bytes;
-  int64_t first_sum;  // where its partial sums begin, when the products of a call are split along n_in
+  int64_t first_sum;  // where its sums of a part begin, when several blocks share the parts
   int n_out;
   int first_tile;  // tiles of rows are numbered through all outputs of a launch
 };
@@ -41,29 +41,53 @@ __device__ inline const Output& output_of_tile(const Products& p, int tile) {
 }
 #endif
 
-// Above this many tokens matrices are multiplied in tiles on the tensor cores.
-inline constexpr int64_t kMaxGemvTokens = 8;
+// Above so many tokens matrices are multiplied in tiles on the tensor cores.
+inline constexpr int64_t kMostGemvTokens = 8;
 
-// ---- Products split along n_in, where there are too few tiles for all multiprocessors ----
+// ---- One order of summation ----
 
-// Partial sums, at most: keeps the demand for scratch memory independent of the shape.
-inline constexpr int64_t kMaxSplitSums = int64_t{2} << 20;
+// A product is summed up in parts along n_in, each from its first value to its last, and the parts are added
+// up in their order, then the bias. Only n_in says where they lie: a result is the same, bit for bit, however
+// many tokens there are and however parts are shared out. (f32 weights and float_tiles have one kernel each,
+// with an order of its own.)
+inline constexpr int kMostParts = 8;
 
-// How the steps of gemm along n_in are shared out among blocks that each compute a part of the same sums.
-struct Split {
-  int n_steps;  // in all
-  int n_parts;
-  int steps_per_part;
-  float* sums;  // [n_parts, n_sums]; null: one part, results go to the outputs
+struct Parts {
+  int n;
+  int units;  // of a part, of so many values as parts_of() was given; the last part may have fewer
 };
 
-// As many parts as run at once, when a block takes `shared_bytes`, while each has a few steps and `sums` room
-// for all.
-Split split_steps(Stream& stream, const Products& products, int n_token_tiles, int n_steps,
+inline Parts parts_of(int n_in, int unit_values) {
+  const int n_units = (n_in + unit_values - 1) / unit_values;
+  const int units = (n_units + kMostParts - 1) / kMostParts;
+  return {(n_units + units - 1) / units, units};
+}
+
+#ifdef __CUDACC__
+// What the bias is added to: 0 and then each part.
+__device__ inline float add_part(float so_far, float part) {
+  return __fadd_rn(so_far, part);
+}
+#endif
+
+// Sums of parts, at most: keeps the demand for scratch memory independent of the shape.
+inline constexpr int64_t kMaxPartSums = int64_t{8} << 20;
+
+// Which parts a block of gemm computes, where there are too few tiles for all multiprocessors.
+struct Split {
+  int n_blocks;  // for each tile
+  int parts_per_block;
+  float* sums;  // [n_parts, n_sums]; null: one block computes all parts, results go to the outputs
+};
+
+// As many blocks as run at once, when each takes `shared_bytes`, while `sums` has room for the parts.
+Split split_parts(Stream& stream, const Products& products, int n_token_tiles, const Parts& parts,
                   size_t shared_bytes, float* sums);
 
-// out = sum of the parts + bias, if there are several.
-void add_parts(Stream& stream, const Products& products, const Split& split);
+// out = sum of the parts, times the token's scale unless there are none (null), + bias; if several blocks
+// computed them.
+void add_parts(Stream& stream, const Products& products, const Parts& parts, const Split& split,
+               const float* scales);
 
 // ---- Activations for quantised weights: see kernels/cpu/matmul/activations.h for the rounding ----
 
@@ -100,34 +124,37 @@ size_t quantised_scratch_bytes(int64_t n_in, int64_t n_tokens);
 
 GemvActivations quantise_for_gemv(Stream& stream, const Tensor& x);
 GemmActivations quantise_for_gemm(Stream& stream, const Tensor& x);
-float* split_sums_of(Stream& stream, const Tensor& x);  // room for kMaxSplitSums
+float* part_sums_of(Stream& stream, const Tensor& x);  // room for kMaxPartSums
 
 void quantised_gemv(Stream& stream, const MatmulArgs& args, DType dtype, const GemvActivations& x);
 void quantised_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const GemmActivations& x);
 
 // ---- Activations for float weights ----
 
-// For f16 and bf16 gemm, x becomes a sum of 16-bit floats like the weights: two of them keep 22 bits (f16) or
-// 16 (bf16). One would be faster, and its rounding would show in the logits of models without quantised
-// weights.
-inline constexpr int kF16Parts = 2;
-inline constexpr int kBf16Parts = 2;
+// For f16 and bf16 weights, x becomes a sum of two 16-bit floats like the weights, which keep 22 bits (f16)
+// or 16 (bf16) of it. One would be faster, and its rounding would show in the logits of models without
+// quantised weights.
+inline constexpr int kHalves = 2;
+inline constexpr int kHalfStepValues = 64;  // the unit of parts
 
-// The parts add up to x / scale. parts: [n_parts, n_tokens, n_in]; scales: [n_tokens]. They begin the scratch
-// memory, too, and are followed by the partial sums.
+// The halves add up to x / scale. halves: [kHalves, n_tokens, row_values], for half_gemv in its own order (half.cuh);
+// scales: [n_tokens]. They begin the scratch memory, too, and are followed by the sums of parts.
 struct HalfActivations {
-  uint16_t* parts;
+  uint16_t* halves;
   float* scales;
-  float* split_sums;
+  float* part_sums;
   int row_values;  // n_in, padded
   int n_tokens;    // padded
 };
 
 size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens);
-HalfActivations halve_for_gemm(Stream& stream, const Tensor& x, DType dtype);
+HalfActivations halve(Stream& stream, const Tensor& x, DType dtype);
 
-// Rows of weights start at multiples of 16 bytes.
-void float_gemv(Stream& stream, const MatmulArgs& args, DType dtype);
+// Rows of weights start at multiples of 16 bytes. float_gemv is for f32, the others are for f16 and bf16;
+// half_gemv takes up to kMostGemvTokens, and may round a single one itself, which then needs no `x`.
+void float_gemv(Stream& stream, const MatmulArgs& args);
+bool half_gemv_rounds_itself(Stream& stream, const Tensor& x);
+void half_gemv(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x);
 void half_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x);
 // Any shape and address, in f32.
 void float_tiles(Stream& stream, const MatmulArgs& args, DType dtype);

@@ -1,7 +1,7 @@
 // Many tokens times quantised weights on the tensor cores. A block computes kTileRows rows by kTokens tokens
 // in steps of 256 values: the rows' blocks, copied as they are, are unpacked to signed bytes in shared
-// memory; integer products of each run (or half) are scaled and added up in f32, as the definition does.
-// While a step is multiplied, the bytes of the next are on their way.
+// memory; integer products of each run (or half) are scaled and added up in f32, run after run. While a step
+// is multiplied, the bytes of the next are on their way.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -197,18 +197,22 @@ __device__ void multiply_run(const Tile<Type, kTokens>& tile,
   }
 }
 
-// Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
+// Block (tile of tokens, tile of rows, its parts). Tiles of tokens that share weights run side by side.
 template <class Type, int kTokens>
 __global__ void __launch_bounds__(kThreads, 1)
-    multiply_tiles(const __grid_constant__ Products p, const GemmActivations x, const Split split) {
+    multiply_tiles(const __grid_constant__ Products p, const GemmActivations x, const Parts parts,
+                   const Split split) {
   extern __shared__ uint4 shared[];
   let_next_start();
   auto& tile = *reinterpret_cast<Tile<Type, kTokens>*>(shared);
   const Output& output = output_of_tile(p, blockIdx.y);
   const int first_row = (static_cast<int>(blockIdx.y) - output.first_tile) * kTileRows;
   const int first_token = blockIdx.x * kTokens;
-  const int begin = blockIdx.z * split.steps_per_part;
-  const int end = min(begin + split.steps_per_part, split.n_steps);
+  const int first_part = blockIdx.z * split.parts_per_block;
+  const int end_part = min(first_part + split.parts_per_block, parts.n);
+  const int part_steps = parts.units * (kChunkValues / kStepValues);
+  const int begin = first_part * part_steps;
+  const int end = min(end_part * part_steps, (p.n_in + kStepValues - 1) / kStepValues);
   copy_weights<Type, kTokens>(tile, output, first_row, begin);
   wait_for_previous();
   copy_tokens<Type, kTokens>(tile.tokens[0], x, first_token, begin);
@@ -217,26 +221,43 @@ __global__ void __launch_bounds__(kThreads, 1)
   constexpr int kColumns = Tile<Type, kTokens>::kWarpColumns;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int row = warp % kWarpsAlongRows * kRowTiles * 16, column = warp / kWarpsAlongRows * kColumns * 8;
-  float acc[kRowTiles][kColumns][4] = {};
-  for (int step = begin; step < end; ++step) {
-    const int buffer = (step - begin) % 2;
-    wait_for_copies<0>();
-    __syncthreads();
-    unpack_weights<Type, kTokens>(tile, output, first_row, step);
-    __syncthreads();
-    if (step + 1 < end) {
-      copy_weights<Type, kTokens>(tile, output, first_row, step + 1);
-      copy_tokens<Type, kTokens>(tile.tokens[1 - buffer], x, first_token, step + 1);
-      end_copy_group();
-    }
+  float total[kRowTiles][kColumns][4] = {};
+  for (int part = first_part; part < end_part; ++part) {
+    float acc[kRowTiles][kColumns][4] = {};
+    const int end_step = min((part + 1) * part_steps, end);
+    for (int step = part * part_steps; step < end_step; ++step) {
+      const int buffer = (step - begin) % 2;
+      wait_for_copies<0>();
+      __syncthreads();
+      unpack_weights<Type, kTokens>(tile, output, first_row, step);
+      __syncthreads();
+      if (step + 1 < end) {
+        copy_weights<Type, kTokens>(tile, output, first_row, step + 1);
+        copy_tokens<Type, kTokens>(tile.tokens[1 - buffer], x, first_token, step + 1);
+        end_copy_group();
+      }
 #pragma unroll 1
-    for (int run = 0; run < kStepRuns; ++run) {
-      multiply_run<Type, kTokens>(tile, tile.tokens[buffer], run, row, column, lane, acc);
+      for (int run = 0; run < kStepRuns; ++run) {
+        multiply_run<Type, kTokens>(tile, tile.tokens[buffer], run, row, column, lane, acc);
+      }
+    }
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < kColumns; ++n) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
+          const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
+          const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
+          if (!split.sums || r >= output.n_out || t >= p.n_tokens) continue;
+          split.sums[part * p.n_sums + output.first_sum + static_cast<int64_t>(t) * output.n_out + r] =
+              acc[m][n][e];
+        }
+      }
     }
   }
-
-  float* out = split.sums ? split.sums + blockIdx.z * p.n_sums + output.first_sum : output.out;
-  const bool has_bias = output.bias && !split.sums;
+  if (split.sums) return;
 #pragma unroll
   for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
@@ -246,7 +267,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
         const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
         if (r >= output.n_out || t >= p.n_tokens) continue;
-        out[static_cast<int64_t>(t) * output.n_out + r] = acc[m][n][e] + (has_bias ? output.bias[r] : 0.0f);
+        output.out[static_cast<int64_t>(t) * output.n_out + r] =
+            total[m][n][e] + (output.bias ? output.bias[r] : 0.0f);
       }
     }
   }
@@ -255,16 +277,17 @@ __global__ void __launch_bounds__(kThreads, 1)
 template <class Type, int kTokens>
 void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const GemmActivations& x) {
   const Products products = products_of(args, dtype, kTileRows);
+  const Parts parts = parts_of(products.n_in, kChunkValues);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  const Split split = split_steps(stream, products, n_token_tiles, div_up(products.n_in, kStepValues),
-                                  sizeof(Tile<Type, kTokens>), split_sums_of(stream, args.x));
+  const Split split = split_parts(stream, products, n_token_tiles, parts, sizeof(Tile<Type, kTokens>),
+                                  part_sums_of(stream, args.x));
   launch(stream, multiply_tiles<Type, kTokens>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
-                       static_cast<unsigned>(split.n_parts)),
+                       static_cast<unsigned>(split.n_blocks)),
           .block = dim3(kThreads),
           .shared_bytes = sizeof(Tile<Type, kTokens>)},
-         products, x, split);
-  add_parts(stream, products, split);
+         products, x, parts, split);
+  add_parts(stream, products, parts, split, nullptr);
 }
 
 }  // namespace

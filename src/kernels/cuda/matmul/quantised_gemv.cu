@@ -1,12 +1,12 @@
-// Few tokens times quantised weights: bound by the speed at which weights arrive. Each warp keeps its own
-// pieces of rows on the way through shared memory, whatever the type's blocks look like; a lane then
-// multiplies a run of each row with integer dot products. Rows are split among the warps of a block by chunks
-// of 32 runs.
+// Few tokens times quantised weights: bound by the speed at which weights arrive. Each warp has a part of
+// some rows along n_in, and keeps its own pieces of them on the way through shared memory, whatever the
+// type's blocks look like; a lane then multiplies a run of each row with integer dot products. These are
+// scaled and added up from the part's first run to its last, as gemm does: a lane each for a row and token
+// takes them from shared memory.
 #include <algorithm>
 
 #include "base/checked.h"
 #include "kernels/cuda/matmul/copy.cuh"
-#include "kernels/cuda/matmul/gemv_sums.cuh"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
@@ -16,7 +16,6 @@ namespace parlance::cuda {
 namespace {
 
 constexpr int kRows = 4;  // of a block; they share the activations that a lane has loaded
-constexpr int kMaxWarps = 4;
 constexpr int kStages = 2;
 
 template <class Type>
@@ -25,10 +24,40 @@ constexpr int kChunkBytes = kChunkRuns / Type::kBlockRuns* Type::kBlockBytes;
 template <class Type>
 constexpr int kStageBytes = kRows* staged_bytes(kChunkBytes<Type>);
 
-// Each warp has as many stages as it takes chunks, up to kStages.
-__host__ __device__ inline int stages_of_warp(int n_chunks, int n_warps) {
-  const int n_rounds = (n_chunks + n_warps - 1) / n_warps;
-  return n_rounds < kStages ? n_rounds : kStages;
+// What the product of a run is made of: sums of products of codes times steps, sums of activations times
+// minimums.
+template <class Type>
+constexpr int kTerms = (Type::kHalves ? 2 : 1) * (Type::kHasMinimum ? 2 : 1);
+
+// Tokens whose terms wait in shared memory together.
+template <class Type, int kTokens>
+constexpr int kTokensAtOnce = kTokens* kTerms<Type> <= 8 ? kTokens : 8 / kTerms<Type>;
+
+// Of a chunk: factors of each term of each run. Rows begin in different banks for loads of 16 bytes.
+template <class Type, int kTokens>
+struct ChunkTerms {
+  static constexpr int kSums = kRows * kTokensAtOnce<Type, kTokens>;
+  alignas(16) float2 factors[kTerms<Type>][kSums][kChunkRuns + 2];
+
+  __device__ float add_to(float sum, int of) const {
+#pragma unroll 4
+    for (int run = 0; run < kChunkRuns; run += 2) {
+      float4 two[kTerms<Type>];
+#pragma unroll
+      for (int term = 0; term < kTerms<Type>; ++term)
+        two[term] = *reinterpret_cast<const float4*>(&factors[term][of][run]);
+#pragma unroll
+      for (int term = 0; term < kTerms<Type>; ++term) sum = fmaf(two[term].x, two[term].y, sum);
+#pragma unroll
+      for (int term = 0; term < kTerms<Type>; ++term) sum = fmaf(two[term].z, two[term].w, sum);
+    }
+    return sum;
+  }
+};
+
+template <class Type, int kTokens>
+size_t warp_bytes(int n_stages) {
+  return static_cast<size_t>(n_stages) * kStageBytes<Type> + sizeof(ChunkTerms<Type, kTokens>);
 }
 
 // The rows of a block, and where a warp stages chunks of them.
@@ -55,104 +84,129 @@ struct RowChunks {
   }
 };
 
-template <bool has_halves, bool has_minimum>
-__device__ float product_of_run(const Run& w, const uint32_t (&x)[8], float step, int half_sums) {
+// The terms of a run; their order is that of gemm.
+template <class Type>
+__device__ void multiply_run(const Run& w, const uint32_t (&x)[8], const RunScale& scale,
+                             float2 (&terms)[kTerms<Type>]) {
   int sums[2] = {0, 0};
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    int& sum = sums[has_halves ? i / 4 : 0];
+    int& sum = sums[Type::kHalves ? i / 4 : 0];
     sum = __dp4a(static_cast<int>(w.codes[i]), static_cast<int>(x[i]), sum);
   }
-  float product = w.step[0] * static_cast<float>(sums[0]);
-  if constexpr (has_halves) product += w.step[1] * static_cast<float>(sums[1]);
-  if constexpr (has_minimum) {
-    const int first = static_cast<int16_t>(half_sums), second = half_sums >> 16;
-    if constexpr (has_halves) {
-      product += w.minimum[0] * static_cast<float>(first) + w.minimum[1] * static_cast<float>(second);
+  terms[0] = make_float2(static_cast<float>(sums[0]), __fmul_rn(w.step[0], scale.step));
+  if constexpr (Type::kHalves) {
+    terms[1] = make_float2(static_cast<float>(sums[1]), __fmul_rn(w.step[1], scale.step));
+  }
+  if constexpr (Type::kHasMinimum) {
+    const float first = __fmul_rn(scale.step, static_cast<float>(static_cast<int16_t>(scale.half_sums)));
+    const float second = __fmul_rn(scale.step, static_cast<float>(scale.half_sums >> 16));
+    if constexpr (Type::kHalves) {
+      terms[2] = make_float2(w.minimum[0], first);
+      terms[3] = make_float2(w.minimum[1], second);
     } else {
-      product += w.minimum[0] * static_cast<float>(first + second);
+      terms[1] = make_float2(w.minimum[0], __fadd_rn(first, second));
     }
   }
-  return step * product;
 }
 
-// Block: 32 lanes, n_warps warps. Shared memory: the warps' stages, then their sums.
+// Block: 32 lanes, a warp for each part. Shared memory: the warps' stages and terms.
 template <class Type, int kTokens>
-__global__ void __launch_bounds__(32 * kMaxWarps, 3)
-    multiply_rows(const __grid_constant__ Products p, const GemvActivations x) {
+__global__ void __launch_bounds__(32 * kMostParts, 2)
+    multiply_rows(const __grid_constant__ Products p, const GemvActivations x, const Parts parts,
+                  int n_stages) {
   extern __shared__ uint4 shared[];
+  __shared__ float part_sums[kMostParts][kTokens * kRows];
   let_next_start();
-  const int lane = threadIdx.x, warp = threadIdx.y, n_warps = blockDim.y;
+  const int lane = threadIdx.x, part = threadIdx.y;
   const Output& output = output_of_tile(p, blockIdx.x);
   const int first_row = (static_cast<int>(blockIdx.x) - output.first_tile) * kRows;
-  auto* stages = reinterpret_cast<uint8_t*>(shared);
+  constexpr int kAtOnce = kTokensAtOnce<Type, kTokens>;
+  const int stages_bytes = n_stages * kStageBytes<Type>;
+  auto* own = reinterpret_cast<uint8_t*>(shared) +
+              part * (stages_bytes + static_cast<int>(sizeof(ChunkTerms<Type, kTokens>)));
+  auto& terms = *reinterpret_cast<ChunkTerms<Type, kTokens>*>(own + stages_bytes);
   RowChunks<Type> chunks;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     chunks.rows[r] = output.weight + min(first_row + r, output.n_out - 1) * output.row_bytes;
   }
   chunks.row_bytes = static_cast<int>(output.row_bytes);
-  const int warp_bytes = stages_of_warp(x.n_chunks, n_warps) * kStageBytes<Type>;
-  chunks.stages = stages + warp * warp_bytes;
+  chunks.stages = own;
   chunks.lane = lane;
 
+  const int begin = part * parts.units, end = min(begin + parts.units, x.n_chunks);
 #pragma unroll
   for (int stage = 0; stage < kStages; ++stage) {
-    if (warp + stage * n_warps < x.n_chunks) chunks.start(warp + stage * n_warps, stage);
+    if (begin + stage < end) chunks.start(begin + stage, stage);
     end_copy_group();
   }
   wait_for_previous();
 
-  float sums[kTokens * kRows] = {};
+  float sums[kTokens / kAtOnce] = {};  // of row and token `lane` of those at once, if there are so many
   int stage = 0;
-  for (int chunk = warp; chunk < x.n_chunks; chunk += n_warps) {
+  for (int chunk = begin; chunk < end; ++chunk) {
     wait_for_copies<kStages - 1>();
     __syncwarp();
-    const int run = chunk * kChunkRuns + lane;
-    if (run < p.n_in / kRunValues) {
-      Run w[kRows];
+    const bool has_run = chunk * kChunkRuns + lane < p.n_in / kRunValues;
+    Run w[kRows];
+    if (has_run) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         Type::unpack(chunks.find(chunk, stage, r) + lane / Type::kBlockRuns * Type::kBlockBytes,
                      lane % Type::kBlockRuns, w[r]);
       }
+    }
 #pragma unroll
-      for (int t = 0; t < kTokens; ++t) {
-        const int64_t row_chunk = static_cast<int64_t>(t) * x.n_chunks + chunk;
+    for (int first = 0; first < kTokens; first += kAtOnce) {
+#pragma unroll
+      for (int t = 0; t < kAtOnce; ++t) {
+        const int64_t row_chunk = static_cast<int64_t>(first + t) * x.n_chunks + chunk;
         const uint4* codes = x.codes + row_chunk * 2 * kChunkRuns + lane;
         const uint4 a = codes[0], b = codes[kChunkRuns];
         const uint32_t words[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
         const RunScale scale = x.scales[row_chunk * kChunkRuns + lane];
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
-          sums[t * kRows + r] +=
-              product_of_run<Type::kHalves, Type::kHasMinimum>(w[r], words, scale.step, scale.half_sums);
+          float2 of_run[kTerms<Type>] = {};
+          if (has_run) multiply_run<Type>(w[r], words, scale, of_run);
+#pragma unroll
+          for (int term = 0; term < kTerms<Type>; ++term)
+            terms.factors[term][t * kRows + r][lane] = of_run[term];
         }
       }
+      __syncwarp();
+      if (lane < kAtOnce * kRows) sums[first / kAtOnce] = terms.add_to(sums[first / kAtOnce], lane);
+      __syncwarp();
     }
-    __syncwarp();
-    const int next = chunk + kStages * n_warps;
-    if (next < x.n_chunks) chunks.start(next, stage);
+    const int next = chunk + kStages;
+    if (next < end) chunks.start(next, stage);
     end_copy_group();
     stage = (stage + 1) % kStages;
   }
-  store_sums<kRows, kTokens>(sums, reinterpret_cast<float*>(stages + n_warps * warp_bytes), output, first_row,
-                             p.n_tokens);
+#pragma unroll
+  for (int first = 0; first < kTokens; first += kAtOnce) {
+    if (lane < kAtOnce * kRows) part_sums[part][first * kRows + lane] = sums[first / kAtOnce];
+  }
+  __syncthreads();
+  const int token = lane / kRows, row = first_row + lane % kRows;
+  if (part != 0 || lane >= kTokens * kRows || token >= p.n_tokens || row >= output.n_out) return;
+  float total = 0;
+  for (int of = 0; of < parts.n; ++of) total = add_part(total, part_sums[of][lane]);
+  output.out[static_cast<int64_t>(token) * output.n_out + row] =
+      total + (output.bias ? output.bias[row] : 0.0f);
 }
 
 template <class Type, int kTokens>
 void launch_gemv(Stream& stream, const MatmulArgs& args, DType dtype, const GemvActivations& x) {
   const Products products = products_of(args, dtype, kRows);
-  // As many chunks for each warp, and no warp without one.
-  const int n_rounds = div_up(x.n_chunks, kMaxWarps);
-  const int n_warps = div_up(x.n_chunks, n_rounds);
-  const size_t warp_bytes = static_cast<size_t>(stages_of_warp(x.n_chunks, n_warps)) * kStageBytes<Type> +
-                            sizeof(float) * kRows * kTokens;
+  const Parts parts = parts_of(products.n_in, kChunkValues);
+  const int n_stages = std::min(parts.units, kStages);
   launch(stream, multiply_rows<Type, kTokens>,
          {.grid = dim3(static_cast<unsigned>(products.n_tiles)),
-          .block = dim3(32, static_cast<unsigned>(n_warps)),
-          .shared_bytes = static_cast<size_t>(n_warps) * warp_bytes},
-         products, x);
+          .block = dim3(32, static_cast<unsigned>(parts.n)),
+          .shared_bytes = static_cast<size_t>(parts.n) * warp_bytes<Type, kTokens>(n_stages)},
+         products, x, parts, n_stages);
 }
 
 }  // namespace

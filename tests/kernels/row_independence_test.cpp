@@ -1,0 +1,305 @@
+// A row's bits do not depend on what else is in its batch: every row of a large batch equals, bit for bit,
+// what its sequence's rows give alone.
+#include <cstring>
+#include <optional>
+
+#include "devices/devices.h"
+#include "kernels/support/kv_pages.h"
+#include "quant/block_format.h"
+
+namespace parlance::test {
+namespace {
+
+class RowIndependence : public KernelTest {
+ protected:
+  static void expect_same_bits(std::span<const float> got, std::span<const float> alone) {
+    ASSERT_EQ(got.size(), alone.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      ASSERT_EQ(std::memcmp(&got[i], &alone[i], sizeof(float)), 0)
+          << "element " << i << ": " << got[i] << ", alone " << alone[i];
+    }
+  }
+
+  // Weights as a model has them.
+  Tensor random_weight(OpBench& bench, DType dtype, int64_t n_in, int64_t n_out) {
+    const DTypeTraits& type = traits(dtype);
+    const auto row_bytes = static_cast<size_t>(n_in / type.block_elements) * type.block_bytes;
+    std::vector<std::byte> bytes(row_bytes * static_cast<size_t>(n_out));
+    for (int64_t r = 0; r < n_out; ++r) {
+      const auto row = random_floats(n_in, 0.1f);
+      block_format(dtype).encode_row(row.data(), bytes.data() + static_cast<size_t>(r) * row_bytes, n_in);
+    }
+    return bench.upload(dtype, {n_in, n_out, 1, 1}, bytes);
+  }
+
+  // Rows of x [n, n_rows] in batches of many sizes, against some of them one at a time; in more rows than are
+  // alike to that, against the largest batch.
+  void expect_rows_alone(OpBench& bench, int64_t n, const std::vector<int64_t>& batch_sizes,
+                         const std::function<Tensor(Stream&, const Tensor& x)>& operation) {
+    const int64_t most = *std::max_element(batch_sizes.begin(), batch_sizes.end());
+    const auto x = random_floats(n * most);
+    const auto run = [&](int64_t first, int64_t n_rows) {
+      const auto begin = x.begin() + first * n;
+      const Tensor tx = bench.upload({n, n_rows, 1, 1}, std::vector<float>(begin, begin + n_rows * n));
+      return bench.run([&](Stream& s) { return operation(s, tx); });
+    };
+    const auto all = run(0, most);
+    const size_t n_out = all.size() / static_cast<size_t>(most);
+    std::map<int64_t, std::vector<float>> alone;
+    for (int64_t row = most - 1, step = 1; row >= 0; row -= step++) alone[row] = run(row, 1);
+    for (const int64_t n_rows : batch_sizes) {
+      const int64_t first = most - n_rows;  // so that rows change their places
+      const auto together = run(first, n_rows);
+      for (const auto& [row, values] : alone) {
+        if (row < first) continue;
+        SCOPED_TRACE(testing::Message() << "row " << row - first << " of " << n_rows << ", of " << n);
+        const auto of = [&](const std::vector<float>& rows, int64_t at) {
+          return std::span(rows).subspan(static_cast<size_t>(at) * n_out, n_out);
+        };
+        expect_same_bits(of(together, row - first),
+                         n_rows <= bench.device().most_alike_rows() ? values : of(all, row));
+      }
+      if (HasFailure()) return;
+    }
+  }
+
+  void expect_matmul_rows_alone(OpBench& bench, const std::vector<int64_t>& sizes) {
+    for (uint32_t id = 0; id < kDTypeCount; ++id) {
+      const auto dtype = dtype_from_id(id);
+      if (!dtype || !block_format(*dtype).encode_row || !bench.device().ops().matmul[id].run) continue;
+      const int64_t block = traits(*dtype).block_elements;
+      for (const auto& [n_in, n_out] :
+           {std::pair{block, int64_t{5}}, {int64_t{768}, 70}, {int64_t{5120}, 18}}) {
+        SCOPED_TRACE(testing::Message() << traits(*dtype).name << " " << n_in << " x " << n_out);
+        const Linear linear{random_weight(bench, *dtype, n_in, n_out),
+                            bench.upload({n_out, 1, 1, 1}, random_floats(n_out))};
+        expect_rows_alone(bench, n_in, sizes,
+                          [&](Stream& s, const Tensor& x) { return matmul(s, linear, x); });
+        if (HasFailure()) return;
+      }
+    }
+  }
+
+  // The same device, made so that where prompts are cut changes nothing; none for the CPU, which never minds.
+  std::optional<OpBench> deterministic() {
+    const std::string name(tested().device().name());
+    if (name == "cpu") return std::nullopt;
+    auto device = make_device(name, 1, {.is_deterministic = true});
+    EXPECT_TRUE(device.has_value()) << device.error().message;
+    return OpBench(std::move(*device));
+  }
+};
+
+TEST_P(RowIndependence, MatmulOfEveryType) {
+  OpBench bench = tested();
+  expect_matmul_rows_alone(bench, {2, 3, 5, 8, 9, 16, 17, 33, 47, 64, 65, 128, 130});
+}
+
+TEST_P(RowIndependence, MatmulOfADeterministicDevice) {
+  auto bench = deterministic();
+  if (!bench) GTEST_SKIP() << "the CPU has no such mode";
+  EXPECT_EQ(bench->device().most_alike_rows(), INT64_MAX);
+  expect_matmul_rows_alone(*bench, {33, 65, 130});
+}
+
+TEST_P(RowIndependence, Norms) {
+  OpBench bench = tested();
+  const std::vector<int64_t> sizes = {2, 3, 17, 64, 300};
+  for (const int64_t n : {1, 64, 100, 1024, 4096}) {
+    const Tensor weight = bench.upload({n, 1, 1, 1}, random_floats(n));
+    expect_rows_alone(bench, n, sizes,
+                      [&](Stream& s, const Tensor& x) { return rms_norm(s, x, weight, 1e-6f); });
+    expect_rows_alone(bench, n, sizes, [&](Stream& s, const Tensor& x) {
+      const Tensor h = s.workspace().allocate(DType::f32, x.ne[0], x.ne[1]);
+      copy(s, h, x);
+      const Tensor out = s.workspace().allocate(DType::f32, x.ne[0], x.ne[1]);
+      add_rms_norm(s, h, x, weight, 1e-6f, out);
+      return out;
+    });
+    if (may_skip(bench.device().ops().gated_rms_norm)) continue;
+    expect_rows_alone(bench, n, sizes,
+                      [&](Stream& s, const Tensor& x) { return gated_rms_norm(s, x, weight, x, 1e-6f); });
+  }
+}
+
+// What sequences have in a batch: rows one after the other.
+struct Rows {
+  int32_t seq, first, n;
+};
+
+constexpr int32_t kSequences = 64;
+int32_t length_of(int32_t seq) {
+  return seq % 9 == 0 ? 1 + seq / 9 : seq % 9 == 1 ? 2300 + 37 * seq : 64 * (seq % 7) + 5 * seq;
+}
+
+// Answers alone and in crowds, with drafts, beside small pieces of prompts; then large pieces beside each
+// other.
+std::vector<std::vector<Rows>> batches() {
+  std::vector<std::vector<Rows>> list(6);
+  for (int32_t seq = 1; seq < kSequences; ++seq) {
+    const int32_t last = length_of(seq) - 1;
+    if (seq < 3) list[0].push_back({seq, last, 1});
+    if (seq < 14) list[1].push_back({seq, last, 1});
+    list[2].push_back({seq, last, 1});
+    if (seq < 14) list[3].push_back({seq, std::max(0, last - seq % 9), std::min(last, seq % 9) + 1});
+    if (seq > 20 && seq < 33 && seq != 28) list[4].push_back({seq, last, 1});
+  }
+  for (const Rows& piece : {Rows{20, 40, 20}, {37, 3000, 33}}) list[4].push_back(piece);
+  list[5] = {{10, 2000, 300}, {28, 1000, 90}, {37, 3000, 160}};
+  return list;
+}
+
+// A cache filled with the same random keys and values, and attention over it.
+class AttentionBench {
+ public:
+  AttentionBench(OpBench bench, const KvShape& shape, int64_t n_head, std::mt19937& random,
+                 const std::vector<float>& (*values)(int64_t))
+      : bench_(std::move(bench)), shape_(shape), n_head_(n_head), pages_(shape, lengths(), random) {
+    const KvLayers kv = pages_.on(bench_, pages_.unwritten());
+    const int64_t n_all = pages_.places().size();
+    const Tensor k = bench_.upload({shape.head_dim_k, 1, n_all, 1}, values(shape.head_dim_k * n_all));
+    const BatchView everything = pages_.places().on(bench_);
+    bench_.run([&](Stream& s) {
+      kv_write(s, kv.layer(0), k, k, everything);
+      return k;
+    });
+    kv_.emplace(kv);
+  }
+
+  int64_t row() const { return shape_.head_dim_k * n_head_; }
+
+  std::vector<float> run(const TokenPlaces& places, std::span<const float> q) {
+    const Tensor tq =
+        bench_.upload({shape_.head_dim_k, n_head_, places.size(), 1}, std::vector<float>(q.begin(), q.end()));
+    const BatchView batch = places.on(bench_);
+    return bench_.run([&](Stream& s) { return attention(s, tq, kv_->layer(0), batch, 0.1f); });
+  }
+
+ private:
+  static std::vector<int32_t> lengths() {
+    std::vector<int32_t> list;
+    for (int32_t seq = 0; seq < kSequences; ++seq) list.push_back(std::max(1, length_of(seq)));
+    return list;
+  }
+
+  OpBench bench_;
+  KvShape shape_;
+  int64_t n_head_;
+  KvPages pages_;
+  std::optional<KvLayers> kv_;
+};
+
+const std::vector<float>& noise(int64_t n) {
+  static std::vector<float> values;
+  static std::mt19937 random(7);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  while (static_cast<int64_t>(values.size()) < n) values.push_back(distribution(random));
+  static std::vector<float> part;
+  part.assign(values.begin(), values.begin() + n);
+  return part;
+}
+
+KvShape shape_of(KvFormat format, int64_t head_dim) {
+  KvShape shape{
+      .n_head_kv = 1, .head_dim_k = head_dim, .head_dim_v = head_dim, .page_tokens = 64, .n_layer = 1};
+  shape.k.format = shape.v.format = format;
+  return shape;
+}
+
+TEST_P(RowIndependence, AttentionOfManySequences) {
+  for (size_t format = 0; format < kPlainKvFormats; ++format) {
+    for (const int64_t head_dim : {64, 128, 96}) {
+      if (head_dim == 96 && static_cast<KvFormat>(format) != KvFormat::f16) continue;
+      const KvShape shape = shape_of(static_cast<KvFormat>(format), head_dim);
+      AttentionBench bench(tested(), shape, head_dim == 96 ? 3 : 4, random_, noise);
+      const int64_t row = bench.row();
+      const auto all = batches();
+      for (size_t which = 0; which < all.size(); ++which) {
+        TokenPlaces places;
+        for (const Rows& rows : all[which]) places.add(rows.seq, rows.first, rows.n);
+        const auto q = random_floats(row * places.size(), 3);
+        const auto together = bench.run(places, q);
+        size_t at = 0;
+        for (const Rows& rows : all[which]) {
+          SCOPED_TRACE(testing::Message()
+                       << name_of(shape.k.format) << " [" << head_dim << "], batch " << which << ", "
+                       << rows.n << " rows from " << rows.first << " of sequence " << rows.seq);
+          const auto n = static_cast<size_t>(rows.n * row);
+          expect_same_bits(
+              std::span(together).subspan(at, n),
+              bench.run(TokenPlaces().add(rows.seq, rows.first, rows.n), std::span(q).subspan(at, n)));
+          if (HasFailure()) return;
+          at += n;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(RowIndependence, AttentionOfADeterministicDevice) {
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
+    for (const int64_t head_dim : {64, 128, 96}) {
+      auto device = deterministic();
+      if (!device) GTEST_SKIP() << "the CPU has no such mode";
+      AttentionBench bench(std::move(*device), shape_of(format, head_dim), 4, random_, noise);
+      constexpr int32_t kRows = 230, kFirst = 1990;
+      const auto n = static_cast<size_t>(bench.row());
+      const auto q = random_floats(bench.row() * kRows, 3);
+      const auto together = bench.run(TokenPlaces().add(10, kFirst, kRows), q);
+      for (int32_t row = 0; row < kRows; row += 19) {
+        SCOPED_TRACE(testing::Message() << name_of(format) << " [" << head_dim << "], row " << row);
+        expect_same_bits(std::span(together).subspan(static_cast<size_t>(row) * n, n),
+                         bench.run(TokenPlaces().add(10, kFirst + row, 1),
+                                   std::span(q).subspan(static_cast<size_t>(row) * n, n)));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Recurrences: a sequence's rows alone, in a crowd, and in two pieces.
+TEST_P(RowIndependence, RecurrencesOfManySequences) {
+  OpBench bench = tested();
+  if (may_skip(bench.device().ops().gated_delta_net)) GTEST_SKIP() << "this device has no recurrences";
+  constexpr int64_t kHeadDim = 64, kHeads = 2, kChannels = 3 * kHeads * kHeadDim, kTaps = 4, kSeq = 40;
+  TokenPlaces places;
+  std::vector<Rows> list;
+  for (int32_t seq = 0; seq < kSeq; ++seq) {
+    list.push_back({seq, seq % 3 == 0 ? 0 : 7, seq % 5 == 4 ? 50 : 1 + seq % 5});
+    places.add(seq, list.back().first, list.back().n);
+  }
+  const auto x = random_floats(kChannels * places.size()), gates = random_floats(2 * kHeads * places.size());
+  const auto delta_state = random_floats(kHeadDim * kHeadDim * kHeads * kSeq);
+  const auto conv_state = random_floats(kChannels * (kTaps - 1) * kSeq);
+  const Tensor taps = bench.upload({kTaps, kChannels, 1, 1}, random_floats(kTaps * kChannels));
+  const Tensor a = bench.upload({kHeads, 1, 1, 1}, std::vector<float>(kHeads, -0.7f));
+  const auto run = [&](const TokenPlaces& of, int64_t first) {
+    const auto part = [&](const std::vector<float>& all, int64_t n) {
+      const auto begin = all.begin() + first * n;
+      return bench.upload({n, of.size(), 1, 1}, std::vector<float>(begin, begin + of.size() * n));
+    };
+    const Tensor tx = part(x, kChannels);
+    const DeltaNetGates tgates{
+        .alpha = part(gates, kHeads), .beta = part(gates, kHeads), .a = a, .dt_bias = a};
+    const Tensor conv = bench.upload({kChannels, kTaps - 1, kSeq, 1}, conv_state);
+    const Tensor state = bench.upload({kHeadDim, kHeadDim, kHeads, kSeq}, delta_state);
+    const BatchView batch = of.on(bench);
+    return bench.run([&](Stream& s) {
+      return gated_delta_net(s, short_conv(s, tx, taps, conv, batch), tgates, state, batch, 1e-6f);
+    });
+  };
+  const auto together = run(places, 0);
+  int64_t at = 0;
+  for (const Rows& rows : list) {
+    SCOPED_TRACE(testing::Message() << rows.n << " rows of sequence " << rows.seq);
+    const auto n = static_cast<size_t>(rows.n * kHeadDim * kHeads);
+    const auto alone = run(TokenPlaces().add(rows.seq, rows.first, rows.n), at);
+    expect_same_bits(std::span(together).subspan(static_cast<size_t>(at * kHeadDim * kHeads), n), alone);
+    at += rows.n;
+  }
+}
+
+PARLANCE_FOR_EACH_DEVICE(RowIndependence);
+
+}  // namespace
+}  // namespace parlance::test

@@ -185,7 +185,7 @@ TEST_P(CompressedAttention, Prefills) {
     expect_match({.shape = shape,
                   .group = 4,
                   .lengths = {131},
-                  .places = TokenPlaces().add(0, 101, 30),
+                  .places = TokenPlaces().add(0, 91, 40),
                   .is_prefill = true});
   });
 }
@@ -221,7 +221,7 @@ TEST_P(CompressedAttention, LongContexts) {
     expect_match({.shape = shape, .lengths = {1700}, .places = TokenPlaces().add(0, 1699, 1)});
     expect_match({.shape = shape,
                   .lengths = {1700},
-                  .places = TokenPlaces().add(0, 1680, 20),
+                  .places = TokenPlaces().add(0, 1660, 40),
                   .is_prefill = true,
                   .main_pages = {{1, 21}}});
   }

@@ -25,8 +25,8 @@ class OneStep {
       Memory& memory = memories_.emplace_back();
       memory.cache = *KvCache::create(
           device, kv_layout(hp, {.n_ctx = kContext, .cache = f32}, part.first_layer, part.end_layer),
-          {.main = 2}, kContext, 1);
-      memory.cache->set_pages(0, pages_, 0, 2);
+          {.main = 1}, kContext, 1);
+      memory.cache->set_pages(0, {&page_, 1}, 0, 1);
       const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
       memory.states = *RecurrentState::create(device, recurrent_layout(hp, n_recurrent), 1);
     }
@@ -107,7 +107,7 @@ class OneStep {
   std::unique_ptr<Stream> stream_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::vector<Memory> memories_;
-  std::vector<PageRef> pages_{{.main = 0}, {.main = 1}};
+  const PageRef page_{.main = 0};
   Batch batch_;
 };
 

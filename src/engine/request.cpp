@@ -95,7 +95,7 @@ class Request::Answer final : public Task {
  private:
   DraftWish draft_wish() const override {
     const DraftOptions& draft = options_.draft;
-    if (!draft.is_on) return {};
+    if (!draft.is_on || !draft_.empty()) return {};  // or one is half verified
     const int64_t n_left =
         options_.max_tokens < 0 ? INT64_MAX : options_.max_tokens - std::ssize(result_.tokens) - 1;
     return {std::min(draft.most, n_left), draft.least, draft.least_probability, draft.is_required};

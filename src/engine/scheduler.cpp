@@ -253,7 +253,7 @@ void Scheduler::admit(Task& task) {
   Sequence& sequence = *task.sequence_;
   if (task.has_begun_) {  // its memory was given away
     if (!has_pages_for(sequence) && is_anybody_at_work()) return;
-    sequence.take_known(nullptr);
+    sequence.take_known(nullptr, task.n_outputs_);
   } else if (!task.prompt_.empty()) {
     sequence.begin(task.prompt_, &task.claim_);
   }

@@ -116,9 +116,10 @@ void Sequence::begin(std::span<const Token> prompt, const PrefixTree::Claim* cla
   n_reused_ = n_computed_;
 }
 
-void Sequence::take_known(const PrefixTree::Claim* claim) {
-  if (tokens_.empty()) return;
-  PrefixMatch match = context_->tree().match(key().first(std::min(n_tokens() - 1, first_noise_)), claim);
+void Sequence::take_known(const PrefixTree::Claim* claim, int64_t n_outputs) {
+  if (n_tokens() <= n_outputs) return;
+  PrefixMatch match =
+      context_->tree().match(key().first(std::min(n_tokens() - n_outputs, first_noise_)), claim);
   // A third text may part where this one parts from what is known.
   if (match.n_known > match.n_tokens) cuts_.insert(cuts_.begin(), match.n_known);
   if (match.n_tokens <= n_computed_) {

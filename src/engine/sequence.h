@@ -69,8 +69,9 @@ class Sequence {
   // Puts a prompt that was checked in place of the tokens. What of it the sequence or the context knows need
   // not be computed again, but for the last token, whose logits are what is asked for.
   void begin(std::span<const Token> prompt, const PrefixTree::Claim* claim);
-  // Takes over what the context knows of the tokens beyond those that are computed.
-  void take_known(const PrefixTree::Claim* claim);
+  // Takes over what the context knows of the tokens beyond those that are computed, but for the last ones,
+  // whose outputs are wanted.
+  void take_known(const PrefixTree::Claim* claim, int64_t n_outputs = 1);
 
   // Forgets the tokens from position n_tokens on. Recurrent layers go back to a snapshot at or before it; the
   // tokens in between are to be computed again.

@@ -222,6 +222,39 @@ TEST_F(Drafting, AnyMixOfAnswersEqualsEachAlone) {
   }
 }
 
+// Steps with room for any number of rows, so that drafts are verified in any number of pieces, beside others
+// that say the same and give up their memory: what is known of a draft is computed again where its outputs
+// are wanted.
+TEST_F(Drafting, DraftsAreVerifiedInPieces) {
+  const auto prompt = question(kQuestions[1]);
+  GenerateOptions terms = always(7);
+  terms.ignore_eos = true;
+  terms.max_tokens = 50;
+  const std::vector<Token> expected = plain(prompt, terms, {.n_ctx = 256}).tokens;
+  for (const int64_t n_batch : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 17, 33}) {
+    for (const int n_seq : {1, 3}) {
+      SessionOptions options{.n_ctx = 256, .n_batch = n_batch, .drafter = drafter_};
+      options.n_seq = n_seq;
+      options.n_cache = 64;
+      auto context = Context::create(*loaded_.model, options);
+      ASSERT_TRUE(context) << context.error().message;
+      std::vector<std::unique_ptr<Request>> requests;
+      for (int i = 0; i < n_seq; ++i) {
+        auto request = Request::start(*context, prompt, terms);
+        ASSERT_TRUE(request);
+        requests.push_back(*std::move(request));
+      }
+      (*context)->scheduler().wait(
+          [&] { return std::ranges::all_of(requests, [](const auto& r) { return r->has_ended(); }); });
+      for (const auto& request : requests) {
+        const auto result = request->result();
+        ASSERT_TRUE(result) << result.error().message;
+        EXPECT_EQ(result->tokens, expected) << n_seq << " answers in steps of " << n_batch;
+      }
+    }
+  }
+}
+
 // A drafter knows a text that was computed before, or read from a file, as well as one that is new.
 TEST_F(Drafting, DraftsAreTheSameWhereTheTextWasKnown) {
   const test::TemporaryFolder folder;

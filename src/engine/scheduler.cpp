@@ -7,10 +7,8 @@
 
 #include "base/checked.h"
 #include "base/parameter.h"
-#include "engine/block_drafter.h"
 #include "engine/context.h"
 #include "engine/elapsed.h"
-#include "engine/lookup_drafter.h"
 
 namespace parlance {
 
@@ -25,9 +23,6 @@ constexpr int64_t kMostAnswerTokens = 32;
 // Who has waited so long is treated as if somebody were reading along.
 constexpr milliseconds kPatience{500};
 
-// How often deadlines and cancellations are looked at while nothing is computed.
-constexpr milliseconds kLook{2};
-
 // Written so that compilers make vector code of it.
 bool all_finite(std::span<const float> values) {
   constexpr uint32_t kAllOnes = 0x7f800000;
@@ -39,18 +34,10 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
-Scheduler::Scheduler(Context& context) : context_(context), runner_(context) {
-  if (context.options().looks_up) proposers_.push_back({std::make_unique<LookupDrafter>(), {}});
-  if (context.options().drafter) proposers_.push_back({std::make_unique<BlockDrafter>(context, runner_), {}});
-}
+Scheduler::Scheduler(Context& context) : context_(context), runner_(context), proposals_(context, runner_) {}
 
 Scheduler::~Scheduler() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
-  }
-  wake();
-  if (thread_.joinable()) thread_.join();
+  turns_.stop();
   take_posted();
   while (!tasks_.empty()) end(*tasks_.back(), fail(ErrorCode::cancelled, "the model was closed"));
 }
@@ -69,90 +56,9 @@ Result<void> Scheduler::post(Task& task) {
   return {};
 }
 
-void Scheduler::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    ++n_wakes_;
-  }
-  changed_.notify_all();
-}
-
-void Scheduler::wait(FunctionRef<bool()> is_over) {
-  for (;;) {
-    uint64_t n_known;
-    {
-      const std::lock_guard lock(mutex_);
-      n_known = n_wakes_;
-    }
-    if (is_over()) return;
-    std::unique_lock lock(mutex_);
-    if (is_computing_ || thread_.joinable()) {
-      changed_.wait(lock, [&] { return n_wakes_ != n_known; });
-      continue;
-    }
-    is_computing_ = true;
-    lock.unlock();
-    const bool has_worked = compute();
-    lock.lock();
-    is_computing_ = false;
-    ++n_wakes_;
-    n_known = n_wakes_;
-    changed_.notify_all();
-    if (!has_worked) changed_.wait_for(lock, kLook, [&] { return n_wakes_ != n_known; });
-  }
-}
-
-void Scheduler::start() {
-  const std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run_thread(); });
-}
-
-void Scheduler::run_thread() {
-  std::unique_lock lock(mutex_);
-  while (!is_stopping_) {
-    if (is_computing_) {  // who began before there was a thread, or holds a pause
-      changed_.wait(lock);
-      continue;
-    }
-    const uint64_t n_known = n_wakes_;
-    is_computing_ = true;
-    lock.unlock();
-    const bool has_worked = compute();
-    lock.lock();
-    is_computing_ = false;
-    if (has_worked) {
-      ++n_wakes_;
-      changed_.notify_all();
-      continue;
-    }
-    changed_.notify_all();
-    const auto has_news = [&] { return n_wakes_ != n_known || is_stopping_; };
-    if (n_tasks_ == 0) {
-      changed_.wait(lock, has_news);
-    } else {
-      changed_.wait_for(lock, kLook, has_news);
-    }
-  }
-}
-
 bool Scheduler::step() {
   const Pause pause(*this);
-  return compute();
-}
-
-Scheduler::Pause::Pause(Scheduler& scheduler) : scheduler_(scheduler) {
-  std::unique_lock lock(scheduler_.mutex_);
-  scheduler_.changed_.wait(lock, [&] { return !scheduler_.is_computing_; });
-  scheduler_.is_computing_ = true;
-}
-
-Scheduler::Pause::~Pause() {
-  {
-    const std::lock_guard lock(scheduler_.mutex_);
-    scheduler_.is_computing_ = false;
-    ++scheduler_.n_wakes_;
-  }
-  scheduler_.changed_.notify_all();
+  return compute() == Turns::Progress::made;
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -162,8 +68,8 @@ SchedulerStats Scheduler::stats() const {
   return stats;
 }
 
-// One step, by whoever has the turn. False when nothing has changed.
-bool Scheduler::compute() {
+// One step, by whoever has the turn.
+Turns::Progress Scheduler::compute() {
   const Clock::time_point now = Clock::now();
   n_ended_ = 0;
   take_posted();
@@ -172,10 +78,14 @@ bool Scheduler::compute() {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i]->stage_ == Task::Stage::waiting) admit(*tasks_[i]);
   }
-  if (const Result<void> proposed = propose(); !proposed) return fail_all(proposed.error());
-  const std::vector<Piece> pieces = form_batch();
-  if (!pieces.empty()) run(pieces);
-  return !pieces.empty() || n_ended_ > 0;
+  if (const Result<void> proposed = proposals_.propose(ready(Task::Stage::answering)); !proposed) {
+    fail_all(proposed.error());
+    return Turns::Progress::made;
+  }
+  const StepPlan plan = plan_step();
+  if (!plan.pieces().empty()) run(plan.pieces());
+  if (!plan.pieces().empty() || n_ended_ > 0) return Turns::Progress::made;
+  return tasks_.empty() ? Turns::Progress::idle : Turns::Progress::waiting;
 }
 
 void Scheduler::take_posted() {
@@ -274,125 +184,55 @@ bool Scheduler::has_pages_for(const Sequence& sequence) const {
 }
 
 // The device failed outside a step of anybody's.
-bool Scheduler::fail_all(const Error& error) {
+void Scheduler::fail_all(const Error& error) {
   const std::vector<Task*> tasks = tasks_;
   for (Task* const task : tasks) {
     if (task->sequence_ && task->has_begun_) task->sequence_->failed();
     end(*task, tl::unexpected(error));
   }
-  return true;
 }
 
-// What answers that wish for it may say next, by the first drafter that has something to propose for each.
-Result<void> Scheduler::propose() {
-  if (proposers_.empty()) return {};
-  struct Wanted {
-    Task* task;
-    Task::DraftWish wish;
-    int64_t limit;
-    DraftJob job;
-  };
-  std::vector<Wanted> wanted;
-  int64_t n_rows = 0;
+// Those in this stage that have something to be computed, in rank.
+std::vector<Task*> Scheduler::ready(Task::Stage stage) const {
+  std::vector<Task*> ready;
   for (Task* const task : tasks_) {
-    if (task->stage_ != Task::Stage::answering || task->is_held_up() || task->sequence_->n_missing() == 0)
-      continue;
-    n_rows += task->sequence_->n_missing();
-    Sequence& sequence = *task->sequence_;
-    const Task::DraftWish wish = task->draft_wish();
-    const int64_t n_room = context_.options().n_ctx - sequence.n_tokens();
-    const int64_t limit = std::min({wish.most, context_.options().n_draft, n_room});
-    if (limit < 1 || sequence.n_missing() != 1 || context_.state_bytes() > 0) continue;
-    wanted.push_back(
-        {task, wish, limit, {&sequence, 0, wish.least_probability, task->work_.cancellation, {}}});
+    if (task->stage_ == stage && !task->is_held_up() && task->sequence_->n_missing() > 0)
+      ready.push_back(task);
   }
-  for (Proposer& proposer : proposers_) {
-    std::vector<DraftJob*> jobs;
-    for (auto& [task, wish, limit, job] : wanted) {
-      if (!job.tokens.empty()) continue;
-      job.most = wish.is_required
-                     ? limit
-                     : proposer.length.choose(draft_costs_, n_rows - 1, limit, proposer.drafter->computes());
-      if (job.most >= std::max<int64_t>(wish.least, 1)) jobs.push_back(&job);
-    }
-    if (jobs.empty()) continue;
-    const Clock::time_point start = Clock::now();
-    PARLANCE_CHECK(proposer.drafter->draft(jobs));
-    if (proposer.drafter->computes())
-      draft_costs_.note_draft(std::ssize(jobs), ms_between(start, Clock::now()));
-    for (auto& [task, wish, limit, job] : wanted) {
-      if (std::ssize(job.tokens) < std::max<int64_t>(wish.least, 1)) {
-        job.tokens.clear();
-      } else if (std::ranges::find(jobs, &job) != jobs.end()) {
-        task->take_draft(job.tokens, proposer.length);
-      }
-    }
-  }
-  return {};
+  return ready;
 }
 
 // Answers first, each with the few tokens that it has; then prompts, as much of them as fits.
-std::vector<Scheduler::Piece> Scheduler::form_batch() {
-  std::vector<Piece> pieces;
-  int64_t n_rows = context_.options().n_batch, n_outputs = context_.options().n_outputs;
-  bool has_kind = false, wants_logits = true;
-  const auto add = [&](Task& task, int64_t n) {
-    const Sequence& sequence = *task.sequence_;
-    const int64_t first_output = sequence.n_tokens() - task.n_outputs_;
-    const int64_t end = sequence.n_computed() + n;
-    const int64_t n_wanted = std::max<int64_t>(0, end - std::max(sequence.n_computed(), first_output));
-    n -= std::max<int64_t>(0, n_wanted - n_outputs);  // the rest of the outputs in the next step
-    const Piece piece{&task,
-                      {task.sequence_, n, std::min(n_wanted, n_outputs)},
-                      task.stage_ == Task::Stage::prompt,
-                      task.urgency_};
-    if (n <= 0 || (has_kind && wants_logits != task.wants_logits_)) return;
-    if (!prepare(piece, pieces)) return;
-    has_kind = true;
-    wants_logits = task.wants_logits_;
-    pieces.push_back(piece);
-    n_rows -= n;
-    n_outputs -= piece.slice.n_outputs;
+StepPlan Scheduler::plan_step() {
+  StepPlan plan(context_.options().n_batch, context_.options().n_outputs);
+  // Some may meanwhile lose their memory to others, or end for lack of it.
+  const auto is_still = [&](Task* task, Task::Stage stage) {
+    return std::ranges::find(tasks_, task) != tasks_.end() && task->stage_ == stage;
   };
-  const auto is_ready = [](const Task& task, Task::Stage stage) {
-    return task.stage_ == stage && !task.is_held_up() && task.sequence_->n_missing() > 0;
-  };
+  for (Task* const task : ready(Task::Stage::answering)) {
+    if (is_still(task, Task::Stage::answering))
+      add(plan, *task, std::min(task->sequence_->n_missing(), plan.n_rows_left()));
+  }
+  for (Task* const task : ready(Task::Stage::prompt)) {
+    if (plan.n_rows_left() <= 0) break;
+    if (is_still(task, Task::Stage::prompt)) add(plan, *task, plan.room_for_prompt(*task, times_));
+  }
+  return plan;
+}
 
-  const std::vector<Task*> tasks = tasks_;  // some may end for lack of memory
-  const auto is_there = [&](Task* task) { return std::ranges::find(tasks_, task) != tasks_.end(); };
-  for (Task* const task : tasks) {
-    if (is_there(task) && is_ready(*task, Task::Stage::answering))
-      add(*task, std::min(task->sequence_->n_missing(), n_rows));
-  }
-  for (Task* const task : tasks) {
-    if (n_rows <= 0) break;
-    if (!is_there(task) || !is_ready(*task, Task::Stage::prompt)) continue;
-    int64_t n_running = 0, n_prompt = 0;
-    bool is_awaited = false;  // by an answer that is as urgent
-    for (const Piece& piece : pieces) {
-      (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
-      is_awaited |= !piece.is_prompt && piece.urgency <= task->urgency_;
-    }
-    if (!is_awaited) n_running = 0;
-    const int64_t n_batch = context_.options().n_batch;
-    const Sequence& sequence = *task->sequence_;
-    int64_t n = std::min(n_rows, times_.allowance(n_running, n_batch) - n_prompt);
-    // Alone, a text is cut in the same places however much of it was known.
-    if (n_running == 0) n = std::min(n, n_batch - sequence.n_computed() % n_batch);
-    n = sequence.n_until_cut(std::min(n, sequence.n_missing()));
-    if (n > 0) add(*task, n);
-  }
-  return pieces;
+void Scheduler::add(StepPlan& plan, Task& task, int64_t n) {
+  const std::optional<StepPlan::Piece> piece = plan.piece_of(task, n);
+  if (piece && prepare(*piece, plan)) plan.add(*piece);
 }
 
 // Memory for the piece. Who is less urgent, or came later, gives up its own for it; when nobody can, the
 // piece has to wait until another task ends.
-bool Scheduler::prepare(const Piece& piece, std::vector<Piece>& chosen) {
+bool Scheduler::prepare(const StepPlan::Piece& piece, StepPlan& plan) {
   while (!runner_.prepare(piece.slice)) {
     piece.slice.sequence->failed();
     Task* const victim = least_urgent(*piece.task);
     if (victim) {
-      preempt(*victim, chosen);
+      preempt(*victim, plan);
       continue;
     }
     const bool is_alone = std::ranges::none_of(
@@ -424,8 +264,8 @@ Task* Scheduler::least_urgent(const Task& than) const {
   return nullptr;
 }
 
-void Scheduler::preempt(Task& task, std::vector<Piece>& chosen) {
-  std::erase_if(chosen, [&](const Piece& piece) { return piece.task == &task; });
+void Scheduler::preempt(Task& task, StepPlan& plan) {
+  plan.remove(task);
   task.sequence_->give_up_memory();
   task.begin_again();
   task.stage_ = Task::Stage::waiting;
@@ -433,43 +273,46 @@ void Scheduler::preempt(Task& task, std::vector<Piece>& chosen) {
   ++stats_.n_preemptions;
 }
 
-void Scheduler::run(std::span<const Piece> pieces) {
+void Scheduler::run(std::span<const StepPlan::Piece> pieces) {
   const Clock::time_point start = Clock::now();
   std::vector<Slice> slices;
   std::vector<Cancellation> tickets;
-  int64_t n_running = 0, n_prompt = 0;
-  for (const Piece& piece : pieces) {
+  for (const StepPlan::Piece& piece : pieces) {
     slices.push_back(piece.slice);
     tickets.push_back(piece.task->work_.cancellation);
-    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
   }
   const Result<bool> done = runner_.run(slices, pieces.front().task->wants_logits_, tickets);
   if (!done || !*done) {
-    for (const Piece& piece : pieces) piece.slice.sequence->failed();
-    for (const Piece& piece : pieces) {
+    for (const StepPlan::Piece& piece : pieces) piece.slice.sequence->failed();
+    for (const StepPlan::Piece& piece : pieces) {
       if (!done) end(*piece.task, tl::unexpected(done.error()));
     }
     return;
   }
   const Clock::time_point now = Clock::now();
-  const double ms = ms_between(start, now);
-  times_.note(n_running, n_prompt, ms);
-  if (n_prompt == 0) draft_costs_.note_step(n_running, ms);
-  {
-    const std::lock_guard lock(mutex_);
-    ++stats_.n_steps;
-    stats_.n_tokens += static_cast<uint64_t>(n_running + n_prompt);
-  }
+  note(pieces, ms_between(start, now));
   std::span<const float> outputs = runner_.outputs();
   int64_t n_outputs = 0;
   for (const Slice& slice : slices) n_outputs += slice.n_outputs;
   const size_t row = n_outputs > 0 ? outputs.size() / static_cast<size_t>(n_outputs) : 0;
-  for (const Piece& piece : pieces) {
+  for (const StepPlan::Piece& piece : pieces) {
     const std::span<const float> rows = outputs.first(row * static_cast<size_t>(piece.slice.n_outputs));
     outputs = outputs.subspan(rows.size());
     piece.task->waits_since_ = now;
     deliver(piece, rows);
   }
+}
+
+// A step with these pieces took so long.
+void Scheduler::note(std::span<const StepPlan::Piece> pieces, double ms) {
+  int64_t n_running = 0, n_prompt = 0;
+  for (const StepPlan::Piece& piece : pieces)
+    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
+  times_.note(n_running, n_prompt, ms);
+  if (n_prompt == 0) proposals_.note_step(n_running, ms);
+  const std::lock_guard lock(mutex_);
+  ++stats_.n_steps;
+  stats_.n_tokens += static_cast<uint64_t>(n_running + n_prompt);
 }
 
 Result<void> Scheduler::keep_states(Sequence& sequence) {
@@ -478,7 +321,7 @@ Result<void> Scheduler::keep_states(Sequence& sequence) {
   return {};
 }
 
-void Scheduler::deliver(const Piece& piece, std::span<const float> rows) {
+void Scheduler::deliver(const StepPlan::Piece& piece, std::span<const float> rows) {
   Task& task = *piece.task;
   Sequence& sequence = *task.sequence_;
   sequence.computed(piece.slice.n_tokens);

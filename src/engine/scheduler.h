@@ -1,21 +1,19 @@
-// Which sequences are computed next, in one step after the other. Tasks are posted from any thread; one
-// thread at a time forms batches and runs them: whoever waits for a task, or a thread of the scheduler's own.
+// Which sequences are computed next, in one step after the other. Tasks are posted from any thread; whose
+// turn it is (turns.h) forms batches and runs them.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/function_ref.h"
 #include "base/result.h"
-#include "engine/draft_length.h"
-#include "engine/drafter.h"
+#include "engine/proposals.h"
 #include "engine/runner.h"
+#include "engine/step_plan.h"
 #include "engine/step_times.h"
 #include "engine/task.h"
+#include "engine/turns.h"
 
 namespace parlance {
 
@@ -43,13 +41,13 @@ class Scheduler {
 
   // Returns when `is_over` says so, which is asked after each step and under no lock; computes meanwhile, if
   // nobody else does.
-  void wait(FunctionRef<bool()> is_over);
+  void wait(FunctionRef<bool()> is_over) { turns_.wait(is_over); }
 
   // From now on steps are made by a thread of the scheduler's own, for tasks that nobody waits for.
-  void start();
+  void start() { turns_.start(); }
 
   // Something has changed that the scheduler cannot see: a task is no longer held up.
-  void wake();
+  void wake() { turns_.wake(); }
 
   // One step on this thread. False when there was nothing to do. For tests, instead of waiting.
   bool step();
@@ -57,8 +55,8 @@ class Scheduler {
   // While it lives, no step is made: who holds it may use the runner and the devices.
   class Pause {
    public:
-    explicit Pause(Scheduler& scheduler);
-    ~Pause();
+    explicit Pause(Scheduler& scheduler) : scheduler_(scheduler) { scheduler.turns_.pause(); }
+    ~Pause() { scheduler_.turns_.resume(); }
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
     Runner& runner() const { return scheduler_.runner_; }
@@ -71,14 +69,8 @@ class Scheduler {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Piece {
-    Task* task;
-    Slice slice;
-    bool is_prompt;
-    Priority urgency;
-  };
 
-  bool compute();
+  Turns::Progress compute();
   void take_posted();
   void end_unwanted(Clock::time_point now);
   void rank(Clock::time_point now);
@@ -86,44 +78,35 @@ class Scheduler {
   bool is_waiting_for_prefix(const Task& task) const;
   bool is_anybody_at_work() const;
   bool has_pages_for(const Sequence& sequence) const;
-  Result<void> propose();
-  std::vector<Piece> form_batch();
-  bool prepare(const Piece& piece, std::vector<Piece>& chosen);
+  std::vector<Task*> ready(Task::Stage stage) const;
+  StepPlan plan_step();
+  void add(StepPlan& plan, Task& task, int64_t n);
+  bool prepare(const StepPlan::Piece& piece, StepPlan& plan);
   Task* least_urgent(const Task& than) const;
-  void preempt(Task& task, std::vector<Piece>& chosen);
-  void run(std::span<const Piece> pieces);
-  bool fail_all(const Error& error);
+  void preempt(Task& task, StepPlan& plan);
+  void run(std::span<const StepPlan::Piece> pieces);
+  void note(std::span<const StepPlan::Piece> pieces, double ms);
+  void fail_all(const Error& error);
   Result<void> keep_states(Sequence& sequence);
-  void deliver(const Piece& piece, std::span<const float> rows);
+  void deliver(const StepPlan::Piece& piece, std::span<const float> rows);
   void end(Task& task, Result<void> outcome);
-  void run_thread();
 
   Context& context_;
   Runner runner_;
 
   mutable std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
   std::vector<Task*> posted_;
-  bool is_computing_ = false;  // somebody makes a step
-  bool is_stopping_ = false;
-  uint64_t n_wakes_ = 0;
   int64_t n_tasks_ = 0;  // posted or at work
   SchedulerStats stats_;
 
   // Of whoever makes a step.
   std::vector<Task*> tasks_;  // in the order in which they go
   StepTimes times_;
-  // In the order in which they are asked; each with how long drafts of its are worth making.
-  struct Proposer {
-    std::unique_ptr<Drafter> drafter;
-    DraftLength length;
-  };
-  std::vector<Proposer> proposers_;
-  DraftCosts draft_costs_;
+  Proposals proposals_;
   uint64_t n_arrived_ = 0;
   size_t n_ended_ = 0;  // in this step
 
-  std::thread thread_;
+  Turns turns_{[this] { return compute(); }};  // ends first
 };
 
 }  // namespace parlance

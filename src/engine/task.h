@@ -51,6 +51,8 @@ class Task {
 
  private:
   friend class Scheduler;
+  friend class StepPlan;
+  friend class Proposals;
 
   enum class Stage : uint8_t {
     waiting,    // for a sequence, for what another task computes of its prompt, or for memory

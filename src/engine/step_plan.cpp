@@ -1,0 +1,51 @@
+#include "engine/step_plan.h"
+
+#include <algorithm>
+
+namespace parlance {
+
+std::optional<StepPlan::Piece> StepPlan::piece_of(Task& task, int64_t n) const {
+  const Sequence& sequence = *task.sequence_;
+  const int64_t first_output = sequence.n_tokens() - task.n_outputs_;
+  const int64_t end = sequence.n_computed() + n;
+  const int64_t n_wanted = std::max<int64_t>(0, end - std::max(sequence.n_computed(), first_output));
+  n -= std::max<int64_t>(0, n_wanted - n_outputs_);  // the rest of the outputs in the next step
+  if (n <= 0) return std::nullopt;
+  if (!pieces_.empty() && pieces_.front().task->wants_logits_ != task.wants_logits_) return std::nullopt;
+  return Piece{&task,
+               {task.sequence_, n, std::min(n_wanted, n_outputs_)},
+               task.stage_ == Task::Stage::prompt,
+               task.urgency_};
+}
+
+int64_t StepPlan::room_for_prompt(const Task& task, const StepTimes& times) const {
+  int64_t n_running = 0, n_prompt = 0;
+  bool is_awaited = false;  // by an answer that is as urgent
+  for (const Piece& piece : pieces_) {
+    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
+    is_awaited |= !piece.is_prompt && piece.urgency <= task.urgency_;
+  }
+  if (!is_awaited) n_running = 0;
+  const Sequence& sequence = *task.sequence_;
+  int64_t n = std::min(n_rows_, times.allowance(n_running, n_batch_) - n_prompt);
+  // Alone, a text is cut in the same places however much of it was known.
+  if (n_running == 0) n = std::min(n, n_batch_ - sequence.n_computed() % n_batch_);
+  return sequence.n_until_cut(std::min(n, sequence.n_missing()));
+}
+
+void StepPlan::add(const Piece& piece) {
+  pieces_.push_back(piece);
+  n_rows_ -= piece.slice.n_tokens;
+  n_outputs_ -= piece.slice.n_outputs;
+}
+
+void StepPlan::remove(const Task& task) {
+  for (const Piece& piece : pieces_) {
+    if (piece.task != &task) continue;
+    n_rows_ += piece.slice.n_tokens;
+    n_outputs_ += piece.slice.n_outputs;
+  }
+  std::erase_if(pieces_, [&](const Piece& piece) { return piece.task == &task; });
+}
+
+}  // namespace parlance

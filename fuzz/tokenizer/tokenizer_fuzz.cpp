@@ -9,6 +9,7 @@
 #include "allocations.h"
 #include "base/log.h"
 #include "text/unicode.h"
+#include "tokenizer/same_vocabulary.h"
 #include "tokenizer/sentencepiece.h"
 #include "tokenizer/tokenizer.h"
 
@@ -70,9 +71,13 @@ std::string with_spaces(std::string_view text) {
   return result.append(text, at);
 }
 
-void fuzz_text(std::string_view text) {
+const std::vector<SmallTokenizer>& small_tokenizers() {
   static const std::vector<SmallTokenizer> tokenizers = make_small_tokenizers();
-  for (const SmallTokenizer& small : tokenizers) {
+  return tokenizers;
+}
+
+void fuzz_text(std::string_view text) {
+  for (const SmallTokenizer& small : small_tokenizers()) {
     const Tokenizer& tokenizer = *small.tokenizer;
     for (const bool parse_special : {false, true}) {
       const std::vector<Token> tokens = tokenizer.encode(text, {.parse_special = parse_special});
@@ -95,21 +100,35 @@ void fuzz_text(std::string_view text) {
   }
 }
 
+void require_one_line(const std::string& message) {
+  require(message.size() < 1000, "messages are short");
+  for (const char c : message) require(c >= ' ' && c <= '~', "messages are one line of plain text");
+}
+
+// As a drafter's vocabulary it fits itself, and others or not, which is said in a line.
+void compare(const Tokenizer& tokenizer, const std::vector<SmallTokenizer>& others) {
+  require(check_same_vocabulary(tokenizer, "a", tokenizer, "b").has_value(), "a vocabulary is its own");
+  for (const SmallTokenizer& other : others) {
+    const auto same = check_same_vocabulary(tokenizer, "fuzzed", *other.tokenizer, "small");
+    if (!same) require_one_line(same.error().message);
+  }
+}
+
 // A few characters in a merge become a string of its own with its places in tables; a character outside the
 // byte alphabet becomes a visible marker.
 constexpr size_t kMostBytesPerFileByte = 64;
 
 void fuzz_file(std::span<const uint8_t> bytes) {
+  const auto& others = small_tokenizers();
   const fuzz::AllocationLimit limit(bytes.size() * kMostBytesPerFileByte + 64 * 1024);
   const Result<GgufFile> file = GgufFile::parse(std::as_bytes(bytes), "fuzzed");
   if (!file) return;
   const Result<Tokenizer> tokenizer = Tokenizer::load(*file);
   if (!tokenizer) {
-    const std::string& message = tokenizer.error().message;
-    require(message.size() < 1000, "messages are short");
-    for (const char c : message) require(c >= ' ' && c <= '~', "messages are one line of plain text");
+    require_one_line(tokenizer.error().message);
     return;
   }
+  compare(*tokenizer, others);
   const std::string text =
       "Hello  world! 1234 <|im_start|><think>\n\xFF\xE4\xBD\xA0 e\xCC\x81 it's\t\r\n" + std::string(60, 'e');
   for (const Token token : tokenizer->encode(text, {true, true})) {

@@ -4,6 +4,7 @@
 
 #include "assistant/model_files.h"
 #include "gguf/reader.h"
+#include "tokenizer/same_vocabulary.h"
 
 namespace parlance {
 
@@ -15,25 +16,36 @@ struct LoadedDrafter {
   std::unique_ptr<Dflash> model;
 };
 
-Result<std::shared_ptr<const Dflash>> load(const std::filesystem::path& path, const TextModel& target) {
+Result<DraftModels> load(const std::filesystem::path& path, const TextModel& target, Device& device,
+                         bool huge_pages) {
   PARLANCE_TRY(auto file, GgufFile::open(path));
-  auto loaded = std::make_shared<LoadedDrafter>(LoadedDrafter{std::move(file), nullptr});
-  PARLANCE_TRY(loaded->model, Dflash::load(loaded->file, target.model()));
-  return std::shared_ptr<const Dflash>(loaded, loaded->model.get());
+  if (is_dflash(file)) {
+    auto loaded = std::make_shared<LoadedDrafter>(LoadedDrafter{std::move(file), nullptr});
+    PARLANCE_TRY(loaded->model, Dflash::load(loaded->file, target.model()));
+    return DraftModels{.block = {loaded, loaded->model.get()}, .model = nullptr};
+  }
+  PARLANCE_CHECK(architecture_of(file));
+  PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
+  PARLANCE_TRY(auto model,
+               TextModel::load(std::move(file), Placement(device, hp.n_layer), {.huge_pages = huge_pages}));
+  PARLANCE_CHECK(check_same_vocabulary(model->tokenizer(), model->file().name(), target.tokenizer(),
+                                       target.file().name()));
+  return DraftModels{.block = nullptr, .model = std::move(model)};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Dflash>> load_drafter(const Choice& choice, const TextModel& target,
-                                                   const OnRemark& on_remark) {
-  if (!choice.draft.uses_model) return nullptr;
-  if (!choice.files.drafter.empty()) return load(choice.files.drafter, target);
+Result<DraftModels> load_drafter(const Choice& choice, const TextModel& target, Device& device,
+                                 const OnRemark& on_remark) {
+  if (!choice.draft.uses_model) return DraftModels();
+  const bool huge_pages = choice.devices.huge_pages;
+  if (!choice.files.drafter.empty()) return load(choice.files.drafter, target, device, huge_pages);
   PARLANCE_TRY(const std::filesystem::path own, find_own_drafter(choice.files));
-  if (own.empty()) return nullptr;
-  auto drafter = load(own, target);
+  if (own.empty()) return DraftModels();
+  auto drafter = load(own, target, device, huge_pages);
   if (drafter) return drafter;
   if (on_remark) on_remark(drafter.error().message + "; nothing is drafted");
-  return nullptr;
+  return DraftModels();
 }
 
 }  // namespace parlance

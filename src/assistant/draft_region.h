@@ -6,13 +6,21 @@
 #include "assistant/choice.h"
 #include "assistant/text_region.h"
 #include "base/result.h"
+#include "engine/text_model.h"
 #include "models/dflash.h"
 
 namespace parlance {
 
-// The block drafter that the choice names, or that the bundle of its language model has; null: none. One that
-// was named must fit the model; one of the bundle that does not is left out with a remark.
-Result<std::shared_ptr<const Dflash>> load_drafter(const Choice& choice, const TextModel& target,
-                                                   const OnRemark& on_remark);
+// One of them, or none.
+struct DraftModels {
+  std::shared_ptr<const Dflash> block;
+  std::shared_ptr<const TextModel> model;
+};
+
+// The drafter that the choice names, or that the bundle of its language model has: a block drafter, or a
+// language model with the target's vocabulary, which then runs on `device`. One that was named must fit the
+// model; one of the bundle that does not is left out with a remark.
+Result<DraftModels> load_drafter(const Choice& choice, const TextModel& target, Device& device,
+                                 const OnRemark& on_remark);
 
 }  // namespace parlance

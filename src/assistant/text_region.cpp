@@ -74,7 +74,9 @@ Result<std::shared_ptr<TextRegion>> TextRegion::load(const Choice& choice, Devic
                                                      const OnRemark& on_remark) {
   PARLANCE_TRY(TextWeights weights, load_text_weights(choice, devices, on_remark));
   weights.options.looks_up = choice.draft.looks_up;
-  PARLANCE_TRY(weights.options.drafter, load_drafter(choice, *weights.model, on_remark));
+  PARLANCE_TRY(DraftModels drafter, load_drafter(choice, *weights.model, *weights.device, on_remark));
+  weights.options.drafter = std::move(drafter.block);
+  weights.options.draft_model = std::move(drafter.model);
   PARLANCE_TRY(auto context, Context::create(*weights.model, weights.options));
   return std::shared_ptr<TextRegion>(new TextRegion(std::move(weights), std::move(context)));
 }

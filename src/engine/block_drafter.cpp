@@ -1,36 +1,10 @@
 #include "engine/block_drafter.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/context.h"
 
 namespace parlance {
-
-namespace {
-
-Token most_likely(std::span<const float> logits) {
-  // Several maxima at once, which compilers make vector code of.
-  constexpr size_t kLanes = 16;
-  std::array<float, kLanes> lanes;
-  lanes.fill(-INFINITY);
-  size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = std::max(lanes[lane], logits[i + lane]);
-  }
-  float most = *std::ranges::max_element(lanes);
-  for (; i < logits.size(); ++i) most = std::max(most, logits[i]);
-  return static_cast<Token>(std::ranges::find(logits, most) - logits.begin());
-}
-
-float probability(std::span<const float> logits, Token token) {
-  const float own = logits[static_cast<size_t>(token)];
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - own));
-  return static_cast<float>(1 / sum);
-}
-
-}  // namespace
 
 BlockDrafter::BlockDrafter(Context& context, Runner& runner)
     : context_(context), runner_(runner), model_(*context.options().drafter) {}
@@ -55,14 +29,9 @@ Result<void> BlockDrafter::draft(std::span<DraftJob* const> jobs) {
   const auto n_vocab = static_cast<size_t>(context_.model().model().n_vocab());
   for (size_t i = 0; i < served.size(); ++i) {
     DraftJob& job = *served[i];
-    for (int64_t slot = 0; slot < blocks[i].n_wanted; ++slot, rows = rows.subspan(n_vocab)) {
-      if (std::ssize(job.tokens) < slot) continue;  // what follows an unlikely token is no use
-      const std::span<const float> logits = rows.first(n_vocab);
-      const Token token = most_likely(logits);
-      if (static_cast<size_t>(token) >= n_vocab) continue;  // none is a number
-      if (job.least_probability > 0 && probability(logits, token) < job.least_probability) continue;
-      job.tokens.push_back(token);
-    }
+    bool goes_on = true;  // what follows an unlikely token is no use
+    for (int64_t slot = 0; slot < blocks[i].n_wanted; ++slot, rows = rows.subspan(n_vocab))
+      goes_on = goes_on && job.sampler->propose(rows.first(n_vocab), job.least_probability, job.draft);
   }
   return {};
 }

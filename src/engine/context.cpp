@@ -63,17 +63,35 @@ Result<void> Context::settle_drafting() {
                 kMostDrafted, options_.n_draft);
   }
   if (options_.n_draft == 0) options_.n_draft = kMostDrafted;
-  if (!options_.drafter && !options_.looks_up) options_.n_draft = 0;
+  if (!options_.drafter && !options_.looks_up && !options_.draft_model) options_.n_draft = 0;
   if (!options_.drafter) return {};
   const DflashParameters& drafter = options_.drafter->parameters();
-  options_.n_draft =
-      std::min(options_.n_draft, std::max(drafter.block_size - 1, options_.looks_up ? kMostLookedUp : 1));
+  if (!options_.draft_model) {
+    options_.n_draft =
+        std::min(options_.n_draft, std::max(drafter.block_size - 1, options_.looks_up ? kMostLookedUp : 1));
+  }
   if (drafter.window > 0 && drafter.window < options_.n_ctx) {
     return fail(ErrorCode::unsupported,
                 "the drafter of {} sees the last {} positions only and the context holds {}; use {} or {}",
                 model_.file().name(), drafter.window, options_.n_ctx,
                 set_to(Parameter::ctx_size, drafter.window), set_to(Parameter::draft, "none"));
   }
+  return {};
+}
+
+// Of a draft model: for as many texts of the same length.
+Result<void> Context::open_draft_context() {
+  if (!options_.draft_model) return {};
+  if (options_.draft_model->hyper_parameters().n_layers_of(LayerKind::delta_net) > 0) {
+    return fail(ErrorCode::unsupported,
+                "{}: a drafter with recurrent layers cannot take back what it drafted; use one of attention "
+                "layers alone, or {}",
+                options_.draft_model->file().name(), set_to(Parameter::draft, "none"));
+  }
+  SessionOptions own{.n_ctx = options_.n_ctx, .n_batch = options_.n_batch};
+  own.n_seq = options_.n_seq;
+  own.n_cache = options_.n_cache;
+  PARLANCE_TRY(draft_context_, create(*options_.draft_model, own));
   return {};
 }
 
@@ -115,6 +133,7 @@ Result<void> Context::allocate() {
     for (KvCache* const cache : part->caches())
       cache->set_pages(options_.n_seq, {&filler, 1}, n_sink, n_sink);
   }
+  PARLANCE_CHECK(open_draft_context());
   scheduler_ = std::make_unique<Scheduler>(*this);
   for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
   return {};
@@ -135,7 +154,8 @@ size_t Context::page_bytes(PageKind kind) const {
 }
 
 size_t Context::draft_bytes() const {
-  return options_.drafter ? draft_layout(*options_.drafter, options_).bytes(n_pages_) : 0;
+  const size_t block = options_.drafter ? draft_layout(*options_.drafter, options_).bytes(n_pages_) : 0;
+  return block + (draft_context_ ? draft_context_->kv_bytes() + draft_context_->workspace_bytes() : 0);
 }
 
 size_t Context::workspace_bytes() const {

@@ -29,10 +29,12 @@ struct SessionOptions {
   int64_t n_waiting = 256;  // requests that may wait beside those that run
   int64_t n_outputs = 1;    // most tokens of one call of append() whose logits are wanted
   // What proposes tokens for the model to verify several at once (engine/drafter.h), asked in this order: the
-  // text itself (prompt lookup), and a block drafter for this model, whose keys and values lie beside the
-  // model's.
+  // text itself (prompt lookup), a block drafter for this model, whose keys and values lie beside the
+  // model's, and a smaller model with the same vocabulary (tokenizer/same_vocabulary.h), which gets a cache
+  // for as many positions in f16.
   bool looks_up = false;
   std::shared_ptr<const Dflash> drafter = {};
+  std::shared_ptr<const TextModel> draft_model = {};
   int64_t n_draft = 0;  // most tokens that are proposed for a sequence at once; 0: as the drafters like
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
@@ -64,7 +66,8 @@ class Context {
   size_t workspace_bytes() const;
   size_t kv_bytes() const { return layout_.bytes(n_pages_); }  // of all pages
   size_t page_bytes(PageKind kind) const;                      // of one page, the drafter's share included
-  size_t draft_bytes() const;                                  // of the drafter's, beside them
+  size_t draft_bytes() const;                                  // of the drafters', beside them
+  const std::shared_ptr<Context>& draft_context() const { return draft_context_; }  // of a draft model
 
   // A row of the page tables, given back at the end of a session. An error when all are taken.
   Result<int> open_sequence();
@@ -79,6 +82,7 @@ class Context {
   Context(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
   Result<void> allocate();
   Result<void> settle_drafting();
+  Result<void> open_draft_context();
 
   const TextModel& model_;
   SessionOptions options_;
@@ -90,6 +94,7 @@ class Context {
   std::mutex sequences_mutex_;
   std::vector<int> free_sequences_;
   SnapshotRefusals refusals_;
+  std::shared_ptr<Context> draft_context_;
   std::unique_ptr<Scheduler> scheduler_;  // ends first
 };
 

@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/cancellation.h"
 #include "base/result.h"
-#include "tokenizer/tokenizer.h"
+#include "sampling/draft_sampler.h"
 
 namespace parlance {
 
@@ -17,11 +16,12 @@ class Sequence;
 // Of one sequence, whose last token is not computed yet.
 struct DraftJob {
   Sequence* sequence = nullptr;
-  int64_t most = 0;  // tokens that are worth proposing
+  int64_t most = 0;  // tokens that are worth proposing, or reading
   float least_probability =
       0;  // that the drafter must give a token; what follows a worse one is not proposed
   Cancellation cancellation = {};
-  std::vector<Token> tokens = {};  // the proposal; empty: none
+  DraftSampler* sampler = nullptr;  // what makes tokens of logits; has begun this draft
+  Draft draft = {};                 // the proposal; may be empty
 };
 
 class Drafter {
@@ -31,8 +31,11 @@ class Drafter {
   virtual std::string_view name() const = 0;
   // Whether a proposal costs computing time, which is then measured.
   virtual bool computes() const { return true; }
-  // Fills the jobs' tokens, in one go where that is cheaper. Where it has nothing to say, or no memory to say
-  // it in, or all jobs were cancelled, tokens stay empty. Errors: the device failed.
+  // Texts of which drafts will be wanted, and of which the model reads some tokens in its next step: time to
+  // read as many.
+  virtual Result<void> read(std::span<DraftJob* const> /*jobs*/) { return {}; }
+  // Fills the jobs' drafts, in one go where that is cheaper. Where it has nothing to say, or no memory to say
+  // it in, or all jobs were cancelled, they stay empty. Errors: the device failed.
   virtual Result<void> draft(std::span<DraftJob* const> jobs) = 0;
 };
 

@@ -39,7 +39,9 @@ std::vector<Token> look_up(std::span<const Token> text, int64_t most) {
 }
 
 Result<void> LookupDrafter::draft(std::span<DraftJob* const> jobs) {
-  for (DraftJob* const job : jobs) job->tokens = look_up(job->sequence->tokens(), job->most);
+  for (DraftJob* const job : jobs) {
+    for (const Token token : look_up(job->sequence->tokens(), job->most)) job->draft.add(token, 1);
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "engine/draft_length.h"
 #include "engine/drafter.h"
+#include "engine/step_plan.h"
 
 namespace parlance {
 
@@ -20,6 +21,10 @@ class Proposals {
  public:
   // With the drafters that the context was made with.
   Proposals(Context& context, Runner& runner);
+
+  // Drafters that read texts themselves read as much of the prompts whose answers will wish for drafts as the
+  // next step does. Errors: the device failed.
+  Result<void> read(std::span<const StepPlan::Piece> pieces);
 
   // Gives drafts to those of the running answers that wish for them and for which they pay: by the first
   // drafter that has something to propose for each. Errors: the device failed.

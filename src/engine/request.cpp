@@ -8,6 +8,7 @@
 #include "engine/elapsed.h"
 #include "engine/scheduler.h"
 #include "engine/shown_text.h"
+#include "engine/steady_draft_length.h"
 #include "engine/task.h"
 
 namespace parlance {
@@ -63,9 +64,10 @@ class Request::Answer final : public Task {
         options_(options),
         on_news_(std::move(on_news)),
         sampler_(options.sampling),
+        draft_sampler_(options.sampling, options.draft.rule),
         shown_(options.stop) {
     prompt_ = std::move(prompt);
-    for (const Token token : prompt_) sampler_.accept(token);
+    for (const Token token : prompt_) accept(token);
     result_.n_prompt = std::ssize(prompt_);
   }
 
@@ -93,19 +95,33 @@ class Request::Answer final : public Task {
   }
 
  private:
-  DraftWish draft_wish() const override {
-    const DraftOptions& draft = options_.draft;
-    if (!draft.is_on || !draft_.empty()) return {};  // or one is half verified
-    const int64_t n_left =
-        options_.max_tokens < 0 ? INT64_MAX : options_.max_tokens - std::ssize(result_.tokens) - 1;
-    return {std::min(draft.most, n_left), draft.least, draft.least_probability, draft.is_required};
+  void accept(Token token) {
+    sampler_.accept(token);
+    draft_sampler_.accept(token);
   }
 
-  void take_draft(std::vector<Token> tokens, DraftLength& length) override {
-    if (!sequence().append(tokens)) return;
-    draft_ = std::move(tokens);
+  bool wants_drafts() const override { return options_.draft.is_on && options_.draft.most > 0; }
+
+  DraftWish draft_wish() override {
+    const DraftOptions& draft = options_.draft;
+    if (!draft.is_on || draft_.n_tokens() > 0) return {};  // or one is half verified
+    const int64_t n_said = std::ssize(result_.tokens);
+    const int64_t n_left = options_.max_tokens < 0 ? INT64_MAX : options_.max_tokens - n_said - 1;
+    int64_t most = std::min(draft.most, n_left);
+    draft_sampler_.begin(n_said);
+    if (!draft_sampler_.draws())
+      return {most, draft.least, draft.least_probability, draft.is_required, &draft_sampler_};
+    if (!draft.is_required) most = std::min(most, steady_length_.next(draft.most));
+    if (most < draft.least) return {};
+    // A draft that turns out short counts: to leave it out would change what is said.
+    return {most, 0, draft.least_probability, /*is_required=*/true, &draft_sampler_};
+  }
+
+  void take_draft(Draft draft, DraftLength& length) override {
+    if (!sequence().append(draft.tokens)) return;
+    draft_ = std::move(draft);
     draft_length_ = &length;
-    n_outputs_ = 1 + std::ssize(draft_);
+    n_outputs_ = 1 + draft_.n_tokens();
   }
 
   // Rows of the last token and of those that were drafted behind it, in order; logits are valid until this
@@ -117,29 +133,35 @@ class Request::Answer final : public Task {
         --n_taken_again_;
       } else if (!is_decided_) {
         ++n_taken_;
-        say(sampler_.sample(rows.subspan(static_cast<size_t>(i) * n_logits, n_logits)));
+        say(next_token(rows.subspan(static_cast<size_t>(i) * n_logits, n_logits)));
       }
     }
   }
 
+  // What the model says behind those that it has taken of the draft.
+  Token next_token(std::span<const float> logits) {
+    const bool is_drawn = draft_sampler_.draws() && n_accepted_ < draft_.n_tokens();
+    return is_drawn ? sampler_.sample(logits, draft_.proposal(n_accepted_)) : sampler_.sample(logits);
+  }
+
   void begin_again() override { n_taken_again_ = n_taken_; }
 
-  // One more token, which the model says behind those that it has taken of the draft.
   void say(Token token) {
     if (options_.max_tokens == 0) return finish(FinishReason::length);
     if (first_token_ == start_) first_token_ = Clock::now();
     const auto n_accepted = static_cast<size_t>(n_accepted_);
-    const bool is_drafted = n_accepted < draft_.size() && draft_[n_accepted] == token;
+    const bool had_draft = n_accepted < draft_.tokens.size();
+    const bool is_drafted = had_draft && draft_.tokens[n_accepted] == token;
     if (is_drafted) {
       ++n_accepted_;
-    } else if (n_accepted < draft_.size()) {
+    } else if (had_draft) {
       correction_ = token;
     }
     if (!options_.ignore_eos && tokenizer_.is_end_of_generation(token)) {
       ++n_kept_;  // of what it follows, all stays
       return finish(FinishReason::stop);
     }
-    sampler_.accept(token);
+    accept(token);
     result_.tokens.push_back(token);
     said_.tokens.push_back(token);
     said_.text += shown_.push(tokenizer_.piece(token));
@@ -158,21 +180,21 @@ class Request::Answer final : public Task {
   }
 
   // Tokens of the sequence without the draft.
-  int64_t n_before_draft() const { return sequence().n_tokens() - std::ssize(draft_); }
+  int64_t n_before_draft() const { return sequence().n_tokens() - draft_.n_tokens(); }
 
   bool computed() override {
     if (result_.tokens.size() == said_.tokens.size()) result_.n_prompt_cached = sequence().n_reused();
     ++result_.draft.n_steps;
     // The sequence keeps what the last token follows, which is appended, or is the last one of the answer.
     const int64_t n_end = n_before_draft() + n_kept_ - 1;
-    if (!draft_.empty()) {
+    if (draft_.n_tokens() > 0) {
       note_verification();
       sequence().truncate(n_end);
     }
     const Token last = said_.tokens.empty() ? 0 : said_.tokens.back();
     if (!said_.tokens.empty() || said_.verification) give_out(std::move(said_));
     said_ = {};
-    draft_.clear();
+    draft_ = {};
     n_outputs_ = 1;
     n_accepted_ = n_kept_ = n_taken_ = n_taken_again_ = 0;
     is_decided_ = false;
@@ -181,9 +203,9 @@ class Request::Answer final : public Task {
   }
 
   void note_verification() {
-    const int64_t n_drafted = std::ssize(draft_);
+    const int64_t n_drafted = draft_.n_tokens();
     Verification& v = said_.verification.emplace();
-    v.accepted.assign(draft_.begin(), draft_.begin() + n_accepted_);
+    v.accepted.assign(draft_.tokens.begin(), draft_.tokens.begin() + n_accepted_);
     if (n_accepted_ < n_drafted) {
       const int64_t n_said_before = std::ssize(result_.tokens) - std::ssize(said_.tokens);
       v.rejected_from = n_said_before + n_accepted_;
@@ -194,12 +216,13 @@ class Request::Answer final : public Task {
     result_.draft.n_accepted += n_accepted_;
     ++result_.draft.n_verified;
     draft_length_->note(n_drafted, n_accepted_);
+    steady_length_.note(n_accepted_);
   }
 
   void end(Result<void> outcome) override {
     if (has_sequence()) {
       // In the middle of a verification: what has been taken of the draft stays.
-      if (!draft_.empty()) sequence().truncate(n_before_draft() + std::max<int64_t>(n_kept_ - 1, 0));
+      if (draft_.n_tokens() > 0) sequence().truncate(n_before_draft() + std::max<int64_t>(n_kept_ - 1, 0));
       sequence().truncate(sequence().n_computed());
     }
     if (!said_.tokens.empty()) give_out(std::move(said_));
@@ -246,10 +269,12 @@ class Request::Answer final : public Task {
   const GenerateOptions options_;
   const OnNews on_news_;
   Sampler sampler_;
+  DraftSampler draft_sampler_;
+  SteadyDraftLength steady_length_;
   ShownText shown_;
 
   // Of the step that is being taken.
-  std::vector<Token> draft_;  // behind the sequence's last token
+  Draft draft_;  // behind the sequence's last token
   DraftLength* draft_length_ = nullptr;
   AnswerPiece said_;                 // by the model
   int64_t n_accepted_ = 0;           // of the draft

@@ -14,16 +14,20 @@
 #include "engine/draft_length.h"
 #include "engine/session.h"
 #include "engine/work.h"
+#include "sampling/draft_sampler.h"
 #include "sampling/sampler.h"
 
 namespace parlance {
 
-// How tokens may be proposed for several to be verified in one step, where the context has drafters. The
-// answer is the same with and without.
+// How tokens may be proposed for several to be verified in one step, where the context has drafters. By the
+// exact rule the answer is the same with and without; by the sampling rule answers at a temperature are as
+// likely as without, more of what is drafted is taken, and the same seed gives the same answer as long as
+// drafters and their limits are the same.
 struct DraftOptions {
   bool is_on = true;
   int64_t most = kMostDrafted;  // at once
   int64_t least = 0;            // fewer are not worth proposing
+  DraftRule rule = DraftRule::exact;
   float least_probability = 0;  // that a drafter must give a token
   // As many as there may be in every step, whether that pays or not; an answer for which nothing was drafted
   // is an error.

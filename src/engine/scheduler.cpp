@@ -83,6 +83,10 @@ Turns::Progress Scheduler::compute() {
     return Turns::Progress::made;
   }
   const StepPlan plan = plan_step();
+  if (const Result<void> read = proposals_.read(plan.pieces()); !read) {
+    fail_all(read.error());
+    return Turns::Progress::made;
+  }
   if (!plan.pieces().empty()) run(plan.pieces());
   if (!plan.pieces().empty() || n_ended_ > 0) return Turns::Progress::made;
   return tasks_.empty() ? Turns::Progress::idle : Turns::Progress::waiting;

@@ -12,6 +12,7 @@
 #include "engine/draft_length.h"
 #include "engine/sequence.h"
 #include "engine/work.h"
+#include "sampling/draft_sampler.h"
 
 namespace parlance {
 
@@ -47,6 +48,7 @@ class Task {
     int64_t most = 0, least = 0;  // fewer than the least are none
     float least_probability = 0;
     bool is_required = false;  // even where it does not pay
+    DraftSampler* sampler = nullptr;
   };
 
  private:
@@ -68,8 +70,10 @@ class Task {
   virtual void begin_again() {}
   // No more will be computed: the task has what it wanted, or for this reason.
   virtual void end(Result<void> outcome) = 0;
-  virtual DraftWish draft_wish() const { return {}; }
-  virtual void take_draft(std::vector<Token> /*tokens*/, DraftLength& /*length*/) {}
+  // Whether there will be wishes; and one, of the draft that is made next.
+  virtual bool wants_drafts() const { return false; }
+  virtual DraftWish draft_wish() { return {}; }
+  virtual void take_draft(Draft /*draft*/, DraftLength& /*length*/) {}
   // Whether it waits for somebody to take what it has made.
   virtual bool is_held_up() const { return false; }
 

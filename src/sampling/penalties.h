@@ -23,6 +23,7 @@ class Penalties {
 
   void accept(int32_t token);
   void forget();
+  bool are_on() const { return !options_.are_off(); }
   bool are_idle() const { return options_.are_off() || counts_.empty(); }
   void apply(std::span<float> logits) const;
 

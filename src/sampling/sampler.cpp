@@ -1,6 +1,8 @@
 #include "sampling/sampler.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -17,6 +19,32 @@ template <class T>
 Result<void> require(bool is_within, Parameter parameter, const char* range, T value) {
   if (is_within) return {};
   return fail(ErrorCode::invalid_argument, "{} must be {}, got {}", parameter, range, value);
+}
+
+// Of anything with weights that add up to `total`, what a random number in [0, 1) stands for.
+template <class Weighted>
+int32_t pick(const Weighted& weighted, auto weight_of, double total, double random) {
+  double sum = 0;
+  int32_t last = 0;  // with a weight above 0, for when rounding leaves the sum below the draw
+  for (const auto& one : weighted) {
+    const double weight = weight_of(one);
+    if (weight <= 0) continue;
+    last = one.token;
+    sum += weight;
+    if (sum > random * total) break;
+  }
+  return last;
+}
+
+double weight_of(const Candidate& candidate) {
+  return candidate.weight;
+}
+
+// What a proposal's distribution gives a token.
+double proposed(const Proposal& proposal, int32_t token) {
+  if (proposal.drawn_from.empty()) return token == proposal.token ? 1 : 0;
+  const auto found = std::ranges::lower_bound(proposal.drawn_from, token, {}, &TokenProbability::token);
+  return found != proposal.drawn_from.end() && found->token == token ? found->probability : 0;
 }
 
 }  // namespace
@@ -61,6 +89,7 @@ struct Sampler::Impl {
 
   SamplingOptions options;
   Penalties penalties;
+  std::optional<Penalties> before_trial;
   std::mt19937_64 random;
   // Buffers, kept from token to token.
   std::vector<float> adjusted;
@@ -104,16 +133,29 @@ int32_t Sampler::sample(std::span<const float> logits) {
   impl_->shape(logits);
   const std::span<const Candidate> left = impl_->candidates.view();
   if (impl_->options.temperature == 0) return left.empty() ? 0 : left[0].token;
-  const double drawn = impl_->draw();
-  double sum = 0;
-  int32_t last = 0;  // with a probability above 0, for when rounding leaves the sum below the draw
-  for (const Candidate& c : left) {
-    if (c.weight == 0) continue;
-    last = c.token;
-    sum += c.weight;
-    if (sum > drawn) break;
-  }
-  return last;
+  return pick(left, weight_of, 1, impl_->draw());
+}
+
+int32_t Sampler::sample(std::span<const float> logits, const Proposal& proposal) {
+  if (impl_->options.temperature == 0) return sample(logits);
+  impl_->shape(logits);
+  const std::span<const Candidate> left = impl_->candidates.view();
+  const auto own = std::ranges::find(left, proposal.token, &Candidate::token);
+  const double p = own == left.end() ? 0 : own->weight, q = proposed(proposal, proposal.token);
+  const double random = impl_->draw();
+  if (random * q < p) return proposal.token;
+  // Given that it was not taken, the same number stands for any below 1 again.
+  const double taken = p / q;
+  const auto missing = [&](const Candidate& c) { return c.weight - proposed(proposal, c.token); };
+  double total = 0;
+  for (const Candidate& c : left) total += std::max(0.0, missing(c));
+  if (!(total > 0)) return pick(left, weight_of, 1, random);  // p is q but for its last bits
+  return pick(left, missing, total, (random - taken) / (1 - taken));
+}
+
+int32_t drawn(std::span<const TokenProbability> distribution, double random) {
+  return pick(
+      distribution, [](const TokenProbability& one) { return one.probability; }, 1, random);
 }
 
 std::span<const TokenProbability> Sampler::distribution(std::span<const float> logits) {
@@ -129,7 +171,18 @@ void Sampler::accept(int32_t token) {
   impl_->penalties.accept(token);
 }
 
+void Sampler::begin_trial() {
+  if (impl_->penalties.are_on()) impl_->before_trial = impl_->penalties;
+}
+
+void Sampler::end_trial() {
+  if (!impl_->before_trial) return;
+  impl_->penalties = *std::move(impl_->before_trial);
+  impl_->before_trial.reset();
+}
+
 void Sampler::reset() {
+  impl_->before_trial.reset();
   impl_->penalties.forget();
   impl_->random.seed(impl_->options.seed);
 }

@@ -26,7 +26,7 @@ struct SamplingOptions {
   float frequency_penalty = 0.0f;   // subtracted for each time that a token was seen
   int penalty_last_n = 256;         // tokens that the penalties look back on; 0: off; -1: all
   uint64_t seed = 0;
-  std::vector<std::pair<int32_t, float>> logit_bias;  // token, added to its logit; -inf forbids it
+  std::vector<std::pair<int32_t, float>> logit_bias = {};  // token, added to its logit; -inf forbids it
 };
 
 // Checks ranges; the error names the option and the range.
@@ -36,6 +36,16 @@ struct TokenProbability {
   int32_t token;
   double probability;
 };
+
+// A token that was proposed in the place of the next one, and what it was drawn from: by token, ascending;
+// empty, where no other could have come.
+struct Proposal {
+  int32_t token;
+  std::span<const TokenProbability> drawn_from = {};
+};
+
+// The token of a distribution that a random number in [0, 1) stands for.
+int32_t drawn(std::span<const TokenProbability> distribution, double random);
 
 class Sampler {
  public:
@@ -53,12 +63,22 @@ class Sampler {
   // draws nothing; otherwise each call draws one random number, whatever the logits are.
   int32_t sample(std::span<const float> logits);
 
+  // The same where a token was proposed. It is taken as often as possible without changing how often any
+  // token is: with probability min(1, p/q), p being what sample() gives it and q what it was drawn from; else
+  // the next token is drawn from the positive part of p - q (speculative sampling). A proposal may depend on
+  // all that was sampled before it, and on nothing else of this sampler's random source. Draws one number
+  // too; a greedy choice is the same with and without proposals.
+  int32_t sample(std::span<const float> logits, const Proposal& proposal);
+
   // What sample() draws from: the tokens that the chain leaves, with probabilities that add up to 1. Valid
   // until the next call.
   std::span<const TokenProbability> distribution(std::span<const float> logits);
 
   // Tells the penalties that a token (of the prompt or the answer) has been seen.
   void accept(int32_t token);
+  // Between these two, accept() counts for a trial only; nothing where none was begun.
+  void begin_trial();
+  void end_trial();
 
   // Forgets seen tokens and starts the random source again from the seed.
   void reset();

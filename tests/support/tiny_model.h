@@ -19,6 +19,8 @@ struct TinyShape {
   std::string architecture = "qwen3";
   int64_t n_embd = 64, n_ff = 96;
   int n_layer = 1;
+  uint32_t seed = 7;  // of the weights
+  float unlike = 0;   // how much of the weights of another seed is in them, up to 1
 };
 
 inline void write_tiny_model(const std::filesystem::path& path, const TinyShape& shape = {}) {
@@ -82,11 +84,17 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyShape&
   tensors.push_back({"output_norm.weight", {n_embd}});
   for (const Declared& tensor : tensors) writer.add_tensor(tensor.name, DType::f32, tensor.ne);
   ASSERT_TRUE(writer.begin(path));
-  std::mt19937 random(7);
+  std::mt19937 random(shape.seed), other(shape.seed + 1);
+  const auto value_of = [](std::mt19937& source) { return static_cast<float>(source()) * 0x1p-32f - 0.5f; };
   for (const Declared& tensor : tensors) {
     const bool is_norm = tensor.ne.size() == 1;
     std::vector<float> values(static_cast<size_t>(is_norm ? tensor.ne[0] : tensor.ne[0] * tensor.ne[1]));
-    for (float& value : values) value = is_norm ? 1.0f : static_cast<float>(random()) * 0x1p-32f - 0.5f;
+    for (float& value : values) {
+      value = 1;
+      if (is_norm) continue;
+      value = value_of(random);
+      if (shape.unlike > 0) value += shape.unlike * (value_of(other) - value);
+    }
     ASSERT_TRUE(writer.write_tensor(std::as_bytes(std::span(values))));
   }
   ASSERT_TRUE(writer.finish());

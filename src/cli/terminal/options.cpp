@@ -121,9 +121,10 @@ OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft) {
       .value = "WHAT",
       .help =
           "What proposes tokens, which the model then checks several at once; the answer stays the same. "
-          "A drafter's GGUF file, 'lookup' (what followed the same words before), 'none', 'auto' (the "
+          "The GGUF file of a DFlash drafter or of a smaller model with the same vocabulary, 'lookup' (what "
+          "followed the same words before), 'none', 'auto' (the "
           "drafter of the bundle), or several with commas. 'required': draft in every step, "
-                         "whether it pays or not, and fail where nothing is drafted.",
+          "whether it pays or not, and fail where nothing is drafted.",
       .fallback = "auto",
       .set = {}};
   sources.set = [&choice](const std::string& given) -> Result<void> {
@@ -161,7 +162,13 @@ OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft) {
                                   "Fewer than this are not proposed.", draft.least, 0, kMostDrafted),
            number_option<float>("--draft-p-min, --spec-draft-p-min", "P",
                                 "A token that the drafter gives less probability than P ends the proposal.",
-                                draft.least_probability, 0, 1)}};
+                                draft.least_probability, 0, 1),
+           choice_option<DraftRule>(
+               "--draft-rule", "RULE",
+               "When a proposed token is taken. exact: when the model chooses the same one, so that the "
+               "answer is the one without proposals. sampling: at a temperature, as often as leaves each "
+               "token as likely as without, which is more often; the answer is another one.",
+               "exact, sampling", draft.rule, draft_rule_from_name, std::string(name_of(draft.rule)))}};
 }
 
 OptionGroup sampling_group(AnswerChoice& choice) {

@@ -1,0 +1,61 @@
+// What a drafter proposes, from its logits: the likeliest token, to be taken where the model's own choice is
+// the same one (exact match), or one that is drawn as the model draws, to be taken with a probability that
+// leaves the model's distribution as it is (speculative sampling; Leviathan et al., arXiv 2211.17192, and
+// Chen et al., arXiv 2302.01318). Sampler::sample() has the other half.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sampling/sampler.h"
+
+namespace parlance {
+
+enum class DraftRule : uint8_t { exact, sampling };
+
+std::string_view name_of(DraftRule rule);  // "exact"
+std::optional<DraftRule> draft_rule_from_name(std::string_view name);
+
+// Tokens that may follow a text, one behind the other.
+struct Draft {
+  std::vector<int32_t> tokens;
+  // That the drafter itself gives each of them, before penalties, temperature and the like; 1 where it knows
+  // of no other.
+  std::vector<float> probabilities;
+  // What each was drawn from, by token, ascending; empty: none was drawn.
+  std::vector<std::vector<TokenProbability>> drawn_from;
+
+  int64_t n_tokens() const { return static_cast<int64_t>(tokens.size()); }
+  // Of token i, as Sampler::sample() wants to know it.
+  Proposal proposal(int64_t i) const;
+  void add(int32_t token, float probability);
+};
+
+class DraftSampler {
+ public:
+  // For an answer with these options, which are valid. Greedy answers have one rule only.
+  DraftSampler(const SamplingOptions& options, DraftRule rule);
+
+  bool draws() const { return draws_; }
+
+  // A token (of the prompt or the answer) that drafts come behind.
+  void accept(int32_t token);
+  // A draft begins, whose first token would be number n_said of the answer; what was drafted before is
+  // forgotten. What is drawn for a place of the answer depends on the seed, the place and the logits alone.
+  void begin(int64_t n_said);
+  // Adds what the drafter's logits propose next. False, and nothing is added, where no logit is a number, or
+  // the drafter gives the likeliest token less than least_probability. (Not the one that was drawn: to draw
+  // and then leave out what is unlikely would change what is said.)
+  bool propose(std::span<const float> logits, float least_probability, Draft& draft);
+
+ private:
+  Sampler sampler_;
+  const uint64_t seed_;
+  const bool draws_;
+  uint64_t place_ = 0;  // in the answer
+};
+
+}  // namespace parlance

@@ -47,6 +47,18 @@ class AttentionRows : public testing::TestWithParam<Isa> {
     return cache;
   }
 
+  // Two sequences, in heads of 128 or of the format's blocks if these are larger.
+  Cache filled_with(KvFormat format) {
+    const int64_t head_dim = std::max<int64_t>(128, traits(format).block_elements);
+    return filled({.k = {.format = format},
+                   .v = {.format = format},
+                   .n_head_kv = 1,
+                   .head_dim_k = head_dim,
+                   .head_dim_v = head_dim,
+                   .page_tokens = 64},
+                  {300, 90});
+  }
+
   // Rows [first, first + n) of the queries.
   std::vector<float> attend(int n_threads, const Cache& cache, const TokenPlaces& places,
                             const std::vector<float>& q, int64_t first, int64_t n) const {
@@ -91,16 +103,8 @@ class AttentionRows : public testing::TestWithParam<Isa> {
 
 TEST_P(AttentionRows, OfEveryFormat) {
   for (size_t id = 0; id < kKvFormatCount; ++id) {
-    const auto format = static_cast<KvFormat>(id);
-    const int64_t head_dim = std::max<int64_t>(128, traits(format).block_elements);
-    const KvShape shape{.k = {.format = format},
-                        .v = {.format = format},
-                        .n_head_kv = 1,
-                        .head_dim_k = head_dim,
-                        .head_dim_v = head_dim,
-                        .page_tokens = 64};
-    const Cache cache = filled(shape, {300, 90});
-    expect_rows_alone(cache, TokenPlaces().add(0, 270, 30).add(1, 60, 30).add(0, 100, 3),
+    expect_rows_alone(filled_with(static_cast<KvFormat>(id)),
+                      TokenPlaces().add(0, 270, 30).add(1, 60, 30).add(0, 100, 3),
                       {1, 2, 3, 4, 5, 7, 8, 30, 33, 63});
     if (HasFatalFailure()) return;
   }
@@ -110,16 +114,8 @@ TEST_P(AttentionRows, OfEveryFormat) {
 TEST_P(AttentionRows, OfDraftsWithoutBeingAskedFor) {
   is_deterministic_ = false;
   for (size_t id = 0; id < kKvFormatCount; ++id) {
-    const auto format = static_cast<KvFormat>(id);
-    const int64_t head_dim = std::max<int64_t>(128, traits(format).block_elements);
-    const KvShape shape{.k = {.format = format},
-                        .v = {.format = format},
-                        .n_head_kv = 1,
-                        .head_dim_k = head_dim,
-                        .head_dim_v = head_dim,
-                        .page_tokens = 64};
-    const Cache cache = filled(shape, {300, 90});
-    expect_rows_alone(cache, TokenPlaces().add(0, 260, 32).add(1, 40, 32), {1, 2, 4, 9, 17, 32, 33, 64});
+    expect_rows_alone(filled_with(static_cast<KvFormat>(id)), TokenPlaces().add(0, 260, 32).add(1, 40, 32),
+                      {1, 2, 4, 9, 17, 32, 33, 64});
     if (HasFatalFailure()) return;
   }
 }

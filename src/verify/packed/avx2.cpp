@@ -7,14 +7,7 @@
 #include "base/checked.h"
 #include "kernels/cpu/attention/kernels.h"
 #include "kernels/cpu/simd/avx2.h"
-#include "quant/codebook.h"
-#include "quant/q4_0.h"
-#include "quant/q4_polar.h"
-#include "quant/q8_0.h"
-#include "quant/qjl1_256.h"
-#include "quant/signs.h"
-#include "quant/tbq.h"
-#include "quant/tbq3_tcq.h"
+#include "quant/kv_blocks.h"
 #include "verify/packed/kernels.h"
 
 #if PARLANCE_X86
@@ -25,13 +18,6 @@ namespace {
 
 #define PARLANCE_SIMD PARLANCE_AVX2
 using Lanes = simd::Avx2;
-using attention::Tile;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"  // attention's queries have no place here
-#include "kernels/cpu/attention/rows.simd.h"
-#pragma GCC diagnostic pop
-
-#include "kernels/cpu/attention/compressed_rows.simd.h"
 #include "verify/packed/blocks.simd.h"
 
 }  // namespace

@@ -1,4 +1,13 @@
-// Packed rows in f32 and sums over them, included after compressed_rows.simd.h (see attention/rows.simd.h).
+// Packed rows in f32 and sums over them, for every instruction set as attention's kernels are (see
+// attention/rows.simd.h), by which they are loaded.
+
+using attention::Tile;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"  // attention's queries have no place here
+#include "kernels/cpu/attention/rows.simd.h"
+#pragma GCC diagnostic pop
+
+#include "kernels/cpu/attention/compressed_rows.simd.h"
 
 template <class Rows>
 PARLANCE_SIMD void decode(const std::byte* row, float* values, int64_t n) {

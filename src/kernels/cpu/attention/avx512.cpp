@@ -10,14 +10,7 @@
 #include "kernels/cpu/attention/kernels.h"
 #include "kernels/cpu/kv_rows/kernels.h"
 #include "kernels/cpu/simd/avx512.h"
-#include "quant/codebook.h"
-#include "quant/q4_0.h"
-#include "quant/q4_polar.h"
-#include "quant/q8_0.h"
-#include "quant/qjl1_256.h"
-#include "quant/signs.h"
-#include "quant/tbq.h"
-#include "quant/tbq3_tcq.h"
+#include "quant/kv_blocks.h"
 
 #if PARLANCE_X86
 
@@ -27,19 +20,15 @@ namespace {
 
 #define PARLANCE_SIMD PARLANCE_AVX512
 using Lanes = simd::Avx512;
-#include "kernels/cpu/attention/rows.simd.h"
+#include "kernels/cpu/attention/every_format.simd.h"
 
-#include "kernels/cpu/attention/compressed_rows.simd.h"
-#include "kernels/cpu/attention/few_rows.simd.h"
 #include "kernels/cpu/attention/int16_rows.avx512.h"
 
 #include "kernels/cpu/attention/byte_codes.avx512.h"
 #include "kernels/cpu/attention/byte_rows.avx512.h"
 #include "kernels/cpu/attention/byte_values.avx512.h"
 #include "kernels/cpu/attention/channel_rows.avx512.h"
-#include "kernels/cpu/attention/many_rows.simd.h"
 #include "kernels/cpu/attention/sign_rows.avx512.h"
-#include "kernels/cpu/attention/softmax.simd.h"
 
 template <class Codes>
 constexpr KeyKernels kByteKeys = {byte_query_bytes, byte_workspace_bytes, prepare_bytes<Codes>,
@@ -95,12 +84,8 @@ const Kernels kAvx512Vbmi = {
 };
 
 const Kernels kDeterministicAvx512 = {
-    .few = {kFewRows<F32Rows>, kFewRows<F16Rows>, kFewRows<Bf16Rows>, kFewRows<Q8Rows>, kFewRows<Q4Rows>,
-            kFewRows<Tbq3Rows>, kFewRows<Tbq4Rows>, kFewRows<TcqRows>, kFewRows<QjlRows>,
-            kFewRows<PolarRows<false>>, kFewRows<PolarRows<true>>},
-    .many = {kWidened<F32Rows>, kWidened<F16Rows>, kWidened<Bf16Rows>, kWidened<Q8Rows>, kWidened<Q4Rows>,
-             kWidened<Tbq3Rows>, kWidened<Tbq4Rows>, kWidened<TcqRows>, kWidened<QjlRows>,
-             kWidened<PolarRows<false>>, kWidened<PolarRows<true>>},
+    .few = kFewRowsOfEach,
+    .many = kWidenedOfEach,
     .softmax = softmax,
     .to_stored = kv_rows::to_stored_avx512,
     .from_stored = kv_rows::from_stored_avx512,

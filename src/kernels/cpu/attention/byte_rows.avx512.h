@@ -229,21 +229,7 @@ PARLANCE_VBMI void score_bytes(const Tile& tile, const std::byte* keys, int64_t 
   const ByteWorkspace work(tile.workspace, tile.head_dim_k);
   const Groups<Codes> groups(keys, n_keys, tile.k_row_bytes, work.last_group);
   gather_steps<Codes>(groups, n_keys, tile.head_dim_k / kByteBlock, work.steps);
-  for (int64_t row = 0; row < tile.n_rows;) {
-    const std::byte* ahead = row == 0 ? next : nullptr;
-    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
-      case 1:
-        score_bytes_rows<Codes, 1>(tile, row, groups, n_keys, work.steps, ahead);
-        row += 1;
-        break;
-      case 4:
-        score_bytes_rows<Codes, 4>(tile, row, groups, n_keys, work.steps, ahead);
-        row += 4;
-        break;
-      default:
-        score_bytes_rows<Codes, 2>(tile, row, groups, n_keys, work.steps, ahead);
-        row += 2;
-        break;
-    }
-  }
+  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
+    score_bytes_rows<Codes, kRows>(tile, row, groups, n_keys, work.steps, ahead);
+  });
 }

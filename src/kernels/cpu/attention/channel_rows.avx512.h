@@ -61,23 +61,9 @@ PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std
 template <class Rows>
 PARLANCE_SIMD void score_channels_by_row(const Tile& tile, const std::byte* keys, int64_t n_keys,
                                          const std::byte* next) {
-  for (int64_t row = 0; row < tile.n_rows;) {
-    const std::byte* ahead = row == 0 ? next : nullptr;
-    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
-      case 1:
-        score_channels<Rows, 1>(tile, row, keys, n_keys, ahead);
-        row += 1;
-        break;
-      case 4:
-        score_channels<Rows, 4>(tile, row, keys, n_keys, ahead);
-        row += 4;
-        break;
-      default:
-        score_channels<Rows, 2>(tile, row, keys, n_keys, ahead);
-        row += 2;
-        break;
-    }
-  }
+  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
+    score_channels<Rows, kRows>(tile, row, keys, n_keys, ahead);
+  });
 }
 
 template <class Rows>

@@ -136,22 +136,22 @@ PARLANCE_SIMD void accumulate_few(const Tile& tile, int64_t first_row, const std
   }
 }
 
-template <class Rows>
-PARLANCE_SIMD void score_by_row(const Tile& tile, const std::byte* keys, int64_t n_keys,
-                                const std::byte* next) {
-  for (int64_t row = 0; row < tile.n_rows;) {
-    const std::byte* ahead = row == 0 ? next : nullptr;
+// Calls kernel<n>(first, next) for all rows of a tile, four, two or one at a time. The first call reads
+// ahead.
+template <class Kernel>
+PARLANCE_INLINE void in_groups_of_rows(const Tile& tile, const std::byte* next, const Kernel& kernel) {
+  for (int64_t row = 0; row < tile.n_rows; next = nullptr) {
     switch (std::min<int64_t>(tile.n_rows - row, 4)) {
       case 1:
-        score_few<Rows, 1>(tile, row, keys, n_keys, ahead);
+        kernel.template operator()<1>(row, next);
         row += 1;
         break;
       case 4:
-        score_few<Rows, 4>(tile, row, keys, n_keys, ahead);
+        kernel.template operator()<4>(row, next);
         row += 4;
         break;
       default:
-        score_few<Rows, 2>(tile, row, keys, n_keys, ahead);
+        kernel.template operator()<2>(row, next);
         row += 2;
         break;
     }
@@ -159,25 +159,19 @@ PARLANCE_SIMD void score_by_row(const Tile& tile, const std::byte* keys, int64_t
 }
 
 template <class Rows>
+PARLANCE_SIMD void score_by_row(const Tile& tile, const std::byte* keys, int64_t n_keys,
+                                const std::byte* next) {
+  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
+    score_few<Rows, kRows>(tile, row, keys, n_keys, ahead);
+  });
+}
+
+template <class Rows>
 PARLANCE_SIMD void accumulate_by_row(const Tile& tile, const std::byte* values, int64_t n_keys,
                                      const std::byte* next) {
-  for (int64_t row = 0; row < tile.n_rows;) {
-    const std::byte* ahead = row == 0 ? next : nullptr;
-    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
-      case 1:
-        accumulate_few<Rows, 1>(tile, row, values, n_keys, ahead);
-        row += 1;
-        break;
-      case 4:
-        accumulate_few<Rows, 4>(tile, row, values, n_keys, ahead);
-        row += 4;
-        break;
-      default:
-        accumulate_few<Rows, 2>(tile, row, values, n_keys, ahead);
-        row += 2;
-        break;
-    }
-  }
+  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
+    accumulate_few<Rows, kRows>(tile, row, values, n_keys, ahead);
+  });
 }
 
 template <class Rows>

@@ -108,23 +108,9 @@ PARLANCE_AVX512 void score_signs_rows(const Tile& tile, int64_t first_row, const
 
 PARLANCE_AVX512 void score_signs(const Tile& tile, const std::byte* keys, int64_t n_keys,
                                  const std::byte* next) {
-  for (int64_t row = 0; row < tile.n_rows;) {
-    const std::byte* ahead = row == 0 ? next : nullptr;
-    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
-      case 1:
-        score_signs_rows<1>(tile, row, keys, n_keys, ahead);
-        row += 1;
-        break;
-      case 4:
-        score_signs_rows<4>(tile, row, keys, n_keys, ahead);
-        row += 4;
-        break;
-      default:
-        score_signs_rows<2>(tile, row, keys, n_keys, ahead);
-        row += 2;
-        break;
-    }
-  }
+  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
+    score_signs_rows<kRows>(tile, row, keys, n_keys, ahead);
+  });
 }
 
 // ---- Tiles of many rows: a matrix product, as in int16_rows.avx512.h, of bytes ----

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 
 #include "base/checked.h"
 
@@ -14,6 +13,16 @@ namespace {
 constexpr int64_t kPreviewChunks = 2;
 // How far below the loudest value of a clip its frames may lie, see normalise_mel().
 constexpr float kMelRange = 8;
+
+float clamp_of(const MelClip& clip) {
+  return clip.largest - kMelRange;
+}
+
+// Whether what was computed with another clamp would be the same with the clip's, or is good enough.
+bool is_valid(const ChunkLevel& level, const MelClip& clip, RowsKind kind) {
+  const float now = clamp_of(clip);
+  return kind == RowsKind::preview || level.clamp == now || level.lowest >= std::max(level.clamp, now);
+}
 
 uint64_t next_id() {
   static std::atomic<uint64_t> last{0};
@@ -33,14 +42,8 @@ std::vector<AudioRows::Range> AudioRows::ranges(int64_t n_chunks, RowsKind kind)
   return ranges;
 }
 
-// Whether what was computed with another clamp would be the same with the clip's.
-bool AudioRows::is_valid(float lowest, float clamp, const MelClip& clip, RowsKind kind) const {
-  const float now = clip.largest - kMelRange;
-  return kind == RowsKind::preview || clamp == now || lowest >= std::max(clamp, now);
-}
-
-Result<void> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest,
-                              const Work& work) {
+Result<ChunkLevel> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens,
+                                    const Work& work) {
   const int64_t first = chunk * mode_.chunk_frames;
   const int64_t last = std::min(first + mode_.chunk_frames, clip.n_frames);
   std::vector<float> frames;
@@ -53,25 +56,23 @@ Result<void> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<fl
     frames.insert(frames.end(), clip.tail.begin() + static_cast<std::ptrdiff_t>(from),
                   clip.tail.begin() + static_cast<std::ptrdiff_t>((last - clip.first) * kMelBands));
   }
-  lowest = *std::min_element(frames.begin(), frames.end());
+  const ChunkLevel level{.lowest = *std::min_element(frames.begin(), frames.end()), .clamp = clamp_of(clip)};
   normalise_mel(frames, clip.largest);
   // A clip of one chunk is not filled up, others are.
   const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
   const int64_t n_padded = is_alone ? last - first : mode_.chunk_frames;
   effort_.chunk_frames += n_padded;
-  return encoder_->embed_chunk(frames, n_padded, tokens, work);
+  PARLANCE_CHECK(encoder_->embed_chunk(frames, n_padded, tokens, work));
+  return level;
 }
 
 // Puts it into chunks_, unless it is there.
 Result<void> AudioRows::compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind,
                                              const Work& work) {
-  if (chunk < std::ssize(chunks_)) {
-    const Chunk& known = chunks_[static_cast<size_t>(chunk)];
-    if (is_valid(known.lowest, known.clamp, clip, kind)) return {};
-  }
+  if (chunk < std::ssize(chunks_) && is_valid(chunks_[static_cast<size_t>(chunk)].level, clip, kind))
+    return {};
   Chunk fresh;
-  fresh.clamp = clip.largest - kMelRange;
-  PARLANCE_CHECK(embed(chunk, clip, fresh.tokens, fresh.lowest, work));
+  PARLANCE_TRY(fresh.level, embed(chunk, clip, fresh.tokens, work));
   if (chunk == std::ssize(chunks_)) chunks_.emplace_back();
   chunks_[static_cast<size_t>(chunk)] = std::move(fresh);
   return {};
@@ -82,21 +83,18 @@ Result<AudioWindow> AudioRows::encode(const Range& range, const MelClip& clip, R
   AudioWindow window;
   window.first_chunk = range.first_chunk;
   window.n_chunks = range.n_chunks;
-  window.clamp = clip.largest - kMelRange;
   window.is_closed = range.first_chunk + range.n_chunks <= chunks_closed();
-  window.lowest = std::numeric_limits<float>::infinity();
   std::vector<float> tokens;
   for (int64_t chunk = range.first_chunk; chunk < range.first_chunk + range.n_chunks; ++chunk) {
     if (chunk < chunks_closed()) {
       PARLANCE_CHECK(compute_closed_chunk(chunk, clip, kind, work));
       const Chunk& closed = chunks_[static_cast<size_t>(chunk)];
       tokens.insert(tokens.end(), closed.tokens.begin(), closed.tokens.end());
-      window.lowest = std::min(window.lowest, closed.lowest);
+      window.levels.push_back(closed.level);
       continue;
     }
-    float lowest = 0;
-    PARLANCE_CHECK(embed(chunk, clip, tokens, lowest, work));
-    window.lowest = std::min(window.lowest, lowest);
+    PARLANCE_TRY(const ChunkLevel level, embed(chunk, clip, tokens, work));
+    window.levels.push_back(level);
   }
   effort_.window_tokens += std::ssize(tokens) / encoder_->n_embd();
   PARLANCE_CHECK(encoder_->encode_window(tokens, window.rows, work));
@@ -112,7 +110,8 @@ Result<void> AudioRows::refresh(RowsKind kind, const Work& work) {
     if (i < windows_.size()) {
       const AudioWindow& known = windows_[i];
       if (known.is_closed && known.first_chunk == range.first_chunk && known.n_chunks == range.n_chunks &&
-          is_valid(known.lowest, known.clamp, clip, kind)) {
+          std::all_of(known.levels.begin(), known.levels.end(),
+                      [&](const ChunkLevel& level) { return is_valid(level, clip, kind); })) {
         continue;
       }
     }

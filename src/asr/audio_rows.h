@@ -16,12 +16,17 @@ namespace parlance {
 // frame may be that of an earlier moment. The exact rows are those of the clip as a whole.
 enum class RowsKind { preview, exact };
 
+// How a chunk's frames were normalised, which depends on the clip's loudest one.
+struct ChunkLevel {
+  float lowest = 0;  // of its raw frames
+  float clamp = 0;   // below which frames were raised to it
+};
+
 // Consecutive chunks that attention saw together.
 struct AudioWindow {
   int64_t first_chunk = 0, n_chunks = 0;
-  bool is_closed = false;   // all its frames are there: later samples do not change it
-  float lowest = 0;         // of its raw frames
-  float clamp = 0;          // below which frames were raised to it
+  bool is_closed = false;  // all its frames are there: later samples do not change it
+  std::vector<ChunkLevel> levels;
   uint64_t id = 0;          // of these rows: no other rows have it
   std::vector<float> rows;  // [n_out, n_tokens]
 };
@@ -56,18 +61,16 @@ class AudioRows {
   // A chunk whose frames are all there.
   struct Chunk {
     std::vector<float> tokens;  // [n_embd, n_tokens]
-    float lowest = 0, clamp = 0;
+    ChunkLevel level;
   };
   struct Range {
     int64_t first_chunk, n_chunks;
   };
 
   std::vector<Range> ranges(int64_t n_chunks, RowsKind kind) const;
-  Result<void> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, float& lowest,
-                     const Work& work);
+  Result<ChunkLevel> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, const Work& work);
   Result<void> compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind, const Work& work);
   Result<AudioWindow> encode(const Range& range, const MelClip& clip, RowsKind kind, const Work& work);
-  bool is_valid(float lowest, float clamp, const MelClip& clip, RowsKind kind) const;
   int64_t chunks_closed() const { return mel_.n_final() / mode_.chunk_frames; }
 
   SpeechEncoder* encoder_;

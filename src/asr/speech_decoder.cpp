@@ -1,8 +1,6 @@
 #include "asr/speech_decoder.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "asr/transcript.h"
 
@@ -10,10 +8,9 @@ namespace parlance {
 
 namespace {
 
-// Logits of the same token in batches of other sizes differ by rounding: with quantised weights by 0.009 to
-// 0.018 of the logits' own standard deviation in the mean square. The best two have to be six times as far
-// apart as their difference is uncertain by.
-constexpr float kRounding = 0.15f;
+// Tokens of a draft that are verified in a step of their own: few enough that every device gives each of them
+// the numbers that it gives to one token alone.
+constexpr size_t kAlikeTokens = 16;
 
 }  // namespace
 
@@ -50,8 +47,8 @@ Result<void> SpeechDecoder::take_closed(const AudioRows& audio, const Work& work
   return {};
 }
 
-// The windows that are open, the prompt's tail and a draft in one batch. Yields the logits behind the tail
-// and behind each token of the draft.
+// The windows that are open, the prompt's tail and a draft in one step. Yields the logits behind the tail and
+// behind each token of the draft.
 Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio,
                                                           std::span<const Token> draft, const Work& work) {
   std::vector<float> rows;
@@ -66,38 +63,6 @@ Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio
   return session_->append(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0}, work);
 }
 
-// The best token; notes how close the second one came.
-Token SpeechDecoder::best(std::span<const float> logits) {
-  float first = -std::numeric_limits<float>::infinity(), second = first;
-  Token token = 0;
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    const float x = logits[i];
-    sum += static_cast<double>(x);
-    squares += static_cast<double>(x) * static_cast<double>(x);
-    if (x > first) {
-      second = first;
-      first = x;
-      token = static_cast<Token>(i);
-    } else if (x > second) {
-      second = x;
-    }
-  }
-  const auto n = static_cast<double>(logits.size());
-  const double deviation = std::sqrt(std::max(squares / n - sum / n * (sum / n), 1e-12));
-  closest_ = std::min(closest_, (first - second) / static_cast<float>(deviation));
-  return token;
-}
-
-Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final,
-                                           const Work& work) {
-  const std::vector<Token> draft = answer_;
-  auto result = decode_once(audio, limits, draft, work);
-  if (result && is_final && !draft.empty() && closest_ < kRounding)
-    result = decode_once(audio, limits, {}, work);
-  return result;
-}
-
 Result<std::span<const float>> SpeechDecoder::append(std::span<const Token> tokens, int64_t n_outputs,
                                                      const Work& work) {
   effort_.tokens += std::ssize(tokens);
@@ -106,29 +71,31 @@ Result<std::span<const float>> SpeechDecoder::append(std::span<const Token> toke
 }
 
 // Feeds the draft as long as it is right, then one token after the other.
-Result<DecodeResult> SpeechDecoder::decode_once(const AudioRows& audio, const DecodeLimits& limits,
-                                                std::span<const Token> draft, const Work& work) {
+Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final,
+                                           const Work& work) {
   PARLANCE_CHECK(take_closed(audio, work));
+  const std::vector<Token> before = answer_;
+  std::span<const Token> draft = before;
   const Tokenizer& tokenizer = session_->model().tokenizer();
   const auto n_vocab = static_cast<size_t>(session_->model().model().n_vocab());
   const auto piece_of = [&](size_t first) {
-    return draft.subspan(first, std::min(draft.size() - first, kDraftTokens));
+    return draft.subspan(first, std::min(draft.size() - first, is_final ? kAlikeTokens : kDraftTokens));
   };
-  closest_ = std::numeric_limits<float>::infinity();
   std::vector<Token> answer;
   int64_t n_new = 0;
 
-  size_t n_fed = piece_of(0).size();  // tokens behind the prompt that the session has
-  size_t first_row = 0;               // tokens before which the first row of logits stands
-  PARLANCE_TRY(std::span<const float> logits, append_open(audio, piece_of(0), work));
+  const std::span<const Token> beside = is_final ? std::span<const Token>() : piece_of(0);
+  size_t n_fed = beside.size();  // tokens behind the prompt that the session has
+  size_t first_row = 0;          // tokens before which the first row of logits stands
+  PARLANCE_TRY(std::span<const float> logits, append_open(audio, beside, work));
   const int64_t n_prompt = std::ssize(session_->tokens()) - static_cast<int64_t>(n_fed);
   DecodeResult result;
   while (std::ssize(answer) < limits.max_tokens) {
-    Token next = best(logits.subspan((answer.size() - first_row) * n_vocab, n_vocab));
+    const auto row = logits.subspan((answer.size() - first_row) * n_vocab, n_vocab);
+    auto next = static_cast<Token>(std::max_element(row.begin(), row.end()) - row.begin());
     if (limits.script) {
       const bool has_more = answer.size() < limits.script->size();
       next = has_more ? (*limits.script)[answer.size()] : tokenizer.end_of_generation().front();
-      closest_ = std::numeric_limits<float>::infinity();
     }
     result.is_complete = tokenizer.is_end_of_generation(next);
     if (result.is_complete) break;

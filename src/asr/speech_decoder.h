@@ -12,7 +12,7 @@
 
 namespace parlance {
 
-// Tokens of a draft that are verified in one batch, at most.
+// Tokens of a draft that are verified in one step, at most.
 inline constexpr size_t kDraftTokens = 63;
 
 struct DecodeLimits {
@@ -38,11 +38,12 @@ class SpeechDecoder {
   SpeechDecoder(std::unique_ptr<Session> session, AsrPrompt prompt)
       : session_(std::move(session)), prompt_(std::move(prompt)) {}
 
-  // Puts what the model answers to the windows in place of the answer before, which serves as a draft: a
-  // prefix of it that the model would write again costs one batch. The answer is that of greedy decoding.
-  // With `is_final`, it is the one that a decoder without a draft gives, token for token: where two tokens
-  // are too close for rounding not to matter, the answer is made again without the draft. Errors: cancelled
-  // (the answer stays as it was), a context that is too short.
+  // Puts what the model answers to the windows in place of the answer before, which serves as a draft: of a
+  // prefix of it that the model would write again, many tokens cost one step. The answer is that of greedy
+  // decoding. With `is_final`, it is the one that a decoder without a draft gives, token for token: the draft
+  // is verified in steps of its own, whose numbers are those of single tokens; else with the windows, which
+  // is faster and may round otherwise. Errors: cancelled (the answer stays as it was), a context that is too
+  // short.
   Result<DecodeResult> decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final,
                               const Work& work = {});
 
@@ -58,10 +59,7 @@ class SpeechDecoder {
   Result<void> take_closed(const AudioRows& audio, const Work& work);
   Result<std::span<const float>> append_open(const AudioRows& audio, std::span<const Token> draft,
                                              const Work& work);
-  Result<DecodeResult> decode_once(const AudioRows& audio, const DecodeLimits& limits,
-                                   std::span<const Token> draft, const Work& work);
   Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs, const Work& work);
-  Token best(std::span<const float> logits);
   int64_t base() const;
 
   struct KnownWindow {
@@ -73,7 +71,6 @@ class SpeechDecoder {
   AsrPrompt prompt_;
   std::vector<KnownWindow> known_;  // closed windows that the session has taken in
   std::vector<Token> answer_;
-  float closest_ = 0;  // least distance between the best and the second logit of an answer, see decode()
   DecoderEffort effort_;
 };
 

@@ -1,0 +1,78 @@
+// Rows of a clip that grows: the exact ones do not tell which previews there were before.
+#include "asr/audio_rows.h"
+
+#include <optional>
+
+#include "asr/support/fixture_clips.h"
+#include "kernels/cpu/cpu_device.h"
+#include "support/json_file.h"
+
+namespace parlance::test {
+namespace {
+
+class AudioRowsFixture : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
+    const nlohmann::json manifest = asr_manifest();
+    device_ = std::move(*make_cpu_device({.n_threads = 2}));
+    const auto files = find_asr(asr_bundle(asr_bundles().front()));
+    ASSERT_TRUE(files) << files.error().message;
+    auto file = GgufFile::open(files->encoder);
+    ASSERT_TRUE(file) << file.error().message;
+    file_ = *std::move(file);
+    auto encoder = AudioEncoder::load(*file_, *device_, WeightPrecision::as_stored);
+    ASSERT_TRUE(encoder) << encoder.error().message;
+    encoder_ = *std::move(encoder);
+    auto speech = SpeechEncoder::create(*encoder_, *device_, kMode);
+    ASSERT_TRUE(speech) << speech.error().message;
+    speech_ = *std::move(speech);
+    samples_ = fixture_speech(manifest, 11);
+  }
+
+  // The exact rows of all samples, after previews at some seconds.
+  std::vector<float> rows_after(std::initializer_list<size_t> previews) {
+    AudioRows rows(*speech_, kMode);
+    size_t at = 0;
+    const auto push_until = [&](size_t end) {
+      if (end <= at) return;
+      rows.push(std::span(samples_).subspan(at, end - at));
+      at = end;
+    };
+    for (const size_t second : previews) {
+      push_until(second * 16000);
+      EXPECT_TRUE(rows.refresh(RowsKind::preview));
+    }
+    push_until(samples_.size());
+    EXPECT_TRUE(rows.refresh(RowsKind::exact));
+    std::vector<float> all;
+    for (const AudioWindow& window : rows.windows())
+      all.insert(all.end(), window.rows.begin(), window.rows.end());
+    return all;
+  }
+
+  static constexpr const AsrMode& kMode = kReferenceAsr;
+  std::unique_ptr<Device> device_;
+  std::optional<GgufFile> file_;
+  std::unique_ptr<AudioEncoder> encoder_;
+  std::unique_ptr<SpeechEncoder> speech_;
+  std::vector<float> samples_;
+};
+
+// The loudest moment comes so late that the first window is closed and may be encoded before it or after,
+// from chunks of before or after.
+TEST_F(AudioRowsFixture, PreviewsLeaveNothingBehind) {
+  if (IsSkipped()) return;
+  for (size_t i = 0; i < 9 * 16000; ++i) samples_[i] *= 1e-3f;
+  std::fill(samples_.begin() + 20000, samples_.begin() + 40000, 0.0f);
+  const std::vector<float> want = rows_after({});
+  ASSERT_FALSE(want.empty());
+  for (const size_t first : {2, 7, 8, 9}) {
+    for (size_t second = first + 1; second <= 11; ++second)
+      EXPECT_TRUE(rows_after({first, second}) == want)
+          << "previews at " << first << " and " << second << " s";
+  }
+}
+
+}  // namespace
+}  // namespace parlance::test

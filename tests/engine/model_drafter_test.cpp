@@ -4,59 +4,22 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/generate.h"
 #include "engine/scheduler.h"
-#include "support/temporary_folder.h"
-#include "support/text_model.h"
-#include "support/tiny_model.h"
-#include "support/watched_device.h"
+#include "support/tiny_pair.h"
 
 namespace parlance {
 namespace {
 
-class ModelDrafts : public testing::Test {
+class ModelDrafts : public test::TinyPair {
  protected:
   void SetUp() override {
-    target_ = load("target.gguf", {.n_layer = 2});
-    drafter_ = load("drafter.gguf", {.n_layer = 2, .unlike = 0.04f});
+    target_ = load({.n_layer = 2});
+    drafter_ = load({.n_layer = 2, .unlike = 0.04f});
     ASSERT_TRUE(target_ && drafter_);
   }
 
-  std::shared_ptr<const TextModel> load(const char* name, const test::TinyShape& shape) {
-    test::write_tiny_model(folder_.path() / name, shape);
-    auto model = TextModel::load(folder_.path() / name, device_);
-    EXPECT_TRUE(model) << model.error().message;
-    return model ? *std::move(model) : nullptr;
-  }
-
-  std::shared_ptr<Context> make_context(const TextModel& model, const SessionOptions& options) const {
-    auto context = Context::create(model, options);
-    EXPECT_TRUE(context) << context.error().message;
-    return context ? *std::move(context) : nullptr;
-  }
-
-  static std::vector<Token> text(int64_t n, unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<Token> tokens(static_cast<size_t>(n));
-    for (Token& token : tokens) token = static_cast<Token>(random() % 250);
-    return tokens;
-  }
-
-  static GenerateOptions always(int64_t most, int64_t n = 60) {
-    GenerateOptions options;
-    options.sampling.temperature = 0;
-    options.max_tokens = n;
-    options.ignore_eos = true;
-    options.draft.most = most;
-    options.draft.is_required = true;
-    return options;
-  }
-
-  std::vector<Token> plain(const std::vector<Token>& prompt, GenerateOptions options) const {
-    options.draft = {.is_on = false};
-    const auto result = generate(*test::make_session(*target_, {.n_ctx = 256}), prompt, options);
-    EXPECT_TRUE(result) << result.error().message;
-    return result ? result->tokens : std::vector<Token>();
+  std::vector<Token> plain_tokens(const std::vector<Token>& prompt, const GenerateOptions& options) const {
+    return plain(*target_, prompt, options).tokens;
   }
 
   // What the drafter proposes behind the sequence's text.
@@ -69,8 +32,6 @@ class ModelDrafts : public testing::Test {
     return job.draft;
   }
 
-  test::TemporaryFolder folder_;
-  test::WatchedDevice device_;
   std::shared_ptr<const TextModel> target_, drafter_;
 };
 
@@ -83,7 +44,7 @@ TEST_F(ModelDrafts, OfTheModelItselfAreAllTaken) {
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result->draft.n_drafted, result->draft.n_accepted);
     EXPECT_EQ(result->draft.n_steps, 1 + 6);  // the prompt's, whose token nobody drafts
-    EXPECT_EQ(result->tokens, plain(text(20, static_cast<unsigned>(most)), options));
+    EXPECT_EQ(result->tokens, plain_tokens(text(20, static_cast<unsigned>(most)), options));
   }
 }
 
@@ -99,7 +60,7 @@ TEST_F(ModelDrafts, LeaveTheAnswerAsItIs) {
       const auto prompt = text(5 + 20 * seed, seed);
       const auto result = generate(*session, prompt, options);
       ASSERT_TRUE(result) << result.error().message;
-      EXPECT_EQ(result->tokens, plain(prompt, options)) << most << ", seed " << seed;
+      EXPECT_EQ(result->tokens, plain_tokens(prompt, options)) << most << ", seed " << seed;
       n_drafted += result->draft.n_drafted;
       n_accepted += result->draft.n_accepted;
     }
@@ -202,7 +163,7 @@ TEST_F(ModelDrafts, ManyAnswersInLittleMemory) {
     for (unsigned i = 0; i < 9; ++i) {
       const auto result = requests[i]->result();
       ASSERT_TRUE(result) << result.error().message;
-      EXPECT_EQ(result->tokens, plain(text(70 + i % 3, i % 3), terms[i])) << i;
+      EXPECT_EQ(result->tokens, plain_tokens(text(70 + i % 3, i % 3), terms[i])) << i;
     }
   }
 }
@@ -229,7 +190,7 @@ TEST_F(ModelDrafts, BeginningsAreShared) {
 TEST_F(ModelDrafts, CancelledAnywhere) {
   const auto prompt = text(20, 5);
   const GenerateOptions options = always(4, 14);
-  const std::vector<Token> whole = plain(prompt, options);
+  const std::vector<Token> whole = plain_tokens(prompt, options);
   int n_operations = 0;
   device_.on_operation = [&] { ++n_operations; };
   ASSERT_TRUE(

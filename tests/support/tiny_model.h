@@ -2,6 +2,7 @@
 // The same with more and larger layers where memory is what a test is about.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -21,7 +22,12 @@ struct TinyShape {
   int n_layer = 1;
   uint32_t seed = 7;  // of the weights
   float unlike = 0;   // how much of the weights of another seed is in them, up to 1
+  // Where it is given: which token each is followed by, whatever stands before it; n_embd is then no less
+  // than the vocabulary.
+  std::vector<int32_t> next = {};
 };
+
+inline constexpr int64_t kTinyVocabulary = 259;  // 257 ends an answer
 
 inline void write_tiny_model(const std::filesystem::path& path, const TinyShape& shape = {}) {
   constexpr int64_t kHeads = 2, kHeadDim = 32;
@@ -66,6 +72,7 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyShape&
     std::vector<int64_t> ne;
   };
   std::vector<Declared> tensors = {{"token_embd.weight", {n_embd, n_vocab}}};
+  if (!shape.next.empty()) tensors.push_back({"output.weight", {n_embd, n_vocab}});
   for (int layer = 0; layer < shape.n_layer; ++layer) {
     for (const Declared& weight : {Declared{"attn_norm", {n_embd}},
                                    {"attn_q", {n_embd, kHeads * kHeadDim}},
@@ -94,6 +101,13 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyShape&
       if (is_norm) continue;
       value = value_of(random);
       if (shape.unlike > 0) value += shape.unlike * (value_of(other) - value);
+    }
+    if (!shape.next.empty() && !is_norm) {
+      std::ranges::fill(values, 0.0f);  // layers change nothing
+      for (int64_t token = 0; token < n_vocab && !tensor.name.starts_with("blk."); ++token) {
+        const int64_t row = tensor.name == "output.weight" ? shape.next[static_cast<size_t>(token)] : token;
+        values[static_cast<size_t>(row * n_embd + token)] = 1;
+      }
     }
     ASSERT_TRUE(writer.write_tensor(std::as_bytes(std::span(values))));
   }

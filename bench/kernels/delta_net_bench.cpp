@@ -92,12 +92,12 @@ class Setting {
 using LayerRun = void(Stream& stream, const Setting& setting, int64_t layer);
 
 void run_heads(Stream& stream, const Setting& setting, int64_t layer) {
-  gated_delta_net(stream, setting.x, setting.gates, Setting::layer(setting.states, layer), setting.batch,
+  gated_delta_net(stream, setting.x, setting.gates, {Setting::layer(setting.states, layer)}, setting.batch,
                   1e-6f);
 }
 
 void run_channels(Stream& stream, const Setting& setting, int64_t layer) {
-  short_conv(stream, setting.x, setting.taps, Setting::layer(setting.kept_inputs, layer), setting.batch);
+  short_conv(stream, setting.x, setting.taps, {Setting::layer(setting.kept_inputs, layer)}, setting.batch);
 }
 
 struct Operation {

@@ -121,7 +121,7 @@ Recognizer::~Recognizer() {
 
 size_t Recognizer::memory_bytes() const {
   const Context& context = *core_->context;
-  return context.kv_bytes() + context.state_bytes() + context.workspace_bytes() +
+  return context.kv_bytes() + context.recurrent_bytes() + context.workspace_bytes() +
          core_->encoder->memory_bytes();
 }
 

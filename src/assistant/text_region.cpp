@@ -83,7 +83,7 @@ Result<std::shared_ptr<TextRegion>> TextRegion::load(const Choice& choice, Devic
 
 RegionBytes TextRegion::bytes() const {
   return {.weights = model().file().bytes().size(),
-          .working = context_->kv_bytes() + context_->draft_bytes() + context_->state_bytes() +
+          .working = context_->kv_bytes() + context_->draft_bytes() + context_->recurrent_bytes() +
                      context_->workspace_bytes()};
 }
 

@@ -42,12 +42,21 @@ KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int
   return layout;
 }
 
-RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer) {
+RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int64_t n_draft) {
   return {.n_layer = n_layer,
           .n_channel = hp.delta_net.n_channel(),
           .n_kept = hp.delta_net.n_tap - 1,
           .head_dim = hp.delta_net.head_dim,
-          .n_value_head = hp.delta_net.n_value_head};
+          .n_value_head = hp.delta_net.n_value_head,
+          .n_draft = n_draft};
+}
+
+int64_t most_drafted(const SessionOptions& options) {
+  if (!options.drafter && !options.looks_up && !options.draft_model) return 0;
+  const int64_t wanted = options.n_draft == 0 ? kMostDrafted : options.n_draft;
+  if (!options.drafter || options.draft_model) return wanted;
+  return std::min(
+      wanted, std::max(options.drafter->parameters().block_size - 1, options.looks_up ? kMostLookedUp : 1));
 }
 
 Result<std::shared_ptr<Context>> Context::create(const TextModel& model, const SessionOptions& options) {
@@ -62,14 +71,9 @@ Result<void> Context::settle_drafting() {
     return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_max,
                 kMostDrafted, options_.n_draft);
   }
-  if (options_.n_draft == 0) options_.n_draft = kMostDrafted;
-  if (!options_.drafter && !options_.looks_up && !options_.draft_model) options_.n_draft = 0;
+  options_.n_draft = most_drafted(options_);
   if (!options_.drafter) return {};
   const DflashParameters& drafter = options_.drafter->parameters();
-  if (!options_.draft_model) {
-    options_.n_draft =
-        std::min(options_.n_draft, std::max(drafter.block_size - 1, options_.looks_up ? kMostLookedUp : 1));
-  }
   if (drafter.window > 0 && drafter.window < options_.n_ctx) {
     return fail(ErrorCode::unsupported,
                 "the drafter of {} sees the last {} positions only and the context holds {}; use {} or {}",
@@ -113,6 +117,8 @@ Result<void> Context::allocate() {
     const int64_t wanted = div_up<int64_t>(options_.n_cache, layout_.page_tokens) + options_.n_seq;
     n_pages_.main = static_cast<int32_t>(std::min<int64_t>(wanted, n_pages_.main));
   }
+  const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net);
+  if (n_recurrent > 0) n_kept_inputs_ = recurrent_layout(hp, n_recurrent, options_.n_draft).n_places();
   // One for the rows that fill up recorded steps.
   n_pages_.main += 1;
   if (options_.cache.has_exact_pages()) n_pages_.exact += 1;
@@ -142,6 +148,12 @@ Result<void> Context::allocate() {
 size_t Context::state_bytes() const {
   size_t bytes = 0;
   for (const auto& part : parts_) bytes += part->state_bytes();
+  return bytes;
+}
+
+size_t Context::recurrent_bytes() const {
+  size_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->recurrent_bytes();
   return bytes;
 }
 

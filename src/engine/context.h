@@ -46,8 +46,11 @@ struct SessionOptions {
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options);
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t first, int64_t end);
 
-// The states of n_layer of its recurrent layers.
-RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer);
+// The states of n_layer of its recurrent layers, for drafts of so many tokens.
+RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int64_t n_draft);
+
+// The most tokens that are proposed for a sequence at once; 0: nothing proposes any.
+int64_t most_drafted(const SessionOptions& options);
 
 class Context {
  public:
@@ -63,6 +66,10 @@ class Context {
   PrefixTree& tree() { return *tree_; }
   Scheduler& scheduler() { return *scheduler_; }
   size_t state_bytes() const;  // of the recurrent layers of one sequence; 0 when there are none
+  // Of the recurrent layers of all sequences, and of what is kept to take drafted tokens back.
+  size_t recurrent_bytes() const;
+  // Tokens of a sequence whose inputs to recurrent layers are kept (Recurrence::kept); 0: none are.
+  int64_t n_kept_inputs() const { return n_kept_inputs_; }
   size_t workspace_bytes() const;
   size_t kv_bytes() const { return layout_.bytes(n_pages_); }  // of all pages
   size_t page_bytes(PageKind kind) const;                      // of one page, the drafter's share included
@@ -88,6 +95,7 @@ class Context {
   SessionOptions options_;
   KvLayout layout_;
   PageCounts n_pages_;
+  int64_t n_kept_inputs_ = 0;
   std::vector<std::unique_ptr<PartRunner>> parts_;
   std::unique_ptr<PagePools> pools_;
   std::unique_ptr<PrefixTree> tree_;

@@ -52,9 +52,11 @@ LayerMemory layer_memory(const GgufFile& file, const HyperParameters& hp, const 
   }
   const auto n_ctx = static_cast<size_t>(
       align_up<int64_t>(options.n_ctx > 0 ? options.n_ctx : hp.n_ctx_train, kv.page_tokens));
+  const RecurrentLayout recurrent = recurrent_layout(hp, 1, most_drafted(options));
+  const size_t recurrent_bytes =
+      static_cast<size_t>(options.n_seq + 1) * (recurrent.bytes() + recurrent.kept_bytes());
   for (size_t layer = 0; layer < layers.size(); ++layer) {
-    layers[layer] +=
-        hp.layer_kinds[layer] == LayerKind::attention ? n_ctx * kv_bytes : recurrent_layout(hp, 1).bytes();
+    layers[layer] += hp.layer_kinds[layer] == LayerKind::attention ? n_ctx * kv_bytes : recurrent_bytes;
   }
   memory.layer_bytes = *std::max_element(layers.begin(), layers.end());
   memory.fixed_bytes += workspace_bytes(hp, options, n_vocab);

@@ -13,7 +13,7 @@ namespace parlance {
 namespace {
 
 // In units of n_batch values; a token has four rotary positions.
-enum Input { kToken, kSeq, kPos, kOutputRow, kRopePos, kInputCount = kRopePos + 4 };
+enum Input { kToken, kSeq, kPos, kStateFrom, kStateTo, kOutputRow, kRopePos, kInputCount = kRopePos + 4 };
 
 // f32 [n, n_rows] in a buffer of its own.
 Result<std::unique_ptr<Buffer>> allocate_rows(Device& device, int64_t n, int64_t n_rows, Tensor& rows) {
@@ -51,7 +51,8 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
     caches_.push_back(&draft_->cache());
   }
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
-  PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent), n_slots));
+  PARLANCE_TRY(states_,
+               RecurrentState::create(device, recurrent_layout(hp, n_recurrent, options.n_draft), n_slots));
   host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
   PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
   has_rope_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
@@ -129,9 +130,14 @@ Tensor PartRunner::input(int which, int64_t n) const {
 // The input tensors of a batch.
 Batch PartRunner::batch_of(const Shape& shape) const {
   const int64_t n = shape.n_tokens;
+  BatchView view{.seq = input(kSeq, n), .pos = input(kPos, n), .n_kv_bound = shape.n_kv_bound};
+  if (states_->layout().n_draft > 0) {
+    view.state_from = input(kStateFrom, n);
+    view.state_to = input(kStateTo, n);
+  }
   return {.token = input(kToken, n),
           .h = h_ ? h_.rows(0, n) : Tensor{},
-          .view = {.seq = input(kSeq, n), .pos = input(kPos, n), .n_kv_bound = shape.n_kv_bound},
+          .view = view,
           .rope_pos = has_rope_pos_ ? input(kRopePos, 4 * n).reshaped(4, n) : Tensor{}};
 }
 
@@ -147,10 +153,14 @@ Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
   std::ranges::copy(batch.token, host(kToken));
   std::ranges::copy(batch.seq, host(kSeq));
   std::ranges::copy(batch.pos, host(kPos));
+  std::ranges::copy(batch.state_from, host(kStateFrom));
+  std::ranges::copy(batch.state_to, host(kStateTo));
   std::ranges::copy(batch.output_row, host(kOutputRow));
   std::fill(host(kToken) + n, host(kToken) + shape.n_tokens, 0);
   std::fill(host(kSeq) + n, host(kSeq) + shape.n_tokens, static_cast<int32_t>(n_seq_));
   std::iota(host(kPos) + n, host(kPos) + shape.n_tokens, 0);
+  std::fill(host(kStateFrom) + n, host(kStateFrom) + shape.n_tokens, 0);
+  std::fill(host(kStateTo) + n, host(kStateTo) + shape.n_tokens, static_cast<int32_t>(shape.n_tokens - n));
   std::fill(host(kOutputRow) + batch.n_outputs(), host(kOutputRow) + shape.n_outputs, 0);
   if (has_rope_pos_) {
     for (int64_t i = 0; i < shape.n_tokens; ++i) {

@@ -26,9 +26,10 @@ struct HostBatch {
     std::span<const float> rows;
   };
 
-  std::vector<int32_t> token, seq, pos;  // of each row
-  std::vector<int32_t> output_row;       // whose outputs are wanted
-  bool wants_logits = true;              // of these; else what embeddings are pooled from
+  std::vector<int32_t> token, seq, pos;       // of each row
+  std::vector<int32_t> state_from, state_to;  // likewise, see Recurrence
+  std::vector<int32_t> output_row;            // whose outputs are wanted
+  bool wants_logits = true;                   // of these; else what embeddings are pooled from
   std::vector<Rows> embedded;
   int64_t n_kv_bound = 0;  // no position reaches it
 
@@ -50,6 +51,7 @@ class PartRunner {
   // All that pages of sequences are numbers of: the model's keys and values, and a drafter's beside them.
   std::span<KvCache* const> caches() const { return caches_; }
 
+  size_t recurrent_bytes() const { return states_->bytes(); }  // of all sequences
   // The recurrent states of a sequence in the part, in host memory.
   size_t state_bytes() const { return states_->layout().bytes(); }
   Result<void> save_states(int seq, std::span<std::byte> bytes) {

@@ -62,7 +62,7 @@ std::vector<Proposals::Wanted> Proposals::wanted_by(std::span<Task* const> answe
     const Task::DraftWish wish = task->draft_wish();
     const int64_t n_room = context_.options().n_ctx - sequence.n_tokens();
     const int64_t limit = std::min({wish.most, context_.options().n_draft, n_room});
-    if (limit < 1 || sequence.n_missing() != 1 || context_.state_bytes() > 0) continue;
+    if (limit < 1 || sequence.n_missing() != 1) continue;
     wanted.push_back({task,
                       wish,
                       limit,

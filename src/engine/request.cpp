@@ -118,7 +118,7 @@ class Request::Answer final : public Task {
   }
 
   void take_draft(Draft draft, DraftLength& length) override {
-    if (!sequence().append(draft.tokens)) return;
+    if (!sequence().append_draft(draft.tokens)) return;
     draft_ = std::move(draft);
     draft_length_ = &length;
     n_outputs_ = 1 + draft_.n_tokens();

@@ -50,10 +50,13 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
     const Sequence& sequence = *slice.sequence;
     const int64_t first = sequence.n_computed();
     const int64_t first_row = batch.n_tokens();
+    const Sequence::StateWay states = sequence.state_way(slice.n_tokens);
     for (int64_t i = 0; i < slice.n_tokens; ++i) {
       batch.token.push_back(std::max<Token>(sequence.tokens()[static_cast<size_t>(first + i)], 0));
       batch.seq.push_back(sequence.slot());
       batch.pos.push_back(static_cast<int32_t>(first + i));
+      batch.state_from.push_back(static_cast<int32_t>(states.from));
+      batch.state_to.push_back(static_cast<int32_t>(states.to));
       if (i >= slice.n_tokens - slice.n_outputs)
         batch.output_row.push_back(static_cast<int32_t>(first_row + i));
     }

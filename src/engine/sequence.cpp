@@ -80,8 +80,10 @@ Result<std::unique_ptr<Sequence>> Sequence::fork() const {
   twin->embedded_ = embedded_;
   twin->first_noise_ = first_noise_;
   twin->snapshots_ = snapshots_;
-  if (context_->state_bytes() > 0)
-    twin->go_back(n_computed_);  // what lies in this one's slot is not the twin's
+  if (context_->state_bytes() > 0) {
+    twin->n_stored_ = kNowhere;  // what lies in this one's slot is not the twin's
+    twin->go_back(n_computed_);
+  }
   return twin;
 }
 
@@ -94,6 +96,7 @@ Result<void> Sequence::append(std::span<const Token> tokens, const Embeddings& e
   PARLANCE_CHECK(check_length(*context_, n_tokens() + std::ssize(tokens)));
   PARLANCE_CHECK(check_tokens(*context_, tokens, embeddings));
   const auto first = tokens_.insert(tokens_.end(), tokens.begin(), tokens.end()) + embeddings.first;
+  n_drafted_ = 0;
   if (embeddings.rows.empty()) return {};
   embedded_.push_back({first - tokens_.begin(), {embeddings.rows.begin(), embeddings.rows.end()}});
   const auto n = static_cast<size_t>(n_embd());
@@ -101,6 +104,13 @@ Result<void> Sequence::append(std::span<const Token> tokens, const Embeddings& e
     content_.push_back(content_hash(std::as_bytes(embeddings.rows.subspan(row * n, n))));
     first[static_cast<std::ptrdiff_t>(row)] = content_token(content_.back());
   }
+  return {};
+}
+
+Result<void> Sequence::append_draft(std::span<const Token> tokens) {
+  const int64_t n_before = n_drafted_;
+  PARLANCE_CHECK(append(tokens));
+  n_drafted_ = n_before + std::ssize(tokens);
   return {};
 }
 
@@ -127,7 +137,7 @@ void Sequence::take_known(const PrefixTree::Claim* claim, int64_t n_outputs) {
     return;
   }
   remember();
-  n_computed_ = n_remembered_ = match.n_tokens;
+  n_computed_ = n_remembered_ = n_stored_ = match.n_tokens;
   states_to_restore_ = match.states;
   if (match.states) snapshots_.add(n_computed_, match.states);
   pages_.truncate(0);
@@ -137,6 +147,7 @@ void Sequence::take_known(const PrefixTree::Claim* claim, int64_t n_outputs) {
 void Sequence::truncate(int64_t n) {
   tokens_.resize(static_cast<size_t>(std::min(n, n_tokens())));
   n = n_tokens();
+  n_drafted_ = 0;
   while (!embedded_.empty() && embedded_.back().first >= n) embedded_.pop_back();
   if (!embedded_.empty()) {
     EmbeddedRun& last = embedded_.back();
@@ -152,7 +163,8 @@ void Sequence::truncate(int64_t n) {
 void Sequence::give_up_memory() {
   remember();
   pages_.truncate(0);
-  n_computed_ = n_remembered_ = 0;
+  n_computed_ = n_remembered_ = n_stored_ = 0;
+  snapshots_.truncate(0);
   states_to_restore_ = nullptr;
 }
 
@@ -172,17 +184,18 @@ void Sequence::cut_pages(int64_t n_tokens) {
   n_remembered_ = std::min(n_remembered_, n_tokens);
 }
 
-// Takes memory to a position at or before n_tokens: as far as it reaches without recurrent states, else to a
-// snapshot. At the start states count as zero, whatever they hold.
+// Takes memory to a position at or before n_tokens: as far as it reaches without recurrent states or with
+// those in memory, else to a snapshot. At the start states count as zero, whatever they hold.
 void Sequence::go_back(int64_t n_tokens) {
-  states_to_restore_ = nullptr;
-  if (snapshots_.capacity() > 0) {
+  const bool has_states = n_stored_ <= n_tokens && n_tokens <= n_computed_;
+  if (snapshots_.capacity() > 0 && !has_states) {
     const Snapshot* snapshot = snapshots_.latest(n_tokens);
-    n_tokens = snapshot ? snapshot->n_tokens : 0;
-    if (snapshot) states_to_restore_ = snapshot->states;
+    n_tokens = n_stored_ = snapshot ? snapshot->n_tokens : 0;
+    states_to_restore_ = snapshot ? snapshot->states : nullptr;
   }
   const int64_t wanted = std::min(n_tokens, pages_.n_tokens());
   cut_pages(wanted);
+  snapshots_.truncate(n_computed_);
   if (snapshots_.capacity() > 0 && n_computed_ < wanted) go_back(n_computed_);  // to states that fit the cut
 }
 
@@ -194,26 +207,32 @@ int64_t Sequence::n_until_cut(int64_t n) const {
   return n;
 }
 
+Sequence::StateWay Sequence::state_way(int64_t n) const {
+  const int64_t end = n_computed_ + n, n_settled = n_tokens() - n_drafted_;
+  const bool has_room = end - n_stored_ <= context_->n_kept_inputs();
+  return {n_stored_, has_room ? std::min(end, std::max(n_stored_, n_settled)) : end};
+}
+
 bool Sequence::wants_states() const {
-  if (snapshots_.capacity() == 0 || n_computed_ == 0 || states_to_restore_) return false;
-  const Snapshot* last = snapshots_.latest(n_computed_);
-  return !last || last->n_tokens < n_computed_;
+  if (snapshots_.capacity() == 0 || n_stored_ == 0 || states_to_restore_) return false;
+  const Snapshot* last = snapshots_.latest(n_stored_);
+  return !last || last->n_tokens < n_stored_;
 }
 
 bool Sequence::wants_last_snapshot() const {
-  return wants_states() && snapshots_.is_worth_a_batch(n_computed_);
+  return wants_states() && snapshots_.is_worth_a_batch(n_stored_);
 }
 
 bool Sequence::wants_snapshot() const {
   if (!wants_states()) return false;
-  return snapshots_.is_due(n_computed_) ||
-         (std::ranges::find(cuts_, n_computed_) != cuts_.end() && snapshots_.is_worth_a_batch(n_computed_));
+  return snapshots_.is_due(n_stored_) ||
+         (std::ranges::find(cuts_, n_stored_) != cuts_.end() && snapshots_.is_worth_a_batch(n_stored_));
 }
 
 void Sequence::add_snapshot(StateCopy states) {
-  remember();
-  if (first_noise_ == kNowhere) (void)context_->tree().insert_states(key().first(n_computed_), states);
-  snapshots_.add(n_computed_, std::move(states));
+  remember(n_stored_);
+  if (first_noise_ == kNowhere) (void)context_->tree().insert_states(key().first(n_stored_), states);
+  snapshots_.add(n_stored_, std::move(states));
 }
 
 // The page before which, from the first pages on, the main ones are read: those that have left the window,
@@ -287,6 +306,7 @@ std::vector<Sequence::RowsAt> Sequence::rows_at(int64_t first, int64_t n) const 
 }
 
 void Sequence::computed(int64_t n) {
+  n_stored_ = state_way(n).to;
   n_computed_ += n;
   if (pages_.n_tokens() > n_computed_) pages_.truncate(n_computed_);  // room that drafts had
 }
@@ -296,11 +316,8 @@ void Sequence::remember_pages() {
 }
 
 void Sequence::failed() {
-  if (snapshots_.capacity() > 0) {
-    go_back(n_computed_);  // states are half changed
-  } else {
-    cut_pages(n_computed_);
-  }
+  n_stored_ = kNowhere;  // states are half changed
+  go_back(n_computed_);
 }
 
 void Sequence::replace(SequencePages pages, Content content) {
@@ -319,6 +336,7 @@ void Sequence::replace(SequencePages pages, Content content) {
 void Sequence::add_noise(int64_t n) {
   first_noise_ = std::min(first_noise_, n_tokens());
   tokens_.resize(tokens_.size() + static_cast<size_t>(n), kNoise);
+  n_drafted_ = 0;
 }
 
 // Recurrent layers are taken back to zeros, which are as good as any other noise.
@@ -327,6 +345,7 @@ void Sequence::noise_written(int64_t n) {
   if (snapshots_.capacity() == 0) return;
   snapshots_.truncate(0);
   snapshots_.add(n_computed_, std::make_shared<const std::vector<std::byte>>(context_->state_bytes()));
+  n_stored_ = kNowhere;
   go_back(n_computed_);
 }
 

@@ -65,6 +65,9 @@ class Sequence {
   // kept, so that they can be computed again. Errors, which leave the sequence as it was: a token outside the
   // vocabulary, rows that do not fit or that the context does not take, a text beyond the context.
   Result<void> append(std::span<const Token> tokens, const Embeddings& embeddings = {});
+  // The same for tokens that may be taken back: truncate() to any of them loses nothing of what is before,
+  // nor of recurrent states. What truncate() or append() leaves before its end stays from then on.
+  Result<void> append_draft(std::span<const Token> tokens);
 
   // Puts a prompt that was checked in place of the tokens. What of it the sequence or the context knows need
   // not be computed again, but for the last token, whose logits are what is asked for.
@@ -73,8 +76,8 @@ class Sequence {
   // whose outputs are wanted.
   void take_known(const PrefixTree::Claim* claim, int64_t n_outputs = 1);
 
-  // Forgets the tokens from position n_tokens on. Recurrent layers go back to a snapshot at or before it; the
-  // tokens in between are to be computed again.
+  // Forgets the tokens from position n_tokens on. Recurrent layers that cannot stay go back to a snapshot at
+  // or before it; the tokens in between are to be computed again.
   void truncate(int64_t n_tokens);
 
   // Gives all pages back; the tokens stay, to be computed again or taken from what the context still knows.
@@ -119,12 +122,19 @@ class Sequence {
   // sequence is at its start.
   StateCopy states_to_restore() const { return states_to_restore_; }
   void states_restored() { states_to_restore_ = nullptr; }
-  // Whether there are states, and no copy of those that the sequence stands at.
+  // The positions that recurrent states stand at before and after a step of the next n tokens (Recurrence).
+  // They stop before tokens that may be taken back.
+  struct StateWay {
+    int64_t from, to;
+  };
+  StateWay state_way(int64_t n) const;
+  // Whether there are states, and no copy of those in memory.
   bool wants_states() const;
   // Whether a copy is worth its time after the step that has just been computed.
   bool wants_snapshot() const;
   // The same at the end of an answer, which the next prompt begins with.
   bool wants_last_snapshot() const;
+  // A copy of the states in memory.
   void add_snapshot(StateCopy states);
 
   // The same of the pages that are full.
@@ -177,6 +187,8 @@ class Sequence {
   Snapshots snapshots_;
   std::vector<int64_t> cuts_;  // positions at which a step is to end for a snapshot, ascending
   StateCopy states_to_restore_;
+  int64_t n_drafted_ = 0;  // of the tokens, the last ones: they may be taken back
+  int64_t n_stored_ = 0;   // of the computed tokens: those that the recurrent states have seen
 };
 
 }  // namespace parlance

@@ -90,9 +90,10 @@ struct RopeArgs {
 
 // Which sequence and position each token of the batch belongs to.
 struct BatchView {
-  Tensor seq;          // i32 [n_tokens]: row of the page table
-  Tensor pos;          // i32 [n_tokens]
-  int64_t n_kv_bound;  // no position in the batch is this large or larger
+  Tensor seq;                             // i32 [n_tokens]: row of the page table
+  Tensor pos;                             // i32 [n_tokens]
+  int64_t n_kv_bound;                     // no position in the batch is this large or larger
+  Tensor state_from = {}, state_to = {};  // i32 [n_tokens], see Recurrence; or absent
 };
 
 struct KvWriteArgs {
@@ -137,13 +138,31 @@ struct SegmentAttentionArgs {
   Tensor out;  // f32 [head_dim, n_head, n_tokens]
 };
 
-// A causal convolution along the tokens of each sequence, channel by channel, then silu. The tokens of a
-// sequence lie next to each other in the batch, in order of position; one at position 0 starts from zeros,
-// others from the inputs before them, which `state` keeps.
+// What a recurrence keeps of each sequence. The tokens of a sequence lie next to each other in the batch, in
+// order of position: a run.
+//
+// So that the last tokens can be taken back, the state may lag behind: it has seen the tokens before position
+// batch.state_from, and the inputs of the tokens since then lie in `kept`, position p at place p % n_kept. A
+// run first takes these in again, which gives the bits that they gave before, then its own tokens; on its way
+// the state of position batch.state_to is stored, and the inputs of its own tokens from there on are kept.
+// Both positions are the same for all tokens of a run; state_from is at most its first position, state_to
+// lies in [state_from, the run's end], and where it lies before that end, [state_from, end) has no more
+// positions than `kept` has places. At state_from 0 the state counts as zero, whatever it holds.
+//
+// Where nothing is taken back, kept, state_from and state_to are absent: the state is the one before a run
+// and becomes the one behind it.
+struct Recurrence {
+  Tensor state;      // f32, n_seq last
+  Tensor kept = {};  // f32 [n, n_kept, n_seq], or absent
+};
+
+// A causal convolution along the tokens of each sequence, channel by channel, then silu.
 struct ShortConvArgs {
   Tensor x;       // f32 [n_channel, n_tokens]
   Tensor weight;  // f32 [n_tap, n_channel], the newest token's tap last
-  Tensor state;   // f32 [n_channel, n_tap - 1, n_seq]: the last inputs of each sequence, oldest first
+  // State f32 [n_channel, n_tap - 1, n_seq]: the last inputs of each sequence, oldest first. What is kept of
+  // a token is x.
+  Recurrence memory;
   BatchView batch;
   Tensor out;  // f32 [n_channel, n_tokens]
 };
@@ -153,14 +172,15 @@ struct ShortConvArgs {
 //   S *= exp(a * softplus(alpha + dt_bias))
 //   S += k (sigmoid(beta) (v - k^T S))^T
 //   out = q^T S / sqrt(head_dim)
-// Batches are as in ShortConvArgs.
 struct GatedDeltaNetArgs {
   Tensor qkv;      // f32 [(2 n_key_head + n_value_head) head_dim, n_tokens]: heads of q, of k, of v
   Tensor alpha;    // f32 [n_value_head, n_tokens]
   Tensor beta;     // f32 [n_value_head, n_tokens]
   Tensor a;        // f32 [n_value_head], negative
   Tensor dt_bias;  // f32 [n_value_head]
-  Tensor state;    // f32 [head_dim (key), head_dim (value), n_value_head, n_seq]
+  // State f32 [head_dim (key), head_dim (value), n_value_head, n_seq]. What is kept of a token is qkv, then
+  // alpha, then beta.
+  Recurrence memory;
   BatchView batch;
   float eps;   // lengths of q and k count as no less
   Tensor out;  // f32 [head_dim, n_value_head, n_tokens]

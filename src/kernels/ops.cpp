@@ -261,25 +261,38 @@ Tensor channel_norm(Stream& s, const Tensor& x, const NormWeights& w, float eps)
   return x;
 }
 
-Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,
+namespace {
+
+// Positions of states come with room for what they may lag behind, and the other way round.
+[[maybe_unused]] bool fits(const Recurrence& memory, const BatchView& batch, int64_t n_kept) {
+  if (!memory.kept) return !batch.state_from && !batch.state_to;
+  const int64_t n_tokens = batch.pos.n_elements();
+  return memory.kept.ne[0] == n_kept && batch.state_from.n_elements() == n_tokens &&
+         batch.state_to.n_elements() == n_tokens;
+}
+
+}  // namespace
+
+Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Recurrence& memory,
                   const BatchView& batch) {
-  assert(weight.ne[1] == x.ne[0] && state.ne[0] == x.ne[0] && state.ne[1] == weight.ne[0] - 1);
-  assert(x.ne[1] == batch.pos.n_elements());
+  assert(weight.ne[1] == x.ne[0] && memory.state.ne[0] == x.ne[0] && memory.state.ne[1] == weight.ne[0] - 1);
+  assert(x.ne[1] == batch.pos.n_elements() && fits(memory, batch, x.ne[0]));
   const Tensor out = like(s, x);
-  submit(s, s.device().ops().short_conv, ShortConvArgs{x, weight, state, batch, out}, "short_conv",
+  submit(s, s.device().ops().short_conv, ShortConvArgs{x, weight, memory, batch, out}, "short_conv",
          weight.name);
   return out;
 }
 
-Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates, const Tensor& state,
+Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates, const Recurrence& memory,
                        const BatchView& batch, float eps) {
-  const int64_t head_dim = state.ne[0], n_value_head = state.ne[2];
-  assert(state.ne[1] == head_dim && qkv.ne[0] % head_dim == 0 && qkv.ne[1] == batch.pos.n_elements());
+  const int64_t head_dim = memory.state.ne[0], n_value_head = memory.state.ne[2];
+  assert(fits(memory, batch, qkv.ne[0] + 2 * n_value_head));
+  assert(memory.state.ne[1] == head_dim && qkv.ne[0] % head_dim == 0 && qkv.ne[1] == batch.pos.n_elements());
   assert(gates.alpha.ne[0] == n_value_head && gates.beta.ne[0] == n_value_head);
   assert(gates.a.n_elements() == n_value_head && gates.dt_bias.n_elements() == n_value_head);
   const Tensor out = s.workspace().allocate(DType::f32, head_dim, n_value_head, qkv.ne[1]);
   submit(s, s.device().ops().gated_delta_net,
-         GatedDeltaNetArgs{qkv, gates.alpha, gates.beta, gates.a, gates.dt_bias, state, batch, eps, out},
+         GatedDeltaNetArgs{qkv, gates.alpha, gates.beta, gates.a, gates.dt_bias, memory, batch, eps, out},
          "gated_delta_net", gates.a.name);
   return out;
 }

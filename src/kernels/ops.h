@@ -99,7 +99,7 @@ Tensor elu(Stream& s, const Tensor& x);
 Tensor channel_norm(Stream& s, const Tensor& x, const NormWeights& w, float eps);
 
 // silu of a causal convolution along the tokens, channel by channel; updates the state. See ShortConvArgs.
-Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Tensor& state,
+Tensor short_conv(Stream& s, const Tensor& x, const Tensor& weight, const Recurrence& memory,
                   const BatchView& batch);  // -> [n_channel, n_tokens]
 
 // What a gated delta net makes of its convolved heads; updates the state. See GatedDeltaNetArgs.
@@ -107,7 +107,7 @@ struct DeltaNetGates {
   Tensor alpha, beta;  // [n_value_head, n_tokens]
   Tensor a, dt_bias;   // [n_value_head]
 };
-Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates, const Tensor& state,
+Tensor gated_delta_net(Stream& s, const Tensor& qkv, const DeltaNetGates& gates, const Recurrence& memory,
                        const BatchView& batch, float eps);  // -> [head_dim, n_value_head, n_tokens]
 
 // Separates the queries of [2 head_dim, n_head, n_tokens], where each head's gate follows its query.

@@ -12,7 +12,7 @@ namespace {
 
 // What a layer keeps of a slot. Slots are the last dimension of both.
 std::array<Tensor, 2> slot_of(const RecurrentView& layer, int slot) {
-  std::array<Tensor, 2> tensors{layer.conv, layer.delta};
+  std::array<Tensor, 2> tensors{layer.conv.state, layer.delta.state};
   tensors[0].ne[2] = tensors[1].ne[3] = 1;
   for (Tensor& tensor : tensors) tensor.data += static_cast<size_t>(slot) * tensor.size();
   return tensors;
@@ -26,16 +26,26 @@ Result<std::unique_ptr<RecurrentState>> RecurrentState::create(Device& device, c
   std::unique_ptr<RecurrentState> state(new RecurrentState);
   state->layout_ = layout;
   state->n_slots_ = n_slots;
-  const auto n = static_cast<size_t>(n_slots);
-  const size_t delta_offset = align_up(n * layout.conv_bytes(), Arena::kAlignment);
+  // One behind the other in a layer's buffer.
+  RecurrentView view;
+  std::vector<Tensor*> tensors = {&view.conv.state, &view.delta.state};
+  view.conv.state.ne = {layout.n_channel, layout.n_kept, n_slots, 1};
+  view.delta.state.ne = {layout.head_dim, layout.head_dim, layout.n_value_head, n_slots};
+  if (layout.n_draft > 0) {
+    tensors.insert(tensors.end(), {&view.conv.kept, &view.delta.kept});
+    view.conv.kept.ne = {layout.conv_values(), layout.n_places(), n_slots, 1};
+    view.delta.kept.ne = {layout.delta_values(), layout.n_places(), n_slots, 1};
+  }
+  size_t n_bytes = 0;
+  for (const Tensor* tensor : tensors) n_bytes = align_up(n_bytes + tensor->size(), Arena::kAlignment);
   for (int64_t layer = 0; layer < layout.n_layer; ++layer) {
-    PARLANCE_TRY(auto buffer, device.allocate(delta_offset + n * layout.delta_bytes()));
-    RecurrentView view;
-    view.conv.buffer = view.delta.buffer = buffer.get();
-    view.conv.data = buffer->base();
-    view.conv.ne = {layout.n_channel, layout.n_kept, n_slots, 1};
-    view.delta.data = buffer->base() + delta_offset;
-    view.delta.ne = {layout.head_dim, layout.head_dim, layout.n_value_head, n_slots};
+    PARLANCE_TRY(auto buffer, device.allocate(n_bytes));
+    size_t offset = 0;
+    for (Tensor* tensor : tensors) {
+      tensor->buffer = buffer.get();
+      tensor->data = buffer->base() + offset;
+      offset = align_up(offset + tensor->size(), Arena::kAlignment);
+    }
     state->layers_.push_back(view);
     state->buffers_.push_back(std::move(buffer));
   }

@@ -1,5 +1,6 @@
 // The states of a model's recurrent layers, a slot for each sequence. Their size does not depend on a
-// sequence's length, and they cannot be cut: to go back, a copy is put in their place.
+// sequence's length, and they cannot be cut. To go back by a few tokens, they may lag behind the sequence and
+// what came since is kept beside them; to go back further, a copy is put in their place.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,9 @@ struct RecurrentLayout {
   int64_t n_kept = 0;     // inputs of each channel that it looks back
   int64_t head_dim = 0;   // of keys and values
   int64_t n_value_head = 0;
+  // The longest end of a sequence that can be taken back at once, in tokens; 0: none can. Two such ends are
+  // kept of a sequence: one that its states lag behind, and the one that is being computed.
+  int64_t n_draft = 0;
 
   // Of one sequence in one layer.
   size_t conv_bytes() const { return static_cast<size_t>(n_channel * n_kept) * sizeof(float); }
@@ -27,6 +31,14 @@ struct RecurrentLayout {
   }
   // Of one sequence in all layers.
   size_t bytes() const { return static_cast<size_t>(n_layer) * (conv_bytes() + delta_bytes()); }
+
+  // What is kept of tokens that may be taken back (Recurrence::kept).
+  int64_t n_places() const { return n_draft == 0 ? 0 : 2 * n_draft + 1; }
+  int64_t conv_values() const { return n_channel; }  // of a token in one layer
+  int64_t delta_values() const { return n_channel + 2 * n_value_head; }
+  size_t kept_bytes() const {  // of one sequence in all layers
+    return static_cast<size_t>(n_layer * n_places() * (conv_values() + delta_values())) * sizeof(float);
+  }
 };
 
 class RecurrentState {
@@ -39,13 +51,15 @@ class RecurrentState {
 
   const RecurrentLayout& layout() const { return layout_; }
   int n_slots() const { return n_slots_; }
-  size_t bytes() const { return static_cast<size_t>(n_slots_) * layout_.bytes(); }  // of all slots
+  // Of all slots.
+  size_t bytes() const { return static_cast<size_t>(n_slots_) * (layout_.bytes() + layout_.kept_bytes()); }
   std::span<const RecurrentView> layers() const { return layers_; }
 
-  // A second sequence goes on from where the first one stands.
+  // A second sequence goes on from the states of the first one.
   void copy(Stream& stream, int from, int to);
 
-  // Copies of a slot to and from host memory of layout().bytes(), which say nothing of the slot's number.
+  // Copies of a slot's states to and from host memory of layout().bytes(), which say nothing of the slot's
+  // number.
   Result<void> save(Stream& stream, int slot, std::span<std::byte> bytes) const;
   void restore(Stream& stream, int slot, std::span<const std::byte> bytes);
 

@@ -45,7 +45,7 @@ class GatedDeltaNet : public KernelTest {
       const Tensor tstate = bench.upload({n, n, c.n_value_head, n_seq}, state);
       const BatchView batch = c.places.on(bench);
       const auto out =
-          bench.run([&](Stream& s) { return gated_delta_net(s, tqkv, gates, tstate, batch, 1e-6f); });
+          bench.run([&](Stream& s) { return gated_delta_net(s, tqkv, gates, {tstate}, batch, 1e-6f); });
       return std::pair{out, bench.download(tstate)};
     };
     SCOPED_TRACE(testing::Message() << c.n_key_head << "/" << c.n_value_head << " heads of " << n << ", "
@@ -171,7 +171,7 @@ TEST_P(GatedDeltaNetRows, AreTheSameWhereverATextIsCut) {
         const BatchView batch =
             TokenPlaces().add(0, static_cast<int32_t>(first), static_cast<int32_t>(count)).on(bench);
         const auto out =
-            bench.run([&](Stream& s) { return gated_delta_net(s, x, gates, state, batch, 1e-6f); });
+            bench.run([&](Stream& s) { return gated_delta_net(s, x, gates, {state}, batch, 1e-6f); });
         all.insert(all.end(), out.begin(), out.end());
         first += count;
       }

@@ -288,7 +288,7 @@ TEST_P(RowIndependence, RecurrencesOfManySequences) {
     const Tensor state = bench.upload({kHeadDim, kHeadDim, kHeads, kSeq}, delta_state);
     const BatchView batch = of.on(bench);
     return bench.run([&](Stream& s) {
-      return gated_delta_net(s, short_conv(s, tx, taps, conv, batch), tgates, state, batch, 1e-6f);
+      return gated_delta_net(s, short_conv(s, tx, taps, {conv}, batch), tgates, {state}, batch, 1e-6f);
     });
   };
   const auto together = run(places, 0);

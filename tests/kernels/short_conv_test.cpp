@@ -20,7 +20,7 @@ class ShortConv : public KernelTest {
       const Tensor tw = bench.upload({n_tap, n_channel, 1, 1}, weight);
       const Tensor ts = bench.upload({n_channel, n_tap - 1, n_seq, 1}, state);
       const BatchView batch = places.on(bench);
-      const auto out = bench.run([&](Stream& s) { return short_conv(s, tx, tw, ts, batch); });
+      const auto out = bench.run([&](Stream& s) { return short_conv(s, tx, tw, {ts}, batch); });
       return std::pair{out, bench.download(ts)};
     };
     SCOPED_TRACE(testing::Message() << n_channel << " channels, " << n_tap << " taps, " << n_tokens

@@ -26,9 +26,29 @@ TEST_F(RecurrentStateTest, LayersHaveTheShapesOfTheirKernels) {
   EXPECT_EQ(state->bytes(), 3 * kStates.bytes());
   ASSERT_EQ(state->layers().size(), 2u);
   for (const RecurrentView& layer : state->layers()) {
-    EXPECT_EQ(layer.conv.ne, (std::array<int64_t, 4>{12, 3, 3, 1}));
-    EXPECT_EQ(layer.delta.ne, (std::array<int64_t, 4>{4, 4, 2, 3}));
+    EXPECT_EQ(layer.conv.state.ne, (std::array<int64_t, 4>{12, 3, 3, 1}));
+    EXPECT_EQ(layer.delta.state.ne, (std::array<int64_t, 4>{4, 4, 2, 3}));
+    EXPECT_FALSE(layer.conv.kept);
+    EXPECT_FALSE(layer.delta.kept);
   }
+}
+
+// Room for two drafts and the token between them, of each sequence.
+TEST_F(RecurrentStateTest, WhatIsKeptForDraftsIsCounted) {
+  RecurrentLayout layout = kStates;
+  layout.n_draft = 7;
+  EXPECT_EQ(layout.bytes(), kStates.bytes());
+  EXPECT_EQ(kStates.kept_bytes(), 0u);
+  EXPECT_EQ(layout.kept_bytes(), 2u * 15 * (12 + 12 + 2 * 2) * sizeof(float));
+  const auto state = *RecurrentState::create(*device_, layout, 3);
+  EXPECT_EQ(state->bytes(), 3 * (layout.bytes() + layout.kept_bytes()));
+  size_t n_bytes = 0;
+  for (const RecurrentView& layer : state->layers()) {
+    EXPECT_EQ(layer.conv.kept.ne, (std::array<int64_t, 4>{12, 15, 3, 1}));
+    EXPECT_EQ(layer.delta.kept.ne, (std::array<int64_t, 4>{16, 15, 3, 1}));
+    for (const Recurrence& one : {layer.conv, layer.delta}) n_bytes += one.state.size() + one.kept.size();
+  }
+  EXPECT_EQ(n_bytes, state->bytes());
 }
 
 TEST_F(RecurrentStateTest, ModelsWithoutRecurrentLayersPayNothing) {
@@ -52,7 +72,7 @@ TEST_F(RecurrentStateTest, WhatWasSavedComesBackAndOthersStay) {
       bytes[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(slot) * 91);
     state->restore(*stream_, slot, bytes);
   }
-  EXPECT_EQ(state->layers()[1].delta.as<std::byte>()[kStates.delta_bytes() + 5],
+  EXPECT_EQ(state->layers()[1].delta.state.as<std::byte>()[kStates.delta_bytes() + 5],
             expected[1][kStates.bytes() - kStates.delta_bytes() + 5]);
   const auto check = [&] {
     for (int slot = 0; slot < kSlots; ++slot) {

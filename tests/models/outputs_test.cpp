@@ -28,7 +28,7 @@ class OneStep {
           {.main = 1}, kContext, 1);
       memory.cache->set_pages(0, {&page_, 1}, 0, 1);
       const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
-      memory.states = *RecurrentState::create(device, recurrent_layout(hp, n_recurrent), 1);
+      memory.states = *RecurrentState::create(device, recurrent_layout(hp, n_recurrent, 0), 1);
     }
     std::vector<int32_t> tokens(kTokens);
     for (int32_t i = 0; i < kTokens; ++i) tokens[static_cast<size_t>(i)] = (37 * i + 5) % 300;

@@ -12,25 +12,31 @@ namespace parlance {
 
 namespace {
 
-// One channel of a run. Its inputs are those that the state keeps, then those of the run.
+// One channel of a run. Its inputs are those of the state, those that were kept, and those of the run.
 void convolve_channel(const ShortConvArgs& args, const SequenceRun& run, int64_t channel) {
-  const int64_t n_channel = args.x.ne[0], n_tap = args.weight.ne[0], n_kept = n_tap - 1;
+  const int64_t n_channel = args.x.ne[0], n_tap = args.weight.ne[0], n_back = n_tap - 1;
+  const Tensor& memory = args.memory.kept;
   const auto* x = args.x.as<const float>() + run.first * n_channel + channel;
   const auto* weight = args.weight.as<const float>() + channel * n_tap;
-  auto* state = args.state.as<float>() + run.seq * n_kept * n_channel + channel;
+  auto* state = args.memory.state.as<float>() + run.seq * n_back * n_channel + channel;
+  auto* kept = memory ? memory.as<float>() + run.seq * memory.ne[1] * n_channel + channel : nullptr;
   auto* out = args.out.as<float>() + run.first * n_channel + channel;
-  const auto input = [&](int64_t i) {
-    if (i >= n_kept) return x[(i - n_kept) * n_channel];
-    return run.starts_sequence ? 0.0f : state[i * n_channel];
+  const auto input = [&](int64_t pos) {
+    if (pos >= run.pos) return x[(pos - run.pos) * n_channel];
+    if (pos >= run.from) return kept[pos % memory.ne[1] * n_channel];
+    return run.starts_from_zero() ? 0.0f : state[(pos - run.from + n_back) * n_channel];
   };
   for (int64_t token = 0; token < run.n_tokens(); ++token) {
     double sum = 0;
     for (int64_t tap = 0; tap < n_tap; ++tap) {
-      sum += static_cast<double>(weight[tap]) * static_cast<double>(input(token + tap));
+      sum += static_cast<double>(weight[tap]) * static_cast<double>(input(run.pos + token + tap - n_back));
     }
     out[token * n_channel] = static_cast<float>(sum / (1 + std::exp(-sum)));
   }
-  for (int64_t i = 0; i < n_kept; ++i) state[i * n_channel] = input(run.n_tokens() + i);
+  // In ascending order: each input is read before its place is written.
+  for (int64_t i = 0; i < n_back; ++i) state[i * n_channel] = input(run.to + i - n_back);
+  for (int64_t pos = run.first_kept(); pos < run.end_pos(); ++pos)
+    kept[pos % memory.ne[1] * n_channel] = input(pos);
 }
 
 void run_short_conv_scalar(Stream& stream, const ShortConvArgs& args) {

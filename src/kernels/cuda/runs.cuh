@@ -7,16 +7,21 @@
 
 namespace parlance::cuda {
 
-// Which sequence and position each token belongs to.
+// Which sequence and position each token belongs to, and what its run does with the state (see Recurrence).
 struct TokenPlaces {
   const int32_t* seq;
   const int32_t* pos;
+  const int32_t* from;  // null: states do not lag behind
+  const int32_t* to;
   int n_tokens;
 };
 
 inline TokenPlaces places_of(const BatchView& batch) {
-  return {batch.seq.as<const int32_t>(), batch.pos.as<const int32_t>(),
-          static_cast<int>(batch.seq.n_elements())};
+  return {.seq = batch.seq.as<const int32_t>(),
+          .pos = batch.pos.as<const int32_t>(),
+          .from = batch.state_from.as<const int32_t>(),
+          .to = batch.state_to.as<const int32_t>(),
+          .n_tokens = static_cast<int>(batch.seq.n_elements())};
 }
 
 #ifdef __CUDACC__
@@ -34,6 +39,17 @@ __device__ inline int end_of_run(const TokenPlaces& places, int token) {
     (places.seq[middle] == seq ? inside : outside) = middle;
   }
   return outside;
+}
+
+// The positions of the run that begins with token `first`.
+struct Way {
+  int pos, end;
+  int from, to;  // where the state stands, and where it is stored
+};
+
+__device__ inline Way way_of(const TokenPlaces& places, int first) {
+  const int pos = places.pos[first], end = pos + end_of_run(places, first) - first;
+  return places.from ? Way{pos, end, places.from[first], places.to[first]} : Way{pos, end, pos, end};
 }
 #endif
 

@@ -100,6 +100,24 @@ template<typename T>
     return fma(T(-1), r, l);
 }
 
+struct Way
+{
+    uint first;
+    uint seq;
+    uint pos;
+    uint end;
+    uint from;
+    uint to;
+};
+
+struct Inputs
+{
+    short is_kept;
+    uint qkv_at;
+    uint alpha_at;
+    uint beta_at;
+};
+
 struct Sums
 {
     float qq;
@@ -122,6 +140,7 @@ struct Push
     uint n_lanes;
     uint n_key_head;
     uint n_value_head;
+    uint n_places;
     float eps;
     uint qkv_at;
     uint alpha_at;
@@ -132,6 +151,9 @@ struct Push
     uint seq_at;
     uint pos_at;
     uint out_at;
+    uint kept_at;
+    uint from_at;
+    uint to_at;
 };
 
 struct Pos
@@ -139,10 +161,20 @@ struct Pos
     int positions[1];
 };
 
-#ifndef SPIRV_CROSS_CONSTANT_ID_0
-#define SPIRV_CROSS_CONSTANT_ID_0 32u
-#endif
-constant uint kKeys = SPIRV_CROSS_CONSTANT_ID_0;
+struct From
+{
+    int froms[1];
+};
+
+struct To
+{
+    int tos[1];
+};
+
+struct Kept
+{
+    float kept[1];
+};
 
 struct Qkv
 {
@@ -154,6 +186,16 @@ struct Alpha
     float alphas[1];
 };
 
+struct Beta
+{
+    float betas[1];
+};
+
+#ifndef SPIRV_CROSS_CONSTANT_ID_0
+#define SPIRV_CROSS_CONSTANT_ID_0 32u
+#endif
+constant uint kKeys = SPIRV_CROSS_CONSTANT_ID_0;
+
 struct DtBias
 {
     float dt_bias[1];
@@ -162,11 +204,6 @@ struct DtBias
 struct A
 {
     float a[1];
-};
-
-struct Beta
-{
-    float betas[1];
 };
 
 struct Out
@@ -182,31 +219,31 @@ struct State
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
-int seq_of(thread const uint& token, const device Seq& v_152, constant Push& push)
+int seq_of(thread const uint& token, const device Seq& v_185, constant Push& push)
 {
-    return v_152.seqs[push.seq_at + token];
+    return v_185.seqs[push.seq_at + token];
 }
 
 static inline __attribute__((always_inline))
-bool starts_run(thread const uint& token, const device Seq& v_152, constant Push& push)
+bool starts_run(thread const uint& token, const device Seq& v_185, constant Push& push)
 {
-    bool _169 = token == 0u;
-    bool _182;
-    if (!_169)
+    bool _202 = token == 0u;
+    bool _215;
+    if (!_202)
     {
         uint param = token - 1u;
         uint param_1 = token;
-        _182 = seq_of(param, v_152, push) != seq_of(param_1, v_152, push);
+        _215 = seq_of(param, v_185, push) != seq_of(param_1, v_185, push);
     }
     else
     {
-        _182 = _169;
+        _215 = _202;
     }
-    return _182;
+    return _215;
 }
 
 static inline __attribute__((always_inline))
-uint end_of_run(thread const uint& token, const device Seq& v_152, constant Push& push)
+uint end_of_run(thread const uint& token, const device Seq& v_185, constant Push& push)
 {
     uint inside = token;
     uint outside = push.n_tokens;
@@ -215,7 +252,7 @@ uint end_of_run(thread const uint& token, const device Seq& v_152, constant Push
         uint middle = (inside + outside) / 2u;
         uint param = middle;
         uint param_1 = token;
-        if (seq_of(param, v_152, push) == seq_of(param_1, v_152, push))
+        if (seq_of(param, v_185, push) == seq_of(param_1, v_185, push))
         {
             inside = middle;
         }
@@ -228,30 +265,166 @@ uint end_of_run(thread const uint& token, const device Seq& v_152, constant Push
 }
 
 static inline __attribute__((always_inline))
-uint row_at(thread const uint& token, const device Seq& v_152, constant Push& push, thread uint& head, thread uint& value)
+Way way_of(thread const uint& first, const device Seq& v_185, constant Push& push, const device Pos& v_266, const device From& v_303, const device To& v_316)
 {
-    uint param = token;
-    return push.state_at + (((((uint(seq_of(param, v_152, push)) * push.n_value_head) + head) * push.head_dim) + value) * push.head_dim);
+    Way way;
+    way.first = first;
+    uint param = first;
+    way.seq = uint(seq_of(param, v_185, push));
+    way.pos = uint(v_266.positions[push.pos_at + first]);
+    uint param_1 = first;
+    way.end = (way.pos + end_of_run(param_1, v_185, push)) - first;
+    way.from = way.pos;
+    way.to = way.end;
+    if (push.n_places > 0u)
+    {
+        way.from = uint(v_303.froms[push.from_at + first]);
+        way.to = uint(v_316.tos[push.to_at + first]);
+    }
+    return way;
 }
 
 static inline __attribute__((always_inline))
-bool starts_sequence(thread const uint& first, constant Push& push, const device Pos& v_188)
+uint row_at(constant Push& push, thread uint& head, thread uint& value, thread Way& way)
 {
-    return v_188.positions[push.pos_at + first] == 0;
+    return push.state_at + (((((way.seq * push.n_value_head) + head) * push.head_dim) + value) * push.head_dim);
 }
 
 static inline __attribute__((always_inline))
-uint q_at(thread const uint& token, constant Push& push, thread uint& head)
+uint place_of(thread const Way& way, thread const uint& p, constant Push& push)
 {
-    uint first_head = token * ((2u * push.n_key_head) + push.n_value_head);
-    return push.qkv_at + ((first_head + (head % push.n_key_head)) * push.head_dim);
+    return (way.seq * push.n_places) + (p % push.n_places);
 }
 
 static inline __attribute__((always_inline))
-uint k_at(thread const uint& token, constant Push& push, thread uint& head)
+uint n_qkv(constant Push& push)
 {
-    uint param = token;
-    return q_at(param, push, head) + (push.n_key_head * push.head_dim);
+    return ((2u * push.n_key_head) + push.n_value_head) * push.head_dim;
+}
+
+static inline __attribute__((always_inline))
+uint kept_at(thread const uint& p, constant Push& push, thread Way& way)
+{
+    Way param = way;
+    uint param_1 = p;
+    return push.kept_at + (place_of(param, param_1, push) * (n_qkv(push) + (2u * push.n_value_head)));
+}
+
+static inline __attribute__((always_inline))
+Inputs inputs_of(thread const uint& p, constant Push& push, thread uint& head, thread Way& way)
+{
+    if (p < way.pos)
+    {
+        uint param = p;
+        uint at = kept_at(param, push, way);
+        return Inputs{ true, at, (at + n_qkv(push)) + head, ((at + n_qkv(push)) + push.n_value_head) + head };
+    }
+    uint token = (way.first + p) - way.pos;
+    uint gate = (token * push.n_value_head) + head;
+    return Inputs{ false, push.qkv_at + (token * n_qkv(push)), push.alpha_at + gate, push.beta_at + gate };
+}
+
+static inline __attribute__((always_inline))
+uint v_at(constant Push& push, thread uint& head, thread uint& value)
+{
+    return (((2u * push.n_key_head) + head) * push.head_dim) + value;
+}
+
+static inline __attribute__((always_inline))
+float qkv_of(thread const Inputs& inputs, thread const uint& i, device Kept& v_496, const device Qkv& v_508)
+{
+    float _490;
+    if (bool(inputs.is_kept))
+    {
+        _490 = v_496.kept[inputs.qkv_at + i];
+    }
+    else
+    {
+        _490 = v_508.qkv[inputs.qkv_at + i];
+    }
+    return _490;
+}
+
+static inline __attribute__((always_inline))
+uint q_at(constant Push& push, thread uint& head)
+{
+    return (head % push.n_key_head) * push.head_dim;
+}
+
+static inline __attribute__((always_inline))
+uint k_at(constant Push& push, thread uint& head)
+{
+    return q_at(push, head) + (push.n_key_head * push.head_dim);
+}
+
+static inline __attribute__((always_inline))
+float alpha_of(thread const Inputs& inputs, device Kept& v_496, const device Alpha& v_531)
+{
+    float _520;
+    if (bool(inputs.is_kept))
+    {
+        _520 = v_496.kept[inputs.alpha_at];
+    }
+    else
+    {
+        _520 = v_531.alphas[inputs.alpha_at];
+    }
+    return _520;
+}
+
+static inline __attribute__((always_inline))
+float beta_of(thread const Inputs& inputs, device Kept& v_496, const device Beta& v_552)
+{
+    float _541;
+    if (bool(inputs.is_kept))
+    {
+        _541 = v_496.kept[inputs.beta_at];
+    }
+    else
+    {
+        _541 = v_552.betas[inputs.beta_at];
+    }
+    return _541;
+}
+
+static inline __attribute__((always_inline))
+void keep(thread const uint& p, thread const Inputs& inputs, constant Push& push, thread uint& head, thread uint& value, thread Way& way, device Kept& v_496, const device Qkv& v_508, const device Alpha& v_531, const device Beta& v_552, thread bool& exists, thread uint& first_key)
+{
+    bool _567 = (!exists) || (first_key != 0u);
+    bool _578;
+    if (!_567)
+    {
+        _578 = p < max(way.pos, way.to);
+    }
+    else
+    {
+        _578 = _567;
+    }
+    if (_578)
+    {
+        return;
+    }
+    uint param = p;
+    uint at = kept_at(param, push, way);
+    Inputs param_1 = inputs;
+    uint param_2 = v_at(push, head, value);
+    v_496.kept[at + v_at(push, head, value)] = qkv_of(param_1, param_2, v_496, v_508);
+    if (head < push.n_key_head)
+    {
+        Inputs param_3 = inputs;
+        uint param_4 = q_at(push, head) + value;
+        v_496.kept[(at + q_at(push, head)) + value] = qkv_of(param_3, param_4, v_496, v_508);
+        Inputs param_5 = inputs;
+        uint param_6 = k_at(push, head) + value;
+        v_496.kept[(at + k_at(push, head)) + value] = qkv_of(param_5, param_6, v_496, v_508);
+    }
+    if (value == 0u)
+    {
+        Inputs param_7 = inputs;
+        v_496.kept[(at + n_qkv(push)) + head] = alpha_of(param_7, v_496, v_531);
+        Inputs param_8 = inputs;
+        v_496.kept[((at + n_qkv(push)) + push.n_value_head) + head] = beta_of(param_8, v_496, v_552);
+    }
 }
 
 static inline __attribute__((always_inline))
@@ -259,9 +432,9 @@ Sums sum_up(thread const Sums& own, thread uint& n_walked, constant Push& push, 
 {
     uint lane = gl_LocalInvocationID.x;
     uint first_lane = lane - (lane % push.n_lanes);
-    uint _400 = n_walked;
-    n_walked = _400 + uint(1);
-    uint turn = _400 % 2u;
+    uint _728 = n_walked;
+    n_walked = _728 + uint(1);
+    uint turn = _728 % 2u;
     sums_of_lanes[turn][lane] = own;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     Sums _all = sums_of_lanes[turn][first_lane];
@@ -298,8 +471,8 @@ static inline __attribute__((always_inline))
 float softplus(thread const float& x)
 {
     float param = -abs(x);
-    float _328 = accurate_exp(param);
-    float y = _328;
+    float _657 = accurate_exp(param);
+    float y = _657;
     float z = y / (2.0 + y);
     float z2 = z * z;
     float sum = 0.066666670143604278564453125;
@@ -316,147 +489,164 @@ float softplus(thread const float& x)
 static inline __attribute__((always_inline))
 float sigmoid(thread const float& x)
 {
-    float _135;
+    float _168;
     if (x < (-88.0))
     {
-        _135 = 0.0;
+        _168 = 0.0;
     }
     else
     {
         float param = -x;
-        float _143 = accurate_exp(param);
-        _135 = 1.0 / (1.0 + _143);
+        float _176 = accurate_exp(param);
+        _168 = 1.0 / (1.0 + _176);
     }
-    return _135;
+    return _168;
 }
 
 static inline __attribute__((always_inline))
-uint v_at(thread const uint& token, constant Push& push, thread uint& head, thread uint& value)
+void advance(thread const uint& p, thread uint& n_walked, constant Push& push, thread uint& head, thread uint& value, thread Way& way, device Kept& v_496, const device Qkv& v_508, const device Alpha& v_531, const device Beta& v_552, thread bool& exists, thread uint& first_key, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread spvUnsafeArray<float, kKeys>& row, const device DtBias& v_926, const device A& v_941, device Out& v_1055)
 {
-    uint first_head = token * ((2u * push.n_key_head) + push.n_value_head);
-    return (push.qkv_at + (((first_head + (2u * push.n_key_head)) + head) * push.head_dim)) + value;
-}
-
-static inline __attribute__((always_inline))
-void advance(thread const uint& token, thread uint& n_walked, constant Push& push, thread uint& head, thread uint& value, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread uint& first_key, const device Qkv& v_508, thread spvUnsafeArray<float, kKeys>& row, const device Alpha& v_601, const device DtBias& v_612, const device A& v_627, const device Beta& v_643, thread bool& exists, device Out& v_729)
-{
+    uint param = p;
+    Inputs inputs = inputs_of(param, push, head, way);
+    uint param_1 = p;
+    Inputs param_2 = inputs;
+    keep(param_1, param_2, push, head, value, way, v_496, v_508, v_531, v_552, exists, first_key);
     Sums own = Sums{ 0.0, 0.0, 0.0, 0.0, 0.0 };
     spvUnsafeArray<float, kKeys> k;
-    float _502;
-    float _522;
+    float _836;
+    float _851;
     for (uint i = 0u; i < kKeys; i++)
     {
         uint key = first_key + (i * push.n_lanes);
         bool is_key = key < push.head_dim;
         if (is_key)
         {
-            uint param = token;
-            _502 = v_508.qkv[k_at(param, push, head) + key];
+            Inputs param_3 = inputs;
+            uint param_4 = k_at(push, head) + key;
+            _836 = qkv_of(param_3, param_4, v_496, v_508);
         }
         else
         {
-            _502 = 0.0;
+            _836 = 0.0;
         }
-        k[i] = _502;
+        k[i] = _836;
         if (is_key)
         {
-            uint param_1 = token;
-            _522 = v_508.qkv[q_at(param_1, push, head) + key];
+            Inputs param_5 = inputs;
+            uint param_6 = q_at(push, head) + key;
+            _851 = qkv_of(param_5, param_6, v_496, v_508);
         }
         else
         {
-            _522 = 0.0;
+            _851 = 0.0;
         }
-        float q = _522;
+        float q = _851;
         own.qq += (q * q);
         own.kk += (k[i] * k[i]);
         own.kq += (k[i] * q);
         own.sq += (row[i] * q);
         own.sk += (row[i] * k[i]);
     }
-    Sums param_2 = own;
-    Sums _589 = sum_up(param_2, n_walked, push, gl_LocalInvocationID, sums_of_lanes);
-    Sums sums = _589;
-    uint gate = (token * push.n_value_head) + head;
-    float param_3 = v_601.alphas[push.alpha_at + gate] + v_612.dt_bias[push.dt_bias_at + head];
-    float _step = softplus(param_3);
-    float param_4 = v_627.a[push.a_at + head] * _step;
-    float _638 = accurate_exp(param_4);
-    float decay = _638;
-    float param_5 = v_643.betas[push.beta_at + gate];
-    float beta = sigmoid(param_5);
+    Sums param_7 = own;
+    Sums _918 = sum_up(param_7, n_walked, push, gl_LocalInvocationID, sums_of_lanes);
+    Sums sums = _918;
+    Inputs param_8 = inputs;
+    float param_9 = alpha_of(param_8, v_496, v_531) + v_926.dt_bias[push.dt_bias_at + head];
+    float _step = softplus(param_9);
+    float param_10 = v_941.a[push.a_at + head] * _step;
+    float _952 = accurate_exp(param_10);
+    float decay = _952;
+    Inputs param_11 = inputs;
+    float param_12 = beta_of(param_11, v_496, v_552);
+    float beta = sigmoid(param_12);
     float k_scale = 1.0 / fast::max(sqrt(sums.kk), push.eps);
     float q_scale = 1.0 / (fast::max(sqrt(sums.qq), push.eps) * sqrt(float(push.head_dim)));
     float seen = (decay * k_scale) * sums.sk;
-    uint param_6 = token;
-    float learned = (beta * (v_508.qkv[v_at(param_6, push, head, value)] - seen)) * k_scale;
+    Inputs param_13 = inputs;
+    uint param_14 = v_at(push, head, value);
+    float learned = (beta * (qkv_of(param_13, param_14, v_496, v_508) - seen)) * k_scale;
     for (uint i_1 = 0u; i_1 < kKeys; i_1++)
     {
         row[i_1] = (decay * row[i_1]) + (learned * k[i_1]);
     }
-    if (exists && (first_key == 0u))
+    bool _1027 = exists && (first_key == 0u);
+    bool _1033;
+    if (_1027)
     {
-        v_729.result[(push.out_at + (gate * push.head_dim)) + value] = q_scale * ((decay * sums.sq) + (learned * sums.kq));
+        _1033 = !bool(inputs.is_kept);
+    }
+    else
+    {
+        _1033 = _1027;
+    }
+    if (_1033)
+    {
+        uint head_at = ((((way.first + p) - way.pos) * push.n_value_head) + head) * push.head_dim;
+        v_1055.result[(push.out_at + head_at) + value] = q_scale * ((decay * sums.sq) + (learned * sums.kq));
     }
 }
 
 static inline __attribute__((always_inline))
-void walk_run(thread const uint& first, thread uint& n_walked, const device Seq& v_152, constant Push& push, const device Pos& v_188, thread uint& head, thread uint& value, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread uint& first_key, const device Qkv& v_508, thread spvUnsafeArray<float, kKeys>& row, const device Alpha& v_601, const device DtBias& v_612, const device A& v_627, const device Beta& v_643, thread bool& exists, device Out& v_729, device State& v_793)
+void walk_run(thread const uint& first, thread uint& n_walked, const device Seq& v_185, constant Push& push, const device Pos& v_266, const device From& v_303, const device To& v_316, thread uint& head, thread uint& value, thread Way& way, device Kept& v_496, const device Qkv& v_508, const device Alpha& v_531, const device Beta& v_552, thread bool& exists, thread uint& first_key, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread spvUnsafeArray<float, kKeys>& row, const device DtBias& v_926, const device A& v_941, device Out& v_1055, device State& v_1112)
 {
     uint param = first;
-    uint end = end_of_run(param, v_152, push);
-    uint param_1 = first;
-    uint at = row_at(param_1, v_152, push, head, value);
-    float _787;
+    way = way_of(param, v_185, push, v_266, v_303, v_316);
+    uint at = row_at(push, head, value, way);
+    float _1106;
     for (uint i = 0u; i < kKeys; i++)
     {
         uint key = first_key + (i * push.n_lanes);
-        bool _779 = key < push.head_dim;
-        bool _786;
-        if (_779)
+        bool _1099 = key < push.head_dim;
+        bool _1105;
+        if (_1099)
         {
-            uint param_2 = first;
-            _786 = !starts_sequence(param_2, push, v_188);
+            _1105 = way.from > 0u;
         }
         else
         {
-            _786 = _779;
+            _1105 = _1099;
         }
-        if (_786)
+        if (_1105)
         {
-            _787 = v_793.state[at + key];
+            _1106 = v_1112.state[at + key];
         }
         else
         {
-            _787 = 0.0;
+            _1106 = 0.0;
         }
-        row[i] = _787;
+        row[i] = _1106;
     }
-    for (uint token = first; token < end; token++)
+    for (uint p = way.from; p <= way.end; p++)
     {
-        uint param_3 = token;
-        advance(param_3, n_walked, push, head, value, gl_LocalInvocationID, sums_of_lanes, first_key, v_508, row, v_601, v_612, v_627, v_643, exists, v_729);
-    }
-    for (uint i_1 = 0u; i_1 < kKeys; i_1++)
-    {
-        uint key_1 = first_key + (i_1 * push.n_lanes);
-        bool _841;
-        if (exists)
+        if (p == way.to)
         {
-            _841 = key_1 < push.head_dim;
+            for (uint i_1 = 0u; i_1 < kKeys; i_1++)
+            {
+                uint key_1 = first_key + (i_1 * push.n_lanes);
+                bool _1163;
+                if (exists)
+                {
+                    _1163 = key_1 < push.head_dim;
+                }
+                else
+                {
+                    _1163 = exists;
+                }
+                if (_1163)
+                {
+                    v_1112.state[at + key_1] = row[i_1];
+                }
+            }
         }
-        else
+        if (p < way.end)
         {
-            _841 = exists;
-        }
-        if (_841)
-        {
-            v_793.state[at + key_1] = row[i_1];
+            uint param_1 = p;
+            advance(param_1, n_walked, push, head, value, way, v_496, v_508, v_531, v_552, exists, first_key, gl_LocalInvocationID, sums_of_lanes, row, v_926, v_941, v_1055);
         }
     }
 }
 
-kernel void gated_delta_net(constant Push& push [[buffer(30)]], const device Qkv& v_508 [[buffer(0)]], const device Alpha& v_601 [[buffer(1)]], const device Beta& v_643 [[buffer(2)]], const device A& v_627 [[buffer(3)]], const device DtBias& v_612 [[buffer(4)]], device State& v_793 [[buffer(5)]], const device Seq& v_152 [[buffer(6)]], const device Pos& v_188 [[buffer(7)]], device Out& v_729 [[buffer(8)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+kernel void gated_delta_net(constant Push& push [[buffer(30)]], const device Qkv& v_508 [[buffer(0)]], const device Alpha& v_531 [[buffer(1)]], const device Beta& v_552 [[buffer(2)]], const device A& v_941 [[buffer(3)]], const device DtBias& v_926 [[buffer(4)]], device State& v_1112 [[buffer(5)]], const device Seq& v_185 [[buffer(6)]], const device Pos& v_266 [[buffer(7)]], device Out& v_1055 [[buffer(8)]], device Kept& v_496 [[buffer(9)]], const device From& v_303 [[buffer(10)]], const device To& v_316 [[buffer(11)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
     threadgroup Sums sums_of_lanes[2][128];
     uint n_walked = 0u;
@@ -467,14 +657,15 @@ kernel void gated_delta_net(constant Push& push [[buffer(30)]], const device Qkv
     uint value = min(place, (push.head_dim - 1u));
     uint first_key = lane % push.n_lanes;
     uint first = gl_WorkGroupID.x * push.window;
+    Way way;
     spvUnsafeArray<float, kKeys> row;
     for (uint token = first; token < min((first + push.window), push.n_tokens); token++)
     {
         uint param = token;
-        if (starts_run(param, v_152, push))
+        if (starts_run(param, v_185, push))
         {
             uint param_1 = token;
-            walk_run(param_1, n_walked, v_152, push, v_188, head, value, gl_LocalInvocationID, sums_of_lanes, first_key, v_508, row, v_601, v_612, v_627, v_643, exists, v_729, v_793);
+            walk_run(param_1, n_walked, v_185, push, v_266, v_303, v_316, head, value, way, v_496, v_508, v_531, v_552, exists, first_key, gl_LocalInvocationID, sums_of_lanes, row, v_926, v_941, v_1055, v_1112);
         }
     }
 }

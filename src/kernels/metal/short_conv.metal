@@ -61,6 +61,16 @@ template<typename T>
     return fma(T(-1), r, l);
 }
 
+struct Way
+{
+    uint first;
+    uint seq;
+    uint pos;
+    uint end;
+    uint from;
+    uint to;
+};
+
 struct Seq
 {
     int seqs[1];
@@ -70,18 +80,32 @@ struct Push
 {
     uint n_tokens;
     uint n_channel;
-    uint n_kept;
+    uint n_back;
+    uint n_places;
     uint x_at;
     uint weight_at;
     uint state_at;
     uint seq_at;
     uint pos_at;
     uint out_at;
+    uint kept_at;
+    uint from_at;
+    uint to_at;
 };
 
 struct Pos
 {
     int positions[1];
+};
+
+struct From
+{
+    int froms[1];
+};
+
+struct To
+{
+    int tos[1];
 };
 
 struct X
@@ -97,6 +121,11 @@ struct Weight
 struct Out
 {
     float result[1];
+};
+
+struct Kept
+{
+    float kept[1];
 };
 
 struct State
@@ -119,39 +148,39 @@ uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroup
 }
 
 static inline __attribute__((always_inline))
-int seq_of(thread const uint& token, const device Seq& v_179, constant Push& push)
+int seq_of(thread const uint& token, const device Seq& v_190, constant Push& push)
 {
-    return v_179.seqs[push.seq_at + token];
+    return v_190.seqs[push.seq_at + token];
 }
 
 static inline __attribute__((always_inline))
-bool starts_run(thread const uint& token, const device Seq& v_179, constant Push& push)
+bool starts_run(thread const uint& token, const device Seq& v_190, constant Push& push)
 {
-    bool _196 = token == 0u;
-    bool _208;
-    if (!_196)
+    bool _207 = token == 0u;
+    bool _219;
+    if (!_207)
     {
         uint param = token - 1u;
         uint param_1 = token;
-        _208 = seq_of(param, v_179, push) != seq_of(param_1, v_179, push);
+        _219 = seq_of(param, v_190, push) != seq_of(param_1, v_190, push);
     }
     else
     {
-        _208 = _196;
+        _219 = _207;
     }
-    return _208;
+    return _219;
 }
 
 static inline __attribute__((always_inline))
-float weight_of(thread const uint& tap, constant Push& push, thread uint& channel, const device Weight& v_285)
+float weight_of(thread const uint& tap, constant Push& push, thread uint& channel, const device Weight& v_367)
 {
-    return v_285.weights[(push.weight_at + (channel * (push.n_kept + 1u))) + tap];
+    return v_367.weights[(push.weight_at + (channel * (push.n_back + 1u))) + tap];
 }
 
 static inline __attribute__((always_inline))
-float x_of(thread const uint& token, constant Push& push, const device X& v_263, thread uint& channel)
+float x_of(thread const uint& token, constant Push& push, const device X& v_347, thread uint& channel)
 {
-    return v_263.x[(push.x_at + (token * push.n_channel)) + channel];
+    return v_347.x[(push.x_at + (token * push.n_channel)) + channel];
 }
 
 static inline __attribute__((always_inline))
@@ -174,29 +203,29 @@ float accurate_exp(thread float& x)
 static inline __attribute__((always_inline))
 float silu(thread const float& x)
 {
-    float _135;
+    float _146;
     if (x < (-88.0))
     {
-        _135 = 0.0;
+        _146 = 0.0;
     }
     else
     {
         float param = -x;
-        float _144 = accurate_exp(param);
-        _135 = x / (1.0 + _144);
+        float _155 = accurate_exp(param);
+        _146 = x / (1.0 + _155);
     }
-    return _135;
+    return _146;
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& token, thread const float& sum, constant Push& push, thread uint& channel, device Out& v_305)
+void store(thread const uint& token, thread const float& sum, constant Push& push, thread uint& channel, device Out& v_385)
 {
     float param = sum;
-    v_305.result[(push.out_at + (token * push.n_channel)) + channel] = silu(param);
+    v_385.result[(push.out_at + (token * push.n_channel)) + channel] = silu(param);
 }
 
 static inline __attribute__((always_inline))
-uint end_of_run(thread const uint& token, const device Seq& v_179, constant Push& push)
+uint end_of_run(thread const uint& token, const device Seq& v_190, constant Push& push)
 {
     uint inside = token;
     uint outside = push.n_tokens;
@@ -205,7 +234,7 @@ uint end_of_run(thread const uint& token, const device Seq& v_179, constant Push
         uint middle = (inside + outside) / 2u;
         uint param = middle;
         uint param_1 = token;
-        if (seq_of(param, v_179, push) == seq_of(param_1, v_179, push))
+        if (seq_of(param, v_190, push) == seq_of(param_1, v_190, push))
         {
             inside = middle;
         }
@@ -218,71 +247,112 @@ uint end_of_run(thread const uint& token, const device Seq& v_179, constant Push
 }
 
 static inline __attribute__((always_inline))
-bool starts_sequence(thread const uint& first, constant Push& push, const device Pos& v_214)
+Way way_of(thread const uint& first, const device Seq& v_190, constant Push& push, const device Pos& v_270, const device From& v_306, const device To& v_319)
 {
-    return v_214.positions[push.pos_at + first] == 0;
-}
-
-static inline __attribute__((always_inline))
-uint kept_at(thread const uint& first, thread const uint& i, const device Seq& v_179, constant Push& push, thread uint& channel)
-{
+    Way way;
+    way.first = first;
     uint param = first;
-    return (push.state_at + (((uint(seq_of(param, v_179, push)) * push.n_kept) + i) * push.n_channel)) + channel;
+    way.seq = uint(seq_of(param, v_190, push));
+    way.pos = uint(v_270.positions[push.pos_at + first]);
+    uint param_1 = first;
+    way.end = (way.pos + end_of_run(param_1, v_190, push)) - first;
+    way.from = way.pos;
+    way.to = way.end;
+    if (push.n_places > 0u)
+    {
+        way.from = uint(v_306.froms[push.from_at + first]);
+        way.to = uint(v_319.tos[push.to_at + first]);
+    }
+    return way;
 }
 
 static inline __attribute__((always_inline))
-float input_of_run(thread const uint& first, thread const uint& i, const device Seq& v_179, constant Push& push, const device Pos& v_214, const device X& v_263, thread uint& channel, device State& v_365)
+uint place_of(thread const Way& way, thread const uint& p, constant Push& push)
 {
-    if (i >= push.n_kept)
+    return (way.seq * push.n_places) + (p % push.n_places);
+}
+
+static inline __attribute__((always_inline))
+uint kept_at(thread const Way& way, thread const uint& p, constant Push& push, thread uint& channel)
+{
+    Way param = way;
+    uint param_1 = p;
+    return (push.kept_at + (place_of(param, param_1, push) * push.n_channel)) + channel;
+}
+
+static inline __attribute__((always_inline))
+uint state_at(thread const Way& way, thread const uint& i, constant Push& push, thread uint& channel)
+{
+    return (push.state_at + (((way.seq * push.n_back) + i) * push.n_channel)) + channel;
+}
+
+static inline __attribute__((always_inline))
+float input_of_run(thread const Way& way, thread const uint& p, constant Push& push, const device X& v_347, thread uint& channel, device Kept& v_468, device State& v_490)
+{
+    if (p >= (way.pos + push.n_back))
     {
-        uint param = (first + i) - push.n_kept;
-        return x_of(param, push, v_263, channel);
+        uint param = ((way.first + p) - push.n_back) - way.pos;
+        return x_of(param, push, v_347, channel);
     }
-    uint param_1 = first;
-    float _358;
-    if (starts_sequence(param_1, push, v_214))
+    if (p >= (way.from + push.n_back))
     {
-        _358 = 0.0;
+        Way param_1 = way;
+        uint param_2 = p - push.n_back;
+        return v_468.kept[kept_at(param_1, param_2, push, channel)];
+    }
+    float _483;
+    if (way.from == 0u)
+    {
+        _483 = 0.0;
     }
     else
     {
-        uint param_2 = first;
-        uint param_3 = i;
-        _358 = v_365.state[kept_at(param_2, param_3, v_179, push, channel)];
+        Way param_3 = way;
+        uint param_4 = p - way.from;
+        _483 = v_490.state[state_at(param_3, param_4, push, channel)];
     }
-    return _358;
+    return _483;
 }
 
 static inline __attribute__((always_inline))
-void begin_run(thread const uint& first, const device Seq& v_179, constant Push& push, const device Pos& v_214, const device X& v_263, thread uint& channel, const device Weight& v_285, device Out& v_305, device State& v_365)
+void begin_run(thread const uint& first, const device Seq& v_190, constant Push& push, const device Pos& v_270, const device From& v_306, const device To& v_319, const device X& v_347, thread uint& channel, const device Weight& v_367, device Out& v_385, device Kept& v_468, device State& v_490)
 {
     uint param = first;
-    uint end = end_of_run(param, v_179, push);
-    for (uint token = first; token < min(end, (first + push.n_kept)); token++)
+    Way way = way_of(param, v_190, push, v_270, v_306, v_319);
+    for (uint p = way.pos; p < min(way.end, (way.pos + push.n_back)); p++)
     {
         float sum = 0.0;
-        for (uint tap = 0u; tap <= push.n_kept; tap++)
+        for (uint tap = 0u; tap <= push.n_back; tap++)
         {
             uint param_1 = tap;
-            uint param_2 = first;
-            uint param_3 = (token - first) + tap;
-            sum += (weight_of(param_1, push, channel, v_285) * input_of_run(param_2, param_3, v_179, push, v_214, v_263, channel, v_365));
+            Way param_2 = way;
+            uint param_3 = p + tap;
+            sum += (weight_of(param_1, push, channel, v_367) * input_of_run(param_2, param_3, push, v_347, channel, v_468, v_490));
         }
-        uint param_4 = token;
+        uint param_4 = (first + p) - way.pos;
         float param_5 = sum;
-        store(param_4, param_5, push, channel, v_305);
+        store(param_4, param_5, push, channel, v_385);
     }
-    for (uint i = 0u; i < push.n_kept; i++)
+    for (uint i = 0u; i < push.n_back; i++)
     {
-        uint param_6 = first;
+        Way param_6 = way;
         uint param_7 = i;
-        uint param_8 = first;
-        uint param_9 = (end - first) + i;
-        v_365.state[kept_at(param_6, param_7, v_179, push, channel)] = input_of_run(param_8, param_9, v_179, push, v_214, v_263, channel, v_365);
+        Way param_8 = way;
+        uint param_9 = way.to + i;
+        v_490.state[state_at(param_6, param_7, push, channel)] = input_of_run(param_8, param_9, push, v_347, channel, v_468, v_490);
+    }
+    uint _595 = max(way.pos, way.to);
+    for (uint p_1 = _595; p_1 < way.end; p_1++)
+    {
+        Way param_10 = way;
+        uint param_11 = p_1;
+        Way param_12 = way;
+        uint param_13 = p_1 + push.n_back;
+        v_468.kept[kept_at(param_10, param_11, push, channel)] = input_of_run(param_12, param_13, push, v_347, channel, v_468, v_490);
     }
 }
 
-kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_263 [[buffer(0)]], const device Weight& v_285 [[buffer(1)]], device State& v_365 [[buffer(2)]], const device Seq& v_179 [[buffer(3)]], const device Pos& v_214 [[buffer(4)]], device Out& v_305 [[buffer(5)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_347 [[buffer(0)]], const device Weight& v_367 [[buffer(1)]], device State& v_490 [[buffer(2)]], const device Seq& v_190 [[buffer(3)]], const device Pos& v_270 [[buffer(4)]], device Out& v_385 [[buffer(5)]], device Kept& v_468 [[buffer(6)]], const device From& v_306 [[buffer(7)]], const device To& v_319 [[buffer(8)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     uint channel;
@@ -295,18 +365,18 @@ kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_263
     uint n_before = 0u;
     for (;;)
     {
-        bool _487 = n_before < push.n_kept;
-        bool _496;
-        if (_487)
+        bool _651 = n_before < push.n_back;
+        bool _660;
+        if (_651)
         {
             uint param = token - n_before;
-            _496 = !starts_run(param, v_179, push);
+            _660 = !starts_run(param, v_190, push);
         }
         else
         {
-            _496 = _487;
+            _660 = _651;
         }
-        if (_496)
+        if (_660)
         {
             n_before++;
             continue;
@@ -316,25 +386,25 @@ kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_263
             break;
         }
     }
-    if (n_before == push.n_kept)
+    if (n_before == push.n_back)
     {
         float sum = 0.0;
-        for (uint tap = 0u; tap <= push.n_kept; tap++)
+        for (uint tap = 0u; tap <= push.n_back; tap++)
         {
             uint param_1 = tap;
-            uint param_2 = (token - push.n_kept) + tap;
-            sum += (weight_of(param_1, push, channel, v_285) * x_of(param_2, push, v_263, channel));
+            uint param_2 = (token - push.n_back) + tap;
+            sum += (weight_of(param_1, push, channel, v_367) * x_of(param_2, push, v_347, channel));
         }
         uint param_3 = token;
         float param_4 = sum;
-        store(param_3, param_4, push, channel, v_305);
+        store(param_3, param_4, push, channel, v_385);
     }
     else
     {
         if (n_before == 0u)
         {
             uint param_5 = token;
-            begin_run(param_5, v_179, push, v_214, v_263, channel, v_285, v_305, v_365);
+            begin_run(param_5, v_190, push, v_270, v_306, v_319, v_347, channel, v_367, v_385, v_468, v_490);
         }
     }
 }

@@ -51,26 +51,31 @@ class ChannelBlock {
   }
 
   void advance(const SequenceRun& run) {
-    const int64_t n_kept = n_tap_ - 1;
+    const int64_t n_back = n_tap_ - 1;
+    const Tensor& memory = args_.memory.kept;
     const float* x = args_.x.as<const float>() + run.first * n_channel_ + first_;
     float* out = args_.out.as<float>() + run.first * n_channel_ + first_;
-    float* state = args_.state.as<float>() + run.seq * n_kept * n_channel_ + first_;
-    for (int64_t i = 0; i < n_kept; ++i) {
-      if (run.starts_sequence) {
+    float* state = args_.memory.state.as<float>() + run.seq * n_back * n_channel_ + first_;
+    float* kept = memory ? memory.as<float>() + run.seq * memory.ne[1] * n_channel_ + first_ : nullptr;
+    for (int64_t i = 0; i < n_back; ++i) {
+      if (run.starts_from_zero()) {
         std::fill_n(before_ + i * kChannelBlock, n_, 0.0f);
       } else {
         std::copy_n(state + i * n_channel_, n_, before_ + i * kChannelBlock);
       }
     }
-    // Input i of the run, those before it included.
-    const auto input = [&](int64_t i) {
-      return i < n_kept ? before_ + i * kChannelBlock : x + (i - n_kept) * n_channel_;
+    const auto input = [&](int64_t pos) -> const float* {
+      if (pos >= run.pos) return x + (pos - run.pos) * n_channel_;
+      if (pos >= run.from) return kept + pos % memory.ne[1] * n_channel_;
+      return before_ + (pos - run.from + n_back) * kChannelBlock;
     };
     for (int64_t token = 0; token < run.n_tokens(); ++token) {
-      for (int64_t tap = 0; tap < n_tap_; ++tap) inputs_[tap] = input(token + tap);
+      for (int64_t tap = 0; tap < n_tap_; ++tap) inputs_[tap] = input(run.pos + token + tap - n_back);
       kernels_.convolve(taps_, inputs_, n_tap_, n_, out + token * n_channel_);
     }
-    for (int64_t i = 0; i < n_kept; ++i) std::copy_n(input(run.n_tokens() + i), n_, state + i * n_channel_);
+    for (int64_t i = 0; i < n_back; ++i) std::copy_n(input(run.to + i - n_back), n_, state + i * n_channel_);
+    for (int64_t pos = run.first_kept(); pos < run.end_pos(); ++pos)
+      std::copy_n(input(pos), n_, kept + pos % memory.ne[1] * n_channel_);
   }
 
  private:

@@ -64,6 +64,18 @@ extern const Kernels kAvx512;
 extern const Kernels kNeon;
 #endif
 
+// What gated_delta_net takes in of a token.
+struct TokenInputs {
+  const float* qkv;
+  const float* alpha;  // [n_value_head]
+  const float* beta;   // likewise
+};
+TokenInputs inputs_of(const GatedDeltaNetArgs& args, int64_t token);  // of the batch
+TokenInputs kept_inputs(const GatedDeltaNetArgs& args, int64_t seq, int64_t place);
+
+// Keeps what is to be kept of the batch's tokens (see Recurrence): share number `share` of n_shares.
+void keep_inputs(const GatedDeltaNetArgs& args, int64_t share, int64_t n_shares);
+
 // gated_delta_net, heads shared by all threads. What a token gives follows from the tokens before it alone,
 // not from which of them came together.
 void run_heads(Stream& stream, const GatedDeltaNetArgs& args, const Kernels& kernels);

@@ -1,5 +1,5 @@
 # Thin wrappers: each installs what is missing, configures, builds and runs one thing.
-.PHONY: build gpu demo test bench sanitize fuzz clang aarch64 clean
+.PHONY: build gpu demo lib test bench sanitize fuzz clang aarch64 clean
 
 PARLANCE := build/release/bin/parlance
 
@@ -22,6 +22,12 @@ demo: build
 	  $(PARLANCE) talk models/demo-eval/questions/*.flac -o build/answers.wav && echo "the answers are in build/answers.wav"; \
 	fi
 	@echo "talk to it: $(PARLANCE) talk    write to it: $(PARLANCE) chat"
+
+# libelizainference in its three profiles: build/release/lib.
+lib:
+	@tools/install-dependencies.sh build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target lib
 
 test:
 	@tools/install-dependencies.sh build test

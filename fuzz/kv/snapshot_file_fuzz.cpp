@@ -21,7 +21,7 @@ const std::vector<int32_t> kText{1, 2, 3, content_token(kSound), 5, 6, 7, 8, 9};
 void check(std::span<const std::byte> bytes) {
   SnapshotRefusals refusals;
   const Result<SnapshotFile> file =
-      SnapshotFile::parse(bytes, "input", kIdentity, {kText, std::span(&kSound, 1)}, refusals);
+      SnapshotFile::parse(bytes, "input", kIdentity, PrefixKey{kText, std::span(&kSound, 1)}, refusals);
   uint64_t n_refused = 0;
   for (int reason = 0; reason < 6; ++reason)
     n_refused += refusals.count(static_cast<SnapshotRefusal>(reason));

@@ -53,7 +53,7 @@ Result<void> TextStream::save(const std::filesystem::path& path) {
   return session_->save(path);
 }
 
-Result<void> TextStream::restore(const std::filesystem::path& path, const PrefixKey& text) {
+Result<void> TextStream::restore(const std::filesystem::path& path, const std::optional<PrefixKey>& text) {
   PARLANCE_CHECK(check_idle());
   return session_->restore(path, text);
 }

@@ -58,10 +58,10 @@ class TextStream {
   // From any thread; without effect on what is asked for later.
   void cancel() { source_.cancel(); }
 
-  // What the stream holds, to and from a file (Session::save() and restore()). Errors: busy while an answer
-  // is being made.
+  // What the stream holds, to and from a file (Session::save() and restore(); without `text`, all that is in
+  // it). Errors: busy while an answer is being made.
   Result<void> save(const std::filesystem::path& path);
-  Result<void> restore(const std::filesystem::path& path, const PrefixKey& text);
+  Result<void> restore(const std::filesystem::path& path, const std::optional<PrefixKey>& text = {});
 
  private:
   TextStream(std::shared_ptr<const TextRegion> region, std::unique_ptr<Session> session,

@@ -150,7 +150,8 @@ Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesy
   return writer.commit();
 }
 
-Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path, const PrefixKey& text) {
+Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path,
+                              const std::optional<PrefixKey>& text) {
   Context& context = sequence.context();
   PARLANCE_TRY(const SnapshotFile file,
                SnapshotFile::open(path, context.snapshot_identity(), text, context.snapshot_refusals()));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "base/result.h"
 #include "engine/runner.h"
@@ -14,8 +15,9 @@ namespace parlance {
 
 Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesystem::path& path);
 
-// Puts the file's content in place of the sequence's, as far as `text` begins like it. An error says why a
-// file is of no use, and leaves the sequence as it was.
-Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path, const PrefixKey& text);
+// Puts the file's content in place of the sequence's, as far as `text` begins like it (all of it where there
+// is no text). An error says why a file is of no use, and leaves the sequence as it was.
+Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path,
+                              const std::optional<PrefixKey>& text);
 
 }  // namespace parlance

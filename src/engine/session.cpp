@@ -91,10 +91,11 @@ Result<std::span<const float>> Session::append(std::span<const Token> tokens, in
   return logits;
 }
 
-Result<std::vector<float>> Session::embed(std::span<const Token> prompt, const Work& work) {
+Result<std::vector<float>> Session::embed(std::span<const Token> prompt, std::optional<Pooling> wanted,
+                                          const Work& work) {
   PARLANCE_CHECK(check_prompt(*context_, prompt));
-  const Pooling pooling = model().hyper_parameters().pooling;
-  if (pooling == Pooling::rank) {
+  const Pooling own = model().hyper_parameters().pooling, pooling = wanted.value_or(own);
+  if (own == Pooling::rank) {
     return fail(ErrorCode::unsupported, "{}: the model ranks texts and has no embeddings; use another one",
                 model().file().name());
   }
@@ -123,7 +124,7 @@ Result<void> Session::save(const std::filesystem::path& path) {
   return save_sequence(*sequence_, pause.runner(), path);
 }
 
-Result<void> Session::restore(const std::filesystem::path& path, const PrefixKey& text) {
+Result<void> Session::restore(const std::filesystem::path& path, const std::optional<PrefixKey>& text) {
   const Scheduler::Pause pause(context_->scheduler());
   return restore_sequence(*sequence_, path, text);
 }

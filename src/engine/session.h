@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -59,17 +60,18 @@ class Session {
   Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs = 1,
                                         const Embeddings& embeddings = {}, const Work& work = {});
 
-  // What an embedding model makes of a text: n_embd values, the last token's or the mean of all as the file
-  // says (pooling_type), not normalised.
-  Result<std::vector<float>> embed(std::span<const Token> prompt, const Work& work = {});
+  // What an embedding model makes of a text: n_embd values, the last token's or the mean of all as is wanted,
+  // or else as the file says (pooling_type), not normalised.
+  Result<std::vector<float>> embed(std::span<const Token> prompt, std::optional<Pooling> wanted = {},
+                                   const Work& work = {});
 
   // Writes the tokens and rows, their keys and values in the bytes of the cache, and recurrent states to a
   // file that appears whole or not at all. An error for a session with noise.
   Result<void> save(const std::filesystem::path& path);
   // Puts what save() wrote in place of the current tokens, as far as `text` begins like it (sequence().key()
-  // of who wrote it, where there are sounds). An error says why a file is of no use, and leaves the session
-  // as it was.
-  Result<void> restore(const std::filesystem::path& path, const PrefixKey& text);
+  // of who wrote it, where there are sounds); all of it where there is no text. An error says why a file is
+  // of no use, and leaves the session as it was.
+  Result<void> restore(const std::filesystem::path& path, const std::optional<PrefixKey>& text);
 
  private:
   Session(std::shared_ptr<Context> context, std::unique_ptr<Sequence> sequence)

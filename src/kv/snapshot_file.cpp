@@ -129,7 +129,7 @@ Result<void> SnapshotWriter::commit() {
 }
 
 Result<SnapshotFile> SnapshotFile::open(const std::filesystem::path& path, const SnapshotIdentity& expected,
-                                        const PrefixKey& text, SnapshotRefusals& refusals) {
+                                        const std::optional<PrefixKey>& text, SnapshotRefusals& refusals) {
   PARLANCE_TRY(ReadableFile readable, ReadableFile::open(path));
   readable.prefetch();
   SnapshotFile file(std::move(readable), path.string(), refusals);
@@ -138,8 +138,8 @@ Result<SnapshotFile> SnapshotFile::open(const std::filesystem::path& path, const
 }
 
 Result<SnapshotFile> SnapshotFile::parse(std::span<const std::byte> bytes, std::string_view name,
-                                         const SnapshotIdentity& expected, const PrefixKey& text,
-                                         SnapshotRefusals& refusals) {
+                                         const SnapshotIdentity& expected,
+                                         const std::optional<PrefixKey>& text, SnapshotRefusals& refusals) {
   SnapshotFile file(bytes, name, refusals);
   PARLANCE_CHECK(file.read_head(expected, text));
   return file;
@@ -168,7 +168,7 @@ Result<void> SnapshotFile::read_bytes(uint64_t offset, std::span<std::byte> byte
   return {};
 }
 
-Result<void> SnapshotFile::read_head(const SnapshotIdentity& expected, const PrefixKey& text) {
+Result<void> SnapshotFile::read_head(const SnapshotIdentity& expected, const std::optional<PrefixKey>& text) {
   const auto damaged = [&](const std::string& what) { return refuse(SnapshotRefusal::damaged, what); };
   FixedHead fixed{};
   if (n_bytes() >= sizeof fixed) PARLANCE_CHECK(read_bytes(0, std::as_writable_bytes(std::span(&fixed, 1))));
@@ -236,7 +236,7 @@ Result<void> SnapshotFile::read_head(const SnapshotIdentity& expected, const Pre
   }
   if (at < n_bytes()) return damaged(fmt::format("{} bytes follow its last block", n_bytes() - at));
 
-  n_usable_ = common_beginning(this->text(), text);
+  n_usable_ = text ? common_beginning(this->text(), *text) : std::ssize(tokens_);
   if (n_usable_ < std::min<int64_t>(expected.page_tokens, std::ssize(tokens_)) || n_usable_ == 0) {
     return refuse(
         SnapshotRefusal::other_text,

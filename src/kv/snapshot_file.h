@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,15 +98,15 @@ class SnapshotWriter {
 // caller's: a file that somebody cuts or writes to meanwhile is refused like one that was damaged before.
 class SnapshotFile {
  public:
-  // `text` is what is to be computed; `refusals` outlives the result. Errors: what opening a file yields;
-  // refusals, which are counted: invalid_argument for one that is of no use here, unsupported for a version
-  // of another program, corrupt_file for the rest.
+  // `text` is what is to be computed, none: whatever the file has; `refusals` outlives the result. Errors:
+  // what opening a file yields; refusals, which are counted: invalid_argument for one that is of no use here,
+  // unsupported for a version of another program, corrupt_file for the rest.
   static Result<SnapshotFile> open(const std::filesystem::path& path, const SnapshotIdentity& expected,
-                                   const PrefixKey& text, SnapshotRefusals& refusals);
+                                   const std::optional<PrefixKey>& text, SnapshotRefusals& refusals);
 
   // The same of bytes in memory, which outlive the result; `name` is for messages.
   static Result<SnapshotFile> parse(std::span<const std::byte> bytes, std::string_view name,
-                                    const SnapshotIdentity& expected, const PrefixKey& text,
+                                    const SnapshotIdentity& expected, const std::optional<PrefixKey>& text,
                                     SnapshotRefusals& refusals);
 
   PrefixKey text() const { return {tokens_, content_}; }
@@ -127,7 +128,7 @@ class SnapshotFile {
 
   SnapshotFile(Source source, std::string_view name, SnapshotRefusals& refusals)
       : source_(std::move(source)), name_(name), refusals_(&refusals) {}
-  Result<void> read_head(const SnapshotIdentity& expected, const PrefixKey& text);
+  Result<void> read_head(const SnapshotIdentity& expected, const std::optional<PrefixKey>& text);
   Result<void> read_bytes(uint64_t offset, std::span<std::byte> bytes) const;
   uint64_t n_bytes() const;
 

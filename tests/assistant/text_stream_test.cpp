@@ -169,6 +169,7 @@ TEST_F(TextStreamTest, GoesOnFromAFile) {
     choice.files.folder = (folder_ / "tiny.gguf").string();
     choice.n_ctx = 256;
     choice.context.n_batch = 32;
+    choice.context.n_seq = 2;
     choice.devices.n_threads = 1;
     return choice;
   }());
@@ -180,6 +181,10 @@ TEST_F(TextStreamTest, GoesOnFromAFile) {
   const auto prefilled = other->prefill(tokens);
   ASSERT_TRUE(prefilled);
   EXPECT_EQ(prefilled->n_known, std::ssize(tokens) - 1);
+
+  const auto third = open();
+  ASSERT_TRUE(third->restore(file)) << "whatever it has";
+  EXPECT_EQ(third->session().tokens(), tokens);
 }
 
 // The model stays for those who use it, and goes with the last of them.

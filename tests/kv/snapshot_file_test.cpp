@@ -130,7 +130,8 @@ class SnapshotFileTest : public testing::Test {
 
 TEST_F(SnapshotFileTest, WhatWasWrittenComesBack) {
   ASSERT_TRUE(write_small(path_));
-  const Result<SnapshotFile> file = SnapshotFile::open(path_, kIdentity, {kText, kContent}, refusals_);
+  const Result<SnapshotFile> file =
+      SnapshotFile::open(path_, kIdentity, PrefixKey{kText, kContent}, refusals_);
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_TRUE(std::ranges::equal(file->text().tokens, kText));
   EXPECT_TRUE(std::ranges::equal(file->text().content, kContent));
@@ -153,7 +154,8 @@ TEST_F(SnapshotFileTest, ACutWhileItIsReadIsARefusal) {
   uint64_t n_before = 0;
   for (size_t n = 0; n < bytes.size(); ++n) {
     std::ofstream(path_, std::ios::binary) << bytes;
-    const Result<SnapshotFile> file = SnapshotFile::open(path_, kIdentity, {kText, kContent}, refusals_);
+    const Result<SnapshotFile> file =
+        SnapshotFile::open(path_, kIdentity, PrefixKey{kText, kContent}, refusals_);
     ASSERT_TRUE(file) << file.error().message;
     fs::resize_file(path_, n);
     const auto blocks = read_blocks(*file);
@@ -230,7 +232,8 @@ TEST_F(SnapshotFileTest, OtherFilesAreRefused) {
 }
 
 TEST_F(SnapshotFileTest, AMissingFileIsNoRefusal) {
-  const Result<SnapshotFile> file = SnapshotFile::open(path_, kIdentity, {kText, kContent}, refusals_);
+  const Result<SnapshotFile> file =
+      SnapshotFile::open(path_, kIdentity, PrefixKey{kText, kContent}, refusals_);
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::not_found);
   EXPECT_EQ(n_refused(), 0u);

@@ -52,7 +52,8 @@ RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int
 }
 
 int64_t most_drafted(const SessionOptions& options) {
-  if (!options.drafter && !options.looks_up && !options.draft_model) return 0;
+  const bool has_drafter = options.drafter || options.looks_up || options.draft_model;
+  if (!has_drafter && !options.writes_drafts) return 0;
   const int64_t wanted = options.n_draft == 0 ? kMostDrafted : options.n_draft;
   if (!options.drafter || options.draft_model) return wanted;
   return std::min(
@@ -86,15 +87,11 @@ Result<void> Context::settle_drafting() {
 // Of a draft model: for as many texts of the same length.
 Result<void> Context::open_draft_context() {
   if (!options_.draft_model) return {};
-  if (options_.draft_model->hyper_parameters().n_layers_of(LayerKind::delta_net) > 0) {
-    return fail(ErrorCode::unsupported,
-                "{}: a drafter with recurrent layers cannot take back what it drafted; use one of attention "
-                "layers alone, or {}",
-                options_.draft_model->file().name(), set_to(Parameter::draft, "none"));
-  }
   SessionOptions own{.n_ctx = options_.n_ctx, .n_batch = options_.n_batch};
   own.n_seq = options_.n_seq;
   own.n_cache = options_.n_cache;
+  own.n_draft = options_.n_draft;
+  own.writes_drafts = true;
   PARLANCE_TRY(draft_context_, create(*options_.draft_model, own));
   return {};
 }
@@ -108,7 +105,8 @@ Result<void> Context::allocate() {
   }
   options_.n_batch = std::clamp<int64_t>(options_.n_batch, 1, options_.n_ctx);
   PARLANCE_CHECK(settle_drafting());
-  options_.n_outputs = std::max<int64_t>(options_.n_outputs, options_.n_seq * (1 + options_.n_draft));
+  const int64_t n_verified = options_.writes_drafts ? 0 : options_.n_draft;
+  options_.n_outputs = std::max<int64_t>(options_.n_outputs, options_.n_seq * (1 + n_verified));
   options_.n_outputs = std::min(options_.n_outputs, options_.n_batch);
   layout_ = kv_layout(hp, options_);
   PARLANCE_CHECK(validate(layout_));

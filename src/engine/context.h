@@ -35,6 +35,7 @@ struct SessionOptions {
   bool looks_up = false;
   std::shared_ptr<const Dflash> drafter = {};
   std::shared_ptr<const TextModel> draft_model = {};
+  bool writes_drafts = false;  // of another context's sequences: their last tokens may be taken back
   int64_t n_draft = 0;  // most tokens that are proposed for a sequence at once; 0: as the drafters like
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
@@ -49,7 +50,7 @@ KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int
 // The states of n_layer of its recurrent layers, for drafts of so many tokens.
 RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int64_t n_draft);
 
-// The most tokens that are proposed for a sequence at once; 0: nothing proposes any.
+// The most tokens that are proposed for a sequence at once, or by it; 0: nothing proposes any.
 int64_t most_drafted(const SessionOptions& options);
 
 class Context {

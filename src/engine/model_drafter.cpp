@@ -106,6 +106,9 @@ Result<bool> ModelDrafter::step(std::vector<Writer>& writers, bool reads_only) {
       continue;
     }
     slice.sequence->computed(slice.n_tokens);
+    if (!slice.sequence->wants_snapshot()) continue;
+    PARLANCE_TRY(StateCopy states, runner_.save_states(*slice.sequence));
+    slice.sequence->add_snapshot(std::move(states));
   }
   return is_done;
 }
@@ -123,7 +126,7 @@ void ModelDrafter::write(std::vector<Writer>& writers) {
     if (!job.sampler->propose(logits, job.least_probability, job.draft)) return true;
     const Token token = job.draft.tokens.back();
     return job.draft.n_tokens() >= job.most || context_->model().tokenizer().is_end_of_generation(token) ||
-           !writer.sequence->append({&token, 1});
+           !writer.sequence->append_draft({&token, 1});
   });
 }
 

@@ -113,7 +113,7 @@ TEST_F(LosslessDrafting, DrawnAnswersAreAsLikely) {
              like = load({.n_embd = 32, .n_ff = 32, .unlike = 0.1f});
   const auto block = load_block_drafter(*target, {.n_embd = 32, .n_layer = 1, .target_layers = {0}});
   ASSERT_TRUE(target && like && block);
-  const auto prompt = text(6, 2);
+  const std::vector<Token> prompt = {0, 1, 2, 3, 0, 0, 2, 1, 1, 3, 3, 2};  // has what may be looked up
   GenerateOptions options;
   options.sampling = {
       .temperature = 1.5f, .top_k = 0, .top_p = 1, .min_p = 0, .presence_penalty = 0.5f, .penalty_last_n = 2};
@@ -121,6 +121,8 @@ TEST_F(LosslessDrafting, DrawnAnswersAreAsLikely) {
   for (Token token = 4; token < test::kTinyVocabulary; ++token)
     options.sampling.logit_bias.emplace_back(token, -INFINITY);
   const auto without = test::make_session(*target, {.n_ctx = 32});
+  const auto by_any =
+      test::make_session(*target, {.n_ctx = 32, .looks_up = true, .drafter = block, .draft_model = like});
   const auto by_model = test::make_session(*target, {.n_ctx = 32, .draft_model = like});
   const auto by_block = test::make_session(*target, {.n_ctx = 32, .drafter = block});
   for (const uint64_t seed : {1, 2, 3}) {
@@ -134,6 +136,7 @@ TEST_F(LosslessDrafting, DrawnAnswersAreAsLikely) {
     EXPECT_GT(p_of(*by_model, DraftRule::exact, &n_exact), 0.001) << seed;
     EXPECT_GT(p_of(*by_model, DraftRule::sampling, &n_sampling), 0.001) << seed;
     EXPECT_GT(p_of(*by_block, DraftRule::sampling, &n_block), 0.001) << seed;
+    EXPECT_GT(p_of(*by_any, DraftRule::sampling, nullptr), 0.001) << seed;
     EXPECT_GT(n_sampling, n_exact);
     EXPECT_GT(std::min(n_exact, n_block), 1000);
   }

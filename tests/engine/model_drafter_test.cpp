@@ -48,6 +48,23 @@ TEST_F(ModelDrafts, OfTheModelItselfAreAllTaken) {
   }
 }
 
+// The same where states cannot be cut, of a model that drafts for itself.
+TEST_F(ModelDrafts, OfAHybridModelItselfAreAllTaken) {
+  PARLANCE_REQUIRE_FIXTURES("text/models/qwen35.gguf");
+  const auto hybrid = load(test::fixtures_root() / "text/models/qwen35.gguf");
+  ASSERT_TRUE(hybrid);
+  const auto session = test::make_session(*hybrid, {.n_ctx = 128, .n_batch = 16, .draft_model = hybrid});
+  for (const int64_t most : {1, 4, 15}) {
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      GenerateOptions options = always(most, 1 + 4 * (most + 1));
+      const auto prompt = text(20 + seed, seed / 2);
+      const GenerateResult result = answer(*session, prompt, options);
+      EXPECT_EQ(result.draft.n_drafted, result.draft.n_accepted);
+      EXPECT_EQ(result.tokens, plain(*hybrid, prompt, options).tokens);
+    }
+  }
+}
+
 TEST_F(ModelDrafts, LeaveTheAnswerAsItIs) {
   const auto session = test::make_session(*target_, {.n_ctx = 256, .draft_model = drafter_});
   int64_t n_drafted = 0, n_accepted = 0;

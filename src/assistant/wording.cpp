@@ -73,6 +73,12 @@ constexpr Words words_of(Parameter parameter) {
       return {"--frequency-penalty", "frequency_penalty", "frequency_penalty"};
     case Parameter::logit_bias:
       return {"--logit-bias", "logit_bias", "logit_bias"};
+    case Parameter::json_schema:
+      return {"--json-schema", "json_schema", "json_schema"};
+    case Parameter::grammar:
+      return {"--grammar", "grammar", "grammar"};
+    case Parameter::regex:
+      return {"--regex", "structured_outputs.regex", "regex"};
     case Parameter::draft:
       return {"--draft", "draft", "draft"};
     case Parameter::draft_max:

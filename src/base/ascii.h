@@ -30,6 +30,13 @@ constexpr char to_upper(char c) {
   return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
+// The value of a hexadecimal digit in either case; -1: it is none.
+constexpr int hex_value(char c) {
+  if (is_digit(c)) return c - '0';
+  const char lower = to_lower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 inline std::string lower(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), to_lower);

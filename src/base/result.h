@@ -21,6 +21,7 @@ enum class ErrorCode {
   device_failed,     // a device stopped working: lost, reset, or its driver reports an error
   busy,              // too many wait already; the same will do later
   timed_out,         // was not ready by the time that the caller set
+  too_complex,       // would take more time or memory to understand than any such text may
 };
 
 struct Error {

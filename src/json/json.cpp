@@ -71,7 +71,7 @@ Json Json::array() {
 
 Result<Json> Json::parse(std::string_view text) {
   if (is_too_deep(text)) {
-    return fail(ErrorCode::invalid_argument, "JSON nested deeper than {} levels", kMaxDepth);
+    return fail(ErrorCode::too_complex, "JSON nested deeper than {} levels", kMaxDepth);
   }
   auto value = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return fail(ErrorCode::invalid_argument, "not valid JSON");
@@ -104,6 +104,22 @@ std::string Json::pretty() const {
 
 bool Json::is_object() const {
   return impl_->value.is_object();
+}
+bool Json::is_null() const {
+  return impl_->value.is_null();
+}
+
+std::optional<bool> Json::truth() const {
+  if (!impl_->value.is_boolean()) return std::nullopt;
+  return impl_->value.get<bool>();
+}
+
+std::optional<std::vector<std::pair<std::string, Json>>> Json::members() const {
+  if (!impl_->value.is_object()) return std::nullopt;
+  std::vector<std::pair<std::string, Json>> members;
+  for (const auto& [key, value] : impl_->value.items())
+    members.emplace_back(key, Json(std::unique_ptr<Impl>(new Impl{value})));
+  return members;
 }
 
 std::optional<Json> Json::member(std::string_view key) const {

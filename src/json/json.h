@@ -49,10 +49,13 @@ class Json {
 
   // What a value holds, if it is of that kind. Members and elements are copies.
   bool is_object() const;
+  bool is_null() const;
+  std::optional<bool> truth() const;
   std::optional<Json> member(std::string_view key) const;
   std::optional<std::string> text() const;
   std::optional<double> number() const;
   std::optional<std::vector<Json>> elements() const;
+  std::optional<std::vector<std::pair<std::string, Json>>> members() const;  // in their order
 
  private:
   struct Impl;

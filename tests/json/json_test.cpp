@@ -56,7 +56,24 @@ TEST(Json, WhatIsNoJsonIsAnInvalidArgument) {
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid_argument);
   }
-  EXPECT_EQ(Json::parse(std::string(100000, '[')).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Json::parse(std::string(100000, '[')).error().code, ErrorCode::too_complex);
+}
+
+TEST(Json, ValuesSayWhatTheyAre) {
+  const auto json = Json::parse(R"({"b": [true, null], "a": 1})");
+  ASSERT_TRUE(json);
+  const auto members = json->members();
+  ASSERT_TRUE(members);
+  ASSERT_EQ(members->size(), 2u);
+  EXPECT_EQ((*members)[0].first, "b");
+  EXPECT_EQ((*members)[1].first, "a");
+  const auto elements = (*members)[0].second.elements();
+  ASSERT_TRUE(elements);
+  EXPECT_EQ((*elements)[0].truth(), true);
+  EXPECT_FALSE((*elements)[0].is_null());
+  EXPECT_TRUE((*elements)[1].is_null());
+  EXPECT_EQ((*elements)[1].truth(), std::nullopt);
+  EXPECT_FALSE((*elements)[1].members());
 }
 
 TEST(JsonLines, ALineThatIsNoneMakesAFileCorrupt) {

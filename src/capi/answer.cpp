@@ -13,6 +13,7 @@ namespace {
 int status_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid_argument:
+    case ErrorCode::too_complex:
       return ELIZA_ERR_INVALID_ARG;
     case ErrorCode::not_found:
     case ErrorCode::corrupt_file:

@@ -20,7 +20,7 @@ namespace {
 
 // How long an idle thread polls before it sleeps: longer than the gap between two operations of a step,
 // shorter than anything that a user or another program would notice.
-constexpr std::chrono::microseconds kSpinTime{40};
+constexpr std::chrono::microseconds kSpinTime{200};
 constexpr int kPollsPerClockRead = 16;
 
 inline void pause_briefly() {

@@ -1,103 +1,144 @@
 #include "engine/draft_length.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace parlance {
 
 namespace {
 
-// What is learned fades, since texts differ.
-constexpr double kNewShare = 0.08;
+// Of the time of steps without drafts, what drafts that do not pay may take.
+constexpr double kShareForTries = 0.02;
 
-// A row more than was ever measured costs this share of the step.
-constexpr double kRowShare = 0.02;
+// In steps without drafts: what a drafter may lose until it is stopped, and what is put by for it at most.
+constexpr double kMostLost = 8, kMostSaved = 8;
 
-// A draft must promise so much more than a plain step, since both estimates err.
-constexpr double kLeastGain = 1.04;
+constexpr int64_t kMostPatience = 2048;
 
-// A trial where drafting does not pay costs a few plain steps, so it is made once in so many, and more seldom
-// each time it fails.
-constexpr int64_t kFirstPatience = 128, kMostPatience = 2048;
+// Of steps before the last one.
+constexpr double kKeptOfSpeed = 0.97;
 
-// A plain step among drafted ones costs what they gain.
-constexpr int64_t kMostWith = 200;
+// What drafting must promise beyond what is done otherwise, since all estimates err.
+constexpr double kLeastGain = 1.03;
 
 }  // namespace
 
-void DraftCosts::note_step(int64_t n_rows, double ms) {
-  if (n_rows < 1 || n_rows >= static_cast<int64_t>(kRows)) return;
-  by_rows_[static_cast<size_t>(n_rows)].note(ms);
-  knows_steps_ = true;
-}
-
-void DraftCosts::note_draft(int64_t n_sequences, double ms) {
-  draft_.note(ms / static_cast<double>(n_sequences));
-}
-
-double DraftCosts::draft_ms() const {
-  return draft_.empty() ? 0 : draft_.least();
-}
-
-double DraftCosts::step_ms(int64_t n_rows) const {
-  const auto n = static_cast<size_t>(std::clamp<int64_t>(n_rows, 1, kRows - 1));
-  size_t below = n, above = n;
-  while (below > 0 && by_rows_[below].empty()) --below;
-  while (above < kRows && by_rows_[above].empty()) ++above;
-  if (below == 0) return above < kRows ? by_rows_[above].least() : 0;
-  const double low = by_rows_[below].least();
-  const auto more = static_cast<double>(n - below);
-  if (above == kRows) return low * (1 + kRowShare * more);
-  if (above == below) return low;
-  return low + (by_rows_[above].least() - low) * more / static_cast<double>(above - below);
-}
-
-void Acceptance::note(int64_t n_drafted, int64_t n_accepted) {
-  for (int64_t i = 0; i < std::min({n_drafted, n_accepted + 1, kMostDrafted}); ++i) {
-    double& taken = taken_[static_cast<size_t>(i)];
-    taken += kNewShare * ((i < n_accepted ? 1.0 : 0.0) - taken);
+DraftLengths best_lengths(std::span<const Reach> reaches, const StepSize& size, const DraftCosts& costs,
+                          double draft_ms, double rate, int64_t n_least) {
+  // Tokens of all drafts, the likeliest first; those of one draft stay in order, since their chances fall.
+  std::vector<std::pair<double, size_t>> tokens;
+  for (size_t i = 0; i < reaches.size(); ++i) {
+    for (const double chance : reaches[i]) tokens.emplace_back(chance, i);
   }
-}
+  std::ranges::stable_sort(tokens, [](const auto& a, const auto& b) { return a.first > b.first; });
 
-double Acceptance::expected(int64_t n_drafted) const {
-  double sum = 1, all_taken = 1;
-  for (int64_t i = 0; i < std::min(n_drafted, kMostDrafted); ++i) {
-    all_taken *= taken_[static_cast<size_t>(i)];
-    sum += all_taken;
-  }
-  return sum;
-}
-
-int64_t DraftLength::choose(const DraftCosts& costs, int64_t n_other_rows, int64_t most, bool has_cost) {
-  most = std::min(most, kMostDrafted);
-  if (most <= 0 || !costs.knows_steps()) return 0;
-  // Rows of others are computed anyway; tokens of all of them come out of the step.
-  const auto rate = [&](int64_t n) {
-    const double ms = costs.step_ms(n_other_rows + 1 + n) + (n > 0 && has_cost ? costs.draft_ms() : 0);
-    return (static_cast<double>(n_other_rows) + acceptance_.expected(n)) / ms;
+  const auto is_better = [&](const DraftLengths& a, const DraftLengths& b) {
+    return rate > 0 ? a.expected - rate * a.ms > b.expected - rate * b.ms : a.rate() > b.rate();
   };
-  const double plain = rate(0);
-  int64_t best = 0;
-  double best_rate = kLeastGain * plain;
-  for (int64_t n = 1; n <= most; ++n) {
-    if (rate(n) > best_rate) {
-      best = n;
-      best_rate = rate(n);
+  std::optional<DraftLengths> best;
+  DraftLengths now{.expected = static_cast<double>(size.n_rows),
+                   .n = std::vector<int64_t>(reaches.size(), 0)};
+  for (size_t n_drafted = 0; n_drafted <= tokens.size(); ++n_drafted) {
+    if (n_drafted > 0) {
+      now.expected += tokens[n_drafted - 1].first;
+      ++now.n[tokens[n_drafted - 1].second];
     }
+    if (std::cmp_less(n_drafted, n_least) && n_drafted < tokens.size()) continue;
+    now.ms = costs.step_ms({size.n_rows + static_cast<int64_t>(n_drafted), size.depth}) + draft_ms;
+    if (!best || is_better(now, *best)) best = now;
   }
-  if (best == 0) {
-    if (patience_ == 0) patience_ = kFirstPatience;
-    if (++n_without_ < patience_) return 0;
-    patience_ = std::min(2 * patience_, kMostPatience);
-    n_without_ = 0;
-    return most;
-  }
+  return *std::move(best);
+}
+
+void SpeedUp::note(double plain_ms, double ms) {
+  plain_ms_ = kKeptOfSpeed * plain_ms_ + plain_ms;
+  ms_ = kKeptOfSpeed * ms_ + ms;
+}
+
+double SpeedUp::factor() const {
+  return ms_ > 0 ? std::max(1.0, plain_ms_ / ms_) : 1;
+}
+
+void DraftAccount::note_without(double plain_ms) {
+  ++n_without_;
+  balance_ms_ =
+      std::min(balance_ms_ + kShareForTries * plain_ms, std::max(balance_ms_, kMostSaved * plain_ms));
+  if (balance_ms_ >= 0) is_solvent_ = true;
+}
+
+void DraftAccount::note_with(double won_ms, double spent_ms, double plain_ms) {
+  balance_ms_ = std::min(balance_ms_ + won_ms - spent_ms, kMostSaved * plain_ms);
+  if (balance_ms_ < -kMostLost * plain_ms) is_solvent_ = false;
+}
+
+void DraftAccount::tried() {
   n_without_ = 0;
-  if (n_with_ >= kMostWith) {
-    n_with_ = 0;
-    return 0;
+  patience_ = std::min(2 * patience_, kMostPatience);
+}
+
+double DraftLength::pass_ms(int64_t n_sequences) const {
+  return pass_ms_.at(n_sequences) / static_cast<double>(std::max<int64_t>(n_sequences, 1));
+}
+
+DraftLength::Answer DraftLength::ask(const Question& question, const DraftCosts& costs,
+                                     const AnswerAcceptance& answer) {
+  const int64_t most = std::min(question.most, kMostDrafted);
+  if (most <= 0 || !costs.knows_steps()) return {};
+  const StepSize& size = question.size;
+  const double pass = pass_ms(question.n_asking), plain_ms = costs.step_ms(size);
+  Answer best;
+  double best_rate = 0, best_ms = 0, reach = 1;
+  auto expected = static_cast<double>(size.n_rows);
+  for (int64_t n = 1; n <= most; ++n) {
+    reach *= answer.chance(acceptance.at(n - 1));
+    expected += reach;
+    const double ms = costs.step_ms({size.n_rows + n, size.depth}) +
+                      pass * static_cast<double>(question.is_pass_for_each ? n : 1);
+    if (expected / ms <= best_rate) continue;
+    best = {n, false};
+    best_rate = expected / ms;
+    best_ms = ms;
   }
-  ++n_with_;
+  // What a pass yields beyond that costs nothing, and its tokens may turn out surer than usual.
+  if (!question.is_pass_for_each) best.n = most;
+  if (best_rate > kLeastGain * question.other_rate && account.is_solvent()) {
+    account.paid();
+    return best;
+  }
+  if (!account.may_try(best_ms - plain_ms)) return {};
+  account.tried();
+  best.is_trial = true;
   return best;
+}
+
+Reach DraftLength::reach_of(std::span<const float> probabilities, const AnswerAcceptance& answer) const {
+  Reach reach;
+  double all = 1;
+  for (const float probability : probabilities) {
+    all *= answer.chance(acceptance.of(std::ssize(reach), probability));
+    reach.push_back(all);
+  }
+  return reach;
+}
+
+void DraftRecord::propose(std::span<const float> probabilities, const Price& price) {
+  probabilities_.assign(probabilities.begin(), probabilities.end());
+  price_ = price;
+}
+
+void DraftRecord::note(int64_t n_drafted, int64_t n_accepted) {
+  DraftAcceptance& all = length_.acceptance;
+  const int64_t n_known = std::min(n_drafted, std::ssize(probabilities_));
+  for (int64_t i = 0; i < std::min(n_known, n_accepted + 1); ++i) {
+    const float probability = probabilities_[static_cast<size_t>(i)];
+    acceptance_.note(all.of(i, probability), i < n_accepted);
+    all.note(i, probability, i < n_accepted);
+  }
+  if (n_accepted == n_drafted && n_known < std::ssize(probabilities_))
+    all.note_unverified(n_known, all.of(n_known, probabilities_[static_cast<size_t>(n_known)]));
+  length_.account.note_with(static_cast<double>(n_accepted) * price_.plain_ms, price_.spent_ms,
+                            price_.plain_ms);
 }
 
 }  // namespace parlance

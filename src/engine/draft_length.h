@@ -1,70 +1,127 @@
-// How many tokens are worth drafting: what verifying them costs on this device against how many of them the
-// model is likely to take. Both are learned while answers are written.
+// How many tokens are worth drafting and verifying, by expected gain: the tokens that come out of a step,
+// against what the step and the drafts take.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
+#include <vector>
 
-#include "engine/step_times.h"
+#include "engine/draft_acceptance.h"
+#include "engine/draft_costs.h"
 
 namespace parlance {
 
-// The longest draft of a sequence.
-inline constexpr int64_t kMostDrafted = 31;
+// Of a draft, the chance that all tokens up to each are taken: falling.
+using Reach = std::vector<double>;
 
-// What steps cost by their rows, and drafts by the sequences that they are made for.
-class DraftCosts {
- public:
-  void note_step(int64_t n_rows, double ms);
-  void note_draft(int64_t n_sequences, double ms);
-  bool knows_steps() const { return knows_steps_; }
+// Of several drafts, each of another answer, how many tokens of each are verified in one step.
+struct DraftLengths {
+  double expected = 0;  // tokens of all answers
+  double ms = 0;        // that the step takes, and the drafts
+  std::vector<int64_t> n;
 
-  // Between two numbers of rows that were measured, in proportion; beyond them, little more than the last: so
-  // that a longer step is tried once.
-  double step_ms(int64_t n_rows) const;
-  // For one sequence; 0 when no draft was made yet.
-  double draft_ms() const;
-
- private:
-  static constexpr size_t kRows = 65;
-  std::array<RecentTimes, kRows> by_rows_;
-  RecentTimes draft_;
-  bool knows_steps_ = false;
+  double rate() const { return ms > 0 ? expected / ms : 0; }
 };
 
-// How often drafted tokens are taken, by their place in the draft.
-class Acceptance {
+// The lengths that win most, beside a step of `size` without drafts and after drafts that took `draft_ms`,
+// where a millisecond is worth `rate` tokens; 0: those with the best rate of their own. At least n_least
+// tokens of all drafts together.
+DraftLengths best_lengths(std::span<const Reach> reaches, const StepSize& size, const DraftCosts& costs,
+                          double draft_ms, double rate, int64_t n_least = 0);
+
+// How much faster answers get on with drafts, lately. What a step's time is worth follows from it: where the
+// next draft may be a better one, it does not pay to try a poor one to its end.
+class SpeedUp {
  public:
-  void note(int64_t n_drafted, int64_t n_accepted);
-  // Tokens that a pass with so many drafted ones yields on average: those that are taken, and the model's
-  // own.
-  double expected(int64_t n_drafted) const;
+  // Tokens that steps without drafts would have needed plain_ms for came out in ms.
+  void note(double plain_ms, double ms);
+  double factor() const;  // 1 at least
 
  private:
-  // Of those whose predecessors were taken. At first hopeful, so that drafts are tried.
-  std::array<double, kMostDrafted> taken_ = filled();
-  static constexpr std::array<double, kMostDrafted> filled() {
-    std::array<double, kMostDrafted> all{};
-    for (double& one : all) one = 0.8;
-    return all;
-  }
+  double plain_ms_ = 0, ms_ = 0;
 };
 
-// Decides for a drafter's sequences. One for all of them, since what one answer has shown is true of the
-// next.
+// What a drafter has won and lost, and whether it may go on: what is lost is paid from a small share of the
+// time that steps without drafts take, so that answers are hardly ever slower than without a drafter.
+class DraftAccount {
+ public:
+  // A step took so long in which it could have proposed something to an answer and did not.
+  void note_without(double plain_ms);
+  // Tokens were taken that steps without drafts would have needed so long for; drafting and verifying took so
+  // much longer.
+  void note_with(double won_ms, double spent_ms, double plain_ms);
+
+  // Whether drafts that seem to pay may be made.
+  bool is_solvent() const { return is_solvent_; }
+  // Whether it is time to draft even though it does not seem to pay, to see whether it does now, which is
+  // expected to lose so much. More seldom each time in a row.
+  bool may_try(double lost_ms) const { return balance_ms_ >= lost_ms && n_without_ >= patience_; }
+  void tried();
+  void paid() { patience_ = kFirstPatience; }
+
+ private:
+  static constexpr int64_t kFirstPatience = 32;
+  double balance_ms_ = 0;
+  bool is_solvent_ = true;
+  int64_t n_without_ = 0;  // since the last try
+  int64_t patience_ = kFirstPatience;
+};
+
+// Decides for one drafter and all its answers.
 class DraftLength {
  public:
-  // How many tokens to draft for a sequence, at most `most`, beside other rows in the step; 0: none. Also
-  // every so often where drafting does not pay, to see whether it does now, and none where it does, to know
-  // what a plain step costs.
-  int64_t choose(const DraftCosts& costs, int64_t n_other_rows, int64_t most, bool has_cost);
-  void note(int64_t n_drafted, int64_t n_accepted) { acceptance_.note(n_drafted, n_accepted); }
+  // What is known of how often its tokens are taken, by all answers.
+  DraftAcceptance acceptance;
+  DraftAccount account;
+
+  // A pass of the drafter for so many sequences at once took so long.
+  void note_pass(int64_t n_sequences, double ms) { pass_ms_.note(n_sequences, ms); }
+  // One sequence's share of such passes; 0 when none was made yet.
+  double pass_ms(int64_t n_sequences) const;
+
+  // How many tokens to ask for, for one of n_asking answers in a step of `size` without drafts, where a draft
+  // of so many tokens takes so many passes; beside what would be done otherwise, with its rate of tokens.
+  struct Question {
+    StepSize size;
+    int64_t most = 0;
+    int64_t n_asking = 1;
+    double other_rate = 0;
+    bool is_pass_for_each = false;  // token; else for all of them
+  };
+  struct Answer {
+    int64_t n = 0;
+    bool is_trial = false;  // it does not seem to pay, and is to be verified whole
+  };
+  Answer ask(const Question& question, const DraftCosts& costs, const AnswerAcceptance& answer);
+
+  // Of tokens that the drafter gives these probabilities.
+  Reach reach_of(std::span<const float> probabilities, const AnswerAcceptance& answer) const;
 
  private:
-  Acceptance acceptance_;
-  int64_t n_without_ = 0;  // choices since the last draft
-  int64_t n_with_ = 0;     // drafts since the last choice without
-  int64_t patience_ = 0;   // choices until a draft is tried again
+  CostCurve pass_ms_;
+};
+
+// What one answer has shown of one drafter, and its last draft.
+class DraftRecord {
+ public:
+  explicit DraftRecord(DraftLength& length) : length_(length) {}
+
+  const AnswerAcceptance& acceptance() const { return acceptance_; }
+
+  // A draft with these probabilities was made, the first tokens of which are to be verified. Without it a
+  // token takes plain_ms; with it the step takes spent_ms longer, drafting included.
+  struct Price {
+    double plain_ms = 0, spent_ms = 0;
+  };
+  void propose(std::span<const float> probabilities, const Price& price);
+  // It was verified.
+  void note(int64_t n_drafted, int64_t n_accepted);
+
+ private:
+  DraftLength& length_;
+  AnswerAcceptance acceptance_;
+  std::vector<float> probabilities_;
+  Price price_;
 };
 
 }  // namespace parlance

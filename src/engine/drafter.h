@@ -31,6 +31,8 @@ class Drafter {
   virtual std::string_view name() const = 0;
   // Whether a proposal costs computing time, which is then measured.
   virtual bool computes() const { return true; }
+  // Whether each token takes a pass of its own; else all of a draft are made in one.
+  virtual bool writes_token_by_token() const { return false; }
   // Texts of which drafts will be wanted, and of which the model reads some tokens in its next step: time to
   // read as many.
   virtual Result<void> read(std::span<DraftJob* const> /*jobs*/) { return {}; }

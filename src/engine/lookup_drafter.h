@@ -2,19 +2,24 @@
 // often right where an answer quotes. No model is asked.
 #pragma once
 
+#include <vector>
+
 #include "engine/drafter.h"
+#include "engine/lookup_index.h"
 
 namespace parlance {
 
-// The tokens, `most` at most, that followed the latest earlier place where the last tokens stand, the longer
-// run of these first; none when not even kLeastMatch of them do.
-std::vector<Token> look_up(std::span<const Token> text, int64_t most);
-
 class LookupDrafter final : public Drafter {
  public:
+  // For texts in so many slots (Sequence::slot()).
+  explicit LookupDrafter(int n_slots) : by_slot_(static_cast<size_t>(n_slots)) {}
+
   std::string_view name() const override { return "lookup"; }
   bool computes() const override { return false; }
   Result<void> draft(std::span<DraftJob* const> jobs) override;
+
+ private:
+  std::vector<LookupIndex> by_slot_;
 };
 
 }  // namespace parlance

@@ -19,6 +19,7 @@ class ModelDrafter final : public Drafter {
   ~ModelDrafter() override;
 
   std::string_view name() const override { return "draft"; }
+  bool writes_token_by_token() const override { return true; }
   Result<void> read(std::span<DraftJob* const> jobs) override;
   Result<void> draft(std::span<DraftJob* const> jobs) override;
 

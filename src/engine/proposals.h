@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -26,27 +27,42 @@ class Proposals {
   // next step does. Errors: the device failed.
   Result<void> read(std::span<const StepPlan::Piece> pieces);
 
-  // Gives drafts to those of the running answers that wish for them and for which they pay: by the first
-  // drafter that has something to propose for each. Errors: the device failed.
+  // Gives drafts to those of the running answers that wish for them and for which they pay: of the drafters
+  // that are worth asking, by the one whose draft promises most, or the first of those that promise the same.
+  // Errors: the device failed.
   Result<void> propose(std::span<Task* const> answers);
 
   // A step with nothing but rows of answers took so long.
-  void note_step(int64_t n_rows, double ms) { costs_.note_step(n_rows, ms); }
+  void note_step(const StepSize& size, double ms) { costs_.note_step(size, ms); }
+
+  // The task has ended.
+  void forget(const Task& task) { records_.erase(&task); }
 
  private:
-  // Each with how long drafts of its are worth making.
   struct Proposer {
     std::unique_ptr<Drafter> drafter;
-    DraftLength length;
+    DraftLength length;  // how long drafts of its are worth making
   };
   struct Wanted;
+  struct Asked;
 
-  std::vector<Wanted> wanted_by(std::span<Task* const> answers) const;
-  Result<void> ask(Proposer& proposer, std::span<Wanted> wanted, int64_t n_rows);
+  std::vector<Wanted> wanted_by(std::span<Task* const> answers);
+  Result<void> ask(size_t proposer, std::span<Wanted> wanted);
+  Asked question_for(Wanted& one, size_t proposer, size_t n_asking);
+  void judge(size_t proposer, Wanted& one, bool is_trial, double draft_ms);
+  void choose(std::span<Wanted> wanted);
+  void give(Wanted& one, int64_t n, int64_t n_of_all);
+  double plain_rate() const;
+  double plain_ms_a_token() const;
 
   Context& context_;
-  std::vector<Proposer> proposers_;  // in the order in which they are asked
+  std::vector<Proposer> proposers_;                                    // in the order in which they are asked
+  std::unordered_map<const Task*, std::vector<DraftRecord>> records_;  // by proposer
   DraftCosts costs_;
+  SpeedUp speed_up_;
+  StepSize size_;        // of the next step, without drafts
+  double plain_ms_ = 0;  // that it takes
+  int64_t n_with_ = 0;   // steps with drafts since the last without
 };
 
 }  // namespace parlance

@@ -110,17 +110,18 @@ class Request::Answer final : public Task {
     int64_t most = std::min(draft.most, n_left);
     draft_sampler_.begin(n_said);
     if (!draft_sampler_.draws())
-      return {most, draft.least, draft.least_probability, draft.is_required, &draft_sampler_};
+      return {most,           draft.least, draft.least_probability, draft.is_required, options_.ignore_eos,
+              &draft_sampler_};
     if (!draft.is_required) most = std::min(most, steady_length_.next(draft.most));
     if (most < draft.least) return {};
     // A draft that turns out short counts: to leave it out would change what is said.
-    return {most, 0, draft.least_probability, /*is_required=*/true, &draft_sampler_};
+    return {most, 0, draft.least_probability, /*is_required=*/true, options_.ignore_eos, &draft_sampler_};
   }
 
-  void take_draft(Draft draft, DraftLength& length) override {
+  void take_draft(Draft draft, DraftRecord& record) override {
     if (!sequence().append_draft(draft.tokens)) return;
     draft_ = std::move(draft);
-    draft_length_ = &length;
+    draft_record_ = &record;
     n_outputs_ = 1 + draft_.n_tokens();
   }
 
@@ -215,7 +216,7 @@ class Request::Answer final : public Task {
     result_.draft.n_drafted += n_drafted;
     result_.draft.n_accepted += n_accepted_;
     ++result_.draft.n_verified;
-    draft_length_->note(n_drafted, n_accepted_);
+    draft_record_->note(n_drafted, n_accepted_);
     steady_length_.note(n_accepted_);
   }
 
@@ -275,7 +276,7 @@ class Request::Answer final : public Task {
 
   // Of the step that is being taken.
   Draft draft_;  // behind the sequence's last token
-  DraftLength* draft_length_ = nullptr;
+  DraftRecord* draft_record_ = nullptr;
   AnswerPiece said_;                 // by the model
   int64_t n_accepted_ = 0;           // of the draft
   std::optional<Token> correction_;  // said in place of a drafted one

@@ -121,6 +121,7 @@ void Scheduler::end_unwanted(Clock::time_point now) {
 
 void Scheduler::end(Task& task, Result<void> outcome) {
   std::erase(tasks_, &task);
+  proposals_.forget(task);
   task.claim_ = {};
   task.end(std::move(outcome));
   task.own_sequence_.reset();
@@ -309,11 +310,13 @@ void Scheduler::run(std::span<const StepPlan::Piece> pieces) {
 
 // A step with these pieces took so long.
 void Scheduler::note(std::span<const StepPlan::Piece> pieces, double ms) {
-  int64_t n_running = 0, n_prompt = 0;
-  for (const StepPlan::Piece& piece : pieces)
+  int64_t n_running = 0, n_prompt = 0, depth = 0;
+  for (const StepPlan::Piece& piece : pieces) {
     (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
+    depth += piece.slice.sequence->n_computed();
+  }
   times_.note(n_running, n_prompt, ms);
-  if (n_prompt == 0) proposals_.note_step(n_running, ms);
+  if (n_prompt == 0) proposals_.note_step({.n_rows = n_running, .depth = depth}, ms);
   const std::lock_guard lock(mutex_);
   ++stats_.n_steps;
   stats_.n_tokens += static_cast<uint64_t>(n_running + n_prompt);

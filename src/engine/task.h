@@ -48,6 +48,7 @@ class Task {
     int64_t most = 0, least = 0;  // fewer than the least are none
     float least_probability = 0;
     bool is_required = false;  // even where it does not pay
+    bool is_endless = false;   // an end-of-turn token does not end the answer
     DraftSampler* sampler = nullptr;
   };
 
@@ -73,7 +74,7 @@ class Task {
   // Whether there will be wishes; and one, of the draft that is made next.
   virtual bool wants_drafts() const { return false; }
   virtual DraftWish draft_wish() { return {}; }
-  virtual void take_draft(Draft /*draft*/, DraftLength& /*length*/) {}
+  virtual void take_draft(Draft /*draft*/, DraftRecord& /*record*/) {}
   // Whether it waits for somebody to take what it has made.
   virtual bool is_held_up() const { return false; }
 

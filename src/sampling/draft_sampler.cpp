@@ -90,6 +90,13 @@ void Draft::add(int32_t token, float probability) {
   probabilities.push_back(probability);
 }
 
+void Draft::cut(int64_t n) {
+  if (n >= n_tokens()) return;
+  tokens.resize(static_cast<size_t>(n));
+  probabilities.resize(tokens.size());
+  if (!drawn_from.empty()) drawn_from.resize(tokens.size());
+}
+
 DraftSampler::DraftSampler(const SamplingOptions& options, DraftRule rule)
     : sampler_(for_drafts(options, rule == DraftRule::sampling && options.temperature > 0)),
       seed_(options.seed),

@@ -32,6 +32,7 @@ struct Draft {
   // Of token i, as Sampler::sample() wants to know it.
   Proposal proposal(int64_t i) const;
   void add(int32_t token, float probability);
+  void cut(int64_t n);  // to its first n tokens, where it has more
 };
 
 class DraftSampler {

@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "engine/generate.h"
-#include "engine/lookup_drafter.h"
 #include "engine/scheduler.h"
 #include "support/drafter.h"
 #include "support/temporary_folder.h"
@@ -312,18 +311,6 @@ TEST_F(Drafting, WhatIsRequiredAndDoesNotComeIsAnError) {
   EXPECT_NE(result.error().message.find("nothing was drafted"), std::string::npos);
   options.draft.most = 99;
   EXPECT_EQ(generate(*session, question(kQuestions[0]), options).error().code, ErrorCode::invalid_argument);
-}
-
-TEST(LookUp, FindsWhatFollowedTheLatestLongestRun) {
-  using Tokens = std::vector<Token>;
-  EXPECT_EQ(look_up(Tokens{1, 2, 3, 4, 5, 1, 2}, 3), (Tokens{3, 4, 5}));
-  EXPECT_EQ(look_up(Tokens{1, 2, 3, 1, 2, 4, 1, 2}, 2), (Tokens{4, 1}));        // the latest
-  EXPECT_EQ(look_up(Tokens{9, 1, 2, 3, 1, 2, 4, 9, 1, 2}, 2), (Tokens{3, 1}));  // the longer
-  EXPECT_EQ(look_up(Tokens{1, 2, -5, 1, 2}, 3), Tokens{});                      // a row of sound
-  EXPECT_EQ(look_up(Tokens{1, 2, 3, 4}, 3), Tokens{});
-  EXPECT_EQ(look_up(Tokens{7, 7, 7}, 3), (Tokens{7}));
-  EXPECT_EQ(look_up(Tokens{1, 2, 3, 1, 2}, 0), Tokens{});
-  EXPECT_EQ(look_up(Tokens{}, 3), Tokens{});
 }
 
 }  // namespace

@@ -132,9 +132,9 @@ TEST_F(Verifying, EveryCaseOfADraft) {
   }
 }
 
-// Tokens behind an end-of-turn token that was drafted too: the text itself is the drafter here, which does
-// not stop at one.
-TEST_F(Verifying, WhatIsDraftedBehindTheEndIsRejected) {
+// The text itself is the drafter here, which does not stop at an end-of-turn token; what it has behind one is
+// not verified.
+TEST_F(Verifying, NothingBehindTheEndIsVerified) {
   Table target = counting();
   target[13] = kEnd;
   const auto model = load_table(target);
@@ -149,8 +149,8 @@ TEST_F(Verifying, WhatIsDraftedBehindTheEndIsRejected) {
       std::ranges::find_if(outcome.pieces, [](const AnswerPiece& p) { return p.verification.has_value(); });
   ASSERT_NE(piece, outcome.pieces.end());
   EXPECT_EQ(piece->verification->accepted, (std::vector<Token>{13, kEnd}));
-  EXPECT_EQ(piece->verification->rejected_from, 3);
-  EXPECT_EQ(piece->verification->rejected_to, 5);
+  EXPECT_EQ(piece->verification->rejected_from, -1);
+  EXPECT_EQ(piece->verification->rejected_to, -1);
   EXPECT_TRUE(piece->verification->corrected.empty());
 }
 

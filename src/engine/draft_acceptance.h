@@ -1,0 +1,55 @@
+// How often drafted tokens are taken: of a drafter, by their place in the draft and by how sure it was of
+// them; and how much more or less often in one answer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/draft_costs.h"
+
+namespace parlance {
+
+// Chances are those of a token whose predecessors in the draft were taken.
+class DraftAcceptance {
+ public:
+  // Before anything is drafted. At first hopeful, so that drafts are tried.
+  double at(int64_t place) const;
+  // Of a token that was drafted, to which the drafter gives a probability. What that is worth is learned;
+  // until then it is believed.
+  double of(int64_t place, float probability) const;
+
+  void note(int64_t place, float probability, bool is_taken);
+  // A token of such a chance was not verified, though those before it were taken.
+  void note_unverified(int64_t place, double chance) { move(place, chance); }
+
+ private:
+  static constexpr size_t kPlaces = 4;     // groups of them
+  static constexpr size_t kSureness = 15;  // classes of probability
+  struct Share {
+    double n_taken = 0, n = 0;
+  };
+  static size_t group_of(int64_t place);
+  static size_t class_of(float probability);
+  void move(int64_t place, double outcome);
+
+  std::array<double, kMostDrafted> at_ = filled();
+  std::array<std::array<Share, kSureness>, kPlaces> by_sureness_;
+  static constexpr std::array<double, kMostDrafted> filled() {
+    std::array<double, kMostDrafted> all{};
+    for (double& one : all) one = 0.8;
+    return all;
+  }
+};
+
+// How one answer differs from what is known of the drafter: by the same factor on the odds of every token.
+class AnswerAcceptance {
+ public:
+  void note(double chance, bool is_taken);
+  double chance(double of_all) const;
+
+ private:
+  double n_ = 0, n_taken_ = 0, n_expected_ = 0;
+};
+
+}  // namespace parlance

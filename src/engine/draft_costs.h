@@ -1,0 +1,59 @@
+// What steps cost by their rows, and drafts by their tokens, on this device: learned while they are made.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace parlance {
+
+// The longest draft of a sequence.
+inline constexpr int64_t kMostDrafted = 31;
+
+// A running mean by number: of rows, or of tokens.
+class CostCurve {
+ public:
+  void note(int64_t n, double cost);
+  bool empty() const { return is_empty_; }
+  // Whether n has been noted a few times.
+  bool is_sure_of(int64_t n) const;
+  // Between two numbers that were noted, in proportion. Beyond them as `shape` goes on, or little more than
+  // the last, so that more is tried once. 0 when nothing was noted.
+  double at(int64_t n, const CostCurve* shape = nullptr) const;
+
+ private:
+  static constexpr size_t kNumbers = 65;
+  struct Point {
+    double cost = 0;
+    int64_t n_noted = 0;
+  };
+  static size_t clamped(int64_t n);
+
+  std::array<Point, kNumbers> points_;
+  bool is_empty_ = true;
+};
+
+// The rows of answers in a step, and the tokens that all these answers have computed.
+struct StepSize {
+  int64_t n_rows = 0;
+  int64_t depth = 0;
+};
+
+class DraftCosts {
+ public:
+  void note_step(const StepSize& size, double ms);
+  bool knows_steps() const { return knows_steps_; }
+  double step_ms(const StepSize& size) const;
+
+ private:
+  static constexpr size_t kDepths = 16;  // powers of two
+  static size_t class_of(int64_t depth);
+  const CostCurve* neighbour_of(size_t depth_class) const;
+
+  // Without what slows down all of them for a while, such as other work on the machine: that is the level.
+  std::array<CostCurve, kDepths> steps_;
+  double level_ = 1;
+  bool knows_steps_ = false;
+};
+
+}  // namespace parlance

@@ -1,5 +1,5 @@
 # Thin wrappers: each installs what is missing, configures, builds and runs one thing.
-.PHONY: build gpu demo lib test bench sanitize fuzz clang aarch64 clean
+.PHONY: build gpu demo lib verify verify-stub-rejected install test bench sanitize fuzz clang aarch64 clean
 
 PARLANCE := build/release/bin/parlance
 
@@ -28,6 +28,24 @@ lib:
 	@tools/install-dependencies.sh build
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target lib
+
+# The library as a loader is given it: its families and names, and the report of that, in build/release/eliza.
+verify:
+	@tools/install-dependencies.sh build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target verify_library
+
+# What has only the names is refused.
+verify-stub-rejected:
+	@tools/install-dependencies.sh build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target elizainference_stub
+	@cp build/release/lib/stub/libelizainference_stub.so build/release/lib/stub/libelizainference.so
+	@! tools/verify-symbols.py --out-dir build/release/lib/stub --target stub --no-server
+
+# Program, library, headers and pkg-config files below PREFIX (/usr/local); it fails where the library lacks a name.
+install: build lib
+	@cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
 
 test:
 	@tools/install-dependencies.sh build test

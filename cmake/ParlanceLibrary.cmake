@@ -30,6 +30,43 @@ function(parlance_version_script abi result)
   set(${result} ${map} PARENT_SCOPE)
 endfunction()
 
+# The interface with nothing behind it: never installed, and refused by what verifies an installation.
+add_library(elizainference_stub SHARED ${CMAKE_SOURCE_DIR}/src/capi_stub/stub.cpp)
+target_include_directories(elizainference_stub PRIVATE ${CMAKE_SOURCE_DIR}/include)
+set_target_properties(elizainference_stub PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/stub)
+
+# An installation without one of the names that loaders look for fails.
+function(parlance_verified_install abi folder)
+  install(CODE "
+    execute_process(COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/verify-symbols.py --no-server --abi ${abi}
+      --target ${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}
+      --out-dir \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}${folder} RESULT_VARIABLE status)
+    if(NOT status EQUAL 0)
+      message(FATAL_ERROR \"libelizainference: the profile ${abi} was not verified (by python3) to be what loaders expect\")
+    endif()" COMPONENT library)
+endfunction()
+
+# elizainference.pc, elizainference-4.pc: which library, and which profile of the header.
+function(parlance_pkg_config abi folder)
+  set(name elizainference)
+  if(NOT folder STREQUAL "")
+    set(name elizainference-${abi})
+  endif()
+  file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  set(pkg_config ${CMAKE_BINARY_DIR}/pkgconfig/${name}.pc)
+  file(CONFIGURE OUTPUT ${pkg_config} @ONLY CONTENT [[prefix=${pcfiledir}/@to_prefix@
+libdir=${pcfiledir}/..@folder@
+includedir=${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+
+Name: @name@
+Description: @PROJECT_DESCRIPTION@: the C library, profile @abi@
+Version: @PROJECT_VERSION@
+Cflags: -I${includedir} -DELIZA_INFERENCE_ABI=@abi@
+Libs: -L${libdir} -lelizainference
+]])
+  install(FILES ${pkg_config} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+endfunction()
+
 # parlance_profile(4 /parlance/abi4) makes the target elizainference_4, whose file is there in the folder of libraries, of the
 # build and of an installation.
 function(parlance_profile abi folder)
@@ -47,9 +84,25 @@ function(parlance_profile abi folder)
   endif()
   add_dependencies(lib elizainference_${abi})
   install(TARGETS elizainference_${abi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}${folder} COMPONENT library)
+  parlance_verified_install(${abi} "${folder}")
+  parlance_pkg_config(${abi} "${folder}")
 endfunction()
 
 add_custom_target(lib)
 parlance_profile(3 "")
 parlance_profile(4 /parlance/abi4)
 parlance_profile(12 /parlance/abi12)
+install(FILES ${CMAKE_SOURCE_DIR}/include/elizainference.h ${CMAKE_SOURCE_DIR}/include/ov.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+
+# What a loader is given: the library beside the program that serves, checked as it will be.
+set(loader_folder ${CMAKE_BINARY_DIR}/eliza)
+set(verify_symbols python3 ${CMAKE_SOURCE_DIR}/tools/verify-symbols.py --target ${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+if(TARGET parlance)
+  add_custom_target(verify_library
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${loader_folder}
+    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:elizainference_3> ${loader_folder}/
+    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:parlance> ${loader_folder}/llama-server
+    COMMAND ${verify_symbols} --out-dir ${loader_folder}
+    DEPENDS elizainference_3 parlance VERBATIM)
+endif()

@@ -1,8 +1,8 @@
 // Speed of matmul on any device, by weight type and shape, beside the device's copy bandwidth: few tokens in
-// bytes of weights, many in operations. Products follow each other through more weights than caches hold, in
-// recorded steps as the engine runs them.
+// time and in bytes of weights, many in operations. Products follow each other through more weights than
+// caches hold, in recorded steps as the engine runs them.
 //
-//   device_matmul_bench --device cuda:0 [--type q4_0]
+//   device_matmul_bench --device cuda:0 [--type q4_0] [--shape 4096x12288] [--tokens 16]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,6 +29,8 @@ struct Shape {
   int64_t n_in, n_out;
 };
 constexpr Shape kShapes[] = {{4096, 12288}, {12288, 4096}, {4096, 4096}, {1024, 3072}, {1024, 1024}};
+
+constexpr int64_t kFew[] = {1, 2, 8, 16, 32, 64}, kMany[] = {128, 512};
 
 using Clock = std::chrono::steady_clock;
 
@@ -114,31 +116,46 @@ class Bench {
   uint64_t n_keys_ = 0;
 };
 
-Result<void> run(std::string_view device_name, std::string_view type_name) {
+// What is timed; empty: everything.
+struct Choice {
+  std::string_view type, shape, tokens;
+
+  bool has(DType dtype) const { return type.empty() || type == name_of(dtype); }
+  bool has(const Shape& s) const { return shape.empty() || shape == fmt::format("{}x{}", s.n_in, s.n_out); }
+  std::vector<int64_t> among(std::span<const int64_t> all) const {
+    std::vector<int64_t> kept(all.begin(), all.end());
+    std::erase_if(kept, [&](int64_t n) { return !tokens.empty() && tokens != std::to_string(n); });
+    return kept;
+  }
+};
+
+Result<void> run(std::string_view device_name, const Choice& choice) {
   PARLANCE_TRY(auto device, make_device(device_name, 0));
   fmt::print("{}: {}\n", device->name(), device->description());
   Bench bench(std::move(device));
   PARLANCE_CHECK(bench.prepare());
   PARLANCE_TRY(const double copy_bandwidth, bench.copy_bandwidth());
   fmt::print("copies: {:.0f} GB/s read and written\n\n", copy_bandwidth * 1e-9);
-  fmt::print("{:8} {:>6} {:>6} | {:>24} | {:>24} | {:>10} {:>10}\n", "weights", "n_in", "n_out",
-             "1 token: us, GB/s", "4 tokens: us, GB/s", "32: TFLOP/s", "512");
+  const std::vector<int64_t> few = choice.among(kFew), many = choice.among(kMany);
+  std::string title = fmt::format("{:8} {:>6} {:>6}", "weights", "n_in", "n_out");
+  for (const int64_t n : few) title += fmt::format(" | {:>3} {:<12}", n, n == 1 ? "token: us" : "tokens");
+  for (const int64_t n : many) title += fmt::format(" | {:>4}: TFLOP/s", n);
+  fmt::print("{}\n", title);
   for (const DType dtype : kTypes) {
-    if (!type_name.empty() && name_of(dtype) != type_name) continue;
+    if (!choice.has(dtype)) continue;
     for (const Shape& shape : kShapes) {
+      if (!choice.has(shape)) continue;
       std::string line = fmt::format("{:8} {:6} {:6}", name_of(dtype), shape.n_in, shape.n_out);
       const double bytes =
           static_cast<double>(row_bytes(dtype, shape.n_in)) * static_cast<double>(shape.n_out);
-      for (const int64_t n_tokens : {1, 4}) {
+      for (const int64_t n_tokens : few) {
         PARLANCE_TRY(const double seconds, bench.time_matmul(dtype, shape, n_tokens));
-        line += fmt::format(" | {:8.2f} {:8.0f} {:5.0f}%", seconds * 1e6, bytes / seconds * 1e-9,
-                            100 * bytes / seconds / copy_bandwidth);
+        line += fmt::format(" | {:8.2f} {:6.0f}%", seconds * 1e6, 100 * bytes / seconds / copy_bandwidth);
       }
-      line += " |";
-      for (const int64_t n_tokens : {32, 512}) {
+      for (const int64_t n_tokens : many) {
         PARLANCE_TRY(const double seconds, bench.time_matmul(dtype, shape, n_tokens));
         const double operations = 2.0 * static_cast<double>(shape.n_in * shape.n_out * n_tokens);
-        line += fmt::format(" {:10.1f}", operations / seconds * 1e-12);
+        line += fmt::format(" | {:13.1f}", operations / seconds * 1e-12);
       }
       fmt::print("{}\n", line);
       std::fflush(stdout);
@@ -151,13 +168,16 @@ Result<void> run(std::string_view device_name, std::string_view type_name) {
 }  // namespace parlance
 
 int main(int argc, char** argv) {
-  std::string_view device = "cpu", type;
+  std::string_view device = "cpu";
+  parlance::Choice choice;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view option = argv[i];
     if (option == "--device") device = argv[i + 1];
-    if (option == "--type") type = argv[i + 1];
+    if (option == "--type") choice.type = argv[i + 1];
+    if (option == "--shape") choice.shape = argv[i + 1];
+    if (option == "--tokens") choice.tokens = argv[i + 1];
   }
-  if (const auto result = parlance::run(device, type); !result) {
+  if (const auto result = parlance::run(device, choice); !result) {
     fmt::print(stderr, "device_matmul_bench: {}\n", result.error().message);
     return 1;
   }

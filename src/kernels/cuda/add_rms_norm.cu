@@ -12,8 +12,8 @@ constexpr int kThreadsOfMany = 256;  // of a block, when there are many
 __global__ void add_and_normalise(float* h, const float* y, const float* weight, float* out, int64_t n,
                                   float eps) {
   __shared__ float partial[kMostRowLanes / 32];
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   h += blockIdx.x * n;
   y += blockIdx.x * n;
   out += blockIdx.x * n;

@@ -234,8 +234,8 @@ __device__ void walk_run<0>(const Net& net, const Place& place, const Run& run) 
 // Block (window, value head, rows).
 template <int kKeys>
 __global__ void __launch_bounds__(kThreads) advance(const __grid_constant__ Net net) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int row = blockIdx.z * kRows + threadIdx.x / kLanes;
   const Place place{static_cast<int>(blockIdx.y), min(row, net.head_dim - 1),
                     static_cast<int>(threadIdx.x) % kLanes, row < net.head_dim};

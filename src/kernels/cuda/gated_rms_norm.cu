@@ -14,8 +14,8 @@ constexpr int kWarps = 4;  // rows of a block
 // `out` may be `x`: a lane writes only the elements that it alone reads.
 __global__ void normalise_and_gate(const float* x, const float* weight, const float* gate, float* out,
                                    int64_t n, int64_t n_rows, float eps) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t row = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
   if (row >= n_rows) return;
   const int lane = threadIdx.x % 32;

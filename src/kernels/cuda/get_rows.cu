@@ -24,8 +24,8 @@ struct Rows {
 // definition.
 template <class Type>
 __global__ void decode_rows(const Rows p) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const uint8_t* row = p.table + p.rows[blockIdx.x] * p.row_bytes;
   float* out = p.out + blockIdx.x * p.n;
   const int64_t stride = static_cast<int64_t>(gridDim.y) * blockDim.x;
@@ -51,8 +51,8 @@ __global__ void decode_rows(const Rows p) {
 
 template <class Type>
 __global__ void convert_rows(const Rows p) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const uint8_t* row = p.table + p.rows[blockIdx.x] * p.row_bytes;
   float* out = p.out + blockIdx.x * p.n;
   const int64_t stride = static_cast<int64_t>(gridDim.y) * blockDim.x;

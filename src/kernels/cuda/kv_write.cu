@@ -64,8 +64,8 @@ __device__ void encode_chunk(const Side& side, const Places& places, int64_t ind
 
 // Chunks of all keys, then of all values.
 __global__ void write_chunks(Side k, Side v, Places places, int64_t n_k, int64_t n) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   if (index >= n) return;

@@ -22,12 +22,10 @@ Products products_of(const MatmulArgs& args, DType dtype, int rows_per_tile) {
         .bias = linear.bias.as<const float>(),
         .out = args.out[i].as<float>(),
         .row_bytes = static_cast<int64_t>(linear.weight.row_size()),
-        .first_sum = products.n_sums,
         .n_out = n_out,
         .first_tile = products.n_tiles,
     };
     products.n_tiles += (n_out + rows_per_tile - 1) / rows_per_tile;
-    products.n_sums += static_cast<int64_t>(n_out) * products.n_tokens;
   }
   return products;
 }
@@ -80,16 +78,14 @@ bool has_aligned_rows(const MatmulArgs& args, DType dtype) {
 
 void run_float(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
-  const bool is_gemv = args.x.n_rows() <= kMostGemvTokens;
   for (const DType dtype : kFloatTypes) {
     if (!has_rows_of(args, dtype)) continue;
     if (!has_aligned_rows(args, dtype)) {
       float_tiles(stream, args, dtype);
     } else if (dtype == DType::f32) {
       float_gemv(stream, args);
-    } else if (is_gemv) {
-      half_gemv(stream, args, dtype,
-                half_gemv_rounds_itself(stream, args.x) ? HalfActivations{} : halve(stream, args.x, dtype));
+    } else if (half_gemv_serves(stream, args.x)) {
+      half_gemv(stream, args, dtype);
     } else {
       half_gemm(stream, args, dtype, halve(stream, args.x, dtype));
     }

@@ -48,8 +48,8 @@ __device__ void prepare_head(float* head, const float* norm, const float* cosine
 
 // Heads of q, then of k, token by token.
 __global__ void prepare_heads(Heads q, Heads k, Rotation rotation, int head_dim, float eps, int64_t n) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
   if (index >= n) return;
   const int64_t token = index / (q.n_head + k.n_head);

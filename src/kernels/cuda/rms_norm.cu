@@ -12,8 +12,8 @@ constexpr int kThreadsOfMany = 256;  // of a block, when there are many
 // `out` may be `x`: a thread writes only the elements that it alone reads.
 __global__ void normalise_rows(const float* x, const float* weight, float* out, int64_t n, float eps) {
   __shared__ float partial[kMostRowLanes / 32];
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   x += blockIdx.x * n;
   out += blockIdx.x * n;
   const float sum = sum_of_squares(

@@ -8,8 +8,8 @@ namespace {
 
 __global__ void rotate_pairs(float* x, const float* angles, int64_t head_dim, int64_t n_head, int64_t n_pairs,
                              RopeStyle style, int64_t n) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   for_each_element(n, [&](int64_t i) {
     const int64_t pair = i % n_pairs;
     const int64_t row = i / n_pairs;  // of all heads of all tokens

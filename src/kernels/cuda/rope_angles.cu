@@ -17,8 +17,8 @@ struct Turns {
 };
 
 __global__ void angles_of_pairs(const Turns turns, double magnitude, float* out, int64_t n) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t n_pairs = turns.n_pairs;
   for_each_element(n, [&](int64_t i) {
     const int64_t token = i / n_pairs;

@@ -60,8 +60,8 @@ __device__ void begin_run(const Conv& conv, int first, int64_t channel) {
 }
 
 __global__ void convolve_runs(const __grid_constant__ Conv conv) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   for_each_element(conv.n_channel * conv.places.n_tokens, [&](int64_t i) {
     const int token = static_cast<int>(i / conv.n_channel);
     const int64_t channel = i % conv.n_channel;

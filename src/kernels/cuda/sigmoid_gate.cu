@@ -7,8 +7,8 @@ namespace parlance::cuda {
 namespace {
 
 __global__ void gate_elements(float* x, const float* gate, int64_t n) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   for_each_element(n, [&](int64_t i) { x[i] /= 1 + expf(-gate[i]); });
 }
 

@@ -8,8 +8,8 @@ namespace {
 
 // n elements of q and of the gate, in heads of head_dim.
 __global__ void split_heads(const float* x, float* q, float* gate, int64_t head_dim, int64_t n) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   for_each_element(n, [&](int64_t i) {
     const float* head = x + i / head_dim * 2 * head_dim;
     q[i] = head[i % head_dim];

@@ -9,8 +9,8 @@ namespace {
 
 // `out` may be `gate`: a thread reads its element before it writes it.
 __global__ void swiglu_elements(const float* gate, const float* up, float* out, int64_t n) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   for_each_element(n, [&](int64_t i) { out[i] = silu(gate[i]) * up[i]; });
 }
 

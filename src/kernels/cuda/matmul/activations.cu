@@ -50,8 +50,8 @@ __device__ QuantisedRun quantise(const float* x, int64_t n_in, int first, bool i
 // Block (token, chunk).
 __global__ void __launch_bounds__(kThreads)
     quantise_rows_for_gemv(const float* x, int n_in, int n_tokens, GemvActivations out) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int token = blockIdx.x, chunk = blockIdx.y;
   const int first = chunk * kChunkValues + kQuarter * static_cast<int>(threadIdx.x);
   const QuantisedRun run = quantise(x + static_cast<int64_t>(token) * n_in, n_in, first, token < n_tokens);
@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     quantise_rows_for_gemm(const float* x, int n_in, int n_tokens, GemmActivations out) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int token = blockIdx.x, chunk = blockIdx.y;
   const int first = chunk * kChunkValues + kQuarter * static_cast<int>(threadIdx.x);
   const QuantisedRun run = quantise(x + static_cast<int64_t>(token) * n_in, n_in, first, token < n_tokens);
@@ -83,20 +83,20 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Block (token), a warp for each part.
-template <class Half, bool kIsPaired>
+template <class Half>
 __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows(const float* x, int n_in, int n_tokens, HalfActivations out, Parts parts) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
   const int first = part * n_part;
   const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
   const float* values = x + static_cast<int64_t>(token) * n_in + first;
-  const float scale = scale_of_row<Half>(largest_of_part(values, n), parts.n);
+  const float scale = scale_of_part<Half>(values, n);
   uint16_t* halves = out.halves + static_cast<int64_t>(token) * out.row_values + first;
-  round_part<Half, kIsPaired>(values, n, min(n_part, out.row_values - first), scale, halves,
-                              halves + static_cast<int64_t>(out.n_tokens) * out.row_values);
-  if (threadIdx.x == 0 && part == 0) out.scales[token] = scale;
+  round_part<Half, false>(values, n, min(n_part, out.row_values - first), scale, halves,
+                          halves + static_cast<int64_t>(out.n_tokens) * out.row_values);
+  if (threadIdx.x == 0) out.scales[static_cast<int64_t>(part) * out.n_tokens + token] = scale;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.
@@ -162,16 +162,16 @@ float* part_sums_of(Stream& stream, const Tensor& x) {
   return reinterpret_cast<float*>(scratch_of(stream) + activation_bytes(x.ne[0], x.n_rows()));
 }
 
-// A few tokens are padded to as many as half_gemv takes.
+// Tokens as half_gemm takes them.
 int64_t padded_half_tokens(int64_t n_tokens) {
-  return padded_tokens(std::max(n_tokens, kMostGemvTokens));
+  return n_tokens <= 16 ? 16 : padded_tokens(n_tokens);
 }
 
 size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens) {
   const auto n_rows = static_cast<size_t>(padded_half_tokens(n_tokens));
   const auto row_values = static_cast<size_t>(align_up<int64_t>(n_in, kHalfStepValues));
-  const size_t sums = n_tokens <= kMostGemvTokens ? 0 : kMaxPartSums * sizeof(float);
-  return n_rows * (kHalves * sizeof(uint16_t) * row_values + sizeof(float)) + sums;
+  return n_rows * (kHalves * sizeof(uint16_t) * row_values + kMostParts * sizeof(float)) +
+         kMaxPartSums * sizeof(float);
 }
 
 HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
@@ -179,15 +179,10 @@ HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
   const int64_t n_rows = padded_half_tokens(n_tokens), row_values = align_up<int64_t>(n_in, kHalfStepValues);
   auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
   auto* scales = reinterpret_cast<float*>(halves + kHalves * n_rows * row_values);
-  const HalfActivations out{halves, scales, scales + n_rows, static_cast<int>(row_values),
+  const HalfActivations out{halves, scales, scales + kMostParts * n_rows, static_cast<int>(row_values),
                             static_cast<int>(n_rows)};
   const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
-  const bool is_paired = n_tokens <= kMostGemvTokens;
-  const auto kernel = dtype == DType::bf16
-                          ? is_paired ? halve_rows<__nv_bfloat16, true> : halve_rows<__nv_bfloat16, false>
-                      : is_paired ? halve_rows<__half, true>
-                                  : halve_rows<__half, false>;
-  launch(stream, kernel,
+  launch(stream, dtype == DType::bf16 ? halve_rows<__nv_bfloat16> : halve_rows<__half>,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
          x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
   return out;

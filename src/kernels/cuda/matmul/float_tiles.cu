@@ -17,8 +17,8 @@ template <class Type>
 __global__ void __launch_bounds__(kSide* kSide)
     multiply_tiles(const __grid_constant__ Products p, const float* x) {
   __shared__ float w_tile[kSide][kTile + 1], x_tile[kSide][kTile + 1];
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const Output& output = output_of_tile(p, blockIdx.y);
   const int first_row = (static_cast<int>(blockIdx.y) - output.first_tile) * kTile;
   const int first_token = blockIdx.x * kTile;

@@ -51,16 +51,12 @@ __device__ inline float largest_of_part(const float* x, int n) {
   return max_of_warp(magnitude);
 }
 
-// A power of two that brings the largest of a row near the top of f16, or 1 for bf16, which reaches as far as
-// f32. A warp of the block gives what is the largest of its part; all get the same.
+// A power of two that brings the largest of a warp's n values near the top of f16, or 1 for bf16, which
+// reaches as far as f32.
 template <class Half>
-__device__ float scale_of_row(float largest_of_warp, int n_warps) {
+__device__ float scale_of_part(const float* x, int n) {
   if constexpr (std::is_same_v<Half, __nv_bfloat16>) return 1;
-  __shared__ float largest[kMostParts];
-  if (threadIdx.x == 0) largest[threadIdx.y] = largest_of_warp;
-  __syncthreads();
-  float magnitude = 0;
-  for (int warp = 0; warp < n_warps; ++warp) magnitude = fmaxf(magnitude, largest[warp]);
+  const float magnitude = largest_of_part(x, n);
   // The inverse must be finite, too.
   constexpr int kTopExponent = 14, kLowestExponent = -100;
   const int exponent = magnitude > 0 ? max(ilogbf(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;

@@ -1,6 +1,8 @@
-// Few tokens times f16 or bf16 weights: bound by the speed at which weights arrive. A block computes 16 rows,
-// a warp of it a part of them along n_in, with the next steps of its rows on their way to shared memory of
-// its own. A single token is rounded on the way, by each block for itself: that takes less than a launch.
+// One token times f16 or bf16 weights: bound by the speed at which weights arrive. A block takes tiles of
+// rows one after the other, each of its warps a part of them along n_in, whose next pieces are on their way
+// to shared memory of the warp's own, beyond the end of a tile too, and before the token is there. Each block
+// rounds the token for itself: that takes less than a launch. The sums are those of half_gemm, so tensor
+// cores make them, most of whose columns stay empty.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -11,163 +13,190 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kRows = 16;  // of a block
-constexpr int kTokens = 8;
-constexpr int kAhead = 3;  // steps of weights on their way
+constexpr int kRows = 16;  // of a tile
 constexpr int kStepPieces = kHalfStepValues / kPieceValues;
 constexpr int kStepBlocks = kHalfStepValues / kPairedValues;
+constexpr int kLanePieces = kRows * kStepPieces / 32;  // of a step
+constexpr int kBlocksAtOnce = 2;                       // on a multiprocessor
 
-// What a lane has of a step: a piece of every 32 values of rows g and g + 8.
-struct Step {
-  uint4 low[kStepBlocks], high[kStepBlocks];
+// Of a warp: kRows rows of a step. Pieces change places within a row, so that eight rows' lie in different
+// banks.
+struct Stage {
+  uint4 pieces[kRows][kStepPieces];
 
-  // Pieces past the end of a row are zero. Weights are read once, so they are the first to leave the caches.
-  __device__ void load(const uint4* low_row, const uint4* high_row, int step, int n_pieces) {
+  __device__ uint4& at(int row, int piece) { return pieces[row][piece ^ (row % kStepPieces)]; }
+};
+
+// Where a warp's copies are: a step of a tile.
+struct Ahead {
+  const Products& p;
+  const int begin, end;  // of the part
+  int tile, step;
+  const uint8_t* rows[kLanePieces];  // of this lane's pieces
+
+  __device__ Ahead(const Products& products, int first_step, int end_step)
+      : p(products), begin(first_step), end(end_step), tile(blockIdx.x), step(first_step) {
+    find_rows();
+  }
+
+  __device__ void find_rows() {
+    if (tile >= p.n_tiles) return;
+    const Output& output = output_of_tile(p, tile);
+    const int first_row = (tile - output.first_tile) * kRows;
 #pragma unroll
-    for (int block = 0; block < kStepBlocks; ++block) {
-      const int at = step * kStepPieces + block * 4 + static_cast<int>(threadIdx.x) % 4;
-      low[block] = at < n_pieces ? __ldcs(low_row + at) : uint4{};
-      high[block] = at < n_pieces ? __ldcs(high_row + at) : uint4{};
+    for (int i = 0; i < kLanePieces; ++i) {
+      const int row = first_row + i * (kRows / kLanePieces) + static_cast<int>(threadIdx.x) / kStepPieces;
+      rows[i] = output.weight + min(row, output.n_out - 1) * output.row_bytes;
     }
+  }
+
+  // Starts the copies of the step, if there is one; values past the end of a row are zero.
+  __device__ void copy(Stage& stage) {
+    if (tile < p.n_tiles) {
+      const int piece = threadIdx.x % kStepPieces, at = step * kStepPieces + piece;
+      const bool exists = at < p.n_in / kPieceValues;
+#pragma unroll
+      for (int i = 0; i < kLanePieces; ++i) {
+        const int row = i * (kRows / kLanePieces) + static_cast<int>(threadIdx.x) / kStepPieces;
+        copy_piece(&stage.at(row, piece), rows[i] + (exists ? at * kPieceBytes : 0),
+                   exists ? kPieceBytes : 0);
+      }
+      if (++step == end) {
+        step = begin;
+        tile += gridDim.x;
+        find_rows();
+      }
+    }
+    end_copy_group();
   }
 };
 
-// Of four lanes, each with a piece of four words, lane i gets word i of each piece.
-__device__ uint4 exchange_words(uint4 v) {
-  const bool is_odd = threadIdx.x & 1, is_upper = threadIdx.x & 2;
-  uint32_t a = __shfl_xor_sync(kAllLanes, is_odd ? v.x : v.y, 1);
-  uint32_t b = __shfl_xor_sync(kAllLanes, is_odd ? v.z : v.w, 1);
-  (is_odd ? v.x : v.y) = a;
-  (is_odd ? v.z : v.w) = b;
-  a = __shfl_xor_sync(kAllLanes, is_upper ? v.x : v.z, 2);
-  b = __shfl_xor_sync(kAllLanes, is_upper ? v.y : v.w, 2);
-  (is_upper ? v.x : v.z) = a;
-  (is_upper ? v.y : v.w) = b;
-  return v;
-}
-
-// Block: 32 lanes, a warp for each part. Shared memory: the warps' stages; for a single token both halves of
-// each part.
-template <class Product, bool kIsSingle>
-__global__ void __launch_bounds__(32 * kMostParts, 2)
-    multiply_rows(const __grid_constant__ Products p, const float* x, const HalfActivations many,
-                  const Parts parts) {
-  extern __shared__ uint4 shared[];
-  __shared__ float sums[kMostParts][kTokens][kRows];
-  let_next_start();
-  const int lane = threadIdx.x, part = threadIdx.y;
-  const int g = lane / 4, i = lane % 4;
-  const Output& output = output_of_tile(p, blockIdx.x);
-  const int first_row = (static_cast<int>(blockIdx.x) - output.first_tile) * kRows;
-  const int begin = part * parts.units;
-  const int end = min(begin + parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
-  const auto row_of = [&](int row) {
-    return reinterpret_cast<const uint4*>(output.weight +
-                                          min(first_row + row, output.n_out - 1) * output.row_bytes);
-  };
-  const uint4 *low_row = row_of(g), *high_row = row_of(g + 8);
-  const int n_pieces = p.n_in / kPieceValues;
-  Step steps[kAhead];
+// Adds a step to the sums of 16 rows; column 0 of the sums is the token's. `x`: its halves, from the step on.
+template <class Product>
+__device__ void multiply_step(Stage& stage, const uint4* const (&x)[kHalves], float (&acc)[4]) {
+  const int lane = threadIdx.x, g = lane / 4, i = lane % 4;
 #pragma unroll
-  for (int ahead = 0; ahead < kAhead; ++ahead) steps[ahead].load(low_row, high_row, begin + ahead, n_pieces);
-  wait_for_previous();
-
-  // A token's halves, from the part's first value on.
-  const uint4* x_halves[kHalves];
-  float scales[2];  // of this lane's two tokens
-  if constexpr (kIsSingle) {
-    const int n_part = parts.units * kHalfStepValues, first = begin * kHalfStepValues;
-    auto* halves = reinterpret_cast<uint16_t*>(shared) + part * kHalves * n_part;
-    const int n = min(n_part, p.n_in - first);
-    scales[0] = scales[1] = scale_of_row<typename Product::Half>(largest_of_part(x + first, n), parts.n);
-    round_part<typename Product::Half, true>(x + first, n, n_part, scales[0], halves, halves + n_part);
-    __syncwarp();
+  for (int block = 0; block < kStepBlocks; ++block) {
+    uint4 values[kHalves] = {};
+    if (g == 0) {
+#pragma unroll
+      for (int half = 0; half < kHalves; ++half) values[half] = x[half][block * 4 + i];
+    }
+    uint32_t a[2][4];
+#pragma unroll
+    for (int k = 0; k < 2; ++k) load_matrices(a[k], &stage.at(lane % 16, block * 4 + k * 2 + lane / 16));
 #pragma unroll
     for (int half = 0; half < kHalves; ++half)
-      x_halves[half] = reinterpret_cast<const uint4*>(halves + half * n_part);
-  } else {
+      Product::multiply_add(acc, a[0], values[half].x, values[half].y);
 #pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
-      const int64_t row = static_cast<int64_t>(half) * many.n_tokens + g;
-      x_halves[half] =
-          reinterpret_cast<const uint4*>(many.halves + row * many.row_values + begin * kHalfStepValues);
-    }
-    for (int j = 0; j < 2; ++j) scales[j] = many.scales[2 * i + j];
+    for (int half = 0; half < kHalves; ++half)
+      Product::multiply_add(acc, a[1], values[half].z, values[half].w);
   }
+}
 
-  float acc[4] = {};
-  for (int first = begin; first < end; first += kAhead) {
+__host__ __device__ constexpr int x_bytes(int part_steps) {  // of a warp
+  return part_steps * kHalfStepValues * kHalves * static_cast<int>(sizeof(uint16_t));
+}
+
+// Block: 32 lanes, a warp for each part. Shared memory: of each warp its stages, and both halves of its part
+// of x.
+template <class Product, int kStages>
+__global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
+    multiply_rows(const __grid_constant__ Products p, const float* x, const Parts parts) {
+  extern __shared__ uint4 shared[];
+  __shared__ float sums[2][kMostParts][kRows];
+  let_next_start();
+  const int lane = threadIdx.x, part = threadIdx.y;
+  const int begin = part * parts.units;
+  const int end = min(begin + parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
+  uint8_t* const own = reinterpret_cast<uint8_t*>(shared) +
+                       part * (kStages * static_cast<int>(sizeof(Stage)) + x_bytes(parts.units));
+  auto* const stages = reinterpret_cast<Stage*>(own);
+  Ahead ahead(p, begin, end);
 #pragma unroll
-    for (int ahead = 0; ahead < kAhead; ++ahead) {
-      const int step = first + ahead;
-      if (step >= end) break;
-#pragma unroll
-      for (int block = 0; block < kStepBlocks; ++block) {
-        uint4 values[kHalves] = {};
-        if (!kIsSingle || g == 0) {
-          const int at = (step - begin) * kStepPieces + block * 4 + i;
-#pragma unroll
-          for (int half = 0; half < kHalves; ++half) values[half] = x_halves[half][at];
-        }
-        const uint4 low = exchange_words(steps[ahead].low[block]);
-        const uint4 high = exchange_words(steps[ahead].high[block]);
-        const uint32_t a[2][4] = {{low.x, high.x, low.y, high.y}, {low.z, high.z, low.w, high.w}};
-#pragma unroll
-        for (int half = 0; half < kHalves; ++half)
-          Product::multiply_add(acc, a[0], values[half].x, values[half].y);
-#pragma unroll
-        for (int half = 0; half < kHalves; ++half)
-          Product::multiply_add(acc, a[1], values[half].z, values[half].w);
-      }
-      if (step + kAhead < end) steps[ahead].load(low_row, high_row, step + kAhead, n_pieces);
+  for (int stage = 0; stage < kStages - 1; ++stage) ahead.copy(stages[stage]);
+  wait_for_previous();
+
+  const int n_part = parts.units * kHalfStepValues, first = begin * kHalfStepValues;
+  auto* const halves = reinterpret_cast<uint16_t*>(own + kStages * sizeof(Stage));
+  const int n = min(n_part, p.n_in - first);
+  const float scale = scale_of_part<typename Product::Half>(x + first, n);
+  round_part<typename Product::Half, true>(x + first, n, n_part, scale, halves, halves + n_part);
+  __syncwarp();
+  const auto* x_first = reinterpret_cast<const uint4*>(halves);
+  const auto* x_second = reinterpret_cast<const uint4*>(halves + n_part);
+
+  int stage = 0, turn = 0;
+  for (int tile = blockIdx.x; tile < p.n_tiles; tile += gridDim.x, turn ^= 1) {
+    float acc[4] = {};
+    for (int step = begin; step < end; ++step) {
+      ahead.copy(stages[stage == 0 ? kStages - 1 : stage - 1]);
+      wait_for_copies<kStages - 1>();
+      __syncwarp();
+      const int at = (step - begin) * kStepPieces;
+      multiply_step<Product>(stages[stage], {x_first + at, x_second + at}, acc);
+      __syncwarp();
+      stage = stage + 1 == kStages ? 0 : stage + 1;
     }
-  }
-
-#pragma unroll
-  for (int e = 0; e < 4; ++e) sums[part][2 * i + e % 2][g + e / 2 * 8] = acc[e];
-  __shared__ float token_scales[kTokens];
-  if (part == 0 && g == 0) token_scales[2 * i] = scales[0], token_scales[2 * i + 1] = scales[1];
-  __syncthreads();
-  const int thread = threadIdx.y * 32 + lane;
-  for (int at = thread; at < kRows * p.n_tokens; at += 32 * static_cast<int>(blockDim.y)) {
-    const int token = at / kRows, row = first_row + at % kRows;
-    if (row >= output.n_out) continue;
+    if (lane % 4 == 0) {
+      sums[turn][part][lane / 4] = __fmul_rn(acc[0], scale);
+      sums[turn][part][lane / 4 + 8] = __fmul_rn(acc[2], scale);
+    }
+    __syncthreads();  // once a tile: who comes back to these sums has passed the next one, and so has their
+                      // reader
+    const Output& output = output_of_tile(p, tile);
+    const int row = (tile - output.first_tile) * kRows + lane;
+    if (part != 0 || lane >= kRows || row >= output.n_out) continue;
     float total = 0;
-    for (int of = 0; of < parts.n; ++of) total = add_part(total, sums[of][token][at % kRows]);
-    output.out[static_cast<int64_t>(token) * output.n_out + row] =
-        __fmul_rn(total, token_scales[token]) + (output.bias ? output.bias[row] : 0.0f);
+    for (int of = 0; of < parts.n; ++of) total = add_part(total, sums[turn][of][lane]);
+    output.out[row] = total + (output.bias ? output.bias[row] : 0.0f);
   }
 }
 
-// Dynamic, of a block.
-size_t shared_bytes(const Parts& parts, bool is_single) {
-  if (!is_single) return 0;
-  return static_cast<size_t>(parts.n * parts.units * kHalfStepValues) * kHalves * sizeof(uint16_t);
+template <int kStages>
+size_t shared_bytes(const Parts& parts) {
+  return static_cast<size_t>(parts.n) * (kStages * sizeof(Stage) + static_cast<size_t>(x_bytes(parts.units)));
 }
 
-template <class Product>
-void launch_gemv(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x) {
+// Dynamic shared memory that each of so many blocks of a multiprocessor can have.
+size_t room_of_blocks(const Gpu& gpu, size_t n) {
+  constexpr size_t kReserved = 1024, kSums = 2 * kMostParts * kRows * sizeof(float);  // of every block
+  return (gpu.shared_bytes_per_block + kReserved) / n - kReserved - kSums;
+}
+
+template <class Product, int kStages>
+void launch_gemv(Stream& stream, const MatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  const bool is_single = x.halves == nullptr;
-  launch(stream, is_single ? multiply_rows<Product, true> : multiply_rows<Product, false>,
-         {.grid = dim3(static_cast<unsigned>(products.n_tiles)),
+  const int n_blocks = std::min(products.n_tiles, kBlocksAtOnce * gpu_of(stream).n_multiprocessors);
+  launch(stream, multiply_rows<Product, kStages>,
+         {.grid = dim3(static_cast<unsigned>(n_blocks)),
           .block = dim3(32, static_cast<unsigned>(parts.n)),
-          .shared_bytes = shared_bytes(parts, is_single)},
-         products, args.x.as<const float>(), x, parts);
+          .shared_bytes = shared_bytes<kStages>(parts)},
+         products, args.x.as<const float>(), parts);
+}
+
+// As many stages as leave room for the second block of a multiprocessor.
+template <class Product>
+void choose_stages(Stream& stream, const MatmulArgs& args, DType dtype) {
+  const Parts parts = parts_of(static_cast<int>(args.x.ne[0]), kHalfStepValues);
+  const size_t room = room_of_blocks(gpu_of(stream), kBlocksAtOnce);
+  const auto run = shared_bytes<6>(parts) <= room   ? launch_gemv<Product, 6>
+                   : shared_bytes<4>(parts) <= room ? launch_gemv<Product, 4>
+                                                    : launch_gemv<Product, 3>;
+  run(stream, args, dtype);
 }
 
 }  // namespace
 
-void half_gemv(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x) {
-  const auto run = dtype == DType::bf16 ? launch_gemv<Bf16Product> : launch_gemv<F16Product>;
-  run(stream, args, dtype, x);
+void half_gemv(Stream& stream, const MatmulArgs& args, DType dtype) {
+  const auto run = dtype == DType::bf16 ? choose_stages<Bf16Product> : choose_stages<F16Product>;
+  run(stream, args, dtype);
 }
 
-bool half_gemv_rounds_itself(Stream& stream, const Tensor& x) {
+bool half_gemv_serves(Stream& stream, const Tensor& x) {
   const Parts parts = parts_of(static_cast<int>(x.ne[0]), kHalfStepValues);
-  constexpr size_t kSums = sizeof(float) * kMostParts * kTokens * kRows;
-  return x.n_rows() == 1 && shared_bytes(parts, true) + kSums <= gpu_of(stream).shared_bytes_per_block;
+  return x.n_rows() == 1 && shared_bytes<3>(parts) <= room_of_blocks(gpu_of(stream), 1);
 }
 
 }  // namespace parlance::cuda

@@ -14,7 +14,6 @@ struct Output {
   const float* bias;  // null: none
   float* out;         // [n_out, n_tokens]
   int64_t row_bytes;
-  int64_t first_sum;  // where its sums of a part begin, when several blocks share the parts
   int n_out;
   int first_tile;  // tiles of rows are numbered through all outputs of a launch
 };
@@ -23,8 +22,7 @@ struct Output {
 struct Products {
   Output outputs[MatmulArgs::kMaxOutputs];
   int n_outputs;
-  int n_tiles;     // of rows, of all outputs
-  int64_t n_sums;  // elements of all outputs
+  int n_tiles;  // of rows, of all outputs
   int n_in;
   int n_tokens;
 };
@@ -41,7 +39,7 @@ __device__ inline const Output& output_of_tile(const Products& p, int tile) {
 }
 #endif
 
-// Above so many tokens matrices are multiplied in tiles on the tensor cores.
+// Above so many tokens quantised matrices are multiplied in tiles on the tensor cores.
 inline constexpr int64_t kMostGemvTokens = 8;
 
 // ---- One order of summation ----
@@ -73,21 +71,18 @@ __device__ inline float add_part(float so_far, float part) {
 // Sums of parts, at most: keeps the demand for scratch memory independent of the shape.
 inline constexpr int64_t kMaxPartSums = int64_t{8} << 20;
 
-// Which parts a block of gemm computes, where there are too few tiles for all multiprocessors.
+// Which parts a block of gemm computes, where there are too few tiles for all multiprocessors: see
+// shared_tile.cuh.
 struct Split {
   int n_blocks;  // for each tile
   int parts_per_block;
-  float* sums;  // [n_parts, n_sums]; null: one block computes all parts, results go to the outputs
+  float* sums;   // [tile_values, n_parts, tiles]; null: one block computes all parts
+  int* arrived;  // [tiles]: blocks that have left their sums
 };
 
 // As many blocks as run at once, when each takes `shared_bytes`, while `sums` has room for the parts.
 Split split_parts(Stream& stream, const Products& products, int n_token_tiles, const Parts& parts,
-                  size_t shared_bytes, float* sums);
-
-// out = sum of the parts, times the token's scale unless there are none (null), + bias; if several blocks
-// computed them.
-void add_parts(Stream& stream, const Products& products, const Parts& parts, const Split& split,
-               const float* scales);
+                  size_t shared_bytes, int tile_values, float* sums);
 
 // ---- Activations for quantised weights: see kernels/cpu/matmul/activations.h for the rounding ----
 
@@ -137,24 +132,31 @@ void quantised_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const G
 inline constexpr int kHalves = 2;
 inline constexpr int kHalfStepValues = 64;  // the unit of parts
 
-// The halves add up to x / scale. halves: [kHalves, n_tokens, row_values], for half_gemv in its own order (half.cuh);
-// scales: [n_tokens]. They begin the scratch memory, too, and are followed by the sums of parts.
+// The halves add up to x / scale of its part. halves: [row_values, n_tokens, kHalves]; scales: [n_tokens,
+// n_parts]. They begin the scratch memory, too, and are followed by the sums of parts.
 struct HalfActivations {
   uint16_t* halves;
   float* scales;
   float* part_sums;
   int row_values;  // n_in, padded
   int n_tokens;    // padded
+
+#ifdef __CUDACC__
+  // Of an even token and the next one.
+  __device__ float2 scales_of(int token, int part) const {
+    return *reinterpret_cast<const float2*>(scales + static_cast<int64_t>(part) * n_tokens + token);
+  }
+#endif
 };
 
 size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens);
 HalfActivations halve(Stream& stream, const Tensor& x, DType dtype);
 
 // Rows of weights start at multiples of 16 bytes. float_gemv is for f32, the others are for f16 and bf16;
-// half_gemv takes up to kMostGemvTokens, and may round a single one itself, which then needs no `x`.
+// half_gemv takes a single token, which it rounds itself.
 void float_gemv(Stream& stream, const MatmulArgs& args);
-bool half_gemv_rounds_itself(Stream& stream, const Tensor& x);
-void half_gemv(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x);
+bool half_gemv_serves(Stream& stream, const Tensor& x);
+void half_gemv(Stream& stream, const MatmulArgs& args, DType dtype);
 void half_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x);
 // Any shape and address, in f32.
 void float_tiles(Stream& stream, const MatmulArgs& args, DType dtype);

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/shared_tile.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
 
@@ -221,9 +222,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   constexpr int kColumns = Tile<Type, kTokens>::kWarpColumns;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int row = warp % kWarpsAlongRows * kRowTiles * 16, column = warp / kWarpsAlongRows * kColumns * 8;
-  float total[kRowTiles][kColumns][4] = {};
+  using Sums = float[kRowTiles][kColumns][4];
+  SharedTile<Sums, kThreads> others(split, parts.n);
+  Sums total = {};
   for (int part = first_part; part < end_part; ++part) {
-    float acc[kRowTiles][kColumns][4] = {};
+    Sums acc = {};
     const int end_step = min((part + 1) * part_steps, end);
     for (int step = part * part_steps; step < end_step; ++step) {
       const int buffer = (step - begin) % 2;
@@ -246,18 +249,12 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
       for (int n = 0; n < kColumns; ++n) {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
-          const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
-          const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
-          if (!split.sums || r >= output.n_out || t >= p.n_tokens) continue;
-          split.sums[part * p.n_sums + output.first_sum + static_cast<int64_t>(t) * output.n_out + r] =
-              acc[m][n][e];
-        }
+        for (int e = 0; e < 4; ++e) total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
       }
     }
+    if (split.sums) others.leave(part, acc);
   }
-  if (split.sums) return;
+  if (split.sums && !others.is_last_to_add(total)) return;
 #pragma unroll
   for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
@@ -280,14 +277,13 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Gemm
   const Parts parts = parts_of(products.n_in, kChunkValues);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
   const Split split = split_parts(stream, products, n_token_tiles, parts, sizeof(Tile<Type, kTokens>),
-                                  part_sums_of(stream, args.x));
+                                  kTileRows * kTokens, part_sums_of(stream, args.x));
   launch(stream, multiply_tiles<Type, kTokens>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(split.n_blocks)),
           .block = dim3(kThreads),
           .shared_bytes = sizeof(Tile<Type, kTokens>)},
          products, x, parts, split);
-  add_parts(stream, products, parts, split, nullptr);
 }
 
 }  // namespace

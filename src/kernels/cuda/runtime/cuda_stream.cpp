@@ -24,6 +24,7 @@ CudaStream::~CudaStream() {
     if (slot.is_free) cudaEventDestroy(slot.is_free);
   }
   if (stream_) cudaStreamDestroy(stream_);
+  counters_.reset();
   release_memory();
 }
 
@@ -31,6 +32,8 @@ Result<void> CudaStream::prepare() {
   cudaSetDevice(index_);
   PARLANCE_TRY(staging_, PinnedMemory::allocate(device().name(), kSlots * kSlotBytes + kDownloadBytes));
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  PARLANCE_TRY(counters_, device().allocate(kCounters * sizeof(int)));
+  check(cudaMemsetAsync(counters_->base(), 0, counters_->size(), stream_), "clearing memory");
   for (size_t i = 0; i < kSlots; ++i) {
     slots_[i].data = staging_.data() + i * kSlotBytes;
     check(cudaEventCreateWithFlags(&slots_[i].is_free, cudaEventDisableTiming), "making an event");
@@ -165,6 +168,9 @@ cudaStream_t stream_of(Stream& s) {
 }
 std::byte* scratch_of(Stream& s) {
   return s.scratch().data();
+}
+int* counters_of(Stream& s) {
+  return static_cast<CudaStream&>(s).counters();
 }
 const Gpu& gpu_of(Stream& s) {
   return static_cast<CudaStream&>(s).gpu();

@@ -25,6 +25,7 @@ class CudaStream final : public Stream {
 
   cudaStream_t handle() const { return stream_; }
   const Gpu& gpu() const { return gpu_; }
+  int* counters() const { return counters_ ? reinterpret_cast<int*>(counters_->base()) : nullptr; }
   void launch(const void* kernel, const Shape& shape, void** params);
   bool keeps_recordings() const override { return true; }
 
@@ -51,6 +52,7 @@ class CudaStream final : public Stream {
   int index_;
   const Gpu& gpu_;
   cudaStream_t stream_ = nullptr;
+  std::unique_ptr<Buffer> counters_;
   PinnedMemory staging_;  // the slots, then the bytes of a download
   std::array<Slot, kSlots> slots_;
   size_t next_slot_ = 0;

@@ -19,11 +19,17 @@ struct Gpu {
   int compute_capability = 0;         // 90 is 9.0
   size_t shared_bytes_per_block = 0;  // the most that a kernel may ask for
   size_t l2_bytes = 0;
-  bool is_deterministic = false;      // see DeviceOptions
+  bool is_deterministic = false;  // see DeviceOptions
 };
 
 cudaStream_t stream_of(Stream& s);
 std::byte* scratch_of(Stream& s);
+
+// Numbers on the GPU that are 0 when a kernel starts, for blocks that count each other; who has counted sets
+// them back.
+inline constexpr int kCounters = 4096;
+int* counters_of(Stream& s);
+
 const Gpu& gpu_of(Stream& s);
 
 struct Shape {

@@ -14,7 +14,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 endif()
 
 # Where loops are arithmetic, they are optimised as far as the compiler can.
-set(arithmetic_folders kernels kernels/cpu quant audio vad)
+set(arithmetic_folders kernels kernels/cpu quant audio vad sampling)
 
 # parlance_library(kernels/cpu DEPENDS ...) makes the static library parlance_kernels_cpu of src/kernels/cpu/**.
 # Sub-folders that are libraries of their own (kernels/cpu below kernels) are left out.

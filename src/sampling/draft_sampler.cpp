@@ -28,9 +28,11 @@ double random_at(uint64_t seed, uint64_t place) {
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-constexpr size_t kLanes = 16;
+// Loops over a vocabulary are in blocks of one length, without branches, so that compilers make vector code
+// of them; sums are in lanes, so that they are the same on every machine.
+constexpr size_t kBlock = 256, kLanes = 16;
 
-// The largest that is a number; -inf when there is none. In lanes, which compilers make vector code of.
+// The largest that is a number; -inf when there is none.
 float highest(std::span<const float> logits) {
   std::array<float, kLanes> lanes;
   lanes.fill(-INFINITY);
@@ -43,25 +45,33 @@ float highest(std::span<const float> logits) {
   return *std::ranges::max_element(lanes);
 }
 
-// e^x for x <= 0 to about 1e-7 of its value; as good as 0 for what is below -87 or no number.
+constexpr float kLowest = -87;  // e^x is as good as 0 there; also for what is no number
+
+// e^x for x from kLowest to 0, to about 1e-7 of its value.
 inline float quick_exp(float x) {
-  x = x > -87 ? x : -87.0f;
   const auto n = static_cast<int32_t>(x * 1.44269504f - 0.5f);
   const auto whole = static_cast<float>(n);
   const float r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
-  float sum = 1.0f / 720;
-  for (const float factor : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) sum = sum * r + factor;
-  return sum * std::bit_cast<float>((127 + n) << 23);
+  const float high = (r * (1.0f / 720) + 1.0f / 120) * r + 1.0f / 24;
+  return (((high * r + 1.0f / 6) * r + 0.5f) * r + 1) * r * std::bit_cast<float>((127 + n) << 23) +
+         std::bit_cast<float>((127 + n) << 23);
 }
 
 // Of all e^(logit - highest).
 float sum_of_weights(std::span<const float> logits, float highest) {
+  const auto exponent = [&](float logit) { return logit - highest > kLowest ? logit - highest : kLowest; };
+  std::array<float, kBlock> exponents, weights;
   std::array<float, kLanes> lanes{};
   size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += quick_exp(logits[i + lane] - highest);
+  for (; i + kBlock <= logits.size(); i += kBlock) {
+    const float* const block = logits.data() + i;
+    for (size_t j = 0; j < kBlock; ++j) exponents[j] = exponent(block[j]);
+    for (size_t j = 0; j < kBlock; ++j) weights[j] = quick_exp(exponents[j]);
+    for (size_t j = 0; j < kBlock; j += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += weights[j + lane];
+    }
   }
-  for (; i < logits.size(); ++i) lanes[0] += quick_exp(logits[i] - highest);
+  for (; i < logits.size(); ++i) lanes[0] += quick_exp(exponent(logits[i]));
   float sum = 0;
   for (const float lane : lanes) sum += lane;
   return sum;
@@ -128,7 +138,7 @@ bool DraftSampler::propose(std::span<const float> logits, float least_probabilit
   } else {
     token = sampler_.sample(logits);
   }
-  draft.add(token, quick_exp(logits[static_cast<size_t>(token)] - most) / sum);
+  draft.add(token, quick_exp(std::max(kLowest, logits[static_cast<size_t>(token)] - most)) / sum);
   sampler_.accept(token);
   ++place_;
   return true;

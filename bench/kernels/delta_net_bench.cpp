@@ -1,7 +1,8 @@
 // Speed of the recurrent layers' two operations on a layer of Qwen3.5-0.8B (16 heads of 128, 6144 channels):
 // decode (one token) against the bandwidth with which this machine reads memory, prefill in the least
 // operations that the recurrence needs (three products with the state for each token) against its f32 peak.
-// One layer follows the other through states that are together larger than the processor's caches.
+// One layer follows the other through states that are together larger than the processor's caches. Runs that
+// are named "again" verify a draft: but the first of their tokens are kept, and so many are taken in again.
 //
 //   delta_net_bench --benchmark_filter='heads/tokens:512' --benchmark_min_time=2
 //
@@ -10,6 +11,7 @@
 
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "base/os/thread.h"
@@ -24,6 +26,13 @@ namespace {
 constexpr int64_t kHeads = 16, kHeadDim = 128, kTaps = 4;
 constexpr int64_t kChannels = 3 * kHeads * kHeadDim;
 constexpr int64_t kLayers = 96;  // 104 MiB of states
+constexpr int64_t kPlaces = 63;  // of what is kept for drafts of 31 tokens
+
+// Of a batch: tokens, and where it verifies a draft, tokens of the one before.
+struct Rows {
+  int64_t n_tokens;
+  std::optional<int64_t> n_again;
+};
 
 const Roofline& roofline(int n_threads) {
   static std::map<int, Roofline> measured;
@@ -35,35 +44,50 @@ const Roofline& roofline(int n_threads) {
 // The inputs of a batch of one sequence, and the states of all layers.
 class Setting {
  public:
-  Setting(Device& device, Stream& stream, int64_t n_tokens) : device_(device), stream_(stream) {
+  Setting(Device& device, Stream& stream, const Rows& rows) : device_(device), stream_(stream) {
+    constexpr int32_t kFirst = 100;
+    const int64_t n_tokens = rows.n_tokens;
     std::vector<int32_t> places(static_cast<size_t>(n_tokens));
-    std::iota(places.begin(), places.end(), 1);
+    std::iota(places.begin(), places.end(), kFirst);
     const std::vector<int32_t> zeros(places.size(), 0);
     batch = {.seq = upload(DType::i32, {n_tokens, 1, 1, 1}, zeros),
              .pos = upload(DType::i32, {n_tokens, 1, 1, 1}, places),
-             .n_kv_bound = n_tokens + 1};
+             .n_kv_bound = kFirst + n_tokens};
+    if (rows.n_again) {
+      const auto all = [&](int64_t pos) {
+        const std::vector<int32_t> same(places.size(), static_cast<int32_t>(pos));
+        return upload(DType::i32, {n_tokens, 1, 1, 1}, same);
+      };
+      batch.state_from = all(kFirst - *rows.n_again);
+      batch.state_to = all(kFirst + 1);
+      channels.kept = noise({kChannels, kPlaces, 1, kLayers}, -1, 1);
+      heads.kept = noise({kChannels + 2 * kHeads, kPlaces, 1, kLayers}, -1, 1);
+    }
     x = noise({kChannels, n_tokens, 1, 1}, -1, 1);
     gates = {.alpha = noise({kHeads, n_tokens, 1, 1}, -3, 3),
              .beta = noise({kHeads, n_tokens, 1, 1}, -3, 3),
              .a = noise({kHeads, 1, 1, 1}, -1, 0),
              .dt_bias = noise({kHeads, 1, 1, 1}, -1, 1)};
     taps = noise({kTaps, kChannels, 1, 1}, -1, 1);
-    kept_inputs = noise({kChannels, kTaps - 1, 1, kLayers}, -1, 1);
-    states = noise({kHeadDim, kHeadDim, kHeads, kLayers}, -1, 1);
+    channels.state = noise({kChannels, kTaps - 1, 1, kLayers}, -1, 1);
+    heads.state = noise({kHeadDim, kHeadDim, kHeads, kLayers}, -1, 1);
   }
 
-  // One layer's part of `kept_inputs` or `states`.
-  static Tensor layer(const Tensor& all, int64_t index) {
-    Tensor one = all;
-    one.ne[3] = 1;
-    one.data += static_cast<size_t>(index) * one.size();
+  // One layer's part of `channels` or `heads`.
+  static Recurrence layer(const Recurrence& all, int64_t index) {
+    Recurrence one = all;
+    for (Tensor* tensor : {&one.state, &one.kept}) {
+      tensor->ne[3] = 1;
+      if (*tensor) tensor->data += static_cast<size_t>(index) * tensor->size();
+    }
     return one;
   }
 
   BatchView batch;
   Tensor x;
   DeltaNetGates gates;
-  Tensor taps, kept_inputs, states;
+  Tensor taps;
+  Recurrence channels, heads;  // of all layers
 
  private:
   template <class T>
@@ -92,12 +116,12 @@ class Setting {
 using LayerRun = void(Stream& stream, const Setting& setting, int64_t layer);
 
 void run_heads(Stream& stream, const Setting& setting, int64_t layer) {
-  gated_delta_net(stream, setting.x, setting.gates, {Setting::layer(setting.states, layer)}, setting.batch,
+  gated_delta_net(stream, setting.x, setting.gates, Setting::layer(setting.heads, layer), setting.batch,
                   1e-6f);
 }
 
 void run_channels(Stream& stream, const Setting& setting, int64_t layer) {
-  short_conv(stream, setting.x, setting.taps, {Setting::layer(setting.kept_inputs, layer)}, setting.batch);
+  short_conv(stream, setting.x, setting.taps, Setting::layer(setting.channels, layer), setting.batch);
 }
 
 struct Operation {
@@ -115,12 +139,12 @@ constexpr Operation kOperations[] = {
      2.0 * kTaps* kChannels},
 };
 
-void run_benchmark(benchmark::State& state, const Operation& operation, int64_t n_tokens) {
+void run_benchmark(benchmark::State& state, const Operation& operation, const Rows& rows) {
   const auto n_threads = static_cast<int>(state.range(0));
   auto device = make_cpu_device({.n_threads = n_threads});
   if (!device) return state.SkipWithError(device.error().message.c_str());
   const auto stream = (*device)->make_stream();
-  const Setting setting(**device, *stream, n_tokens);
+  const Setting setting(**device, *stream, rows);
   int64_t layer = 0;
   const auto run = [&] {
     const Frame frame(*stream);
@@ -133,7 +157,7 @@ void run_benchmark(benchmark::State& state, const Operation& operation, int64_t 
     layer = (layer + 1) % kLayers;
   }
   using benchmark::Counter;
-  const auto n = static_cast<double>(state.iterations()), tokens = static_cast<double>(n_tokens);
+  const auto n = static_cast<double>(state.iterations()), tokens = static_cast<double>(rows.n_tokens);
   const Roofline& bound = roofline(n_threads);
   const double bytes = operation.bytes_per_layer + tokens * operation.bytes_per_token;
   state.counters["us/token"] = Counter(n * tokens * 1e-6, Counter::kIsRate | Counter::kInvert);
@@ -157,8 +181,14 @@ int main(int argc, char** argv) {
   for (const Operation& operation : kOperations) {
     for (const int64_t n_tokens : {1, 2, 4, 8, 12, 16, 20, 24, 32, 64, 512}) {
       const std::string name = fmt::format("{}/tokens:{}", operation.name, n_tokens);
-      benchmark::RegisterBenchmark(name.c_str(), run_benchmark, operation, n_tokens)
+      benchmark::RegisterBenchmark(name.c_str(), run_benchmark, operation, Rows{n_tokens, {}})
           ->Apply(add_thread_counts);
+    }
+    for (const Rows& rows :
+         {Rows{2, 1}, Rows{8, 0}, Rows{8, 4}, Rows{8, 7}, Rows{16, 0}, Rows{16, 6}, Rows{16, 15}}) {
+      const std::string name =
+          fmt::format("{}/tokens:{}/again:{}", operation.name, rows.n_tokens, *rows.n_again);
+      benchmark::RegisterBenchmark(name.c_str(), run_benchmark, operation, rows)->Apply(add_thread_counts);
     }
   }
   benchmark::Initialize(&argc, argv);

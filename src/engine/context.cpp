@@ -66,21 +66,13 @@ Result<std::shared_ptr<Context>> Context::create(const TextModel& model, const S
   return context;
 }
 
-// How many tokens are drafted at most, and whether they can be.
+// How many tokens are drafted at most.
 Result<void> Context::settle_drafting() {
   if (options_.n_draft < 0 || options_.n_draft > kMostDrafted) {
     return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_max,
                 kMostDrafted, options_.n_draft);
   }
   options_.n_draft = most_drafted(options_);
-  if (!options_.drafter) return {};
-  const DflashParameters& drafter = options_.drafter->parameters();
-  if (drafter.window > 0 && drafter.window < options_.n_ctx) {
-    return fail(ErrorCode::unsupported,
-                "the drafter of {} sees the last {} positions only and the context holds {}; use {} or {}",
-                model_.file().name(), drafter.window, options_.n_ctx,
-                set_to(Parameter::ctx_size, drafter.window), set_to(Parameter::draft, "none"));
-  }
   return {};
 }
 

@@ -9,7 +9,7 @@ namespace parlance {
 namespace {
 
 // In units of the most slots.
-enum SlotInput { kSlotToken, kSlotSeq, kSlotPos, kSlotSeen, kSlotRow, kSlotInputCount };
+enum SlotInput { kSlotToken, kSlotSeq, kSlotPos, kSlotSeen, kSlotFirst, kSlotRow, kSlotInputCount };
 
 // Elements [first, first + n) of a list.
 Tensor rows_of(Tensor list, int64_t first, int64_t n) {
@@ -61,6 +61,7 @@ Dflash::Blocks DraftPart::blocks_of(int64_t n_slots, int64_t n_rows, int64_t n_k
       .token = input(kSlotToken, n_slots),
       .view = {.seq = input(kSlotSeq, n_slots), .pos = input(kSlotPos, n_slots), .n_kv_bound = n_kv_bound},
       .seen = input(kSlotSeen, n_slots),
+      .first = input(kSlotFirst, n_slots),
       .rows = input(kSlotRow, n_rows)};
 }
 
@@ -93,6 +94,7 @@ Tensor DraftPart::draft(Stream& stream, const HostBlocks& blocks) {
   put(blocks.seq, kSlotSeq);
   put(blocks.pos, kSlotPos);
   put(blocks.seen, kSlotSeen);
+  put(blocks.first, kSlotFirst);
   put(blocks.row, kSlotRow);
   stream.upload(input(0, std::ssize(host_inputs_)), std::as_bytes(std::span(host_inputs_)));
   const KvLayers& kv = cache_->layers(stream);

@@ -14,10 +14,10 @@ namespace parlance {
 
 struct SessionOptions;
 
-// Blocks in host memory: of each slot the token, whose it is, where it stands, and the last position of its
-// block.
+// Blocks in host memory: of each slot the token, whose it is, where it stands, and the positions that it
+// sees: the last one of its block, and the first one in a layer with a window.
 struct HostBlocks {
-  std::vector<int32_t> token, seq, pos, seen;
+  std::vector<int32_t> token, seq, pos, seen, first;
   std::vector<int32_t> row;  // slots that are asked for
   int64_t n_kv_bound = 0;    // no position reaches it
 

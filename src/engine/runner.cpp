@@ -150,7 +150,7 @@ Result<bool> Runner::run_together(std::span<const Slice> slices, bool wants_logi
 
 Result<bool> Runner::draft(std::span<const Block> blocks, std::span<const Cancellation> tickets) {
   PartRunner& part = *context_.parts().front();  // a drafter's model lies on one device
-  const int32_t mask = context_.options().drafter->parameters().mask_token;
+  const DflashParameters& drafter = context_.options().drafter->parameters();
   HostBlocks host;
   for (const Block& block : blocks) {
     Sequence& sequence = *block.sequence;
@@ -158,10 +158,11 @@ Result<bool> Runner::draft(std::span<const Block> blocks, std::span<const Cancel
     const auto first = static_cast<int32_t>(sequence.n_computed());
     const int64_t first_slot = host.n_slots();
     for (int32_t i = 0; i < static_cast<int32_t>(block.n_slots); ++i) {
-      host.token.push_back(i == 0 ? sequence.tokens().back() : mask);
+      host.token.push_back(i == 0 ? sequence.tokens().back() : drafter.mask_token);
       host.seq.push_back(sequence.slot());
       host.pos.push_back(first + i);
       host.seen.push_back(first + static_cast<int32_t>(block.n_slots) - 1);
+      host.first.push_back(static_cast<int32_t>(std::max<int64_t>(0, first + i + 1 - drafter.window)));
       if (i > 0 && i <= block.n_wanted) host.row.push_back(static_cast<int32_t>(first_slot + i));
     }
     host.n_kv_bound = std::max(host.n_kv_bound, first + block.n_slots);

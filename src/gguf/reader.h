@@ -96,6 +96,7 @@ class GgufFile {
   Result<std::optional<GgufStringArray>> find_strings(std::string_view key) const;
   Result<std::optional<std::vector<int64_t>>> find_ints(std::string_view key, int64_t min, int64_t max) const;
   Result<std::optional<std::vector<float>>> find_floats(std::string_view key) const;
+  Result<std::optional<std::vector<bool>>> find_bools(std::string_view key) const;
 
   const std::vector<GgufTensor>& tensors() const;
   const GgufTensor* find_tensor(std::string_view name) const;

@@ -208,4 +208,15 @@ Result<std::optional<std::vector<float>>> GgufFile::find_floats(std::string_view
   return numbers;
 }
 
+Result<std::optional<std::vector<bool>>> GgufFile::find_bools(std::string_view key) const {
+  const GgufValue* value = find(key);
+  if (!value) return std::nullopt;
+  if (value->type != GgufType::array || value->element_type != GgufType::boolean) {
+    return wrong_type(*this, key, "an array of bools", *value);
+  }
+  std::vector<bool> bools;
+  for (const std::byte byte : value->bytes) bools.push_back(byte != std::byte{0});
+  return bools;
+}
+
 }  // namespace parlance

@@ -110,6 +110,12 @@ void GgufWriter::set_i32s(std::string_view key, std::span<const int32_t> values)
   set(key, encode_array(GgufType::i32, values));
 }
 
+void GgufWriter::set_bools(std::string_view key, const std::vector<bool>& values) {
+  std::string encoded = encode_array_head(GgufType::boolean, values.size());
+  for (const bool value : values) encoded.push_back(value ? 1 : 0);
+  set(key, std::move(encoded));
+}
+
 void GgufWriter::set_f32s(std::string_view key, std::span<const float> values) {
   set(key, encode_array(GgufType::f32, values));
 }

@@ -90,9 +90,10 @@ struct RopeArgs {
 
 // Which sequence and position each token of the batch belongs to.
 struct BatchView {
-  Tensor seq;                             // i32 [n_tokens]: row of the page table
-  Tensor pos;                             // i32 [n_tokens]
-  int64_t n_kv_bound;                     // no position in the batch is this large or larger
+  Tensor seq;          // i32 [n_tokens]: row of the page table
+  Tensor pos;          // i32 [n_tokens]
+  int64_t n_kv_bound;  // no position in the batch is this large or larger
+  Tensor first = {};   // i32 [n_tokens]: the first position that attention sees, at most pos; absent: 0
   Tensor state_from = {}, state_to = {};  // i32 [n_tokens], see Recurrence; or absent
 };
 
@@ -123,7 +124,7 @@ struct NormRopeWriteArgs {
 struct AttentionArgs {
   Tensor q;  // f32 [head_dim_k, n_head, n_tokens]; n_head is a multiple of n_head_kv
   KvView kv;
-  BatchView batch;  // token t sees positions 0..pos[t] of sequence seq[t]
+  BatchView batch;  // token t sees positions first[t]..pos[t] of sequence seq[t]
   float scale;
   Tensor out;  // f32 [head_dim_v, n_head, n_tokens]
 };

@@ -148,6 +148,7 @@ void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& 
 
 Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale) {
   assert(q.ne[0] == kv.head_dim_k && q.ne[1] % kv.n_head_kv == 0 && q.ne[2] == batch.pos.n_elements());
+  assert(!batch.first || batch.first.n_elements() == batch.pos.n_elements());
   const Tensor out = s.workspace().allocate(DType::f32, kv.head_dim_v, q.ne[1], q.ne[2]);
   submit(s, cell_of(s, s.device().ops().attention, kv), AttentionArgs{q, kv, batch, scale, out},
          s.plan() ? kv_cell_name("attention", kv) : "", "");

@@ -52,6 +52,8 @@ Tensor Dflash::draft(Stream& s, const Blocks& blocks, const KvLayers& kv) const 
   const HyperParameters& hp = p_.layers;
   const float eps = hp.norm_eps;
   const BatchView seen{.seq = blocks.view.seq, .pos = blocks.seen, .n_kv_bound = blocks.view.n_kv_bound};
+  BatchView in_window = seen;
+  in_window.first = blocks.first;
   const Tensor h = get_rows(s, w_.token_embd, blocks.token);
   const Tensor angles = rope_angles(s, blocks.view.pos, w_.rope.inverse, w_.rope.magnitude);
 
@@ -62,7 +64,8 @@ Tensor Dflash::draft(Stream& s, const Blocks& blocks, const KvLayers& kv) const 
     const Frame frame(s);
 
     const Tensor q = remember(s, w.attention, hp, RopeStyle::halves, x, angles, view, blocks.view);
-    add_rms_norm(s, h, attend(s, w.attention, hp, q, view, seen), w.ffn_norm, eps, x);
+    const BatchView& visible = p_.is_windowed[layer] ? in_window : seen;
+    add_rms_norm(s, h, attend(s, w.attention, hp, q, view, visible), w.ffn_norm, eps, x);
     const bool is_last = layer + 1 == w_.layers.size();
     add_rms_norm(s, h, mlp(s, w.mlp, x), is_last ? w_.output_norm : w_.layers[layer + 1].attn_norm, eps, x);
   }

@@ -19,7 +19,10 @@ struct DflashParameters {
   int64_t block_size = 0;  // slots of a pass: the newest token, and those that are drafted behind it
   int32_t mask_token = 0;  // in place of what is not known yet
   std::vector<int64_t> target_layers;  // whose outputs are read, in the order of fc's columns
-  int64_t window = 0;                  // positions that a slot looks back; 0: all
+  // Layers in which a slot sees no more than the last `window` positions up to its own, and what is behind
+  // that of its block.
+  std::vector<bool> is_windowed;
+  int64_t window = 0;  // 0: no layer is such a one
 };
 
 // Whether a file holds such a drafter, by its architecture: `dflash-draft` or `dflash`.
@@ -88,7 +91,8 @@ class Dflash {
     BatchView
         view;     // sequence and position of each slot, whose keys and values are written there for this pass
     Tensor seen;  // i32 [n]: the last position of the slot's block, since slots see each other
-    Tensor rows;  // i32 [n_wanted]: slots that are asked for
+    Tensor first;  // i32 [n]: the first position that the slot sees in a layer with a window
+    Tensor rows;   // i32 [n_wanted]: slots that are asked for
   };
   // What the target would be likely to say at the positions of the wanted slots: logits [n_vocab, n_wanted],
   // in the workspace.

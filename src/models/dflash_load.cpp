@@ -66,6 +66,20 @@ Result<std::vector<int64_t>> read_target_layers(const GgufFile& file, const Mode
   return *layers;
 }
 
+// A window is of the layers that the pattern names, or of all of them.
+Result<void> read_window(const GgufFile& file, const ModelKeys& keys, DflashParameters& p) {
+  PARLANCE_TRY(p.window, keys.integer_or("attention.sliding_window", 0, 0, kMaxContext));
+  const std::string key = keys.key("attention.sliding_window_pattern");
+  PARLANCE_TRY(const auto pattern, file.find_bools(key));
+  p.is_windowed = pattern.value_or(std::vector<bool>(static_cast<size_t>(p.layers.n_layer), true));
+  if (std::ssize(p.is_windowed) != p.layers.n_layer) {
+    return fail(ErrorCode::corrupt_file, "{}: {} has {} values for {} layers; export the drafter again",
+                file.name(), key, p.is_windowed.size(), p.layers.n_layer);
+  }
+  if (p.window == 0) p.is_windowed.assign(p.is_windowed.size(), false);
+  return {};
+}
+
 }  // namespace
 
 bool is_dflash(const GgufFile& file) {
@@ -94,7 +108,7 @@ Result<DflashParameters> read_dflash_parameters(const GgufFile& file, const Mode
                file.find_int("tokenizer.ggml.mask_token_id", 0, target.n_vocab() - 1));
   p.mask_token = static_cast<int32_t>(own_mask.value_or(vocabulary_mask.value_or(0)));
   PARLANCE_TRY(p.target_layers, read_target_layers(file, keys, *names, target.hyper_parameters()));
-  PARLANCE_TRY(p.window, keys.integer_or("attention.sliding_window", 0, 0, kMaxContext));
+  PARLANCE_CHECK(read_window(file, keys, p));
   if (p.layers.head_dim_k != p.layers.head_dim_v) {
     return fail(ErrorCode::unsupported, "{}: {} is {} and {} is {}; only equal ones are supported",
                 file.name(), keys.key("attention.key_length"), p.layers.head_dim_k,

@@ -308,6 +308,33 @@ TEST_F(HybridDrafting, AnswersAreThoseWithoutDrafts) {
   EXPECT_GT(n_drafted - n_accepted, n_tokens / 4);
 }
 
+// Parts on several devices take tokens back each for itself.
+TEST_F(HybridDrafting, SplitModelsDraftFromTheText) {
+  load_exactly();
+  const auto prompt = text(30, 5);
+  GenerateOptions terms;
+  terms.ignore_eos = true;
+  terms.max_tokens = 150;
+  terms.sampling.temperature = 0;
+  terms.sampling.logit_bias = {{65, 100.0f}, {66, 100.0f}, {67, 100.0f}};
+  terms.draft.is_on = false;
+  const auto plain = generate(*test::make_session(*loaded_.model, {.n_ctx = kContext}), prompt, terms);
+  ASSERT_TRUE(plain);
+  terms.draft = {.is_required = true};
+  for (int64_t n = 0; n <= 4; ++n) {
+    const auto host = *make_cpu_device({.n_threads = 1, .deterministic = true});
+    const auto device = *make_cpu_device({.n_threads = 2, .deterministic = true});
+    const auto path = test::fixtures_root() / "text/models/qwen35.gguf";
+    const auto model = TextModel::load(*GgufFile::open(path), Placement(*device, *host, 4, n));
+    ASSERT_TRUE(model) << model.error().message;
+    const auto session = test::make_session(**model, {.n_ctx = kContext, .looks_up = true});
+    const auto drafted = generate(*session, prompt, terms);
+    ASSERT_TRUE(drafted) << drafted.error().message;
+    EXPECT_EQ(drafted->tokens, plain->tokens) << n;
+    EXPECT_GT(drafted->draft.n_accepted, 20) << n;
+  }
+}
+
 // What is kept for drafts is there where something drafts, and is counted.
 TEST_F(HybridDrafting, MemoryIsTakenWhereSomethingDrafts) {
   load_exactly();

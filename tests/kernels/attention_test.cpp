@@ -12,7 +12,17 @@ class Attention : public KernelTest {
     TokenPlaces places;  // of the queries
     float q_limit = 1;
     float tolerance = 0;  // 0: what rounding may amount to
+    int32_t window = 0;   // positions that a token sees up to its own; 0: all
   };
+
+  static BatchView batch_of(const Case& c, OpBench& bench) {
+    BatchView batch = c.places.on(bench);
+    if (c.window == 0) return batch;
+    std::vector<int32_t> first;
+    for (const int32_t pos : c.places.pos) first.push_back(std::max(0, pos + 1 - c.window));
+    batch.first = bench.upload(first);
+    return batch;
+  }
 
   // Fills the cache with random keys and values, then lets both devices attend to the same bytes.
   void expect_match(const Case& c) {
@@ -24,19 +34,18 @@ class Attention : public KernelTest {
     const auto on = [&](OpBench bench) {
       const KvLayers kv = pages.on(bench, contents);
       const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, q);
-      const BatchView batch = c.places.on(bench);
+      const BatchView batch = batch_of(c, bench);
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
       return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, scale); });
     };
     SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k.format) << " [" << shape.head_dim_k << "], v "
                                     << name_of(shape.v.format) << " [" << shape.head_dim_v << "], " << n_head
                                     << "/" << shape.n_head_kv << " heads, " << c.places.size()
-                                    << " tokens, pages of " << shape.page_tokens);
+                                    << " tokens, pages of " << shape.page_tokens << ", window " << c.window);
     const float rounding = attention_rounding(shape, device_cases()[GetParam()]);
     expect_close(on(tested()), on(reference()), c.tolerance > 0 ? c.tolerance : rounding, 0);
   }
 
- private:
   static constexpr int64_t kLayer = 1;
 
   std::vector<std::byte> filled(const KvPages& pages, const KvShape& shape) {
@@ -64,6 +73,55 @@ TEST_P(Attention, EveryPairOfPlainFormats) {
       expect_match({.shape = shape, .lengths = {70}, .places = TokenPlaces().add(0, 69, 1)});
       expect_match({.shape = shape, .lengths = {70}, .places = TokenPlaces().add(0, 37, 33)});
     }
+  }
+}
+
+// Of every length about a page, a block and a piece of keys, for answers, drafts and prompts.
+TEST_P(Attention, Windows) {
+  for (const int32_t window : {1, 2, 15, 16, 17, 63, 64, 65, 128, 129, 500}) {
+    const KvShape shape{.page_tokens = window % 2 == 0 ? 16 : 64};
+    for (const int32_t n_tokens : {1, 6, 40}) {
+      expect_match({.shape = shape,
+                    .lengths = {300, 80},
+                    .places = TokenPlaces().add(0, 300 - n_tokens, n_tokens).add(1, 79, 1),
+                    .window = window});
+    }
+    if (window % 8 != 1) continue;
+    expect_match(
+        {.shape = shape, .lengths = {200}, .places = TokenPlaces().add(0, 0, 200), .window = window});
+  }
+  for (const int32_t window : {10, 1000, 1024, 2000}) {
+    for (const int32_t n_tokens : {1, 17}) {
+      expect_match({.shape = {.n_head_kv = 1, .page_tokens = 64},
+                    .lengths = {3100},
+                    .places = TokenPlaces().add(0, 3100 - n_tokens, n_tokens),
+                    .window = window});
+    }
+  }
+}
+
+// Rows of tokens whose windows begin elsewhere find what each finds alone.
+TEST_P(Attention, RowsInWindowsDoNotSeeEachOther) {
+  const KvShape shape{.k = {.format = KvFormat::f16}, .v = {.format = KvFormat::f16}, .page_tokens = 64};
+  const KvPages pages(shape, {300, 1500}, random_);
+  const auto contents = filled(pages, shape);
+  const auto places = TokenPlaces().add(0, 290, 7).add(1, 1400, 5);
+  const int64_t n = 2 * shape.n_head_kv * shape.head_dim_k;
+  const auto q = random_floats(n * places.size());
+  const auto run = [&](const TokenPlaces& of, int64_t first) {
+    OpBench bench = tested();
+    const KvLayers kv = pages.on(bench, contents);
+    const Tensor tq =
+        bench.upload({shape.head_dim_k, 2 * shape.n_head_kv, of.size(), 1},
+                     std::vector<float>(q.begin() + first * n, q.begin() + (first + of.size()) * n));
+    const BatchView batch = batch_of({.shape = shape, .lengths = {}, .places = of, .window = 130}, bench);
+    return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, 0.1f); });
+  };
+  const auto together = run(places, 0);
+  for (int64_t i = 0; i < places.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const auto alone = run(TokenPlaces().add(places.seq[at], places.pos[at], 1), i);
+    ASSERT_TRUE(std::equal(alone.begin(), alone.end(), together.begin() + i * n)) << "row " << i;
   }
 }
 

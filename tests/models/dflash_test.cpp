@@ -135,23 +135,98 @@ TEST_F(DflashFiles, BrokenKeysAndMissingTensorsAreRefusedInWords) {
   expect_refused(changed([](GgufWriter& w) { w.set_u32("dflash-draft.block_count", 1); }), {"blk.1."});
 }
 
-// A window is refused where the context is longer, and nothing of a drafter is there where it is not used.
-TEST_F(DflashFiles, ContextHasRoomForItOrSaysWhyNot) {
-  const auto base = write({}), narrow = folder_.path() / "drafter-narrow.gguf";
+// A slot sees the last positions up to its own, as many as the window has, in the layers that have one; what
+// is before that may be anything.
+TEST_F(DflashFiles, WindowsEndWhereTheySay) {
+  constexpr int64_t kPage = 64, kText = 150;
+  const auto base = write({});
+  const auto with_window = [&](uint32_t window, const std::vector<bool>& pattern) {
+    const auto path = folder_.path() / fmt::format("drafter-{}.gguf", n_written_++);
+    EXPECT_TRUE(test::copy_gguf(base, path, [&](GgufWriter& w) {
+      w.set_u32("dflash-draft.attention.sliding_window", window);
+      if (!pattern.empty()) w.set_bools("dflash-draft.attention.sliding_window_pattern", pattern);
+    }));
+    auto drafter = load(path);
+    EXPECT_TRUE(drafter) << drafter.error().message;
+    return *std::move(drafter);
+  };
+  // Behind a text, whose first page may be another one's.
+  const auto proposal_behind = [&](std::shared_ptr<const Dflash> drafter, bool is_changed) {
+    const auto session =
+        test::make_session(*target_.model, {.n_ctx = 256, .n_batch = 64, .drafter = std::move(drafter)});
+    std::vector<Token> text(kText);
+    std::iota(text.begin(), text.end(), 3);
+    EXPECT_TRUE(session->set_prompt(text));
+    Sequence& sequence = session->sequence();
+    EXPECT_TRUE(sequence.append(std::vector<Token>{9}));
+    const Scheduler::Pause pause(session->context().scheduler());
+    EXPECT_TRUE(pause.runner().prepare({&sequence, 6, 0}));
+    if (is_changed) {
+      PartRunner& part = *session->context().parts().front();
+      KvCache& cache = *part.caches()[1];
+      EXPECT_EQ(cache.layout().page_tokens, kPage);
+      const std::vector<std::byte> bytes(cache.layout().page_bytes(PageKind::main), std::byte{0x31});
+      cache.restore_page(part.stream(), PageKind::main, sequence.pages().pages()[0].main, bytes);
+      EXPECT_TRUE(part.stream().synchronize());
+    }
+    const Runner::Block block{&sequence, 6, 5};
+    EXPECT_TRUE(pause.runner().draft({&block, 1}, {}));
+    return std::vector<float>(pause.runner().outputs().begin(), pause.runner().outputs().end());
+  };
+  const auto sees_first_page = [&](uint32_t window, const std::vector<bool>& pattern = {}) {
+    const auto drafter = with_window(window, pattern);
+    return proposal_behind(drafter, true) != proposal_behind(drafter, false);
+  };
+  // The first slot stands behind the text.
+  constexpr uint32_t kOnlyBehind = kText + 1 - kPage;
+  EXPECT_FALSE(sees_first_page(kOnlyBehind));
+  EXPECT_TRUE(sees_first_page(kOnlyBehind + 1));
+  EXPECT_FALSE(sees_first_page(1));
+  EXPECT_FALSE(sees_first_page(kOnlyBehind, {true, true}));
+  EXPECT_TRUE(sees_first_page(kOnlyBehind, {true, false}));
+  EXPECT_TRUE(sees_first_page(kOnlyBehind, {false, true}));
+  EXPECT_TRUE(sees_first_page(kOnlyBehind, {false, false}));
+  const std::vector<float> whole = proposal_behind(*load(base), false);
+  EXPECT_EQ(proposal_behind(with_window(1000, {}), false), whole);
+  EXPECT_EQ(proposal_behind(with_window(0, {true, true}), false), whole);
+  EXPECT_NE(proposal_behind(with_window(kOnlyBehind, {}), false), whole);
+
+  const auto wrong = folder_.path() / "drafter-wrong.gguf";
+  ASSERT_TRUE(test::copy_gguf(base, wrong, [](GgufWriter& w) {
+    w.set_u32("dflash-draft.attention.sliding_window", 100);
+    w.set_bools("dflash-draft.attention.sliding_window_pattern", {true});
+  }));
+  expect_refused(wrong, {"sliding_window_pattern has 1 values for 2 layers"});
   ASSERT_TRUE(test::copy_gguf(
-      base, narrow, [](GgufWriter& w) { w.set_u32("dflash-draft.attention.sliding_window", 100); }));
-  const auto drafter = load(narrow);
+      base, wrong, [](GgufWriter& w) { w.set_u32("dflash-draft.attention.sliding_window_pattern", 1); }));
+  expect_refused(wrong, {"sliding_window_pattern", "an array of bools"});
+}
+
+// Of any number of texts, of any length and on any pages; nothing is there where no drafter is.
+TEST_F(DflashFiles, MemoryIsThatOfItsKeysAndValues) {
+  const auto drafter = load(write({}));
   ASSERT_TRUE(drafter);
-  EXPECT_TRUE(Session::create(*target_.model, {.n_ctx = 100, .drafter = *drafter}));
-  const auto too_long = Session::create(*target_.model, {.n_ctx = 101, .drafter = *drafter});
-  ASSERT_FALSE(too_long);
-  EXPECT_NE(too_long.error().message.find("the last 100 positions"), std::string::npos);
-  EXPECT_EQ(test::make_session(*target_.model, {.n_ctx = 100})->context().draft_bytes(), 0u);
-  const auto with = test::make_session(*target_.model, {.n_ctx = 100, .drafter = *drafter});
-  const Context& context = with->context();
   const size_t per_token = 2 * 2 * 16 * sizeof(uint16_t);  // layers, keys and values, of a head
-  EXPECT_EQ(context.draft_bytes() % (per_token * 64), 0u);
-  EXPECT_LE(context.draft_bytes(), per_token * 64 * 4);  // two pages, one to copy to, one that fills up steps
+  for (const int n_seq : {1, 2, 7}) {
+    for (const int64_t n_ctx : {63, 64, 65, 300}) {
+      for (const int64_t n_cache : {0, 100}) {
+        SessionOptions options{.n_ctx = n_ctx, .drafter = *drafter};
+        options.n_seq = n_seq;
+        options.n_cache = n_cache;
+        const auto with = Context::create(*target_.model, options);
+        ASSERT_TRUE(with) << with.error().message;
+        options.drafter = nullptr;
+        const auto without = Context::create(*target_.model, options);
+        EXPECT_EQ((*without)->draft_bytes(), 0u);
+        EXPECT_EQ((*without)->parts().front()->caches().size(), 1u);
+        // As many positions as the model has pages for, and no more.
+        const size_t n_positions = (*with)->kv_bytes() / (*with)->layout().bytes_per_token();
+        EXPECT_EQ((*with)->kv_bytes(), (*without)->kv_bytes());
+        EXPECT_LE((*with)->draft_bytes(), per_token * (n_positions + 64));
+        EXPECT_GE((*with)->draft_bytes(), per_token * n_positions);
+      }
+    }
+  }
 }
 
 }  // namespace

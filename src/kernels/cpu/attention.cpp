@@ -31,13 +31,14 @@ struct SegmentRange {
   int64_t first, last;
 };
 
-// The segments of a sequence up to position n_keys.
-std::array<SegmentRange, 3> segments_of(const KvView& kv, int64_t sequence, int64_t n_keys) {
-  if (!kv.exact) return {{{&kv, 0, n_keys}, {&kv, 0, 0}, {&kv, 0, 0}}};
+// The segments of a sequence from first_key to before n_keys.
+std::array<SegmentRange, 3> segments_of(const KvView& kv, int64_t sequence, int64_t first_key,
+                                        int64_t n_keys) {
+  if (!kv.exact) return {{{&kv, first_key, n_keys}, {&kv, 0, 0}, {&kv, 0, 0}}};
   const int32_t* main_pages = kv.main_pages.as<const int32_t>() + 2 * sequence;
-  const int64_t first = std::min<int64_t>(int64_t{main_pages[0]} * kv.page_tokens, n_keys);
+  const int64_t first = std::clamp<int64_t>(int64_t{main_pages[0]} * kv.page_tokens, first_key, n_keys);
   const int64_t last = std::clamp<int64_t>(int64_t{main_pages[1]} * kv.page_tokens, first, n_keys);
-  return {{{kv.exact, 0, first}, {&kv, first, last}, {kv.exact, last, n_keys}}};
+  return {{{kv.exact, first_key, first}, {&kv, first, last}, {kv.exact, last, n_keys}}};
 }
 
 // Most stored values of a key or value.
@@ -86,9 +87,10 @@ void attend(const AttentionArgs& args, int64_t token, int64_t head, float* scrat
   const KvView& kv = args.kv;
   const int64_t n_head = args.q.ne[1];
   const int64_t head_kv = head / (n_head / kv.n_head_kv);
+  const int64_t first_key = args.batch.first ? args.batch.first.as<const int32_t>()[token] : 0;
   const int64_t n_keys = args.batch.pos.as<const int32_t>()[token] + int64_t{1};
   const int64_t sequence = args.batch.seq.as<const int32_t>()[token];
-  const auto segments = segments_of(kv, sequence, n_keys);
+  const auto segments = segments_of(kv, sequence, first_key, n_keys);
   const auto walk = [&](const KvView& view, size_t offset, size_t row_bytes) {
     return RowWalk{view, view.page_table.as<const int32_t>() + sequence * view.page_table.ne[0], offset,
                    row_bytes};
@@ -103,9 +105,9 @@ void attend(const AttentionArgs& args, int64_t token, int64_t head, float* scrat
     const RowWalk keys = walk(*range.kv, range.kv->k_offset(head_kv), range.kv->k_row_bytes);
     score_segment(args, range, keys, q, query, stored, weights);
   }
-  const float largest = *std::max_element(weights, weights + n_keys);
+  const float largest = *std::max_element(weights + first_key, weights + n_keys);
   double sum = 0;
-  for (int64_t pos = 0; pos < n_keys; ++pos) {
+  for (int64_t pos = first_key; pos < n_keys; ++pos) {
     weights[pos] = std::exp(weights[pos] - largest);
     sum += static_cast<double>(weights[pos]);
   }

@@ -82,6 +82,7 @@ Params params_of(const AttentionArgs& args) {
   p.page_table = kv.page_table.as<const int32_t>();
   p.seq = args.batch.seq.as<const int32_t>();
   p.pos = args.batch.pos.as<const int32_t>();
+  p.first = args.batch.first.as<const int32_t>();
   p.max_pages = kv.page_table.ne[0];
   p.page_bytes = static_cast<int64_t>(kv.page_bytes);
   p.v_start = static_cast<int64_t>(kv.v_offset(0));
@@ -146,6 +147,7 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
   const int n_split_tokens =
       n_tokens <= kMostSplitDecodeTokens ? kMostSplitDecodeTokens : kSplitTokensBesidePrompt;
   Pass plain{run_plain, 1, kAny, kPlainRows, kPlainRows, 3, n_split_tokens, room, scratch_of(stream)};
+  if (args.batch.first) return run_pass(stream, args, plain);
   const bool is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
   const bool has_prefill = !is_decode && prefill_serves(args);
   if (decode_serves(args)) {

@@ -35,6 +35,7 @@ layout(set = 0, binding = 4, std430) readonly restrict buffer Pos { int position
 layout(set = 0, binding = 5, std430) readonly restrict buffer Q { float q[]; };
 // [head_dim_v, n_head, n_tokens]; with several parts, scratch memory: one such tensor for each
 layout(set = 0, binding = 6, std430) writeonly restrict buffer Out { float result[]; };
+layout(set = 0, binding = 8, std430) readonly restrict buffer First { int firsts[]; };
 // With several parts: largest score and sum of weights [2, n_head, n_tokens, n_parts]
 layout(set = 0, binding = 7, std430) writeonly restrict buffer Softmax { vec2 softmax[]; };
 
@@ -56,7 +57,9 @@ layout(push_constant) uniform Push {
   uint n_head;
   uint n_head_kv;
   uint n_tokens;
-  uint n_parts;  // 1: all positions are one part
+  uint n_parts;    // 1: all positions are one part
+  uint has_first;  // whether tokens see no more than the positions from firsts on
+  uint first_at;
   float scale;
 } push;
 
@@ -67,6 +70,7 @@ const uint kMaxSubgroups = kLanes / 4;
 shared vec4 q_tile[kRows * kKPieces * 4];          // times the scale
 shared vec4 weights[kLanes * kRows / 4];           // of each position: its rows
 shared uint v_rows[kLanes];                        // where each position's value starts
+shared int first_seen[kRows];                      // position
 shared int last_seen[kRows];                       // position; -1: the row is of another sequence
 shared float of_subgroups[kMaxSubgroups * kRows];  // a number for each row
 
@@ -131,7 +135,7 @@ void weigh(uint seq, uint first, uint end) {
   }
   float tops[kRows];
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
-    const bool is_seen = position < end && int(position) <= last_seen[r];
+    const bool is_seen = position < end && int(position) >= first_seen[r] && int(position) <= last_seen[r];
     if (!is_seen) scores[r] = kNothingSeen;
     tops[r] = subgroupMax(scores[r]);
   }
@@ -181,6 +185,9 @@ void add_values(uint n) {
   }
 }
 
+// The first position that a token sees.
+uint first_of(uint token) { return push.has_first > 0 ? uint(firsts[push.first_at + token]) : 0; }
+
 // Lets the tile's rows of tokens first_token..last_token, which are of one sequence, see the part's
 // positions.
 void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
@@ -188,6 +195,7 @@ void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
   if (lane < kRows) {
     const bool is_among = exists(lane) && token_of(lane) >= first_token && token_of(lane) <= last_token;
     last_seen[lane] = is_among ? positions[push.pos_at + token_of(lane)] : -1;
+    first_seen[lane] = is_among ? int(first_of(token_of(lane))) : 0;
   }
   barrier();
   for (uint block = first; block < end; block += kLanes) {
@@ -267,14 +275,19 @@ void main() {
     int last_position = positions[push.pos_at + token];
     const uint n_positions = part_positions(uint(last_position) + 1);
     uint last_token = token;
+    uint first_position = first_of(token);
     while (last_token < last_of_tile && seqs[push.seq_at + last_token + 1] == seq) {
       const int position = positions[push.pos_at + last_token + 1];
       if (part_positions(uint(position) + 1) != n_positions) break;
       ++last_token;
       last_position = max(last_position, position);
+      first_position = min(first_position, first_of(last_token));
     }
     const uint first = part * n_positions;
-    attend(token, last_token, uint(seq), first, min(uint(last_position + 1), first + n_positions));
+    // In whole blocks from the part's first position on, so that sums do not tell which rows share the tile.
+    const uint left_out = first_position > first ? (first_position - first) / kLanes * kLanes : 0;
+    attend(token, last_token, uint(seq), first + left_out,
+           min(uint(last_position + 1), first + n_positions));
     token = last_token + 1;
   }
   store(part);

@@ -33,6 +33,8 @@ struct Push {  // as in attention.comp
   uint32_t n_head_kv;
   uint32_t n_tokens;
   uint32_t n_parts;
+  uint32_t has_first;
+  uint32_t first_at;
   float scale;
 };
 
@@ -58,7 +60,7 @@ uint32_t v_pairs(const KvView& kv, bool whole_quads) {
 
 // Bytes of shared memory of attention.comp.
 size_t shared_bytes(uint32_t n_rows, uint32_t pieces) {
-  return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + kLanes / 4 + 3) + kLanes);
+  return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + kLanes / 4 + 4) + kLanes);
 }
 
 // Rows of a tile.
@@ -117,6 +119,8 @@ void attend(Stream& s, const AttentionArgs& args, int64_t first, int64_t n, uint
       word_offset(args.out) + first_token * n_head * static_cast<uint32_t>(kv.head_dim_v);
   const bool has_parts = n_parts > 1;
   const uint32_t n_vectors = n_head * n_tokens;
+  // Where it is absent, something must be bound and is not read.
+  const Tensor& first_seen = args.batch.first ? args.batch.first : args.batch.pos;
   const uint32_t parts_at = 2 * n_vectors * n_parts;  // after the states of their softmax
   const Push push{.kv_at = layer.first_byte,
                   .page_bytes = static_cast<uint32_t>(kv.page_bytes),
@@ -136,13 +140,15 @@ void attend(Stream& s, const AttentionArgs& args, int64_t first, int64_t n, uint
                   .n_head_kv = static_cast<uint32_t>(kv.n_head_kv),
                   .n_tokens = n_tokens,
                   .n_parts = n_parts,
+                  .has_first = args.batch.first ? 1u : 0u,
+                  .first_at = word_offset(first_seen) + first_token,
                   .scale = args.scale};
   dispatch(s, "attention",
            {static_cast<uint32_t>(kv.k.format), static_cast<uint32_t>(kv.v.format), n_rows, pieces,
             v_pairs(kv, whole_quads), whole_quads},
            {layer.operand, layer.operand, operand_of(kv.page_table), operand_of(args.batch.seq),
             operand_of(args.batch.pos), operand_of(args.q), has_parts ? scratch_of(s) : operand_of(args.out),
-            has_parts ? scratch_of(s) : Operand{}},
+            has_parts ? scratch_of(s) : Operand{}, operand_of(first_seen)},
            push, {div_up(rows_of_head, n_rows), push.n_head_kv, n_parts});
   if (has_parts) merge(s, args, n_vectors, n_parts, parts_at, first_out);
 }

@@ -5,7 +5,9 @@
 // What a row finds is the same bits whichever rows share its tile and however keys are split: keys are taken
 // in pieces of kPieceKeys positions, counted from 0, and pieces are put together as the leaves of a binary
 // tree, first 0 and 1, 2 and 3, then 0 to 1 and 2 to 3. A piece that a row sees nothing of changes nothing. A
-// split is a branch of the tree.
+// split is a branch of the tree. Pages before the first key that any row sees are left out; what of the
+// others lies before a row's first key has the lowest score there is, whose weight is nothing beside that of
+// a key.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -35,7 +37,8 @@ constexpr int64_t kLeastTaskCost = 1 << 17;
 struct TokenRun {
   int64_t first_token;
   int64_t n_tokens;
-  int64_t n_keys;        // that the furthest of them sees
+  int64_t first_key;     // of the page in which the first one lies that any of them sees
+  int64_t n_keys;        // that the furthest of them sees, from position 0
   bool is_of_few;        // its sequence has few tokens in the batch, and few heads share a key
   int64_t n_splits;      // parts that the keys are worked on in
   int64_t split_pieces;  // of one part, a power of two
@@ -125,7 +128,8 @@ class TiledAttention {
         runs_(reinterpret_cast<TokenRun*>(scratch_ + layout_.runs)),
         counters_(reinterpret_cast<int32_t*>(scratch_ + layout_.counters)),
         seq_(args.batch.seq.as<const int32_t>()),
-        pos_(args.batch.pos.as<const int32_t>()) {
+        pos_(args.batch.pos.as<const int32_t>()),
+        first_(args.batch.first.as<const int32_t>()) {
     assert(stream.scratch().size() >= layout_.total);
   }
 
@@ -152,10 +156,12 @@ class TiledAttention {
       TokenRun& run = runs_[n_runs_++];
       run = {};
       run.first_token = token;
+      run.first_key = first_key_of(token);
       run.is_of_few = end_of_seq - first_of_seq <= kFewTokens && grouping_.heads < kManyRows;
       for (; token < n_tokens && run.n_tokens < grouping_.tokens && seq_[token] == seq_[run.first_token];
            ++token) {
         ++run.n_tokens;
+        run.first_key = std::min(run.first_key, first_key_of(token));
         run.n_keys = std::max<int64_t>(run.n_keys, pos_[token] + int64_t{1});
       }
       total_cost_ += cost_of(run) * grouping_.n_passes;
@@ -184,8 +190,12 @@ class TiledAttention {
     std::fill_n(counters_, n_groups, 0);
   }
 
+  int64_t first_key_of(int64_t token) const {
+    return first_ ? first_[token] / args_.kv.page_tokens * args_.kv.page_tokens : 0;
+  }
+
   int64_t cost_of(const TokenRun& run) const {
-    return attention::cost_of(run.n_keys, run.n_tokens * grouping_.heads, args_);
+    return attention::cost_of(run.n_keys - run.first_key, run.n_tokens * grouping_.heads, args_);
   }
 
   // One tile of a run of tokens, against one part of its keys.
@@ -315,7 +325,7 @@ class TiledAttention {
     forget_scores(work.tile);
     bool is_first = true;
     const auto visit_segment = [&](const KvView& pages, int64_t from, int64_t to) {
-      from = std::max(from, first);
+      from = std::max({from, first, item.run.first_key});
       to = std::min(to, last);
       if (from >= std::min(to, end)) return;
       start(item, pages, work);
@@ -323,13 +333,23 @@ class TiledAttention {
       add_to_totals(item, pages, work, is_first);
       is_first = false;
     };
-    if (!kv.exact) return visit_segment(kv, 0, last);
-    const int32_t* main_pages = kv.main_pages.as<const int32_t>() + 2 * seq_[item.run.first_token];
-    const int64_t main_first = int64_t{main_pages[0]} * kv.page_tokens;
-    const int64_t main_last = std::max(main_first, int64_t{main_pages[1]} * kv.page_tokens);
-    visit_segment(*kv.exact, 0, main_first);
-    visit_segment(kv, main_first, main_last);
-    visit_segment(*kv.exact, main_last, last);
+    if (!kv.exact) {
+      visit_segment(kv, 0, last);
+    } else {
+      const int32_t* main_pages = kv.main_pages.as<const int32_t>() + 2 * seq_[item.run.first_token];
+      const int64_t main_first = int64_t{main_pages[0]} * kv.page_tokens;
+      const int64_t main_last = std::max(main_first, int64_t{main_pages[1]} * kv.page_tokens);
+      visit_segment(*kv.exact, 0, main_first);
+      visit_segment(kv, main_first, main_last);
+      visit_segment(*kv.exact, main_last, last);
+    }
+    if (is_first) see_nothing(item, work.totals);
+  }
+
+  void see_nothing(const Item& item, const Totals& totals) const {
+    std::fill_n(totals.total, item.n_rows * layout_.total_stride, 0.0f);
+    std::fill_n(totals.largest, item.n_rows, std::numeric_limits<float>::lowest());
+    std::fill_n(totals.sum, item.n_rows, 0.0f);
   }
 
   const FormatKernels& kernels_of(KvFormat format, const Item& item) const {
@@ -403,10 +423,20 @@ class TiledAttention {
         visible = std::fill_n(visible, item.n_heads, static_cast<int32_t>(seen));
       }
       keys.score(tile, block.keys, block.n_keys, next.keys);
+      if (first_) hide_first(item, tile, block);
       kernels_.softmax(tile, block.n_keys);
       values.accumulate(tile, block.values, block.n_keys, next.values);
       if (next.first >= last) break;
       block = next;
+    }
+  }
+
+  // Keys of a block that lie before the first one that a row sees.
+  void hide_first(const Item& item, const Tile& tile, const Block& block) const {
+    for (int64_t row = 0; row < tile.n_rows; ++row) {
+      const int64_t first = first_[item.run.first_token + row / item.n_heads];
+      const int64_t n = std::clamp<int64_t>(first - block.first, 0, block.n_keys);
+      std::fill_n(tile.scores + row * kKeyBlock, n, std::numeric_limits<float>::lowest());
     }
   }
 
@@ -492,6 +522,7 @@ class TiledAttention {
   int32_t* const counters_;
   const int32_t* const seq_;
   const int32_t* const pos_;
+  const int32_t* const first_;  // null: rows see all from position 0 on
   int64_t n_runs_ = 0;
   int64_t n_items_ = 0;
   int64_t total_cost_ = 0;

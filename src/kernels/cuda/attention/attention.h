@@ -68,6 +68,7 @@ struct Params {
   const int32_t* page_table;  // (max_pages, n_seq)
   const int32_t* seq;
   const int32_t* pos;
+  const int32_t* first;  // the first position that a token sees; null: 0. Only run_plain() knows of it
   int64_t max_pages;
   int64_t page_bytes;
   int64_t v_start;  // in a page, of the values

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
   __shared__ __align__(16) float weights[kKeys][kRows];  // scores, then their exponentials
   __shared__ float largest[kRows], sum[kRows], keep[kRows];
   __shared__ float largest_so_far[kRows], sum_so_far[kRows];
-  __shared__ int visible[kRows];  // keys that a row sees, from position 0
+  __shared__ int first_visible[kRows], visible[kRows];  // a row sees keys from one to before the other
   wait_for_previous();
   let_next_start();
 
@@ -69,7 +69,12 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
       largest_so_far[thread] = kLowest;
       sum_so_far[thread] = 0;
       visible[thread] = thread < n_rows ? p.pos[token_of(thread)] + 1 : 0;
+      first_visible[thread] = p.first && thread < n_rows ? p.first[token_of(thread)] : 0;
     }
+
+    int first_key = p.first ? p.first[run.first] : 0;  // that any row sees
+    for (int token = run.first + 1; p.first && token < run.last; ++token)
+      first_key = min(first_key, p.first[token]);
 
     for (int segment = range.first; segment < range.last; ++segment) {
       for (int i = thread; i < kRows * p.head_dim_v; i += kThreads) out[i] = 0;
@@ -81,7 +86,9 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
 
       const int segment_first = segment * run.segment_keys;
       const int segment_last = min(run.n_keys, segment_first + run.segment_keys);
-      for (int first = segment_first; first < segment_last; first += kKeys) {
+      // In whole blocks from the segment's first key on, so that sums do not tell which rows share the tile.
+      const int n_left_out = max(first_key - segment_first, 0) / kKeys * kKeys;
+      for (int first = segment_first + n_left_out; first < segment_last; first += kKeys) {
         const int n_keys = min(kKeys, segment_last - first);
         for (int key = warp; key < kKeys; key += kWarps) {
           const std::byte* row = walk.k_row(p, first + min(key, n_keys - 1));
@@ -99,7 +106,9 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
         }
         for (int j = 0; j < kRowsPerWarp; ++j) {
           const int row = warp * kRowsPerWarp + j;
-          const float score = lane < n_keys && first + lane < visible[row] ? scores[j] : -INFINITY;
+          const int key = first + lane;
+          const bool is_seen = lane < n_keys && key >= first_visible[row] && key < visible[row];
+          const float score = is_seen ? scores[j] : -INFINITY;
           const float before = largest[row];
           const float after = fmaxf(before, max_of_warp(score));
           const float weight = exp2f(score - after);

@@ -7,8 +7,7 @@
 //   kGemvTokens               gemv serves up to so many tokens
 //   kPanelRows, kTileTokens   outputs that a tile of gemm holds
 //   kCodeFlip                 codes of activations for gemm are stored xor this (0: signed; -128: plus 128)
-//   quantise(x)               RunCodes of 32 values
-//   quantise_row(x, n_runs, row)   the same for a row, into RowCodes
+//   quantise_row(x, n_runs, row)   runs of 32 values, into RowCodes
 //   kernel(dtype)             QuantisedKernel: what is particular to a type of weights
 #pragma once
 
@@ -67,6 +66,10 @@ struct PanelArgs {
   int64_t start_stride;
   float* out;  // token t, row r at [t * out_stride + r]
   int64_t out_stride;
+  // What is unpacked next: memory to ask for meanwhile, so many bytes for each run; 0: nothing. Rows that are
+  // unpacked side by side are too many short streams for the processor's own prefetching.
+  const std::byte* ahead;
+  int64_t ahead_bytes;
 };
 
 // What is particular to a type of weights.
@@ -187,6 +190,8 @@ class QuantisedMatmul {
 
   // gemm
 
+  static constexpr int64_t kPackedRuns = 16;  // that quantise_row() likes to be given
+
   static TileRun* take_tiles(ScratchPieces& memory, int64_t n_in, int64_t n_tokens) {
     return memory.take<TileRun>(div_up<int64_t>(n_tokens, Set::kTileTokens) * (n_in / kRun));
   }
@@ -200,20 +205,33 @@ class QuantisedMatmul {
     return panel;
   }
 
-  // Tokens [first, first + n) as one tile; x is the row of the first.
-  static void pack_tile(const float* x, int64_t n_in, int64_t n, TileRun* tile) {
-    for (int64_t run = 0; run < n_in / kRun; ++run) {
-      for (int64_t t = 0; t < n; ++t) {
-        const RunCodes r = Set::quantise(x + t * n_in + run * kRun);
-        for (int64_t i = 0; i < kRun; ++i) {
-          tile[run].codes[t][i] = static_cast<int8_t>(r.codes[i] ^ Set::kCodeFlip);
-        }
-        tile[run].steps[t] = r.step;
-        tile[run].sums[t] = r.step * static_cast<float>(r.half_sums[0] + r.half_sums[1]);
-        tile[run].half_sums[0][t] = r.step * static_cast<float>(r.half_sums[0]);
-        tile[run].half_sums[1][t] = r.step * static_cast<float>(r.half_sums[1]);
+  // Runs of n tokens, the rows of x, into a tile.
+  static void pack_runs(const float* x, int64_t n_in, int64_t n, int64_t n_runs, TileRun* tile) {
+    alignas(64) int8_t codes[kPackedRuns * kRun];
+    alignas(64) float steps[kPackedRuns], sums[kPackedRuns], half_sums[2 * kPackedRuns];
+    alignas(64) int32_t minus_codes[kPackedRuns], half_minus_codes[2 * kPackedRuns];
+    for (int64_t t = 0; t < n; ++t) {
+      Set::quantise_row(x + t * n_in, n_runs, {codes, steps, sums, half_sums, minus_codes, half_minus_codes});
+      for (int64_t run = 0; run < n_runs; ++run) {
+        for (int64_t i = 0; i < kRun; ++i)
+          tile[run].codes[t][i] = static_cast<int8_t>(codes[run * kRun + i] ^ Set::kCodeFlip);
+        tile[run].steps[t] = steps[run];
+        tile[run].sums[t] = sums[run];
+        for (int half = 0; half < 2; ++half) tile[run].half_sums[half][t] = half_sums[2 * run + half];
       }
     }
+  }
+
+  static void pack_tiles(ThreadPool& pool, const Tensor& x, TileRun* tiles) {
+    const int64_t n_in = x.ne[0], n_tokens = x.n_rows(), n_runs = n_in / kRun;
+    const int64_t pieces = div_up(n_runs, kPackedRuns);
+    pool.run(div_up<int64_t>(n_tokens, Set::kTileTokens) * pieces, [&](int64_t task, int) {
+      const int64_t tile = task / pieces, run = task % pieces * kPackedRuns;
+      const int64_t token = tile * Set::kTileTokens;
+      pack_runs(x.as<float>() + token * n_in + run * kRun, n_in,
+                std::min<int64_t>(Set::kTileTokens, n_tokens - token), std::min(kPackedRuns, n_runs - run),
+                tiles + tile * n_runs + run);
+    });
   }
 
   // A panel of one output times tiles [first_tile, end_tile).
@@ -224,6 +242,8 @@ class QuantisedMatmul {
     const int64_t n_out = linear.weight.n_rows(), n_runs = args.x.ne[0] / kRun;
     const float* bias = linear.bias ? linear.bias.template as<float>() + task.first_row : nullptr;
     float* out = args.out[task.output].template as<float>() + task.first_row;
+    const auto panel_bytes = Set::kPanelRows * static_cast<int64_t>(linear.weight.row_size());
+    const std::byte* next_panel = linear.weight.row(task.first_row) + panel_bytes;
     for (int64_t run = 0; run < n_runs; run += kSegmentRuns) {
       PanelArgs part;
       part.panel = panel;
@@ -245,6 +265,8 @@ class QuantisedMatmul {
         part.out = out + token * n_out;
         part.start = run == 0 ? bias : part.out;
         part.start_stride = run == 0 ? 0 : n_out;
+        part.ahead_bytes = tile == first_tile ? panel_bytes / n_runs : 0;
+        part.ahead = next_panel + run * part.ahead_bytes;
         kernel.multiply_panel(part);
       }
     }
@@ -254,11 +276,7 @@ class QuantisedMatmul {
     const int64_t n_in = args.x.ne[0], n_tokens = args.x.n_rows();
     const int64_t n_tiles = div_up<int64_t>(n_tokens, Set::kTileTokens);
     TileRun* tiles = take_tiles(memory, n_in, n_tokens);
-    pool.run(n_tiles, [&](int64_t tile, int) {
-      const int64_t first = tile * Set::kTileTokens;
-      const int64_t n = std::min<int64_t>(Set::kTileTokens, n_tokens - first);
-      pack_tile(args.x.as<float>() + first * n_in, n_in, n, tiles + tile * (n_in / kRun));
-    });
+    pack_tiles(pool, args.x, tiles);
 
     const RowTasks panels = RowTasks::by_rows(args, Set::kPanelRows);
     const int64_t parts = token_parts(panels.size(), n_tiles, pool.n_threads());

@@ -409,7 +409,9 @@ PARLANCE_SIMD void multiply_tokens(const PanelArgs& args) {
   const int8_t* codes = args.panel.codes;
   const float* steps = args.panel.steps;
   const float* offsets = args.panel.offsets;
-  for (int64_t i = 0; i < args.n_runs; ++i, ++run) {
+  const std::byte* ahead = args.ahead;
+  for (int64_t i = 0; i < args.n_runs; ++i, ++run, ahead += args.ahead_bytes) {
+    for (int64_t byte = 0; byte < args.ahead_bytes; byte += 64) __builtin_prefetch(ahead + byte, 0, 2);
 #pragma GCC unroll 2
     for (int part = 0; part < kPartsOfRun; ++part) {
       typename V::Sums dots[kTokens][kVectors];
@@ -468,9 +470,8 @@ struct Set {
   static constexpr int kTileTokens = 4;
   static constexpr int8_t kCodeFlip = 0;
 
-  static RunCodes quantise(const float* x) { return V::quantise(x); }
   static void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
-    for (int64_t run = 0; run < n_runs; ++run) row.put(run, quantise(x + run * kRun));
+    for (int64_t run = 0; run < n_runs; ++run) row.put(run, V::quantise(x + run * kRun));
   }
 
   template <class Format>

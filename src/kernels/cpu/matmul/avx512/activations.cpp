@@ -87,8 +87,6 @@ INLINE_AVX512 void quantise_group(const float* x, const RowCodes& row) {
   _mm512_storeu_si512(row.minus_codes, _mm512_sub_epi32(zero, sums));
 }
 
-}  // namespace
-
 PARLANCE_AVX512 RunCodes quantise(const float* x) {
   const __m512 low = _mm512_loadu_ps(x), high = _mm512_loadu_ps(x + 16);
   const float magnitude = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(low), _mm512_abs_ps(high)));
@@ -104,6 +102,8 @@ PARLANCE_AVX512 RunCodes quantise(const float* x) {
   run.step = tiny ? 0.0f : magnitude / 127.0f;
   return run;
 }
+
+}  // namespace
 
 PARLANCE_AVX512 void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
   int64_t run = 0;

@@ -82,9 +82,15 @@ PARLANCE_AVX512 void multiply(const PanelArgs& args) {
   constexpr int kLevels = std::countr_zero(unsigned{kChains});
   alignas(64) float waiting[kLevels][kTokens][kVectors][16];
   Sums<kTokens> sum;
+  const std::byte* ahead = args.ahead;
+  const int64_t ahead_bytes = args.ahead_bytes / (kHalfRuns ? 2 : 1);
   for (int i = 0; i < kChains; ++i) {
     clear<kTokens>(sum);
     for (int64_t part = chain_number<kChains>(i); part < n_parts; part += kChains) {
+      for (int64_t byte = 0; byte < ahead_bytes; byte += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(ahead + byte), _MM_HINT_T1);
+      }
+      ahead += ahead_bytes;
       add_part<kTokens, kHalfRuns, kHasOffset>(args, part, sum);
     }
     int level = 0;

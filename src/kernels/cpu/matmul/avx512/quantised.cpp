@@ -16,7 +16,6 @@ struct Set {
   static constexpr int kTileTokens = avx512::kTileTokens;
   static constexpr int8_t kCodeFlip = -128;
 
-  static RunCodes quantise(const float* x) { return avx512::quantise(x); }
   static void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
     avx512::quantise_row(x, n_runs, row);
   }

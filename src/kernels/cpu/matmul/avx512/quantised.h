@@ -8,11 +8,10 @@
 
 namespace parlance::matmul::avx512 {
 
-RunCodes quantise(const float* x);
 void quantise_row(const float* x, int64_t n_runs, const RowCodes& row);
 
 // Rows of one type times up to kGemvTokens tokens, straight from the blocks.
-inline constexpr int kGemvTokens = 16;
+inline constexpr int kGemvTokens = 24;
 using Gemv = void(const GemvArgs& args);
 Gemv gemv_q8_0, gemv_q4_0, gemv_q4_1, gemv_q5_0, gemv_q5_1, gemv_iq4_nl, gemv_q2_k, gemv_q3_k, gemv_q4_k,
     gemv_q5_k, gemv_q6_k, gemv_iq4_xs;

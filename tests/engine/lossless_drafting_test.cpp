@@ -224,6 +224,35 @@ TEST_F(LosslessDrafting, CancelledAnywhere) {
   }
 }
 
+// The same of an answer whose drafts are drawn: it ends early, and says nothing else until then.
+TEST_F(LosslessDrafting, CancelledAnywhereWhileDraftsAreDrawn) {
+  const auto prompt = text(20, 5);
+  GenerateOptions options = always(4, 12);
+  options.draft.rule = DraftRule::sampling;
+  options.sampling = {.temperature = 0.7f, .seed = 3};
+  const SessionOptions kind{.n_ctx = 64, .draft_model = like_};
+  const auto calm = test::make_session(*target_, kind);
+  int n_operations = 0;
+  device_.on_operation = [&] { ++n_operations; };
+  const std::vector<Token> whole = answer(*calm, prompt, options).tokens;
+  for (int at = 0; at < n_operations; at += 3) {
+    device_.on_operation = {};
+    const auto session = test::make_session(*target_, kind);
+    const CancellationSource source;
+    GenerateOptions cancelled = options;
+    cancelled.work.cancellation = source.ticket();
+    int n = 0;
+    device_.on_operation = [&] {
+      if (n++ == at) source.cancel();
+    };
+    const GenerateResult said = answer(*session, prompt, cancelled);
+    device_.on_operation = {};
+    ASSERT_LE(said.tokens.size(), whole.size());
+    ASSERT_TRUE(std::equal(said.tokens.begin(), said.tokens.end(), whole.begin())) << at;
+    ASSERT_EQ(answer(*session, prompt, options).tokens, whole) << at;
+  }
+}
+
 // What a block drafter knows of a text is the same whether it listened to it at once, in pieces, through
 // drafts that were taken back, or again.
 TEST_F(LosslessDrafting, BlockDraftsAreThoseOfAFreshText) {

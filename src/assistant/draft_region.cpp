@@ -35,6 +35,14 @@ Result<DraftModels> load(const std::filesystem::path& path, const TextModel& tar
 
 }  // namespace
 
+Result<bool> may_draft(const Choice& choice) {
+  if (choice.draft.looks_up) return true;
+  if (!choice.draft.uses_model) return false;
+  if (!choice.files.drafter.empty()) return true;
+  PARLANCE_TRY(const std::filesystem::path own, find_own_drafter(choice.files));
+  return !own.empty();
+}
+
 Result<DraftModels> load_drafter(const Choice& choice, const TextModel& target, Device& device,
                                  const OnRemark& on_remark) {
   if (!choice.draft.uses_model) return DraftModels();

@@ -17,6 +17,9 @@ struct DraftModels {
   std::shared_ptr<const TextModel> model;
 };
 
+// Whether something may draft, as far as can be told before the model is loaded.
+Result<bool> may_draft(const Choice& choice);
+
 // The drafter that the choice names, or that the bundle of its language model has: a block drafter, or a
 // language model with the target's vocabulary, which then runs on `device`. One that was named must fit the
 // model; one of the bundle that does not is left out with a remark.

@@ -40,7 +40,10 @@ Result<Placement> place(const Choice& choice, const GgufFile& file, const HyperP
     }
     return Placement(*weights.device, hp.n_layer);
   }
-  PARLANCE_TRY(const int64_t n, choose_device_layers(file, hp, weights.options, *weights.device, wanted));
+  SessionOptions planned =
+      weights.options;  // drafters are loaded later, what they make layers keep counts now
+  PARLANCE_TRY(planned.looks_up, may_draft(choice));
+  PARLANCE_TRY(const int64_t n, choose_device_layers(file, hp, planned, *weights.device, wanted));
   if (n == hp.n_layer) return Placement(*weights.device, hp.n_layer);
   if (!wanted) {
     remark(

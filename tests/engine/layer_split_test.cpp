@@ -65,6 +65,22 @@ TEST_F(LayerSplit, SaysWhatWouldFit) {
       << none.error().message;
 }
 
+// Recurrent layers have states for every sequence, and for drafts what was computed of their tokens.
+TEST_F(LayerSplit, CountsWhatRecurrentLayersKeep) {
+  PARLANCE_REQUIRE_FIXTURES("text/models/qwen35.gguf");
+  const auto file = *GgufFile::open(test::fixtures_root() / "text/models/qwen35.gguf");
+  const HyperParameters hp = *read_hyper_parameters(file);
+  const RecurrentLayout layout = recurrent_layout(hp, 1, kMostDrafted);
+  const auto layer_bytes = [&](int n_seq, bool looks_up) {
+    SessionOptions options = options_;
+    options.n_seq = n_seq;
+    options.looks_up = looks_up;
+    return layer_memory(file, hp, options).layer_bytes;
+  };
+  EXPECT_EQ(layer_bytes(9, false) - layer_bytes(5, false), 4 * layout.bytes());
+  EXPECT_EQ(layer_bytes(5, true) - layer_bytes(5, false), 6 * layout.kept_bytes());
+}
+
 // Every split of the layers over two devices computes what one device computes; the second time with the
 // prompt known but for its last token.
 TEST_F(LayerSplit, SplitModelsSayTheSame) {

@@ -21,8 +21,8 @@ namespace parlance {
 
 // How tokens may be proposed for several to be verified in one step, where the context has drafters. By the
 // exact rule the answer is the same with and without; by the sampling rule answers at a temperature are as
-// likely as without, more of what is drafted is taken, and the same seed gives the same answer as long as
-// drafters and their limits are the same.
+// likely as without, and the same seed gives the same answer as long as drafters and their limits are the
+// same.
 struct DraftOptions {
   bool is_on = true;
   int64_t most = kMostDrafted;  // at once

@@ -167,7 +167,7 @@ OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft) {
                "--draft-rule", "RULE",
                "When a proposed token is taken. exact: when the model chooses the same one, so that the "
                "answer is the one without proposals. sampling: at a temperature, as often as leaves each "
-               "token as likely as without, which is more often; the answer is another one.",
+               "token as likely as without; the answer is another one.",
                "exact, sampling", draft.rule, draft_rule_from_name, std::string(name_of(draft.rule)))}};
 }
 

@@ -39,7 +39,7 @@ Answer<int> transcribe(EliInferenceContext* ctx, const float* pcm, size_t n_samp
   CAPI_TRY(const auto given, samples_of("pcm", pcm, n_samples));
   CAPI_TRY(const auto ears, context->asr());
   CAPI_TRY(const auto own, RecogniserSamples::of(given, sample_rate_hz));
-  CAPI_TRY(const Heard heard, hear_recording(*ears->recognizer, own.samples(), {}));
+  CAPI_TRY(const Heard heard, hear_recording(*ears->recognizer, own.samples(), context->knobs().recognition));
   return write_text(heard.transcript.text, out_text, max_text_bytes);
 }
 
@@ -78,7 +78,7 @@ Answer<int> transcribe_timed(EliInferenceContext* ctx, const float* pcm, size_t 
   CAPI_TRY(const auto ears, context->asr());
   CAPI_TRY(const auto aligner, context->aligner());
   CAPI_TRY(const auto own, RecogniserSamples::of(given, sample_rate_hz));
-  CAPI_TRY(Heard heard, hear_recording(*ears->recognizer, own.samples(), {}));
+  CAPI_TRY(Heard heard, hear_recording(*ears->recognizer, own.samples(), context->knobs().recognition));
   std::optional<Error> why;
   CAPI_CHECK(time_words(*aligner->aligner, own.samples(), heard,
                         [&](const HeardSegment&, const Error& error) { why = error; }));
@@ -97,7 +97,7 @@ class HeardStream {
     auto stream = std::make_shared<HeardStream>();
     CAPI_TRY(stream->ears_, context->asr());
     stream->context_ = std::move(context);
-    CAPI_TRY(stream->stream_, stream->ears_->recognizer->open({}));
+    CAPI_TRY(stream->stream_, stream->ears_->recognizer->open(stream->context_->knobs().recognition));
     if (sample_rate_hz != kMelSampleRateHz) {
       CAPI_TRY(stream->resampler_, Resampler::create(sample_rate_hz, kMelSampleRateHz));
     }

@@ -5,7 +5,6 @@
 
 #include "assistant/model_files.h"
 #include "base/log.h"
-#include "base/os/environment.h"
 #include "base/os/folder.h"
 #include "bundle/bundle.h"
 #include "bundle/bundle_files.h"
@@ -68,7 +67,7 @@ fs::path first_named(const fs::path& folder, std::string_view beginning) {
 
 constexpr std::string_view kCanonicalBase = "omnivoice-base", kCanonicalCodec = "omnivoice-tokenizer";
 
-Choice choice_of(const fs::path& folder) {
+Choice choice_of(const fs::path& folder, const Knobs& knobs) {
   Choice choice;
   choice.files.folder = folder.string();
   const fs::path base = first_named(folder / "tts", kCanonicalBase);
@@ -77,9 +76,8 @@ Choice choice_of(const fs::path& folder) {
     choice.files.base = base.string();
     choice.files.codec = codec.string();
   }
-  if (const auto device = environment("ELIZA_DEVICE")) {
-    choice.devices.text = choice.devices.voice = *device;
-  }
+  choice.devices.text = choice.devices.voice = knobs.device;
+  choice.devices.n_threads = knobs.n_threads;
   choice.context.n_seq = kSequences;
   return choice;
 }
@@ -131,7 +129,9 @@ Answer<std::shared_ptr<BundleContext>> BundleContext::create(const fs::path& fol
   }
   const fs::path with_manifest = bundle_with_manifest(folder);
   if (!with_manifest.empty()) CAPI_CHECK(read_manifest(with_manifest));
-  return std::make_shared<BundleContext>(choice_of(folder));
+  CAPI_TRY(Knobs knobs, read_knobs());
+  Choice choice = choice_of(folder, knobs);
+  return std::make_shared<BundleContext>(std::move(choice), std::move(knobs));
 }
 
 // Profile 3 takes no pair of files for the speech model only because there is no other.

@@ -16,6 +16,7 @@
 #include "capi/answer.h"
 #include "capi/arguments.h"
 #include "capi/handles.h"
+#include "capi/knobs.h"
 #include "elizainference.h"
 #include "tokenizer/tokenizer.h"
 
@@ -70,9 +71,11 @@ class BundleContext {
  public:
   static constexpr HandleKind kKind = HandleKind::context;
 
-  // Errors: no such folder; a manifest that cannot be read.
+  // Errors: no such folder; a manifest that cannot be read; an environment variable that makes no sense.
   static Answer<std::shared_ptr<BundleContext>> create(const std::filesystem::path& folder);
-  explicit BundleContext(Choice choice) : regions_(std::move(choice)) {}
+  BundleContext(Choice choice, Knobs knobs) : knobs_(std::move(knobs)), regions_(std::move(choice)) {}
+
+  const Knobs& knobs() const { return knobs_; }
 
   Answer<void> acquire(std::string_view region);
   Answer<void> evict(std::string_view region);
@@ -105,6 +108,7 @@ class BundleContext {
  private:
   Answer<void> check_speech_files() const;
 
+  const Knobs knobs_;
   Regions regions_;
   EarlyCancellation speech_cancellation_;
 

@@ -55,6 +55,7 @@ Answer<int> speak(EliInferenceContext* ctx, const char* text, size_t text_len, c
     samples = *std::move(unheard);
   } else {
     call.request.cancellation = work.ticket();
+    call.context->knobs().apply(call.request);
     CAPI_TRY(Speech speech, call.narrator.say(call.request));
     samples = std::move(speech.samples);
   }
@@ -75,6 +76,7 @@ Answer<int> stream_speech(EliInferenceContext* ctx, const char* text, size_t tex
   const EarlyCancellation::Work work(call.context->speech_cancellation());
   call.request.cancellation = work.ticket();
   call.request.chunking = kStreamedChunking;
+  call.context->knobs().apply(call.request);
   const auto report = call.narrator.stream(call.request, [&](std::span<const float> samples, bool is_last) {
     if (is_last) return true;  // said below, when all else is over
     return on_chunk(samples.data(), samples.size(), 0, user_data) == 0;

@@ -153,24 +153,23 @@ void provoke(const char* name, R (*function)(Args...), Supply& s) {
 // Each name once; what frees is left out of the calls with anything, since it believes its argument.
 #define PARLANCE_EVERY(X)                                                                                    \
   X(abi_version)                                                                                             \
-  X(mmap_acquire) X(mmap_evict) X(tts_synthesize) X(asr_transcribe) X(tts_stream_supported)                  \
-      X(tts_synthesize_stream) X(cancel_tts) X(set_verifier_callback) X(asr_stream_supported)                \
-          X(asr_stream_open) X(asr_stream_feed) X(asr_stream_partial) X(asr_stream_finish)                   \
-              X(asr_stream_close) X(encode_reference) X(vad_supported) X(vad_open) X(vad_process)            \
-                  X(vad_reset) X(vad_close) X(llm_stream_supported) X(llm_stream_open) X(llm_stream_prefill) \
-                      X(llm_stream_next) X(llm_stream_cancel) X(llm_stream_save_slot)                        \
-                          X(llm_stream_restore_slot) X(llm_stream_close) X(llm_mtp_supported)                \
-                              X(llm_kv_quant_supported) X(llm_eot_supported) X(llm_eot_score)                \
-                                  X(embed_supported) X(embed) X(tokenize_supported) X(tokenize)              \
-                                      X(detokenize) X(asr_timestamps_supported) X(asr_transcribe_timed)      \
-                                          X(speaker_supported) X(speaker_open) X(speaker_embed)              \
-                                              X(speaker_close) X(wakeword_supported) X(wakeword_open)        \
-                                                  X(wakeword_score) X(wakeword_reset) X(wakeword_close)      \
-                                                      X(diariz_supported) X(diariz_open) X(diariz_segment)   \
-                                                          X(diariz_close) X(vision_supported)                \
-                                                              X(describe_image) X(kokoro_supported)          \
-                                                                  X(kokoro_load) X(kokoro_synthesize)        \
-                                                                      X(kokoro_sample_rate)
+  X(mmap_acquire)                                                                                            \
+  X(mmap_evict) X(tts_synthesize) X(asr_transcribe) X(tts_stream_supported) X(tts_synthesize_stream)         \
+      X(cancel_tts) X(set_verifier_callback) X(asr_stream_supported) X(asr_stream_open) X(asr_stream_feed)   \
+          X(asr_stream_partial) X(asr_stream_finish) X(asr_stream_close) X(encode_reference)                 \
+              X(vad_supported) X(vad_open) X(vad_process) X(vad_reset) X(vad_close) X(llm_stream_supported)  \
+                  X(llm_stream_open) X(llm_stream_prefill) X(llm_stream_next) X(llm_stream_cancel)           \
+                      X(llm_stream_save_slot) X(llm_stream_restore_slot) X(llm_stream_close)                 \
+                          X(llm_mtp_supported) X(llm_kv_quant_supported) X(llm_eot_supported)                \
+                              X(llm_eot_score) X(embed_supported) X(embed) X(tokenize_supported) X(tokenize) \
+                                  X(detokenize) X(asr_timestamps_supported) X(asr_transcribe_timed)          \
+                                      X(speaker_supported) X(speaker_open) X(speaker_embed) X(speaker_close) \
+                                          X(wakeword_supported) X(wakeword_open) X(wakeword_score)           \
+                                              X(wakeword_reset) X(wakeword_close) X(diariz_supported)        \
+                                                  X(diariz_open) X(diariz_segment) X(diariz_close)           \
+                                                      X(vision_supported) X(describe_image)                  \
+                                                          X(kokoro_supported) X(kokoro_load)                 \
+                                                              X(kokoro_synthesize) X(kokoro_sample_rate)
 
 const std::set<std::string> kProvokedElsewhere = {"create", "destroy", "free_string", "free_tokens"};
 

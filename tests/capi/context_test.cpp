@@ -79,8 +79,8 @@ TEST(CapiContext, WhatIsEvictedIsOfNoUseUntilItIsAcquired) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep what was freed
 TEST(CapiContext, EvictingGivesMemoryBack) {
+  if (!kMemoryTells) GTEST_SKIP() << "the size of this process says nothing";
   const auto ctx = demo_context({"text"});
   ErrorText error;
   eliza_inference_mmap_evict(ctx.get(), "text", error);  // so that what is loaded once is there
@@ -95,7 +95,6 @@ TEST(CapiContext, EvictingGivesMemoryBack) {
   EXPECT_EQ(eliza_inference_mmap_evict(ctx.get(), "text", error), ELIZA_OK);
   EXPECT_LT(resident_memory(), before + (with - before) / 4);
 }
-#endif
 
 TEST(CapiContext, HandlesAreOfOneKindAndDieWithTheirContext) {
   auto ctx = demo_context();

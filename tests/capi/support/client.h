@@ -34,6 +34,14 @@ class ErrorText {
   char* text_ = nullptr;
 };
 
+// Whether the process's size says what the library holds: sanitizers keep what was freed, and emulators of
+// other processors what they have translated.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr bool kMemoryTells = true;
+#else
+constexpr bool kMemoryTells = false;
+#endif
+
 inline std::string demo_bundle() {
   return (source_root() / "models/demo").string();
 }

@@ -39,6 +39,7 @@ std::string summary_of(const GenerateResult& result) {
 Json to_json(const GenerateResult& result, const std::string& model, uint64_t seed) {
   return Json::object({{"text", result.text},
                        {"finish_reason", name_of(result.finish_reason)},
+                       {"cut", result.is_cut},
                        {"model", model},
                        {"seed", seed},
                        {"prompt_tokens", result.n_prompt},

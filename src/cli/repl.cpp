@@ -186,6 +186,8 @@ void Repl::report(const Conversation::Answer& answer) {
                     "model. /clear starts afresh, --ctx-size makes room.)",
                     text_.session().n_ctx(), answer.n_left_out));
   }
+  if (answer.result.is_cut && answer.result.finish_reason != FinishReason::cancelled)
+    io_.note("(The answer is cut off before it is in the form that was asked for.)");
   switch (answer.result.finish_reason) {
     case FinishReason::cancelled:
       return io_.note(answer.result.text.empty()

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "assistant/answer_form.h"
 #include "assistant/conversation.h"
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
@@ -22,6 +23,8 @@ struct ChatOptions {
   ModelChoice model;
   AnswerChoice answer;
   PromptChoice prompt;
+  AnswerForm form;
+  std::shared_ptr<const Grammar> grammar;  // of the form
   std::string cache_file;
   bool wants_json = false;
   bool is_verbose = false;
@@ -33,6 +36,7 @@ Result<void> check(ChatOptions& options) {
   if (options.prompt.is_raw && !options.prompt.system.empty()) {
     return fail(ErrorCode::invalid_argument, "--system is part of a chat template; leave it or --raw out");
   }
+  PARLANCE_TRY(options.grammar, grammar_of(options.form));
   return check_answer(options.answer);
 }
 
@@ -47,9 +51,19 @@ Result<std::vector<Token>> tokens_of(const TextModel& text, const PromptChoice& 
 }
 
 void warn_of_end(const Console& io, const GenerateResult& result, const Session& session) {
+  if (result.is_cut && result.finish_reason != FinishReason::cancelled) {
+    io.warn(
+        fmt::format("the answer is cut off after {} tokens and is not in the form that was asked for; "
+                    "raise --max-tokens or --ctx-size",
+                    result.tokens.size()));
+  }
   if (result.finish_reason != FinishReason::context) return;
   io.warn(fmt::format("the context of {} tokens is full and the answer ends there; raise --ctx-size for more",
                       session.n_ctx()));
+}
+
+Result<void> follow_form(ChatOptions& options, const TextModel& text) {
+  return follow(options.grammar, text, options.prompt.has_thinking, options.answer.generate);
 }
 
 // Takes up what an earlier call left in the file, as far as the prompt begins like it. Another text there is
@@ -102,6 +116,7 @@ Result<int> chat(Console& io, ChatOptions& options) {
   options.prompt.system = as_utf8(io, "--system", options.prompt.system);
   if (is_conversation) {
     PARLANCE_TRY(const auto stream, open_text(options.model, io));
+    PARLANCE_CHECK(follow_form(options, stream->model()));
     const auto lines = make_terminal_reader(
         {.history_file = default_history_file(), .words = repl_commands(), .has_colour = io.out_has_colour});
     return run_repl(io, *lines, *stream, options.answer, options.prompt);
@@ -114,6 +129,7 @@ Result<int> chat(Console& io, ChatOptions& options) {
   if (text->empty()) return fail(ErrorCode::invalid_argument, "the prompt is empty; give it some text");
   const std::string question = as_utf8(io, "the prompt", *std::move(text));
   PARLANCE_TRY(const auto stream, open_text(options.model, io));
+  PARLANCE_CHECK(follow_form(options, stream->model()));
   return answer_once(io, options, *stream, question);
 }
 
@@ -133,7 +149,9 @@ Command chat_command() {
       {"parlance chat -m Qwen3-0.6B-Q8_0.gguf --system \"Answer in one sentence.\"",
        "with another model, told how to answer"},
       {"parlance chat -p \"What is the capital of France?\" --greedy", "one answer, the same every time"},
-      {"git log -5 | parlance chat --json", "a question from standard input, the answer as JSON"}};
+      {"git log -5 | parlance chat --json", "a question from standard input, the answer as JSON"},
+      {"parlance chat -p \"Is Oslo in Norway?\" --regex \"yes|no\"",
+       "an answer that can only be one of two"}};
   command.groups = {
       {"Prompt",
        {prompt_option(options->prompt.text, "What to say to the model; - reads standard input."),
@@ -148,6 +166,7 @@ Command chat_command() {
                     "from there.",
                     options->cache_file)}},
       answer_group(options->answer),
+      form_group(options->form),
       sampling_group(options->answer),
       model_group(options->model),
       draft_group(options->model, options->answer.generate.draft),

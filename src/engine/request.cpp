@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <mutex>
 
 #include "base/parameter.h"
+#include "engine/answer_grammar.h"
 #include "engine/elapsed.h"
 #include "engine/scheduler.h"
 #include "engine/shown_text.h"
@@ -66,6 +68,10 @@ class Request::Answer final : public Task {
         sampler_(options.sampling),
         draft_sampler_(options.sampling, options.draft.rule),
         shown_(options.stop) {
+    if (options.grammar) {
+      grammar_.emplace(*options.grammar, options.grammar_begins_after);
+      draft_sampler_.set_mask(&*grammar_);
+    }
     prompt_ = std::move(prompt);
     for (const Token token : prompt_) accept(token);
     result_.n_prompt = std::ssize(prompt_);
@@ -119,7 +125,8 @@ class Request::Answer final : public Task {
   }
 
   void take_draft(Draft draft, DraftRecord& record) override {
-    if (!sequence().append_draft(draft.tokens)) return;
+    if (grammar_) grammar_->cut(draft, tokenizer_);
+    if (draft.n_tokens() == 0 || !sequence().append_draft(draft.tokens)) return;
     draft_ = std::move(draft);
     draft_record_ = &record;
     n_outputs_ = 1 + draft_.n_tokens();
@@ -134,15 +141,32 @@ class Request::Answer final : public Task {
         --n_taken_again_;
       } else if (!is_decided_) {
         ++n_taken_;
-        say(next_token(rows.subspan(static_cast<size_t>(i) * n_logits, n_logits)));
+        const Result<Token> token = next_token(rows.subspan(static_cast<size_t>(i) * n_logits, n_logits));
+        token ? say(*token) : give_up(token.error());
       }
     }
   }
 
-  // What the model says behind those that it has taken of the draft.
-  Token next_token(std::span<const float> logits) {
+  // What the model says behind those that it has taken of the draft. Errors: the grammar's.
+  Result<Token> next_token(std::span<const float> logits) {
+    if (grammar_) {
+      PARLANCE_TRY(logits, grammar_->masked(logits));
+    }
     const bool is_drawn = draft_sampler_.draws() && n_accepted_ < draft_.n_tokens();
-    return is_drawn ? sampler_.sample(logits, draft_.proposal(n_accepted_)) : sampler_.sample(logits);
+    const Token token =
+        is_drawn ? sampler_.sample(logits, draft_.proposal(n_accepted_)) : sampler_.sample(logits);
+    if (grammar_ && !(logits[static_cast<size_t>(token)] > -std::numeric_limits<float>::infinity())) {
+      return fail(ErrorCode::unsupported,
+                  "what {} forbids is all that the answer's grammar allows here; forbid fewer tokens",
+                  Parameter::logit_bias);
+    }
+    return token;
+  }
+
+  // The answer cannot go on.
+  void give_up(Error error) {
+    failure_ = tl::unexpected(std::move(error));
+    is_decided_ = has_finished_ = true;
   }
 
   void begin_again() override { n_taken_again_ = n_taken_; }
@@ -158,16 +182,18 @@ class Request::Answer final : public Task {
     } else if (had_draft) {
       correction_ = token;
     }
-    if (!options_.ignore_eos && tokenizer_.is_end_of_generation(token)) {
+    const bool may_end_early = !options_.ignore_eos || (grammar_ && grammar_->has_begun());
+    if (may_end_early && tokenizer_.is_end_of_generation(token)) {
       ++n_kept_;  // of what it follows, all stays
       return finish(FinishReason::stop);
     }
     accept(token);
+    if (grammar_) grammar_->accept(token);
     result_.tokens.push_back(token);
     said_.tokens.push_back(token);
     said_.text += shown_.push(tokenizer_.piece(token));
     ++n_kept_;
-    if (shown_.has_stopped()) return finish(FinishReason::stop);
+    if (shown_.has_stopped() || (grammar_ && grammar_->must_end())) return finish(FinishReason::stop);
     if (n_before_draft() + n_kept_ - 1 >= n_ctx_) return finish(FinishReason::context);
     // What the last token would be followed by is not asked for.
     if (options_.max_tokens >= 0 && std::ssize(result_.tokens) >= options_.max_tokens)
@@ -227,6 +253,8 @@ class Request::Answer final : public Task {
       sequence().truncate(sequence().n_computed());
     }
     if (!said_.tokens.empty()) give_out(std::move(said_));
+    if (outcome) outcome = failure_;
+    result_.is_cut = grammar_ && (!grammar_->is_complete() || shown_.has_stopped());
     if (!outcome && outcome.error().code == ErrorCode::cancelled) {
       result_.finish_reason = FinishReason::cancelled;
       outcome = {};
@@ -273,6 +301,8 @@ class Request::Answer final : public Task {
   DraftSampler draft_sampler_;
   SteadyDraftLength steady_length_;
   ShownText shown_;
+  std::optional<AnswerGrammar> grammar_;
+  Result<void> failure_;  // of it
 
   // Of the step that is being taken.
   Draft draft_;  // behind the sequence's last token

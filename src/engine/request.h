@@ -14,6 +14,7 @@
 #include "engine/draft_length.h"
 #include "engine/session.h"
 #include "engine/work.h"
+#include "grammar/token_masks.h"
 #include "sampling/draft_sampler.h"
 #include "sampling/sampler.h"
 
@@ -42,6 +43,11 @@ struct GenerateOptions {
   int64_t max_tokens = -1;        // of the answer; -1: as many as the context holds
   std::vector<std::string> stop;  // texts that end the answer and are not part of it
   bool ignore_eos = false;        // go on past the end-of-turn token (for timing)
+  // Over the model's vocabulary (TextModel::token_trie()): the answer is a text of the grammar, drafted or
+  // not, and ends where that can only end. Null: none.
+  std::shared_ptr<TokenMasks> grammar = {};
+  // What comes before this token, and the token itself, is not the grammar's: the end of a model's thoughts.
+  std::optional<Token> grammar_begins_after = {};
   DraftOptions draft;
   Work work;
 };
@@ -69,6 +75,7 @@ struct GenerateResult {
   std::string text;
   std::vector<Token> tokens;  // of the answer, without the end-of-turn token
   FinishReason finish_reason = FinishReason::stop;
+  bool is_cut = false;          // it was to follow a grammar, and ends before it is complete
   int64_t n_prompt = 0;         // tokens of the prompt
   int64_t n_prompt_cached = 0;  // of these, tokens whose keys and values were in the cache already
   double prefill_ms = 0;        // until the first token of the answer was known
@@ -118,8 +125,9 @@ class Request {
   std::optional<AnswerPiece> poll();
 
   bool has_ended() const;  // nothing more will come; there may be pieces that nobody took
-  // Once it has ended. What was cancelled has what was said until then. Errors: as of Session::set_prompt(),
-  // and timed_out.
+  // Once it has ended. What was cancelled has what was said until then. Errors: as of Session::set_prompt();
+  // timed_out; of a grammar, unsupported where no token may come, too_complex where finding one takes too
+  // long.
   Result<GenerateResult> result() const;
 
  private:

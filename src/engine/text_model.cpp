@@ -40,6 +40,11 @@ Result<std::unique_ptr<TextModel>> TextModel::load(GgufFile file, const Placemen
   return text;
 }
 
+std::shared_ptr<const TokenTrie> TextModel::token_trie() const {
+  std::call_once(trie_asked_for_, [this] { trie_ = std::make_shared<TokenTrie>(*tokenizer_); });
+  return trie_;
+}
+
 Result<const ChatTemplate*> TextModel::chat_template() const {
   std::call_once(template_asked_for_, [this] {
     chat_template_ = ChatTemplate::parse(tokenizer_->chat_template().value_or(kChatMl));

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "gguf/reader.h"
+#include "grammar/token_trie.h"
 #include "jinja/template.h"
 #include "kernels/device.h"
 #include "models/model.h"
@@ -41,6 +42,9 @@ class TextModel {
   // The template of the file, or ChatML when the file has none. An error if the file's template cannot be
   // parsed.
   Result<const ChatTemplate*> chat_template() const;
+  // The vocabulary as a tree, for answers that follow a grammar; made when first asked for. No longer than
+  // the model.
+  std::shared_ptr<const TokenTrie> token_trie() const;
 
  private:
   explicit TextModel(GgufFile file) : file_(std::move(file)) {}
@@ -48,6 +52,8 @@ class TextModel {
   GgufFile file_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<Model> model_;
+  mutable std::once_flag trie_asked_for_;
+  mutable std::shared_ptr<const TokenTrie> trie_;
   mutable std::once_flag template_asked_for_;
   mutable std::optional<Result<ChatTemplate>> chat_template_;  // parsed when first asked for
 };

@@ -95,7 +95,11 @@ class SchemaCompiler {
   };
   Result<Members> members_of(const Parts& parts) const;
   Result<void> add_object(const Parts& parts, State from, State to);
-  Result<void> add_other_member(const Members& members, State from, State to);
+  Result<void> add_member(const Property& property, State from, State to);
+  Result<void> add_few_members(const Members& members, State from, State to);
+  Result<void> add_many_members(const Members& members, State from, State to);
+  void add_end_of_members(std::optional<RuleId> other, bool has_said, State from, State to);
+  Result<std::optional<RuleId>> rule_of_other_member(const Members& members);
   void add_key(const std::string& name, State from, State to);
   void add_mark(char mark, State from, State to);  // and perhaps a blank
 

@@ -6,6 +6,13 @@
 
 namespace parlance {
 
+namespace {
+
+// An object with more optional properties than these has a rule for each.
+constexpr int64_t kFewOptional = 8;
+
+}  // namespace
+
 void SchemaCompiler::add_mark(char mark, State from, State to) {
   const State behind = rules_.add_state();
   rules_.byte_range(from, static_cast<uint8_t>(mark), static_cast<uint8_t>(mark), behind);
@@ -153,7 +160,11 @@ Result<SchemaCompiler::Members> SchemaCompiler::members_of(const Parts& parts) c
   return members;
 }
 
-Result<void> SchemaCompiler::add_other_member(const Members& members, State from, State to) {
+// None where there are no others.
+Result<std::optional<RuleId>> SchemaCompiler::rule_of_other_member(const Members& members) {
+  if (!members.others) return std::nullopt;
+  const RuleId rule = rules_.add_rule();
+  const auto [from, to] = rules_.of(rule);
   const State value = rules_.add_state(), behind_key = rules_.add_state();
   if (members.properties.empty()) {
     call_any_string(from, behind_key);
@@ -169,7 +180,8 @@ Result<void> SchemaCompiler::add_other_member(const Members& members, State from
   Parts parts;
   for (const Part& other : *members.others)
     PARLANCE_CHECK(collect(other.schema, other.place, other.origin, parts));
-  return add_parts(std::move(parts), value, to);
+  PARLANCE_CHECK(add_parts(std::move(parts), value, to));
+  return rule;
 }
 
 Result<void> SchemaCompiler::add_object(const Parts& parts, State from, State to) {
@@ -178,21 +190,32 @@ Result<void> SchemaCompiler::add_object(const Parts& parts, State from, State to
     call_any_object(from, to);
     return {};
   }
-  // Before each property: nothing has been said yet, or something has, so that a comma comes first.
-  State nothing = rules_.add_state(), something = rules_.add_state();
-  rules_.text(from, "{", nothing);
+  const State begin = rules_.add_state();
+  rules_.text(from, "{", begin);
+  const auto n_optional = std::ranges::count(members.properties, false, &Property::is_required);
+  return n_optional > kFewOptional ? add_many_members(members, begin, to)
+                                   : add_few_members(members, begin, to);
+}
+
+// A property's name and value.
+Result<void> SchemaCompiler::add_member(const Property& property, State from, State to) {
+  const State value = rules_.add_state();
+  add_key(property.name, from, value);
+  Parts parts;
+  for (const Part& part : property.parts)
+    PARLANCE_CHECK(collect(part.schema, part.place, property.parts.size() > 1 ? part.origin : "", parts));
+  return add_parts(std::move(parts), value, to);
+}
+
+// What is behind the opening brace. Before each property nothing has been said yet, or something has, so that
+// a comma comes first.
+Result<void> SchemaCompiler::add_few_members(const Members& members, State from, State to) {
+  State nothing = from, something = rules_.add_state();
   for (const Property& property : members.properties) {
-    if (rules_.is_too_large()) break;
-    const State key = rules_.add_state(), value = rules_.add_state();
-    const State still_nothing = rules_.add_state(), behind = rules_.add_state();
-    rules_.jump(nothing, key);
-    add_mark(',', something, key);
-    add_key(property.name, key, value);
-    Parts of_value;
-    for (const Part& part : property.parts)
-      PARLANCE_CHECK(
-          collect(part.schema, part.place, property.parts.size() > 1 ? part.origin : "", of_value));
-    PARLANCE_CHECK(add_parts(std::move(of_value), value, behind));
+    const State member = rules_.add_state(), still_nothing = rules_.add_state(), behind = rules_.add_state();
+    rules_.jump(nothing, member);
+    add_mark(',', something, member);
+    PARLANCE_CHECK(add_member(property, member, behind));
     if (!property.is_required) {
       rules_.jump(nothing, still_nothing);
       rules_.jump(something, behind);
@@ -200,15 +223,55 @@ Result<void> SchemaCompiler::add_object(const Parts& parts, State from, State to
     nothing = still_nothing;
     something = behind;
   }
-  if (members.others) {
-    const State other = rules_.add_state();
-    rules_.jump(nothing, other);
-    add_mark(',', something, other);
-    PARLANCE_CHECK(add_other_member(members, other, something));
-  }
-  rules_.text(nothing, "}", to);
-  rules_.text(something, "}", to);
+  PARLANCE_TRY(const std::optional<RuleId> other, rule_of_other_member(members));
+  add_end_of_members(other, false, nothing, to);
+  add_end_of_members(other, true, something, to);
   return {};
+}
+
+// The same with a rule for what may follow each property. In one automaton, every state would have the names
+// of all optional properties that are left.
+Result<void> SchemaCompiler::add_many_members(const Members& members, State from, State to) {
+  RuleId nothing = rules_.add_rule(), something = rules_.add_rule();
+  rules_.call(from, nothing, to);
+  for (const Property& property : members.properties) {
+    if (rules_.n_rules() > kMostRules || rules_.is_too_large()) return {};  // which is refused afterwards
+    const RuleId member = rules_.add_rule();
+    PARLANCE_CHECK(add_member(property, rules_.of(member).start, rules_.of(member).end));
+    const auto [nothing_start, nothing_end] = rules_.of(nothing);
+    const auto [something_start, something_end] = rules_.of(something);
+    nothing = rules_.add_rule();
+    something = rules_.add_rule();
+    const State name = rules_.add_state(), behind = rules_.add_state(), other_behind = rules_.add_state();
+    rules_.call(nothing_start, member, behind);
+    rules_.call(behind, something, nothing_end);
+    add_mark(',', something_start, name);
+    rules_.call(name, member, other_behind);
+    rules_.call(other_behind, something, something_end);
+    if (property.is_required) continue;
+    rules_.call(nothing_start, nothing, nothing_end);
+    rules_.call(something_start, something, something_end);
+  }
+  PARLANCE_TRY(const std::optional<RuleId> other, rule_of_other_member(members));
+  add_end_of_members(other, false, rules_.of(nothing).start, rules_.of(nothing).end);
+  add_end_of_members(other, true, rules_.of(something).start, rules_.of(something).end);
+  return {};
+}
+
+// Members that are no properties, and the closing brace. The first of them has a comma in front of it where
+// something has been said.
+void SchemaCompiler::add_end_of_members(std::optional<RuleId> other, bool has_said, State from, State to) {
+  rules_.text(from, "}", to);
+  if (!other) return;
+  const State begin = rules_.add_state(), behind = rules_.add_state();
+  if (has_said) {
+    add_mark(',', from, begin);
+  } else {
+    rules_.jump(from, begin);
+  }
+  rules_.call(begin, *other, behind);
+  add_mark(',', behind, begin);
+  rules_.text(behind, "}", to);
 }
 
 }  // namespace parlance

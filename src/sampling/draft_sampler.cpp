@@ -124,6 +124,7 @@ void DraftSampler::begin(int64_t n_said) {
 }
 
 bool DraftSampler::propose(std::span<const float> logits, float least_probability, Draft& draft) {
+  if (mask_) logits = mask_->masked(logits, draft.tokens);
   const float most = highest(logits);
   if (!(most > -INFINITY && most < INFINITY)) return false;
   const float sum = sum_of_weights(logits, most);

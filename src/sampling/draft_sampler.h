@@ -35,6 +35,15 @@ struct Draft {
   void cut(int64_t n);  // to its first n tokens, where it has more
 };
 
+// What a drafter may propose, where not every token may come.
+class DraftMask {
+ public:
+  virtual ~DraftMask() = default;
+  // The logits of the token behind those that were drafted, with -inf for the tokens that may not come there;
+  // valid until the next call. Empty: nothing may be proposed.
+  virtual std::span<const float> masked(std::span<const float> logits, std::span<const int32_t> drafted) = 0;
+};
+
 class DraftSampler {
  public:
   // For an answer with these options, which are valid. Greedy answers have one rule only.
@@ -42,12 +51,16 @@ class DraftSampler {
 
   bool draws() const { return draws_; }
 
+  // From now on, drafts are made of what the mask lets through; null: of everything.
+  void set_mask(DraftMask* mask) { mask_ = mask; }
+
   // A token (of the prompt or the answer) that drafts come behind.
   void accept(int32_t token);
   // A draft begins, whose first token would be number n_said of the answer; what was drafted before is
   // forgotten. What is drawn for a place of the answer depends on the seed, the place and the logits alone.
   void begin(int64_t n_said);
-  // Adds what the drafter's logits propose next. False, and nothing is added, where no logit is a number, or
+  // Adds what the drafter's logits propose next. False, and nothing is added, where no logit is a number, the
+  // mask lets nothing through, or
   // the drafter gives the likeliest token less than least_probability. (Not the one that was drawn: to draw
   // and then leave out what is unlikely would change what is said.)
   bool propose(std::span<const float> logits, float least_probability, Draft& draft);
@@ -57,6 +70,7 @@ class DraftSampler {
   const uint64_t seed_;
   const bool draws_;
   uint64_t place_ = 0;  // in the answer
+  DraftMask* mask_ = nullptr;
 };
 
 }  // namespace parlance

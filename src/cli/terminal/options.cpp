@@ -3,6 +3,7 @@
 #include <limits>
 #include <random>
 
+#include "base/os/file.h"
 #include "base/parse_number.h"
 #include "models/model_keys.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr int64_t kMaxBatch = int64_t{1} << 16;
+constexpr size_t kMostFormBytes = size_t{1} << 20;  // of a file; what is taken of it is less
 constexpr float kAnyFloat = std::numeric_limits<float>::max();
 
 // "15043+1.5", "15043-inf": a token and what is added to its logit.
@@ -215,6 +217,42 @@ OptionGroup answer_group(AnswerChoice& choice) {
       {n, list_option("--stop", "TEXT", "End the answer where this text would begin.", choice.generate.stop),
        flag("--ignore-eos", "Go on after the model has ended its turn, up to --max-tokens.",
             choice.generate.ignore_eos)}};
+}
+
+OptionGroup form_group(AnswerForm& form) {
+  Option schema{.names = "-j, --json-schema, --json-schema-file, -jf",
+                .value = "SCHEMA",
+                .help = "The answer is JSON that satisfies this schema: a file, or the schema itself.",
+                .fallback = {},
+                .set = {}};
+  schema.set = [&form](const std::string& given) -> Result<void> {
+    const size_t begin = given.find_first_not_of(" \t\r\n");
+    if (begin != std::string::npos && given[begin] == '{') {
+      form.json_schema = given;
+    } else {
+      PARLANCE_TRY(form.json_schema, read_text_file(given, kMostFormBytes));
+    }
+    return {};
+  };
+  Option grammar{.names = "--grammar, --grammar-file",
+                 .value = "FILE",
+                 .help = "The answer follows the grammar in this file, in llama.cpp's format (GBNF).",
+                 .fallback = {},
+                 .set = {}};
+  grammar.set = [&form](const std::string& given) -> Result<void> {
+    PARLANCE_TRY(form.grammar, read_text_file(given, kMostFormBytes));
+    return {};
+  };
+  Option regex{.names = "--regex",
+               .value = "TEXT",
+               .help = "The whole answer matches this regular expression.",
+               .fallback = {},
+               .set = {}};
+  regex.set = [&form](const std::string& given) -> Result<void> {
+    form.regex = given;
+    return {};
+  };
+  return {"Form of the answer", {schema, grammar, regex}};
 }
 
 Option prompt_option(std::optional<std::string>& text, std::string help) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "assistant/answer_form.h"
 #include "assistant/choice.h"
 #include "cli/terminal/cache_options.h"
 #include "cli/terminal/command.h"
@@ -48,6 +49,7 @@ OptionGroup model_group(ModelChoice& choice);                       // --model t
 OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft);  // --draft to --draft-p-min
 OptionGroup sampling_group(AnswerChoice& choice);  // --temp to --logit-bias; also what /set changes
 OptionGroup answer_group(AnswerChoice& choice);    // --max-tokens, --stop, --ignore-eos
+OptionGroup form_group(AnswerForm& form);          // --json-schema, --grammar, --regex
 Option prompt_option(std::optional<std::string>& text, std::string help);
 Option file_option(std::string& file, std::string help);
 

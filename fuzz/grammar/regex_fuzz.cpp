@@ -1,0 +1,13 @@
+// Any bytes as a regular expression: an error or a grammar that can be followed, in bounded memory.
+#include <cstdint>
+#include <string_view>
+
+#include "grammar/grammar.h"
+#include "grammar/texts.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const parlance::fuzz::AllocationLimit limit(size_t{64} << 20);
+  const auto grammar = parlance::Grammar::from_regex({reinterpret_cast<const char*>(data), size});
+  if (grammar) parlance::fuzz::follow_some(*grammar);
+  return 0;
+}

@@ -6,8 +6,13 @@
 #include "grammar/texts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const parlance::fuzz::AllocationLimit limit(size_t{64} << 20);
-  const auto grammar = parlance::Grammar::from_json_schema({reinterpret_cast<const char*>(data), size});
-  if (grammar) parlance::fuzz::follow_some(*grammar);
+  std::shared_ptr<const parlance::Grammar> grammar;
+  {
+    const parlance::fuzz::AllocationLimit limit(size_t{32} << 20);
+    auto compiled = parlance::Grammar::from_json_schema({reinterpret_cast<const char*>(data), size});
+    if (!compiled) return 0;
+    grammar = *std::move(compiled);
+  }
+  parlance::fuzz::follow_some(grammar);
   return 0;
 }

@@ -138,8 +138,9 @@ std::optional<Dfa> Determiniser::make(AutomatonState start, AutomatonState end) 
       close(targets);
       const auto [to, is_new] = sets.of(targets);
       budget_.states -= is_new;
-      if (!budget_.spend(8 + 2 * std::ssize(open) + std::ssize(targets)) || budget_.is_spent())
-        return std::nullopt;
+      // What is kept (an edge, a new set) counts for more than what is looked at: it bounds memory too.
+      const int64_t work = 16 + 2 * std::ssize(open) + (is_new ? 4 : 1) * std::ssize(targets);
+      if (!budget_.spend(work) || budget_.is_spent()) return std::nullopt;
       add_edge(dfa, {bounds[i], bounds[i + 1] - 1, to});
     }
     dfa.close_state(is_accepting);

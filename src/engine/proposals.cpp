@@ -160,6 +160,7 @@ Result<void> Proposals::ask(size_t proposer, std::span<Wanted> wanted) {
     if (question.n < std::max<int64_t>(one.wish.least, 1)) continue;
     one.job.most = question.n;
     one.job.draft = {};
+    one.job.sampler->begin_again();
     all.push_back(question);
     jobs.push_back(&one.job);
   }

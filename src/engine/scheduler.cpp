@@ -83,10 +83,6 @@ Turns::Progress Scheduler::compute() {
     return Turns::Progress::made;
   }
   const StepPlan plan = plan_step();
-  if (const Result<void> read = proposals_.read(plan.pieces()); !read) {
-    fail_all(read.error());
-    return Turns::Progress::made;
-  }
   if (!plan.pieces().empty()) run(plan.pieces());
   if (!plan.pieces().empty() || n_ended_ > 0) return Turns::Progress::made;
   return tasks_.empty() ? Turns::Progress::idle : Turns::Progress::waiting;
@@ -286,7 +282,12 @@ void Scheduler::run(std::span<const StepPlan::Piece> pieces) {
     slices.push_back(piece.slice);
     tickets.push_back(piece.task->work_.cancellation);
   }
-  const Result<bool> done = runner_.run(slices, pieces.front().task->wants_logits_, tickets);
+  Result<bool> done = false;
+  if (const Result<void> read = proposals_.read(pieces); !read) {
+    done = tl::unexpected(read.error());
+  } else {
+    done = runner_.run(slices, pieces.front().task->wants_logits_, tickets);
+  }
   if (!done || !*done) {
     for (const StepPlan::Piece& piece : pieces) piece.slice.sequence->failed();
     for (const StepPlan::Piece& piece : pieces) {

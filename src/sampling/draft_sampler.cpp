@@ -21,8 +21,8 @@ SamplingOptions for_drafts(SamplingOptions options, bool draws) {
 
 // In [0, 1): of a seed, another one for each place (SplitMix64; Steele, Lea and Flood, 2014). The answer's
 // own random source is asked once for a token, drafted or not, so drafts have one of theirs.
-double random_at(uint64_t seed, uint64_t place) {
-  uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15;
+double random_at(uint64_t seed, int64_t place) {
+  uint64_t z = seed + (static_cast<uint64_t>(place) + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
@@ -120,7 +120,7 @@ void DraftSampler::accept(int32_t token) {
 void DraftSampler::begin(int64_t n_said) {
   sampler_.end_trial();
   sampler_.begin_trial();
-  place_ = static_cast<uint64_t>(n_said);
+  first_ = place_ = n_said;
 }
 
 bool DraftSampler::propose(std::span<const float> logits, float least_probability, Draft& draft) {

@@ -59,17 +59,19 @@ class DraftSampler {
   // A draft begins, whose first token would be number n_said of the answer; what was drafted before is
   // forgotten. What is drawn for a place of the answer depends on the seed, the place and the logits alone.
   void begin(int64_t n_said);
+  // Another draft in its place.
+  void begin_again() { begin(first_); }
   // Adds what the drafter's logits propose next. False, and nothing is added, where no logit is a number, the
-  // mask lets nothing through, or
-  // the drafter gives the likeliest token less than least_probability. (Not the one that was drawn: to draw
-  // and then leave out what is unlikely would change what is said.)
+  // mask lets nothing through, or the drafter gives the likeliest token less than least_probability. (Not the
+  // one that was drawn: to draw and then leave out what is unlikely would change what is said.)
   bool propose(std::span<const float> logits, float least_probability, Draft& draft);
 
  private:
   Sampler sampler_;
   const uint64_t seed_;
   const bool draws_;
-  uint64_t place_ = 0;  // in the answer
+  int64_t first_ = 0;  // place in the answer: of the draft's first token,
+  int64_t place_ = 0;  // and of the next one
   DraftMask* mask_ = nullptr;
 };
 

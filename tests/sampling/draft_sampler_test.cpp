@@ -208,6 +208,20 @@ TEST(DraftSampler, PenaltiesGoAlongADraftAndAreForgotten) {
   EXPECT_EQ(draft.tokens, std::vector<int32_t>{0});
 }
 
+TEST(DraftSampler, AnotherDraftInItsPlaceIsTheSame) {
+  std::mt19937_64 random(2);
+  const auto logits = random_logits(random, 50, 1);
+  for (const DraftRule rule : {DraftRule::exact, DraftRule::sampling}) {
+    DraftSampler drafts({.temperature = 1, .frequency_penalty = 1, .seed = 4}, rule);
+    drafts.begin(7);
+    Draft first, second;
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(drafts.propose(logits, 0, first));
+    drafts.begin_again();
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(drafts.propose(logits, 0, second));
+    EXPECT_EQ(first.tokens, second.tokens);
+  }
+}
+
 TEST(DraftSampler, WhatIsDrawnDependsOnSeedAndPlaceAlone) {
   std::mt19937_64 random(9);
   const auto logits = random_logits(random, 100, 1);

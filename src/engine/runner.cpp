@@ -73,13 +73,12 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
 std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices) const {
   int64_t most = INT64_MAX;
   for (const auto& part : context_.parts()) most = std::min(most, part->stream().device().most_alike_rows());
-  std::vector<std::vector<size_t>> groups;
-  std::vector<size_t> large;
+  std::vector<std::vector<size_t>> groups, large;
   int64_t n_rows = most;  // of the last group
   for (size_t i = 0; i < slices.size(); ++i) {
     const int64_t n = slices[i].n_tokens;
     if (n > most) {
-      large.push_back(i);
+      large.push_back({i});
       continue;
     }
     if (groups.empty() || n_rows > most - n) {
@@ -89,7 +88,7 @@ std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices
     groups.back().push_back(i);
     n_rows += n;
   }
-  if (!large.empty()) groups.push_back(std::move(large));
+  groups.insert(groups.end(), large.begin(), large.end());
   return groups;
 }
 

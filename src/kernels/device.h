@@ -53,8 +53,8 @@ class Device {
   virtual int n_threads() const { return 1; }  // that a kernel may share its scratch memory among
   virtual size_t max_buffer_bytes() const { return SIZE_MAX; }  // that allocate() can give in one piece
 
-  // Steps of up to so many rows give each of them the same bits as if its sequence were alone. So do larger
-  // steps, if each of their sequences has more rows than that.
+  // Steps of up to so many rows give each of them the same bits as if its sequence were alone. A larger step
+  // need not, unless all its rows are one sequence's.
   virtual int64_t most_alike_rows() const { return INT64_MAX; }
 
   // Uninitialised memory, or out_of_memory with the figures.

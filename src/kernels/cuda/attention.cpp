@@ -35,6 +35,11 @@ bool is_decode_only(const AttentionArgs& args) {
   return args.q.ne[2] <= kMostDecodeRows;
 }
 
+// Whether every row is taken as an answer's.
+bool takes_rows_alone(Stream& stream, const AttentionArgs& args) {
+  return args.q.ne[2] == 1 || gpu_of(stream).is_deterministic;
+}
+
 // Where a kernel leaves segments in scratch memory: statistics, then values.
 struct PartialRoom {
   int64_t n_tokens;
@@ -120,22 +125,41 @@ struct Pass {
   std::byte* scratch;
 };
 
-void run_pass(Stream& stream, const AttentionArgs& args, const Pass& pass) {
+Params params_of(Stream& stream, const AttentionArgs& args, const Pass& pass) {
   Params p = params_of(args);
-  p.is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
+  p.is_decode = takes_rows_alone(stream, args);
   p.many_rows = many_rows(args);
   p.least_rows = pass.least_rows;
   p.most_rows = pass.most_rows;
   p.tiling = tiling_of(args, pass.tile_rows, pass.max_tile_tokens);
-  p.n_split_tiles = std::min(pass.n_split_tokens / p.tiling.tokens, p.tiling.n_tiles);
+  const int n_split_tiles = std::min(pass.n_split_tokens / p.tiling.tokens, p.tiling.n_tiles);
   p.n_splits =
-      splits_of(args, p.tiling, p.n_split_tiles, pass.room.max_segments, pass.resident, gpu_of(stream));
-  const bool is_shared = p.n_splits > 1;
-  if (!is_shared) p.n_split_tiles = 0;
+      splits_of(args, p.tiling, n_split_tiles, pass.room.max_segments, pass.resident, gpu_of(stream));
+  p.n_split_tokens = n_split_tiles * p.tiling.tokens;
   p.partials.stats = reinterpret_cast<float2*>(pass.scratch);
   p.partials.out = reinterpret_cast<float*>(pass.scratch + pass.room.stats_bytes(args));
   p.partials.max_segments = static_cast<int>(pass.room.max_segments);
+  return p;
+}
+
+void run_pass(Stream& stream, const AttentionArgs& args, const Pass& pass) {
+  Params p = params_of(stream, args, pass);
+  const bool is_shared = p.n_splits > 1;
+  if (!is_shared) p.n_split_tokens = 0;
   pass.run(stream, p, args);
+  if (is_shared) run_merge(stream, p);
+}
+
+// Answers, and drafts, whose rows share what is read: by two kernels, whose segments are put together in one
+// go.
+void run_halves(Stream& stream, const AttentionArgs& args, const Pass& answers, const Pass& drafts) {
+  Params p = params_of(stream, args, answers), of_drafts = params_of(stream, args, drafts);
+  const bool is_shared = p.n_splits > 1;
+  if (!is_shared) p.n_split_tokens = 0, of_drafts.n_splits = 1;
+  of_drafts.n_split_tokens = p.n_split_tokens;
+  answers.run(stream, p, args);
+  drafts.run(stream, of_drafts, args);
+  p.most_rows = drafts.most_rows;
   if (is_shared) run_merge(stream, p);
 }
 
@@ -151,11 +175,32 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
   const bool is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
   const bool has_prefill = !is_decode && prefill_serves(args);
   if (decode_serves(args)) {
+    const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
     const int heads = tiling_of(args, kDecodeHeads, 1).heads;
-    const bool has_halves = decode_halves_serves(args, heads, gpu_of(stream).shared_bytes_per_block);
-    run_pass(stream, args,
-             {has_halves ? run_decode_halves : run_decode, 1, kMostDecodeRows, kDecodeHeads, 1,
-              has_halves || heads > kDecodeHeads / 2 ? 2 : 3, n_split_tokens, room, scratch_of(stream)});
+    const bool has_halves = decode_halves_serves(args, heads, shared_bytes);
+    const bool has_drafts =
+        !takes_rows_alone(stream, args) && decode_halves_serves(args, kDraftRows, shared_bytes);
+    Pass answers{has_halves ? run_decode_halves : run_decode,
+                 1,
+                 kMostDecodeRows,
+                 kDecodeHeads,
+                 1,
+                 has_halves || heads > kDecodeHeads / 2 ? 2 : 3,
+                 n_split_tokens,
+                 room,
+                 scratch_of(stream)};
+    if (has_drafts) {
+      answers.most_rows = 1;
+      Pass drafts = answers;
+      drafts.least_rows = 2;
+      drafts.most_rows = kMostDecodeRows;
+      drafts.tile_rows = kDraftRows;
+      drafts.max_tile_tokens = kMostDraftTokens;
+      drafts.resident = 1;
+      run_halves(stream, args, answers, drafts);
+    } else {
+      run_pass(stream, args, answers);
+    }
     plain.least_rows = kMostDecodeRows + 1;
   }
   if (has_prefill) {

@@ -6,8 +6,7 @@
 
 namespace parlance::vulkan {
 
-// Rows of a step that are computed as if they were alone, and no fewer than which larger steps have of each
-// sequence: see Device::most_alike_rows().
+// Rows of a step that are computed as if they were alone: see Device::most_alike_rows().
 inline constexpr int64_t kMostAlikeRows = 64;
 
 void fill_get_rows(OpTable& table);

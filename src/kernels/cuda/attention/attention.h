@@ -25,14 +25,14 @@ struct Tiling {
 
 // Segments that blocks have left: weighted values, and (largest score, sum of weights).
 struct Partials {
-  float* out;        // (head_dim_v, max_segments, n_head, tokens of n_split_tiles)
-  float2* stats;     // (max_segments, n_head, tokens of n_split_tiles)
+  float* out;        // (head_dim_v, max_segments, n_head, n_split_tokens)
+  float2* stats;     // (max_segments, n_head, n_split_tokens)
   int max_segments;  // of a row
 };
 
 // Rows of one sequence in a batch that are answers, or drafts of them, and those from which on the batch has
 // so many tiles of a prompt that its rows are not cut.
-inline constexpr int kMostDecodeRows = 8;
+inline constexpr int kMostDecodeRows = 32;
 inline constexpr int kManyRows = 128;
 inline constexpr int kMostDecodeSegments = 64, kMostPrefillSegments = 8;
 
@@ -86,13 +86,16 @@ struct Params {
   int many_rows;              // see segment_keys()
   int least_rows, most_rows;  // of a sequence whose tokens the kernel serves; it leaves others alone
   int n_splits;               // blocks that share the segments of a row
-  int n_split_tiles;          // only those of the batch's first tiles are shared
+  int n_split_tokens;         // only those of the batch's first tokens are shared
   Partials partials;
 };
 
 // Every kernel has a grid of (blocks_of_tiles(), n_head_kv * parts).
+__host__ __device__ inline int split_tiles(const Params& p) {
+  return (p.n_split_tokens + p.tiling.tokens - 1) / p.tiling.tokens;
+}
 inline unsigned blocks_of_tiles(const Params& p) {
-  return static_cast<unsigned>(p.tiling.n_tiles + p.n_split_tiles * (p.n_splits - 1));
+  return static_cast<unsigned>(p.tiling.n_tiles + split_tiles(p) * (p.n_splits - 1));
 }
 
 using Run = void (*)(Stream& stream, const Params& params, const AttentionArgs& args);
@@ -105,8 +108,8 @@ void run_prefill(Stream& stream, const Params& params, const AttentionArgs& args
 // Whether the kernel has code for these formats, head sizes and this memory layout; otherwise run_plain() is
 // taken.
 bool decode_serves(const AttentionArgs& args);
-bool decode_halves_serves(const AttentionArgs& args, int heads,
-                          size_t room);  // bytes of shared memory of a block
+bool decode_halves_serves(const AttentionArgs& args, int n_rows,  // of a tile
+                          size_t room);                           // bytes of shared memory of a block
 bool prefill_serves(const AttentionArgs& args);
 
 // Whether a head vector has 64 or 128 elements, and loads of 16 bytes find rows at multiples of 16 (those of
@@ -120,7 +123,8 @@ inline bool has_wide_rows(const KvView& kv) {
 
 // Rows of (token, query head) of a tile.
 inline constexpr int kPlainRows = 16;
-inline constexpr int kDecodeHeads = 8;
+inline constexpr int kDecodeHeads = 8;  // of one token
+inline constexpr int kDraftRows = 32, kMostDraftTokens = 16;
 inline constexpr int kPrefillRows = 64;
 
 // The most that many_rows may be: what rows_of_sequence() counts.

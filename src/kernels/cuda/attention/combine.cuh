@@ -1,69 +1,81 @@
-// What the kernels for answers do with a segment: its four quarters, a warp's each, become one, which is left
-// as partial result or joins those before it.
+// What the kernels for answers have in common. Of a segment, four quarters, a warp's each (or a few warps'),
+// become one, which is left as partial result or joins those before it.
 #pragma once
 
 #include "kernels/cuda/attention/fold.cuh"
+#include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda::attention {
 
-inline constexpr int kDecodeThreads = 128;
-inline constexpr int kDecodeWarps = kDecodeThreads / 32;
+inline constexpr int kDecodeWarps = 4;  // that share a segment's keys
+inline constexpr int kDecodeThreads = 32 * kDecodeWarps;
 
-// What warps have of a segment, in shared memory. The next one goes to the other half while this one is added
-// up.
-template <int kHeads, int kHeadDim>
+// What warps have of a segment, in shared memory. With two buffers the next one goes to the other while this
+// one is added up.
+template <int kRows, int kHeadDim, int kBuffers>
 struct Quarters {
-  alignas(16) float out[2][kDecodeWarps][kHeads][kHeadDim];
-  float2 stats[2][kDecodeWarps][kHeads];  // largest score, sum of weights
+  alignas(16) float out[kBuffers][kDecodeWarps][kRows][kHeadDim];
+  float2 stats[kBuffers][kDecodeWarps][kRows];  // largest score, sum of weights
 };
 
 // The keys of a segment that one warp works on, step by step.
 struct WarpKeys {
   int per_warp;  // of a segment
-  int n_keys;    // of the row
+  int n_keys;    // that are seen
   int warp;
 
   __device__ int first(int segment) const { return (segment * kDecodeWarps + warp) * per_warp; }
-  // Steps of `at_once` keys; past the row's last key there is nothing to do.
+  // Steps of `at_once` keys; past the last key there is nothing to do.
   __device__ int n_steps(int segment, int at_once) const {
     const int n = min(per_warp, n_keys - first(segment));
     return (max(n, 0) + at_once - 1) / at_once;
   }
 };
 
-// Of the whole rows of a token, a thread has a few values of one head.
-template <int kHeads, int kHeadDim>
+// Rows of a block: the heads of some tokens, token by token.
+struct BlockRows {
+  int first_token, n_tokens;
+  int first_head, n_heads;
+
+  __device__ bool exists(int row) const { return row < n_tokens * n_heads; }
+  __device__ int token(int row) const { return first_token + row / n_heads; }
+  __device__ int head(int row) const { return first_head + row % n_heads; }
+};
+
+// Of the whole rows of a block, a thread has a few values of one.
+template <int kRows, int kHeadDim, int kThreads>
 class RowsSoFar {
-  static constexpr int kOwn = kHeads * kHeadDim / kDecodeThreads, kHeadThreads = kHeadDim / kOwn;
+  static constexpr int kOwn = kRows * kHeadDim / kThreads, kRowThreads = kHeadDim / kOwn;
 
  public:
-  __device__ RowsSoFar(const Params& p, int token, int first_head, int n_heads, bool is_shared)
+  __device__ RowsSoFar(const Params& p, const BlockRows& rows, bool is_shared)
       : p_(p),
-        token_(token),
-        head_(first_head + static_cast<int>(threadIdx.x) / kHeadThreads),
-        has_head_(static_cast<int>(threadIdx.x) / kHeadThreads < n_heads),
+        has_row_(rows.exists(own_row())),
+        token_(has_row_ ? rows.token(own_row()) : 0),
+        head_(has_row_ ? rows.head(own_row()) : 0),
         is_shared_(is_shared) {}
 
-  // When all warps have left what they have in this half.
-  __device__ void add(const Quarters<kHeads, kHeadDim>& quarters, int half, int segment) {
-    const int head = threadIdx.x / kHeadThreads, first = threadIdx.x % kHeadThreads * kOwn;
+  // When all warps have left what they have in this buffer.
+  template <int kBuffers>
+  __device__ void add(const Quarters<kRows, kHeadDim, kBuffers>& quarters, int buffer, int segment) {
+    const int row = own_row(), first = threadIdx.x % kRowThreads * kOwn;
     float largest = kLowest, sum = 0, out[kOwn] = {};
 #pragma unroll
-    for (int w = 0; w < kDecodeWarps; ++w) largest = fmaxf(largest, quarters.stats[half][w][head].x);
+    for (int w = 0; w < kDecodeWarps; ++w) largest = fmaxf(largest, quarters.stats[buffer][w][row].x);
 #pragma unroll
     for (int w = 0; w < kDecodeWarps; ++w) {
-      const float2 stats = quarters.stats[half][w][head];
+      const float2 stats = quarters.stats[buffer][w][row];
       const float weight = exp2f(stats.x - largest);
       sum = fmaf(weight, stats.y, sum);
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) out[i] = fmaf(weight, quarters.out[half][w][head][first + i], out[i]);
+      for (int i = 0; i < kOwn; ++i) out[i] = fmaf(weight, quarters.out[buffer][w][row][first + i], out[i]);
     }
     if (is_shared_) {
-      if (!has_head_) return;
-      const int64_t row = partial_row(p_, token_, head_, segment);
+      if (!has_row_) return;
+      const int64_t at = partial_row(p_, token_, head_, segment);
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) p_.partials.out[row * kHeadDim + first + i] = out[i];
-      if (first == 0) p_.partials.stats[row] = make_float2(largest, sum);
+      for (int i = 0; i < kOwn; ++i) p_.partials.out[at * kHeadDim + first + i] = out[i];
+      if (first == 0) p_.partials.stats[at] = make_float2(largest, sum);
       return;
     }
     const Fold fold(largest_, largest);
@@ -74,20 +86,57 @@ class RowsSoFar {
   }
 
   __device__ void store() const {
-    if (is_shared_ || !has_head_) return;
-    const int first = threadIdx.x % kHeadThreads * kOwn;
+    if (is_shared_ || !has_row_) return;
+    const int first = threadIdx.x % kRowThreads * kOwn;
     float* out = p_.out + (static_cast<int64_t>(token_) * p_.n_head + head_) * kHeadDim + first;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) out[i] = finish(out_[i], sum_);
   }
 
  private:
+  __device__ static int own_row() {
+    return threadIdx.x / kRowThreads;
+  }
+
   const Params& p_;
-  int token_;
-  int head_;
-  bool has_head_;
+  bool has_row_;
+  int token_, head_;
   bool is_shared_;
   float largest_ = kLowest, sum_ = 0, out_[kOwn] = {};
 };
+
+// A block's work: the rows of a tile against some segments of their keys, or all of them. A worker is what
+// the warps do with keys: it has its Shared memory with `quarters`, and sizes; made for rows of one sequence,
+// it leaves what they have of each segment.
+template <class Worker>
+__device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int kBuffers = Worker::kBuffers;
+  const BlockPlace place(p);
+  const int head_kv = blockIdx.y / p.tiling.parts;
+  const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
+  const int n_heads = min(p.tiling.heads, p.group - in_group);
+  const int end = min(p.n_tokens, (place.tile + 1) * p.tiling.tokens);
+  for (int token = place.tile * p.tiling.tokens; token < end;) {
+    const TokenRun run(p, token, end);
+    token = run.last;
+    // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
+    const SegmentRange range(p, run, place.split);
+    if (!run.is_served || range.first >= range.last) continue;
+    const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
+    RowsSoFar<Worker::kRows, Worker::kHeadDim, Worker::kThreads> so_far(p, rows, is_split(p, run));
+    Worker worker(p, shared, Walk(p, p.seq[run.first], head_kv), run, range, rows);
+    for (int segment = range.first; segment < range.last; ++segment) {
+      const int buffer = segment % kBuffers;
+      worker.add_segment(segment, buffer);
+      __syncthreads();
+      so_far.add(shared.quarters, buffer, segment);
+      if (kBuffers == 1) __syncthreads();
+    }
+    so_far.store();
+    if (token < end) __syncthreads();
+  }
+}
 
 }  // namespace parlance::cuda::attention

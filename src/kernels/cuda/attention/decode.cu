@@ -10,8 +10,6 @@ namespace parlance::cuda::attention {
 
 namespace {
 
-constexpr int kThreads = kDecodeThreads;
-
 // Keys that a group of lanes works on at a time: as many as the registers hold.
 template <KvFormat k_format, KvFormat v_format, int kHeads>
 constexpr int kKeysAtATime = kHeads > 2 && (k_format == KvFormat::f32 || v_format == KvFormat::f32) ? 2 : 4;
@@ -124,71 +122,74 @@ struct Running {
   }
 };
 
-template <KvFormat k_format, KvFormat v_format, int kHeadDim, int kHeads>
-__global__ void __launch_bounds__(kThreads) decode(const __grid_constant__ Params p) {
-  constexpr int kKeys = kKeysAtATime<k_format, v_format, kHeads>;
-  using L = Lanes<kHeadDim, kKeys>;
-  __shared__ Quarters<kHeads, kHeadDim> quarters;
-  wait_for_previous();
-  let_next_start();
+template <KvFormat k_format, KvFormat v_format, int kDim, int kHeads>
+class Worker {
+  static constexpr int kKeys = kKeysAtATime<k_format, v_format, kHeads>;
+  using L = Lanes<kDim, kKeys>;
 
-  const BlockPlace place(p);
-  const int token = place.tile;
-  const int head_kv = blockIdx.y / p.tiling.parts;
-  const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
-  const int n_heads = min(p.tiling.heads, p.group - in_group);
-  const int first_head = head_kv * p.group + in_group;
-  const int warp = threadIdx.x / 32;
-  const int eighth = threadIdx.x % L::kLanes;
-  const int group = threadIdx.x % 32 / L::kLanes;
+ public:
+  static constexpr int kRows = kHeads, kHeadDim = kDim, kThreads = kDecodeThreads, kBuffers = 2;
+  struct Shared {
+    Quarters<kRows, kHeadDim, kBuffers> quarters;
+  };
 
-  // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
-  const TokenRun run(p, token, token + 1);
-  const SegmentRange range(p, run, place.split);
-  if (!run.is_served || range.first >= range.last) return;
-
-  float q[kHeads][8];
+  __device__ Worker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
+                    const SegmentRange& range, const BlockRows& rows)
+      : p_(p),
+        shared_(shared),
+        walk_(walk),
+        keys_{run.segment_keys / kDecodeWarps, run.n_keys, static_cast<int>(threadIdx.x) / 32},
+        eighth_(threadIdx.x % L::kLanes),
+        group_(threadIdx.x % 32 / L::kLanes) {
 #pragma unroll
-  for (int head = 0; head < kHeads; ++head) {
-    const float* row =
-        p.q + (static_cast<int64_t>(token) * p.n_head + first_head + head) * kHeadDim + eighth * 8;
-    for (int i = 0; i < 8; ++i) q[head][i] = head < n_heads ? row[i] * p.scale : 0.0f;
+    for (int head = 0; head < kHeads; ++head) {
+      const int64_t row = static_cast<int64_t>(rows.first_token) * p.n_head + rows.first_head + head;
+      for (int i = 0; i < 8; ++i)
+        q_[head][i] = head < rows.n_heads ? p.q[row * kHeadDim + eighth_ * 8 + i] * p.scale : 0.0f;
+    }
+    loaded_.load(p_, walk_, keys_.first(range.first) + group_ * kKeys, keys_.n_keys, eighth_);
   }
 
-  RowsSoFar<kHeads, kHeadDim> so_far(p, token, first_head, n_heads, is_split(p, run));
-  const Walk walk(p, p.seq[token], head_kv);
-  const WarpKeys keys{run.segment_keys / kDecodeWarps, run.n_keys, warp};
-  Loaded<k_format, v_format, kKeys> loaded;
-  loaded.load(p, walk, keys.first(range.first) + group * kKeys, run.n_keys, eighth);
-  for (int segment = range.first; segment < range.last; ++segment) {
+  __device__ void add_segment(int segment, int buffer) {
     Running<kHeads> running;
-    const int n_steps = keys.n_steps(segment, L::kWarpKeys);
+    const int n_steps = keys_.n_steps(segment, L::kWarpKeys);
     for (int step = 0; step < n_steps; ++step) {
-      const int first = keys.first(segment) + step * L::kWarpKeys + group * kKeys;
-      const int after = step + 1 < n_steps ? first + L::kWarpKeys : keys.first(segment + 1) + group * kKeys;
+      const int first = keys_.first(segment) + step * L::kWarpKeys + group_ * kKeys;
+      const int after = step + 1 < n_steps ? first + L::kWarpKeys : keys_.first(segment + 1) + group_ * kKeys;
       Loaded<k_format, v_format, kKeys> next;
-      next.load(p, walk, after, run.n_keys, eighth);
-      running.template add<L::kLanes>(loaded, q, run.n_keys - first);
-      loaded = next;
+      next.load(p_, walk_, after, keys_.n_keys, eighth_);
+      running.template add<L::kLanes>(loaded_, q_, keys_.n_keys - first);
+      loaded_ = next;
     }
-
     running.template merge_groups<L::kLanes>();
-    const int half = segment % 2;
-    if (group == 0) {
+    if (group_ != 0) return;
 #pragma unroll
-      for (int head = 0; head < kHeads; ++head) {
-        auto* row = reinterpret_cast<float4*>(&quarters.out[half][warp][head][eighth * 8]);
-        const float(&out)[8] = running.out[head];
-        row[0] = make_float4(out[0], out[1], out[2], out[3]);
-        row[1] = make_float4(out[4], out[5], out[6], out[7]);
-        if (eighth == 0)
-          quarters.stats[half][warp][head] = make_float2(running.largest[head], running.sum[head]);
-      }
+    for (int head = 0; head < kHeads; ++head) {
+      auto* row = reinterpret_cast<float4*>(&shared_.quarters.out[buffer][keys_.warp][head][eighth_ * 8]);
+      const float(&out)[8] = running.out[head];
+      row[0] = make_float4(out[0], out[1], out[2], out[3]);
+      row[1] = make_float4(out[4], out[5], out[6], out[7]);
+      if (eighth_ == 0)
+        shared_.quarters.stats[buffer][keys_.warp][head] =
+            make_float2(running.largest[head], running.sum[head]);
     }
-    __syncthreads();
-    so_far.add(quarters, half, segment);
   }
-  so_far.store();
+
+ private:
+  const Params& p_;
+  Shared& shared_;
+  const Walk walk_;
+  const WarpKeys keys_;
+  const int eighth_, group_;  // this lane's part of a head vector; its group of lanes
+  float q_[kHeads][8];
+  Loaded<k_format, v_format, kKeys> loaded_;
+};
+
+template <KvFormat k_format, KvFormat v_format, int kHeadDim, int kHeads>
+__global__ void __launch_bounds__(kDecodeThreads) decode(const __grid_constant__ Params p) {
+  using W = Worker<k_format, v_format, kHeadDim, kHeads>;
+  __shared__ typename W::Shared shared;
+  decode_tile<W>(p, shared);
 }
 
 template <KvFormat k_format, KvFormat v_format, int kHeadDim>
@@ -209,7 +210,7 @@ bool decode_serves(const AttentionArgs& args) {
 
 void run_decode(Stream& stream, const Params& params, const AttentionArgs& args) {
   const dim3 grid(blocks_of_tiles(params), static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
-  const Shape shape{.grid = grid, .block = dim3(kThreads)};
+  const Shape shape{.grid = grid, .block = dim3(kDecodeThreads)};
   with_format(args.kv.k.format, [&](auto k) {
     with_format(args.kv.v.format, [&](auto v) {
       if (args.kv.head_dim_k == 64) {

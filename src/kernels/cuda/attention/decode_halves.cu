@@ -1,6 +1,7 @@
-// attention for answers from caches of 16-bit floats, on tensor cores: a block takes the query heads of one
-// KV head and some segments of the keys, or all of them. Each of its warps has a quarter of a segment, and
-// keys and values on their way to shared memory of its own while it works on those before.
+// attention for answers and drafts from caches of 16-bit floats, on tensor cores: a block takes the query
+// heads of one KV head, of a token or of some of a draft, and some segments of the keys, or all of them. Each
+// of its warps has a quarter of a segment (two for many rows), and keys and values on their way to shared
+// memory of its own while it works on those before.
 #include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/attention/warp_rows.cuh"
 #include "kernels/cuda/kv_formats.cuh"
@@ -11,7 +12,6 @@ namespace parlance::cuda::attention {
 namespace {
 
 constexpr int kKeys = 16;  // of a step of a warp
-constexpr int kStages = 2;
 
 // Where a warp is among its keys.
 struct Cursor {
@@ -23,120 +23,155 @@ struct Cursor {
   }
 };
 
-template <class Half, int kHeadDim, int kHeads>
-struct Shared {
-  Block<Half, kHeadDim, kKeys> blocks[kDecodeWarps][kStages];
-  Quarters<kHeads, kHeadDim> quarters;
-};
+// A warp takes up to sixteen rows; with more, two warps share the keys of a quarter.
+template <class Half, int kDim, int kMostRows>
+class Worker {
+  static constexpr int kSides = kMostRows > 8 ? 2 : 1;
+  static constexpr int kGroups = kMostRows > 16 ? 2 : 1;
+  static constexpr int kStages = 2;
 
-template <class Half, int kHeadDim, int kHeads>
-__global__ void __launch_bounds__(kDecodeThreads) decode(const __grid_constant__ Params p) {
-  extern __shared__ uint4 dynamic[];
-  auto& shared = *reinterpret_cast<Shared<Half, kHeadDim, kHeads>*>(dynamic);
-  wait_for_previous();
-  let_next_start();
-
-  const BlockPlace place(p);
-  const int token = place.tile;
-  const int head_kv = blockIdx.y / p.tiling.parts;
-  const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
-  const int n_heads = min(p.tiling.heads, p.group - in_group);
-  const int first_head = head_kv * p.group + in_group;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-
-  // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
-  const TokenRun run(p, token, token + 1);
-  const SegmentRange range(p, run, place.split);
-  if (!run.is_served || range.first >= range.last) return;
-
-  const Walk walk(p, p.seq[token], head_kv);
-  const WarpKeys keys{run.segment_keys / kDecodeWarps, run.n_keys, warp};
-  auto& blocks = shared.blocks[warp];
-  Cursor ahead{range.first, 0};
-  const auto load_next = [&](int stage) {
-    ahead.settle(keys, range.last);
-    if (ahead.segment < range.last) {
-      const int first = keys.first(ahead.segment) + ahead.step * kKeys;
-      blocks[stage].template load<32>(p, walk, first, run.n_keys, lane);
-      ++ahead.step;
-    }
-    end_copy_group();
+ public:
+  static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = kGroups * kDecodeThreads;
+  static constexpr int kBuffers = kGroups == 1 ? 2 : 1;
+  struct Shared {
+    Block<Half, kHeadDim, kKeys> blocks[kDecodeWarps][kStages];
+    Quarters<kRows, kHeadDim, kBuffers> quarters;
   };
-#pragma unroll
-  for (int stage = 0; stage < kStages - 1; ++stage) load_next(stage);
 
-  static_assert(kHeads <= 8);
-  WarpRows<Half, kHeadDim, kKeys, 1> rows;
-  const int head = lane / 4;
-  const bool is_present = head < n_heads;
-  rows.start(p, 0, static_cast<int64_t>(token) * p.n_head + first_head + (is_present ? head : 0),
-             is_present ? run.n_keys : 0, is_present);
-  RowsSoFar<kHeads, kHeadDim> so_far(p, token, first_head, n_heads, is_split(p, run));
-  int stage = 0;
-  for (int segment = range.first; segment < range.last; ++segment) {
-    rows.start_segment();
-    const int n_steps = keys.n_steps(segment, kKeys);
-    for (int step = 0; step < n_steps; ++step) {
-      load_next((stage + kStages - 1) % kStages);
-      wait_for_copies<kStages - 1>();
-      __syncwarp();
-      rows.add(blocks[stage], keys.first(segment) + step * kKeys, run.n_keys);
-      __syncwarp();
-      stage = (stage + 1) % kStages;
+  __device__ Worker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
+                    const SegmentRange& range, const BlockRows& rows)
+      : p_(p),
+        shared_(shared),
+        walk_(walk),
+        keys_{run.segment_keys / kDecodeWarps, run.n_keys, static_cast<int>(threadIdx.x) / 32 % kDecodeWarps},
+        group_(threadIdx.x / kDecodeThreads),
+        last_segment_(range.last),
+        ahead_{range.first, 0} {
+#pragma unroll
+    for (int stage = 0; stage < kStages - 1; ++stage) load_next(stage);
+#pragma unroll
+    for (int side = 0; side < kSides; ++side) {
+      const bool exists = rows.exists(row(side));
+      const int token = exists ? rows.token(row(side)) : 0, head = exists ? rows.head(row(side)) : 0;
+      rows_.start(p, side, static_cast<int64_t>(token) * p.n_head + head, exists ? p.pos[token] + 1 : 0,
+                  exists);
     }
-    const int half = segment % 2;
-    float sum = rows.sum[0];
-    for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(0xffffffff, sum, mask);
-    if (head < kHeads) {
-      float* out = &shared.quarters.out[half][warp][head][2 * (lane % 4)];
+  }
+
+  __device__ void add_segment(int segment, int buffer) {
+    rows_.start_segment();
+    const int n_steps = keys_.n_steps(segment, kKeys);
+    for (int step = 0; step < n_steps; ++step) {
+      load_next((stage_ + kStages - 1) % kStages);
+      wait_for_copies<kStages - 1>();
+      wait_for_quarter();
+      rows_.add(shared_.blocks[keys_.warp][stage_], keys_.first(segment) + step * kKeys, keys_.n_keys);
+      wait_for_quarter();
+      stage_ = (stage_ + 1) % kStages;
+    }
+#pragma unroll
+    for (int side = 0; side < kSides; ++side) {
+      float sum = rows_.sum[side];
+      for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(0xffffffff, sum, mask);
+      if (row(side) >= kRows) continue;
+      const int in_row = 2 * (threadIdx.x % 4);
+      float* out = &shared_.quarters.out[buffer][keys_.warp][row(side)][in_row];
 #pragma unroll
       for (int i = 0; i < kHeadDim / 8; ++i)
-        *reinterpret_cast<float2*>(out + 8 * i) = make_float2(rows.out[i][0], rows.out[i][1]);
-      if (lane % 4 == 0) shared.quarters.stats[half][warp][head] = make_float2(rows.largest[0], sum);
+        *reinterpret_cast<float2*>(out + 8 * i) =
+            make_float2(rows_.out[i][2 * side], rows_.out[i][2 * side + 1]);
+      if (in_row == 0)
+        shared_.quarters.stats[buffer][keys_.warp][row(side)] = make_float2(rows_.largest[side], sum);
     }
-    __syncthreads();
-    so_far.add(shared.quarters, half, segment);
   }
-  so_far.store();
+
+ private:
+  __device__ int row(int side) const {
+    return group_ * 16 + side * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
+  }
+
+  __device__ void load_next(int stage) {
+    ahead_.settle(keys_, last_segment_);
+    if (ahead_.segment < last_segment_) {
+      const int first = keys_.first(ahead_.segment) + ahead_.step * kKeys;
+      shared_.blocks[keys_.warp][stage].template load<32 * kGroups>(
+          p_, walk_, first, keys_.n_keys, group_ * 32 + static_cast<int>(threadIdx.x) % 32);
+      ++ahead_.step;
+    }
+    end_copy_group();
+  }
+
+  // The warps that share this quarter's keys.
+  __device__ void wait_for_quarter() const {
+    if constexpr (kGroups == 1) {
+      __syncwarp();
+    } else {
+      asm volatile("bar.sync %0, %1;" ::"r"(1 + keys_.warp), "r"(32 * kGroups) : "memory");
+    }
+  }
+
+  const Params& p_;
+  Shared& shared_;
+  const Walk walk_;
+  const WarpKeys keys_;
+  const int group_;
+  const int last_segment_;
+  Cursor ahead_;
+  int stage_ = 0;
+  WarpRows<Half, kHeadDim, kKeys, kSides> rows_;
+};
+
+template <class Half, int kHeadDim, int kRows>
+__global__ void __launch_bounds__(Worker<Half, kHeadDim, kRows>::kThreads)
+    decode(const __grid_constant__ Params p) {
+  extern __shared__ uint4 dynamic[];
+  using W = Worker<Half, kHeadDim, kRows>;
+  decode_tile<W>(p, *reinterpret_cast<typename W::Shared*>(dynamic));
+}
+
+// Calls visit(rows of a block) for tiles of so many rows.
+template <class Visit>
+auto with_rows(int n_rows, const Visit& visit) {
+  if (n_rows <= 2) return visit(std::integral_constant<int, 2>());
+  if (n_rows <= 4) return visit(std::integral_constant<int, 4>());
+  if (n_rows <= kDecodeHeads) return visit(std::integral_constant<int, kDecodeHeads>());
+  return visit(std::integral_constant<int, kDraftRows>());
+}
+
+template <int kHeadDim>
+size_t shared_bytes(int n_rows) {
+  return with_rows(n_rows, [](auto rows) {
+    return sizeof(typename Worker<__half, kHeadDim, decltype(rows)::value>::Shared);
+  });
 }
 
 template <class Half, int kHeadDim>
-void launch_decode(Stream& stream, const Shape& shape, const Params& params) {
-  const int heads = params.tiling.heads;
-  launch(stream,
-         heads <= 2   ? decode<Half, kHeadDim, 2>
-         : heads <= 4 ? decode<Half, kHeadDim, 4>
-                      : decode<Half, kHeadDim, kDecodeHeads>,
-         shape, params);
-}
-
-size_t shared_bytes(int64_t head_dim, int heads) {
-  const auto of = [&](auto dim) {
-    constexpr int kHeadDim = decltype(dim)::value;
-    return heads <= 2   ? sizeof(Shared<__half, kHeadDim, 2>)
-           : heads <= 4 ? sizeof(Shared<__half, kHeadDim, 4>)
-                        : sizeof(Shared<__half, kHeadDim, kDecodeHeads>);
-  };
-  return head_dim == 64 ? of(std::integral_constant<int, 64>()) : of(std::integral_constant<int, 128>());
+void launch_decode(Stream& stream, const Params& params, const AttentionArgs& args) {
+  const dim3 grid(blocks_of_tiles(params), static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
+  const int n_rows = params.tiling.heads * params.tiling.tokens;
+  with_rows(n_rows, [&](auto rows) {
+    constexpr int kRows = decltype(rows)::value;
+    launch(stream, decode<Half, kHeadDim, kRows>,
+           {.grid = grid,
+            .block = dim3(Worker<Half, kHeadDim, kRows>::kThreads),
+            .shared_bytes = shared_bytes<kHeadDim>(n_rows)},
+           params);
+  });
 }
 
 }  // namespace
 
-bool decode_halves_serves(const AttentionArgs& args, int heads, size_t room) {
-  return prefill_serves(args) && shared_bytes(args.kv.head_dim_k, heads) <= room;
+bool decode_halves_serves(const AttentionArgs& args, int n_rows, size_t room) {
+  return prefill_serves(args) &&
+         (args.kv.head_dim_k == 64 ? shared_bytes<64>(n_rows) : shared_bytes<128>(n_rows)) <= room;
 }
 
 void run_decode_halves(Stream& stream, const Params& params, const AttentionArgs& args) {
-  const int64_t head_dim = args.kv.head_dim_k;
-  const Shape shape{
-      .grid = dim3(blocks_of_tiles(params), static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts)),
-      .block = dim3(kDecodeThreads),
-      .shared_bytes = shared_bytes(head_dim, params.tiling.heads)};
   const bool is_f16 = args.kv.k.format == KvFormat::f16;
-  if (head_dim == 64) {
-    (is_f16 ? launch_decode<__half, 64> : launch_decode<__nv_bfloat16, 64>)(stream, shape, params);
+  if (args.kv.head_dim_k == 64) {
+    (is_f16 ? launch_decode<__half, 64> : launch_decode<__nv_bfloat16, 64>)(stream, params, args);
   } else {
-    (is_f16 ? launch_decode<__half, 128> : launch_decode<__nv_bfloat16, 128>)(stream, shape, params);
+    (is_f16 ? launch_decode<__half, 128> : launch_decode<__nv_bfloat16, 128>)(stream, params, args);
   }
 }
 

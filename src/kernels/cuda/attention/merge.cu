@@ -14,8 +14,8 @@ static_assert(kMostDecodeSegments <= kThreads && kMostPrefillSegments <= kThread
 __global__ void __launch_bounds__(kThreads) merge_segments(const __grid_constant__ Params p) {
   __shared__ float2 stats[kThreads],
       factors[kThreads];  // of the segments; what so far and segment are multiplied with
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int token = blockIdx.x, head = blockIdx.y, thread = threadIdx.x;
   const TokenRun run(p, token, token + 1);
   if (!run.is_served || !is_split(p, run)) return;
@@ -49,9 +49,8 @@ __global__ void __launch_bounds__(kThreads) merge_segments(const __grid_constant
 }  // namespace
 
 void run_merge(Stream& stream, const Params& params) {
-  const dim3 grid(
-      static_cast<unsigned>(std::min(params.n_tokens, params.n_split_tiles * params.tiling.tokens)),
-      static_cast<unsigned>(params.n_head));
+  const dim3 grid(static_cast<unsigned>(std::min(params.n_tokens, params.n_split_tokens)),
+                  static_cast<unsigned>(params.n_head));
   launch(stream, merge_segments, {.grid = grid, .block = dim3(kThreads)}, params);
 }
 

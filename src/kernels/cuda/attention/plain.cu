@@ -33,8 +33,9 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
   __shared__ float largest[kRows], sum[kRows], keep[kRows];
   __shared__ float largest_so_far[kRows], sum_so_far[kRows];
   __shared__ int first_visible[kRows], visible[kRows];  // a row sees keys from one to before the other
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
+  wait_for_previous();
 
   float* const q = dynamic;                         // (head_dim_k, kRows)
   float* const out = q + kRows * p.head_dim_k;      // (head_dim_v, kRows)

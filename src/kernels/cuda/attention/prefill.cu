@@ -17,8 +17,8 @@ template <class Half, int kHeadDim>
 __global__ void __launch_bounds__(kThreads) prefill(const __grid_constant__ Params p) {
   extern __shared__ __align__(16) std::byte dynamic[];
   auto* const blocks = reinterpret_cast<Block<Half, kHeadDim, kKeys>*>(dynamic);  // two
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
 
   const int head_kv = blockIdx.y / p.tiling.parts;
   const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;

@@ -75,9 +75,9 @@ struct TokenRun {
 struct BlockPlace {
   int tile, split;
   __device__ explicit BlockPlace(const Params& p) {
-    const int block = blockIdx.x, n_whole = p.tiling.n_tiles - p.n_split_tiles;
+    const int block = blockIdx.x, n_split = split_tiles(p), n_whole = p.tiling.n_tiles - n_split;
     const bool is_whole = block < n_whole;
-    tile = is_whole ? p.tiling.n_tiles - 1 - block : p.n_split_tiles - 1 - (block - n_whole) / p.n_splits;
+    tile = is_whole ? p.tiling.n_tiles - 1 - block : n_split - 1 - (block - n_whole) / p.n_splits;
     split = is_whole ? 0 : (block - n_whole) % p.n_splits;
   }
 };
@@ -93,7 +93,7 @@ __device__ inline bool has_long_run(const Params& p, int first, int end) {
 
 // Whether several blocks share the segments of the run and leave them to run_merge().
 __device__ inline bool is_split(const Params& p, const TokenRun& run) {
-  return run.first < p.n_split_tiles * p.tiling.tokens && run.segment_keys != kAllKeys;
+  return run.first < p.n_split_tokens && run.segment_keys != kAllKeys;
 }
 
 // The segments [first, last) of a run that a block works on.

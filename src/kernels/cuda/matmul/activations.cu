@@ -17,6 +17,7 @@ constexpr int kQuarter = 4;
 constexpr int kThreads = kChunkValues / kQuarter;
 constexpr int kTokenTile = 128;  // the most tokens that a gemm block takes at once
 constexpr float kSmallestMagnitude = 1e-30f;
+constexpr int kHeldPieces = 12;  // of x, by a lane: of rows of 12288 values
 
 // What the eight threads of a run know of it afterwards.
 struct QuantisedRun {
@@ -82,8 +83,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Block (token), a warp for each part.
-template <class Half>
+// Block (token), a warp for each part; each has a scale of its own, or all the largest of them.
+template <class Half, bool kHasOrder>
 __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows(const float* x, int n_in, int n_tokens, HalfActivations out, Parts parts) {
   let_next_start();
@@ -91,12 +92,19 @@ __global__ void __launch_bounds__(32 * kMostParts)
   const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
   const int first = part * n_part;
   const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
-  const float* values = x + static_cast<int64_t>(token) * n_in + first;
-  const float scale = scale_of_part<Half>(values, n);
+  const PartOfX<kHeldPieces> values(x + static_cast<int64_t>(token) * n_in + first, n);
+  float scale = values.template scale<Half>();
+  if constexpr (!kHasOrder) {
+    __shared__ float scales[kMostParts];
+    if (threadIdx.x == 0) scales[part] = scale;
+    __syncthreads();
+    for (int of = 0; of < parts.n; ++of) scale = fmaxf(scale, scales[of]);
+  }
   uint16_t* halves = out.halves + static_cast<int64_t>(token) * out.row_values + first;
-  round_part<Half, false>(values, n, min(n_part, out.row_values - first), scale, halves,
-                          halves + static_cast<int64_t>(out.n_tokens) * out.row_values);
-  if (threadIdx.x == 0) out.scales[static_cast<int64_t>(part) * out.n_tokens + token] = scale;
+  values.template round<Half, false>(min(n_part, out.row_values - first), scale, halves,
+                                     halves + static_cast<int64_t>(out.n_tokens) * out.row_values);
+  if (threadIdx.x == 0 && (kHasOrder || part == 0))
+    out.scales[static_cast<int64_t>(part) * out.n_tokens + token] = scale;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.
@@ -182,7 +190,12 @@ HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
   const HalfActivations out{halves, scales, scales + kMostParts * n_rows, static_cast<int>(row_values),
                             static_cast<int>(n_rows)};
   const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
-  launch(stream, dtype == DType::bf16 ? halve_rows<__nv_bfloat16> : halve_rows<__half>,
+  const bool has_order = has_one_order(stream, n_tokens);
+  const auto kernel = dtype == DType::bf16
+                          ? has_order ? halve_rows<__nv_bfloat16, true> : halve_rows<__nv_bfloat16, false>
+                      : has_order ? halve_rows<__half, true>
+                                  : halve_rows<__half, false>;
+  launch(stream, kernel,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
          x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
   return out;

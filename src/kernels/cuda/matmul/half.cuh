@@ -40,54 +40,76 @@ struct Bf16Product {
   }
 };
 
-// The largest magnitude of n values, by a warp; n is a multiple of 4.
-__device__ inline float largest_of_part(const float* x, int n) {
-  float magnitude = 0;
-#pragma unroll 6
-  for (int i = threadIdx.x % 32 * 4; i < n; i += 32 * 4) {
-    const float4 v = *reinterpret_cast<const float4*>(x + i);
-    magnitude = fmaxf(magnitude, fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w))));
-  }
-  return max_of_warp(magnitude);
-}
-
-// A power of two that brings the largest of a warp's n values near the top of f16, or 1 for bf16, which
-// reaches as far as f32.
-template <class Half>
-__device__ float scale_of_part(const float* x, int n) {
-  if constexpr (std::is_same_v<Half, __nv_bfloat16>) return 1;
-  const float magnitude = largest_of_part(x, n);
-  // The inverse must be finite, too.
-  constexpr int kTopExponent = 14, kLowestExponent = -100;
-  const int exponent = magnitude > 0 ? max(ilogbf(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
-  return ldexpf(1.0f, exponent - kTopExponent);
-}
-
-// Writes both halves of n_padded values, of which n exist. n is a multiple of 4.
-template <class Half, bool kIsPaired>
-__device__ void round_part(const float* x, int n, int n_padded, float scale, uint16_t* first,
-                           uint16_t* second) {
-  const float inverse = 1 / scale;
-#pragma unroll 2
-  for (int i = threadIdx.x % 32 * 4; i < n_padded; i += 32 * 4) {
-    const float4 v = i < n ? *reinterpret_cast<const float4*>(x + i) : float4{};
-    const float values[4] = {v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse};
-    union {
-      Half halves[4];
-      uint32_t pairs[2];
-    } high, low;
+// A warp's part of a token: n values, a multiple of 4. Its lanes hold so many pieces of four, and load others
+// again.
+template <int kHeld>
+class PartOfX {
+ public:
+  __device__ PartOfX(const float* x, int n) : x_(x), n_(n) {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      high.halves[j] = static_cast<Half>(values[j]);
-      low.halves[j] = static_cast<Half>(values[j] - static_cast<float>(high.halves[j]));
-    }
-#pragma unroll
-    for (int pair = 0; pair < 2; ++pair) {
-      const int at = kIsPaired ? paired_place(i + 2 * pair) : i + 2 * pair;
-      *reinterpret_cast<uint32_t*>(first + at) = high.pairs[pair];
-      *reinterpret_cast<uint32_t*>(second + at) = low.pairs[pair];
-    }
+    for (int i = 0; i < kHeld; ++i) held_[i] = load(i);
   }
-}
+
+  // A power of two that brings the largest magnitude near the top of f16, or 1 for bf16, which reaches as far
+  // as f32.
+  template <class Half>
+  __device__ float scale() const {
+    if constexpr (std::is_same_v<Half, __nv_bfloat16>) return 1;
+    float magnitude = 0;
+    for_each_piece(n_, [&](int, const float4& v) {
+      magnitude = fmaxf(magnitude, fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w))));
+    });
+    magnitude = max_of_warp(magnitude);
+    // The inverse must be finite, too.
+    constexpr int kTopExponent = 14, kLowestExponent = -100;
+    const int exponent = magnitude > 0 ? max(ilogbf(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
+    return ldexpf(1.0f, exponent - kTopExponent);
+  }
+
+  // Writes both halves of n_padded values; those that do not exist are zero.
+  template <class Half, bool kIsPaired>
+  __device__ void round(int n_padded, float scale, uint16_t* first, uint16_t* second) const {
+    const float inverse = 1 / scale;
+    for_each_piece(n_padded, [&](int at, const float4& v) {
+      const float values[4] = {v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse};
+      union {
+        Half halves[4];
+        uint32_t pairs[2];
+      } high, low;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        high.halves[j] = static_cast<Half>(values[j]);
+        low.halves[j] = static_cast<Half>(values[j] - static_cast<float>(high.halves[j]));
+      }
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        const int to = kIsPaired ? paired_place(at + 2 * pair) : at + 2 * pair;
+        *reinterpret_cast<uint32_t*>(first + to) = high.pairs[pair];
+        *reinterpret_cast<uint32_t*>(second + to) = low.pairs[pair];
+      }
+    });
+  }
+
+ private:
+  __device__ static int place(int i) {
+    return (i * 32 + static_cast<int>(threadIdx.x) % 32) * 4;
+  }
+  __device__ float4 load(int i) const {
+    return place(i) < n_ ? *reinterpret_cast<const float4*>(x_ + place(i)) : float4{};
+  }
+  // Of the first n values.
+  template <class Visit>
+  __device__ void for_each_piece(int n, const Visit& visit) const {
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) {
+      if (place(i) < n) visit(place(i), held_[i]);
+    }
+    for (int i = kHeld; place(i) < n; ++i) visit(place(i), load(i));
+  }
+
+  const float* x_;
+  int n_;
+  float4 held_[kHeld];
+};
 
 }  // namespace parlance::cuda

@@ -15,15 +15,14 @@ constexpr int kWarps = 8;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kStepPieces = kHalfStepValues / kPieceValues;  // of a row
 
-// How warps share a tile, so that each reads little of shared memory for what it multiplies: tokens count
-// twice, since there are two halves of them.
+// How warps share a tile.
 template <int kTokens>
 struct Shares {
-  static constexpr int kAlongTokens = kTokens == 16 ? 1 : kTokens <= 64 ? 2 : 4;
+  static constexpr int kAlongTokens = kTokens == 16 ? 1 : 2;
   static constexpr int kAlongRows = kWarps / kAlongTokens;
   static constexpr int kRowTiles = kTileRows / kAlongRows / 16;  // of 16 rows, of a warp
   static constexpr int kColumns = kTokens / kAlongTokens / 8;    // tiles of 8 tokens, of a warp
-  static constexpr int kStages = kTokens <= 32 ? 4 : 3;          // few tokens wait for weights
+  static constexpr int kStages = kTokens <= 16 ? 4 : 3;          // few tokens wait for weights
   static constexpr int kBlocksAtOnce = kTokens <= 64 ? 2 : 1;    // on a multiprocessor
 };
 
@@ -37,35 +36,57 @@ struct Stage {
   alignas(16) uint16_t x[kHalves][kTokens][kHalfStride];
 };
 
-// Rows and values that do not exist are zero.
-__device__ void copy_weights(uint16_t (&w)[kTileRows][kHalfStride], const Output& output, int first_row,
-                             int step) {
-#pragma unroll
-  for (int i = 0; i < kTileRows * kStepPieces; i += kThreads) {
-    const int r = (i + static_cast<int>(threadIdx.x)) / kStepPieces, piece = threadIdx.x % kStepPieces;
-    const int64_t at = (static_cast<int64_t>(step) * kStepPieces + piece) * kPieceBytes;
-    const bool exists = first_row + r < output.n_out && at < output.row_bytes;
-    const uint8_t* from = output.weight + (exists ? (first_row + r) * output.row_bytes + at : 0);
-    copy_piece(&w[r][piece * kPieceValues], from, exists ? kPieceBytes : 0);
-  }
-}
-
+// A thread's pieces of every step; where they are is worked out once.
 template <int kTokens>
-__device__ void copy_tokens(uint16_t (&tokens)[kHalves][kTokens][kHalfStride], const HalfActivations& x,
-                            int first_token, int step) {
-  constexpr int kPieces = kTokens * kStepPieces;
+class Copies {
+  static constexpr int kRowsAtOnce = kThreads / kStepPieces;
+
+ public:
+  __device__ Copies(const Output& output, int first_row, int n_in, const HalfActivations& x, int first_token)
+      : row_(threadIdx.x / kStepPieces),
+        piece_(threadIdx.x % kStepPieces),
+        n_rows_(output.n_out - first_row - row_),
+        n_steps_((n_in / kPieceValues - piece_ + kStepPieces - 1) / kStepPieces),
+        w_(output.weight + (n_rows_ > 0 ? (first_row + row_) * output.row_bytes : 0) + piece_ * kPieceBytes),
+        w_stride_(kRowsAtOnce * output.row_bytes),
+        x_(x.halves + static_cast<int64_t>(first_token + row_) * x.row_values + piece_ * kPieceValues),
+        x_stride_(static_cast<int64_t>(kRowsAtOnce) * x.row_values),
+        x_half_(static_cast<int64_t>(x.n_tokens) * x.row_values) {}
+
+  // Rows and values that do not exist are zero.
+  __device__ void copy_weights(Stage<kTokens>& stage, int step) const {
+    const uint8_t* from = w_ + step * (kStepPieces * kPieceBytes);
+    const int n_rows = step < n_steps_ ? n_rows_ : 0;
 #pragma unroll
-  for (int half = 0; half < kHalves; ++half) {
-#pragma unroll
-    for (int i = 0; i < kPieces; i += kThreads) {
-      const int t = (i + static_cast<int>(threadIdx.x)) / kStepPieces, piece = threadIdx.x % kStepPieces;
-      if (kPieces % kThreads != 0 && t >= kTokens) break;
-      const int64_t row = static_cast<int64_t>(half) * x.n_tokens + first_token + t;
-      copy_piece(&tokens[half][t][piece * kPieceValues],
-                 x.halves + row * x.row_values + step * kHalfStepValues + piece * kPieceValues, kPieceBytes);
+    for (int i = 0; i < kTileRows / kRowsAtOnce; ++i) {
+      const bool exists = i * kRowsAtOnce < n_rows;
+      copy_piece(&stage.w[row_ + i * kRowsAtOnce][piece_ * kPieceValues], exists ? from : w_,
+                 exists ? kPieceBytes : 0);
+      from += w_stride_;
     }
   }
-}
+
+  __device__ void copy_tokens(Stage<kTokens>& stage, int step) const {
+    if (kTokens < kRowsAtOnce && row_ >= kTokens) return;
+    const uint16_t* from = x_ + step * kHalfStepValues;
+#pragma unroll
+    for (int i = 0; i < (kTokens + kRowsAtOnce - 1) / kRowsAtOnce; ++i) {
+      uint16_t* to = &stage.x[0][row_ + i * kRowsAtOnce][piece_ * kPieceValues];
+#pragma unroll
+      for (int half = 0; half < kHalves; ++half)
+        copy_piece(to + half * kTokens * kHalfStride, from + half * x_half_, kPieceBytes);
+      from += x_stride_;
+    }
+  }
+
+ private:
+  const int row_, piece_;
+  const int n_rows_, n_steps_;  // that exist, from this thread's on
+  const uint8_t* const w_;
+  const int64_t w_stride_;
+  const uint16_t* const x_;
+  const int64_t x_stride_, x_half_;
+};
 
 // Adds a step to a warp's sums; rows from `row` on, tokens from `column` on are the warp's.
 template <class Product, int kTokens>
@@ -94,94 +115,132 @@ __device__ void multiply_step(const Stage<kTokens>& stage, int row, int column, 
   }
 }
 
-// Block (tile of tokens, tile of rows, its parts). Tiles of tokens that share weights run side by side.
-template <class Product, int kTokens>
-__global__ void __launch_bounds__(kThreads, Shares<kTokens>::kBlocksAtOnce)
-    multiply_tiles(const __grid_constant__ Products p, const HalfActivations x, const Parts parts,
-                   const Split split) {
+// A block's place in the products, and its part of them.
+template <int kTokens>
+struct Place {
   using S = Shares<kTokens>;
-  extern __shared__ uint4 shared[];
-  let_next_start();
-  auto* stages = reinterpret_cast<Stage<kTokens>*>(shared);
-  const Output& output = output_of_tile(p, blockIdx.y);
-  const int first_row = (static_cast<int>(blockIdx.y) - output.first_tile) * kTileRows;
-  const int first_token = blockIdx.x * kTokens;
-  const int first_part = blockIdx.z * split.parts_per_block;
-  const int end_part = min(first_part + split.parts_per_block, parts.n);
-  const int begin = first_part * parts.units;
-  const int end = min(end_part * parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
-#pragma unroll
-  for (int i = 0; i < S::kStages - 1; ++i) {
-    if (begin + i < end) copy_weights(stages[i].w, output, first_row, begin + i);
-  }
-  wait_for_previous();
-#pragma unroll
-  for (int i = 0; i < S::kStages - 1; ++i) {
-    if (begin + i < end) copy_tokens(stages[i].x, x, first_token, begin + i);
-    end_copy_group();
-  }
+  const Output& output;
+  int first_row, first_token;
+  int lane, row, column;  // the warp's rows and tokens in the tile
 
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int row = warp % S::kAlongRows * S::kRowTiles * 16, column = warp / S::kAlongRows * S::kColumns * 8;
-  SharedTile<Sums<kTokens>, kThreads> others(split, parts.n);
-  Sums<kTokens> total = {};
-  int current = 0;
-  for (int part = first_part; part < end_part; ++part) {
-    Sums<kTokens> acc = {};
-    const int end_step = min((part + 1) * parts.units, end);
-    for (int step = part * parts.units; step < end_step; ++step) {
-      wait_for_copies<S::kStages - 2>();
-      __syncthreads();  // the step is there for all threads, and none still reads the stage before it
-      const int next = step + S::kStages - 1;
-      const int free = current == 0 ? S::kStages - 1 : current - 1;
-      if (next < end) {
-        copy_weights(stages[free].w, output, first_row, next);
-        copy_tokens(stages[free].x, x, first_token, next);
-      }
-      end_copy_group();
-      multiply_step<Product, kTokens>(stages[current], row, column, lane, acc);
-      current = current + 1 == S::kStages ? 0 : current + 1;
-    }
+  __device__ explicit Place(const Products& p)
+      : output(output_of_tile(p, blockIdx.y)),
+        first_row((static_cast<int>(blockIdx.y) - output.first_tile) * kTileRows),
+        first_token(blockIdx.x * kTokens),
+        lane(threadIdx.x % 32),
+        row(static_cast<int>(threadIdx.x) / 32 % S::kAlongRows * S::kRowTiles * 16),
+        column(static_cast<int>(threadIdx.x) / 32 / S::kAlongRows * S::kColumns * 8) {}
+
+  __device__ void scale(Sums<kTokens>& sums, const HalfActivations& x, int part) const {
 #pragma unroll
     for (int n = 0; n < S::kColumns; ++n) {
       const float2 scales = x.scales_of(first_token + column + 8 * n + lane % 4 * 2, part);
 #pragma unroll
       for (int m = 0; m < S::kRowTiles; ++m) {
 #pragma unroll
+        for (int e = 0; e < 4; ++e)
+          sums[m][n][e] = __fmul_rn(sums[m][n][e], e % 2 == 0 ? scales.x : scales.y);
+      }
+    }
+  }
+
+  __device__ void store(const Sums<kTokens>& sums, int n_tokens) const {
+#pragma unroll
+    for (int m = 0; m < S::kRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < S::kColumns; ++n) {
+#pragma unroll
         for (int e = 0; e < 4; ++e) {
-          acc[m][n][e] = __fmul_rn(acc[m][n][e], e % 2 == 0 ? scales.x : scales.y);
-          total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
+          const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
+          const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
+          if (r >= output.n_out || t >= n_tokens) continue;
+          output.out[static_cast<int64_t>(t) * output.n_out + r] =
+              sums[m][n][e] + (output.bias ? output.bias[r] : 0.0f);
         }
       }
     }
-    if (split.sums) others.leave(part, acc);
+  }
+};
+
+// Block (tile of tokens, tile of rows, its parts, or one if sums have no order). Tiles of tokens that share
+// weights run side by side.
+template <class Product, int kTokens, bool kHasOrder>
+__global__ void __launch_bounds__(kThreads, kHasOrder ? Shares<kTokens>::kBlocksAtOnce : 2)
+    multiply_tiles(const __grid_constant__ Products p, const HalfActivations x, const Parts parts,
+                   const Split split) {
+  using S = Shares<kTokens>;
+  extern __shared__ uint4 shared[];
+  let_next_start();
+  auto* stages = reinterpret_cast<Stage<kTokens>*>(shared);
+  const Place<kTokens> place(p);
+  const Copies<kTokens> copies(place.output, place.first_row, p.n_in, x, place.first_token);
+  const int first_part = blockIdx.z * split.parts_per_block;
+  const int end_part = kHasOrder ? min(first_part + split.parts_per_block, parts.n) : first_part + 1;
+  const int begin = first_part * parts.units;
+  const int end = min(end_part * parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
+#pragma unroll
+  for (int i = 0; i < S::kStages - 1; ++i) {
+    if (begin + i < end) copies.copy_weights(stages[i], begin + i);
+  }
+  wait_for_previous();
+#pragma unroll
+  for (int i = 0; i < S::kStages - 1; ++i) {
+    if (begin + i < end) copies.copy_tokens(stages[i], begin + i);
+    end_copy_group();
+  }
+
+  int current = 0;
+  const auto add_steps = [&](int first_step, int end_step, Sums<kTokens>& acc) {
+    for (int step = first_step; step < end_step; ++step) {
+      wait_for_copies<S::kStages - 2>();
+      __syncthreads();  // the step is there for all threads, and none still reads the stage before it
+      const int next = step + S::kStages - 1, free = (current + S::kStages - 1) % S::kStages;
+      if (next < end) {
+        copies.copy_weights(stages[free], next);
+        copies.copy_tokens(stages[free], next);
+      }
+      end_copy_group();
+      multiply_step<Product, kTokens>(stages[current], place.row, place.column, place.lane, acc);
+      current = (current + 1) % S::kStages;
+    }
+  };
+  SharedTile<Sums<kTokens>, kThreads> others(split, parts.n);
+  Sums<kTokens> total = {};
+  if constexpr (kHasOrder) {
+    for (int part = first_part; part < end_part; ++part) {
+      Sums<kTokens> acc = {};
+      add_steps(part * parts.units, min((part + 1) * parts.units, end), acc);
+      place.scale(acc, x, part);
+#pragma unroll
+      for (int m = 0; m < S::kRowTiles; ++m) {
+#pragma unroll
+        for (int n = 0; n < S::kColumns; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
+        }
+      }
+      if (split.sums) others.leave(part, acc);
+    }
+  } else {
+    add_steps(begin, end, total);
+    place.scale(total, x, 0);
+    if (split.sums) others.leave(first_part, total);
   }
   if (split.sums && !others.is_last_to_add(total)) return;
-#pragma unroll
-  for (int m = 0; m < S::kRowTiles; ++m) {
-#pragma unroll
-    for (int n = 0; n < S::kColumns; ++n) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
-        const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
-        if (r >= output.n_out || t >= p.n_tokens) continue;
-        output.out[static_cast<int64_t>(t) * output.n_out + r] =
-            total[m][n][e] + (output.bias ? output.bias[r] : 0.0f);
-      }
-    }
-  }
+  place.store(total, p.n_tokens);
 }
 
-template <class Product, int kTokens>
+template <class Product, int kTokens, bool kHasOrder>
 void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x) {
   const Products products = products_of(args, dtype, kTileRows);
-  const Parts parts = parts_of(products.n_in, kHalfStepValues);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
   constexpr size_t kSharedBytes = Shares<kTokens>::kStages * sizeof(Stage<kTokens>);
+  const Parts parts = kHasOrder ? parts_of(products.n_in, kHalfStepValues)
+                                : parts_for_blocks(stream, products, n_token_tiles, kHalfStepValues,
+                                                   kSharedBytes, kTileRows * kTokens);
   const Split split =
       split_parts(stream, products, n_token_tiles, parts, kSharedBytes, kTileRows * kTokens, x.part_sums);
-  launch(stream, multiply_tiles<Product, kTokens>,
+  launch(stream, multiply_tiles<Product, kTokens, kHasOrder>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(split.n_blocks)),
           .block = dim3(kThreads),
@@ -189,24 +248,27 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Half
          products, x, parts, split);
 }
 
+template <int kTokens>
+bool has_room(Stream& stream) {
+  return Shares<kTokens>::kStages * sizeof(Stage<kTokens>) <= gpu_of(stream).shared_bytes_per_block;
+}
+
 // The widest tile that the batch fills and the GPU has room for.
 template <class Product>
-void choose_tile(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x) {
-  const int64_t n_tokens = args.x.n_rows();
-  const auto has_room = [&]<int kTokens>() {
-    return Shares<kTokens>::kStages * sizeof(Stage<kTokens>) <= gpu_of(stream).shared_bytes_per_block;
-  };
-  const auto run = n_tokens > 64 && has_room.template operator()<128>()  ? launch_gemm<Product, 128>
-                   : n_tokens > 32 && has_room.template operator()<64>() ? launch_gemm<Product, 64>
-                   : n_tokens > 16 && has_room.template operator()<32>() ? launch_gemm<Product, 32>
-                                                                         : launch_gemm<Product, 16>;
-  run(stream, args, dtype, x);
+auto tile_for(Stream& stream, int64_t n_tokens, bool has_order) {
+  if (n_tokens > 64 && !has_order)
+    return has_room<128>(stream) ? launch_gemm<Product, 128, false> : launch_gemm<Product, 32, false>;
+  if (n_tokens > 32 && has_room<64>(stream)) return launch_gemm<Product, 64, true>;
+  return n_tokens > 16 ? launch_gemm<Product, 32, true> : launch_gemm<Product, 16, true>;
 }
 
 }  // namespace
 
 void half_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x) {
-  const auto run = dtype == DType::bf16 ? choose_tile<Bf16Product> : choose_tile<F16Product>;
+  const int64_t n_tokens = args.x.n_rows();
+  const bool has_order = has_one_order(stream, n_tokens);
+  const auto run = dtype == DType::bf16 ? tile_for<Bf16Product>(stream, n_tokens, has_order)
+                                        : tile_for<F16Product>(stream, n_tokens, has_order);
   run(stream, args, dtype, x);
 }
 

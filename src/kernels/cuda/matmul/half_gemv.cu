@@ -100,7 +100,7 @@ __host__ __device__ constexpr int x_bytes(int part_steps) {  // of a warp
 
 // Block: 32 lanes, a warp for each part. Shared memory: of each warp its stages, and both halves of its part
 // of x.
-template <class Product, int kStages>
+template <class Product, int kStages, int kHeld>
 __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
     multiply_rows(const __grid_constant__ Products p, const float* x, const Parts parts) {
   extern __shared__ uint4 shared[];
@@ -120,8 +120,12 @@ __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
   const int n_part = parts.units * kHalfStepValues, first = begin * kHalfStepValues;
   auto* const halves = reinterpret_cast<uint16_t*>(own + kStages * sizeof(Stage));
   const int n = min(n_part, p.n_in - first);
-  const float scale = scale_of_part<typename Product::Half>(x + first, n);
-  round_part<typename Product::Half, true>(x + first, n, n_part, scale, halves, halves + n_part);
+  float scale;
+  {
+    const PartOfX<kHeld> values(x + first, n);
+    scale = values.template scale<typename Product::Half>();
+    values.template round<typename Product::Half, true>(n_part, scale, halves, halves + n_part);
+  }
   __syncwarp();
   const auto* x_first = reinterpret_cast<const uint4*>(halves);
   const auto* x_second = reinterpret_cast<const uint4*>(halves + n_part);
@@ -169,7 +173,8 @@ void launch_gemv(Stream& stream, const MatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
   const int n_blocks = std::min(products.n_tiles, kBlocksAtOnce * gpu_of(stream).n_multiprocessors);
-  launch(stream, multiply_rows<Product, kStages>,
+  // Stages are few where parts are long.
+  launch(stream, multiply_rows < Product, kStages, kStages == 6 ? 4 : 12 >,
          {.grid = dim3(static_cast<unsigned>(n_blocks)),
           .block = dim3(32, static_cast<unsigned>(parts.n)),
           .shared_bytes = shared_bytes<kStages>(parts)},

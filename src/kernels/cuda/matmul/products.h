@@ -1,6 +1,8 @@
 // What the kernels of matmul are given, and the functions that launch them.
 #pragma once
 
+#include <vector_types.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -44,10 +46,12 @@ inline constexpr int64_t kMostGemvTokens = 8;
 
 // ---- One order of summation ----
 
-// A product is summed up in parts along n_in, each from its first value to its last, and the parts are added
-// up in their order, then the bias. Only n_in says where they lie: a result is the same, bit for bit, however
-// many tokens there are and however parts are shared out. (f32 weights and float_tiles have one kernel each,
-// with an order of its own.)
+// Up to so many tokens may be of many sequences: a product is then summed up in parts along n_in, each from
+// its first value to its last, and the parts are added up in their order, then the bias. Only n_in says where
+// they lie: a result is the same, bit for bit, however many tokens there are and however parts are shared
+// out. More tokens are a piece of one prompt, and summed up as is fastest for so many, unless the device is
+// deterministic. (f32 weights and float_tiles have one kernel each, with an order of its own.)
+inline constexpr int64_t kMostAlikeTokens = 64;
 inline constexpr int kMostParts = 8;
 
 struct Parts {
@@ -71,6 +75,9 @@ __device__ inline float add_part(float so_far, float part) {
 // Sums of parts, at most: keeps the demand for scratch memory independent of the shape.
 inline constexpr int64_t kMaxPartSums = int64_t{8} << 20;
 
+// Whether these many tokens' sums have the order that one's have.
+bool has_one_order(Stream& stream, int64_t n_tokens);
+
 // Which parts a block of gemm computes, where there are too few tiles for all multiprocessors: see
 // shared_tile.cuh.
 struct Split {
@@ -79,6 +86,10 @@ struct Split {
   float* sums;   // [tile_values, n_parts, tiles]; null: one block computes all parts
   int* arrived;  // [tiles]: blocks that have left their sums
 };
+
+// Parts that are as many as blocks are worth having: for sums without an order. Units are so many values.
+Parts parts_for_blocks(Stream& stream, const Products& products, int n_token_tiles, int unit_values,
+                       size_t shared_bytes, int tile_values);
 
 // As many blocks as run at once, when each takes `shared_bytes`, while `sums` has room for the parts.
 Split split_parts(Stream& stream, const Products& products, int n_token_tiles, const Parts& parts,

@@ -24,6 +24,10 @@ constexpr int kRowTiles = kTileRows / kWarpsAlongRows / 16;  // of 16 rows, of a
 constexpr int kCodeStride = kStepValues + 16;  // bytes; rows of shared memory start in different banks
 constexpr int kScaleStride = kTileRows + 4;    // floats, for the same reason
 
+// What parts are counted in.
+template <bool kHasOrder>
+constexpr int kUnitValues = kHasOrder ? kChunkValues : kStepValues;
+
 // Shared memory. Types without minimums have one unused row where those would be.
 template <class Type, int kTokens>
 struct Tile {
@@ -198,8 +202,9 @@ __device__ void multiply_run(const Tile<Type, kTokens>& tile,
   }
 }
 
-// Block (tile of tokens, tile of rows, its parts). Tiles of tokens that share weights run side by side.
-template <class Type, int kTokens>
+// Block (tile of tokens, tile of rows, its parts, or one if sums have no order). Tiles of tokens that share
+// weights run side by side.
+template <class Type, int kTokens, bool kHasOrder>
 __global__ void __launch_bounds__(kThreads, 1)
     multiply_tiles(const __grid_constant__ Products p, const GemmActivations x, const Parts parts,
                    const Split split) {
@@ -211,7 +216,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int first_token = blockIdx.x * kTokens;
   const int first_part = blockIdx.z * split.parts_per_block;
   const int end_part = min(first_part + split.parts_per_block, parts.n);
-  const int part_steps = parts.units * (kChunkValues / kStepValues);
+  const int part_steps = parts.units * kUnitValues<kHasOrder> / kStepValues;
   const int begin = first_part * part_steps;
   const int end = min(end_part * part_steps, (p.n_in + kStepValues - 1) / kStepValues);
   copy_weights<Type, kTokens>(tile, output, first_row, begin);
@@ -223,12 +228,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int row = warp % kWarpsAlongRows * kRowTiles * 16, column = warp / kWarpsAlongRows * kColumns * 8;
   using Sums = float[kRowTiles][kColumns][4];
-  SharedTile<Sums, kThreads> others(split, parts.n);
-  Sums total = {};
-  for (int part = first_part; part < end_part; ++part) {
-    Sums acc = {};
-    const int end_step = min((part + 1) * part_steps, end);
-    for (int step = part * part_steps; step < end_step; ++step) {
+  const auto add_steps = [&](int first_step, int end_step, Sums& acc) {
+    for (int step = first_step; step < end_step; ++step) {
       const int buffer = (step - begin) % 2;
       wait_for_copies<0>();
       __syncthreads();
@@ -244,15 +245,26 @@ __global__ void __launch_bounds__(kThreads, 1)
         multiply_run<Type, kTokens>(tile, tile.tokens[buffer], run, row, column, lane, acc);
       }
     }
+  };
+  SharedTile<Sums, kThreads> others(split, parts.n);
+  Sums total = {};
+  if constexpr (kHasOrder) {
+    for (int part = first_part; part < end_part; ++part) {
+      Sums acc = {};
+      add_steps(part * part_steps, min((part + 1) * part_steps, end), acc);
 #pragma unroll
-    for (int m = 0; m < kRowTiles; ++m) {
+      for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
-      for (int n = 0; n < kColumns; ++n) {
+        for (int n = 0; n < kColumns; ++n) {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
+          for (int e = 0; e < 4; ++e) total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
+        }
       }
+      if (split.sums) others.leave(part, acc);
     }
-    if (split.sums) others.leave(part, acc);
+  } else {
+    add_steps(begin, end, total);
+    if (split.sums) others.leave(first_part, total);
   }
   if (split.sums && !others.is_last_to_add(total)) return;
 #pragma unroll
@@ -271,18 +283,22 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-template <class Type, int kTokens>
+template <class Type, int kTokens, bool kHasOrder>
 void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const GemmActivations& x) {
   const Products products = products_of(args, dtype, kTileRows);
-  const Parts parts = parts_of(products.n_in, kChunkValues);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  const Split split = split_parts(stream, products, n_token_tiles, parts, sizeof(Tile<Type, kTokens>),
-                                  kTileRows * kTokens, part_sums_of(stream, args.x));
-  launch(stream, multiply_tiles<Type, kTokens>,
+  constexpr size_t kSharedBytes = sizeof(Tile<Type, kTokens>);
+  constexpr int kUnit = kUnitValues<kHasOrder>, kTileValues = kTileRows * kTokens;
+  const Parts parts =
+      kHasOrder ? parts_of(products.n_in, kUnit)
+                : parts_for_blocks(stream, products, n_token_tiles, kUnit, kSharedBytes, kTileValues);
+  const Split split = split_parts(stream, products, n_token_tiles, parts, kSharedBytes, kTileValues,
+                                  part_sums_of(stream, args.x));
+  launch(stream, multiply_tiles<Type, kTokens, kHasOrder>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(split.n_blocks)),
           .block = dim3(kThreads),
-          .shared_bytes = sizeof(Tile<Type, kTokens>)},
+          .shared_bytes = kSharedBytes},
          products, x, parts, split);
 }
 
@@ -290,12 +306,14 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Gemm
 
 void quantised_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const GemmActivations& x) {
   const int64_t n_tokens = args.x.n_rows();
+  const bool has_order = has_one_order(stream, n_tokens);
   const size_t room = gpu_of(stream).shared_bytes_per_block;
   visit_block_type(dtype, [&](auto type) {
     using Type = decltype(type);
-    const auto run = n_tokens > 64 && sizeof(Tile<Type, 128>) <= room  ? launch_gemm<Type, 128>
-                     : n_tokens > 32 && sizeof(Tile<Type, 64>) <= room ? launch_gemm<Type, 64>
-                                                                       : launch_gemm<Type, 32>;
+    const bool has_wide = sizeof(Tile<Type, 128>) <= room, has_middle = sizeof(Tile<Type, 64>) <= room;
+    const auto run = !has_order ? (has_wide ? launch_gemm<Type, 128, false> : launch_gemm<Type, 32, false>)
+                     : n_tokens > 32 && has_middle ? launch_gemm<Type, 64, true>
+                                                   : launch_gemm<Type, 32, true>;
     run(stream, args, dtype, x);
   });
 }

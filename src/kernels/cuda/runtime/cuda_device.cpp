@@ -4,6 +4,7 @@
 #include "base/parameter.h"
 #include "base/units.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/cuda/runtime/weight_upload.h"
@@ -86,6 +87,7 @@ class CudaDevice final : public Device {
   std::string_view description() const override { return description_; }
   DeviceMemory memory() const override { return memory_of(index_); }
   const OpTable& ops() const override { return op_table(); }
+  int64_t most_alike_rows() const override { return gpu_.is_deterministic ? INT64_MAX : kMostAlikeTokens; }
 
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
     cudaSetDevice(index_);

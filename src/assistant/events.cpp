@@ -78,7 +78,12 @@ void add_members(Json& json, const TurnReport& report) {
       .set("audio_seconds", static_cast<double>(report.n_samples) / kSpeechRateHz)
       .set("ms", metrics)
       .set("checkpoints_ms", checkpoints_of(report.trace))
-      .set("phrases", phrases_of(report.trace));
+      .set("phrases", phrases_of(report.trace))
+      .set("drafting", Json::object({{"steps", report.draft.n_steps},
+                                     {"verification_steps", report.draft.n_verified},
+                                     {"drafted_tokens", report.draft.n_drafted},
+                                     {"drafted_tokens_accepted", report.draft.n_accepted},
+                                     {"drafted_tokens_rejected", report.draft.n_rejected()}}));
 }
 
 void add_members(Json& json, const PartialEvent& event) {

@@ -113,7 +113,7 @@ void TalkMind::end_answer() {
       answer->result.finish_reason != FinishReason::cancelled || !answer->result.text.empty();
   remembered_ = is_kept ? order.reply : 0;
   if (order.cancellation.cancelled()) return;
-  tell(ThoughtEnd{order.reply, clock_()});
+  tell(ThoughtEnd{order.reply, clock_(), answer->result.draft});
   // A full context is dealt with while the answer is heard. What cannot be done now is done with a question.
   constexpr double kMostShare = 0.6, kLeftShare = 0.3;
   auto prompt = conversation_.make_room(kMostShare, kLeftShare);

@@ -50,6 +50,7 @@ Json to_json(const GenerateResult& result, const std::string& model, uint64_t se
                        {"prefill_tokens_per_second", prefill_tokens_per_second(result)},
                        {"decode_tokens_per_second", decode_tokens_per_second(result)},
                        {"steps", result.draft.n_steps},
+                       {"verification_steps", result.draft.n_verified},
                        {"drafted_tokens", result.draft.n_drafted},
                        {"drafted_tokens_accepted", result.draft.n_accepted},
                        {"drafted_tokens_rejected", result.draft.n_rejected()}});

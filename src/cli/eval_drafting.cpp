@@ -49,13 +49,14 @@ void print_scores(const Console& io, const Scores& scores) {
                {"answers"},
                {"different"},
                {"tokens a step"},
+               {"a verification"},
                {"accepted"},
                {"speed, plain = 1"}});
   const auto add = [&](const std::string& name, const DraftingScore& score) {
-    table.add({name, fmt::format("{}", score.n_answers), fmt::format("{}", score.n_different),
-               fmt::format("{:.2f}", score.tokens_a_step()),
-               fmt::format("{:.0f} %", 100 * score.accepted_share()),
-               fmt::format("{:.2f}", score.speed_up())});
+    table.add(
+        {name, fmt::format("{}", score.n_answers), fmt::format("{}", score.n_different),
+         fmt::format("{:.2f}", score.tokens_a_step()), fmt::format("{:.2f}", score.tokens_a_verification()),
+         fmt::format("{:.0f} %", 100 * score.accepted_share()), fmt::format("{:.2f}", score.speed_up())});
   };
   for (const auto& [category, score] : scores) add(category, score);
   add("all", sum_of(scores));
@@ -71,6 +72,7 @@ Json to_json(const DraftingScore& score) {
                        {"accepted", score.counts.n_accepted},
                        {"verifications", score.counts.n_verified},
                        {"tokens_a_step", score.tokens_a_step()},
+                       {"tokens_a_verification", score.tokens_a_verification()},
                        {"plain_ms", score.plain_ms},
                        {"drafted_ms", score.drafted_ms},
                        {"speed_up", score.speed_up()}});
@@ -123,8 +125,7 @@ Command eval_drafting_command() {
       "Every question is answered twice, with drafts and without, the one or the other first by turns. The "
       "answers must "
       "be the same; where one is not, the verb fails. Tokens a step counts all steps of an answer, those "
-      "without a "
-      "draft too. Times are of decoding.\n\n"
+      "without a draft too; a verification is a step with one. Times are of decoding.\n\n"
       "The file is one of 'parlance eval': one JSON object a line, of which \"category\" and \"messages\" "
       "are read.";
   command.examples = {

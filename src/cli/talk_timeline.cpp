@@ -112,6 +112,10 @@ std::string panel_of(const TurnReport& turn, double top, double low_ms, double h
     const auto ms = turn.trace.between_ms(metric.from, metric.to);
     if (ms) figures += fmt::format("{}{} {:.0f} ms", figures.empty() ? "" : ", ", metric.name, *ms);
   }
+  if (turn.draft.n_drafted > 0) {
+    figures += fmt::format("{}{} of {} drafted tokens taken in {} steps", figures.empty() ? "" : ", ",
+                           turn.draft.n_accepted, turn.draft.n_drafted, turn.draft.n_steps);
+  }
   std::replace(figures.begin(), figures.end(), '_', ' ');
   svg += text_at(kLeft, top + 33, "start", 11, figures);
 

@@ -17,6 +17,7 @@
 #include "json/json.h"
 #include "kernels/cpu/cpu_device.h"
 #include "measure/device_peaks.h"
+#include "measure/draft_speed.h"
 #include "measure/many_answers.h"
 #include "measure/system_info.h"
 #include "measure/text_loading.h"
@@ -35,6 +36,8 @@ struct BenchOptions {
   bool has_default_depths = true;
   std::vector<int64_t> n_sequences = {1};
   int64_t n_arriving = 0;
+  bool has_drafts = false;  // --draft was given
+  DraftOptions draft;
   int n_repetitions = 3;
   bool times_loading = false;
   bool wants_json = false;
@@ -195,6 +198,49 @@ Result<Json> bench_arrivals(const Console& io, const BenchOptions& options, Sess
   return rows;
 }
 
+// Answers with drafts beside those without, for every length of answer at every depth.
+Result<Json> bench_drafting(const Console& io, const BenchOptions& options, const DraftOptions& draft,
+                            Session& session, const std::vector<BenchTest>& tests, const Roofline& roofline,
+                            const Work& work) {
+  Json rows = Json::array();
+  for (const BenchTest& test : tests) {
+    if (test.kind != BenchTest::Kind::decode || test.n_sequences > 1) continue;
+    PARLANCE_TRY(const DraftSpeed speed,
+                 measure_draft_speed(session, test.depth, test.n_tokens, options.n_repetitions, draft, work));
+    // Of the first token nothing is timed.
+    const auto n = static_cast<double>(test.n_tokens - 1);
+    const double bound = speed.tokens_a_step() * roofline.read_bytes_per_second / speed.bytes;
+    if (!options.wants_json) {
+      io.print(
+          "  drafts, {} @ {}: {} tokens/s, without {} ({:.2f}x, pairs {:.2f} to {:.2f}); {:.2f} tokens a "
+          "verification, {} of {} drafted accepted; drafting {}, verifying {} of the time; {} of what "
+          "reading "
+          "the weights and the cache once a step allows\n",
+          test.n_tokens, speed.n_prompt, format_rate(n / speed.drafted_s), format_rate(n / speed.plain_s),
+          speed.plain_s / speed.drafted_s, speed.min_ratio, speed.max_ratio, speed.tokens_a_verification(),
+          speed.counts.n_accepted, speed.counts.n_drafted, format_percent(speed.draft_share),
+          format_percent(speed.verify_share), format_percent(n / speed.drafted_s / bound));
+      io.flush();
+    }
+    rows.push(Json::object({{"n_tokens", test.n_tokens},
+                            {"depth", speed.n_prompt},
+                            {"tokens_per_second", n / speed.drafted_s},
+                            {"plain_tokens_per_second", n / speed.plain_s},
+                            {"speed_up", speed.plain_s / speed.drafted_s},
+                            {"speed_up_min", speed.min_ratio},
+                            {"speed_up_max", speed.max_ratio},
+                            {"tokens_a_verification", speed.tokens_a_verification()},
+                            {"tokens_a_step", speed.tokens_a_step()},
+                            {"verifications", speed.counts.n_verified},
+                            {"drafted", speed.counts.n_drafted},
+                            {"accepted", speed.counts.n_accepted},
+                            {"draft_share", speed.draft_share},
+                            {"verify_share", speed.verify_share},
+                            {"bound_tokens_per_second", bound}}));
+  }
+  return rows;
+}
+
 // All tests with one number of threads.
 Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n_threads, Isa isa,
                            const std::string& subject) {
@@ -203,9 +249,19 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   const std::vector<BenchTest> all = tests_of(options);
   const auto n_most = static_cast<int>(*std::ranges::max_element(options.n_sequences));
   choice.context.n_seq = n_most + (options.n_arriving > 0 ? 1 : 0);
-  choice.context.n_ctx = std::max(longest(all), options.n_arriving + 1);
+  // Questions are as long as a sentence more or less than what was asked for.
+  constexpr int64_t kSentence = 64;
+  choice.context.n_ctx =
+      std::max(longest(all) + (options.has_drafts ? 2 * kSentence : 0), options.n_arriving + 1);
+  if (!options.has_drafts) choice.draft = {.uses_model = false};
   PARLANCE_TRY(const auto text, open_text(choice, io));
   Session& session = text->session();
+  if (options.has_drafts && session.context().options().n_draft == 0) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "nothing drafts for this model: name a drafter's file or lookup with --draft, or a bundle with "
+        "a drafter with --model");
+  }
   Device& device = text->region().device();
   const std::vector<BenchTest> tests = fitting(io, options, all, session.n_ctx());
   PARLANCE_TRY(const Roofline roofline, measure_peaks(device, isa));
@@ -230,6 +286,12 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   if (options.n_arriving > 0) {
     PARLANCE_TRY(arrivals, bench_arrivals(io, options, session, tests, work));
   }
+  Json drafting = Json::array();
+  if (options.has_drafts) {
+    DraftOptions draft = options.draft;
+    draft.is_required = choice.draft.is_required;
+    PARLANCE_TRY(drafting, bench_drafting(io, options, draft, session, tests, roofline, work));
+  }
   const size_t memory_bytes = was_reset ? peak_memory_bytes() : 0;
   if (!options.wants_json && memory_bytes > 0)
     io.print("  peak memory {}\n", format_bytes(static_cast<double>(memory_bytes)));
@@ -237,6 +299,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
                        {"peaks", to_json(roofline)},
                        {"tests", rows},
                        {"arrivals", arrivals},
+                       {"drafting", drafting},
                        {"peak_memory_bytes", memory_bytes}});
 }
 
@@ -352,6 +415,8 @@ Command bench_command() {
       {"parlance bench -m model.gguf --load", "time from nothing to the first token"},
       {"parlance bench -m model.gguf -p 0 -d 512 -s 1,8 --arriving 4096",
        "many answers at once, and a long prompt"},
+      {"parlance bench -m FOLDER -p 0 -n 128 -d 0,4096 --draft auto",
+       "answers with the bundle's drafter beside those without"},
       {"parlance bench listen -m FOLDER", "speech recognition: a recording, and live"},
       {"parlance bench say -m FOLDER", "speech synthesis: steps of the model, and the codec"}};
   Option depths =
@@ -364,6 +429,15 @@ Command bench_command() {
   Option threads = number_list_option(
       "-t, --threads", "LIST", "Numbers of threads that compute, one run each.", options->n_threads, 1, 1024);
   threads.fallback = "one for each processor";
+  OptionGroup drafting = draft_group(options->model, options->draft);
+  Option& draft = drafting.options.front();
+  draft.help = "Also have answers written with drafts and without by turns, and tell what drafting gives. " +
+               draft.help;
+  draft.fallback = "no drafts";
+  draft.set = [options, set = draft.set](const std::string& text) {
+    options->has_drafts = true;
+    return set(text);
+  };
   OptionGroup model = model_group(options->model);
   std::erase_if(model.options, [](const Option& option) { return main_name(option) == "--threads"; });
   for (Option& option : model.options) {
@@ -402,6 +476,7 @@ Command bench_command() {
                     fmt::format("One of {}; can be given several times.", fmt::join(say_bench_cases(), ", ")),
                     options->say.cases),
         list_option("--guidance-mask", "MASK", "hard or soft; can be given twice.", options->masks)}},
+      std::move(drafting),
       std::move(model),
       {"Output", {json_option(options->wants_json)}}};
   command.check = [options]() -> Result<void> {

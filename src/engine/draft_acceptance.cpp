@@ -46,14 +46,10 @@ double DraftAcceptance::of(int64_t place, float probability) const {
   return std::clamp(own, kLeastChance, kMostChance);
 }
 
-void DraftAcceptance::move(int64_t place, double outcome) {
+void DraftAcceptance::note(int64_t place, float probability, bool is_taken) {
   if (place < 0 || place >= kMostDrafted) return;
   double& at = at_[static_cast<size_t>(place)];
-  at += kNewShareTaken * (outcome - at);
-}
-
-void DraftAcceptance::note(int64_t place, float probability, bool is_taken) {
-  move(place, is_taken ? 1 : 0);
+  at += kNewShareTaken * ((is_taken ? 1.0 : 0.0) - at);
   Share& share = by_sureness_[group_of(place)][class_of(probability)];
   if (share.n >= kMostNoted) share = {share.n_taken / 2, share.n / 2};
   share.n += 1;

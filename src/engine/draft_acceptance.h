@@ -20,8 +20,6 @@ class DraftAcceptance {
   double of(int64_t place, float probability) const;
 
   void note(int64_t place, float probability, bool is_taken);
-  // A token of such a chance was not verified, though those before it were taken.
-  void note_unverified(int64_t place, double chance) { move(place, chance); }
 
  private:
   static constexpr size_t kPlaces = 4;     // groups of them
@@ -31,7 +29,6 @@ class DraftAcceptance {
   };
   static size_t group_of(int64_t place);
   static size_t class_of(float probability);
-  void move(int64_t place, double outcome);
 
   std::array<double, kMostDrafted> at_ = filled();
   std::array<std::array<Share, kSureness>, kPlaces> by_sureness_;

@@ -122,23 +122,34 @@ Reach DraftLength::reach_of(std::span<const float> probabilities, const AnswerAc
   return reach;
 }
 
-void DraftRecord::propose(std::span<const float> probabilities, const Price& price) {
-  probabilities_.assign(probabilities.begin(), probabilities.end());
+void DraftRecord::propose(const Draft& draft, int64_t n_chosen, int64_t n_before, const Price& price) {
+  probabilities_ = draft.probabilities;
   price_ = price;
+  unverified_.reset();
+  if (n_chosen < draft.n_tokens()) {
+    const auto first = static_cast<size_t>(n_chosen);
+    unverified_ = {n_chosen, n_before + n_chosen, draft.tokens[first], draft.probabilities[first]};
+  }
+}
+
+void DraftRecord::learn(int64_t place, float probability, bool is_taken) {
+  acceptance_.note(length_.acceptance.of(place, probability), is_taken);
+  length_.acceptance.note(place, probability, is_taken);
 }
 
 void DraftRecord::note(int64_t n_drafted, int64_t n_accepted) {
-  DraftAcceptance& all = length_.acceptance;
-  const int64_t n_known = std::min(n_drafted, std::ssize(probabilities_));
-  for (int64_t i = 0; i < std::min(n_known, n_accepted + 1); ++i) {
-    const float probability = probabilities_[static_cast<size_t>(i)];
-    acceptance_.note(all.of(i, probability), i < n_accepted);
-    all.note(i, probability, i < n_accepted);
-  }
-  if (n_accepted == n_drafted && n_known < std::ssize(probabilities_))
-    all.note_unverified(n_known, all.of(n_known, probabilities_[static_cast<size_t>(n_known)]));
+  const int64_t n_known = std::min({n_drafted, n_accepted + 1, std::ssize(probabilities_)});
+  for (int64_t i = 0; i < n_known; ++i) learn(i, probabilities_[static_cast<size_t>(i)], i < n_accepted);
+  if (n_accepted < n_drafted) unverified_.reset();  // it stood behind a wrong one
   length_.account.note_with(static_cast<double>(n_accepted) * price_.plain_ms, price_.spent_ms,
                             price_.plain_ms);
+}
+
+void DraftRecord::follow(std::span<const int32_t> text) {
+  if (!unverified_ || unverified_->position >= std::ssize(text)) return;
+  const bool is_right = text[static_cast<size_t>(unverified_->position)] == unverified_->token;
+  learn(unverified_->place, unverified_->probability, is_right);
+  unverified_.reset();
 }
 
 }  // namespace parlance

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/draft_acceptance.h"
 #include "engine/draft_costs.h"
+#include "sampling/draft_sampler.h"
 
 namespace parlance {
 
@@ -108,20 +110,31 @@ class DraftRecord {
 
   const AnswerAcceptance& acceptance() const { return acceptance_; }
 
-  // A draft with these probabilities was made, the first tokens of which are to be verified. Without it a
-  // token takes plain_ms; with it the step takes spent_ms longer, drafting included.
+  // A draft was made of which the first n_chosen tokens are to be verified, behind a text of n_before tokens.
+  // Without it a token takes plain_ms; with it the step takes spent_ms longer, drafting included.
   struct Price {
     double plain_ms = 0, spent_ms = 0;
   };
-  void propose(std::span<const float> probabilities, const Price& price);
+  void propose(const Draft& draft, int64_t n_chosen, int64_t n_before, const Price& price);
   // It was verified.
   void note(int64_t n_drafted, int64_t n_accepted);
+  // The text has gone on: what stands in the place of the first token that was not verified tells of it too.
+  void follow(std::span<const int32_t> text);
 
  private:
+  void learn(int64_t place, float probability, bool is_taken);
+
   DraftLength& length_;
   AnswerAcceptance acceptance_;
   std::vector<float> probabilities_;
   Price price_;
+  struct Unverified {
+    int64_t place = 0;     // in the draft
+    int64_t position = 0;  // in the text
+    int32_t token = 0;
+    float probability = 0;
+  };
+  std::optional<Unverified> unverified_;
 };
 
 }  // namespace parlance

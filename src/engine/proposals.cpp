@@ -17,9 +17,6 @@ namespace {
 // A step without drafts is made after so many with, to know what it takes.
 constexpr int64_t kMostWith = 250;
 
-// Of what was found in the text and has not been worth verifying, so many tokens show whether it is now.
-constexpr int64_t kTrialTokens = 4;
-
 // What is behind the end of an answer is never said.
 void cut_behind_end(Draft& draft, const Tokenizer& tokenizer) {
   for (int64_t i = 0; i < draft.n_tokens(); ++i) {
@@ -114,6 +111,7 @@ std::vector<Proposals::Wanted> Proposals::wanted_by(std::span<Task* const> answe
     if (records.empty()) {
       for (Proposer& proposer : proposers_) records.emplace_back(proposer.length);
     }
+    for (DraftRecord& record : records) record.follow(sequence.tokens());
     wanted.push_back({.task = task,
                       .wish = wish,
                       .limit = limit,
@@ -170,6 +168,7 @@ Result<void> Proposals::ask(size_t proposer, std::span<Wanted> wanted) {
   double ms = 0;
   if (asked.drafter->computes()) {
     ms = ms_between(start, std::chrono::steady_clock::now());
+    draft_ms_ += ms;
     int64_t n_passes = 1;
     for (const DraftJob* const job : jobs) {
       if (asked.drafter->writes_token_by_token()) n_passes = std::max(n_passes, job->draft.n_tokens());
@@ -192,20 +191,8 @@ void Proposals::judge(size_t proposer, Wanted& one, bool is_trial, double draft_
   if (!one.wish.is_endless) cut_behind_end(draft, context_.model().tokenizer());
   if (draft.n_tokens() < std::max<int64_t>(one.wish.least, 1)) return;
   Reach reach = length.reach_of(draft.probabilities, (*one.records)[proposer].acceptance());
-  bool is_whole = one.wish.is_required || is_trial;
-  double rate = 0;
-  if (!is_whole) {
-    rate = best_lengths({&reach, 1}, size_, costs_, 0, 0).rate();
-    if (draft_ms == 0 && (rate <= plain_rate() || !length.account.is_solvent())) {
-      const double ms =
-          costs_.step_ms({size_.n_rows + std::min(kTrialTokens, draft.n_tokens()), size_.depth});
-      if (one.has_draft() || !length.account.may_try(ms - plain_ms_)) return;
-      draft.cut(std::max(kTrialTokens, one.wish.least));
-      reach.resize(draft.tokens.size());
-      is_whole = true;
-      length.account.tried();
-    }
-  }
+  const bool is_whole = one.wish.is_required || is_trial;
+  const double rate = best_lengths({&reach, 1}, size_, costs_, 0, 0).rate();
   if (one.has_draft() && rate <= one.rate && !is_whole) return;
   one.draft = std::move(draft);
   one.reach = std::move(reach);
@@ -233,12 +220,17 @@ void Proposals::choose(std::span<Wanted> wanted) {
   std::vector<int64_t> n = best.n;
   int64_t n_of_all = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i].is_whole) n[i] = wanted[i].draft.n_tokens();
-    if (n[i] < wanted[i].wish.least) n[i] = 0;
+    const Wanted& one = wanted[i];
+    if (one.is_whole) {
+      n[i] = one.draft.n_tokens();
+    } else if (n[i] < one.wish.least || !proposers_[one.proposer].length.account.is_solvent()) {
+      n[i] = 0;
+    }
     n_of_all += n[i];
   }
-  if (n_of_all == 0) n_with_ = 0;
-  if (size.n_rows == size_.n_rows && plain_ms_ > 0 && (n_of_all > 0 || draft_ms > 0))
+  has_drafts_ = n_of_all > 0;
+  if (!has_drafts_) n_with_ = 0;
+  if (!wanted.empty() && size.n_rows == size_.n_rows && plain_ms_ > 0)
     speed_up_.note(best.expected / plain_rate(), best.ms);
   for (size_t i = 0; i < wanted.size(); ++i) give(wanted[i], n[i], n_of_all);
 }
@@ -251,12 +243,13 @@ void Proposals::give(Wanted& one, int64_t n, int64_t n_of_all) {
     DraftAccount& account = proposers_[i].length.account;
     if (!is_verified && draft_ms > 0) account.note_with(0, draft_ms, plain_ms_a_token());
     if (!is_verified && !proposers_[i].drafter->computes()) account.note_without(plain_ms_a_token());
-    if (!is_verified) continue;
+    if (!one.has_draft() || one.proposer != i) continue;
     const double longer = costs_.step_ms({size_.n_rows + n_of_all, size_.depth}) - plain_ms_;
-    const double share = static_cast<double>(n) / static_cast<double>(n_of_all);
+    const double share = static_cast<double>(n) / static_cast<double>(std::max<int64_t>(n_of_all, 1));
     DraftRecord& record = (*one.records)[i];
-    record.propose(one.draft.probabilities,
+    record.propose(one.draft, n, one.job.sequence->n_tokens(),
                    {.plain_ms = plain_ms_a_token(), .spent_ms = share * longer + draft_ms});
+    if (n == 0) continue;
     one.draft.cut(n);
     one.task->take_draft(std::move(one.draft), record);
   }

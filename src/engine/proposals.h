@@ -35,6 +35,10 @@ class Proposals {
   // A step with nothing but rows of answers took so long.
   void note_step(const StepSize& size, double ms) { costs_.note_step(size, ms); }
 
+  // Of the next step, and of all so far: whether it has drafted tokens, and what drafters have taken.
+  bool has_drafts() const { return has_drafts_; }
+  double draft_ms() const { return draft_ms_; }
+
   // The task has ended.
   void forget(const Task& task) { records_.erase(&task); }
 
@@ -63,6 +67,8 @@ class Proposals {
   StepSize size_;        // of the next step, without drafts
   double plain_ms_ = 0;  // that it takes
   int64_t n_with_ = 0;   // steps with drafts since the last without
+  bool has_drafts_ = false;
+  double draft_ms_ = 0;
 };
 
 }  // namespace parlance

@@ -62,6 +62,13 @@ struct DraftCounts {
   int64_t n_rejected() const { return n_drafted - n_accepted; }
 };
 
+inline void add(DraftCounts& sum, const DraftCounts& more) {
+  sum.n_drafted += more.n_drafted;
+  sum.n_accepted += more.n_accepted;
+  sum.n_verified += more.n_verified;
+  sum.n_steps += more.n_steps;
+}
+
 enum class FinishReason {
   stop,     // the model ended its turn, or a stop text came
   length,   // max_tokens

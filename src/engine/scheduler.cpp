@@ -311,16 +311,20 @@ void Scheduler::run(std::span<const StepPlan::Piece> pieces) {
 
 // A step with these pieces took so long.
 void Scheduler::note(std::span<const StepPlan::Piece> pieces, double ms) {
-  int64_t n_running = 0, n_prompt = 0, depth = 0;
+  int64_t n_running = 0, n_prompt = 0, depth = 0, deepest_prompt = 0;
   for (const StepPlan::Piece& piece : pieces) {
     (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
-    depth += piece.slice.sequence->n_computed();
+    const int64_t n_before = piece.slice.sequence->n_computed();
+    depth += n_before;
+    if (piece.is_prompt) deepest_prompt = std::max(deepest_prompt, n_before);
   }
-  times_.note(n_running, n_prompt, ms);
+  times_.note(n_running, n_prompt, deepest_prompt, ms);
   if (n_prompt == 0) proposals_.note_step({.n_rows = n_running, .depth = depth}, ms);
   const std::lock_guard lock(mutex_);
   ++stats_.n_steps;
   stats_.n_tokens += static_cast<uint64_t>(n_running + n_prompt);
+  stats_.draft_ms = proposals_.draft_ms();
+  if (proposals_.has_drafts()) stats_.verify_ms += ms;
 }
 
 Result<void> Scheduler::keep_states(Sequence& sequence) {

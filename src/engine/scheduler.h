@@ -22,6 +22,8 @@ struct SchedulerStats {
   uint64_t n_tokens = 0;       // rows of these steps
   uint64_t n_preemptions = 0;  // sequences whose memory was given to more urgent ones
   int64_t n_tasks = 0;         // now
+  double draft_ms = 0;         // that drafters took
+  double verify_ms = 0;        // steps in which there were drafted tokens
 };
 
 // Urgent tasks go first, those that came first before others; running answers before prompts of their

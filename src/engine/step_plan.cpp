@@ -27,7 +27,7 @@ int64_t StepPlan::room_for_prompt(const Task& task, const StepTimes& times) cons
   }
   if (!is_awaited) n_running = 0;
   const Sequence& sequence = *task.sequence_;
-  int64_t n = std::min(n_rows_, times.allowance(n_running, n_batch_) - n_prompt);
+  int64_t n = std::min(n_rows_, times.allowance(n_running, sequence.n_computed(), n_batch_) - n_prompt);
   // Alone, a text is cut in the same places however much of it was known.
   if (n_running == 0) n = std::min(n, n_batch_ - sequence.n_computed() % n_batch_);
   return sequence.n_until_cut(std::min(n, sequence.n_missing()));

@@ -20,6 +20,11 @@ constexpr double kMostGrowth = 1.5;
 
 constexpr int64_t kMostStepsWithPrompt = 8;
 
+// Attention makes a token dearer the more there are before it. So many more, by this factor and at least this
+// number, is another cost.
+constexpr double kFarFactor = 1.25;
+constexpr int64_t kFar = 256;
+
 // What a token adds is at least this share of the step divided by its rows; less is an error of measurement.
 constexpr double kLeastShare = 0.1;
 
@@ -46,7 +51,11 @@ double RecentTimes::least() const {
   return *std::min_element(ms_.begin(), ms_.begin() + static_cast<ptrdiff_t>(std::min(n_, ms_.size())));
 }
 
-void StepTimes::note(int64_t n_running, int64_t n_prompt, double ms) {
+bool StepTimes::Class::is_far_from(int64_t other_depth) const {
+  return static_cast<double>(other_depth) > kFarFactor * static_cast<double>(depth + kFar);
+}
+
+void StepTimes::note(int64_t n_running, int64_t n_prompt, int64_t depth, double ms) {
   if (n_running == 0) return;
   Class& known = classes_[class_of(n_running, kClasses)];
   if (n_prompt == 0) {
@@ -55,17 +64,19 @@ void StepTimes::note(int64_t n_running, int64_t n_prompt, double ms) {
     return;
   }
   ++known.n_since_plain;
+  if (known.is_far_from(depth)) known.prompt = {};
   known.n_last = n_prompt;
+  known.depth = depth;
   if (known.plain.empty()) return;
   const double least = kLeastShare * ms / static_cast<double>(n_running + n_prompt);
   known.prompt.note(std::max((ms - known.plain.median()) / static_cast<double>(n_prompt), least));
 }
 
-int64_t StepTimes::allowance(int64_t n_running, int64_t most) const {
+int64_t StepTimes::allowance(int64_t n_running, int64_t depth, int64_t most) const {
   if (n_running == 0) return most;
   const Class& known = classes_[class_of(n_running, kClasses)];
   if (known.plain.empty() || known.n_since_plain >= kMostStepsWithPrompt) return 0;
-  if (known.prompt.empty()) return std::min({n_running, kFirstAllowance, most});
+  if (known.prompt.empty() || known.is_far_from(depth)) return std::min({n_running, kFirstAllowance, most});
   const double bearable = kCaution * (kMostStretch - 1) * known.plain.median() / known.prompt.median();
   const double grown = kMostGrowth * static_cast<double>(known.n_last) + 1;
   return std::clamp(static_cast<int64_t>(std::min(bearable, grown)), int64_t{1}, most);

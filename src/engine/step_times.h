@@ -27,12 +27,15 @@ class StepTimes {
   // No answer's next token comes later than this many times a step without a prompt takes.
   static constexpr double kMostStretch = 2;
 
-  // A step with rows of running answers and of prompts took so long.
-  void note(int64_t n_running, int64_t n_prompt, double ms);
+  // A step with rows of running answers and of prompts, the deepest of which had `depth` tokens before them,
+  // took so long.
+  void note(int64_t n_running, int64_t n_prompt, int64_t depth, double ms);
 
-  // How many tokens of prompts a step beside so many rows of answers may have. 0 at first and now and then:
-  // what a step without prompts takes has to be measured anew, since texts grow longer and machines busier.
-  int64_t allowance(int64_t n_running, int64_t most) const;
+  // How many tokens of prompts a step beside so many rows of answers may have, if they come behind `depth`
+  // others: what comes behind many more than was ever measured is begun anew, as with nothing known. 0 at
+  // first and now and then: what a step without prompts takes has to be measured anew, since texts grow
+  // longer and machines busier.
+  int64_t allowance(int64_t n_running, int64_t depth, int64_t most) const;
 
  private:
   static constexpr size_t kClasses = 16;  // of numbers of rows: powers of two
@@ -42,6 +45,9 @@ class StepTimes {
     RecentTimes prompt;         // what a token of a prompt adds to it
     int64_t n_since_plain = 0;  // steps with prompts after the last one without
     int64_t n_last = 0;         // tokens of prompts in the last step that had any
+    int64_t depth = 0;          // that these came behind
+
+    bool is_far_from(int64_t other_depth) const;
   };
 
   std::array<Class, kClasses> classes_;

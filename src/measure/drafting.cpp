@@ -4,17 +4,6 @@
 
 namespace parlance {
 
-namespace {
-
-void add(DraftCounts& sum, const DraftCounts& counts) {
-  sum.n_drafted += counts.n_drafted;
-  sum.n_accepted += counts.n_accepted;
-  sum.n_verified += counts.n_verified;
-  sum.n_steps += counts.n_steps;
-}
-
-}  // namespace
-
 Result<std::map<std::string, DraftingScore>> measure_drafting(
     Session& session, const std::vector<DraftingCase>& cases, const GenerateOptions& options,
     const std::function<void(int64_t)>& on_progress) {

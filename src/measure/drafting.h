@@ -28,6 +28,11 @@ struct DraftingScore {
   double tokens_a_step() const {
     return ratio(static_cast<double>(n_tokens), static_cast<double>(counts.n_steps));
   }
+  // What is taken, and the model's own token, of the steps that had drafted ones.
+  double tokens_a_verification() const {
+    const auto n = static_cast<double>(counts.n_verified);
+    return ratio(n + static_cast<double>(counts.n_accepted), n);
+  }
   double accepted_share() const {
     return ratio(static_cast<double>(counts.n_accepted), static_cast<double>(counts.n_drafted));
   }

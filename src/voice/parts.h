@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/request.h"
 #include "vad/turn_detector.h"
 
 namespace parlance {
@@ -104,6 +105,7 @@ struct Thought {
 struct ThoughtEnd {
   uint64_t reply;
   double at_ms;
+  DraftCounts draft = {};
 };
 
 struct SpeechBegun {

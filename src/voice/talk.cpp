@@ -233,6 +233,7 @@ Result<void> Talk::take(TalkMessage message) {
                    if (!reply) return {};
                    reply->is_written = true;
                    reply->report.trace.mark(Checkpoint::llm_end, end.at_ms);
+                   reply->report.draft = end.draft;
                    if (auto phrase = reply->chunker.finish()) add_phrase(*std::move(phrase));
                    return {};
                  },

@@ -36,6 +36,7 @@ struct TurnReport {
   int n_drafts = 0;       // answers that were begun for it, the last one of which counted
   int64_t n_samples = 0;  // of the answer, at kSpeechRateHz, that were played
   TurnTrace trace;
+  DraftCounts draft = {};  // of the answer
 };
 
 // Is told what people would like to see. Nothing is taken back: questions and answers come when they are part

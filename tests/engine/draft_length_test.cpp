@@ -40,7 +40,10 @@ class Simulation {
   Outcome run(const Pair& machine, int n_steps) {
     Outcome outcome;
     for (int i = 0; i < n_steps; ++i) {
-      if (i % rules_.n_in_answer == 0) record_.emplace(length_);
+      if (i % rules_.n_in_answer == 0) {
+        record_.emplace(length_);
+        text_.clear();
+      }
       step(machine, outcome);
     }
     return outcome;
@@ -62,24 +65,25 @@ class Simulation {
       ask = length_.ask({.size = size, .most = kLongest, .other_rate = plain_rate}, costs_,
                         record_->acceptance());
     }
-    std::vector<float> probabilities;
+    Draft draft;
     std::vector<bool> is_taken;
     for (int64_t i = 0; i < ask.n; ++i) {
       const double chance = std::clamp(machine.taken + machine.spread * (2 * uniform() - 1), 0.0, 1.0);
-      probabilities.push_back(rules_.is_bold ? 1.0f : static_cast<float>(chance));
+      draft.add(1, rules_.is_bold ? 1.0f : static_cast<float>(chance));
       is_taken.push_back(uniform() < chance);
     }
     int64_t n = ask.n;
     const double pass_ms = ask.n > 0 ? length_.pass_ms(1) : 0;
     if (rules_.fixed < 0 && ask.n > 0) {
-      const Reach reach = length_.reach_of(probabilities, record_->acceptance());
+      const Reach reach = length_.reach_of(draft.probabilities, record_->acceptance());
       const double plain_rate = static_cast<double>(size.n_rows) / plain_ms;
       const DraftLengths best = best_lengths({&reach, 1}, size, costs_, pass_ms,
                                              speed_up_.factor() * plain_rate, ask.is_trial ? ask.n : 0);
       n = best.n.front();
       if (!ask.is_trial) speed_up_.note(best.expected / plain_rate, best.ms);
       const double longer = costs_.step_ms({size.n_rows + n, size.depth}) - plain_ms;
-      record_->propose(probabilities, {plain_ms / static_cast<double>(size.n_rows), longer + pass_ms});
+      record_->propose(draft, n, std::ssize(text_),
+                       {plain_ms / static_cast<double>(size.n_rows), longer + pass_ms});
       if (n == 0) length_.account.note_with(0, pass_ms, plain_ms);
     } else if (ask.n == 0) {
       length_.account.note_without(plain_ms);
@@ -94,6 +98,9 @@ class Simulation {
     costs_.note_step({size.n_rows + n, size.depth}, measured(ms));
     if (ask.n > 0) length_.note_pass(1, measured(machine.pass_ms));
     if (n > 0) record_->note(n, n_accepted);
+    for (int64_t i = 0; i < n_accepted; ++i) text_.push_back(1);
+    text_.push_back(n_accepted == n && n < ask.n && is_taken[static_cast<size_t>(n)] ? 1 : 0);
+    record_->follow(text_);
   }
 
   const Rules rules_;
@@ -102,6 +109,7 @@ class Simulation {
   DraftCosts costs_;
   SpeedUp speed_up_;
   std::optional<DraftRecord> record_;
+  std::vector<int32_t> text_;  // of the answer: 1 is what was drafted
   std::mt19937 random_{3};
 };
 
@@ -202,8 +210,8 @@ TEST(DraftAcceptance, LearnsEachPlaceAndWhatProbabilitiesAreWorth) {
   DraftLength length;
   for (int i = 0; i < 300; ++i) {  // the first two always, the third never, however sure it was
     DraftRecord record(length);
-    const std::vector<float> probabilities = {0.3f, 0.3f, 0.9f, 0.9f};
-    record.propose(probabilities, {});
+    const Draft draft{.tokens = {1, 2, 3, 4}, .probabilities = {0.3f, 0.3f, 0.9f, 0.9f}, .drawn_from = {}};
+    record.propose(draft, 4, 0, {});
     record.note(4, 2);
   }
   EXPECT_GT(length.acceptance.at(0), 0.97);
@@ -212,6 +220,32 @@ TEST(DraftAcceptance, LearnsEachPlaceAndWhatProbabilitiesAreWorth) {
   EXPECT_GT(length.acceptance.of(0, 0.3f), 0.97);
   EXPECT_LT(length.acceptance.of(2, 0.9f), 0.05);
   EXPECT_NEAR(length.acceptance.of(0, 0.75f), 0.75, 0.01);  // never seen: believed
+}
+
+// What would have become of a token that was not verified shows in the text, if those before it were right.
+TEST(DraftRecord, LearnsFromTheTextWhatWasNotVerified) {
+  const Draft draft{.tokens = {1, 2, 3}, .probabilities = {0.5f, 0.5f, 0.5f}, .drawn_from = {}};
+  const std::vector<int32_t> text = {7, 8, 1, 2, 9};
+  for (int64_t n_chosen = 0; n_chosen <= 3; ++n_chosen) {
+    DraftLength length;
+    DraftRecord record(length);
+    record.propose(draft, n_chosen, 2, {});
+    if (n_chosen > 0) record.note(n_chosen, std::min<int64_t>(n_chosen, 2));
+    record.follow(std::span(text).first(2 + static_cast<size_t>(n_chosen)));  // nothing new yet
+    const DraftAcceptance before = length.acceptance;
+    record.follow(text);
+    record.follow(text);  // is taken in once
+    for (int64_t place = 0; place < 3; ++place) {
+      const double change = length.acceptance.at(place) - before.at(place);
+      SCOPED_TRACE(testing::Message() << n_chosen << " verified, place " << place);
+      if (place != n_chosen) {
+        EXPECT_EQ(change, 0);
+      } else {
+        EXPECT_EQ(change > 0, place < 2);
+        EXPECT_NE(change, 0);
+      }
+    }
+  }
 }
 
 TEST(AnswerAcceptance, IsBetweenWhatIsExpectedAndWhatWasSeen) {

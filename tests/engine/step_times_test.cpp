@@ -43,11 +43,11 @@ TEST(StepTimes, NoStepIsStretchedTooFarFromTheFirstOnAndMostOfTheTimeIsUsed) {
       double ms_in_all = 0;
       int64_t n_in_all = 0;
       for (int i = 0; i < 400; ++i) {
-        const int64_t n = times.allowance(n_running, kBatch);
+        const int64_t n = times.allowance(n_running, 0, kBatch);
         const double ms = machine.ms(n_running, n);
         ASSERT_LE(ms, StepTimes::kMostStretch * machine.ms(n_running, 0) * 1.0001)
             << "step " << i << ", " << n_running << " rows";
-        times.note(n_running, n, ms);
+        times.note(n_running, n, 0, ms);
         if (i < 100) continue;
         n_in_all += n;
         ms_in_all += ms;
@@ -73,10 +73,10 @@ TEST(StepTimes, NoiseAndOtherLoadDoNotStarveAPrompt) {
   for (int i = 0; i < 4000; ++i) {
     if (i % 100 == 0) load = std::uniform_real_distribution<double>(1, 3)(random);
     const double slow = i % 37 == 0 ? 8 : 1;  // somebody else had the processor
-    const int64_t n = times.allowance(kRunning, kBatch);
+    const int64_t n = times.allowance(kRunning, 0, kBatch);
     n_prompt += n;
     quiet_ms += machine.ms(kRunning, n);
-    times.note(kRunning, n, machine.ms(kRunning, n) * noise(random) * load * slow);
+    times.note(kRunning, n, 0, machine.ms(kRunning, n) * noise(random) * load * slow);
   }
   const int64_t most = most_tokens(machine, kRunning);
   const double best = static_cast<double>(most) / machine.ms(kRunning, most);
@@ -85,19 +85,48 @@ TEST(StepTimes, NoiseAndOtherLoadDoNotStarveAPrompt) {
 
 TEST(StepTimes, APromptBesideNobodyHasTheWholeStep) {
   StepTimes times;
-  EXPECT_EQ(times.allowance(0, kBatch), kBatch);
-  times.note(0, kBatch, 100);
-  EXPECT_EQ(times.allowance(0, kBatch), kBatch);
+  EXPECT_EQ(times.allowance(0, 0, kBatch), kBatch);
+  times.note(0, kBatch, 0, 100);
+  EXPECT_EQ(times.allowance(0, 0, kBatch), kBatch);
 }
 
 TEST(StepTimes, AStepWithoutPromptsIsMeasuredAgainAndAgain) {
   StepTimes times;
   int64_t n_since = 0;
   for (int i = 0; i < 100; ++i) {
-    const int64_t n = times.allowance(3, kBatch);
+    const int64_t n = times.allowance(3, 0, kBatch);
     n_since = n == 0 ? 0 : n_since + 1;
     ASSERT_LE(n_since, 8) << "step " << i;
-    times.note(3, n, kMachines[0].ms(3, n));
+    times.note(3, n, 0, kMachines[0].ms(3, n));
+  }
+}
+
+// Prompts one after the other, whose tokens are the dearer the more come before them: from the start, and
+// behind a beginning that was known. No step is stretched too far wherever a prompt goes on, and prompts get
+// on.
+TEST(StepTimes, PromptsOfAnyDepthStretchNoStepTooFar) {
+  constexpr int64_t kRunning = 7;
+  const auto ms_of = [](int64_t n_prompt, int64_t depth) {
+    return 45 + static_cast<double>(n_prompt) * (1.5 + 0.0015 * static_cast<double>(depth));
+  };
+  StepTimes times;
+  std::mt19937 random(3);
+  for (int prompt = 0; prompt < 60; ++prompt) {
+    const int64_t begin = prompt % 2 == 0 ? 0 : static_cast<int64_t>(random() % 30000);
+    const int64_t end = begin + 200 + static_cast<int64_t>(random() % 4000);
+    int64_t n_steps = 0;
+    for (int64_t depth = begin; depth < end; ++n_steps) {
+      const int64_t n = std::min(times.allowance(kRunning, depth, kBatch), end - depth);
+      const double ms = ms_of(n, depth);
+      // A single token may be more than is bearable.
+      ASSERT_LE(ms, std::max(StepTimes::kMostStretch * ms_of(0, 0), ms_of(4, depth)) * 1.0001)
+          << "prompt " << prompt << " from " << begin << " at " << depth;
+      times.note(kRunning, n, depth, ms);
+      depth += n;
+    }
+    const double bearable = 45 / (1.5 + 0.0015 * static_cast<double>(end));
+    EXPECT_LT(static_cast<double>(n_steps),
+              30 + static_cast<double>(end - begin) / std::max(0.4 * bearable, 0.5));
   }
 }
 

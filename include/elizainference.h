@@ -117,10 +117,10 @@ ELIZA_API int eliza_inference_tts_synthesize_stream(EliInferenceContext* ctx, co
  * know whether the other thread has got there yet. */
 ELIZA_API int eliza_inference_cancel_tts(EliInferenceContext* ctx, char** out_error);
 
+#if ELIZA_INFERENCE_ABI >= 4
 /* The codes of a recording whose voice is to be spoken with: K rows of ref_T numbers, tokens[k * ref_T + t].
  * sample_rate_hz is 24000; at most 60 seconds. *out_tokens is the caller's, for
  * eliza_inference_free_tokens(). Needs the region "tts". */
-#if ELIZA_INFERENCE_ABI >= 4
 ELIZA_API int eliza_inference_encode_reference(EliInferenceContext* ctx, const float* pcm, size_t n_samples,
                                                int sample_rate_hz, int* out_K, int* out_ref_T,
                                                int** out_tokens, char** out_error);
@@ -276,9 +276,9 @@ ELIZA_API int eliza_inference_llm_stream_generate(EliLlmStream* stream, int max_
  * any thread. */
 ELIZA_API int eliza_inference_llm_stream_cancel(EliLlmStream* stream);
 
-/* What the stream holds, with all that was computed of it, to a file and back. ELIZA_ERR_ABI_MISMATCH:
- * another version of the library wrote the file; ELIZA_ERR_INVALID_ARG: it is for another model or cache, or
- * damaged. */
+/* What the stream holds, with all that was computed of it, to a file and back; what comes back can be
+ * answered at once. ELIZA_ERR_ABI_MISMATCH: another version of the library wrote the file;
+ * ELIZA_ERR_INVALID_ARG: it is for another model or cache, or damaged. */
 ELIZA_API int eliza_inference_llm_stream_save_slot(EliLlmStream* stream, const char* filename,
                                                    char** out_error);
 ELIZA_API int eliza_inference_llm_stream_restore_slot(EliLlmStream* stream, const char* filename,

@@ -28,7 +28,7 @@ tl::unexpected<Refusal> refuse(int status, fmt::format_string<Args...> format, A
   return tl::unexpected<Refusal>(Refusal(status, fmt::format(format, std::forward<Args>(args)...)));
 }
 
-// Of a function, or another part of the library, that the caller's bundle would need files for.
+// The same for an error of loading: whatever is wrong with a file is wrong with the bundle.
 Refusal bundle_refusal(Error error);
 
 // PARLANCE_TRY() for answers.

@@ -82,8 +82,9 @@ Answer<std::shared_ptr<LlmStream>> LlmStream::open(std::shared_ptr<BundleContext
 
 bool LlmStream::begins_like_what_is_held(std::span<const int32_t> tokens) const {
   const std::vector<Token>& held = text_->session().tokens();
-  const size_t n = std::min({held.size(), tokens.size(), kTellingTokens});
-  return n > 0 && std::equal(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(n), held.begin());
+  const size_t n = std::min(held.size(), kTellingTokens);
+  return n > 0 && tokens.size() >= n &&
+         std::equal(held.begin(), held.begin() + static_cast<ptrdiff_t>(n), tokens.begin());
 }
 
 Answer<void> LlmStream::prefill(std::span<const int32_t> tokens) {
@@ -220,12 +221,12 @@ Answer<void> LlmStream::save(const std::string& path) {
   return tl::unexpected<Refusal>(std::move(refusal));
 }
 
-// Whatever a file holds counts, but for the last token, whose logits nobody has kept.
+// Whatever the file holds is a prompt, to be answered as it is or with more behind it.
 Answer<void> LlmStream::restore(const std::string& path) {
   const std::lock_guard lock(mutex_);
   auto done = text_->restore(path);
   if (done) {
-    prompt_.clear();
+    prompt_ = text_->session().tokens();
     rest_ = {};
     has_begun_ = has_ended_ = is_cancelled_ = false;
     return {};

@@ -148,6 +148,9 @@ TEST_F(CapiLlm, PromptsComeInPiecesOrWhole) {
     prefill(stream, {prompt.begin() + static_cast<ptrdiff_t>(cut), prompt.end()});
     EXPECT_EQ(rest_of(stream).tokens, expected.tokens) << cut;
   }
+  const Stream one_by_one = open();  // some of which are the first one again
+  for (const int token : prompt) prefill(one_by_one, {token});
+  EXPECT_EQ(rest_of(one_by_one).tokens, expected.tokens);
   // A second turn, as the whole conversation and as what is new of it.
   std::vector<int> conversation = prompt;
   conversation.insert(conversation.end(), expected.tokens.begin(), expected.tokens.end());
@@ -169,6 +172,12 @@ TEST_F(CapiLlm, SlotsGoOnFromFiles) {
   prefill(stream, prompt);
   ASSERT_EQ(eliza_inference_llm_stream_save_slot(stream.get(), file.c_str(), error_), ELIZA_OK)
       << error_.text();
+  {
+    const Stream at_once = open(), asked = open();
+    ASSERT_EQ(eliza_inference_llm_stream_restore_slot(at_once.get(), file.c_str(), error_), ELIZA_OK);
+    prefill(asked, prompt);
+    EXPECT_EQ(rest_of(at_once).tokens, rest_of(asked).tokens);
+  }
   const std::vector<int> more = tokens_of(ctx(), "The");
   prefill(stream, more);
   const Said expected = rest_of(stream);

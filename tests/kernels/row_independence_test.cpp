@@ -238,6 +238,31 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
   }
 }
 
+// As many rows as a draft may have are what they are one at a time, also where they see more keys than fit as
+// many segments as those before.
+TEST_P(RowIndependence, DraftsAttendAsAnswersDo) {
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
+    for (const int64_t head_dim : {64, 128}) {
+      if (head_dim == 64 && format != KvFormat::f16) continue;
+      AttentionBench bench(tested(), shape_of(format, head_dim), 4, random_, noise);
+      const auto n = static_cast<size_t>(bench.row());
+      for (const Rows& rows : {Rows{10, 2040, 16}, Rows{10, 30, 32}, Rows{37, 3000, 2}}) {
+        const auto q = random_floats(bench.row() * rows.n, 3);
+        const auto together = bench.run(TokenPlaces().add(rows.seq, rows.first, rows.n), q);
+        for (int32_t row = 0; row < rows.n; ++row) {
+          SCOPED_TRACE(testing::Message() << name_of(format) << " [" << head_dim << "], row " << row << " of "
+                                          << rows.n << " from " << rows.first);
+          const size_t at = static_cast<size_t>(row) * n;
+          expect_same_bits(
+              std::span(together).subspan(at, n),
+              bench.run(TokenPlaces().add(rows.seq, rows.first + row, 1), std::span(q).subspan(at, n)));
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(RowIndependence, AttentionOfADeterministicDevice) {
   for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
     for (const int64_t head_dim : {64, 128, 96}) {

@@ -42,27 +42,18 @@ Result<std::unique_ptr<DraftPart>> DraftPart::create(Device& device, const Sessi
   PARLANCE_TRY(part->features_buffer_, device.allocate(part->features_.size()));
   part->features_.buffer = part->features_buffer_.get();
   part->features_.data = part->features_buffer_->base();
-  part->host_inputs_.resize(static_cast<size_t>(kSlotInputCount * n_slots));
-  PARLANCE_TRY(part->inputs_, device.allocate(part->host_inputs_.size() * sizeof(int32_t)));
+  PARLANCE_TRY(part->inputs_, InputLists::create(device, kSlotInputCount, n_slots));
   return part;
 }
 
-Tensor DraftPart::input(int which, int64_t n) const {
-  Tensor tensor;
-  tensor.dtype = DType::i32;
-  tensor.ne = {n, 1, 1, 1};
-  tensor.buffer = inputs_.get();
-  tensor.data = inputs_->base() + static_cast<size_t>(which * n_slots_) * sizeof(int32_t);
-  return tensor;
-}
-
 Dflash::Blocks DraftPart::blocks_of(int64_t n_slots, int64_t n_rows, int64_t n_kv_bound) const {
-  return {
-      .token = input(kSlotToken, n_slots),
-      .view = {.seq = input(kSlotSeq, n_slots), .pos = input(kSlotPos, n_slots), .n_kv_bound = n_kv_bound},
-      .seen = input(kSlotSeen, n_slots),
-      .first = input(kSlotFirst, n_slots),
-      .rows = input(kSlotRow, n_rows)};
+  return {.token = inputs_.on_device(kSlotToken, n_slots),
+          .view = {.seq = inputs_.on_device(kSlotSeq, n_slots),
+                   .pos = inputs_.on_device(kSlotPos, n_slots),
+                   .n_kv_bound = n_kv_bound},
+          .seen = inputs_.on_device(kSlotSeen, n_slots),
+          .first = inputs_.on_device(kSlotFirst, n_slots),
+          .rows = inputs_.on_device(kSlotRow, n_rows)};
 }
 
 void DraftPart::write_noise(Stream& stream, const Tensor& noise, const BatchView& view) {
@@ -88,7 +79,7 @@ void DraftPart::plan(Stream& stream, int64_t n_kv_bound) {
 
 Tensor DraftPart::draft(Stream& stream, const HostBlocks& blocks) {
   const auto put = [&](const std::vector<int32_t>& values, SlotInput which) {
-    std::ranges::copy(values, host_inputs_.begin() + which * n_slots_);
+    std::ranges::copy(values, inputs_.host(which).begin());
   };
   put(blocks.token, kSlotToken);
   put(blocks.seq, kSlotSeq);
@@ -96,7 +87,7 @@ Tensor DraftPart::draft(Stream& stream, const HostBlocks& blocks) {
   put(blocks.seen, kSlotSeen);
   put(blocks.first, kSlotFirst);
   put(blocks.row, kSlotRow);
-  stream.upload(input(0, std::ssize(host_inputs_)), std::as_bytes(std::span(host_inputs_)));
+  inputs_.upload(stream);
   const KvLayers& kv = cache_->layers(stream);
   Tensor logits;
   stream.step(Stream::kOnce, [&] {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/input_lists.h"
 #include "kv/cache.h"
 #include "models/dflash.h"
 
@@ -57,15 +58,14 @@ class DraftPart {
  private:
   DraftPart(std::shared_ptr<const Dflash> drafter, int64_t n_slots)
       : drafter_(std::move(drafter)), n_slots_(n_slots) {}
-  Tensor input(int which, int64_t n) const;
   Dflash::Blocks blocks_of(int64_t n_slots, int64_t n_rows, int64_t n_kv_bound) const;
 
   std::shared_ptr<const Dflash> drafter_;
   int64_t n_slots_;  // at most
   std::unique_ptr<KvCache> cache_;
-  std::unique_ptr<Buffer> features_buffer_, inputs_;
+  std::unique_ptr<Buffer> features_buffer_;
+  InputLists inputs_;
   Tensor features_;  // f32 [n_embd, n_batch]
-  std::vector<int32_t> host_inputs_;
 };
 
 }  // namespace parlance

@@ -53,8 +53,7 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
   PARLANCE_TRY(states_,
                RecurrentState::create(device, recurrent_layout(hp, n_recurrent, options.n_draft), n_slots));
-  host_inputs_.resize(static_cast<size_t>(kInputCount * n_batch_));
-  PARLANCE_TRY(inputs_, device.allocate(host_inputs_.size() * sizeof(int32_t)));
+  PARLANCE_TRY(inputs_, InputLists::create(device, kInputCount, n_batch_));
   has_rope_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
   if (part_ > 0) {
     PARLANCE_TRY(h_buffer_, allocate_rows(device, hp.n_embd, n_batch_, h_));
@@ -118,38 +117,30 @@ PartRunner::Shape PartRunner::shape_of(const HostBatch& batch) const {
   return shape;
 }
 
-Tensor PartRunner::input(int which, int64_t n) const {
-  Tensor tensor;
-  tensor.dtype = DType::i32;
-  tensor.ne = {n, 1, 1, 1};
-  tensor.buffer = inputs_.get();
-  tensor.data = inputs_->base() + static_cast<size_t>(which * n_batch_) * sizeof(int32_t);
-  return tensor;
-}
-
 // The input tensors of a batch.
 Batch PartRunner::batch_of(const Shape& shape) const {
   const int64_t n = shape.n_tokens;
-  BatchView view{.seq = input(kSeq, n), .pos = input(kPos, n), .n_kv_bound = shape.n_kv_bound};
+  BatchView view{
+      .seq = inputs_.on_device(kSeq, n), .pos = inputs_.on_device(kPos, n), .n_kv_bound = shape.n_kv_bound};
   if (states_->layout().n_draft > 0) {
-    view.state_from = input(kStateFrom, n);
-    view.state_to = input(kStateTo, n);
+    view.state_from = inputs_.on_device(kStateFrom, n);
+    view.state_to = inputs_.on_device(kStateTo, n);
   }
-  return {.token = input(kToken, n),
+  return {.token = inputs_.on_device(kToken, n),
           .h = h_ ? h_.rows(0, n) : Tensor{},
           .view = view,
-          .rope_pos = has_rope_pos_ ? input(kRopePos, 4 * n).reshaped(4, n) : Tensor{}};
+          .rope_pos = has_rope_pos_ ? inputs_.on_device(kRopePos, 4 * n).reshaped(4, n) : Tensor{}};
 }
 
 Wants PartRunner::wants_of(const Shape& shape) const {
   if (shape.n_outputs == 0) return {};
-  return {.rows = input(kOutputRow, shape.n_outputs), .logits = shape.wants_logits, .taps = {}};
+  return {.rows = inputs_.on_device(kOutputRow, shape.n_outputs), .logits = shape.wants_logits, .taps = {}};
 }
 
 // The rows of the shape that the batch does not fill are of a sequence that nobody reads, from its start on.
 Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
   const int64_t n = batch.n_tokens(), n_embd = model_.hyper_parameters().n_embd;
-  const auto host = [this](Input which) { return host_inputs_.begin() + which * n_batch_; };
+  const auto host = [this](Input which) { return inputs_.host(which).begin(); };
   std::ranges::copy(batch.token, host(kToken));
   std::ranges::copy(batch.seq, host(kSeq));
   std::ranges::copy(batch.pos, host(kPos));
@@ -173,12 +164,7 @@ Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
     }
   }
 
-  Tensor inputs;
-  inputs.dtype = DType::i32;
-  inputs.ne = {static_cast<int64_t>(host_inputs_.size()), 1, 1, 1};
-  inputs.data = inputs_->base();
-  inputs.buffer = inputs_.get();
-  stream_->upload(inputs, std::as_bytes(std::span(host_inputs_)));
+  inputs_.upload(*stream_);
 
   Batch on_device = batch_of(shape);
   embedded_.clear();

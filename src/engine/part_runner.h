@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "engine/draft_part.h"
+#include "engine/input_lists.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
 #include "kv/recurrent_state.h"
@@ -83,7 +84,6 @@ class PartRunner {
   Result<void> allocate(const SessionOptions& options, PageCounts n_pages);
   Result<Plan> plan_steps(const SessionOptions& options);
   Shape shape_of(const HostBatch& batch) const;
-  Tensor input(int which, int64_t n) const;
   Batch batch_of(const Shape& shape) const;
   Wants wants_of(const Shape& shape) const;
   std::optional<DraftPart::Step> draft_step(const Shape& shape);
@@ -99,7 +99,7 @@ class PartRunner {
   int64_t n_outputs_ = 0;
   int64_t n_kv_bound_ = 0;  // of the whole context
   bool has_rope_pos_ = false;
-  std::unique_ptr<Buffer> inputs_;    // token, seq, pos, rotary positions and output rows of a batch
+  InputLists inputs_;                 // of a batch
   std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch], not for the first part
   Tensor h_;
   std::unique_ptr<Buffer>
@@ -110,8 +110,7 @@ class PartRunner {
   std::unique_ptr<DraftPart> draft_;  // null: there is no drafter
   std::vector<KvCache*> caches_;
   std::unique_ptr<RecurrentState> states_;
-  std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
-  std::vector<int32_t> host_inputs_;
+  std::unique_ptr<Stream> stream_;                // ends before the memory that its last operations use
   std::unordered_map<uint64_t, Tensor> outputs_;  // by step key: where a recorded step leaves its result
   size_t workspace_bytes_ = 0;
 };

@@ -58,8 +58,9 @@ int64_t Sequence::n_until_cut(int64_t n) const {
 
 Sequence::StateWay Sequence::state_way(int64_t n) const {
   const int64_t end = n_computed_ + n, n_settled = n_tokens() - n_drafted_;
-  const bool has_room = end - n_stored_ <= context_->n_kept_inputs();
-  return {n_stored_, has_room ? std::min(end, std::max(n_stored_, n_settled)) : end};
+  const int64_t to = std::min(end, std::max(n_stored_, n_settled));
+  const int64_t first_kept = n_stored_ < n_computed_ ? n_stored_ : to;
+  return {n_stored_, end - first_kept <= context_->n_kept_inputs() ? to : end};
 }
 
 bool Sequence::wants_states() const {

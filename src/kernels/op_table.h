@@ -147,8 +147,9 @@ struct SegmentAttentionArgs {
 // run first takes these in again, which gives the bits that they gave before, then its own tokens; on its way
 // the state of position batch.state_to is stored, and the inputs of its own tokens from there on are kept.
 // Both positions are the same for all tokens of a run; state_from is at most its first position, state_to
-// lies in [state_from, the run's end], and where it lies before that end, [state_from, end) has no more
-// positions than `kept` has places. At state_from 0 the state counts as zero, whatever it holds.
+// lies in [state_from, the run's end]. Where it lies before that end, there are places for all positions from
+// state_from on, or from state_to on if nothing is taken in again. At state_from 0 the state counts as zero,
+// whatever it holds.
 //
 // Where nothing is taken back, kept, state_from and state_to are absent: the state is the one before a run
 // and becomes the one behind it.

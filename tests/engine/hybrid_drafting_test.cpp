@@ -135,6 +135,27 @@ TEST_F(HybridDrafting, AnyNumberOfDraftedTokensIsTakenBack) {
   }
 }
 
+// A text and its draft that come in one step, as after memory was given up, part as if they came in two.
+TEST_F(HybridDrafting, DraftsMayComeWithTheirText) {
+  load_exactly();
+  const std::vector<Token> tokens = text(60, 6);
+  const auto plain = plain_logits(tokens);
+  for (int64_t n_taken = 0; n_taken <= 5; ++n_taken) {
+    const auto session = test::make_session(*loaded_.model, drafting());
+    Sequence& sequence = session->sequence();
+    ASSERT_TRUE(sequence.append(std::span(tokens).first(50)));
+    std::vector<Token> draft(tokens.begin() + 50, tokens.begin() + 55);
+    for (int64_t i = n_taken; i < 5; ++i) draft[static_cast<size_t>(i)] ^= 1;
+    ASSERT_TRUE(sequence.append_draft(draft));
+    step(*session, 6);
+    sequence.truncate(50 + n_taken);
+    ASSERT_EQ(sequence.n_computed(), 50 + n_taken);
+    const auto logits = session->append({&tokens[static_cast<size_t>(50 + n_taken)], 1});
+    ASSERT_TRUE(logits);
+    ASSERT_TRUE(std::ranges::equal(*logits, plain[static_cast<size_t>(50 + n_taken)]));
+  }
+}
+
 // Drafts, forks, files, prompts that others know, memory that is given up and steps that fail, in any order.
 TEST_F(HybridDrafting, AnythingInAnyOrder) {
   load_exactly();

@@ -1,7 +1,6 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
-#include <bit>
 #include <ranges>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "base/parameter.h"
 #include "engine/context.h"
 #include "engine/elapsed.h"
+#include "sampling/logits.h"
 
 namespace parlance {
 
@@ -22,15 +22,6 @@ constexpr int64_t kMostAnswerTokens = 32;
 
 // Who has waited so long is treated as if somebody were reading along.
 constexpr milliseconds kPatience{500};
-
-// Written so that compilers make vector code of it.
-bool all_finite(std::span<const float> values) {
-  constexpr uint32_t kAllOnes = 0x7f800000;
-  uint32_t n_bad = 0;
-  for (const float value : values)
-    n_bad += static_cast<uint32_t>((std::bit_cast<uint32_t>(value) & kAllOnes) == kAllOnes);
-  return n_bad == 0;
-}
 
 }  // namespace
 

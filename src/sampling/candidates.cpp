@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "sampling/logits.h"
 #include "sampling/portable_exp.h"
 
 namespace parlance {
@@ -19,14 +20,6 @@ bool is_before(const Candidate& a, const Candidate& b) {
 // Infinity counts as the largest number, so that differences of logits are numbers. NaN stays.
 float bounded(float logit) {
   return std::min(logit, FLT_MAX);
-}
-
-// Whether any of the logits is above the threshold. Written so that it compiles to vector instructions: this
-// is the loop that looks at every logit of the vocabulary.
-bool any_above(std::span<const float> logits, float threshold) {
-  int n_above = 0;
-  for (const float logit : logits) n_above += logit > threshold;
-  return n_above > 0;
 }
 
 }  // namespace

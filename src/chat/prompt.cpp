@@ -39,6 +39,7 @@ Result<Value> message_value(const Message& message) {
     entries.emplace_back(text("tool_calls"), std::move(calls));
   }
   if (!message.tool_call_id.empty()) entries.emplace_back(text("tool_call_id"), text(message.tool_call_id));
+  if (!message.name.empty()) entries.emplace_back(text("name"), text(message.name));
   return jinja::make_dict(nullptr, std::move(entries));
 }
 

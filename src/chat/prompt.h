@@ -18,6 +18,7 @@ struct Message {
   std::string reasoning_content = {};  // what an assistant thought before it answered; empty: not known
   std::string tool_calls_json = {};    // an array, as in the OpenAI API; empty: none
   std::string tool_call_id = {};       // of the call that a "tool" message answers; empty: not known
+  std::string name = {};               // of who speaks; empty: not known
 };
 
 struct PromptOptions {

@@ -1,9 +1,12 @@
 #include "engine/request.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <numeric>
 
 #include "base/parameter.h"
 #include "engine/answer_grammar.h"
@@ -21,6 +24,27 @@ using Clock = std::chrono::steady_clock;
 
 // Pieces that may wait to be taken; an answer that is further ahead is held up.
 constexpr size_t kMostPieces = 256;
+
+// Of one token and the n likeliest.
+TokenLogprobs logprobs_of(std::span<const float> logits, Token said, int n) {
+  const float highest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - highest);
+  const double log_sum = highest + std::log(sum);
+  const auto entry = [&](Token token) {
+    return TokenLogprob{token, static_cast<float>(logits[static_cast<size_t>(token)] - log_sum)};
+  };
+  std::vector<Token> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto end = order.begin() + std::min<std::ptrdiff_t>(n, std::ssize(order));
+  std::partial_sort(order.begin(), end, order.end(), [&](Token a, Token b) {
+    const float x = logits[static_cast<size_t>(a)], y = logits[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  });
+  TokenLogprobs result{.said = entry(said), .top = {}};
+  for (auto token = order.begin(); token != end; ++token) result.top.push_back(entry(*token));
+  return result;
+}
 
 }  // namespace
 
@@ -141,16 +165,37 @@ class Request::Answer final : public Task {
         --n_taken_again_;
       } else if (!is_decided_) {
         ++n_taken_;
-        const Result<Token> token = next_token(rows.subspan(static_cast<size_t>(i) * n_logits, n_logits));
-        token ? say(*token) : give_up(token.error());
+        const std::span<const float> row = rows.subspan(static_cast<size_t>(i) * n_logits, n_logits);
+        const Result<Token> token = next_token(row);
+        token ? say(*token, row) : give_up(token.error());
       }
     }
+  }
+
+  bool ends(Token token) const {
+    const bool may_end_early = !options_.ignore_eos || (grammar_ && grammar_->has_begun());
+    return (may_end_early && tokenizer_.is_end_of_generation(token)) ||
+           std::find(options_.stop_tokens.begin(), options_.stop_tokens.end(), token) !=
+               options_.stop_tokens.end();
+  }
+
+  // The logits without the tokens that would end an answer that may not end yet.
+  std::span<const float> without_ends(std::span<const float> logits) {
+    unended_.assign(logits.begin(), logits.end());
+    for (const auto* tokens : {&tokenizer_.end_of_generation(), &options_.stop_tokens}) {
+      for (const Token token : *tokens) {
+        if (token >= 0 && token < std::ssize(unended_)) unended_[static_cast<size_t>(token)] = -INFINITY;
+      }
+    }
+    return unended_;
   }
 
   // What the model says behind those that it has taken of the draft. Errors: the grammar's.
   Result<Token> next_token(std::span<const float> logits) {
     if (grammar_) {
       PARLANCE_TRY(logits, grammar_->masked(logits));
+    } else if (std::ssize(result_.tokens) < options_.min_tokens) {
+      logits = without_ends(logits);
     }
     const bool is_drawn = draft_sampler_.draws() && n_accepted_ < draft_.n_tokens();
     const Token token =
@@ -169,9 +214,11 @@ class Request::Answer final : public Task {
     is_decided_ = has_finished_ = true;
   }
 
+  void begun() override { result_.queue_ms = ms_between(start_, Clock::now()); }
   void begin_again() override { n_taken_again_ = n_taken_; }
 
-  void say(Token token) {
+  // `logits` are those of its row.
+  void say(Token token, std::span<const float> logits) {
     if (options_.max_tokens == 0) return finish(FinishReason::length);
     if (first_token_ == start_) first_token_ = Clock::now();
     const auto n_accepted = static_cast<size_t>(n_accepted_);
@@ -182,15 +229,17 @@ class Request::Answer final : public Task {
     } else if (had_draft) {
       correction_ = token;
     }
-    const bool may_end_early = !options_.ignore_eos || (grammar_ && grammar_->has_begun());
-    if (may_end_early && tokenizer_.is_end_of_generation(token)) {
+    if (ends(token)) {
       ++n_kept_;  // of what it follows, all stays
+      result_.has_end_token = true;
       return finish(FinishReason::stop);
     }
     accept(token);
     if (grammar_) grammar_->accept(token);
     result_.tokens.push_back(token);
     said_.tokens.push_back(token);
+    if (options_.n_top_logprobs)
+      said_.logprobs.push_back(logprobs_of(logits, token, *options_.n_top_logprobs));
     said_.text += shown_.push(tokenizer_.piece(token));
     ++n_kept_;
     if (shown_.has_stopped() || (grammar_ && grammar_->must_end())) return finish(FinishReason::stop);
@@ -267,7 +316,7 @@ class Request::Answer final : public Task {
           Parameter::draft, Parameter::max_tokens);
     }
     outcome_ = std::move(outcome);
-    if (std::string rest = shown_.finish(); !rest.empty()) give_out({std::move(rest), {}, {}});
+    if (std::string rest = shown_.finish(); !rest.empty()) give_out({.text = std::move(rest), .tokens = {}});
     const Clock::time_point now = Clock::now();
     if (first_token_ == start_) first_token_ = now;
     result_.prefill_ms = ms_between(start_, first_token_);
@@ -315,6 +364,8 @@ class Request::Answer final : public Task {
   int64_t n_taken_again_ = 0;        // rows that come a second time, since memory was needed elsewhere
   bool is_decided_ = false;          // further rows are of no use
   bool has_finished_ = false;
+
+  std::vector<float> unended_;  // logits, while the answer may not end
 
   const Clock::time_point start_ = Clock::now();
   Clock::time_point first_token_ = start_;

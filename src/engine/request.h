@@ -48,6 +48,10 @@ struct GenerateOptions {
   std::shared_ptr<TokenMasks> grammar = {};
   // What comes before this token, and the token itself, is not the grammar's: the end of a model's thoughts.
   std::optional<Token> grammar_begins_after = {};
+  std::vector<Token> stop_tokens;  // end the answer too, and are not part of it
+  int64_t min_tokens = 0;          // before these none of them, nor the end of the turn, is said
+  // With each token how likely it was, and so many of the likeliest in its place.
+  std::optional<int> n_top_logprobs;
   DraftOptions draft;
   Work work;
 };
@@ -80,12 +84,14 @@ std::string_view name_of(FinishReason reason);
 
 struct GenerateResult {
   std::string text;
-  std::vector<Token> tokens;  // of the answer, without the end-of-turn token
+  std::vector<Token> tokens;   // of the answer, without the end-of-turn token
+  bool has_end_token = false;  // whether there was one
   FinishReason finish_reason = FinishReason::stop;
   bool is_cut = false;          // it was to follow a grammar, and ends before it is complete
   int64_t n_prompt = 0;         // tokens of the prompt
   int64_t n_prompt_cached = 0;  // of these, tokens whose keys and values were in the cache already
-  double prefill_ms = 0;        // until the first token of the answer was known
+  double queue_ms = 0;          // until the first step
+  double prefill_ms = 0;        // until the first token of the answer was known, the queue included
   double decode_ms = 0;         // the rest
   DraftCounts draft;
 };
@@ -101,12 +107,24 @@ struct Verification {
       corrected;  // what the model says in their place: one token, or none where the answer has ended
 };
 
+// How likely a token was: the natural logarithm of its probability by the model's logits alone, before any
+// bias, penalty or temperature.
+struct TokenLogprob {
+  Token token;
+  float logprob;
+};
+struct TokenLogprobs {
+  TokenLogprob said;
+  std::vector<TokenLogprob> top;  // the likeliest first
+};
+
 // What is new of an answer: tokens, and the text that is final with them (whole code points, no beginning of
 // a stop text), which may be none.
 struct AnswerPiece {
   std::string text;
   std::vector<Token> tokens;
   std::optional<Verification> verification = {};  // in a step with drafted tokens
+  std::vector<TokenLogprobs> logprobs = {};       // of each token, where they were asked for
 };
 
 class Request {

@@ -159,6 +159,7 @@ void Scheduler::admit(Task& task) {
   } else if (!task.prompt_.empty()) {
     sequence.begin(task.prompt_, &task.claim_);
   }
+  if (!task.has_begun_) task.begun();
   task.has_begun_ = true;
   task.stage_ = !task.prompt_.empty() || sequence.n_missing() > kMostAnswerTokens ? Task::Stage::prompt
                                                                                   : Task::Stage::answering;

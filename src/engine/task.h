@@ -67,6 +67,8 @@ class Task {
   virtual void take(std::span<const float> rows, int64_t n_rows) = 0;
   // All tokens of the sequence have been computed. Whether there are more now.
   virtual bool computed() = 0;
+  // It is computed from now on; before, it waited.
+  virtual void begun() {}
   // What was taken comes again: memory was needed elsewhere.
   virtual void begin_again() {}
   // No more will be computed: the task has what it wanted, or for this reason.

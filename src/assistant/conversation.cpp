@@ -9,21 +9,32 @@
 
 namespace parlance {
 
-Result<std::vector<Token>> prompt_tokens(const TextModel& text, const std::vector<Message>& messages,
-                                         bool has_thinking) {
+Result<std::string> prompt_text(const TextModel& text, const std::vector<Message>& messages,
+                                const PromptManner& manner) {
   PARLANCE_TRY(const ChatTemplate* chat_template, text.chat_template());
   const Tokenizer& tokenizer = text.tokenizer();
   const auto text_of = [&](std::optional<Token> token) {
     return token ? std::string(tokenizer.text(*token)) : std::string();
   };
-  const PromptOptions options{.add_generation_prompt = true,
-                              .enable_thinking = has_thinking,
-                              .bos_token = text_of(tokenizer.bos()),
-                              .eos_token = text_of(tokenizer.eos()),
-                              .tokenizer_adds_bos = tokenizer.adds_bos(),
-                              .now_unix_s = std::time(nullptr)};
-  PARLANCE_TRY(const std::string rendered, render_prompt(*chat_template, messages, options));
-  return tokenizer.encode(rendered, {.add_special = true, .parse_special = true});
+  return render_prompt(*chat_template, messages,
+                       {.add_generation_prompt = manner.awaits_answer,
+                        .enable_thinking = manner.has_thinking,
+                        .bos_token = text_of(tokenizer.bos()),
+                        .eos_token = text_of(tokenizer.eos()),
+                        .tokenizer_adds_bos = tokenizer.adds_bos(),
+                        .now_unix_s = std::time(nullptr),
+                        .tools_json = manner.tools_json,
+                        .variables_json = manner.variables_json});
+}
+
+std::vector<Token> tokens_of_prompt(const TextModel& text, std::string_view prompt) {
+  return text.tokenizer().encode(prompt, {.add_special = true, .parse_special = true});
+}
+
+Result<std::vector<Token>> prompt_tokens(const TextModel& text, const std::vector<Message>& messages,
+                                         bool has_thinking) {
+  PARLANCE_TRY(const std::string prompt, prompt_text(text, messages, {.has_thinking = has_thinking}));
+  return tokens_of_prompt(text, prompt);
 }
 
 Result<void> check_fits(const Session& session, size_t n_tokens) {

@@ -12,6 +12,19 @@
 
 namespace parlance {
 
+// How a conversation is put to a model.
+struct PromptManner {
+  bool has_thinking = false;
+  bool awaits_answer = true;        // ends where an answer begins
+  std::string tools_json = {};      // an array of tool definitions; empty: none
+  std::string variables_json = {};  // an object with more variables for the template, which win; empty: none
+};
+
+// The text of a conversation under the model's chat template, and its tokens.
+Result<std::string> prompt_text(const TextModel& text, const std::vector<Message>& messages,
+                                const PromptManner& manner);
+std::vector<Token> tokens_of_prompt(const TextModel& text, std::string_view prompt);
+
 // The tokens of a conversation under the model's chat template, ready for an answer.
 Result<std::vector<Token>> prompt_tokens(const TextModel& text, const std::vector<Message>& messages,
                                          bool has_thinking);

@@ -15,10 +15,7 @@ namespace {
 constexpr double kLeastReferenceSeconds = 0.5;
 constexpr double kMostFileSeconds = 3600;  // a recording of that length is refused, but its own is then named
 
-}  // namespace
-
-Result<std::vector<float>> read_for_codec(const fs::path& path) {
-  PARLANCE_TRY(AudioFile file, AudioFile::open(path, {.max_seconds = kMostFileSeconds}));
+Result<std::vector<float>> read_all(AudioFile& file) {
   std::vector<float> samples;
   std::array<float, 1 << 14> piece;
   for (;;) {
@@ -29,6 +26,18 @@ Result<std::vector<float>> read_for_codec(const fs::path& path) {
   return sinc_resample(samples, file.sample_rate_hz(), kSpeechRateHz);
 }
 
+}  // namespace
+
+Result<std::vector<float>> read_for_codec(const fs::path& path) {
+  PARLANCE_TRY(AudioFile file, AudioFile::open(path, {.max_seconds = kMostFileSeconds}));
+  return read_all(file);
+}
+
+Result<std::vector<float>> read_for_codec(std::span<const std::byte> bytes, std::string name) {
+  PARLANCE_TRY(AudioFile file, AudioFile::open(bytes, std::move(name), {.max_seconds = kMostFileSeconds}));
+  return read_all(file);
+}
+
 std::vector<std::string> Narrator::voices() const {
   return list_voice_presets(mouth_->voices);
 }
@@ -37,15 +46,20 @@ Result<Voice> Narrator::voice(const VoiceChoice& choice, const Cancellation& can
   Synthesizer& synthesizer = *mouth_->synthesizer;
   if (choice.recording.empty()) return find_voice(mouth_->voices, choice.name, synthesizer.code_format());
   PARLANCE_TRY(const std::vector<float> samples, read_for_codec(choice.recording));
+  return voice_of(samples, choice.recording, choice.recording_text, cancellation);
+}
+
+Result<Voice> Narrator::voice_of(std::span<const float> samples, std::string_view name, std::string_view text,
+                                 const Cancellation& cancellation) const {
   const double seconds = static_cast<double>(samples.size()) / kSpeechRateHz;
   if (seconds < kLeastReferenceSeconds) {
     return fail(ErrorCode::invalid_argument,
-                "{}: {:.2f} seconds are too short to know a voice by; give 3 to 10 seconds of speech",
-                choice.recording, seconds);
+                "{}: {:.2f} seconds are too short to know a voice by; give 3 to 10 seconds of speech", name,
+                seconds);
   }
-  auto voice = synthesizer.encode_voice(samples, choice.recording_text, /*is_prepared=*/false, cancellation);
+  auto voice = mouth_->synthesizer->encode_voice(samples, text, /*is_prepared=*/false, cancellation);
   if (voice) return *std::move(voice);
-  return fail(voice.error().code, "{}: {}", choice.recording, voice.error().message);
+  return fail(voice.error().code, "{}: {}", name, voice.error().message);
 }
 
 Result<void> Narrator::remember_phrases(const std::string& preset, const SpeechRequest& manner) const {

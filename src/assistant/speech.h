@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct VoiceChoice {
 
 // All of a recording at the rate of the codec, resampled as it was for the codec's training.
 Result<std::vector<float>> read_for_codec(const std::filesystem::path& path);
+// The same of a recording in memory, which messages call `name`.
+Result<std::vector<float>> read_for_codec(std::span<const std::byte> bytes, std::string name);
 
 // From any thread: requests are made one after the other.
 class Narrator {
@@ -35,6 +38,10 @@ class Narrator {
   // Errors: no such voice, one that the codec does not know; a recording of less than half a second or more
   // than Synthesizer::kMostReferenceSeconds; cancelled.
   Result<Voice> voice(const VoiceChoice& choice, const Cancellation& cancellation = {}) const;
+
+  // The voice of a recording at the rate of the codec, in which `text` is said. Errors: as above.
+  Result<Voice> voice_of(std::span<const float> samples, std::string_view name, std::string_view text,
+                         const Cancellation& cancellation = {}) const;
 
   // Takes up what a preset has spoken ahead of time, so that the same request for one of these texts need not
   // be computed; as many as the region's synthesizer keeps (SynthesizerOptions::n_phrases). Errors: no such

@@ -1,8 +1,10 @@
 #include "json/json.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace parlance {
 
@@ -78,6 +80,37 @@ Result<Json> Json::parse(std::string_view text) {
   return Json(std::unique_ptr<Impl>(new Impl{std::move(value)}));
 }
 
+Result<Json> Json::parse_request(std::string_view text) {
+  if (is_too_deep(text)) {
+    return fail(ErrorCode::invalid_argument, "JSON nested deeper than {} levels", kMaxDepth);
+  }
+  using Value = nlohmann::ordered_json;
+  std::array<std::set<std::string>, 2> keys;  // of the objects that are open
+  std::string twice;
+  const auto look = [&](int depth, Value::parse_event_t event, Value& value) {
+    const size_t level = static_cast<size_t>(depth) - (event == Value::parse_event_t::key ? 1 : 0);
+    if (level >= keys.size()) return true;
+    if (event == Value::parse_event_t::object_start) keys[level].clear();
+    if (event == Value::parse_event_t::key && twice.empty() &&
+        !keys[level].insert(value.get_ref<const std::string&>()).second) {
+      twice = value.get_ref<const std::string&>();
+    }
+    return true;
+  };
+  try {  // the library says where text ends to be JSON by throwing only
+    Value value = Value::parse(text, look);
+    if (!twice.empty()) {
+      return fail(ErrorCode::invalid_argument, "the key {} comes twice in one object; give it once",
+                  Value(twice).dump(-1, ' ', false, kReplace));
+    }
+    return Json(std::unique_ptr<Impl>(new Impl{std::move(value)}));
+  } catch (const Value::parse_error& error) {
+    return fail(ErrorCode::invalid_argument, "not valid JSON at byte {}", error.byte);
+  } catch (const Value::exception&) {
+    return fail(ErrorCode::invalid_argument, "not valid JSON: a number is beyond what 64 bits hold");
+  }
+}
+
 Json& Json::set(std::string_view key, const Json& value) {
   impl_->value[std::string(key)] = value.impl_->value;
   return *this;
@@ -100,6 +133,30 @@ std::string Json::line() const {
 }
 std::string Json::pretty() const {
   return impl_->value.dump(2, ' ', false, kReplace);
+}
+
+JsonKind Json::kind() const {
+  const auto& value = impl_->value;
+  if (value.is_null()) return JsonKind::null;
+  if (value.is_boolean()) return JsonKind::boolean;
+  if (value.is_string()) return JsonKind::text;
+  if (value.is_array()) return JsonKind::array;
+  if (value.is_object()) return JsonKind::object;
+  if (value.is_number_integer()) return JsonKind::integer;
+  const double number = value.get<double>();
+  return number == std::trunc(number) ? JsonKind::integer : JsonKind::number;
+}
+
+std::optional<int64_t> Json::integer() const {
+  if (kind() != JsonKind::integer) return std::nullopt;
+  const auto& value = impl_->value;
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<uint64_t>();
+    return number <= INT64_MAX ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+  }
+  if (value.is_number_integer()) return value.get<int64_t>();
+  const double number = value.get<double>();
+  return std::fabs(number) < 0x1p63 ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
 }
 
 bool Json::is_object() const {

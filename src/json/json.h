@@ -16,6 +16,8 @@
 
 namespace parlance {
 
+enum class JsonKind : uint8_t { null, boolean, integer, number, text, array, object };
+
 class Json {
  public:
   Json();            // null
@@ -31,6 +33,9 @@ class Json {
   static Json array();
   // Any text is accepted; what is no JSON is an error in words, without a name in front.
   static Result<Json> parse(std::string_view text);
+  // The same for requests of other programs, where two readers of one text must not differ: no key may come
+  // twice in an object of the first two levels. Errors say the byte.
+  static Result<Json> parse_request(std::string_view text);
 
   Json(const Json&);
   Json(Json&&) noexcept;
@@ -48,12 +53,14 @@ class Json {
   std::string pretty() const;
 
   // What a value holds, if it is of that kind. Members and elements are copies.
+  JsonKind kind() const;  // a number without a fraction is an integer, whatever its size
   bool is_object() const;
   bool is_null() const;
   std::optional<bool> truth() const;
   std::optional<Json> member(std::string_view key) const;
   std::optional<std::string> text() const;
   std::optional<double> number() const;
+  std::optional<int64_t> integer() const;  // one that fits
   std::optional<std::vector<Json>> elements() const;
   std::optional<std::vector<std::pair<std::string, Json>>> members() const;  // in their order
 

@@ -125,6 +125,7 @@ std::vector<Command> all_commands() {
   commands.push_back(listen_command());
   commands.push_back(say_command());
   commands.push_back(voice_command());
+  commands.push_back(serve_command());
   commands.push_back(info_command());
   commands.push_back(bundle_command());
   commands.push_back(tokenize_command());

@@ -12,6 +12,7 @@ Command talk_command();
 Command listen_command();
 Command say_command();
 Command voice_command();
+Command serve_command();
 Command info_command();
 Command bundle_command();
 Command tokenize_command();

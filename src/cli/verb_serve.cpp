@@ -1,0 +1,201 @@
+// parlance serve: the models of a bundle for programs that speak OpenAI's interface.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "base/os/environment.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/options.h"
+#include "cli/verbs.h"
+#include "server/router.h"
+#include "server/server.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr int kSomethingCut = 3;
+constexpr std::chrono::milliseconds kLookForSignals{20};
+
+struct ServeOptions {
+  ModelChoice model;
+  AnswerChoice answer;
+  ServerOptions server;
+  int port = 8080, n_parallel = 4, n_waiting = 64;
+  double grace_s = 30, request_s = 600, ping_s = 10;
+  std::string key_file, key;
+  std::vector<std::string> aliases, voice_aliases;
+  bool lists_routes = false, only_checks = false;
+  bool has_no_voice_aliases = false;
+};
+
+Result<std::pair<std::string, std::string>> pair_of(std::string_view flag, const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    return std::pair(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return fail(ErrorCode::invalid_argument, "{}: expected NAME=WHAT, got '{}'", flag, text);
+}
+
+// "NAME" is another name of the text model, "NAME=asr" of the one that hears.
+Result<ModelAlias> alias_of(const std::string& text) {
+  if (text.find('=') == std::string::npos) return ModelAlias{text, ModelKind::text};
+  PARLANCE_TRY(const auto pair, pair_of("--alias", text));
+  for (const ModelKind kind : {ModelKind::text, ModelKind::asr, ModelKind::tts}) {
+    if (pair.second == name_of(kind)) return ModelAlias{pair.first, kind};
+  }
+  return fail(ErrorCode::invalid_argument, "--alias: '{}' is not one of text, asr, tts", pair.second);
+}
+
+Result<void> read_server_keys(ServeOptions& options) {
+  std::vector<ApiKey>& keys = options.server.gate.keys;
+  if (!options.key_file.empty()) {
+    PARLANCE_TRY(keys, read_keys(options.key_file));
+  }
+  const std::string key = options.key.empty() ? environment("PARLANCE_API_KEY").value_or("") : options.key;
+  if (!key.empty()) {
+    PARLANCE_TRY(ApiKey one, make_key("--api-key", key, "key", keys.empty()));
+    keys.push_back(std::move(one));
+  }
+  if (keys.size() == 1) keys.front().is_admin = true;
+  return {};
+}
+
+// What flags say of the server in one structure. Errors are of usage.
+Result<void> settle(ServeOptions& options) {
+  ServerOptions& server = options.server;
+  PARLANCE_CHECK(check_answer(options.answer));
+  PARLANCE_CHECK(read_server_keys(options));
+  for (const std::string& text : options.aliases) {
+    PARLANCE_TRY(ModelAlias alias, alias_of(text));
+    server.aliases.push_back(std::move(alias));
+  }
+  for (const std::string& text : options.voice_aliases) {
+    PARLANCE_TRY(auto alias, pair_of("--voice-alias", text));
+    server.voice_aliases.push_back(std::move(alias));
+  }
+  for (const std::string& origin : server.gate.cors_origins) PARLANCE_CHECK(check_origin(origin));
+  if (!is_loopback_address(server.listener.host) && server.gate.keys.empty() && !server.is_open) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "whoever reaches {} could use this server; give --api-key-file, or --no-auth if everybody may",
+        server.listener.host);
+  }
+  server.listener.port = static_cast<uint16_t>(options.port);
+  server.has_voice_aliases = !options.has_no_voice_aliases;
+  options.model.context.n_seq = options.n_parallel;
+  options.model.context.n_waiting = options.n_waiting;
+  server.models = options.model;
+  server.defaults = options.answer.generate;
+  server.defaults.draft.is_required = options.model.draft.is_required;
+  if (server.defaults.max_tokens > 0) server.n_most_tokens = server.defaults.max_tokens;
+  const auto ms = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<int64_t>(1000 * seconds));
+  };
+  server.request_time = ms(options.request_s);
+  server.ping_time = ms(options.ping_s);
+  return {};
+}
+
+Result<int> serve(const Console& io, ServeOptions& options) {
+  if (options.lists_routes) {
+    io.write(routes_text());
+    return kSuccess;
+  }
+  const InterruptGuard guard(SecondInterrupt::ends_program);
+  PARLANCE_TRY(const auto server, Server::start(options.server));
+  PARLANCE_CHECK(server->wait_until_ready());
+  const std::string& host = options.server.listener.host;
+  const bool is_v6 = host.find(':') != std::string::npos;
+  io.print("listening on http://{}{}{}:{}\n", is_v6 ? "[" : "", host, is_v6 ? "]" : "", server->port());
+  io.flush();
+  if (options.only_checks) return kSuccess;
+  while (!guard.interrupted()) std::this_thread::sleep_for(kLookForSignals);
+  server->drain();
+  const auto grace = std::chrono::milliseconds(static_cast<int64_t>(1000 * options.grace_s));
+  return server->finish(grace) ? static_cast<int>(kSuccess) : kSomethingCut;
+}
+
+OptionGroup address_group(ServeOptions& o) {
+  ListenerOptions& l = o.server.listener;
+  return {"Address",
+          {text_option("--host", "ADDRESS", "Where to listen; anything but this machine itself needs keys.",
+                       l.host),
+           number_option<int>("--port", "N", "0: any that is free; it is printed.", o.port, 0, 65535),
+           list_option("--allowed-host", "NAME", "Another name that clients may call this server by.",
+                       o.server.gate.allowed_hosts),
+           list_option("--cors-origin", "ORIGIN",
+                       "A web page's origin that may ask, such as https://app.example.",
+                       o.server.gate.cors_origins)}};
+}
+
+OptionGroup caller_group(ServeOptions& o) {
+  return {"Callers",
+          {text_option("--api-key-file", "FILE", "Keys, one a line: name:key or name:key:admin.", o.key_file),
+           text_option("--api-key", "KEY",
+                       "One key; the environment variable PARLANCE_API_KEY hides it from others.", o.key),
+           flag("--no-auth", "Everybody who reaches the address may ask.", o.server.is_open),
+           flag("--metrics-public", "GET /metrics needs no key.", o.server.are_metrics_public),
+           flag("--strict-fields", "Fields that are not known are errors.", o.server.is_strict)}};
+}
+
+OptionGroup work_group(ServeOptions& o) {
+  return {
+      "Work",
+      {number_option<int>("--parallel, -np", "N", "Answers that are made at once.", o.n_parallel, 1, 256),
+       number_option<int>("--queue", "N", "Answers that may wait beside them.", o.n_waiting, 0, 10000),
+       number_option<double>("--request-timeout", "SECONDS", "Longest time of an answer.", o.request_s, 1,
+                             86400),
+       number_option<double>("--grace", "SECONDS",
+                             "How long answers may take to finish when the server ends.", o.grace_s, 0, 600),
+       number_option<double>("--sse-ping", "SECONDS", "A stream that is silent for so long gets a comment.",
+                             o.ping_s, 0.1, 60),
+       flag("--thinking", "Models that can think do, where a request does not say.", o.server.thinks)}};
+}
+
+OptionGroup name_group(ServeOptions& o) {
+  return {"Names",
+          {text_option("--name", "NAME", "What the models are called.", o.server.name),
+           list_option("--alias", "NAME",
+                       "Another name of the text model; NAME=asr and NAME=tts of the others.", o.aliases),
+           flag("--any-model", "Take every name of a model.", o.server.takes_any_model),
+           list_option("--voice-alias", "NAME=VOICE", "Another name of a voice.", o.voice_aliases),
+           flag("--no-voice-aliases", "Do not take the names of OpenAI's voices for the default one.",
+                o.has_no_voice_aliases)}};
+}
+
+}  // namespace
+
+Command serve_command() {
+  const auto options = std::make_shared<ServeOptions>();
+  Command command;
+  command.name = "serve";
+  command.summary = "Serve the models over HTTP.";
+  command.description =
+      "Chats, completions, speech and transcriptions for programs that speak OpenAI's interface, for many of "
+      "them at "
+      "once. It ends on Ctrl-C or SIGTERM, when what it has begun is done: with 0, or with 3 where something "
+      "had to "
+      "be cut.";
+  command.examples = {
+      {"parlance serve", "the bundled models on http://127.0.0.1:8080"},
+      {"parlance serve -m Qwen3-0.6B-Q8_0.gguf --parallel 8", "another model, eight answers at once"},
+      {"parlance serve --host 0.0.0.0 --api-key-file keys.txt", "for other machines, which need a key"}};
+  command.groups = {address_group(*options),
+                    caller_group(*options),
+                    work_group(*options),
+                    name_group(*options),
+                    sampling_group(options->answer),
+                    answer_group(options->answer),
+                    model_group(options->model),
+                    draft_group(options->model, options->answer.generate.draft),
+                    {"Instead of serving",
+                     {flag("--routes", "List the routes.", options->lists_routes),
+                      flag("--check", "Load the models, listen, and end.", options->only_checks)}}};
+  command.check = [options] { return settle(*options); };
+  command.run = [options](Console& io) { return serve(io, *options); };
+  return command;
+}
+
+}  // namespace parlance

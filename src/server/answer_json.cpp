@@ -1,0 +1,257 @@
+#include "server/answer_json.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/random_id.h"
+#include "text/unicode.h"
+
+namespace parlance {
+
+namespace {
+
+double per(double amount, double n) {
+  return n > 0 ? amount / n : 0;
+}
+
+Json bytes_json(std::string_view text) {
+  Json bytes = Json::array();
+  for (const char c : text) bytes.push(static_cast<int>(static_cast<unsigned char>(c)));
+  return bytes;
+}
+
+}  // namespace
+
+void ChoiceText::take(std::vector<ReadPiece> pieces) {
+  for (ReadPiece& piece : pieces) {
+    if (piece.kind == ReadPiece::Kind::call) is_passing_over_ = calls.size() >= n_most_calls;
+    const bool is_of_call = piece.kind == ReadPiece::Kind::call || piece.kind == ReadPiece::Kind::arguments;
+    if (is_of_call && is_passing_over_) continue;
+    switch (piece.kind) {
+      case ReadPiece::Kind::words:
+        words += piece.text;
+        break;
+      case ReadPiece::Kind::thoughts:
+        thoughts += piece.text;
+        break;
+      case ReadPiece::Kind::call:
+        calls.push_back({.id = random_id("call_"), .name = piece.text, .arguments = {}});
+        break;
+      case ReadPiece::Kind::arguments:
+        calls.back().arguments += piece.text;
+        break;
+    }
+    unsent.push_back(std::move(piece));
+  }
+}
+
+void ChoiceText::add(AnswerPiece piece) {
+  result.tokens.insert(result.tokens.end(), piece.tokens.begin(), piece.tokens.end());
+  if (reader) {
+    take(reader->push(piece.text));
+  } else if (!piece.text.empty()) {
+    take({{.kind = ReadPiece::Kind::words, .text = std::move(piece.text)}});
+  }
+  for (TokenLogprobs& one : piece.logprobs) {
+    unsent_logprobs.push_back(one);
+    logprobs.push_back(std::move(one));
+  }
+}
+
+void ChoiceText::finish(const std::string& reason) {
+  if (reader) take(reader->finish());
+  finish_reason = reason == "stop" && !calls.empty() ? "tool_calls" : reason;
+}
+
+Json AnswerWriter::envelope(bool is_chunk) const {
+  Json json = Json::object({{"id", form_.id},
+                            {"object", !form_.is_chat ? "text_completion"
+                                       : is_chunk     ? "chat.completion.chunk"
+                                                      : "chat.completion"},
+                            {"created", form_.created_unix_s},
+                            {"model", form_.model},
+                            {"system_fingerprint", form_.fingerprint}});
+  if (form_.is_chat) json.set("service_tier", "default");
+  return json;
+}
+
+// A token may end inside a code point; its bytes are exact.
+Json AnswerWriter::token_json(const TokenLogprob& one) const {
+  const std::string_view bytes = tokenizer_.piece(one.token, /*with_special=*/true);
+  return Json::object({{"token", sanitise_utf8(bytes)},
+                       {"logprob", std::min(static_cast<double>(one.logprob), 0.0)},
+                       {"bytes", bytes_json(bytes)}});
+}
+
+// Null where none were asked for.
+Json AnswerWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs, size_t text_offset) const {
+  if (!form_.has_logprobs) return {};
+  if (form_.is_chat) {
+    Json content = Json::array();
+    for (const TokenLogprobs& one : logprobs) {
+      Json entry = token_json(one.said), top = Json::array();
+      for (const TokenLogprob& other : one.top) top.push(token_json(other));
+      content.push(entry.set("top_logprobs", top));
+    }
+    return Json::object({{"content", content}, {"refusal", Json()}});
+  }
+  Json tokens = Json::array(), values = Json::array(), tops = Json::array(), offsets = Json::array();
+  for (const TokenLogprobs& one : logprobs) {
+    const std::string text = sanitise_utf8(tokenizer_.piece(one.said.token, true));
+    tokens.push(text);
+    values.push(static_cast<double>(one.said.logprob));
+    offsets.push(text_offset);
+    text_offset += count_code_points(text);
+    Json top = Json::object();
+    for (const TokenLogprob& other : one.top) {
+      top.set(sanitise_utf8(tokenizer_.piece(other.token, true)), static_cast<double>(other.logprob));
+    }
+    tops.push(top);
+  }
+  return Json::object(
+      {{"tokens", tokens}, {"token_logprobs", values}, {"top_logprobs", tops}, {"text_offset", offsets}});
+}
+
+Json AnswerWriter::usage(const std::vector<ChoiceText>& choices) const {
+  int64_t n_prompt = 0, n_cached = 0, n_accepted = 0, n_rejected = 0;
+  double n_said = 0;
+  for (const ChoiceText& choice : choices) {
+    if (choice.is_first_of_prompt) {
+      n_prompt += choice.result.n_prompt;
+      n_cached += choice.result.n_prompt_cached;
+    }
+    n_said += n_generated(choice.result);
+    n_accepted += choice.result.draft.n_accepted;
+    n_rejected += choice.result.draft.n_rejected();
+  }
+  const auto n_answer = static_cast<int64_t>(n_said);
+  return Json::object(
+      {{"prompt_tokens", n_prompt},
+       {"completion_tokens", n_answer},
+       {"total_tokens", n_prompt + n_answer},
+       {"prompt_tokens_details", Json::object({{"cached_tokens", n_cached}, {"audio_tokens", 0}})},
+       {"completion_tokens_details", Json::object({{"reasoning_tokens", 0},
+                                                   {"accepted_prediction_tokens", n_accepted},
+                                                   {"rejected_prediction_tokens", n_rejected},
+                                                   {"audio_tokens", 0}})}});
+}
+
+Json timings_json(const std::vector<ChoiceText>& choices) {
+  const GenerateResult& first = choices.front().result;
+  const auto n_new = static_cast<double>(first.n_prompt - first.n_prompt_cached);
+  const double prompt_ms = std::max(first.prefill_ms - first.queue_ms, 0.0);
+  double n_said = 0, said_ms = 0;
+  int64_t n_drafted = 0, n_accepted = 0;
+  for (const ChoiceText& choice : choices) {
+    n_said += n_generated(choice.result);
+    said_ms = std::max(said_ms, choice.result.decode_ms);
+    n_drafted += choice.result.draft.n_drafted;
+    n_accepted += choice.result.draft.n_accepted;
+  }
+  Json json = Json::object({{"cache_n", first.n_prompt_cached},
+                            {"prompt_n", first.n_prompt - first.n_prompt_cached},
+                            {"prompt_ms", prompt_ms},
+                            {"prompt_per_token_ms", per(prompt_ms, n_new)},
+                            {"prompt_per_second", per(1000 * n_new, prompt_ms)},
+                            {"predicted_n", static_cast<int64_t>(n_said)},
+                            {"predicted_ms", said_ms},
+                            {"predicted_per_token_ms", per(said_ms, n_said)},
+                            {"predicted_per_second", per(1000 * n_said, said_ms)}});
+  if (n_drafted > 0) json.set("draft_n", n_drafted).set("draft_n_accepted", n_accepted);
+  return json;
+}
+
+void AnswerWriter::add_summary(Json& event, const std::vector<ChoiceText>& choices,
+                               const Json& summary) const {
+  event.set("timings", timings_json(choices)).set("parlance", summary);
+}
+
+Json AnswerWriter::whole(const std::vector<ChoiceText>& choices, const Json& summary) const {
+  Json list = Json::array();
+  for (const ChoiceText& choice : choices) {
+    Json one = Json::object({{"index", choice.index}});
+    if (form_.is_chat) {
+      one.set("message", message(choice));
+    } else {
+      one.set("text", choice.words);
+    }
+    one.set("logprobs", logprobs_json(choice.logprobs, choice.n_echo))
+        .set("finish_reason", choice.finish_reason);
+    list.push(one);
+  }
+  Json json = envelope(/*is_chunk=*/false);
+  json.set("choices", list).set("usage", usage(choices));
+  add_summary(json, choices, summary);
+  return json;
+}
+
+Json AnswerWriter::chunk_with(const ChoiceText& choice, const Json& delta, const Json& logprobs,
+                              const Json& finish) const {
+  Json one = Json::object({{"index", choice.index}});
+  one.set(form_.is_chat ? "delta" : "text", delta).set("logprobs", logprobs).set("finish_reason", finish);
+  Json json = envelope(/*is_chunk=*/true);
+  json.set("choices", Json::array().push(one));
+  if (form_.wants_usage) json.set("usage", Json());
+  return json;
+}
+
+Json AnswerWriter::first_chunk(const ChoiceText& choice) const {
+  return chunk_with(choice, Json::object({{"role", "assistant"}, {"content", ""}}), {}, {});
+}
+
+Json AnswerWriter::chunk(ChoiceText& choice) const {
+  const ReadPiece piece = std::move(choice.unsent.front());
+  choice.unsent.pop_front();
+  const Json logprobs = logprobs_json(std::exchange(choice.unsent_logprobs, {}), choice.n_sent_code_points);
+  choice.n_sent_code_points += count_code_points(piece.text);
+  if (!form_.is_chat) return chunk_with(choice, piece.text, logprobs, {});
+  Json delta = Json::object();
+  if (piece.kind == ReadPiece::Kind::words) delta.set("content", piece.text);
+  if (piece.kind == ReadPiece::Kind::thoughts) delta.set("reasoning_content", piece.text);
+  if (piece.kind == ReadPiece::Kind::call) {
+    const SaidCall& call = choice.calls[choice.n_sent_calls++];
+    delta.set("tool_calls", Json::array().push(Json::object(
+                                {{"index", choice.n_sent_calls - 1},
+                                 {"id", call.id},
+                                 {"type", "function"},
+                                 {"function", Json::object({{"name", call.name}, {"arguments", ""}})}})));
+  }
+  if (piece.kind == ReadPiece::Kind::arguments) {
+    delta.set("tool_calls",
+              Json::array().push(Json::object({{"index", choice.n_sent_calls - 1},
+                                               {"function", Json::object({{"arguments", piece.text}})}})));
+  }
+  return chunk_with(choice, delta, logprobs, {});
+}
+
+// Of a chat.
+Json AnswerWriter::message(const ChoiceText& choice) const {
+  const bool has_words = !choice.words.empty() || choice.calls.empty();
+  Json message = Json::object(
+      {{"role", "assistant"}, {"content", has_words ? Json(choice.words) : Json()}, {"refusal", Json()}});
+  if (!choice.thoughts.empty()) message.set("reasoning_content", choice.thoughts);
+  if (choice.calls.empty()) return message;
+  Json calls = Json::array();
+  for (const SaidCall& call : choice.calls) {
+    calls.push(
+        Json::object({{"id", call.id},
+                      {"type", "function"},
+                      {"function", Json::object({{"name", call.name}, {"arguments", call.arguments}})}}));
+  }
+  return message.set("tool_calls", calls);
+}
+
+Json AnswerWriter::last_chunk(ChoiceText& choice) const {
+  const auto left = std::exchange(choice.unsent_logprobs, {});
+  const Json logprobs = left.empty() ? Json() : logprobs_json(left, choice.n_sent_code_points);
+  return chunk_with(choice, form_.is_chat ? Json::object() : Json(""), logprobs, choice.finish_reason);
+}
+
+Json AnswerWriter::usage_chunk(const std::vector<ChoiceText>& choices, const Json& summary) const {
+  Json json = envelope(/*is_chunk=*/true);
+  json.set("choices", Json::array()).set("usage", usage(choices));
+  add_summary(json, choices, summary);
+  return json;
+}
+
+}  // namespace parlance

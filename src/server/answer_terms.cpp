@@ -1,0 +1,180 @@
+#include "server/answer_terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/parse_number.h"
+#include "server/request_key.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr size_t kMostStopBytes = 256;
+constexpr float kForbids = -100;
+
+ApiResult<void> read_sampling(const Body& body, SamplingOptions& s) {
+  const auto number = [&](const char* name, float& target) {
+    if (const auto value = body.number(name)) target = static_cast<float>(*value);
+  };
+  const auto whole = [&](const char* name, int& target) {
+    constexpr int64_t kMost = std::numeric_limits<int>::max();
+    if (const auto value = body.integer(name)) target = static_cast<int>(std::min(*value, kMost));
+  };
+  number("temperature", s.temperature);
+  number("top_p", s.top_p);
+  number("min_p", s.min_p);
+  number("presence_penalty", s.presence_penalty);
+  number("frequency_penalty", s.frequency_penalty);
+  number("repeat_penalty", s.repetition_penalty);
+  number("repetition_penalty", s.repetition_penalty);
+  whole("top_k", s.top_k);
+  whole("repeat_last_n", s.penalty_last_n);
+  s.seed = static_cast<uint64_t>(body.integer("seed").value_or(random_seed()));
+  return {};
+}
+
+ApiResult<std::vector<std::pair<int32_t, float>>> read_bias(const Body& body, int32_t n_vocab) {
+  std::vector<std::pair<int32_t, float>> biases;
+  const auto wrong = [](const std::string& what) {
+    return refuse("invalid_value", "logit_bias",
+                  "logit_bias: {}; give tokens as numbers and -100 to 100 each", what);
+  };
+  for (const auto& [key, value] : body.object("logit_bias").members()) {
+    const auto token = parse_number<int32_t>(key);
+    if (!token || *token < 0 || *token >= n_vocab)
+      return wrong(Json(key).line() + " is no token of this model");
+    const auto bias = value.number();
+    if (!bias || *bias < -100 || *bias > 100) return wrong(value.line() + " is out of range");
+    const auto amount = static_cast<float>(*bias);
+    biases.emplace_back(*token, amount <= kForbids ? -std::numeric_limits<float>::infinity() : amount);
+  }
+  return biases;
+}
+
+ApiResult<std::vector<std::string>> read_stop(const Body& body) {
+  const Json* stop = body.find("stop");
+  if (!stop) return std::vector<std::string>();
+  const bool is_one = stop->text().has_value();
+  const std::vector<Json> elements = is_one ? std::vector<Json>{*stop} : *stop->elements();
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const std::string where = is_one ? "stop" : fmt::format("stop[{}]", i);
+    const auto text = elements[i].text();
+    if (!text) return refuse("invalid_type", where, "{} must be a string", where);
+    if (text->empty() || text->size() > kMostStopBytes) {
+      return refuse("invalid_value", where, "{} must have 1 to {} bytes, got {}", where, kMostStopBytes,
+                    text->size());
+    }
+    texts.push_back(*text);
+  }
+  return texts;
+}
+
+ApiResult<std::vector<Token>> read_stop_tokens(const Body& body, int32_t n_vocab) {
+  std::vector<Token> tokens;
+  const Json* given = body.find("stop_token_ids");
+  if (!given) return tokens;
+  const std::vector<Json> elements = *given->elements();
+  for (const Json& one : elements) {
+    const auto token = one.integer();
+    if (!token || *token < 0 || *token >= n_vocab) {
+      return refuse("invalid_value", "stop_token_ids", "stop_token_ids: {} is no token of this model",
+                    one.line());
+    }
+    tokens.push_back(static_cast<Token>(*token));
+  }
+  return tokens;
+}
+
+ApiResult<int64_t> read_max_tokens(const Site& site, const Body& body) {
+  const auto newer = body.integer("max_completion_tokens"), older = body.integer("max_tokens");
+  if (newer && older && *newer != *older) {
+    return refuse("invalid_value", "max_completion_tokens",
+                  "max_completion_tokens and max_tokens differ ({} and {}); give one", *newer, *older);
+  }
+  return newer ? *newer : older.value_or(site.options.n_most_tokens);
+}
+
+// Which class a request is of: clients may make themselves less urgent, never more.
+ApiResult<std::string> read_class(const Call& call, const Body& body) {
+  std::string name(call.request.field("x-parlance-class"));
+  if (const auto given = body.object("parlance").text("class")) name = *given;
+  if (!name.empty() && name != "interactive" && name != "background") {
+    return refuse("invalid_value", "parlance.class", "parlance.class must be interactive or background");
+  }
+  const bool is_flexible = body.text("service_tier") == "flex" || body.integer("priority").value_or(0) > 0;
+  return is_flexible || name == "background" ? std::string("background") : std::string("interactive");
+}
+
+ApiResult<std::chrono::milliseconds> read_deadline(const Site& site, const Call& call, const Body& body) {
+  const std::string_view field = call.request.field("x-parlance-deadline-ms");
+  std::optional<double> given = body.object("parlance").number("deadline_ms");
+  if (!given && !field.empty()) given = parse_number<double>(field).value_or(-1);
+  if (!given) return site.options.request_time;
+  if (!(*given >= 1)) {
+    return refuse("invalid_value", "parlance.deadline_ms",
+                  "parlance.deadline_ms must be a number of milliseconds above 0");
+  }
+  const auto most = static_cast<double>(site.options.request_time.count());
+  return std::chrono::milliseconds(static_cast<int64_t>(std::min(*given, most)));
+}
+
+}  // namespace
+
+int64_t random_seed() {
+  thread_local std::random_device device;
+  return static_cast<int64_t>(
+      device());  // 32 bits: exact in every reader, and short enough to be typed again
+}
+
+ApiResult<CheckedBody> read_body(const Site& site, const Call& call, std::span<const Field> fields) {
+  PARLANCE_API_TRY(const Json json, parse_body(call.request.body));
+  return check_fields(fields, json,
+                      {.is_strict = site.options.is_strict, .n_ctx = site.text->context()->options().n_ctx});
+}
+
+ApiResult<TextAnswerTerms> read_terms(const Site& site, const Call& call, const Body& body) {
+  TextAnswerTerms terms;
+  PARLANCE_API_TRY(terms.model, find_offer(site, body.text("model"), ModelKind::text));
+  const int32_t n_vocab = site.text->model().tokenizer().n_vocab();
+  GenerateOptions& generate = terms.generate = site.options.defaults;
+  PARLANCE_API_CHECK(read_sampling(body, generate.sampling));
+  PARLANCE_API_TRY(auto biases, read_bias(body, n_vocab));
+  generate.sampling.logit_bias.insert(generate.sampling.logit_bias.end(), biases.begin(), biases.end());
+  PARLANCE_API_TRY(generate.stop, read_stop(body));
+  PARLANCE_API_TRY(generate.stop_tokens, read_stop_tokens(body, n_vocab));
+  PARLANCE_API_TRY(generate.max_tokens, read_max_tokens(site, body));
+  generate.min_tokens = body.integer("min_tokens").value_or(0);
+  generate.ignore_eos = body.boolean("ignore_eos");
+  terms.n = static_cast<int>(body.integer("n").value_or(1));
+  terms.is_streamed = body.boolean("stream");
+  terms.wants_usage = terms.is_streamed && body.object("stream_options").boolean("include_usage");
+  PARLANCE_API_TRY(const RequestKey key, request_key(call.request, body));
+  terms.conversation_id = key.conversation_id;
+  terms.slot = slot_of(key.key, site.options.models.context.n_seq);
+  PARLANCE_API_TRY(terms.class_name, read_class(call, body));
+  generate.work.priority = terms.class_name == "background" ? Priority::background : Priority::interactive;
+  PARLANCE_API_TRY(const auto time, read_deadline(site, call, body));
+  generate.work.deadline = call.request.began + time;
+  return terms;
+}
+
+ApiResult<void> fit_to_context(const Site& site, const char* param, TextAnswerTerms& terms) {
+  const int64_t n_ctx = site.text->context()->options().n_ctx;
+  int64_t n_longest = 0;
+  for (const auto& prompt : terms.prompts) n_longest = std::max(n_longest, std::ssize(prompt));
+  if (n_longest > n_ctx - 1) {
+    return refuse(
+        "context_length_exceeded", param,
+        "the prompt has {} tokens and the context holds {}; shorten it, or start the server with a larger "
+        "--ctx-size",
+        n_longest, n_ctx);
+  }
+  terms.generate.max_tokens = std::min(terms.generate.max_tokens, n_ctx - n_longest);
+  return {};
+}
+
+}  // namespace parlance

@@ -1,0 +1,34 @@
+// A chat as it is asked for: what is put to the model, and how its answer is read.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assistant/conversation.h"
+#include "chat/prompt.h"
+#include "grammar/grammar.h"
+#include "server/fields.h"
+#include "server/site.h"
+
+namespace parlance {
+
+struct ChatRequest {
+  std::vector<Message> messages;
+  PromptManner manner;
+  std::map<std::string, std::vector<std::string>> tools;  // that may be called, with their texts
+  bool is_described = false;                              // the tools are told in words of ours
+  bool is_one_call = false;                               // at most
+  std::shared_ptr<const Grammar> grammar;                 // that the answer keeps; null: any text
+};
+
+ApiResult<ChatRequest> read_chat(const Site& site, const Body& body);
+
+// How an answer to the prompt is read.
+AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::string_view prompt);
+
+// The text of the prompt.
+ApiResult<std::string> chat_text(const Site& site, const ChatRequest& chat);
+
+}  // namespace parlance

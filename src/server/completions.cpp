@@ -1,0 +1,123 @@
+// POST /v1/chat/completions and /v1/completions.
+#include "assistant/answer_form.h"
+#include "assistant/conversation.h"
+#include "server/answer_format.h"
+#include "server/answer_terms.h"
+#include "server/chat_messages.h"
+#include "server/chat_request.h"
+#include "server/site.h"
+#include "server/text_answer.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr size_t kMostPrompts = 16;
+
+ApiResult<std::vector<Token>> tokens_from(const std::vector<Json>& elements, int32_t n_vocab) {
+  std::vector<Token> tokens;
+  for (const Json& one : elements) {
+    const auto token = one.integer();
+    if (!token) return refuse("invalid_type", "prompt", "prompt: a list of tokens has whole numbers only");
+    if (*token < 0 || *token >= n_vocab) {
+      return refuse("invalid_value", "prompt", "prompt: {} is no token of this model", *token);
+    }
+    tokens.push_back(static_cast<Token>(*token));
+  }
+  return tokens;
+}
+
+// One of the prompts: a text or its tokens.
+ApiResult<std::vector<Token>> prompt_from(const Site& site, const Json& json) {
+  const TextModel& model = site.text->model();
+  std::vector<Token> tokens;
+  if (const auto text = json.text()) {
+    tokens = tokens_of_prompt(model, *text);
+  } else if (const auto elements = json.elements()) {
+    PARLANCE_API_TRY(tokens, tokens_from(*elements, model.tokenizer().n_vocab()));
+  } else {
+    return refuse("invalid_type", "prompt",
+                  "prompt must be a string, an array of tokens, or an array of these");
+  }
+  if (tokens.empty()) return refuse("invalid_value", "prompt", "the prompt is empty; give it some text");
+  return tokens;
+}
+
+ApiResult<std::vector<std::vector<Token>>> read_prompts(const Site& site, const Json& json) {
+  const auto elements = json.elements();
+  const bool is_one = !elements || (!elements->empty() && elements->front().number().has_value());
+  std::vector<std::vector<Token>> prompts;
+  if (is_one) {
+    PARLANCE_API_TRY(prompts.emplace_back(), prompt_from(site, json));
+    return prompts;
+  }
+  if (elements->size() > kMostPrompts) {
+    return refuse("array_above_max_length", "prompt", "prompt may have {} elements, got {}", kMostPrompts,
+                  elements->size());
+  }
+  for (const Json& one : *elements) {
+    PARLANCE_API_TRY(prompts.emplace_back(), prompt_from(site, one));
+  }
+  return prompts;
+}
+
+// Fields of the contract that nothing here looks at yet: who sends them is told so.
+void note_unused(const Body& body, std::vector<std::string>& ignored) {
+  for (const char* name : {"prompt_cache_retention", "prompt_cache_options", "cache_prompt", "cache_salt",
+                           "reasoning_budget", "audio"}) {
+    if (body.has(name)) ignored.emplace_back(name);
+  }
+}
+
+// Has answers keep a form, behind their thoughts where they begin with some.
+ApiResult<void> follow_form(const Site& site, const std::shared_ptr<const Grammar>& grammar, bool thinks,
+                            TextAnswerTerms& terms) {
+  if (!grammar) return {};
+  PARLANCE_API_CHECK(follow(grammar, site.text->model(), thinks, terms.generate));
+  return {};
+}
+
+}  // namespace
+
+ApiResult<void> complete_chat(Site& site, Call& call) {
+  PARLANCE_API_TRY(const CheckedBody checked, read_body(site, call, chat_fields()));
+  PARLANCE_API_TRY(const ChatRequest chat, read_chat(site, checked.body));
+  PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, checked.body));
+  PARLANCE_API_CHECK(follow_form(site, chat.grammar, chat.manner.has_thinking, terms));
+  terms.ignored = checked.ignored;
+  note_unused(checked.body, terms.ignored);
+  if (checked.body.boolean("logprobs")) {
+    terms.generate.n_top_logprobs = static_cast<int>(checked.body.integer("top_logprobs").value_or(0));
+  }
+  PARLANCE_API_TRY(const std::string prompt, chat_text(site, chat));
+  terms.reader = reader_for(site, chat, prompt);
+  terms.is_one_call = chat.is_one_call;
+  if (chat.is_described) terms.note = "tools by generic prompt";
+  terms.prompts.push_back(tokens_of_prompt(site.text->model(), prompt));
+  PARLANCE_API_CHECK(fit_to_context(site, "messages", terms));
+  return start_text_answer(site, call, std::move(terms));
+}
+
+ApiResult<void> complete_text(Site& site, Call& call) {
+  PARLANCE_API_TRY(const CheckedBody checked, read_body(site, call, completion_fields()));
+  const Body& body = checked.body;
+  const Json* prompt = body.find("prompt");
+  if (!prompt) return refuse("missing_required_parameter", "prompt", "there is no prompt; give a text");
+  PARLANCE_API_TRY(const auto grammar, read_answer_format(body, "none"));
+  PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, body));
+  PARLANCE_API_CHECK(follow_form(site, grammar, /*thinks=*/false, terms));
+  terms.is_chat = false;
+  terms.ignored = checked.ignored;
+  note_unused(checked.body, terms.ignored);
+  if (const auto n = body.integer("logprobs")) terms.generate.n_top_logprobs = static_cast<int>(*n);
+  PARLANCE_API_TRY(terms.prompts, read_prompts(site, *prompt));
+  PARLANCE_API_CHECK(fit_to_context(site, "prompt", terms));
+  if (body.boolean("echo")) {
+    for (const auto& tokens : terms.prompts) {
+      terms.echoes.push_back(site.text->model().tokenizer().decode(tokens));
+    }
+  }
+  return start_text_answer(site, call, std::move(terms));
+}
+
+}  // namespace parlance

@@ -1,0 +1,73 @@
+// Sockets: takes connections, reads requests within limits, and sends answers. Knows bytes, nothing of what
+// they mean. Everything happens on one thread of its own, which never waits for anything but sockets.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "server/head_rules.h"
+#include "server/http_message.h"
+
+namespace parlance {
+
+struct ListenerOptions {
+  std::string host = "127.0.0.1";  // an address or "localhost"
+  uint16_t port = 8080;            // 0: any that is free
+  HeadLimits head;
+  size_t n_connections = 2048;
+  size_t n_connections_of_address = 256;  // those from this machine do not count
+  int n_requests_of_connection = 10000;
+  std::chrono::milliseconds head_time{10000};
+  std::chrono::milliseconds body_time{120000};
+  std::chrono::milliseconds body_progress_time{10000};  // for each further 64 KiB
+  std::chrono::milliseconds idle_time{30000};           // between two requests
+  std::chrono::milliseconds write_time{30000};          // without any progress
+};
+
+// What a request is answered by. Called on the listener's thread, so nothing here may take long.
+class HttpService {
+ public:
+  virtual ~HttpService() = default;
+
+  struct Admission {
+    std::optional<HttpAnswer> refusal;
+    size_t n_body_bytes = 0;  // as many as the body may have
+  };
+  // A head is complete, the body has not been read.
+  virtual Admission admit(const HttpRequest& head) = 0;
+  virtual void serve(HttpRequest request, std::shared_ptr<Reply> reply) = 0;
+  // What a request is told that breaks the rules of HTTP or of the listener.
+  virtual HttpAnswer refuse(int status, const std::string& why) = 0;
+  // Fields that every answer has; the connection adds its own.
+  virtual void complete(const HttpRequest& request, HttpAnswer& answer) = 0;
+  // For the log and the metrics, when an answer has left or its client.
+  virtual void note(const HttpRequest& request, int status, bool was_cut) = 0;
+  virtual bool is_draining() const = 0;
+};
+
+struct ConnectionCounts {
+  int64_t n_idle = 0, n_active = 0;
+};
+
+class Listener {
+ public:
+  // The service must outlive the listener. Errors: the address cannot be listened on.
+  static Result<std::unique_ptr<Listener>> open(const ListenerOptions& options, HttpService& service);
+  // Closes all connections.
+  ~Listener();
+
+  uint16_t port() const;
+  ConnectionCounts counts() const;
+
+  struct Impl;  // of the source file
+
+ private:
+  explicit Listener(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace parlance

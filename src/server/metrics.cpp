@@ -1,0 +1,190 @@
+#include "server/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <map>
+#include <variant>
+
+namespace parlance {
+
+namespace {
+
+namespace pm = prometheus;
+
+enum class MetricKind { counter, gauge, seconds, short_seconds, factor, count };
+
+struct MetricRow {
+  const char* name;
+  MetricKind kind;
+  const char* help;
+  // The values of its only label that are there from the start, "tier=device|host"; empty: none can be known.
+  const char* values = "";
+};
+
+using enum MetricKind;
+
+constexpr const char* kClasses = "class=urgent|voice|interactive|background";
+
+constexpr std::array kMetricTable = {
+    MetricRow{"build_info", gauge, "1, with what this is as labels"},
+    MetricRow{"http_requests_total", counter, "Requests by route, method and status"},
+    MetricRow{"http_request_seconds", seconds, "From the head of a request to the end of its answer"},
+    MetricRow{"http_connections", gauge, "Open connections", "state=active|idle"},
+    MetricRow{"http_refused_total", counter, "Requests that broke the rules of HTTP",
+              "reason=400|408|413|414|431|503"},
+    MetricRow{"requests_running", gauge, "Answers that are being made", kClasses},
+    MetricRow{"requests_queued", gauge, "Answers that wait to be made", kClasses},
+    MetricRow{"queue_age_seconds", gauge, "How long the oldest of them has waited", kClasses},
+    MetricRow{"requests_rejected_total", counter, "Requests that were refused for want of room",
+              "reason=server_overloaded|key_limit_exceeded|server_shutting_down"},
+    MetricRow{"requests_finished_total", counter, "Answers by kind and how they ended"},
+    MetricRow{"prompt_tokens_total", counter, "Tokens of prompts"},
+    MetricRow{"prompt_cached_tokens_total", counter, "Of these, those that need not be computed",
+              "tier=device|host|disk|remote"},
+    MetricRow{"generated_tokens_total", counter, "Tokens of answers"},
+    MetricRow{"reasoning_tokens_total", counter, "Of these, those of thinking"},
+    MetricRow{"queue_seconds", seconds, "From a request to its first step", kClasses},
+    MetricRow{"time_to_first_token_seconds", seconds, "From a request to its first token", kClasses},
+    MetricRow{"inter_token_seconds", short_seconds, "From one token of an answer to the next", kClasses},
+    MetricRow{"step_seconds", short_seconds, "Time of a step", "kind=text"},
+    MetricRow{"batch_rows", count, "Rows of a step"},
+    MetricRow{"kv_cache_usage_ratio", gauge, "Share of the cache's pages that hold something"},
+    MetricRow{"kv_pages", gauge, "Pages of the cache", "state=free|used"},
+    MetricRow{"kv_evicted_pages_total", counter, "Pages that were given up for others",
+              "class=background|short_lived|conversation"},
+    MetricRow{"snapshots_total", counter, "Conversations written and read"},
+    MetricRow{"snapshot_refused_total", counter, "Files that were not believed"},
+    MetricRow{"store_requests_total", counter, "Requests to the block store"},
+    MetricRow{"store_seconds", seconds, "Time of these", "op=get|put|record"},
+    MetricRow{"store_breaker_open", gauge, "1 while the block store is left alone"},
+    MetricRow{"draft_tokens_total", counter, "Tokens that were proposed"},
+    MetricRow{"draft_accepted_tokens_total", counter, "Of these, those that were taken"},
+    MetricRow{"draft_accepted_length", count, "Tokens taken of one proposal"},
+    MetricRow{"grammar_compiles_total", counter, "Grammars that were compiled", "result=ok|refused"},
+    MetricRow{"grammar_compile_seconds", seconds, "Time of that"},
+    MetricRow{"realtime_sessions", gauge, "Open realtime sessions"},
+    MetricRow{"realtime_events_total", counter, "Events of these"},
+    MetricRow{"realtime_errors_total", counter, "Errors of these"},
+    MetricRow{"voice_first_audio_seconds", seconds, "From the end of speech to the first sound"},
+    MetricRow{"voice_first_token_seconds", seconds, "From the end of speech to the first token"},
+    MetricRow{"asr_final_seconds", seconds, "From the end of speech to its transcript"},
+    MetricRow{"barge_in_silence_seconds", seconds, "From a barge-in to silence"},
+    MetricRow{"cancel_seconds", seconds, "From a client's leaving to the end of its work",
+              "stage=queue|prefill|decode|asr|tts"},
+    MetricRow{"tts_real_time_factor", factor, "Time of making speech by its length"},
+    MetricRow{"asr_real_time_factor", factor, "Time of hearing a recording by its length"},
+    MetricRow{"wyoming_connections", gauge, "Open connections of Wyoming"},
+    MetricRow{"wyoming_events_total", counter, "Events of these"},
+    MetricRow{"llamacpp:prompt_tokens_total", counter, "Tokens of prompts that were computed"},
+    MetricRow{"llamacpp:prompt_seconds_total", counter, "Time of that"},
+    MetricRow{"llamacpp:prompt_tokens_seconds", gauge, "The one by the other"},
+    MetricRow{"llamacpp:tokens_predicted_total", counter, "Tokens of answers"},
+    MetricRow{"llamacpp:tokens_predicted_seconds_total", counter, "Time of that"},
+    MetricRow{"llamacpp:predicted_tokens_seconds", gauge, "The one by the other"},
+    MetricRow{"llamacpp:requests_processing", gauge, "Answers that are being made"},
+    MetricRow{"llamacpp:requests_deferred", gauge, "Answers that wait to be made"},
+    MetricRow{"llamacpp:n_tokens_max", counter, "The longest prompt with its answer"},
+    MetricRow{"llamacpp:n_decode_total", counter, "Steps"},
+    MetricRow{"llamacpp:n_busy_slots_per_decode", counter, "Rows of a step, on average"},
+    MetricRow{"llamacpp:n_drafted_total", counter, "Tokens that were proposed"},
+    MetricRow{"llamacpp:n_drafted_accepted_total", counter, "Of these, those that were taken"},
+    MetricRow{"llamacpp:spec_decode_num_draft_tokens_total", counter, "Tokens that were proposed"},
+    MetricRow{"llamacpp:spec_decode_num_accepted_tokens_total", counter, "Of these, those that were taken"},
+};
+
+pm::Histogram::BucketBoundaries buckets_of(MetricKind kind) {
+  switch (kind) {
+    case short_seconds:
+      return {.002, .005, .01, .02, .03, .05, .08, .12, .2, .5};
+    case factor:
+      return {.02, .05, .1, .2, .3, .5, .7, 1, 2};
+    case count:
+      return {1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512};
+    default:
+      return {.02, .04, .06, .08, .1, .15, .2, .3, .4, .6, .8, 1.2, 2, 5, 15};
+  }
+}
+
+std::string full_name(std::string_view name) {
+  const bool is_whole = name.find(':') != std::string_view::npos;
+  return is_whole ? std::string(name) : "parlance_" + std::string(name);
+}
+
+pm::Labels labels_of(Metrics::Labels labels) {
+  pm::Labels result;
+  for (const auto& [name, value] : labels) result.emplace(name, value);
+  return result;
+}
+
+}  // namespace
+
+struct Metrics::Impl {
+  using Family = std::variant<pm::Family<pm::Counter>*, pm::Family<pm::Gauge>*, pm::Family<pm::Histogram>*>;
+
+  void declare(const MetricRow& row) {
+    const std::string name = full_name(row.name);
+    if (row.kind == counter) {
+      families[row.name] = &pm::BuildCounter().Name(name).Help(row.help).Register(registry);
+    } else if (row.kind == gauge) {
+      families[row.name] = &pm::BuildGauge().Name(name).Help(row.help).Register(registry);
+    } else {
+      families[row.name] = &pm::BuildHistogram().Name(name).Help(row.help).Register(registry);
+      buckets[row.name] = buckets_of(row.kind);
+    }
+    const std::string_view values = row.values;
+    const size_t equals = values.find('=');
+    if (equals == std::string_view::npos) return touch(row.name, {});
+    for (std::string_view rest = values.substr(equals + 1); !rest.empty();) {
+      const size_t end = std::min(rest.find('|'), rest.size());
+      touch(row.name, {{std::string(values.substr(0, equals)), std::string(rest.substr(0, end))}});
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+
+  // Is there from now on, with its value 0.
+  void touch(std::string_view name, const pm::Labels& labels) {
+    const Family& family = families.find(name)->second;
+    if (const auto* counters = std::get_if<pm::Family<pm::Counter>*>(&family)) (*counters)->Add(labels);
+    if (const auto* gauges = std::get_if<pm::Family<pm::Gauge>*>(&family)) (*gauges)->Add(labels);
+    if (const auto* histograms = std::get_if<pm::Family<pm::Histogram>*>(&family)) {
+      (*histograms)->Add(labels, buckets.find(name)->second);
+    }
+  }
+
+  pm::Registry registry;
+  std::map<std::string, Family, std::less<>> families;  // complete from the constructor on
+  std::map<std::string, pm::Histogram::BucketBoundaries, std::less<>> buckets;
+};
+
+Metrics::Metrics(const std::string& version, const std::string& device) : impl_(std::make_unique<Impl>()) {
+  // Where labels are known only when something happens, the family has nothing until then.
+  for (const MetricRow& row : kMetricTable) impl_->declare(row);
+  set("build_info", 1, {{"version", version}, {"device", device}});
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::add(std::string_view name, double n, Labels labels) {
+  std::get<pm::Family<pm::Counter>*>(impl_->families.find(name)->second)->Add(labels_of(labels)).Increment(n);
+}
+
+void Metrics::set(std::string_view name, double value, Labels labels) {
+  std::get<pm::Family<pm::Gauge>*>(impl_->families.find(name)->second)->Add(labels_of(labels)).Set(value);
+}
+
+void Metrics::observe(std::string_view name, double value, Labels labels) {
+  std::get<pm::Family<pm::Histogram>*>(impl_->families.find(name)->second)
+      ->Add(labels_of(labels), impl_->buckets.find(name)->second)
+      .Observe(value);
+}
+
+std::string Metrics::text() const {
+  return pm::TextSerializer().Serialize(impl_->registry.Collect());
+}
+
+}  // namespace parlance

@@ -1,0 +1,42 @@
+// The server: one process, one address, the models of a choice for many clients.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "base/result.h"
+#include "server/site.h"
+
+namespace parlance {
+
+class Server {
+ public:
+  // Listens at once; the models are loaded meanwhile, and requests that need them are told so until then.
+  // Errors: options that cannot be; an address that cannot be listened on.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options);
+  // Ends everything that is still under way.
+  ~Server();
+
+  uint16_t port() const;
+  Site& site() { return *site_; }
+
+  // Until the language model answers. Errors: of whatever could not be loaded.
+  Result<void> wait_until_ready();
+
+  // From now on nothing new is begun, and answers say that the connection ends. From any thread.
+  void drain();
+  // Until all that was begun is done, or the time has passed; then it is cut. False: something was.
+  bool finish(std::chrono::milliseconds grace);
+
+ private:
+  class Service;
+  Server();
+
+  std::unique_ptr<Site> site_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Listener> listener_;
+  struct Loading;
+  std::unique_ptr<Loading> loading_;
+};
+
+}  // namespace parlance

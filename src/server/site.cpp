@@ -1,0 +1,144 @@
+#include "server/site.h"
+
+#include <algorithm>
+
+#include "server/build_info.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr size_t kMostPrepared = 256;  // requests that wait to be read
+
+}  // namespace
+
+std::string_view name_of(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::text:
+      return "text";
+    case ModelKind::asr:
+      return "asr";
+    case ModelKind::tts:
+      return "tts";
+  }
+  return "";
+}
+
+Site::Site(ServerOptions given)
+    : options(std::move(given)),
+      regions(options.models),
+      metrics(std::string(program_version()), options.models.devices.text),
+      version(program_version()),
+      prep("prepare", 1, kMostPrepared),
+      // Each answer posts once at a time, so that there are no more jobs than answers.
+      answers("answers", 1, SIZE_MAX),
+      sound("sound", 2, kMostPrepared) {}
+
+void Site::enter(const std::shared_ptr<LiveAnswer>& answer) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(live_, [](const auto& weak) { return weak.expired(); });
+  live_.push_back(answer);
+}
+
+void Site::tick_all() {
+  std::vector<std::weak_ptr<LiveAnswer>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = live_;
+  }
+  for (const auto& weak : all) {
+    if (const auto one = weak.lock()) one->tick();
+  }
+}
+
+void Site::cut_all() {
+  std::vector<std::weak_ptr<LiveAnswer>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = live_;
+  }
+  for (const auto& weak : all) {
+    if (const auto one = weak.lock()) one->cut();
+  }
+}
+
+ApiResult<std::string> find_offer(const Site& site, const std::optional<std::string>& name, ModelKind kind) {
+  const auto own = std::find_if(site.offers.begin(), site.offers.end(),
+                                [&](const ModelOffer& o) { return o.kind == kind; });
+  const bool is_default = !name || name->empty() || *name == "default";
+  std::string listed;
+  for (const ModelOffer& offer : site.offers) listed += (listed.empty() ? "" : ", ") + offer.id;
+  if (own == site.offers.end()) {
+    return tl::unexpected(
+        ApiError{.status = 404,
+                 .code = "model_not_found",
+                 .message = fmt::format("there is no {} model here; there is {}", name_of(kind), listed),
+                 .param = "model"});
+  }
+  if (is_default || *name == own->id || site.options.takes_any_model) return own->id;
+  for (const ModelAlias& alias : site.options.aliases) {
+    if (alias.name == *name && alias.kind == kind) return own->id;
+  }
+  const auto other = std::find_if(site.offers.begin(), site.offers.end(),
+                                  [&](const ModelOffer& o) { return o.id == *name; });
+  if (other != site.offers.end()) {
+    return refuse("invalid_value", "model",
+                  "{} is a model of kind {}, and this takes one of kind {}; there is {}", Json(*name).line(),
+                  name_of(other->kind), name_of(kind), listed);
+  }
+  return tl::unexpected(
+      ApiError{.status = 404,
+               .code = "model_not_found",
+               .message = fmt::format("there is no model {}; there is {}", Json(*name).line(), listed),
+               .param = "model"});
+}
+
+void send_error(const Call& call, const ApiError& error) {
+  call.reply->send(answer_of(error));
+}
+
+HttpAnswer health_answer(const Site& site) {
+  switch (site.phase.load()) {
+    case ServerPhase::loading:
+      return json_answer(
+          Json::object(
+              {{"error",
+                Json::object({{"code", 503}, {"message", "Loading model"}, {"type", "unavailable_error"}})}}),
+          503);
+    case ServerPhase::draining:
+      return json_answer(Json::object({{"status", "draining"}}), 503);
+    case ServerPhase::serving:
+      break;
+  }
+  return json_answer(Json::object({{"status", "ok"}}));
+}
+
+HttpAnswer live_answer(const Site&) {
+  return json_answer(Json::object({{"status", "ok"}}));
+}
+
+HttpAnswer ready_answer(const Site& site) {
+  const ServerPhase phase = site.phase;
+  const int64_t n_waiting_most = site.options.models.context.n_waiting;
+  const int64_t n_slots = site.options.models.context.n_seq;
+  const int64_t n_running = std::min<int64_t>(site.n_running, n_slots), n_queued = site.n_running - n_running;
+  const bool is_ready = phase == ServerPhase::serving && n_queued <= n_waiting_most;
+  double usage = 0;
+  if (phase != ServerPhase::loading) {
+    auto& pools = site.text->context()->pools();
+    const int32_t n_pages = pools[PageKind::main].n_pages();
+    if (n_pages > 0) usage = 1 - static_cast<double>(pools.n_free().main) / n_pages;
+  }
+  return json_answer(Json::object({{"status", is_ready                         ? "ready"
+                                              : phase == ServerPhase::loading  ? "loading"
+                                              : phase == ServerPhase::draining ? "draining"
+                                                                               : "full"},
+                                   {"running", n_running},
+                                   {"queued", std::max<int64_t>(n_queued, 0)},
+                                   {"parallel", n_slots},
+                                   {"realtime_sessions", 0},
+                                   {"kv_usage", usage}}),
+                     is_ready ? 200 : 503);
+}
+
+}  // namespace parlance

@@ -1,0 +1,147 @@
+// What the routes of a running server share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assistant/regions.h"
+#include "assistant/speech.h"
+#include "chat/answer_reader.h"
+#include "engine/request.h"
+#include "server/api_error.h"
+#include "server/fields.h"
+#include "server/gate.h"
+#include "server/listener.h"
+#include "server/metrics.h"
+#include "server/workers.h"
+
+namespace parlance {
+
+enum class ModelKind : uint8_t { text, asr, tts };
+
+std::string_view name_of(ModelKind kind);  // "text"
+
+struct ModelAlias {
+  std::string name;
+  ModelKind kind = ModelKind::text;
+};
+
+struct ServerOptions {
+  ListenerOptions listener;
+  GateRules gate;
+  bool is_open = false;  // everybody who reaches the address may ask, also without keys
+  Choice models;
+  std::string name;  // of the models; empty: the bundle's, or the file's
+  std::vector<ModelAlias> aliases;
+  bool takes_any_model = false;
+  std::vector<std::pair<std::string, std::string>> voice_aliases;  // name, preset
+  bool has_voice_aliases = true;                                   // those of OpenAI's interface too
+
+  GenerateOptions defaults;      // of answers
+  int64_t n_most_tokens = 4096;  // of an answer that does not say
+  bool is_strict = false;        // unknown fields are errors
+  bool are_metrics_public = false;
+  bool thinks = false;  // where a request does not say
+  size_t n_json_bytes = size_t{16} << 20;
+  size_t n_upload_bytes = size_t{64} << 20;
+  double most_audio_seconds = 30 * 60;
+  std::chrono::milliseconds request_time{600000};
+  std::chrono::milliseconds ping_time{10000};  // of silence in a stream
+};
+
+// Something that is being made for a client over many steps.
+class LiveAnswer {
+ public:
+  virtual ~LiveAnswer() = default;
+  // From the server's clock, about once a second.
+  virtual void tick() = 0;
+  // The server ends: so does this, with an error.
+  virtual void cut() = 0;
+};
+
+struct ModelOffer {
+  std::string id;
+  ModelKind kind;
+};
+
+enum class ServerPhase : uint8_t { loading, serving, draining };
+
+struct Site {
+  explicit Site(ServerOptions options);
+
+  const ServerOptions options;
+  Regions regions;
+  Metrics metrics;
+  std::atomic<ServerPhase> phase{ServerPhase::loading};
+
+  // From when the phase is serving.
+  std::shared_ptr<TextRegion> text;
+  std::vector<ModelOffer> offers;
+  ToolFamily tool_family = ToolFamily::none;  // as the model's template puts tools; none: it does not
+  std::string fingerprint;                    // "fp_…": of program, model and cache
+  std::string version;
+  int64_t created_unix_s = 0;
+
+  Workers prep;     // reads requests: JSON, templates, tokens
+  Workers answers;  // puts answers into words for clients
+  Workers sound;    // recordings, and voices
+
+  std::atomic<int64_t> n_running{0};  // sequences of answers that are being made or wait
+  std::atomic<double> mean_service_s{0};
+
+  void enter(const std::shared_ptr<LiveAnswer>& answer);
+  void tick_all();
+  void cut_all();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<LiveAnswer>> live_;
+};
+
+// A request on its way through a route.
+struct Call {
+  HttpRequest request;
+  std::shared_ptr<Reply> reply;
+  Caller caller = nullptr;
+  std::string route;                     // its pattern
+  std::vector<std::string> path_values;  // of the pattern's {…}
+};
+
+// The model that a request names, of a kind; its real name. Errors: there is none of that name, or it is of
+// another kind.
+ApiResult<std::string> find_offer(const Site& site, const std::optional<std::string>& name, ModelKind kind);
+
+// Sends what went wrong.
+void send_error(const Call& call, const ApiError& error);
+
+// Runs a handler on the threads that prepare; what it yields as an error is sent.
+using Handler = ApiResult<void> (*)(Site& site, Call& call);
+
+// The handlers, by family.
+ApiResult<void> list_models(Site& site, Call& call);
+ApiResult<void> show_model(Site& site, Call& call);
+ApiResult<void> list_voices(Site& site, Call& call);
+ApiResult<void> show_props(Site& site, Call& call);
+ApiResult<void> tokenize(Site& site, Call& call);
+ApiResult<void> detokenize(Site& site, Call& call);
+ApiResult<void> apply_template(Site& site, Call& call);
+ApiResult<void> show_metrics(Site& site, Call& call);
+ApiResult<void> complete_chat(Site& site, Call& call);
+ApiResult<void> complete_text(Site& site, Call& call);
+ApiResult<void> speak(Site& site, Call& call);
+ApiResult<void> transcribe(Site& site, Call& call);
+
+// Made from what is known at once, on the listener's thread.
+HttpAnswer health_answer(const Site& site);
+HttpAnswer live_answer(const Site& site);
+HttpAnswer ready_answer(const Site& site);
+
+}  // namespace parlance

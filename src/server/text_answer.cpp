@@ -1,0 +1,313 @@
+#include "server/text_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "server/answer_json.h"
+#include "server/random_id.h"
+#include "text/unicode.h"
+
+namespace parlance {
+
+namespace {
+
+using AnswerClock = std::chrono::steady_clock;
+
+double seconds_since(AnswerClock::time_point then) {
+  return std::chrono::duration<double>(AnswerClock::now() - then).count();
+}
+
+// All answers of one request. The scheduler's thread says that there is news, the threads that put answers
+// into words do the rest, one at a time.
+class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<TextAnswer> {
+ public:
+  TextAnswer(Site& site, Call& call, TextAnswerTerms terms)
+      : site_(site),
+        terms_(std::move(terms)),
+        reply_(call.reply),
+        route_(call.route),
+        began_(call.request.began),
+        source_(reply_->ticket()),
+        writer_({.is_chat = terms_.is_chat,
+                 .wants_usage = terms_.wants_usage,
+                 .id = random_id(terms_.is_chat ? "chatcmpl-" : "cmpl-"),
+                 .created_unix_s = std::time(nullptr),
+                 .model = terms_.model,
+                 .fingerprint = site.fingerprint,
+                 .has_logprobs = terms_.generate.n_top_logprobs.has_value()},
+                site.text->model().tokenizer()) {}
+
+  ApiResult<void> start();
+  void tick() override;
+  void cut() override {
+    was_cut_ = true;
+    source_.cancel();
+    site_.text->context()->scheduler().wake();
+  }
+
+ private:
+  void on_news();
+  void pump();
+  void take(ChoiceText& choice, AnswerPiece piece);
+  void end(ChoiceText& choice, Result<GenerateResult> result);
+  void finish();
+  void fail_with(const ApiError& error);
+  void begin_stream();
+  void write_event(const Json& event);
+  HttpAnswer head() const;
+  Json summary() const;
+  void count(const GenerateResult& result);
+
+  Site& site_;
+  const TextAnswerTerms terms_;
+  const std::shared_ptr<Reply> reply_;
+  const std::string route_;
+  const AnswerClock::time_point began_;
+  const CancellationSource source_;
+  const AnswerWriter writer_;
+  std::atomic<bool> is_posted_{false}, was_cut_{false};
+
+  std::mutex mutex_;  // of what follows
+  std::vector<std::unique_ptr<Request>> requests_;
+  std::vector<ChoiceText> choices_;
+  bool has_begun_ = false, is_over_ = false, has_deadline_passed_ = false, has_first_token_ = false;
+  AnswerClock::time_point last_written_ = AnswerClock::now(), last_token_ = {};
+  double ttft_s_ = 0;
+};
+
+ApiResult<void> TextAnswer::start() {
+  const auto self = shared_from_this();
+  const std::lock_guard lock(mutex_);
+  const size_t n_all = terms_.prompts.size() * static_cast<size_t>(terms_.n);
+  choices_.resize(n_all);
+  for (size_t i = 0; i < n_all; ++i) {
+    choices_[i].index = static_cast<int>(i);
+    GenerateOptions options = terms_.generate;
+    options.sampling.seed += i;
+    options.work.cancellation = source_.ticket();
+    const size_t prompt = i / static_cast<size_t>(terms_.n);
+    choices_[i].result.n_prompt = std::ssize(terms_.prompts[prompt]);
+    choices_[i].is_first_of_prompt = i % static_cast<size_t>(terms_.n) == 0;
+    if (terms_.is_chat) choices_[i].reader.emplace(terms_.reader);
+    if (terms_.is_one_call) choices_[i].n_most_calls = 1;
+    if (!terms_.echoes.empty()) {
+      choices_[i].add({.text = terms_.echoes[prompt], .tokens = {}});
+      choices_[i].n_echo = count_code_points(terms_.echoes[prompt]);
+    }
+    auto request =
+        Request::start(site_.text->context(), terms_.prompts[prompt], options, [self] { self->on_news(); });
+    if (!request) {
+      is_over_ = true;
+      source_.cancel();
+      requests_.clear();
+      if (request.error().code != ErrorCode::busy) return tl::unexpected(api_error(request.error()));
+      const double ahead = static_cast<double>(site_.n_running) / site_.options.models.context.n_seq;
+      site_.metrics.add("requests_rejected_total", 1, {{"reason", "server_overloaded"}});
+      return tl::unexpected(try_again(503, "server_overloaded",
+                                      "as many requests wait as may; try again later",
+                                      std::clamp(ahead * site_.mean_service_s, 1.0, 30.0)));
+    }
+    requests_.push_back(*std::move(request));
+  }
+  site_.n_running += static_cast<int64_t>(n_all);
+  return {};
+}
+
+void TextAnswer::on_news() {
+  if (is_posted_.exchange(true)) return;
+  site_.answers.post([self = shared_from_this()] { self->pump(); });
+}
+
+void TextAnswer::pump() {
+  is_posted_ = false;
+  std::vector<std::unique_ptr<Request>> ended;  // go when the lock is free
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return;
+  for (size_t i = 0; i < requests_.size() && !is_over_; ++i) {
+    Request* const request = requests_[i].get();
+    if (!request) continue;
+    const bool has_ended = request->has_ended();
+    bool is_stuck = false;
+    for (;;) {
+      is_stuck =
+          terms_.is_streamed && reply_->n_unsent() > Reply::kMuchUnsent && !reply_->ticket().cancelled();
+      if (is_stuck) break;
+      auto piece = request->poll();
+      if (!piece) break;
+      take(choices_[i], *std::move(piece));
+    }
+    if (is_stuck) {
+      reply_->when_taken([self = shared_from_this()] { self->on_news(); });
+    } else if (has_ended) {
+      end(choices_[i], request->result());
+      ended.push_back(std::move(requests_[i]));
+      --site_.n_running;
+    }
+  }
+  const bool is_all = std::all_of(requests_.begin(), requests_.end(), [](const auto& one) { return !one; });
+  if (is_all && !is_over_) finish();
+  if (!is_over_) return;
+  source_.cancel();  // what is left where one of several has failed
+  for (auto& request : requests_) {
+    if (!request) continue;
+    ended.push_back(std::move(request));
+    --site_.n_running;
+  }
+}
+
+void TextAnswer::take(ChoiceText& choice, AnswerPiece piece) {
+  const auto now = AnswerClock::now();
+  if (!piece.tokens.empty()) {
+    if (!has_first_token_) {
+      has_first_token_ = true;
+      ttft_s_ = seconds_since(began_);
+      site_.metrics.observe("time_to_first_token_seconds", ttft_s_, {{"class", terms_.class_name}});
+    } else {
+      site_.metrics.observe("inter_token_seconds", std::chrono::duration<double>(now - last_token_).count(),
+                            {{"class", terms_.class_name}});
+    }
+    last_token_ = now;
+  }
+  choice.add(std::move(piece));
+  if (!terms_.is_streamed || !choice.has_unsent()) return;
+  begin_stream();
+  while (choice.has_unsent()) write_event(writer_.chunk(choice));
+}
+
+void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
+  if (!result && result.error().code == ErrorCode::timed_out && has_first_token_) {
+    has_deadline_passed_ = true;
+    choice.finish("length");
+  } else if (!result) {
+    return fail_with(api_error(result.error()));
+  } else if (result->finish_reason == FinishReason::cancelled && !was_cut_) {  // the client has left
+    is_over_ = true;
+    site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", "cancelled"}});
+    return reply_->break_off();
+  } else if (result->finish_reason == FinishReason::cancelled) {
+    return fail_with(
+        try_again(503, "server_shutting_down", "this server is about to end; ask another one", 1));
+  } else {
+    choice.finish(result->finish_reason == FinishReason::stop ? "stop" : "length");
+  }
+  if (result) {
+    choice.result = *std::move(result);
+    count(choice.result);
+  }
+  if (!terms_.is_streamed) return;
+  begin_stream();
+  while (choice.has_unsent()) write_event(writer_.chunk(choice));
+  const bool is_last =
+      std::all_of(choices_.begin(), choices_.end(), [](const ChoiceText& c) { return c.has_finished(); });
+  Json event = writer_.last_chunk(choice);
+  if (is_last && !terms_.wants_usage) writer_.add_summary(event, choices_, summary());
+  write_event(event);
+}
+
+void TextAnswer::finish() {
+  is_over_ = true;
+  const double service_s = seconds_since(began_);
+  site_.mean_service_s =
+      site_.mean_service_s == 0 ? service_s : site_.mean_service_s * 63 / 64 + service_s / 64;
+  if (!terms_.is_streamed) {
+    HttpAnswer answer = head();
+    answer.fields.push_back({"content-type", "application/json; charset=utf-8"});
+    answer.body = writer_.whole(choices_, summary()).line();
+    reply_->send(std::move(answer));
+    return;
+  }
+  if (terms_.wants_usage) write_event(writer_.usage_chunk(choices_, summary()));
+  reply_->write("data: [DONE]\n\n");
+  reply_->end();
+}
+
+// Before the head: an answer of its own; behind it an event.
+void TextAnswer::fail_with(const ApiError& error) {
+  is_over_ = true;
+  site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", error.code}});
+  if (!has_begun_) return reply_->send(answer_of(error));
+  write_event(to_json(error));
+  reply_->end();
+}
+
+HttpAnswer TextAnswer::head() const {
+  HttpAnswer answer;
+  if (const std::string ignored = ignored_text(terms_.ignored); !ignored.empty()) {
+    answer.fields.push_back({"x-parlance-ignored", ignored});
+  }
+  if (site_.options.takes_any_model) answer.fields.push_back({"x-parlance-model", terms_.model});
+  if (!terms_.note.empty()) answer.fields.push_back({"x-parlance-note", terms_.note});
+  return answer;
+}
+
+void TextAnswer::begin_stream() {
+  if (has_begun_) return;
+  has_begun_ = true;
+  HttpAnswer answer = head();
+  answer.fields.push_back({"content-type", "text/event-stream; charset=utf-8"});
+  answer.fields.push_back({"x-accel-buffering", "no"});
+  reply_->begin(std::move(answer));
+  if (!terms_.is_chat) return;
+  for (const ChoiceText& choice : choices_) write_event(writer_.first_chunk(choice));
+}
+
+void TextAnswer::write_event(const Json& event) {
+  last_written_ = AnswerClock::now();
+  reply_->write("data: " + event.line() + "\n\n");
+}
+
+void TextAnswer::tick() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || !terms_.is_streamed || is_over_ || requests_.empty()) return;
+  if (AnswerClock::now() - last_written_ < site_.options.ping_time) return;
+  begin_stream();
+  last_written_ = AnswerClock::now();
+  reply_->write(": keep-alive\n\n");
+}
+
+// The member "parlance".
+Json TextAnswer::summary() const {
+  Json json = Json::object(
+      {{"conversation_id", terms_.conversation_id.empty() ? Json() : Json(terms_.conversation_id)},
+       {"slot", terms_.slot},
+       {"seed", static_cast<int64_t>(terms_.generate.sampling.seed)},
+       {"class", terms_.class_name},
+       {"queue_ms", choices_.front().result.queue_ms},
+       {"ttft_ms", 1000 * ttft_s_}});
+  if (has_deadline_passed_) json.set("deadline", true);
+  return json;
+}
+
+void TextAnswer::count(const GenerateResult& result) {
+  Metrics& m = site_.metrics;
+  const auto n_prompt = static_cast<double>(result.n_prompt),
+             n_cached = static_cast<double>(result.n_prompt_cached);
+  const double n_said = n_generated(result);
+  m.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", name_of(result.finish_reason)}});
+  m.observe("queue_seconds", result.queue_ms / 1000, {{"class", terms_.class_name}});
+  m.add("prompt_tokens_total", n_prompt);
+  m.add("prompt_cached_tokens_total", n_cached, {{"tier", "device"}});
+  m.add("generated_tokens_total", n_said);
+  m.add("draft_tokens_total", static_cast<double>(result.draft.n_drafted));
+  m.add("draft_accepted_tokens_total", static_cast<double>(result.draft.n_accepted));
+  m.add("llamacpp:prompt_tokens_total", n_prompt - n_cached);
+  m.add("llamacpp:prompt_seconds_total", (result.prefill_ms - result.queue_ms) / 1000);
+  m.add("llamacpp:tokens_predicted_total", n_said);
+  m.add("llamacpp:tokens_predicted_seconds_total", result.decode_ms / 1000);
+  m.add("llamacpp:n_drafted_total", static_cast<double>(result.draft.n_drafted));
+  m.add("llamacpp:n_drafted_accepted_total", static_cast<double>(result.draft.n_accepted));
+  m.add("llamacpp:spec_decode_num_draft_tokens_total", static_cast<double>(result.draft.n_drafted));
+  m.add("llamacpp:spec_decode_num_accepted_tokens_total", static_cast<double>(result.draft.n_accepted));
+}
+
+}  // namespace
+
+ApiResult<void> start_text_answer(Site& site, Call& call, TextAnswerTerms terms) {
+  const auto answer = std::make_shared<TextAnswer>(site, call, std::move(terms));
+  PARLANCE_API_CHECK(answer->start());
+  site.enter(answer);
+  return {};
+}
+
+}  // namespace parlance

@@ -1,0 +1,36 @@
+// An answer of the language model on its way to a client: sequences of a context whose pieces become chunks
+// of a stream, or one JSON object in the end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chat/answer_reader.h"
+#include "server/site.h"
+
+namespace parlance {
+
+struct TextAnswerTerms {
+  bool is_chat = true;  // else a completion, in the older form
+  bool is_streamed = false, wants_usage = false;
+  std::string model;
+  std::string class_name = "interactive";
+  std::string conversation_id;  // empty: none
+  int slot = -1;
+  std::vector<std::string> ignored;
+  std::string note;  // x-parlance-note; empty: none
+
+  AnswerReaderOptions reader;  // of a chat
+  bool is_one_call = false;    // at most
+
+  std::vector<std::vector<Token>> prompts;
+  std::vector<std::string> echoes;  // of each prompt, what stands before its answers; empty: nothing does
+  int n = 1;                        // answers to each
+  GenerateOptions generate;         // the seed is that of the first answer; the others count on
+};
+
+// Errors: too many wait already; prompts that cannot be computed. What comes later is told in the answer.
+ApiResult<void> start_text_answer(Site& site, Call& call, TextAnswerTerms terms);
+
+}  // namespace parlance

@@ -1,0 +1,272 @@
+// Answers through real connections: streams, many at once, clients that leave, and an end that loses nothing.
+#include <thread>
+
+#include "server/support/client.h"
+#include "server/support/demo_server.h"
+#include "support/json_file.h"
+
+namespace parlance {
+namespace {
+
+using nlohmann::json;
+
+const char* const kChat = "/v1/chat/completions";
+
+json question(const std::string& text, int max_tokens = 24) {
+  return {
+      {"messages", {{{"role", "user"}, {"content", text}}}}, {"max_tokens", max_tokens}, {"temperature", 0}};
+}
+
+// The events of a stream, [DONE] as the text "DONE".
+std::vector<json> events_of(const std::string& body) {
+  std::vector<json> events;
+  for (size_t at = 0; at < body.size();) {
+    const size_t end = std::min(body.find("\n\n", at), body.size());
+    const std::string event = body.substr(at, end - at);
+    at = end + 2;
+    if (!event.starts_with("data: ")) continue;
+    events.push_back(event == "data: [DONE]" ? json("DONE") : json::parse(event.substr(6)));
+  }
+  return events;
+}
+
+class ServerAnswers : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { server_ = test::start_server(test::demo_options()).release(); }
+  static void TearDownTestSuite() { delete server_; }
+  void SetUp() override { ASSERT_TRUE(server_); }
+
+  static json ask(const json& body, const std::string& path = kChat) {
+    const test::ClientAnswer answer = test::ask(server_->port(), "POST", path, body.dump());
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return json::parse(answer.body, nullptr, false);
+  }
+  static std::string text_of(const json& answer) { return answer["choices"][0]["message"]["content"]; }
+  static bool is_idle() {
+    for (int i = 0; i < 500 && server_->site().n_running > 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return server_->site().n_running == 0;
+  }
+
+  static Server* server_;
+};
+
+Server* ServerAnswers::server_ = nullptr;
+
+TEST_F(ServerAnswers, AStreamSaysWhatAWholeAnswerSays) {
+  json body = question("What is your name?");
+  const json whole = ask(body);
+  body["stream"] = true;
+  body["stream_options"] = {{"include_usage", true}};
+  const test::ClientAnswer answer = test::ask(server_->port(), "POST", kChat, body.dump());
+  EXPECT_EQ(answer.field("content-type"), "text/event-stream; charset=utf-8");
+  const std::vector<json> events = events_of(answer.body);
+  ASSERT_GE(events.size(), 5u);
+  EXPECT_EQ(events.back(), "DONE");
+  EXPECT_EQ(events.front()["choices"][0]["delta"], (json{{"role", "assistant"}, {"content", ""}}));
+  const json& usage = events[events.size() - 2];
+  EXPECT_TRUE(usage["choices"].empty());
+  EXPECT_EQ(usage["usage"]["completion_tokens"], whole["usage"]["completion_tokens"]);
+  EXPECT_TRUE(usage.contains("timings"));
+  const json& last = events[events.size() - 3];
+  EXPECT_EQ(last["choices"][0]["finish_reason"], whole["choices"][0]["finish_reason"]);
+  std::string text;
+  for (size_t i = 1; i + 3 < events.size(); ++i) {
+    text += events[i]["choices"][0]["delta"]["content"];
+    EXPECT_EQ(events[i]["id"], events.front()["id"]);
+    EXPECT_TRUE(events[i]["usage"].is_null());
+  }
+  EXPECT_EQ(text, text_of(whole));
+  EXPECT_FALSE(text.empty());
+}
+
+TEST_F(ServerAnswers, ManyAtOnceSayWhatEachSaysAlone) {
+  const std::vector<std::string> questions = {
+      "Hello", "What can you do?", "Who are you?", "Tell me a story.", "How are you?", "What is the time?"};
+  std::vector<std::string> alone, together(questions.size());
+  for (const std::string& text : questions) alone.push_back(text_of(ask(question(text))));
+  std::vector<std::thread> clients;
+  for (size_t i = 0; i < questions.size(); ++i) {
+    clients.emplace_back([&, i] { together[i] = text_of(ask(question(questions[i]))); });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(together, alone);
+}
+
+TEST_F(ServerAnswers, SeveralAnswersToOnePromptHaveSeedsOfTheirOwn) {
+  json body = question("Hello", 8);
+  body["n"] = 3;
+  body["temperature"] = 1.5;
+  body["seed"] = 7;
+  const json answer = ask(body);
+  ASSERT_EQ(answer["choices"].size(), 3u);
+  EXPECT_EQ(answer["parlance"]["seed"], 7);
+  const json again = ask(body);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(answer["choices"][i]["index"], i);
+    EXPECT_EQ(answer["choices"][i]["message"], again["choices"][i]["message"]);
+  }
+}
+
+TEST_F(ServerAnswers, AnswersEndWhereTheyAreTold) {
+  const std::string text = text_of(ask(question("Tell me a story.", 24)));
+  ASSERT_GT(text.size(), 8u);
+  json body = question("Tell me a story.", 24);
+  const std::string stop = text.substr(text.size() / 2, 3);
+  body["stop"] = stop;
+  const json stopped = ask(body);
+  EXPECT_EQ(text_of(stopped), text.substr(0, text.find(stop)));
+  EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
+  body = question("Tell me a story.", 3);
+  const json cut = ask(body);
+  EXPECT_EQ(cut["choices"][0]["finish_reason"], "length");
+  EXPECT_EQ(cut["usage"]["completion_tokens"], 3);
+}
+
+TEST_F(ServerAnswers, LogprobsAddUpAndNameTheTokenThatWasSaid) {
+  json body = question("Hello", 4);
+  body["logprobs"] = true;
+  body["top_logprobs"] = 3;
+  const json answer = ask(body);
+  const json& content = answer["choices"][0]["logprobs"]["content"];
+  ASSERT_EQ(content.size(), answer["usage"]["completion_tokens"]);
+  for (const json& one : content) {
+    ASSERT_EQ(one["top_logprobs"].size(), 3u);
+    EXPECT_EQ(one["top_logprobs"][0]["token"], one["token"]);  // greedy
+    EXPECT_GE(one["top_logprobs"][0]["logprob"], one["top_logprobs"][1]["logprob"]);
+  }
+}
+
+TEST_F(ServerAnswers, ABiasForbidsATokenAndMinTokensTheEnd) {
+  json body = question("Hello", 1);
+  body["logprobs"] = true;
+  body["top_logprobs"] = 1;
+  const json answer = ask(body);
+  const std::string first = answer["choices"][0]["logprobs"]["content"][0]["token"];
+  const json tokens = json::parse(
+      test::ask(server_->port(), "POST", "/tokenize", json{{"content", first}}.dump()).body)["tokens"];
+  ASSERT_EQ(tokens.size(), 1u);
+  body["logit_bias"] = {{std::to_string(tokens[0].get<int>()), -100}};
+  EXPECT_NE(ask(body)["choices"][0]["logprobs"]["content"][0]["token"], first);
+  body = question("Hello", 200);
+  const int n_usual = ask(body)["usage"]["completion_tokens"];
+  ASSERT_LT(n_usual, 200);
+  body["min_tokens"] = n_usual + 5;
+  EXPECT_GT(ask(body)["usage"]["completion_tokens"], n_usual + 4);
+}
+
+TEST_F(ServerAnswers, SamePromptsAreComputedOnce) {
+  const std::string long_text(300, 'a');
+  const json first = ask(question(long_text, 1)), second = ask(question(long_text, 1));
+  EXPECT_EQ(first["choices"], second["choices"]);
+  const int n = second["usage"]["prompt_tokens"],
+            n_cached = second["usage"]["prompt_tokens_details"]["cached_tokens"];
+  EXPECT_EQ(n_cached, n - 1);
+}
+
+TEST_F(ServerAnswers, TheDeadlineEndsAnAnswer) {
+  json body = question(std::string(400, 'q') + std::string(400, 'z'), 100);
+  body["parlance"] = {{"deadline_ms", 1}};
+  const test::ClientAnswer none = test::ask(server_->port(), "POST", kChat, body.dump());
+  EXPECT_EQ(none.status, 504) << none.body;
+  EXPECT_EQ(json::parse(none.body)["error"]["code"], "deadline_exceeded");
+}
+
+TEST_F(ServerAnswers, ClientsThatLeaveLeaveNothingBehind) {
+  json body = question("Tell me a story.", 900);
+  body["ignore_eos"] = true;
+  body["stream"] = true;
+  const std::string request =
+      test::request_text("POST", kChat, server_->port(), {{"content-type", "application/json"}}, body.dump());
+  for (int i = 0; i < 120; ++i) {
+    test::Client client(server_->port());
+    // At every point: before the head has been sent, in the middle of it, of the body, and of the answer.
+    client.send(
+        std::string_view(request).substr(0, i % 4 == 3 ? request.size() : request.size() * (i % 17) / 17));
+    if (i % 8 == 3) client.receive();
+    if (i % 8 == 7) std::this_thread::sleep_for(std::chrono::milliseconds(i % 5));
+  }
+  EXPECT_TRUE(is_idle());
+  const json ready = json::parse(test::ask(server_->port(), "GET", "/ready").body);
+  EXPECT_EQ(ready["status"], "ready");
+  EXPECT_EQ(ready["running"], 0);
+  EXPECT_FALSE(text_of(ask(question("Hello", 4))).empty());
+}
+
+TEST_F(ServerAnswers, ToolsThatTheModelDoesNotCallChangeNothingInTheForm) {
+  json body = question("Hello", 8);
+  body["tools"] = {
+      {{"type", "function"}, {"function", {{"name", "now"}, {"parameters", {{"type", "object"}}}}}}};
+  const json answer = ask(body);
+  EXPECT_EQ(answer["choices"][0]["message"]["role"], "assistant");
+}
+
+TEST_F(ServerAnswers, TokensAndTemplatesAreAsLlamaCppGivesThem) {
+  const json tokens = json::parse(
+      test::ask(server_->port(), "POST", "/tokenize", R"({"content":"Hello world"})").body)["tokens"];
+  ASSERT_FALSE(tokens.empty());
+  const json text =
+      json::parse(test::ask(server_->port(), "POST", "/detokenize", json{{"tokens", tokens}}.dump()).body);
+  EXPECT_EQ(text["content"], "Hello world");
+  const json prompt =
+      json::parse(test::ask(server_->port(), "POST", "/apply-template", question("Hello").dump()).body);
+  EXPECT_NE(prompt["prompt"].get<std::string>().find("Hello"), std::string::npos);
+}
+
+TEST(ServerQueue, WhatMayNotWaitIsToldWhenToComeAgain) {
+  ServerOptions options = test::demo_options();
+  options.models.context.n_seq = 1;
+  options.models.context.n_waiting = 1;
+  const auto server = test::start_server(options);
+  ASSERT_TRUE(server);
+  json body = question("Tell me a story.", 900);
+  body["ignore_eos"] = true;
+  body["n"] = 4;
+  const test::ClientAnswer answer = test::ask(server->port(), "POST", kChat, body.dump());
+  EXPECT_EQ(answer.status, 503) << answer.body;
+  EXPECT_EQ(json::parse(answer.body)["error"]["code"], "server_overloaded");
+  EXPECT_FALSE(answer.field("retry-after").empty());
+  EXPECT_FALSE(answer.field("retry-after-ms").empty());
+}
+
+TEST(ServerDrain, WhatHasBegunIsFinishedAndNothingNewIsBegun) {
+  const auto server = test::start_server(test::demo_options());
+  ASSERT_TRUE(server);
+  json body = question("Tell me a story.", 400);
+  body["ignore_eos"] = true;
+  body["stream"] = true;
+  test::Client client(server->port());
+  client.send(
+      test::request_text("POST", kChat, server->port(), {{"content-type", "application/json"}}, body.dump()));
+  ASSERT_TRUE(client.receive());
+  server->drain();
+  EXPECT_EQ(test::ask(server->port(), "GET", "/health").status, 503);
+  const test::ClientAnswer refused = test::ask(server->port(), "POST", kChat, question("Hello").dump());
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(json::parse(refused.body)["error"]["code"], "server_shutting_down");
+  EXPECT_TRUE(server->finish(std::chrono::seconds(30)));
+  const test::ClientAnswer answer = client.answer();
+  EXPECT_TRUE(answer.is_whole);
+  EXPECT_EQ(events_of(answer.body).back(), "DONE");
+}
+
+TEST(ServerDrain, WhatTakesTooLongIsCutWithAnError) {
+  const auto server = test::start_server(test::demo_options());
+  ASSERT_TRUE(server);
+  json body = question("Tell me a story.", 900);
+  body["ignore_eos"] = true;
+  body["stream"] = true;
+  test::Client client(server->port());
+  client.send(
+      test::request_text("POST", kChat, server->port(), {{"content-type", "application/json"}}, body.dump()));
+  ASSERT_TRUE(client.receive());
+  server->drain();
+  EXPECT_FALSE(server->finish(std::chrono::milliseconds(0)));
+  const test::ClientAnswer answer = client.answer();
+  EXPECT_TRUE(answer.is_whole);
+  EXPECT_EQ(events_of(answer.body).back()["error"]["code"], "server_shutting_down");
+}
+
+}  // namespace
+}  // namespace parlance

@@ -63,6 +63,7 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   PARLANCE_TRY(const Plan plan, plan_steps(options));
   PARLANCE_CHECK(stream_->reserve(plan));
   workspace_bytes_ = plan.workspace_bytes + plan.scratch_bytes;
+  most_alike_rows_ = plan.most_alike_rows;
   return {};
 }
 
@@ -93,6 +94,7 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
     }
     plan.workspace_bytes = std::max(plan.workspace_bytes, dry.workspace_bytes);
     plan.scratch_bytes = std::max(plan.scratch_bytes, dry.scratch_bytes);
+    plan.most_alike_rows = std::min(plan.most_alike_rows, dry.most_alike_rows);
   }
   return plan;
 }

@@ -47,6 +47,8 @@ class PartRunner {
 
   Stream& stream() { return *stream_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
+  // Of a step, that the device computes each as if it were alone: see Device::most_alike_rows().
+  int64_t most_alike_rows() const { return most_alike_rows_; }
 
   KvCache& cache() { return *cache_; }
   // All that pages of sequences are numbers of: the model's keys and values, and a drafter's beside them.
@@ -97,6 +99,7 @@ class PartRunner {
   int64_t n_batch_ = 0;
   int64_t n_seq_ = 0;  // also the number of the sequence that fills up recorded steps
   int64_t n_outputs_ = 0;
+  int64_t most_alike_rows_ = INT64_MAX;
   int64_t n_kv_bound_ = 0;  // of the whole context
   bool has_rope_pos_ = false;
   InputLists inputs_;                 // of a batch

@@ -46,7 +46,7 @@ struct Proposals::Wanted {
   bool has_draft() const { return draft.n_tokens() > 0; }
 };
 
-Proposals::Proposals(Context& context, Runner& runner) : context_(context) {
+Proposals::Proposals(Context& context, Runner& runner) : context_(context), runner_(runner) {
   if (context.options().looks_up)
     proposers_.push_back({std::make_unique<LookupDrafter>(context.options().n_seq), {}});
   if (context.options().drafter) proposers_.push_back({std::make_unique<BlockDrafter>(context, runner), {}});
@@ -105,7 +105,8 @@ std::vector<Proposals::Wanted> Proposals::wanted_by(std::span<Task* const> answe
     Sequence& sequence = task->sequence();
     const Task::DraftWish wish = task->draft_wish();
     const int64_t n_room = context_.options().n_ctx - sequence.n_tokens();
-    const int64_t limit = std::min({wish.most, context_.options().n_draft, n_room});
+    const int64_t limit =
+        std::min({wish.most, context_.options().n_draft, n_room, runner_.most_alike_rows() - 1});
     if (limit < std::max<int64_t>(wish.least, 1) || sequence.n_missing() != 1) continue;
     std::vector<DraftRecord>& records = records_[task];
     if (records.empty()) {

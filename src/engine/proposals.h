@@ -60,6 +60,7 @@ class Proposals {
   double plain_ms_a_token() const;
 
   Context& context_;
+  const Runner& runner_;
   std::vector<Proposer> proposers_;                                    // in the order in which they are asked
   std::unordered_map<const Task*, std::vector<DraftRecord>> records_;  // by proposer
   DraftCosts costs_;

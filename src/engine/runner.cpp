@@ -68,11 +68,16 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
   return batch;
 }
 
+int64_t Runner::most_alike_rows() const {
+  int64_t most = INT64_MAX;
+  for (const auto& part : context_.parts()) most = std::min(most, part->most_alike_rows());
+  return most;
+}
+
 // Which slices may be computed together, so that nobody's numbers depend on the others: see
 // Device::most_alike_rows().
 std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices) const {
-  int64_t most = INT64_MAX;
-  for (const auto& part : context_.parts()) most = std::min(most, part->stream().device().most_alike_rows());
+  const int64_t most = most_alike_rows();
   std::vector<std::vector<size_t>> groups, large;
   int64_t n_rows = most;  // of the last group
   for (size_t i = 0; i < slices.size(); ++i) {

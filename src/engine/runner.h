@@ -27,6 +27,9 @@ class Runner {
  public:
   explicit Runner(Context& context) : context_(context) {}
 
+  // Up to how many rows of a sequence are computed as each would be alone, whatever else is in the step.
+  int64_t most_alike_rows() const;
+
   // Memory for the slice's tokens: compresses what has left the window, takes pages, copies one that others
   // share. False when there are not enough pages, beside those that sequences hold; what was taken stays with
   // the sequence. Slices that were prepared are run next, or failed().

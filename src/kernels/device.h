@@ -53,9 +53,9 @@ class Device {
   virtual int n_threads() const { return 1; }  // that a kernel may share its scratch memory among
   virtual size_t max_buffer_bytes() const { return SIZE_MAX; }  // that allocate() can give in one piece
 
-  // Steps of up to so many rows give each of them the same bits as if its sequence were alone. A larger step
-  // need not, unless all its rows are one sequence's.
-  virtual int64_t most_alike_rows() const { return INT64_MAX; }
+  // Steps of up to so many rows give each of them the same bits as if its sequence were alone, where a model
+  // has weights of this type. A larger step need not, unless all its rows are one sequence's.
+  virtual int64_t most_alike_rows(DType /*weights*/) const { return INT64_MAX; }
 
   // Uninitialised memory, or out_of_memory with the figures.
   virtual Result<std::unique_ptr<Buffer>> allocate(size_t bytes) = 0;
@@ -71,6 +71,7 @@ class Device {
 struct Plan {
   size_t workspace_bytes = 0;
   size_t scratch_bytes = 0;
+  int64_t most_alike_rows = INT64_MAX;  // of the device, for the weights that were met
   std::vector<std::string> missing;  // "matmul iq2_xxs (blk.0.ffn_down.weight)"
 };
 

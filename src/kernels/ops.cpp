@@ -78,6 +78,8 @@ Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const T
   Products products;
   size_t n_outputs = 0;
   for (const Linear* w : weights) {
+    if (Plan* plan = s.plan())
+      plan->most_alike_rows = std::min(plan->most_alike_rows, s.device().most_alike_rows(w->weight.dtype));
     assert(w->weight.ne[0] == x.ne[0] && (!w->bias || w->bias.n_elements() == w->weight.n_rows()));
     products.out[n_outputs++] = s.workspace().allocate(DType::f32, w->weight.n_rows(), n_tokens);
   }

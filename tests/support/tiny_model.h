@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/half.h"
 #include "gguf/writer.h"
 #include "gtest/gtest.h"
 #include "tokenizer/byte_alphabet.h"
@@ -25,6 +26,7 @@ struct TinyShape {
   // Where it is given: which token each is followed by, whatever stands before it; n_embd is then no less
   // than the vocabulary.
   std::vector<int32_t> next = {};
+  bool is_half = false;  // matrices are f16
 };
 
 inline constexpr int64_t kTinyVocabulary = 259;  // 257 ends an answer
@@ -89,7 +91,9 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyShape&
     }
   }
   tensors.push_back({"output_norm.weight", {n_embd}});
-  for (const Declared& tensor : tensors) writer.add_tensor(tensor.name, DType::f32, tensor.ne);
+  const auto is_half = [&](const Declared& tensor) { return shape.is_half && tensor.ne.size() > 1; };
+  for (const Declared& tensor : tensors)
+    writer.add_tensor(tensor.name, is_half(tensor) ? DType::f16 : DType::f32, tensor.ne);
   ASSERT_TRUE(writer.begin(path));
   std::mt19937 random(shape.seed), other(shape.seed + 1);
   const auto value_of = [](std::mt19937& source) { return static_cast<float>(source()) * 0x1p-32f - 0.5f; };
@@ -109,7 +113,13 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyShape&
         values[static_cast<size_t>(row * n_embd + token)] = 1;
       }
     }
-    ASSERT_TRUE(writer.write_tensor(std::as_bytes(std::span(values))));
+    if (is_half(tensor)) {
+      std::vector<f16_bits> halves(values.size());
+      std::ranges::transform(values, halves.begin(), f16_from_f32);
+      ASSERT_TRUE(writer.write_tensor(std::as_bytes(std::span(halves))));
+    } else {
+      ASSERT_TRUE(writer.write_tensor(std::as_bytes(std::span(values))));
+    }
   }
   ASSERT_TRUE(writer.finish());
 }

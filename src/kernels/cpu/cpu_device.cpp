@@ -85,17 +85,20 @@ struct Processors {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(std::shared_ptr<Processors> processors, const OpTable& ops, int rank)
-      : processors_(std::move(processors)), ops_(ops), rank_(rank) {}
+  CpuDevice(std::shared_ptr<Processors> processors, Isa isa, bool deterministic, int rank)
+      : processors_(std::move(processors)), isa_(isa), deterministic_(deterministic), rank_(rank) {}
 
   std::unique_ptr<Device> share(int rank) const {
-    return std::make_unique<CpuDevice>(processors_, ops_, rank);
+    return std::make_unique<CpuDevice>(processors_, isa_, deterministic_, rank);
   }
 
   std::string_view name() const override { return "cpu"; }
   std::string_view description() const override { return kDescription; }
   DeviceMemory memory() const override { return host_memory(); }
   const OpTable& ops() const override { return ops_; }
+  int64_t most_alike_rows(DType weights) const override {
+    return parlance::most_alike_rows(isa_, deterministic_, weights);
+  }
   int n_threads() const override { return processors_->pool.n_threads(); }
 
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
@@ -117,7 +120,9 @@ class CpuDevice final : public Device {
 
  private:
   std::shared_ptr<Processors> processors_;
-  const OpTable& ops_;
+  const Isa isa_;
+  const bool deterministic_;
+  const OpTable& ops_ = cpu_op_table(isa_, deterministic_);
   const int rank_;
 };
 
@@ -155,8 +160,8 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
   }
   const int n_threads =
       options.n_threads > 0 ? options.n_threads : static_cast<int>(usable_processors().size());
-  auto device = std::make_unique<CpuDevice>(std::make_shared<Processors>(n_threads, options.pin_threads),
-                                            cpu_op_table(isa, options.deterministic), /*rank=*/0);
+  auto device = std::make_unique<CpuDevice>(std::make_shared<Processors>(n_threads, options.pin_threads), isa,
+                                            options.deterministic, /*rank=*/0);
   if (device->n_threads() < n_threads) {
     return fail(ErrorCode::unsupported, "cpu: the system started {} of {} threads; ask for fewer threads",
                 device->n_threads(), n_threads);

@@ -42,9 +42,9 @@ struct CpuOptions {
   // processor.
   bool pin_threads = false;
   std::string_view isa = "";  // "": the best available; else a name of available_isas()
-  // A row's results are the same bits whatever else is in a batch and wherever a prompt was cut. So they are
-  // without it on AVX2 and NEON. On AVX-512 it costs more than a few per cent, and is for those who ask, with
-  // f16 weights in batches of more than 16 rows, and with attention over all caches but f32.
+  // A row's results are the same bits whatever else is in a step and wherever a prompt was cut. Without it
+  // the former is so if steps keep to Device::most_alike_rows(), and on AVX2 and NEON both are. On AVX-512
+  // the latter costs more than a few per cent with f16 weights, and with attention over all caches but f32.
   bool deterministic = false;
 };
 

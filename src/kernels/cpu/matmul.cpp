@@ -58,6 +58,12 @@ Cell<MatmulArgs> float_cell(Isa isa, [[maybe_unused]] bool deterministic) {
 
 }  // namespace
 
+// More rows meet f16 weights as 16-bit integers.
+int64_t most_alike_rows(Isa isa, bool deterministic, DType weights) {
+  const bool is_rounded = weights == DType::f16 && (isa == Isa::avx512 || isa == Isa::avx512_bf16);
+  return is_rounded && !deterministic ? matmul::FloatKernels::kMostGemvTokens : INT64_MAX;
+}
+
 // All quantised types share one cell, and all float types another, so that products of the same x whose
 // weights differ in type run together.
 void fill_matmul(OpTable& table, Isa isa, bool deterministic) {

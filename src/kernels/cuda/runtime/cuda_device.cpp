@@ -87,7 +87,9 @@ class CudaDevice final : public Device {
   std::string_view description() const override { return description_; }
   DeviceMemory memory() const override { return memory_of(index_); }
   const OpTable& ops() const override { return op_table(); }
-  int64_t most_alike_rows() const override { return gpu_.is_deterministic ? INT64_MAX : kMostAlikeTokens; }
+  int64_t most_alike_rows(DType /*weights*/) const override {
+    return gpu_.is_deterministic ? INT64_MAX : kMostAlikeTokens;
+  }
 
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
     cudaSetDevice(index_);

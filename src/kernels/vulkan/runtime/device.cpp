@@ -13,7 +13,7 @@ const OpTable& VulkanDevice::ops() const {
   return op_table();
 }
 
-int64_t VulkanDevice::most_alike_rows() const {
+int64_t VulkanDevice::most_alike_rows(DType /*weights*/) const {
   return context_->limits.is_deterministic ? INT64_MAX : kMostAlikeRows;
 }
 

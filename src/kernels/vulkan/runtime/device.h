@@ -18,7 +18,7 @@ class VulkanDevice final : public Device {
   std::string_view description() const override { return context_->physical.properties.deviceName; }
   DeviceMemory memory() const override { return memory_of(context_->physical); }
   const OpTable& ops() const override;
-  int64_t most_alike_rows() const override;
+  int64_t most_alike_rows(DType weights) const override;
 
   size_t max_buffer_bytes() const override { return context_->max_allocation - MemoryPool::kAlignment; }
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override;

@@ -224,7 +224,7 @@ typedef struct EliLlmStreamConfigV8 { /* of profile 12 */
   int32_t draft_min;
   int32_t draft_max;
   const char* drafter_path;
-  const char* gbnf_grammar; /* there are no grammars yet: anything but NULL and "" is refused */
+  const char* gbnf_grammar; /* what answers must look like, in llama.cpp's notation; NULL or "": any text */
   int32_t disable_thinking;
   int32_t n_gpu_layers;     /* below 0: as many as fit; on the CPU without effect */
   const char* cache_type_k; /* formats of the cache, such as "q8_0" or "tbq4_0"; NULL: "f16" */

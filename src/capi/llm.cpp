@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "assistant/answer_form.h"
 #include "base/parameter.h"
 #include "text/unicode.h"
 
@@ -67,17 +68,23 @@ tl::unexpected<Refusal> cancelled() {
 
 Answer<std::shared_ptr<LlmStream>> LlmStream::open(std::shared_ptr<BundleContext> context,
                                                    const LlmConfig& config) {
-  if (config.gbnf_grammar && *config.gbnf_grammar) {
-    return refuse(ELIZA_ERR_NOT_IMPLEMENTED,
-                  "gbnf_grammar: answers are not held to grammars yet; pass NULL and check the answer");
-  }
   CAPI_TRY(const TextPlacement placement, placement_of(config));
   auto stream = std::make_shared<LlmStream>();
   stream->context_ = std::move(context);
   CAPI_TRY(stream->region_, stream->context_->text(placement));
   CAPI_TRY(stream->options_, options_of(config, stream->region_->model().tokenizer()));
+  CAPI_CHECK(stream->hold_to(config.gbnf_grammar));
   CAPI_TRY(stream->text_, TextStream::open(stream->region_));
   return stream;
+}
+
+// Answers that follow a grammar do not think aloud before it.
+Answer<void> LlmStream::hold_to(const char* gbnf_grammar) {
+  CAPI_TRY(const std::string text, optional_text_of("gbnf_grammar", gbnf_grammar));
+  if (text.empty()) return {};
+  CAPI_TRY(auto grammar, Grammar::from_gbnf(text));
+  CAPI_CHECK(follow(std::move(grammar), region_->model(), /*has_thinking=*/false, options_));
+  return {};
 }
 
 bool LlmStream::begins_like_what_is_held(std::span<const int32_t> tokens) const {
@@ -201,6 +208,7 @@ Answer<int> LlmStream::generate(int max_new_tokens, eliza_llm_token_cb on_token,
       break;
     }
   }
+  text_->cancel();  // again: before the answer had begun it stopped nothing
   while (text_->next()) continue;
   has_ended_ = true;
   return cancelled();

@@ -46,6 +46,7 @@ class LlmStream {
   Answer<void> restore(const std::string& path);
 
  private:
+  Answer<void> hold_to(const char* gbnf_grammar);
   Answer<void> begin(int64_t max_tokens);
   std::optional<AnswerPiece> take_piece();
   void tell_verifier(const Verification& verification) const;

@@ -185,42 +185,27 @@ TEST_F(LosslessDrafting, CancelledAnywhere) {
   const std::vector<Token> whole = plain(*target_, prompt, options, 64).tokens;
   for (const SessionOptions& kind : kinds({.n_ctx = 64})) {
     if (kind.looks_up && !kind.drafter) continue;  // nothing to look up
-    int n_operations = 0;
-    const auto calm = test::make_session(*target_, kind);
-    device_.on_operation = [&] { ++n_operations; };
-    answer(*calm, prompt, options);
-    for (int at = 0; at < n_operations; ++at) {
-      SCOPED_TRACE(testing::Message() << "cancelled before operation " << at << " of " << n_operations);
-      device_.on_operation = {};
-      const auto session = test::make_session(*target_, kind);
-      const CancellationSource source;
-      GenerateOptions cancelled = options;
-      cancelled.work.cancellation = source.ticket();
-      int n = 0;
-      device_.on_operation = [&] {
-        if (n++ == at) source.cancel();
-      };
-      const GenerateResult said = answer(*session, prompt, cancelled);
-      device_.on_operation = {};
-      ASSERT_LE(said.tokens.size(), whole.size());
-      ASSERT_TRUE(std::equal(said.tokens.begin(), said.tokens.end(), whole.begin()));
-      std::vector<Token> text = prompt;
-      text.insert(text.end(), whole.begin(), whole.end());
-      const std::vector<Token>& kept = session->tokens();
-      ASSERT_LE(kept.size(), prompt.size() + said.tokens.size());
-      ASSERT_TRUE(std::equal(kept.begin(), kept.end(), text.begin()));
-      if (!said.tokens.empty()) {
-        ASSERT_GE(kept.size() + 1, prompt.size() + said.tokens.size());
-      }
-      // On from what is kept, as if it had been the prompt.
-      std::vector<Token> so_far = prompt;
-      so_far.insert(so_far.end(), said.tokens.begin(), said.tokens.end());
-      GenerateOptions rest = options;
-      rest.max_tokens = std::ssize(whole) - std::ssize(said.tokens);
-      rest.draft.is_required = false;
-      const GenerateResult more = answer(*session, so_far, rest);
-      ASSERT_EQ(more.tokens, std::vector<Token>(whole.begin() + std::ssize(said.tokens), whole.end()));
-    }
+    cancel_before_each_operation(
+        *target_, kind, prompt, options, [&](const GenerateResult& said, Session& session) {
+          ASSERT_LE(said.tokens.size(), whole.size());
+          ASSERT_TRUE(std::equal(said.tokens.begin(), said.tokens.end(), whole.begin()));
+          std::vector<Token> text = prompt;
+          text.insert(text.end(), whole.begin(), whole.end());
+          const std::vector<Token>& kept = session.tokens();
+          ASSERT_LE(kept.size(), prompt.size() + said.tokens.size());
+          ASSERT_TRUE(std::equal(kept.begin(), kept.end(), text.begin()));
+          if (!said.tokens.empty()) {
+            ASSERT_GE(kept.size() + 1, prompt.size() + said.tokens.size());
+          }
+          // On from what is kept, as if it had been the prompt.
+          std::vector<Token> so_far = prompt;
+          so_far.insert(so_far.end(), said.tokens.begin(), said.tokens.end());
+          GenerateOptions rest = options;
+          rest.max_tokens = std::ssize(whole) - std::ssize(said.tokens);
+          rest.draft.is_required = false;
+          const GenerateResult more = answer(session, so_far, rest);
+          ASSERT_EQ(more.tokens, std::vector<Token>(whole.begin() + std::ssize(said.tokens), whole.end()));
+        });
   }
 }
 
@@ -231,26 +216,13 @@ TEST_F(LosslessDrafting, CancelledAnywhereWhileDraftsAreDrawn) {
   options.draft.rule = DraftRule::sampling;
   options.sampling = {.temperature = 0.7f, .seed = 3};
   const SessionOptions kind{.n_ctx = 64, .draft_model = like_};
-  const auto calm = test::make_session(*target_, kind);
-  int n_operations = 0;
-  device_.on_operation = [&] { ++n_operations; };
-  const std::vector<Token> whole = answer(*calm, prompt, options).tokens;
-  for (int at = 0; at < n_operations; at += 3) {
-    device_.on_operation = {};
-    const auto session = test::make_session(*target_, kind);
-    const CancellationSource source;
-    GenerateOptions cancelled = options;
-    cancelled.work.cancellation = source.ticket();
-    int n = 0;
-    device_.on_operation = [&] {
-      if (n++ == at) source.cancel();
-    };
-    const GenerateResult said = answer(*session, prompt, cancelled);
-    device_.on_operation = {};
-    ASSERT_LE(said.tokens.size(), whole.size());
-    ASSERT_TRUE(std::equal(said.tokens.begin(), said.tokens.end(), whole.begin())) << at;
-    ASSERT_EQ(answer(*session, prompt, options).tokens, whole) << at;
-  }
+  const std::vector<Token> whole = answer(*test::make_session(*target_, kind), prompt, options).tokens;
+  cancel_before_each_operation(
+      *target_, kind, prompt, options, [&](const GenerateResult& said, Session& session) {
+        ASSERT_LE(said.tokens.size(), whole.size());
+        ASSERT_TRUE(std::equal(said.tokens.begin(), said.tokens.end(), whole.begin()));
+        ASSERT_EQ(answer(session, prompt, options).tokens, whole);
+      });
 }
 
 // What a block drafter knows of a text is the same whether it listened to it at once, in pieces, through

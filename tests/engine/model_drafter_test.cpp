@@ -208,32 +208,16 @@ TEST_F(ModelDrafts, CancelledAnywhere) {
   const auto prompt = text(20, 5);
   const GenerateOptions options = always(4, 14);
   const std::vector<Token> whole = plain_tokens(prompt, options);
-  int n_operations = 0;
-  device_.on_operation = [&] { ++n_operations; };
-  ASSERT_TRUE(
-      generate(*test::make_session(*target_, {.n_ctx = 64, .draft_model = drafter_}), prompt, options));
-  for (int at = 0; at < n_operations; ++at) {
-    device_.on_operation = {};
-    const auto session = test::make_session(*target_, {.n_ctx = 64, .draft_model = drafter_});
-    const CancellationSource source;
-    GenerateOptions cancelled = options;
-    cancelled.work.cancellation = source.ticket();
-    int n = 0;
-    device_.on_operation = [&] {
-      if (n++ == at) source.cancel();
-    };
-    const auto said = generate(*session, prompt, cancelled);
-    device_.on_operation = {};
-    ASSERT_TRUE(said) << said.error().message;
-    ASSERT_LE(said->tokens.size(), whole.size());
-    ASSERT_TRUE(std::equal(said->tokens.begin(), said->tokens.end(), whole.begin())) << at;
-    const std::vector<Token>& kept = session->tokens();
-    ASSERT_TRUE(std::equal(kept.begin(), kept.begin() + std::min(std::ssize(kept), std::ssize(prompt)),
-                           prompt.begin()));
-    const auto again = generate(*session, prompt, options);
-    ASSERT_TRUE(again) << again.error().message;
-    ASSERT_EQ(again->tokens, whole) << "cancelled before operation " << at << " of " << n_operations;
-  }
+  const SessionOptions kind{.n_ctx = 64, .draft_model = drafter_};
+  cancel_before_each_operation(
+      *target_, kind, prompt, options, [&](const GenerateResult& said, Session& session) {
+        ASSERT_LE(said.tokens.size(), whole.size());
+        ASSERT_TRUE(std::equal(said.tokens.begin(), said.tokens.end(), whole.begin()));
+        const std::vector<Token>& kept = session.tokens();
+        ASSERT_TRUE(std::equal(kept.begin(), kept.begin() + std::min(std::ssize(kept), std::ssize(prompt)),
+                               prompt.begin()));
+        ASSERT_EQ(answer(session, prompt, options).tokens, whole);
+      });
 }
 
 TEST_F(ModelDrafts, TextsWithRowsInPlaceOfTokensHaveNone) {

@@ -83,6 +83,34 @@ class TinyPair : public testing::Test {
     return answer(*make_session(model, {.n_ctx = n_ctx}), prompt, options);
   }
 
+  // An answer that is cancelled before each operation of the model and of whatever drafts in turn, in a new
+  // session each time: `check` is given what was said until then, and the session.
+  template <class Check>
+  void cancel_before_each_operation(const TextModel& model, const SessionOptions& kind,
+                                    const std::vector<Token>& prompt, const GenerateOptions& options,
+                                    const Check& check) {
+    int n_operations = 0;
+    const auto calm = make_session(model, kind);
+    device_.on_operation = [&] { ++n_operations; };
+    answer(*calm, prompt, options);
+    device_.on_operation = {};
+    EXPECT_GT(n_operations, 0);
+    for (int at = 0; at < n_operations && !HasFatalFailure(); ++at) {
+      SCOPED_TRACE(testing::Message() << "cancelled before operation " << at << " of " << n_operations);
+      const auto session = make_session(model, kind);
+      const CancellationSource source;
+      GenerateOptions cancelled = options;
+      cancelled.work.cancellation = source.ticket();
+      int n = 0;
+      device_.on_operation = [&] {
+        if (n++ == at) source.cancel();
+      };
+      const GenerateResult said = answer(*session, prompt, cancelled);
+      device_.on_operation = {};
+      check(said, *session);
+    }
+  }
+
   TemporaryFolder folder_;
   WatchedDevice device_;
   int n_files_ = 0;

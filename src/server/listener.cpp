@@ -594,7 +594,9 @@ asio::awaitable<void> Connection::run() {
 
 // Whether one more may come from there; who has been idle for longest makes room.
 bool Listener::Impl::make_room(const asio::ip::address& address) {
-  if (!address.is_loopback() && n_of_address[address] >= options.n_connections_of_address) return false;
+  const auto known = n_of_address.find(address);
+  const size_t n_here = known == n_of_address.end() ? 0 : known->second;
+  if (!address.is_loopback() && n_here >= options.n_connections_of_address) return false;
   std::erase_if(connections, [](const auto& weak) { return weak.expired(); });
   if (connections.size() < options.n_connections) return true;
   std::shared_ptr<Connection> oldest;

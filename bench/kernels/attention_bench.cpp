@@ -1,7 +1,8 @@
 // Speed of attention on a layer of Qwen3-0.6B (16 query heads, 8 KV heads, 128 wide), by cache format: decode
-// (one token) against the bandwidth with which this machine reads memory, prefill in operations against its
-// f32 peak. One layer follows the other through a cache that is larger than the processor's. Formats are
-// those of keys and of values: each with itself, and some pairs.
+// (one token) against the bandwidth with which this machine reads memory, drafts and small pieces of prompts
+// (8 and 32 tokens) and prefill in operations against its f32 peak. One layer follows the other through a
+// cache that is larger than the processor's. Formats are those of keys and of values: each with itself, and
+// some pairs.
 //
 //   attention_bench --benchmark_filter='f16/f16/keys:16384/tokens:1/' --benchmark_min_time=2
 //
@@ -165,8 +166,14 @@ int main(int argc, char** argv) {
   pairs.emplace_back(KvFormat::qjl1_256, KvFormat::tbq3_0);
   pairs.emplace_back(KvFormat::q8_0, KvFormat::tbq4_0);
   for (const auto& [k, v] : pairs) {
-    for (const auto& [n_keys, n_tokens] :
-         {std::pair{512, 1}, {4096, 1}, {16384, 1}, {512, 512}, {4096, 512}, {16384, 512}}) {
+    for (const auto& [n_keys, n_tokens] : {std::pair{512, 1},
+                                           {4096, 1},
+                                           {4096, 8},
+                                           {4096, 32},
+                                           {16384, 1},
+                                           {512, 512},
+                                           {4096, 512},
+                                           {16384, 512}}) {
       const std::string name =
           fmt::format("{}/{}/keys:{}/tokens:{}", name_of(k), name_of(v), n_keys, n_tokens);
       benchmark::RegisterBenchmark(name.c_str(), run_benchmark, k, v, n_keys, n_tokens)

@@ -61,13 +61,13 @@ PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std
 template <class Rows>
 PARLANCE_SIMD void score_channels_by_row(const Tile& tile, const std::byte* keys, int64_t n_keys,
                                          const std::byte* next) {
-  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
-    score_channels<Rows, kRows>(tile, row, keys, n_keys, ahead);
-  });
+  in_groups_of_block<Rows>(
+      tile, keys, tile.head_dim_k, tile.k_row_bytes, n_keys, next,
+      []<class Wide, int kRows>(auto&&... args) { score_channels<Wide, kRows>(args...); });
 }
 
 template <class Rows>
 constexpr FormatKernels kChannelRows = {
-    .keys = {f32_query_bytes, no_workspace, prepare_f32, score_channels_by_row<Rows>},
+    .keys = {f32_query_bytes, part_bytes, prepare_f32, score_channels_by_row<Rows>},
     .values = kFewRows<Rows>.values,
 };

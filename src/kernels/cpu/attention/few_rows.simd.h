@@ -1,7 +1,11 @@
-// Tiles of few rows (decode), bound by memory: each row of the cache is widened in registers and multiplied
-// with 1, 2 or 4 rows of the tile at a time. Sums are made in the order of many_rows.simd.h: those of a score
-// in four chains, channel i in chain i mod 4, of which 0 and 2, and 1 and 3 meet first; those over values one
-// after the other.
+// Tiles of few rows (decode), bound by memory: each row of the cache is widened in registers, or in parts of
+// a block for many rows at once, and multiplied with 1, 2 or 4 rows of the tile at a time. Sums are made in
+// the order of many_rows.simd.h: those of a score in four chains, channel i in chain i mod 4, of which 0 and
+// 2, and 1 and 3 meet first; those over values one after the other.
+
+constexpr int64_t kGroupRows = 4;  // rows of a tile that share what is in registers
+constexpr int64_t kPartKeys = 32;  // keys, or values, that are widened together for all groups of rows
+constexpr int64_t kMostApart = 2 * kGroupRows;  // rows whose groups had better widen by themselves
 
 constexpr int kQuadKeys = kWidth / 4;  // keys that share a vector, four channels of each
 
@@ -141,7 +145,7 @@ PARLANCE_SIMD void accumulate_few(const Tile& tile, int64_t first_row, const std
 template <class Kernel>
 PARLANCE_INLINE void in_groups_of_rows(const Tile& tile, const std::byte* next, const Kernel& kernel) {
   for (int64_t row = 0; row < tile.n_rows; next = nullptr) {
-    switch (std::min<int64_t>(tile.n_rows - row, 4)) {
+    switch (std::min<int64_t>(tile.n_rows - row, kGroupRows)) {
       case 1:
         kernel.template operator()<1>(row, next);
         row += 1;
@@ -158,24 +162,56 @@ PARLANCE_INLINE void in_groups_of_rows(const Tile& tile, const std::byte* next, 
   }
 }
 
+inline size_t part_bytes(int64_t head_dim) {
+  return static_cast<size_t>(kPartKeys * align_up(head_dim, kStrideElements)) * sizeof(float);
+}
+
+// Calls kernel<Rows, n>(tile, first, rows, n_keys, next) for all rows of a tile. Where there are several
+// groups of them, the block is widened once for all, a part of it at a time that stays in the processor's
+// first cache: each group finds the same numbers as if it had widened them itself.
+template <class Rows, class Kernel>
+PARLANCE_SIMD PARLANCE_INLINE void in_groups_of_block(const Tile& tile, const std::byte* rows,
+                                                      int64_t head_dim, size_t row_bytes, int64_t n_keys,
+                                                      const std::byte* next, const Kernel& kernel) {
+  if (std::is_same_v<Rows, F32Rows> || tile.n_rows <= kMostApart) {
+    in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
+      kernel.template operator()<Rows, kRows>(tile, row, rows, n_keys, ahead);
+    });
+    return;
+  }
+  auto* const wide = reinterpret_cast<float*>(tile.workspace);
+  const int64_t stride = align_up(head_dim, kStrideElements);
+  Tile part = tile;
+  part.k_row_bytes = part.v_row_bytes = static_cast<size_t>(stride) * sizeof(float);
+  for (int64_t first = 0; first < n_keys; first += kPartKeys) {
+    const int64_t n = std::min(kPartKeys, n_keys - first);
+    for (int64_t j = 0; j < n; ++j)
+      widen<Rows>(rows + static_cast<size_t>(first + j) * row_bytes, head_dim, wide + j * stride);
+    part.scores = tile.scores + first;
+    in_groups_of_rows(part, nullptr, [&]<int kRows>(int64_t row, const std::byte*) {
+      read_ahead(next, first + row * n / tile.n_rows, first + (row + kRows) * n / tile.n_rows, row_bytes);
+      kernel.template operator()<F32Rows, kRows>(part, row, tile.workspace, n, nullptr);
+    });
+  }
+}
+
 template <class Rows>
 PARLANCE_SIMD void score_by_row(const Tile& tile, const std::byte* keys, int64_t n_keys,
                                 const std::byte* next) {
-  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
-    score_few<Rows, kRows>(tile, row, keys, n_keys, ahead);
-  });
+  in_groups_of_block<Rows>(tile, keys, tile.head_dim_k, tile.k_row_bytes, n_keys, next,
+                           []<class Wide, int kRows>(auto&&... args) { score_few<Wide, kRows>(args...); });
 }
 
 template <class Rows>
 PARLANCE_SIMD void accumulate_by_row(const Tile& tile, const std::byte* values, int64_t n_keys,
                                      const std::byte* next) {
-  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
-    accumulate_few<Rows, kRows>(tile, row, values, n_keys, ahead);
-  });
+  in_groups_of_block<Rows>(
+      tile, values, tile.head_dim_v, tile.v_row_bytes, n_keys, next,
+      []<class Wide, int kRows>(auto&&... args) { accumulate_few<Wide, kRows>(args...); });
 }
 
 template <class Rows>
 constexpr FormatKernels kFewRows = {
-    .keys = {f32_query_bytes, no_workspace, prepare_f32, score_by_row<Rows>},
-    .values = {no_workspace, accumulate_by_row<Rows>, finish_f32},
+    .keys = {f32_query_bytes, part_bytes, prepare_f32, score_by_row<Rows>},
+    .values = {part_bytes, accumulate_by_row<Rows>, finish_f32},
 };

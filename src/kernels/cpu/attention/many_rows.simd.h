@@ -128,19 +128,6 @@ PARLANCE_SIMD void multiply(int64_t n_rows, const float* a, int64_t a_stride, co
   }
 }
 
-// wide [n] = an encoded row; the rest of its last vector is zero.
-template <class Rows>
-PARLANCE_SIMD PARLANCE_INLINE void widen(const std::byte* row, int64_t n, float* wide) {
-  int64_t i = 0;
-  for (; i + Rows::kVectors * kWidth <= n; i += Rows::kVectors * kWidth) {
-    F x[Rows::kVectors];
-    Rows::load(row, i, x);
-#pragma GCC unroll 8
-    for (int v = 0; v < Rows::kVectors; ++v) Lanes::store(wide + i + v * kWidth, x[v]);
-  }
-  if (i < n) Lanes::store(wide + i, Rows::load_first(row, i, n - i));
-}
-
 // wide [head_dim][kKeyBlock] = keys transposed; lanes past n_keys repeat the last key.
 template <class Rows>
 PARLANCE_SIMD void widen_transposed(const Tile& tile, const std::byte* keys, int64_t n_keys, float* wide) {

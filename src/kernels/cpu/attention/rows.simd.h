@@ -55,6 +55,19 @@ struct Q8Rows {
   }
 };
 
+// wide [n] = an encoded row; the rest of its last vector is zero.
+template <class Rows>
+PARLANCE_SIMD PARLANCE_INLINE void widen(const std::byte* row, int64_t n, float* wide) {
+  int64_t i = 0;
+  for (; i + Rows::kVectors * kWidth <= n; i += Rows::kVectors * kWidth) {
+    F x[Rows::kVectors];
+    Rows::load(row, i, x);
+#pragma GCC unroll 8
+    for (int v = 0; v < Rows::kVectors; ++v) Lanes::store(wide + i + v * kWidth, x[v]);
+  }
+  if (i < n) Lanes::store(wide + i, Rows::load_first(row, i, n - i));
+}
+
 // ---- Queries and results in f32 ----
 
 inline size_t f32_query_bytes(int64_t head_dim) {

@@ -2,12 +2,13 @@
 """Speed on a GPU beside what the card allows and beside PyTorch, all in one run of a few minutes.
 
   bench/gpu_figures.py [--devices cuda:0,vulkan:0] [--shapes qwen3-0.6b,qwen3-8b] [--types f16,q8_0,q4_0]
-                       [--depths 0,8192,32768] [--no-pytorch] [--work DIR] [--json FILE]
+                       [--depths 0,8192,32768] [--sequences 8,64] [--no-pytorch] [--work DIR] [--json FILE]
 
 Models with random weights are written to the work folder one after another and removed again. Printed are tokens/s of
 prefill (512 tokens) and decode at each depth, decode's share of the card's copy bandwidth and prefill's share of its
 bf16 matrix rate, both measured here with PyTorch, and decode against PyTorch (transformers, bf16, static cache,
-compiled) with a context of 512. The bounds and the rival need PyTorch and transformers.
+compiled) with a context of 512; then steps that verify drafts of 16 tokens, in time of a plain step, and many answers
+at once at a depth of 4096. The bounds and the rival need PyTorch and transformers.
 """
 import argparse
 import json
@@ -22,6 +23,9 @@ import synthetic_model
 
 N_PROMPT = 512
 N_DECODE = 128
+N_VERIFIED = 16  # rows of a step that verifies a draft
+MANY_DEPTH = 4096
+N_MANY_DECODE = 32
 
 
 def card_bounds():
@@ -93,14 +97,27 @@ def pytorch_figures(shape_name):
     return N_PROMPT / prefill_s, N_DECODE / decode_s
 
 
-def parlance_figures(args, path, device):
-    command = [args.parlance, "bench", "-m", path, "--device", device, "-p", str(N_PROMPT), "-n", str(N_DECODE), "-d",
-               args.depths, "-r", "3", "--json"]
+def parlance_figures(args, path, device, *options):
+    command = [args.parlance, "bench", "-m", path, "--device", device, "-r", "3", "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         print(f"{' '.join(command)}: {done.stderr.strip() or 'failed'}", file=sys.stderr)
         return []
     return json.loads(done.stdout)["runs"][0]["tests"]
+
+
+def verification_figures(args, path, device):
+    """By depth, how many plain steps one takes that verifies N_VERIFIED rows."""
+    tests = parlance_figures(args, path, device, "-p", "0", "-n", "0", "-d", args.depths, "--verify", f"1,{N_VERIFIED}")
+    seconds = {(test["n_tokens"], test["depth"]): test["n_tokens"] / test["tokens_per_second"] for test in tests}
+    return {depth: seconds[n, depth] / seconds[1, depth] for n, depth in seconds if n == N_VERIFIED}
+
+
+def many_figures(args, path, device):
+    """(answers at once, tokens/s of all)."""
+    tests = parlance_figures(args, path, device, "-p", "0", "-n", str(N_MANY_DECODE), "-d", str(MANY_DEPTH), "-s",
+                             args.sequences)
+    return [(test["n_sequences"], test["tokens_per_second"]) for test in tests]
 
 
 def main():
@@ -110,6 +127,7 @@ def main():
     parser.add_argument("--shapes", default="qwen3-0.6b,qwen3-8b")
     parser.add_argument("--types", default="f16,q8_0,q4_0")
     parser.add_argument("--depths", default="0,8192,32768")
+    parser.add_argument("--sequences", default="8,64")
     parser.add_argument("--no-pytorch", action="store_true")
     parser.add_argument("--work", default=tempfile.gettempdir())
     parser.add_argument("--json")
@@ -127,7 +145,8 @@ def main():
             path = os.path.join(args.work, f"{shape}-{dtype}.gguf")
             synthetic_model.write(path, shape, dtype)
             for device in args.devices.split(","):
-                for test in parlance_figures(args, path, device):
+                for test in parlance_figures(args, path, device, "-p", str(N_PROMPT), "-n", str(N_DECODE), "-d",
+                                             args.depths):
                     decode = test["test"] == "decode"
                     bound = copy if decode else flops
                     reached = test["bytes_per_second"] if decode else test["ops_per_second"]
@@ -141,6 +160,15 @@ def main():
                           + (f"  {100 * row['share']:5.1f} % of {'copy' if decode else 'bf16 '}" if bound else "")
                           + (f"  {row['tokens_per_second'] / rival:5.2f} x PyTorch" if rival and row["depth"] == 0 else ""),
                           flush=True)
+                name = f"{shape:11} {dtype:5} {device:9}"
+                for depth, steps in verification_figures(args, path, device).items():
+                    rows.append(dict(shape=shape, type=dtype, device=device, test="verify", depth=depth,
+                                     n_rows=N_VERIFIED, plain_steps=steps))
+                    print(f"{name} {N_VERIFIED} rows verified @ {depth}: {steps:.2f} plain steps", flush=True)
+                for n, rate in many_figures(args, path, device):
+                    rows.append(dict(shape=shape, type=dtype, device=device, test="many", depth=MANY_DEPTH,
+                                     n_sequences=n, tokens_per_second=rate))
+                    print(f"{name} {n} answers @ {MANY_DEPTH}: {rate:.1f} tokens/s", flush=True)
             os.remove(path)
     if args.json:
         with open(args.json, "w") as out:

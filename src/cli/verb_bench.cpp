@@ -22,6 +22,7 @@
 #include "measure/system_info.h"
 #include "measure/text_loading.h"
 #include "measure/text_steps.h"
+#include "measure/verification.h"
 
 namespace parlance {
 
@@ -35,6 +36,7 @@ struct BenchOptions {
   std::vector<int64_t> depths = {0, 1024, 4096};
   bool has_default_depths = true;
   std::vector<int64_t> n_sequences = {1};
+  std::vector<int64_t> n_verified = {0};
   int64_t n_arriving = 0;
   bool has_drafts = false;  // --draft was given
   DraftOptions draft;
@@ -66,7 +68,21 @@ std::vector<BenchTest> tests_of(const BenchOptions& options) {
       for (size_t i = n_before; i < tests.size(); ++i) tests[i].n_sequences = n;
     }
   }
+  for (const int64_t depth : options.depths) add(BenchTest::Kind::verify, options.n_verified, depth);
   return tests;
+}
+
+// Tokens that a test computes in one of its runs.
+double n_computed(const BenchTest& test) {
+  const bool verifies = test.kind == BenchTest::Kind::verify;
+  return static_cast<double>(test.n_tokens * (verifies ? kVerifications : test.n_sequences));
+}
+
+Result<BenchResult> run(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
+                        const Work& work) {
+  if (test.kind == BenchTest::Kind::verify) return run_verification(session, test, n_repetitions, work);
+  return test.n_sequences > 1 ? run_many_answers(session, test, n_repetitions, work)
+                              : run_bench(session, test, n_batch, n_repetitions, work);
 }
 
 int64_t longest(const std::vector<BenchTest>& tests) {
@@ -115,7 +131,7 @@ void print_machine(const Console& io, const Device& device, const Roofline& r) {
 
 void print_row(const Console& io, const BenchTest& test, const BenchResult& result,
                const Roofline& roofline) {
-  const auto n = static_cast<double>(test.n_tokens * test.n_sequences);
+  const double n = n_computed(test);
   const StepCost& cost = result.cost;
   io.print("  {}\n", row_of({name_of(test), format_rate(n / result.median_s), format_rate(n / result.max_s),
                              format_rate(n / result.min_s), format_bytes(cost.bytes / n),
@@ -137,9 +153,9 @@ Json to_json(const Roofline& roofline) {
 }
 
 Json to_json(const BenchTest& test, const BenchResult& result, const Roofline& roofline) {
-  const auto n = static_cast<double>(test.n_tokens * test.n_sequences);
+  const double n = n_computed(test);
   return Json::object(
-      {{"test", test.kind == BenchTest::Kind::prefill ? "prefill" : "decode"},
+      {{"test", std::string(name_of(test.kind))},
        {"n_tokens", test.n_tokens},
        {"n_sequences", test.n_sequences},
        {"depth", test.depth},
@@ -253,6 +269,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   constexpr int64_t kSentence = 64;
   choice.context.n_ctx =
       std::max(longest(all) + (options.has_drafts ? 2 * kSentence : 0), options.n_arriving + 1);
+  choice.context.n_outputs = std::max<int64_t>(1, *std::ranges::max_element(options.n_verified));
   if (!options.has_drafts) choice.draft = {.uses_model = false};
   PARLANCE_TRY(const auto text, open_text(choice, io));
   Session& session = text->session();
@@ -276,9 +293,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   const Work work{.cancellation = guard.ticket()};
   for (const BenchTest& test : tests) {
     PARLANCE_TRY(const BenchResult result,
-                 test.n_sequences > 1
-                     ? run_many_answers(session, test, options.n_repetitions, work)
-                     : run_bench(session, test, choice.context.n_batch, options.n_repetitions, work));
+                 run(session, test, choice.context.n_batch, options.n_repetitions, work));
     if (!options.wants_json) print_row(io, test, result, roofline);
     rows.push(to_json(test, result, roofline));
   }
@@ -399,7 +414,7 @@ Result<void> set_say_choices(BenchOptions& options) {
 
 Command bench_command() {
   const auto options = std::make_shared<BenchOptions>();
-  constexpr int64_t kMaxTokens = int64_t{1} << 24;
+  constexpr int64_t kMaxTokens = int64_t{1} << 24, kMostVerified = 32;
   Command command;
   command.name = "bench";
   command.summary = "Measure speed, beside what the machine allows.";
@@ -456,6 +471,10 @@ Command bench_command() {
         depths,
         number_list_option("-s, --sequences", "LIST", "Answers that are written at once.",
                            options->n_sequences, 1, 4096),
+        number_list_option(
+            "--verify", "LIST",
+            "Also time steps that verify drafts: of so many tokens, each with what follows it. 0: none.",
+            options->n_verified, 0, kMostVerified),
         number_option<int64_t>(
             "--arriving", "N",
             "Also have a prompt of N tokens arrive while answers are written, and tell how long "

@@ -23,15 +23,23 @@ Result<void> BlockDrafter::draft(std::span<DraftJob* const> jobs) {
     tickets.push_back(job->cancellation);
   }
   if (blocks.empty()) return {};
-  PARLANCE_TRY(const bool is_done, runner_.draft(blocks, tickets));
+  const bool needs_logits =
+      std::ranges::any_of(served, [](const DraftJob* job) { return !job->sampler->takes_most_likely(); });
+  PARLANCE_TRY(const bool is_done,
+               runner_.draft(blocks, needs_logits ? Wanted::logits : Wanted::tokens, tickets));
   if (!is_done) return {};
-  std::span<const float> rows = runner_.outputs();
   const auto n_vocab = static_cast<size_t>(context_.model().model().n_vocab());
+  size_t row = 0;
   for (size_t i = 0; i < served.size(); ++i) {
     DraftJob& job = *served[i];
     bool goes_on = true;  // what follows an unlikely token is no use
-    for (int64_t slot = 0; slot < blocks[i].n_wanted; ++slot, rows = rows.subspan(n_vocab))
-      goes_on = goes_on && job.sampler->propose(rows.first(n_vocab), job.least_probability, job.draft);
+    for (int64_t slot = 0; slot < blocks[i].n_wanted; ++slot, ++row) {
+      if (!goes_on) continue;
+      goes_on = needs_logits ? job.sampler->propose(runner_.outputs().subspan(row * n_vocab, n_vocab),
+                                                    job.least_probability, job.draft)
+                             : job.sampler->propose(runner_.tokens()[row], runner_.outputs()[row],
+                                                    job.least_probability, job.draft);
+    }
   }
   return {};
 }

@@ -1,8 +1,11 @@
 #include "engine/draft_part.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/checked.h"
 #include "engine/context.h"
+#include "engine/step_size.h"
 
 namespace parlance {
 
@@ -35,7 +38,8 @@ Result<std::unique_ptr<DraftPart>> DraftPart::create(Device& device, const Sessi
                                                      PageCounts n_pages) {
   const Dflash& drafter = *options.drafter;
   const int64_t n_slots = options.n_seq * drafter.parameters().block_size;
-  std::unique_ptr<DraftPart> part(new DraftPart(options.drafter, n_slots));
+  std::unique_ptr<DraftPart> part(new DraftPart(options.drafter, options.n_seq, n_slots));
+  part->n_kv_bound_ = align_up(options.n_ctx, kBoundStride);
   PARLANCE_TRY(part->cache_, KvCache::create(device, draft_layout(drafter, options), n_pages, options.n_ctx,
                                              options.n_seq + 1));
   part->features_.ne = {drafter.hyper_parameters().n_embd, options.n_batch, 1, 1};
@@ -46,14 +50,15 @@ Result<std::unique_ptr<DraftPart>> DraftPart::create(Device& device, const Sessi
   return part;
 }
 
-Dflash::Blocks DraftPart::blocks_of(int64_t n_slots, int64_t n_rows, int64_t n_kv_bound) const {
-  return {.token = inputs_.on_device(kSlotToken, n_slots),
-          .view = {.seq = inputs_.on_device(kSlotSeq, n_slots),
-                   .pos = inputs_.on_device(kSlotPos, n_slots),
-                   .n_kv_bound = n_kv_bound},
-          .seen = inputs_.on_device(kSlotSeen, n_slots),
-          .first = inputs_.on_device(kSlotFirst, n_slots),
-          .rows = inputs_.on_device(kSlotRow, n_rows)};
+Dflash::Blocks DraftPart::blocks_of(const Shape& shape) const {
+  const int64_t n = shape.n_slots;
+  return {.token = inputs_.on_device(kSlotToken, n),
+          .view = {.seq = inputs_.on_device(kSlotSeq, n),
+                   .pos = inputs_.on_device(kSlotPos, n),
+                   .n_kv_bound = shape.n_kv_bound},
+          .seen = inputs_.on_device(kSlotSeen, n),
+          .first = inputs_.on_device(kSlotFirst, n),
+          .rows = inputs_.on_device(kSlotRow, shape.n_rows)};
 }
 
 void DraftPart::write_noise(Stream& stream, const Tensor& noise, const BatchView& view) {
@@ -74,27 +79,60 @@ void DraftPart::write_noise(Stream& stream, const Tensor& noise, const BatchView
 }
 
 void DraftPart::plan(Stream& stream, int64_t n_kv_bound) {
-  drafter_->draft(stream, blocks_of(n_slots_, n_slots_, n_kv_bound), cache_->layers(stream));
+  pass(stream, {n_slots_, n_slots_, n_kv_bound, true, false}, cache_->layers(stream));
+}
+
+// Above what keys of the model's steps have.
+uint64_t DraftPart::Shape::key() const {
+  if (!is_recorded) return Stream::kOnce;
+  return uint64_t{1} << 63 | static_cast<uint64_t>(n_kv_bound) << 24 | static_cast<uint64_t>(n_slots) << 12 |
+         static_cast<uint64_t>(n_rows) << 1 | static_cast<uint64_t>(wants_tokens);
+}
+
+DraftPart::Shape DraftPart::shape_of(const Stream& stream, const HostBlocks& blocks) const {
+  Shape shape{.n_slots = blocks.n_slots(),
+              .n_rows = std::ssize(blocks.row),
+              .n_kv_bound = std::min(position_bound(blocks.n_kv_bound), n_kv_bound_),
+              .wants_tokens = blocks.wants_tokens,
+              .is_recorded = stream.keeps_recordings() && is_recorded_size(blocks.n_slots())};
+  if (shape.is_recorded) {
+    shape.n_slots = recorded_size(shape.n_slots, n_slots_);
+    shape.n_rows = recorded_size(shape.n_rows, shape.n_slots);
+  }
+  return shape;
+}
+
+// The slots of the shape that the blocks do not fill are of a sequence that nobody reads, from its start on.
+void DraftPart::upload(Stream& stream, const HostBlocks& blocks, const Shape& shape) {
+  const auto host = [this](SlotInput which) { return inputs_.host(which).begin(); };
+  std::ranges::copy(blocks.token, host(kSlotToken));
+  std::ranges::copy(blocks.seq, host(kSlotSeq));
+  std::ranges::copy(blocks.pos, host(kSlotPos));
+  std::ranges::copy(blocks.seen, host(kSlotSeen));
+  std::ranges::copy(blocks.first, host(kSlotFirst));
+  std::ranges::copy(blocks.row, host(kSlotRow));
+  const int64_t n = blocks.n_slots(), n_rows = std::ssize(blocks.row);
+  std::fill(host(kSlotToken) + n, host(kSlotToken) + shape.n_slots, 0);
+  std::fill(host(kSlotSeq) + n, host(kSlotSeq) + shape.n_slots, static_cast<int32_t>(n_seq_));
+  std::iota(host(kSlotPos) + n, host(kSlotPos) + shape.n_slots, 0);
+  std::iota(host(kSlotSeen) + n, host(kSlotSeen) + shape.n_slots, 0);
+  std::fill(host(kSlotFirst) + n, host(kSlotFirst) + shape.n_slots, 0);
+  std::fill(host(kSlotRow) + n_rows, host(kSlotRow) + shape.n_rows, 0);
+  inputs_.upload(stream);
+}
+
+Tensor DraftPart::pass(Stream& stream, const Shape& shape, const KvLayers& kv) const {
+  const Tensor logits = drafter_->draft(stream, blocks_of(shape), kv);
+  return shape.wants_tokens ? argmax_with_probability(stream, logits) : logits;
 }
 
 Tensor DraftPart::draft(Stream& stream, const HostBlocks& blocks) {
-  const auto put = [&](const std::vector<int32_t>& values, SlotInput which) {
-    std::ranges::copy(values, inputs_.host(which).begin());
-  };
-  put(blocks.token, kSlotToken);
-  put(blocks.seq, kSlotSeq);
-  put(blocks.pos, kSlotPos);
-  put(blocks.seen, kSlotSeen);
-  put(blocks.first, kSlotFirst);
-  put(blocks.row, kSlotRow);
-  inputs_.upload(stream);
+  const Shape shape = shape_of(stream, blocks);
+  upload(stream, blocks, shape);
   const KvLayers& kv = cache_->layers(stream);
-  Tensor logits;
-  stream.step(Stream::kOnce, [&] {
-    logits =
-        drafter_->draft(stream, blocks_of(blocks.n_slots(), std::ssize(blocks.row), blocks.n_kv_bound), kv);
-  });
-  return logits;
+  Tensor& output = outputs_[shape.key()];
+  stream.step(shape.key(), [&] { output = pass(stream, shape, kv); });
+  return output ? output.rows(0, std::ssize(blocks.row)) : output;
 }
 
 }  // namespace parlance

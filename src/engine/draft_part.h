@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -19,8 +20,9 @@ struct SessionOptions;
 // sees: the last one of its block, and the first one in a layer with a window.
 struct HostBlocks {
   std::vector<int32_t> token, seq, pos, seen, first;
-  std::vector<int32_t> row;  // slots that are asked for
-  int64_t n_kv_bound = 0;    // no position reaches it
+  std::vector<int32_t> row;   // slots that are asked for
+  bool wants_tokens = false;  // of these: the most likely token with its probability, in place of logits
+  int64_t n_kv_bound = 0;     // no position reaches it
 
   int64_t n_slots() const { return static_cast<int64_t>(token.size()); }
 };
@@ -52,20 +54,34 @@ class DraftPart {
   // In a dry run: what draft() needs at most.
   void plan(Stream& stream, int64_t n_kv_bound);
 
-  // Logits [n_vocab, n_rows] of the slots that are asked for, on the device until the next step.
+  // Logits f32 [n_vocab, n_rows] of the slots that are asked for, or tokens i32 [2, n_rows]
+  // (argmax_with_probability()), on the device until the next step.
   Tensor draft(Stream& stream, const HostBlocks& blocks);
 
  private:
-  DraftPart(std::shared_ptr<const Dflash> drafter, int64_t n_slots)
-      : drafter_(std::move(drafter)), n_slots_(n_slots) {}
-  Dflash::Blocks blocks_of(int64_t n_slots, int64_t n_rows, int64_t n_kv_bound) const;
+  // How large the tensors of a pass are; passes of one shape are one recording.
+  struct Shape {
+    int64_t n_slots, n_rows, n_kv_bound;
+    bool wants_tokens, is_recorded;
+    uint64_t key() const;
+  };
+
+  DraftPart(std::shared_ptr<const Dflash> drafter, int64_t n_seq, int64_t n_slots)
+      : drafter_(std::move(drafter)), n_seq_(n_seq), n_slots_(n_slots) {}
+  Shape shape_of(const Stream& stream, const HostBlocks& blocks) const;
+  void upload(Stream& stream, const HostBlocks& blocks, const Shape& shape);
+  Tensor pass(Stream& stream, const Shape& shape, const KvLayers& kv) const;
+  Dflash::Blocks blocks_of(const Shape& shape) const;
 
   std::shared_ptr<const Dflash> drafter_;
-  int64_t n_slots_;  // at most
+  int64_t n_seq_;           // also the number of the sequence that fills up recorded passes
+  int64_t n_slots_;         // at most
+  int64_t n_kv_bound_ = 0;  // of the whole context
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Buffer> features_buffer_;
   InputLists inputs_;
   Tensor features_;  // f32 [n_embd, n_batch]
+  std::unordered_map<uint64_t, Tensor> outputs_;  // by key: where a recorded pass leaves its result
 };
 
 }  // namespace parlance

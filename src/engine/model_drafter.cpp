@@ -99,7 +99,7 @@ Result<bool> ModelDrafter::step(std::vector<Writer>& writers, bool reads_only) {
   }
   writers = std::move(served);
   if (slices.empty()) return true;
-  const Result<bool> is_done = runner_.run(slices, /*wants_logits=*/true, tickets);
+  const Result<bool> is_done = runner_.run(slices, Wanted::logits, tickets);
   for (const Slice& slice : slices) {
     if (!is_done || !*is_done) {
       slice.sequence->failed();

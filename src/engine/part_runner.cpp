@@ -72,11 +72,13 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   const SequenceMemory memory = this->memory();
   Plan plan;
   for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
-    const Shape shape{
-        .n_tokens = n_tokens, .n_outputs = std::min(n_tokens, n_outputs_), .n_kv_bound = n_kv_bound_};
+    const Shape shape{.n_tokens = n_tokens,
+                      .n_outputs = std::min(n_tokens, n_outputs_),
+                      .n_kv_bound = n_kv_bound_,
+                      .wanted = Wanted::tokens};
     const auto draft = draft_step(shape);
     const Plan dry = stream_->dry_run([&] {
-      forward(shape, batch_of(shape), memory, draft);
+      result_of(forward(shape, batch_of(shape), memory, draft), shape);
       if (draft_) draft_->plan(*stream_, n_kv_bound_);
       for (KvCache* const cache : caches_) {
         if (options.cache.has_exact_pages()) cache->plan_compress(*stream_);
@@ -102,14 +104,14 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
 uint64_t PartRunner::Shape::key() const {
   if (!is_recorded) return Stream::kOnce;
   return static_cast<uint64_t>(n_kv_bound) << 24 | static_cast<uint64_t>(n_tokens) << 12 |
-         static_cast<uint64_t>(n_outputs) << 1 | static_cast<uint64_t>(wants_logits);
+         static_cast<uint64_t>(n_outputs) << 2 | static_cast<uint64_t>(wanted);
 }
 
 PartRunner::Shape PartRunner::shape_of(const HostBatch& batch) const {
   Shape shape{.n_tokens = batch.n_tokens(),
               .n_outputs = batch.n_outputs(),
               .n_kv_bound = std::min(position_bound(batch.n_kv_bound), n_kv_bound_),
-              .wants_logits = batch.wants_logits};
+              .wanted = batch.wanted};
   shape.is_recorded =
       stream_->keeps_recordings() && is_recorded_size(shape.n_tokens) && batch.embedded.empty();
   if (shape.is_recorded) {
@@ -136,7 +138,9 @@ Batch PartRunner::batch_of(const Shape& shape) const {
 
 Wants PartRunner::wants_of(const Shape& shape) const {
   if (shape.n_outputs == 0) return {};
-  return {.rows = inputs_.on_device(kOutputRow, shape.n_outputs), .logits = shape.wants_logits, .taps = {}};
+  return {.rows = inputs_.on_device(kOutputRow, shape.n_outputs),
+          .logits = shape.wanted != Wanted::pooled,
+          .taps = {}};
 }
 
 // The rows of the shape that the batch does not fill are of a sequence that nobody reads, from its start on.
@@ -197,6 +201,12 @@ Outputs PartRunner::forward(const Shape& shape, const Batch& batch, const Sequen
   return model_.model().forward(*stream_, batch, memory, wants, part_);
 }
 
+Tensor PartRunner::result_of(const Outputs& outputs, const Shape& shape) {
+  if (outputs.h) return outputs.h;
+  if (!outputs.logits) return outputs.normed;
+  return shape.wanted == Wanted::tokens ? argmax(*stream_, outputs.logits) : outputs.logits;
+}
+
 Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
   const Shape shape = shape_of(host);
   const Batch batch = upload(host, shape);
@@ -205,10 +215,7 @@ Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
   if (stream_->cancelled()) return {};
   const auto draft = draft_step(shape);
   Tensor& output = outputs_[shape.key()];
-  stream_->step(shape.key(), [&] {
-    const Outputs outputs = forward(shape, batch, memory, draft);
-    output = outputs.h ? outputs.h : outputs.logits ? outputs.logits : outputs.normed;
-  });
+  stream_->step(shape.key(), [&] { output = result_of(forward(shape, batch, memory, draft), shape); });
   if (!output) return {};
   const bool is_last = model_.model().placement().is_last(part_);
   return output.rows(0, is_last ? host.n_outputs() : host.n_tokens());

@@ -20,6 +20,10 @@ namespace parlance {
 
 struct SessionOptions;
 
+// What is to be told of the rows whose outputs are wanted: what embeddings are pooled from [n_embd], logits
+// [n_logits], or the token whose logit is the largest, -1 where a logit is no number.
+enum class Wanted : uint8_t { pooled, logits, tokens };
+
 // A batch in host memory. The rows of a sequence lie next to each other, in order of position.
 struct HostBatch {
   struct Rows {  // in place of the embeddings of consecutive tokens
@@ -30,7 +34,7 @@ struct HostBatch {
   std::vector<int32_t> token, seq, pos;       // of each row
   std::vector<int32_t> state_from, state_to;  // likewise, see Recurrence
   std::vector<int32_t> output_row;            // whose outputs are wanted
-  bool wants_logits = true;                   // of these; else what embeddings are pooled from
+  Wanted wanted = Wanted::logits;             // of these
   std::vector<Rows> embedded;
   int64_t n_kv_bound = 0;  // no position reaches it
 
@@ -64,11 +68,11 @@ class PartRunner {
 
   // Computes the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the part before, empty
   // for the first part. The result stays on the device and is valid until the next call: the residual stream
-  // [n_embd, n_tokens], from the last part outputs [n_logits, n_outputs] or [n_embd, n_outputs]; absent when
+  // [n_embd, n_tokens], from the last part what is wanted of n_outputs rows (i32 for tokens); absent when
   // nothing was wanted, the step was cancelled or the device failed.
   Tensor step(const HostBatch& batch, std::span<const float> h);
 
-  // A pass of the drafter: logits [n_vocab, n] of the slots that are asked for, valid until the next call.
+  // A pass of the drafter: what DraftPart::draft() says, valid until the next call.
   Tensor draft(const HostBlocks& blocks) { return draft_->draft(*stream_, blocks); }
 
   // Stores `noise` as keys and values of every attention layer at the batch's positions.
@@ -78,7 +82,8 @@ class PartRunner {
   // How large the tensors of a step are; steps of one shape are one recording.
   struct Shape {
     int64_t n_tokens = 0, n_outputs = 0, n_kv_bound = 0;
-    bool wants_logits = true, is_recorded = false;
+    Wanted wanted = Wanted::logits;
+    bool is_recorded = false;
     uint64_t key() const;
   };
 
@@ -88,6 +93,7 @@ class PartRunner {
   Shape shape_of(const HostBatch& batch) const;
   Batch batch_of(const Shape& shape) const;
   Wants wants_of(const Shape& shape) const;
+  Tensor result_of(const Outputs& outputs, const Shape& shape);
   std::optional<DraftPart::Step> draft_step(const Shape& shape);
   Outputs forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
                   const std::optional<DraftPart::Step>& draft);

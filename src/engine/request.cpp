@@ -96,6 +96,8 @@ class Request::Answer final : public Task {
       grammar_.emplace(*options.grammar, options.grammar_begins_after);
       draft_sampler_.set_mask(&*grammar_);
     }
+    does_with_tokens_ = takes_most_likely(options.sampling) && !grammar_ && !options.n_top_logprobs &&
+                        options.min_tokens == 0;
     prompt_ = std::move(prompt);
     for (const Token token : prompt_) accept(token);
     result_.n_prompt = std::ssize(prompt_);
@@ -161,15 +163,26 @@ class Request::Answer final : public Task {
   void take(std::span<const float> rows, int64_t n_rows) override {
     const size_t n_logits = rows.size() / static_cast<size_t>(n_rows);
     for (int64_t i = 0; i < n_rows; ++i) {
-      if (n_taken_again_ > 0) {
-        --n_taken_again_;
-      } else if (!is_decided_) {
-        ++n_taken_;
-        const std::span<const float> row = rows.subspan(static_cast<size_t>(i) * n_logits, n_logits);
-        const Result<Token> token = next_token(row);
-        token ? say(*token, row) : give_up(token.error());
-      }
+      if (!is_next_row_wanted()) continue;
+      const std::span<const float> row = rows.subspan(static_cast<size_t>(i) * n_logits, n_logits);
+      const Result<Token> token = next_token(row);
+      token ? say(*token, row) : give_up(token.error());
     }
+  }
+
+  void take_tokens(std::span<const Token> tokens) override {
+    for (const Token token : tokens) {
+      if (is_next_row_wanted()) say(token, {});
+    }
+  }
+
+  bool is_next_row_wanted() {
+    if (n_taken_again_ > 0) {
+      --n_taken_again_;
+      return false;
+    }
+    if (!is_decided_) ++n_taken_;
+    return !is_decided_;
   }
 
   bool ends(Token token) const {

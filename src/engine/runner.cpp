@@ -1,6 +1,7 @@
 #include "engine/runner.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/checked.h"
 #include "engine/context.h"
@@ -97,65 +98,88 @@ std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices
   return groups;
 }
 
-Result<bool> Runner::run(std::span<const Slice> slices, bool wants_logits,
+// The floats or tokens of a tensor, or nothing of an absent one, which tells whether the device failed.
+Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
+  rows.clear();
+  tokens.clear();
+  if (!from) return stream.synchronize();
+  const auto n = static_cast<size_t>(from.n_elements());
+  if (from.dtype == DType::i32) {
+    tokens.resize(n);
+    PARLANCE_CHECK(stream.download(std::as_writable_bytes(std::span(tokens)), from));
+    for (size_t i = 0; from.ne[0] == 2 && i < n / 2; ++i) {  // each with its probability
+      rows.push_back(std::bit_cast<float>(tokens[2 * i + 1]));
+      tokens[i] = tokens[2 * i];
+    }
+    tokens.resize(static_cast<size_t>(from.n_rows()));
+    return {};
+  }
+  rows.resize(n);
+  return stream.download(std::as_writable_bytes(std::span(rows)), from);
+}
+
+// Rows [n_before, n_before + n) of n_all.
+void Runner::Outputs::append(const Outputs& from, int64_t n_before, int64_t n, int64_t n_all) {
+  const auto take = [&](auto& to, const auto& all) {
+    const int64_t row = std::ssize(all) / n_all;
+    to.insert(to.end(), all.begin() + n_before * row, all.begin() + (n_before + n) * row);
+  };
+  if (n == 0) return;
+  take(rows, from.rows);
+  take(tokens, from.tokens);
+}
+
+Result<bool> Runner::run(std::span<const Slice> slices, Wanted wanted,
                          std::span<const Cancellation> tickets) {
   for (const Slice& slice : slices) place(*slice.sequence);
   const auto groups = groups_of(slices);
   if (groups.size() == 1) {
-    PARLANCE_TRY(const bool done, run_together(slices, wants_logits, tickets));
-    outputs_.swap(group_outputs_);
+    PARLANCE_TRY(const bool done, run_together(slices, wanted, tickets));
+    std::swap(outputs_, group_outputs_);
     return done;
   }
-  std::vector<std::vector<float>> outputs(slices.size());
+  std::vector<Outputs> outputs(slices.size());
   for (const auto& group : groups) {
     std::vector<Slice> together;
-    int64_t n_outputs = 0;
+    int64_t n_outputs = 0, n_before = 0;
     for (const size_t i : group) {
       together.push_back(slices[i]);
       n_outputs += slices[i].n_outputs;
     }
-    PARLANCE_TRY(const bool done, run_together(together, wants_logits, tickets));
+    PARLANCE_TRY(const bool done, run_together(together, wanted, tickets));
     if (!done) return false;
-    if (n_outputs == 0) continue;
-    std::span<const float> rest = group_outputs_;
-    const size_t row = rest.size() / static_cast<size_t>(n_outputs);
     for (const size_t i : group) {
-      const auto own = rest.first(row * static_cast<size_t>(slices[i].n_outputs));
-      outputs[i].assign(own.begin(), own.end());
-      rest = rest.subspan(own.size());
+      outputs[i].append(group_outputs_, n_before, slices[i].n_outputs, n_outputs);
+      n_before += slices[i].n_outputs;
     }
   }
-  outputs_.clear();
-  for (const std::vector<float>& own : outputs) outputs_.insert(outputs_.end(), own.begin(), own.end());
+  outputs_ = {};
+  for (const Outputs& own : outputs) outputs_.append(own, 0, 1, 1);
   return true;
 }
 
 // Leaves the outputs in group_outputs_.
-Result<bool> Runner::run_together(std::span<const Slice> slices, bool wants_logits,
+Result<bool> Runner::run_together(std::span<const Slice> slices, Wanted wanted,
                                   std::span<const Cancellation> tickets) {
   HostBatch batch = batch_of(slices);
-  batch.wants_logits = wants_logits;
+  batch.wanted = wanted;
   for (const auto& part : context_.parts()) {
     const CancellableWork work(part->stream(), tickets);
-    const Tensor result = part->step(batch, h_);
+    const Tensor result = part->step(batch, h_.rows);
     if (part->stream().cancelled()) return false;
     const bool is_last = part == context_.parts().back();
-    std::vector<float>& host = is_last ? group_outputs_ : h_;
-    host.resize(result ? static_cast<size_t>(result.n_elements()) : 0);
-    if (result) {
-      PARLANCE_CHECK(part->stream().download(std::as_writable_bytes(std::span(host)), result));
-    } else {  // nothing was wanted, or the device failed, which this tells
-      PARLANCE_CHECK(part->stream().synchronize());
-    }
+    PARLANCE_CHECK((is_last ? group_outputs_ : h_).download(part->stream(), result));
     if (part->stream().cancelled()) return false;
   }
   return true;
 }
 
-Result<bool> Runner::draft(std::span<const Block> blocks, std::span<const Cancellation> tickets) {
+Result<bool> Runner::draft(std::span<const Block> blocks, Wanted wanted,
+                           std::span<const Cancellation> tickets) {
   PartRunner& part = *context_.parts().front();  // a drafter's model lies on one device
   const DflashParameters& drafter = context_.options().drafter->parameters();
   HostBlocks host;
+  host.wants_tokens = wanted == Wanted::tokens;
   for (const Block& block : blocks) {
     Sequence& sequence = *block.sequence;
     place(sequence);
@@ -173,10 +197,9 @@ Result<bool> Runner::draft(std::span<const Block> blocks, std::span<const Cancel
   }
   host.n_kv_bound = align_up(host.n_kv_bound, kBoundStride);
   const CancellableWork work(part.stream(), tickets);
-  const Tensor logits = part.draft(host);
+  const Tensor result = part.draft(host);
   if (part.stream().cancelled()) return false;
-  outputs_.resize(static_cast<size_t>(logits.n_elements()));
-  PARLANCE_CHECK(part.stream().download(std::as_writable_bytes(std::span(outputs_)), logits));
+  PARLANCE_CHECK(outputs_.download(part.stream(), result));
   return !part.stream().cancelled();
 }
 

@@ -37,11 +37,12 @@ class Runner {
 
   // Computes slices that were prepared. False when all tickets were cancelled meanwhile, and nothing counts.
   // Errors: a device failed; nothing counts either.
-  Result<bool> run(std::span<const Slice> slices, bool wants_logits, std::span<const Cancellation> tickets);
+  Result<bool> run(std::span<const Slice> slices, Wanted wanted, std::span<const Cancellation> tickets);
 
-  // Of the last step, the slices' outputs, one slice after the other: logits [n_logits, n], or what
-  // embeddings are pooled from [n_embd, n].
-  std::span<const float> outputs() const { return outputs_; }
+  // Of the last step, the slices' outputs, one slice after the other: logits [n_logits, n], what embeddings
+  // are pooled from [n_embd, n], or tokens [n].
+  std::span<const float> outputs() const { return outputs_.rows; }
+  std::span<const Token> tokens() const { return outputs_.tokens; }
 
   // Blocks of a sequence's last token, which is not computed yet, and what may follow it. Room for their
   // slots was prepared, and is what the next slice goes into.
@@ -51,8 +52,9 @@ class Runner {
     int64_t n_wanted = 0;  // of the slots behind the first
   };
   // Asks the context's block drafter; outputs() are then its logits [n_vocab, n] of the wanted slots, block
-  // by block. False when all tickets were cancelled meanwhile.
-  Result<bool> draft(std::span<const Block> blocks, std::span<const Cancellation> tickets);
+  // by block, or tokens() those that it takes for the most likely, and outputs() their probabilities. False
+  // when all tickets were cancelled meanwhile.
+  Result<bool> draft(std::span<const Block> blocks, Wanted wanted, std::span<const Cancellation> tickets);
 
   // Copies of the sequence's recurrent states, as they are now.
   Result<StateCopy> save_states(const Sequence& sequence);
@@ -61,16 +63,24 @@ class Runner {
   Result<void> write_noise(const Slice& slice, std::span<const float> noise);
 
  private:
-  Result<bool> run_together(std::span<const Slice> slices, bool wants_logits,
+  // Of rows: floats, or a token each.
+  struct Outputs {
+    std::vector<float> rows;
+    std::vector<Token> tokens;
+
+    Result<void> download(Stream& stream, const Tensor& from);
+    void append(const Outputs& from, int64_t n_before, int64_t n, int64_t n_all);
+  };
+
+  Result<bool> run_together(std::span<const Slice> slices, Wanted wanted,
                             std::span<const Cancellation> tickets);
   std::vector<std::vector<size_t>> groups_of(std::span<const Slice> slices) const;
   HostBatch batch_of(std::span<const Slice> slices) const;
   void place(Sequence& sequence);
 
   Context& context_;
-  std::vector<float> h_;  // the residual stream on its way from one part to the next
-  std::vector<float> outputs_;
-  std::vector<float> group_outputs_;
+  Outputs h_;  // the residual stream on its way from one part to the next
+  Outputs outputs_, group_outputs_;
 };
 
 }  // namespace parlance

@@ -74,7 +74,7 @@ Turns::Progress Scheduler::compute() {
     return Turns::Progress::made;
   }
   const StepPlan plan = plan_step();
-  if (!plan.pieces().empty()) run(plan.pieces());
+  if (!plan.pieces().empty()) run(plan);
   if (!plan.pieces().empty() || n_ended_ > 0) return Turns::Progress::made;
   return tasks_.empty() ? Turns::Progress::idle : Turns::Progress::waiting;
 }
@@ -266,7 +266,8 @@ void Scheduler::preempt(Task& task, StepPlan& plan) {
   ++stats_.n_preemptions;
 }
 
-void Scheduler::run(std::span<const StepPlan::Piece> pieces) {
+void Scheduler::run(const StepPlan& plan) {
+  const std::span<const StepPlan::Piece> pieces = plan.pieces();
   const Clock::time_point start = Clock::now();
   std::vector<Slice> slices;
   std::vector<Cancellation> tickets;
@@ -278,7 +279,7 @@ void Scheduler::run(std::span<const StepPlan::Piece> pieces) {
   if (const Result<void> read = proposals_.read(pieces); !read) {
     done = tl::unexpected(read.error());
   } else {
-    done = runner_.run(slices, pieces.front().task->wants_logits_, tickets);
+    done = runner_.run(slices, plan.wanted(), tickets);
   }
   if (!done || !*done) {
     for (const StepPlan::Piece& piece : pieces) piece.slice.sequence->failed();
@@ -289,15 +290,19 @@ void Scheduler::run(std::span<const StepPlan::Piece> pieces) {
   }
   const Clock::time_point now = Clock::now();
   note(pieces, ms_between(start, now));
-  std::span<const float> outputs = runner_.outputs();
-  int64_t n_outputs = 0;
-  for (const Slice& slice : slices) n_outputs += slice.n_outputs;
-  const size_t row = n_outputs > 0 ? outputs.size() / static_cast<size_t>(n_outputs) : 0;
+  size_t n_outputs = 0, n_before = 0;
+  for (const Slice& slice : slices) n_outputs += static_cast<size_t>(slice.n_outputs);
+  const std::span<const float> rows = runner_.outputs();
+  const std::span<const Token> tokens = runner_.tokens();
   for (const StepPlan::Piece& piece : pieces) {
-    const std::span<const float> rows = outputs.first(row * static_cast<size_t>(piece.slice.n_outputs));
-    outputs = outputs.subspan(rows.size());
+    const auto n = static_cast<size_t>(piece.slice.n_outputs);
+    const auto part = [&](auto all) {
+      const size_t row = n_outputs > 0 ? all.size() / n_outputs : 0;
+      return all.subspan(n_before * row, n * row);
+    };
     piece.task->waits_since_ = now;
-    deliver(piece, rows);
+    deliver(piece, part(rows), part(tokens));
+    n_before += n;
   }
 }
 
@@ -325,21 +330,26 @@ Result<void> Scheduler::keep_states(Sequence& sequence) {
   return {};
 }
 
-void Scheduler::deliver(const StepPlan::Piece& piece, std::span<const float> rows) {
+void Scheduler::deliver(const StepPlan::Piece& piece, std::span<const float> rows,
+                        std::span<const Token> tokens) {
   Task& task = *piece.task;
   Sequence& sequence = *task.sequence_;
   sequence.computed(piece.slice.n_tokens);
   if (sequence.wants_snapshot()) {
     if (const Result<void> kept = keep_states(sequence); !kept) return end(task, kept);
   }
-  if (!all_finite(rows)) {
+  if (!all_finite(rows) || std::ranges::find(tokens, -1) != tokens.end()) {
     return end(
         task, fail(ErrorCode::corrupt_file,
                    "{}: what the model computed up to token {} is not a number; its file is damaged, or the "
                    "KV cache's format is too coarse for it: use {}",
                    context_.model().file().name(), sequence.n_computed(), set_to(Parameter::cache, "exact")));
   }
-  if (piece.slice.n_outputs > 0) task.take(rows, piece.slice.n_outputs);
+  if (!tokens.empty()) {
+    task.take_tokens(tokens);
+  } else if (piece.slice.n_outputs > 0) {
+    task.take(rows, piece.slice.n_outputs);
+  }
   if (sequence.n_missing() > 0) return sequence.remember_pages();
   if (task.stage_ == Task::Stage::prompt) {
     sequence.remember();  // others may begin like this, and end inside the last page

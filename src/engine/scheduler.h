@@ -86,11 +86,11 @@ class Scheduler {
   bool prepare(const StepPlan::Piece& piece, StepPlan& plan);
   Task* least_urgent(const Task& than) const;
   void preempt(Task& task, StepPlan& plan);
-  void run(std::span<const StepPlan::Piece> pieces);
+  void run(const StepPlan& plan);
   void note(std::span<const StepPlan::Piece> pieces, double ms);
   void fail_all(const Error& error);
   Result<void> keep_states(Sequence& sequence);
-  void deliver(const StepPlan::Piece& piece, std::span<const float> rows);
+  void deliver(const StepPlan::Piece& piece, std::span<const float> rows, std::span<const Token> tokens);
   void end(Task& task, Result<void> outcome);
 
   Context& context_;

@@ -33,6 +33,14 @@ int64_t StepPlan::room_for_prompt(const Task& task, const StepTimes& times) cons
   return sequence.n_until_cut(std::min(n, sequence.n_missing()));
 }
 
+Wanted StepPlan::wanted() const {
+  if (pieces_.empty() || !pieces_.front().task->wants_logits_) return Wanted::pooled;
+  const bool needs_logits = std::ranges::any_of(pieces_, [](const Piece& piece) {
+    return piece.slice.n_outputs > 0 && !piece.task->does_with_tokens_;
+  });
+  return needs_logits ? Wanted::logits : Wanted::tokens;
+}
+
 void StepPlan::add(const Piece& piece) {
   pieces_.push_back(piece);
   n_rows_ -= piece.slice.n_tokens;

@@ -33,6 +33,9 @@ class StepPlan {
   // How many tokens of a prompt may go into it: no more than the answers in it that are as urgent can bear.
   int64_t room_for_prompt(const Task& task, const StepTimes& times) const;
 
+  // What the pieces need to know of their outputs.
+  Wanted wanted() const;
+
   void add(const Piece& piece);
   void remove(const Task& task);
 

@@ -40,7 +40,8 @@ class Task {
   std::vector<Token> prompt_;
   // The last tokens of the sequence whose outputs are wanted when all is computed.
   int64_t n_outputs_ = 1;
-  bool wants_logits_ = true;  // else what embeddings are pooled from
+  bool wants_logits_ = true;       // else what embeddings are pooled from
+  bool does_with_tokens_ = false;  // of logits, it needs to know but which is the largest
 
   // How many tokens it would have proposed behind the sequence's last, for the model to verify; 0: none. What
   // is proposed, by whichever drafter, is given to take_draft(), which appends it and asks for outputs.
@@ -65,6 +66,8 @@ class Task {
 
   // The wanted outputs [n, n_rows], in order of position, in as many calls as it takes.
   virtual void take(std::span<const float> rows, int64_t n_rows) = 0;
+  // In place of them the most likely token of each, if that will do.
+  virtual void take_tokens(std::span<const Token> /*tokens*/) {}
   // All tokens of the sequence have been computed. Whether there are more now.
   virtual bool computed() = 0;
   // It is computed from now on; before, it waited.

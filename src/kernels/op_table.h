@@ -271,6 +271,14 @@ struct AddArgs {
   Tensor x, y;  // f32, same sizes; x += y
 };
 
+// Of each row the index of its largest element, the first of equal ones, or -1 where one is no number or
+// infinite; and the share that e to its power has of all elements' (softmax), as the bits of a float, if
+// there is room for it.
+struct ArgmaxArgs {
+  Tensor x;    // f32 [n, n_rows]
+  Tensor out;  // i32 [1 or 2, n_rows]
+};
+
 // One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in
 // Stream::scratch(); it does not fall when the batch or the bound on positions grows, since a dry run asks it
 // for the largest only.
@@ -320,6 +328,7 @@ struct OpTable {
   Cell<GeluArgs> gelu;
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;
+  Cell<ArgmaxArgs> argmax;
 };
 
 }  // namespace parlance

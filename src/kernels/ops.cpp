@@ -338,6 +338,25 @@ void copy(Stream& s, const Tensor& dst, const Tensor& src) {
   if (!s.plan() && !s.cancelled()) s.copy(dst, src);
 }
 
+namespace {
+
+Tensor submit_argmax(Stream& s, const Tensor& x, int64_t n_told) {
+  assert(x.dtype == DType::f32 && x.ne[0] > 0);
+  const Tensor out = s.workspace().allocate(DType::i32, n_told, x.n_rows());
+  submit(s, s.device().ops().argmax, ArgmaxArgs{x, out}, "argmax", "");
+  return out;
+}
+
+}  // namespace
+
+Tensor argmax(Stream& s, const Tensor& x) {
+  return submit_argmax(s, x, 1);
+}
+
+Tensor argmax_with_probability(Stream& s, const Tensor& x) {
+  return submit_argmax(s, x, 2);
+}
+
 void add(Stream& s, const Tensor& x, const Tensor& y) {
   assert(same_sizes(x, y));
   submit(s, s.device().ops().add, AddArgs{x, y}, "add", "");

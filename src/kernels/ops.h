@@ -131,6 +131,12 @@ Tensor swiglu(Stream& s, const Tensor& gate, const Tensor& up);
 // Rows or whole tensors of the same sizes: dst = src.
 void copy(Stream& s, const Tensor& dst, const Tensor& src);
 
+// The index of each row's largest element, the first of equal ones: [n, n_rows] -> i32 [1, n_rows]; -1 for a
+// row with one that is no number or infinite. The second yields beside it [2, n_rows] the probability that
+// softmax gives it, as the bits of a float.
+Tensor argmax(Stream& s, const Tensor& x);
+Tensor argmax_with_probability(Stream& s, const Tensor& x);
+
 // x += y.
 void add(Stream& s, const Tensor& x, const Tensor& y);
 

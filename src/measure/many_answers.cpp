@@ -17,7 +17,9 @@ namespace {
 class GivenAnswer final : public Task {
  public:
   GivenAnswer(Sequence& sequence, std::vector<Token> tokens, const Work& work)
-      : Task(sequence, work), tokens_(std::move(tokens)) {}
+      : Task(sequence, work), tokens_(std::move(tokens)) {
+    does_with_tokens_ = true;  // as an answer without chance
+  }
 
   // Puts the first token behind what there is; the others follow.
   Result<void> begin() { return give_next(); }
@@ -28,6 +30,7 @@ class GivenAnswer final : public Task {
 
  private:
   void take(std::span<const float>, int64_t) override { times_.push_back(Clock::now()); }
+  void take_tokens(std::span<const Token>) override { times_.push_back(Clock::now()); }
   bool computed() override {
     const bool has_more = n_given_ < tokens_.size() || wants_more_;
     return has_more && give_next().has_value();

@@ -79,11 +79,11 @@ CostModel::CostModel(const TextModel& text, size_t kv_bytes_per_token, size_t st
   }
 }
 
-StepCost CostModel::step(int64_t n_tokens, int64_t n_before) const {
+StepCost CostModel::step(int64_t n_tokens, int64_t n_before, int64_t n_outputs) const {
   const auto n = static_cast<double>(n_tokens);
   const auto before = static_cast<double>(n_before);
   StepCost cost = times(per_token_, n);
-  cost += per_output_;
+  cost += times(per_output_, static_cast<double>(n_outputs));
   cost.bytes +=
       weight_bytes_ + n * embedding_row_bytes_ + (before + n) * kv_bytes_per_token_ + 2 * state_bytes_;
   // Token i of the step looks at before + i + 1 positions, in every head of every attention layer.

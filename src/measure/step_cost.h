@@ -36,8 +36,8 @@ class CostModel {
  public:
   CostModel(const TextModel& text, size_t kv_bytes_per_token, size_t state_bytes);
 
-  // n_tokens that go through the model together after n_before others, with the logits of the last one.
-  StepCost step(int64_t n_tokens, int64_t n_before) const;
+  // n_tokens that go through the model together after n_before others, with the logits of the last n_outputs.
+  StepCost step(int64_t n_tokens, int64_t n_before, int64_t n_outputs = 1) const;
   // The same for one token of each of n_sequences, which have n_before tokens each.
   StepCost step_of_many(int64_t n_sequences, int64_t n_before) const;
 

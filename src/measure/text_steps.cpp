@@ -55,10 +55,21 @@ double median(std::vector<double> values) {
   return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
+std::string_view name_of(BenchTest::Kind kind) {
+  switch (kind) {
+    case BenchTest::Kind::prefill:
+      return "prefill";
+    case BenchTest::Kind::decode:
+      return "decode";
+    case BenchTest::Kind::verify:
+      return "verify";
+  }
+  return "";
+}
+
 std::string name_of(const BenchTest& test) {
-  const char* kind = test.kind == BenchTest::Kind::prefill ? "prefill" : "decode";
   const std::string many = test.n_sequences > 1 ? fmt::format("{} x ", test.n_sequences) : std::string();
-  return fmt::format("{} {}{} @ {}", kind, many, test.n_tokens, test.depth);
+  return fmt::format("{} {}{} @ {}", name_of(test.kind), many, test.n_tokens, test.depth);
 }
 
 Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,

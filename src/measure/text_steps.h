@@ -12,16 +12,17 @@
 namespace parlance {
 
 struct BenchTest {
-  enum class Kind { prefill, decode };
+  enum class Kind { prefill, decode, verify };
   Kind kind;
-  int64_t n_tokens;
+  int64_t n_tokens;         // of verification: of a step
   int64_t depth;            // tokens that are in the context before
   int64_t n_sequences = 1;  // of decoding: answers that are written at once, each as long
 
   int64_t n_ctx() const { return depth + n_tokens; }
 };
 
-// "prefill 512 @ 4096", "decode 8 x 64 @ 512"
+// "prefill 512 @ 4096", "decode 8 x 64 @ 512", "verify 16 @ 0"
+std::string_view name_of(BenchTest::Kind kind);
 std::string name_of(const BenchTest& test);
 
 // Drawn from the vocabulary at random, the same every time.

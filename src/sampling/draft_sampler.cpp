@@ -110,7 +110,8 @@ void Draft::cut(int64_t n) {
 DraftSampler::DraftSampler(const SamplingOptions& options, DraftRule rule)
     : sampler_(for_drafts(options, rule == DraftRule::sampling && options.temperature > 0)),
       seed_(options.seed),
-      draws_(rule == DraftRule::sampling && options.temperature > 0) {}
+      draws_(rule == DraftRule::sampling && options.temperature > 0),
+      takes_most_likely_(parlance::takes_most_likely(for_drafts(options, draws_))) {}
 
 void DraftSampler::accept(int32_t token) {
   sampler_.end_trial();
@@ -140,6 +141,14 @@ bool DraftSampler::propose(std::span<const float> logits, float least_probabilit
     token = sampler_.sample(logits);
   }
   draft.add(token, quick_exp(std::max(kLowest, logits[static_cast<size_t>(token)] - most)) / sum);
+  sampler_.accept(token);
+  ++place_;
+  return true;
+}
+
+bool DraftSampler::propose(int32_t token, float probability, float least_probability, Draft& draft) {
+  if (token < 0 || probability < least_probability) return false;
+  draft.add(token, probability);
   sampler_.accept(token);
   ++place_;
   return true;

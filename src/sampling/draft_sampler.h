@@ -50,6 +50,9 @@ class DraftSampler {
   DraftSampler(const SamplingOptions& options, DraftRule rule);
 
   bool draws() const { return draws_; }
+  // Whether it proposes the likeliest token, whatever was said before, so that this and its probability are
+  // all that it needs to know of logits.
+  bool takes_most_likely() const { return takes_most_likely_ && !mask_; }
 
   // From now on, drafts are made of what the mask lets through; null: of everything.
   void set_mask(DraftMask* mask) { mask_ = mask; }
@@ -65,11 +68,15 @@ class DraftSampler {
   // mask lets nothing through, or the drafter gives the likeliest token less than least_probability. (Not the
   // one that was drawn: to draw and then leave out what is unlikely would change what is said.)
   bool propose(std::span<const float> logits, float least_probability, Draft& draft);
+  // The same, of the likeliest token (-1: a logit is no number) and its probability, if that is all that it
+  // needs.
+  bool propose(int32_t token, float probability, float least_probability, Draft& draft);
 
  private:
   Sampler sampler_;
   const uint64_t seed_;
   const bool draws_;
+  const bool takes_most_likely_;  // where there is no mask
   int64_t first_ = 0;  // place in the answer: of the draft's first token,
   int64_t place_ = 0;  // and of the next one
   DraftMask* mask_ = nullptr;

@@ -71,6 +71,11 @@ Result<void> validate(const SamplingOptions& o) {
   return {};
 }
 
+bool takes_most_likely(const SamplingOptions& o) {
+  const bool has_penalty = o.repetition_penalty != 1 || o.presence_penalty != 0 || o.frequency_penalty != 0;
+  return o.temperature == 0 && o.logit_bias.empty() && (!has_penalty || o.penalty_last_n == 0);
+}
+
 struct Sampler::Impl {
   explicit Impl(SamplingOptions o)
       : options(std::move(o)),

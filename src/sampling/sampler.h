@@ -32,6 +32,9 @@ struct SamplingOptions {
 // Checks ranges; the error names the option and the range.
 Result<void> validate(const SamplingOptions& options);
 
+// Whether sample() gives the most likely token, whatever was said before.
+bool takes_most_likely(const SamplingOptions& options);
+
 struct TokenProbability {
   int32_t token;
   double probability;

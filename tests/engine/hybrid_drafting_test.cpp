@@ -58,7 +58,7 @@ class HybridDrafting : public testing::Test {
     Sequence& sequence = session.sequence();
     const Slice slice{&sequence, sequence.n_missing(), n_outputs};
     EXPECT_TRUE(pause.runner().prepare(slice));
-    const auto done = pause.runner().run({&slice, 1}, /*wants_logits=*/true, {});
+    const auto done = pause.runner().run({&slice, 1}, Wanted::logits, {});
     EXPECT_TRUE(done && *done);
     sequence.computed(slice.n_tokens);
     return {pause.runner().outputs().begin(), pause.runner().outputs().end()};
@@ -71,7 +71,7 @@ class HybridDrafting : public testing::Test {
     EXPECT_EQ(sequence.n_missing(), 1);
     EXPECT_TRUE(pause.runner().prepare({&sequence, 4, 0}));
     const Runner::Block block{&sequence, 4, 3};
-    EXPECT_TRUE(pause.runner().draft({&block, 1}, {}));
+    EXPECT_TRUE(pause.runner().draft({&block, 1}, Wanted::logits, {}));
     return {pause.runner().outputs().begin(), pause.runner().outputs().end()};
   }
 
@@ -259,7 +259,7 @@ TEST_F(HybridDrafting, CancelledVerificationsLeaveNothing) {
       const Scheduler::Pause pause(session->context().scheduler());
       const Slice slice{&sequence, 5, 5};
       ASSERT_TRUE(pause.runner().prepare(slice));
-      const auto done = pause.runner().run({&slice, 1}, true, {&ticket, 1});
+      const auto done = pause.runner().run({&slice, 1}, Wanted::logits, {&ticket, 1});
       ASSERT_TRUE(done);
       is_done = *done;
     }

@@ -61,7 +61,7 @@ class DflashFiles : public testing::Test {
     const int64_t n_slots = session->context().options().drafter->parameters().block_size;
     EXPECT_TRUE(pause.runner().prepare({&sequence, n_slots, 0}));
     const Runner::Block block{&sequence, n_slots, n_slots - 1};
-    EXPECT_TRUE(pause.runner().draft({&block, 1}, {}));
+    EXPECT_TRUE(pause.runner().draft({&block, 1}, Wanted::logits, {}));
     const std::span<const float> outputs = pause.runner().outputs();
     sequence.failed();  // gives the room back
     return {outputs.begin(), outputs.end()};
@@ -170,7 +170,7 @@ TEST_F(DflashFiles, WindowsEndWhereTheySay) {
       EXPECT_TRUE(part.stream().synchronize());
     }
     const Runner::Block block{&sequence, 6, 5};
-    EXPECT_TRUE(pause.runner().draft({&block, 1}, {}));
+    EXPECT_TRUE(pause.runner().draft({&block, 1}, Wanted::logits, {}));
     return std::vector<float>(pause.runner().outputs().begin(), pause.runner().outputs().end());
   };
   const auto sees_first_page = [&](uint32_t window, const std::vector<bool>& pattern = {}) {

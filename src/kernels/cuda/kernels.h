@@ -20,6 +20,7 @@ void fill_split_gate(OpTable& table);
 void fill_sigmoid_gate(OpTable& table);
 void fill_gated_rms_norm(OpTable& table);
 void fill_swiglu(OpTable& table);
+void fill_argmax(OpTable& table);
 void fill_add(OpTable& table);
 
 // The whole table (built once).

@@ -22,6 +22,7 @@ OpTable make_table() {
   fill_sigmoid_gate(table);
   fill_gated_rms_norm(table);
   fill_swiglu(table);
+  fill_argmax(table);
   fill_add(table);
   return table;
 }

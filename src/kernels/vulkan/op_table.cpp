@@ -21,6 +21,7 @@ const OpTable& op_table() {
     fill_sigmoid_gate(filled);
     fill_gated_rms_norm(filled);
     fill_swiglu(filled);
+    fill_argmax(filled);
     fill_add(filled);
     return filled;
   }();

@@ -1,0 +1,117 @@
+// argmax on the CPU. Compilers make vectors of the many maxima; where the largest lies is looked for
+// afterwards.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/simd/avx2.h"
+#include "kernels/cpu/simd/avx512.h"
+
+namespace parlance {
+
+namespace {
+
+using LargestOf = int32_t(const float* x, int64_t n);
+using SumOfPowers = float(const float* x, int64_t n, float largest);  // of e^(x - largest)
+
+int32_t largest_scalar(const float* x, int64_t n) {
+  int64_t largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(x[i])) return -1;
+    if (x[i] > x[largest]) largest = i;
+  }
+  return static_cast<int32_t>(largest);
+}
+
+float sum_scalar(const float* x, int64_t n, float largest) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += std::exp(static_cast<double>(x[i] - largest));
+  return static_cast<float>(sum);
+}
+
+#if PARLANCE_X86
+PARLANCE_INLINE int32_t largest_by_lanes(const float* x, int64_t n) {
+  constexpr int64_t kLanes = 64;
+  constexpr uint32_t kAllOnes = 0x7f800000;  // the exponent of what is not finite
+  float most[kLanes];
+  uint32_t bad[kLanes] = {};
+  std::fill_n(most, kLanes, -INFINITY);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      most[lane] = x[i + lane] > most[lane] ? x[i + lane] : most[lane];
+      bad[lane] |= static_cast<uint32_t>((std::bit_cast<uint32_t>(x[i + lane]) & kAllOnes) == kAllOnes);
+    }
+  }
+  float largest = *std::max_element(most, most + kLanes);
+  bool is_bad = std::any_of(bad, bad + kLanes, [](uint32_t of_lane) { return of_lane != 0; });
+  for (; i < n; ++i) {
+    largest = std::max(largest, x[i]);
+    is_bad |= !std::isfinite(x[i]);
+  }
+  return is_bad ? -1 : static_cast<int32_t>(std::find(x, x + n, largest) - x);
+}
+
+PARLANCE_AVX2 int32_t largest_avx2(const float* x, int64_t n) {
+  return largest_by_lanes(x, n);
+}
+PARLANCE_AVX512 int32_t largest_avx512(const float* x, int64_t n) {
+  return largest_by_lanes(x, n);
+}
+
+PARLANCE_AVX2 float sum_avx2(const float* x, int64_t n, float largest) {
+  using L = simd::Avx2;
+  L::F sums = L::zero();
+  int64_t i = 0;
+  for (; i + L::kWidth <= n; i += L::kWidth)
+    sums = L::add(sums, L::exp(L::subtract(L::load(x + i), L::broadcast(largest))));
+  float lanes[L::kWidth];
+  L::store(lanes, sums);
+  return std::accumulate(lanes, lanes + L::kWidth, sum_scalar(x + i, n - i, largest));
+}
+
+PARLANCE_AVX512 float sum_avx512(const float* x, int64_t n, float largest) {
+  using L = simd::Avx512;
+  L::F sums = L::zero();
+  int64_t i = 0;
+  for (; i + L::kWidth <= n; i += L::kWidth)
+    sums = L::add(sums, L::exp(L::subtract(L::load(x + i), L::broadcast(largest))));
+  float lanes[L::kWidth];
+  L::store(lanes, sums);
+  return std::accumulate(lanes, lanes + L::kWidth, sum_scalar(x + i, n - i, largest));
+}
+#endif
+
+template <LargestOf largest_of, SumOfPowers sum_of_powers>
+void run_argmax(Stream& stream, const ArgmaxArgs& args) {
+  const int64_t n = args.x.ne[0], n_told = args.out.ne[0];
+  const auto* x = args.x.as<const float>();
+  auto* out = args.out.as<int32_t>();
+  parallel_rows(pool_of(stream), args.x.n_rows(), n, [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const float* values = x + row * n;
+      const int32_t largest = largest_of(values, n);
+      out[row * n_told] = largest;
+      if (n_told < 2) continue;
+      const float share = largest < 0 ? 0 : 1 / sum_of_powers(values, n, values[largest]);
+      out[row * n_told + 1] = std::bit_cast<int32_t>(share);
+    }
+  });
+}
+
+}  // namespace
+
+void fill_argmax(OpTable& table, [[maybe_unused]] Isa isa) {
+  table.argmax = {run_argmax<largest_scalar, sum_scalar>};
+#if PARLANCE_X86
+  if (isa == Isa::avx2) table.argmax = {run_argmax<largest_avx2, sum_avx2>};
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.argmax = {run_argmax<largest_avx512, sum_avx512>};
+#endif
+}
+
+}  // namespace parlance

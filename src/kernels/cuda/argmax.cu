@@ -1,0 +1,120 @@
+// argmax on CUDA: several blocks share a row, and the last of them looks at what they have found.
+#include <algorithm>
+#include <cfloat>
+#include <climits>
+
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/runtime/launch.h"
+
+namespace parlance::cuda {
+
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kParts = 32;                    // of a row, at most: a warp looks at what they have found
+constexpr int kLeastElements = 4 * kThreads;  // of a part
+
+// The best of some elements; index -1 stands above all, and says that one was no number. `sum`: of e to the
+// power of what each element differs from it, if that is wanted.
+struct Found {
+  float value;
+  int index;
+  float sum;
+
+  template <bool kHasSum>
+  __device__ Found with(const Found& other) const {
+    if (index < 0 || other.index < 0) return {value, -1, 0};
+    const bool is_other = other.value > value || (other.value == value && other.index < index);
+    Found best = is_other ? other : *this;
+    if constexpr (kHasSum) {
+      const Found& less = is_other ? *this : other;
+      best.sum += less.sum * expf(less.value - best.value);
+    }
+    return best;
+  }
+};
+
+template <bool kHasSum>
+__device__ Found best_of_warp(Found found) {
+  for (int mask = 16; mask > 0; mask /= 2) {
+    const Found other{__shfl_xor_sync(kAllLanes, found.value, mask),
+                      __shfl_xor_sync(kAllLanes, found.index, mask),
+                      kHasSum ? __shfl_xor_sync(kAllLanes, found.sum, mask) : 0};
+    found = found.template with<kHasSum>(other);
+  }
+  return found;
+}
+
+// Block (part, row).
+template <bool kHasSum>
+__global__ void __launch_bounds__(kThreads)
+    find_largest(const float* x, int64_t n, Found* found_by, int* arrived, int32_t* out) {
+  __shared__ Found of_warps[kWarps];
+  __shared__ bool is_last;
+  let_next_start();
+  wait_for_previous();
+  const int part = blockIdx.x, row = blockIdx.y, n_parts = gridDim.x, lane = threadIdx.x % 32;
+  constexpr Found kNone{-FLT_MAX, INT_MAX, 0};
+  Found found = kNone;
+  const int64_t end = n * (part + 1) / n_parts;
+#pragma unroll 4
+  for (int64_t i = n * part / n_parts + threadIdx.x; i < end; i += kThreads) {
+    const float value = x[row * n + i];
+    found = found.template with<kHasSum>({value, isfinite(value) ? static_cast<int>(i) : -1, 1});
+  }
+  found = best_of_warp<kHasSum>(found);
+  if (lane == 0) of_warps[threadIdx.x / 32] = found;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  found = best_of_warp<kHasSum>(lane < kWarps ? of_warps[lane] : kNone);
+  if (lane == 0) {
+    found_by[row * n_parts + part] = found;
+    __threadfence();
+    is_last = atomicAdd(arrived + row, 1) + 1 == n_parts;
+    if (is_last) arrived[row] = 0;
+    __threadfence();
+  }
+  __syncwarp();
+  if (!is_last) return;
+  const volatile Found* of_part = found_by + row * n_parts + lane;
+  found = kNone;
+  if (lane < n_parts) found = {of_part->value, of_part->index, of_part->sum};
+  found = best_of_warp<kHasSum>(found);
+  if (lane != 0) return;
+  if (kHasSum) {
+    out[2 * row] = found.index;
+    out[2 * row + 1] = __float_as_int(found.index < 0 ? 0.0f : 1 / found.sum);
+  } else {
+    out[row] = found.index;
+  }
+}
+
+int parts_of(const ArgmaxArgs& args) {
+  return static_cast<int>(std::clamp<int64_t>(args.x.ne[0] / kLeastElements, 1, kParts));
+}
+
+void run_argmax(Stream& stream, const ArgmaxArgs& args) {
+  const int64_t n = args.x.ne[0], n_rows = args.x.n_rows();
+  const int n_parts = parts_of(args);
+  for (int64_t first = 0; first < n_rows; first += kCounters) {
+    const int64_t n_some = std::min<int64_t>(kCounters, n_rows - first);
+    launch(stream, args.out.ne[0] == 2 ? find_largest<true> : find_largest<false>,
+           {.grid = dim3(static_cast<unsigned>(n_parts), static_cast<unsigned>(n_some)),
+            .block = dim3(kThreads)},
+           args.x.as<const float>() + first * n, n, reinterpret_cast<Found*>(scratch_of(stream)),
+           counters_of(stream), args.out.as<int32_t>() + first * args.out.ne[0]);
+  }
+}
+
+size_t scratch_of_argmax(const ArgmaxArgs& args, int) {
+  return static_cast<size_t>(std::min<int64_t>(args.x.n_rows(), kCounters)) * kParts * sizeof(Found);
+}
+
+}  // namespace
+
+void fill_argmax(OpTable& table) {
+  table.argmax = {run_argmax, scratch_of_argmax};
+}
+
+}  // namespace parlance::cuda

@@ -18,7 +18,7 @@ class AlikeRows : public test::TinyPair {
       slices.push_back({&sequence, sequence.n_missing(), 1});
       EXPECT_TRUE(runner.prepare(slices.back()));
     }
-    const auto done = runner.run(slices, /*wants_logits=*/true, {});
+    const auto done = runner.run(slices, Wanted::logits, {});
     EXPECT_TRUE(done && *done);
     std::vector<std::vector<float>> logits;
     const size_t n = runner.outputs().size() / slices.size();

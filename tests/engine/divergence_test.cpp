@@ -6,6 +6,7 @@
 #include "engine/session.h"
 #include "kv/policy.h"
 #include "support/temporary_folder.h"
+#include "support/tested_device.h"
 #include "support/text_model.h"
 
 namespace parlance {
@@ -26,7 +27,7 @@ class Divergence : public testing::TestWithParam<Case> {
 
   void SetUp() override {
     loaded_ = test::load_text_model(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf",
-                                    CpuOptions{.n_threads = 2, .deterministic = true});
+                                    test::make_tested_device({.n_threads = 2, .deterministic = true}));
     ASSERT_TRUE(loaded_.model);
   }
 

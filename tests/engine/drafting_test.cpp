@@ -6,6 +6,7 @@
 #include "engine/scheduler.h"
 #include "support/drafter.h"
 #include "support/temporary_folder.h"
+#include "support/tested_device.h"
 #include "support/text_model.h"
 
 namespace parlance {
@@ -14,7 +15,7 @@ namespace {
 class Drafting : public testing::Test {
  protected:
   void SetUp() override {
-    loaded_ = test::load_text_model(test::demo_text());
+    loaded_ = test::load_text_model(test::demo_text(), test::make_tested_device());
     ASSERT_TRUE(loaded_.model);
     drafter_ = test::load_demo_drafter(loaded_.model->model());
     ASSERT_TRUE(drafter_);

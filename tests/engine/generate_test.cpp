@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/parameter.h"
+#include "support/tested_device.h"
 #include "support/text_model.h"
 
 namespace parlance {
@@ -15,7 +16,8 @@ class Generate : public testing::Test {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("text/models/qwen3-q8_0.gguf");
-    loaded_ = test::load_text_model(test::fixtures_root() / "text/models/qwen3-q8_0.gguf");
+    loaded_ = test::load_text_model(test::fixtures_root() / "text/models/qwen3-q8_0.gguf",
+                                    test::make_tested_device());
     ASSERT_TRUE(loaded_.model);
     session_ = test::make_session(*loaded_.model, {.n_ctx = 128, .n_batch = 16});
     ASSERT_TRUE(session_);

@@ -5,6 +5,7 @@
 
 #include "engine/noise.h"
 #include "engine/session.h"
+#include "support/tested_device.h"
 #include "support/text_model.h"
 
 namespace parlance {
@@ -23,7 +24,8 @@ class HybridSession : public testing::Test {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("text/models/qwen35.gguf");
-    loaded_ = test::load_text_model(test::fixtures_root() / "text/models/qwen35.gguf", exact_cpu(2));
+    loaded_ = test::load_text_model(test::fixtures_root() / "text/models/qwen35.gguf",
+                                    test::make_tested_device(exact_cpu(2)));
     ASSERT_TRUE(loaded_.model);
     session_ = make_session();
     ASSERT_TRUE(session_);

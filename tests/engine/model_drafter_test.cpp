@@ -187,6 +187,7 @@ TEST_F(ModelDrafts, ManyAnswersInLittleMemory) {
 
 // What one text begins with is not read again for another.
 TEST_F(ModelDrafts, BeginningsAreShared) {
+  if (&tested_device() != &device_) GTEST_SKIP() << "only the CPU's operations are watched";
   const auto context = make_context(*target_, {.n_ctx = 256, .n_seq = 2});
   ModelDrafter drafter(make_context(*drafter_, {.n_ctx = 256, .n_batch = 16, .n_seq = 2}),
                        target_->model().n_vocab());

@@ -8,6 +8,7 @@
 
 #include "engine/generate.h"
 #include "engine/request.h"
+#include "support/tested_device.h"
 #include "support/text_model.h"
 
 namespace parlance {
@@ -24,7 +25,7 @@ class SchedulerTest : public testing::Test {
  protected:
   void SetUp() override {
     loaded_ = test::load_text_model(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf",
-                                    CpuOptions{.n_threads = 2, .deterministic = true});
+                                    test::make_tested_device({.n_threads = 2, .deterministic = true}));
     ASSERT_TRUE(loaded_.model);
   }
 

@@ -9,6 +9,7 @@
 #include "engine/generate.h"
 #include "models/dflash.h"
 #include "support/temporary_folder.h"
+#include "support/tested_device.h"
 #include "support/text_model.h"
 #include "support/tiny_drafter.h"
 #include "support/tiny_model.h"
@@ -25,7 +26,7 @@ class TinyPair : public testing::Test {
   }
 
   std::shared_ptr<const TextModel> load(const std::filesystem::path& path) {
-    auto model = TextModel::load(path, device_);
+    auto model = TextModel::load(path, tested_device());
     EXPECT_TRUE(model) << model.error().message;
     return model ? *std::move(model) : nullptr;
   }
@@ -44,6 +45,16 @@ class TinyPair : public testing::Test {
     if (!model) return nullptr;
     loaded->model = *std::move(model);
     return {loaded, loaded->model.get()};
+  }
+
+  // The watched one, unless another is asked for.
+  Device& tested_device() {
+    if (!named_ && std::getenv("PARLANCE_TEST_DEVICE")) {
+      auto named = make_tested_device({.n_threads = 1, .deterministic = true});
+      EXPECT_TRUE(named) << named.error().message;
+      if (named) named_ = *std::move(named);
+    }
+    return named_ ? *named_ : device_;
   }
 
   static std::shared_ptr<Context> make_context(const TextModel& model, const SessionOptions& options) {
@@ -89,6 +100,7 @@ class TinyPair : public testing::Test {
   void cancel_before_each_operation(const TextModel& model, const SessionOptions& kind,
                                     const std::vector<Token>& prompt, const GenerateOptions& options,
                                     const Check& check) {
+    if (&tested_device() != &device_) GTEST_SKIP() << "only the CPU's operations are watched";
     int n_operations = 0;
     const auto calm = make_session(model, kind);
     device_.on_operation = [&] { ++n_operations; };
@@ -113,6 +125,7 @@ class TinyPair : public testing::Test {
 
   TemporaryFolder folder_;
   WatchedDevice device_;
+  std::unique_ptr<Device> named_;
   int n_files_ = 0;
 };
 

@@ -124,6 +124,7 @@ class WatchedDevice final : public Device {
     watch_one<&OpTable::gelu>(ops.gelu);
     watch_one<&OpTable::swiglu>(ops.swiglu);
     watch_one<&OpTable::add>(ops.add);
+    watch_one<&OpTable::argmax>(ops.argmax);
     return ops;
   }
 

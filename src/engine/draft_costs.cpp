@@ -15,8 +15,9 @@ constexpr double kMostCostChange = 1.5;
 // The first times something is computed are slow; the best of them counts.
 constexpr int64_t kFirstTimes = 3;
 
-// One more than was ever noted costs this share of the most that was.
-constexpr double kShareOfOneMore = 0.02;
+// What one more than was ever noted costs: this share of what one did on average, and of the only one that
+// was noted.
+constexpr double kShareOfSlope = 0.7, kShareOfOnly = 0.1;
 
 // Of a change, what is the whole machine's.
 constexpr double kCommonShare = 0.1;
@@ -63,7 +64,16 @@ double CostCurve::at(int64_t n, const CostCurve* shape) const {
   const double cost = points_[known].cost;
   const double as_known = shape ? shape->at(static_cast<int64_t>(known)) : 0;
   if (as_known > 0) return cost * shape->at(n) / as_known;
-  return known < wanted ? cost * (1 + kShareOfOneMore * static_cast<double>(wanted - known)) : cost;
+  return known < wanted ? cost + one_more(known) * static_cast<double>(wanted - known) : cost;
+}
+
+// Beyond `known`, the most that was noted.
+double CostCurve::one_more(size_t known) const {
+  const auto noted = [](const Point& point) { return point.n_noted > 0; };
+  const auto first = static_cast<size_t>(std::ranges::find_if(points_, noted) - points_.begin());
+  if (first == known) return kShareOfOnly * points_[known].cost;
+  const double slope = (points_[known].cost - points_[first].cost) / static_cast<double>(known - first);
+  return kShareOfSlope * std::max(slope, 0.0);
 }
 
 size_t DraftCosts::class_of(int64_t depth) {

@@ -17,8 +17,8 @@ class CostCurve {
   bool empty() const { return is_empty_; }
   // Whether n has been noted a few times.
   bool is_sure_of(int64_t n) const;
-  // Between two numbers that were noted, in proportion. Beyond them as `shape` goes on, or little more than
-  // the last, so that more is tried once. 0 when nothing was noted.
+  // Between two numbers that were noted, in proportion. Beyond them as `shape` goes on, or somewhat less
+  // steeply than so far, so that more is tried once. 0 when nothing was noted.
   double at(int64_t n, const CostCurve* shape = nullptr) const;
 
  private:
@@ -28,6 +28,7 @@ class CostCurve {
     int64_t n_noted = 0;
   };
   static size_t clamped(int64_t n);
+  double one_more(size_t known) const;
 
   std::array<Point, kNumbers> points_;
   bool is_empty_ = true;

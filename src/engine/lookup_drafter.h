@@ -16,9 +16,12 @@ class LookupDrafter final : public Drafter {
 
   std::string_view name() const override { return "lookup"; }
   bool computes() const override { return false; }
+  Result<void> read(std::span<DraftJob* const> jobs) override;
   Result<void> draft(std::span<DraftJob* const> jobs) override;
 
  private:
+  LookupIndex& index_of(const DraftJob& job);
+
   std::vector<LookupIndex> by_slot_;
 };
 

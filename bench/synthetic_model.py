@@ -2,9 +2,11 @@
 """Writes a GGUF file with the shape of a Qwen3 model and random weights, so that speed can be measured without real ones.
 
   bench/synthetic_model.py OUT.gguf --shape qwen3-0.6b|qwen3-8b --type f16|q8_0|q4_0
+  bench/synthetic_model.py OUT.gguf --shape qwen3-0.6b|qwen3-8b --type f16|q8_0|q4_0 --drafter LAYERS
   bench/synthetic_model.py FOLDER --shape qwen3-asr-0.6b --type f16|q8_0|q4_k
 
-The second writes the pair of files that make a Qwen3-ASR model. No q4_k is written here: that needs
+The second writes a DFlash drafter for the model that the first writes, with layers of its shape and blocks of 8
+(`parlance bench --oracle` has it take its time, and says the right thing in its place). The third writes the pair of files that make a Qwen3-ASR model. No q4_k is written here: that needs
 --quantize PROGRAM, a `parlance` that makes the language model's from f16; the encoder is q8_0 then, because the rows
 of its width are no multiple of q4_k's blocks.
 """
@@ -176,6 +178,29 @@ def tensors(shape, dtype):
         yield "output.weight", (n_embd, N_VOCAB), dtype
 
 
+def drafter_metadata(name, shape, n_layer):
+    """Of a DFlash drafter; what it reads is spread over the model's layers as in the reference."""
+    n = shape["n_layer"]
+    read = [n // 2] if n_layer == 1 else [round(1 + i * (n - 4) / (n_layer - 1)) for i in range(n_layer)]
+    meta = metadata(name, shape | {"n_layer": n_layer}, "dflash-draft")
+    own = {key: v for key, v in meta.items() if not key.startswith("tokenizer.")}
+    return own | {
+        "dflash-draft.vocab_size": N_VOCAB, "dflash-draft.attention.causal": False,
+        "dflash-draft.dflash.block_size": 8, "dflash-draft.dflash.mask_token_id": N_VOCAB - 3,
+        "dflash-draft.dflash.target_layer_ids": read,
+    }
+
+
+def drafter_tensors(shape, dtype, n_layer):
+    """Those of the model's layers, and what brings its residual streams in; embedding and output are the model's."""
+    n_embd = shape["n_embd"]
+    yield "dflash_fc.weight", (n_layer * n_embd, n_embd), dtype
+    yield "dflash_hidden_norm.weight", (n_embd,), "f32"
+    for name, sizes, kind in tensors(shape | {"n_layer": n_layer, "tied": True}, dtype):
+        if name != "token_embd.weight":
+            yield name, sizes, kind
+
+
 def n_bytes(sizes, dtype):
     values, size = BLOCKS[dtype]
     return math.prod(sizes) // values * size
@@ -246,6 +271,13 @@ def write(path, shape_name, dtype, seed=1):
     write_file(path, metadata(f"synthetic {shape_name} {dtype}", shape), tensors(shape, dtype), seed)
 
 
+def write_drafter(path, shape_name, dtype, n_layer, seed=2):
+    """A drafter for such a language model."""
+    shape = SHAPES[shape_name]
+    name = f"synthetic drafter for {shape_name} {dtype}"
+    write_file(path, drafter_metadata(name, shape, n_layer), drafter_tensors(shape, dtype, n_layer), seed)
+
+
 def write_asr(folder, shape_name, dtype, seed=1, quantize=None):
     """The two files of a speech recogniser."""
     shape = ASR_SHAPES[shape_name]
@@ -267,12 +299,17 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--shape", choices=[*SHAPES, *ASR_SHAPES], required=True)
     parser.add_argument("--type", choices=["f16", "q8_0", "q4_0", "q4_k"], required=True)
+    parser.add_argument("--drafter", metavar="LAYERS", type=int, help="write a drafter with so many layers")
     parser.add_argument("--quantize", metavar="PROGRAM", help="a parlance that makes q4_k")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.type == "q4_k" and (args.shape in SHAPES or not args.quantize):
         parser.error("q4_k is made for speech recognisers only, and with --quantize build/release/bin/parlance")
-    if args.shape in ASR_SHAPES:
+    if args.drafter is not None and (args.shape in ASR_SHAPES or args.drafter < 1):
+        parser.error("--drafter takes 1 or more layers, for a language model")
+    if args.drafter is not None:
+        write_drafter(args.out, args.shape, args.type, args.drafter, args.seed)
+    elif args.shape in ASR_SHAPES:
         write_asr(args.out, args.shape, args.type, args.seed, args.quantize)
     else:
         write(args.out, args.shape, args.type, args.seed)

@@ -1,6 +1,7 @@
 // parlance eval drafting: what a drafter does for a model's answers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "assistant/conversation.h"
@@ -21,6 +22,7 @@ namespace {
 struct EvalDraftingOptions {
   ModelChoice model;
   std::string file;
+  std::string answers_of;  // a model; empty: the one that is measured
   int64_t limit = 0;
   GenerateOptions generate;
 };
@@ -42,6 +44,31 @@ Result<std::vector<DraftingCase>> cases_of(const TextModel& model, const EvalDra
     cases.push_back({question.category, std::move(prompt)});
   }
   return cases;
+}
+
+// The same with the answers of another model, which is gone then.
+Result<std::vector<DraftingCase>> cases_with_answers(const Console& io, const EvalDraftingOptions& options) {
+  ModelChoice other = options.model;
+  other.files.folder = options.answers_of;
+  other.draft = {.uses_model = false};
+  PARLANCE_TRY(const auto stream, open_text(other, io));
+  PARLANCE_TRY(auto cases, cases_of(stream->model(), options));
+  PARLANCE_CHECK(give_answers(stream->session(), cases, options.generate));
+  return cases;
+}
+
+Result<void> check_vocabulary(const std::vector<DraftingCase>& cases, const TextModel& model) {
+  const int64_t n_vocab = model.model().n_vocab();
+  for (const DraftingCase& one : cases) {
+    for (const auto* tokens : {&one.prompt, &one.answer}) {
+      const auto most = std::ranges::max_element(*tokens);
+      if (most == tokens->end() || *most < n_vocab) continue;
+      return fail(ErrorCode::invalid_argument,
+                  "--answers-of: its answers have token {}, and {} has {} tokens; name a model with no more",
+                  *most, model.file().name(), n_vocab);
+    }
+  }
+  return {};
 }
 
 void print_scores(const Console& io, const Scores& scores) {
@@ -85,6 +112,12 @@ Result<int> eval_drafting(const Console& io, EvalDraftingOptions& options, const
         ErrorCode::invalid_argument,
         "there is no models/demo-eval/text.jsonl near this folder or the program; name a file of questions");
   }
+  const InterruptGuard guard;
+  options.generate.work.cancellation = guard.ticket();
+  std::vector<DraftingCase> cases;
+  if (!options.answers_of.empty()) {
+    PARLANCE_TRY(cases, cases_with_answers(io, options));
+  }
   PARLANCE_TRY(const auto stream, open_text(options.model, io));
   Session& session = stream->session();
   if (session.context().options().n_draft == 0) {
@@ -93,10 +126,12 @@ Result<int> eval_drafting(const Console& io, EvalDraftingOptions& options, const
         "nothing drafts for this model: name a drafter's file or lookup with --draft, or a bundle with a "
         "drafter with --model");
   }
-  const InterruptGuard guard;
-  options.generate.work.cancellation = guard.ticket();
   options.generate.draft.is_required = options.model.draft.is_required;
-  PARLANCE_TRY(const auto cases, cases_of(stream->model(), options));
+  if (options.answers_of.empty()) {
+    PARLANCE_TRY(cases, cases_of(stream->model(), options));
+  } else {
+    PARLANCE_CHECK(check_vocabulary(cases, stream->model()));
+  }
   PARLANCE_TRY(const Scores scores, measure_drafting(session, cases, options.generate, [&](int64_t n_done) {
                  if (io.err_is_terminal) io.write_progress(fmt::format("{}/{}", n_done, cases.size()));
                }));
@@ -131,7 +166,9 @@ Command eval_drafting_command() {
   command.examples = {
       {"parlance eval drafting", "the bundled drafter on the demo's questions"},
       {"parlance eval drafting --draft lookup --limit 200", "what prompt lookup does for them"},
-      {"parlance eval drafting -m model.gguf --draft drafter.gguf questions.jsonl", "another pair"}};
+      {"parlance eval drafting -m model.gguf --draft drafter.gguf questions.jsonl", "another pair"},
+      {"parlance eval drafting -m random.gguf --answers-of models/demo --draft lookup",
+       "what prompt lookup would do for a model of that shape"}};
   command.positionals = {
       text_option("FILE", "FILE", "The questions. Without it: the demo's.", options->file)};
   command.groups = {
@@ -140,6 +177,11 @@ Command eval_drafting_command() {
                                options->limit, 0, int64_t{1} << 31),
         number_option<int64_t>("-n, --max-tokens, --n-predict", "N", "Longest answer, in tokens.",
                                options->generate.max_tokens, 1, int64_t{1} << 20),
+        text_option(
+            "--answers-of", "MODEL",
+            "Have the model say what this one says, token by token: for times of a model whose weights "
+            "say nothing.",
+            options->answers_of),
         number_option<float>("--temp, --temperature", "X",
                              "How adventurous: 0 always takes the likeliest token. Both answers draw alike.",
                              options->generate.sampling.temperature, 0, 100)}},

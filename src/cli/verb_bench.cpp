@@ -38,8 +38,10 @@ struct BenchOptions {
   std::vector<int64_t> n_sequences = {1};
   std::vector<int64_t> n_verified = {0};
   int64_t n_arriving = 0;
-  bool has_drafts = false;  // --draft was given
+  bool names_drafter = false;  // --draft was given
+  bool has_oracle = false;
   DraftOptions draft;
+  bool has_drafts() const { return names_drafter || has_oracle; }
   int n_repetitions = 3;
   bool times_loading = false;
   bool wants_json = false;
@@ -216,26 +218,27 @@ Result<Json> bench_arrivals(const Console& io, const BenchOptions& options, Sess
 
 // Answers with drafts beside those without, for every length of answer at every depth.
 Result<Json> bench_drafting(const Console& io, const BenchOptions& options, const DraftOptions& draft,
-                            Session& session, const std::vector<BenchTest>& tests, const Roofline& roofline,
-                            const Work& work) {
+                            DraftOracle* oracle, Session& session, const std::vector<BenchTest>& tests,
+                            const Roofline& roofline, const Work& work) {
   Json rows = Json::array();
   for (const BenchTest& test : tests) {
     if (test.kind != BenchTest::Kind::decode || test.n_sequences > 1) continue;
-    PARLANCE_TRY(const DraftSpeed speed,
-                 measure_draft_speed(session, test.depth, test.n_tokens, options.n_repetitions, draft, work));
+    PARLANCE_TRY(const DraftSpeed speed, measure_draft_speed(session, test.depth, test.n_tokens,
+                                                             options.n_repetitions, draft, oracle, work));
     // Of the first token nothing is timed.
     const auto n = static_cast<double>(test.n_tokens - 1);
     const double bound = speed.tokens_a_step() * roofline.read_bytes_per_second / speed.bytes;
     if (!options.wants_json) {
       io.print(
-          "  drafts, {} @ {}: {} tokens/s, without {} ({:.2f}x, pairs {:.2f} to {:.2f}); {:.2f} tokens a "
+          "  {}drafts, {} @ {}: {} tokens/s, without {} ({:.2f}x, pairs {:.2f} to {:.2f}); {:.2f} tokens a "
           "verification, {} of {} drafted accepted; drafting {}, verifying {} of the time; {} of what "
           "reading "
           "the weights and the cache once a step allows\n",
-          test.n_tokens, speed.n_prompt, format_rate(n / speed.drafted_s), format_rate(n / speed.plain_s),
-          speed.plain_s / speed.drafted_s, speed.min_ratio, speed.max_ratio, speed.tokens_a_verification(),
-          speed.counts.n_accepted, speed.counts.n_drafted, format_percent(speed.draft_share),
-          format_percent(speed.verify_share), format_percent(n / speed.drafted_s / bound));
+          oracle ? "an oracle's " : "", test.n_tokens, speed.n_prompt, format_rate(n / speed.drafted_s),
+          format_rate(n / speed.plain_s), speed.plain_s / speed.drafted_s, speed.min_ratio, speed.max_ratio,
+          speed.tokens_a_verification(), speed.counts.n_accepted, speed.counts.n_drafted,
+          format_percent(speed.draft_share), format_percent(speed.verify_share),
+          format_percent(n / speed.drafted_s / bound));
       io.flush();
     }
     rows.push(Json::object({{"n_tokens", test.n_tokens},
@@ -268,12 +271,18 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   // Questions are as long as a sentence more or less than what was asked for.
   constexpr int64_t kSentence = 64;
   choice.context.n_ctx =
-      std::max(longest(all) + (options.has_drafts ? 2 * kSentence : 0), options.n_arriving + 1);
+      std::max(longest(all) + (options.has_drafts() ? 2 * kSentence : 0), options.n_arriving + 1);
   choice.context.n_outputs = std::max<int64_t>(1, *std::ranges::max_element(options.n_verified));
-  if (!options.has_drafts) choice.draft = {.uses_model = false};
+  if (!options.names_drafter) choice.draft = {.uses_model = false};
+  DraftOracle oracle;
+  if (options.has_oracle) {
+    choice.context.replaces_drafter = [&oracle](std::unique_ptr<Drafter> drafter) {
+      return oracle.in_place_of(std::move(drafter));
+    };
+  }
   PARLANCE_TRY(const auto text, open_text(choice, io));
   Session& session = text->session();
-  if (options.has_drafts && session.context().options().n_draft == 0) {
+  if (options.has_drafts() && session.context().options().n_draft == 0) {
     return fail(
         ErrorCode::invalid_argument,
         "nothing drafts for this model: name a drafter's file or lookup with --draft, or a bundle with "
@@ -302,10 +311,11 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
     PARLANCE_TRY(arrivals, bench_arrivals(io, options, session, tests, work));
   }
   Json drafting = Json::array();
-  if (options.has_drafts) {
+  if (options.has_drafts()) {
     DraftOptions draft = options.draft;
     draft.is_required = choice.draft.is_required;
-    PARLANCE_TRY(drafting, bench_drafting(io, options, draft, session, tests, roofline, work));
+    PARLANCE_TRY(drafting, bench_drafting(io, options, draft, options.has_oracle ? &oracle : nullptr, session,
+                                          tests, roofline, work));
   }
   const size_t memory_bytes = was_reset ? peak_memory_bytes() : 0;
   if (!options.wants_json && memory_bytes > 0)
@@ -432,6 +442,8 @@ Command bench_command() {
        "many answers at once, and a long prompt"},
       {"parlance bench -m FOLDER -p 0 -n 128 -d 0,4096 --draft auto",
        "answers with the bundle's drafter beside those without"},
+      {"parlance bench -m model.gguf -p 0 -n 128 -d 0 --oracle --draft-max 7",
+       "with drafts of seven tokens that are always right"},
       {"parlance bench listen -m FOLDER", "speech recognition: a recording, and live"},
       {"parlance bench say -m FOLDER", "speech synthesis: steps of the model, and the codec"}};
   Option depths =
@@ -450,9 +462,14 @@ Command bench_command() {
                draft.help;
   draft.fallback = "no drafts";
   draft.set = [options, set = draft.set](const std::string& text) {
-    options->has_drafts = true;
+    options->names_drafter = true;
     return set(text);
   };
+  drafting.options.push_back(
+      flag("--oracle",
+           "As --draft, with what the model says in place of what is proposed: what a drafter brings that is "
+           "always right. One named with --draft still takes its time, without one proposals take none.",
+           options->has_oracle));
   OptionGroup model = model_group(options->model);
   std::erase_if(model.options, [](const Option& option) { return main_name(option) == "--threads"; });
   for (Option& option : model.options) {

@@ -52,7 +52,8 @@ RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int
 }
 
 int64_t most_drafted(const SessionOptions& options) {
-  const bool has_drafter = options.drafter || options.looks_up || options.draft_model;
+  const bool has_drafter =
+      options.drafter || options.looks_up || options.draft_model || options.replaces_drafter;
   if (!has_drafter && !options.writes_drafts) return 0;
   const int64_t wanted = options.n_draft == 0 ? kMostDrafted : options.n_draft;
   if (!options.drafter || options.draft_model) return wanted;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -20,6 +21,8 @@
 
 namespace parlance {
 
+class Drafter;
+
 struct SessionOptions {
   int64_t n_ctx = 4096;   // of one sequence; 0: as long as the model was trained for
   int64_t n_batch = 512;  // tokens that go through the model together in prefill
@@ -35,6 +38,8 @@ struct SessionOptions {
   bool looks_up = false;
   std::shared_ptr<const Dflash> drafter = {};
   std::shared_ptr<const TextModel> draft_model = {};
+  // For measurements: makes what stands in place of each of these, or, given null, of none.
+  std::function<std::unique_ptr<Drafter>(std::unique_ptr<Drafter>)> replaces_drafter = {};
   bool writes_drafts = false;  // of another context's sequences: their last tokens may be taken back
   int64_t n_draft = 0;  // most tokens that are proposed for a sequence at once; 0: as the drafters like
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings

@@ -47,13 +47,16 @@ struct Proposals::Wanted {
 };
 
 Proposals::Proposals(Context& context, Runner& runner) : context_(context), runner_(runner) {
-  if (context.options().looks_up)
-    proposers_.push_back({std::make_unique<LookupDrafter>(context.options().n_seq), {}});
-  if (context.options().drafter) proposers_.push_back({std::make_unique<BlockDrafter>(context, runner), {}});
-  if (context.draft_context()) {
-    proposers_.push_back(
-        {std::make_unique<ModelDrafter>(context.draft_context(), context.model().model().n_vocab()), {}});
-  }
+  const SessionOptions& options = context.options();
+  const auto add = [&](std::unique_ptr<Drafter> drafter) {
+    if (options.replaces_drafter) drafter = options.replaces_drafter(std::move(drafter));
+    proposers_.push_back({std::move(drafter), {}});
+  };
+  if (options.looks_up) add(std::make_unique<LookupDrafter>(options.n_seq));
+  if (options.drafter) add(std::make_unique<BlockDrafter>(context, runner));
+  if (context.draft_context())
+    add(std::make_unique<ModelDrafter>(context.draft_context(), context.model().model().n_vocab()));
+  if (proposers_.empty() && options.replaces_drafter) add(nullptr);
 }
 
 Result<void> Proposals::read(std::span<const StepPlan::Piece> pieces) {

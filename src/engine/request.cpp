@@ -166,13 +166,13 @@ class Request::Answer final : public Task {
       if (!is_next_row_wanted()) continue;
       const std::span<const float> row = rows.subspan(static_cast<size_t>(i) * n_logits, n_logits);
       const Result<Token> token = next_token(row);
-      token ? say(*token, row) : give_up(token.error());
+      token ? say(as_given(*token), row) : give_up(token.error());
     }
   }
 
   void take_tokens(std::span<const Token> tokens) override {
     for (const Token token : tokens) {
-      if (is_next_row_wanted()) say(token, {});
+      if (is_next_row_wanted()) say(as_given(token), {});
     }
   }
 
@@ -183,6 +183,11 @@ class Request::Answer final : public Task {
     }
     if (!is_decided_) ++n_taken_;
     return !is_decided_;
+  }
+
+  Token as_given(Token token) const {
+    const size_t n_said = result_.tokens.size();
+    return n_said < options_.said.size() ? options_.said[n_said] : token;
   }
 
   bool ends(Token token) const {

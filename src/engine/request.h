@@ -43,6 +43,8 @@ struct GenerateOptions {
   int64_t max_tokens = -1;        // of the answer; -1: as many as the context holds
   std::vector<std::string> stop;  // texts that end the answer and are not part of it
   bool ignore_eos = false;        // go on past the end-of-turn token (for timing)
+  // Said in place of what the model would say, as far as they go (for timing a model without sense).
+  std::vector<Token> said = {};
   // Over the model's vocabulary (TextModel::token_trie()): the answer is a text of the grammar, drafted or
   // not, and ends where that can only end. Null: none.
   std::shared_ptr<TokenMasks> grammar = {};

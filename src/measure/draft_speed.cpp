@@ -57,7 +57,7 @@ double DraftSpeed::tokens_a_step() const {
 }
 
 Result<DraftSpeed> measure_draft_speed(Session& session, int64_t depth, int64_t n_tokens, int n_repetitions,
-                                       const DraftOptions& draft, const Work& work) {
+                                       const DraftOptions& draft, DraftOracle* oracle, const Work& work) {
   DraftSpeed speed;
   speed.n_tokens = n_tokens;
   PARLANCE_TRY(const std::vector<Token> prompt, question(session, depth));
@@ -73,12 +73,17 @@ Result<DraftSpeed> measure_draft_speed(Session& session, int64_t depth, int64_t 
   for (int i = 0; i <= n_repetitions; ++i) {
     GenerateResult results[2];
     for (int turn = 0; turn < 2; ++turn) {
-      const bool drafts = (turn + i) % 2 == 1;
+      const bool drafts = (turn + i) % 2 == 1;  // at first not: an oracle has to know what is said
       options.draft.is_on = drafts && draft.is_on;
       options.draft.is_required = drafts && draft.is_required;
       const SchedulerStats before = session.context().scheduler().stats();
       PARLANCE_TRY(results[drafts], generate(session, prompt, options));
       if (work.cancellation.cancelled()) return fail(ErrorCode::cancelled, "stopped");
+      if (oracle && !drafts) {
+        std::vector<Token> text = prompt;
+        text.insert(text.end(), results[0].tokens.begin(), results[0].tokens.end());
+        oracle->expect(std::move(text));
+      }
       const SchedulerStats after = session.context().scheduler().stats();
       if (i == 0 || !drafts) continue;
       draft_ms += after.draft_ms - before.draft_ms;

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "engine/request.h"
+#include "measure/draft_oracle.h"
 
 namespace parlance {
 
@@ -26,9 +27,11 @@ struct DraftSpeed {
 };
 
 // Has the model count, greedily and on and on, behind notes that fill `depth` tokens: with drafts and
-// without, the one or the other first by turns, after a pair to warm up. Errors: an answer with drafts that
-// differs from the one without; a context too short.
+// without, the one or the other first by turns, after a pair to warm up. An oracle in place of the session's
+// drafters is told the answers; null: there is none. Errors: an answer with drafts that differs from the one
+// without; a context too short.
 Result<DraftSpeed> measure_draft_speed(Session& session, int64_t depth, int64_t n_tokens, int n_repetitions,
-                                       const DraftOptions& draft, const Work& work = {});
+                                       const DraftOptions& draft, DraftOracle* oracle = nullptr,
+                                       const Work& work = {});
 
 }  // namespace parlance

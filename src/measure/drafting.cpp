@@ -16,6 +16,11 @@ Result<std::map<std::string, DraftingScore>> measure_drafting(
       GenerateOptions own = options;
       own.draft.is_on = drafts && options.draft.is_on;
       own.draft.is_required = own.draft.is_on && options.draft.is_required;
+      if (!one.answer.empty()) {
+        own.said = one.answer;
+        own.max_tokens = std::ssize(one.answer);
+        own.ignore_eos = true;
+      }
       // Neither finds more of its text computed than the other.
       session.truncate(0);
       PARLANCE_TRY(results[drafts], generate(session, one.prompt, own));
@@ -34,6 +39,19 @@ Result<std::map<std::string, DraftingScore>> measure_drafting(
     if (on_progress) on_progress(n_done);
   }
   return scores;
+}
+
+Result<void> give_answers(Session& session, std::vector<DraftingCase>& cases,
+                          const GenerateOptions& options) {
+  GenerateOptions plain = options;
+  plain.draft = {.is_on = false};
+  for (DraftingCase& one : cases) {
+    PARLANCE_TRY(GenerateResult result, generate(session, one.prompt, plain));
+    if (options.work.cancellation.cancelled()) return fail(ErrorCode::cancelled, "stopped");
+    one.answer = std::move(result.tokens);
+    if (result.has_end_token) one.answer.push_back(session.model().tokenizer().end_of_generation().front());
+  }
+  return {};
 }
 
 DraftingScore sum_of(const std::map<std::string, DraftingScore>& scores) {

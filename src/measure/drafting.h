@@ -16,6 +16,7 @@ namespace parlance {
 struct DraftingCase {
   std::string kind;  // under which it is counted
   std::vector<Token> prompt;
+  std::vector<Token> answer = {};  // said whatever the model would say; empty: what it says
 };
 
 struct DraftingScore {
@@ -47,6 +48,10 @@ struct DraftingScore {
 Result<std::map<std::string, DraftingScore>> measure_drafting(
     Session& session, const std::vector<DraftingCase>& cases, const GenerateOptions& options,
     const std::function<void(int64_t)>& on_progress);
+
+// Has the session's model give the cases' answers, for another one to say the same: one without sense, whose
+// speed tells of a model that has its shape.
+Result<void> give_answers(Session& session, std::vector<DraftingCase>& cases, const GenerateOptions& options);
 
 // All kinds together.
 DraftingScore sum_of(const std::map<std::string, DraftingScore>& scores);

@@ -30,6 +30,20 @@ TEST(BenchDrafts, EveryFigureIsThereAndCanBeTrue) {
   EXPECT_GE(rows[1]["depth"].get<int>(), 200);
 }
 
+// Alone, and with the time of the bundle's drafter.
+TEST(BenchDrafts, AnOracleIsAlwaysRight) {
+  for (const std::string drafter : {"none", "auto"}) {
+    const auto outcome = run({"bench", "-m", kDemo, "-t", "1", "-r", "1", "-p", "0", "-n", "33", "-d", "0",
+                              "--draft", drafter + ",required", "--oracle", "--draft-max", "7", "--json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto row = outcome.json()["runs"][0]["drafting"][0];
+    EXPECT_EQ(row["tokens_a_verification"], 8) << drafter;  // 32 tokens behind the first
+    EXPECT_EQ(row["accepted"], row["drafted"]) << drafter;
+    EXPECT_EQ(row["drafted"], 28) << drafter;
+    EXPECT_EQ(row["draft_share"].get<double>() > 0, drafter == "auto");
+  }
+}
+
 TEST(BenchDrafts, NothingToDraftWithIsSaid) {
   expect_error(run({"bench", "-m", kDemo + "/text/parlance-demo-text-q8_0.gguf", "-p", "0", "-n", "4", "-d",
                     "0", "-r", "1", "--draft", "none"}),

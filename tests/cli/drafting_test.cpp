@@ -54,6 +54,23 @@ TEST_F(DraftingOptions, TheRuleSaysWhenATokenIsTaken) {
                {"--draft-rule", "'guess'", "exact, sampling"});
 }
 
+// What a model is made to say is what the other one says, drafted or not.
+TEST_F(DraftingOptions, AnswersMayBeThoseOfAnotherModel) {
+  const std::string demo = test::demo_text().string();
+  const auto eval = [&](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"eval", "drafting", "-m", model,     "--limit", "6",     "-n",
+                                          "24",   "-t",       "1",  "--draft", "lookup",  "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  const auto own = eval(demo, {}).json()["all"], given = eval(demo, {"--answers-of", demo}).json()["all"];
+  EXPECT_EQ(given["different"], 0);
+  EXPECT_GE(given["tokens"], own["tokens"]);  // the ends of turns are tokens as others here
+  EXPECT_LE(given["tokens"], own["tokens"].get<int>() + 6);
+  expect_error(eval(path("model.gguf"), {"--answers-of", demo}), kFailure,
+               {"--answers-of", "model.gguf", "259"});
+}
+
 TEST_F(DraftingOptions, WhatDoesNotFitIsSaidInALine) {
   const auto refuse = [&](const std::string& file, std::initializer_list<std::string> words) {
     expect_error(chat({"--draft", file}), kFailure, words);

@@ -96,6 +96,17 @@ TEST_P(RowIndependence, MatmulOfEveryType) {
   expect_matmul_rows_alone(bench, {2, 3, 5, 8, 9, 16, 17, 33, 47, 64, 65, 128, 130});
 }
 
+// As many tiles as blocks of a large GPU share in several ways: whole, and with one or two others.
+TEST_P(RowIndependence, MatmulOfManyTiles) {
+  OpBench bench = tested();
+  const int64_t n_in = 320, n_out = 40001;
+  const Linear linear{random_weight(bench, DType::f16, n_in, n_out), {}};
+  for (const int64_t n : {2, 9, 16, 32, 64}) {
+    if (n > bench.device().most_alike_rows(DType::f16)) continue;
+    expect_rows_alone(bench, n_in, {n}, [&](Stream& s, const Tensor& x) { return matmul(s, linear, x); });
+  }
+}
+
 TEST_P(RowIndependence, MatmulOfADeterministicDevice) {
   auto bench = deterministic();
   if (!bench) GTEST_SKIP() << "tests of the CPU's mode are its own";

@@ -6,6 +6,7 @@
 
 #include "devices/devices.h"
 #include "kernels/cpu/cpu_device.h"
+#include "kv/policy.h"
 
 namespace parlance::test {
 
@@ -14,6 +15,12 @@ inline Result<std::unique_ptr<Device>> make_tested_device(const CpuOptions& opti
   const char* const name = std::getenv("PARLANCE_TEST_DEVICE");
   return name ? make_device(name, options.n_threads, {.is_deterministic = options.deterministic})
               : make_cpu_device(options);
+}
+
+// Whether it computes with a cache's formats: GPUs do not know all.
+inline bool knows(const Device& device, const KvPolicy& cache) {
+  const auto k = static_cast<size_t>(cache.k.format), v = static_cast<size_t>(cache.v.format);
+  return device.ops().attention[k][v].run && device.ops().norm_rope_write[k][v].run;
 }
 
 }  // namespace parlance::test

@@ -19,21 +19,39 @@ struct LoadedDrafter {
 Result<DraftModels> load(const std::filesystem::path& path, const TextModel& target, Device& device,
                          bool huge_pages) {
   PARLANCE_TRY(auto file, GgufFile::open(path));
+  const size_t n_bytes = file.bytes().size();
   if (is_dflash(file)) {
     auto loaded = std::make_shared<LoadedDrafter>(LoadedDrafter{std::move(file), nullptr});
-    PARLANCE_TRY(loaded->model, Dflash::load(loaded->file, target.model()));
-    return DraftModels{.block = {loaded, loaded->model.get()}, .model = nullptr};
+    PARLANCE_TRY(loaded->model, Dflash::load(loaded->file, target.model()).map_error(or_draft_nothing));
+    return DraftModels{.block = {loaded, loaded->model.get()}, .model = nullptr, .bytes = n_bytes};
   }
   PARLANCE_CHECK(architecture_of(file));
   PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(file));
   PARLANCE_TRY(auto model,
-               TextModel::load(std::move(file), Placement(device, hp.n_layer), {.huge_pages = huge_pages}));
+               TextModel::load(std::move(file), Placement(device, hp.n_layer), {.huge_pages = huge_pages})
+                   .map_error(or_draft_nothing));
   PARLANCE_CHECK(check_same_vocabulary(model->tokenizer(), model->file().name(), target.tokenizer(),
                                        target.file().name()));
-  return DraftModels{.block = nullptr, .model = std::move(model)};
+  return DraftModels{.block = nullptr, .model = std::move(model), .bytes = n_bytes};
 }
 
 }  // namespace
+
+Result<std::shared_ptr<Context>> create_context(const TextModel& model, SessionOptions options,
+                                                DraftModels& drafters, bool may_go,
+                                                const OnRemark& on_remark) {
+  options.drafter = drafters.block;
+  options.draft_model = drafters.model;
+  auto context = Context::create(model, options);
+  const bool has_drafter = drafters.block || drafters.model;
+  if (context || context.error().code != ErrorCode::out_of_memory || !may_go || !has_drafter) return context;
+  drafters = {};
+  options.drafter = nullptr;
+  options.draft_model = nullptr;
+  auto without = Context::create(model, options);
+  if (without && on_remark) on_remark(context.error().message + "; nothing is drafted");
+  return without;
+}
 
 Result<bool> may_draft(const Choice& choice) {
   if (choice.draft.looks_up) return true;

@@ -15,6 +15,7 @@ namespace parlance {
 struct DraftModels {
   std::shared_ptr<const Dflash> block;
   std::shared_ptr<const TextModel> model;
+  size_t bytes = 0;  // of weights
 };
 
 // Whether something may draft, as far as can be told before the model is loaded.
@@ -25,5 +26,11 @@ Result<bool> may_draft(const Choice& choice);
 // model; one of the bundle that does not is left out with a remark.
 Result<DraftModels> load_drafter(const Choice& choice, const TextModel& target, Device& device,
                                  const OnRemark& on_remark);
+
+// The model's context with these drafters. Where memory lacks for one that may go, without it, with a remark:
+// `drafters` are then none.
+Result<std::shared_ptr<Context>> create_context(const TextModel& model, SessionOptions options,
+                                                DraftModels& drafters, bool may_go,
+                                                const OnRemark& on_remark);
 
 }  // namespace parlance

@@ -78,14 +78,14 @@ Result<std::shared_ptr<TextRegion>> TextRegion::load(const Choice& choice, Devic
   PARLANCE_TRY(TextWeights weights, load_text_weights(choice, devices, on_remark));
   weights.options.looks_up = choice.draft.looks_up;
   PARLANCE_TRY(DraftModels drafter, load_drafter(choice, *weights.model, *weights.device, on_remark));
-  weights.options.drafter = std::move(drafter.block);
-  weights.options.draft_model = std::move(drafter.model);
-  PARLANCE_TRY(auto context, Context::create(*weights.model, weights.options));
-  return std::shared_ptr<TextRegion>(new TextRegion(std::move(weights), std::move(context)));
+  const bool is_named = !choice.files.drafter.empty();
+  PARLANCE_TRY(auto context,
+               create_context(*weights.model, weights.options, drafter, /*may_go=*/!is_named, on_remark));
+  return std::shared_ptr<TextRegion>(new TextRegion(std::move(weights), drafter.bytes, std::move(context)));
 }
 
 RegionBytes TextRegion::bytes() const {
-  return {.weights = model().file().bytes().size(),
+  return {.weights = model().file().bytes().size() + draft_weight_bytes_,
           .working = context_->kv_bytes() + context_->draft_bytes() + context_->recurrent_bytes() +
                      context_->workspace_bytes()};
 }

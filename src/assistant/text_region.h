@@ -31,20 +31,22 @@ Result<TextWeights> load_text_weights(const Choice& choice, DeviceShelf& devices
 
 class TextRegion {
  public:
-  // Errors: also a context that does not fit.
+  // Errors: also a context that does not fit. Where it does not fit with the drafter of the bundle, which
+  // nobody named, it is made without, with a remark.
   static Result<std::shared_ptr<TextRegion>> load(const Choice& choice, DeviceShelf& devices,
                                                   const OnRemark& on_remark);
 
   const TextModel& model() const { return *weights_.model; }
   Device& device() const { return *weights_.device; }
   const std::shared_ptr<Context>& context() const { return context_; }
-  RegionBytes bytes() const;
+  RegionBytes bytes() const;  // with what drafts for the model
 
  private:
-  TextRegion(TextWeights weights, std::shared_ptr<Context> context)
-      : weights_(std::move(weights)), context_(std::move(context)) {}
+  TextRegion(TextWeights weights, size_t draft_weight_bytes, std::shared_ptr<Context> context)
+      : weights_(std::move(weights)), draft_weight_bytes_(draft_weight_bytes), context_(std::move(context)) {}
 
   TextWeights weights_;
+  size_t draft_weight_bytes_;  // of what drafts, beside them
   std::shared_ptr<Context> context_;
 };
 

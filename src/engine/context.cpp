@@ -61,9 +61,19 @@ int64_t most_drafted(const SessionOptions& options) {
       wanted, std::max(options.drafter->parameters().block_size - 1, options.looks_up ? kMostLookedUp : 1));
 }
 
+Error or_draft_nothing(Error error) {
+  if (error.code == ErrorCode::out_of_memory)
+    error.message += fmt::format("; or draft nothing: {}", set_to(Parameter::draft, "none"));
+  return error;
+}
+
 Result<std::shared_ptr<Context>> Context::create(const TextModel& model, const SessionOptions& options) {
   std::shared_ptr<Context> context(new Context(model, options));
-  PARLANCE_CHECK(context->allocate());
+  if (Result<void> allocated = context->allocate(); !allocated) {
+    const bool has_drafter = options.drafter || options.draft_model;
+    return tl::unexpected(has_drafter ? or_draft_nothing(std::move(allocated).error())
+                                      : std::move(allocated).error());
+  }
   return context;
 }
 
@@ -85,7 +95,10 @@ Result<void> Context::open_draft_context() {
   own.n_cache = options_.n_cache;
   own.n_draft = options_.n_draft;
   own.writes_drafts = true;
-  PARLANCE_TRY(draft_context_, create(*options_.draft_model, own));
+  PARLANCE_TRY(draft_context_, create(*options_.draft_model, own).map_error([&](Error error) {
+    error.message = fmt::format("the draft model {}: {}", options_.draft_model->file().name(), error.message);
+    return error;
+  }));
   return {};
 }
 
@@ -158,7 +171,9 @@ size_t Context::page_bytes(PageKind kind) const {
 
 size_t Context::draft_bytes() const {
   const size_t block = options_.drafter ? draft_layout(*options_.drafter, options_).bytes(n_pages_) : 0;
-  return block + (draft_context_ ? draft_context_->kv_bytes() + draft_context_->workspace_bytes() : 0);
+  if (!draft_context_) return block;
+  return block + draft_context_->kv_bytes() + draft_context_->recurrent_bytes() +
+         draft_context_->workspace_bytes();
 }
 
 size_t Context::workspace_bytes() const {

@@ -58,6 +58,9 @@ RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int
 // The most tokens that are proposed for a sequence at once, or by it; 0: nothing proposes any.
 int64_t most_drafted(const SessionOptions& options);
 
+// An error of something that drafts, which names the remedy too: where memory lacks, to draft nothing.
+Error or_draft_nothing(Error error);
+
 class Context {
  public:
   // Allocates cache and workspace. Errors: a context or format that does not fit, kernels that the device

@@ -47,7 +47,10 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
                                        n_pages, options.n_ctx, n_slots));
   caches_ = {cache_.get()};
   if (options.drafter) {
-    PARLANCE_TRY(draft_, DraftPart::create(device, options, n_pages));
+    PARLANCE_TRY(draft_, DraftPart::create(device, options, n_pages).map_error([](Error error) {
+      error.message = "beside the model's, the drafter's share: " + error.message;
+      return error;
+    }));
     caches_.push_back(&draft_->cache());
   }
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);

@@ -24,6 +24,17 @@ void cut_behind_end(Draft& draft, const Tokenizer& tokenizer) {
   }
 }
 
+// What is as likely as this to be no use. Of drawn tokens this must not be asked: which were drawn would
+// decide whether they are verified, and some would be said more often than the model says them.
+void cut_unlikely(Draft& draft, float least_reach) {
+  if (!draft.drawn_from.empty()) return;
+  float reach = 1;
+  for (int64_t i = 0; i < draft.n_tokens(); ++i) {
+    reach *= draft.probabilities[static_cast<size_t>(i)];
+    if (reach < least_reach) return draft.cut(i);
+  }
+}
+
 }  // namespace
 
 struct Proposals::Wanted {
@@ -193,6 +204,7 @@ void Proposals::judge(size_t proposer, Wanted& one, bool is_trial, double draft_
     one.draft_ms = draft_ms;
   }
   if (!one.wish.is_endless) cut_behind_end(draft, context_.model().tokenizer());
+  cut_unlikely(draft, one.wish.least_reach);
   if (draft.n_tokens() < std::max<int64_t>(one.wish.least, 1)) return;
   Reach reach = length.reach_of(draft.probabilities, (*one.records)[proposer].acceptance());
   const bool is_whole = one.wish.is_required || is_trial;

@@ -147,7 +147,13 @@ class Request::Answer final : public Task {
     if (!draft.is_required) most = std::min(most, steady_length_.next(draft.most));
     if (most < draft.least) return {};
     // A draft that turns out short counts: to leave it out would change what is said.
-    return {most, 0, draft.least_probability, /*is_required=*/true, options_.ignore_eos, &draft_sampler_};
+    return {.most = most,
+            .least = 0,
+            .least_probability = draft.least_probability,
+            .is_required = true,
+            .is_endless = options_.ignore_eos,
+            .sampler = &draft_sampler_,
+            .least_reach = draft.is_required ? 0 : SteadyDraftLength::kLeastReach};
   }
 
   void take_draft(Draft draft, DraftRecord& record) override {

@@ -10,6 +10,10 @@ namespace parlance {
 
 class SteadyDraftLength {
  public:
+  // What a token of a text that is looked up must promise: about what its row costs where that is dear, in
+  // steps without drafts.
+  static constexpr float kLeastReach = 0.3f;
+
   // For the next step; 0: none.
   int64_t next(int64_t most) {
     if (n_to_wait_ > 0) {

@@ -51,6 +51,9 @@ class Task {
     bool is_required = false;  // even where it does not pay
     bool is_endless = false;   // an end-of-turn token does not end the answer
     DraftSampler* sampler = nullptr;
+    // Of a draft that was not drawn, the chance by the drafter's own word that all tokens up to one are
+    // taken: behind the last one with so much, nothing is verified.
+    float least_reach = 0;
   };
 
  private:

@@ -274,6 +274,25 @@ TEST(Regions, EveryRegionOfTheDemoComesAndGoes) {
   }
 }
 
+// What drafts for the language model is part of its region.
+TEST(Regions, TheTextRegionCountsItsDrafter) {
+  if (!fs::exists(demo() / "text")) GTEST_SKIP() << "no demo bundle";
+  const auto bytes_with = [&](const DraftChoice& draft) {
+    Choice choice;
+    choice.files.folder = demo().string();
+    choice.devices.n_threads = 1;
+    choice.draft = draft;
+    Regions regions(choice);
+    EXPECT_TRUE(regions.acquire(Region::text));
+    return regions.bytes(Region::text).value_or(RegionBytes{});
+  };
+  const RegionBytes without = bytes_with({.uses_model = false}), with = bytes_with({});
+  const fs::path drafter = demo() / "dflash" / "parlance-demo-drafter-q8_0.gguf";
+  EXPECT_EQ(with.weights - without.weights, fs::file_size(drafter));
+  EXPECT_GT(with.working, without.working);
+  EXPECT_EQ(bytes_with({.uses_model = false, .looks_up = true}).weights, without.weights);
+}
+
 TEST(Regions, ErrorsNameWhatIsMissing) {
   Choice choice;
   choice.files = {.folder = "/nowhere",

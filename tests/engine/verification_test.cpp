@@ -250,6 +250,24 @@ TEST_F(Verifying, WarmAnswersWithEverythingAtOnce) {
   }
 }
 
+// By the sampling rule no clock is asked, and what a text promises decides alone.
+TEST_F(Verifying, DrawnAnswersLeaveOutWhatTheTextIsUndecidedOf) {
+  const auto model = load_table(counting());
+  const auto session = test::make_session(*model, {.n_ctx = 64, .looks_up = true});
+  GenerateOptions options = always(4, 4);
+  options.sampling.temperature = 0.05f;
+  options.draft.rule = DraftRule::sampling;
+  const auto n_drafted = [&](const std::vector<Token>& prompt, bool is_required) {
+    options.draft.is_required = is_required;
+    const GenerateResult result = answer(*session, prompt, options);
+    EXPECT_EQ(result.tokens, (std::vector<Token>{12, 13, 14, 15}));
+    return result.draft.n_drafted;
+  };
+  EXPECT_GT(n_drafted({12, 13, 14, 15, 11}, false), 0);
+  EXPECT_EQ(n_drafted({12, 50, 12, 60, 12, 70, 11}, false), 0);  // one of three
+  EXPECT_GT(n_drafted({12, 50, 12, 60, 12, 70, 11}, true), 0);
+}
+
 TEST_F(Verifying, ARequiredDraftThatDoesNotComeIsAnError) {
   const auto model = load({.n_layer = 1});
   const auto without = test::make_session(*model, {.n_ctx = 64});

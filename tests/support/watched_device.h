@@ -2,9 +2,11 @@
 // between any two of them. It is deterministic: what happens there must not change a bit of what follows.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
+#include "base/parameter.h"
 #include "base/right_of_way.h"
 #include "base/thread_pool.h"
 #include "kernels/cpu/cpu_device.h"
@@ -26,12 +28,23 @@ class WatchedDevice final : public Device {
   // Called before each operation of the models (packed caches aside); one device at a time.
   std::function<void()> on_operation;
 
+  size_t n_in_use = 0;            // bytes that are allocated, weights aside
+  size_t most_in_use = SIZE_MAX;  // that may be
+
   std::string_view name() const override { return "cpu"; }
   std::string_view description() const override { return "watched"; }
   DeviceMemory memory() const override { return cpu_->memory(); }
   const OpTable& ops() const override { return ops_; }
   int n_threads() const override { return cpu_->n_threads(); }
-  Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override { return cpu_->allocate(bytes); }
+  Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
+    if (bytes > most_in_use - std::min(n_in_use, most_in_use)) {
+      return fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; use a smaller {}", bytes,
+                  Parameter::ctx_size);
+    }
+    auto buffer = cpu_->allocate(bytes);
+    if (!buffer) return buffer;
+    return std::make_unique<CountedBuffer>(*std::move(buffer), n_in_use);
+  }
   Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override {
     return cpu_->import_weights(bytes);
   }
@@ -40,6 +53,19 @@ class WatchedDevice final : public Device {
   }
 
  private:
+  class CountedBuffer final : public Buffer {
+   public:
+    CountedBuffer(std::unique_ptr<Buffer> buffer, size_t& n_in_use)
+        : Buffer(buffer->base(), buffer->size()), buffer_(std::move(buffer)), n_in_use_(n_in_use) {
+      n_in_use_ += size();
+    }
+    ~CountedBuffer() override { n_in_use_ -= size(); }
+
+   private:
+    std::unique_ptr<Buffer> buffer_;
+    size_t& n_in_use_;
+  };
+
   static WatchedDevice*& current() {
     static WatchedDevice* device = nullptr;
     return device;

@@ -12,7 +12,16 @@
 
 namespace parlance::capi {
 
-enum class HandleKind : uint8_t { context, detector, asr_stream, llm_stream, speaker, ov_context };
+enum class HandleKind : uint8_t {
+  context,
+  detector,
+  asr_stream,
+  llm_stream,
+  speaker,
+  ov_context,
+  llama_model,
+  llama_context,
+};
 
 // Handles are small numbers, which languages without pointers hold exactly (2^53 is far), and no two objects
 // ever have the same one.

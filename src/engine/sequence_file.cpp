@@ -111,56 +111,15 @@ class PageReader {
   SequencePages pages_;
 };
 
-}  // namespace
-
-Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesystem::path& path) {
+// Puts what the file holds in place of the sequence's content.
+Result<void> restore_from(Sequence& sequence, const SnapshotFile& file, std::string_view name) {
   Context& context = sequence.context();
-  if (sequence.has_noise()) {
-    return fail(ErrorCode::unsupported,
-                "a sequence with noise cannot be saved; nobody could compute it again");
-  }
-  if (sequence.wants_states()) {
-    PARLANCE_TRY(StateCopy states, runner.save_states(sequence));
-    sequence.add_snapshot(std::move(states));
-  }
-  const auto pages = sequence.pages().pages();
-  const std::vector<SnapshotBlock> blocks = blocks_of(sequence);
-  PARLANCE_TRY(auto writer, SnapshotWriter::create(path, context.snapshot_identity(),
-                                                   sequence.key().first(sequence.n_computed()), blocks));
-  std::vector<std::byte> bytes;
-  const int64_t page_tokens = context.layout().page_tokens;
-  for (size_t page = 0; page < pages.size(); ++page) {
-    const PageKind kind = stored_kind(pages[page]);
-    const int64_t n_held =
-        std::min(page_tokens, sequence.n_computed() - static_cast<int64_t>(page) * page_tokens);
-    bytes.resize(static_cast<size_t>(blocks[page].n_bytes));
-    std::span<std::byte> rest = bytes;
-    for (const auto& part : context.parts()) {
-      for (KvCache* const cache : part->caches()) {
-        const size_t size = cache->layout().page_bytes(kind);
-        PARLANCE_CHECK(cache->save_page(part->stream(), kind, pages[page][kind], n_held, rest.first(size)));
-        rest = rest.subspan(size);
-      }
-    }
-    PARLANCE_CHECK(writer.write_block(bytes));
-  }
-  for (const Snapshot& snapshot : sequence.snapshots()) PARLANCE_CHECK(writer.write_block(*snapshot.states));
-  for (const Sequence::RowsAt& run : sequence.rows_at(0, sequence.n_computed()))
-    PARLANCE_CHECK(writer.write_block(std::as_bytes(run.rows)));
-  return writer.commit();
-}
-
-Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path,
-                              const std::optional<PrefixKey>& text) {
-  Context& context = sequence.context();
-  PARLANCE_TRY(const SnapshotFile file,
-               SnapshotFile::open(path, context.snapshot_identity(), text, context.snapshot_refusals()));
   if (const std::string_view why = mismatch(context, file); !why.empty())
     return file.refuse(SnapshotRefusal::damaged, why);
   if (file.n_usable() > context.options().n_ctx) {
     return fail(ErrorCode::invalid_argument,
-                "{}: its {} tokens are more than the {} of the context; raise {}", path.string(),
-                file.n_usable(), context.options().n_ctx, Parameter::ctx_size);
+                "{}: its {} tokens are more than the {} of the context; raise {}", name, file.n_usable(),
+                context.options().n_ctx, Parameter::ctx_size);
   }
   PageReader pages(context, file);
   const PrefixKey known = file.text();
@@ -187,6 +146,70 @@ Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& p
   }
   sequence.replace(pages.finish(), std::move(content));
   return {};
+}
+
+// `target` is what SnapshotWriter::create() takes.
+template <class Target>
+Result<void> save_to(Target& target, Sequence& sequence, Runner& runner) {
+  Context& context = sequence.context();
+  if (sequence.has_noise()) {
+    return fail(ErrorCode::unsupported,
+                "a sequence with noise cannot be saved; nobody could compute it again");
+  }
+  if (sequence.wants_states()) {
+    PARLANCE_TRY(StateCopy states, runner.save_states(sequence));
+    sequence.add_snapshot(std::move(states));
+  }
+  const auto pages = sequence.pages().pages();
+  const std::vector<SnapshotBlock> blocks = blocks_of(sequence);
+  PARLANCE_TRY(auto writer, SnapshotWriter::create(target, context.snapshot_identity(),
+                                                   sequence.key().first(sequence.n_computed()), blocks));
+  std::vector<std::byte> bytes;
+  const int64_t page_tokens = context.layout().page_tokens;
+  for (size_t page = 0; page < pages.size(); ++page) {
+    const PageKind kind = stored_kind(pages[page]);
+    const int64_t n_held =
+        std::min(page_tokens, sequence.n_computed() - static_cast<int64_t>(page) * page_tokens);
+    bytes.resize(static_cast<size_t>(blocks[page].n_bytes));
+    std::span<std::byte> rest = bytes;
+    for (const auto& part : context.parts()) {
+      for (KvCache* const cache : part->caches()) {
+        const size_t size = cache->layout().page_bytes(kind);
+        PARLANCE_CHECK(cache->save_page(part->stream(), kind, pages[page][kind], n_held, rest.first(size)));
+        rest = rest.subspan(size);
+      }
+    }
+    PARLANCE_CHECK(writer.write_block(bytes));
+  }
+  for (const Snapshot& snapshot : sequence.snapshots()) PARLANCE_CHECK(writer.write_block(*snapshot.states));
+  for (const Sequence::RowsAt& run : sequence.rows_at(0, sequence.n_computed()))
+    PARLANCE_CHECK(writer.write_block(std::as_bytes(run.rows)));
+  return writer.commit();
+}
+
+}  // namespace
+
+Result<void> save_sequence(Sequence& sequence, Runner& runner, const std::filesystem::path& path) {
+  return save_to(path, sequence, runner);
+}
+
+Result<void> save_sequence(Sequence& sequence, Runner& runner, std::vector<std::byte>& memory) {
+  return save_to(memory, sequence, runner);
+}
+
+Result<void> restore_sequence(Sequence& sequence, const std::filesystem::path& path,
+                              const std::optional<PrefixKey>& text) {
+  Context& context = sequence.context();
+  PARLANCE_TRY(const SnapshotFile file,
+               SnapshotFile::open(path, context.snapshot_identity(), text, context.snapshot_refusals()));
+  return restore_from(sequence, file, path.string());
+}
+
+Result<void> restore_sequence(Sequence& sequence, std::span<const std::byte> bytes, std::string_view name) {
+  Context& context = sequence.context();
+  PARLANCE_TRY(const SnapshotFile file, SnapshotFile::parse(bytes, name, context.snapshot_identity(), {},
+                                                            context.snapshot_refusals()));
+  return restore_from(sequence, file, name);
 }
 
 }  // namespace parlance

@@ -92,7 +92,27 @@ Result<SnapshotWriter> SnapshotWriter::create(const std::filesystem::path& path,
                                               std::span<const SnapshotBlock> blocks) {
   PARLANCE_TRY(AtomicFile file, AtomicFile::create(path));
   SnapshotWriter writer(std::move(file));
-  writer.announced_.assign(blocks.begin(), blocks.end());
+  PARLANCE_CHECK(writer.begin(identity, text, blocks));
+  return writer;
+}
+
+Result<SnapshotWriter> SnapshotWriter::create(std::vector<std::byte>& memory,
+                                              const SnapshotIdentity& identity, const PrefixKey& text,
+                                              std::span<const SnapshotBlock> blocks) {
+  SnapshotWriter writer(&memory);
+  PARLANCE_CHECK(writer.begin(identity, text, blocks));
+  return writer;
+}
+
+Result<void> SnapshotWriter::write(std::span<const std::byte> bytes) {
+  if (auto* const file = std::get_if<AtomicFile>(&target_)) return file->write(bytes);
+  append(*std::get<std::vector<std::byte>*>(target_), bytes);
+  return {};
+}
+
+Result<void> SnapshotWriter::begin(const SnapshotIdentity& identity, const PrefixKey& text,
+                                   std::span<const SnapshotBlock> blocks) {
+  announced_.assign(blocks.begin(), blocks.end());
 
   FixedHead fixed{.magic = {},
                   .version = kVersion,
@@ -109,23 +129,23 @@ Result<SnapshotWriter> SnapshotWriter::create(const std::filesystem::path& path,
   append(head, std::as_bytes(text.tokens));
   append(head, std::as_bytes(text.content));
   append(head, std::as_bytes(blocks));
-  writer.head_checksum_ = snapshot_checksum(head, 0);
-  append(head, std::as_bytes(std::span(&writer.head_checksum_, 1)));
-  PARLANCE_CHECK(writer.file_.write(head));
-  return writer;
+  head_checksum_ = snapshot_checksum(head, 0);
+  append(head, std::as_bytes(std::span(&head_checksum_, 1)));
+  return write(head);
 }
 
 Result<void> SnapshotWriter::write_block(std::span<const std::byte> bytes) {
   assert(n_written_ < announced_.size() && bytes.size() == announced_[n_written_].n_bytes);
-  PARLANCE_CHECK(file_.write(bytes));
+  PARLANCE_CHECK(write(bytes));
   const uint64_t checksum = snapshot_checksum(bytes, head_checksum_ + n_written_);
   n_written_ += 1;
-  return file_.write(std::as_bytes(std::span(&checksum, 1)));
+  return write(std::as_bytes(std::span(&checksum, 1)));
 }
 
 Result<void> SnapshotWriter::commit() {
   assert(n_written_ == announced_.size());
-  return file_.commit();
+  auto* const file = std::get_if<AtomicFile>(&target_);
+  return file ? file->commit() : Result<void>();
 }
 
 Result<SnapshotFile> SnapshotFile::open(const std::filesystem::path& path, const SnapshotIdentity& expected,

@@ -72,11 +72,14 @@ struct SnapshotBlock {
   bool operator==(const SnapshotBlock&) const = default;
 };
 
-// Writes a snapshot block by block. It appears under its name, whole, in commit().
+// Writes a snapshot block by block, to a file that appears under its name, whole, in commit(), or to memory.
 class SnapshotWriter {
  public:
   // `blocks` are what will follow. How a block's bytes are laid out is the caller's business.
   static Result<SnapshotWriter> create(const std::filesystem::path& path, const SnapshotIdentity& identity,
+                                       const PrefixKey& text, std::span<const SnapshotBlock> blocks);
+  // Behind what `memory` holds, which outlives the writer.
+  static Result<SnapshotWriter> create(std::vector<std::byte>& memory, const SnapshotIdentity& identity,
                                        const PrefixKey& text, std::span<const SnapshotBlock> blocks);
 
   // The next block, of the size that was announced.
@@ -86,9 +89,14 @@ class SnapshotWriter {
   Result<void> commit();
 
  private:
-  explicit SnapshotWriter(AtomicFile file) : file_(std::move(file)) {}
+  using Target = std::variant<AtomicFile, std::vector<std::byte>*>;
 
-  AtomicFile file_;
+  explicit SnapshotWriter(Target target) : target_(std::move(target)) {}
+  Result<void> begin(const SnapshotIdentity& identity, const PrefixKey& text,
+                     std::span<const SnapshotBlock> blocks);
+  Result<void> write(std::span<const std::byte> bytes);
+
+  Target target_;
   std::vector<SnapshotBlock> announced_;
   size_t n_written_ = 0;
   uint64_t head_checksum_ = 0;

@@ -41,7 +41,9 @@ TEST_F(DraftRegion, ADrafterThatDoesNotFitIsLeftOutUnlessItWasNamed) {
         ASSERT_EQ(remarks.size(), may_go ? 1u : 0u);
         const std::string& said = may_go ? remarks[0] : context.error().message;
         EXPECT_NE(said.find(set_to(Parameter::draft, "none")), std::string::npos) << said;
-        if (may_go) EXPECT_EQ((*context)->draft_bytes(), 0u);
+        if (may_go) {
+          EXPECT_EQ((*context)->draft_bytes(), 0u);
+        }
       }
     }
   }

@@ -10,6 +10,8 @@ namespace {
 
 constexpr Token kEnd = 257;
 
+const test::TinyDrafter kBlockDrafter{.n_embd = 320, .target_layers = {0}};
+
 // Two models that say after each token what their tables say.
 class Verifying : public test::TinyPair {
  protected:
@@ -157,7 +159,7 @@ TEST_F(Verifying, NothingBehindTheEndIsVerified) {
 // Drafts that are right, wrong at one place or at several, of any length, up to any end of the answer.
 TEST_F(Verifying, InvariantsHoldForAnyDraft) {
   std::mt19937 random(5);
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 15; ++round) {
     Table target = counting();
     for (Token& next : target) {
       if (random() % 40 == 0) next = kEnd;
@@ -167,8 +169,13 @@ TEST_F(Verifying, InvariantsHoldForAnyDraft) {
       if (random() % 6 == 0) next = static_cast<Token>(random() % 259);
     }
     const auto model = load_table(target), drafts = load_table(drafter);
-    const auto session =
-        test::make_session(*model, {.n_ctx = 64, .looks_up = round % 2 == 0, .draft_model = drafts});
+    // The text, a model, both, a block drafter (whose weights are random), all together.
+    SessionOptions drafters{.n_ctx = 64, .looks_up = round % 5 != 1 && round % 5 != 3};
+    if (round % 5 != 0 && round % 5 != 3) drafters.draft_model = drafts;
+    if (round % 5 >= 3) drafters.drafter = load_block_drafter(*model, kBlockDrafter);
+    const auto session = test::make_session(*model, drafters);
+    ASSERT_TRUE(session);
+    DraftCounts all;
     for (const int64_t most : {1, 2, 5, 31}) {
       for (int64_t n = 1; n <= 40; n += 3) {
         GenerateOptions options = always(most, n);
@@ -178,7 +185,11 @@ TEST_F(Verifying, InvariantsHoldForAnyDraft) {
         const Outcome outcome = ask(*session, prompt, options);
         expect_invariants(outcome, most);
         EXPECT_EQ(outcome.result.tokens, plain(*model, prompt, options, 64).tokens);
+        add(all, outcome.result.draft);
       }
+    }
+    if (round % 5 != 0) {  // a text may not repeat itself
+      EXPECT_GT(all.n_verified, 0) << round;
     }
   }
 }
@@ -272,6 +283,9 @@ TEST_F(Verifying, ARequiredDraftThatDoesNotComeIsAnError) {
   const auto model = load({.n_layer = 1});
   const auto without = test::make_session(*model, {.n_ctx = 64});
   const auto unsure = test::make_session(*model, {.n_ctx = 64, .draft_model = model});
+  const auto block = test::make_session(
+      *model, {.n_ctx = 64, .drafter = load_block_drafter(*model, {.target_layers = {0}})});
+  const auto lookup = test::make_session(*model, {.n_ctx = 64, .looks_up = true});
   for (const DraftRule rule : {DraftRule::exact, DraftRule::sampling}) {
     GenerateOptions options = always(4, 10);
     options.draft.rule = rule;
@@ -289,6 +303,10 @@ TEST_F(Verifying, ARequiredDraftThatDoesNotComeIsAnError) {
     GenerateOptions one = options;
     one.max_tokens = 1;  // the first token is nobody's draft
     expect_error(*unsure, one);
+    expect_error(*block, sure);
+    expect_error(*block, one);
+    expect_error(*lookup, one);
+    EXPECT_TRUE(generate(*block, text(5, 1), options));
     EXPECT_TRUE(generate(*unsure, text(5, 1), options));
     const CancellationSource source;  // who does not wait for the answer is not told of an error
     options.work.cancellation = source.ticket();

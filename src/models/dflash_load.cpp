@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/parameter.h"
 #include "models/common_weights.h"
 #include "models/dflash.h"
 #include "models/layers/rope.h"
@@ -122,8 +123,10 @@ Result<std::unique_ptr<Dflash>> Dflash::load(const GgufFile& file, const Model& 
   if (target.placement().parts().size() > 1) {
     return fail(
         ErrorCode::unsupported,
-        "{}: a drafter needs all layers of its model on one device; draft none, or put all layers there",
-        file.name());
+        "{}: a DFlash drafter needs all layers of its model on one device; put them there with {}, or "
+        "draft with {} or a smaller language model, or nothing: {}",
+        file.name(), set_to(Parameter::gpu_layers, target.hyper_parameters().n_layer),
+        set_to(Parameter::draft, "lookup"), set_to(Parameter::draft, "none"));
   }
   std::unique_ptr<Dflash> drafter(new Dflash(std::move(parameters)));
   const Names& names = *names_of(file);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/parameter.h"
 #include "engine/scheduler.h"
 #include "support/tiny_pair.h"
 
@@ -277,6 +278,36 @@ TEST_F(Verifying, DrawnAnswersLeaveOutWhatTheTextIsUndecidedOf) {
   EXPECT_GT(n_drafted({12, 13, 14, 15, 11}, false), 0);
   EXPECT_EQ(n_drafted({12, 50, 12, 60, 12, 70, 11}, false), 0);  // one of three
   EXPECT_GT(n_drafted({12, 50, 12, 60, 12, 70, 11}, true), 0);
+}
+
+// What a model and the text propose does not depend on where the layers lie; what reads the layers does.
+TEST_F(Verifying, ModelsOnTwoDevicesHaveDraftersToo) {
+  const auto path = folder_.path() / "split.gguf";
+  test::write_tiny_model(path, {.n_layer = 3});
+  const auto whole = load(path), drafts = load({.n_layer = 3, .unlike = 0.03f});
+  const auto prompt = text(12, 3);
+  const GenerateOptions options = always(5, 40);
+  const GenerateResult expected = plain(*whole, prompt, options);
+  for (int64_t n_on_device = 1; n_on_device < 3; ++n_on_device) {
+    const auto host = *make_cpu_device({.n_threads = 1, .deterministic = true});
+    const auto model = TextModel::load(*GgufFile::open(path), Placement(device_, *host, 3, n_on_device));
+    ASSERT_TRUE(model) << model.error().message;
+    for (const bool looks_up : {false, true}) {
+      const auto session =
+          test::make_session(**model, {.n_ctx = 128, .looks_up = looks_up, .draft_model = drafts});
+      const GenerateResult got = answer(*session, prompt, options);
+      EXPECT_EQ(got.tokens, expected.tokens) << n_on_device;
+      EXPECT_GT(got.draft.n_accepted, 0);
+    }
+    const auto block_path = folder_.path() / "block.gguf";
+    ASSERT_TRUE(test::write_tiny_drafter(block_path, {}));
+    const auto block = Dflash::load(*GgufFile::open(block_path), (*model)->model());
+    ASSERT_FALSE(block);
+    EXPECT_EQ(block.error().code, ErrorCode::unsupported);
+    for (const std::string& remedy : {set_to(Parameter::gpu_layers, 3), set_to(Parameter::draft, "lookup"),
+                                      set_to(Parameter::draft, "none")})
+      EXPECT_NE(block.error().message.find(remedy), std::string::npos) << block.error().message;
+  }
 }
 
 TEST_F(Verifying, ARequiredDraftThatDoesNotComeIsAnError) {

@@ -4,7 +4,7 @@ tests are skipped and say so.
 
     PARLANCE_LLAMA_CPP        a folder with its header and libraries below root/usr (as unpacked packages have them)
     PARLANCE_LLAMA_SOURCES    its sources, for examples/ and common/
-    PARLANCE_LLAMA_MODELS     more models to compare on, separated by ':'
+    PARLANCE_LLAMA_MODELS     more models to compare vectors on, separated by ':'
 """
 from concurrent.futures import ThreadPoolExecutor
 import json
@@ -20,8 +20,8 @@ from built import BUILD, COMPILER, DEMO, Folder, LIBRARIES, ROOT, run
 PREFIX = Path(os.environ.get("PARLANCE_LLAMA_CPP") or "/nonexistent")
 SOURCES = Path(os.environ.get("PARLANCE_LLAMA_SOURCES") or "/nonexistent")
 INCLUDE = PREFIX / "root/usr/include"
-MODELS = [DEMO / "text/parlance-demo-text-q8_0.gguf",
-          *(Path(path) for path in os.environ.get("PARLANCE_LLAMA_MODELS", "").split(":") if path)]
+DEMO_TEXT = DEMO / "text/parlance-demo-text-q8_0.gguf"
+MODELS = [DEMO_TEXT, *(Path(path) for path in os.environ.get("PARLANCE_LLAMA_MODELS", "").split(":") if path)]
 LIBRARY = LIBRARIES[3]
 # Floats within this of each other are the same vector where weights are floats. Weights in blocks meet activations that both
 # round to bytes, each in its own way.
@@ -103,21 +103,19 @@ class Examples(Pinned):
 
     def test_simple(self):
         prompts = ["Hello my name is", "The weather today", "<|im_start|>user\nTell me a joke<|im_end|>\n<|im_start|>assistant\n"]
-        for command in [self.both("simple")]:
-            for model in MODELS:
-                for prompt in prompts:
-                    said = [run(*start, "-m", model, "-n", 48, prompt) for start in command]
-                    self.assertEqual(*said, f"{model}: {prompt}")
-                    self.assertGreater(len(said[0]), len(prompt) + 2)
+        command = self.both("simple")
+        for prompt in prompts:
+            said = [run(*start, "-m", DEMO_TEXT, "-n", 48, prompt) for start in command]
+            self.assertEqual(*said, prompt)
+            self.assertGreater(len(said[0]), len(prompt) + 2)
 
     def test_simple_chat(self):
         turns = "What is the capital of France?\nAnd of Italy?\nTell me a joke\nWhat can you do?\n\n"
         command = self.both("simple-chat")
-        for model in MODELS[:1]:
-            for seed in (1, 2, 3):
-                said = [run(*start, "-m", model, input=turns, env=os.environ | {"SEED": str(seed)}) for start in command]
-                self.assertEqual(*said, f"{model}: seed {seed}")
-                self.assertIn("The capital of Italy is Rome.", said[0])
+        for seed in (1, 2, 3):
+            said = [run(*start, "-m", DEMO_TEXT, input=turns, env=os.environ | {"SEED": str(seed)}) for start in command]
+            self.assertEqual(*said, f"seed {seed}")
+            self.assertIn("The capital of Italy is Rome.", said[0])
 
     def embedding(self):
         """The same of the one that is built on common/, which names functions that it does not call: these end the program."""

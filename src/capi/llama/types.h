@@ -24,8 +24,9 @@ using llama_seq_id = int32_t;
 constexpr llama_token LLAMA_TOKEN_NULL = -1;
 constexpr uint32_t LLAMA_DEFAULT_SEED = 0xFFFFFFFF;  // one that differs from run to run
 
-enum llama_vocab_type { LLAMA_VOCAB_TYPE_NONE = 0, LLAMA_VOCAB_TYPE_SPM = 1, LLAMA_VOCAB_TYPE_BPE = 2 };
-enum llama_token_attr {
+// Callers' numbers may be any.
+enum llama_vocab_type : int { LLAMA_VOCAB_TYPE_NONE = 0, LLAMA_VOCAB_TYPE_SPM = 1, LLAMA_VOCAB_TYPE_BPE = 2 };
+enum llama_token_attr : int {
   LLAMA_TOKEN_ATTR_UNDEFINED = 0,
   LLAMA_TOKEN_ATTR_UNKNOWN = 1,
   LLAMA_TOKEN_ATTR_UNUSED = 2,
@@ -34,7 +35,7 @@ enum llama_token_attr {
   LLAMA_TOKEN_ATTR_USER_DEFINED = 16,
   LLAMA_TOKEN_ATTR_BYTE = 32,
 };
-enum llama_pooling_type {
+enum llama_pooling_type : int {
   LLAMA_POOLING_TYPE_UNSPECIFIED = -1,  // as the file says
   LLAMA_POOLING_TYPE_NONE = 0,
   LLAMA_POOLING_TYPE_MEAN = 1,
@@ -42,25 +43,25 @@ enum llama_pooling_type {
   LLAMA_POOLING_TYPE_LAST = 3,
   LLAMA_POOLING_TYPE_RANK = 4,
 };
-enum llama_rope_scaling_type { LLAMA_ROPE_SCALING_TYPE_UNSPECIFIED = -1 };
-enum llama_attention_type {
+enum llama_rope_scaling_type : int { LLAMA_ROPE_SCALING_TYPE_UNSPECIFIED = -1 };
+enum llama_attention_type : int {
   LLAMA_ATTENTION_TYPE_UNSPECIFIED = -1,
   LLAMA_ATTENTION_TYPE_CAUSAL = 0,
   LLAMA_ATTENTION_TYPE_NON_CAUSAL = 1,
 };
-enum llama_flash_attn_type {
+enum llama_flash_attn_type : int {
   LLAMA_FLASH_ATTN_TYPE_AUTO = -1,
   LLAMA_FLASH_ATTN_TYPE_DISABLED = 0,
   LLAMA_FLASH_ATTN_TYPE_ENABLED = 1,
 };
-enum llama_context_type { LLAMA_CONTEXT_TYPE_DEFAULT = 0, LLAMA_CONTEXT_TYPE_MTP = 1 };
-enum llama_split_mode {
+enum llama_context_type : int { LLAMA_CONTEXT_TYPE_DEFAULT = 0, LLAMA_CONTEXT_TYPE_MTP = 1 };
+enum llama_split_mode : int {
   LLAMA_SPLIT_MODE_NONE = 0,
   LLAMA_SPLIT_MODE_LAYER = 1,
   LLAMA_SPLIT_MODE_ROW = 2,
   LLAMA_SPLIT_MODE_TENSOR = 3,
 };
-enum llama_load_mode {
+enum llama_load_mode : int {
   LLAMA_LOAD_MODE_AUTO = -1,
   LLAMA_LOAD_MODE_NONE = 0,
   LLAMA_LOAD_MODE_MMAP = 1,
@@ -68,20 +69,20 @@ enum llama_load_mode {
   LLAMA_LOAD_MODE_MMAP_MLOCK = 3,
   LLAMA_LOAD_MODE_DIRECT_IO = 4,
 };
-enum llama_lazy_mode { LLAMA_LAZY_MODE_OFF = 0, LLAMA_LAZY_MODE_AUTO = 1, LLAMA_LAZY_MODE_ON = 2 };
-enum llama_model_meta_key {
+enum llama_lazy_mode : int { LLAMA_LAZY_MODE_OFF = 0, LLAMA_LAZY_MODE_AUTO = 1, LLAMA_LAZY_MODE_ON = 2 };
+enum llama_model_meta_key : int {
   LLAMA_MODEL_META_KEY_SAMPLING_SEQUENCE = 0,
   LLAMA_MODEL_META_KEY_SAMPLING_MIROSTAT_ETA = 11,
 };
-enum ggml_type { GGML_TYPE_F32 = 0, GGML_TYPE_F16 = 1 };  // of a cache; numbers as in base/dtype.h
-enum ggml_log_level {
+enum ggml_type : int { GGML_TYPE_F32 = 0, GGML_TYPE_F16 = 1 };  // of a cache; numbers as in base/dtype.h
+enum ggml_log_level : int {
   GGML_LOG_LEVEL_NONE = 0,
   GGML_LOG_LEVEL_DEBUG = 1,
   GGML_LOG_LEVEL_INFO = 2,
   GGML_LOG_LEVEL_WARN = 3,
   GGML_LOG_LEVEL_ERROR = 4,
 };
-enum ggml_numa_strategy { GGML_NUMA_STRATEGY_DISABLED = 0 };
+enum ggml_numa_strategy : int { GGML_NUMA_STRATEGY_DISABLED = 0 };
 
 using ggml_log_callback = void (*)(ggml_log_level level, const char* text, void* user_data);
 using ggml_abort_callback = bool (*)(void* data);

@@ -103,6 +103,9 @@ class Request::Answer final : public Task {
     result_.n_prompt = std::ssize(prompt_);
   }
 
+  // The logits behind the prompt, or none.
+  void knows(std::vector<float> logits) { known_outputs_ = std::move(logits); }
+
   std::optional<AnswerPiece> poll(bool& was_full) {
     const std::lock_guard lock(mutex_);
     if (pieces_.empty()) return std::nullopt;
@@ -420,8 +423,10 @@ Result<std::unique_ptr<Request>> Request::start(Session& session, std::vector<To
   PARLANCE_CHECK(check_prompt(session.context(), prompt));
   const bool has_listener = static_cast<bool>(on_news);
   CancellationSource end(options.work.cancellation);
+  std::vector<float> known = session.take_logits(prompt);
   auto answer = std::make_unique<Answer>(session.sequence(), session.context(), std::move(prompt), options,
                                          ended_by(end, options.work), std::move(on_news));
+  answer->knows(std::move(known));
   return post(session.shared_context(), std::move(answer), std::move(end), has_listener);
 }
 

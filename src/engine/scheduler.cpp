@@ -69,6 +69,7 @@ Turns::Progress Scheduler::compute() {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i]->stage_ == Task::Stage::waiting) admit(*tasks_[i]);
   }
+  if (deliver_known()) return Turns::Progress::made;  // somebody may be waiting for just that
   if (const Result<void> proposed = proposals_.propose(ready(Task::Stage::answering)); !proposed) {
     fail_all(proposed.error());
     return Turns::Progress::made;
@@ -157,12 +158,29 @@ void Scheduler::admit(Task& task) {
     if (!has_pages_for(sequence) && is_anybody_at_work()) return;
     sequence.take_known(nullptr, task.n_outputs_);
   } else if (!task.prompt_.empty()) {
-    sequence.begin(task.prompt_, &task.claim_);
+    sequence.begin(task.prompt_, &task.claim_, task.known_outputs_.empty() ? 1 : 0);
   }
   if (!task.has_begun_) task.begun();
   task.has_begun_ = true;
   task.stage_ = !task.prompt_.empty() || sequence.n_missing() > kMostAnswerTokens ? Task::Stage::prompt
                                                                                   : Task::Stage::answering;
+}
+
+// To those who were admitted with nothing left to compute. Whether there was anybody.
+bool Scheduler::deliver_known() {
+  const std::vector<Task*> tasks = tasks_;
+  bool has_delivered = false;
+  for (Task* const task : tasks) {
+    if (task->known_outputs_.empty() || task->stage_ == Task::Stage::waiting) continue;
+    const std::vector<float> outputs = std::exchange(task->known_outputs_, {});
+    if (task->sequence_->n_missing() > 0) continue;
+    task->take(outputs, 1);
+    task->claim_ = {};
+    task->stage_ = Task::Stage::answering;
+    go_on(*task);
+    has_delivered = true;
+  }
+  return has_delivered;
 }
 
 bool Scheduler::is_anybody_at_work() const {
@@ -356,6 +374,12 @@ void Scheduler::deliver(const StepPlan::Piece& piece, std::span<const float> row
     task.claim_ = {};
     task.stage_ = Task::Stage::answering;
   }
+  go_on(task);
+}
+
+// All of its sequence has been computed and taken.
+void Scheduler::go_on(Task& task) {
+  Sequence& sequence = *task.sequence_;
   const bool has_more = task.computed();
   sequence.remember_pages();  // not before what was drafted has been taken or not
   if (!has_more) return end(task, sequence.wants_last_snapshot() ? keep_states(sequence) : Result<void>());

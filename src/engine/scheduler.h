@@ -77,6 +77,7 @@ class Scheduler {
   void end_unwanted(Clock::time_point now);
   void rank(Clock::time_point now);
   void admit(Task& task);
+  bool deliver_known();
   bool is_waiting_for_prefix(const Task& task) const;
   bool is_anybody_at_work() const;
   bool has_pages_for(const Sequence& sequence) const;
@@ -91,6 +92,7 @@ class Scheduler {
   void fail_all(const Error& error);
   Result<void> keep_states(Sequence& sequence);
   void deliver(const StepPlan::Piece& piece, std::span<const float> rows, std::span<const Token> tokens);
+  void go_on(Task& task);
   void end(Task& task, Result<void> outcome);
 
   Context& context_;

@@ -113,15 +113,15 @@ Result<void> Sequence::append_draft(std::span<const Token> tokens) {
   return {};
 }
 
-void Sequence::begin(std::span<const Token> prompt, const PrefixTree::Claim* claim) {
+void Sequence::begin(std::span<const Token> prompt, const PrefixTree::Claim* claim, int64_t n_outputs) {
   const auto common =
       std::mismatch(prompt.begin(), prompt.end(), tokens_.begin(), tokens_.end()).first - prompt.begin();
-  const int64_t n_own = std::min<int64_t>(common, std::ssize(prompt) - 1);
+  const int64_t n_own = std::min<int64_t>(common, std::ssize(prompt) - n_outputs);
   if (n_own < n_computed_) remember();
   truncate(n_own);
   tokens_.insert(tokens_.end(), prompt.begin() + n_own, prompt.end());
   cuts_ = {std::ssize(prompt) - kChangingTokens};
-  take_known(claim);
+  take_known(claim, n_outputs);
   n_reused_ = n_computed_;
 }
 

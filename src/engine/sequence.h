@@ -70,8 +70,8 @@ class Sequence {
   Result<void> append_draft(std::span<const Token> tokens);
 
   // Puts a prompt that was checked in place of the tokens. What of it the sequence or the context knows need
-  // not be computed again, but for the last token, whose logits are what is asked for.
-  void begin(std::span<const Token> prompt, const PrefixTree::Claim* claim);
+  // not be computed again, but for the last tokens, whose outputs are wanted.
+  void begin(std::span<const Token> prompt, const PrefixTree::Claim* claim, int64_t n_outputs = 1);
   // Takes over what the context knows of the tokens beyond those that are computed, but for the last ones,
   // whose outputs are wanted.
   void take_known(const PrefixTree::Claim* claim, int64_t n_outputs = 1);

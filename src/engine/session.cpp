@@ -1,6 +1,7 @@
 #include "engine/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/scheduler.h"
 #include "engine/sequence_file.h"
@@ -62,11 +63,13 @@ Result<std::unique_ptr<Session>> Session::fork() const {
 // Computes what the sequence lacks, after a prompt was put in place of its tokens if there is one.
 Result<std::span<const float>> Session::compute(std::vector<Token> prompt, int64_t n_outputs,
                                                 bool wants_logits, const Work& work) {
+  n_behind_ = 0;
   OutputsTask task(*sequence_, work, std::move(prompt), n_outputs, wants_logits, outputs_);
   Scheduler& scheduler = context_->scheduler();
   PARLANCE_CHECK(scheduler.post(task));
   scheduler.wait([&] { return task.is_done(); });
   PARLANCE_CHECK(task.outcome());
+  if (wants_logits && n_outputs == 1) n_behind_ = sequence_->n_tokens();
   return std::span<const float>(outputs_);
 }
 
@@ -75,6 +78,13 @@ Result<std::span<const float>> Session::set_prompt(std::span<const Token> prompt
   auto logits = compute({prompt.begin(), prompt.end()}, 1, /*wants_logits=*/true, work);
   if (!logits) sequence_->truncate(sequence_->n_reused());
   return logits;
+}
+
+std::vector<float> Session::take_logits(std::span<const Token> prompt) {
+  const bool is_of_prompt = n_behind_ > 0 && n_behind_ == sequence_->n_computed() &&
+                            std::ranges::equal(prompt, sequence_->tokens());
+  n_behind_ = 0;
+  return is_of_prompt ? std::exchange(outputs_, {}) : std::vector<float>();
 }
 
 Result<std::span<const float>> Session::append(std::span<const Token> tokens, int64_t n_outputs,
@@ -126,6 +136,7 @@ Result<void> Session::save(const std::filesystem::path& path) {
 
 Result<void> Session::restore(const std::filesystem::path& path, const std::optional<PrefixKey>& text) {
   const Scheduler::Pause pause(context_->scheduler());
+  n_behind_ = 0;
   return restore_sequence(*sequence_, path, text);
 }
 

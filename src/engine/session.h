@@ -51,6 +51,10 @@ class Session {
   // when logits are not numbers. What was known or appended before stays.
   Result<std::span<const float>> set_prompt(std::span<const Token> prompt, const Work& work = {});
 
+  // The logits that the last set_prompt() or append() has yielded, for whoever answers `prompt` and need not
+  // compute its last token again. None where the session does not hold just that prompt, or they were taken.
+  std::vector<float> take_logits(std::span<const Token> prompt);
+
   // Tokens that the last set_prompt() found computed.
   int64_t n_reused() const { return sequence_->n_reused(); }
 
@@ -82,6 +86,7 @@ class Session {
   std::shared_ptr<Context> context_;
   std::unique_ptr<Sequence> sequence_;
   std::vector<float> outputs_;
+  int64_t n_behind_ = 0;  // tokens that outputs_ are the logits behind; 0: it has none, or others
 };
 
 }  // namespace parlance

@@ -40,6 +40,9 @@ class Task {
   std::vector<Token> prompt_;
   // The last tokens of the sequence whose outputs are wanted when all is computed.
   int64_t n_outputs_ = 1;
+  // Those of the prompt's last token, where they are known already: if all else of it is, too, they are taken
+  // as if they had just been computed. Else empty.
+  std::vector<float> known_outputs_;
   bool wants_logits_ = true;       // else what embeddings are pooled from
   bool does_with_tokens_ = false;  // of logits, it needs to know but which is the largest
 

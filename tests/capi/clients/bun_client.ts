@@ -50,16 +50,21 @@ if (loader.version === "12") {
   const { K, T, tokens } = loader.encodeReference(pcm);
   assert.equal(tokens.length, K * T);
   const llm = loader.openLlm();
-  llm.prefill(loader.tokenize(`<|im_start|>user\n${question}<|im_end|>\n<|im_start|>assistant\n`));
-  let answer = "", accepted = 0;
-  for (let step = llm.next(); ; step = llm.next()) {
-    answer += step.text;
-    accepted += step.accepted;
-    if (step.done) break;
+  const prompt = loader.tokenize(`<|im_start|>user\n${question}<|im_end|>\n<|im_start|>assistant\n`);
+  // Until drafts were verified: whether they pay is measured, and on a busy machine that may take a while.
+  for (let again = 0, accepted = 0; accepted === 0; ++again) {
+    assert.ok(again < 500, "the bundle has a drafter");
+    let answer = "";
+    events.length = 0;
+    llm.prefill(prompt);
+    for (let step = llm.next(); ; step = llm.next()) {
+      answer += step.text;
+      accepted += step.accepted;
+      if (step.done) break;
+    }
+    assert.equal(answer, "The capital of France is Paris.");
+    assert.equal(events.reduce((sum, event) => sum + event.accepted.length, 0), accepted);
   }
-  assert.equal(answer, "The capital of France is Paris.");
-  assert.equal(events.reduce((sum, event) => sum + event.accepted.length, 0), accepted);
-  assert.ok(accepted > 0);
   llm.cancel();
   assert.throws(() => llm.next(), (error: any) => error.code === -7);
   llm.close();

@@ -110,17 +110,23 @@ def answer(library, ctx):
                     (c.POINTER(ints), c.byref(ids)), (c.POINTER(size), c.byref(n_ids)))
     config = LlmConfig(n_gpu_layers=-1)
     stream = (pointer, library.checked("llm_stream_open", ctx, (c.POINTER(LlmConfig), config), result=pointer))
-    library.checked("llm_stream_prefill", stream, (ints, ids), (size, n_ids.value))
+    out, tokens, n = c.create_string_buffer(1024), (c.c_int * 32)(), size()
+    drafted, accepted, n_accepted = c.c_int(), c.c_int(), 0
+    for _ in range(500):  # whether drafts pay is measured, and on a busy machine that may take a while
+        events.clear()
+        said, status = b"", 0
+        library.checked("llm_stream_prefill", stream, (ints, ids), (size, n_ids.value))
+        while status == 0:
+            status = library.checked("llm_stream_next", stream, (ints, tokens), (size, 32), (c.POINTER(size), c.byref(n)),
+                                     (c.c_char_p, out), (size, len(out)), (ints, drafted), (ints, accepted))
+            said += out.value
+            n_accepted += accepted.value
+        assert said == b"The capital of France is Paris.", said
+        assert n_accepted == sum(len(event[0]) for event in events)
+        if n_accepted > 0:
+            break
+    assert n_accepted > 0, "the bundle has a drafter"
     library.call("free_tokens", None, (ints, ids))
-    said, out, tokens, n = b"", c.create_string_buffer(1024), (c.c_int * 32)(), size()
-    drafted, accepted, n_accepted, status = c.c_int(), c.c_int(), 0, 0
-    while status == 0:
-        status = library.checked("llm_stream_next", stream, (ints, tokens), (size, 32), (c.POINTER(size), c.byref(n)),
-                                 (c.c_char_p, out), (size, len(out)), (ints, drafted), (ints, accepted))
-        said += out.value
-        n_accepted += accepted.value
-    assert said == b"The capital of France is Paris.", said
-    assert n_accepted > 0 and n_accepted == sum(len(event[0]) for event in events)
     library.checked("set_verifier_callback", ctx, (Verifier, Verifier()), (pointer, None))
     library.call("llm_stream_close", None, stream)
 

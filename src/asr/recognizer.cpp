@@ -8,6 +8,12 @@
 
 namespace parlance {
 
+namespace {
+
+constexpr double kTokensPerSecond = 13;  // of sound
+
+}  // namespace
+
 // What a recogniser and its streams share; whoever goes last takes it along.
 struct RecognizerCore {
   RecognizerCore(const AsrModel& asr_model, const RecognizerOptions& asr_options)
@@ -19,11 +25,23 @@ struct RecognizerCore {
     return static_cast<size_t>(std::min(options.n_streams, kMostThreads));
   }
 
+  // How long a piece may be whose text still fits into so many positions.
+  double seconds_within(int64_t n_ctx) const {
+    constexpr int64_t kShortPrompt = 128;
+    const bool is_limited = options.max_tokens > 0;
+    const int64_t n_answer = is_limited ? options.max_tokens : kAnswerTokensBeside;
+    const int64_t n_left =
+        n_ctx - kShortPrompt - encoder->window_tokens() - n_answer - static_cast<int64_t>(kDraftTokens);
+    return static_cast<double>(n_left) / (kTokensPerSecond + (is_limited ? 0 : kAnswerTokensPerSecond));
+  }
+
+  // Pieces as long as the options want them, or as the model or its context can take.
   SplitRule split_rule() const {
-    const auto longest = model.longest_seconds();
-    if (longest && static_cast<double>(*longest) < options.max_seconds)
-      return SplitRule::within(static_cast<double>(*longest), kMelSampleRateHz);
-    return {.rate_hz = kMelSampleRateHz, .max_seconds = options.max_seconds};
+    const SplitRule wanted = {.rate_hz = kMelSampleRateHz, .max_seconds = options.max_seconds};
+    double longest = static_cast<double>(model.longest_seconds().value_or(INT32_MAX));
+    if (options.n_ctx > 0) longest = std::min(longest, seconds_within(options.n_ctx));
+    const bool is_shorter = longest < wanted.max_seconds + wanted.search_seconds;
+    return is_shorter ? SplitRule::within(longest, kMelSampleRateHz) : wanted;
   }
 
   Result<std::unique_ptr<Utterance>> make_utterance(const AsrRequest& request) {
@@ -97,13 +115,19 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create(const AsrModel& model,
   auto core = std::make_shared<RecognizerCore>(model, options);
   PARLANCE_TRY(core->encoder, SpeechEncoder::create(model.encoder(), model.device(), options.mode));
   constexpr int64_t kPromptTokens = 4096 + 64;  // with a context of the largest size
-  constexpr double kTokensPerSecond = 13;
+  if (options.n_ctx > 0 && core->seconds_within(options.n_ctx) < kLeastSeconds) {
+    return fail(ErrorCode::invalid_argument,
+                "a context of {} positions has no room for {} seconds of speech and their text; give it more",
+                options.n_ctx, kLeastSeconds);
+  }
   const SplitRule rule = core->split_rule();
   const double seconds = rule.max_seconds + rule.search_seconds;  // of the longest piece
   const auto n_audio = static_cast<int64_t>(seconds * kTokensPerSecond) + core->encoder->window_tokens();
   const int64_t n_answer = options.max_tokens > 0 ? options.max_tokens : kMaxAnswerTokens;
   SessionOptions session;
   session.n_ctx = kPromptTokens + n_audio + n_answer + static_cast<int64_t>(kDraftTokens);
+  if (options.n_ctx > 0) session.n_ctx = std::min(session.n_ctx, options.n_ctx);
+  session.n_batch = std::max(options.n_batch, static_cast<int64_t>(kDraftTokens) + 1);
   session.cache = options.cache;
   // One for a recording, and those of streams that were closed at work.
   session.n_seq = options.n_streams + 1 + static_cast<int>(RecognizerCore::most_threads(options));

@@ -26,7 +26,11 @@ struct RecognizerOptions {
   // What a stream may cost in all, as a multiple of a single pass over it; previews come less often for it.
   // 0: no limit.
   double max_cost = 3;
-  int64_t max_tokens = 0;                                         // of a transcript; 0: by its length
+  int64_t max_tokens = 0;  // of a transcript; 0: by its length
+  // Positions of the language model's context; pieces are cut so that they fit, without a context of names
+  // and topics beyond a few words. 0: as many as the longest piece takes, with any context.
+  int64_t n_ctx = 0;
+  int64_t n_batch = 512;  // rows that go through the language model together
   std::function<std::vector<Token>(double seconds)> script = {};  // for timing, see UtteranceOptions
 };
 

@@ -50,7 +50,8 @@ void Utterance::on_progress(std::function<void(double seconds)> listener) {
 int64_t Utterance::max_tokens() const {
   if (options_.max_tokens > 0) return options_.max_tokens;
   const int64_t seconds = div_up<int64_t>(std::ssize(samples_), kMelSampleRateHz);
-  return std::min<int64_t>(kMaxAnswerTokens, std::max<int64_t>(192, 64 + 32 * seconds));
+  return std::min<int64_t>(kMaxAnswerTokens,
+                           std::max<int64_t>(192, kAnswerTokensBeside + kAnswerTokensPerSecond * seconds));
 }
 
 Result<void> Utterance::preview(const Work& work) {

@@ -17,6 +17,8 @@ namespace parlance {
 
 // Most tokens of an answer whose limit goes by the length of the audio.
 inline constexpr int64_t kMaxAnswerTokens = 4096;
+// Of what was said in so many seconds: so many tokens for each of them, and some beside.
+inline constexpr int64_t kAnswerTokensPerSecond = 32, kAnswerTokensBeside = 64;
 
 struct UtteranceOptions {
   AsrMode mode = kReferenceAsr;

@@ -38,9 +38,12 @@ struct ModelFiles {
 struct DeviceChoice {
   std::string text = "cpu";             // of the language model and its drafter
   std::string voice = "cpu";            // of all that hears and speaks
+  std::string asr = {};                 // of the recogniser alone; empty: that of voice
+  std::string codec = {};               // of the synthesizer's codec alone; empty: that of voice
   int n_threads = 0;                    // of the CPU; 0: as many as there are processors
   std::optional<int64_t> n_gpu_layers;  // on the language model's device; not given: as many as fit
   bool huge_pages = true;               // weights that the CPU reads move into memory of this program
+  std::optional<bool> asr_huge_pages;   // the recogniser's alone
   // What a model says does not depend on what else is computed, nor on where a text was cut into steps, to the
   // last bit: also where that costs speed.
   bool is_deterministic = false;

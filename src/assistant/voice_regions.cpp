@@ -24,9 +24,11 @@ size_t bytes_of_files(std::initializer_list<fs::path> files) {
 Result<std::shared_ptr<AsrRegion>> AsrRegion::load(const Choice& choice, DeviceShelf& devices) {
   PARLANCE_TRY(const AsrFiles files, find_asr_files(choice.files));
   auto region = std::make_shared<AsrRegion>();
-  PARLANCE_TRY(region->device, devices.get(choice.devices.voice, CpuRank::ears));
+  const DeviceChoice& where = choice.devices;
+  PARLANCE_TRY(region->device, devices.get(where.asr.empty() ? where.voice : where.asr, CpuRank::ears));
   PARLANCE_TRY(region->model,
-               AsrModel::load(files, *region->device, {.huge_pages = choice.devices.huge_pages}));
+               AsrModel::load(files, *region->device,
+                              {.huge_pages = where.asr_huge_pages.value_or(where.huge_pages)}));
   PARLANCE_TRY(region->recognizer, Recognizer::create(*region->model, choice.recognizer));
   region->text_name = display_name(region->model->text());
   region->encoder_name = files.encoder.stem().string();
@@ -41,9 +43,13 @@ Result<std::shared_ptr<TtsRegion>> TtsRegion::load(const Choice& choice, DeviceS
   PARLANCE_TRY(const TtsFiles files, find_tts_files(choice.files));
   auto region = std::make_shared<TtsRegion>();
   region->voices = find_voices(choice.files);
-  PARLANCE_TRY(region->device, devices.get(choice.devices.voice, CpuRank::mouth));
+  const DeviceChoice& where = choice.devices;
+  PARLANCE_TRY(region->device, devices.get(where.voice, CpuRank::mouth));
+  PARLANCE_TRY(region->codec_device,
+               devices.get(where.codec.empty() ? where.voice : where.codec, CpuRank::mouth));
   PARLANCE_TRY(region->model,
-               TtsModel::load(files, *region->device, {.huge_pages = choice.devices.huge_pages}));
+               TtsModel::load(files, *region->device,
+                              {.huge_pages = where.huge_pages, .codec_device = region->codec_device.get()}));
   region->synthesizer = std::make_unique<Synthesizer>(*region->model, choice.synthesizer);
   region->queue = std::make_unique<SpeechQueue>(*region->synthesizer);
   return region;

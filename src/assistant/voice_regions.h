@@ -32,7 +32,7 @@ struct AsrRegion {
 
 struct TtsRegion {
   MemoryReturn last;
-  std::shared_ptr<Device> device;
+  std::shared_ptr<Device> device, codec_device;
   std::unique_ptr<TtsModel> model;
   std::unique_ptr<Synthesizer> synthesizer;
   std::unique_ptr<SpeechQueue> queue;  // of those who do not wait for it

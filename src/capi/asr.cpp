@@ -1,16 +1,20 @@
 // Sound to text.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <optional>
 
 #include "assistant/transcriber.h"
 #include "audio/resampler.h"
+#include "base/log.h"
 #include "capi/context.h"
 
 namespace parlance::capi {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // Samples at the recogniser's rate.
 class RecogniserSamples {
@@ -30,6 +34,23 @@ class RecogniserSamples {
   std::span<const float> samples_;
 };
 
+// For whoever looks for what goes wrong; what was said is nobody's business.
+void log_transcript(const BundleContext& context, std::string_view how, double seconds,
+                    Clock::time_point start, const Transcript& heard) {
+  if (!context.knobs().is_debugging_asr) return;
+  log_info("asr, {}: {:.2f} seconds of sound in {:.1f} ms, {} bytes of text, language '{}'", how, seconds,
+           std::chrono::duration<double, std::milli>(Clock::now() - start).count(), heard.text.size(),
+           heard.language);
+}
+
+Answer<Heard> hear(const BundleContext& context, const AsrRegion& ears, std::span<const float> samples) {
+  const auto start = Clock::now();
+  CAPI_TRY(Heard heard, hear_recording(*ears.recognizer, samples, context.knobs().recognition));
+  log_transcript(context, "recording", static_cast<double>(samples.size()) / kMelSampleRateHz, start,
+                 heard.transcript);
+  return heard;
+}
+
 Answer<int> transcribe(EliInferenceContext* ctx, const float* pcm, size_t n_samples, int sample_rate_hz,
                        char* out_text, size_t max_text_bytes) {
   CAPI_TRY(const auto context, context_of(ctx));
@@ -39,7 +60,7 @@ Answer<int> transcribe(EliInferenceContext* ctx, const float* pcm, size_t n_samp
   CAPI_TRY(const auto given, samples_of("pcm", pcm, n_samples));
   CAPI_TRY(const auto ears, context->asr());
   CAPI_TRY(const auto own, RecogniserSamples::of(given, sample_rate_hz));
-  CAPI_TRY(const Heard heard, hear_recording(*ears->recognizer, own.samples(), context->knobs().recognition));
+  CAPI_TRY(const Heard heard, hear(*context, *ears, own.samples()));
   return write_text(heard.transcript.text, out_text, max_text_bytes);
 }
 
@@ -78,7 +99,7 @@ Answer<int> transcribe_timed(EliInferenceContext* ctx, const float* pcm, size_t 
   CAPI_TRY(const auto ears, context->asr());
   CAPI_TRY(const auto aligner, context->aligner());
   CAPI_TRY(const auto own, RecogniserSamples::of(given, sample_rate_hz));
-  CAPI_TRY(Heard heard, hear_recording(*ears->recognizer, own.samples(), context->knobs().recognition));
+  CAPI_TRY(Heard heard, hear(*context, *ears, own.samples()));
   std::optional<Error> why;
   CAPI_CHECK(time_words(*aligner->aligner, own.samples(), heard,
                         [&](const HeardSegment&, const Error& error) { why = error; }));
@@ -109,14 +130,10 @@ class HeardStream {
     if (said()) {
       return refuse(ELIZA_ERR_INVALID_ARG, "the stream has been finished; open another one for more sound");
     }
-    if (!resampler_) {
-      CAPI_CHECK(stream_->feed(samples));
-      return {};
-    }
+    if (!resampler_) return give(samples);
     std::vector<float> resampled;
     CAPI_CHECK(resampler_->push(samples, resampled));
-    CAPI_CHECK(stream_->feed(resampled));
-    return {};
+    return give(resampled);
   }
 
   // Never waits, not even for finish().
@@ -132,9 +149,11 @@ class HeardStream {
     if (resampler_) {
       std::vector<float> rest;
       CAPI_CHECK(resampler_->finish(rest));
-      CAPI_CHECK(stream_->feed(rest));
+      CAPI_CHECK(give(rest));
     }
+    const auto start = Clock::now();
     CAPI_TRY(const Transcription heard, stream_->finish());
+    log_transcript(*context_, "stream", seconds_, start, heard.transcript);
     const std::lock_guard saying(said_);
     final_ = heard.transcript.text;
     return *final_;
@@ -147,6 +166,12 @@ class HeardStream {
   }
 
  private:
+  Answer<void> give(std::span<const float> samples) {
+    CAPI_CHECK(stream_->feed(samples));
+    seconds_ += static_cast<double>(samples.size()) / kMelSampleRateHz;
+    return {};
+  }
+
   // All of it, once it has been finished.
   std::optional<std::string> said() const {
     const std::lock_guard lock(said_);
@@ -158,6 +183,7 @@ class HeardStream {
   std::unique_ptr<AsrStream> stream_;
   std::mutex feeding_;
   std::optional<Resampler> resampler_;  // where the rate is not the recogniser's
+  double seconds_ = 0;                  // that were fed
   mutable std::mutex said_;
   std::optional<std::string> final_;
 };

@@ -76,8 +76,7 @@ Choice choice_of(const fs::path& folder, const Knobs& knobs) {
     choice.files.base = base.string();
     choice.files.codec = codec.string();
   }
-  choice.devices.text = choice.devices.voice = knobs.device;
-  choice.devices.n_threads = knobs.n_threads;
+  knobs.apply(choice);
   choice.context.n_seq = kSequences;
   return choice;
 }

@@ -288,7 +288,7 @@ const char* ov_last_error() {
 
 void ov_log_set(ov_log_cb cb, void* user_data) {
   quietly([&] {
-    set_log_level(LogLevel::warning);
+    set_log_level(wanted_log_level());
     if (!cb) {
       set_log_sink({});
       return;

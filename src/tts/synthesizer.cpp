@@ -75,7 +75,7 @@ Synthesizer::Synthesizer(const TtsModel& model, const SynthesizerOptions& option
     : model_(model),
       phrases_(options.n_phrases),
       generator_(model.lm(), model.tokenizer(), model.device()),
-      codec_(model.codec(), model.device()),
+      codec_(model.codec(), model.codec_device()),
       references_(kReferenceCacheBytes, options.reference_folder) {}
 
 CodeFormat Synthesizer::code_format() const {

@@ -104,16 +104,15 @@ Result<std::unique_ptr<TtsModel>> TtsModel::load(const TtsFiles& files, Device& 
                                                  const TtsModelOptions& options) {
   PARLANCE_TRY(GgufFile base, open_with_architecture(files.base, kBaseArchitecture));
   PARLANCE_TRY(GgufFile codec, open_with_architecture(files.codec, kCodecArchitecture));
-  std::unique_ptr<TtsModel> model(new TtsModel(std::move(base), std::move(codec), device));
+  Device& codec_device = options.codec_device ? *options.codec_device : device;
+  std::unique_ptr<TtsModel> model(new TtsModel(std::move(base), std::move(codec), device, codec_device));
   PARLANCE_TRY(model->lm_, OmniVoiceLm::load(model->base_file_, device));
-  PARLANCE_TRY(model->codec_, OmniVoiceCodec::load(model->codec_file_, device));
+  PARLANCE_TRY(model->codec_, OmniVoiceCodec::load(model->codec_file_, codec_device));
   PARLANCE_CHECK(model->check_pair());
   PARLANCE_TRY(model->traits_, speech_traits_of(model->base_file_));
   PARLANCE_TRY(model->tokenizer_, load_tts_tokenizer(model->base_file_, options.pre_tokenizer));
-  if (options.huge_pages && device.name() == "cpu") {
-    model->base_file_.move_to_huge_pages();
-    model->codec_file_.move_to_huge_pages();
-  }
+  if (options.huge_pages && device.name() == "cpu") model->base_file_.move_to_huge_pages();
+  if (options.huge_pages && codec_device.name() == "cpu") model->codec_file_.move_to_huge_pages();
   return model;
 }
 

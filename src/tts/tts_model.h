@@ -29,12 +29,13 @@ std::filesystem::path bundle_of_tts(const std::filesystem::path& folder_or_file)
 
 struct TtsModelOptions {
   TtsPreTokenizer pre_tokenizer = TtsPreTokenizer::qwen2;
-  bool huge_pages = true;  // weights that the CPU reads move into huge pages, memory allowing
+  bool huge_pages = true;          // weights that the CPU reads move into huge pages, memory allowing
+  Device* codec_device = nullptr;  // where the codec runs; null: where the language model does
 };
 
 class TtsModel {
  public:
-  // The device must outlive the model. Errors name the file.
+  // Devices must outlive the model. Errors name the file.
   static Result<std::unique_ptr<TtsModel>> load(const TtsFiles& files, Device& device,
                                                 const TtsModelOptions& options = {});
 
@@ -42,7 +43,8 @@ class TtsModel {
   const OmniVoiceCodec& codec() const { return *codec_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const SpeechTraits& traits() const { return traits_; }
-  Device& device() const { return device_; }
+  Device& device() const { return device_; }  // of the language model
+  Device& codec_device() const { return codec_device_; }
 
   const std::string& base_name() const { return base_file_.name(); }  // paths, for messages
   const std::string& codec_name() const { return codec_file_.name(); }
@@ -50,12 +52,15 @@ class TtsModel {
   size_t weight_bytes() const { return base_file_.bytes().size() + codec_file_.bytes().size(); }
 
  private:
-  TtsModel(GgufFile base, GgufFile codec, Device& device)
-      : base_file_(std::move(base)), codec_file_(std::move(codec)), device_(device) {}
+  TtsModel(GgufFile base, GgufFile codec, Device& device, Device& codec_device)
+      : base_file_(std::move(base)),
+        codec_file_(std::move(codec)),
+        device_(device),
+        codec_device_(codec_device) {}
   Result<void> check_pair() const;
 
   GgufFile base_file_, codec_file_;
-  Device& device_;
+  Device &device_, &codec_device_;
   std::unique_ptr<OmniVoiceLm> lm_;
   std::unique_ptr<OmniVoiceCodec> codec_;
   std::optional<Tokenizer> tokenizer_;

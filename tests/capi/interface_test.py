@@ -58,6 +58,18 @@ class Interface(Folder):
         self.assertEqual([code for code in codes if code[0] == "ELIZA_OK" or "_ERR_" in code[0]], told)
         self.assertEqual(len(told), 8)
 
+    def test_the_documentation_has_the_environment(self):
+        source = (ROOT / "src/capi/knobs.cpp").read_text()
+        table = re.search(r"kVariables = (.*?)\n\}\);", source, re.S)[1]
+        table = table.replace("kSwitch", re.search(r"kSwitch = (\".*?\");", source)[1])
+        cell = r'((?:"[^"]*"\s*)+)'
+        known = [tuple("".join(re.findall(r'"([^"]*)"', part)) for part in row)
+                 for row in re.findall(rf"\{{{cell},\s*{cell},\s*{cell},", table)]
+        told = re.findall(r"^\| `(ELIZA_\w+)` \| (.*) \| (.*) \|$", (ROOT / "docs/c-library.md").read_text(), re.M)
+        self.assertEqual(known, told)
+        self.assertGreater(len(known), 15)
+        self.assertEqual(len(known), table.count('{"'))
+
     def test_the_loader_knows_the_table(self):
         loader = (CLIENTS / "loader.ts").read_text()
         named = {f"eliza_inference_{name}" for name in re.findall(r"^    (\w+): \[\[", loader, re.M)}

@@ -133,6 +133,7 @@ std::vector<Command> all_commands() {
   commands.push_back(bench_command());
   commands.push_back(eval_command());
   commands.push_back(verify_command());
+  commands.push_back(smoke_command());
   commands.push_back(doctor_command());
   return commands;
 }

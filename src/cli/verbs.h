@@ -20,6 +20,7 @@ Command quantize_command();
 Command bench_command();
 Command eval_command();
 Command verify_command();
+Command smoke_command();
 Command doctor_command();
 
 // In the order of the overview.

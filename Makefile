@@ -1,5 +1,5 @@
 # Thin wrappers: each installs what is missing, configures, builds and runs one thing.
-.PHONY: build gpu demo lib verify verify-stub-rejected install test bench sanitize fuzz clang aarch64 clean
+.PHONY: build gpu demo lib verify verify-stub-rejected install test bench sanitize tsan fuzz clang aarch64 clean
 
 PARLANCE := build/release/bin/parlance
 
@@ -65,6 +65,14 @@ sanitize:
 	@cmake --preset asan-ubsan >/dev/null
 	@cmake --build --preset asan-ubsan
 	@ctest --preset asan-ubsan
+
+# Four contexts of the C library in four threads, and what else computes in threads; TESTS names others.
+TESTS ?= capi engine asr voice server
+tsan:
+	@tools/install-dependencies.sh build test
+	@cmake --preset tsan >/dev/null
+	@cmake --build --preset tsan --target $(addsuffix _test,$(TESTS))
+	@ctest --preset tsan -R '^($(subst $(eval) ,|,$(TESTS)))$$'
 
 fuzz:
 	@tools/install-dependencies.sh build clang

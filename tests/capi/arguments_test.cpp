@@ -154,8 +154,9 @@ void provoke(const char* name, R (*function)(Args...), Supply& s) {
 #define PARLANCE_EVERY(X)                                                                                    \
   X(abi_version)                                                                                             \
   X(mmap_acquire)                                                                                            \
-  X(mmap_evict) X(tts_synthesize) X(asr_transcribe) X(tts_stream_supported) X(tts_synthesize_stream)         \
-      X(cancel_tts) X(set_verifier_callback) X(asr_stream_supported) X(asr_stream_open) X(asr_stream_feed)   \
+  X(mmap_evict)                                                                                              \
+  X(tts_synthesize) X(asr_transcribe) X(tts_stream_supported) X(tts_synthesize_stream) X(cancel_tts)         \
+      X(set_verifier_callback) X(asr_stream_supported) X(asr_stream_open) X(asr_stream_feed)                 \
           X(asr_stream_partial) X(asr_stream_finish) X(asr_stream_close) X(encode_reference)                 \
               X(vad_supported) X(vad_open) X(vad_process) X(vad_reset) X(vad_close) X(llm_stream_supported)  \
                   X(llm_stream_open) X(llm_stream_prefill) X(llm_stream_next) X(llm_stream_cancel)           \

@@ -4,13 +4,13 @@
 
 template <class Rows, int kRows>
 PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std::byte* keys, int64_t n_keys,
-                                  const std::byte* next) {
+                                  const Ahead& ahead) {
   constexpr int kSums = Lanes::kRegisters / 2;
   constexpr int kKeys = kSums / kRows;
   const float* q = tile.query<float>(first_row);
   const auto q_stride = static_cast<int64_t>(tile.query_bytes / sizeof(float));
   for (int64_t j = 0; j < n_keys; j += kKeys) {
-    read_ahead(next, j, j + kKeys, tile.k_row_bytes);
+    read_ahead(ahead, j, j + kKeys);
     const std::byte* rows[kKeys];
 #pragma GCC unroll 16
     for (int k = 0; k < kKeys; ++k) {

@@ -28,13 +28,13 @@ PARLANCE_SIMD PARLANCE_INLINE void add_channels(const float* q, int64_t q_stride
 
 template <class Rows, int kRows>
 PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byte* keys, int64_t n_keys,
-                             const std::byte* next) {
+                             const Ahead& ahead) {
   constexpr int kGroups = kRows == 4 && Lanes::kRegisters < 32 ? 2 : 4;
   constexpr int kKeys = kGroups * kQuadKeys;
   const float* q = tile.query<float>(first_row);
   const auto q_stride = static_cast<int64_t>(tile.query_bytes / sizeof(float));
   for (int64_t j = 0; j < n_keys; j += kKeys) {
-    read_ahead(next, j, j + kKeys, tile.k_row_bytes);
+    read_ahead(ahead, j, j + kKeys);
     const std::byte* rows[kKeys];
 #pragma GCC unroll 16
     for (int k = 0; k < kKeys; ++k) {
@@ -80,7 +80,7 @@ PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byt
 template <class Rows, int kRows, int kVectors>
 PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t first_row,
                                                       const std::byte* values, int64_t n_keys,
-                                                      const std::byte* next, int64_t i) {
+                                                      const Ahead& ahead, int64_t i) {
   float* out = tile.out + first_row * tile.out_stride + i;
   const float* weights = tile.scores + first_row * kKeyBlock;
   F sums[kRows][kVectors];
@@ -90,7 +90,7 @@ PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t 
     for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes::load(out + r * tile.out_stride + v * kWidth);
   }
   for (int64_t j = 0; j < n_keys; ++j) {
-    read_ahead(next, j, j + 1, tile.v_row_bytes);
+    read_ahead(ahead, j, j + 1);
     F weight[kRows];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) weight[r] = Lanes::broadcast(weights[r * kKeyBlock + j]);
@@ -117,15 +117,15 @@ PARLANCE_SIMD PARLANCE_INLINE void accumulate_columns(const Tile& tile, int64_t 
 
 template <class Rows, int kRows>
 PARLANCE_SIMD void accumulate_few(const Tile& tile, int64_t first_row, const std::byte* values,
-                                  int64_t n_keys, const std::byte* next) {
+                                  int64_t n_keys, const Ahead& ahead) {
   constexpr int kVectors = std::max(Rows::kVectors, std::min(8, Lanes::kRegisters / 2 / kRows));
   const int64_t n = tile.head_dim_v;
   int64_t i = 0;
   for (; i + kVectors * kWidth <= n; i += kVectors * kWidth) {
-    accumulate_columns<Rows, kRows, kVectors>(tile, first_row, values, n_keys, i == 0 ? next : nullptr, i);
+    accumulate_columns<Rows, kRows, kVectors>(tile, first_row, values, n_keys, i == 0 ? ahead : Ahead{}, i);
   }
   for (; i + Rows::kVectors * kWidth <= n; i += Rows::kVectors * kWidth) {
-    accumulate_columns<Rows, kRows, Rows::kVectors>(tile, first_row, values, n_keys, i == 0 ? next : nullptr,
+    accumulate_columns<Rows, kRows, Rows::kVectors>(tile, first_row, values, n_keys, i == 0 ? ahead : Ahead{},
                                                     i);
   }
   if (i == n) return;
@@ -166,21 +166,23 @@ inline size_t part_bytes(int64_t head_dim) {
   return static_cast<size_t>(kPartKeys * align_up(head_dim, kStrideElements)) * sizeof(float);
 }
 
-// Calls kernel<Rows, n>(tile, first, rows, n_keys, next) for all rows of a tile. Where there are several
+// Calls kernel<Rows, n>(tile, first, rows, n_keys, ahead) for all rows of a tile. Where there are several
 // groups of them, the block is widened once for all, a part of it at a time that stays in the processor's
-// first cache: each group finds the same numbers as if it had widened them itself.
+// first cache: each group finds the same numbers as if it had widened them itself. All groups share in
+// reading ahead, since a processor waits for few lines at a time.
 template <class Rows, class Kernel>
 PARLANCE_SIMD PARLANCE_INLINE void in_groups_of_block(const Tile& tile, const std::byte* rows,
                                                       int64_t head_dim, size_t row_bytes, int64_t n_keys,
                                                       const std::byte* next, const Kernel& kernel) {
   if (std::is_same_v<Rows, F32Rows> || tile.n_rows <= kMostApart) {
-    in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
-      kernel.template operator()<Rows, kRows>(tile, row, rows, n_keys, ahead);
+    in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* start) {
+      kernel.template operator()<Rows, kRows>(tile, row, rows, n_keys, Ahead{start, row_bytes});
     });
     return;
   }
   auto* const wide = reinterpret_cast<float*>(tile.workspace);
   const int64_t stride = align_up(head_dim, kStrideElements);
+  const auto n_rows = static_cast<size_t>(tile.n_rows);
   Tile part = tile;
   part.k_row_bytes = part.v_row_bytes = static_cast<size_t>(stride) * sizeof(float);
   for (int64_t first = 0; first < n_keys; first += kPartKeys) {
@@ -188,9 +190,14 @@ PARLANCE_SIMD PARLANCE_INLINE void in_groups_of_block(const Tile& tile, const st
     for (int64_t j = 0; j < n; ++j)
       widen<Rows>(rows + static_cast<size_t>(first + j) * row_bytes, head_dim, wide + j * stride);
     part.scores = tile.scores + first;
-    in_groups_of_rows(part, nullptr, [&]<int kRows>(int64_t row, const std::byte*) {
-      read_ahead(next, first + row * n / tile.n_rows, first + (row + kRows) * n / tile.n_rows, row_bytes);
-      kernel.template operator()<F32Rows, kRows>(part, row, tile.workspace, n, nullptr);
+    in_groups_of_rows(part, next, [&]<int kRows>(int64_t row, const std::byte*) {
+      Ahead ahead;
+      if (next) {
+        ahead.key_bytes = div_up(kRows * row_bytes, n_rows);
+        ahead.start = next + static_cast<size_t>(first) * row_bytes +
+                      static_cast<size_t>(n) * row_bytes * static_cast<size_t>(row) / n_rows;
+      }
+      kernel.template operator()<F32Rows, kRows>(part, row, tile.workspace, n, ahead);
     });
   }
 }

@@ -106,6 +106,16 @@ PARLANCE_INLINE void read_ahead(const std::byte* next, int64_t first, int64_t la
   }
 }
 
+// What a kernel asks for beside each of its keys: so many bytes of what comes later, one after the other.
+struct Ahead {
+  const std::byte* start = nullptr;
+  size_t key_bytes = 0;
+};
+
+PARLANCE_INLINE void read_ahead(const Ahead& ahead, int64_t first_key, int64_t last_key) {
+  read_ahead(ahead.start, first_key, last_key, ahead.key_bytes);
+}
+
 // How many of the block's positions some row of these sees.
 inline int64_t most_visible(const Tile& tile, int64_t first_row, int64_t n_rows) {
   return *std::max_element(tile.visible + first_row, tile.visible + first_row + n_rows);

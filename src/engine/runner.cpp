@@ -44,6 +44,28 @@ void Runner::place(Sequence& sequence) {
   sequence.states_restored();
 }
 
+// Each of the slices' sequences may begin a page in the next step, all of them at once: their memory is taken
+// from the system before, a little in each step. A large piece of a prompt alone has nobody who waits for its
+// steps.
+void Runner::take_memory_ahead(std::span<const Slice> slices) {
+  const int64_t page_tokens = context_.layout().page_tokens;
+  int64_t n_pages = 0, n_tokens = 0;
+  bool is_awaited = false;
+  for (const Slice& slice : slices) {
+    n_pages += div_up(slice.n_tokens, page_tokens);
+    n_tokens += slice.n_tokens;
+    is_awaited |= slice.n_tokens <= page_tokens;
+  }
+  if (!is_awaited) return;
+  for (const PageKind kind : kPageKinds) {
+    const PagePool::Range pages = context_.pools()[kind].new_among_next(n_pages);
+    for (const auto& part : context_.parts()) {
+      for (KvCache* const cache : part->caches())
+        cache->take_memory_ahead(part->stream(), kind, pages, n_tokens);
+    }
+  }
+}
+
 HostBatch Runner::batch_of(std::span<const Slice> slices) const {
   HostBatch batch;
   int64_t end = 0;
@@ -132,6 +154,7 @@ void Runner::Outputs::append(const Outputs& from, int64_t n_before, int64_t n, i
 Result<bool> Runner::run(std::span<const Slice> slices, Wanted wanted,
                          std::span<const Cancellation> tickets) {
   for (const Slice& slice : slices) place(*slice.sequence);
+  take_memory_ahead(slices);
   const auto groups = groups_of(slices);
   if (groups.size() == 1) {
     PARLANCE_TRY(const bool done, run_together(slices, wanted, tickets));

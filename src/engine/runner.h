@@ -76,6 +76,7 @@ class Runner {
                             std::span<const Cancellation> tickets);
   std::vector<std::vector<size_t>> groups_of(std::span<const Slice> slices) const;
   HostBatch batch_of(std::span<const Slice> slices) const;
+  void take_memory_ahead(std::span<const Slice> slices);
   void place(Sequence& sequence);
 
   Context& context_;

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/parameter.h"
+#include "kernels/cpu/cpu_device.h"
 #include "kernels/ops.h"
 
 namespace parlance {
@@ -167,6 +168,32 @@ const KvLayers& KvCache::layers(Stream& stream) {
   exact_table_.upload(stream);
   main_pages_.upload(stream);
   return layers_;
+}
+
+// Pages are taken in groups that fill kTakenAtOnce, a stretch of one layer after the other.
+void KvCache::take_memory_ahead(Stream& stream, PageKind kind, PagePool::Range pages, int64_t n_tokens) {
+  const int64_t n_layer = layout_.n_layer;
+  if (n_layer == 0 || pages.end <= pages.first) return;
+  size_t largest = 1;
+  for (int64_t layer = 0; layer < n_layer; ++layer) largest = std::max(largest, view(kind, layer).page_bytes);
+  const auto group = static_cast<int64_t>(div_up(kTakenAtOnce, largest));
+  const auto n_pages = static_cast<int64_t>(view(kind, 0).layer_bytes / view(kind, 0).page_bytes);
+  const int64_t n_end = div_up<int64_t>(pages.end, group) * n_layer;
+  int64_t& n_taken = n_taken_[static_cast<size_t>(kind)];
+  n_taken = std::max(n_taken, pages.first / group * n_layer);
+  // Half as much again as is used up, so that it is there in time; something for each thread.
+  const int64_t n_threads = stream.device().n_threads();
+  const int64_t n_wanted = div_up(3 * n_tokens * n_layer, 2 * group * layout_.page_tokens);
+  const int64_t n = std::min(align_up(n_wanted, n_threads), n_end - n_taken);
+  std::vector<std::span<std::byte>> stretches;
+  for (int64_t i = 0; i < n; ++i, ++n_taken) {
+    const KvView& v = view(kind, n_taken % n_layer);
+    const int64_t from = std::max<int64_t>(n_taken / n_layer * group, pages.first);
+    const int64_t to = std::min((n_taken / n_layer + 1) * group, n_pages);
+    stretches.emplace_back(v.pages + static_cast<size_t>(from) * v.page_bytes,
+                           static_cast<size_t>(to - from) * v.page_bytes);
+  }
+  take_memory(stream, stretches);
 }
 
 void KvCache::copy_page(Stream& stream, const PageCopy& copy) {

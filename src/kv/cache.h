@@ -2,6 +2,7 @@
 // page holds what is decided elsewhere, see sequence_pages.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "kernels/device.h"
 #include "kernels/kv_view.h"
+#include "kv/page_pool.h"
 #include "kv/policy.h"
 #include "kv/sequence_pages.h"
 #include "quant/kv_format.h"
@@ -67,6 +69,12 @@ class KvCache {
   // Copies the whole page, so that what is written behind its first positions harms nobody.
   void copy_page(Stream& stream, const PageCopy& copy);
 
+  // These pages, and no later ones yet, are written soon for the first time: takes some of their memory from
+  // the system, somewhat more than n_tokens positions need, so that a step which begins pages of many
+  // sequences need not wait for all of it. Repeated calls take the rest, and up to kTakenAtOnce more of each
+  // layer.
+  void take_memory_ahead(Stream& stream, PageKind kind, PagePool::Range pages, int64_t n_tokens);
+
   // Brings exact pages into main ones.
   struct Move {
     int32_t exact;
@@ -94,6 +102,9 @@ class KvCache {
     void upload(Stream& stream);
   };
 
+  // What is taken from the system in one piece: a huge page, where it has them.
+  static constexpr size_t kTakenAtOnce = size_t{2} << 20;
+
   KvCache() = default;
   Result<std::vector<KvView>> allocate_pages(Device& device, PageKind kind, int32_t n_pages);
   const KvView& view(PageKind kind, int64_t layer) const;
@@ -105,6 +116,7 @@ class KvCache {
   std::unique_ptr<Buffer> moves_;
   std::vector<KvView> exact_views_;
   KvLayers layers_;
+  std::array<int64_t, kPageKinds.size()> n_taken_ = {};  // stretches, by kind; see take_memory_ahead()
 };
 
 }  // namespace parlance

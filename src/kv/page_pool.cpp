@@ -1,5 +1,6 @@
 #include "kv/page_pool.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace parlance {
@@ -15,6 +16,7 @@ std::optional<int32_t> PagePool::take() {
   const int32_t page = free_.back();
   free_.pop_back();
   holders_[static_cast<size_t>(page)] = 1;
+  n_used_ = std::max(n_used_, page + 1);
   return page;
 }
 
@@ -48,6 +50,12 @@ std::vector<int32_t> PagePool::all_holders() const {
 int32_t PagePool::n_free() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int32_t>(free_.size());
+}
+
+PagePool::Range PagePool::new_among_next(int64_t n) const {
+  const std::lock_guard lock(mutex_);
+  const int64_t n_new = n_pages() - n_used_, n_given_back = std::ssize(free_) - n_new;
+  return {n_used_, n_used_ + static_cast<int32_t>(std::clamp<int64_t>(n - n_given_back, 0, n_new))};
 }
 
 void PagePools::hold(PageRef ref) {

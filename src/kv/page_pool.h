@@ -27,11 +27,18 @@ class PagePool {
   std::vector<int32_t> all_holders() const;  // by page, at one moment
   int32_t n_pages() const { return static_cast<int32_t>(holders_.size()); }
   int32_t n_free() const;
+  // Of the pages that the next n calls of take() give, those that nobody had before.
+  struct Range {
+    int32_t first, end;
+    bool operator==(const Range&) const = default;
+  };
+  Range new_among_next(int64_t n) const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<int32_t> holders_;  // of each page; 0: free
   std::vector<int32_t> free_;     // the last one is taken next
+  int32_t n_used_ = 0;            // pages from this one on were never taken, and are the first of free_
 };
 
 // A cache has pages in the formats that the user chose, and pages in f16 for the positions that stay exact.

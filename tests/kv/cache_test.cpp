@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/os/memory.h"
 #include "base/parameter.h"
 #include "gtest/gtest.h"
 #include "kernels/cpu/cpu_device.h"
@@ -232,6 +233,62 @@ TEST_F(KvCacheTest, AbsurdSizesAreRefused) {
     EXPECT_EQ(cache.error().code, ErrorCode::out_of_memory);
     EXPECT_NE(cache.error().message.find(mark_of(Parameter::ctx_size)), std::string::npos)
         << cache.error().message;
+  }
+}
+
+// Pages of a quarter of a MiB in each of four layers, eight of which are taken together.
+const KvLayout kLargePages{
+    .n_layer = 4, .n_head_kv = 8, .head_dim_k = 128, .head_dim_v = 128, .policy = {}, .page_tokens = 64};
+
+TEST_F(KvCacheTest, MemoryIsTakenAheadLittleByLittleAndNoMoreThanWanted) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  const auto cache = make(kLargePages, {96, 0}, 96 * 64, 1);
+  const size_t before = resident_memory();
+  if (before == 0) GTEST_SKIP() << "the system does not tell how much memory a process has";
+  EXPECT_LT(cache->layers(*stream_).layer(0).layer_bytes, 25 * kMiB);
+  cache->take_memory_ahead(*stream_, PageKind::main, {11, 11}, 1);
+  EXPECT_LT(resident_memory(), before + kMiB) << "nothing is wanted";
+  size_t last = before;
+  for (int layer = 0; layer < 4; ++layer) {
+    cache->take_memory_ahead(*stream_, PageKind::main, {11, 13}, 1);
+    const size_t now = resident_memory();
+    EXPECT_GE(now, last + kMiB) << "pages 11 to 15 of layer " << layer;
+    EXPECT_LE(now, last + 5 * kMiB) << "layer " << layer;
+    last = now;
+  }
+  for (int i = 0; i < 50; ++i) cache->take_memory_ahead(*stream_, PageKind::main, {12, 16}, 7);
+  EXPECT_LT(resident_memory(), last + kMiB) << "pages of the same group";
+  cache->take_memory_ahead(*stream_, PageKind::main, {16, 17}, 512);
+  EXPECT_GE(resident_memory(), last + 7 * kMiB) << "as much as many positions need, in one step";
+}
+
+TEST_F(KvCacheTest, TakingMemoryLeavesPagesAloneThatAreInUse) {
+  const auto cache = make(kLargePages, {24, 0}, 24 * 64, 1);
+  const KvLayers& layers = cache->layers(*stream_);
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    for (int32_t page = 0; page < 11; ++page)
+      std::ranges::fill(page_of(layers.layer(layer), page), std::byte{0x5a});
+  }
+  for (const int32_t end : {12, 20, 24}) cache->take_memory_ahead(*stream_, PageKind::main, {11, end}, 5000);
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    for (int32_t page = 0; page < 24; ++page) {
+      const auto want = page < 11 ? std::byte{0x5a} : std::byte{0};
+      EXPECT_TRUE(
+          std::ranges::all_of(page_of(layers.layer(layer), page), [&](std::byte b) { return b == want; }))
+          << "page " << page << " of layer " << layer;
+    }
+  }
+}
+
+// The exact pages have memory of their own.
+TEST_F(KvCacheTest, MemoryOfBothKindsIsTaken) {
+  KvLayout windowed = kLargePages;
+  windowed.policy = {.k = {.format = KvFormat::q8_0}, .v = {.format = KvFormat::q8_0}, .n_recent = 64};
+  const auto cache = make(windowed, {64, 64}, 64 * 64, 1);
+  for (const PageKind kind : kPageKinds) {
+    const size_t before = resident_memory();
+    cache->take_memory_ahead(*stream_, kind, {0, 1}, 1000);
+    EXPECT_GE(resident_memory(), before + (size_t{6} << 20));
   }
 }
 

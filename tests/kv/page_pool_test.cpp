@@ -1,6 +1,9 @@
 #include "kv/page_pool.h"
 
+#include <iterator>
+#include <random>
 #include <set>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -33,6 +36,38 @@ TEST(PagePool, APageIsFreeWhenItsLastHolderReleasesIt) {
 TEST(PagePool, MayBeEmpty) {
   PagePool pool(0);
   EXPECT_EQ(pool.take(), std::nullopt);
+  EXPECT_EQ(pool.new_among_next(3), (PagePool::Range{0, 0}));
+}
+
+TEST(PagePool, KnowsWhichOfTheNextPagesNobodyHadBefore) {
+  constexpr int32_t kPages = 40;
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    PagePool pool(kPages);
+    std::set<int32_t> held, had;
+    for (int i = 0; i < 200; ++i) {
+      if (random() % 2 == 0 && !held.empty()) {
+        const auto page = std::next(held.begin(), static_cast<int64_t>(random() % held.size()));
+        pool.release(*page);
+        held.erase(page);
+      } else if (const auto page = pool.take()) {
+        held.insert(*page);
+        had.insert(*page);
+      }
+      const int64_t n = i < 199 ? static_cast<int64_t>(random() % 4) : kPages + 1;
+      const PagePool::Range range = pool.new_among_next(n);
+      std::set<int32_t> said, found;
+      for (int32_t page = range.first; page < range.end; ++page) said.insert(page);
+      std::vector<int32_t> taken;
+      for (int64_t k = 0; k < n && pool.n_free() > 0; ++k) {
+        taken.push_back(*pool.take());
+        if (!had.contains(taken.back())) found.insert(taken.back());
+      }
+      ASSERT_EQ(said, found) << "seed " << seed << ", change " << i << ", the next " << n;
+      had.insert(taken.begin(), taken.end());
+      for (const int32_t page : taken) pool.release(page);
+    }
+  }
 }
 
 #ifndef NDEBUG

@@ -175,6 +175,19 @@ std::unique_ptr<Device> share_cpu_device(const Device& device, int rank) {
   return cpu ? cpu->share(rank) : nullptr;
 }
 
+void take_memory(Stream& stream, std::span<const std::span<std::byte>> stretches) {
+  auto* const cpu = dynamic_cast<CpuStream*>(&stream);
+  if (!cpu || stretches.empty()) return;
+  constexpr size_t kSmallestPage = 4096;  // of any system: it gives that much, or more, at once
+  stream.step(Stream::kOnce, [&] {
+    cpu->pool().run(std::ssize(stretches), [&](int64_t i, int) {
+      const std::span<std::byte> bytes = stretches[static_cast<size_t>(i)];
+      for (size_t at = 0; at < bytes.size(); at += kSmallestPage)
+        static_cast<volatile std::byte&>(bytes[at]) = std::byte{0};
+    });
+  });
+}
+
 void CpuStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
   assert(dst.size() == bytes.size());
   if (!bytes.empty()) std::memcpy(dst.data, bytes.data(), bytes.size());

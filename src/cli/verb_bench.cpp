@@ -198,17 +198,22 @@ Result<Json> bench_arrivals(const Console& io, const BenchOptions& options, Sess
     PARLANCE_TRY(const ArrivalResult result, run_arrival(session, test, options.n_arriving, work));
     if (!options.wants_json) {
       io.print(
-          "  {}, a prompt of {} arrives: a token every {}, at the longest {} ({:.2f}x); the prompt's first "
-          "token "
-          "after {} (alone {})\n",
-          name_of(test), options.n_arriving, format_ms(result.plain_ms), format_ms(result.longest_ms),
-          result.longest_ms / result.plain_ms, format_ms(result.first_token_ms), format_ms(result.alone_ms));
+          "  {}, a prompt of {} arrives: a token every {} before and {} after it; beside it {:.2f}x that, 99 "
+          "of 100 within {:.2f}x, at the longest {} ({:.2f}x); the prompt's first token after {} (alone "
+          "{})\n",
+          name_of(test), options.n_arriving, format_ms(result.plain_ms), format_ms(result.plain_after_ms),
+          result.median_stretch, result.p99_stretch, format_ms(result.longest_ms), result.longest_stretch,
+          format_ms(result.first_token_ms), format_ms(result.alone_ms));
       io.flush();
     }
     rows.push(Json::object({{"n_sequences", test.n_sequences},
                             {"depth", test.depth},
                             {"n_arriving", options.n_arriving},
                             {"plain_ms", result.plain_ms},
+                            {"plain_after_ms", result.plain_after_ms},
+                            {"median_stretch", result.median_stretch},
+                            {"p99_stretch", result.p99_stretch},
+                            {"longest_stretch", result.longest_stretch},
                             {"longest_ms", result.longest_ms},
                             {"first_token_ms", result.first_token_ms},
                             {"alone_ms", result.alone_ms}}));

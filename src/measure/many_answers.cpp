@@ -95,17 +95,46 @@ double ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-// Times between the tokens of answers that were computed from some moment to another.
-std::vector<double> gaps(const std::vector<std::unique_ptr<GivenAnswer>>& tasks, Clock::time_point from,
-                         Clock::time_point to) {
-  std::vector<double> ms;
+// The time between two tokens of an answer, of which the second came at `end`.
+struct Gap {
+  Clock::time_point end;
+  double ms;
+};
+
+// Those that overlap the time from some moment to another.
+std::vector<Gap> gaps(const std::vector<std::unique_ptr<GivenAnswer>>& tasks, Clock::time_point from,
+                      Clock::time_point to) {
+  std::vector<Gap> found;
   for (const auto& task : tasks) {
     const auto& times = task->times();
     for (size_t i = 1; i < times.size(); ++i) {
-      if (times[i] > from && times[i - 1] < to) ms.push_back(ms_between(times[i - 1], times[i]));
+      if (times[i] > from && times[i - 1] < to)
+        found.push_back({times[i], ms_between(times[i - 1], times[i])});
     }
   }
-  return ms;
+  return found;
+}
+
+double median_ms(const std::vector<Gap>& gaps) {
+  std::vector<double> ms;
+  for (const Gap& gap : gaps) ms.push_back(gap.ms);
+  return median(std::move(ms));
+}
+
+// What the prompt, which arrived at one moment and was read at another, did to the answers.
+void compare(const std::vector<Gap>& stretched, Clock::time_point arrival, Clock::time_point known,
+             ArrivalResult& result) {
+  std::vector<double> stretches;
+  for (const Gap& gap : stretched) {
+    const double share = std::min(1.0, ms_between(arrival, gap.end) / ms_between(arrival, known));
+    const double plain_ms = result.plain_ms + share * (result.plain_after_ms - result.plain_ms);
+    stretches.push_back(gap.ms / plain_ms);
+    result.longest_ms = std::max(result.longest_ms, gap.ms);
+  }
+  result.median_stretch = median(stretches);
+  std::ranges::sort(stretches);
+  result.p99_stretch = stretches[stretches.size() * 99 / 100];
+  result.longest_stretch = stretches.back();
 }
 
 }  // namespace
@@ -148,19 +177,25 @@ Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64
     Scheduler& scheduler = session.context().scheduler();
     for (const auto& task : tasks) PARLANCE_CHECK(scheduler.post(*task));
     const Clock::time_point start = Clock::now();
-    scheduler.wait(
-        [&] { return tasks.front()->is_done() || std::ssize(tasks.front()->times()) >= test.n_tokens; });
+    const auto wait_for_more = [&](int64_t n) {
+      const int64_t n_wanted = std::ssize(tasks.front()->times()) + n;
+      scheduler.wait(
+          [&] { return tasks.front()->is_done() || std::ssize(tasks.front()->times()) >= n_wanted; });
+    };
+    wait_for_more(test.n_tokens);
     const Clock::time_point arrival = Clock::now();
     const auto logits = arriving->set_prompt(prompt, work);
     const Clock::time_point known = Clock::now();
+    wait_for_more(test.n_tokens);
+    const Clock::time_point end = Clock::now();
     for (const auto& task : tasks) task->stop();
     scheduler.wait(
         [&] { return std::ranges::all_of(tasks, [](const auto& task) { return task->is_done(); }); });
     PARLANCE_CHECK(logits);
     for (const auto& task : tasks) PARLANCE_CHECK(task->outcome());
-    result.plain_ms = median(gaps(tasks, start, arrival));
-    const std::vector<double> stretched = gaps(tasks, arrival, known);
-    result.longest_ms = *std::ranges::max_element(stretched);
+    result.plain_ms = median_ms(gaps(tasks, start, arrival));
+    result.plain_after_ms = median_ms(gaps(tasks, known, end));
+    compare(gaps(tasks, arrival, known), arrival, known, result);
     result.first_token_ms = ms_between(arrival, known);
   }
   return result;

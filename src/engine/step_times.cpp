@@ -47,6 +47,14 @@ double RecentTimes::median() const {
   return *middle;
 }
 
+double RecentTimes::high() const {
+  auto sorted = ms_;
+  const auto n = static_cast<ptrdiff_t>(std::min(n_, sorted.size()));
+  const auto second = sorted.begin() + std::max<ptrdiff_t>(0, n - 2);
+  std::nth_element(sorted.begin(), second, sorted.begin() + n);
+  return *second;
+}
+
 double RecentTimes::least() const {
   return *std::min_element(ms_.begin(), ms_.begin() + static_cast<ptrdiff_t>(std::min(n_, ms_.size())));
 }
@@ -77,7 +85,7 @@ int64_t StepTimes::allowance(int64_t n_running, int64_t depth, int64_t most) con
   const Class& known = classes_[class_of(n_running, kClasses)];
   if (known.plain.empty() || known.n_since_plain >= kMostStepsWithPrompt) return 0;
   if (known.prompt.empty() || known.is_far_from(depth)) return std::min({n_running, kFirstAllowance, most});
-  const double bearable = kCaution * (kMostStretch - 1) * known.plain.median() / known.prompt.median();
+  const double bearable = kCaution * (kMostStretch - 1) * known.plain.median() / known.prompt.high();
   const double grown = kMostGrowth * static_cast<double>(known.n_last) + 1;
   return std::clamp(static_cast<int64_t>(std::min(bearable, grown)), int64_t{1}, most);
 }

@@ -15,6 +15,7 @@ class RecentTimes {
   void note(double ms);
   bool empty() const { return n_ == 0; }
   double median() const;
+  double high() const;
   double least() const;
 
  private:

@@ -95,6 +95,9 @@ struct BatchView {
   int64_t n_kv_bound;  // no position in the batch is this large or larger
   Tensor first = {};   // i32 [n_tokens]: the first position that attention sees, at most pos; absent: 0
   Tensor state_from = {}, state_to = {};  // i32 [n_tokens], see Recurrence; or absent
+  // i32 [4, n], see KvCopyArgs: what is copied when the batch's keys and values have been written, since
+  // sequences in it go on from what others write; or absent.
+  Tensor copies = {};
 };
 
 struct KvWriteArgs {
@@ -102,6 +105,13 @@ struct KvWriteArgs {
   Tensor k;  // f32 [head_dim_k, n_head_kv, n_tokens]
   Tensor v;  // f32 [head_dim_v, n_head_kv, n_tokens]
   BatchView batch;
+};
+
+// Positions of one sequence for another: the bytes of all heads, in the pages that new positions are written
+// to. What one copy writes no other reads.
+struct KvCopyArgs {
+  KvView kv;
+  Tensor copies;  // i32 [4, n]: rows of the page table, from and to; first position, number of positions
 };
 
 // Brings the positions of exact pages into main pages of the same layer.
@@ -273,10 +283,12 @@ struct AddArgs {
 
 // Of each row the index of its largest element, the first of equal ones, or -1 where one is no number or
 // infinite; and the share that e to its power has of all elements' (softmax), as the bits of a float, if
-// there is room for it.
+// there is room for it. Of another rank the one that comes next behind that of the rank before, which `out`
+// has already; -1 where there is none.
 struct ArgmaxArgs {
-  Tensor x;    // f32 [n, n_rows]
-  Tensor out;  // i32 [1 or 2, n_rows]
+  Tensor x;          // f32 [n, n_rows]
+  Tensor out;        // i32 [1, n_rows], or [2 n_ranks, n_rows]
+  int64_t rank = 0;  // among those that are told
 };
 
 // One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in
@@ -310,6 +322,7 @@ struct OpTable {
   Cell<SectionedRopeAnglesArgs> sectioned_rope_angles;
   Cell<RopeArgs> rope;
   CellsByKvFormats<KvWriteArgs> kv_write;
+  Cell<KvCopyArgs> kv_copy;
   CellsByKvFormats<KvCompressArgs> kv_compress;
   CellsByKvFormats<NormRopeWriteArgs> norm_rope_write;
   CellsByKvFormats<AttentionArgs> attention;

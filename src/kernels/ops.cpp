@@ -130,6 +130,12 @@ void kv_write(Stream& s, const KvView& kv, const Tensor& k, const Tensor& v, con
   assert(k.ne[2] == v.ne[2] && k.ne[2] == batch.pos.n_elements() && k.ne[2] == batch.seq.n_elements());
   submit(s, cell_of(s, s.device().ops().kv_write, kv), KvWriteArgs{kv, k, v, batch},
          s.plan() ? kv_cell_name("kv_write", kv) : "", "");
+  if (batch.copies) kv_copy(s, kv, batch.copies);
+}
+
+void kv_copy(Stream& s, const KvView& kv, const Tensor& copies) {
+  assert(copies.dtype == DType::i32 && copies.ne[0] == 4);
+  submit(s, s.device().ops().kv_copy, KvCopyArgs{kv, copies}, "kv_copy", "");
 }
 
 void kv_compress(Stream& s, const KvView& kv, const Tensor& moves) {
@@ -146,6 +152,7 @@ void norm_rope_write(Stream& s, const Tensor& q, const Tensor& k, const Tensor& 
   const NormRopeWriteArgs args{q, norms.q, norms.k, norms.eps, angles, style, {kv, k, v, batch}};
   submit(s, cell_of(s, s.device().ops().norm_rope_write, kv), args,
          s.plan() ? kv_cell_name("norm_rope_write", kv) : "", "");
+  if (batch.copies) kv_copy(s, kv, batch.copies);
 }
 
 Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& batch, float scale) {
@@ -340,10 +347,11 @@ void copy(Stream& s, const Tensor& dst, const Tensor& src) {
 
 namespace {
 
-Tensor submit_argmax(Stream& s, const Tensor& x, int64_t n_told) {
+Tensor submit_argmax(Stream& s, const Tensor& x, int64_t n_told, int64_t n_ranks = 1) {
   assert(x.dtype == DType::f32 && x.ne[0] > 0);
-  const Tensor out = s.workspace().allocate(DType::i32, n_told, x.n_rows());
-  submit(s, s.device().ops().argmax, ArgmaxArgs{x, out}, "argmax", "");
+  const Tensor out = s.workspace().allocate(DType::i32, n_told * n_ranks, x.n_rows());
+  for (int64_t rank = 0; rank < n_ranks; ++rank)
+    submit(s, s.device().ops().argmax, ArgmaxArgs{x, out, rank}, "argmax", "");
   return out;
 }
 
@@ -355,6 +363,11 @@ Tensor argmax(Stream& s, const Tensor& x) {
 
 Tensor argmax_with_probability(Stream& s, const Tensor& x) {
   return submit_argmax(s, x, 2);
+}
+
+Tensor top_k_with_probability(Stream& s, const Tensor& x, int64_t k) {
+  assert(k > 0);
+  return submit_argmax(s, x, 2, k);
 }
 
 void add(Stream& s, const Tensor& x, const Tensor& y) {

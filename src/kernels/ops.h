@@ -50,6 +50,10 @@ void rope(Stream& s, const Tensor& x, const Tensor& angles, RopeStyle style);
 // pages where it has such.
 void kv_write(Stream& s, const KvView& kv, const Tensor& k, const Tensor& v, const BatchView& batch);
 
+// Copies positions from one sequence to another: copies i32 [4, n], see KvCopyArgs. kv_write() and
+// norm_rope_write() do so by themselves for a batch that has copies.
+void kv_copy(Stream& s, const KvView& kv, const Tensor& copies);
+
 // Encodes whole exact pages of one layer into main pages: moves i32 [2, n], exact page and main page.
 void kv_compress(Stream& s, const KvView& kv, const Tensor& moves);
 
@@ -136,6 +140,8 @@ void copy(Stream& s, const Tensor& dst, const Tensor& src);
 // softmax gives it, as the bits of a float.
 Tensor argmax(Stream& s, const Tensor& x);
 Tensor argmax_with_probability(Stream& s, const Tensor& x);
+// The same of the k largest, one behind the other: i32 [2 k, n_rows]. Where there are no more, -1.
+Tensor top_k_with_probability(Stream& s, const Tensor& x, int64_t k);
 
 // x += y.
 void add(Stream& s, const Tensor& x, const Tensor& y);

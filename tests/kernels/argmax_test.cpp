@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "kernels/support/devices.h"
 
@@ -89,6 +90,37 @@ TEST_P(Argmax, ProbabilityIsThatOfSoftmax) {
       const auto want = static_cast<float>(is_bad ? 0 : 1 / sum);
       EXPECT_NEAR(told[static_cast<size_t>(2 * row + 1)], want, 2e-5f * want)
           << n << " elements, row " << row;
+    }
+  }
+}
+
+// The likeliest tokens in their order, equal ones by their index, each as likely as softmax says.
+TEST_P(Argmax, TopKAreThoseOfASortedRow) {
+  OpBench bench = tested();
+  for (const int64_t n : {1, 2, 5, 64, 65, 1000, 5003, 151936}) {
+    constexpr int64_t kRows = 5, kRanks = 6;
+    auto x = random_floats(n * kRows, 6);
+    for (float& value : x) value = std::round(value * 64) / 64;  // many are equal
+    x[static_cast<size_t>(n * kRows - 1)] = INFINITY;
+    const Tensor tx = bench.upload({n, kRows, 1, 1}, x);
+    const auto told = bench.run([&](Stream& s) { return as_floats(top_k_with_probability(s, tx, kRanks)); });
+    ASSERT_EQ(told.size(), static_cast<size_t>(2 * kRanks * kRows));
+    for (int64_t row = 0; row < kRows; ++row) {
+      const float* const values = x.data() + row * n;
+      std::vector<int32_t> order(static_cast<size_t>(n));
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::stable_sort(order, [&](int32_t a, int32_t b) { return values[a] > values[b]; });
+      double sum = 0;
+      for (int64_t i = 0; i < n; ++i) sum += std::exp(static_cast<double>(values[i]) - values[order[0]]);
+      for (int64_t rank = 0; rank < kRanks; ++rank) {
+        const float* const at = told.data() + 2 * (row * kRanks + rank);
+        const bool is_none = rank >= n || row == kRows - 1;
+        const int32_t want = is_none ? -1 : order[static_cast<size_t>(rank)];
+        ASSERT_EQ(std::bit_cast<int32_t>(at[0]), want) << n << " elements, row " << row << ", rank " << rank;
+        const double share =
+            is_none ? 0 : std::exp(static_cast<double>(values[want]) - values[order[0]]) / sum;
+        ASSERT_NEAR(at[1], share, 4e-5 * share) << n << " elements, row " << row << ", rank " << rank;
+      }
     }
   }
 }

@@ -129,6 +129,7 @@ class WatchedDevice final : public Device {
           notice();
           plain().kv_write[static_cast<size_t>(a.kv.k.format)][static_cast<size_t>(a.kv.v.format)].run(s, a);
         });
+    watch_one<&OpTable::kv_copy>(ops.kv_copy);
     watch_one<&OpTable::rms_norm>(ops.rms_norm);
     watch_one<&OpTable::layer_norm>(ops.layer_norm);
     watch_one<&OpTable::add_rms_norm>(ops.add_rms_norm);

@@ -19,6 +19,7 @@ std::array<OpTable, kIsaCount> make_tables(bool deterministic) {
     fill_rope_angles(tables[i], isa);
     fill_rope(tables[i], isa);
     fill_kv_write(tables[i], isa);
+    fill_kv_copy(tables[i]);
     fill_norm_rope_write(tables[i], isa);
     fill_attention(tables[i], isa, deterministic);
     fill_segment_attention(tables[i], isa);

@@ -14,6 +14,7 @@ void fill_matmul(OpTable& table, Isa isa, bool deterministic);
 void fill_rope_angles(OpTable& table, Isa isa);
 void fill_rope(OpTable& table, Isa isa);
 void fill_kv_write(OpTable& table, Isa isa);
+void fill_kv_copy(OpTable& table);
 void fill_norm_rope_write(OpTable& table, Isa isa);
 void fill_attention(OpTable& table, Isa isa, bool deterministic);
 void fill_segment_attention(OpTable& table, Isa isa);

@@ -46,10 +46,26 @@ __device__ Found best_of_warp(Found found) {
   return found;
 }
 
-// Block (part, row).
-template <bool kHasSum>
+// What is told of a row.
+enum class Tell { index, share, next };
+
+// Whether an element comes behind the one that was found before it.
+struct Behind {
+  int before;  // -1: there is nothing behind it
+  float value;
+
+  __device__ Behind(const float* row, int index) : before(index), value(index < 0 ? 0 : row[index]) {}
+  __device__ bool operator()(float other, int64_t i) const {
+    return before >= 0 && (other < value || (other == value && i > before));
+  }
+};
+
+// Block (part, row). Each row has n_told numbers in `out`; with Tell::next, those of the rank before are two
+// numbers before `out`.
+template <Tell tell>
 __global__ void __launch_bounds__(kThreads)
-    find_largest(const float* x, int64_t n, Found* found_by, int* arrived, int32_t* out) {
+    find_largest(const float* x, int64_t n, Found* found_by, int* arrived, int32_t* out, int n_told) {
+  constexpr bool kHasSum = tell == Tell::share;
   __shared__ Found of_warps[kWarps];
   __shared__ bool is_last;
   let_next_start();
@@ -57,11 +73,17 @@ __global__ void __launch_bounds__(kThreads)
   const int part = blockIdx.x, row = blockIdx.y, n_parts = gridDim.x, lane = threadIdx.x % 32;
   constexpr Found kNone{-FLT_MAX, INT_MAX, 0};
   Found found = kNone;
+  out += static_cast<int64_t>(row) * n_told;
+  const Behind is_behind(x + row * n, tell == Tell::next ? out[-2] : -1);
   const int64_t end = n * (part + 1) / n_parts;
 #pragma unroll 4
   for (int64_t i = n * part / n_parts + threadIdx.x; i < end; i += kThreads) {
     const float value = x[row * n + i];
-    found = found.template with<kHasSum>({value, isfinite(value) ? static_cast<int>(i) : -1, 1});
+    if constexpr (tell == Tell::next) {
+      if (is_behind(value, i)) found = found.template with<false>({value, static_cast<int>(i), 0});
+    } else {
+      found = found.template with<kHasSum>({value, isfinite(value) ? static_cast<int>(i) : -1, 1});
+    }
   }
   found = best_of_warp<kHasSum>(found);
   if (lane == 0) of_warps[threadIdx.x / 32] = found;
@@ -82,11 +104,13 @@ __global__ void __launch_bounds__(kThreads)
   if (lane < n_parts) found = {of_part->value, of_part->index, of_part->sum};
   found = best_of_warp<kHasSum>(found);
   if (lane != 0) return;
-  if (kHasSum) {
-    out[2 * row] = found.index;
-    out[2 * row + 1] = __float_as_int(found.index < 0 ? 0.0f : 1 / found.sum);
+  if constexpr (tell == Tell::next) {
+    const bool is_none = found.index == INT_MAX;
+    out[0] = is_none ? -1 : found.index;
+    out[1] = is_none ? 0 : __float_as_int(__int_as_float(out[-1]) * expf(found.value - is_behind.value));
   } else {
-    out[row] = found.index;
+    out[0] = found.index;
+    if (kHasSum) out[1] = __float_as_int(found.index < 0 ? 0.0f : 1 / found.sum);
   }
 }
 
@@ -99,11 +123,15 @@ void run_argmax(Stream& stream, const ArgmaxArgs& args) {
   const int n_parts = parts_of(args);
   for (int64_t first = 0; first < n_rows; first += kCounters) {
     const int64_t n_some = std::min<int64_t>(kCounters, n_rows - first);
-    launch(stream, args.out.ne[0] == 2 ? find_largest<true> : find_largest<false>,
+    launch(stream,
+           args.rank > 0        ? find_largest<Tell::next>
+           : args.out.ne[0] > 1 ? find_largest<Tell::share>
+                                : find_largest<Tell::index>,
            {.grid = dim3(static_cast<unsigned>(n_parts), static_cast<unsigned>(n_some)),
             .block = dim3(kThreads)},
            args.x.as<const float>() + first * n, n, reinterpret_cast<Found*>(scratch_of(stream)),
-           counters_of(stream), args.out.as<int32_t>() + first * args.out.ne[0]);
+           counters_of(stream), args.out.as<int32_t>() + first * args.out.ne[0] + 2 * args.rank,
+           static_cast<int>(args.out.ne[0]));
   }
 }
 

@@ -14,6 +14,7 @@ OpTable make_table() {
   fill_rope_angles(table);
   fill_rope(table);
   fill_kv_write(table);
+  fill_kv_copy(table);
   fill_norm_rope_write(table);
   fill_attention(table);
   fill_short_conv(table);

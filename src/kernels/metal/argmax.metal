@@ -13,6 +13,12 @@ struct Push
     uint x_first;
     uint out_first;
     uint n_told;
+    uint rank;
+};
+
+struct Out
+{
+    int result[1];
 };
 
 struct X
@@ -24,15 +30,9 @@ struct X
 #define SPIRV_CROSS_CONSTANT_ID_0 128u
 #endif
 constant uint kThreads = SPIRV_CROSS_CONSTANT_ID_0;
-
-struct Out
-{
-    int result[1];
-};
-
-constant uint _372_tmp [[function_constant(0)]];
-constant uint _372 = is_function_constant_defined(_372_tmp) ? _372_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_372, 1u, 1u);
+constant uint _497_tmp [[function_constant(0)]];
+constant uint _497 = is_function_constant_defined(_497_tmp) ? _497_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_497, 1u, 1u);
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -59,7 +59,7 @@ uint rank(thread uint& bits)
     return _41;
 }
 
-kernel void argmax(constant Push& push [[buffer(30)]], const device X& _91 [[buffer(0)]], device Out& _225 [[buffer(1)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void argmax(constant Push& push [[buffer(30)]], const device X& _128 [[buffer(0)]], device Out& _108 [[buffer(1)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup uint largest[kThreads];
     threadgroup uint at[kThreads];
@@ -69,32 +69,94 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _91 [[buf
         return;
     }
     uint thread0 = gl_LocalInvocationID.x;
+    uint row_first = push.x_first + (row * push.n);
+    uint told = (push.out_first + (row * push.n_told)) + (2u * push.rank);
+    int _102;
+    if (push.rank > 0u)
+    {
+        _102 = _108.result[told - 2u];
+    }
+    else
+    {
+        _102 = -1;
+    }
+    int before = _102;
+    uint _120;
+    if (before < 0)
+    {
+        _120 = 4294967295u;
+    }
+    else
+    {
+        uint param = _128.x[row_first + uint(before)];
+        uint _137 = rank(param);
+        _120 = _137;
+    }
+    uint most_rank = _120;
     uint own = 0u;
     uint own_at = push.n;
     for (uint i = thread0; i < push.n; i += kThreads)
     {
-        uint bits = _91.x[(push.x_first + (row * push.n)) + i];
+        uint bits = _128.x[row_first + i];
+        bool _161 = before >= 0;
+        bool _185;
+        if (_161)
+        {
+            uint param_1 = bits;
+            uint _166 = rank(param_1);
+            bool _168 = _166 > most_rank;
+            bool _184;
+            if (!_168)
+            {
+                uint param_2 = bits;
+                uint _174 = rank(param_2);
+                bool _176 = _174 == most_rank;
+                bool _183;
+                if (_176)
+                {
+                    _183 = i <= uint(before);
+                }
+                else
+                {
+                    _183 = _176;
+                }
+                _184 = _183;
+            }
+            else
+            {
+                _184 = _168;
+            }
+            _185 = _184;
+        }
+        else
+        {
+            _185 = _161;
+        }
+        if (_185)
+        {
+            continue;
+        }
         if ((bits & 2139095040u) == 2139095040u)
         {
             own_at = 4294967295u;
         }
-        bool _113 = own_at != 4294967295u;
-        bool _121;
-        if (_113)
+        bool _196 = own_at != 4294967295u;
+        bool _204;
+        if (_196)
         {
-            uint param = bits;
-            uint _118 = rank(param);
-            _121 = _118 > own;
+            uint param_3 = bits;
+            uint _201 = rank(param_3);
+            _204 = _201 > own;
         }
         else
         {
-            _121 = _113;
+            _204 = _196;
         }
-        if (_121)
+        if (_204)
         {
-            uint param_1 = bits;
-            uint _126 = rank(param_1);
-            own = _126;
+            uint param_4 = bits;
+            uint _209 = rank(param_4);
+            own = _209;
             own_at = i;
         }
     }
@@ -115,27 +177,27 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _91 [[buf
             }
             else
             {
-                bool _191 = other > largest[thread0];
-                bool _208;
-                if (!_191)
+                bool _273 = other > largest[thread0];
+                bool _290;
+                if (!_273)
                 {
-                    bool _199 = other == largest[thread0];
-                    bool _207;
-                    if (_199)
+                    bool _281 = other == largest[thread0];
+                    bool _289;
+                    if (_281)
                     {
-                        _207 = other_at < at[thread0];
+                        _289 = other_at < at[thread0];
                     }
                     else
                     {
-                        _207 = _199;
+                        _289 = _281;
                     }
-                    _208 = _207;
+                    _290 = _289;
                 }
                 else
                 {
-                    _208 = _191;
+                    _290 = _273;
                 }
-                if (_208)
+                if (_290)
                 {
                     largest[thread0] = other;
                     at[thread0] = other_at;
@@ -144,40 +206,87 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _91 [[buf
         }
         n = half_n;
     }
+    bool _304 = at[0] == 4294967295u;
+    bool _313;
+    if (!_304)
+    {
+        _313 = at[0] == push.n;
+    }
+    else
+    {
+        _313 = _304;
+    }
+    bool _323;
+    if (!_313)
+    {
+        _323 = (push.rank > 0u) && (before < 0);
+    }
+    else
+    {
+        _323 = _313;
+    }
+    bool is_bad = _323;
     if (thread0 == 0u)
     {
-        int _239;
-        if (at[0] == 4294967295u)
+        int _330;
+        if (is_bad)
         {
-            _239 = -1;
+            _330 = -1;
         }
         else
         {
-            _239 = int(at[0]);
+            _330 = int(at[0]);
         }
-        _225.result[push.out_first + (row * push.n_told)] = _239;
+        _108.result[told] = _330;
     }
     if (push.n_told < 2u)
     {
         return;
     }
+    if (push.rank > 0u)
+    {
+        if (thread0 != 0u)
+        {
+            return;
+        }
+        float share = as_type<float>(_108.result[told - 1u]);
+        float _365;
+        if (is_bad)
+        {
+            _365 = 0.0;
+        }
+        else
+        {
+            _365 = as_type<float>(_128.x[row_first + at[0]]) - as_type<float>(_128.x[row_first + uint(before)]);
+        }
+        float less = _365;
+        int _389;
+        if (is_bad)
+        {
+            _389 = 0;
+        }
+        else
+        {
+            _389 = as_type<int>(share * exp(less));
+        }
+        _108.result[told + 1u] = _389;
+        return;
+    }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    bool is_bad = at[0] == 4294967295u;
-    uint row_first = push.x_first + (row * push.n);
-    float _273;
+    float _403;
     if (is_bad)
     {
-        _273 = 0.0;
+        _403 = 0.0;
     }
     else
     {
-        _273 = as_type<float>(_91.x[row_first + at[0]]);
+        _403 = as_type<float>(_128.x[row_first + at[0]]);
     }
-    float most = _273;
+    float most = _403;
     float sum = 0.0;
     for (uint i_1 = thread0; i_1 < push.n; i_1 += kThreads)
     {
-        sum += exp(as_type<float>(_91.x[row_first + i_1]) - most);
+        sum += exp(as_type<float>(_128.x[row_first + i_1]) - most);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     largest[thread0] = as_type<uint>(sum);
@@ -194,16 +303,16 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _91 [[buf
     }
     if (thread0 == 0u)
     {
-        int _360;
+        int _485;
         if (is_bad)
         {
-            _360 = 0;
+            _485 = 0;
         }
         else
         {
-            _360 = as_type<int>(1.0 / as_type<float>(largest[0]));
+            _485 = as_type<int>(1.0 / as_type<float>(largest[0]));
         }
-        _225.result[(push.out_first + (row * 2u)) + 1u] = _360;
+        _108.result[told + 1u] = _485;
     }
 }
 

@@ -1,5 +1,5 @@
 // One group per row: the index of its largest element, the first of equal ones; -1 where one is no number or infinite.
-// Where it is wanted, its share of the sum of all elements' powers.
+// Where it is wanted, its share of the sum of all elements' powers. Of another rank, the one behind that of the rank before.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -7,12 +7,13 @@ layout(constant_id = 0) const uint kThreads = 128;
 layout(local_size_x_id = 0) in;
 #include "grid.glsl"
 layout(binding = 0) readonly buffer X { uint x[]; };  // the bits: what is no number is told by them
-layout(binding = 1) writeonly buffer Out { int result[]; };
+layout(binding = 1) buffer Out { int result[]; };
 layout(push_constant) uniform Push {
   uint n;  // elements of a row
   uint n_rows;
   uint x_first, out_first;
-  uint n_told;  // 2: the share, too
+  uint n_told;  // numbers of a row: 1, or twice as many as there are ranks: the share, too
+  uint rank;
 } push;
 
 const uint kNone = 0xffffffffu;
@@ -29,9 +30,14 @@ void main() {
   const uint row = flat_group();
   if (row >= push.n_rows) return;
   const uint thread = gl_LocalInvocationID.x;
+  const uint row_first = push.x_first + row * push.n;
+  const uint told = push.out_first + row * push.n_told + 2u * push.rank;
+  const int before = push.rank > 0u ? result[told - 2u] : -1;
+  const uint most_rank = before < 0 ? kNone : rank(x[row_first + uint(before)]);  // what is behind has no higher one
   uint own = 0u, own_at = push.n;  // less than any, and behind all
   for (uint i = thread; i < push.n; i += kThreads) {
-    const uint bits = x[push.x_first + row * push.n + i];
+    const uint bits = x[row_first + i];
+    if (before >= 0 && (rank(bits) > most_rank || (rank(bits) == most_rank && i <= uint(before)))) continue;
     if ((bits & 0x7f800000u) == 0x7f800000u) own_at = kNone;
     if (own_at != kNone && rank(bits) > own) {
       own = rank(bits);
@@ -54,12 +60,18 @@ void main() {
     }
     n = half_n;
   }
-  if (thread == 0u) result[push.out_first + row * push.n_told] = at[0] == kNone ? -1 : int(at[0]);
+  const bool is_bad = at[0] == kNone || at[0] == push.n || (push.rank > 0u && before < 0);
+  if (thread == 0u) result[told] = is_bad ? -1 : int(at[0]);
   if (push.n_told < 2u) return;
+  if (push.rank > 0u) {
+    if (thread != 0u) return;
+    const float share = intBitsToFloat(result[told - 1u]);
+    const float less = is_bad ? 0.0 : uintBitsToFloat(x[row_first + at[0]]) - uintBitsToFloat(x[row_first + uint(before)]);
+    result[told + 1u] = is_bad ? 0 : floatBitsToInt(share * exp(less));
+    return;
+  }
 
   barrier();
-  const bool is_bad = at[0] == kNone;
-  const uint row_first = push.x_first + row * push.n;
   const float most = is_bad ? 0.0 : uintBitsToFloat(x[row_first + at[0]]);
   float sum = 0.0;
   for (uint i = thread; i < push.n; i += kThreads) sum += exp(uintBitsToFloat(x[row_first + i]) - most);
@@ -74,5 +86,5 @@ void main() {
     }
     n = half_n;
   }
-  if (thread == 0u) result[push.out_first + row * 2u + 1u] = is_bad ? 0 : floatBitsToInt(1.0 / uintBitsToFloat(largest[0]));
+  if (thread == 0u) result[told + 1u] = is_bad ? 0 : floatBitsToInt(1.0 / uintBitsToFloat(largest[0]));
 }

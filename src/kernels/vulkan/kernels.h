@@ -16,6 +16,7 @@ void fill_matmul(OpTable& table);
 void fill_rope_angles(OpTable& table);
 void fill_rope(OpTable& table);
 void fill_kv_write(OpTable& table);
+void fill_kv_copy(OpTable& table);
 void fill_norm_rope_write(OpTable& table);
 void fill_attention(OpTable& table);
 void fill_short_conv(OpTable& table);

@@ -13,6 +13,7 @@ const OpTable& op_table() {
     fill_rope_angles(filled);
     fill_rope(filled);
     fill_kv_write(filled);
+    fill_kv_copy(filled);
     fill_norm_rope_write(filled);
     fill_attention(filled);
     fill_short_conv(filled);

@@ -87,6 +87,8 @@ constexpr Words words_of(Parameter parameter) {
       return {"--draft-min", "speculative.n_min", "draft_min"};
     case Parameter::draft_p_min:
       return {"--draft-p-min", "speculative.p_min", "draft_p_min"};
+    case Parameter::draft_tree:
+      return {"--draft-tree", nullptr, nullptr};
     case Parameter::words:
       return {"--words", "timestamp_granularities", nullptr};
     case Parameter::format:

@@ -45,6 +45,7 @@ constexpr std::array<std::string_view, kParameterCount> kIds = {"model",
                                                                 "draft_max",
                                                                 "draft_min",
                                                                 "draft_p_min",
+                                                                "draft_tree",
                                                                 "words",
                                                                 "format"};
 

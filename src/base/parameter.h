@@ -54,6 +54,7 @@ enum class Parameter {
   draft_max,
   draft_min,
   draft_p_min,
+  draft_tree,
   // how transcripts are made
   words,
   format,

@@ -67,6 +67,10 @@ Error or_draft_nothing(Error error) {
   return error;
 }
 
+int n_table_rows(const SessionOptions& options) {
+  return options.n_seq + 1 + (options.n_tree > 0 ? static_cast<int>(kMostBranchesAtOnce) : 0);
+}
+
 Result<std::shared_ptr<Context>> Context::create(const TextModel& model, const SessionOptions& options) {
   std::shared_ptr<Context> context(new Context(model, options));
   if (Result<void> allocated = context->allocate(); !allocated) {
@@ -84,6 +88,14 @@ Result<void> Context::settle_drafting() {
                 kMostDrafted, options_.n_draft);
   }
   options_.n_draft = most_drafted(options_);
+  if (options_.n_tree < -1 || options_.n_tree > kMostTreeNodes) {
+    return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_tree,
+                kMostTreeNodes, options_.n_tree);
+  }
+  // States of recurrent layers go one way only.
+  const bool has_states = model_.hyper_parameters().n_layers_of(LayerKind::delta_net) > 0;
+  if (!options_.drafter || has_states) options_.n_tree = 0;
+  if (options_.n_tree < 0) options_.n_tree = kMostTreeNodes;
   return {};
 }
 
@@ -113,6 +125,7 @@ Result<void> Context::allocate() {
   PARLANCE_CHECK(settle_drafting());
   const int64_t n_verified = options_.writes_drafts ? 0 : options_.n_draft;
   options_.n_outputs = std::max<int64_t>(options_.n_outputs, options_.n_seq * (1 + n_verified));
+  options_.n_outputs += std::max<int64_t>(0, options_.n_tree - n_verified);  // one tree beside chains
   options_.n_outputs = std::min(options_.n_outputs, options_.n_batch);
   layout_ = kv_layout(hp, options_);
   PARLANCE_CHECK(validate(layout_));
@@ -146,6 +159,7 @@ Result<void> Context::allocate() {
   PARLANCE_CHECK(open_draft_context());
   scheduler_ = std::make_unique<Scheduler>(*this);
   for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
+  for (int seq = n_table_rows(options_) - 1; seq > options_.n_seq; --seq) free_branches_.push_back(seq);
   return {};
 }
 
@@ -196,6 +210,19 @@ Result<int> Context::open_sequence() {
 void Context::close_sequence(int seq) {
   const std::lock_guard lock(sequences_mutex_);
   free_sequences_.push_back(seq);
+}
+
+int Context::open_branch() {
+  const std::lock_guard lock(sequences_mutex_);
+  if (free_branches_.empty()) return -1;
+  const int seq = free_branches_.back();
+  free_branches_.pop_back();
+  return seq;
+}
+
+void Context::close_branch(int seq) {
+  const std::lock_guard lock(sequences_mutex_);
+  free_branches_.push_back(seq);
 }
 
 // Of the file's size, all that stands before its tensors, and the first kilobyte of each of these: a

@@ -42,6 +42,8 @@ struct SessionOptions {
   std::function<std::unique_ptr<Drafter>(std::unique_ptr<Drafter>)> replaces_drafter = {};
   bool writes_drafts = false;  // of another context's sequences: their last tokens may be taken back
   int64_t n_draft = 0;  // most tokens that are proposed for a sequence at once; 0: as the drafters like
+  int64_t n_tree =
+      -1;  // most nodes of a tree of drafted tokens; 0: drafts are chains, -1: as many as there may be
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
   // llama.cpp does it for audio. Else every pair turns with the position.
@@ -60,6 +62,9 @@ int64_t most_drafted(const SessionOptions& options);
 
 // An error of something that drafts, which names the remedy too: where memory lacks, to draft nothing.
 Error or_draft_nothing(Error error);
+
+// Rows of the page tables: of sequences, of the filler of recorded steps, and of branches of drafts.
+int n_table_rows(const SessionOptions& options);
 
 class Context {
  public:
@@ -89,6 +94,10 @@ class Context {
   Result<int> open_sequence();
   void close_sequence(int seq);
 
+  // The same for a branch of a draft, while it is verified; -1 when all are taken.
+  int open_branch();
+  void close_branch(int seq);
+
   // What a snapshot must have been made for to be of use here.
   SnapshotIdentity snapshot_identity() const;
   SnapshotRefusals& snapshot_refusals() { return refusals_; }
@@ -110,6 +119,7 @@ class Context {
   std::unique_ptr<PrefixTree> tree_;
   std::mutex sequences_mutex_;
   std::vector<int> free_sequences_;
+  std::vector<int> free_branches_;
   SnapshotRefusals refusals_;
   std::shared_ptr<Context> draft_context_;
   std::unique_ptr<Scheduler> scheduler_;  // ends first

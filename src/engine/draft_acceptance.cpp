@@ -40,20 +40,47 @@ double DraftAcceptance::at(int64_t place) const {
                     kMostChance);
 }
 
+double DraftAcceptance::share_of(const Shares& shares, float probability) {
+  const Share& share = shares[class_of(probability)];
+  return (share.n_taken + kTrust * static_cast<double>(probability)) / (share.n + kTrust);
+}
+
+void DraftAcceptance::note(Shares& shares, float probability, bool is_taken) {
+  Share& share = shares[class_of(probability)];
+  if (share.n >= kMostNoted) share = {share.n_taken / 2, share.n / 2};
+  share.n += 1;
+  share.n_taken += is_taken ? 1 : 0;
+}
+
 double DraftAcceptance::of(int64_t place, float probability) const {
-  const Share& share = by_sureness_[group_of(place)][class_of(probability)];
-  const double own = (share.n_taken + kTrust * static_cast<double>(probability)) / (share.n + kTrust);
-  return std::clamp(own, kLeastChance, kMostChance);
+  return std::clamp(share_of(by_sureness_[group_of(place)], probability), kLeastChance, kMostChance);
 }
 
 void DraftAcceptance::note(int64_t place, float probability, bool is_taken) {
   if (place < 0 || place >= kMostDrafted) return;
   double& at = at_[static_cast<size_t>(place)];
   at += kNewShareTaken * ((is_taken ? 1.0 : 0.0) - at);
-  Share& share = by_sureness_[group_of(place)][class_of(probability)];
-  if (share.n >= kMostNoted) share = {share.n_taken / 2, share.n / 2};
-  share.n += 1;
-  share.n_taken += is_taken ? 1 : 0;
+  note(by_sureness_[group_of(place)], probability, is_taken);
+}
+
+double DraftAcceptance::of_other(int64_t rank, double share) const {
+  return share_of(others_[rank > 1 ? 1 : 0], static_cast<float>(share));
+}
+
+void DraftAcceptance::note_other(int64_t rank, double share, bool is_right) {
+  note(others_[rank > 1 ? 1 : 0], static_cast<float>(share), is_right);
+}
+
+double DraftAcceptance::of_first_behind_other(float probability) const {
+  return std::clamp(share_of(behind_other_, probability), kLeastChance, kMostChance);
+}
+
+void DraftAcceptance::note_first_behind_other(float probability, bool is_right) {
+  note(behind_other_, probability, is_right);
+}
+
+void DraftAcceptance::note_draft(bool is_other_right) {
+  other_is_right_ += kNewShareTaken * ((is_other_right ? 1.0 : 0.0) - other_is_right_);
 }
 
 void AnswerAcceptance::note(double chance, bool is_taken) {

@@ -21,17 +21,34 @@ class DraftAcceptance {
 
   void note(int64_t place, float probability, bool is_taken);
 
+  // Of the drafter's choice of such a rank (from 1 on) where the first one is wrong; `share` is what it gives
+  // it of all that it leaves to others than the first. Learned and believed likewise.
+  double of_other(int64_t rank, double share) const;
+  void note_other(int64_t rank, double share, bool is_right);
+  // Of a first choice somewhere behind another one.
+  double of_first_behind_other(float probability) const;
+  void note_first_behind_other(float probability, bool is_right);
+  // Of a whole draft, that another choice is right where the first wrong token stands. At first hopeful.
+  double that_other_is_right() const { return other_is_right_; }
+  void note_draft(bool is_other_right);
+
  private:
   static constexpr size_t kPlaces = 4;     // groups of them
   static constexpr size_t kSureness = 15;  // classes of probability
   struct Share {
     double n_taken = 0, n = 0;
   };
+  using Shares = std::array<Share, kSureness>;
   static size_t group_of(int64_t place);
   static size_t class_of(float probability);
+  static double share_of(const Shares& shares, float probability);
+  static void note(Shares& shares, float probability, bool is_taken);
 
   std::array<double, kMostDrafted> at_ = filled();
-  std::array<std::array<Share, kSureness>, kPlaces> by_sureness_;
+  std::array<Shares, kPlaces> by_sureness_;
+  std::array<Shares, 2> others_;  // second choices, and those behind them
+  Shares behind_other_;
+  double other_is_right_ = 0.3;
   static constexpr std::array<double, kMostDrafted> filled() {
     std::array<double, kMostDrafted> all{};
     for (double& one : all) one = 0.8;

@@ -95,6 +95,12 @@ const CostCurve* DraftCosts::neighbour_of(size_t depth_class) const {
 
 void DraftCosts::note_step(const StepSize& size, double ms) {
   if (size.n_rows < 1 || !(ms > 0)) return;
+  if (size.has_branches) {
+    const double as_chain = step_ms({size.n_rows, size.depth});
+    if (as_chain > 0) branches_.note(size.n_rows, ms / as_chain);
+    return;
+  }
+  if (size.n_rows > 1) ++n_chains_;
   CostCurve& curve = steps_[class_of(size.depth)];
   if (curve.is_sure_of(size.n_rows)) {
     const double change =
@@ -106,6 +112,8 @@ void DraftCosts::note_step(const StepSize& size, double ms) {
 }
 
 double DraftCosts::step_ms(const StepSize& size) const {
+  if (size.has_branches && !branches_.empty())
+    return branches_.at(size.n_rows) * step_ms({size.n_rows, size.depth});
   const size_t depth_class = class_of(size.depth);
   const CostCurve& own = steps_[depth_class];
   const CostCurve* const neighbour = neighbour_of(depth_class);

@@ -34,16 +34,20 @@ class CostCurve {
   bool is_empty_ = true;
 };
 
-// The rows of answers in a step, and the tokens that all these answers have computed.
+// The rows of answers in a step, and the tokens that all these answers have computed. A branch of a tree
+// counts as one more answer.
 struct StepSize {
   int64_t n_rows = 0;
   int64_t depth = 0;
+  bool has_branches = false;
 };
 
 class DraftCosts {
  public:
   void note_step(const StepSize& size, double ms);
   bool knows_steps() const { return knows_steps_; }
+  // Whether enough is known of chains to tell what branches add.
+  bool knows_chains() const { return n_chains_ >= kFirstChains; }
   double step_ms(const StepSize& size) const;
 
  private:
@@ -52,7 +56,11 @@ class DraftCosts {
   const CostCurve* neighbour_of(size_t depth_class) const;
 
   // Without what slows down all of them for a while, such as other work on the machine: that is the level.
+  static constexpr int64_t kFirstChains = 16;
   std::array<CostCurve, kDepths> steps_;
+  // Steps with branches, by their rows, against what is known of those without, which learn nothing of them.
+  CostCurve branches_;
+  int64_t n_chains_ = 0;  // steps without branches, of more rows than one
   double level_ = 1;
   bool knows_steps_ = false;
 };

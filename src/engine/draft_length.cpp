@@ -22,31 +22,53 @@ constexpr double kKeptOfSpeed = 0.97;
 // What drafting must promise beyond what is done otherwise, since all estimates err.
 constexpr double kLeastGain = 1.03;
 
+// What a branch may yield: its first token, and as many behind it.
+constexpr double kTokensOfBranch = 2;
+
+// Of all that a drafter leaves to others than its first choice.
+double share_of(const TokenProbability& other, float first) {
+  return first < 1 ? std::min(1.0, other.probability / (1 - static_cast<double>(first))) : 0;
+}
+
 }  // namespace
 
-DraftLengths best_lengths(std::span<const Reach> reaches, const StepSize& size, const DraftCosts& costs,
+DraftOffer offer_of(std::span<const DraftNode> tree, int64_t depth) {
+  DraftOffer offer{.reach = {}, .n_branches = count_branches(tree), .depth = depth};
+  for (const DraftNode& node : tree) offer.reach.push_back(node.reach);
+  return offer;
+}
+
+bool DraftLengths::is_better_than(const DraftLengths& other, double rate) const {
+  if (rate > 0) return expected - rate * ms > other.expected - rate * other.ms;
+  return this->rate() > other.rate();
+}
+
+DraftLengths best_lengths(std::span<const DraftOffer> offers, const StepSize& size, const DraftCosts& costs,
                           double draft_ms, double rate, int64_t n_least) {
   // Tokens of all drafts, the likeliest first; those of one draft stay in order, since their chances fall.
   std::vector<std::pair<double, size_t>> tokens;
-  for (size_t i = 0; i < reaches.size(); ++i) {
-    for (const double chance : reaches[i]) tokens.emplace_back(chance, i);
+  for (size_t i = 0; i < offers.size(); ++i) {
+    for (const double chance : offers[i].reach) tokens.emplace_back(chance, i);
   }
   std::ranges::stable_sort(tokens, [](const auto& a, const auto& b) { return a.first > b.first; });
 
-  const auto is_better = [&](const DraftLengths& a, const DraftLengths& b) {
-    return rate > 0 ? a.expected - rate * a.ms > b.expected - rate * b.ms : a.rate() > b.rate();
-  };
   std::optional<DraftLengths> best;
-  DraftLengths now{.expected = static_cast<double>(size.n_rows),
-                   .n = std::vector<int64_t>(reaches.size(), 0)};
+  DraftLengths now{.expected = static_cast<double>(size.n_rows), .n = std::vector<int64_t>(offers.size(), 0)};
+  StepSize all = size;
   for (size_t n_drafted = 0; n_drafted <= tokens.size(); ++n_drafted) {
     if (n_drafted > 0) {
-      now.expected += tokens[n_drafted - 1].first;
-      ++now.n[tokens[n_drafted - 1].second];
+      const auto [chance, i] = tokens[n_drafted - 1];
+      int64_t& n = now.n[i];
+      now.expected += chance;
+      ++n;
+      const int64_t n_branches = offers[i].branches_of(n) - offers[i].branches_of(n - 1);
+      all.has_branches |= n_branches > 0;
+      all.depth += offers[i].depth * n_branches;
+      ++all.n_rows;
     }
     if (std::cmp_less(n_drafted, n_least) && n_drafted < tokens.size()) continue;
-    now.ms = costs.step_ms({size.n_rows + static_cast<int64_t>(n_drafted), size.depth}) + draft_ms;
-    if (!best || is_better(now, *best)) best = now;
+    now.ms = costs.step_ms(all) + draft_ms;
+    if (!best || now.is_better_than(*best, rate)) best = now;
   }
   return *std::move(best);
 }
@@ -122,8 +144,40 @@ Reach DraftLength::reach_of(std::span<const float> probabilities, const AnswerAc
   return reach;
 }
 
+DraftChoices DraftLength::choices_of(const Draft& draft, const AnswerAcceptance& answer) const {
+  DraftChoices choices;
+  for (int64_t place = 0; place < draft.n_tokens(); ++place) {
+    const auto at = static_cast<size_t>(place);
+    const auto others =
+        at < draft.others.size() ? std::span(draft.others[at]) : std::span<const TokenProbability>();
+    const float probability = draft.probabilities[at];
+    // Others have their shares of what the first leaves, and none more than the one before it.
+    const auto list = [&](double first) {
+      std::vector<LikelyToken> all = {{draft.tokens[at], first}};
+      double left = 1 - first;
+      for (int64_t rank = 1; rank <= std::ssize(others); ++rank) {
+        const TokenProbability& other = others[static_cast<size_t>(rank - 1)];
+        const double own = (1 - first) * acceptance.of_other(rank, share_of(other, probability));
+        all.push_back({other.token, std::max(0.0, std::min({own, left, all.back().chance}))});
+        left -= all.back().chance;
+      }
+      return all;
+    };
+    choices.behind_first.push_back(list(answer.chance(acceptance.of(place, probability))));
+    choices.behind_other.push_back(list(answer.chance(acceptance.of_first_behind_other(probability))));
+  }
+  return choices;
+}
+
+bool DraftLength::may_branch(const StepSize& chain, int64_t depth, const DraftCosts& costs,
+                             double rate) const {
+  const double longer =
+      costs.step_ms({chain.n_rows + 1, chain.depth + depth, /*has_branches=*/true}) - costs.step_ms(chain);
+  return kTokensOfBranch * acceptance.that_other_is_right() > rate * longer;
+}
+
 void DraftRecord::propose(const Draft& draft, int64_t n_chosen, int64_t n_before, const Price& price) {
-  probabilities_ = draft.probabilities;
+  draft_ = draft;
   price_ = price;
   unverified_.reset();
   if (n_chosen < draft.n_tokens()) {
@@ -137,12 +191,39 @@ void DraftRecord::learn(int64_t place, float probability, bool is_taken) {
   length_.acceptance.note(place, probability, is_taken);
 }
 
-void DraftRecord::note(int64_t n_drafted, int64_t n_accepted) {
-  const int64_t n_known = std::min({n_drafted, n_accepted + 1, std::ssize(probabilities_)});
-  for (int64_t i = 0; i < n_known; ++i) learn(i, probabilities_[static_cast<size_t>(i)], i < n_accepted);
+void DraftRecord::note(int64_t n_drafted, int64_t n_accepted, int64_t n_in_branches) {
+  const int64_t n_known = std::min({n_drafted, n_accepted + 1, draft_.n_tokens()});
+  for (int64_t i = 0; i < n_known; ++i)
+    learn(i, draft_.probabilities[static_cast<size_t>(i)], i < n_accepted);
   if (n_accepted < n_drafted) unverified_.reset();  // it stood behind a wrong one
-  length_.account.note_with(static_cast<double>(n_accepted) * price_.plain_ms, price_.spent_ms,
+  length_.account.note_with(static_cast<double>(n_accepted) * price_.plain_ms,
+                            price_.spent_ms - price_.branches_ms, price_.plain_ms);
+  if (price_.branches_ms > 0) {
+    length_.trees.note_with(static_cast<double>(n_in_branches) * price_.plain_ms, price_.branches_ms,
                             price_.plain_ms);
+  }
+}
+
+void DraftRecord::learn_others(std::span<const int32_t> said) {
+  if (draft_.others.empty()) return;
+  DraftAcceptance& all = length_.acceptance;
+  const auto wrong = static_cast<size_t>(std::ranges::mismatch(said, draft_.tokens).in1 - said.begin());
+  bool is_other_right = false;
+  if (wrong < said.size() && wrong < draft_.others.size()) {
+    int64_t rank = 1;
+    for (const TokenProbability& other : draft_.others[wrong]) {
+      const bool is_right = other.token == said[wrong];
+      all.note_other(rank++, share_of(other, draft_.probabilities[wrong]), is_right);
+      is_other_right |= is_right;
+    }
+  }
+  all.note_draft(is_other_right);
+  if (!is_other_right) return;
+  bool is_right = true;
+  for (size_t i = wrong + 1; is_right && i < std::min(said.size(), draft_.tokens.size()); ++i) {
+    is_right = said[i] == draft_.tokens[i];
+    all.note_first_behind_other(draft_.probabilities[i], is_right);
+  }
 }
 
 void DraftRecord::follow(std::span<const int32_t> text) {

@@ -9,12 +9,28 @@
 
 #include "engine/draft_acceptance.h"
 #include "engine/draft_costs.h"
+#include "engine/draft_tree.h"
 #include "sampling/draft_sampler.h"
 
 namespace parlance {
 
 // Of a draft, the chance that all tokens up to each are taken: falling.
 using Reach = std::vector<double>;
+
+// What may be verified of an answer: tokens of a draft, or nodes of a tree, in the order in which they are
+// worth it, each with the chance that it is said.
+struct DraftOffer {
+  Reach reach;
+  // Of a tree, the branches that its first node has, its first two, and so on: each is attended like one more
+  // text of `depth` tokens.
+  std::vector<int64_t> n_branches = {};
+  int64_t depth = 0;
+
+  int64_t branches_of(int64_t n) const {
+    return n == 0 || n_branches.empty() ? 0 : n_branches[static_cast<size_t>(n - 1)];
+  }
+};
+DraftOffer offer_of(std::span<const DraftNode> tree, int64_t depth);
 
 // Of several drafts, each of another answer, how many tokens of each are verified in one step.
 struct DraftLengths {
@@ -23,12 +39,14 @@ struct DraftLengths {
   std::vector<int64_t> n;
 
   double rate() const { return ms > 0 ? expected / ms : 0; }
+  // Where a millisecond is worth `rate` tokens; 0: by their own rates.
+  bool is_better_than(const DraftLengths& other, double rate) const;
 };
 
 // The lengths that win most, beside a step of `size` without drafts and after drafts that took `draft_ms`,
 // where a millisecond is worth `rate` tokens; 0: those with the best rate of their own. At least n_least
 // tokens of all drafts together.
-DraftLengths best_lengths(std::span<const Reach> reaches, const StepSize& size, const DraftCosts& costs,
+DraftLengths best_lengths(std::span<const DraftOffer> offers, const StepSize& size, const DraftCosts& costs,
                           double draft_ms, double rate, int64_t n_least = 0);
 
 // How much faster answers get on with drafts, lately. What a step's time is worth follows from it: where the
@@ -75,6 +93,8 @@ class DraftLength {
   // What is known of how often its tokens are taken, by all answers.
   DraftAcceptance acceptance;
   DraftAccount account;
+  // Of what trees win beyond chains, and take longer.
+  DraftAccount trees;
 
   // A pass of the drafter for so many sequences at once took so long.
   void note_pass(int64_t n_sequences, double ms) { pass_ms_.note(n_sequences, ms); }
@@ -98,6 +118,12 @@ class DraftLength {
 
   // Of tokens that the drafter gives these probabilities.
   Reach reach_of(std::span<const float> probabilities, const AnswerAcceptance& answer) const;
+  // Of a draft with what the drafter would have proposed in its tokens' places.
+  DraftChoices choices_of(const Draft& draft, const AnswerAcceptance& answer) const;
+
+  // Whether it is worth asking for such choices: whether the first branch, a row at the end of a step of
+  // `chain` that attends `depth` tokens, can win more than it takes.
+  bool may_branch(const StepSize& chain, int64_t depth, const DraftCosts& costs, double rate) const;
 
  private:
   CostCurve pass_ms_;
@@ -111,13 +137,16 @@ class DraftRecord {
   const AnswerAcceptance& acceptance() const { return acceptance_; }
 
   // A draft was made of which the first n_chosen tokens are to be verified, behind a text of n_before tokens.
-  // Without it a token takes plain_ms; with it the step takes spent_ms longer, drafting included.
+  // Without it a token takes plain_ms; with it the step takes spent_ms longer, drafting included; of these
+  // branches_ms for what leaves the draft.
   struct Price {
-    double plain_ms = 0, spent_ms = 0;
+    double plain_ms = 0, spent_ms = 0, branches_ms = 0;
   };
   void propose(const Draft& draft, int64_t n_chosen, int64_t n_before, const Price& price);
-  // It was verified.
-  void note(int64_t n_drafted, int64_t n_accepted);
+  // It was verified. Behind those that were accepted of it, so many were in branches.
+  void note(int64_t n_drafted, int64_t n_accepted, int64_t n_in_branches = 0);
+  // This is what was said from the draft's first place on, whatever of it was drafted.
+  void learn_others(std::span<const int32_t> said);
   // The text has gone on: what stands in the place of the first token that was not verified tells of it too.
   void follow(std::span<const int32_t> text);
 
@@ -126,7 +155,7 @@ class DraftRecord {
 
   DraftLength& length_;
   AnswerAcceptance acceptance_;
-  std::vector<float> probabilities_;
+  Draft draft_;
   Price price_;
   struct Unverified {
     int64_t place = 0;     // in the draft

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "engine/context.h"
+#include "engine/draft_tree.h"
 #include "engine/step_size.h"
 
 namespace parlance {
@@ -41,7 +42,7 @@ Result<std::unique_ptr<DraftPart>> DraftPart::create(Device& device, const Sessi
   std::unique_ptr<DraftPart> part(new DraftPart(options.drafter, options.n_seq, n_slots));
   part->n_kv_bound_ = align_up(options.n_ctx, kBoundStride);
   PARLANCE_TRY(part->cache_, KvCache::create(device, draft_layout(drafter, options), n_pages, options.n_ctx,
-                                             options.n_seq + 1));
+                                             n_table_rows(options)));
   part->features_.ne = {drafter.hyper_parameters().n_embd, options.n_batch, 1, 1};
   PARLANCE_TRY(part->features_buffer_, device.allocate(part->features_.size()));
   part->features_.buffer = part->features_buffer_.get();
@@ -79,21 +80,26 @@ void DraftPart::write_noise(Stream& stream, const Tensor& noise, const BatchView
 }
 
 void DraftPart::plan(Stream& stream, int64_t n_kv_bound) {
-  pass(stream, {n_slots_, n_slots_, n_kv_bound, true, false}, cache_->layers(stream));
+  const Shape shape{.n_slots = n_slots_,
+                    .n_rows = n_slots_,
+                    .n_kv_bound = n_kv_bound,
+                    .n_choices = kTreeChoices,
+                    .is_recorded = false};
+  pass(stream, shape, cache_->layers(stream));
 }
 
-// Above what keys of the model's steps have.
+// Choices are fewer than 8, recorded rows fewer than 512. Above what keys of the model's steps have.
 uint64_t DraftPart::Shape::key() const {
   if (!is_recorded) return Stream::kOnce;
   return uint64_t{1} << 63 | static_cast<uint64_t>(n_kv_bound) << 24 | static_cast<uint64_t>(n_slots) << 12 |
-         static_cast<uint64_t>(n_rows) << 1 | static_cast<uint64_t>(wants_tokens);
+         static_cast<uint64_t>(n_rows) << 3 | static_cast<uint64_t>(n_choices);
 }
 
 DraftPart::Shape DraftPart::shape_of(const Stream& stream, const HostBlocks& blocks) const {
   Shape shape{.n_slots = blocks.n_slots(),
               .n_rows = std::ssize(blocks.row),
               .n_kv_bound = std::min(position_bound(blocks.n_kv_bound), n_kv_bound_),
-              .wants_tokens = blocks.wants_tokens,
+              .n_choices = blocks.n_choices,
               .is_recorded = stream.keeps_recordings() && is_recorded_size(blocks.n_slots())};
   if (shape.is_recorded) {
     shape.n_slots = recorded_size(shape.n_slots, n_slots_);
@@ -123,7 +129,7 @@ void DraftPart::upload(Stream& stream, const HostBlocks& blocks, const Shape& sh
 
 Tensor DraftPart::pass(Stream& stream, const Shape& shape, const KvLayers& kv) const {
   const Tensor logits = drafter_->draft(stream, blocks_of(shape), kv);
-  return shape.wants_tokens ? argmax_with_probability(stream, logits) : logits;
+  return shape.n_choices > 0 ? top_k_with_probability(stream, logits, shape.n_choices) : logits;
 }
 
 Tensor DraftPart::draft(Stream& stream, const HostBlocks& blocks) {

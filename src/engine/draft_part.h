@@ -20,9 +20,9 @@ struct SessionOptions;
 // sees: the last one of its block, and the first one in a layer with a window.
 struct HostBlocks {
   std::vector<int32_t> token, seq, pos, seen, first;
-  std::vector<int32_t> row;   // slots that are asked for
-  bool wants_tokens = false;  // of these: the most likely token with its probability, in place of logits
-  int64_t n_kv_bound = 0;     // no position reaches it
+  std::vector<int32_t> row;  // slots that are asked for
+  int64_t n_choices = 0;  // of these: the likeliest tokens with their probabilities; 0: logits in their place
+  int64_t n_kv_bound = 0;  // no position reaches it
 
   int64_t n_slots() const { return static_cast<int64_t>(token.size()); }
 };
@@ -54,15 +54,15 @@ class DraftPart {
   // In a dry run: what draft() needs at most.
   void plan(Stream& stream, int64_t n_kv_bound);
 
-  // Logits f32 [n_vocab, n_rows] of the slots that are asked for, or tokens i32 [2, n_rows]
-  // (argmax_with_probability()), on the device until the next step.
+  // Logits f32 [n_vocab, n_rows] of the slots that are asked for, or tokens i32 [2 n_choices, n_rows]
+  // (top_k_with_probability()), on the device until the next step.
   Tensor draft(Stream& stream, const HostBlocks& blocks);
 
  private:
   // How large the tensors of a pass are; passes of one shape are one recording.
   struct Shape {
-    int64_t n_slots, n_rows, n_kv_bound;
-    bool wants_tokens, is_recorded;
+    int64_t n_slots, n_rows, n_kv_bound, n_choices;
+    bool is_recorded;
     uint64_t key() const;
   };
 
@@ -80,7 +80,7 @@ class DraftPart {
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Buffer> features_buffer_;
   InputLists inputs_;
-  Tensor features_;  // f32 [n_embd, n_batch]
+  Tensor features_;                               // f32 [n_embd, n_batch]
   std::unordered_map<uint64_t, Tensor> outputs_;  // by key: where a recorded pass leaves its result
 };
 

@@ -17,6 +17,8 @@ class Sequence;
 struct DraftJob {
   Sequence* sequence = nullptr;
   int64_t most = 0;  // tokens that are worth proposing, or reading
+  int64_t n_choices =
+      1;  // in each place, if the drafter has them: what is behind the first goes to Draft::others
   float least_probability =
       0;  // that the drafter must give a token; what follows a worse one is not proposed
   Cancellation cancellation = {};

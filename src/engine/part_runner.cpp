@@ -42,9 +42,8 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   n_kv_bound_ = align_up(options.n_ctx, kBoundStride);
   stream_ = device.make_stream();
   const HyperParameters& hp = model_.hyper_parameters();
-  const int n_slots = options.n_seq + 1;
   PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer),
-                                       n_pages, options.n_ctx, n_slots));
+                                       n_pages, options.n_ctx, n_table_rows(options)));
   caches_ = {cache_.get()};
   if (options.drafter) {
     PARLANCE_TRY(draft_, DraftPart::create(device, options, n_pages).map_error([](Error error) {
@@ -54,9 +53,12 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
     caches_.push_back(&draft_->cache());
   }
   const int64_t n_recurrent = hp.n_layers_of(LayerKind::delta_net, part.first_layer, part.end_layer);
-  PARLANCE_TRY(states_,
-               RecurrentState::create(device, recurrent_layout(hp, n_recurrent, options.n_draft), n_slots));
+  PARLANCE_TRY(states_, RecurrentState::create(device, recurrent_layout(hp, n_recurrent, options.n_draft),
+                                               options.n_seq + 1));
   PARLANCE_TRY(inputs_, InputLists::create(device, kInputCount, n_batch_));
+  if (options.n_tree > 0) {
+    PARLANCE_TRY(copies_, InputLists::create(device, 1, 4 * kMostSharedRuns));
+  }
   has_rope_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
   if (part_ > 0) {
     PARLANCE_TRY(h_buffer_, allocate_rows(device, hp.n_embd, n_batch_, h_));
@@ -78,7 +80,8 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
     const Shape shape{.n_tokens = n_tokens,
                       .n_outputs = std::min(n_tokens, n_outputs_),
                       .n_kv_bound = n_kv_bound_,
-                      .wanted = Wanted::tokens};
+                      .wanted = Wanted::tokens,
+                      .n_copies = options.n_tree > 0 ? kMostSharedRuns : 0};
     const auto draft = draft_step(shape);
     const Plan dry = stream_->dry_run([&] {
       result_of(forward(shape, batch_of(shape), memory, draft), shape);
@@ -106,20 +109,23 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
 
 uint64_t PartRunner::Shape::key() const {
   if (!is_recorded) return Stream::kOnce;
-  return static_cast<uint64_t>(n_kv_bound) << 24 | static_cast<uint64_t>(n_tokens) << 12 |
-         static_cast<uint64_t>(n_outputs) << 2 | static_cast<uint64_t>(wanted);
+  return static_cast<uint64_t>(n_kv_bound) << 24 | static_cast<uint64_t>(n_copies > 0) << 23 |
+         static_cast<uint64_t>(n_tokens) << 12 | static_cast<uint64_t>(n_outputs) << 2 |
+         static_cast<uint64_t>(wanted);
 }
 
 PartRunner::Shape PartRunner::shape_of(const HostBatch& batch) const {
   Shape shape{.n_tokens = batch.n_tokens(),
               .n_outputs = batch.n_outputs(),
               .n_kv_bound = std::min(position_bound(batch.n_kv_bound), n_kv_bound_),
-              .wanted = batch.wanted};
+              .wanted = batch.wanted,
+              .n_copies = batch.n_copies()};
   shape.is_recorded =
       stream_->keeps_recordings() && is_recorded_size(shape.n_tokens) && batch.embedded.empty();
   if (shape.is_recorded) {
     shape.n_tokens = recorded_size(shape.n_tokens, n_batch_);
     shape.n_outputs = recorded_size(shape.n_outputs, std::min(n_outputs_, shape.n_tokens));
+    if (shape.n_copies > 0) shape.n_copies = kMostSharedRuns;
   }
   return shape;
 }
@@ -133,6 +139,7 @@ Batch PartRunner::batch_of(const Shape& shape) const {
     view.state_from = inputs_.on_device(kStateFrom, n);
     view.state_to = inputs_.on_device(kStateTo, n);
   }
+  if (shape.n_copies > 0) view.copies = copies_.on_device(0, 4 * shape.n_copies).reshaped(4, shape.n_copies);
   return {.token = inputs_.on_device(kToken, n),
           .h = h_ ? h_.rows(0, n) : Tensor{},
           .view = view,
@@ -174,6 +181,11 @@ Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
   }
 
   inputs_.upload(*stream_);
+  if (shape.n_copies > 0) {
+    std::ranges::fill(copies_.host(0), 0);
+    std::ranges::copy(batch.copies, copies_.host(0).begin());
+    copies_.upload(*stream_);
+  }
 
   Batch on_device = batch_of(shape);
   embedded_.clear();

@@ -34,12 +34,14 @@ struct HostBatch {
   std::vector<int32_t> token, seq, pos;       // of each row
   std::vector<int32_t> state_from, state_to;  // likewise, see Recurrence
   std::vector<int32_t> output_row;            // whose outputs are wanted
+  std::vector<int32_t> copies;                // see KvCopyArgs
   Wanted wanted = Wanted::logits;             // of these
   std::vector<Rows> embedded;
   int64_t n_kv_bound = 0;  // no position reaches it
 
   int64_t n_tokens() const { return static_cast<int64_t>(token.size()); }
   int64_t n_outputs() const { return static_cast<int64_t>(output_row.size()); }
+  int64_t n_copies() const { return static_cast<int64_t>(copies.size()) / 4; }
 };
 
 class PartRunner {
@@ -83,6 +85,7 @@ class PartRunner {
   struct Shape {
     int64_t n_tokens = 0, n_outputs = 0, n_kv_bound = 0;
     Wanted wanted = Wanted::logits;
+    int64_t n_copies = 0;
     bool is_recorded = false;
     uint64_t key() const;
   };
@@ -109,6 +112,7 @@ class PartRunner {
   int64_t n_kv_bound_ = 0;  // of the whole context
   bool has_rope_pos_ = false;
   InputLists inputs_;                 // of a batch
+  InputLists copies_;                 // of one with branches
   std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch], not for the first part
   Tensor h_;
   std::unique_ptr<Buffer>

@@ -47,6 +47,8 @@ struct Proposals::Wanted {
   // The best draft so far, and whose it is.
   Draft draft = {};
   Reach reach = {};
+  DraftTree tree = {};  // that may be verified in its place; none: the drafter told of no other choices
+  bool is_tree_trial = false;  // it is to be verified to see what it costs
   size_t proposer = 0;
   bool is_whole = false;  // it is to be verified whether that pays or not
   double rate = 0;        // that it promises, or a step without
@@ -55,6 +57,15 @@ struct Proposals::Wanted {
   double draft_ms = 0;
 
   bool has_draft() const { return draft.n_tokens() > 0; }
+  bool has_whole_tree() const { return !tree.empty() && (is_tree_trial || is_whole); }
+  int64_t depth() const { return job.sequence->n_computed(); }
+};
+
+// What is verified of a draft: so many tokens, or nodes of its tree.
+struct Proposals::Given {
+  int64_t n = 0;
+  bool is_tree = false;
+  int64_t n_branches = 0;
 };
 
 Proposals::Proposals(Context& context, Runner& runner) : context_(context), runner_(runner) {
@@ -117,7 +128,8 @@ std::vector<Proposals::Wanted> Proposals::wanted_by(std::span<Task* const> answe
   std::vector<Wanted> wanted;
   for (Task* const task : answers) {
     Sequence& sequence = task->sequence();
-    const Task::DraftWish wish = task->draft_wish();
+    Task::DraftWish wish = task->draft_wish();
+    wish.n_tree = std::min({wish.n_tree, context_.options().n_tree, runner_.most_alike_rows() - 1});
     const int64_t n_room = context_.options().n_ctx - sequence.n_tokens();
     const int64_t limit =
         std::min({wish.most, context_.options().n_draft, n_room, runner_.most_alike_rows() - 1});
@@ -172,6 +184,7 @@ Result<void> Proposals::ask(size_t proposer, std::span<Wanted> wanted) {
     const Asked question = question_for(one, proposer, wanted.size());
     if (question.n < std::max<int64_t>(one.wish.least, 1)) continue;
     one.job.most = question.n;
+    one.job.n_choices = asks_for_choices(one, proposer) ? kTreeChoices : 1;
     one.job.draft = {};
     one.job.sampler->begin_again();
     all.push_back(question);
@@ -195,6 +208,22 @@ Result<void> Proposals::ask(size_t proposer, std::span<Wanted> wanted) {
   return {};
 }
 
+// Whether a tree may be worth more than a chain.
+bool Proposals::asks_for_choices(Wanted& one, size_t proposer) {
+  one.is_tree_trial = false;
+  if (one.wish.n_tree == 0 || !one.wish.sampler->takes_most_likely()) return false;
+  if (one.wish.is_required) return one.wish.is_tree_required;
+  if (!costs_.knows_chains()) return false;
+  DraftLength& length = proposers_[proposer].length;
+  const StepSize chain{size_.n_rows + one.limit, size_.depth};
+  if (length.trees.is_solvent() && length.may_branch(chain, one.depth(), costs_, value_of_ms())) return true;
+  const StepSize tree{size_.n_rows + one.wish.n_tree, size_.depth + kMostTreeBranches * one.depth(),
+                      /*has_branches=*/true};
+  one.is_tree_trial = length.trees.may_try(costs_.step_ms(tree) - costs_.step_ms(chain));
+  if (one.is_tree_trial) length.trees.tried();
+  return one.is_tree_trial;
+}
+
 // Whether the draft that was just made is the best for its answer so far.
 void Proposals::judge(size_t proposer, Wanted& one, bool is_trial, double draft_ms) {
   DraftLength& length = proposers_[proposer].length;
@@ -208,8 +237,17 @@ void Proposals::judge(size_t proposer, Wanted& one, bool is_trial, double draft_
   if (draft.n_tokens() < std::max<int64_t>(one.wish.least, 1)) return;
   Reach reach = length.reach_of(draft.probabilities, (*one.records)[proposer].acceptance());
   const bool is_whole = one.wish.is_required || is_trial;
-  const double rate = best_lengths({&reach, 1}, size_, costs_, 0, 0).rate();
+  const DraftOffer offer{.reach = reach};
+  const double rate = best_lengths({&offer, 1}, size_, costs_, 0, 0).rate();
   if (one.has_draft() && rate <= one.rate && !is_whole) return;
+  one.tree.clear();
+  if (!draft.others.empty() && one.wish.is_required == one.wish.is_tree_required && !is_trial) {
+    const auto is_end = [&](int32_t token) {
+      return !one.wish.is_endless && context_.model().tokenizer().is_end_of_generation(token);
+    };
+    one.tree =
+        best_tree(length.choices_of(draft, (*one.records)[proposer].acceptance()), one.wish.n_tree, is_end);
+  }
   one.draft = std::move(draft);
   one.reach = std::move(reach);
   one.proposer = proposer;
@@ -217,57 +255,95 @@ void Proposals::judge(size_t proposer, Wanted& one, bool is_trial, double draft_
   one.rate = std::max(rate, one.rate);
 }
 
-// How much of the drafts is verified.
+// How much of the drafts is verified, and whether as chains or as trees.
 void Proposals::choose(std::span<Wanted> wanted) {
   StepSize size = size_;
-  std::vector<Reach> reaches;
+  std::vector<DraftOffer> chains, trees;
   double draft_ms = 0;
+  bool has_tree = false, has_whole = false;
   for (const Wanted& one : wanted) {
     draft_ms += one.draft_ms;
-    if (one.is_whole) {
+    DraftOffer& chain = chains.emplace_back();
+    DraftOffer& tree = trees.emplace_back();
+    if (one.has_whole_tree()) {
+      size.n_rows += std::ssize(one.tree);
+      const int64_t n_branches = count_branches(one.tree).back();
+      size.depth += n_branches * one.depth();
+      size.has_branches |= n_branches > 0;
+    } else if (one.is_whole) {
       size.n_rows += one.draft.n_tokens();
-      reaches.emplace_back();
     } else {
-      reaches.push_back(one.reach);
+      chain.reach = one.reach;
+      tree = one.tree.empty() ? chain : offer_of(one.tree, one.depth());
+      has_tree |= !one.tree.empty();
     }
+    has_whole |= one.has_whole_tree() || one.is_whole;
   }
-  const double rate = speed_up_.factor() * plain_rate();
-  const DraftLengths best = best_lengths(reaches, size, costs_, draft_ms, rate);
-  std::vector<int64_t> n = best.n;
-  int64_t n_of_all = 0;
+  const double rate = value_of_ms();
+  DraftLengths best = best_lengths(chains, size, costs_, draft_ms, rate);
+  bool takes_trees = false;
+  if (has_tree) {
+    DraftLengths of_trees = best_lengths(trees, size, costs_, draft_ms, rate);
+    takes_trees = of_trees.is_better_than(best, rate);
+    if (takes_trees) best = std::move(of_trees);
+  }
+  std::vector<Given> given;
+  StepSize all = size_;
+  int64_t n_branches = 0;
+  has_drafts_ = false;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Wanted& one = wanted[i];
-    if (one.is_whole) {
-      n[i] = one.draft.n_tokens();
-    } else if (n[i] < one.wish.least || !proposers_[one.proposer].length.account.is_solvent()) {
-      n[i] = 0;
+    Given& own = given.emplace_back(Given{best.n[i], takes_trees && !one.tree.empty()});
+    if (one.has_whole_tree()) {
+      own = {std::ssize(one.tree), true};
+    } else if (one.is_whole) {
+      own = {one.draft.n_tokens(), false};
+    } else if (own.n < one.wish.least || !proposers_[one.proposer].length.account.is_solvent()) {
+      own.n = 0;
     }
-    n_of_all += n[i];
+    all.n_rows += own.n;
+    if (own.is_tree) own.n_branches = offer_of(one.tree, 0).branches_of(own.n);
+    all.depth += own.n_branches * one.depth();
+    n_branches += own.n_branches;
+    has_drafts_ |= own.n > 0;
   }
-  has_drafts_ = n_of_all > 0;
+  all.has_branches = n_branches > 0;
   if (!has_drafts_) n_with_ = 0;
-  if (!wanted.empty() && size.n_rows == size_.n_rows && plain_ms_ > 0)
-    speed_up_.note(best.expected / plain_rate(), best.ms);
-  for (size_t i = 0; i < wanted.size(); ++i) give(wanted[i], n[i], n_of_all);
+  if (!wanted.empty() && !has_whole && plain_ms_ > 0) speed_up_.note(best.expected / plain_rate(), best.ms);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    give(wanted[i], given[i], all, /*others_branch=*/n_branches > given[i].n_branches);
 }
 
-// What drafting costs an answer is its drafter's time and its share of what the step takes longer.
-void Proposals::give(Wanted& one, int64_t n, int64_t n_of_all) {
+// What drafting costs an answer is its drafter's time and its share of what the step takes longer, which is
+// of the size `all` then.
+void Proposals::give(Wanted& one, const Given& given, const StepSize& all, bool others_branch) {
   for (size_t i = 0; i < proposers_.size(); ++i) {
-    const bool is_verified = n > 0 && one.proposer == i;
+    const bool is_verified = given.n > 0 && one.proposer == i;
     const double draft_ms = one.computing == i ? one.draft_ms : 0;
-    DraftAccount& account = proposers_[i].length.account;
-    if (!is_verified && draft_ms > 0) account.note_with(0, draft_ms, plain_ms_a_token());
-    if (!is_verified && !proposers_[i].drafter->computes()) account.note_without(plain_ms_a_token());
+    DraftLength& length = proposers_[i].length;
+    if (!is_verified && draft_ms > 0) length.account.note_with(0, draft_ms, plain_ms_a_token());
+    if (!is_verified && !proposers_[i].drafter->computes()) length.account.note_without(plain_ms_a_token());
     if (!one.has_draft() || one.proposer != i) continue;
-    const double longer = costs_.step_ms({size_.n_rows + n_of_all, size_.depth}) - plain_ms_;
-    const double share = static_cast<double>(n) / static_cast<double>(std::max<int64_t>(n_of_all, 1));
+    const int64_t n_of_all = std::max<int64_t>(all.n_rows - size_.n_rows, 1);
+    const double longer = costs_.step_ms(all) - plain_ms_;
+    DraftPaths paths;
+    if (given.is_tree) paths = paths_of(std::span(one.tree).first(static_cast<size_t>(given.n)));
+    const int64_t n_chosen = given.is_tree ? std::ssize(paths.trunk) : given.n;
+    DraftRecord::Price price{
+        .plain_ms = plain_ms_a_token(),
+        .spent_ms = longer * static_cast<double>(given.n) / static_cast<double>(n_of_all) + draft_ms};
+    if (given.n_branches > 0) {
+      const StepSize without{all.n_rows - (given.n - n_chosen), all.depth - given.n_branches * one.depth(),
+                             others_branch};
+      price.branches_ms = std::max(0.0, costs_.step_ms(all) - costs_.step_ms(without));
+    } else {
+      length.trees.note_without(plain_ms_a_token());
+    }
     DraftRecord& record = (*one.records)[i];
-    record.propose(one.draft, n, one.job.sequence->n_tokens(),
-                   {.plain_ms = plain_ms_a_token(), .spent_ms = share * longer + draft_ms});
-    if (n == 0) continue;
-    one.draft.cut(n);
-    one.task->take_draft(std::move(one.draft), record);
+    record.propose(one.draft, n_chosen, one.job.sequence->n_tokens(), price);
+    if (given.n == 0) continue;
+    one.draft.cut(n_chosen);
+    one.task->take_draft(std::move(one.draft), std::move(paths.branches), record);
   }
 }
 

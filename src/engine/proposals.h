@@ -49,14 +49,17 @@ class Proposals {
   };
   struct Wanted;
   struct Asked;
+  struct Given;
 
   std::vector<Wanted> wanted_by(std::span<Task* const> answers);
   Result<void> ask(size_t proposer, std::span<Wanted> wanted);
   Asked question_for(Wanted& one, size_t proposer, size_t n_asking);
+  bool asks_for_choices(Wanted& one, size_t proposer);
   void judge(size_t proposer, Wanted& one, bool is_trial, double draft_ms);
   void choose(std::span<Wanted> wanted);
-  void give(Wanted& one, int64_t n, int64_t n_of_all);
+  void give(Wanted& one, const Given& given, const StepSize& all, bool others_branch);
   double plain_rate() const;
+  double value_of_ms() const { return speed_up_.factor() * plain_rate(); }
   double plain_ms_a_token() const;
 
   Context& context_;

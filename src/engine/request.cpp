@@ -71,6 +71,10 @@ Result<void> validate(const DraftOptions& options) {
     return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_min,
                 options.most, options.least);
   }
+  if (options.tree < -1 || options.tree > kMostTreeNodes) {
+    return fail(ErrorCode::invalid_argument, "{} must lie in [0, {}], got {}", Parameter::draft_tree,
+                kMostTreeNodes, options.tree);
+  }
   if (!(options.least_probability >= 0 && options.least_probability <= 1)) {
     return fail(ErrorCode::invalid_argument, "{} must lie in [0, 1], got {}", Parameter::draft_p_min,
                 options.least_probability);
@@ -144,9 +148,16 @@ class Request::Answer final : public Task {
     const int64_t n_left = options_.max_tokens < 0 ? INT64_MAX : options_.max_tokens - n_said - 1;
     int64_t most = std::min(draft.most, n_left);
     draft_sampler_.begin(n_said);
-    if (!draft_sampler_.draws())
-      return {most,           draft.least, draft.least_probability, draft.is_required, options_.ignore_eos,
-              &draft_sampler_};
+    if (!draft_sampler_.draws()) {
+      return {.most = most,
+              .least = draft.least,
+              .least_probability = draft.least_probability,
+              .is_required = draft.is_required,
+              .is_endless = options_.ignore_eos,
+              .n_tree = draft.tree < 0 ? kMostTreeNodes : draft.tree,
+              .is_tree_required = draft.is_required && draft.tree > 0,
+              .sampler = &draft_sampler_};
+    }
     if (!draft.is_required) most = std::min(most, steady_length_.next(draft.most));
     if (most < draft.least) return {};
     // A draft that turns out short counts: to leave it out would change what is said.
@@ -159,30 +170,78 @@ class Request::Answer final : public Task {
             .least_reach = draft.is_required ? 0 : SteadyDraftLength::kLeastReach};
   }
 
-  void take_draft(Draft draft, DraftRecord& record) override {
+  void take_draft(Draft draft, std::vector<DraftBranch> branches, DraftRecord& record) override {
     if (grammar_) grammar_->cut(draft, tokenizer_);
     if (draft.n_tokens() == 0 || !sequence().append_draft(draft.tokens)) return;
+    sequence().append_branches(std::move(branches));
     draft_ = std::move(draft);
     draft_record_ = &record;
     n_outputs_ = 1 + draft_.n_tokens();
   }
 
-  // Rows of the last token and of those that were drafted behind it, in order; logits are valid until this
-  // returns.
+  // Rows of the last token and of those that were drafted behind it, in order, then of branches; logits are
+  // valid until this returns.
   void take(std::span<const float> rows, int64_t n_rows) override {
     const size_t n_logits = rows.size() / static_cast<size_t>(n_rows);
-    for (int64_t i = 0; i < n_rows; ++i) {
-      if (!is_next_row_wanted()) continue;
+    take_rows(n_rows, [&](int64_t i) {
       const std::span<const float> row = rows.subspan(static_cast<size_t>(i) * n_logits, n_logits);
       const Result<Token> token = next_token(row);
       token ? say(as_given(*token), row) : give_up(token.error());
-    }
+    });
   }
 
   void take_tokens(std::span<const Token> tokens) override {
-    for (const Token token : tokens) {
-      if (is_next_row_wanted()) say(as_given(token), {});
+    take_rows(std::ssize(tokens), [&](int64_t i) { say(as_given(tokens[static_cast<size_t>(i)]), {}); });
+  }
+
+  // Those that are wanted. Of a draft without branches they come in order, in as many calls as it takes; of a
+  // tree all in one.
+  template <class Take>
+  void take_rows(int64_t n_rows, const Take& take_row) {
+    if (!sequence().branches().empty()) {
+      while (!is_decided_) take_row(row_of_taken());
+      return;
     }
+    for (int64_t i = 0; i < n_rows; ++i) {
+      if (is_next_row_wanted()) take_row(i);
+    }
+  }
+
+  // Of the last token that was taken of the draft; 0: of the one before it.
+  int64_t row_of_taken() const {
+    if (branch_ < 0) return n_accepted_;
+    int64_t row = 1 + draft_.n_tokens();
+    const auto branches = sequence().branches();
+    for (int64_t i = 0; i < branch_; ++i) row += std::ssize(branches[static_cast<size_t>(i)].way.tokens);
+    return row + n_accepted_ - 1 - branches[static_cast<size_t>(branch_)].way.place;
+  }
+
+  // The branch (-1: the draft itself) that has the token behind those that were taken; none: it was not
+  // drafted.
+  std::optional<int64_t> branch_with(Token token) const {
+    const auto branches = sequence().branches();
+    const auto has = [&](std::span<const Token> tokens, int64_t first) {
+      const int64_t i = n_accepted_ - first;
+      return i < std::ssize(tokens) && tokens[static_cast<size_t>(i)] == token;
+    };
+    const auto way_of = [&](int64_t branch) -> const DraftBranch& {
+      return branches[static_cast<size_t>(branch)].way;
+    };
+    if (branch_ < 0 ? has(draft_.tokens, 0) : has(way_of(branch_).tokens, way_of(branch_).place))
+      return branch_;
+    for (int64_t i = 0; i < std::ssize(branches); ++i) {
+      const DraftBranch& way = way_of(i);
+      if (way.parent == branch_ && way.place == n_accepted_ && way.tokens.front() == token) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Tokens of the draft's longest way.
+  int64_t longest_way() const {
+    int64_t longest = draft_.n_tokens();
+    for (const Sequence::Branch& branch : sequence().branches())
+      longest = std::max(longest, branch.way.end());
+    return longest;
   }
 
   bool is_next_row_wanted() {
@@ -248,14 +307,16 @@ class Request::Answer final : public Task {
   void say(Token token, std::span<const float> logits) {
     if (options_.max_tokens == 0) return finish(FinishReason::length);
     if (first_token_ == start_) first_token_ = Clock::now();
-    const auto n_accepted = static_cast<size_t>(n_accepted_);
-    const bool had_draft = n_accepted < draft_.tokens.size();
-    const bool is_drafted = had_draft && draft_.tokens[n_accepted] == token;
+    const std::optional<int64_t> branch = branch_with(token);
+    const bool is_drafted = branch.has_value();
     if (is_drafted) {
+      branch_ = *branch;
       ++n_accepted_;
-    } else if (had_draft) {
+      if (branch_ < 0) ++n_accepted_of_trunk_;
+    } else if (n_accepted_ < longest_way()) {
       correction_ = token;
     }
+    heard_.push_back(token);
     if (ends(token)) {
       ++n_kept_;  // of what it follows, all stays
       result_.has_end_token = true;
@@ -292,6 +353,7 @@ class Request::Answer final : public Task {
     const int64_t n_end = n_before_draft() + n_kept_ - 1;
     if (draft_.n_tokens() > 0) {
       note_verification();
+      if (branch_ >= 0) sequence().take_branch(branch_);
       sequence().truncate(n_end);
     }
     const Token last = said_.tokens.empty() ? 0 : said_.tokens.back();
@@ -299,26 +361,28 @@ class Request::Answer final : public Task {
     said_ = {};
     draft_ = {};
     n_outputs_ = 1;
-    n_accepted_ = n_kept_ = n_taken_ = n_taken_again_ = 0;
+    n_accepted_ = n_accepted_of_trunk_ = n_kept_ = n_taken_ = n_taken_again_ = 0;
+    branch_ = -1;
+    heard_.clear();
     is_decided_ = false;
     correction_.reset();
     return !has_finished_ && sequence().append({&last, 1}).has_value();
   }
 
   void note_verification() {
-    const int64_t n_drafted = draft_.n_tokens();
     Verification& v = said_.verification.emplace();
-    v.accepted.assign(draft_.tokens.begin(), draft_.tokens.begin() + n_accepted_);
-    if (n_accepted_ < n_drafted) {
+    v.accepted.assign(heard_.begin(), heard_.begin() + n_accepted_);
+    if (n_accepted_ < longest_way()) {
       const int64_t n_said_before = std::ssize(result_.tokens) - std::ssize(said_.tokens);
       v.rejected_from = n_said_before + n_accepted_;
-      v.rejected_to = n_said_before + n_drafted;
+      v.rejected_to = n_said_before + longest_way();
       if (correction_) v.corrected = {*correction_};
     }
-    result_.draft.n_drafted += n_drafted;
+    result_.draft.n_drafted += draft_.n_tokens() + sequence().n_branch_tokens();
     result_.draft.n_accepted += n_accepted_;
     ++result_.draft.n_verified;
-    draft_record_->note(n_drafted, n_accepted_);
+    draft_record_->note(draft_.n_tokens(), n_accepted_of_trunk_, n_accepted_ - n_accepted_of_trunk_);
+    draft_record_->learn_others(heard_);
     steady_length_.note(n_accepted_);
   }
 
@@ -385,6 +449,9 @@ class Request::Answer final : public Task {
   DraftRecord* draft_record_ = nullptr;
   AnswerPiece said_;                 // by the model
   int64_t n_accepted_ = 0;           // of the draft
+  int64_t n_accepted_of_trunk_ = 0;  // of these, those that are not in branches
+  int64_t branch_ = -1;              // that the last of these is in; -1: in none
+  std::vector<Token> heard_;         // from the model, in this step; an end is one of them
   std::optional<Token> correction_;  // said in place of a drafted one
   int64_t n_kept_ = 0;               // tokens that the model has said
   int64_t n_taken_ = 0;              // rows

@@ -30,8 +30,11 @@ struct DraftOptions {
   int64_t least = 0;            // fewer are not worth proposing
   DraftRule rule = DraftRule::exact;
   float least_probability = 0;  // that a drafter must give a token
-  // As many as there may be in every step, whether that pays or not; an answer for which nothing was drafted
-  // is an error.
+  // Nodes of a tree of tokens, at most, where the drafter knows other choices and that is worth more than a
+  // chain; 0: chains only, -1: as many as there may be.
+  int64_t tree = -1;
+  // As many as there may be in every step, whether that pays or not, in a tree where its size is given; an
+  // answer for which nothing was drafted is an error.
   bool is_required = false;
 };
 

@@ -31,8 +31,13 @@ bool Runner::prepare(const Slice& slice) {
 void Runner::place(Sequence& sequence) {
   const Sequence::PageTable table = sequence.page_table();
   for (const auto& part : context_.parts()) {
-    for (KvCache* const cache : part->caches())
+    for (KvCache* const cache : part->caches()) {
       cache->set_pages(sequence.slot(), table.pages, table.main_first, table.main_end);
+      for (const Sequence::Branch& branch : sequence.branches()) {
+        const Sequence::PageTable own = sequence.page_table(branch);
+        cache->set_pages(branch.slot, own.pages, own.main_first, own.main_end);
+      }
+    }
   }
   const StateCopy states = sequence.states_to_restore();
   if (!states) return;
@@ -66,9 +71,37 @@ void Runner::take_memory_ahead(std::span<const Slice> slices) {
   }
 }
 
+// Each token once, in a row of the branch that it belongs to. What a branch has in common with those that it
+// leaves is copied into its own pages, from the page on that the next position lies in, wherever it is
+// computed.
+void Runner::add_branches(const Sequence& sequence, int64_t page_tokens, HostBatch& batch) {
+  const int64_t first = sequence.first_drafted();
+  const auto branches = sequence.branches();
+  for (const Sequence::Branch& branch : branches) {
+    for (int64_t i = 0; i < std::ssize(branch.way.tokens); ++i) {
+      batch.output_row.push_back(static_cast<int32_t>(batch.n_tokens()));
+      batch.token.push_back(branch.way.tokens[static_cast<size_t>(i)]);
+      batch.seq.push_back(branch.slot);
+      batch.pos.push_back(static_cast<int32_t>(first + branch.way.place + i));
+      batch.state_from.push_back(0);
+      batch.state_to.push_back(0);
+    }
+    const int64_t n_whole = sequence.n_computed() - sequence.n_computed() % page_tokens;
+    const Sequence::Branch* from = &branch;
+    while (from) {
+      const int64_t end = first + from->way.place;
+      from = from->way.parent < 0 ? nullptr : &branches[static_cast<size_t>(from->way.parent)];
+      const int64_t begin = from ? first + from->way.place : n_whole;
+      for (const int64_t value :
+           {int64_t{from ? from->slot : sequence.slot()}, int64_t{branch.slot}, begin, end - begin})
+        batch.copies.push_back(static_cast<int32_t>(value));
+    }
+    batch.n_kv_bound = std::max(batch.n_kv_bound, first + branch.way.end());
+  }
+}
+
 HostBatch Runner::batch_of(std::span<const Slice> slices) const {
   HostBatch batch;
-  int64_t end = 0;
   for (const Slice& slice : slices) {
     const Sequence& sequence = *slice.sequence;
     const int64_t first = sequence.n_computed();
@@ -80,14 +113,15 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
       batch.pos.push_back(static_cast<int32_t>(first + i));
       batch.state_from.push_back(static_cast<int32_t>(states.from));
       batch.state_to.push_back(static_cast<int32_t>(states.to));
-      if (i >= slice.n_tokens - slice.n_outputs)
+      if (i >= slice.n_rows() - slice.n_outputs)
         batch.output_row.push_back(static_cast<int32_t>(first_row + i));
     }
     for (const Sequence::RowsAt& run : sequence.rows_at(first, slice.n_tokens))
       batch.embedded.push_back({first_row + run.first - first, run.rows});
-    end = std::max(end, first + slice.n_tokens);
+    batch.n_kv_bound = std::max(batch.n_kv_bound, first + slice.n_tokens);
+    if (slice.n_branch_tokens > 0) add_branches(sequence, context_.layout().page_tokens, batch);
   }
-  batch.n_kv_bound = align_up(end, kBoundStride);
+  batch.n_kv_bound = align_up(batch.n_kv_bound, kBoundStride);
   return batch;
 }
 
@@ -104,7 +138,7 @@ std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices
   std::vector<std::vector<size_t>> groups, large;
   int64_t n_rows = most;  // of the last group
   for (size_t i = 0; i < slices.size(); ++i) {
-    const int64_t n = slices[i].n_tokens;
+    const int64_t n = slices[i].n_rows();
     if (n > most) {
       large.push_back({i});
       continue;
@@ -129,11 +163,12 @@ Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
   if (from.dtype == DType::i32) {
     tokens.resize(n);
     PARLANCE_CHECK(stream.download(std::as_writable_bytes(std::span(tokens)), from));
-    for (size_t i = 0; from.ne[0] == 2 && i < n / 2; ++i) {  // each with its probability
+    if (from.ne[0] == 1) return {};
+    for (size_t i = 0; i < n / 2; ++i) {  // each with its probability
       rows.push_back(std::bit_cast<float>(tokens[2 * i + 1]));
       tokens[i] = tokens[2 * i];
     }
-    tokens.resize(static_cast<size_t>(from.n_rows()));
+    tokens.resize(n / 2);
     return {};
   }
   rows.resize(n);
@@ -198,11 +233,11 @@ Result<bool> Runner::run_together(std::span<const Slice> slices, Wanted wanted,
 }
 
 Result<bool> Runner::draft(std::span<const Block> blocks, Wanted wanted,
-                           std::span<const Cancellation> tickets) {
+                           std::span<const Cancellation> tickets, int64_t n_choices) {
   PartRunner& part = *context_.parts().front();  // a drafter's model lies on one device
   const DflashParameters& drafter = context_.options().drafter->parameters();
   HostBlocks host;
-  host.wants_tokens = wanted == Wanted::tokens;
+  host.n_choices = wanted == Wanted::tokens ? n_choices : 0;
   for (const Block& block : blocks) {
     Sequence& sequence = *block.sequence;
     place(sequence);

@@ -15,11 +15,14 @@
 namespace parlance {
 
 // What a step takes of a sequence: its next tokens that are not computed, and of the last of these the
-// outputs.
+// outputs; then the tokens of its branches, if all of these are taken, with the outputs of each.
 struct Slice {
   Sequence* sequence = nullptr;
   int64_t n_tokens = 0;
-  int64_t n_outputs = 0;
+  int64_t n_outputs = 0;  // those of branches included
+  int64_t n_branch_tokens = 0;
+
+  int64_t n_rows() const { return n_tokens + n_branch_tokens; }
 };
 
 // Belongs to one thread at a time.
@@ -52,9 +55,10 @@ class Runner {
     int64_t n_wanted = 0;  // of the slots behind the first
   };
   // Asks the context's block drafter; outputs() are then its logits [n_vocab, n] of the wanted slots, block
-  // by block, or tokens() those that it takes for the most likely, and outputs() their probabilities. False
-  // when all tickets were cancelled meanwhile.
-  Result<bool> draft(std::span<const Block> blocks, Wanted wanted, std::span<const Cancellation> tickets);
+  // by block, or tokens() [n_choices, n] those that it takes for the most likely (-1: there are no more), and
+  // outputs() their probabilities. False when all tickets were cancelled meanwhile.
+  Result<bool> draft(std::span<const Block> blocks, Wanted wanted, std::span<const Cancellation> tickets,
+                     int64_t n_choices = 1);
 
   // Copies of the sequence's recurrent states, as they are now.
   Result<StateCopy> save_states(const Sequence& sequence);
@@ -77,6 +81,7 @@ class Runner {
   std::vector<std::vector<size_t>> groups_of(std::span<const Slice> slices) const;
   HostBatch batch_of(std::span<const Slice> slices) const;
   void take_memory_ahead(std::span<const Slice> slices);
+  static void add_branches(const Sequence& sequence, int64_t page_tokens, HostBatch& batch);
   void place(Sequence& sequence);
 
   Context& context_;

@@ -213,7 +213,8 @@ std::vector<Task*> Scheduler::ready(Task::Stage stage) const {
   return ready;
 }
 
-// Answers first, each with the few tokens that it has; then prompts, as much of them as fits.
+// Answers first, each with the few tokens that it has; then branches of drafts, and prompts, as much of them
+// as fits.
 StepPlan Scheduler::plan_step() {
   StepPlan plan(context_.options().n_batch, context_.options().n_outputs);
   // Some may meanwhile lose their memory to others, or end for lack of it.
@@ -224,6 +225,7 @@ StepPlan Scheduler::plan_step() {
     if (is_still(task, Task::Stage::answering))
       add(plan, *task, std::min(task->sequence_->n_missing(), plan.n_rows_left()));
   }
+  plan.take_branches();
   for (Task* const task : ready(Task::Stage::prompt)) {
     if (plan.n_rows_left() <= 0) break;
     if (is_still(task, Task::Stage::prompt)) add(plan, *task, plan.room_for_prompt(*task, times_));
@@ -236,11 +238,12 @@ void Scheduler::add(StepPlan& plan, Task& task, int64_t n) {
   if (piece && prepare(*piece, plan)) plan.add(*piece);
 }
 
-// Memory for the piece. Who is less urgent, or came later, gives up its own for it; when nobody can, the
-// piece has to wait until another task ends.
+// Memory for the piece. Branches of drafts give up theirs for it, then who is less urgent, or came later;
+// when nobody can, the piece has to wait until another task ends.
 bool Scheduler::prepare(const StepPlan::Piece& piece, StepPlan& plan) {
   while (!runner_.prepare(piece.slice)) {
     piece.slice.sequence->failed();
+    if (plan.give_up_branches()) continue;
     Task* const victim = least_urgent(*piece.task);
     if (victim) {
       preempt(*victim, plan);
@@ -327,14 +330,16 @@ void Scheduler::run(const StepPlan& plan) {
 // A step with these pieces took so long.
 void Scheduler::note(std::span<const StepPlan::Piece> pieces, double ms) {
   int64_t n_running = 0, n_prompt = 0, depth = 0, deepest_prompt = 0;
+  bool has_branches = false;
   for (const StepPlan::Piece& piece : pieces) {
-    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
+    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_rows();
     const int64_t n_before = piece.slice.sequence->n_computed();
-    depth += n_before;
+    depth += n_before * (1 + std::ssize(piece.slice.sequence->branches()));
+    has_branches |= piece.slice.n_branch_tokens > 0;
     if (piece.is_prompt) deepest_prompt = std::max(deepest_prompt, n_before);
   }
   times_.note(n_running, n_prompt, deepest_prompt, ms);
-  if (n_prompt == 0) proposals_.note_step({.n_rows = n_running, .depth = depth}, ms);
+  if (n_prompt == 0) proposals_.note_step({n_running, depth, has_branches}, ms);
   const std::lock_guard lock(mutex_);
   ++stats_.n_steps;
   stats_.n_tokens += static_cast<uint64_t>(n_running + n_prompt);

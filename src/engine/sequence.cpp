@@ -65,6 +65,7 @@ Sequence::Sequence(std::shared_ptr<Context> context, int slot)
       snapshots_(context_->state_bytes()) {}
 
 Sequence::~Sequence() {
+  drop_branches();
   remember();
   pages_.truncate(0);
   context_->close_sequence(slot_);
@@ -94,6 +95,7 @@ Result<void> Sequence::append(std::span<const Token> tokens, const Embeddings& e
   if (tokens.empty()) return fail(ErrorCode::invalid_argument, "there are no tokens to append");
   PARLANCE_CHECK(check_length(*context_, n_tokens() + std::ssize(tokens)));
   PARLANCE_CHECK(check_tokens(*context_, tokens, embeddings));
+  drop_branches();
   const auto first = tokens_.insert(tokens_.end(), tokens.begin(), tokens.end()) + embeddings.first;
   n_drafted_ = 0;
   if (embeddings.rows.empty()) return {};
@@ -111,6 +113,31 @@ Result<void> Sequence::append_draft(std::span<const Token> tokens) {
   PARLANCE_CHECK(append(tokens));
   n_drafted_ = n_before + std::ssize(tokens);
   return {};
+}
+
+void Sequence::append_branches(std::vector<DraftBranch> branches) {
+  for (DraftBranch& branch : branches)
+    branches_.push_back(
+        {std::move(branch), -1, SequencePages(context_->pools(), context_->layout().page_tokens)});
+}
+
+int64_t Sequence::n_branch_tokens() const {
+  int64_t n = 0;
+  for (const Branch& branch : branches_) n += std::ssize(branch.way.tokens);
+  return n;
+}
+
+std::vector<Token> Sequence::tokens_of_branch(int64_t branch) const {
+  const DraftBranch& way = branches_[static_cast<size_t>(branch)].way;
+  std::vector<Token> tokens;
+  if (way.parent >= 0) {
+    tokens = tokens_of_branch(way.parent);
+    tokens.resize(static_cast<size_t>(way.place));
+  } else {
+    tokens.assign(tokens_.begin() + first_drafted(), tokens_.begin() + first_drafted() + way.place);
+  }
+  tokens.insert(tokens.end(), way.tokens.begin(), way.tokens.end());
+  return tokens;
 }
 
 void Sequence::begin(std::span<const Token> prompt, const PrefixTree::Claim* claim, int64_t n_outputs) {
@@ -144,6 +171,7 @@ void Sequence::take_known(const PrefixTree::Claim* claim, int64_t n_outputs) {
 }
 
 void Sequence::truncate(int64_t n) {
+  drop_branches();
   tokens_.resize(static_cast<size_t>(std::min(n, n_tokens())));
   n = n_tokens();
   n_drafted_ = 0;
@@ -185,6 +213,7 @@ void Sequence::replace(SequencePages pages, Content content) {
 }
 
 void Sequence::add_noise(int64_t n) {
+  drop_branches();
   first_noise_ = std::min(first_noise_, n_tokens());
   tokens_.resize(tokens_.size() + static_cast<size_t>(n), kNoise);
   n_drafted_ = 0;

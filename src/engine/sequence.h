@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/draft_tree.h"
 #include "engine/snapshots.h"
 #include "kv/cache.h"
 #include "kv/prefix_key.h"
@@ -69,6 +70,23 @@ class Sequence {
   // nor of recurrent states. What truncate() or append() leaves before its end stays from then on.
   Result<void> append_draft(std::span<const Token> tokens);
 
+  // Other ways on beside the tokens that append_draft() has appended, no farther than the context reaches, to
+  // be computed in one step with all of these or not at all. They are gone when tokens come or go, or memory
+  // does.
+  void append_branches(std::vector<DraftBranch> branches);
+  struct Branch {
+    DraftBranch way;
+    int slot;             // its row of the page tables; -1: it has no memory
+    SequencePages pages;  // of all positions up to its end; the full ones before the first drafted are shared
+  };
+  std::span<const Branch> branches() const { return branches_; }
+  int64_t n_branch_tokens() const;
+  int64_t first_drafted() const { return n_tokens() - n_drafted_; }  // position
+  // Tokens of the way, from the first drafted one on.
+  std::vector<Token> tokens_of_branch(int64_t branch) const;
+  // The way in place of the drafted tokens, when both have been computed.
+  void take_branch(int64_t branch);
+
   // Puts a prompt that was checked in place of the tokens. What of it the sequence or the context knows need
   // not be computed again, but for the last tokens, whose outputs are wanted.
   void begin(std::span<const Token> prompt, const PrefixTree::Claim* claim, int64_t n_outputs = 1);
@@ -104,12 +122,19 @@ class Sequence {
   // Pages for n more computed positions, written by nobody else.
   SequencePages::Extension make_room(int64_t n);
 
+  // Memory for the branches, beside what make_room() has made for the tokens: a page that the next position
+  // lies in becomes one for each. False, and there are no branches any more, where there is none left but
+  // what sequences hold.
+  bool make_room_for_branches();
+  void drop_branches();
+
   // What kernels read: pages in order; from main_first to main_end the main ones, else the exact ones.
   struct PageTable {
     std::span<const PageRef> pages;
     int32_t main_first, main_end;
   };
   PageTable page_table() const;
+  PageTable page_table(const Branch& branch) const;
 
   // Rows in place of the embeddings of positions [first, first + n): runs of them, in order.
   struct RowsAt {
@@ -172,6 +197,7 @@ class Sequence {
   void remember(int64_t n_tokens);
   void cut_pages(int64_t n_tokens);
   void go_back(int64_t n_tokens);
+  SequencePages::Extension extend(SequencePages& pages, int64_t n_tokens);
   int64_t n_embd() const;
 
   std::shared_ptr<Context> context_;
@@ -188,7 +214,8 @@ class Sequence {
   std::vector<int64_t> cuts_;  // positions at which a step is to end for a snapshot, ascending
   StateCopy states_to_restore_;
   int64_t n_drafted_ = 0;  // of the tokens, the last ones: they may be taken back
-  int64_t n_stored_ = 0;   // of the computed tokens: those that the recurrent states have seen
+  std::vector<Branch> branches_;
+  int64_t n_stored_ = 0;  // of the computed tokens: those that the recurrent states have seen
 };
 
 }  // namespace parlance

@@ -10,6 +10,7 @@
 namespace parlance {
 
 void Sequence::give_up_memory() {
+  drop_branches();
   remember();
   pages_.truncate(0);
   n_computed_ = n_remembered_ = n_stored_ = 0;
@@ -102,6 +103,12 @@ Sequence::PageTable Sequence::page_table() const {
   return {pages, static_cast<int32_t>(n_sink), static_cast<int32_t>(end)};
 }
 
+// Main pages are read before the branch leaves, where its pages are the sequence's own.
+Sequence::PageTable Sequence::page_table(const Branch& branch) const {
+  const PageTable own = page_table();
+  return {branch.pages.pages(), own.main_first, own.main_end};
+}
+
 Sequence::Compression Sequence::pages_to_compress() {
   Compression wanted;
   if (!context_->options().cache.has_exact_pages()) return wanted;
@@ -132,15 +139,57 @@ void Sequence::compressed(bool has_moved) {
 
 SequencePages::Extension Sequence::make_room(int64_t n) {
   if (n_computed_ + n <= pages_.n_tokens()) return {SequencePages::Extension::done, {}};  // a draft had it
+  return extend(pages_, n_computed_ + n);
+}
+
+// The tree gives up pages where too few are free.
+SequencePages::Extension Sequence::extend(SequencePages& pages, int64_t n_tokens) {
   const PageKind kind = context_->layout().page_rules().written;
-  SequencePages::Extension room = pages_.extend(n_computed_ + n, kind);
+  SequencePages::Extension room = pages.extend(n_tokens, kind);
   if (room.outcome == SequencePages::Extension::no_room) {
     PageCounts wanted;
-    wanted[kind] = static_cast<int32_t>(div_up<int64_t>(n, context_->layout().page_tokens) + 1);
+    wanted[kind] = static_cast<int32_t>(
+        div_up<int64_t>(n_tokens - pages.n_tokens(), context_->layout().page_tokens) + 1);
     context_->tree().evict(wanted);
-    room = pages_.extend(n_computed_ + n, kind);
+    room = pages.extend(n_tokens, kind);
   }
   return room;
+}
+
+// A branch has pages of its own from the one on that the next position lies in.
+bool Sequence::make_room_for_branches() {
+  const int64_t n_shared = n_computed_ - n_computed_ % context_->layout().page_tokens;
+  for (Branch& branch : branches_) {
+    branch.slot = context_->open_branch();
+    branch.pages = pages_.fork();
+    branch.pages.truncate(n_shared);
+    const bool has_room =
+        branch.slot >= 0 &&
+        extend(branch.pages, first_drafted() + branch.way.end()).outcome == SequencePages::Extension::done;
+    if (has_room) continue;
+    drop_branches();
+    return false;
+  }
+  return true;
+}
+
+void Sequence::drop_branches() {
+  for (const Branch& branch : branches_) {
+    if (branch.slot >= 0) context_->close_branch(branch.slot);
+  }
+  branches_.clear();
+}
+
+void Sequence::take_branch(int64_t branch) {
+  const std::vector<Token> drafted = tokens_of_branch(branch);
+  const int64_t first = first_drafted();
+  std::swap(pages_, branches_[static_cast<size_t>(branch)].pages);
+  drop_branches();
+  tokens_.resize(static_cast<size_t>(first));
+  tokens_.insert(tokens_.end(), drafted.begin(), drafted.end());
+  n_drafted_ = std::ssize(drafted);
+  n_computed_ = n_tokens();
+  n_remembered_ = std::min(n_remembered_, first);
 }
 
 void Sequence::computed(int64_t n) {
@@ -154,6 +203,7 @@ void Sequence::remember_pages() {
 }
 
 void Sequence::failed() {
+  drop_branches();
   n_stored_ = kNowhere;  // states are half changed
   go_back(n_computed_);
 }

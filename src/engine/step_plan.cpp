@@ -18,11 +18,30 @@ std::optional<StepPlan::Piece> StepPlan::piece_of(Task& task, int64_t n) const {
                task.urgency_};
 }
 
+bool StepPlan::has_room_for_branches(const Piece& piece) const {
+  const Sequence& sequence = *piece.slice.sequence;
+  const int64_t n = sequence.n_branch_tokens();
+  return piece.slice.n_tokens == sequence.n_missing() && piece.slice.n_outputs == piece.task->n_outputs_ &&
+         n <= n_rows_ && n <= n_outputs_;
+}
+
+void StepPlan::take_branches() {
+  for (Piece& piece : pieces_) {
+    Sequence& sequence = *piece.slice.sequence;
+    if (!has_room_for_branches(piece) || !sequence.make_room_for_branches()) sequence.drop_branches();
+    const int64_t n = sequence.n_branch_tokens();
+    piece.slice.n_branch_tokens = n;
+    piece.slice.n_outputs += n;
+    n_rows_ -= n;
+    n_outputs_ -= n;
+  }
+}
+
 int64_t StepPlan::room_for_prompt(const Task& task, const StepTimes& times) const {
   int64_t n_running = 0, n_prompt = 0;
   bool is_awaited = false;  // by an answer that is as urgent
   for (const Piece& piece : pieces_) {
-    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_tokens;
+    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_rows();
     is_awaited |= !piece.is_prompt && piece.urgency <= task.urgency_;
   }
   if (!is_awaited) n_running = 0;
@@ -43,14 +62,29 @@ Wanted StepPlan::wanted() const {
 
 void StepPlan::add(const Piece& piece) {
   pieces_.push_back(piece);
-  n_rows_ -= piece.slice.n_tokens;
+  n_rows_ -= piece.slice.n_rows();
   n_outputs_ -= piece.slice.n_outputs;
+}
+
+bool StepPlan::give_up_branches() {
+  bool had_any = false;
+  for (Piece& piece : pieces_) {
+    const int64_t n = piece.slice.n_branch_tokens;
+    if (n == 0) continue;
+    had_any = true;
+    piece.slice.sequence->drop_branches();
+    piece.slice.n_outputs -= n;
+    piece.slice.n_branch_tokens = 0;
+    n_rows_ += n;
+    n_outputs_ += n;
+  }
+  return had_any;
 }
 
 void StepPlan::remove(const Task& task) {
   for (const Piece& piece : pieces_) {
     if (piece.task != &task) continue;
-    n_rows_ += piece.slice.n_tokens;
+    n_rows_ += piece.slice.n_rows();
     n_outputs_ += piece.slice.n_outputs;
   }
   std::erase_if(pieces_, [&](const Piece& piece) { return piece.task == &task; });

@@ -38,8 +38,15 @@ class StepPlan {
 
   void add(const Piece& piece);
   void remove(const Task& task);
+  // Adds the branches of the drafts that the pieces have whole, where rows, outputs and memory are left for
+  // all of a draft's; others are dropped.
+  void take_branches();
+  // Gives back what they have taken; false where there are none.
+  bool give_up_branches();
 
  private:
+  bool has_room_for_branches(const Piece& piece) const;
+
   std::vector<Piece> pieces_;
   int64_t n_batch_;
   int64_t n_rows_, n_outputs_;  // that are left

@@ -53,6 +53,8 @@ class Task {
     float least_probability = 0;
     bool is_required = false;  // even where it does not pay
     bool is_endless = false;   // an end-of-turn token does not end the answer
+    int64_t n_tree = 0;        // most nodes of a tree, where that is worth more than a chain; 0: chains only
+    bool is_tree_required = false;  // a tree even where it is not
     DraftSampler* sampler = nullptr;
     // Of a draft that was not drawn, the chance by the drafter's own word that all tokens up to one are
     // taken: behind the last one with so much, nothing is verified.
@@ -85,7 +87,8 @@ class Task {
   // Whether there will be wishes; and one, of the draft that is made next.
   virtual bool wants_drafts() const { return false; }
   virtual DraftWish draft_wish() { return {}; }
-  virtual void take_draft(Draft /*draft*/, DraftRecord& /*record*/) {}
+  // Branches leave the draft, or each other, and are taken with all of it.
+  virtual void take_draft(Draft /*draft*/, std::vector<DraftBranch> /*branches*/, DraftRecord& /*record*/) {}
   // Whether it waits for somebody to take what it has made.
   virtual bool is_held_up() const { return false; }
 

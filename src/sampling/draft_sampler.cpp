@@ -105,6 +105,7 @@ void Draft::cut(int64_t n) {
   tokens.resize(static_cast<size_t>(n));
   probabilities.resize(tokens.size());
   if (!drawn_from.empty()) drawn_from.resize(tokens.size());
+  if (!others.empty()) others.resize(tokens.size());
 }
 
 DraftSampler::DraftSampler(const SamplingOptions& options, DraftRule rule)
@@ -146,10 +147,17 @@ bool DraftSampler::propose(std::span<const float> logits, float least_probabilit
   return true;
 }
 
-bool DraftSampler::propose(int32_t token, float probability, float least_probability, Draft& draft) {
-  if (token < 0 || probability < least_probability) return false;
-  draft.add(token, probability);
-  sampler_.accept(token);
+bool DraftSampler::propose(std::span<const int32_t> tokens, std::span<const float> probabilities,
+                           float least_probability, Draft& draft) {
+  const auto is_likely = [&](size_t i) { return tokens[i] >= 0 && probabilities[i] >= least_probability; };
+  if (!is_likely(0)) return false;
+  draft.add(tokens[0], probabilities[0]);
+  if (tokens.size() > 1) {
+    std::vector<TokenProbability>& others = draft.others.emplace_back();
+    for (size_t i = 1; i < tokens.size() && is_likely(i); ++i)
+      others.push_back({tokens[i], probabilities[i]});
+  }
+  sampler_.accept(tokens[0]);
   ++place_;
   return true;
 }

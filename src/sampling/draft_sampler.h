@@ -27,6 +27,8 @@ struct Draft {
   std::vector<float> probabilities;
   // What each was drawn from, by token, ascending; empty: none was drawn.
   std::vector<std::vector<TokenProbability>> drawn_from;
+  // What the drafter would have proposed in the place of each, the likeliest first; empty: it was not asked.
+  std::vector<std::vector<TokenProbability>> others;
 
   int64_t n_tokens() const { return static_cast<int64_t>(tokens.size()); }
   // Of token i, as Sampler::sample() wants to know it.
@@ -68,17 +70,18 @@ class DraftSampler {
   // mask lets nothing through, or the drafter gives the likeliest token less than least_probability. (Not the
   // one that was drawn: to draw and then leave out what is unlikely would change what is said.)
   bool propose(std::span<const float> logits, float least_probability, Draft& draft);
-  // The same, of the likeliest token (-1: a logit is no number) and its probability, if that is all that it
-  // needs.
-  bool propose(int32_t token, float probability, float least_probability, Draft& draft);
+  // The same, of the likeliest tokens (-1: there are no more, or a logit is no number) and their
+  // probabilities, if that is all that it needs. What comes behind the first may be proposed in its place.
+  bool propose(std::span<const int32_t> tokens, std::span<const float> probabilities, float least_probability,
+               Draft& draft);
 
  private:
   Sampler sampler_;
   const uint64_t seed_;
   const bool draws_;
   const bool takes_most_likely_;  // where there is no mask
-  int64_t first_ = 0;  // place in the answer: of the draft's first token,
-  int64_t place_ = 0;  // and of the next one
+  int64_t first_ = 0;             // place in the answer: of the draft's first token,
+  int64_t place_ = 0;             // and of the next one
   DraftMask* mask_ = nullptr;
 };
 

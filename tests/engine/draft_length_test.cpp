@@ -75,9 +75,9 @@ class Simulation {
     int64_t n = ask.n;
     const double pass_ms = ask.n > 0 ? length_.pass_ms(1) : 0;
     if (rules_.fixed < 0 && ask.n > 0) {
-      const Reach reach = length_.reach_of(draft.probabilities, record_->acceptance());
+      const DraftOffer offer{.reach = length_.reach_of(draft.probabilities, record_->acceptance())};
       const double plain_rate = static_cast<double>(size.n_rows) / plain_ms;
-      const DraftLengths best = best_lengths({&reach, 1}, size, costs_, pass_ms,
+      const DraftLengths best = best_lengths({&offer, 1}, size, costs_, pass_ms,
                                              speed_up_.factor() * plain_rate, ask.is_trial ? ask.n : 0);
       n = best.n.front();
       if (!ask.is_trial) speed_up_.note(best.expected / plain_rate, best.ms);
@@ -197,11 +197,12 @@ TEST(BestLengths, TakesTheLikeliestTokensOfAllDrafts) {
   DraftCosts costs;
   for (int64_t n = 1; n <= 64; ++n)
     costs.note_step({n, 0}, n <= 8 ? 10.0 : 10.0 + 10.0 * static_cast<double>(n - 8));
-  const std::vector<Reach> reaches = {{0.9, 0.8, 0.7, 0.6, 0.5}, {0.4, 0.3}, {0.95, 0.2, 0.1}};
-  const DraftLengths lengths = best_lengths(reaches, {.n_rows = 3, .depth = 0}, costs, 0, 0);
+  const std::vector<DraftOffer> offers = {
+      {.reach = {0.9, 0.8, 0.7, 0.6, 0.5}}, {.reach = {0.4, 0.3}}, {.reach = {0.95, 0.2, 0.1}}};
+  const DraftLengths lengths = best_lengths(offers, {.n_rows = 3, .depth = 0}, costs, 0, 0);
   EXPECT_EQ(lengths.n, (std::vector<int64_t>{4, 0, 1}));
   EXPECT_DOUBLE_EQ(lengths.rate(), (3 + 0.9 + 0.8 + 0.7 + 0.6 + 0.95) / 10);
-  EXPECT_EQ(best_lengths(reaches, {.n_rows = 3, .depth = 0}, costs, 0, 0, 10).n,
+  EXPECT_EQ(best_lengths(offers, {.n_rows = 3, .depth = 0}, costs, 0, 0, 10).n,
             (std::vector<int64_t>{5, 2, 3}));
   EXPECT_EQ(best_lengths({}, {.n_rows = 3, .depth = 0}, costs, 0, 0).rate(), 0.3);
 }
@@ -210,7 +211,8 @@ TEST(DraftAcceptance, LearnsEachPlaceAndWhatProbabilitiesAreWorth) {
   DraftLength length;
   for (int i = 0; i < 300; ++i) {  // the first two always, the third never, however sure it was
     DraftRecord record(length);
-    const Draft draft{.tokens = {1, 2, 3, 4}, .probabilities = {0.3f, 0.3f, 0.9f, 0.9f}, .drawn_from = {}};
+    const Draft draft{
+        .tokens = {1, 2, 3, 4}, .probabilities = {0.3f, 0.3f, 0.9f, 0.9f}, .drawn_from = {}, .others = {}};
     record.propose(draft, 4, 0, {});
     record.note(4, 2);
   }
@@ -224,7 +226,7 @@ TEST(DraftAcceptance, LearnsEachPlaceAndWhatProbabilitiesAreWorth) {
 
 // What would have become of a token that was not verified shows in the text, if those before it were right.
 TEST(DraftRecord, LearnsFromTheTextWhatWasNotVerified) {
-  const Draft draft{.tokens = {1, 2, 3}, .probabilities = {0.5f, 0.5f, 0.5f}, .drawn_from = {}};
+  const Draft draft{.tokens = {1, 2, 3}, .probabilities = {0.5f, 0.5f, 0.5f}, .drawn_from = {}, .others = {}};
   const std::vector<int32_t> text = {7, 8, 1, 2, 9};
   for (int64_t n_chosen = 0; n_chosen <= 3; ++n_chosen) {
     DraftLength length;
@@ -246,6 +248,230 @@ TEST(DraftRecord, LearnsFromTheTextWhatWasNotVerified) {
       }
     }
   }
+}
+
+// A device and a drafter that knows second choices: what steps take by their rows, how often the first choice
+// is right, and how often the second where the first is not.
+struct TreePair {
+  double step_ms, row_ms;
+  double first, second;
+};
+
+struct TreeOutcome {
+  double ms = 0, tokens = 0;
+  int64_t n_steps = 0, n_with_branches = 0;
+};
+
+// One answer with drafts of seven tokens in every step, as chains or as whatever seems to pay.
+class TreeSimulation {
+ public:
+  explicit TreeSimulation(int64_t n_tree) : n_tree_(n_tree) {}
+
+  TreeOutcome run(const TreePair& machine, int n_steps) {
+    TreeOutcome outcome;
+    for (int i = 0; i < n_steps; ++i) step(machine, outcome);
+    return outcome;
+  }
+
+ private:
+  static constexpr int64_t kPlaces = 7;
+  static constexpr StepSize kPlain{.n_rows = 1, .depth = 100};
+
+  bool happens(double chance) { return std::uniform_real_distribution<double>(0, 1)(random_) < chance; }
+
+  // Even tokens are first choices, odd ones others; what is behind a wrong one is anything.
+  std::vector<int32_t> text_of(const TreePair& machine) {
+    std::vector<int32_t> said;
+    for (int64_t place = 0; place <= kPlaces; ++place) {
+      const bool is_second = !happens(machine.first);
+      said.push_back(is_second ? (happens(machine.second) ? 1 : 7) : 0);
+      if (said.back() == 7) break;
+    }
+    return said;
+  }
+
+  void step(const TreePair& machine, TreeOutcome& outcome) {
+    const double plain_ms = costs_.step_ms(kPlain), rate = plain_ms > 0 ? speed_up_.factor() / plain_ms : 0;
+    const StepSize chain{1 + kPlaces, kPlain.depth};
+    const bool may_ask = n_tree_ > 0 && costs_.knows_chains();
+    bool asks =
+        may_ask && length_.trees.is_solvent() && length_.may_branch(chain, kPlain.depth, costs_, rate);
+    bool is_trial = false;
+    if (may_ask && !asks) {
+      is_trial =
+          length_.trees.may_try(costs_.step_ms({1 + n_tree_, kPlain.depth, true}) - costs_.step_ms(chain));
+      if (is_trial) length_.trees.tried();
+      asks = is_trial;
+    }
+    Draft draft;
+    for (int64_t place = 0; place < kPlaces; ++place) {
+      draft.add(0, static_cast<float>(machine.first));
+      if (asks) draft.others.push_back({{1, (1 - machine.first) * machine.second}, {2, 0.001}, {3, 0.0005}});
+    }
+    const DraftTree tree =
+        asks ? best_tree(length_.choices_of(draft, record_.acceptance()), n_tree_, kNoEnd) : DraftTree();
+    const DraftOffer as_chain{.reach = length_.reach_of(draft.probabilities, record_.acceptance())};
+    const DraftOffer as_tree = offer_of(tree, 0);
+    DraftLengths best = best_lengths({&as_chain, 1}, kPlain, costs_, 0, rate);
+    const DraftLengths of_tree = best_lengths({&as_tree, 1}, kPlain, costs_, 0, rate);
+    const bool takes_tree = asks && (is_trial || of_tree.is_better_than(best, rate));
+    if (takes_tree) best = of_tree;
+    const int64_t n = is_trial ? std::ssize(tree) : best.n.front();
+    if (plain_ms > 0) speed_up_.note(best.expected * plain_ms, best.ms);
+    const DraftPaths paths =
+        takes_tree ? paths_of(std::span(tree).first(static_cast<size_t>(n))) : DraftPaths();
+    const int64_t n_trunk = takes_tree ? std::ssize(paths.trunk) : n;
+
+    const double ms = machine.step_ms + machine.row_ms * static_cast<double>(1 + n);
+    const double before = costs_.step_ms({1 + n_trunk, kPlain.depth});
+    const bool has_branches = !paths.branches.empty();
+    const StepSize all{1 + n, kPlain.depth, has_branches};
+    record_.propose(draft, n_trunk, 0,
+                    {.plain_ms = plain_ms,
+                     .spent_ms = costs_.step_ms(all) - plain_ms,
+                     .branches_ms = has_branches ? costs_.step_ms(all) - before : 0});
+    if (!has_branches) length_.trees.note_without(plain_ms);
+    const std::vector<int32_t> said = text_of(machine);
+    int64_t n_taken = 0, n_of_trunk = 0, branch = -1;
+    for (; n_taken < std::ssize(said); ++n_taken) {
+      const int32_t token = said[static_cast<size_t>(n_taken)];
+      const auto next = branch_with(paths, n_trunk, branch, n_taken, token);
+      if (!next) break;
+      branch = *next;
+      n_of_trunk += branch < 0 ? 1 : 0;
+    }
+    if (n > 0) {
+      record_.note(n_trunk, n_of_trunk, n_taken - n_of_trunk);
+      record_.learn_others(
+          std::span(said).first(std::min<size_t>(said.size(), static_cast<size_t>(n_taken) + 1)));
+    }
+    costs_.note_step(all, ms);
+    outcome.ms += ms;
+    outcome.tokens += static_cast<double>(1 + n_taken);
+    outcome.n_with_branches += has_branches ? 1 : 0;
+    ++outcome.n_steps;
+  }
+
+  static std::optional<int64_t> branch_with(const DraftPaths& paths, int64_t n_trunk, int64_t branch,
+                                            int64_t place, int32_t token) {
+    if (branch < 0) {
+      if (place < n_trunk && token == 0) return branch;
+    } else {
+      const DraftBranch& way = paths.branches[static_cast<size_t>(branch)];
+      if (place < way.end() && way.tokens[static_cast<size_t>(place - way.place)] == token) return branch;
+    }
+    for (int64_t i = 0; i < std::ssize(paths.branches); ++i) {
+      const DraftBranch& way = paths.branches[static_cast<size_t>(i)];
+      if (way.parent == branch && way.place == place && way.tokens.front() == token) return i;
+    }
+    return std::nullopt;
+  }
+
+  static constexpr auto kNoEnd = [](int32_t) { return false; };
+  const int64_t n_tree_;
+  DraftLength length_;
+  DraftCosts costs_;
+  SpeedUp speed_up_;
+  DraftRecord record_{length_};
+  std::mt19937 random_{5};
+};
+
+// Where rows cost nothing trees win what second choices are right for, and are verified nearly always; where
+// they cost what they do on a CPU, hardly ever, and little is lost by trying. Sure drafters need none.
+TEST(DraftTrees, AreVerifiedWhereTheyPay) {
+  struct Case {
+    TreePair machine;
+    double least_gain, least_share, most_share;
+  };
+  const Case cases[] = {
+      {{.step_ms = 6, .row_ms = 0.001, .first = 0.75, .second = 0.5}, 1.1, 0.8, 1},  // a GPU with one answer
+      {{.step_ms = 6, .row_ms = 0.3, .first = 0.75, .second = 0.5}, 0.97, 0, 1},     // in between
+      {{.step_ms = 0.45, .row_ms = 0.05, .first = 0.85, .second = 0.5}, 0.98, 0, 0.2},  // the demo on a CPU
+      {{.step_ms = 6, .row_ms = 0.05, .first = 0.7, .second = 0}, 0.97, 0, 0.2},        // never right
+      {{.step_ms = 1, .row_ms = 5, .first = 0.7, .second = 0.5}, 0.97, 0, 0.05},        // arithmetic alone
+  };
+  for (const Case& c : cases) {
+    const TreeOutcome chains = TreeSimulation(0).run(c.machine, 6000);
+    const TreeOutcome trees = TreeSimulation(kMostTreeNodes).run(c.machine, 6000);
+    SCOPED_TRACE(testing::Message() << "rows of " << c.machine.row_ms << " beside " << c.machine.step_ms);
+    EXPECT_GE(trees.tokens / trees.ms, c.least_gain * chains.tokens / chains.ms);
+    const double share = static_cast<double>(trees.n_with_branches) / static_cast<double>(trees.n_steps);
+    EXPECT_GE(share, c.least_share);
+    EXPECT_LE(share, c.most_share);
+  }
+}
+
+// A text of another kind: second choices begin to be right.
+TEST(DraftTrees, AreTriedAgain) {
+  const TreePair never{.step_ms = 6, .row_ms = 0.02, .first = 0.7, .second = 0};
+  TreePair often = never;
+  often.second = 0.6;
+  TreeSimulation simulation(kMostTreeNodes);
+  simulation.run(never, 3000);
+  simulation.run(often, 4000);
+  const TreeOutcome outcome = simulation.run(often, 2000);
+  EXPECT_GT(outcome.n_with_branches, 1000);
+}
+
+// What trees cost, and the first of them at that, is nothing that chains are judged by.
+TEST(DraftCosts, BranchesAreKeptApart) {
+  DraftCosts costs;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(costs.knows_chains(), i >= 16);
+    costs.note_step({1, 100}, 10);
+    costs.note_step({8, 100}, 17);
+  }
+  const double chain = costs.step_ms({6, 100}), far = costs.step_ms({26, 100});
+  EXPECT_DOUBLE_EQ(costs.step_ms({26, 100, true}), far);  // as far as anybody knows
+  costs.note_step({26, 100, true}, 900);
+  EXPECT_DOUBLE_EQ(costs.step_ms({26, 100, true}), 900);
+  EXPECT_DOUBLE_EQ(costs.step_ms({6, 100}), chain);
+  EXPECT_DOUBLE_EQ(costs.step_ms({26, 100}), far);
+  for (int i = 0; i < 3; ++i) costs.note_step({26, 100, true}, 40);
+  EXPECT_LT(costs.step_ms({26, 100, true}), 45);  // the first times are slow
+}
+
+// Branches are attended like texts of their own.
+TEST(BestLengths, BranchesBehindLongTextsCost) {
+  DraftCosts costs;
+  for (int64_t n = 1; n <= 64; ++n) {
+    costs.note_step({n, 200}, 10);
+    costs.note_step({n, 8000}, 20);
+    costs.note_step({n, 16000}, 40);
+  }
+  const DraftTree tree = {{-1, 0, 1, 0.6}, {-1, 0, 2, 0.3}, {0, 1, 3, 0.25}};
+  EXPECT_EQ(count_branches(tree), (std::vector<int64_t>{0, 1, 1}));
+  const DraftOffer shallow = offer_of(tree, 100), deep = offer_of(tree, 8000);
+  EXPECT_EQ(best_lengths({&shallow, 1}, {.n_rows = 1, .depth = 100}, costs, 0, 0.05).n.front(), 3);
+  EXPECT_EQ(best_lengths({&deep, 1}, {.n_rows = 1, .depth = 8000}, costs, 0, 0.05).n.front(), 1);
+}
+
+TEST(DraftRecord, LearnsWhatOtherChoicesAreWorth) {
+  DraftLength length;
+  const Draft draft{.tokens = {1, 2, 3},
+                    .probabilities = {0.6f, 0.6f, 0.6f},
+                    .drawn_from = {},
+                    .others = {{{4, 0.2}, {5, 0.1}}, {{4, 0.2}, {5, 0.1}}, {{4, 0.2}, {5, 0.1}}}};
+  for (int i = 0; i < 200; ++i) {  // the second choice is right in the second place, and the first behind it
+    DraftRecord record(length);
+    record.propose(draft, 3, 0, {});
+    record.learn_others(std::vector<int32_t>{1, 4, 3, 9});
+  }
+  EXPECT_GT(length.acceptance.of_other(1, 0.5), 0.95);
+  EXPECT_LT(length.acceptance.of_other(2, 0.25), 0.05);
+  EXPECT_GT(length.acceptance.of_first_behind_other(0.6f), 0.95);
+  EXPECT_GT(length.acceptance.that_other_is_right(), 0.95);
+  const DraftChoices choices = length.choices_of(draft, {});
+  ASSERT_EQ(choices.behind_first.size(), 3u);
+  EXPECT_NEAR(choices.behind_first[0][1].chance, 0.4, 0.03);  // all that the first leaves
+  EXPECT_LT(choices.behind_first[0][2].chance, 0.03);
+  for (int i = 0; i < 300; ++i) {  // none is
+    DraftRecord record(length);
+    record.propose(draft, 3, 0, {});
+    record.learn_others(std::vector<int32_t>{1, 9});
+  }
+  EXPECT_LT(length.acceptance.of_other(1, 0.5), 0.6);
+  EXPECT_LT(length.acceptance.that_other_is_right(), 0.05);
 }
 
 TEST(AnswerAcceptance, IsBetweenWhatIsExpectedAndWhatWasSeen) {

@@ -1,5 +1,6 @@
 // Answers with drafts are those without, whatever was drafted; and what is said of drafts is true.
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "engine/generate.h"
@@ -70,6 +71,7 @@ TEST_F(Drafting, GreedyAndWarmAnswersAreThoseWithoutDrafts) {
       for (const int64_t most : {1, 2, 3, 7}) {
         GenerateOptions options = always(most);
         options.draft.is_required = drafter != nullptr;
+        if (most == 2 || most == 3) options.draft.tree = kMostTreeNodes;
         options.sampling.temperature = most == 3 ? 1.1f : 0.0f;
         options.sampling.seed = static_cast<uint64_t>(most);
         const auto prompt = question(text);
@@ -95,6 +97,27 @@ TEST_F(Drafting, ModelTakesMostOfWhatItsDrafterProposes) {
   EXPECT_GT(all.n_accepted, 3 * all.n_verified);  // 4.1 a pass on the questions of the drafter's card
 }
 
+// With others beside the first choices, of which some are right.
+TEST_F(Drafting, ModelTakesMoreOfTrees) {
+  const auto session = test::make_session(*loaded_.model, {.n_ctx = 512, .drafter = drafter_});
+  std::array<DraftCounts, 2> counts;
+  for (const char* const text : {"What is the capital of France?", "Name three colours and three animals.",
+                                 "Tell me about the sea.", "Write a note to my neighbour."}) {
+    for (const int64_t tree : {0, 25}) {
+      GenerateOptions options = always(kMostDrafted);
+      options.draft.tree = tree;
+      options.ignore_eos = true;
+      const auto prompt = question(text);
+      const GenerateResult result = answer(*session, prompt, options);
+      EXPECT_EQ(result.tokens, plain(prompt, options).tokens) << text;
+      add(counts[tree > 0 ? 1 : 0], result.draft);
+    }
+  }
+  const auto& [chains, trees] = counts;
+  EXPECT_LT(trees.n_verified, chains.n_verified);
+  EXPECT_GT(trees.n_drafted, 20 * trees.n_verified);
+}
+
 TEST_F(Drafting, EveryCacheFormatAndWindow) {
   for (const char* const preset : {"exact", "balanced", "small"}) {
     SessionOptions options{.n_ctx = 512, .cache = *cache_preset(preset), .drafter = drafter_};
@@ -102,12 +125,15 @@ TEST_F(Drafting, EveryCacheFormatAndWindow) {
     const auto session = test::make_session(*loaded_.model, options);
     ASSERT_TRUE(session);
     const auto prompt = question(kQuestions[1]);
-    GenerateOptions long_answer = always(7);
-    long_answer.max_tokens = 200;  // beyond pages and the window of exact positions
-    long_answer.ignore_eos = true;
-    const GenerateResult got = answer(*session, prompt, long_answer);
-    EXPECT_EQ(got.tokens, plain(prompt, long_answer, options).tokens) << preset;
-    EXPECT_EQ(session->tokens(), plain_text_) << preset;
+    for (const int64_t tree : {0, 25}) {
+      GenerateOptions long_answer = always(7);
+      long_answer.draft.tree = tree;
+      long_answer.max_tokens = 200;  // beyond pages and the window of exact positions
+      long_answer.ignore_eos = true;
+      const GenerateResult got = answer(*session, prompt, long_answer);
+      EXPECT_EQ(got.tokens, plain(prompt, long_answer, options).tokens) << preset << " tree " << tree;
+      EXPECT_EQ(session->tokens(), plain_text_) << preset << " tree " << tree;
+    }
   }
 }
 
@@ -146,8 +172,9 @@ TEST_F(Drafting, AnswersEndWhereTheyEndWithoutDrafts) {
 TEST_F(Drafting, EventsSayWhatHappened) {
   const auto session = test::make_session(*loaded_.model, {.n_ctx = 512, .drafter = drafter_});
   for (const char* const text : kQuestions) {
-    for (const int64_t most : {1, 4, 7}) {
+    for (const auto& [most, tree] : {std::pair{1, 0}, {4, 0}, {7, 0}, {7, 25}, {4, 9}}) {
       GenerateOptions options = always(most);
+      options.draft.tree = tree;
       auto request = Request::start(*session, question(text), options);
       ASSERT_TRUE(request);
       std::vector<Token> said;
@@ -179,7 +206,11 @@ TEST_F(Drafting, EventsSayWhatHappened) {
       const auto result = (*request)->result();
       ASSERT_TRUE(result);
       EXPECT_EQ(said, result->tokens);
-      EXPECT_EQ(counted.n_drafted, result->draft.n_drafted);
+      if (tree == 0) {
+        EXPECT_EQ(counted.n_drafted, result->draft.n_drafted);
+      } else {  // ranges are as long as the longest way
+        EXPECT_LE(counted.n_drafted, result->draft.n_drafted);
+      }
       EXPECT_EQ(counted.n_accepted, result->draft.n_accepted);
       EXPECT_EQ(counted.n_verified, result->draft.n_verified);
     }
@@ -202,6 +233,7 @@ TEST_F(Drafting, AnyMixOfAnswersEqualsEachAlone) {
           question(std::string(kQuestions[i % 3]) + std::string(static_cast<size_t>(i / 3), ' ')));
       terms.push_back(always(1 + i));
       terms.back().draft.is_on = i % 3 != 1;
+      terms.back().draft.tree = i % 2 == 0 ? 25 : -1;
       terms.back().draft.is_required = terms.back().draft.is_on;
       terms.back().ignore_eos = true;
       terms.back().sampling.temperature = i % 2 == 0 ? 0.0f : 1.0f;
@@ -290,6 +322,7 @@ TEST_F(Drafting, CancelledAnswersLeaveWhatWasAccepted) {
   for (size_t n_pieces = 1; n_pieces < 6; ++n_pieces) {
     CancellationSource source;
     GenerateOptions options = always(7);
+    options.draft.tree = n_pieces % 2 == 0 ? 25 : 0;
     options.work.cancellation = source.ticket();
     size_t n = 0;
     const auto stopped = generate(*session, prompt, options, [&](std::string_view) {

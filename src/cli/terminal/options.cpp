@@ -155,6 +155,13 @@ OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft) {
     choice.files.drafter = file;
     return {};
   };
+  Option tree =
+      number_option<int64_t>("--draft-tree", "N",
+                             "Most nodes of a tree of proposed tokens, which has other choices beside a "
+                             "drafter's first. 0: no trees. "
+                             "Trees are checked where they pay; with 'required' and N, in every step.",
+                             draft.tree, 0, kMostTreeNodes);
+  tree.fallback = "as measured, up to 25";
   return {"Drafting",
           {sources,
            number_option<int64_t>("--draft-max, --draft-n, --spec-draft-n-max", "N",
@@ -165,6 +172,7 @@ OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft) {
            number_option<float>("--draft-p-min, --spec-draft-p-min", "P",
                                 "A token that the drafter gives less probability than P ends the proposal.",
                                 draft.least_probability, 0, 1),
+           tree,
            choice_option<DraftRule>(
                "--draft-rule", "RULE",
                "When a proposed token is taken. exact: when the model chooses the same one, so that the "

@@ -46,7 +46,7 @@ Option huge_pages_option(bool& huge_pages);
 Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");
 
 OptionGroup model_group(ModelChoice& choice);                       // --model to --cache-sketch
-OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft);  // --draft to --draft-p-min
+OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft);  // --draft to --draft-rule
 OptionGroup sampling_group(AnswerChoice& choice);  // --temp to --logit-bias; also what /set changes
 OptionGroup answer_group(AnswerChoice& choice);    // --max-tokens, --stop, --ignore-eos
 OptionGroup form_group(AnswerForm& form);          // --json-schema, --grammar, --regex

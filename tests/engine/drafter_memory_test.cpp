@@ -14,6 +14,7 @@ constexpr int64_t kMemoryContext = 200;
 class DrafterMemory : public test::TinyPair {
  protected:
   void SetUp() override {
+    if (&tested_device() != &device_) GTEST_SKIP() << "only the watched CPU counts its memory";
     model_ = load({.n_layer = 3});
     ASSERT_TRUE(model_);
     block_ = load_block_drafter(*model_);

@@ -102,7 +102,7 @@ TEST_F(TreeDrafting, EveryNodeIsComputedAsTheTextOnItsWay) {
   int64_t n_branches = 0;
   const auto all = policies();
   for (size_t which = 0; which < all.size(); ++which) {
-    if (!knows(tested_device(), all[which])) continue;
+    if (!test::knows(tested_device(), all[which])) continue;
     // Pages have 64 positions; the first format's trees begin at each of them.
     for (int64_t n_prompt = 1; n_prompt < 140; n_prompt += which == 0 ? 1 : 9) {
       SCOPED_TRACE(testing::Message() << "format " << which << ", prompt of " << n_prompt);

@@ -72,7 +72,7 @@ struct Plan {
   size_t workspace_bytes = 0;
   size_t scratch_bytes = 0;
   int64_t most_alike_rows = INT64_MAX;  // of the device, for the weights that were met
-  std::vector<std::string> missing;  // "matmul iq2_xxs (blk.0.ffn_down.weight)"
+  std::vector<std::string> missing;     // "matmul iq2_xxs (blk.0.ffn_down.weight)"
 };
 
 class Stream {
@@ -95,6 +95,11 @@ class Stream {
   // Device memory to memory of the same device, in order with the operations.
   virtual void copy(const Tensor& dst, const Tensor& src) = 0;
   virtual Result<void> synchronize() = 0;
+
+  // Has the system give now the memory of these stretches of buffers, which nobody reads and which may be
+  // overwritten with zeros: on the CPU it gives memory when it is first written, and takes about as long for
+  // it as kernels for writing it several times. A step of its own, on all threads; nothing on other devices.
+  virtual void take_memory(std::span<const std::span<std::byte>> /*stretches*/) {}
 
   // Runs the operations that `record` calls. Steps with the same key record the same operations on the same
   // addresses (what differs between them lies in device tensors), so that a device may keep the recording of

@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "base/parameter.h"
-#include "kernels/cpu/cpu_device.h"
 #include "kernels/ops.h"
 
 namespace parlance {
@@ -193,7 +192,7 @@ void KvCache::take_memory_ahead(Stream& stream, PageKind kind, PagePool::Range p
     stretches.emplace_back(v.pages + static_cast<size_t>(from) * v.page_bytes,
                            static_cast<size_t>(to - from) * v.page_bytes);
   }
-  take_memory(stream, stretches);
+  stream.take_memory(stretches);
 }
 
 void KvCache::copy_page(Stream& stream, const PageCopy& copy) {

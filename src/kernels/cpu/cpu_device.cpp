@@ -175,12 +175,11 @@ std::unique_ptr<Device> share_cpu_device(const Device& device, int rank) {
   return cpu ? cpu->share(rank) : nullptr;
 }
 
-void take_memory(Stream& stream, std::span<const std::span<std::byte>> stretches) {
-  auto* const cpu = dynamic_cast<CpuStream*>(&stream);
-  if (!cpu || stretches.empty()) return;
+void CpuStream::take_memory(std::span<const std::span<std::byte>> stretches) {
+  if (stretches.empty()) return;
   constexpr size_t kSmallestPage = 4096;  // of any system: it gives that much, or more, at once
-  stream.step(Stream::kOnce, [&] {
-    cpu->pool().run(std::ssize(stretches), [&](int64_t i, int) {
+  step(kOnce, [&] {
+    pool().run(std::ssize(stretches), [&](int64_t i, int) {
       const std::span<std::byte> bytes = stretches[static_cast<size_t>(i)];
       for (size_t at = 0; at < bytes.size(); at += kSmallestPage)
         static_cast<volatile std::byte&>(bytes[at]) = std::byte{0};

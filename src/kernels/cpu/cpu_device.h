@@ -60,9 +60,4 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options = {});
 // queues of its own.
 std::unique_ptr<Device> share_cpu_device(const Device& device, int rank);
 
-// Has the system give now the memory of these stretches of buffers, which nobody reads and which may be
-// overwritten with zeros: on the CPU it gives memory when it is first written, and takes about as long for it
-// as kernels for writing it several times. A step of the stream, on all threads; nothing on other devices.
-void take_memory(Stream& stream, std::span<const std::span<std::byte>> stretches);
-
 }  // namespace parlance

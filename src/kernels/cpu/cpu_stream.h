@@ -25,6 +25,7 @@ class CpuStream final : public Stream {
   Result<void> download(std::span<std::byte> bytes, const Tensor& src) override;
   void copy(const Tensor& dst, const Tensor& src) override;
   Result<void> synchronize() override { return {}; }
+  void take_memory(std::span<const std::span<std::byte>> stretches) override;
 
  protected:
   void run_step(uint64_t, FunctionRef<void()> record) override {

@@ -101,7 +101,7 @@ TEST_P(RowIndependence, MatmulOfManyTiles) {
   OpBench bench = tested();
   const int64_t n_in = 320, n_out = 40001;
   const Linear linear{random_weight(bench, DType::f16, n_in, n_out), {}};
-  for (const int64_t n : {2, 9, 16, 32, 64}) {
+  for (const int64_t n : {16, 64}) {
     if (n > bench.device().most_alike_rows(DType::f16)) continue;
     expect_rows_alone(bench, n_in, {n}, [&](Stream& s, const Tensor& x) { return matmul(s, linear, x); });
   }

@@ -102,14 +102,13 @@ std::optional<size_t> end_of_head(std::string_view bytes) {
 }
 
 std::optional<HeadRefusal> check_beginning(std::string_view bytes, const HeadLimits& limits) {
-  const size_t n_line = std::min(bytes.find('\n'), bytes.size());
-  if (n_line > limits.n_line_bytes) {
+  const std::string_view line = bytes.substr(0, bytes.find('\n'));
+  if (line.size() - (line.ends_with('\r') ? 1 : 0) > limits.n_line_bytes) {
     return refusal(414, fmt::format("the request line is longer than {} bytes", limits.n_line_bytes));
   }
   if (bytes.size() > limits.n_head_bytes) {
     return refusal(431, fmt::format("the head is longer than {} bytes", limits.n_head_bytes));
   }
-  const std::string_view line = bytes.substr(0, n_line);
   const bool is_text = std::all_of(line.begin(), line.end(), [](char c) {
     return c == '\r' || (static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) < 0x7f);
   });

@@ -1,0 +1,88 @@
+#include "server/outgoing.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace parlance {
+
+namespace {
+
+class ReplyTo final : public Reply {
+ public:
+  ReplyTo(std::shared_ptr<boost::asio::io_context> io, std::shared_ptr<Outgoing> outgoing,
+          std::function<void()> on_change)
+      : io_(std::move(io)), outgoing_(std::move(outgoing)), on_change_(std::move(on_change)) {}
+  ~ReplyTo() override { break_off(); }
+
+  void send(HttpAnswer answer) override {
+    post([answer = std::move(answer)](Outgoing& out) mutable {
+      out.head = std::move(answer);
+      out.is_whole = out.has_ended = true;
+    });
+  }
+  void begin(HttpAnswer head) override {
+    std::string body = std::exchange(head.body, {});
+    post([head = std::move(head)](Outgoing& out) mutable { out.head = std::move(head); });
+    write(std::move(body));
+  }
+  void write(std::string piece) override {
+    if (piece.empty()) return;
+    const size_t n_bytes = piece.size();
+    post([piece = std::move(piece)](Outgoing& out) mutable { out.pieces.push_back(std::move(piece)); },
+         n_bytes);
+  }
+  void end() override {
+    post([](Outgoing& out) { out.has_ended = true; });
+  }
+  void break_off() override {
+    post([](Outgoing& out) { out.has_ended = out.is_broken = true; });
+  }
+
+  Cancellation ticket() const override { return outgoing_->ticket; }
+  size_t n_unsent() const override { return outgoing_->n_unsent; }
+  void when_taken(std::function<void()> on_taken) override {
+    {
+      const std::lock_guard lock(outgoing_->mutex);
+      outgoing_->on_taken = std::move(on_taken);
+    }
+    outgoing_->tell(outgoing_->ticket.cancelled());
+  }
+
+ private:
+  // What comes behind the end is dropped. `n_bytes` of it are of the body.
+  template <class Change>
+  void post(Change change, size_t n_bytes = 0) {
+    outgoing_->n_unsent += n_bytes;
+    boost::asio::post(
+        *io_, [outgoing = outgoing_, on_change = on_change_, change = std::move(change), n_bytes]() mutable {
+          if (outgoing->has_ended) {
+            outgoing->n_unsent -= n_bytes;
+          } else {
+            change(*outgoing);
+          }
+          on_change();
+        });
+  }
+
+  const std::shared_ptr<boost::asio::io_context> io_;
+  const std::shared_ptr<Outgoing> outgoing_;
+  const std::function<void()> on_change_;
+};
+
+}  // namespace
+
+void Outgoing::tell(bool at_any_rate) {
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(mutex);
+    if (at_any_rate || n_unsent < Reply::kLittleUnsent) call.swap(on_taken);
+  }
+  if (call) call();
+}
+
+std::shared_ptr<Reply> make_reply(std::shared_ptr<boost::asio::io_context> io,
+                                  std::shared_ptr<Outgoing> outgoing, std::function<void()> on_change) {
+  return std::make_shared<ReplyTo>(std::move(io), std::move(outgoing), std::move(on_change));
+}
+
+}  // namespace parlance

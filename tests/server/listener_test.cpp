@@ -1,0 +1,239 @@
+// The listener alone, with a service that says what the test wants: requests in every split, clients that
+// leave or do not read, and what a connection costs.
+#include "server/listener.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/os/memory.h"
+#include "gtest/gtest.h"
+#include "server/support/client.h"
+
+namespace parlance {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What comes is said back; /hold and the end of /stream are the test's to answer.
+HttpAnswer answer_with(std::string body, int status = 200) {
+  HttpAnswer answer;
+  answer.status = status;
+  answer.body = std::move(body);
+  return answer;
+}
+
+class ScriptedService final : public HttpService {
+ public:
+  Admission admit(const HttpRequest& head) override {
+    if (head.path == "/refused") return {.refusal = answer_with("no", 404)};
+    return {.refusal = {}, .n_body_bytes = size_t{64} << 10};
+  }
+  void serve(HttpRequest request, std::shared_ptr<Reply> reply) override {
+    if (request.path == "/hold" || request.path == "/stream") {
+      if (request.path == "/stream") reply->begin(answer_with("begun"));
+      const std::lock_guard lock(mutex_);
+      held_.push_back(std::move(reply));
+      return;
+    }
+    reply->send(answer_with(request.method + " " + request.path + " " + request.body));
+  }
+  HttpAnswer refuse(int status, const std::string& why) override { return answer_with(why, status); }
+  void complete(const HttpRequest&, HttpAnswer&) override {}
+  void note(const HttpRequest&, int, bool was_cut) override { n_cut += was_cut; }
+  bool is_draining() const override { return drains; }
+
+  std::vector<std::shared_ptr<Reply>> held() {
+    const std::lock_guard lock(mutex_);
+    return held_;
+  }
+
+  std::atomic<bool> drains{false};
+  std::atomic<int> n_cut{0};
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Reply>> held_;
+};
+
+bool comes_true(const std::function<bool()>& is_true) {
+  for (int i = 0; i < 1000 && !is_true(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  return is_true();
+}
+
+class ServerListener : public testing::Test {
+ protected:
+  ServerListener() { options_.port = 0; }
+  void SetUp() override { open(); }
+  void open() {
+    listener_.reset();
+    auto listener = Listener::open(options_, service_);
+    ASSERT_TRUE(listener) << listener.error().message;
+    listener_ = *std::move(listener);
+  }
+  uint16_t port() const { return listener_->port(); }
+  bool all_are_gone() const {
+    return comes_true([&] { return listener_->counts().n_active + listener_->counts().n_idle == 0; });
+  }
+
+  ListenerOptions options_;
+  ScriptedService service_;
+  std::unique_ptr<Listener> listener_;
+};
+
+TEST_F(ServerListener, ARequestMayBeCutAnywhereAndOthersMayFollowIt) {
+  const std::string bytes =
+      "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nfirst\r\n"
+      "POST /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nsec\r\n3\r\nond\r\n0\r\nT: "
+      "1\r\n\r\n"
+      "GET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  const auto check = [](test::Client& client) {
+    EXPECT_EQ(client.answer().body, "POST /a first");
+    EXPECT_EQ(client.answer().body, "POST /b second");
+    EXPECT_EQ(client.answer().body, "GET /c ");
+    EXPECT_TRUE(client.is_closed());
+  };
+  for (size_t cut = 1; cut < bytes.size(); ++cut) {
+    SCOPED_TRACE(cut);
+    test::Client client(port());
+    client.send(std::string_view(bytes).substr(0, cut));
+    std::this_thread::sleep_for(milliseconds(1));  // so that the parts arrive one after the other
+    client.send(std::string_view(bytes).substr(cut));
+    check(client);
+  }
+  test::Client client(port());
+  for (const char byte : bytes) client.send(std::string_view(&byte, 1));
+  check(client);
+}
+
+TEST_F(ServerListener, WhoLeavesIsNoticedAtEveryMoment) {
+  for (const char* path : {"/hold", "/stream"}) {
+    test::Client stays(port());
+    std::optional<test::Client> leaves(std::in_place, port());
+    const size_t n_before = service_.held().size();
+    for (test::Client* one : {&stays, &*leaves}) {
+      one->send(test::request_text("POST", path, port(), {}, "body"));
+      ASSERT_TRUE(comes_true([&] { return service_.held().size() > n_before + (one == &stays ? 0 : 1); }));
+    }
+    const auto held = service_.held();
+    leaves.reset();
+    EXPECT_TRUE(comes_true([&] { return held[n_before + 1]->ticket().cancelled(); }));
+    EXPECT_FALSE(held[n_before]->ticket().cancelled());
+    held[n_before + 1]->write("for nobody");
+    held[n_before]->write("");
+    held[n_before]->break_off();
+    stays.answer();
+  }
+  // In the middle of a head and of a body, and behind a request that nobody waits for.
+  const std::string whole = test::request_text("POST", "/a", port(), {}, std::string(100, 'b'));
+  for (size_t n = 0; n <= whole.size(); ++n) {
+    test::Client client(port());
+    client.send(std::string_view(whole).substr(0, n));
+  }
+  EXPECT_TRUE(all_are_gone());
+}
+
+TEST_F(ServerListener, WhoDoesNotReadIsTakenForGone) {
+  options_.write_time = milliseconds(100);
+  open();
+  test::Client client(port());
+  client.send(test::request_text("GET", "/stream", port()));
+  ASSERT_TRUE(comes_true([&] { return service_.held().size() == 1; }));
+  const auto reply = service_.held().front();
+  ASSERT_TRUE(comes_true([&] { return reply->n_unsent() == 0; }));
+  std::atomic<bool> was_told{false};
+  for (int i = 0; i < 400; ++i) reply->write(std::string(size_t{64} << 10, 'x'));
+  EXPECT_GT(reply->n_unsent(), Reply::kMuchUnsent);
+  reply->when_taken([&] { was_told = true; });
+  EXPECT_TRUE(comes_true([&] { return reply->ticket().cancelled() && was_told; }));
+  EXPECT_TRUE(all_are_gone());
+  EXPECT_EQ(service_.n_cut, 1);
+}
+
+TEST_F(ServerListener, WhoReadsSlowlyGetsAllOfIt) {
+  test::Client client(port());
+  client.send(test::request_text("GET", "/stream", port()));
+  ASSERT_TRUE(comes_true([&] { return service_.held().size() == 1; }));
+  const auto reply = service_.held().front();
+  std::string sent = "begun";
+  for (int i = 0; i < 100; ++i) {
+    const std::string piece(size_t{40} << 10, static_cast<char>('a' + i % 26));
+    reply->write(piece);
+    sent += piece;
+  }
+  reply->end();
+  reply->write("what comes too late");
+  std::this_thread::sleep_for(milliseconds(20));
+  const test::ClientAnswer answer = client.answer();
+  EXPECT_TRUE(answer.is_whole);
+  EXPECT_TRUE(answer.body == sent);
+  EXPECT_EQ(reply->n_unsent(), 0u);
+}
+
+TEST_F(ServerListener, TheLastAnswerOfAConnectionSaysSo) {
+  options_.n_requests_of_connection = 3;
+  open();
+  test::Client client(port());
+  for (int i = 1; i <= 3; ++i) {
+    client.send(test::request_text("GET", i == 2 ? "/refused" : "/a", port()));
+    EXPECT_EQ(client.answer().field("connection"), i == 3 ? "close" : "") << i;
+  }
+  EXPECT_TRUE(client.is_closed());
+  for (const char* path : {"/a", "/refused"}) {
+    service_.drains = false;
+    test::Client other(port());
+    other.send(test::request_text("GET", path, port()));
+    EXPECT_EQ(other.answer().field("connection"), "");
+    service_.drains = true;
+    other.send(test::request_text("GET", path, port()));
+    EXPECT_EQ(other.answer().field("connection"), "close");
+    EXPECT_TRUE(other.is_closed());
+  }
+}
+
+TEST_F(ServerListener, LimitsHoldToTheByte) {
+  const auto status_of = [&](const std::string& bytes) {
+    test::Client client(port());
+    client.send(bytes);
+    return client.answer().status;
+  };
+  const auto line_of = [](size_t n) {
+    const std::string rest = "GET / HTTP/1.1";
+    return "GET /" + std::string(n - rest.size(), 'a') + " HTTP/1.1\r\nhost: x\r\n\r\n";
+  };
+  EXPECT_EQ(status_of(line_of(8192)), 200);
+  EXPECT_EQ(status_of(line_of(8193)), 414);
+  const auto post = [&](size_t n) {
+    return test::request_text("POST", "/a", port(), {}, std::string(n, 'b'));
+  };
+  EXPECT_EQ(status_of(post(size_t{64} << 10)), 200);
+  EXPECT_EQ(status_of(post((size_t{64} << 10) + 1)), 413);
+  // A body within its limit, in chunks that are hundreds of times as large.
+  std::string chunks = "POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 4000; ++i) chunks += "1;" + std::string(200, 'e') + "\r\nb\r\n";
+  EXPECT_EQ(status_of(chunks), 413);
+}
+
+TEST_F(ServerListener, WaitingCostsLittle) {
+  std::vector<std::unique_ptr<test::Client>> clients;
+  const auto connect = [&] {
+    for (int i = 0; i < 200; ++i) {
+      clients.push_back(std::make_unique<test::Client>(port()));
+      clients.back()->send("GET / HTT");
+    }
+  };
+  connect();  // what the first ones cost once
+  ASSERT_TRUE(comes_true([&] { return listener_->counts().n_idle == 200; }));
+  const size_t before = resident_memory();
+  connect();
+  ASSERT_TRUE(comes_true([&] { return listener_->counts().n_idle == 400; }));
+  std::this_thread::sleep_for(milliseconds(50));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(resident_memory() - before, 200 * (size_t{16} << 10));
+#endif
+  clients.clear();
+  EXPECT_TRUE(all_are_gone());
+}
+
+}  // namespace
+}  // namespace parlance

@@ -39,6 +39,7 @@ Sequence* ModelDrafter::follow(const DraftJob& job) {
     if (!opened) return nullptr;
     own = *std::move(opened);
   }
+  own->set_sharing(job.sequence->sharing());
   const std::vector<Token> text = readable(given);
   const int64_t common = std::ranges::mismatch(text, own->tokens()).in1 - text.begin();
   if (std::ssize(text) - common > kMostNew || own->n_tokens() - common > kMostNew) {

@@ -478,7 +478,10 @@ namespace {
 
 // The caller's terms, and an end with the request.
 Work ended_by(const CancellationSource& end, const Work& work) {
-  return {.cancellation = end.ticket(), .priority = work.priority, .deadline = work.deadline};
+  return {.cancellation = end.ticket(),
+          .priority = work.priority,
+          .deadline = work.deadline,
+          .sharing = work.sharing};
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ void Scheduler::take_posted() {
   for (Task* const task : posted) {
     task->order_ = ++n_arrived_;
     task->waits_since_ = Clock::now();
-    if (!task->prompt_.empty()) task->claim_ = context_.tree().announce(task->prompt_);
+    if (!task->prompt_.empty() && !task->work_.sharing.is_off)
+      task->claim_ = context_.tree().announce({task->prompt_, {}, task->work_.sharing.space});
     tasks_.push_back(task);
   }
 }
@@ -139,8 +140,9 @@ void Scheduler::rank(Clock::time_point now) {
 }
 
 bool Scheduler::is_waiting_for_prefix(const Task& task) const {
-  if (task.has_begun_ || task.prompt_.size() < 2) return false;
-  const auto known = std::span(task.prompt_).first(task.prompt_.size() - 1);
+  const Sharing& sharing = task.work_.sharing;
+  if (task.has_begun_ || task.prompt_.size() < 2 || sharing.is_off) return false;
+  const PrefixKey known(std::span(task.prompt_).first(task.prompt_.size() - 1), {}, sharing.space);
   return context_.tree().wait(known, &task.claim_, milliseconds(0), [] { return false; }) !=
          PrefixWait::ready;
 }
@@ -158,6 +160,7 @@ void Scheduler::admit(Task& task) {
     if (!has_pages_for(sequence) && is_anybody_at_work()) return;
     sequence.take_known(nullptr, task.n_outputs_);
   } else if (!task.prompt_.empty()) {
+    sequence.set_sharing(task.work_.sharing);
     sequence.begin(task.prompt_, &task.claim_, task.known_outputs_.empty() ? 1 : 0);
   }
   if (!task.has_begun_) task.begun();

@@ -73,6 +73,7 @@ Sequence::~Sequence() {
 
 Result<std::unique_ptr<Sequence>> Sequence::fork() const {
   PARLANCE_TRY(auto twin, open(context_));
+  twin->sharing_ = sharing_;
   twin->pages_ = pages_.fork();
   twin->tokens_ = tokens_;
   twin->n_computed_ = n_computed_;
@@ -140,6 +141,17 @@ std::vector<Token> Sequence::tokens_of_branch(int64_t branch) const {
   return tokens;
 }
 
+void Sequence::set_sharing(const Sharing& sharing) {
+  if (sharing == sharing_) return;
+  remember();
+  const bool is_same_but_class = sharing.space == sharing_.space && !sharing.is_off && !sharing_.is_off;
+  if (!is_same_but_class) {
+    truncate(0);
+    n_remembered_ = 0;
+  }
+  sharing_ = sharing;
+}
+
 void Sequence::begin(std::span<const Token> prompt, const PrefixTree::Claim* claim, int64_t n_outputs) {
   const auto common =
       std::mismatch(prompt.begin(), prompt.end(), tokens_.begin(), tokens_.end()).first - prompt.begin();
@@ -153,7 +165,7 @@ void Sequence::begin(std::span<const Token> prompt, const PrefixTree::Claim* cla
 }
 
 void Sequence::take_known(const PrefixTree::Claim* claim, int64_t n_outputs) {
-  if (n_tokens() <= n_outputs) return;
+  if (n_tokens() <= n_outputs || sharing_.is_off) return;
   PrefixMatch match =
       context_->tree().match(key().first(std::min(n_tokens() - n_outputs, first_noise_)), claim);
   // A third text may part where this one parts from what is known.

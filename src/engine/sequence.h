@@ -56,7 +56,7 @@ class Sequence {
   Context& context() const { return *context_; }
   int slot() const { return slot_; }  // its row of the page tables and states
   const std::vector<Token>& tokens() const { return tokens_; }
-  PrefixKey key() const { return {tokens_, content_}; }
+  PrefixKey key() const { return {tokens_, content_, sharing_.space}; }
   int64_t n_tokens() const { return static_cast<int64_t>(tokens_.size()); }
   int64_t n_computed() const { return n_computed_; }  // of the tokens: what memory has taken in
   int64_t n_missing() const { return n_tokens() - n_computed_; }
@@ -86,6 +86,10 @@ class Sequence {
   std::vector<Token> tokens_of_branch(int64_t branch) const;
   // The way in place of the drafted tokens, when both have been computed.
   void take_branch(int64_t branch);
+
+  const Sharing& sharing() const { return sharing_; }
+  // On what terms it shares from now on. On other ones than before, but for the class, its tokens go.
+  void set_sharing(const Sharing& sharing);
 
   // Puts a prompt that was checked in place of the tokens. What of it the sequence or the context knows need
   // not be computed again, but for the last tokens, whose outputs are wanted.
@@ -202,6 +206,7 @@ class Sequence {
 
   std::shared_ptr<Context> context_;
   const int slot_;
+  Sharing sharing_;
   SequencePages pages_;  // of the computed tokens
   std::vector<Token> tokens_;
   int64_t n_computed_ = 0;

@@ -20,9 +20,10 @@ void Sequence::give_up_memory() {
 
 // Gives the prefix tree what it does not have yet of the first n_tokens.
 void Sequence::remember(int64_t n_tokens) {
+  if (sharing_.is_off) return;
   n_tokens = std::min(n_tokens, first_noise_);
   if (n_tokens <= n_remembered_ || n_tokens > pages_.n_tokens()) return;
-  pages_.publish(context_->tree(), key().first(n_tokens), PrefixClass::conversation);
+  pages_.publish(context_->tree(), key().first(n_tokens), sharing_.prefix_class);
   n_remembered_ = n_tokens;
 }
 
@@ -82,7 +83,8 @@ bool Sequence::wants_snapshot() const {
 
 void Sequence::add_snapshot(StateCopy states) {
   remember(n_stored_);
-  if (first_noise_ == kNowhere) (void)context_->tree().insert_states(key().first(n_stored_), states);
+  if (first_noise_ == kNowhere && !sharing_.is_off)
+    (void)context_->tree().insert_states(key().first(n_stored_), states);
   snapshots_.add(n_stored_, std::move(states));
 }
 

@@ -28,7 +28,7 @@ void Turns::wait(FunctionRef<bool()> is_over) {
     }
     if (is_over()) return;
     std::unique_lock lock(mutex_);
-    if (is_taken_ || thread_.joinable()) {
+    if (is_taken_ || n_pausing_ > 0 || thread_.joinable()) {
       changed_.wait(lock, [&] { return n_wakes_ != n_known; });
       continue;
     }
@@ -62,7 +62,7 @@ void Turns::stop() {
 void Turns::run_thread() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
-    if (is_taken_) {  // by who began before there was a thread, or holds a pause
+    if (is_taken_ || n_pausing_ > 0) {  // by who began before there was a thread, or wants a pause
       changed_.wait(lock);
       continue;
     }
@@ -89,7 +89,9 @@ void Turns::run_thread() {
 
 void Turns::pause() {
   std::unique_lock lock(mutex_);
+  ++n_pausing_;
   changed_.wait(lock, [&] { return !is_taken_; });
+  --n_pausing_;
   is_taken_ = true;
 }
 

@@ -48,6 +48,7 @@ class Turns {
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   bool is_taken_ = false;
+  int n_pausing_ = 0;  // threads that wait for a pause: they go before the next turn
   bool is_stopping_ = false;
   uint64_t n_wakes_ = 0;
   std::thread thread_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/cancellation.h"
+#include "kv/sharing.h"
 
 namespace parlance {
 
@@ -20,7 +21,8 @@ struct Work {
   Cancellation cancellation = {};
   Priority priority = Priority::interactive;
   std::optional<std::chrono::steady_clock::time_point> deadline =
-      {};  // when it has not ended by then, it fails
+      {};                // when it has not ended by then, it fails
+  Sharing sharing = {};  // of what is computed for a prompt
 };
 
 }  // namespace parlance

@@ -39,10 +39,12 @@ constexpr int32_t content_token(const ContentHash& hash) {
 struct PrefixKey {
   std::span<const int32_t> tokens;
   std::span<const ContentHash> content;  // of its content tokens, in order
+  ContentHash space = {};                // texts of different ones have nothing in common
 
   PrefixKey() = default;
-  PrefixKey(std::span<const int32_t> of_tokens, std::span<const ContentHash> of_content)
-      : tokens(of_tokens), content(of_content) {}
+  PrefixKey(std::span<const int32_t> of_tokens, std::span<const ContentHash> of_content,
+            const ContentHash& of_space = {})
+      : tokens(of_tokens), content(of_content), space(of_space) {}
   // A text without content tokens.
   template <class Tokens>
   requires std::convertible_to<const Tokens&, std::span<const int32_t>> PrefixKey(
@@ -57,7 +59,7 @@ struct PrefixKey {
 // How many of the tokens are content tokens.
 int64_t count_content(std::span<const int32_t> tokens);
 
-// How many tokens two texts begin with in common.
+// How many tokens two texts of one space begin with in common; of different spaces, none.
 int64_t common_beginning(const PrefixKey& a, const PrefixKey& b);
 
 }  // namespace parlance

@@ -33,7 +33,7 @@ PrefixTree::~PrefixTree() {
 
 PrefixTree::Edge PrefixTree::edge_of(const PrefixKey& text) {
   const int32_t token = text.tokens.front();
-  return {token, is_content_token(token) ? text.content.front() : ContentHash{}};
+  return {token, is_content_token(token) ? text.content.front() : ContentHash{}, text.space};
 }
 
 // The deepest place that a text leads to.
@@ -106,6 +106,7 @@ PrefixTree::Node* PrefixTree::split(Node& node, int64_t position) {
   const auto n_pages = page_of(position - 1) - page_of(node.begin) + 1;
   upper.parent = node.parent;
   upper.begin = node.begin;
+  upper.space = node.space;
   upper.tokens.assign(node.tokens.begin(), node.tokens.begin() + n_tokens);
   const auto n_content = count_content(upper.tokens);
   upper.content.assign(node.content.begin(), node.content.begin() + n_content);
@@ -150,6 +151,7 @@ PrefixTree::Node* PrefixTree::extend(Place place, const PrefixKey& text, std::sp
     node = &add_node(prefix_class, nodes_of(prefix_class).end());
     node->parent = place.node;
     node->begin = place.n_tokens;
+    node->space = text.space;
     place.node->children[edge_of(rest)] = node;
   }
   node->tokens.insert(node->tokens.end(), rest.tokens.begin(), rest.tokens.end());
@@ -277,6 +279,7 @@ PrefixTree::Claim PrefixTree::announce(const PrefixKey& text, std::span<const in
   claims_.push_back({++last_claim_,
                      {text.tokens.begin(), text.tokens.end()},
                      {text.content.begin(), text.content.end()},
+                     text.space,
                      {state_positions.begin(), state_positions.end()}});
   Claim claim;
   claim.tree_ = this;
@@ -298,7 +301,7 @@ int64_t PrefixTree::pending(const PrefixKey& text, int64_t n_usable, const Claim
   int64_t n_promised = n_usable;
   for (const Announced& claim : claims_) {
     if (own && claim.id >= own->id_) break;
-    int64_t n_common = common_beginning(text, {claim.tokens, claim.content});
+    int64_t n_common = common_beginning(text, {claim.tokens, claim.content, claim.space});
     if (options_.needs_states) {
       for (const int64_t position : claim.state_positions) {
         if (position <= n_common) n_promised = std::max(n_promised, position);

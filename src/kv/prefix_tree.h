@@ -20,11 +20,9 @@
 #include "kv/page_pool.h"
 #include "kv/page_rules.h"
 #include "kv/prefix_key.h"
+#include "kv/sharing.h"
 
 namespace parlance {
-
-// What is forgotten first when memory is short. Above them all is what a Pin protects.
-enum class PrefixClass : uint8_t { background, short_lived, conversation };
 
 // The states of a model's recurrent layers behind some position, in host memory.
 using StateCopy = std::shared_ptr<const std::vector<std::byte>>;
@@ -69,6 +67,9 @@ struct PrefixTreeOptions {
 //
 // Pages are told apart by their kind. The tree keeps, of each kind, the first page that it is given for some
 // tokens: an exact page and its compressed twin may come one after the other.
+//
+// Texts of different spaces (PrefixKey) are branches of their own from the root on: they have pages in common
+// with nobody, and none finds or waits for what another computes.
 //
 // Safe to use from several threads, under one lock. The tree outlives its claims and pins.
 class PrefixTree {
@@ -160,8 +161,8 @@ class PrefixTree {
   // free. Each call looks at all nodes, so ask for several pages at a time.
   bool evict(PageCounts n_free);
 
-  // How many pages more evict() could surely make free now: what a forecast may count on beside the free ones.
-  // Looks at all nodes. It may be fewer than there are where several texts end in one page.
+  // How many pages more evict() could surely make free now: what a forecast may count on beside the free
+  // ones. Looks at all nodes. It may be fewer than there are where several texts end in one page.
   PageCounts n_evictable() const;
 
   // The most pages, and the most bytes of states, that the tree may hold from now on; the default is no
@@ -172,15 +173,17 @@ class PrefixTree {
   PrefixTreeStats stats() const;
 
  private:
-  // How a child is found: by its first token, with its whole hash where that is a content token.
+  // How a child is found: by its first token, with its whole hash where that is a content token, among those
+  // of its space.
   struct Edge {
     int32_t token;
     ContentHash content;
+    ContentHash space;
     bool operator==(const Edge&) const = default;
   };
   struct EdgeHash {
     size_t operator()(const Edge& edge) const {
-      return static_cast<size_t>(edge.content.low ^ static_cast<uint32_t>(edge.token));
+      return static_cast<size_t>(edge.content.low ^ edge.space.low ^ static_cast<uint32_t>(edge.token));
     }
   };
   struct StateAt {
@@ -193,8 +196,9 @@ class PrefixTree {
     int64_t begin = 0;  // position of the first token
     std::vector<int32_t> tokens;
     std::vector<ContentHash> content;  // of the content tokens
-    std::vector<PageRef> pages;        // from that of position `begin` to that of the last token
-    std::vector<StateAt> states;       // in order of position
+    ContentHash space = {};
+    std::vector<PageRef> pages;   // from that of position `begin` to that of the last token
+    std::vector<StateAt> states;  // in order of position
     std::unordered_map<Edge, Node*, EdgeHash> children;
     PrefixClass prefix_class = PrefixClass::background;  // never below those of its children
     int n_pins = 0;
@@ -202,7 +206,7 @@ class PrefixTree {
     std::list<Node>::iterator self;
 
     int64_t end() const { return begin + static_cast<int64_t>(tokens.size()); }
-    PrefixKey text() const { return {tokens, content}; }
+    PrefixKey text() const { return {tokens, content, space}; }
   };
   struct Place {
     Node* node;        // whose edge the known tokens end on
@@ -217,6 +221,7 @@ class PrefixTree {
     uint64_t id;
     std::vector<int32_t> tokens;
     std::vector<ContentHash> content;
+    ContentHash space;
     std::vector<int64_t> state_positions;
   };
   // What pages are given up for: free ones in the pools, or fewer in the tree.

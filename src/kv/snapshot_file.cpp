@@ -256,7 +256,8 @@ Result<void> SnapshotFile::read_head(const SnapshotIdentity& expected, const std
   }
   if (at < n_bytes()) return damaged(fmt::format("{} bytes follow its last block", n_bytes() - at));
 
-  n_usable_ = text ? common_beginning(this->text(), *text) : std::ssize(tokens_);
+  // A file is of no space: who may read it is a matter of who asks for it.
+  n_usable_ = text ? common_beginning(this->text(), {text->tokens, text->content}) : std::ssize(tokens_);
   if (n_usable_ < std::min<int64_t>(expected.page_tokens, std::ssize(tokens_)) || n_usable_ == 0) {
     return refuse(
         SnapshotRefusal::other_text,

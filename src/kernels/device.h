@@ -96,9 +96,9 @@ class Stream {
   virtual void copy(const Tensor& dst, const Tensor& src) = 0;
   virtual Result<void> synchronize() = 0;
 
-  // Has the system give now the memory of these stretches of buffers, which nobody reads and which may be
-  // overwritten with zeros: on the CPU it gives memory when it is first written, and takes about as long for
-  // it as kernels for writing it several times. A step of its own, on all threads; nothing on other devices.
+  // Has the system give now the memory of these stretches of buffers; what they hold stays as it is. On the
+  // CPU the system gives memory when it is first written, and takes about as long for it as kernels for
+  // writing it several times. A step of its own, on all threads; nothing on other devices.
   virtual void take_memory(std::span<const std::span<std::byte>> /*stretches*/) {}
 
   // Runs the operations that `record` calls. Steps with the same key record the same operations on the same

@@ -1,54 +1,14 @@
-// Sequences as bytes. A state is a head of this file's own and a snapshot as the engine writes it, which is
-// of use for the same model and cache formats only; a file has the tokens that a program wants beside it.
-#include <array>
+// Sequences as bytes: a head and a snapshot as the engine writes it, which is of use for the same model and
+// cache formats only.
 #include <cstring>
-#include <limits>
 
 #include "base/os/file.h"
 #include "capi/llama/context.h"
+#include "capi/llama/state_bytes.h"
 #include "engine/scheduler.h"
 #include "engine/sequence_file.h"
 
 namespace parlance::capi {
-
-namespace {
-
-constexpr std::array<char, 4> kStateMagic = {'P', 'L', 'S', 'Q'}, kFileMagic = {'P', 'L', 'S', 'F'};
-constexpr uint32_t kStateVersion = 1;
-
-struct StateHead {
-  std::array<char, 4> magic = kStateMagic;
-  uint32_t version = kStateVersion;
-  int32_t first = 0;      // position of the first token
-  uint32_t has_text = 0;  // else the sequence is empty, and nothing follows
-};
-struct FileHead {
-  std::array<char, 4> magic = kFileMagic;
-  uint32_t version = kStateVersion;
-  uint64_t n_tokens = 0;  // which follow, and then a state
-};
-
-template <class T>
-void add_bytes(std::vector<std::byte>& bytes, std::span<const T> values) {
-  const auto more = std::as_bytes(values);
-  bytes.insert(bytes.end(), more.begin(), more.end());
-}
-
-// Takes a head off the front.
-template <class Head>
-Result<Head> take_head(std::span<const std::byte>& bytes) {
-  Head head;
-  if (bytes.size() < sizeof head)
-    return fail(ErrorCode::corrupt_file, "the state has {} bytes, which is too few", bytes.size());
-  const Head expected = {};
-  std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.magic != expected.magic || head.version != expected.version)
-    return fail(ErrorCode::unsupported, "the state is none of this library, or of another version of it");
-  bytes = bytes.subspan(sizeof head);
-  return head;
-}
-
-}  // namespace
 
 // What was moved is computed before it is saved.
 Result<void> LlamaContext::compute_pending(SequenceText& text) {
@@ -64,17 +24,13 @@ Result<void> LlamaContext::compute_pending(SequenceText& text) {
 Result<std::vector<std::byte>> LlamaContext::save(llama_seq_id seq) {
   PARLANCE_CHECK(check_sequence(seq));
   const auto known = sequences_.find(seq);
-  StateHead head;
-  head.has_text = known != sequences_.end();
-  head.first = head.has_text ? known->second.first() : 0;
-  std::vector<std::byte> bytes;
-  add_bytes(bytes, std::span(&std::as_const(head), 1));
-  if (!head.has_text) return bytes;
+  if (known == sequences_.end()) return state_head(/*has_text=*/false, 0);
   if (known->second.has_gap())
     return fail(ErrorCode::unsupported,
                 "sequence {} has a gap, where tokens were removed; close it with llama_memory_seq_add()",
                 seq);
   PARLANCE_CHECK(compute_pending(known->second));
+  std::vector<std::byte> bytes = state_head(/*has_text=*/true, known->second.first());
   const Scheduler::Pause pause(context_->scheduler());
   PARLANCE_CHECK(save_sequence(known->second.sequence(), pause.runner(), bytes));
   return bytes;
@@ -82,47 +38,22 @@ Result<std::vector<std::byte>> LlamaContext::save(llama_seq_id seq) {
 
 Result<void> LlamaContext::restore(llama_seq_id seq, std::span<const std::byte> bytes) {
   PARLANCE_CHECK(check_sequence(seq));
-  PARLANCE_TRY(const StateHead head, take_head<StateHead>(bytes));
+  PARLANCE_TRY(const StateBytes state, read_state(bytes));
   changed();
-  if (head.has_text == 0) {
+  if (state.snapshot.empty()) {
     sequences_.erase(seq);
     return {};
   }
-  if (head.first < 0 || head.first > INT32_MAX / 2)
-    return fail(ErrorCode::corrupt_file, "the state begins at position {}", head.first);
   PARLANCE_TRY(SequenceText* const text, open(seq));
   Result<void> restored;
   {
     const Scheduler::Pause pause(context_->scheduler());
-    restored = restore_sequence(text->sequence(), bytes, "the state");
+    restored = restore_sequence(text->sequence(), state.snapshot, "the state");
   }
-  if (restored) text->replaced(head.first);
+  if (restored) text->replaced(state.first);
   drop_if_empty(seq);
   return restored;
 }
-
-namespace {
-
-// A file's tokens, and the state behind them.
-struct StateFile {
-  std::vector<llama_token> tokens;
-  std::span<const std::byte> state;
-};
-
-Result<StateFile> read_state_file(std::span<const std::byte> bytes) {
-  PARLANCE_TRY(const FileHead head, take_head<FileHead>(bytes));
-  if (head.n_tokens > bytes.size() / sizeof(llama_token))
-    return fail(ErrorCode::corrupt_file, "the state's file should have {} tokens, and ends before",
-                head.n_tokens);
-  StateFile file;
-  file.tokens.resize(head.n_tokens);
-  const size_t n_bytes = head.n_tokens * sizeof(llama_token);
-  if (n_bytes > 0) std::memcpy(file.tokens.data(), bytes.data(), n_bytes);
-  file.state = bytes.subspan(n_bytes);
-  return file;
-}
-
-}  // namespace
 
 }  // namespace parlance::capi
 
@@ -165,12 +96,8 @@ size_t llama_state_seq_save_file(llama_context* ctx, const char* filepath, llama
       return fail(ErrorCode::invalid_argument, "there are {} tokens at {}", n_token_count,
                   tokens ? "their place" : "NULL");
     PARLANCE_TRY(const auto state, context.save(seq_id));
-    FileHead head;
-    head.n_tokens = n_token_count;
-    std::vector<std::byte> bytes;
-    add_bytes(bytes, std::span(&std::as_const(head), 1));
-    add_bytes(bytes, std::span(tokens, n_token_count));
-    add_bytes(bytes, std::span(state));
+    std::vector<std::byte> bytes = state_file_head(std::span(tokens, n_token_count));
+    bytes.insert(bytes.end(), state.begin(), state.end());
     PARLANCE_TRY(AtomicFile file, AtomicFile::create(filepath));
     PARLANCE_CHECK(file.write(bytes));
     PARLANCE_CHECK(file.commit());

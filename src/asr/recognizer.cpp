@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <semaphore>
 
 #include "asr/stream_scheduler.h"
 
@@ -59,7 +60,7 @@ struct RecognizerCore {
   const Cancellation cancellation = source.ticket();
   std::shared_ptr<Context> context;
   std::unique_ptr<SpeechEncoder> encoder;
-  std::timed_mutex recordings;  // one is transcribed at a time
+  std::binary_semaphore recordings{1};  // one is transcribed at a time
 
   std::mutex mutex;  // of what follows
   int n_open = 0;
@@ -153,10 +154,11 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
                                              const OnProgress& on_progress, Cancellation cancellation) {
   PARLANCE_CHECK(check_finite(samples));
   constexpr auto kLook = std::chrono::milliseconds(20);
-  std::unique_lock turn(core_->recordings, std::defer_lock);
   do {
     if (cancellation.cancelled()) return fail(ErrorCode::cancelled, "cancelled");
-  } while (!turn.try_lock_for(kLook));
+  } while (!core_->recordings.try_acquire_for(kLook));
+  constexpr auto release = [](std::binary_semaphore* recordings) { recordings->release(); };
+  const std::unique_ptr<std::binary_semaphore, decltype(release)> turn(&core_->recordings);
   PARLANCE_TRY(const auto utterance, core_->make_utterance(request));
   const Work work{.cancellation = cancellation};
   std::vector<int64_t> bounds = split_points(samples, core_->split_rule());

@@ -1,9 +1,11 @@
 // `parlance talk`, from recordings to answers and reports, with tiny models of random weights: what they say
 // means nothing, but everything takes part.
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -190,26 +192,72 @@ TEST_F(TalkTest, SpeakerAndMicrophone) {
   ::unsetenv("ALSA_CONFIG_PATH");
 }
 
-// At its own pace, with somebody who does not wait: answers that last for many seconds are cut off by the
-// next turn.
-TEST_F(TalkTest, RecordingsCanInterrupt) {
-  constexpr int kMostTries = 3;  // sound is paced by the clock: a machine that stood still hears no pause
-  int n_interrupted = 0;
-  std::string out;
-  for (int i = 0; i < kMostTries && n_interrupted == 0; ++i) {
-    const auto outcome = talk({wave("espeak_turns"), "--barge-in", "--no-audio", "--json", "--speed", "0.4"});
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    out += outcome.out;
-    for (const auto& turn : lines_of(outcome.out)) {
-      if (!turn["interrupted"].get<bool>()) continue;
-      ++n_interrupted;
-      EXPECT_TRUE(turn["checkpoints_ms"].contains("barge-in-trigger")) << turn;
-      double spoken = 0;
-      for (const auto& phrase : turn["phrases"]) spoken += phrase["audio_seconds"].get<double>();
-      EXPECT_LT(turn["audio_seconds"].get<double>(), spoken) << "it was heard to its end";
+// Somebody who asks, is silent until an answer sounds, and then asks again: samples of 16 bits at 16 kHz.
+class Impatient final : public std::streambuf {
+ public:
+  Impatient(std::span<const float> question, const std::atomic<bool>& answer_sounds)
+      : question_(bytes_of(question)), silence_(bytes_of(std::vector<float>(1600))), sounds_(answer_sounds) {}
+
+ private:
+  static std::string bytes_of(std::span<const float> samples) {
+    std::string bytes;
+    for (const float sample : samples) {
+      const auto value = static_cast<int16_t>(std::lround(sample * 32767));
+      bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
+    return bytes;
   }
-  EXPECT_GE(n_interrupted, 1) << out;
+  int_type underflow() override {
+    constexpr int kMostSilences = 600;  // a minute
+    if (n_asked_ == 2 || n_silences_ == kMostSilences) return traits_type::eof();
+    const bool asks = n_asked_ == 0 || sounds_;
+    std::string& bytes = asks ? question_ : silence_;
+    ++(asks ? n_asked_ : n_silences_);
+    setg(bytes.data(), bytes.data(), bytes.data() + bytes.size());
+    return traits_type::to_int_type(bytes.front());
+  }
+
+  std::string question_, silence_;
+  const std::atomic<bool>& sounds_;
+  int n_asked_ = 0, n_silences_ = 0;
+};
+
+// What is played of an answer comes here when it is heard.
+class Listening final : public std::stringbuf {
+ public:
+  explicit Listening(std::atomic<bool>& answer_sounds) : sounds_(answer_sounds) {}
+
+ private:
+  std::streamsize xsputn(const char*, std::streamsize n) override {
+    constexpr std::streamsize kMoreThanHead = 1000;
+    sounds_ = sounds_ || n > kMoreThanHead;
+    return n;
+  }
+  std::atomic<bool>& sounds_;
+};
+
+// An answer that lasts for many seconds is cut off by the next question.
+TEST_F(TalkTest, SpeechInterruptsAnAnswer) {
+  const auto sound = read_audio(wave("espeak_turns"), 16000);
+  ASSERT_TRUE(sound);
+  std::atomic<bool> answer_sounds = false;
+  Impatient question(std::span(sound->samples).subspan(16000 / 2, 16000 * 23 / 10), answer_sounds);
+  Listening answers(answer_sounds);
+  std::istream in(&question);
+  std::ostream out(&answers);
+  std::ostringstream err;
+  Console io{.in = in, .out = out, .err = err};
+  const auto arguments = arguments_with({"-", "--barge-in", "-o", "-", "--trace", path("trace.json"),
+                                         "--speed", "0.8", "--end-silence", "250"});
+  ASSERT_EQ(run_cli(arguments, io), 0) << err.str();
+  const auto turns = nlohmann::json::parse(test::read_text(path("trace.json")))["turns"];
+  ASSERT_EQ(turns.size(), 2u) << err.str();
+  const auto& first = turns[0];
+  EXPECT_TRUE(first["interrupted"].get<bool>()) << first;
+  EXPECT_TRUE(first["checkpoints_ms"].contains("barge-in-trigger")) << first;
+  double spoken = 0;
+  for (const auto& phrase : first["phrases"]) spoken += phrase["audio_seconds"].get<double>();
+  EXPECT_LT(first["audio_seconds"].get<double>(), spoken) << "it was heard to its end";
 }
 
 TEST_F(TalkTest, SilenceIsNoTurn) {

@@ -8,7 +8,7 @@ declare -A packages=(
   [test]="libgtest-dev librapidcheck-dev python3 python3-jinja2 libvulkan1 mesa-vulkan-drivers vulkan-validationlayers spirv-cross"
   [bench]="libbenchmark-dev python3"
   [clang]="clang-19 libclang-rt-19-dev"
-  [aarch64]="g++-aarch64-linux-gnu qemu-user libfmt-dev:arm64 libutf8proc-dev:arm64 libedit-dev:arm64 libsndfile1-dev:arm64 libsoxr-dev:arm64 nettle-dev:arm64 prometheus-cpp-dev:arm64 libgtest-dev:arm64 librapidcheck-dev:arm64"
+  [aarch64]="g++-aarch64-linux-gnu qemu-user libfmt-dev:arm64 libutf8proc-dev:arm64 libedit-dev:arm64 libsndfile1-dev:arm64 libsoxr-dev:arm64 nettle-dev:arm64 libprometheus-cpp-core1.0:arm64 libgtest-dev:arm64 librapidcheck-dev:arm64"
 )
 
 wanted=()

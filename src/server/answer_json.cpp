@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/random_id.h"
 #include "text/unicode.h"
 
 namespace parlance {
@@ -22,48 +21,7 @@ Json bytes_json(std::string_view text) {
 
 }  // namespace
 
-void ChoiceText::take(std::vector<ReadPiece> pieces) {
-  for (ReadPiece& piece : pieces) {
-    if (piece.kind == ReadPiece::Kind::call) is_passing_over_ = calls.size() >= n_most_calls;
-    const bool is_of_call = piece.kind == ReadPiece::Kind::call || piece.kind == ReadPiece::Kind::arguments;
-    if (is_of_call && is_passing_over_) continue;
-    switch (piece.kind) {
-      case ReadPiece::Kind::words:
-        words += piece.text;
-        break;
-      case ReadPiece::Kind::thoughts:
-        thoughts += piece.text;
-        break;
-      case ReadPiece::Kind::call:
-        calls.push_back({.id = random_id("call_"), .name = piece.text, .arguments = {}});
-        break;
-      case ReadPiece::Kind::arguments:
-        calls.back().arguments += piece.text;
-        break;
-    }
-    unsent.push_back(std::move(piece));
-  }
-}
-
-void ChoiceText::add(AnswerPiece piece) {
-  result.tokens.insert(result.tokens.end(), piece.tokens.begin(), piece.tokens.end());
-  if (reader) {
-    take(reader->push(piece.text));
-  } else if (!piece.text.empty()) {
-    take({{.kind = ReadPiece::Kind::words, .text = std::move(piece.text)}});
-  }
-  for (TokenLogprobs& one : piece.logprobs) {
-    unsent_logprobs.push_back(one);
-    logprobs.push_back(std::move(one));
-  }
-}
-
-void ChoiceText::finish(const std::string& reason) {
-  if (reader) take(reader->finish());
-  finish_reason = reason == "stop" && !calls.empty() ? "tool_calls" : reason;
-}
-
-Json AnswerWriter::envelope(bool is_chunk) const {
+Json CompletionWriter::envelope(bool is_chunk) const {
   Json json = Json::object({{"id", form_.id},
                             {"object", !form_.is_chat ? "text_completion"
                                        : is_chunk     ? "chat.completion.chunk"
@@ -76,7 +34,7 @@ Json AnswerWriter::envelope(bool is_chunk) const {
 }
 
 // A token may end inside a code point; its bytes are exact.
-Json AnswerWriter::token_json(const TokenLogprob& one) const {
+Json CompletionWriter::token_json(const TokenLogprob& one) const {
   const std::string_view bytes = tokenizer_.piece(one.token, /*with_special=*/true);
   return Json::object({{"token", sanitise_utf8(bytes)},
                        {"logprob", std::min(static_cast<double>(one.logprob), 0.0)},
@@ -84,7 +42,7 @@ Json AnswerWriter::token_json(const TokenLogprob& one) const {
 }
 
 // Null where none were asked for.
-Json AnswerWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs, size_t text_offset) const {
+Json CompletionWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs, size_t text_offset) const {
   if (!form_.has_logprobs) return {};
   if (form_.is_chat) {
     Json content = Json::array();
@@ -112,7 +70,7 @@ Json AnswerWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs, siz
       {{"tokens", tokens}, {"token_logprobs", values}, {"top_logprobs", tops}, {"text_offset", offsets}});
 }
 
-Json AnswerWriter::usage(const std::vector<ChoiceText>& choices) const {
+Json CompletionWriter::usage(const Choices& choices) const {
   int64_t n_prompt = 0, n_cached = 0, n_accepted = 0, n_rejected = 0;
   double n_said = 0;
   for (const ChoiceText& choice : choices) {
@@ -136,7 +94,7 @@ Json AnswerWriter::usage(const std::vector<ChoiceText>& choices) const {
                                                    {"audio_tokens", 0}})}});
 }
 
-Json timings_json(const std::vector<ChoiceText>& choices) {
+Json timings_json(const Choices& choices) {
   const GenerateResult& first = choices.front().result;
   const auto n_new = static_cast<double>(first.n_prompt - first.n_prompt_cached);
   const double prompt_ms = std::max(first.prefill_ms - first.queue_ms, 0.0);
@@ -161,12 +119,11 @@ Json timings_json(const std::vector<ChoiceText>& choices) {
   return json;
 }
 
-void AnswerWriter::add_summary(Json& event, const std::vector<ChoiceText>& choices,
-                               const Json& summary) const {
+void CompletionWriter::add_summary(Json& event, const Choices& choices, const Json& summary) const {
   event.set("timings", timings_json(choices)).set("parlance", summary);
 }
 
-Json AnswerWriter::whole(const std::vector<ChoiceText>& choices, const Json& summary) const {
+Json CompletionWriter::whole(const Choices& choices, const Json& summary) {
   Json list = Json::array();
   for (const ChoiceText& choice : choices) {
     Json one = Json::object({{"index", choice.index}});
@@ -185,8 +142,8 @@ Json AnswerWriter::whole(const std::vector<ChoiceText>& choices, const Json& sum
   return json;
 }
 
-Json AnswerWriter::chunk_with(const ChoiceText& choice, const Json& delta, const Json& logprobs,
-                              const Json& finish) const {
+Json CompletionWriter::chunk_with(const ChoiceText& choice, const Json& delta, const Json& logprobs,
+                                  const Json& finish) const {
   Json one = Json::object({{"index", choice.index}});
   one.set(form_.is_chat ? "delta" : "text", delta).set("logprobs", logprobs).set("finish_reason", finish);
   Json json = envelope(/*is_chunk=*/true);
@@ -195,11 +152,7 @@ Json AnswerWriter::chunk_with(const ChoiceText& choice, const Json& delta, const
   return json;
 }
 
-Json AnswerWriter::first_chunk(const ChoiceText& choice) const {
-  return chunk_with(choice, Json::object({{"role", "assistant"}, {"content", ""}}), {}, {});
-}
-
-Json AnswerWriter::chunk(ChoiceText& choice) const {
+Json CompletionWriter::chunk(ChoiceText& choice) const {
   const ReadPiece piece = std::move(choice.unsent.front());
   choice.unsent.pop_front();
   const Json logprobs = logprobs_json(std::exchange(choice.unsent_logprobs, {}), choice.n_sent_code_points);
@@ -225,7 +178,7 @@ Json AnswerWriter::chunk(ChoiceText& choice) const {
 }
 
 // Of a chat.
-Json AnswerWriter::message(const ChoiceText& choice) const {
+Json CompletionWriter::message(const ChoiceText& choice) const {
   const bool has_words = !choice.words.empty() || choice.calls.empty();
   Json message = Json::object(
       {{"role", "assistant"}, {"content", has_words ? Json(choice.words) : Json()}, {"refusal", Json()}});
@@ -241,17 +194,42 @@ Json AnswerWriter::message(const ChoiceText& choice) const {
   return message.set("tool_calls", calls);
 }
 
-Json AnswerWriter::last_chunk(ChoiceText& choice) const {
-  const auto left = std::exchange(choice.unsent_logprobs, {});
-  const Json logprobs = left.empty() ? Json() : logprobs_json(left, choice.n_sent_code_points);
-  return chunk_with(choice, form_.is_chat ? Json::object() : Json(""), logprobs, choice.finish_reason);
+// Of a chat: whose turn it is.
+std::string CompletionWriter::begin(const Choices& choices) {
+  std::string text;
+  if (!form_.is_chat) return text;
+  for (const ChoiceText& choice : choices)
+    text += event_text(chunk_with(choice, Json::object({{"role", "assistant"}, {"content", ""}}), {}, {}));
+  return text;
 }
 
-Json AnswerWriter::usage_chunk(const std::vector<ChoiceText>& choices, const Json& summary) const {
-  Json json = envelope(/*is_chunk=*/true);
-  json.set("choices", Json::array()).set("usage", usage(choices));
-  add_summary(json, choices, summary);
-  return json;
+std::string CompletionWriter::next(ChoiceText& choice) {
+  return event_text(chunk(choice));
+}
+
+// Why it ended. The last one has the summary, unless a chunk behind it has.
+std::string CompletionWriter::end(ChoiceText& choice, const Choices& choices, const Json& summary) {
+  const auto left = std::exchange(choice.unsent_logprobs, {});
+  const Json logprobs = left.empty() ? Json() : logprobs_json(left, choice.n_sent_code_points);
+  Json event = chunk_with(choice, form_.is_chat ? Json::object() : Json(""), logprobs, choice.finish_reason);
+  const bool is_last = std::ranges::all_of(choices, &ChoiceText::has_finished);
+  if (is_last && !form_.wants_usage) add_summary(event, choices, summary);
+  return event_text(event);
+}
+
+std::string CompletionWriter::finish(const Choices& choices, const Json& summary) {
+  std::string text;
+  if (form_.wants_usage) {
+    Json json = envelope(/*is_chunk=*/true);
+    json.set("choices", Json::array()).set("usage", usage(choices));
+    add_summary(json, choices, summary);
+    text = event_text(json);
+  }
+  return text + "data: [DONE]\n\n";
+}
+
+std::string CompletionWriter::failure(const ApiError& error) {
+  return event_text(to_json(error));
 }
 
 }  // namespace parlance

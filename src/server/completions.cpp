@@ -1,10 +1,14 @@
 // POST /v1/chat/completions and /v1/completions.
+#include <ctime>
+
 #include "assistant/answer_form.h"
 #include "assistant/conversation.h"
 #include "server/answer_format.h"
+#include "server/answer_json.h"
 #include "server/answer_terms.h"
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
+#include "server/random_id.h"
 #include "server/site.h"
 #include "server/text_answer.h"
 
@@ -69,6 +73,18 @@ void note_unused(const Body& body, std::vector<std::string>& ignored) {
   }
 }
 
+std::unique_ptr<AnswerWriter> writer_for(const Site& site, const TextAnswerTerms& terms, bool is_chat) {
+  return std::make_unique<CompletionWriter>(
+      AnswerEnvelope{.is_chat = is_chat,
+                     .wants_usage = terms.wants_usage,
+                     .id = random_id(is_chat ? "chatcmpl-" : "cmpl-"),
+                     .created_unix_s = std::time(nullptr),
+                     .model = terms.model,
+                     .fingerprint = site.fingerprint,
+                     .has_logprobs = terms.generate.n_top_logprobs.has_value()},
+      site.text->model().tokenizer());
+}
+
 // Has answers keep a form, behind their thoughts where they begin with some.
 ApiResult<void> follow_form(const Site& site, const std::shared_ptr<const Grammar>& grammar, bool thinks,
                             TextAnswerTerms& terms) {
@@ -95,6 +111,7 @@ ApiResult<void> complete_chat(Site& site, Call& call) {
   if (chat.is_described) terms.note = "tools by generic prompt";
   terms.prompts.push_back(tokens_of_prompt(site.text->model(), prompt));
   PARLANCE_API_CHECK(fit_to_context(site, "messages", terms));
+  terms.writer = writer_for(site, terms, /*is_chat=*/true);
   return start_text_answer(site, call, std::move(terms));
 }
 
@@ -106,12 +123,12 @@ ApiResult<void> complete_text(Site& site, Call& call) {
   PARLANCE_API_TRY(const auto grammar, read_answer_format(body, "none"));
   PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, body));
   PARLANCE_API_CHECK(follow_form(site, grammar, /*thinks=*/false, terms));
-  terms.is_chat = false;
   terms.ignored = checked.ignored;
   note_unused(checked.body, terms.ignored);
   if (const auto n = body.integer("logprobs")) terms.generate.n_top_logprobs = static_cast<int>(*n);
   PARLANCE_API_TRY(terms.prompts, read_prompts(site, *prompt));
   PARLANCE_API_CHECK(fit_to_context(site, "prompt", terms));
+  terms.writer = writer_for(site, terms, /*is_chat=*/false);
   if (body.boolean("echo")) {
     for (const auto& tokens : terms.prompts) {
       terms.echoes.push_back(site.text->model().tokenizer().decode(tokens));

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
-#include "server/answer_json.h"
-#include "server/random_id.h"
 #include "text/unicode.h"
 
 namespace parlance {
@@ -28,15 +25,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
         reply_(call.reply),
         route_(call.route),
         began_(call.request.began),
-        source_(reply_->ticket()),
-        writer_({.is_chat = terms_.is_chat,
-                 .wants_usage = terms_.wants_usage,
-                 .id = random_id(terms_.is_chat ? "chatcmpl-" : "cmpl-"),
-                 .created_unix_s = std::time(nullptr),
-                 .model = terms_.model,
-                 .fingerprint = site.fingerprint,
-                 .has_logprobs = terms_.generate.n_top_logprobs.has_value()},
-                site.text->model().tokenizer()) {}
+        source_(reply_->ticket()) {}
 
   ApiResult<void> start();
   void tick() override;
@@ -54,18 +43,17 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   void finish();
   void fail_with(const ApiError& error);
   void begin_stream();
-  void write_event(const Json& event);
+  void write(std::string text);
   HttpAnswer head() const;
   Json summary() const;
   void count(const GenerateResult& result);
 
   Site& site_;
-  const TextAnswerTerms terms_;
+  TextAnswerTerms terms_;
   const std::shared_ptr<Reply> reply_;
   const std::string route_;
   const AnswerClock::time_point began_;
   const CancellationSource source_;
-  const AnswerWriter writer_;
   std::atomic<bool> is_posted_{false}, was_cut_{false};
 
   std::mutex mutex_;  // of what follows
@@ -89,7 +77,7 @@ ApiResult<void> TextAnswer::start() {
     const size_t prompt = i / static_cast<size_t>(terms_.n);
     choices_[i].result.n_prompt = std::ssize(terms_.prompts[prompt]);
     choices_[i].is_first_of_prompt = i % static_cast<size_t>(terms_.n) == 0;
-    if (terms_.is_chat) choices_[i].reader.emplace(terms_.reader);
+    if (terms_.reader) choices_[i].reader.emplace(*terms_.reader);
     if (terms_.is_one_call) choices_[i].n_most_calls = 1;
     if (!terms_.echoes.empty()) {
       choices_[i].add({.text = terms_.echoes[prompt], .tokens = {}});
@@ -172,7 +160,7 @@ void TextAnswer::take(ChoiceText& choice, AnswerPiece piece) {
   choice.add(std::move(piece));
   if (!terms_.is_streamed || !choice.has_unsent()) return;
   begin_stream();
-  while (choice.has_unsent()) write_event(writer_.chunk(choice));
+  while (choice.has_unsent()) write(terms_.writer->next(choice));
 }
 
 void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
@@ -197,12 +185,8 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
   }
   if (!terms_.is_streamed) return;
   begin_stream();
-  while (choice.has_unsent()) write_event(writer_.chunk(choice));
-  const bool is_last =
-      std::all_of(choices_.begin(), choices_.end(), [](const ChoiceText& c) { return c.has_finished(); });
-  Json event = writer_.last_chunk(choice);
-  if (is_last && !terms_.wants_usage) writer_.add_summary(event, choices_, summary());
-  write_event(event);
+  while (choice.has_unsent()) write(terms_.writer->next(choice));
+  write(terms_.writer->end(choice, choices_, summary()));
 }
 
 void TextAnswer::finish() {
@@ -213,21 +197,20 @@ void TextAnswer::finish() {
   if (!terms_.is_streamed) {
     HttpAnswer answer = head();
     answer.fields.push_back({"content-type", "application/json; charset=utf-8"});
-    answer.body = writer_.whole(choices_, summary()).line();
+    answer.body = terms_.writer->whole(choices_, summary()).line();
     reply_->send(std::move(answer));
     return;
   }
-  if (terms_.wants_usage) write_event(writer_.usage_chunk(choices_, summary()));
-  reply_->write("data: [DONE]\n\n");
+  write(terms_.writer->finish(choices_, summary()));
   reply_->end();
 }
 
-// Before the head: an answer of its own; behind it an event.
+// Before the head: an answer of its own; behind it a part of the stream.
 void TextAnswer::fail_with(const ApiError& error) {
   is_over_ = true;
   site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", error.code}});
   if (!has_begun_) return reply_->send(answer_of(error));
-  write_event(to_json(error));
+  write(terms_.writer->failure(error));
   reply_->end();
 }
 
@@ -245,16 +228,15 @@ void TextAnswer::begin_stream() {
   if (has_begun_) return;
   has_begun_ = true;
   HttpAnswer answer = head();
-  answer.fields.push_back({"content-type", "text/event-stream; charset=utf-8"});
+  answer.fields.push_back({"content-type", std::string(terms_.writer->stream_type())});
   answer.fields.push_back({"x-accel-buffering", "no"});
   reply_->begin(std::move(answer));
-  if (!terms_.is_chat) return;
-  for (const ChoiceText& choice : choices_) write_event(writer_.first_chunk(choice));
+  write(terms_.writer->begin(choices_));
 }
 
-void TextAnswer::write_event(const Json& event) {
+void TextAnswer::write(std::string text) {
   last_written_ = AnswerClock::now();
-  reply_->write("data: " + event.line() + "\n\n");
+  if (!text.empty()) reply_->write(std::move(text));
 }
 
 void TextAnswer::tick() {
@@ -262,8 +244,7 @@ void TextAnswer::tick() {
   if (!lock.owns_lock() || !terms_.is_streamed || is_over_ || requests_.empty()) return;
   if (AnswerClock::now() - last_written_ < site_.options.ping_time) return;
   begin_stream();
-  last_written_ = AnswerClock::now();
-  reply_->write(": keep-alive\n\n");
+  write(terms_.writer->keep_alive());
 }
 
 // The member "parlance".

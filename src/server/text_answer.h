@@ -3,16 +3,18 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "chat/answer_reader.h"
+#include "server/answer_writer.h"
 #include "server/site.h"
 
 namespace parlance {
 
 struct TextAnswerTerms {
-  bool is_chat = true;  // else a completion, in the older form
+  std::unique_ptr<AnswerWriter> writer;
   bool is_streamed = false, wants_usage = false;
   std::string model;
   std::string class_name = "interactive";
@@ -21,8 +23,8 @@ struct TextAnswerTerms {
   std::vector<std::string> ignored;
   std::string note;  // x-parlance-note; empty: none
 
-  AnswerReaderOptions reader;  // of a chat
-  bool is_one_call = false;    // at most
+  std::optional<AnswerReaderOptions> reader;  // of a chat; none: everything is words
+  bool is_one_call = false;                   // at most
 
   std::vector<std::vector<Token>> prompts;
   std::vector<std::string> echoes;  // of each prompt, what stands before its answers; empty: nothing does

@@ -33,6 +33,7 @@ struct ModelFiles {
   std::string vad = {};
   std::string speaker = {};
   std::string drafter = {};
+  std::string embedding = {};
 };
 
 struct DeviceChoice {

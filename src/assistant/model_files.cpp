@@ -108,6 +108,16 @@ Result<fs::path> find_drafter_file(const ModelFiles& files) {
               set_to(Parameter::model, "FOLDER"));
 }
 
+Result<fs::path> find_embedding_file(const ModelFiles& files) {
+  if (!files.embedding.empty()) return fs::path(files.embedding);
+  const fs::path folder =
+      files.folder.empty() ? find_demo_folder("embedding") : fs::path(files.folder) / "embedding";
+  const fs::path file = is_folder(folder) ? first_model_in(folder) : fs::path();
+  if (!file.empty()) return file;
+  return fail(ErrorCode::not_found, "no embedding model: there is no embedding/*.gguf in {}",
+              files.folder.empty() ? "models/demo" : files.folder);
+}
+
 Result<fs::path> find_own_drafter(const ModelFiles& files) {
   const std::string& named = files.text.empty() ? files.folder : files.text;
   const std::string given = named.empty() ? environment("PARLANCE_MODEL").value_or("") : named;

@@ -22,6 +22,8 @@ Result<AsrFiles> find_aligner_files(const ModelFiles& files);
 Result<std::filesystem::path> find_vad_file(const ModelFiles& files);
 Result<std::filesystem::path> find_speaker_file(const ModelFiles& files);
 Result<std::filesystem::path> find_drafter_file(const ModelFiles& files);
+// The model that embeds texts; an error with the code not_found when there is none.
+Result<std::filesystem::path> find_embedding_file(const ModelFiles& files);
 // The drafter that lies in one bundle with the language model; empty when there is none.
 Result<std::filesystem::path> find_own_drafter(const ModelFiles& files);
 

@@ -3,7 +3,32 @@
 #include <future>
 #include <vector>
 
+#include "assistant/model_files.h"
+#include "models/pooling.h"
+
 namespace parlance {
+
+namespace {
+
+constexpr int kEmbeddedAtOnce = 8;  // texts
+
+// The choice with the embedding model in place of the language model. Texts have the cache of two long ones,
+// which most never fill.
+Result<Choice> embedding_choice(const Choice& choice) {
+  Choice own = choice;
+  PARLANCE_TRY(const std::filesystem::path file, find_embedding_file(choice.files));
+  own.files = {.text = file.string()};
+  own.draft = {.uses_model = false};
+  PARLANCE_TRY(const GgufFile weights, GgufFile::open(file));
+  PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(weights));
+  own.context = {.cache = choice.context.cache, .n_seq = kEmbeddedAtOnce};
+  own.n_ctx = std::min(own.context.n_ctx, hp.n_ctx_train);
+  own.context.n_cache = 2 * *own.n_ctx;
+  if (n_pooled_rows(hp.pooling, own.context.n_batch) > 1) own.context.n_outputs = own.context.n_batch;
+  return own;
+}
+
+}  // namespace
 
 // Calls visit(slot) for the slot of a region.
 template <class Visit>
@@ -37,7 +62,11 @@ Regions::Regions(Choice choice, OnRemark on_remark)
       vad([this] { return VadRegion::load(choice_); }),
       aligner([this] { return AlignerRegion::load(choice_, devices_); }),
       speaker([this] { return SpeakerRegion::load(choice_); }),
-      drafter([this] { return DrafterRegion::load(choice_); }) {}
+      drafter([this] { return DrafterRegion::load(choice_); }),
+      embedding([this]() -> Result<std::shared_ptr<TextRegion>> {
+        PARLANCE_TRY(const Choice choice, embedding_choice(choice_));
+        return TextRegion::load(choice, devices_, on_remark_);
+      }) {}
 
 Result<void> Regions::acquire(Region region) {
   return visit(*this, region, [](auto& slot) -> Result<void> {

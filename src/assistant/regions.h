@@ -92,6 +92,8 @@ class Regions {
   RegionSlot<AlignerRegion> aligner;
   RegionSlot<SpeakerRegion> speaker;
   RegionSlot<DrafterRegion> drafter;
+  // A second language model, which embeds texts. Doors that name regions do not know it.
+  RegionSlot<TextRegion> embedding;
 
  private:
   template <class Visit>

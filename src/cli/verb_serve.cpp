@@ -42,10 +42,11 @@ Result<std::pair<std::string, std::string>> pair_of(std::string_view flag, const
 Result<ModelAlias> alias_of(const std::string& text) {
   if (text.find('=') == std::string::npos) return ModelAlias{text, ModelKind::text};
   PARLANCE_TRY(const auto pair, pair_of("--alias", text));
-  for (const ModelKind kind : {ModelKind::text, ModelKind::asr, ModelKind::tts}) {
+  for (const ModelKind kind : kModelKinds) {
     if (pair.second == name_of(kind)) return ModelAlias{pair.first, kind};
   }
-  return fail(ErrorCode::invalid_argument, "--alias: '{}' is not one of text, asr, tts", pair.second);
+  return fail(ErrorCode::invalid_argument, "--alias: '{}' is not one of text, asr, tts, embedding",
+              pair.second);
 }
 
 Result<void> read_server_keys(ServeOptions& options) {
@@ -155,10 +156,14 @@ OptionGroup work_group(ServeOptions& o) {
 }
 
 OptionGroup name_group(ServeOptions& o) {
-  return {"Names",
-          {text_option("--name", "NAME", "What the models are called.", o.server.name),
+  return {"Models and names",
+          {text_option("--embedding", "FILE",
+                       "The model that embeds texts, where the bundle has none or another is wanted.",
+                       o.model.files.embedding),
+           text_option("--name", "NAME", "What the models are called.", o.server.name),
            list_option("--alias", "NAME",
-                       "Another name of the text model; NAME=asr and NAME=tts of the others.", o.aliases),
+                       "Another name of the text model; NAME=asr, NAME=tts and NAME=embedding of the others.",
+                       o.aliases),
            flag("--any-model", "Take every name of a model.", o.server.takes_any_model),
            list_option("--voice-alias", "NAME=VOICE", "Another name of a voice.", o.voice_aliases),
            flag("--no-voice-aliases", "Do not take the names of OpenAI's voices for the default one.",

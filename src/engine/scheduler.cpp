@@ -161,7 +161,7 @@ void Scheduler::admit(Task& task) {
     sequence.take_known(nullptr, task.n_outputs_);
   } else if (!task.prompt_.empty()) {
     sequence.set_sharing(task.work_.sharing);
-    sequence.begin(task.prompt_, &task.claim_, task.known_outputs_.empty() ? 1 : 0);
+    sequence.begin(task.prompt_, &task.claim_, task.known_outputs_.empty() ? task.n_outputs_ : 0);
   }
   if (!task.has_begun_) task.begun();
   task.has_begun_ = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/embedding_request.h"
 #include "engine/scheduler.h"
 #include "engine/sequence_file.h"
 #include "engine/task.h"
@@ -104,11 +105,8 @@ Result<std::span<const float>> Session::append(std::span<const Token> tokens, in
 Result<std::vector<float>> Session::embed(std::span<const Token> prompt, std::optional<Pooling> wanted,
                                           const Work& work) {
   PARLANCE_CHECK(check_prompt(*context_, prompt));
-  const Pooling own = model().hyper_parameters().pooling, pooling = wanted.value_or(own);
-  if (own == Pooling::rank) {
-    return fail(ErrorCode::unsupported, "{}: the model ranks texts and has no embeddings; use another one",
-                model().file().name());
-  }
+  PARLANCE_CHECK(check_embeds(model()));
+  const Pooling pooling = wanted.value_or(model().hyper_parameters().pooling);
   const int64_t n_tokens = std::ssize(prompt), n_rows = n_pooled_rows(pooling, n_tokens);
   if (n_rows > context_->options().n_outputs) {
     return fail(ErrorCode::invalid_argument,

@@ -98,7 +98,8 @@ ApiResult<int64_t> read_max_tokens(const Site& site, const Body& body) {
   return newer ? *newer : older.value_or(site.options.n_most_tokens);
 }
 
-// Which class a request is of: clients may make themselves less urgent, never more.
+}  // namespace
+
 ApiResult<std::string> read_class(const Call& call, const Body& body) {
   std::string name(call.request.field("x-parlance-class"));
   if (const auto given = body.object("parlance").text("class")) name = *given;
@@ -121,8 +122,6 @@ ApiResult<std::chrono::milliseconds> read_deadline(const Site& site, const Call&
   const auto most = static_cast<double>(site.options.request_time.count());
   return std::chrono::milliseconds(static_cast<int64_t>(std::min(*given, most)));
 }
-
-}  // namespace
 
 int64_t random_seed() {
   thread_local std::random_device device;

@@ -16,6 +16,11 @@ ApiResult<TextAnswerTerms> read_terms(const Site& site, const Call& call, const 
 // Cuts the answer to what the context has room for behind the longest prompt. An error where there is none.
 ApiResult<void> fit_to_context(const Site& site, const char* param, TextAnswerTerms& terms);
 
+// "interactive" or "background": clients may make themselves less urgent, never more.
+ApiResult<std::string> read_class(const Call& call, const Body& body);
+// How long a request may take.
+ApiResult<std::chrono::milliseconds> read_deadline(const Site& site, const Call& call, const Body& body);
+
 // A whole number of at most 64 bits that nobody can foresee, and that JSON's readers can hold.
 int64_t random_seed();
 

@@ -8,6 +8,7 @@
 #include "server/answer_terms.h"
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
+#include "server/prompts.h"
 #include "server/random_id.h"
 #include "server/site.h"
 #include "server/text_answer.h"
@@ -17,53 +18,6 @@ namespace parlance {
 namespace {
 
 constexpr size_t kMostPrompts = 16;
-
-ApiResult<std::vector<Token>> tokens_from(const std::vector<Json>& elements, int32_t n_vocab) {
-  std::vector<Token> tokens;
-  for (const Json& one : elements) {
-    const auto token = one.integer();
-    if (!token) return refuse("invalid_type", "prompt", "prompt: a list of tokens has whole numbers only");
-    if (*token < 0 || *token >= n_vocab) {
-      return refuse("invalid_value", "prompt", "prompt: {} is no token of this model", *token);
-    }
-    tokens.push_back(static_cast<Token>(*token));
-  }
-  return tokens;
-}
-
-// One of the prompts: a text or its tokens.
-ApiResult<std::vector<Token>> prompt_from(const Site& site, const Json& json) {
-  const TextModel& model = site.text->model();
-  std::vector<Token> tokens;
-  if (const auto text = json.text()) {
-    tokens = tokens_of_prompt(model, *text);
-  } else if (const auto elements = json.elements()) {
-    PARLANCE_API_TRY(tokens, tokens_from(*elements, model.tokenizer().n_vocab()));
-  } else {
-    return refuse("invalid_type", "prompt",
-                  "prompt must be a string, an array of tokens, or an array of these");
-  }
-  if (tokens.empty()) return refuse("invalid_value", "prompt", "the prompt is empty; give it some text");
-  return tokens;
-}
-
-ApiResult<std::vector<std::vector<Token>>> read_prompts(const Site& site, const Json& json) {
-  const auto elements = json.elements();
-  const bool is_one = !elements || (!elements->empty() && elements->front().number().has_value());
-  std::vector<std::vector<Token>> prompts;
-  if (is_one) {
-    PARLANCE_API_TRY(prompts.emplace_back(), prompt_from(site, json));
-    return prompts;
-  }
-  if (elements->size() > kMostPrompts) {
-    return refuse("array_above_max_length", "prompt", "prompt may have {} elements, got {}", kMostPrompts,
-                  elements->size());
-  }
-  for (const Json& one : *elements) {
-    PARLANCE_API_TRY(prompts.emplace_back(), prompt_from(site, one));
-  }
-  return prompts;
-}
 
 // Fields of the contract that nothing here looks at yet: who sends them is told so.
 void note_unused(const Body& body, std::vector<std::string>& ignored) {
@@ -126,7 +80,10 @@ ApiResult<void> complete_text(Site& site, Call& call) {
   terms.ignored = checked.ignored;
   note_unused(checked.body, terms.ignored);
   if (const auto n = body.integer("logprobs")) terms.generate.n_top_logprobs = static_cast<int>(*n);
-  PARLANCE_API_TRY(terms.prompts, read_prompts(site, *prompt));
+  PARLANCE_API_TRY(terms.prompts, read_prompts(*prompt, {.name = "prompt",
+                                                         .n_most = kMostPrompts,
+                                                         .model = site.text->model(),
+                                                         .tokens_of = tokens_of_prompt}));
   PARLANCE_API_CHECK(fit_to_context(site, "prompt", terms));
   terms.writer = writer_for(site, terms, /*is_chat=*/false);
   if (body.boolean("echo")) {

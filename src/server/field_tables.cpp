@@ -115,6 +115,14 @@ constexpr std::array kCompletionOnly = {
     only("best_of", "1", "every answer is given"),
 };
 
+constexpr std::array kEmbedding = {
+    act("input", text_or_array, "a text, tokens, or up to 2048 of them", 1, 2048),
+    act("model", text, "which model embeds; absent or \"default\": the one there is"),
+    one_of("encoding_format", "float|base64", "numbers, or their bytes: 32-bit floats, the lowest byte first"),
+    act("dimensions", integer, "only so many of the first values, scaled to length 1 again", 1),
+    pass_over("user", text),
+};
+
 constexpr std::array kSpeech = {
     act("input", text, "what is said", 1, 4096),
     act("model", text, "which model speaks; absent or \"default\": the one there is"),
@@ -166,6 +174,9 @@ std::span<const Field> chat_fields() {
 }
 std::span<const Field> completion_fields() {
   return kCompletion;
+}
+std::span<const Field> embedding_fields() {
+  return kEmbedding;
 }
 std::span<const Field> speech_fields() {
   return kSpeech;

@@ -212,6 +212,7 @@ struct Server::Loading {
     site.offers = {{base, ModelKind::text}};
     if (find_asr_files(files)) site.offers.push_back({base + "-asr", ModelKind::asr});
     if (find_tts_files(files)) site.offers.push_back({base + "-tts", ModelKind::tts});
+    if (find_embedding_file(files)) site.offers.push_back({base + "-embedding", ModelKind::embedding});
     site.created_unix_s = written_unix_s(text_file);
     site.fingerprint = fingerprint_of(site);
     site.tool_family = tool_family_of(site.text->model());
@@ -236,6 +237,7 @@ struct Server::Loading {
       for (const ModelOffer& offer : site.offers) {
         if (offer.kind == ModelKind::asr) (void)site.regions.asr.acquire();
         if (offer.kind == ModelKind::tts) (void)site.regions.tts.acquire();
+        if (offer.kind == ModelKind::embedding) (void)site.regions.embedding.acquire();
       }
     }
   }
@@ -288,7 +290,7 @@ Server::~Server() {
   if (!site_) return;
   site_->prep.stop();
   site_->sound.stop();
-  while (site_->n_running > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (site_->n_running > 0 || site_->n_embedding > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 uint16_t Server::port() const {

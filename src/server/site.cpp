@@ -20,6 +20,8 @@ std::string_view name_of(ModelKind kind) {
       return "asr";
     case ModelKind::tts:
       return "tts";
+    case ModelKind::embedding:
+      return "embedding";
   }
   return "";
 }

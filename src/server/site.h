@@ -1,6 +1,7 @@
 // What the routes of a running server share.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -25,7 +26,9 @@
 
 namespace parlance {
 
-enum class ModelKind : uint8_t { text, asr, tts };
+enum class ModelKind : uint8_t { text, asr, tts, embedding };
+inline constexpr std::array kModelKinds = {ModelKind::text, ModelKind::asr, ModelKind::tts,
+                                           ModelKind::embedding};
 
 std::string_view name_of(ModelKind kind);  // "text"
 
@@ -96,6 +99,7 @@ struct Site {
 
   std::atomic<int64_t> n_running{0};  // sequences of answers that are being made or wait
   std::atomic<double> mean_service_s{0};
+  std::atomic<int64_t> n_embedding{0};  // requests for embeddings that are under way
 
   void enter(const std::shared_ptr<LiveAnswer>& answer);
   void tick_all();
@@ -136,6 +140,7 @@ ApiResult<void> apply_template(Site& site, Call& call);
 ApiResult<void> show_metrics(Site& site, Call& call);
 ApiResult<void> complete_chat(Site& site, Call& call);
 ApiResult<void> complete_text(Site& site, Call& call);
+ApiResult<void> embed_texts(Site& site, Call& call);
 ApiResult<void> speak(Site& site, Call& call);
 ApiResult<void> transcribe(Site& site, Call& call);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/parameter.h"
+#include "engine/embedding_request.h"
 #include "engine/session.h"
 #include "models/pooling.h"
 #include "support/gguf_copy.h"
@@ -78,6 +79,60 @@ TEST_F(Embeddings, OfAKnownTextAreTheSame) {
       expect_near(*again, *first);
     }
   }
+}
+
+// More than there are sequences, some of which begin alike, and rows in several steps.
+TEST_F(Embeddings, OfManyTextsAtOnceAreThoseOfEach) {
+  for (const Pooling pooling : {Pooling::mean, Pooling::last}) {
+    ASSERT_NO_FATAL_FAILURE(load(pooling));
+    std::vector<std::vector<float>> alone;
+    for (int n = 1; n <= 40; n += 3) {
+      const auto one = open(64)->embed(text(n));
+      ASSERT_TRUE(one) << one.error().message;
+      alone.push_back(*one);
+    }
+    const auto session = test::make_session(
+        *loaded_.model, {.n_ctx = 256,
+                         .n_batch = 32,
+                         .cache = {.k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}},
+                         .n_seq = 4,
+                         .n_outputs = 16});
+    for (int round = 0; round < 2; ++round) {  // the second time, beginnings are known
+      std::atomic<int> n_ended{0};
+      std::vector<std::unique_ptr<EmbeddingRequest>> requests;
+      for (int n = 1; n <= 40; n += 3) {
+        auto request = EmbeddingRequest::start(session->shared_context(), text(n), {}, [&] { ++n_ended; });
+        ASSERT_TRUE(request) << request.error().message;
+        requests.push_back(*std::move(request));
+      }
+      session->context().scheduler().wait([&] { return n_ended == std::ssize(requests); });
+      for (size_t i = 0; i < requests.size(); ++i) {
+        ASSERT_TRUE(requests[i]->has_ended());
+        const auto together = requests[i]->result();
+        ASSERT_TRUE(together) << together.error().message;
+        expect_near(*together, alone[i]);
+      }
+    }
+  }
+}
+
+TEST_F(Embeddings, NobodyWantsAreCancelled) {
+  ASSERT_NO_FATAL_FAILURE(load(Pooling::last));
+  const auto session = open();
+  const CancellationSource source;
+  source.cancel();
+  Work work;
+  work.cancellation = source.ticket();
+  std::atomic<int> n_ended{0};
+  auto request = EmbeddingRequest::start(session->shared_context(), text(9), work, [&] { ++n_ended; });
+  ASSERT_TRUE(request);
+  source.cancel();
+  session->context().scheduler().wait([&] { return n_ended == 1; });
+  // It may have been done before.
+  if (const auto result = (*request)->result(); !result) {
+    EXPECT_EQ(result.error().code, ErrorCode::cancelled);
+  }
+  EXPECT_FALSE(EmbeddingRequest::start(session->shared_context(), {}, {}, [] {}));
 }
 
 TEST_F(Embeddings, NeedRoomForTheirRows) {

@@ -17,6 +17,7 @@ struct TableOfRoute {
 
 const TableOfRoute kTables[] = {{"/v1/chat/completions", chat_fields()},
                                 {"/v1/completions", completion_fields()},
+                                {"/v1/embeddings", embedding_fields()},
                                 {"/v1/audio/speech", speech_fields()},
                                 {"/v1/audio/transcriptions", transcription_fields()}};
 
@@ -92,7 +93,11 @@ void put(json& body, std::string_view name, const json& value) {
 
 class FieldClasses : public testing::Test {
  protected:
-  static void SetUpTestSuite() { server_ = test::start_server(test::demo_options()).release(); }
+  static void SetUpTestSuite() {
+    ServerOptions options = test::demo_options();
+    options.models.files.embedding = test::demo_text_file();
+    server_ = test::start_server(options).release();
+  }
   static void TearDownTestSuite() { delete server_; }
   void SetUp() override { ASSERT_TRUE(server_); }
 
@@ -101,6 +106,7 @@ class FieldClasses : public testing::Test {
       return {{"messages", {{{"role", "user"}, {"content", "Hi"}}}}, {"max_tokens", 1}, {"temperature", 0}};
     }
     if (route == "/v1/completions") return {{"prompt", "Hi"}, {"max_tokens", 1}, {"temperature", 0}};
+    if (route == "/v1/embeddings") return {{"input", "Hi"}};
     return {{"input", "!"}, {"voice", "default"}, {"response_format", "pcm"}};  // nothing that can be said
   }
 

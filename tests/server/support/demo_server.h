@@ -20,6 +20,10 @@ inline ServerOptions demo_options() {
   return options;
 }
 
+inline std::string demo_text_file() {
+  return (source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf").string();
+}
+
 // Null, and the running test fails, where it does not start.
 inline std::unique_ptr<Server> start_server(const ServerOptions& options) {
   auto server = Server::start(options);

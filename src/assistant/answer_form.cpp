@@ -21,11 +21,18 @@ Result<std::shared_ptr<const Grammar>> grammar_of(const AnswerForm& form) {
 
 Result<void> follow(std::shared_ptr<const Grammar> grammar, const TextModel& text, bool has_thinking,
                     GenerateOptions& options) {
-  options.grammar.reset();
+  std::shared_ptr<TokenMasks> masks;
+  if (grammar) {
+    PARLANCE_TRY(masks, TokenMasks::make(std::move(grammar), text.token_trie()));
+  }
+  return follow(std::move(masks), text, has_thinking, options);
+}
+
+Result<void> follow(std::shared_ptr<TokenMasks> masks, const TextModel& text, bool has_thinking,
+                    GenerateOptions& options) {
+  options.grammar = std::move(masks);
   options.grammar_begins_after.reset();
-  if (!grammar) return {};
-  PARLANCE_TRY(options.grammar, TokenMasks::make(std::move(grammar), text.token_trie()));
-  if (!has_thinking) return {};
+  if (!options.grammar || !has_thinking) return {};
   options.grammar_begins_after = text.tokenizer().find(kEndOfThoughts);
   if (options.grammar_begins_after) return {};
   return fail(ErrorCode::unsupported,

@@ -28,5 +28,8 @@ Result<std::shared_ptr<const Grammar>> grammar_of(const AnswerForm& form);
 // vocabulary has no token that the grammar names, or none that ends thoughts.
 Result<void> follow(std::shared_ptr<const Grammar> grammar, const TextModel& text, bool has_thinking,
                     GenerateOptions& options);
+// The same with a grammar over the model's vocabulary; null: any text.
+Result<void> follow(std::shared_ptr<TokenMasks> masks, const TextModel& text, bool has_thinking,
+                    GenerateOptions& options);
 
 }  // namespace parlance

@@ -194,7 +194,7 @@ Result<void> SchemaCompiler::add_schema(Id schema, const std::string& place, Sta
   return add_parts(std::move(parts), from, to);
 }
 
-Result<std::shared_ptr<const Grammar>> SchemaCompiler::compile() {
+Result<RuleId> SchemaCompiler::add() {
   const RuleId root = rules_.add_rule("the schema");
   ref_rules_.emplace("", root);
   pending_.push_back({root, tree_.root(), ""});
@@ -203,17 +203,23 @@ Result<std::shared_ptr<const Grammar>> SchemaCompiler::compile() {
     const auto [start, end] = rules_.of(next.rule);
     PARLANCE_CHECK(add_schema(next.schema, next.place, start, end));
   }
-  return rules_.compile(root, Parameter::json_schema);
+  return root;
 }
 
-Result<std::shared_ptr<const Grammar>> Grammar::from_json_schema(std::string_view text) {
+Result<RuleId> add_json_schema(std::string_view text, Rules& rules) {
   if (text.size() > kMostGrammarBytes) {
     return fail(ErrorCode::too_complex, "{}: {} bytes are too many, at most {} are taken",
                 Parameter::json_schema, text.size(), kMostGrammarBytes);
   }
   auto tree = SchemaTree::parse(text);
   if (!tree) return fail(tree.error().code, "{}: {}", Parameter::json_schema, tree.error().message);
-  return SchemaCompiler(*std::move(tree)).compile();
+  return SchemaCompiler(*std::move(tree), rules).add();
+}
+
+Result<std::shared_ptr<const Grammar>> Grammar::from_json_schema(std::string_view text) {
+  Rules rules;
+  PARLANCE_TRY(const RuleId root, add_json_schema(text, rules));
+  return rules.compile(root, Parameter::json_schema);
 }
 
 }  // namespace parlance

@@ -20,9 +20,11 @@ namespace parlance {
 
 class SchemaCompiler {
  public:
-  explicit SchemaCompiler(SchemaTree tree) : tree_(std::move(tree)) {}
+  // Adds to rules, which may have others already.
+  SchemaCompiler(SchemaTree tree, Rules& rules) : tree_(std::move(tree)), rules_(rules) {}
 
-  Result<std::shared_ptr<const Grammar>> compile();
+  // The rule of the schema. Once.
+  Result<RuleId> add();
 
  private:
   using Id = SchemaTree::Id;
@@ -112,7 +114,7 @@ class SchemaCompiler {
   void add_regex(std::string_view expression, State from, State to);
 
   SchemaTree tree_;
-  Rules rules_;
+  Rules& rules_;
   struct Pending {
     RuleId rule;
     Id schema;
@@ -123,5 +125,8 @@ class SchemaCompiler {
   std::optional<RuleId> any_value_, any_object_, any_string_, string_character_;
   size_t n_expanded_ = 0;  // alternatives and references that were put in place
 };
+
+// The rule of a schema as it is written.
+Result<RuleId> add_json_schema(std::string_view text, Rules& rules);
 
 }  // namespace parlance

@@ -9,8 +9,6 @@ namespace parlance {
 
 namespace {
 
-using GrammarResult = Result<std::shared_ptr<const Grammar>>;
-
 constexpr std::string_view kAnyObject = R"({"type":"object","additionalProperties":true})";
 
 // The place in a schema that an error names, as the value of its parameter's mark.
@@ -23,31 +21,47 @@ std::optional<std::string> place_in_schema(const Error& error) {
   return place;
 }
 
-ApiResult<std::shared_ptr<const Grammar>> compiled(GrammarResult grammar, const char* param, bool is_schema) {
-  if (grammar) return *std::move(grammar);
-  ApiError error = api_error(grammar.error());
-  if (error.status == 400) {
-    error.code = grammar.error().code == ErrorCode::too_complex                ? "grammar_too_complex"
-                 : grammar.error().code == ErrorCode::unsupported && is_schema ? "unsupported_schema"
-                                                                               : "grammar_invalid";
+using AnswerMasks = ApiResult<std::shared_ptr<TokenMasks>>;
+using CompileText = Result<std::shared_ptr<const Grammar>> (*)(std::string_view text);
+
+// Compiles what one request asks for, where that was not asked for before.
+class AnswerFormats {
+ public:
+  AnswerFormats(GrammarCache& grammars, const TextModel& model) : grammars_(grammars), model_(model) {}
+
+  AnswerMasks from_schema(const Json& schema, const char* param) {
+    return compiled("schema", schema.line(), Grammar::from_json_schema, param);
   }
-  const auto place = is_schema ? place_in_schema(grammar.error()) : std::nullopt;
-  error.param = place ? *place : std::string(param);
-  return tl::unexpected(std::move(error));
-}
+  AnswerMasks from_gbnf(const std::string& text, const char* param) {
+    return compiled("gbnf", text, Grammar::from_gbnf, param);
+  }
+  AnswerMasks from_regex(const std::string& text, const char* param) {
+    return compiled("regex", text, Grammar::from_regex, param);
+  }
+  AnswerMasks from_response_format(const Body& format);
+  AnswerMasks from_choice(const Json& choice);
+  AnswerMasks from_structured(const Body& outputs);
 
-ApiResult<std::shared_ptr<const Grammar>> from_schema(const Json& schema, const char* param) {
-  return compiled(Grammar::from_json_schema(schema.line()), param, true);
-}
+ private:
+  AnswerMasks compiled(const char* notation, const std::string& text, CompileText compile,
+                       const char* param) {
+    auto masks = grammars_.get(notation, text, model_, [&] { return compile(text); });
+    if (masks) return *std::move(masks);
+    return tl::unexpected(grammar_error(masks.error(), param, compile == Grammar::from_json_schema));
+  }
 
-ApiResult<std::shared_ptr<const Grammar>> from_response_format(const Body& format) {
+  GrammarCache& grammars_;
+  const TextModel& model_;
+};
+
+AnswerMasks AnswerFormats::from_response_format(const Body& format) {
   const auto type = format.text("type");
   if (!type)
     return refuse("missing_required_parameter", "response_format.type", "response_format needs a type");
   if (*type == "text") return nullptr;
   if (*type == "json_object") {
     if (const Json* schema = format.find("schema")) return from_schema(*schema, "response_format.schema");
-    return compiled(Grammar::from_json_schema(kAnyObject), "response_format", true);
+    return compiled("schema", std::string(kAnyObject), Grammar::from_json_schema, "response_format");
   }
   if (*type == "json_schema") {
     const Body described = format.object("json_schema");
@@ -63,7 +77,7 @@ ApiResult<std::shared_ptr<const Grammar>> from_response_format(const Body& forma
 }
 
 // One of several texts, each as a rule of a grammar.
-ApiResult<std::shared_ptr<const Grammar>> from_choice(const Json& choice) {
+AnswerMasks AnswerFormats::from_choice(const Json& choice) {
   const auto elements = choice.elements();
   const char* where = "structured_outputs.choice";
   if (!elements || elements->empty())
@@ -76,11 +90,11 @@ ApiResult<std::shared_ptr<const Grammar>> from_choice(const Json& choice) {
     for (const char c : *text) root += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     root += '"';
   }
-  return compiled(Grammar::from_gbnf(root), where, false);
+  return from_gbnf(root, where);
 }
 
-ApiResult<std::shared_ptr<const Grammar>> from_structured(const Body& outputs) {
-  std::shared_ptr<const Grammar> grammar;
+AnswerMasks AnswerFormats::from_structured(const Body& outputs) {
+  std::shared_ptr<TokenMasks> masks;
   int n = 0;
   for (const auto& [name, value] : outputs.members()) {
     if (name == "json") {
@@ -88,32 +102,42 @@ ApiResult<std::shared_ptr<const Grammar>> from_structured(const Body& outputs) {
       const auto parsed = value.text() ? Json::parse(*value.text()) : Result<Json>(value);
       if (!parsed)
         return refuse("invalid_value", "structured_outputs.json", "structured_outputs.json is no JSON");
-      PARLANCE_API_TRY(grammar, from_schema(*parsed, "structured_outputs.json"));
+      PARLANCE_API_TRY(masks, from_schema(*parsed, "structured_outputs.json"));
     } else if (name == "choice") {
-      PARLANCE_API_TRY(grammar, from_choice(value));
+      PARLANCE_API_TRY(masks, from_choice(value));
     } else if (name == "regex" || name == "grammar") {
       const auto text = value.text();
       if (!text)
         return refuse("invalid_type", "structured_outputs." + name, "structured_outputs.{} must be a string",
                       name);
-      PARLANCE_API_TRY(
-          grammar,
-          compiled(name == "regex" ? Grammar::from_regex(*text) : Grammar::from_gbnf(*text),
-                   name == "regex" ? "structured_outputs.regex" : "structured_outputs.grammar", false));
+      PARLANCE_API_TRY(masks, name == "regex" ? from_regex(*text, "structured_outputs.regex")
+                                              : from_gbnf(*text, "structured_outputs.grammar"));
     } else {
       continue;
     }
     ++n;
   }
-  if (n == 1) return grammar;
+  if (n == 1) return masks;
   return refuse("invalid_value", "structured_outputs",
                 "structured_outputs needs one of json, regex, choice and grammar");
 }
 
 }  // namespace
 
-ApiResult<std::shared_ptr<const Grammar>> read_answer_format(const Body& body,
-                                                             const std::string& tool_choice) {
+ApiError grammar_error(const Error& error, const std::string& param, bool is_schema) {
+  ApiError refusal = api_error(error);
+  if (refusal.status == 400) {
+    refusal.code = error.code == ErrorCode::too_complex                ? "grammar_too_complex"
+                   : error.code == ErrorCode::unsupported && is_schema ? "unsupported_schema"
+                                                                       : "grammar_invalid";
+  }
+  const auto place = is_schema ? place_in_schema(error) : std::nullopt;
+  refusal.param = place ? *place : param;
+  return refusal;
+}
+
+AnswerMasks read_answer_format(GrammarCache& grammars, const TextModel& model, const Body& body,
+                               bool is_call_forced) {
   constexpr std::array kForms = {"response_format", "json_schema", "structured_outputs", "grammar"};
   const char* chosen = nullptr;
   for (const char* name : kForms) {
@@ -124,15 +148,16 @@ ApiResult<std::shared_ptr<const Grammar>> read_answer_format(const Body& body,
     chosen = name;
   }
   if (!chosen) return nullptr;
-  if (tool_choice != "none" && tool_choice != "auto") {
+  if (is_call_forced) {
     return refuse("invalid_value", chosen, "{} and a tool that must be called exclude each other; give one",
                   chosen);
   }
   const std::string_view form = chosen;
-  if (form == "response_format") return from_response_format(body.object("response_format"));
-  if (form == "json_schema") return from_schema(*body.find("json_schema"), "json_schema");
-  if (form == "structured_outputs") return from_structured(body.object("structured_outputs"));
-  return compiled(Grammar::from_gbnf(*body.text("grammar")), "grammar", false);
+  AnswerFormats formats(grammars, model);
+  if (form == "response_format") return formats.from_response_format(body.object("response_format"));
+  if (form == "json_schema") return formats.from_schema(*body.find("json_schema"), "json_schema");
+  if (form == "structured_outputs") return formats.from_structured(body.object("structured_outputs"));
+  return formats.from_gbnf(*body.text("grammar"), "grammar");
 }
 
 }  // namespace parlance

@@ -8,7 +8,7 @@
 
 #include "assistant/conversation.h"
 #include "chat/prompt.h"
-#include "grammar/grammar.h"
+#include "grammar/token_masks.h"
 #include "server/fields.h"
 #include "server/site.h"
 
@@ -20,10 +20,11 @@ struct ChatRequest {
   std::map<std::string, std::vector<std::string>> tools;  // that may be called, with their texts
   bool is_described = false;                              // the tools are told in words of ours
   bool is_one_call = false;                               // at most
-  std::shared_ptr<const Grammar> grammar;                 // that the answer keeps; null: any text
+  std::shared_ptr<TokenMasks> grammar;                    // that the answer keeps; null: any text
+  std::vector<std::string> notes;                         // on what was done otherwise than was asked
 };
 
-ApiResult<ChatRequest> read_chat(const Site& site, const Body& body);
+ApiResult<ChatRequest> read_chat(Site& site, const Body& body);
 
 // How an answer to the prompt is read.
 AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::string_view prompt);

@@ -39,21 +39,13 @@ std::unique_ptr<AnswerWriter> writer_for(const Site& site, const TextAnswerTerms
       site.text->model().tokenizer());
 }
 
-// Has answers keep a form, behind their thoughts where they begin with some.
-ApiResult<void> follow_form(const Site& site, const std::shared_ptr<const Grammar>& grammar, bool thinks,
-                            TextAnswerTerms& terms) {
-  if (!grammar) return {};
-  PARLANCE_API_CHECK(follow(grammar, site.text->model(), thinks, terms.generate));
-  return {};
-}
-
 }  // namespace
 
 ApiResult<void> complete_chat(Site& site, Call& call) {
   PARLANCE_API_TRY(const CheckedBody checked, read_body(site, call, chat_fields()));
   PARLANCE_API_TRY(const ChatRequest chat, read_chat(site, checked.body));
   PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, checked.body));
-  PARLANCE_API_CHECK(follow_form(site, chat.grammar, chat.manner.has_thinking, terms));
+  PARLANCE_API_CHECK(follow(chat.grammar, site.text->model(), chat.manner.has_thinking, terms.generate));
   terms.ignored = checked.ignored;
   note_unused(checked.body, terms.ignored);
   if (checked.body.boolean("logprobs")) {
@@ -62,7 +54,7 @@ ApiResult<void> complete_chat(Site& site, Call& call) {
   PARLANCE_API_TRY(const std::string prompt, chat_text(site, chat));
   terms.reader = reader_for(site, chat, prompt);
   terms.is_one_call = chat.is_one_call;
-  if (chat.is_described) terms.note = "tools by generic prompt";
+  for (const std::string& note : chat.notes) terms.note += (terms.note.empty() ? "" : "; ") + note;
   terms.prompts.push_back(tokens_of_prompt(site.text->model(), prompt));
   PARLANCE_API_CHECK(fit_to_context(site, "messages", terms));
   terms.writer = writer_for(site, terms, /*is_chat=*/true);
@@ -74,9 +66,9 @@ ApiResult<void> complete_text(Site& site, Call& call) {
   const Body& body = checked.body;
   const Json* prompt = body.find("prompt");
   if (!prompt) return refuse("missing_required_parameter", "prompt", "there is no prompt; give a text");
-  PARLANCE_API_TRY(const auto grammar, read_answer_format(body, "none"));
+  PARLANCE_API_TRY(const auto grammar, read_answer_format(site.grammars, site.text->model(), body));
   PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, body));
-  PARLANCE_API_CHECK(follow_form(site, grammar, /*thinks=*/false, terms));
+  PARLANCE_API_CHECK(follow(grammar, site.text->model(), /*has_thinking=*/false, terms.generate));
   terms.ignored = checked.ignored;
   note_unused(checked.body, terms.ignored);
   if (const auto n = body.integer("logprobs")) terms.generate.n_top_logprobs = static_cast<int>(*n);

@@ -118,7 +118,8 @@ constexpr std::array kCompletionOnly = {
 constexpr std::array kEmbedding = {
     act("input", text_or_array, "a text, tokens, or up to 2048 of them", 1, 2048),
     act("model", text, "which model embeds; absent or \"default\": the one there is"),
-    one_of("encoding_format", "float|base64", "numbers, or their bytes: 32-bit floats, the lowest byte first"),
+    one_of("encoding_format", "float|base64",
+           "numbers, or their bytes: 32-bit floats, the lowest byte first"),
     act("dimensions", integer, "only so many of the first values, scaled to length 1 again", 1),
     pass_over("user", text),
 };

@@ -290,7 +290,8 @@ Server::~Server() {
   if (!site_) return;
   site_->prep.stop();
   site_->sound.stop();
-  while (site_->n_running > 0 || site_->n_embedding > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (site_->n_running > 0 || site_->n_embedding > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 uint16_t Server::port() const {

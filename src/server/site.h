@@ -20,6 +20,7 @@
 #include "server/api_error.h"
 #include "server/fields.h"
 #include "server/gate.h"
+#include "server/grammar_cache.h"
 #include "server/listener.h"
 #include "server/metrics.h"
 #include "server/workers.h"
@@ -83,6 +84,7 @@ struct Site {
   const ServerOptions options;
   Regions regions;
   Metrics metrics;
+  GrammarCache grammars{metrics};
   std::atomic<ServerPhase> phase{ServerPhase::loading};
 
   // From when the phase is serving.

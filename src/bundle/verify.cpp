@@ -11,6 +11,7 @@
 #include "bundle/requirements.h"
 #include "bundle/sha256.h"
 #include "gguf/reader.h"
+#include "gguf/totals.h"
 #include "tts/files/voice_preset.h"
 #include "vad/silero_weights.h"
 
@@ -38,11 +39,7 @@ Result<FileContent> read_gguf(const fs::path& path) {
   content.n_vocab = tokens ? tokens->size() : 0;
   const auto n_ctx = file.find_int(content.kind + ".context_length", 1, int64_t{1} << 40);
   if (n_ctx && *n_ctx) content.n_ctx = **n_ctx;
-  for (const GgufTensor& tensor : file.tensors()) {
-    double n = 1;
-    for (const int64_t size : tensor.ne) n *= static_cast<double>(size);
-    content.n_parameters += n;
-  }
+  content.n_parameters = static_cast<double>(n_weights(file));
   return content;
 }
 

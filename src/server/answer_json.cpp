@@ -19,7 +19,21 @@ Json bytes_json(std::string_view text) {
   return bytes;
 }
 
+// A token may end inside a code point; its bytes are exact.
+Json token_json(const TokenLogprob& one, const Tokenizer& tokenizer) {
+  const std::string_view bytes = tokenizer.piece(one.token, /*with_special=*/true);
+  return Json::object({{"token", sanitise_utf8(bytes)},
+                       {"logprob", std::min(static_cast<double>(one.logprob), 0.0)},
+                       {"bytes", bytes_json(bytes)}});
+}
+
 }  // namespace
+
+Json token_logprobs_json(const TokenLogprobs& logprobs, const Tokenizer& tokenizer) {
+  Json top = Json::array();
+  for (const TokenLogprob& other : logprobs.top) top.push(token_json(other, tokenizer));
+  return token_json(logprobs.said, tokenizer).set("top_logprobs", top);
+}
 
 Json CompletionWriter::envelope(bool is_chunk) const {
   Json json = Json::object({{"id", form_.id},
@@ -33,24 +47,12 @@ Json CompletionWriter::envelope(bool is_chunk) const {
   return json;
 }
 
-// A token may end inside a code point; its bytes are exact.
-Json CompletionWriter::token_json(const TokenLogprob& one) const {
-  const std::string_view bytes = tokenizer_.piece(one.token, /*with_special=*/true);
-  return Json::object({{"token", sanitise_utf8(bytes)},
-                       {"logprob", std::min(static_cast<double>(one.logprob), 0.0)},
-                       {"bytes", bytes_json(bytes)}});
-}
-
 // Null where none were asked for.
 Json CompletionWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs, size_t text_offset) const {
   if (!form_.has_logprobs) return {};
   if (form_.is_chat) {
     Json content = Json::array();
-    for (const TokenLogprobs& one : logprobs) {
-      Json entry = token_json(one.said), top = Json::array();
-      for (const TokenLogprob& other : one.top) top.push(token_json(other));
-      content.push(entry.set("top_logprobs", top));
-    }
+    for (const TokenLogprobs& one : logprobs) content.push(token_logprobs_json(one, tokenizer_));
     return Json::object({{"content", content}, {"refusal", Json()}});
   }
   Json tokens = Json::array(), values = Json::array(), tops = Json::array(), offsets = Json::array();

@@ -42,7 +42,6 @@ class CompletionWriter final : public AnswerWriter {
   Json chunk_with(const ChoiceText& choice, const Json& delta, const Json& logprobs,
                   const Json& finish) const;
   Json logprobs_json(const std::vector<TokenLogprobs>& logprobs, size_t text_offset) const;
-  Json token_json(const TokenLogprob& one) const;
   Json message(const ChoiceText& choice) const;
   Json chunk(ChoiceText& choice) const;
   Json usage(const Choices& choices) const;
@@ -51,6 +50,9 @@ class CompletionWriter final : public AnswerWriter {
   const AnswerEnvelope form_;
   const Tokenizer& tokenizer_;
 };
+
+// {token, logprob, bytes, top_logprobs}
+Json token_logprobs_json(const TokenLogprobs& logprobs, const Tokenizer& tokenizer);
 
 // As llama.cpp's server gives them.
 Json timings_json(const Choices& choices);

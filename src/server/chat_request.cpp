@@ -27,9 +27,7 @@ ApiResult<void> read_thinking(const Site& site, const Body& body, PromptManner& 
     return refuse("invalid_value", "chat_template_kwargs", "chat_template_kwargs may have {} bytes",
                   kMostTemplateBytes);
   }
-  if (const Json* thinks = Body(*variables).find("enable_thinking")) {
-    manner.has_thinking = thinks->truth().value_or(manner.has_thinking);
-  }
+  manner.has_thinking = Body(*variables).boolean("enable_thinking", manner.has_thinking);
   return {};
 }
 

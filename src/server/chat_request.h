@@ -11,6 +11,7 @@
 #include "grammar/token_masks.h"
 #include "server/fields.h"
 #include "server/site.h"
+#include "server/text_answer.h"
 
 namespace parlance {
 
@@ -31,5 +32,8 @@ AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::s
 
 // The text of the prompt.
 ApiResult<std::string> chat_text(const Site& site, const ChatRequest& chat);
+
+// All that an answer to a chat needs but who puts it into words.
+ApiResult<TextAnswerTerms> read_chat_terms(Site& site, const Call& call, const Body& body);
 
 }  // namespace parlance

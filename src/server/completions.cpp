@@ -41,15 +41,12 @@ std::unique_ptr<AnswerWriter> writer_for(const Site& site, const TextAnswerTerms
 
 }  // namespace
 
-ApiResult<void> complete_chat(Site& site, Call& call) {
-  PARLANCE_API_TRY(const CheckedBody checked, read_body(site, call, chat_fields()));
-  PARLANCE_API_TRY(const ChatRequest chat, read_chat(site, checked.body));
-  PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, checked.body));
+ApiResult<TextAnswerTerms> read_chat_terms(Site& site, const Call& call, const Body& body) {
+  PARLANCE_API_TRY(const ChatRequest chat, read_chat(site, body));
+  PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, body));
   PARLANCE_API_CHECK(follow(chat.grammar, site.text->model(), chat.manner.has_thinking, terms.generate));
-  terms.ignored = checked.ignored;
-  note_unused(checked.body, terms.ignored);
-  if (checked.body.boolean("logprobs")) {
-    terms.generate.n_top_logprobs = static_cast<int>(checked.body.integer("top_logprobs").value_or(0));
+  if (body.boolean("logprobs")) {
+    terms.generate.n_top_logprobs = static_cast<int>(body.integer("top_logprobs").value_or(0));
   }
   PARLANCE_API_TRY(const std::string prompt, chat_text(site, chat));
   terms.reader = reader_for(site, chat, prompt);
@@ -57,6 +54,14 @@ ApiResult<void> complete_chat(Site& site, Call& call) {
   for (const std::string& note : chat.notes) terms.note += (terms.note.empty() ? "" : "; ") + note;
   terms.prompts.push_back(tokens_of_prompt(site.text->model(), prompt));
   PARLANCE_API_CHECK(fit_to_context(site, "messages", terms));
+  return terms;
+}
+
+ApiResult<void> complete_chat(Site& site, Call& call) {
+  PARLANCE_API_TRY(const CheckedBody checked, read_body(site, call, chat_fields()));
+  PARLANCE_API_TRY(TextAnswerTerms terms, read_chat_terms(site, call, checked.body));
+  terms.ignored = checked.ignored;
+  note_unused(checked.body, terms.ignored);
   terms.writer = writer_for(site, terms, /*is_chat=*/true);
   return start_text_answer(site, call, std::move(terms));
 }

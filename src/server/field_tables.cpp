@@ -124,6 +124,83 @@ constexpr std::array kEmbedding = {
     pass_over("user", text),
 };
 
+constexpr std::array kResponses = {
+    act("input", text_or_array, "a text, or items: messages, calls, what they gave, references", 0, 4096),
+    act("instructions", text, "what the model is told before all else"),
+    act("model", text, "which model answers; absent or \"default\": the text model"),
+    up_to_context("max_output_tokens", "most tokens of the answer", 1),
+    act("temperature", number, "how adventurous; 0 always takes the likeliest token", 0, 2),
+    Field{.name = "top_p",
+          .type = number,
+          .lowest = 0,
+          .highest = 1,
+          .is_open = true,
+          .about = "choose among the likeliest tokens that together have this probability"},
+    act("tools", array, "functions that the model may call", 0, 128),
+    act("tool_choice", text_or_object, "none, auto, required, or one of them"),
+    act("parallel_tool_calls", boolean, "false: one call at most"),
+    act("text.format", object, "text, json_object or json_schema"),
+    act("reasoning.effort", text,
+        "none, minimal, low, medium, high, xhigh, max: whether the model thinks first"),
+    act("stream", boolean, "send events while the answer is made"),
+    act("store", boolean, "keep the response for an hour; false: no"),
+    act("previous_response_id", text, "go on from a response that was kept"),
+    act("metadata", object, "at most 16 texts of 512 characters, told again"),
+    one_of("truncation", "auto|disabled", "auto: the oldest items go where the context is too small"),
+    act("top_logprobs", integer, "how likely each token was, and so many others", 0, 20),
+    act("prompt_cache_key", text, "what requests of one user or purpose have in common"),
+    pass_over("include", array),
+    pass_over("user", text),
+    pass_over("service_tier", text),
+    only("background", "false", "answers are given at once"),
+    never("conversation", "use \"previous_response_id\""),
+    never("prompt", "there are no stored prompts; use \"instructions\""),
+};
+
+// What both of Ollama's ways to ask share.
+constexpr std::array kOllama = {
+    act("model", text, "which model answers, with or without :latest"),
+    act("stream", boolean, "one object a line while the answer is made; absent: yes"),
+    act("think", any, "true, false, low, medium or high: whether the model thinks first"),
+    act("format", any, "\"json\", or a JSON schema that the answer keeps"),
+    act("options.temperature", number, "how adventurous; 0 always takes the likeliest token", 0, 2),
+    act("options.top_k", integer, "choose among so many of the likeliest tokens; 0: all", 0),
+    Field{.name = "options.top_p",
+          .type = number,
+          .lowest = 0,
+          .highest = 1,
+          .is_open = true,
+          .about = "choose among the likeliest tokens that together have this probability"},
+    act("options.min_p", number, "leave out tokens less likely than this times the likeliest", 0, 1),
+    act("options.seed", integer, "the same seed and request give the same answer"),
+    act("options.stop", text_or_array, "a text, or up to 16, where the answer ends", 1, 16),
+    act("options.num_predict", integer, "most tokens of the answer; below 0: as many as there may be"),
+    act("options.repeat_penalty", number, "divides the logits of tokens that were said", 0.1, 2),
+    act("options.repeat_last_n", integer, "tokens that penalties look back on; -1: all", -1),
+    act("options.presence_penalty", number, "taken from the logit of each token that was said", -2, 2),
+    act("options.frequency_penalty", number, "the same for each time that it was said", -2, 2),
+    pass_over("options.num_ctx", integer, "the context is the server's"),
+    act("parlance", object, "conversation_id, class, deadline_ms"),
+    act("session_id", text, "the conversation that the request belongs to"),
+    pass_over("keep_alive", any, "the model stays"),
+};
+
+constexpr std::array kOllamaChatOnly = {
+    act("messages", array,
+        "the conversation: system, user, assistant, tool; none: whether the model is there", 0, 4096),
+    act("tools", array, "functions that the model may call", 0, 128),
+};
+
+constexpr std::array kOllamaGenerateOnly = {
+    act("prompt", text, "what the model is asked; none: whether it is there"),
+    act("system", text, "what the model is told before"),
+    act("raw", boolean, "the prompt is put to the model as it is, without its chat template"),
+    pass_over("context", array),
+    never("suffix", "there is no text behind the answer; give what comes before"),
+    never("images", "this model sees no images"),
+    never("template", "the template is the model's own"),
+};
+
 constexpr std::array kSpeech = {
     act("input", text, "what is said", 1, 4096),
     act("model", text, "which model speaks; absent or \"default\": the one there is"),
@@ -167,6 +244,8 @@ constexpr std::array<Field, A + B> joined(const std::array<Field, A>& a, const s
 
 constexpr auto kChat = joined(kChatOnly, kShared);
 constexpr auto kCompletion = joined(kCompletionOnly, kShared);
+constexpr auto kOllamaChat = joined(kOllamaChatOnly, kOllama);
+constexpr auto kOllamaGenerate = joined(kOllamaGenerateOnly, kOllama);
 
 }  // namespace
 
@@ -178,6 +257,15 @@ std::span<const Field> completion_fields() {
 }
 std::span<const Field> embedding_fields() {
   return kEmbedding;
+}
+std::span<const Field> responses_fields() {
+  return kResponses;
+}
+std::span<const Field> ollama_chat_fields() {
+  return kOllamaChat;
+}
+std::span<const Field> ollama_generate_fields() {
+  return kOllamaGenerate;
 }
 std::span<const Field> speech_fields() {
   return kSpeech;

@@ -158,7 +158,7 @@ Body::Body(const Json& object) {
   }
 }
 
-const Json* Body::find(std::string_view name) const {
+const Json* Body::find(std::string_view name) const& {
   const auto found = std::find_if(members_.begin(), members_.end(),
                                   [&](const auto& member) { return member.first == name; });
   return found == members_.end() ? nullptr : &found->second;

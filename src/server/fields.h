@@ -58,7 +58,8 @@ class Body {
   Body() = default;
   explicit Body(const Json& object);
 
-  const Json* find(std::string_view name) const;
+  const Json* find(std::string_view name) const&;
+  const Json* find(std::string_view name) && = delete;  // it would be gone with the body
   bool has(std::string_view name) const { return find(name) != nullptr; }
   std::optional<std::string> text(std::string_view name) const;
   std::optional<double> number(std::string_view name) const;
@@ -99,6 +100,9 @@ std::string ignored_text(const std::vector<std::string>& names);
 std::span<const Field> chat_fields();
 std::span<const Field> completion_fields();
 std::span<const Field> embedding_fields();
+std::span<const Field> responses_fields();
+std::span<const Field> ollama_chat_fields();
+std::span<const Field> ollama_generate_fields();
 std::span<const Field> speech_fields();
 std::span<const Field> transcription_fields();
 

@@ -20,6 +20,10 @@ constexpr Route post(std::string_view pattern, Handler handler, BodyKind body = 
   return {.method = "POST", .pattern = pattern, .need = need, .body = body, .handler = handler};
 }
 
+constexpr Route remove(std::string_view pattern, Handler handler) {
+  return {.method = "DELETE", .pattern = pattern, .handler = handler};
+}
+
 constexpr std::array kRoutes = {
     at_once("/health", health_answer),
     at_once("/v1/health", health_answer),
@@ -29,8 +33,13 @@ constexpr std::array kRoutes = {
     get("/v1/models", list_models),
     get("/v1/models/{id}", show_model),
     post("/v1/chat/completions", complete_chat),
+    post("/v1/chat/completions/input_tokens", count_chat_tokens),
     post("/v1/completions", complete_text),
     post("/v1/embeddings", embed_texts),
+    post("/v1/responses", create_response),
+    post("/v1/responses/input_tokens", count_response_tokens),
+    get("/v1/responses/{id}", show_response),
+    remove("/v1/responses/{id}", delete_response),
     post("/v1/audio/speech", speak),
     post("/v1/audio/transcriptions", transcribe, BodyKind::multipart),
     get("/v1/audio/voices", list_voices),
@@ -38,6 +47,12 @@ constexpr std::array kRoutes = {
     post("/tokenize", tokenize),
     post("/detokenize", detokenize),
     post("/apply-template", apply_template),
+    get("/api/version", ollama_version),
+    get("/api/tags", ollama_models),
+    get("/api/ps", ollama_running),
+    post("/api/show", ollama_show),
+    post("/api/chat", ollama_chat),
+    post("/api/generate", ollama_generate),
 };
 
 // What other servers have under the path, and what to do instead.
@@ -55,14 +70,15 @@ constexpr std::array kNotOffered = {
     NotOffered{"/rerank*", "there is no such model here"},
     NotOffered{"/v1/rerank*", "there is no such model here"},
     NotOffered{"/v1/messages*", "use /v1/chat/completions"},
-    NotOffered{"/v1/responses*", "use /v1/chat/completions"},
+    NotOffered{"/v1/responses/*", "use POST /v1/responses"},
     NotOffered{"/v1/audio/translations", "use /v1/audio/transcriptions; the recogniser does not translate"},
     NotOffered{"/v1/realtime*", "use /v1/audio/transcriptions, /v1/chat/completions and /v1/audio/speech"},
     NotOffered{"/v1/images/*", "there are no images here"},
     NotOffered{"/v1/files*", "send what a request needs with the request"},
     NotOffered{"/v1/moderations", "there is no moderation here"},
     NotOffered{"/lora-adapters", "give a model with its adapter merged to parlance serve"},
-    NotOffered{"/api/*", "use /v1/…"},
+    NotOffered{"/api/embed*", "use /v1/embeddings"},
+    NotOffered{"/api/*", "models are chosen when the server starts"},
 };
 
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {

@@ -133,6 +133,8 @@ class Server::Service final : public HttpService {
   }
 
   void complete(const HttpRequest& request, HttpAnswer& answer) override {
+    if (answer.status >= 400 && request.path.starts_with("/api/"))
+      answer = in_ollamas_form(std::move(answer));
     answer.fields.push_back({"x-request-id", request.id});
     answer.fields.push_back({"x-content-type-options", "nosniff"});
     answer.fields.push_back({"cache-control", "no-store"});

@@ -23,6 +23,7 @@
 #include "server/grammar_cache.h"
 #include "server/listener.h"
 #include "server/metrics.h"
+#include "server/response_store.h"
 #include "server/workers.h"
 
 namespace parlance {
@@ -99,6 +100,8 @@ struct Site {
   Workers answers;  // puts answers into words for clients
   Workers sound;    // recordings, and voices
 
+  ResponseStore responses;
+
   std::atomic<int64_t> n_running{0};  // sequences of answers that are being made or wait
   std::atomic<double> mean_service_s{0};
   std::atomic<int64_t> n_embedding{0};  // requests for embeddings that are under way
@@ -143,6 +146,17 @@ ApiResult<void> show_metrics(Site& site, Call& call);
 ApiResult<void> complete_chat(Site& site, Call& call);
 ApiResult<void> complete_text(Site& site, Call& call);
 ApiResult<void> embed_texts(Site& site, Call& call);
+ApiResult<void> count_chat_tokens(Site& site, Call& call);
+ApiResult<void> create_response(Site& site, Call& call);
+ApiResult<void> show_response(Site& site, Call& call);
+ApiResult<void> delete_response(Site& site, Call& call);
+ApiResult<void> count_response_tokens(Site& site, Call& call);
+ApiResult<void> ollama_version(Site& site, Call& call);
+ApiResult<void> ollama_models(Site& site, Call& call);
+ApiResult<void> ollama_running(Site& site, Call& call);
+ApiResult<void> ollama_show(Site& site, Call& call);
+ApiResult<void> ollama_chat(Site& site, Call& call);
+ApiResult<void> ollama_generate(Site& site, Call& call);
 ApiResult<void> speak(Site& site, Call& call);
 ApiResult<void> transcribe(Site& site, Call& call);
 
@@ -150,5 +164,8 @@ ApiResult<void> transcribe(Site& site, Call& call);
 HttpAnswer health_answer(const Site& site);
 HttpAnswer live_answer(const Site& site);
 HttpAnswer ready_answer(const Site& site);
+
+// Under /api an error is a text: {"error": "…"}.
+HttpAnswer in_ollamas_form(HttpAnswer answer);
 
 }  // namespace parlance

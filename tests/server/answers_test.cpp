@@ -3,31 +3,20 @@
 
 #include "server/support/client.h"
 #include "server/support/demo_server.h"
+#include "server/support/events.h"
 #include "support/json_file.h"
 
 namespace parlance {
 namespace {
 
 using nlohmann::json;
+using test::events_of;
 
 const char* const kChat = "/v1/chat/completions";
 
 json question(const std::string& text, int max_tokens = 24) {
   return {
       {"messages", {{{"role", "user"}, {"content", text}}}}, {"max_tokens", max_tokens}, {"temperature", 0}};
-}
-
-// The events of a stream, [DONE] as the text "DONE".
-std::vector<json> events_of(const std::string& body) {
-  std::vector<json> events;
-  for (size_t at = 0; at < body.size();) {
-    const size_t end = std::min(body.find("\n\n", at), body.size());
-    const std::string event = body.substr(at, end - at);
-    at = end + 2;
-    if (!event.starts_with("data: ")) continue;
-    events.push_back(event == "data: [DONE]" ? json("DONE") : json::parse(event.substr(6)));
-  }
-  return events;
 }
 
 class ServerAnswers : public testing::Test {

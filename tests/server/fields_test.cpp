@@ -15,11 +15,10 @@ struct TableOfRoute {
   std::span<const Field> fields;
 };
 
-const TableOfRoute kTables[] = {{"/v1/chat/completions", chat_fields()},
-                                {"/v1/completions", completion_fields()},
-                                {"/v1/embeddings", embedding_fields()},
-                                {"/v1/audio/speech", speech_fields()},
-                                {"/v1/audio/transcriptions", transcription_fields()}};
+const TableOfRoute kTables[] = {
+    {"/v1/chat/completions", chat_fields()}, {"/v1/completions", completion_fields()},
+    {"/v1/embeddings", embedding_fields()},  {"/v1/responses", responses_fields()},
+    {"/v1/audio/speech", speech_fields()},   {"/v1/audio/transcriptions", transcription_fields()}};
 
 char letter_of(FieldClass field_class) {
   switch (field_class) {
@@ -107,6 +106,7 @@ class FieldClasses : public testing::Test {
     }
     if (route == "/v1/completions") return {{"prompt", "Hi"}, {"max_tokens", 1}, {"temperature", 0}};
     if (route == "/v1/embeddings") return {{"input", "Hi"}};
+    if (route == "/v1/responses") return {{"input", "Hi"}, {"max_output_tokens", 1}, {"temperature", 0}};
     return {{"input", "!"}, {"voice", "default"}, {"response_format", "pcm"}};  // nothing that can be said
   }
 
@@ -165,6 +165,7 @@ TEST_F(FieldClasses, IgnoredFieldsAreNamedInTheirOrder) {
       put(body, field.name,
           field.type == FieldType::boolean  ? json(true)
           : field.type == FieldType::object ? json::object()
+          : field.type == FieldType::array  ? json::array()
                                             : json("x"));
     }
     const test::ClientAnswer answer = test::ask(server_->port(), "POST", route, body.dump());

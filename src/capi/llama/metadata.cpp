@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 
 #include "base/ascii.h"
 #include "capi/llama/model.h"
 #include "capi/llama/report.h"
 #include "capi/llama/text_out.h"
+#include "gguf/totals.h"
 
 namespace parlance::capi {
 
@@ -76,22 +76,6 @@ int32_t text_about(const char* function, const llama_model* handle, char* buf, s
   });
 }
 
-// The type that most of the weights' bytes are in.
-std::string_view dominant_type(const GgufFile& file) {
-  std::map<std::string_view, size_t> bytes;
-  for (const GgufTensor& tensor : file.tensors()) bytes[name_of(tensor.dtype)] += tensor.bytes.size();
-  const auto most = std::ranges::max_element(bytes, {}, [](const auto& entry) { return entry.second; });
-  return most == bytes.end() ? "no weights" : most->first;
-}
-
-uint64_t n_weights(const GgufFile& file) {
-  uint64_t n = 0;
-  for (const GgufTensor& tensor : file.tensors()) {
-    n += static_cast<uint64_t>(tensor.ne[0] * tensor.ne[1] * tensor.ne[2] * tensor.ne[3]);
-  }
-  return n;
-}
-
 template <class Sum>
 uint64_t sum_of_file(const char* function, const llama_model* handle, Sum sum) {
   return llama_answer(function, uint64_t{0}, [&]() -> Result<uint64_t> {
@@ -112,11 +96,7 @@ uint64_t llama_model_n_params(const llama_model* model) {
 }
 
 uint64_t llama_model_size(const llama_model* model) {
-  return sum_of_file(__func__, model, [](const GgufFile& file) {
-    uint64_t bytes = 0;
-    for (const GgufTensor& tensor : file.tensors()) bytes += tensor.bytes.size();
-    return bytes;
-  });
+  return sum_of_file(__func__, model, weight_bytes);
 }
 
 int32_t llama_model_desc(const llama_model* model, char* buf, size_t buf_size) {

@@ -1,0 +1,20 @@
+// What Ollama's clients send, as a chat.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/fields.h"
+
+namespace parlance {
+
+inline constexpr std::string_view kOllamaTag = ":latest";
+
+std::optional<std::string> without_tag(std::optional<std::string> name);
+
+// The body of a chat that says the same as a body that keeps ollama_chat_fields() or
+// ollama_generate_fields().
+ApiResult<Json> chat_of_ollama(const Body& body);
+
+}  // namespace parlance

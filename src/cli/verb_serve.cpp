@@ -1,10 +1,13 @@
 // parlance serve: the models of a bundle for programs that speak OpenAI's interface.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
+#include "base/log.h"
 #include "base/os/environment.h"
+#include "base/os/file.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/verbs.h"
@@ -12,6 +15,8 @@
 #include "server/server.h"
 
 namespace parlance {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -28,6 +33,8 @@ struct ServeOptions {
   std::vector<std::string> aliases, voice_aliases;
   bool lists_routes = false, only_checks = false;
   bool has_no_voice_aliases = false;
+  std::string state_folder, slot_folder, prewarm_file;
+  bool keeps_nothing = false;
 };
 
 Result<std::pair<std::string, std::string>> pair_of(std::string_view flag, const std::string& text) {
@@ -63,11 +70,47 @@ Result<void> read_server_keys(ServeOptions& options) {
   return {};
 }
 
+constexpr size_t kMostPrewarmBytes = size_t{16} << 20;
+
+// Where conversations are put away, and when: what flags say, then the environment.
+Result<void> settle_conversations(ServeOptions& options) {
+  ConversationRules& rules = options.server.conversations;
+  const auto folder_of = [](const char* variable) {
+    const auto folder = environment(variable);
+    return folder ? fs::path(*folder) : fs::path();
+  };
+  rules.slot_folder = options.slot_folder;
+  rules.state_folder = options.state_folder;
+  if (rules.state_folder.empty()) rules.state_folder = folder_of("PARLANCE_STATE_DIR");
+  if (rules.state_folder.empty() && environment("XDG_STATE_HOME"))
+    rules.state_folder = folder_of("XDG_STATE_HOME") / "parlance";
+  if (rules.state_folder.empty() && environment("HOME"))
+    rules.state_folder = folder_of("HOME") / ".local" / "state" / "parlance";
+  if (options.keeps_nothing) rules.state_folder = rules.slot_folder = fs::path();
+  if (!options.prewarm_file.empty()) {
+    PARLANCE_TRY(rules.prewarm_body, read_text_file(options.prewarm_file, kMostPrewarmBytes));
+    PARLANCE_CHECK(Json::parse(rules.prewarm_body).map_error([&](Error error) {
+      error.message = fmt::format("--prewarm: {}: {}", options.prewarm_file, error.message);
+      return error;
+    }));
+  }
+  const auto settle_interval = [](const char* variable, std::chrono::milliseconds& target, int floor_ms) {
+    Interval interval =
+        interval_from(variable, environment(variable), target, std::chrono::milliseconds(floor_ms));
+    target = interval.time;
+    if (!interval.remark.empty()) log_warning("{}", interval.remark);
+  };
+  settle_interval("ELIZA_LOCAL_EVICTION_INTERVAL_MS", rules.eviction_interval, 60000);
+  settle_interval("ELIZA_LOCAL_KEEPALIVE_INTERVAL_MS", rules.keepalive_interval, 30000);
+  return {};
+}
+
 // What flags say of the server in one structure. Errors are of usage.
 Result<void> settle(ServeOptions& options) {
   ServerOptions& server = options.server;
   PARLANCE_CHECK(check_answer(options.answer));
   PARLANCE_CHECK(read_server_keys(options));
+  PARLANCE_CHECK(settle_conversations(options));
   for (const std::string& text : options.aliases) {
     PARLANCE_TRY(ModelAlias alias, alias_of(text));
     server.aliases.push_back(std::move(alias));
@@ -155,6 +198,20 @@ OptionGroup work_group(ServeOptions& o) {
        flag("--thinking", "Models that can think do, where a request does not say.", o.server.thinks)}};
 }
 
+OptionGroup conversation_group(ServeOptions& o) {
+  return {"Conversations",
+          {text_option("--state-dir", "FOLDER",
+                       "Where conversations are put away; $XDG_STATE_HOME/parlance where it is not given.",
+                       o.state_folder),
+           text_option("--slot-save-path", "FOLDER", "The folder of their files itself.", o.slot_folder),
+           flag("--no-state", "Nothing is put into files.", o.keeps_nothing),
+           text_option("--prewarm", "FILE",
+                       "A chat in JSON that others begin like: computed at the start, and kept.",
+                       o.prewarm_file),
+           flag("--share-prefixes", "Beginnings are shared between API keys, too.",
+                o.server.conversations.shares_prefixes)}};
+}
+
 OptionGroup name_group(ServeOptions& o) {
   return {"Models and names",
           {text_option("--embedding", "FILE",
@@ -190,6 +247,7 @@ Command serve_command() {
   command.groups = {address_group(*options),
                     caller_group(*options),
                     work_group(*options),
+                    conversation_group(*options),
                     name_group(*options),
                     sampling_group(options->answer),
                     answer_group(options->answer),

@@ -28,10 +28,10 @@ struct StoredText {
 // remembered (not_found); the file cannot be written.
 Result<StoredText> save_known(Context& context, const PrefixKey& text, const std::filesystem::path& path);
 
-// Has the context remember what a file holds, as far as `text` begins like it (all of it where there is no
-// text). Yields the tokens of the file that are of use. `between` is called now and then. Errors: why the
-// file is of no use; no room in the cache. Nothing is remembered of a file that is not right to its last byte
-// of use.
+// Has the context remember what a file holds, as far as `text` begins like it: what of that is known already
+// is not read. Without a text, all of the file. Yields the tokens of the file that are of use. `between` is
+// called now and then. Errors: why the file is of no use; no room in the cache. Nothing is remembered of a
+// file that is not right to its last byte of use.
 struct RestoredText {
   std::vector<int32_t> tokens;
   uint64_t n_bytes = 0;

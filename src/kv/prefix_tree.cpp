@@ -219,6 +219,11 @@ PrefixMatch PrefixTree::match(const PrefixKey& text, const Claim* own) {
   return match;
 }
 
+int64_t PrefixTree::count(const PrefixKey& text) {
+  const std::lock_guard lock(mutex_);
+  return find(text).n_tokens;
+}
+
 void PrefixTree::insert(const PrefixKey& text, std::span<PageRef> pages, PrefixClass prefix_class) {
   const int64_t n_tokens = text.n_tokens();
   assert(std::ssize(pages) == div_up<int64_t>(n_tokens, page_tokens_));

@@ -129,6 +129,9 @@ class PrefixTree {
   // or younger claims promise is not pending.
   PrefixMatch match(const PrefixKey& text, const Claim* own = nullptr);
 
+  // How many tokens of a text are known, without a use of them.
+  int64_t count(const PrefixKey& text);
+
   // Remembers that `pages`, held by the caller, hold the keys and values of a text, all of it computed. Where
   // full pages of the same tokens were known, the caller's are released and theirs, held, put in their place.
   // Pages that are new to the tree are from now on shared with it, so none of them may be written, the last

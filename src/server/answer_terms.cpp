@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/parse_number.h"
+#include "bundle/sha256.h"
 #include "server/request_key.h"
 
 namespace parlance {
@@ -13,6 +14,7 @@ namespace parlance {
 namespace {
 
 constexpr size_t kMostStopBytes = 256;
+constexpr size_t kMostSaltBytes = 256;
 constexpr float kForbids = -100;
 
 ApiResult<void> read_sampling(const Body& body, SamplingOptions& s) {
@@ -110,6 +112,36 @@ ApiResult<std::string> read_class(const Call& call, const Body& body) {
   return is_flexible || name == "background" ? std::string("background") : std::string("interactive");
 }
 
+// How long the request would have its text kept, by the first field that says so.
+ApiResult<std::optional<Lifetime>> read_lifetime(const Body& body) {
+  if (const auto ttl = body.object("parlance").text("ttl")) {
+    const auto lifetime = lifetime_from_name(*ttl);
+    if (lifetime) return lifetime;
+    return refuse("invalid_value", "parlance.ttl", "parlance.ttl must be short, long or extended, got {}",
+                  Json(*ttl).line());
+  }
+  if (const auto retention = body.text("prompt_cache_retention"))
+    return *retention == "24h" ? Lifetime::extended : Lifetime::brief;
+  if (const auto ttl = body.object("prompt_cache_options").text("ttl")) {
+    if (*ttl == "30m") return Lifetime::lasting;
+    return refuse("invalid_value", "prompt_cache_options.ttl",
+                  "prompt_cache_options.ttl can only be \"30m\", got {}; parlance.ttl takes others",
+                  Json(*ttl).line());
+  }
+  return std::nullopt;
+}
+
+// Texts of one space alone are matched with each other. A cryptographic hash, so that nobody finds the name
+// of another's.
+ContentHash space_of(std::string_view owner, std::string_view salt) {
+  if (owner.empty() && salt.empty()) return {};
+  std::string whole(owner);
+  whole += '\0';
+  whole += salt;
+  const std::string digits = sha256(std::as_bytes(std::span(whole)));
+  return {std::stoull(digits.substr(0, 16), nullptr, 16), std::stoull(digits.substr(16, 16), nullptr, 16)};
+}
+
 ApiResult<std::chrono::milliseconds> read_deadline(const Site& site, const Call& call, const Body& body) {
   const std::string_view field = call.request.field("x-parlance-deadline-ms");
   std::optional<double> given = body.object("parlance").number("deadline_ms");
@@ -135,6 +167,27 @@ ApiResult<CheckedBody> read_body(const Site& site, const Call& call, std::span<c
                       {.is_strict = site.options.is_strict, .n_ctx = site.text->context()->options().n_ctx});
 }
 
+ApiResult<ConversationTerms> read_conversation(const Site& site, const Call& call, const Body& body) {
+  PARLANCE_API_TRY(const RequestKey key, request_key(call.request, body));
+  const std::string salt = body.text("cache_salt").value_or("");
+  if (salt.size() > kMostSaltBytes) {
+    return refuse("invalid_value", "cache_salt", "cache_salt may have {} bytes, got {}", kMostSaltBytes,
+                  salt.size());
+  }
+  ConversationTerms terms;
+  const int n_slots = site.options.models.context.n_seq;
+  terms.name = {.owner = owner_of(site, call), .key = key.key, .id = key.conversation_id};
+  if (key.conversation_id.empty())
+    terms.slot = key.slot >= 0 && key.slot < n_slots ? static_cast<int>(key.slot) : slot_of(key.key, n_slots);
+  PARLANCE_API_TRY(terms.lifetime, read_lifetime(body));
+  const bool is_kept = !terms.name.id.empty() || terms.lifetime == Lifetime::extended;
+  terms.sharing = {
+      .space = space_of(site.options.conversations.shares_prefixes ? "" : terms.name.owner, salt),
+      .prefix_class = is_kept ? PrefixClass::conversation : PrefixClass::short_lived,
+      .is_off = !body.boolean("cache_prompt", true)};
+  return terms;
+}
+
 ApiResult<TextAnswerTerms> read_terms(const Site& site, const Call& call, const Body& body) {
   TextAnswerTerms terms;
   PARLANCE_API_TRY(terms.model, find_offer(site, body.text("model"), ModelKind::text));
@@ -151,9 +204,11 @@ ApiResult<TextAnswerTerms> read_terms(const Site& site, const Call& call, const 
   terms.n = static_cast<int>(body.integer("n").value_or(1));
   terms.is_streamed = body.boolean("stream");
   terms.wants_usage = terms.is_streamed && body.object("stream_options").boolean("include_usage");
-  PARLANCE_API_TRY(const RequestKey key, request_key(call.request, body));
-  terms.conversation_id = key.conversation_id;
-  terms.slot = slot_of(key.key, site.options.models.context.n_seq);
+  PARLANCE_API_TRY(const ConversationTerms conversation, read_conversation(site, call, body));
+  terms.conversation = conversation.name;
+  terms.slot = conversation.slot;
+  terms.lifetime = conversation.lifetime;
+  generate.work.sharing = conversation.sharing;
   PARLANCE_API_TRY(terms.class_name, read_class(call, body));
   generate.work.priority = terms.class_name == "background" ? Priority::background : Priority::interactive;
   PARLANCE_API_TRY(const auto time, read_deadline(site, call, body));

@@ -10,6 +10,15 @@ namespace parlance {
 // The body of a call against a table.
 ApiResult<CheckedBody> read_body(const Site& site, const Call& call, std::span<const Field> fields);
 
+// Which conversation a request belongs to, its slot, and with whom its text shares what was computed.
+struct ConversationTerms {
+  OpenConversation::Name name;
+  int slot = -1;  // of a key that is no conversation's; -1: none, or the registry's
+  std::optional<Lifetime> lifetime;
+  Sharing sharing;
+};
+ApiResult<ConversationTerms> read_conversation(const Site& site, const Call& call, const Body& body);
+
 // Everything but prompts and model. Errors name the field.
 ApiResult<TextAnswerTerms> read_terms(const Site& site, const Call& call, const Body& body);
 

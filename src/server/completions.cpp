@@ -21,8 +21,7 @@ constexpr size_t kMostPrompts = 16;
 
 // Fields of the contract that nothing here looks at yet: who sends them is told so.
 void note_unused(const Body& body, std::vector<std::string>& ignored) {
-  for (const char* name : {"prompt_cache_retention", "prompt_cache_options", "cache_prompt", "cache_salt",
-                           "reasoning_budget", "audio"}) {
+  for (const char* name : {"reasoning_budget", "audio"}) {
     if (body.has(name)) ignored.emplace_back(name);
   }
 }

@@ -64,11 +64,11 @@ constexpr std::array kShared = {
     act("structured_outputs", object, "json, regex, choice or grammar"),
     act("prompt_cache_key", text, "what requests of one user or purpose have in common"),
     one_of("prompt_cache_retention", "in_memory|24h", "how long what was computed is worth keeping"),
-    act("prompt_cache_options", object, "ttl of what was computed"),
-    act("parlance", object, "conversation_id, class, deadline_ms"),
-    act("id_slot", integer, "a label of llama.cpp's clients"),
+    act("prompt_cache_options", object, "ttl: \"30m\""),
+    act("parlance", object, "conversation_id, prompt_segments, prefix_hash, ttl, class, deadline_ms"),
+    act("id_slot", integer, "the slot that the request goes by, where nothing above names a conversation"),
     act("slot_id", integer, "the same under another name"),
-    act("cache_prompt", boolean, "whether what was computed before is used"),
+    act("cache_prompt", boolean, "false: what was computed before is not used, and nothing is remembered"),
     act("cache_salt", text, "nothing is shared with requests that have another one"),
     act("session_id", text, "the conversation that the request belongs to"),
     act("priority", integer, "above 0: others go first"),
@@ -201,6 +201,24 @@ constexpr std::array kOllamaGenerateOnly = {
     never("template", "the template is the model's own"),
 };
 
+constexpr std::array kPrewarm = {
+    act("messages", array, "what the conversation begins with, mostly the system message", 1, 4096),
+    act("tools", array, "functions that the model may call", 0, 128),
+    act("conversation_id", text, "the conversation that will begin so"),
+    one_of("ttl", "short|long|extended", "how long it is worth keeping: 5 minutes, an hour, a day"),
+    act("pin", boolean, "keep it for good"),
+    act("wait", boolean, "false: answer at once with 202, and compute it when nobody waits"),
+    one_of("class", "interactive|background", "background: others go first"),
+    act("model", text, "which model answers; absent or \"default\": the text model"),
+    act("tool_choice", text_or_object, "as the chats will have it"),
+    one_of("reasoning_effort", "none|minimal|low|medium|high|xhigh|max", "as the chats will have it"),
+    act("chat_template_kwargs", object, "as the chats will have it"),
+    act("parlance", object, "as in a chat"),
+    act("session_id", text, "another name of conversation_id"),
+    act("prompt_cache_key", text, "as in a chat"),
+    act("cache_salt", text, "as in a chat"),
+};
+
 constexpr std::array kSpeech = {
     act("input", text, "what is said", 1, 4096),
     act("model", text, "which model speaks; absent or \"default\": the one there is"),
@@ -266,6 +284,9 @@ std::span<const Field> ollama_chat_fields() {
 }
 std::span<const Field> ollama_generate_fields() {
   return kOllamaGenerate;
+}
+std::span<const Field> prewarm_fields() {
+  return kPrewarm;
 }
 std::span<const Field> speech_fields() {
   return kSpeech;

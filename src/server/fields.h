@@ -103,6 +103,7 @@ std::span<const Field> embedding_fields();
 std::span<const Field> responses_fields();
 std::span<const Field> ollama_chat_fields();
 std::span<const Field> ollama_generate_fields();
+std::span<const Field> prewarm_fields();
 std::span<const Field> speech_fields();
 std::span<const Field> transcription_fields();
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/ascii.h"
+#include "assistant/conversation_registry.h"
 #include "bundle/sha256.h"
 
 namespace parlance {
@@ -59,7 +59,8 @@ ApiResult<RequestKey> request_key(const HttpRequest& request, const Body& body) 
     return RequestKey{.key = *key, .conversation_id = {}};
   for (const char* name : {"id_slot", "slot_id"}) {
     const auto slot = body.integer(name);
-    if (slot && *slot >= 0) return RequestKey{.key = fmt::format("slot:{}", *slot), .conversation_id = {}};
+    if (slot && *slot >= 0)
+      return RequestKey{.key = fmt::format("slot:{}", *slot), .conversation_id = {}, .slot = *slot};
   }
   return RequestKey{};
 }
@@ -67,9 +68,7 @@ ApiResult<RequestKey> request_key(const HttpRequest& request, const Body& body) 
 int slot_of(std::string_view key, double n_slots) {
   if (!std::isfinite(n_slots) || n_slots <= 0 || key.empty()) return -1;
   const auto n = static_cast<uint32_t>(std::max(std::floor(n_slots), 1.0));
-  if (n == 1) return 0;
-  const uint32_t first = static_cast<uint32_t>(std::stoul(hex_of(key).substr(0, 8), nullptr, 16));
-  return static_cast<int>(first % n);
+  return n == 1 ? 0 : slot_from_hash(key, n);
 }
 
 std::string stable_prefix_hash(const Json& segments) {

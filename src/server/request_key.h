@@ -12,6 +12,7 @@ namespace parlance {
 struct RequestKey {
   std::string key;              // "conv:…", "seg:…", "pfx:…", a cache key, "slot:…"; empty: none
   std::string conversation_id;  // of a "conv:" key
+  int64_t slot = -1;            // of a "slot:" key
 };
 
 // The first that is there: X-Conversation-Id, parlance.conversation_id or session_id;
@@ -19,8 +20,7 @@ struct RequestKey {
 // differ; an id that is no name.
 ApiResult<RequestKey> request_key(const HttpRequest& request, const Body& body);
 
-// The slot that clients of llama.cpp's server derive from a key: the first four bytes of its SHA-256 by the
-// number of slots; -1 without a key or slots.
+// The slot that clients of llama.cpp's server derive from a key (slot_from_hash()); -1 without a key or slots.
 int slot_of(std::string_view key, double n_slots);
 
 // Of the leading stable segments, their texts each with a byte 1 behind: 16 digits; empty where there are

@@ -19,7 +19,6 @@ constexpr Route post(std::string_view pattern, Handler handler, BodyKind body = 
                      KeyNeed need = KeyNeed::any) {
   return {.method = "POST", .pattern = pattern, .need = need, .body = body, .handler = handler};
 }
-
 constexpr Route remove(std::string_view pattern, Handler handler) {
   return {.method = "DELETE", .pattern = pattern, .handler = handler};
 }
@@ -43,7 +42,15 @@ constexpr std::array kRoutes = {
     post("/v1/audio/speech", speak),
     post("/v1/audio/transcriptions", transcribe, BodyKind::multipart),
     get("/v1/audio/voices", list_voices),
+    post("/v1/parlance/prewarm", prewarm),
+    get("/v1/parlance/conversations", list_conversations),
+    get("/v1/parlance/conversations/{id}", show_conversation),
+    remove("/v1/parlance/conversations/{id}", close_conversation),
+    post("/v1/parlance/conversations/{id}/save", save_conversation, BodyKind::none),
+    post("/v1/parlance/conversations/{id}/restore", restore_conversation, BodyKind::none),
     get("/props", show_props),
+    get("/slots", list_slots),
+    post("/slots/{id}", change_slot, BodyKind::json, KeyNeed::admin),
     post("/tokenize", tokenize),
     post("/detokenize", detokenize),
     post("/apply-template", apply_template),
@@ -64,7 +71,6 @@ struct NotOffered {
 constexpr std::array kNotOffered = {
     NotOffered{"/completion", "use /v1/completions"},
     NotOffered{"/completions", "use /v1/completions"},
-    NotOffered{"/slots*", "what was computed is shared by its text, without slots"},
     NotOffered{"/infill", "use /v1/completions"},
     NotOffered{"/embedding", "use /v1/embeddings"},
     NotOffered{"/rerank*", "there is no such model here"},
@@ -140,7 +146,7 @@ std::string routes_text() {
     const char* who = route.need == KeyNeed::none  ? "everybody"
                       : route.need == KeyNeed::any ? "a key, where keys are configured"
                                                    : "an administrator's key, where keys are configured";
-    text += fmt::format("{:<5} {:<28} {}\n", route.method, route.pattern, who);
+    text += fmt::format("{:<6} {:<44} {}\n", route.method, route.pattern, who);
   }
   return text;
 }

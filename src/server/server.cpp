@@ -10,11 +10,13 @@
 #include "assistant/wording.h"
 #include "base/ascii.h"
 #include "base/log.h"
+#include "base/os/environment.h"
 #include "base/os/folder.h"
 #include "bundle/bundle.h"
 #include "bundle/sha256.h"
 #include "server/chat_tools.h"
 #include "server/http_text.h"
+#include "server/prewarm.h"
 #include "server/router.h"
 
 namespace parlance {
@@ -26,6 +28,7 @@ namespace {
 
 constexpr size_t kMostNameBytes = 64;
 constexpr std::chrono::milliseconds kTick{1000};
+constexpr std::chrono::milliseconds kSavingTime{10000};  // of conversations, at the end
 
 std::string plain_name(std::string name) {
   for (char& c : name) {
@@ -61,6 +64,23 @@ std::string fingerprint_of(const Site& site) {
   std::string all = site.version + "\n" + identity.layout + "\n";
   for (const std::byte byte : identity.model) all += fmt::format("{:02x}", static_cast<int>(byte));
   return "fp_" + sha256(std::as_bytes(std::span(all))).substr(0, 12);
+}
+
+// Where conversations of this model and these formats are put away; empty: nowhere.
+fs::path conversation_folder(const Site& site, const fs::path& text_file) {
+  const ConversationRules& rules = site.options.conversations;
+  if (!rules.slot_folder.empty()) return rules.slot_folder;
+  if (rules.state_folder.empty()) return {};
+  const SessionOptions& options = site.text->context()->options();
+  const bool has_drafter = options.drafter || options.draft_model;
+  const std::string name =
+      folder_name({.model = absolute_path(text_file).string(),
+                   .drafter = has_drafter ? site.options.models.files.drafter : "",
+                   .k_format = std::string(name_of(options.cache.k.format)),
+                   .v_format = std::string(name_of(options.cache.v.format)),
+                   .extra = fmt::format("ctx={};parallel={};kv=default;drafter={}", options.n_ctx,
+                                        options.n_seq, has_drafter ? "on" : "off")});
+  return rules.state_folder / "local-inference" / "llama-cache" / name;
 }
 
 std::string media_type(std::string_view value) {
@@ -206,6 +226,11 @@ struct Server::Loading {
   bool is_over = false;
   std::thread loader, clock;
 
+  bool is_loaded() {
+    const std::lock_guard lock(mutex);
+    return loaded && *loaded;
+  }
+
   static Result<void> load(Site& site) {
     PARLANCE_TRY(site.text, site.regions.text.acquire());
     const ModelFiles& files = site.options.models.files;
@@ -219,6 +244,8 @@ struct Server::Loading {
     site.fingerprint = fingerprint_of(site);
     site.tool_family = tool_family_of(site.text->model());
     site.text->context()->scheduler().start();
+    site.conversations = std::make_unique<Conversations>(
+        site.text->context(), conversation_folder(site, text_file), site.options.conversations, site.metrics);
     return {};
   }
 
@@ -227,6 +254,7 @@ struct Server::Loading {
     if (result) {
       ServerPhase expected = ServerPhase::loading;
       site.phase.compare_exchange_strong(expected, ServerPhase::serving);
+      warm_system_prefix(site);
     }
     {
       const std::lock_guard lock(mutex);
@@ -249,6 +277,10 @@ struct Server::Loading {
     while (!news.wait_for(lock, kTick, [&] { return is_over; })) {
       lock.unlock();
       site.tick_all();
+      if (site.phase != ServerPhase::loading && site.conversations) {
+        site.conversations->tick(Clock::now(),
+                                 [&site](const Conversations::Open& one) { warm_again(site, one); });
+      }
       lock.lock();
     }
   }
@@ -294,6 +326,7 @@ Server::~Server() {
   site_->sound.stop();
   while (site_->n_running > 0 || site_->n_embedding > 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  site_->conversations.reset();  // before what its answers use
 }
 
 uint16_t Server::port() const {
@@ -311,6 +344,13 @@ void Server::drain() {
 }
 
 bool Server::finish(std::chrono::milliseconds grace) {
+  const bool is_whole = finish_answers(grace);
+  if (site_->phase == ServerPhase::draining && loading_->is_loaded())
+    (void)site_->conversations->save_all(kSavingTime);
+  return is_whole;
+}
+
+bool Server::finish_answers(std::chrono::milliseconds grace) {
   const auto end = Clock::now() + grace;
   while (listener_->counts().n_active > 0 && Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -25,10 +25,13 @@ class Server {
 
   // From now on nothing new is begun, and answers say that the connection ends. From any thread.
   void drain();
-  // Until all that was begun is done, or the time has passed; then it is cut. False: something was.
+  // Until all that was begun is done, or the time has passed; then it is cut. Open conversations are put away.
+  // False: something was cut.
   bool finish(std::chrono::milliseconds grace);
 
  private:
+  bool finish_answers(std::chrono::milliseconds grace);
+
   class Service;
   Server();
 

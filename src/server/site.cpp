@@ -64,6 +64,10 @@ void Site::cut_all() {
   }
 }
 
+std::string owner_of(const Site& site, const Call& call) {
+  return call.caller && site.options.gate.keys.size() > 1 ? call.caller->name : std::string();
+}
+
 ApiResult<std::string> find_offer(const Site& site, const std::optional<std::string>& name, ModelKind kind) {
   const auto own = std::find_if(site.offers.begin(), site.offers.end(),
                                 [&](const ModelOffer& o) { return o.kind == kind; });

@@ -18,6 +18,7 @@
 #include "chat/answer_reader.h"
 #include "engine/request.h"
 #include "server/api_error.h"
+#include "server/conversations.h"
 #include "server/fields.h"
 #include "server/gate.h"
 #include "server/grammar_cache.h"
@@ -60,6 +61,7 @@ struct ServerOptions {
   double most_audio_seconds = 30 * 60;
   std::chrono::milliseconds request_time{600000};
   std::chrono::milliseconds ping_time{10000};  // of silence in a stream
+  ConversationRules conversations;
 };
 
 // Something that is being made for a client over many steps.
@@ -90,6 +92,7 @@ struct Site {
 
   // From when the phase is serving.
   std::shared_ptr<TextRegion> text;
+  std::unique_ptr<Conversations> conversations;
   std::vector<ModelOffer> offers;
   ToolFamily tool_family = ToolFamily::none;  // as the model's template puts tools; none: it does not
   std::string fingerprint;                    // "fp_…": of program, model and cache
@@ -124,6 +127,9 @@ struct Call {
   std::vector<std::string> path_values;  // of the pattern's {…}
 };
 
+// Who has a conversation to himself: the name of the key, where there are several; else nobody.
+std::string owner_of(const Site& site, const Call& call);
+
 // The model that a request names, of a kind; its real name. Errors: there is none of that name, or it is of
 // another kind.
 ApiResult<std::string> find_offer(const Site& site, const std::optional<std::string>& name, ModelKind kind);
@@ -157,6 +163,14 @@ ApiResult<void> ollama_running(Site& site, Call& call);
 ApiResult<void> ollama_show(Site& site, Call& call);
 ApiResult<void> ollama_chat(Site& site, Call& call);
 ApiResult<void> ollama_generate(Site& site, Call& call);
+ApiResult<void> prewarm(Site& site, Call& call);
+ApiResult<void> list_conversations(Site& site, Call& call);
+ApiResult<void> show_conversation(Site& site, Call& call);
+ApiResult<void> save_conversation(Site& site, Call& call);
+ApiResult<void> restore_conversation(Site& site, Call& call);
+ApiResult<void> close_conversation(Site& site, Call& call);
+ApiResult<void> list_slots(Site& site, Call& call);
+ApiResult<void> change_slot(Site& site, Call& call);
 ApiResult<void> speak(Site& site, Call& call);
 ApiResult<void> transcribe(Site& site, Call& call);
 

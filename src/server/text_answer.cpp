@@ -11,6 +11,9 @@ namespace {
 
 using AnswerClock = std::chrono::steady_clock;
 
+// How long an answer waits for what was put away of its conversation; then it is computed again.
+constexpr std::chrono::milliseconds kLongestRestore{1500};
+
 double seconds_since(AnswerClock::time_point then) {
   return std::chrono::duration<double>(AnswerClock::now() - then).count();
 }
@@ -27,15 +30,26 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
         began_(call.request.began),
         source_(reply_->ticket()) {}
 
-  ApiResult<void> start();
+  ~TextAnswer() override { leave_conversation(); }
+
+  // Begins when it is its turn in its conversation.
+  ApiResult<void> enter();
   void tick() override;
   void cut() override {
     was_cut_ = true;
     source_.cancel();
     site_.text->context()->scheduler().wake();
+    on_news();
   }
 
  private:
+  ApiResult<void> begin();
+  ApiResult<void> start();
+  void on_turn();
+  void on_restored(int64_t n_read);
+  void look_at_wait();
+  void note_progress(int64_t n_more);
+  void leave_conversation();
   void on_news();
   void pump();
   void take(ChoiceText& choice, AnswerPiece piece);
@@ -54,19 +68,106 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   const std::string route_;
   const AnswerClock::time_point began_;
   const CancellationSource source_;
+  Conversations::Open conversation_;
+  int slot_ = -1;               // as the answer names it
+  Conversations::Text prompt_;  // what is put to the model first
   std::atomic<bool> is_posted_{false}, was_cut_{false};
 
   std::mutex mutex_;  // of what follows
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<ChoiceText> choices_;
+  bool has_started_ = false, is_at_work_ = false;  // in the conversation
+  uint64_t turn_ = 0;                              // in the conversation; 0: it has none
+  int64_t n_decoded_ = 0;                          // of the first answer
+  int64_t n_restored_ = 0;                         // tokens that came from its file
   bool has_begun_ = false, is_over_ = false, has_deadline_passed_ = false, has_first_token_ = false;
   AnswerClock::time_point last_written_ = AnswerClock::now(), last_token_ = {};
   double ttft_s_ = 0;
 };
 
+ApiResult<void> TextAnswer::enter() {
+  const std::lock_guard lock(mutex_);
+  Conversations& all = *site_.conversations;
+  const bool is_conversation = !terms_.conversation.id.empty();
+  conversation_ = all.open(terms_.conversation, terms_.slot,
+                           terms_.lifetime.value_or(is_conversation ? Lifetime::lasting : Lifetime::brief));
+  if (terms_.lifetime) conversation_->set_lifetime(*terms_.lifetime);
+  if (!terms_.conversation.key.empty()) slot_ = conversation_->slot;
+  prompt_ = std::make_shared<ConversationText>(
+      ConversationText{terms_.prompts.front(), terms_.generate.work.sharing});
+  if (is_conversation) {
+    const auto entry = conversation_->enter(
+        [self = shared_from_this()] { self->site_.answers.post([self] { self->on_turn(); }); });
+    if (entry.outcome == OpenConversation::Entry::Outcome::refused) {
+      is_over_ = true;
+      return tl::unexpected(
+          try_again(409, "conversation_busy",
+                    fmt::format("{} requests of this conversation wait already; send one after the other",
+                                OpenConversation::kMostWaiting),
+                    std::clamp(site_.mean_service_s.load(), 0.1, 30.0)));
+    }
+    turn_ = entry.id;
+    if (entry.outcome == OpenConversation::Entry::Outcome::waits) return {};
+  }
+  return begin();
+}
+
+// The conversation is its own now; what was put away of it is read first.
+ApiResult<void> TextAnswer::begin() {
+  site_.conversations->take_slot(conversation_);
+  const bool waits = site_.conversations->restore(
+      conversation_, prompt_, kLongestRestore, [self = shared_from_this()](int64_t n_read) {
+        self->site_.answers.post([self, n_read] { self->on_restored(n_read); });
+      });
+  return waits ? ApiResult<void>() : start();
+}
+
+void TextAnswer::on_turn() {
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return;
+  if (const auto begun = begin(); !begun) fail_with(begun.error());
+  if (is_over_) leave_conversation();
+}
+
+void TextAnswer::on_restored(int64_t n_read) {
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return;
+  n_restored_ = n_read;
+  if (const auto started = start(); !started) fail_with(started.error());
+  if (is_over_) leave_conversation();
+}
+
+// Nobody computes for it yet, so nobody else sees that it is of no use any more.
+void TextAnswer::look_at_wait() {
+  if (reply_->ticket().cancelled()) {
+    is_over_ = true;
+    site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", "cancelled"}});
+    reply_->break_off();
+  } else if (was_cut_) {
+    fail_with(try_again(503, "server_shutting_down", "this server is about to end; ask another one", 1));
+  } else if (terms_.generate.work.deadline && AnswerClock::now() >= *terms_.generate.work.deadline) {
+    fail_with(api_error({ErrorCode::timed_out,
+                         "the conversation was busy until the time was over; allow more, or send one request "
+                         "after the other"}));
+  }
+  if (is_over_) leave_conversation();
+}
+
+// Somebody else's turn; what was computed is remembered as the conversation's text.
+void TextAnswer::leave_conversation() {
+  if (std::exchange(is_at_work_, false)) {
+    const bool is_kept = !prompt_->sharing.is_off;
+    auto text = std::make_shared<ConversationText>(*prompt_);
+    const auto& said = choices_.front().result.tokens;
+    text->tokens.insert(text->tokens.end(), said.begin(), said.end());
+    conversation_->end(is_kept ? std::move(text) : nullptr);
+  }
+  if (turn_ != 0) conversation_->leave(std::exchange(turn_, 0));
+}
+
 ApiResult<void> TextAnswer::start() {
   const auto self = shared_from_this();
-  const std::lock_guard lock(mutex_);
+  has_started_ = true;
   const size_t n_all = terms_.prompts.size() * static_cast<size_t>(terms_.n);
   choices_.resize(n_all);
   for (size_t i = 0; i < n_all; ++i) {
@@ -99,6 +200,8 @@ ApiResult<void> TextAnswer::start() {
     requests_.push_back(*std::move(request));
   }
   site_.n_running += static_cast<int64_t>(n_all);
+  is_at_work_ = true;
+  conversation_->begin(prompt_->sharing.is_off ? nullptr : prompt_);
   return {};
 }
 
@@ -112,6 +215,7 @@ void TextAnswer::pump() {
   std::vector<std::unique_ptr<Request>> ended;  // go when the lock is free
   const std::lock_guard lock(mutex_);
   if (is_over_) return;
+  if (!has_started_) return look_at_wait();
   for (size_t i = 0; i < requests_.size() && !is_over_; ++i) {
     Request* const request = requests_[i].get();
     if (!request) continue;
@@ -136,12 +240,21 @@ void TextAnswer::pump() {
   const bool is_all = std::all_of(requests_.begin(), requests_.end(), [](const auto& one) { return !one; });
   if (is_all && !is_over_) finish();
   if (!is_over_) return;
+  leave_conversation();
   source_.cancel();  // what is left where one of several has failed
   for (auto& request : requests_) {
     if (!request) continue;
     ended.push_back(std::move(request));
     --site_.n_running;
   }
+}
+
+// What GET /slots says of it meanwhile.
+void TextAnswer::note_progress(int64_t n_more) {
+  n_decoded_ += n_more;
+  const int64_t n_cached = choices_.front().result.n_prompt_cached;
+  conversation_->progress(n_cached, n_decoded_,
+                          std::max<int64_t>(0, terms_.generate.max_tokens - n_decoded_));
 }
 
 void TextAnswer::take(ChoiceText& choice, AnswerPiece piece) {
@@ -156,6 +269,7 @@ void TextAnswer::take(ChoiceText& choice, AnswerPiece piece) {
                             {{"class", terms_.class_name}});
     }
     last_token_ = now;
+    if (choice.index == 0) note_progress(std::ssize(piece.tokens));
   }
   choice.add(std::move(piece));
   if (!terms_.is_streamed || !choice.has_unsent()) return;
@@ -182,6 +296,7 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
   if (result) {
     choice.result = *std::move(result);
     count(choice.result);
+    if (choice.index == 0) note_progress(0);
   }
   if (!terms_.is_streamed) return;
   begin_stream();
@@ -191,6 +306,7 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
 
 void TextAnswer::finish() {
   is_over_ = true;
+  leave_conversation();  // before the client knows, who may ask again at once
   const double service_s = seconds_since(began_);
   site_.mean_service_s =
       site_.mean_service_s == 0 ? service_s : site_.mean_service_s * 63 / 64 + service_s / 64;
@@ -241,7 +357,9 @@ void TextAnswer::write(std::string text) {
 
 void TextAnswer::tick() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !terms_.is_streamed || is_over_ || requests_.empty()) return;
+  if (!lock.owns_lock()) return;
+  if (!has_started_ && !is_over_) return look_at_wait();
+  if (!terms_.is_streamed || is_over_ || requests_.empty()) return;
   if (AnswerClock::now() - last_written_ < site_.options.ping_time) return;
   begin_stream();
   write(terms_.writer->keep_alive());
@@ -250,8 +368,8 @@ void TextAnswer::tick() {
 // The member "parlance".
 Json TextAnswer::summary() const {
   Json json = Json::object(
-      {{"conversation_id", terms_.conversation_id.empty() ? Json() : Json(terms_.conversation_id)},
-       {"slot", terms_.slot},
+      {{"conversation_id", terms_.conversation.id.empty() ? Json() : Json(terms_.conversation.id)},
+       {"slot", slot_},
        {"seed", static_cast<int64_t>(terms_.generate.sampling.seed)},
        {"class", terms_.class_name},
        {"queue_ms", choices_.front().result.queue_ms},
@@ -268,7 +386,9 @@ void TextAnswer::count(const GenerateResult& result) {
   m.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", name_of(result.finish_reason)}});
   m.observe("queue_seconds", result.queue_ms / 1000, {{"class", terms_.class_name}});
   m.add("prompt_tokens_total", n_prompt);
-  m.add("prompt_cached_tokens_total", n_cached, {{"tier", "device"}});
+  const double n_from_file = std::min(static_cast<double>(n_restored_), n_cached);
+  m.add("prompt_cached_tokens_total", n_cached - n_from_file, {{"tier", "device"}});
+  m.add("prompt_cached_tokens_total", n_from_file, {{"tier", "disk"}});
   m.add("generated_tokens_total", n_said);
   m.add("draft_tokens_total", static_cast<double>(result.draft.n_drafted));
   m.add("draft_accepted_tokens_total", static_cast<double>(result.draft.n_accepted));
@@ -286,8 +406,8 @@ void TextAnswer::count(const GenerateResult& result) {
 
 ApiResult<void> start_text_answer(Site& site, Call& call, TextAnswerTerms terms) {
   const auto answer = std::make_shared<TextAnswer>(site, call, std::move(terms));
-  PARLANCE_API_CHECK(answer->start());
   site.enter(answer);
+  PARLANCE_API_CHECK(answer->enter());
   return {};
 }
 

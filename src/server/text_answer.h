@@ -18,8 +18,9 @@ struct TextAnswerTerms {
   bool is_streamed = false, wants_usage = false;
   std::string model;
   std::string class_name = "interactive";
-  std::string conversation_id;  // empty: none
-  int slot = -1;
+  OpenConversation::Name conversation;  // that it belongs to
+  int slot = -1;                        // of a key that is no conversation's
+  std::optional<Lifetime> lifetime;     // as it was asked for
   std::vector<std::string> ignored;
   std::string note;  // x-parlance-note; empty: none
 

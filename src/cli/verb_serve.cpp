@@ -1,4 +1,6 @@
 // parlance serve: the models of a bundle for programs that speak OpenAI's interface.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -8,6 +10,7 @@
 #include "base/log.h"
 #include "base/os/environment.h"
 #include "base/os/file.h"
+#include "cli/llama_server.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/verbs.h"
@@ -27,7 +30,7 @@ struct ServeOptions {
   ModelChoice model;
   AnswerChoice answer;
   ServerOptions server;
-  int port = 8080, n_parallel = 4, n_waiting = 64;
+  int port = 8080, n_waiting = 64;
   double grace_s = 30, request_s = 600, ping_s = 10;
   std::string key_file, key;
   std::vector<std::string> aliases, voice_aliases;
@@ -35,6 +38,8 @@ struct ServeOptions {
   bool has_no_voice_aliases = false;
   std::string state_folder, slot_folder, prewarm_file;
   bool keeps_nothing = false;
+  std::optional<int64_t> n_parallel;
+  UnusedFlags unused;
 };
 
 Result<std::pair<std::string, std::string>> pair_of(std::string_view flag, const std::string& text) {
@@ -128,7 +133,13 @@ Result<void> settle(ServeOptions& options) {
   }
   server.listener.port = static_cast<uint16_t>(options.port);
   server.has_voice_aliases = !options.has_no_voice_aliases;
-  options.model.context.n_seq = options.n_parallel;
+  std::vector<std::string> remarks;
+  const bool is_on_gpu = options.model.devices.text != "cpu";
+  options.model.context.n_seq = static_cast<int>(options.n_parallel.value_or(parallel_by_default(
+      environment("ELIZA_LOCAL_PARALLEL"), environment("ELIZA_DFLASH_PARALLEL"), is_on_gpu, remarks)));
+  for (const std::string& remark : remarks) log_warning("{}", remark);
+  if (!options.unused.empty())
+    log_warning("without effect here: {}; parlance serve --help says why", fmt::join(options.unused, ", "));
   options.model.context.n_waiting = options.n_waiting;
   server.models = options.model;
   server.defaults = options.answer.generate;
@@ -184,10 +195,17 @@ OptionGroup caller_group(ServeOptions& o) {
            flag("--strict-fields", "Fields that are not known are errors.", o.server.is_strict)}};
 }
 
+Option parallel_option(std::optional<int64_t>& n_parallel) {
+  Option option =
+      number_option<int64_t>("--parallel, -np", "N", "Answers that are made at once.", n_parallel, 1, 256);
+  option.fallback = "4; 16 on a GPU";
+  return option;
+}
+
 OptionGroup work_group(ServeOptions& o) {
   return {
       "Work",
-      {number_option<int>("--parallel, -np", "N", "Answers that are made at once.", o.n_parallel, 1, 256),
+      {parallel_option(o.n_parallel),
        number_option<int>("--queue", "N", "Answers that may wait beside them.", o.n_waiting, 0, 10000),
        number_option<double>("--request-timeout", "SECONDS", "Longest time of an answer.", o.request_s, 1,
                              86400),
@@ -199,17 +217,17 @@ OptionGroup work_group(ServeOptions& o) {
 }
 
 OptionGroup conversation_group(ServeOptions& o) {
-  return {"Conversations",
-          {text_option("--state-dir", "FOLDER",
-                       "Where conversations are put away; $XDG_STATE_HOME/parlance where it is not given.",
-                       o.state_folder),
-           text_option("--slot-save-path", "FOLDER", "The folder of their files itself.", o.slot_folder),
-           flag("--no-state", "Nothing is put into files.", o.keeps_nothing),
-           text_option("--prewarm", "FILE",
-                       "A chat in JSON that others begin like: computed at the start, and kept.",
-                       o.prewarm_file),
-           flag("--share-prefixes", "Beginnings are shared between API keys, too.",
-                o.server.conversations.shares_prefixes)}};
+  return {
+      "Conversations",
+      {text_option("--state-dir", "FOLDER",
+                   "Where conversations are put away; $XDG_STATE_HOME/parlance where it is not given.",
+                   o.state_folder),
+       text_option("--slot-save-path", "FOLDER", "The folder of their files itself.", o.slot_folder),
+       flag("--no-state", "Nothing is put into files.", o.keeps_nothing),
+       text_option("--prewarm", "FILE",
+                   "A chat in JSON that others begin like: computed at the start, and kept.", o.prewarm_file),
+       flag("--share-prefixes", "Beginnings are shared between API keys, too.",
+            o.server.conversations.shares_prefixes)}};
 }
 
 OptionGroup name_group(ServeOptions& o) {
@@ -253,6 +271,7 @@ Command serve_command() {
                     answer_group(options->answer),
                     model_group(options->model),
                     draft_group(options->model, options->answer.generate.draft),
+                    llama_server_group(options->unused),
                     {"Instead of serving",
                      {flag("--routes", "List the routes.", options->lists_routes),
                       flag("--check", "Load the models, listen, and end.", options->only_checks)}}};

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/parse_number.h"
 
@@ -39,8 +40,19 @@ auto word(std::string_view first, T first_value, std::string_view second, T seco
   };
 }
 
+// What other programs call formats, where that says which one is meant.
+constexpr std::array<std::pair<std::string_view, KvFormat>, 3> kOtherNames = {
+    {{"turbo3_tcq", KvFormat::tbq3_tcq}, {"qjl", KvFormat::qjl1_256}, {"polar", KvFormat::q4_polar}}};
+
 Result<KvFormat> parse_format(const std::string& name) {
   if (const auto format = kv_format_from_name(name)) return *format;
+  for (const auto& [other, format] : kOtherNames) {
+    if (name == other) return format;
+  }
+  if (name == "turbo3" || name == "turbo4") {
+    return fail(ErrorCode::invalid_argument, "two formats are called {}; use {}, which programs write", name,
+                name == "turbo3" ? "tbq3_0" : "tbq4_0");
+  }
   return fail(ErrorCode::invalid_argument, "'{}' is not one of {}", name, kv_format_names());
 }
 

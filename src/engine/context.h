@@ -44,6 +44,8 @@ struct SessionOptions {
   int64_t n_draft = 0;  // most tokens that are proposed for a sequence at once; 0: as the drafters like
   int64_t n_tree =
       -1;  // most nodes of a tree of drafted tokens; 0: drafts are chains, -1: as many as there may be
+  int64_t n_layers_at_once =
+      0;  // for tests: layers of a prompt between two steps of answers; 0: as there is time
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
   // llama.cpp does it for audio. Else every pair turns with the position.
@@ -79,6 +81,8 @@ class Context {
   PagePools& pools() { return *pools_; }
   PrefixTree& tree() { return *tree_; }
   Scheduler& scheduler() { return *scheduler_; }
+  // Whether pieces of prompts may pause between layers.
+  bool can_pause() const { return parts_.front()->can_pause(); }
   size_t state_bytes() const;  // of the recurrent layers of one sequence; 0 when there are none
   // Of the recurrent layers of all sequences, and of what is kept to take drafted tokens back.
   size_t recurrent_bytes() const;

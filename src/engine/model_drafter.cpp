@@ -67,7 +67,7 @@ std::vector<ModelDrafter::Writer> ModelDrafter::writers_of(std::span<DraftJob* c
 // Memory for the slice, where need be that of texts which nobody asks for now.
 bool ModelDrafter::prepare(const Slice& slice, std::span<const Writer> writers) {
   while (!runner_.prepare(slice)) {
-    slice.sequence->failed();
+    slice.sequence->give_back_room();
     const auto is_idle = [&](const std::unique_ptr<Sequence>& other) {
       return other && other->n_computed() > 0 &&
              std::ranges::find(writers, other.get(), &Writer::sequence) == writers.end();

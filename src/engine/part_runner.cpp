@@ -60,9 +60,12 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
     PARLANCE_TRY(copies_, InputLists::create(device, 1, 4 * kMostSharedRuns));
   }
   has_rope_pos_ = options.sectioned_positions && !hp.rope.sections.empty();
-  if (part_ > 0) {
+  const bool is_whole_model = model_.model().placement().parts().size() == 1;
+  can_pause_ = is_whole_model && !stream_->keeps_recordings() && !options.drafter && !options.draft_model;
+  if (part_ > 0 || can_pause_) {
     PARLANCE_TRY(h_buffer_, allocate_rows(device, hp.n_embd, n_batch_, h_));
-  } else if (options.takes_embeddings) {
+  }
+  if (part_ == 0 && options.takes_embeddings) {
     PARLANCE_TRY(embd_buffer_, allocate_rows(device, hp.n_embd, n_batch_, embd_));
   }
   PARLANCE_TRY(const Plan plan, plan_steps(options));
@@ -84,7 +87,7 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
                       .n_copies = options.n_tree > 0 ? kMostSharedRuns : 0};
     const auto draft = draft_step(shape);
     const Plan dry = stream_->dry_run([&] {
-      result_of(forward(shape, batch_of(shape), memory, draft), shape);
+      result_of(forward(shape, batch_of(shape), memory, draft, layers()), shape);
       if (draft_) draft_->plan(*stream_, n_kv_bound_);
       for (KvCache* const cache : caches_) {
         if (options.cache.has_exact_pages()) cache->plan_compress(*stream_);
@@ -208,12 +211,12 @@ std::optional<DraftPart::Step> PartRunner::draft_step(const Shape& shape) {
 
 // The model's pass, to which the drafter listens where there is one.
 Outputs PartRunner::forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
-                            const std::optional<DraftPart::Step>& draft) {
+                            const std::optional<DraftPart::Step>& draft, const LayerRange& layers) {
   Wants wants = wants_of(shape);
-  if (!draft) return model_.model().forward(*stream_, batch, memory, wants, part_);
+  if (!draft) return model_.model().forward(*stream_, batch, memory, wants, layers);
   const Dflash::Listener listener(draft_->drafter(), draft->features, draft->kv, batch.view);
   wants.taps = listener.taps();
-  return model_.model().forward(*stream_, batch, memory, wants, part_);
+  return model_.model().forward(*stream_, batch, memory, wants, layers);
 }
 
 Tensor PartRunner::result_of(const Outputs& outputs, const Shape& shape) {
@@ -222,18 +225,19 @@ Tensor PartRunner::result_of(const Outputs& outputs, const Shape& shape) {
   return shape.wanted == Wanted::tokens ? argmax(*stream_, outputs.logits) : outputs.logits;
 }
 
-Tensor PartRunner::step(const HostBatch& host, std::span<const float> h) {
+Tensor PartRunner::step(const HostBatch& host, std::span<const float> h, const LayerRange& layers) {
   const Shape shape = shape_of(host);
   const Batch batch = upload(host, shape);
-  if (batch.h) stream_->upload(batch.h.rows(0, host.n_tokens()), std::as_bytes(h));
+  if (layers.first_layer > 0) stream_->upload(batch.h.rows(0, host.n_tokens()), std::as_bytes(h));
   const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
   const auto draft = draft_step(shape);
   Tensor& output = outputs_[shape.key()];
-  stream_->step(shape.key(), [&] { output = result_of(forward(shape, batch, memory, draft), shape); });
+  stream_->step(shape.key(),
+                [&] { output = result_of(forward(shape, batch, memory, draft, layers), shape); });
   if (!output) return {};
-  const bool is_last = model_.model().placement().is_last(part_);
-  return output.rows(0, is_last ? host.n_outputs() : host.n_tokens());
+  const bool is_end = model_.model().placement().is_end(layers);
+  return output.rows(0, is_end ? host.n_outputs() : host.n_tokens());
 }
 
 Result<void> PartRunner::write_noise(const HostBatch& host, std::span<const float> noise) {

@@ -68,11 +68,18 @@ class PartRunner {
   }
   void restore_states(int seq, std::span<const std::byte> bytes) { states_->restore(*stream_, seq, bytes); }
 
-  // Computes the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the part before, empty
-  // for the first part. The result stays on the device and is valid until the next call: the residual stream
-  // [n_embd, n_tokens], from the last part what is wanted of n_outputs rows (i32 for tokens); absent when
-  // nothing was wanted, the step was cancelled or the device failed.
-  Tensor step(const HostBatch& batch, std::span<const float> h);
+  // Computes layers of the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the layers
+  // before, empty for the model's first. The result stays on the device and is valid until the next call: the
+  // residual stream [n_embd, n_tokens], behind the model's last layer what is wanted of n_outputs rows (i32
+  // for tokens); absent when nothing was wanted, the step was cancelled or the device failed.
+  Tensor step(const HostBatch& batch, std::span<const float> h, const LayerRange& layers);
+  // The same for all layers of the part.
+  Tensor step(const HostBatch& batch, std::span<const float> h) { return step(batch, h, layers()); }
+
+  // Whether a batch may go through some layers now and through others later, with steps of other batches in
+  // between. Not where steps are recorded, which takes whole ones of few sizes; nor beside other parts or
+  // drafters, which take in what all layers yield.
+  bool can_pause() const { return can_pause_; }
 
   // A pass of the drafter: what DraftPart::draft() says, valid until the next call.
   Tensor draft(const HostBlocks& blocks) { return draft_->draft(*stream_, blocks); }
@@ -99,7 +106,8 @@ class PartRunner {
   Tensor result_of(const Outputs& outputs, const Shape& shape);
   std::optional<DraftPart::Step> draft_step(const Shape& shape);
   Outputs forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
-                  const std::optional<DraftPart::Step>& draft);
+                  const std::optional<DraftPart::Step>& draft, const LayerRange& layers);
+  LayerRange layers() const { return model_.model().placement().layers_of(part_); }
   Batch upload(const HostBatch& batch, const Shape& shape);
   SequenceMemory memory() { return {cache_->layers(*stream_), states_->layers()}; }
 
@@ -111,9 +119,10 @@ class PartRunner {
   int64_t most_alike_rows_ = INT64_MAX;
   int64_t n_kv_bound_ = 0;  // of the whole context
   bool has_rope_pos_ = false;
+  bool can_pause_ = false;
   InputLists inputs_;                 // of a batch
   InputLists copies_;                 // of one with branches
-  std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch], not for the first part
+  std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch]; the first part needs it to pause
   Tensor h_;
   std::unique_ptr<Buffer>
       embd_buffer_;  // f32 [n_embd, n_batch], for the first part where embeddings are taken

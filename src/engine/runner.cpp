@@ -61,7 +61,11 @@ void Runner::take_memory_ahead(std::span<const Slice> slices) {
     n_tokens += slice.n_tokens;
     is_awaited |= slice.n_tokens <= page_tokens;
   }
-  if (!is_awaited) return;
+  if (is_awaited) take_memory_ahead(n_pages, n_tokens);
+}
+
+// Of so many pages that are begun next, a little: as much as so many tokens need.
+void Runner::take_memory_ahead(int64_t n_pages, int64_t n_tokens) {
   for (const PageKind kind : kPageKinds) {
     const PagePool::Range pages = context_.pools()[kind].new_among_next(n_pages);
     for (const auto& part : context_.parts()) {
@@ -230,6 +234,30 @@ Result<bool> Runner::run_together(std::span<const Slice> slices, Wanted wanted,
     if (part->stream().cancelled()) return false;
   }
   return true;
+}
+
+bool Runner::is_through(const PausedSlice& paused) const {
+  return paused.n_layers == context_.model().model().placement().last().end_layer;
+}
+
+Result<bool> Runner::run_layers(PausedSlice& paused, int64_t n, int64_t n_others,
+                                const Cancellation& ticket) {
+  PartRunner& part = *context_.parts().front();
+  const int64_t n_layer = context_.model().model().placement().last().end_layer;
+  const int64_t n_tokens = paused.slice.n_tokens;
+  const LayerRange layers{0, paused.n_layers, paused.n_layers + std::min(n, n_layer - paused.n_layers)};
+  place(*paused.slice.sequence);
+  take_memory_ahead(div_up<int64_t>(n_tokens, context_.layout().page_tokens) + n_others,
+                    div_up(n_tokens * (layers.end_layer - layers.first_layer), n_layer));
+  HostBatch batch = batch_of({&paused.slice, 1});
+  batch.wanted = paused.wanted;
+  const CancellableWork work(part.stream(), {&ticket, 1});
+  const Tensor result = part.step(batch, paused.h, layers);
+  if (part.stream().cancelled()) return false;
+  paused.n_layers = layers.end_layer;
+  PARLANCE_CHECK((is_through(paused) ? outputs_ : h_).download(part.stream(), result));
+  if (!is_through(paused)) std::swap(paused.h, h_.rows);
+  return !part.stream().cancelled();
 }
 
 Result<bool> Runner::draft(std::span<const Block> blocks, Wanted wanted,

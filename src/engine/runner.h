@@ -25,6 +25,15 @@ struct Slice {
   int64_t n_rows() const { return n_tokens + n_branch_tokens; }
 };
 
+// A slice on its way through the layers, with other steps in between. Its sequence must stay as it is until
+// all layers have been computed, or have failed().
+struct PausedSlice {
+  Slice slice;
+  Wanted wanted = Wanted::logits;
+  int64_t n_layers = 0;       // that have been computed
+  std::vector<float> h = {};  // the residual stream [n_embd, n_tokens] behind these
+};
+
 // Belongs to one thread at a time.
 class Runner {
  public:
@@ -35,12 +44,19 @@ class Runner {
 
   // Memory for the slice's tokens: compresses what has left the window, takes pages, copies one that others
   // share. False when there are not enough pages, beside those that sequences hold; what was taken stays with
-  // the sequence. Slices that were prepared are run next, or failed().
+  // the sequence, to go on from or to give_back_room(). Slices that were prepared are run next, or failed().
   bool prepare(const Slice& slice);
 
   // Computes slices that were prepared. False when all tickets were cancelled meanwhile, and nothing counts.
   // Errors: a device failed; nothing counts either.
   Result<bool> run(std::span<const Slice> slices, Wanted wanted, std::span<const Cancellation> tickets);
+
+  // Where parts can pause (PartRunner::can_pause()): computes the next n layers of a slice that was prepared;
+  // outputs() are those of the slice when the last one has been computed. The rest as run(). Memory that so
+  // many other sequences, and the next slice of this size, begin next is taken from the system meanwhile.
+  Result<bool> run_layers(PausedSlice& paused, int64_t n, int64_t n_others, const Cancellation& ticket);
+  // Whether nothing is left of it.
+  bool is_through(const PausedSlice& paused) const;
 
   // Of the last step, the slices' outputs, one slice after the other: logits [n_logits, n], what embeddings
   // are pooled from [n_embd, n], or tokens [n].
@@ -81,6 +97,7 @@ class Runner {
   std::vector<std::vector<size_t>> groups_of(std::span<const Slice> slices) const;
   HostBatch batch_of(std::span<const Slice> slices) const;
   void take_memory_ahead(std::span<const Slice> slices);
+  void take_memory_ahead(int64_t n_pages, int64_t n_tokens);
   static void add_branches(const Sequence& sequence, int64_t page_tokens, HostBatch& batch);
   void place(Sequence& sequence);
 

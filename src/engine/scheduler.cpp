@@ -70,13 +70,15 @@ Turns::Progress Scheduler::compute() {
     if (tasks_[i]->stage_ == Task::Stage::waiting) admit(*tasks_[i]);
   }
   if (deliver_known()) return Turns::Progress::made;  // somebody may be waiting for just that
+  if (answered_.n_rows > 0 && go_on_with_prompts()) return Turns::Progress::made;
   if (const Result<void> proposed = proposals_.propose(ready(Task::Stage::answering)); !proposed) {
     fail_all(proposed.error());
     return Turns::Progress::made;
   }
   const StepPlan plan = plan_step();
   if (!plan.pieces().empty()) run(plan);
-  if (!plan.pieces().empty() || n_ended_ > 0) return Turns::Progress::made;
+  const bool has_made = !plan.pieces().empty() || go_on_with_prompts();
+  if (has_made || n_ended_ > 0) return Turns::Progress::made;
   return tasks_.empty() ? Turns::Progress::idle : Turns::Progress::waiting;
 }
 
@@ -111,6 +113,7 @@ void Scheduler::end_unwanted(Clock::time_point now) {
 void Scheduler::end(Task& task, Result<void> outcome) {
   std::erase(tasks_, &task);
   proposals_.forget(task);
+  drop_paused(task);
   task.claim_ = {};
   task.end(std::move(outcome));
   task.own_sequence_.reset();
@@ -206,6 +209,11 @@ void Scheduler::fail_all(const Error& error) {
   }
 }
 
+// Whether a task is still there: some lose their memory to others meanwhile, or end for lack of it.
+bool Scheduler::is_at(const Task* task, Task::Stage stage) const {
+  return std::ranges::find(tasks_, task) != tasks_.end() && task->stage_ == stage;
+}
+
 // Those in this stage that have something to be computed, in rank.
 std::vector<Task*> Scheduler::ready(Task::Stage stage) const {
   std::vector<Task*> ready;
@@ -220,18 +228,16 @@ std::vector<Task*> Scheduler::ready(Task::Stage stage) const {
 // as fits.
 StepPlan Scheduler::plan_step() {
   StepPlan plan(context_.options().n_batch, context_.options().n_outputs);
-  // Some may meanwhile lose their memory to others, or end for lack of it.
-  const auto is_still = [&](Task* task, Task::Stage stage) {
-    return std::ranges::find(tasks_, task) != tasks_.end() && task->stage_ == stage;
-  };
   for (Task* const task : ready(Task::Stage::answering)) {
-    if (is_still(task, Task::Stage::answering))
+    if (is_at(task, Task::Stage::answering))
       add(plan, *task, std::min(task->sequence_->n_missing(), plan.n_rows_left()));
   }
   plan.take_branches();
   for (Task* const task : ready(Task::Stage::prompt)) {
     if (plan.n_rows_left() <= 0) break;
-    if (is_still(task, Task::Stage::prompt)) add(plan, *task, plan.room_for_prompt(*task, times_));
+    if (!is_at(task, Task::Stage::prompt) || task->paused_) continue;
+    if (context_.can_pause() && plan.is_awaited_beside(*task)) continue;
+    add(plan, *task, plan.room_for_prompt(*task, times_));
   }
   return plan;
 }
@@ -245,7 +251,7 @@ void Scheduler::add(StepPlan& plan, Task& task, int64_t n) {
 // when nobody can, the piece has to wait until another task ends.
 bool Scheduler::prepare(const StepPlan::Piece& piece, StepPlan& plan) {
   while (!runner_.prepare(piece.slice)) {
-    piece.slice.sequence->failed();
+    piece.slice.sequence->give_back_room();
     if (plan.give_up_branches()) continue;
     Task* const victim = least_urgent(*piece.task);
     if (victim) {
@@ -269,7 +275,8 @@ bool Scheduler::prepare(const StepPlan::Piece& piece, StepPlan& plan) {
 // The last in rank that holds pages, if it is behind this one or nobody takes what it makes.
 Task* Scheduler::least_urgent(const Task& than) const {
   const auto holds_pages = [&](const Task& task) {
-    return &task != &than && task.stage_ != Task::Stage::waiting && task.sequence_->n_computed() > 0;
+    return &task != &than && task.stage_ != Task::Stage::waiting &&
+           (task.sequence_->n_computed() > 0 || task.paused_);
   };
   for (Task* const task : tasks_) {
     if (holds_pages(*task) && task->is_held_up()) return task;
@@ -283,6 +290,7 @@ Task* Scheduler::least_urgent(const Task& than) const {
 
 void Scheduler::preempt(Task& task, StepPlan& plan) {
   plan.remove(task);
+  drop_paused(task);
   task.sequence_->give_up_memory();
   task.begin_again();
   task.stage_ = Task::Stage::waiting;
@@ -334,20 +342,32 @@ void Scheduler::run(const StepPlan& plan) {
 void Scheduler::note(std::span<const StepPlan::Piece> pieces, double ms) {
   int64_t n_running = 0, n_prompt = 0, depth = 0, deepest_prompt = 0;
   bool has_branches = false;
+  answered_ = {};
   for (const StepPlan::Piece& piece : pieces) {
     (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_rows();
+    if (!piece.is_prompt) {
+      ++answered_.n_sequences;
+      answered_.urgency = std::min(answered_.urgency, piece.urgency);
+    }
     const int64_t n_before = piece.slice.sequence->n_computed();
     depth += n_before * (1 + std::ssize(piece.slice.sequence->branches()));
     has_branches |= piece.slice.n_branch_tokens > 0;
     if (piece.is_prompt) deepest_prompt = std::max(deepest_prompt, n_before);
   }
+  answered_.n_rows = n_running;
+  answered_.had_prompts = n_prompt > 0;
   times_.note(n_running, n_prompt, deepest_prompt, ms);
   if (n_prompt == 0) proposals_.note_step({n_running, depth, has_branches}, ms);
+  count_step(n_running + n_prompt);
   const std::lock_guard lock(mutex_);
-  ++stats_.n_steps;
-  stats_.n_tokens += static_cast<uint64_t>(n_running + n_prompt);
   stats_.draft_ms = proposals_.draft_ms();
   if (proposals_.has_drafts()) stats_.verify_ms += ms;
+}
+
+void Scheduler::count_step(int64_t n_rows) {
+  const std::lock_guard lock(mutex_);
+  ++stats_.n_steps;
+  stats_.n_tokens += static_cast<uint64_t>(n_rows);
 }
 
 Result<void> Scheduler::keep_states(Sequence& sequence) {

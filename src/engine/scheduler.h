@@ -8,6 +8,7 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "engine/layer_times.h"
 #include "engine/proposals.h"
 #include "engine/runner.h"
 #include "engine/step_plan.h"
@@ -27,9 +28,11 @@ struct SchedulerStats {
 };
 
 // Urgent tasks go first, those that came first before others; running answers before prompts of their
-// urgency. A step has as many rows as the context's n_batch, and of prompts no more than running answers as
-// urgent can bear (StepTimes). Whoever has waited long counts as interactive, so that nobody starves. When
-// pages run out, the least urgent and latest task gives up its own and computes its text again later.
+// urgency. A step has as many rows as the context's n_batch. Of prompts, running answers that are as urgent
+// are beside no more than they can bear: where a pass through the layers can pause, some layers of a larger
+// piece between two of their steps (LayerTimes), else a few tokens in each (StepTimes). Whoever has waited
+// long counts as interactive, so that nobody starves. When pages run out, the least urgent and latest task
+// gives up its own and computes its text again later.
 class Scheduler {
  public:
   explicit Scheduler(Context& context);
@@ -81,8 +84,20 @@ class Scheduler {
   bool is_waiting_for_prefix(const Task& task) const;
   bool is_anybody_at_work() const;
   bool has_pages_for(const Sequence& sequence) const;
+  bool is_at(const Task* task, Task::Stage stage) const;
   std::vector<Task*> ready(Task::Stage stage) const;
   StepPlan plan_step();
+  struct Portion {  // of time, between two steps of answers
+    Clock::time_point begun;
+    int64_t n_others;      // sequences of these
+    double ms = 0;         // that it may last
+    int64_t n_layers = 0;  // that were computed in it
+  };
+  bool go_on_with_prompts();
+  bool has_time_for(const Task& task, const Portion& portion) const;
+  bool begin_piece(Task& task, double portion_ms);
+  bool run_layers(Task& task, Portion& portion);
+  void drop_paused(Task& task);
   void add(StepPlan& plan, Task& task, int64_t n);
   bool prepare(const StepPlan::Piece& piece, StepPlan& plan);
   Task* least_urgent(const Task& than) const;
@@ -91,6 +106,7 @@ class Scheduler {
   void note(std::span<const StepPlan::Piece> pieces, double ms);
   void fail_all(const Error& error);
   Result<void> keep_states(Sequence& sequence);
+  void count_step(int64_t n_rows);
   void deliver(const StepPlan::Piece& piece, std::span<const float> rows, std::span<const Token> tokens);
   void go_on(Task& task);
   void end(Task& task, Result<void> outcome);
@@ -106,6 +122,13 @@ class Scheduler {
   // Of whoever makes a step.
   std::vector<Task*> tasks_;  // in the order in which they go
   StepTimes times_;
+  LayerTimes layer_times_;
+  struct Answered {  // in the last step
+    int64_t n_rows = 0, n_sequences = 0;
+    Priority urgency = Priority::background;  // of the most urgent
+    bool had_prompts = false;                 // beside them
+  };
+  Answered answered_;
   Proposals proposals_;
   uint64_t n_arrived_ = 0;
   size_t n_ended_ = 0;  // in this step

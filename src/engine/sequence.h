@@ -169,9 +169,11 @@ class Sequence {
   // The same of the pages that are full.
   void remember_pages();
 
-  // n tokens were computed; or what was begun with make_room() has failed, or was cancelled half-way.
+  // n tokens were computed; or what was begun with make_room() has failed, or was cancelled half-way; or it
+  // was not begun, for lack of memory: what was taken for it is given back.
   void computed(int64_t n);
   void failed();
+  void give_back_room();
 
   // What lies in memory, for files.
   const SequencePages& pages() const { return pages_; }

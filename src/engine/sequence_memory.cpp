@@ -205,8 +205,12 @@ void Sequence::remember_pages() {
 }
 
 void Sequence::failed() {
-  drop_branches();
   n_stored_ = kNowhere;  // states are half changed
+  give_back_room();
+}
+
+void Sequence::give_back_room() {
+  drop_branches();
   go_back(n_computed_);
 }
 

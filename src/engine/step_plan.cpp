@@ -37,14 +37,15 @@ void StepPlan::take_branches() {
   }
 }
 
+bool StepPlan::is_awaited_beside(const Task& task) const {
+  return std::ranges::any_of(
+      pieces_, [&](const Piece& piece) { return !piece.is_prompt && piece.urgency <= task.urgency_; });
+}
+
 int64_t StepPlan::room_for_prompt(const Task& task, const StepTimes& times) const {
   int64_t n_running = 0, n_prompt = 0;
-  bool is_awaited = false;  // by an answer that is as urgent
-  for (const Piece& piece : pieces_) {
-    (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_rows();
-    is_awaited |= !piece.is_prompt && piece.urgency <= task.urgency_;
-  }
-  if (!is_awaited) n_running = 0;
+  for (const Piece& piece : pieces_) (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_rows();
+  if (!is_awaited_beside(task)) n_running = 0;
   const Sequence& sequence = *task.sequence_;
   int64_t n = std::min(n_rows_, times.allowance(n_running, sequence.n_computed(), n_batch_) - n_prompt);
   // Alone, a text is cut in the same places however much of it was known.

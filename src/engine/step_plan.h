@@ -30,6 +30,8 @@ class StepPlan {
   // The task's next n tokens, or fewer where there is no room for all of their outputs; none where the step
   // computes outputs of the other kind.
   std::optional<Piece> piece_of(Task& task, int64_t n) const;
+  // Whether answers in it that are as urgent wait for what else it has.
+  bool is_awaited_beside(const Task& task) const;
   // How many tokens of a prompt may go into it: no more than the answers in it that are as urgent can bear.
   int64_t room_for_prompt(const Task& task, const StepTimes& times) const;
 

@@ -10,6 +10,9 @@ namespace {
 // Of the time that may be added to a step: no two steps take exactly as long.
 constexpr double kCaution = 0.75;
 
+// The same where time is looked at in between: it is the step alone that may take longer.
+constexpr double kMeasuredCaution = 0.85;
+
 // Before anything is known of a prompt's tokens; and no more than there are rows of answers, so that even
 // where every row costs the same the step is not stretched too far.
 constexpr int64_t kFirstAllowance = 4;
@@ -59,8 +62,8 @@ double RecentTimes::least() const {
   return *std::min_element(ms_.begin(), ms_.begin() + static_cast<ptrdiff_t>(std::min(n_, ms_.size())));
 }
 
-bool StepTimes::Class::is_far_from(int64_t other_depth) const {
-  return static_cast<double>(other_depth) > kFarFactor * static_cast<double>(depth + kFar);
+bool is_far(int64_t depth, int64_t known) {
+  return static_cast<double>(depth) > kFarFactor * static_cast<double>(known + kFar);
 }
 
 void StepTimes::note(int64_t n_running, int64_t n_prompt, int64_t depth, double ms) {
@@ -72,7 +75,7 @@ void StepTimes::note(int64_t n_running, int64_t n_prompt, int64_t depth, double 
     return;
   }
   ++known.n_since_plain;
-  if (known.is_far_from(depth)) known.prompt = {};
+  if (is_far(depth, known.depth)) known.prompt = {};
   known.n_last = n_prompt;
   known.depth = depth;
   if (known.plain.empty()) return;
@@ -84,10 +87,15 @@ int64_t StepTimes::allowance(int64_t n_running, int64_t depth, int64_t most) con
   if (n_running == 0) return most;
   const Class& known = classes_[class_of(n_running, kClasses)];
   if (known.plain.empty() || known.n_since_plain >= kMostStepsWithPrompt) return 0;
-  if (known.prompt.empty() || known.is_far_from(depth)) return std::min({n_running, kFirstAllowance, most});
+  if (known.prompt.empty() || is_far(depth, known.depth)) return std::min({n_running, kFirstAllowance, most});
   const double bearable = kCaution * (kMostStretch - 1) * known.plain.median() / known.prompt.high();
   const double grown = kMostGrowth * static_cast<double>(known.n_last) + 1;
   return std::clamp(static_cast<int64_t>(std::min(bearable, grown)), int64_t{1}, most);
+}
+
+double StepTimes::portion_ms(int64_t n_running) const {
+  const RecentTimes& plain = classes_[class_of(n_running, kClasses)].plain;
+  return plain.empty() ? 0 : kMeasuredCaution * (kMostStretch - 1) * plain.median();
 }
 
 }  // namespace parlance

@@ -23,6 +23,9 @@ class RecentTimes {
   size_t n_ = 0;  // noted so far
 };
 
+// Whether a piece of a prompt behind `depth` tokens takes clearly longer than one behind `known` of them.
+bool is_far(int64_t depth, int64_t known);
+
 class StepTimes {
  public:
   // No answer's next token comes later than this many times a step without a prompt takes.
@@ -38,6 +41,9 @@ class StepTimes {
   // longer and machines busier.
   int64_t allowance(int64_t n_running, int64_t depth, int64_t most) const;
 
+  // How long something else may be computed between two such steps, if these have no prompts.
+  double portion_ms(int64_t n_running) const;
+
  private:
   static constexpr size_t kClasses = 16;  // of numbers of rows: powers of two
 
@@ -47,8 +53,6 @@ class StepTimes {
     int64_t n_since_plain = 0;  // steps with prompts after the last one without
     int64_t n_last = 0;         // tokens of prompts in the last step that had any
     int64_t depth = 0;          // that these came behind
-
-    bool is_far_from(int64_t other_depth) const;
   };
 
   std::array<Class, kClasses> classes_;

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/draft_length.h"
+#include "engine/runner.h"
 #include "engine/sequence.h"
 #include "engine/work.h"
 #include "sampling/draft_sampler.h"
@@ -105,6 +107,8 @@ class Task {
   std::chrono::steady_clock::time_point waits_since_ = {};  // when it last got on
   Priority urgency_ = Priority::background;                 // its own, or that of those who wait for it
   PrefixTree::Claim claim_;                                 // while its prompt is being computed
+  std::optional<PausedSlice> paused_;                       // of the prompt: it has memory, and must be done
+                                                            // with before anything else of the sequence is
 };
 
 }  // namespace parlance

@@ -34,8 +34,8 @@ struct LayerRowsAt {
 // Tokens of any number of sequences that go through the model together, on the device. Those of a sequence
 // lie next to each other, in order of position.
 struct Batch {
-  Tensor token;    // i32 [n_tokens]; for the part that embeds
-  Tensor h = {};   // f32 [n_embd, n_tokens]: the residual stream, for the parts behind it; is overwritten
+  Tensor token;    // i32 [n_tokens]; for the first layer
+  Tensor h = {};   // f32 [n_embd, n_tokens]: the residual stream, for layers behind others; is overwritten
   BatchView view;  // which sequence each belongs to, and at which place: what it sees, and where it is stored
   // i32 [4, n_tokens]: what the pairs of the model's sections turn with (M-RoPE: time, height, width, other),
   // where that is not the place in the sequence. Absent: every pair turns with view.pos.
@@ -66,9 +66,9 @@ struct Wants {
 
 // In the workspace, until the next step.
 struct Outputs {
-  Tensor h;  // f32 [n_embd, n_tokens], of a part that another one follows: its Batch::h
+  Tensor h;  // f32 [n_embd, n_tokens], of layers that others follow: their Batch::h
 
-  // Of the last part, for the wanted rows in their order; absent when there are none.
+  // Of the model's last layer, for the wanted rows in their order; absent when there are none.
   Tensor hidden;  // f32 [n_embd, n]: the residual stream behind the last layer
   Tensor normed;  // f32 [n_embd, n]: the same under the output's norm; what embeddings are pooled from
   Tensor logits;  // f32 [n_logits, n]; absent when not wanted
@@ -85,10 +85,11 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // One part of the forward pass, on a stream of its device, whose memory takes in the batch. What nobody
-  // wants is not computed: without wanted rows, the last layer goes as far as memory needs it.
+  // Layers of a part of the forward pass, on a stream of its device; `memory` is the part's, and takes in the
+  // batch. What nobody wants is not computed: without wanted rows, the last layer goes as far as memory needs
+  // it.
   virtual Outputs forward(Stream& s, const Batch& batch, const SequenceMemory& memory, const Wants& wants,
-                          size_t part) const = 0;
+                          const LayerRange& layers) const = 0;
 
   virtual const Placement& placement() const = 0;
   virtual const HyperParameters& hyper_parameters() const = 0;

@@ -18,6 +18,13 @@ struct ModelPart {
   int64_t n_layer() const { return end_layer - first_layer; }
 };
 
+// Layers of a part that are computed one after the other.
+struct LayerRange {
+  size_t part = 0;
+  int64_t first_layer = 0;  // of the model's
+  int64_t end_layer = 0;    // one past the last
+};
+
 class Placement {
  public:
   // Everything on one device.
@@ -34,6 +41,9 @@ class Placement {
   const ModelPart& first() const { return parts_.front(); }
   const ModelPart& last() const { return parts_.back(); }
   bool is_last(size_t part) const { return part + 1 == parts_.size(); }
+  LayerRange layers_of(size_t part) const { return {part, parts_[part].first_layer, parts_[part].end_layer}; }
+  // Whether the model's last layer is among them.
+  bool is_end(const LayerRange& layers) const { return layers.end_layer == parts_.back().end_layer; }
 
  private:
   std::vector<ModelPart> parts_;

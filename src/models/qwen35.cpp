@@ -7,20 +7,22 @@ namespace parlance {
 // The forward pass. Shapes are (fastest, …); h is the residual stream and x what a sub-layer sees of it, both
 // (n_embd, n_tokens).
 Outputs Qwen35::forward(Stream& s, const Batch& batch, const SequenceMemory& memory, const Wants& wants,
-                        size_t part) const {
-  const auto [device, first_layer, end_layer] = placement_.parts()[part];
+                        const LayerRange& layers) const {
+  const auto [part, first_layer, end_layer] = layers;
+  const int64_t first_of_part = placement_.parts()[part].first_layer;
   const int64_t last_layer = end_layer - 1;
-  const bool is_last_part = placement_.is_last(part);
+  const bool is_end = placement_.is_end(layers);
   const float eps = hp_.norm_eps;
-  const Tensor h = part == 0 ? embed(s, w_.token_embd, batch) : batch.h;
+  const Tensor h = first_layer == 0 ? embed(s, w_.token_embd, batch) : batch.h;
   const Tensor angles = angles_of(s, w_.rope[part], batch);
 
-  int64_t attention_layer = 0;
-  size_t recurrent_layer = 0;
+  int64_t attention_layer = hp_.n_layers_of(LayerKind::attention, first_of_part, first_layer);
+  auto recurrent_layer =
+      static_cast<size_t>(hp_.n_layers_of(LayerKind::delta_net, first_of_part, first_layer));
   const Tensor x = rms_norm(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps);
   for (int64_t layer = first_layer; layer < end_layer; ++layer) {
     const Qwen35Layer& w = w_.layers[static_cast<size_t>(layer)];
-    const bool is_done = layer == last_layer && is_last_part && !wants_last_layer(wants, layer);
+    const bool is_done = layer == last_layer && is_end && !wants_last_layer(wants, layer);
     const Frame frame(s);
 
     Tensor mixed;
@@ -43,7 +45,7 @@ Outputs Qwen35::forward(Stream& s, const Batch& batch, const SequenceMemory& mem
   }
 
   const MlpWeights& last_mlp = w_.layers[static_cast<size_t>(last_layer)].mlp;
-  if (!is_last_part) return leave_part(s, batch, wants, last_layer, last_mlp, h, x);
+  if (!is_end) return leave_layers(s, batch, wants, last_layer, last_mlp, h, x);
   return leave_model(s, batch, wants, last_layer, last_mlp, {w_.output_norm, w_.output, eps}, h, x);
 }
 

@@ -34,7 +34,7 @@ class Qwen35 final : public Model {
                                              WeightLoader weights);
 
   Outputs forward(Stream& s, const Batch& batch, const SequenceMemory& memory, const Wants& wants,
-                  size_t part) const override;
+                  const LayerRange& layers) const override;
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }

@@ -7,22 +7,23 @@ namespace parlance {
 // The forward pass. Shapes are (fastest, …); h is the residual stream and x what a sub-layer sees of it, both
 // (n_embd, n_tokens).
 Outputs Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory& memory, const Wants& wants,
-                             size_t part) const {
-  const auto [device, first_layer, end_layer] = placement_.parts()[part];
+                             const LayerRange& layers) const {
+  const auto [part, first_layer, end_layer] = layers;
+  const int64_t first_of_part = placement_.parts()[part].first_layer;
   const int64_t last_layer = end_layer - 1;
-  const bool is_last_part = placement_.is_last(part);
+  const bool is_end = placement_.is_end(layers);
   const float eps = hp_.norm_eps;
-  const Tensor h = part == 0 ? embed(s, w_.token_embd, batch) : batch.h;
+  const Tensor h = first_layer == 0 ? embed(s, w_.token_embd, batch) : batch.h;
   const Tensor angles = angles_of(s, w_.rope[part], batch);
 
   const Tensor x = rms_norm(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps);
   for (int64_t layer = first_layer; layer < end_layer; ++layer) {
     const TransformerLayer& w = w_.layers[static_cast<size_t>(layer)];
-    const KvView& kv = memory.kv.layer(layer - first_layer);
+    const KvView& kv = memory.kv.layer(layer - first_of_part);
     const Frame frame(s);
 
     const Tensor q = remember(s, w.attention, hp_, variant_.rope_style, x, angles, kv, batch.view);
-    if (layer == last_layer && is_last_part && !wants_last_layer(wants, layer)) return {};
+    if (layer == last_layer && is_end && !wants_last_layer(wants, layer)) return {};
     add_rms_norm(s, h, attend(s, w.attention, hp_, q, kv, batch.view), w.ffn_norm, eps, x);
 
     if (layer == last_layer) break;
@@ -32,7 +33,7 @@ Outputs Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory
   }
 
   const MlpWeights& last_mlp = w_.layers[static_cast<size_t>(last_layer)].mlp;
-  if (!is_last_part) return leave_part(s, batch, wants, last_layer, last_mlp, h, x);
+  if (!is_end) return leave_layers(s, batch, wants, last_layer, last_mlp, h, x);
   return leave_model(s, batch, wants, last_layer, last_mlp, {w_.output_norm, w_.output, eps}, h, x);
 }
 

@@ -133,8 +133,10 @@ TEST_F(SchedulerTest, AnyMixEqualsEachAlone) {
     const int64_t n_batch = 4 + below(24);
     std::vector<Wanted> all;
     for (int64_t n = 3 + below(6); n > 0; --n) all.push_back(wanted());
-    expect_each_as_alone(
-        all, {.n_ctx = 256, .n_batch = n_batch, .cache = cache, .n_seq = 1 + static_cast<int>(below(16))});
+    SessionOptions options{
+        .n_ctx = 256, .n_batch = n_batch, .cache = cache, .n_seq = 1 + static_cast<int>(below(16))};
+    for (options.n_layers_at_once = 0; options.n_layers_at_once < 2; ++options.n_layers_at_once)
+      expect_each_as_alone(all, options);
   }
 }
 

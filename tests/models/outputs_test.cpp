@@ -60,7 +60,7 @@ class OneStep {
       Outputs out;
       const auto forward = [&] {
         const SequenceMemory of_part{memory.cache->layers(*stream_), memory.states->layers()};
-        out = model_.forward(*stream_, batch, of_part, wants, part);
+        out = model_.forward(*stream_, batch, of_part, wants, model_.placement().layers_of(part));
       };
       const Plan plan = stream_->dry_run(forward);
       EXPECT_TRUE(plan.missing.empty());

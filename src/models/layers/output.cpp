@@ -29,8 +29,8 @@ void visit_between(Stream& s, const Batch& batch, const Wants& wants, int64_t la
   }
 }
 
-Outputs leave_part(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer, const MlpWeights& w,
-                   const Tensor& h, const Tensor& x) {
+Outputs leave_layers(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer,
+                     const MlpWeights& w, const Tensor& h, const Tensor& x) {
   add(s, h, mlp(s, w, x));
   visit(s, batch, wants, last_layer, h);
   return {.h = h, .hidden = {}, .normed = {}, .logits = {}};
@@ -39,7 +39,7 @@ Outputs leave_part(Stream& s, const Batch& batch, const Wants& wants, int64_t la
 Outputs leave_model(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer,
                     const MlpWeights& w, const OutputWeights& output, const Tensor& h, const Tensor& x) {
   const bool is_visited = wants.taps_layer(last_layer) || batch.adds_behind(last_layer);
-  if (is_visited) leave_part(s, batch, wants, last_layer, w, h, x);
+  if (is_visited) leave_layers(s, batch, wants, last_layer, w, h, x);
   if (!wants.rows) return {};
 
   Outputs out;

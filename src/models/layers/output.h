@@ -1,4 +1,4 @@
-// The ends: of a layer, of a part, of the model.
+// The ends: of a layer, of some layers, of the model.
 #pragma once
 
 #include "models/layers/mlp.h"
@@ -6,14 +6,14 @@
 
 namespace parlance {
 
-// Behind a layer that another one of the part follows, h (n_embd, n_tokens) being the residual stream and x
+// Behind a layer that another one follows at once, h (n_embd, n_tokens) being the residual stream and x
 // the same under `next_norm`: rows that the batch adds are added to both, taps see h.
 void visit_between(Stream& s, const Batch& batch, const Wants& wants, int64_t layer, const Tensor& h,
                    const Tensor& x, const Tensor& next_norm, float norm_eps);
 
-// The end of a part that another one follows: h takes in the last feed-forward of x.
-Outputs leave_part(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer, const MlpWeights& w,
-                   const Tensor& h, const Tensor& x);
+// The end of layers that others follow elsewhere or later: h takes in the last feed-forward of x.
+Outputs leave_layers(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer,
+                     const MlpWeights& w, const Tensor& h, const Tensor& x);
 
 struct OutputWeights {
   const Tensor& norm;    // [n_embd]

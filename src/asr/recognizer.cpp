@@ -151,7 +151,7 @@ size_t Recognizer::memory_bytes() const {
 }
 
 Result<Transcription> Recognizer::transcribe(std::span<const float> samples, const AsrRequest& request,
-                                             const OnProgress& on_progress, Cancellation cancellation) {
+                                             const RecordingWatch& watch, Cancellation cancellation) {
   PARLANCE_CHECK(check_finite(samples));
   constexpr auto kLook = std::chrono::milliseconds(20);
   do {
@@ -167,9 +167,13 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
   std::vector<AsrSegment> segments;
   for (size_t i = 0; i + 1 < bounds.size() && bounds[i] < bounds[i + 1]; ++i) {
     utterance->restart();
-    utterance->on_progress([&on_progress, first = bounds[i]](double seconds) {
-      if (on_progress) on_progress(speech_seconds_of(first) + seconds);
+    utterance->on_progress([&watch, first = bounds[i]](double seconds) {
+      if (watch.on_seconds) watch.on_seconds(speech_seconds_of(first) + seconds);
     });
+    if (watch.on_text) {
+      utterance->on_text([&watch, before = join_segments_of(segments).transcript.text](
+                             const std::string& text) { watch.on_text(before + text); });
+    }
     utterance->push(
         samples.subspan(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])));
     PARLANCE_CHECK(utterance->finish(work));

@@ -76,6 +76,13 @@ class AsrStream {
   std::shared_ptr<StreamState> state_;
 };
 
+// What is told of a recording while it is heard; either may be empty.
+struct RecordingWatch {
+  std::function<void(double seconds)> on_seconds = {};  // that have been encoded
+  // What was understood so far, from the beginning on: see Utterance::on_text().
+  std::function<void(const std::string& text)> on_text = {};
+};
+
 class Recognizer {
  public:
   // The model must outlive the recogniser, and the recogniser its streams' computations (not the streams).
@@ -84,11 +91,10 @@ class Recognizer {
                                                     const RecognizerOptions& options = {});
   ~Recognizer();
 
-  // A whole recording: mono samples at kMelSampleRateHz. `on_progress` is told how many seconds have been
-  // encoded. Errors: a sample that is not a number; an unknown language; cancelled.
-  using OnProgress = std::function<void(double seconds)>;
+  // A whole recording: mono samples at kMelSampleRateHz. Errors: a sample that is not a number; an unknown
+  // language; cancelled.
   Result<Transcription> transcribe(std::span<const float> samples, const AsrRequest& request,
-                                   const OnProgress& on_progress = {}, Cancellation cancellation = {});
+                                   const RecordingWatch& watch = {}, Cancellation cancellation = {});
 
   // Errors: as many streams are open as may be; an unknown language. `on_change` is told when there is a new
   // AsrStream::partial(), or a failure, by a thread of the recogniser and until the stream is closed. It must

@@ -100,6 +100,7 @@ Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeL
     result.is_complete = tokenizer.is_end_of_generation(next);
     if (result.is_complete) break;
     answer.push_back(next);
+    if (limits.on_answer) limits.on_answer(answer);
     const size_t n = answer.size();
     if (n <= draft.size() && next == draft[n - 1]) {
       if (n <= n_fed) continue;

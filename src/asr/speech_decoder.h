@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,6 +22,8 @@ struct DecodeLimits {
   bool stops_circles = false;  // end an answer that goes round in a circle
   // For timing a model whose weights are random: what it is taken to answer. All is computed as ever.
   const std::vector<Token>* script = nullptr;
+  // Told the answer so far, with each of its tokens.
+  std::function<void(std::span<const Token> answer)> on_answer = {};
 };
 
 struct DecodeResult {

@@ -19,7 +19,8 @@ AsrSegment segment_of(const Utterance& utterance, int64_t first_sample) {
           .end_seconds = speech_seconds_of(first_sample + std::ssize(utterance.samples())),
           .transcript = heard.transcript,
           .tokens = heard.tokens,
-          .is_complete = heard.is_complete};
+          .is_complete = heard.is_complete,
+          .n_tokens = utterance.n_tokens()};
 }
 
 Transcription join_segments_of(std::vector<AsrSegment> segments) {

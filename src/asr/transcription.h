@@ -10,11 +10,26 @@
 
 namespace parlance {
 
+// Of the language model.
+struct AsrTokens {
+  int64_t sound = 0;   // rows of audio
+  int64_t prompt = 0;  // around them
+  int64_t answer = 0;
+
+  AsrTokens& operator+=(const AsrTokens& more) {
+    sound += more.sound;
+    prompt += more.prompt;
+    answer += more.answer;
+    return *this;
+  }
+};
+
 struct AsrSegment {
   double start_seconds = 0, end_seconds = 0;
   Transcript transcript;
   std::vector<Token> tokens;  // of the language model's answer
   bool is_complete = false;   // else the limit on tokens was met
+  AsrTokens n_tokens;
 };
 
 struct Transcription {

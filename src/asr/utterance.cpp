@@ -79,6 +79,11 @@ Result<void> Utterance::update(RowsKind kind, const Work& work) {
   DecodeLimits limits{.max_tokens = max_tokens(), .max_new_tokens = kPreviewTokens, .stops_circles = true};
   const bool is_final = kind == RowsKind::exact;
   if (is_final) limits = {.max_tokens = max_tokens(), .max_new_tokens = max_tokens(), .stops_circles = false};
+  if (is_final && on_text_) {
+    limits.on_answer = [this](std::span<const Token> answer) {
+      if (!is_degenerate_tail(answer)) on_text_(read(raw_text(answer), /*is_preview=*/true).text);
+    };
+  }
   std::vector<Token> script;
   if (options_.script) {
     script = options_.script(static_cast<double>(samples_.size()) / kMelSampleRateHz);
@@ -130,6 +135,14 @@ void Utterance::read_preview() {
   const std::string& text = hypothesis_.transcript.text;
   const auto n_common = std::mismatch(stable.text.begin(), stable.text.end(), text.begin(), text.end()).first;
   hypothesis_.stable.assign(stable.text.begin(), n_common);
+}
+
+AsrTokens Utterance::n_tokens() const {
+  AsrTokens n;
+  for (const AudioWindow& window : rows_.windows()) n.sound += rows_.n_tokens(window);
+  n.prompt = std::ssize(decoder_.prompt().head) + std::ssize(decoder_.prompt().tail);
+  n.answer = std::ssize(hypothesis_.tokens) + (hypothesis_.is_complete ? 1 : 0);
+  return n;
 }
 
 // Attention and what is not a matrix product are left out.

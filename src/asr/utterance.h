@@ -11,7 +11,7 @@
 
 #include "asr/asr_model.h"
 #include "asr/speech_decoder.h"
-#include "asr/transcript.h"
+#include "asr/transcription.h"
 
 namespace parlance {
 
@@ -65,6 +65,11 @@ class Utterance {
   // Told after each window how many seconds have been encoded, until restart().
   void on_progress(std::function<void(double seconds)> listener);
 
+  // Told the transcript's text so far while finish() works. It hardly ever takes back what it said: only
+  // where the model begins to go round in a circle, of which the transcript keeps one round.
+  void on_text(std::function<void(const std::string& text)> listener) { on_text_ = std::move(listener); }
+
+  AsrTokens n_tokens() const;  // of the hypothesis
   AsrCost cost() const;
   Session& session() const { return decoder_.session(); }
 
@@ -85,6 +90,7 @@ class Utterance {
   std::vector<Token> stable_;  // tokens of the stable text
   Hypothesis hypothesis_;
   bool is_final_ = false;
+  std::function<void(const std::string& text)> on_text_;
 };
 
 }  // namespace parlance

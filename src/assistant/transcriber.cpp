@@ -59,13 +59,14 @@ Transcript join_segments(std::span<const HeardSegment> segments) {
 }
 
 Result<Heard> hear_recording(Recognizer& recognizer, std::span<const float> samples,
-                             const AsrRequest& request, const OnSeconds& on_seconds,
+                             const AsrRequest& request, const RecordingWatch& watch,
                              const Cancellation& cancellation) {
-  PARLANCE_TRY(const Transcription all, recognizer.transcribe(samples, request, on_seconds, cancellation));
+  PARLANCE_TRY(const Transcription all, recognizer.transcribe(samples, request, watch, cancellation));
   Heard heard;
   heard.transcript = all.transcript;
   heard.audio_s = seconds_of(std::ssize(samples));
   for (const AsrSegment& segment : all.segments) {
+    heard.n_tokens += segment.n_tokens;
     heard.segments.push_back(
         {segment.start_seconds, segment.end_seconds, segment.transcript, segment.is_complete});
   }
@@ -74,17 +75,24 @@ Result<Heard> hear_recording(Recognizer& recognizer, std::span<const float> samp
 
 Result<Heard> hear_speech(Recognizer& recognizer, std::span<const float> samples,
                           std::span<const SpeechSegment> speech, const AsrRequest& request,
-                          const OnSeconds& on_seconds, const Cancellation& cancellation) {
+                          const RecordingWatch& watch, const Cancellation& cancellation) {
   Heard heard;
   heard.audio_s = seconds_of(std::ssize(samples));
   for (const CueRange& range : cue_ranges(speech)) {
     const double start_s = seconds_of(range.first_sample);
     const auto part = samples.subspan(static_cast<size_t>(range.first_sample),
                                       static_cast<size_t>(range.end_sample - range.first_sample));
-    const auto on_part = [&](double seconds) {
-      if (on_seconds) on_seconds(start_s + seconds);
-    };
-    PARLANCE_TRY(const Transcription one, recognizer.transcribe(part, request, on_part, cancellation));
+    RecordingWatch of_part;
+    if (watch.on_seconds) of_part.on_seconds = [&](double seconds) { watch.on_seconds(start_s + seconds); };
+    if (watch.on_text) {
+      of_part.on_text = [&](const std::string& text) {
+        std::vector<HeardSegment> so_far = heard.segments;
+        so_far.push_back({.transcript = {.language = {}, .text = text}});
+        watch.on_text(join_segments(so_far).text);
+      };
+    }
+    PARLANCE_TRY(const Transcription one, recognizer.transcribe(part, request, of_part, cancellation));
+    for (const AsrSegment& segment : one.segments) heard.n_tokens += segment.n_tokens;
     heard.segments.push_back({start_s, seconds_of(range.end_sample), one.transcript, is_complete(one)});
   }
   heard.transcript = join_segments(heard.segments);

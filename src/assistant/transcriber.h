@@ -30,6 +30,7 @@ struct Heard {
   std::vector<HeardSegment> segments;
   Transcript transcript;  // of all of them
   double audio_s = 0;
+  AsrTokens n_tokens = {};
   std::optional<double> processing_s;  // none where the speaker's pace decided
 };
 
@@ -42,18 +43,15 @@ inline double seconds_of(int64_t n_samples) {
   return static_cast<double>(n_samples) / kMelSampleRateHz;
 }
 
-// Is told how many seconds of a recording have been heard.
-using OnSeconds = std::function<void(double seconds)>;
-
 // A recording, mono at kMelSampleRateHz. Errors: as of Recognizer::transcribe().
 Result<Heard> hear_recording(Recognizer& recognizer, std::span<const float> samples,
-                             const AsrRequest& request, const OnSeconds& on_seconds = {},
+                             const AsrRequest& request, const RecordingWatch& watch = {},
                              const Cancellation& cancellation = {});
 
 // The same where somebody speaks, in segments that are short enough to be read at a glance: subtitles.
 Result<Heard> hear_speech(Recognizer& recognizer, std::span<const float> samples,
                           std::span<const SpeechSegment> speech, const AsrRequest& request,
-                          const OnSeconds& on_seconds = {}, const Cancellation& cancellation = {});
+                          const RecordingWatch& watch = {}, const Cancellation& cancellation = {});
 
 // Gives the segments the times of their words. A transcript that does not fit its sound has none, for which
 // `on_remark` gets the reason. Errors: cancelled.

@@ -61,7 +61,7 @@ Result<Heard> hear(const Console& io, const ListenOptions& options, Recognizer& 
                    std::span<const float> samples, const VadRegion* detector,
                    const Cancellation& cancellation) {
   Progress progress(io, seconds_of(std::ssize(samples)));
-  const auto on_seconds = [&](double seconds) { progress.show(seconds); };
+  const RecordingWatch watch{.on_seconds = [&](double seconds) { progress.show(seconds); }};
   if (detector) {
     SpeechTrack track(detector->model);
     PARLANCE_CHECK(track.push(samples, cancellation));
@@ -71,11 +71,10 @@ Result<Heard> hear(const Console& io, const ListenOptions& options, Recognizer& 
       constexpr double kLongestSpeechSeconds = 15;  // without a pause to cut at
       SegmentOptions segments = options.speech.in_recordings();
       segments.max_speech_s = kLongestSpeechSeconds;
-      return hear_speech(recognizer, samples, track.segments(segments), options.request, on_seconds,
-                         cancellation);
+      return hear_speech(recognizer, samples, track.segments(segments), options.request, watch, cancellation);
     }
   }
-  return hear_recording(recognizer, samples, options.request, on_seconds, cancellation);
+  return hear_recording(recognizer, samples, options.request, watch, cancellation);
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ Json head_of(const Body& body, const TextAnswerTerms& terms, const std::string& 
        {"object", "response"},
        {"created_at", static_cast<int64_t>(std::time(nullptr))},
        {"status", "in_progress"},
+       {"access_programs", Json()},
        {"background", false},
        {"error", Json()},
        {"incomplete_details", Json()},

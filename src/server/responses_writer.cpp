@@ -12,7 +12,9 @@ namespace {
 Json usage_json(const GenerateResult& result) {
   const auto n_said = static_cast<int64_t>(n_generated(result));
   return Json::object({{"input_tokens", result.n_prompt},
-                       {"input_tokens_details", Json::object({{"cached_tokens", result.n_prompt_cached}})},
+                       {"input_tokens_details",
+                        Json::object({{"cached_tokens", result.n_prompt_cached},
+                                      {"cache_write_tokens", result.n_prompt - result.n_prompt_cached}})},
                        {"output_tokens", n_said},
                        {"output_tokens_details", Json::object({{"reasoning_tokens", 0}})},
                        {"total_tokens", result.n_prompt + n_said}});

@@ -7,6 +7,7 @@
 #include "audio/audio_file.h"
 #include "base/ascii.h"
 #include "base/parse_number.h"
+#include "server/answer_writer.h"
 #include "server/multipart.h"
 #include "server/site.h"
 #include "text/subtitles.h"
@@ -160,6 +161,65 @@ Json usage_of(const Heard& heard) {
   return Json::object({{"type", "duration"}, {"seconds", heard.audio_s}});
 }
 
+HttpAnswer head_of(const TranscriptionTerms& terms, std::string_view type) {
+  HttpAnswer answer;
+  if (const std::string ignored = ignored_text(terms.ignored); !ignored.empty()) {
+    answer.fields.push_back({"x-parlance-ignored", ignored});
+  }
+  answer.fields.push_back({"content-type", std::string(type)});
+  return answer;
+}
+
+// A transcript as events, while it is made. What was sent is not taken back: where the recogniser does so,
+// nothing more comes until its text goes on from there, or the end.
+class TranscriptStream {
+ public:
+  TranscriptStream(const TranscriptionTerms& terms, std::shared_ptr<Reply> reply)
+      : terms_(terms), reply_(std::move(reply)) {}
+
+  bool has_begun() const { return has_begun_; }
+
+  void grow(const std::string& text) {
+    if (text.size() <= sent_.size() || !text.starts_with(sent_)) return;
+    write(Json::object({{"type", "transcript.text.delta"}, {"delta", text.substr(sent_.size())}}));
+    sent_ = text;
+  }
+
+  void finish(const Heard& heard) {
+    grow(heard.transcript.text);
+    const AsrTokens& n = heard.n_tokens;
+    const Json inputs = Json::object({{"audio_tokens", n.sound}, {"text_tokens", n.prompt}});
+    const Json usage = Json::object({{"type", "tokens"},
+                                     {"input_tokens", n.sound + n.prompt},
+                                     {"input_token_details", inputs},
+                                     {"output_tokens", n.answer},
+                                     {"total_tokens", n.sound + n.prompt + n.answer}});
+    write(Json::object({{"type", "transcript.text.done"}, {"text", sent_}, {"usage", usage}}));
+    reply_->end();
+  }
+
+  void fail(const ApiError& error) {
+    write(to_json(error));
+    reply_->end();
+  }
+
+ private:
+  void write(const Json& event) {
+    if (!has_begun_) {
+      HttpAnswer head = head_of(terms_, "text/event-stream; charset=utf-8");
+      head.fields.push_back({"x-accel-buffering", "no"});
+      reply_->begin(std::move(head));
+    }
+    has_begun_ = true;
+    reply_->write(event_text(event));
+  }
+
+  const TranscriptionTerms& terms_;
+  const std::shared_ptr<Reply> reply_;
+  bool has_begun_ = false;
+  std::string sent_;
+};
+
 std::vector<Cue> cues_of_speech(const Heard& heard) {
   std::vector<Cue> cues;
   for (const HeardSegment& s : heard.segments) cues.push_back({s.start_s, s.end_s, s.transcript.text});
@@ -167,37 +227,25 @@ std::vector<Cue> cues_of_speech(const Heard& heard) {
 }
 
 void send_transcript(const Call& call, const TranscriptionTerms& terms, const Heard& heard) {
-  HttpAnswer answer;
-  if (const std::string ignored = ignored_text(terms.ignored); !ignored.empty()) {
-    answer.fields.push_back({"x-parlance-ignored", ignored});
-  }
   const std::string& text = heard.transcript.text;
-  std::string type = "application/json; charset=utf-8";
-  if (terms.is_streamed) {
-    type = "text/event-stream; charset=utf-8";
-    if (!text.empty()) {
-      answer.body +=
-          "data: " + Json::object({{"type", "transcript.text.delta"}, {"delta", text}}).line() + "\n\n";
-    }
-    answer.body +=
-        "data: " +
-        Json::object({{"type", "transcript.text.done"}, {"text", text}, {"usage", usage_of(heard)}}).line() +
-        "\n\n";
-  } else if (terms.format == "text") {
+  std::string_view type = "application/json; charset=utf-8";
+  std::string body;
+  if (terms.format == "text") {
     type = "text/plain; charset=utf-8";
-    answer.body = text + "\n";
+    body = text + "\n";
   } else if (terms.format == "srt") {
     type = "text/plain; charset=utf-8";
-    answer.body = srt_text(cues_of_speech(heard));
+    body = srt_text(cues_of_speech(heard));
   } else if (terms.format == "vtt") {
     type = "text/vtt; charset=utf-8";
-    answer.body = webvtt_text(cues_of_speech(heard));
+    body = webvtt_text(cues_of_speech(heard));
   } else if (terms.format == "verbose_json") {
-    answer.body = verbose_json(heard, terms.wants_words).set("usage", usage_of(heard)).line();
+    body = verbose_json(heard, terms.wants_words).set("usage", usage_of(heard)).line();
   } else {
-    answer.body = Json::object({{"text", text}, {"usage", usage_of(heard)}}).line();
+    body = Json::object({{"text", text}, {"usage", usage_of(heard)}}).line();
   }
-  answer.fields.push_back({"content-type", type});
+  HttpAnswer answer = head_of(terms, type);
+  answer.body = std::move(body);
   call.reply->send(std::move(answer));
 }
 
@@ -210,16 +258,17 @@ tl::unexpected<ApiError> invalid_sound(const Error& error) {
 }
 
 Result<Heard> hear_for(Site& site, const TranscriptionTerms& terms, AsrRegion& ears,
-                       std::span<const float> samples, const Cancellation& ticket) {
+                       std::span<const float> samples, const RecordingWatch& watch,
+                       const Cancellation& ticket) {
   if (terms.finds_speech) {
     if (const auto detector = site.regions.vad.acquire()) {
       SpeechTrack track((*detector)->model);
       PARLANCE_CHECK(track.push(samples, ticket));
       track.finish();
-      return hear_speech(*ears.recognizer, samples, track.segments({}), terms.request, {}, ticket);
+      return hear_speech(*ears.recognizer, samples, track.segments({}), terms.request, watch, ticket);
     }
   }
-  return hear_recording(*ears.recognizer, samples, terms.request, {}, ticket);
+  return hear_recording(*ears.recognizer, samples, terms.request, watch, ticket);
 }
 
 ApiResult<void> hear_and_answer(Site& site, const Call& call, const TranscriptionTerms& terms) {
@@ -230,7 +279,15 @@ ApiResult<void> hear_and_answer(Site& site, const Call& call, const Transcriptio
   PARLANCE_API_TRY(const auto ears, site.regions.asr.acquire());
   const Cancellation ticket = call.reply->ticket();
   const auto began = HearingClock::now();
-  PARLANCE_API_TRY(Heard heard, hear_for(site, terms, *ears, clip->samples, ticket));
+  TranscriptStream stream(terms, call.reply);
+  RecordingWatch watch;
+  if (terms.is_streamed) watch.on_text = [&](const std::string& text) { stream.grow(text); };
+  auto result = hear_for(site, terms, *ears, clip->samples, watch, ticket);
+  if (!result && stream.has_begun()) {
+    stream.fail(api_error(result.error()));
+    return {};
+  }
+  PARLANCE_API_TRY(Heard heard, std::move(result));
   if (terms.wants_words) {
     auto aligner = site.regions.aligner.acquire();
     if (!aligner) {
@@ -243,7 +300,11 @@ ApiResult<void> hear_and_answer(Site& site, const Call& call, const Transcriptio
   const double took = std::chrono::duration<double>(HearingClock::now() - began).count();
   if (heard.audio_s > 0) site.metrics.observe("asr_real_time_factor", took / heard.audio_s);
   site.metrics.add("requests_finished_total", 1, {{"kind", "transcription"}, {"reason", "stop"}});
-  send_transcript(call, terms, heard);
+  if (terms.is_streamed) {
+    stream.finish(heard);
+  } else {
+    send_transcript(call, terms, heard);
+  }
   return {};
 }
 

@@ -322,16 +322,37 @@ TEST_P(RecognizerTest, RecordingsCanBeStopped) {
   const auto recognizer = make();
   const CancellationSource source;
   double seconds = 0;
-  const auto heard = recognizer->transcribe(
-      fixture_speech(manifest_, 31.3), {},
-      [&](double done) {
-        seconds = done;
-        source.cancel();
-      },
-      source.ticket());
+  const auto heard = recognizer->transcribe(fixture_speech(manifest_, 31.3), {},
+                                            {.on_seconds =
+                                                 [&](double done) {
+                                                   seconds = done;
+                                                   source.cancel();
+                                                 }},
+                                            source.ticket());
   ASSERT_FALSE(heard);
   EXPECT_EQ(heard.error().code, ErrorCode::cancelled);
   EXPECT_EQ(seconds, 8);
+}
+
+// What was understood grows to the transcript, over the ends of pieces too.
+TEST_P(RecognizerTest, TextIsToldWhileItIsMade) {
+  options_.max_seconds = 10;
+  const auto recognizer = make();
+  const std::vector<float> samples = fixture_speech(manifest_, 31.3);
+  std::vector<std::string> told;
+  const auto heard = recognizer->transcribe(
+      samples, {}, {.on_text = [&](const std::string& text) { told.push_back(text); }});
+  ASSERT_TRUE(heard) << heard.error().message;
+  EXPECT_GT(heard->segments.size(), 2u);
+  EXPECT_EQ(heard->transcript, recognizer->transcribe(samples, {})->transcript);
+  int64_t n_sound = 0;
+  for (const AsrSegment& segment : heard->segments) n_sound += segment.n_tokens.sound;
+  EXPECT_NEAR(static_cast<double>(n_sound), 13 * 31.3, 13.0 * 3);
+  for (size_t i = 1; i < told.size(); ++i) {
+    const bool grows = told[i].starts_with(told[i - 1]);
+    const bool begins_anew = told[i].size() < told[i - 1].size();  // random weights go round in circles
+    EXPECT_TRUE(grows || begins_anew) << told[i - 1] << " | " << told[i];
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, RecognizerTest, ::testing::ValuesIn(asr_bundles()),

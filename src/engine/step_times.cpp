@@ -11,7 +11,7 @@ namespace {
 constexpr double kCaution = 0.75;
 
 // The same where time is looked at in between: it is the step alone that may take longer.
-constexpr double kMeasuredCaution = 0.85;
+constexpr double kMeasuredCaution = 0.78;
 
 // Before anything is known of a prompt's tokens; and no more than there are rows of answers, so that even
 // where every row costs the same the step is not stretched too far.

@@ -103,6 +103,47 @@ TEST_P(KnownLogits, ShortAnswers) {
   }
 }
 
+// Also where more is made of them than the likeliest token, and where drafts follow.
+TEST_P(KnownLogits, AreAsGoodAsComputedOnes) {
+  const auto prompt = tokens_of(20, 8);
+  const auto repeating = [&] {
+    auto text = prompt;
+    text.insert(text.end(), prompt.begin(), prompt.end());
+    return text;
+  }();
+  for (const int kind : {0, 1, 2, 3}) {
+    SCOPED_TRACE(kind);
+    GenerateOptions terms = options_;
+    SessionOptions where{.n_ctx = 256, .n_batch = 16, .n_outputs = 8};
+    if (kind == 0) terms.n_top_logprobs = 3;
+    if (kind == 1) terms.min_tokens = 4;
+    if (kind == 1) terms.stop_tokens = fresh(repeating);
+    if (kind == 2) terms.sampling = {.temperature = 1, .seed = 5};
+    if (kind == 3) where.looks_up = true;
+    const auto pieces_of = [&](Session& session) {
+      std::vector<std::pair<std::vector<Token>, std::vector<float>>> pieces;
+      const auto request = Request::start(session, repeating, terms);
+      EXPECT_TRUE(request);
+      while (const auto piece = (*request)->next()) {
+        std::vector<float> logprobs;
+        for (const TokenLogprobs& one : piece->logprobs) {
+          logprobs.push_back(one.said.logprob);
+          for (const TokenLogprob& other : one.top) logprobs.push_back(other.logprob);
+        }
+        pieces.emplace_back(piece->tokens, logprobs);
+      }
+      EXPECT_TRUE((*request)->result());
+      return pieces;
+    };
+    const auto cold = test::make_session(*loaded_.model, where),
+               warm = test::make_session(*loaded_.model, where);
+    ASSERT_TRUE(warm->set_prompt(repeating));
+    const auto want = pieces_of(*cold);
+    EXPECT_EQ(pieces_of(*warm), want);
+    EXPECT_EQ(warm->tokens(), cold->tokens());
+  }
+}
+
 // Whatever happened to the session in between, logits of another text are never taken for the prompt's.
 TEST_P(KnownLogits, AreThePromptsOrNone) {
   const auto prompt = tokens_of(24, 4), other = tokens_of(24, 5);

@@ -4,6 +4,8 @@
 #include <array>
 #include <random>
 
+#include "engine/drafter.h"
+#include "engine/request.h"
 #include "engine/scheduler.h"
 #include "support/tiny_pair.h"
 
@@ -397,6 +399,95 @@ TEST_F(TreeDrafting, CancelledAnywhere) {
         ASSERT_LE(session.tokens().size(), prompt.size() + said.tokens.size());
         ASSERT_EQ(answer(session, prompt, options).tokens, whole);
       });
+}
+
+// Drafts the answers that it knows, but in every third place another token first.
+class HalfRightDrafter final : public Drafter {
+ public:
+  explicit HalfRightDrafter(const std::vector<std::vector<Token>>& texts) : texts_(texts) {}
+  std::string_view name() const override { return "half right"; }
+  Result<void> draft(std::span<DraftJob* const> jobs) override {
+    for (DraftJob* const job : jobs) {
+      const std::vector<Token>& known = job->sequence->tokens();
+      for (const std::vector<Token>& text : texts_) {
+        if (text.size() < known.size() || !std::equal(known.begin(), known.end(), text.begin())) continue;
+        for (size_t i = known.size(); i < text.size() && job->draft.n_tokens() < job->most; ++i) {
+          const Token wrong = (text[i] + 1) % 250;
+          const bool is_first = i % 3 != 1;
+          job->draft.add(is_first ? text[i] : wrong, 0.5f);
+          job->draft.others.push_back({{is_first ? wrong : text[i], 0.45f}});
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  const std::vector<std::vector<Token>>& texts_;
+};
+
+// With a token that ends it, or at the end of the context, which may lie anywhere in a draft or one of its
+// branches; two answers in each step.
+TEST_F(TreeDrafting, AnswersEndAnywhereInTheirTrees) {
+  const std::vector<std::vector<Token>> prompts = {text(57, 8), text(30, 9)};
+  std::vector<std::vector<Token>> texts;
+  for (const auto& prompt : prompts) {
+    texts.push_back(prompt);
+    const auto said = plain(*target_, prompt, always(5, 60)).tokens;
+    texts.back().insert(texts.back().end(), said.begin(), said.end());
+  }
+  int64_t n_accepted = 0, n_verified = 0;
+  for (int64_t end = 0; end < 30; ++end) {
+    for (const bool is_context : {false, true}) {
+      SCOPED_TRACE(testing::Message() << end << (is_context ? ", context" : ", token"));
+      SessionOptions options = drafting();
+      options.n_ctx = is_context ? 59 + end : kContext;
+      options.replaces_drafter = [&](std::unique_ptr<Drafter>) {
+        return std::make_unique<HalfRightDrafter>(texts);
+      };
+      const auto context = make_context(*target_, options);
+      std::vector<std::unique_ptr<Session>> sessions;
+      std::vector<std::unique_ptr<Request>> requests;
+      std::vector<GenerateOptions> terms;
+      for (size_t i = 0; i < prompts.size(); ++i) {
+        terms.push_back(always(5, is_context ? -1 : 40));
+        terms.back().draft.tree = 20;
+        const Token* const said = texts[i].data() + prompts[i].size();
+        if (!is_context) terms.back().stop_tokens = {said[end]};
+        terms.back().draft.is_required =
+            is_context ? end > 0 : said[end] != said[0];  // there is a second step
+        sessions.push_back(*Session::create(context));
+        requests.push_back(*Request::start(*sessions.back(), prompts[i], terms.back()));
+      }
+      context->scheduler().wait(
+          [&] { return std::ranges::all_of(requests, [](const auto& r) { return r->has_ended(); }); });
+      for (size_t i = 0; i < prompts.size(); ++i) {
+        GenerateOptions without = terms[i];
+        without.draft = {.is_on = false};
+        const auto session = test::make_session(*target_, {.n_ctx = options.n_ctx});
+        const GenerateResult want = answer(*session, prompts[i], without);
+        const auto got = requests[i]->result();
+        ASSERT_TRUE(got) << got.error().message;
+        EXPECT_EQ(got->tokens, want.tokens);
+        EXPECT_EQ(got->text, want.text);
+        EXPECT_EQ(got->finish_reason, want.finish_reason);
+        EXPECT_EQ(got->has_end_token, want.has_end_token);
+        EXPECT_EQ(sessions[i]->tokens(), session->tokens());
+        n_accepted += got->draft.n_accepted;
+        n_verified += got->draft.n_verified;
+        const Token more = 5;
+        if (std::ssize(session->tokens()) < options.n_ctx) {
+          const auto next = sessions[i]->append({&more, 1}), expected = session->append({&more, 1});
+          ASSERT_TRUE(next && expected);
+          EXPECT_TRUE(std::ranges::equal(*next, *expected));
+        }
+      }
+      requests.clear();
+      sessions.clear();
+      expect_no_page_is_held(*context);
+    }
+  }
+  EXPECT_GT(n_accepted, 2 * n_verified) << "more than can be right in trunks";
 }
 
 TEST_F(TreeDrafting, SizesOutOfRangeAreRefused) {

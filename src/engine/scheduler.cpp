@@ -66,6 +66,7 @@ Turns::Progress Scheduler::compute() {
   take_posted();
   end_unwanted(now);
   rank(now);
+  is_full_ = false;
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i]->stage_ == Task::Stage::waiting) admit(*tasks_[i]);
   }
@@ -131,12 +132,20 @@ void Scheduler::rank(Clock::time_point now) {
     if (now - task->waits_since_ > kPatience)
       task->urgency_ = std::min(task->urgency_, Priority::interactive);
   }
-  // Who computes what a more urgent one waits for is as urgent.
+  // Who computes what a more urgent one waits for is as urgent. Few compute prompts at once, and many may
+  // wait: what each waits for is looked at only where that matters.
+  std::vector<Task*> computing;
+  std::ranges::copy_if(tasks_, std::back_inserter(computing),
+                       [](const Task* task) { return task->stage_ == Task::Stage::prompt; });
   for (const Task* const task : tasks_) {
-    if (task->stage_ != Task::Stage::waiting || !is_waiting_for_prefix(*task)) continue;
-    for (Task* const earlier : tasks_) {
-      if (earlier->order_ < task->order_ && earlier->stage_ == Task::Stage::prompt)
-        earlier->urgency_ = std::min(earlier->urgency_, task->urgency_);
+    const auto is_held_back = [task](const Task* earlier) {
+      return earlier->order_ < task->order_ && earlier->urgency_ > task->urgency_;
+    };
+    if (task->stage_ != Task::Stage::waiting || std::ranges::none_of(computing, is_held_back) ||
+        !is_waiting_for_prefix(*task))
+      continue;
+    for (Task* const earlier : computing) {
+      if (is_held_back(earlier)) earlier->urgency_ = task->urgency_;
     }
   }
   std::ranges::sort(tasks_, {}, [](const Task* task) { return std::pair(task->urgency_, task->order_); });
@@ -151,10 +160,12 @@ bool Scheduler::is_waiting_for_prefix(const Task& task) const {
 }
 
 void Scheduler::admit(Task& task) {
+  if (!task.sequence_ && is_full_) return;
   if (is_waiting_for_prefix(task)) return;
   if (!task.sequence_) {
     auto opened = Sequence::open(task.context_);
-    if (!opened) return;  // until another one is closed
+    is_full_ = !opened;
+    if (is_full_) return;  // until another one is closed
     task.own_sequence_ = *std::move(opened);
     task.sequence_ = task.own_sequence_.get();
   }

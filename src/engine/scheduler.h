@@ -131,7 +131,8 @@ class Scheduler {
   Answered answered_;
   Proposals proposals_;
   uint64_t n_arrived_ = 0;
-  size_t n_ended_ = 0;  // in this step
+  size_t n_ended_ = 0;    // in this step
+  bool is_full_ = false;  // in this step, no sequence could be opened any more
 
   Turns turns_{[this] { return compute(); }};  // ends first
 };

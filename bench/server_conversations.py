@@ -55,6 +55,9 @@ async def post(port, path, body, fields=()):
     answer = first + await reader.read()
     writer.close()
     status = int(answer.split(b" ", 2)[1])
+    if status == 503:  # too many came at once: as it says, later
+        await asyncio.sleep(0.3)
+        return await post(port, path, body, fields)
     if status != 200:
         raise SystemExit(f"{path}: {answer[:400]!r}")
     return answer.split(b"\r\n\r\n", 1)[1], to_first, time.perf_counter() - began

@@ -12,6 +12,11 @@ namespace {
 // What is kept for longer lies in a file meanwhile.
 constexpr std::chrono::minutes kLongestOpen{60};
 
+// A key that is no conversation's may read like one's.
+std::pair<std::string, std::string> place_of(const OpenConversation::Name& name) {
+  return {name.owner, (name.id.empty() ? "\x01" : "") + name.key};
+}
+
 }  // namespace
 
 int slot_from_hash(std::string_view text, uint32_t n_slots) {
@@ -167,7 +172,7 @@ ConversationRegistry::Opened ConversationRegistry::open(const OpenConversation::
                                                         Lifetime lifetime, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   Opened opened;
-  const std::pair key(name.owner, name.key);
+  const auto key = place_of(name);
   if (const auto found = open_.find(key); found != open_.end()) {
     opened.conversation = found->second;
   } else {
@@ -231,7 +236,7 @@ std::vector<ConversationRegistry::Open> ConversationRegistry::all() const {
 }
 
 void ConversationRegistry::close_locked(const Open& conversation) {
-  const auto found = open_.find(std::pair(conversation->name.owner, conversation->name.key));
+  const auto found = open_.find(place_of(conversation->name));
   if (found == open_.end() || found->second != conversation) return;
   open_.erase(found);
   if (!conversation->name.id.empty()) {

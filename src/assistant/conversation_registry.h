@@ -136,6 +136,7 @@ class ConversationRegistry {
   // for nothing, else the one that was least recently used.
   Open open_nameless(int slot, Clock::time_point now);
 
+  // A conversation by its key, "conv:kitchen"; null: it is not open.
   Open find(std::string_view owner, std::string_view key) const;
   Open at_slot(int slot) const;
   void take_slot(const Open& conversation);  // it is what the slot stands for from now on

@@ -132,8 +132,8 @@ Result<RestoredText> Conversations::read(const fs::path& path, const std::option
 
 bool Conversations::restore(const Open& conversation, const Text& text, milliseconds most,
                             std::function<void(int64_t)> ready) {
-  if (!has_files() || conversation->name.id.empty() || !conversation->takes_first_look()) return false;
-  if (text->sharing.is_off) return false;
+  if (!has_files() || conversation->name.id.empty() || text->sharing.is_off) return false;
+  if (!conversation->takes_first_look()) return false;
   const auto file = find_file(conversation->name.owner, conversation->name.id);
   if (!file) return false;
   const auto restore = std::make_shared<Restore>(Restore{Clock::now() + most, std::move(ready)});

@@ -326,7 +326,8 @@ Server::~Server() {
   site_->sound.stop();
   while (site_->n_running > 0 || site_->n_embedding > 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  site_->conversations.reset();  // before what its answers use
+  site_->answers.stop();
+  site_->conversations.reset();  // when nobody uses them any more
 }
 
 uint16_t Server::port() const {

@@ -124,6 +124,7 @@ ApiResult<void> TextAnswer::begin() {
 
 void TextAnswer::on_turn() {
   const std::lock_guard lock(mutex_);
+  if (!is_over_) look_at_wait();
   if (is_over_) return;
   if (const auto begun = begin(); !begun) fail_with(begun.error());
   if (is_over_) leave_conversation();
@@ -131,6 +132,7 @@ void TextAnswer::on_turn() {
 
 void TextAnswer::on_restored(int64_t n_read) {
   const std::lock_guard lock(mutex_);
+  if (!is_over_) look_at_wait();
   if (is_over_) return;
   n_restored_ = n_read;
   if (const auto started = start(); !started) fail_with(started.error());

@@ -67,6 +67,17 @@ TEST_F(Registry, TheSameNameOfAnotherClientIsAnotherConversation) {
   EXPECT_EQ(registry_.find("", "conv:a"), nullptr);
 }
 
+TEST_F(Registry, AKeyThatReadsLikeAConversationsIsNone) {
+  const auto key =
+      registry_.open({.owner = "", .key = "conv:a", .id = ""}, 2, Lifetime::brief, now_).conversation;
+  EXPECT_EQ(registry_.find("", "conv:a"), nullptr);
+  const auto a = open(named("a"));
+  EXPECT_NE(a, key);
+  EXPECT_EQ(a->slot, 0) << "keys are no load";
+  registry_.close(key);
+  EXPECT_EQ(registry_.find("", "conv:a"), a);
+}
+
 TEST_F(Registry, WithoutANameASlotIsAllThereIs) {
   const auto a = registry_.open_nameless(-1, now_);
   EXPECT_EQ(a->slot, 0);

@@ -93,6 +93,14 @@ int64_t longest(const std::vector<BenchTest>& tests) {
   return n_ctx;
 }
 
+// What answers that a prompt arrives beside say more than others: some while it is read, at most as many
+// tokens as it has, and as many behind it as before.
+int64_t room_for_arrival(const std::vector<BenchTest>& tests, int64_t n_arriving) {
+  int64_t n_tokens = 0;
+  for (const BenchTest& test : tests) n_tokens = std::max(n_tokens, test.n_tokens);
+  return n_arriving + 2 * n_tokens;
+}
+
 // What all runs have in common. The first of them prints it when the model is loaded, so that an error stands
 // alone.
 std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
@@ -275,8 +283,8 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   choice.context.n_seq = n_most + (options.n_arriving > 0 ? 1 : 0);
   // Questions are as long as a sentence more or less than what was asked for.
   constexpr int64_t kSentence = 64;
-  choice.context.n_ctx =
-      std::max(longest(all) + (options.has_drafts() ? 2 * kSentence : 0), options.n_arriving + 1);
+  choice.context.n_ctx = longest(all) + (options.has_drafts() ? 2 * kSentence : 0);
+  if (options.n_arriving > 0) choice.context.n_ctx += room_for_arrival(all, options.n_arriving);
   choice.context.n_outputs = std::max<int64_t>(1, *std::ranges::max_element(options.n_verified));
   if (!options.names_drafter) choice.draft = {.uses_model = false};
   DraftOracle oracle;

@@ -188,11 +188,19 @@ Result<ArrivalResult> run_arrival(Session& session, const BenchTest& test, int64
     const Clock::time_point known = Clock::now();
     wait_for_more(test.n_tokens);
     const Clock::time_point end = Clock::now();
+    const bool has_room = std::ranges::none_of(tasks, [](const auto& task) { return task->is_done(); });
     for (const auto& task : tasks) task->stop();
     scheduler.wait(
         [&] { return std::ranges::all_of(tasks, [](const auto& task) { return task->is_done(); }); });
     PARLANCE_CHECK(logits);
     for (const auto& task : tasks) PARLANCE_CHECK(task->outcome());
+    if (!has_room) {
+      return fail(
+          ErrorCode::invalid_argument,
+          "answers that the prompt arrived beside came to the end of the context, {} tokens, before it "
+          "was read; let a longer one arrive",
+          session.n_ctx());
+    }
     result.plain_ms = median_ms(gaps(tasks, start, arrival));
     result.plain_after_ms = median_ms(gaps(tasks, known, end));
     compare(gaps(tasks, arrival, known), arrival, known, result);

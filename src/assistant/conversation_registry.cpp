@@ -59,6 +59,29 @@ void OpenConversation::leave(uint64_t id) {
   next();
 }
 
+size_t OpenConversation::n_waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
+void OpenConversation::close() {
+  std::vector<std::weak_ptr<std::function<void()>>> listeners;
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    listeners.swap(listeners_);
+  }
+  for (const auto& weak : listeners) {
+    if (const auto listener = weak.lock()) (*listener)();
+  }
+}
+
+void OpenConversation::when_closed(const std::shared_ptr<std::function<void()>>& on_closed) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(listeners_, [](const auto& one) { return one.expired(); });
+  listeners_.push_back(on_closed);
+}
+
 void OpenConversation::begin(std::shared_ptr<const ConversationText> text) {
   const std::lock_guard lock(mutex_);
   ++n_running_;

@@ -61,6 +61,13 @@ class OpenConversation {
   };
   Entry enter(std::function<void()> on_turn);
   void leave(uint64_t id);
+  size_t n_waiting() const;
+
+  // Closed for good: whoever is at it or waits for its turn is told to end, once, from the thread that closes
+  // it. The listener goes when what it was given does.
+  void close();
+  bool is_closed() const { return is_closed_; }
+  void when_closed(const std::shared_ptr<std::function<void()>>& on_closed);
 
   // An answer begins, goes on and ends. What was computed is remembered as its text; null: nothing is.
   void begin(std::shared_ptr<const ConversationText> text);
@@ -110,8 +117,9 @@ class OpenConversation {
   Progress progress_;
   uint64_t last_id_ = 0, whose_turn_ = 0;  // 0: nobody's
   std::deque<std::pair<uint64_t, std::function<void()>>> waiting_;
-  std::atomic<bool> was_looked_for_{false};
-  std::shared_ptr<Context> context_;  // as long as there is a pin
+  std::atomic<bool> was_looked_for_{false}, is_closed_{false};
+  std::vector<std::weak_ptr<std::function<void()>>> listeners_;  // to its end
+  std::shared_ptr<Context> context_;                             // as long as there is a pin
   PrefixTree::Pin pin_;
 };
 

@@ -42,6 +42,9 @@ std::unique_ptr<AnswerWriter> writer_for(const Site& site, const TextAnswerTerms
 
 ApiResult<TextAnswerTerms> read_chat_terms(Site& site, const Call& call, const Body& body) {
   PARLANCE_API_TRY(const ChatRequest chat, read_chat(site, body));
+  for (const Message& message : chat.messages) {
+    if (message.role == "system") site.conversations->note_system_text(message.content);
+  }
   PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, body));
   PARLANCE_API_CHECK(follow(chat.grammar, site.text->model(), chat.manner.has_thinking, terms.generate));
   if (body.boolean("logprobs")) {

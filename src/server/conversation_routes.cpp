@@ -149,6 +149,7 @@ ApiResult<void> close_conversation(Site& site, Call& call) {
   if (!open && !site.conversations->find_file(owner_of(site, call), id))
     return tl::unexpected(no_conversation());
   int64_t n_tokens = 0;
+  if (open) open->close();
   if (is_erased) {
     n_tokens =
         open ? site.conversations->erase(open)

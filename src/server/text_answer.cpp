@@ -49,6 +49,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   void on_restored(int64_t n_read);
   void look_at_wait();
   void note_progress(int64_t n_more);
+  ApiError cut_error() const;
   void leave_conversation();
   void on_news();
   void pump();
@@ -69,8 +70,9 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   const AnswerClock::time_point began_;
   const CancellationSource source_;
   Conversations::Open conversation_;
-  int slot_ = -1;               // as the answer names it
-  Conversations::Text prompt_;  // what is put to the model first
+  std::shared_ptr<std::function<void()>> on_closed_;  // the conversation
+  int slot_ = -1;                                     // as the answer names it
+  Conversations::Text prompt_;                        // what is put to the model first
   std::atomic<bool> is_posted_{false}, was_cut_{false};
 
   std::mutex mutex_;  // of what follows
@@ -96,6 +98,10 @@ ApiResult<void> TextAnswer::enter() {
   prompt_ = std::make_shared<ConversationText>(
       ConversationText{terms_.prompts.front(), terms_.generate.work.sharing});
   if (is_conversation) {
+    on_closed_ = std::make_shared<std::function<void()>>([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->cut();
+    });
+    conversation_->when_closed(on_closed_);
     const auto entry = conversation_->enter(
         [self = shared_from_this()] { self->site_.answers.post([self] { self->on_turn(); }); });
     if (entry.outcome == OpenConversation::Entry::Outcome::refused) {
@@ -146,13 +152,23 @@ void TextAnswer::look_at_wait() {
     site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", "cancelled"}});
     reply_->break_off();
   } else if (was_cut_) {
-    fail_with(try_again(503, "server_shutting_down", "this server is about to end; ask another one", 1));
+    fail_with(cut_error());
   } else if (terms_.generate.work.deadline && AnswerClock::now() >= *terms_.generate.work.deadline) {
     fail_with(api_error({ErrorCode::timed_out,
                          "the conversation was busy until the time was over; allow more, or send one request "
                          "after the other"}));
   }
   if (is_over_) leave_conversation();
+}
+
+// Why it was cut.
+ApiError TextAnswer::cut_error() const {
+  if (!conversation_->is_closed())
+    return try_again(503, "server_shutting_down", "this server is about to end; ask another one", 1);
+  return {.status = 409,
+          .code = "conversation_closed",
+          .message = "somebody has closed the conversation while this was asked of it",
+          .fields = {{"x-should-retry", "false"}}};
 }
 
 // Somebody else's turn; what was computed is remembered as the conversation's text.
@@ -290,8 +306,7 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
     site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", "cancelled"}});
     return reply_->break_off();
   } else if (result->finish_reason == FinishReason::cancelled) {
-    return fail_with(
-        try_again(503, "server_shutting_down", "this server is about to end; ask another one", 1));
+    return fail_with(cut_error());
   } else {
     choice.finish(result->finish_reason == FinishReason::stop ? "stop" : "length");
   }

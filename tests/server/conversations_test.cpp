@@ -115,23 +115,26 @@ TEST_F(ServerConversations, OneRequestAtATimeAndNoMoreThanFourWait) {
   ASSERT_TRUE(open);
   for (int i = 0; i < 4; ++i) {
     waiting.push_back(std::make_unique<test::Client>(server->port()));
-    json body = chat("Hello", "Question " + std::to_string(i));
-    if (i == 3) body["parlance"] = {{"deadline_ms", 1}};
-    waiting.back()->send(request(body));
+    waiting.back()->send(request(chat("Hello", "Question " + std::to_string(i))));
   }
-  test::ClientAnswer refused;
-  for (int i = 0; i < 200 && refused.status != 409; ++i) {  // until the four are there
-    refused = send(*server, "POST", kChatRoute, chat("Hello", "Too many", 1), in("room"));
-  }
+  for (int i = 0; i < 500 && open->n_waiting() < 4; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const test::ClientAnswer refused =
+      send(*server, "POST", kChatRoute, chat("Hello", "Too many", 1), in("room"));
   EXPECT_EQ(refused.status, 409) << refused.body;
   EXPECT_EQ(json::parse(refused.body)["error"]["code"], "conversation_busy");
   EXPECT_FALSE(refused.field("retry-after-ms").empty());
   EXPECT_EQ(send(*server, "POST", kChatRoute, chat("Hello", "Elsewhere", 1), in("other")).status, 200);
   waiting[1].reset();  // this client leaves while it waits
+  for (int i = 0; i < 1000 && open->n_waiting() > 3; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  json hurried = chat("Hello", "Quickly!");
+  hurried["parlance"] = {{"deadline_ms", 1}};
+  test::Client in_a_hurry(server->port());
+  in_a_hurry.send(request(hurried));
   EXPECT_TRUE(first.answer().is_whole);
-  EXPECT_EQ(waiting[0]->answer().status, 200);
-  EXPECT_EQ(waiting[2]->answer().status, 200);
-  const test::ClientAnswer late = waiting[3]->answer();
+  for (const int i : {0, 2, 3}) EXPECT_EQ(waiting[static_cast<size_t>(i)]->answer().status, 200);
+  const test::ClientAnswer late = in_a_hurry.answer();
   EXPECT_EQ(late.status, 504) << late.body;
   EXPECT_EQ(send(*server, "POST", kChatRoute, chat("Hello", "Again", 1), in("room")).status, 200);
 }
@@ -199,6 +202,33 @@ TEST_F(ServerConversations, AreSavedRestoredClosedAndErased) {
   EXPECT_TRUE(file("kitchen.extended.bin").empty() && file("kitchen.long.bin").empty());
   sent(*server, "GET", route, {}, {}, 404);
   sent(*server, "DELETE", route, {}, {}, 404);
+}
+
+TEST_F(ServerConversations, WhatIsAskedOfOneThatIsClosedEnds) {
+  const auto server = test::start_server(options());
+  ASSERT_TRUE(server);
+  const json slow = chat("Hello", "Tell me a story.", 900);
+  const auto begin = [&](const json& body) {
+    auto client = std::make_unique<test::Client>(server->port());
+    client->send(test::request_text("POST", kChatRoute, server->port(),
+                                    {{"content-type", "application/json"}, {"x-conversation-id", "room"}},
+                                    body.dump()));
+    return client;
+  };
+  const auto running = begin(slow);
+  const auto find = [&] { return server->site().conversations->registry().find("", "conv:room"); };
+  for (int i = 0; i < 500 && !(find() && find()->progress().is_processing); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const auto waiting = begin(slow);
+  for (int i = 0; i < 500 && find()->n_waiting() == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  sent(*server, "DELETE", std::string(kListRoute) + "/room");
+  for (test::Client* const client : {running.get(), waiting.get()}) {
+    const test::ClientAnswer answer = client->answer();
+    EXPECT_EQ(answer.status, 409) << answer.body;
+    EXPECT_EQ(json::parse(answer.body)["error"]["code"], "conversation_closed");
+  }
+  EXPECT_EQ(send(*server, "POST", kChatRoute, chat("Hello", "Again", 1), in("room")).status, 200);
 }
 
 TEST_F(ServerConversations, AreSlotsForClientsOfLlamaCpp) {

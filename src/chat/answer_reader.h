@@ -42,6 +42,9 @@ class AnswerReader {
   // What is left at the end.
   std::vector<ReadPiece> finish();
 
+  // What comes next belongs to the thoughts, unless it ends them.
+  bool is_in_thoughts() const { return state_ == State::thoughts; }
+
  private:
   enum class State : uint8_t {
     before_thoughts,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "assistant/wording.h"
 #include "base/log.h"
 #include "base/os/environment.h"
 #include "base/os/file.h"
@@ -40,6 +41,27 @@ struct ServeOptions {
   bool keeps_nothing = false;
   std::optional<int64_t> n_parallel;
   UnusedFlags unused;
+  std::string config_file;
+};
+
+// While it lives, what rooms below log are events, too.
+class LogsInEvents {
+ public:
+  LogsInEvents(EventLog& log, LogLevel level)
+      : before_(set_log_sink([&log](LogLevel of, std::string_view message) {
+          log.write(of, "message", {{"message", worded(message, Door::command_line)}});
+        })) {
+    set_log_level(level);
+  }
+  ~LogsInEvents() {
+    set_log_level(LogLevel::warning);
+    set_log_sink(std::move(before_));
+  }
+  LogsInEvents(const LogsInEvents&) = delete;
+  LogsInEvents& operator=(const LogsInEvents&) = delete;
+
+ private:
+  LogSink before_;
 };
 
 Result<std::pair<std::string, std::string>> pair_of(std::string_view flag, const std::string& text) {
@@ -159,17 +181,24 @@ Result<int> serve(const Console& io, ServeOptions& options) {
     return kSuccess;
   }
   const InterruptGuard guard(SecondInterrupt::ends_program);
-  PARLANCE_TRY(const auto server, Server::start(options.server));
-  PARLANCE_CHECK(server->wait_until_ready());
   const std::string& host = options.server.listener.host;
+  PARLANCE_TRY(const auto server, Server::start(options.server));
+  EventLog& log = server->site().log;
+  const LogsInEvents logs(log, options.server.log_level);
+  PARLANCE_CHECK(server->wait_until_ready());
   const bool is_v6 = host.find(':') != std::string::npos;
   io.print("listening on http://{}{}{}:{}\n", is_v6 ? "[" : "", host, is_v6 ? "]" : "", server->port());
   io.flush();
+  log.write(LogLevel::info, "ready",
+            {{"host", host}, {"port", int64_t{server->port()}}, {"model", server->site().offers.front().id}});
   if (options.only_checks) return kSuccess;
   while (!guard.interrupted()) std::this_thread::sleep_for(kLookForSignals);
+  log.write(LogLevel::info, "drain", {});
   server->drain();
   const auto grace = std::chrono::milliseconds(static_cast<int64_t>(1000 * options.grace_s));
-  return server->finish(grace) ? static_cast<int>(kSuccess) : kSomethingCut;
+  const bool is_whole = server->finish(grace);
+  log.write(LogLevel::info, "exit", {{"cut", !is_whole}});
+  return is_whole ? static_cast<int>(kSuccess) : kSomethingCut;
 }
 
 OptionGroup address_group(ServeOptions& o) {
@@ -190,6 +219,13 @@ OptionGroup caller_group(ServeOptions& o) {
           {text_option("--api-key-file", "FILE", "Keys, one a line: name:key or name:key:admin.", o.key_file),
            text_option("--api-key", "KEY",
                        "One key; the environment variable PARLANCE_API_KEY hides it from others.", o.key),
+           number_option<int>(
+               "--key-running", "N",
+               "Answers of one key that are made at once, where there are several keys; as many as of "
+               "all where it is not given.",
+               o.server.n_key_running, 1, 256),
+           number_option<int>("--key-queue", "N", "Those that wait beside them; 16 where it is not given.",
+                              o.server.n_key_waiting, 0, 10000),
            flag("--no-auth", "Everybody who reaches the address may ask.", o.server.is_open),
            flag("--metrics-public", "GET /metrics needs no key.", o.server.are_metrics_public),
            flag("--strict-fields", "Fields that are not known are errors.", o.server.is_strict)}};
@@ -230,6 +266,34 @@ OptionGroup conversation_group(ServeOptions& o) {
             o.server.conversations.shares_prefixes)}};
 }
 
+std::optional<LogFormat> log_format_from_name(std::string_view name) {
+  if (name == "text") return LogFormat::text;
+  if (name == "json") return LogFormat::json;
+  return std::nullopt;
+}
+
+std::optional<LogLevel> log_level_from_name(std::string_view name) {
+  if (name == "debug") return LogLevel::debug;
+  if (name == "info") return LogLevel::info;
+  if (name == "warning") return LogLevel::warning;
+  if (name == "error") return LogLevel::error;
+  return std::nullopt;
+}
+
+OptionGroup log_group(ServeOptions& o) {
+  o.server.log_level = LogLevel::info;
+  return {"Log and settings",
+          {choice_option("--log-format", "FORMAT", "How the events on standard error are written.",
+                         "text, json", o.server.log_format, log_format_from_name, "text"),
+           choice_option("--log-level", "LEVEL", "Which events are written.", "debug, info, warning, error",
+                         o.server.log_level, log_level_from_name, "info"),
+           text_option(
+               "--config", "FILE",
+               "Options as lines 'name = value'; environment variables such as PARLANCE_PORT and the command "
+               "line win.",
+               o.config_file)}};
+}
+
 OptionGroup name_group(ServeOptions& o) {
   return {"Models and names",
           {text_option("--embedding", "FILE",
@@ -267,6 +331,7 @@ Command serve_command() {
                     work_group(*options),
                     conversation_group(*options),
                     name_group(*options),
+                    log_group(*options),
                     sampling_group(options->answer),
                     answer_group(options->answer),
                     model_group(options->model),
@@ -275,6 +340,7 @@ Command serve_command() {
                     {"Instead of serving",
                      {flag("--routes", "List the routes.", options->lists_routes),
                       flag("--check", "Load the models, listen, and end.", options->only_checks)}}};
+  command.has_settings = true;
   command.check = [options] { return settle(*options); };
   command.run = [options](Console& io) { return serve(io, *options); };
   return command;

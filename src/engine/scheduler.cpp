@@ -70,6 +70,7 @@ Turns::Progress Scheduler::compute() {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i]->stage_ == Task::Stage::waiting) admit(*tasks_[i]);
   }
+  note_queues(now);
   if (deliver_known()) return Turns::Progress::made;  // somebody may be waiting for just that
   if (answered_.n_rows > 0 && go_on_with_prompts()) return Turns::Progress::made;
   if (const Result<void> proposed = proposals_.propose(ready(Task::Stage::answering)); !proposed) {
@@ -370,6 +371,7 @@ void Scheduler::note(std::span<const StepPlan::Piece> pieces, double ms) {
   times_.note(n_running, n_prompt, deepest_prompt, ms);
   if (n_prompt == 0) proposals_.note_step({n_running, depth, has_branches}, ms);
   count_step(n_running + n_prompt);
+  if (on_step_) on_step_({.n_rows = n_running + n_prompt, .n_sequences = std::ssize(pieces), .ms = ms});
   const std::lock_guard lock(mutex_);
   stats_.draft_ms = proposals_.draft_ms();
   if (proposals_.has_drafts()) stats_.verify_ms += ms;
@@ -379,6 +381,18 @@ void Scheduler::count_step(int64_t n_rows) {
   const std::lock_guard lock(mutex_);
   ++stats_.n_steps;
   stats_.n_tokens += static_cast<uint64_t>(n_rows);
+}
+
+void Scheduler::note_queues(Clock::time_point now) {
+  decltype(stats_.queues) queues;
+  for (const Task* const task : tasks_) {
+    SchedulerStats::Queue& queue = queues[static_cast<size_t>(task->work_.priority)];
+    const bool is_waiting = task->stage_ == Task::Stage::waiting;
+    ++(is_waiting ? queue.n_waiting : queue.n_running);
+    if (is_waiting) queue.oldest_s = std::max(queue.oldest_s, ms_between(task->waits_since_, now) / 1000);
+  }
+  const std::lock_guard lock(mutex_);
+  stats_.queues = queues;
 }
 
 Result<void> Scheduler::keep_states(Sequence& sequence) {

@@ -2,7 +2,9 @@
 // turn it is (turns.h) forms batches and runs them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -18,6 +20,12 @@
 
 namespace parlance {
 
+// A step that was made.
+struct StepReport {
+  int64_t n_rows = 0, n_sequences = 0;
+  double ms = 0;
+};
+
 struct SchedulerStats {
   uint64_t n_steps = 0;
   uint64_t n_tokens = 0;       // rows of these steps
@@ -25,6 +33,12 @@ struct SchedulerStats {
   int64_t n_tasks = 0;         // now
   double draft_ms = 0;         // that drafters took
   double verify_ms = 0;        // steps in which there were drafted tokens
+  // Of one priority, now.
+  struct Queue {
+    int64_t n_running = 0, n_waiting = 0;
+    double oldest_s = 0;  // how long the first of those that wait has waited
+  };
+  std::array<Queue, 3> queues = {};  // by Priority
 };
 
 // Urgent tasks go first, those that came first before others; running answers before prompts of their
@@ -50,6 +64,9 @@ class Scheduler {
 
   // From now on steps are made by a thread of the scheduler's own, for tasks that nobody waits for.
   void start() { turns_.start(); }
+
+  // Is told of every step, on the thread that computes; must not wait for anything. Before the first task.
+  void watch(std::function<void(const StepReport&)> on_step) { on_step_ = std::move(on_step); }
 
   // Something has changed that the scheduler cannot see: a task is no longer held up.
   void wake() { turns_.wake(); }
@@ -104,6 +121,7 @@ class Scheduler {
   void preempt(Task& task, StepPlan& plan);
   void run(const StepPlan& plan);
   void note(std::span<const StepPlan::Piece> pieces, double ms);
+  void note_queues(Clock::time_point now);
   void fail_all(const Error& error);
   Result<void> keep_states(Sequence& sequence);
   void count_step(int64_t n_rows);
@@ -113,6 +131,7 @@ class Scheduler {
 
   Context& context_;
   Runner runner_;
+  std::function<void(const StepReport&)> on_step_;
 
   mutable std::mutex mutex_;  // of what follows
   std::vector<Task*> posted_;

@@ -44,10 +44,11 @@ enum class PrefixWait { ready, cancelled, timed_out };
 struct PrefixTreeStats {
   uint64_t n_tokens_looked_up = 0;
   uint64_t n_tokens_matched = 0;
-  uint64_t n_tokens_inserted = 0;  // that were not known before
-  uint64_t n_pages_evicted = 0;    // that the tree gave up because memory was short
-  uint64_t n_states_evicted = 0;   // copies, for their own budget or with the pages below them
-  PageCounts n_pages;              // now in the tree
+  uint64_t n_tokens_inserted = 0;                   // that were not known before
+  uint64_t n_pages_evicted = 0;                     // that the tree gave up because memory was short
+  std::array<uint64_t, 3> n_evicted_of_class = {};  // of these, by PrefixClass
+  uint64_t n_states_evicted = 0;  // copies, for their own budget or with the pages below them
+  PageCounts n_pages;             // now in the tree
   int64_t n_nodes = 0;
   int64_t n_states = 0;
   size_t state_bytes = 0;
@@ -271,6 +272,10 @@ class PrefixTree {
   }
   void keep(PageRef& slot, PageKind kind, int32_t page);
   void give_back(PageRef& slot, PageKind kind);
+  void count_evicted(const Node& node) {
+    ++stats_.n_pages_evicted;
+    ++stats_.n_evicted_of_class[static_cast<size_t>(node.prefix_class)];
+  }
   void drop_claim(uint64_t id);
   void unpin(Node& node);
 

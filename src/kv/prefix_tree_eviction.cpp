@@ -81,7 +81,7 @@ void PrefixTree::give_up_exact_copies(const Goal& goal) {
         if (missing(goal, PageKind::exact) <= 0) return;
         if (page.main < 0 || page.exact < 0 || !removable(goal, PageKind::exact, page.exact)) continue;
         give_back(page, PageKind::exact);
-        stats_.n_pages_evicted += 1;
+        count_evicted(node);
       }
     }
   }
@@ -102,7 +102,7 @@ void PrefixTree::give_up_partial_copies(const Goal& goal) {
       });
       if (!helps || !removable(goal, slot)) continue;
       for (const PageKind kind : kPageKinds) {
-        stats_.n_pages_evicted += slot[kind] >= 0 && references(kind, slot[kind]) == 1;
+        if (slot[kind] >= 0 && references(kind, slot[kind]) == 1) count_evicted(node);
         give_back(slot, kind);
         if (longer[kind] >= 0) keep(slot, kind, longer[kind]);
       }
@@ -124,7 +124,7 @@ bool PrefixTree::remove_last_page(Node& leaf) {
   for (const PageKind kind : kPageKinds) {
     if (leaf.pages.back()[kind] < 0) continue;
     give_back(leaf.pages.back(), kind);
-    stats_.n_pages_evicted += 1;
+    count_evicted(leaf);
   }
   leaf.pages.pop_back();
   const auto n_left = static_cast<int64_t>(leaf.pages.size());

@@ -73,7 +73,7 @@ Json CompletionWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs,
 }
 
 Json CompletionWriter::usage(const Choices& choices) const {
-  int64_t n_prompt = 0, n_cached = 0, n_accepted = 0, n_rejected = 0;
+  int64_t n_prompt = 0, n_cached = 0, n_accepted = 0, n_rejected = 0, n_thought = 0;
   double n_said = 0;
   for (const ChoiceText& choice : choices) {
     if (choice.is_first_of_prompt) {
@@ -81,6 +81,7 @@ Json CompletionWriter::usage(const Choices& choices) const {
       n_cached += choice.result.n_prompt_cached;
     }
     n_said += n_generated(choice.result);
+    n_thought += choice.n_thought_tokens;
     n_accepted += choice.result.draft.n_accepted;
     n_rejected += choice.result.draft.n_rejected();
   }
@@ -90,7 +91,7 @@ Json CompletionWriter::usage(const Choices& choices) const {
        {"completion_tokens", n_answer},
        {"total_tokens", n_prompt + n_answer},
        {"prompt_tokens_details", Json::object({{"cached_tokens", n_cached}, {"audio_tokens", 0}})},
-       {"completion_tokens_details", Json::object({{"reasoning_tokens", 0},
+       {"completion_tokens_details", Json::object({{"reasoning_tokens", n_thought},
                                                    {"accepted_prediction_tokens", n_accepted},
                                                    {"rejected_prediction_tokens", n_rejected},
                                                    {"audio_tokens", 0}})}});

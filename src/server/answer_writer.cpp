@@ -32,7 +32,9 @@ void ChoiceText::take(std::vector<ReadPiece> pieces) {
 void ChoiceText::add(AnswerPiece piece) {
   result.tokens.insert(result.tokens.end(), piece.tokens.begin(), piece.tokens.end());
   if (reader) {
+    const bool was_in_thoughts = reader->is_in_thoughts();
     take(reader->push(piece.text));
+    if (was_in_thoughts || reader->is_in_thoughts()) n_thought_tokens += std::ssize(piece.tokens);
   } else if (!piece.text.empty()) {
     take({{.kind = ReadPiece::Kind::words, .text = std::move(piece.text)}});
   }

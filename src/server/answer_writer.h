@@ -42,8 +42,9 @@ struct ChoiceText {
   size_t n_sent_code_points = 0;
   size_t n_sent_calls = 0;
 
-  std::string finish_reason;  // empty: not yet
-  GenerateResult result;      // complete once it has finished
+  int64_t n_thought_tokens = 0;  // of those that have come, with the marks around thoughts
+  std::string finish_reason;     // empty: not yet
+  GenerateResult result;         // complete once it has finished
 
   void add(AnswerPiece piece);
   // Nothing more comes; `reason` is "stop" or "length".

@@ -43,9 +43,7 @@ void Connection::close() {
 // The client has gone, or is taken for gone.
 void Connection::leave() {
   has_left_ = true;
-  if (!outgoing_) return;
-  outgoing_->source.cancel();
-  outgoing_->tell(true);
+  if (outgoing_) outgoing_->leave();
 }
 
 void Connection::set_active(bool is_active) {
@@ -191,6 +189,7 @@ asio::awaitable<void> Connection::run() {
     request.is_loopback = address_.is_loopback();
     request.began = Clock::now();
     request.id = id_of(request);
+    request.notes = std::make_shared<RequestNotes>();
     const bool is_last = wants_close(request) || n == shared_.options.n_requests_of_connection;
     if (!co_await serve(std::move(request), is_last)) break;
     set_active(false);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/cancellation.h"
+#include "server/event_log.h"
 
 namespace parlance {
 
@@ -32,6 +33,7 @@ struct HttpRequest {
   bool is_loopback = false;
   std::string id;  // of the request, in its answer and in the log
   std::chrono::steady_clock::time_point began = {};
+  std::shared_ptr<RequestNotes> notes = {};  // of those who answer it; null: nobody asks
 
   // The first field of that name; empty where there is none.
   std::string_view field(std::string_view name) const;
@@ -72,6 +74,8 @@ class Reply {
 
   // Of the work for it: ends when the client has left.
   virtual Cancellation ticket() const = 0;
+  // When that was noticed; none: it is there still.
+  virtual std::optional<std::chrono::steady_clock::time_point> left_at() const = 0;
   // Bytes of the body that the other side has not taken yet.
   virtual size_t n_unsent() const = 0;
   // Is called once, as soon as there are fewer than kLittleUnsent of them or the client has left; must not

@@ -26,14 +26,16 @@ struct MetricRow {
   const char* values = "";
 };
 
+constexpr std::string_view kLater = "?";  // labels are known only when something happens
+
 using enum MetricKind;
 
-constexpr const char* kClasses = "class=urgent|voice|interactive|background";
+constexpr const char* kClasses = "class=voice|interactive|background";
 
 constexpr std::array kMetricTable = {
-    MetricRow{"build_info", gauge, "1, with what this is as labels"},
-    MetricRow{"http_requests_total", counter, "Requests by route, method and status"},
-    MetricRow{"http_request_seconds", seconds, "From the head of a request to the end of its answer"},
+    MetricRow{"build_info", gauge, "1, with what this is as labels", "?"},
+    MetricRow{"http_requests_total", counter, "Requests by route, method and status", "?"},
+    MetricRow{"http_request_seconds", seconds, "From the head of a request to the end of its answer", "?"},
     MetricRow{"http_connections", gauge, "Open connections", "state=active|idle"},
     MetricRow{"http_refused_total", counter, "Requests that broke the rules of HTTP",
               "reason=400|408|413|414|431|503"},
@@ -42,10 +44,10 @@ constexpr std::array kMetricTable = {
     MetricRow{"queue_age_seconds", gauge, "How long the oldest of them has waited", kClasses},
     MetricRow{"requests_rejected_total", counter, "Requests that were refused for want of room",
               "reason=server_overloaded|key_limit_exceeded|server_shutting_down"},
-    MetricRow{"requests_finished_total", counter, "Answers by kind and how they ended"},
+    MetricRow{"requests_finished_total", counter, "Answers by kind and how they ended", "?"},
     MetricRow{"prompt_tokens_total", counter, "Tokens of prompts"},
     MetricRow{"prompt_cached_tokens_total", counter, "Of these, those that need not be computed",
-              "tier=device|host|disk|remote"},
+              "tier=device|disk"},
     MetricRow{"generated_tokens_total", counter, "Tokens of answers"},
     MetricRow{"reasoning_tokens_total", counter, "Of these, those of thinking"},
     MetricRow{"queue_seconds", seconds, "From a request to its first step", kClasses},
@@ -57,30 +59,18 @@ constexpr std::array kMetricTable = {
     MetricRow{"kv_pages", gauge, "Pages of the cache", "state=free|used"},
     MetricRow{"kv_evicted_pages_total", counter, "Pages that were given up for others",
               "class=background|short_lived|conversation"},
-    MetricRow{"snapshots_total", counter, "Conversations written and read"},
+    MetricRow{"snapshots_total", counter, "Conversations written and read", "?"},
     MetricRow{"snapshot_refused_total", counter, "Files that were not believed",
               "reason=not_a_snapshot|damaged|other_version|other_model|other_layout|other_text"},
-    MetricRow{"store_requests_total", counter, "Requests to the block store"},
-    MetricRow{"store_seconds", seconds, "Time of these", "op=get|put|record"},
-    MetricRow{"store_breaker_open", gauge, "1 while the block store is left alone"},
     MetricRow{"draft_tokens_total", counter, "Tokens that were proposed"},
     MetricRow{"draft_accepted_tokens_total", counter, "Of these, those that were taken"},
     MetricRow{"draft_accepted_length", count, "Tokens taken of one proposal"},
     MetricRow{"grammar_compiles_total", counter, "Grammars that were compiled", "result=ok|refused"},
     MetricRow{"grammar_compile_seconds", seconds, "Time of that"},
-    MetricRow{"realtime_sessions", gauge, "Open realtime sessions"},
-    MetricRow{"realtime_events_total", counter, "Events of these"},
-    MetricRow{"realtime_errors_total", counter, "Errors of these"},
-    MetricRow{"voice_first_audio_seconds", seconds, "From the end of speech to the first sound"},
-    MetricRow{"voice_first_token_seconds", seconds, "From the end of speech to the first token"},
-    MetricRow{"asr_final_seconds", seconds, "From the end of speech to its transcript"},
-    MetricRow{"barge_in_silence_seconds", seconds, "From a barge-in to silence"},
     MetricRow{"cancel_seconds", seconds, "From a client's leaving to the end of its work",
               "stage=queue|prefill|decode|asr|tts"},
     MetricRow{"tts_real_time_factor", factor, "Time of making speech by its length"},
     MetricRow{"asr_real_time_factor", factor, "Time of hearing a recording by its length"},
-    MetricRow{"wyoming_connections", gauge, "Open connections of Wyoming"},
-    MetricRow{"wyoming_events_total", counter, "Events of these"},
     MetricRow{"llamacpp:prompt_tokens_total", counter, "Tokens of prompts that were computed"},
     MetricRow{"llamacpp:prompt_seconds_total", counter, "Time of that"},
     MetricRow{"llamacpp:prompt_tokens_seconds", gauge, "The one by the other"},
@@ -91,11 +81,16 @@ constexpr std::array kMetricTable = {
     MetricRow{"llamacpp:requests_deferred", gauge, "Answers that wait to be made"},
     MetricRow{"llamacpp:n_tokens_max", counter, "The longest prompt with its answer"},
     MetricRow{"llamacpp:n_decode_total", counter, "Steps"},
-    MetricRow{"llamacpp:n_busy_slots_per_decode", counter, "Rows of a step, on average"},
+    MetricRow{"llamacpp:n_busy_slots_per_decode", gauge, "Answers and prompts in a step, on average"},
     MetricRow{"llamacpp:n_drafted_total", counter, "Tokens that were proposed"},
     MetricRow{"llamacpp:n_drafted_accepted_total", counter, "Of these, those that were taken"},
     MetricRow{"llamacpp:spec_decode_num_draft_tokens_total", counter, "Tokens that were proposed"},
     MetricRow{"llamacpp:spec_decode_num_accepted_tokens_total", counter, "Of these, those that were taken"},
+    MetricRow{"process_cpu_seconds_total", counter, "Time of all processors for this process"},
+    MetricRow{"process_resident_memory_bytes", gauge, "Memory of the machine that it takes"},
+    MetricRow{"process_open_fds", gauge, "Open files and sockets"},
+    MetricRow{"process_threads", gauge, "Threads"},
+    MetricRow{"process_start_time_seconds", gauge, "When it started, in seconds since 1970"},
 };
 
 pm::Histogram::BucketBoundaries buckets_of(MetricKind kind) {
@@ -112,7 +107,7 @@ pm::Histogram::BucketBoundaries buckets_of(MetricKind kind) {
 }
 
 std::string full_name(std::string_view name) {
-  const bool is_whole = name.find(':') != std::string_view::npos;
+  const bool is_whole = name.find(':') != std::string_view::npos || name.starts_with("process_");
   return is_whole ? std::string(name) : "parlance_" + std::string(name);
 }
 
@@ -138,6 +133,7 @@ struct Metrics::Impl {
       buckets[row.name] = buckets_of(row.kind);
     }
     const std::string_view values = row.values;
+    if (values == kLater) return;
     const size_t equals = values.find('=');
     if (equals == std::string_view::npos) return touch(row.name, {});
     for (std::string_view rest = values.substr(equals + 1); !rest.empty();) {
@@ -162,16 +158,23 @@ struct Metrics::Impl {
   std::map<std::string, pm::Histogram::BucketBoundaries, std::less<>> buckets;
 };
 
-Metrics::Metrics(const std::string& version, const std::string& device) : impl_(std::make_unique<Impl>()) {
-  // Where labels are known only when something happens, the family has nothing until then.
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {
   for (const MetricRow& row : kMetricTable) impl_->declare(row);
-  set("build_info", 1, {{"version", version}, {"device", device}});
 }
 
 Metrics::~Metrics() = default;
 
 void Metrics::add(std::string_view name, double n, Labels labels) {
   std::get<pm::Family<pm::Counter>*>(impl_->families.find(name)->second)->Add(labels_of(labels)).Increment(n);
+}
+
+void Metrics::raise(std::string_view name, double value, Labels labels) {
+  auto& one = std::get<pm::Family<pm::Counter>*>(impl_->families.find(name)->second)->Add(labels_of(labels));
+  if (value > one.Value()) one.Increment(value - one.Value());
+}
+
+double Metrics::value(std::string_view name) const {
+  return std::get<pm::Family<pm::Counter>*>(impl_->families.find(name)->second)->Add({}).Value();
 }
 
 void Metrics::set(std::string_view name, double value, Labels labels) {

@@ -1,5 +1,5 @@
 // Figures of the server for Prometheus, under the names that docs/server.md lists. All are there from the
-// start.
+// start, but for values of labels that nobody knows before.
 #pragma once
 
 #include <initializer_list>
@@ -12,14 +12,16 @@ namespace parlance {
 
 class Metrics {
  public:
-  // What parlance_build_info says.
-  Metrics(const std::string& version, const std::string& device);
+  Metrics();
   ~Metrics();
 
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
   // By name without the prefix "parlance_"; those of llama.cpp with theirs. The name is one of the table.
   void add(std::string_view counter, double n = 1, Labels labels = {});
+  // To a value that is counted elsewhere; never down. One thread at a time.
+  void raise(std::string_view counter, double value, Labels labels = {});
+  double value(std::string_view counter) const;  // of one without labels
   void set(std::string_view gauge, double value, Labels labels = {});
   void observe(std::string_view histogram, double value, Labels labels = {});
 

@@ -3,7 +3,10 @@
 #include <array>
 
 #include "assistant/conversation.h"
+#include "base/os/memory.h"
+#include "base/os/process.h"
 #include "base/parse_number.h"
+#include "engine/scheduler.h"
 #include "server/answer_terms.h"
 #include "server/chat_request.h"
 #include "server/site.h"
@@ -38,20 +41,55 @@ Json model_json(const Site& site, const ModelOffer& offer) {
                        {"parlance", about}});
 }
 
-// What is looked up when somebody asks.
-void update_gauges(Site& site) {
-  Metrics& m = site.metrics;
-  const int64_t n_all = site.n_running, n_slots = site.options.models.context.n_seq;
-  const int64_t n_running = std::min(n_all, n_slots), n_queued = n_all - n_running;
-  m.set("requests_running", static_cast<double>(n_running), {{"class", "interactive"}});
-  m.set("requests_queued", static_cast<double>(n_queued), {{"class", "interactive"}});
-  m.set("llamacpp:requests_processing", static_cast<double>(n_running));
-  m.set("llamacpp:requests_deferred", static_cast<double>(n_queued));
-  const PagePool& pages = site.text->context()->pools()[PageKind::main];
+// Figures of the language model's scheduler and cache.
+void update_context_figures(Metrics& m, Context& context) {
+  const SchedulerStats stats = context.scheduler().stats();
+  double n_running = 0, n_waiting = 0;
+  constexpr std::array kClasses = {"voice", "interactive", "background"};  // by Priority
+  for (size_t i = 0; i < kClasses.size(); ++i) {
+    const SchedulerStats::Queue& queue = stats.queues[i];
+    m.set("requests_running", static_cast<double>(queue.n_running), {{"class", kClasses[i]}});
+    m.set("requests_queued", static_cast<double>(queue.n_waiting), {{"class", kClasses[i]}});
+    m.set("queue_age_seconds", queue.oldest_s, {{"class", kClasses[i]}});
+    n_running += static_cast<double>(queue.n_running);
+    n_waiting += static_cast<double>(queue.n_waiting);
+  }
+  m.set("llamacpp:requests_processing", n_running);
+  m.set("llamacpp:requests_deferred", n_waiting);
+  const PagePool& pages = context.pools()[PageKind::main];
   const double n_pages = pages.n_pages(), n_free = pages.n_free();
   m.set("kv_pages", n_free, {{"state", "free"}});
   m.set("kv_pages", n_pages - n_free, {{"state", "used"}});
   m.set("kv_cache_usage_ratio", n_pages > 0 ? 1 - n_free / n_pages : 0);
+  constexpr std::array kKept = {"background", "short_lived", "conversation"};  // by PrefixClass
+  const auto n_evicted = context.tree().stats().n_evicted_of_class;
+  for (size_t i = 0; i < kKept.size(); ++i) {
+    m.raise("kv_evicted_pages_total", static_cast<double>(n_evicted[i]), {{"class", kKept[i]}});
+  }
+}
+
+// What is looked up when somebody asks.
+void update_figures(Site& site) {
+  Metrics& m = site.metrics;
+  update_context_figures(m, *site.text->context());
+  if (const Listener* const listener = site.listener) {
+    const ConnectionCounts counts = listener->counts();
+    m.set("http_connections", static_cast<double>(counts.n_active), {{"state", "active"}});
+    m.set("http_connections", static_cast<double>(counts.n_idle), {{"state", "idle"}});
+  }
+  const auto rate = [&](const char* gauge, const char* amount, const char* seconds) {
+    const double s = m.value(seconds);
+    m.set(gauge, s > 0 ? m.value(amount) / s : 0);
+  };
+  rate("llamacpp:prompt_tokens_seconds", "llamacpp:prompt_tokens_total", "llamacpp:prompt_seconds_total");
+  rate("llamacpp:predicted_tokens_seconds", "llamacpp:tokens_predicted_total",
+       "llamacpp:tokens_predicted_seconds_total");
+  const ProcessUse use = process_use();
+  m.raise("process_cpu_seconds_total", use.cpu_seconds);
+  m.set("process_resident_memory_bytes", static_cast<double>(resident_memory()));
+  m.set("process_open_fds", static_cast<double>(use.n_open_files));
+  m.set("process_threads", static_cast<double>(use.n_threads));
+  m.set("process_start_time_seconds", use.started_unix_s);
 }
 
 // Numbers of tokens.
@@ -138,7 +176,7 @@ ApiResult<void> show_props(Site& site, Call& call) {
 }
 
 ApiResult<void> show_metrics(Site& site, Call& call) {
-  update_gauges(site);
+  update_figures(site);
   call.reply->send({.fields = {{"content-type", "text/plain; version=0.0.4; charset=utf-8"}},
                     .body = site.metrics.text()});
   return {};

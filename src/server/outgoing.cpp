@@ -7,6 +7,8 @@ namespace parlance {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 class ReplyTo final : public Reply {
  public:
   ReplyTo(std::shared_ptr<boost::asio::io_context> io, std::shared_ptr<Outgoing> outgoing,
@@ -39,6 +41,10 @@ class ReplyTo final : public Reply {
   }
 
   Cancellation ticket() const override { return outgoing_->ticket; }
+  std::optional<Clock::time_point> left_at() const override {
+    const Clock::time_point at = outgoing_->left_at;
+    return at == Clock::time_point() ? std::nullopt : std::optional(at);
+  }
   size_t n_unsent() const override { return outgoing_->n_unsent; }
   void when_taken(std::function<void()> on_taken) override {
     {
@@ -70,6 +76,13 @@ class ReplyTo final : public Reply {
 };
 
 }  // namespace
+
+void Outgoing::leave() {
+  Clock::time_point expected = {};
+  left_at.compare_exchange_strong(expected, Clock::now());
+  source.cancel();
+  tell(/*at_any_rate=*/true);
+}
 
 void Outgoing::tell(bool at_any_rate) {
   std::function<void()> call;

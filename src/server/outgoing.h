@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -24,7 +25,12 @@ struct Outgoing {
 
   CancellationSource source;
   Cancellation ticket = source.ticket();
+  std::atomic<std::chrono::steady_clock::time_point>
+      left_at{};                    // the client; before the clock began: not yet
   std::atomic<size_t> n_unsent{0};  // bytes of the body
+
+  // The client has gone.
+  void leave();
 
   // Calls whoever waits for the client to take what was written, where it has or `at_any_rate`.
   void tell(bool at_any_rate);

@@ -131,11 +131,13 @@ class Server::Service final : public HttpService {
                                             .route = std::string(route.pattern),
                                             .path_values = std::move(match->values)});
     if (const auto caller = pass(site_.options.gate, call->request, route.need)) call->caller = *caller;
+    if (call->caller) call->request.notes->add("key", call->caller->name);
     const bool is_posted = site_.prep.post([this, call, handler = route.handler] {
       if (call->reply->ticket().cancelled()) return;
       if (const auto done = handler(site_, *call); !done) send_error(*call, done.error());
     });
     if (!is_posted) {
+      site_.metrics.add("requests_rejected_total", 1, {{"reason", "server_overloaded"}});
       send_error(*call, try_again(503, "server_overloaded", "too many requests wait; try again", 1));
     }
   }
@@ -146,6 +148,8 @@ class Server::Service final : public HttpService {
                        : status == 503                                   ? "too_many_connections"
                                                                          : "bad_request";
     site_.metrics.add("http_refused_total", 1, {{"reason", std::to_string(status)}});
+    site_.log.write_seldom(LogLevel::info, "refused",
+                           {{"status", int64_t{status}}, {"code", std::string(code)}});
     if (status == 503) return answer_of(try_again(status, code, why, 1));
     ApiError error{.status = status, .code = code, .message = why};
     if (status == 413) error.fields.push_back({"x-should-retry", "false"});
@@ -179,8 +183,19 @@ class Server::Service final : public HttpService {
     if (request.began != Clock::time_point()) {
       site_.metrics.observe("http_request_seconds", seconds, {{"route", route}});
     }
-    log_info("event=request id={} route={} method={} status={} total_ms={:.1f} remote={}{}", request.id,
-             route, method, status, 1000 * seconds, request.remote_address, was_cut ? " cut=true" : "");
+    LogFields fields = {{"id", request.id},
+                        {"route", std::string(route)},
+                        {"method", std::string(method)},
+                        {"status", int64_t{status}}};
+    if (request.notes) {
+      for (auto& field : request.notes->fields()) fields.push_back(std::move(field));
+    }
+    fields.emplace_back("total_ms", 1000 * seconds);
+    fields.emplace_back("remote", request.remote_address);
+    if (was_cut) fields.emplace_back("cut", true);
+    // Those who look whether the server is well do so every second, and leave as they like.
+    const bool is_check = match && match->route->at_once;
+    site_.log.write(is_check ? LogLevel::debug : LogLevel::info, "request", fields);
   }
 
   bool is_draining() const override { return site_.phase == ServerPhase::draining; }
@@ -210,6 +225,7 @@ class Server::Service final : public HttpService {
     const ServerPhase phase = site_.phase;
     if (phase == ServerPhase::loading) return try_again(503, "loading", "the models are being loaded", 1);
     if (phase == ServerPhase::draining) {
+      site_.metrics.add("requests_rejected_total", 1, {{"reason", "server_shutting_down"}});
       return try_again(503, "server_shutting_down", "this server is about to end; ask another one", 1);
     }
     return std::nullopt;
@@ -243,7 +259,17 @@ struct Server::Loading {
     site.created_unix_s = written_unix_s(text_file);
     site.fingerprint = fingerprint_of(site);
     site.tool_family = tool_family_of(site.text->model());
-    site.text->context()->scheduler().start();
+    site.metrics.set("build_info", 1,
+                     {{"version", site.version}, {"model", base}, {"device", site.text->device().name()}});
+    Scheduler& scheduler = site.text->context()->scheduler();
+    scheduler.watch([&site, n_steps = 0.0, n_sequences = 0.0](const StepReport& step) mutable {
+      site.metrics.observe("step_seconds", step.ms / 1000, {{"kind", "text"}});
+      site.metrics.observe("batch_rows", static_cast<double>(step.n_rows));
+      site.metrics.add("llamacpp:n_decode_total");
+      n_sequences += static_cast<double>(step.n_sequences);
+      site.metrics.set("llamacpp:n_busy_slots_per_decode", n_sequences / ++n_steps);
+    });
+    scheduler.start();
     site.conversations = std::make_unique<Conversations>(
         site.text->context(), conversation_folder(site, text_file), site.options.conversations, site.metrics);
     return {};
@@ -301,6 +327,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
   server->site_ = std::make_unique<Site>(std::move(options));
   server->service_ = std::make_unique<Service>(*server->site_);
   PARLANCE_TRY(server->listener_, Listener::open(server->site_->options.listener, *server->service_));
+  server->site_->listener = server->listener_.get();
   server->loading_ = std::make_unique<Loading>();
   Loading& loading = *server->loading_;
   loading.loader = std::thread([&loading, &site = *server->site_] { loading.run_loader(site); });
@@ -320,6 +347,7 @@ Server::~Server() {
     loading_->clock.join();
   }
   if (site_) site_->cut_all();
+  if (site_) site_->listener = nullptr;
   listener_.reset();  // all clients have left now, and what was made for them ends
   if (!site_) return;
   site_->prep.stop();

@@ -26,10 +26,18 @@ std::string_view name_of(ModelKind kind) {
   return "";
 }
 
+std::optional<int64_t> share_of_key(const ServerOptions& options) {
+  if (options.gate.keys.size() < 2) return std::nullopt;
+  constexpr int kUsuallyWaiting = 16;
+  return options.n_key_running.value_or(options.models.context.n_seq) +
+         options.n_key_waiting.value_or(kUsuallyWaiting);
+}
+
 Site::Site(ServerOptions given)
     : options(std::move(given)),
       regions(options.models),
-      metrics(std::string(program_version()), options.models.devices.text),
+      log(options.log_format, options.log_level),
+      key_shares(share_of_key(options)),
       version(program_version()),
       prep("prepare", 1, kMostPrepared),
       // Each answer posts once at a time, so that there are no more jobs than answers.
@@ -97,6 +105,13 @@ ApiResult<std::string> find_offer(const Site& site, const std::optional<std::str
                .code = "model_not_found",
                .message = fmt::format("there is no model {}; there is {}", Json(*name).line(), listed),
                .param = "model"});
+}
+
+void note_cancelled(Site& site, const Reply& reply, std::string_view stage) {
+  const auto left_at = reply.left_at();
+  if (!left_at) return;
+  const auto time = std::chrono::steady_clock::now() - *left_at;
+  site.metrics.observe("cancel_seconds", std::chrono::duration<double>(time).count(), {{"stage", stage}});
 }
 
 void send_error(const Call& call, const ApiError& error) {

@@ -22,6 +22,7 @@
 #include "server/fields.h"
 #include "server/gate.h"
 #include "server/grammar_cache.h"
+#include "server/key_shares.h"
 #include "server/listener.h"
 #include "server/metrics.h"
 #include "server/response_store.h"
@@ -54,6 +55,10 @@ struct ServerOptions {
   GenerateOptions defaults;      // of answers
   int64_t n_most_tokens = 4096;  // of an answer that does not say
   bool is_strict = false;        // unknown fields are errors
+  // Answers of one key, where there are several keys: that are made, and that wait. None: as many as all.
+  std::optional<int> n_key_running, n_key_waiting;
+  LogFormat log_format = LogFormat::text;
+  LogLevel log_level = LogLevel::warning;
   bool are_metrics_public = false;
   bool thinks = false;  // where a request does not say
   size_t n_json_bytes = size_t{16} << 20;
@@ -86,8 +91,10 @@ struct Site {
 
   const ServerOptions options;
   Regions regions;
+  EventLog log;
   Metrics metrics;
   GrammarCache grammars{metrics};
+  KeyShares key_shares;
   std::atomic<ServerPhase> phase{ServerPhase::loading};
 
   // From when the phase is serving.
@@ -105,7 +112,8 @@ struct Site {
 
   ResponseStore responses;
 
-  std::atomic<int64_t> n_running{0};  // sequences of answers that are being made or wait
+  std::atomic<const Listener*> listener{nullptr};  // from when it listens
+  std::atomic<int64_t> n_running{0};               // sequences of answers that are being made or wait
   std::atomic<double> mean_service_s{0};
   std::atomic<int64_t> n_embedding{0};  // requests for embeddings that are under way
 
@@ -133,6 +141,9 @@ std::string owner_of(const Site& site, const Call& call);
 // The model that a request names, of a kind; its real name. Errors: there is none of that name, or it is of
 // another kind.
 ApiResult<std::string> find_offer(const Site& site, const std::optional<std::string>& name, ModelKind kind);
+
+// How long work took to end behind a client that has left, in a stage of the metrics.
+void note_cancelled(Site& site, const Reply& reply, std::string_view stage);
 
 // Sends what went wrong.
 void send_error(const Call& call, const ApiError& error);

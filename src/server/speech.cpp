@@ -238,6 +238,7 @@ ApiResult<void> speak(Site& site, Call& call) {
     if (shared->first.reply->ticket().cancelled()) return;
     if (const auto done = say_to(site, shared->first, shared->second); !done)
       send_error(shared->first, done.error());
+    note_cancelled(site, *shared->first.reply, "tts");
   });
   if (is_posted) return {};
   return tl::unexpected(

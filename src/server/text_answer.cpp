@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bundle/sha256.h"
 #include "text/unicode.h"
 
 namespace parlance {
@@ -28,6 +29,8 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
         reply_(call.reply),
         route_(call.route),
         began_(call.request.began),
+        notes_(call.request.notes),
+        key_(call.caller ? call.caller->name : ""),
         source_(reply_->ticket()) {}
 
   ~TextAnswer() override { leave_conversation(); }
@@ -51,23 +54,30 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   void note_progress(int64_t n_more);
   ApiError cut_error() const;
   void leave_conversation();
+  ApiError try_later(int status, const char* code, const char* why);
   void on_news();
   void pump();
   void take(ChoiceText& choice, AnswerPiece piece);
   void end(ChoiceText& choice, Result<GenerateResult> result);
   void finish();
   void fail_with(const ApiError& error);
+  const char* stage_of(const GenerateResult& cut) const {
+    return has_first_token_ ? "decode" : cut.queue_ms > 0 ? "prefill" : "queue";
+  }
   void begin_stream();
   void write(std::string text);
   HttpAnswer head() const;
   Json summary() const;
-  void count(const GenerateResult& result);
+  void count(const ChoiceText& choice);
+  void note() const;
 
   Site& site_;
   TextAnswerTerms terms_;
   const std::shared_ptr<Reply> reply_;
   const std::string route_;
   const AnswerClock::time_point began_;
+  const std::shared_ptr<RequestNotes> notes_;
+  const std::string key_;  // its name; empty: none
   const CancellationSource source_;
   Conversations::Open conversation_;
   std::shared_ptr<std::function<void()>> on_closed_;  // the conversation
@@ -82,6 +92,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   uint64_t turn_ = 0;                              // in the conversation; 0: it has none
   int64_t n_decoded_ = 0;                          // of the first answer
   int64_t n_restored_ = 0;                         // tokens that came from its file
+  std::unique_ptr<KeyShares::Lease> lease_;
   bool has_begun_ = false, is_over_ = false, has_deadline_passed_ = false, has_first_token_ = false;
   AnswerClock::time_point last_written_ = AnswerClock::now(), last_token_ = {};
   double ttft_s_ = 0;
@@ -89,6 +100,12 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
 
 ApiResult<void> TextAnswer::enter() {
   const std::lock_guard lock(mutex_);
+  lease_ = site_.key_shares.take(key_, std::ssize(terms_.prompts) * terms_.n);
+  if (!lease_) {
+    is_over_ = true;
+    return tl::unexpected(try_later(429, "key_limit_exceeded",
+                                    "as many requests of this key run and wait as may; try again later"));
+  }
   Conversations& all = *site_.conversations;
   const bool is_conversation = !terms_.conversation.id.empty();
   conversation_ = all.open(terms_.conversation, terms_.slot,
@@ -209,11 +226,8 @@ ApiResult<void> TextAnswer::start() {
       source_.cancel();
       requests_.clear();
       if (request.error().code != ErrorCode::busy) return tl::unexpected(api_error(request.error()));
-      const double ahead = static_cast<double>(site_.n_running) / site_.options.models.context.n_seq;
-      site_.metrics.add("requests_rejected_total", 1, {{"reason", "server_overloaded"}});
-      return tl::unexpected(try_again(503, "server_overloaded",
-                                      "as many requests wait as may; try again later",
-                                      std::clamp(ahead * site_.mean_service_s, 1.0, 30.0)));
+      return tl::unexpected(
+          try_later(503, "server_overloaded", "as many requests wait as may; try again later"));
     }
     requests_.push_back(*std::move(request));
   }
@@ -221,6 +235,13 @@ ApiResult<void> TextAnswer::start() {
   is_at_work_ = true;
   conversation_->begin(prompt_->sharing.is_off ? nullptr : prompt_);
   return {};
+}
+
+// Refused for want of room: when there may be some.
+ApiError TextAnswer::try_later(int status, const char* code, const char* why) {
+  const double ahead = static_cast<double>(site_.n_running) / site_.options.models.context.n_seq;
+  site_.metrics.add("requests_rejected_total", 1, {{"reason", code}});
+  return try_again(status, code, why, std::clamp(ahead * site_.mean_service_s, 1.0, 30.0));
 }
 
 void TextAnswer::on_news() {
@@ -259,6 +280,7 @@ void TextAnswer::pump() {
   if (is_all && !is_over_) finish();
   if (!is_over_) return;
   leave_conversation();
+  lease_.reset();
   source_.cancel();  // what is left where one of several has failed
   for (auto& request : requests_) {
     if (!request) continue;
@@ -289,6 +311,9 @@ void TextAnswer::take(ChoiceText& choice, AnswerPiece piece) {
     last_token_ = now;
     if (choice.index == 0) note_progress(std::ssize(piece.tokens));
   }
+  if (piece.verification) {
+    site_.metrics.observe("draft_accepted_length", static_cast<double>(piece.verification->accepted.size()));
+  }
   choice.add(std::move(piece));
   if (!terms_.is_streamed || !choice.has_unsent()) return;
   begin_stream();
@@ -304,6 +329,7 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
   } else if (result->finish_reason == FinishReason::cancelled && !was_cut_) {  // the client has left
     is_over_ = true;
     site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", "cancelled"}});
+    note_cancelled(site_, *reply_, stage_of(*result));
     return reply_->break_off();
   } else if (result->finish_reason == FinishReason::cancelled) {
     return fail_with(cut_error());
@@ -312,7 +338,7 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
   }
   if (result) {
     choice.result = *std::move(result);
-    count(choice.result);
+    count(choice);
     if (choice.index == 0) note_progress(0);
   }
   if (!terms_.is_streamed) return;
@@ -323,7 +349,9 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
 
 void TextAnswer::finish() {
   is_over_ = true;
-  leave_conversation();  // before the client knows, who may ask again at once
+  lease_.reset();  // before the client knows, who may ask again at once
+  note();
+  leave_conversation();  // likewise
   const double service_s = seconds_since(began_);
   site_.mean_service_s =
       site_.mean_service_s == 0 ? service_s : site_.mean_service_s * 63 / 64 + service_s / 64;
@@ -341,6 +369,7 @@ void TextAnswer::finish() {
 // Before the head: an answer of its own; behind it a part of the stream.
 void TextAnswer::fail_with(const ApiError& error) {
   is_over_ = true;
+  lease_.reset();
   site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", error.code}});
   if (!has_begun_) return reply_->send(answer_of(error));
   write(terms_.writer->failure(error));
@@ -395,7 +424,8 @@ Json TextAnswer::summary() const {
   return json;
 }
 
-void TextAnswer::count(const GenerateResult& result) {
+void TextAnswer::count(const ChoiceText& choice) {
+  const GenerateResult& result = choice.result;
   Metrics& m = site_.metrics;
   const auto n_prompt = static_cast<double>(result.n_prompt),
              n_cached = static_cast<double>(result.n_prompt_cached);
@@ -407,6 +437,8 @@ void TextAnswer::count(const GenerateResult& result) {
   m.add("prompt_cached_tokens_total", n_cached - n_from_file, {{"tier", "device"}});
   m.add("prompt_cached_tokens_total", n_from_file, {{"tier", "disk"}});
   m.add("generated_tokens_total", n_said);
+  m.add("reasoning_tokens_total", static_cast<double>(choice.n_thought_tokens));
+  m.raise("llamacpp:n_tokens_max", n_prompt + n_said);
   m.add("draft_tokens_total", static_cast<double>(result.draft.n_drafted));
   m.add("draft_accepted_tokens_total", static_cast<double>(result.draft.n_accepted));
   m.add("llamacpp:prompt_tokens_total", n_prompt - n_cached);
@@ -417,6 +449,31 @@ void TextAnswer::count(const GenerateResult& result) {
   m.add("llamacpp:n_drafted_accepted_total", static_cast<double>(result.draft.n_accepted));
   m.add("llamacpp:spec_decode_num_draft_tokens_total", static_cast<double>(result.draft.n_drafted));
   m.add("llamacpp:spec_decode_num_accepted_tokens_total", static_cast<double>(result.draft.n_accepted));
+}
+
+// For the log.
+void TextAnswer::note() const {
+  int64_t n_prompt = 0, n_cached = 0, n_said = 0;
+  for (const ChoiceText& choice : choices_) {
+    n_said += static_cast<int64_t>(n_generated(choice.result));
+    if (!choice.is_first_of_prompt) continue;
+    n_prompt += choice.result.n_prompt;
+    n_cached += choice.result.n_prompt_cached;
+  }
+  notes_->add("class", terms_.class_name);
+  if (!terms_.conversation.id.empty()) {
+    // Not the name itself, which may be somebody's.
+    const auto bytes = std::as_bytes(std::span(terms_.conversation.id));
+    notes_->add("conv", sha256(bytes).substr(0, 8));
+  }
+  notes_->add("prompt", n_prompt);
+  notes_->add("cached", n_cached);
+  notes_->add("generated", n_said);
+  notes_->add("queue_ms", choices_.front().result.queue_ms);
+  notes_->add("ttft_ms", 1000 * ttft_s_);
+  notes_->add("finish", choices_.front().finish_reason);
+  if (const std::string ignored = ignored_text(terms_.ignored); !ignored.empty())
+    notes_->add("ignored", ignored);
 }
 
 }  // namespace

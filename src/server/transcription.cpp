@@ -317,7 +317,10 @@ ApiResult<void> transcribe(Site& site, Call& call) {
   PARLANCE_API_TRY(TranscriptionTerms terms, read_transcription(site, *own));
   const bool is_posted = site.sound.post([&site, own, terms = std::move(terms)] {
     if (own->reply->ticket().cancelled()) return;
-    if (const auto done = hear_and_answer(site, *own, terms); !done) send_error(*own, done.error());
+    if (const auto done = hear_and_answer(site, *own, terms); !done) {
+      send_error(*own, done.error());
+      note_cancelled(site, *own->reply, "asr");
+    }
   });
   if (is_posted) return {};
   return tl::unexpected(

@@ -219,16 +219,42 @@ TEST(ServerQueue, WhatMayNotWaitIsToldWhenToComeAgain) {
   EXPECT_FALSE(answer.field("retry-after-ms").empty());
 }
 
+TEST(ServerKeys, NoneTakesTheQueueOfAll) {
+  ServerOptions options = test::demo_options();
+  options.gate.keys = {*make_key("test", "first-key-0123456789", "first", true),
+                       *make_key("test", "second-key-0123456789", "second", false)};
+  options.n_key_running = 2;
+  options.n_key_waiting = 1;
+  const auto server = test::start_server(options);
+  ASSERT_TRUE(server);
+  json body = question("Tell me a story.", 2);
+  const auto ask_as = [&](const std::string& key, int n) {
+    body["n"] = n;
+    return test::ask(server->port(), "POST", kChat, body.dump(), {{"authorization", "Bearer " + key}});
+  };
+  const test::ClientAnswer refused = ask_as("first-key-0123456789", 4);
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_EQ(json::parse(refused.body)["error"]["code"], "key_limit_exceeded");
+  EXPECT_FALSE(refused.field("retry-after").empty());
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(ask_as("first-key-0123456789", 3).status, 200);  // what has ended is free
+  EXPECT_EQ(ask_as("second-key-0123456789", 3).status, 200);
+}
+
+// Whether a stream of so many tokens has begun to come.
+bool begins_a_stream(test::Client& client, uint16_t port, int n_tokens) {
+  json body = question("Tell me a story.", n_tokens);
+  body["ignore_eos"] = true;
+  body["stream"] = true;
+  client.send(test::request_text("POST", kChat, port, {{"content-type", "application/json"}}, body.dump()));
+  return client.receive();
+}
+
 TEST(ServerDrain, WhatHasBegunIsFinishedAndNothingNewIsBegun) {
   const auto server = test::start_server(test::demo_options());
   ASSERT_TRUE(server);
-  json body = question("Tell me a story.", 400);
-  body["ignore_eos"] = true;
-  body["stream"] = true;
   test::Client client(server->port());
-  client.send(
-      test::request_text("POST", kChat, server->port(), {{"content-type", "application/json"}}, body.dump()));
-  ASSERT_TRUE(client.receive());
+  ASSERT_TRUE(begins_a_stream(client, server->port(), 400));
   server->drain();
   EXPECT_EQ(test::ask(server->port(), "GET", "/health").status, 503);
   const test::ClientAnswer refused = test::ask(server->port(), "POST", kChat, question("Hello").dump());
@@ -243,13 +269,8 @@ TEST(ServerDrain, WhatHasBegunIsFinishedAndNothingNewIsBegun) {
 TEST(ServerDrain, WhatTakesTooLongIsCutWithAnError) {
   const auto server = test::start_server(test::demo_options());
   ASSERT_TRUE(server);
-  json body = question("Tell me a story.", 900);
-  body["ignore_eos"] = true;
-  body["stream"] = true;
   test::Client client(server->port());
-  client.send(
-      test::request_text("POST", kChat, server->port(), {{"content-type", "application/json"}}, body.dump()));
-  ASSERT_TRUE(client.receive());
+  ASSERT_TRUE(begins_a_stream(client, server->port(), 900));
   server->drain();
   EXPECT_FALSE(server->finish(std::chrono::milliseconds(0)));
   const test::ClientAnswer answer = client.answer();

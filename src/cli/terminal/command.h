@@ -41,6 +41,10 @@ struct Command {
   std::vector<Example> examples;
   std::vector<Option> positionals;  // in order
   std::vector<OptionGroup> groups;
+  // Whether options that are not given may come from the environment, as PARLANCE_ and their name in
+  // capitals, and then from the file that its option --config names: lines "name = value", alone or in a
+  // section of the command's name.
+  bool has_settings = false;
   std::function<Result<void>()> check;          // of options against each other: errors of usage
   std::function<Result<int>(Console& io)> run;  // yields the exit code
   // What follows this command's name instead of its arguments, each with options of its own; their names have

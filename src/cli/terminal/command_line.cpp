@@ -6,6 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <list>
+#include <sstream>
+
+#include "base/ascii.h"
+#include "base/os/environment.h"
+#include "base/os/file.h"
 
 namespace parlance {
 
@@ -16,7 +21,8 @@ struct Bound {
   const Option* option;
   CLI::Option* parsed;
   std::vector<std::string> values;
-  int64_t times = 0;  // that a flag was given
+  int64_t times = 0;   // that a flag was given
+  std::string source;  // where the values come from; empty: the command line
 };
 
 bool is_multi_letter_short(const std::string& name) {
@@ -60,7 +66,7 @@ std::list<Bound> bind(CLI::App& app, const Command& command) {
   std::list<Bound> all;  // addresses stay: CLI11 keeps them
   for (const OptionGroup& group : command.groups) {
     for (const Option& option : group.options) {
-      Bound& bound = all.emplace_back(Bound{&option, nullptr, {}});
+      Bound& bound = all.emplace_back(Bound{&option, nullptr, {}, 0, {}});
       if (option.value.empty()) {
         bound.parsed = app.add_flag(names_for_cli11(option), bound.times);
       } else {
@@ -69,7 +75,7 @@ std::list<Bound> bind(CLI::App& app, const Command& command) {
     }
   }
   for (const Option& positional : command.positionals) {
-    Bound& bound = all.emplace_back(Bound{&positional, nullptr, {}});
+    Bound& bound = all.emplace_back(Bound{&positional, nullptr, {}, 0, {}});
     bind_value(app, bound, positional.names);
     if (positional.repeatable) bound.parsed->expected(-1);  // any number of words in a row
   }
@@ -92,11 +98,87 @@ tl::unexpected<Error> unknown_word(const Command& command, const std::string& wo
               guess.empty() ? "" : fmt::format("; did you mean {}?", guess));
 }
 
+Result<void> set_from(const Bound& bound, const std::string& value) {
+  const Result<void> done = bound.option->set(value);
+  if (done || bound.source.empty()) return done;
+  return fail(done.error().code, "{}: {}", bound.source, done.error().message);
+}
+
 Result<void> apply(const Bound& bound) {
-  if (bound.option->value.empty() && bound.times > 0) PARLANCE_CHECK(bound.option->set("true"));
-  for (const std::string& value : bound.values) PARLANCE_CHECK(bound.option->set(value));
+  if (bound.option->value.empty() && bound.times > 0) PARLANCE_CHECK(set_from(bound, "true"));
+  for (const std::string& value : bound.values) PARLANCE_CHECK(set_from(bound, value));
   if (bound.option->required && bound.parsed->count() == 0) {
     return fail(ErrorCode::invalid_argument, "{} is missing", bound.option->names);
+  }
+  return {};
+}
+
+// Values of an option that the command line does not give.
+Result<void> give(Bound& bound, std::vector<std::string> values, std::string source) {
+  if (bound.option->value.empty()) {
+    const std::string& word = values.empty() ? "true" : values.back();
+    if (word != "true" && word != "false" && word != "1" && word != "0") {
+      return fail(ErrorCode::invalid_argument, "{}: {} is true or false, got '{}'", source,
+                  main_name(*bound.option), word);
+    }
+    bound.times = word == "true" || word == "1";
+  } else {
+    if (!bound.option->repeatable && values.size() > 1) values.erase(values.begin(), values.end() - 1);
+    bound.values = std::move(values);
+  }
+  bound.source = std::move(source);
+  return {};
+}
+
+bool is_given(const Bound& bound) {
+  return bound.parsed->count() > 0 || !bound.source.empty();
+}
+
+// "--api-key-file" -> "PARLANCE_API_KEY_FILE". A model that the environment names has a meaning of its own.
+std::string variable_of(const Option& option) {
+  const std::string name = main_name(option);
+  if (!name.starts_with("--") || name == "--model") return {};
+  std::string variable = "PARLANCE_";
+  for (const char c : name.substr(2)) variable += c == '-' ? '_' : ascii::to_upper(c);
+  return variable;
+}
+
+Result<void> take_environment(std::list<Bound>& all) {
+  for (Bound& bound : all) {
+    const std::string variable = variable_of(*bound.option);
+    if (is_given(bound) || variable.empty()) continue;
+    const auto value = environment(variable.c_str());
+    if (value && !value->empty()) PARLANCE_CHECK(give(bound, {*value}, variable));
+  }
+  return {};
+}
+
+Result<void> take_file(const Command& command, std::list<Bound>& all) {
+  const auto named =
+      std::find_if(all.begin(), all.end(), [](const Bound& b) { return main_name(*b.option) == "--config"; });
+  if (named == all.end() || named->values.empty()) return {};
+  const std::string path = named->values.back();
+  PARLANCE_TRY(const std::string text, read_text_file(path, size_t{1} << 20));
+  std::vector<CLI::ConfigItem> items;
+  try {
+    std::istringstream lines(text);
+    items = CLI::ConfigINI().from_config(lines);
+  } catch (const CLI::Error& error) {
+    return fail(ErrorCode::invalid_argument, "--config {}: {}", path, error.what());
+  }
+  for (const CLI::ConfigItem& item : items) {
+    if (item.name == "++" || item.name == "--") continue;  // a section begins or ends
+    const bool is_ours = item.parents.empty() || item.parents == std::vector{command.name};
+    if (!is_ours) continue;
+    const auto bound = std::find_if(all.begin(), all.end(), [&](const Bound& b) {
+      return main_name(*b.option) == "--" + item.name && item.name != "config";
+    });
+    if (bound == all.end()) {
+      return fail(ErrorCode::invalid_argument,
+                  "--config {}: there is no option {}; 'parlance {} --help' lists them", path, item.name,
+                  command.name);
+    }
+    if (!is_given(*bound)) PARLANCE_CHECK(give(*bound, item.inputs, fmt::format("--config {}", path)));
   }
   return {};
 }
@@ -134,6 +216,10 @@ Result<ParsedLine> parse_command_line(const Command& command, std::span<const st
   std::vector<std::string> extras = app.remaining();
   std::erase(extras, "--");  // the mark itself is among them
   if (!extras.empty()) return unknown_word(command, extras.front());
+  if (command.has_settings) {
+    PARLANCE_CHECK(take_environment(all));
+    PARLANCE_CHECK(take_file(command, all));
+  }
   for (const Bound& bound : all) PARLANCE_CHECK(apply(bound));
   if (command.check) PARLANCE_CHECK(command.check());
   return ParsedLine{};

@@ -1,10 +1,13 @@
 #include "cli/terminal/command_line.h"
 
+#include <fstream>
 #include <iterator>
 
+#include "base/os/environment_variable.h"
 #include "cli/cli_run.h"
 #include "cli/terminal/help.h"
 #include "cli/verbs.h"
+#include "support/temporary_folder.h"
 
 namespace parlance {
 namespace {
@@ -33,6 +36,53 @@ Command command_of(Values& values) {
 
 Result<ParsedLine> parse(Values& values, std::vector<std::string> arguments) {
   return parse_command_line(command_of(values), arguments);
+}
+
+Result<ParsedLine> parse_with_settings(Values& values, std::string& config,
+                                       std::vector<std::string> arguments) {
+  Command command = command_of(values);
+  command.has_settings = true;
+  command.groups.push_back({"Settings", {text_option("--config", "FILE", "", config)}});
+  return parse_command_line(command, arguments);
+}
+
+TEST(CommandLine, WinsOverTheEnvironmentAndThatOverAFile) {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const std::string& text) { std::ofstream(folder / "settings") << text; };
+  const std::string file = (folder / "settings").string();
+  write("number = 2\ncache-type-k = \"file\"\n[try]\nstop = [a, b]\nloud = true\n[other]\nnumber = 99\n");
+  std::string config;
+  const EnvironmentVariable type("PARLANCE_CACHE_TYPE_K", "environment");
+  {
+    Values values;
+    ASSERT_TRUE(parse_with_settings(values, config, {"in.gguf", "--config", file}));
+    EXPECT_EQ(values.n, 2);
+    EXPECT_EQ(values.type, "environment");
+    EXPECT_EQ(values.stops, (std::vector<std::string>{"a", "b"}));
+    EXPECT_TRUE(values.is_loud);
+  }
+  {
+    Values values;
+    ASSERT_TRUE(parse_with_settings(values, config,
+                                    {"in.gguf", "--config", file, "-n", "3", "-ctk", "line", "--stop", "c"}));
+    EXPECT_EQ(values.n, 3);
+    EXPECT_EQ(values.type, "line");
+    EXPECT_EQ(values.stops, std::vector<std::string>{"c"});
+  }
+  Values values;
+  ASSERT_TRUE(parse(values, {"in.gguf"}));  // of a verb without settings
+  EXPECT_EQ(values.type, "f16");
+  const auto refused = [&](const std::string& text, const char* part) {
+    write(text);
+    const auto parsed = parse_with_settings(values, config, {"in.gguf", "--config", file});
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().code, ErrorCode::invalid_argument) << text;
+    EXPECT_NE(parsed.error().message.find(part), std::string::npos) << parsed.error().message;
+  };
+  refused("number = 50\n", "--config");
+  refused("nubmer = 5\n", "nubmer");
+  refused("loud = perhaps\n", "true or false");
+  EXPECT_FALSE(parse_with_settings(values, config, {"in.gguf", "--config", file + ".none"}));
 }
 
 TEST(CommandLine, SetsValues) {

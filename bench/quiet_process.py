@@ -27,7 +27,7 @@ class Outcome:
     seconds: float
 
 
-def _machine_s():
+def machine_s():
     """Processor seconds of all processors since start: (busy, busy and idle). Time stolen by the host is busy."""
     with open("/proc/stat", encoding="ascii") as stat:
         user, nice, system, idle, io_wait, irq, soft_irq, steal = map(int, stat.readline().split()[1:9])
@@ -35,7 +35,7 @@ def _machine_s():
     return busy / TICKS_PER_SECOND, (busy + idle + io_wait) / TICKS_PER_SECOND
 
 
-def _process_s(pid):
+def process_s(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
@@ -53,14 +53,14 @@ class BusyLoop:
         self.process.wait()
 
     def processor_s(self):
-        return _process_s(self.process.pid)
+        return process_s(self.process.pid)
 
 
 def run(command, beside=None):
     """Runs a command to its end. `beside` is a BusyLoop whose processor time is not held against the run."""
     beside_s = beside.processor_s if beside else lambda: 0
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        (busy_before, all_before), beside_before, start = _machine_s(), beside_s(), time.monotonic()
+        (busy_before, all_before), beside_before, start = machine_s(), beside_s(), time.monotonic()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         limit = threading.Timer(MAX_RUN_S, process.kill)
         limit.start()
@@ -72,7 +72,7 @@ def run(command, beside=None):
         finally:
             limit.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
-        (busy_after, all_after), beside_after = _machine_s(), beside_s()
+        (busy_after, all_after), beside_after = machine_s(), beside_s()
         texts = []
         for file in (out, err):
             file.seek(0)
@@ -98,8 +98,8 @@ def wait_for_quiet(max_s):
     """Returns once the machine is nearly idle for half a second, or after max_s."""
     end = time.monotonic() + max_s
     while time.monotonic() < end:
-        busy_before, all_before = _machine_s()
+        busy_before, all_before = machine_s()
         time.sleep(0.5)
-        busy, total = _machine_s()
+        busy, total = machine_s()
         if busy - busy_before <= MAX_OTHERS * (total - all_before):
             return

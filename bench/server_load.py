@@ -409,9 +409,7 @@ def other_lines(runs):
         many = kept_runs(runs, program="Parlance", test="batch", clients=n_clients)
         if alone and many:
             factor = median(many, "tokens_per_second") / median(alone, "tokens_per_second")
-            while_writing = n_clients * median(alone, "gap_s", "p50") / median(many, "gap_s", "p50")
-            lines.append(f"{n_clients} clients together get {factor:.2f} times the tokens/s of one, prompts included; "
-                         f"by the time between two tokens, {while_writing:.2f} times.")
+            lines.append(f"{n_clients} clients together get {factor:.2f} times the tokens/s of one, prompts included.")
     for run in runs:
         if run["test"] == "health":
             times = run["health_s"]

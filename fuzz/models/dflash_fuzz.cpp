@@ -21,7 +21,8 @@ class Target final : public Model {
     hp_.n_embd = kEmbd;
     hp_.n_layer = kLayers;
   }
-  Outputs forward(Stream&, const Batch&, const SequenceMemory&, const Wants&, size_t) const override {
+  Outputs forward(Stream&, const Batch&, const SequenceMemory&, const Wants&,
+                  const LayerRange&) const override {
     return {};
   }
   const Placement& placement() const override { return placement_; }

@@ -233,15 +233,19 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
         for (const Rows& rows : all[which]) places.add(rows.seq, rows.first, rows.n);
         const auto q = random_floats(row * places.size(), 3);
         const auto together = bench.run(places, q);
+        const size_t stride = all[which].size() > 20 ? 4 : 1;  // of a crowd some, of every kind
         size_t at = 0;
-        for (const Rows& rows : all[which]) {
+        for (size_t i = 0; i < all[which].size(); ++i) {
+          const Rows& rows = all[which][i];
           SCOPED_TRACE(testing::Message()
                        << name_of(shape.k.format) << " [" << head_dim << "], batch " << which << ", "
                        << rows.n << " rows from " << rows.first << " of sequence " << rows.seq);
           const auto n = static_cast<size_t>(rows.n * row);
-          expect_same_bits(
-              std::span(together).subspan(at, n),
-              bench.run(TokenPlaces().add(rows.seq, rows.first, rows.n), std::span(q).subspan(at, n)));
+          if (i % stride == 0) {
+            expect_same_bits(
+                std::span(together).subspan(at, n),
+                bench.run(TokenPlaces().add(rows.seq, rows.first, rows.n), std::span(q).subspan(at, n)));
+          }
           if (HasFailure()) return;
           at += n;
         }

@@ -285,14 +285,14 @@ void Conversations::keep_warm(const std::function<void(const Open&)>& rewarm) {
 
 void Conversations::tick(Clock::time_point now, const std::function<void(const Open&)>& rewarm) {
   let_go_of_late();
-  if (now - last_sweep_ >= rules_.eviction_interval) {
-    last_sweep_ = now;
-    writer_.post([this] { sweep(); });
-  }
-  if (now - last_warming_ >= rules_.keepalive_interval) {
-    last_warming_ = now;
-    keep_warm(rewarm);
-  }
+  const auto is_due = [&](Clock::time_point& last, milliseconds interval) {
+    const std::lock_guard lock(mutex_);
+    if (now - last < interval) return false;
+    last = now;
+    return true;
+  };
+  if (is_due(last_sweep_, rules_.eviction_interval)) writer_.post([this] { sweep(); });
+  if (is_due(last_warming_, rules_.keepalive_interval)) keep_warm(rewarm);
 }
 
 size_t Conversations::save_all(milliseconds most) {

@@ -126,9 +126,9 @@ class Conversations {
   std::list<std::shared_ptr<Restore>> restores_;
   std::deque<size_t> system_texts_;  // hashes, the oldest first
   bool has_told_of_foreign_ = false;
+  Clock::time_point last_sweep_, last_warming_;
 
-  Clock::time_point last_sweep_, last_warming_;  // of the server's clock
-  Workers writer_, reader_;                      // end first
+  Workers writer_, reader_;  // end first
 };
 
 }  // namespace parlance

@@ -2,6 +2,7 @@
 // crashes, and each says what is wrong where there is a place for it.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
@@ -28,6 +29,8 @@ struct Supply {
 
   std::string path;
   std::array<std::vector<char>, 4> buffers;
+  std::array<std::array<char, 4096>, 8> texts = {};  // of a call
+  size_t next_text = 0;
   EliInferenceContext* live;
   EliInferenceContext* closed;
   char* error = nullptr;
@@ -60,12 +63,18 @@ struct Candidates<float> {
     return s.choose(5) == 0 ? NAN : kValues[s.choose(kValues.size())];
   }
 };
+// Texts, with as much memory behind them as any count says that can be meant.
 template <>
 struct Candidates<const char*> {
   static const char* take(Supply& s) {
     const std::array<const char*, 7> values = {
         nullptr, "", "tts", "hello", "../x/y", "\xff\xfe\x80 bytes", s.path.c_str()};
-    return values[s.choose(values.size())];
+    const char* const value = values[s.choose(values.size())];
+    if (!value) return nullptr;
+    auto& room = s.texts[s.next_text++ % s.texts.size()];
+    std::fill(room.begin(), room.end(), '\0');
+    std::copy(value, value + std::strlen(value), room.begin());
+    return room.data();
   }
 };
 template <>
@@ -155,16 +164,17 @@ void provoke(const char* name, R (*function)(Args...), Supply& s) {
   X(abi_version)                                                                                             \
   X(mmap_acquire)                                                                                            \
   X(mmap_evict)                                                                                              \
-  X(tts_synthesize) X(asr_transcribe) X(tts_stream_supported) X(tts_synthesize_stream) X(cancel_tts)         \
-      X(set_verifier_callback) X(asr_stream_supported) X(asr_stream_open) X(asr_stream_feed)                 \
-          X(asr_stream_partial) X(asr_stream_finish) X(asr_stream_close) X(encode_reference)                 \
-              X(vad_supported) X(vad_open) X(vad_process) X(vad_reset) X(vad_close) X(llm_stream_supported)  \
-                  X(llm_stream_open) X(llm_stream_prefill) X(llm_stream_next) X(llm_stream_cancel)           \
-                      X(llm_stream_save_slot) X(llm_stream_restore_slot) X(llm_stream_close)                 \
-                          X(llm_mtp_supported) X(llm_kv_quant_supported) X(llm_eot_supported)                \
-                              X(llm_eot_score) X(embed_supported) X(embed) X(tokenize_supported) X(tokenize) \
-                                  X(detokenize) X(asr_timestamps_supported) X(asr_transcribe_timed)          \
-                                      X(speaker_supported) X(speaker_open) X(speaker_embed) X(speaker_close) \
+  X(tts_synthesize)                                                                                          \
+  X(asr_transcribe) X(tts_stream_supported) X(tts_synthesize_stream) X(cancel_tts) X(set_verifier_callback)  \
+      X(asr_stream_supported) X(asr_stream_open) X(asr_stream_feed) X(asr_stream_partial)                    \
+          X(asr_stream_finish) X(asr_stream_close) X(encode_reference) X(vad_supported) X(vad_open)          \
+              X(vad_process) X(vad_reset) X(vad_close) X(llm_stream_supported) X(llm_stream_open)            \
+                  X(llm_stream_prefill) X(llm_stream_next) X(llm_stream_cancel) X(llm_stream_save_slot)      \
+                      X(llm_stream_restore_slot) X(llm_stream_close) X(llm_mtp_supported)                    \
+                          X(llm_kv_quant_supported) X(llm_eot_supported) X(llm_eot_score) X(embed_supported) \
+                              X(embed) X(tokenize_supported) X(tokenize) X(detokenize)                       \
+                                  X(asr_timestamps_supported) X(asr_transcribe_timed) X(speaker_supported)   \
+                                      X(speaker_open) X(speaker_embed) X(speaker_close)                      \
                                           X(wakeword_supported) X(wakeword_open) X(wakeword_score)           \
                                               X(wakeword_reset) X(wakeword_close) X(diariz_supported)        \
                                                   X(diariz_open) X(diariz_segment) X(diariz_close)           \

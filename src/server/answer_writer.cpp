@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/random_id.h"
+#include "base/random_id.h"
 
 namespace parlance {
 

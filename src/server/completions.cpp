@@ -3,13 +3,13 @@
 
 #include "assistant/answer_form.h"
 #include "assistant/conversation.h"
+#include "base/random_id.h"
 #include "server/answer_format.h"
 #include "server/answer_json.h"
 #include "server/answer_terms.h"
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
 #include "server/prompts.h"
-#include "server/random_id.h"
 #include "server/site.h"
 #include "server/text_answer.h"
 

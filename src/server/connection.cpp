@@ -3,7 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include "server/random_id.h"
+#include "base/random_id.h"
 
 namespace parlance {
 

@@ -6,9 +6,9 @@
 
 #include "engine/embedding_request.h"
 #include "server/answer_terms.h"
-#include "server/base64.h"
 #include "server/prompts.h"
 #include "server/site.h"
+#include "text/base64.h"
 
 namespace parlance {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/random_id.h"
 #include "server/http_text.h"
-#include "server/random_id.h"
 
 namespace parlance {
 

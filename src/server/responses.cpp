@@ -2,9 +2,9 @@
 // chats.
 #include <ctime>
 
+#include "base/random_id.h"
 #include "server/answer_terms.h"
 #include "server/chat_request.h"
-#include "server/random_id.h"
 #include "server/responses_input.h"
 #include "server/responses_writer.h"
 #include "server/site.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "server/random_id.h"
+#include "base/random_id.h"
 
 namespace parlance {
 
@@ -180,8 +180,8 @@ ApiResult<Json> chat_of_response(const Body& body, const std::vector<Json>& item
   const auto take = [&](const char* to, const Json* value) {
     if (value) chat.set(to, *value);
   };
-  for (const char* name : {"model", "temperature", "top_p", "parallel_tool_calls", "stream", "metadata",
-                           "prompt_cache_key"})
+  for (const char* name :
+       {"model", "temperature", "top_p", "parallel_tool_calls", "stream", "metadata", "prompt_cache_key"})
     take(name, body.find(name));
   take("max_tokens", body.find("max_output_tokens"));
   const Body reasoning = body.object("reasoning"), text = body.object("text");

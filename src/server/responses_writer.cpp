@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/random_id.h"
 #include "server/answer_json.h"
-#include "server/random_id.h"
 
 namespace parlance {
 

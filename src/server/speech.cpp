@@ -6,9 +6,9 @@
 
 #include "audio/sound_encoder.h"
 #include "audio/wav_writer.h"
-#include "server/base64.h"
 #include "server/site.h"
 #include "server/voices.h"
+#include "text/base64.h"
 #include "text/unicode.h"
 #include "tts/text/voice_design.h"
 

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "server/base64.h"
 #include "server/support/client.h"
 #include "server/support/demo_server.h"
 #include "server/support/schema.h"
 #include "support/json_file.h"
+#include "text/base64.h"
 
 namespace parlance {
 namespace {

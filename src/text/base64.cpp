@@ -1,4 +1,4 @@
-#include "server/base64.h"
+#include "text/base64.h"
 
 #include <nettle/base64.h>
 

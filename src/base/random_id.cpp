@@ -1,4 +1,4 @@
-#include "server/random_id.h"
+#include "base/random_id.h"
 
 #include <random>
 

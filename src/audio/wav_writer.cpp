@@ -71,13 +71,15 @@ std::vector<std::byte> wav_header(const WavFormat& format, std::optional<int64_t
   return bytes;
 }
 
+int16_t rounded_s16(float sample) {
+  if (std::isnan(sample)) return 0;
+  return static_cast<int16_t>(std::lrint(std::clamp(sample * 32768, -32768.0f, 32767.0f)));
+}
+
 void append_s16(std::span<const float> samples, std::vector<std::byte>& bytes) {
   const int n_bytes = bytes_per_sample(WavEncoding::s16);
   bytes.reserve(bytes.size() + samples.size() * static_cast<size_t>(n_bytes));
-  for (const float sample : samples) {
-    const float scaled = std::isnan(sample) ? 0 : std::clamp(sample * 32768, -32768.0f, 32767.0f);
-    append(bytes, static_cast<uint64_t>(std::lrint(scaled)), n_bytes);
-  }
+  for (const float sample : samples) append(bytes, static_cast<uint64_t>(rounded_s16(sample)), n_bytes);
 }
 
 Result<void> write_wav(const std::filesystem::path& path, std::span<const float> samples,

@@ -30,7 +30,9 @@ struct WavFormat {
 // programs that write to a pipe put it.
 std::vector<std::byte> wav_header(const WavFormat& format, std::optional<int64_t> n_samples);
 
-// Appends the samples as 16-bit whole numbers, rounded; beyond [-1, 1] they are clipped.
+// A sample as a whole number of 16 bits, rounded; beyond [-1, 1] it is clipped, and what is no number is 0.
+int16_t rounded_s16(float sample);
+// Appends the samples as such numbers.
 void append_s16(std::span<const float> samples, std::vector<std::byte>& bytes);
 
 // A whole file of 16-bit samples, which appears complete or not at all; samples [n_channels, n].

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "text/unicode.h"
+#include "tts/audio/speech_format.h"
+#include "tts/text/duration.h"
+#include "voice/heard_text.h"
 
 namespace parlance {
 
@@ -32,6 +35,10 @@ TalkEvent event_of(TurnEvent::Kind kind) {
       return TalkEvent::blip;
   }
   return TalkEvent::blip;
+}
+
+int64_t estimated_samples(std::string_view text) {
+  return n_target_frames(text, {}, 0) * kSpeechFrameSamples;
 }
 
 }  // namespace
@@ -120,7 +127,6 @@ void Talk::start_reply() {
                        .report = {},
                        .chunker = PhraseChunker(options_.phrases),
                        .phrases = {},
-                       .first_samples = {},
                        .withheld = {}});
   ++n_drafts_;
   reply_->report.question = text_;
@@ -131,7 +137,7 @@ void Talk::start_reply() {
 void Talk::end_reply(bool is_interrupted) {
   TurnReport& report = reply_->report;
   report.n_samples = parts_.loudspeaker.n_heard();
-  report.heard = heard_phrases();
+  report.heard = heard_words();
   report.is_interrupted = is_interrupted;
   if (is_interrupted) {
     parts_.loudspeaker.stop();
@@ -174,10 +180,7 @@ void Talk::take_sound(const Spoken& spoken) {
   TurnTrace& trace = reply_->report.trace;
   trace.mark_first(Checkpoint::tts_first_audio, spoken.at_ms);
   PhraseTrace& phrase = trace.phrases[static_cast<size_t>(spoken.phrase)];
-  if (!phrase.tts_first_audio_ms) {
-    phrase.tts_first_audio_ms = spoken.at_ms;
-    reply_->first_samples.push_back(reply_->n_samples);
-  }
+  if (!phrase.tts_first_audio_ms) phrase.tts_first_audio_ms = spoken.at_ms;
   const auto n = std::ssize(spoken.samples);
   phrase.n_samples += n;
   reply_->n_samples += n;
@@ -312,15 +315,27 @@ std::optional<double> Talk::wait_ms(double now_ms) const {
   return wait;
 }
 
-// The phrases of which something was heard.
-std::string Talk::heard_phrases() const {
-  std::string heard;
-  for (size_t i = 0; i < reply_->first_samples.size(); ++i) {
-    if (reply_->first_samples[i] >= parts_.loudspeaker.n_heard()) break;
-    if (!heard.empty()) heard += ' ';
-    heard += reply_->phrases[i];
+// Phrases are parts of the answer, and so is what is between them. How long one takes that is still being
+// spoken is estimated, so that its last words are not taken for heard with its first sound.
+std::string Talk::heard_words() const {
+  const std::string_view answer = reply_->report.answer;
+  const int64_t n_heard = parts_.loudspeaker.n_heard();
+  std::vector<PlayedPhrase> spoken;
+  size_t at = 0;  // in the answer, behind the last phrase
+  int64_t end = 0;
+  for (size_t i = 0; i < reply_->phrases.size() && end < n_heard; ++i) {
+    const std::string& text = reply_->phrases[i];
+    const size_t from = answer.find(text, at);
+    if (i > 0) {
+      const std::string_view between = answer.substr(at, from - at);
+      spoken.back().text += strip_white_space(between).empty() ? between : " ";
+    }
+    at = from + text.size();
+    const int64_t begin = std::exchange(end, end + reply_->report.trace.phrases[i].n_samples);
+    const bool is_whole = static_cast<int64_t>(i) < reply_->n_said;
+    spoken.push_back({text, begin, is_whole ? end : std::max(end, begin + estimated_samples(text))});
   }
-  return heard;
+  return heard_text(spoken, n_heard);
 }
 
 void Talk::stop() {

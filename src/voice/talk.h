@@ -31,7 +31,7 @@ struct TalkOptions {
 struct TurnReport {
   int64_t number = 0;  // from 1
   std::string question, answer;
-  std::string heard;  // as much of the answer as was played, in whole phrases
+  std::string heard;  // as much of the answer as was played, in whole words
   bool is_interrupted = false;
   int n_drafts = 0;       // answers that were begun for it, the last one of which counted
   int64_t n_samples = 0;  // of the answer, at kSpeechRateHz, that were played
@@ -85,9 +85,8 @@ class Talk {
     TurnReport report;
     PhraseChunker chunker;
     std::vector<std::string> phrases;
-    std::vector<int64_t> first_samples;  // of the phrases that have sound, in the answer
-    int64_t n_told = 0;                  // phrases that the mouth was told to say
-    int64_t n_said = 0;                  // and has said
+    int64_t n_told = 0;  // phrases that the mouth was told to say
+    int64_t n_said = 0;  // and has said
     bool is_released = false, is_written = false, is_committed = false;
     std::vector<float> withheld;  // sound that may not be heard yet
     int64_t n_samples = 0;        // of all its sound
@@ -105,7 +104,7 @@ class Talk {
   void take_sound(const Spoken& spoken);
   Reply* reply_of(uint64_t id) { return reply_ && reply_->id == id ? &*reply_ : nullptr; }
   bool is_said() const;
-  std::string heard_phrases() const;
+  std::string heard_words() const;
 
   TalkParts parts_;
   TalkObserver& observer_;

@@ -123,6 +123,23 @@ TEST(Talk, BargeInAtEveryMillisecond) {
   }
 }
 
+// Interrupted later, an answer is remembered word by word further.
+TEST(Talk, WhatWasHeardGrowsByWords) {
+  std::vector<std::string> heard;
+  for (int at = 1750; at < 2790; at += 5) {
+    ScriptedTalk talk({.utterances = {kFirst, {at, at + 640}}});
+    talk.run();
+    ASSERT_EQ(talk.reports.size(), 2u) << at;
+    ASSERT_TRUE(talk.reports[0].is_interrupted) << at;
+    ASSERT_EQ(talk.memory[0].answer, talk.reports[0].heard);
+    if (heard.empty() || heard.back() != talk.reports[0].heard) heard.push_back(talk.reports[0].heard);
+  }
+  EXPECT_EQ(heard, (std::vector<std::string>{"", "Well,", "Well, that", "Well, that was",
+                                             "Well, that was said.", "Well, that was said. It",
+                                             "Well, that was said. It is", "Well, that was said. It is fine",
+                                             "Well, that was said. It is fine with"}));
+}
+
 // A cough stops the answer for a moment, and no more: there are no words in it.
 TEST(Talk, ACoughAtEveryMillisecondChangesNothing) {
   for (int at = 1700; at < 2800; ++at) {

@@ -15,10 +15,10 @@ TEST(EvalAgainst, EveryDeviceRepliesAsTheCpuDoes) {
       ++n_devices;
       const auto outcome =
           run({"eval", "-m", model, "--category", "facts", "--category", "arithmetic", "--category", "lists",
-               "--limit", "9", "--device", device.name, "--against", "cpu", "--json"});
+               "--limit", "6", "--device", device.name, "--against", "cpu", "--json"});
       EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
       const auto json = outcome.json();
-      EXPECT_EQ(json["questions"], 9);
+      EXPECT_EQ(json["questions"], 6);
       EXPECT_GT(json["tokens"], 20);
       EXPECT_TRUE(json["is_explained"].get<bool>()) << outcome.out;
       // Its layers on both, and its cache where they are.

@@ -168,14 +168,14 @@ TEST(EvalSets, TheDemoHearsItsOwn) {
 }
 
 TEST(EvalSets, TheDemoIsHeardThroughItsCodec) {
-  const auto scores = run({"eval", "codec", "-t", "2", "--json", "--limit", "60"}).json();
+  const auto scores = run({"eval", "codec", "-t", "2", "--json", "--limit", "36"}).json();
   EXPECT_LE(scores["groups"]["seen"]["points"].get<double>(), 3);
 }
 
 TEST(EvalSets, TheDemoSpeaks) {
-  const auto scores = run({"eval", "tts", "-t", "2", "--json", "--limit", "18"}).json()["all"];
+  const auto scores = run({"eval", "tts", "-t", "2", "--json", "--limit", "12"}).json()["all"];
   EXPECT_LE(scores["word_error_rate"].get<double>(), 0.08);
-  EXPECT_EQ(scores["compared"], 18);
+  EXPECT_EQ(scores["compared"], 12);
   EXPECT_GE(scores["likeness"].get<double>(), 0.7);
 }
 

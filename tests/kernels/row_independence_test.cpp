@@ -225,10 +225,13 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
       if (head_dim == 96 ? !is(KvFormat::f16) : head_dim == 128 && !is(KvFormat::f16) && !is(KvFormat::q8_0))
         continue;
       const KvShape shape = shape_of(static_cast<KvFormat>(format), head_dim);
+      // Whose rows meet is the same question for every format: two have every mix, the others some.
+      const bool has_all = head_dim == (is(KvFormat::q8_0) ? 64 : 128);
       AttentionBench bench(tested(), shape, head_dim == 96 ? 3 : 4, random_, noise);
       const int64_t row = bench.row();
       const auto all = batches();
       for (size_t which = 0; which < all.size(); ++which) {
+        if (!has_all && which % 2 == 0) continue;
         TokenPlaces places;
         for (const Rows& rows : all[which]) places.add(rows.seq, rows.first, rows.n);
         const auto q = random_floats(row * places.size(), 3);

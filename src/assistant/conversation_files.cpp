@@ -59,6 +59,15 @@ bool is_plain_name(std::string_view name) {
          std::ranges::all_of(name, is_plain);
 }
 
+// What the files of a conversation may be called. The name without a lifetime is another conversation's where
+// it has one: "kitchen.long.bin" is of "kitchen", not of "kitchen.long".
+std::vector<std::string> names_of(std::string_view stem) {
+  std::vector<std::string> names;
+  for (const Lifetime lifetime : kLifetimes) names.push_back(kept_file_name(stem, lifetime));
+  if (!lifetime_of_file(stem)) names.push_back(std::string(stem) + std::string(kEnding));
+  return names;
+}
+
 bool remove_file(const fs::path& path) {
   std::error_code error;
   return fs::remove(path, error) && !error;
@@ -143,9 +152,9 @@ std::vector<KeptFile> kept_files(const fs::path& folder, fs::file_time_type now)
 }
 
 std::optional<KeptFile> find_kept(const fs::path& folder, std::string_view stem, fs::file_time_type now) {
-  std::optional<KeptFile> youngest = file_at(folder / (std::string(stem) + std::string(kEnding)), now);
-  for (const Lifetime lifetime : kLifetimes) {
-    const auto file = file_at(folder / kept_file_name(stem, lifetime), now);
+  std::optional<KeptFile> youngest;
+  for (const std::string& name : names_of(stem)) {
+    const auto file = file_at(folder / name, now);
     if (file && (!youngest || youngest->written < file->written)) youngest = file;
   }
   return youngest;
@@ -157,16 +166,14 @@ std::optional<KeptFile> find_named(const fs::path& folder, std::string_view name
 
 size_t remove_kept(const fs::path& folder, std::string_view stem, const fs::path& but) {
   size_t n = 0;
-  const auto remove = [&](const std::string& name) {
+  for (const std::string& name : names_of(stem)) {
     const fs::path path = folder / name;
     if (path != but && remove_file(path)) ++n;
-  };
-  remove(std::string(stem) + std::string(kEnding));
-  for (const Lifetime lifetime : kLifetimes) remove(kept_file_name(stem, lifetime));
+  }
   return n;
 }
 
-Sweep sweep_kept(const fs::path& folder, fs::file_time_type now) {
+Sweep sweep_kept(const fs::path& folder, fs::file_time_type now, IsOurs is_ours) {
   Sweep sweep;
   visit_files(folder, [&](const fs::path& path, fs::file_time_type written, uint64_t) {
     const std::string name = path.filename().string();
@@ -175,9 +182,10 @@ Sweep sweep_kept(const fs::path& folder, fs::file_time_type now) {
         path.extension() == kHalfWritten && name.find(std::string(kEnding) + ".") != std::string::npos;
     const Lifetime lifetime =
         is_kept ? lifetime_of_file(name).value_or(Lifetime::lasting) : Lifetime::lasting;
-    if (!is_kept && !is_half_written) {
+    const bool is_old = now - written > horizon_of(lifetime);
+    if ((!is_kept && !is_half_written) || (is_kept && is_old && !is_ours(path))) {
       ++sweep.n_foreign;
-    } else if (now - written > horizon_of(lifetime) && remove_file(path)) {
+    } else if (is_old && remove_file(path)) {
       ++sweep.n_removed;
     }
   });

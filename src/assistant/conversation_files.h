@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/result.h"
 
 namespace parlance {
@@ -69,7 +70,9 @@ struct Sweep {
   size_t n_foreign = 0;  // that are no conversation's, and were left
 };
 // Removes what is older than its horizon, and what a program that died left half written an hour ago. What
-// cannot be removed is passed over.
-Sweep sweep_kept(const std::filesystem::path& folder, std::filesystem::file_time_type now);
+// cannot be removed is passed over. `is_ours` is asked of a file before it goes: others have files of such
+// names, too, where the folder is not ours alone.
+using IsOurs = FunctionRef<bool(const std::filesystem::path&)>;
+Sweep sweep_kept(const std::filesystem::path& folder, std::filesystem::file_time_type now, IsOurs is_ours);
 
 }  // namespace parlance

@@ -87,6 +87,13 @@ uint64_t snapshot_checksum(std::span<const std::byte> bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
+bool looks_like_snapshot(const std::filesystem::path& path) {
+  const auto file = ReadableFile::open(path);
+  std::array<char, kMagic.size()> magic{};
+  return file && file->size() >= magic.size() && file->read(0, std::as_writable_bytes(std::span(magic))) &&
+         std::ranges::equal(magic, kMagic);
+}
+
 Result<SnapshotWriter> SnapshotWriter::create(const std::filesystem::path& path,
                                               const SnapshotIdentity& identity, const PrefixKey& text,
                                               std::span<const SnapshotBlock> blocks) {

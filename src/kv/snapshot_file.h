@@ -72,6 +72,9 @@ struct SnapshotBlock {
   bool operator==(const SnapshotBlock&) const = default;
 };
 
+// Whether a file begins as snapshots do; nothing else of it is looked at.
+bool looks_like_snapshot(const std::filesystem::path& path);
+
 // Writes a snapshot block by block, to a file that appears under its name, whole, in commit(), or to memory.
 class SnapshotWriter {
  public:

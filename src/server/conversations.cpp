@@ -262,7 +262,8 @@ int64_t Conversations::erase(const Open& conversation) {
 void Conversations::sweep() {
   for (const Open& idle : registry_.close_idle(Clock::now())) close(idle);
   if (!has_files()) return;
-  const Sweep done = sweep_kept(folder_, fs::file_time_type::clock::now());
+  const Sweep done = sweep_kept(folder_, fs::file_time_type::clock::now(),
+                                [](const fs::path& path) { return looks_like_snapshot(path); });
   if (done.n_removed > 0) log_info("event=snapshot op=sweep removed={}", done.n_removed);
   const std::lock_guard lock(mutex_);
   if (done.n_foreign > 0 && !std::exchange(has_told_of_foreign_, true)) {

@@ -21,6 +21,9 @@ class ConversationFiles : public testing::Test {
     fs::last_write_time(folder_ / name, now_ - age);
   }
   bool has(const std::string& name) const { return fs::exists(folder_ / name); }
+  Sweep sweep() const {
+    return sweep_kept(folder_.path(), now_, [](const fs::path&) { return true; });
+  }
 
   test::TemporaryFolder folder_;
   const fs::file_time_type now_ = fs::file_time_type::clock::now();
@@ -78,7 +81,7 @@ TEST_F(ConversationFiles, GoWhenTheyAreOlderThanTheirHorizonAndNotBefore) {
   for (const auto& [name, horizon] : cases) {
     for (const int off : {-1, 0, 1}) {
       make(name, horizon + milliseconds(off));
-      const Sweep done = sweep_kept(folder_.path(), now_);
+      const Sweep done = sweep();
       EXPECT_EQ(done.n_removed, off > 0 ? 1u : 0u) << name << " at " << off << " ms";
       EXPECT_EQ(has(name), off <= 0) << name << " at " << off << " ms";
       fs::remove(folder_ / name);
@@ -95,13 +98,25 @@ TEST_F(ConversationFiles, WhatIsNoConversationsIsLeft) {
   fs::create_directory(folder_ / "checkpoints.bin");
   fs::create_directories(folder_ / "below");
   make("below/a.long.bin", old);
-  const Sweep done = sweep_kept(folder_.path(), now_);
+  const Sweep done = sweep();
   EXPECT_EQ(done.n_removed, 1u);
   EXPECT_EQ(done.n_foreign, 2u);
   EXPECT_FALSE(has("a.long.bin.12-3.part"));
   EXPECT_TRUE(has("b.long.bin.12-4.part"));
   EXPECT_TRUE(has("notes.txt") && has("download.part") && has("below/a.long.bin"));
-  EXPECT_EQ(sweep_kept(folder_ / "nowhere", now_).n_removed, 0u);
+  EXPECT_EQ(sweep_kept(folder_ / "nowhere", now_, [](const fs::path&) { return true; }).n_removed, 0u);
+}
+
+// Where clients choose the folder, others' files of such names may lie there.
+TEST_F(ConversationFiles, WhatOnlyLooksLikeOneIsLeft) {
+  const milliseconds old(100 * 86400000LL);
+  make("pytorch_model.bin", old);
+  make("kitchen.long.bin", old);
+  const auto is_ours = [](const fs::path& path) { return path.filename() == "kitchen.long.bin"; };
+  const Sweep done = sweep_kept(folder_.path(), now_, is_ours);
+  EXPECT_EQ(done.n_removed, 1u);
+  EXPECT_EQ(done.n_foreign, 1u);
+  EXPECT_TRUE(has("pytorch_model.bin"));
 }
 
 TEST_F(ConversationFiles, AreListedByNameAndFoundByAge) {
@@ -123,6 +138,17 @@ TEST_F(ConversationFiles, AreListedByNameAndFoundByAge) {
   EXPECT_TRUE(has("b.long.bin"));
   EXPECT_EQ(remove_kept(folder_.path(), "b"), 1u);
   EXPECT_TRUE(kept_files(folder_ / "nowhere", now_).empty());
+}
+
+// A conversation may be called like another one with a lifetime.
+TEST_F(ConversationFiles, AreOfOneConversationEach) {
+  make("kitchen.long.bin", milliseconds(0));
+  EXPECT_FALSE(find_kept(folder_.path(), "kitchen.long", now_));
+  make("kitchen.long.long.bin", milliseconds(0));
+  EXPECT_EQ(find_kept(folder_.path(), "kitchen.long", now_)->path.filename(), "kitchen.long.long.bin");
+  EXPECT_EQ(find_kept(folder_.path(), "kitchen", now_)->path.filename(), "kitchen.long.bin");
+  EXPECT_EQ(remove_kept(folder_.path(), "kitchen.long"), 1u);
+  EXPECT_TRUE(has("kitchen.long.bin"));
 }
 
 TEST_F(ConversationFiles, NamesOfClientsLeadNowhereElse) {

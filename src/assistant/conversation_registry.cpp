@@ -146,7 +146,12 @@ OpenConversation::Clock::time_point OpenConversation::last_used() const {
 bool OpenConversation::is_idle(Clock::time_point now) const {
   const std::lock_guard lock(mutex_);
   const auto longest = std::min<std::chrono::milliseconds>(horizon_of(lifetime_), kLongestOpen);
-  return n_running_ == 0 && whose_turn_ == 0 && pin_.n_tokens() == 0 && now - last_used_ > longest;
+  return is_free_locked() && now - last_used_ > longest;
+}
+
+bool OpenConversation::is_free() const {
+  const std::lock_guard lock(mutex_);
+  return is_free_locked();
 }
 
 bool OpenConversation::is_unsaved() const {
@@ -201,11 +206,12 @@ ConversationRegistry::Opened ConversationRegistry::open(const OpenConversation::
   } else {
     if (open_.size() >= n_most_) {
       const auto oldest = std::ranges::min_element(open_, {}, [&](const auto& one) {
-        const bool is_free = !one.second->progress().is_processing && !one.second->is_pinned();
-        return is_free ? one.second->last_used() : Clock::time_point::max();
+        return one.second->is_free() ? one.second->last_used() : Clock::time_point::max();
       });
-      opened.displaced = oldest->second;
-      close_locked(opened.displaced);
+      if (oldest != open_.end() && oldest->second->is_free()) {
+        opened.displaced = oldest->second;
+        close_locked(opened.displaced);
+      }
     }
     if (slot < 0) slot = lowest_loaded_slot(loads_, name.id);
     opened.is_new = true;

@@ -86,6 +86,8 @@ class OpenConversation {
   Clock::time_point last_used() const;
   // Longer than its lifetime, an hour at most, without anybody at it.
   bool is_idle(Clock::time_point now) const;
+  // Nobody is at it, and nothing of it is pinned.
+  bool is_free() const;
 
   // Whether there is something that no file has; saved() says that one has that text now.
   bool is_unsaved() const;
@@ -117,6 +119,8 @@ class OpenConversation {
   Progress progress_;
   uint64_t last_id_ = 0, whose_turn_ = 0;  // 0: nobody's
   std::deque<std::pair<uint64_t, std::function<void()>>> waiting_;
+  bool is_free_locked() const { return n_running_ == 0 && whose_turn_ == 0 && pin_.n_tokens() == 0; }
+
   std::atomic<bool> was_looked_for_{false}, is_closed_{false};
   std::vector<std::weak_ptr<std::function<void()>>> listeners_;  // to its end
   std::shared_ptr<Context> context_;                             // as long as there is a pin
@@ -136,7 +140,9 @@ class ConversationRegistry {
   struct Opened {
     Open conversation;
     bool is_new = false;
-    Open displaced;  // closed to make room, for the caller to put away; null: none
+    // Closed to make room, for the caller to put away; null: none, also where all are at work, when there are
+    // more for a while.
+    Open displaced;
   };
   // The one of that name, used now. `slot` is that of a new one; -1: the lowest loaded.
   Opened open(const OpenConversation::Name& name, int slot, Lifetime lifetime, Clock::time_point now);

@@ -141,6 +141,14 @@ TEST_F(Registry, TheOldestMakesRoom) {
   ASSERT_TRUE(opened.displaced);
   EXPECT_EQ(opened.displaced->name.id, "b");
   EXPECT_EQ(registry.all().size(), 3u);
+  for (const auto& one : registry.all()) one->begin(nullptr);
+  EXPECT_FALSE(registry.open(named("e"), -1, Lifetime::lasting, now_).displaced) << "all are at work";
+  EXPECT_EQ(registry.all().size(), 4u);
+  const auto e = registry.find("", "conv:e");
+  const auto turn = e->enter({});
+  EXPECT_FALSE(registry.open(named("f"), -1, Lifetime::lasting, now_).displaced) << "somebody is at it";
+  e->leave(turn.id);
+  EXPECT_EQ(registry.open(named("g"), -1, Lifetime::lasting, now_).displaced, e);
 }
 
 TEST_F(Registry, WhatIsInAFileIsKnownUntilThereIsMore) {

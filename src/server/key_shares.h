@@ -1,7 +1,9 @@
-// How many answers one key may have running and waiting, so that nobody fills the queue of all.
+// How many answers one key may have made at once and waiting, so that nobody takes the room of all.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,44 +12,55 @@
 
 namespace parlance {
 
+struct KeyLimits {
+  int64_t n_running = 0, n_waiting = 0;
+};
+
+// From any thread; outlives all leases.
 class KeyShares {
  public:
   // Of each key; none: there is no limit.
-  explicit KeyShares(std::optional<int64_t> n_most) : n_most_(n_most) {}
+  explicit KeyShares(std::optional<KeyLimits> limits) : limits_(limits) {}
 
   // What a request has of its key's share, until it goes.
   class Lease {
    public:
     Lease(KeyShares& shares, std::string key, int64_t n) : shares_(shares), key_(std::move(key)), n_(n) {}
-    ~Lease() { shares_.give_back(key_, n_); }
+    ~Lease() { shares_.give_back(*this); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
 
+    // Whether its answers may be made now. Where not, `on_turn` is called when they may, once, from the
+    // thread of who makes room; not when the lease went before. In the order in which they came. More than a
+    // key's share are made alone. To be asked once.
+    bool begin(std::function<void()> on_turn) { return shares_.begin(*this, std::move(on_turn)); }
+
    private:
+    friend class KeyShares;
     KeyShares& shares_;
     const std::string key_;
     const int64_t n_;
+    bool is_running_ = false;
+    std::function<void()> on_turn_;
   };
 
-  // Null where the key has too many already. From any thread; the shares outlive all leases.
-  std::unique_ptr<Lease> take(const std::string& key, int64_t n) {
-    const std::lock_guard lock(mutex_);
-    int64_t& n_taken = n_of_key_[key];
-    if (n_most_ && n_taken + n > *n_most_) return nullptr;
-    n_taken += n;
-    return std::make_unique<Lease>(*this, key, n);
-  }
+  // Null where the key has too many already.
+  std::unique_ptr<Lease> take(const std::string& key, int64_t n);
 
  private:
-  void give_back(const std::string& key, int64_t n) {
-    const std::lock_guard lock(mutex_);
-    const auto found = n_of_key_.find(key);
-    if ((found->second -= n) == 0) n_of_key_.erase(found);
+  struct OfKey {
+    int64_t n_taken = 0, n_running = 0;
+    std::list<Lease*> waiting;
+  };
+  bool begin(Lease& lease, std::function<void()> on_turn);
+  void give_back(Lease& lease);
+  bool has_room(const OfKey& key, int64_t n) const {
+    return !limits_ || key.n_running == 0 || key.n_running + n <= limits_->n_running;
   }
 
-  const std::optional<int64_t> n_most_;
-  std::mutex mutex_;
-  std::map<std::string, int64_t> n_of_key_;  // keys that are known: as many as there are
+  const std::optional<KeyLimits> limits_;
+  std::mutex mutex_;                   // of what follows, and of leases
+  std::map<std::string, OfKey> keys_;  // those that have something
 };
 
 }  // namespace parlance

@@ -242,11 +242,6 @@ struct Server::Loading {
   bool is_over = false;
   std::thread loader, clock;
 
-  bool is_loaded() {
-    const std::lock_guard lock(mutex);
-    return loaded && *loaded;
-  }
-
   static Result<void> load(Site& site) {
     PARLANCE_TRY(site.text, site.regions.text.acquire());
     const ModelFiles& files = site.options.models.files;
@@ -278,6 +273,7 @@ struct Server::Loading {
   void run_loader(Site& site) {
     auto result = load(site);
     if (result) {
+      site.is_loaded = true;
       ServerPhase expected = ServerPhase::loading;
       site.phase.compare_exchange_strong(expected, ServerPhase::serving);
       warm_system_prefix(site);
@@ -303,7 +299,7 @@ struct Server::Loading {
     while (!news.wait_for(lock, kTick, [&] { return is_over; })) {
       lock.unlock();
       site.tick_all();
-      if (site.phase != ServerPhase::loading && site.conversations) {
+      if (site.is_loaded) {
         site.conversations->tick(Clock::now(),
                                  [&site](const Conversations::Open& one) { warm_again(site, one); });
       }
@@ -374,7 +370,7 @@ void Server::drain() {
 
 bool Server::finish(std::chrono::milliseconds grace) {
   const bool is_whole = finish_answers(grace);
-  if (site_->phase == ServerPhase::draining && loading_->is_loaded())
+  if (site_->phase == ServerPhase::draining && site_->is_loaded)
     (void)site_->conversations->save_all(kSavingTime);
   return is_whole;
 }

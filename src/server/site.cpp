@@ -26,18 +26,18 @@ std::string_view name_of(ModelKind kind) {
   return "";
 }
 
-std::optional<int64_t> share_of_key(const ServerOptions& options) {
+std::optional<KeyLimits> limits_of_key(const ServerOptions& options) {
   if (options.gate.keys.size() < 2) return std::nullopt;
   constexpr int kUsuallyWaiting = 16;
-  return options.n_key_running.value_or(options.models.context.n_seq) +
-         options.n_key_waiting.value_or(kUsuallyWaiting);
+  return KeyLimits{.n_running = options.n_key_running.value_or(options.models.context.n_seq),
+                   .n_waiting = options.n_key_waiting.value_or(kUsuallyWaiting)};
 }
 
 Site::Site(ServerOptions given)
     : options(std::move(given)),
       regions(options.models),
       log(options.log_format, options.log_level),
-      key_shares(share_of_key(options)),
+      key_shares(limits_of_key(options)),
       version(program_version()),
       prep("prepare", 1, kMostPrepared),
       // Each answer posts once at a time, so that there are no more jobs than answers.
@@ -145,7 +145,7 @@ HttpAnswer ready_answer(const Site& site) {
   const int64_t n_running = std::min<int64_t>(site.n_running, n_slots), n_queued = site.n_running - n_running;
   const bool is_ready = phase == ServerPhase::serving && n_queued <= n_waiting_most;
   double usage = 0;
-  if (phase != ServerPhase::loading) {
+  if (site.is_loaded) {
     auto& pools = site.text->context()->pools();
     const int32_t n_pages = pools[PageKind::main].n_pages();
     if (n_pages > 0) usage = 1 - static_cast<double>(pools.n_free().main) / n_pages;

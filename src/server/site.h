@@ -97,7 +97,9 @@ struct Site {
   KeyShares key_shares;
   std::atomic<ServerPhase> phase{ServerPhase::loading};
 
-  // From when the phase is serving.
+  std::atomic<bool> is_loaded{false};  // a server that ends while it loads never serves
+
+  // From when it is loaded.
   std::shared_ptr<TextRegion> text;
   std::unique_ptr<Conversations> conversations;
   std::vector<ModelOffer> offers;

@@ -47,8 +47,12 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
 
  private:
   ApiResult<void> begin();
+  ApiResult<void> recall();
   ApiResult<void> start();
-  void on_turn();
+  // What it waited for is there: the next step, unless nobody wants it any more.
+  void go_on(ApiResult<void> (TextAnswer::*step)());
+  void on_turn() { go_on(&TextAnswer::begin); }
+  void on_key_turn() { go_on(&TextAnswer::recall); }
   void on_restored(int64_t n_read);
   void look_at_wait();
   void note_progress(int64_t n_more);
@@ -100,6 +104,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
 
 ApiResult<void> TextAnswer::enter() {
   const std::lock_guard lock(mutex_);
+  if (is_over_) return {};  // the server ends, and has said so
   lease_ = site_.key_shares.take(key_, std::ssize(terms_.prompts) * terms_.n);
   if (!lease_) {
     is_over_ = true;
@@ -135,8 +140,15 @@ ApiResult<void> TextAnswer::enter() {
   return begin();
 }
 
-// The conversation is its own now; what was put away of it is read first.
+// The conversation is its own now.
 ApiResult<void> TextAnswer::begin() {
+  const bool is_turn_of_key = lease_->begin(
+      [self = shared_from_this()] { self->site_.answers.post([self] { self->on_key_turn(); }); });
+  return is_turn_of_key ? recall() : ApiResult<void>();
+}
+
+// What was put away of the conversation is read first.
+ApiResult<void> TextAnswer::recall() {
   site_.conversations->take_slot(conversation_);
   const bool waits = site_.conversations->restore(
       conversation_, prompt_, kLongestRestore, [self = shared_from_this()](int64_t n_read) {
@@ -145,42 +157,42 @@ ApiResult<void> TextAnswer::begin() {
   return waits ? ApiResult<void>() : start();
 }
 
-void TextAnswer::on_turn() {
+void TextAnswer::go_on(ApiResult<void> (TextAnswer::*step)()) {
   const std::lock_guard lock(mutex_);
   if (!is_over_) look_at_wait();
   if (is_over_) return;
-  if (const auto begun = begin(); !begun) fail_with(begun.error());
+  if (const auto done = (this->*step)(); !done) fail_with(done.error());
   if (is_over_) leave_conversation();
 }
 
 void TextAnswer::on_restored(int64_t n_read) {
-  const std::lock_guard lock(mutex_);
-  if (!is_over_) look_at_wait();
-  if (is_over_) return;
-  n_restored_ = n_read;
-  if (const auto started = start(); !started) fail_with(started.error());
-  if (is_over_) leave_conversation();
+  {
+    const std::lock_guard lock(mutex_);
+    n_restored_ = n_read;
+  }
+  go_on(&TextAnswer::start);
 }
 
 // Nobody computes for it yet, so nobody else sees that it is of no use any more.
 void TextAnswer::look_at_wait() {
   if (reply_->ticket().cancelled()) {
     is_over_ = true;
+    lease_.reset();
     site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", "cancelled"}});
     reply_->break_off();
   } else if (was_cut_) {
     fail_with(cut_error());
   } else if (terms_.generate.work.deadline && AnswerClock::now() >= *terms_.generate.work.deadline) {
     fail_with(api_error({ErrorCode::timed_out,
-                         "the conversation was busy until the time was over; allow more, or send one request "
-                         "after the other"}));
+                         "the conversation or the key was busy until the time was over; allow more, or send "
+                         "one request after the other"}));
   }
   if (is_over_) leave_conversation();
 }
 
 // Why it was cut.
 ApiError TextAnswer::cut_error() const {
-  if (!conversation_->is_closed())
+  if (!conversation_ || !conversation_->is_closed())
     return try_again(503, "server_shutting_down", "this server is about to end; ask another one", 1);
   return {.status = 409,
           .code = "conversation_closed",

@@ -6,12 +6,11 @@
 
 #include "base/ascii.h"
 #include "json/json.h"
+#include "server/utc_time.h"
 
 namespace parlance {
 
 namespace {
-
-using std::chrono::system_clock;
 
 std::string_view label_of(LogLevel level) {
   switch (level) {
@@ -26,17 +25,6 @@ std::string_view label_of(LogLevel level) {
       break;
   }
   return "error";
-}
-
-// 2026-11-22T21:07:02.123Z
-std::string time_text() {
-  const auto now = std::chrono::floor<std::chrono::milliseconds>(system_clock::now());
-  const auto day = std::chrono::floor<std::chrono::days>(now);
-  const std::chrono::year_month_day date(day);
-  const auto ms = (now - day).count();
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), ms / 3600000,
-                     ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
 }
 
 std::string number_text(double value) {
@@ -67,9 +55,10 @@ EventLog::EventLog(LogFormat format, LogLevel least, Write write)
 
 std::string EventLog::line_of(LogLevel level, std::string_view event, const LogFields& fields) const {
   const bool is_json = format_ == LogFormat::json;
-  std::string line =
-      is_json ? fmt::format(R"({{"time":"{}","level":"{}","event":"{}")", time_text(), label_of(level), event)
-              : fmt::format("{} level={} event={}", time_text(), label_of(level), event);
+  std::string line = is_json ? fmt::format(R"({{"time":"{}","level":"{}","event":"{}")",
+                                           utc_text(std::chrono::system_clock::now()), label_of(level), event)
+                             : fmt::format("{} level={} event={}", utc_text(std::chrono::system_clock::now()),
+                                           label_of(level), event);
   for (const auto& [key, value] : fields) {
     std::string one = is_json ? fmt::format(R"(,"{}":{})", key, json_text(value))
                               : fmt::format(" {}={}", key, plain_text(value));

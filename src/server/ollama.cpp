@@ -1,7 +1,6 @@
 // /api/…: as much of Ollama's interface as programs need that speak nothing else, such as Home Assistant.
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
 #include "assistant/conversation.h"
@@ -11,6 +10,7 @@
 #include "server/ollama_input.h"
 #include "server/ollama_writer.h"
 #include "server/site.h"
+#include "server/utc_time.h"
 
 namespace parlance {
 
@@ -36,11 +36,15 @@ Json details_json(const Site& site) {
                        {"quantization_level", dominant_type(file)}});
 }
 
+std::string written_text(const Site& site) {
+  return utc_text(std::chrono::system_clock::from_time_t(site.created_unix_s));
+}
+
 Json model_json(const Site& site) {
   const std::string name = text_offer(site).id + std::string(kOllamaTag);
   return Json::object({{"name", name},
                        {"model", name},
-                       {"modified_at", rfc3339(site.created_unix_s)},
+                       {"modified_at", written_text(site)},
                        {"size", weight_bytes(site.text->model().file())},
                        {"digest", site.fingerprint.substr(site.fingerprint.find('_') + 1)},
                        {"details", details_json(site)}});
@@ -54,10 +58,17 @@ ApiResult<void> start(Site& site, Call& call, TextAnswerTerms terms, std::vector
   return start_text_answer(site, call, std::move(terms));
 }
 
-ApiResult<TextAnswerTerms> chat_terms(Site& site, const Call& call, const Json& chat) {
+ApiResult<TextAnswerTerms> terms_of_chat(Site& site, const Call& call, const Json& chat) {
   PARLANCE_API_TRY(const CheckedBody checked,
                    check_fields(chat_fields(), chat, {.n_ctx = site.text->context()->options().n_ctx}));
   return read_chat_terms(site, call, checked.body);
+}
+
+ApiResult<TextAnswerTerms> chat_terms(Site& site, const Call& call, const Body& body) {
+  PARLANCE_API_TRY(const Json chat, chat_of_ollama(body));
+  return terms_of_chat(site, call, chat).map_error([&](ApiError error) {
+    return in_names_of_ollama(std::move(error), /*is_chat=*/body.has("messages"));
+  });
 }
 
 ApiResult<void> say_loaded(const Site& site, const Call& call, bool is_chat) {
@@ -78,9 +89,9 @@ ApiResult<void> ollama_models(Site& site, Call& call) {
 }
 
 ApiResult<void> ollama_running(Site& site, Call& call) {
-  constexpr int64_t kYear = 365LL * 24 * 3600;  // it stays as long as the server runs
+  constexpr std::chrono::days kYear{365};  // it stays as long as the server runs
   Json model = model_json(site);
-  model.set("expires_at", rfc3339(std::time(nullptr) + kYear)).set("size_vram", 0);
+  model.set("expires_at", utc_text(std::chrono::system_clock::now() + kYear)).set("size_vram", 0);
   model.set("context_length", site.text->context()->options().n_ctx);
   call.reply->send(json_answer(Json::object({{"models", Json::array().push(model)}})));
   return {};
@@ -102,7 +113,7 @@ ApiResult<void> ollama_show(Site& site, Call& call) {
                                   {architecture + ".context_length", site.text->context()->options().n_ctx},
                                   {architecture + ".embedding_length", model.hyper_parameters().n_embd},
                                   {architecture + ".block_count", model.hyper_parameters().n_layer}});
-  call.reply->send(json_answer(Json::object({{"modified_at", rfc3339(site.created_unix_s)},
+  call.reply->send(json_answer(Json::object({{"modified_at", written_text(site)},
                                              {"details", details_json(site)},
                                              {"model_info", info},
                                              {"capabilities", capabilities},
@@ -117,8 +128,7 @@ ApiResult<void> ollama_chat(Site& site, Call& call) {
     PARLANCE_API_CHECK(find_offer(site, without_tag(checked.body.text("model")), ModelKind::text));
     return say_loaded(site, call, /*is_chat=*/true);
   }
-  PARLANCE_API_TRY(const Json chat, chat_of_ollama(checked.body));
-  PARLANCE_API_TRY(TextAnswerTerms terms, chat_terms(site, call, chat));
+  PARLANCE_API_TRY(TextAnswerTerms terms, chat_terms(site, call, checked.body));
   return start(site, call, std::move(terms), checked.ignored, /*is_chat=*/true);
 }
 
@@ -130,8 +140,7 @@ ApiResult<void> ollama_generate(Site& site, Call& call) {
     PARLANCE_API_CHECK(find_offer(site, without_tag(body.text("model")), ModelKind::text));
     return say_loaded(site, call, /*is_chat=*/false);
   }
-  PARLANCE_API_TRY(const Json chat, chat_of_ollama(body));
-  PARLANCE_API_TRY(TextAnswerTerms terms, chat_terms(site, call, chat));
+  PARLANCE_API_TRY(TextAnswerTerms terms, chat_terms(site, call, body));
   if (body.boolean("raw")) {
     terms.reader.reset();
     terms.prompts = {tokens_of_prompt(site.text->model(), prompt)};

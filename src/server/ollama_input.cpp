@@ -1,8 +1,29 @@
 #include "server/ollama_input.h"
 
+#include "server/renamed_fields.h"
+
 namespace parlance {
 
 namespace {
+
+// Of `options`.
+constexpr RenamedField kOptions[] = {{"temperature", "options.temperature"},
+                                     {"top_k", "options.top_k"},
+                                     {"top_p", "options.top_p"},
+                                     {"min_p", "options.min_p"},
+                                     {"seed", "options.seed"},
+                                     {"stop", "options.stop"},
+                                     {"repeat_penalty", "options.repeat_penalty"},
+                                     {"repeat_last_n", "options.repeat_last_n"},
+                                     {"presence_penalty", "options.presence_penalty"},
+                                     {"frequency_penalty", "options.frequency_penalty"}};
+
+constexpr RenamedField kFields[] = {{"max_tokens", "options.num_predict"},
+                                    {"reasoning_effort", "think"},
+                                    {"chat_template_kwargs.enable_thinking", "think"},
+                                    {"response_format", "format"},
+                                    {"json_schema", "format"}};
+constexpr RenamedField kPrompt[] = {{"messages", "prompt"}};
 
 // A message in the form of chats.
 Json chat_message(const Json& given) {
@@ -69,9 +90,8 @@ ApiResult<Json> chat_of_ollama(const Body& body) {
     }
   }
   const Body options = body.object("options");
-  for (const char* name : {"temperature", "top_k", "top_p", "min_p", "seed", "stop", "repeat_penalty",
-                           "repeat_last_n", "presence_penalty", "frequency_penalty"}) {
-    if (const Json* value = options.find(name)) chat.set(name, *value);
+  for (const RenamedField& option : kOptions) {
+    if (const Json* value = options.find(option.of_chat)) chat.set(option.of_chat, *value);
   }
   // Below 0: as many as there may be.
   if (const auto n = options.integer("num_predict"); n && *n >= 0) chat.set("max_tokens", *n);
@@ -83,6 +103,11 @@ ApiResult<Json> chat_of_ollama(const Body& body) {
     }
   }
   return chat;
+}
+
+ApiError in_names_of_ollama(ApiError error, bool is_chat) {
+  error = in_words_of_request(in_words_of_request(std::move(error), kFields), kOptions);
+  return is_chat ? error : in_words_of_request(std::move(error), kPrompt);
 }
 
 }  // namespace parlance

@@ -17,4 +17,7 @@ std::optional<std::string> without_tag(std::optional<std::string> name);
 // ollama_generate_fields().
 ApiResult<Json> chat_of_ollama(const Body& body);
 
+// An error of the chat in the names that the client has used; where it is no chat, the messages are a prompt.
+ApiError in_names_of_ollama(ApiError error, bool is_chat);
+
 }  // namespace parlance

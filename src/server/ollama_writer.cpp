@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <optional>
 
 #include "server/answer_json.h"
+#include "server/utc_time.h"
 
 namespace parlance {
 
@@ -33,19 +33,10 @@ Json calls_json(const std::vector<SaidCall>& calls) {
 
 }  // namespace
 
-std::string rfc3339(int64_t unix_s) {
-  const std::chrono::sys_seconds time{std::chrono::seconds(unix_s)};
-  const auto midnight = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(midnight);
-  const std::chrono::hh_mm_ss clock(time - midnight);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
-}
-
 Json OllamaWriter::envelope(bool is_done) const {
-  return Json::object(
-      {{"model", model_ + ":latest"}, {"created_at", rfc3339(std::time(nullptr))}, {"done", is_done}});
+  return Json::object({{"model", model_ + ":latest"},
+                       {"created_at", utc_text(std::chrono::system_clock::now())},
+                       {"done", is_done}});
 }
 
 Json OllamaWriter::piece(std::string_view words, std::string_view thoughts) const {

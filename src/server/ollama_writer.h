@@ -39,7 +39,4 @@ class OllamaWriter final : public AnswerWriter {
   const std::chrono::steady_clock::time_point began_;
 };
 
-// "2026-11-23T17:05:00Z"
-std::string rfc3339(int64_t unix_s);
-
 }  // namespace parlance

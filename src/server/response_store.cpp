@@ -1,7 +1,7 @@
 #include "server/response_store.h"
 
 #include <algorithm>
-#include <ranges>
+#include <iterator>
 #include <utility>
 
 namespace parlance {
@@ -14,9 +14,16 @@ size_t bytes_of(const StoredResponse& stored) {
   return n;
 }
 
+std::string id_of(const Json& item) {
+  const auto id = item.member("id");
+  return id ? id->text().value_or("") : "";
+}
+
 }  // namespace
 
 void ResponseStore::drop(std::list<Entry>::iterator entry) {
+  for (const Json& item : entry->stored.items)
+    items_.erase({entry->stored.owner, id_of(item), entry->number});
   n_bytes_ -= entry->n_bytes;
   entries_.erase(entry);
 }
@@ -34,7 +41,10 @@ void ResponseStore::keep(StoredResponse response, Clock::time_point now) {
          (entries_.size() >= limits_.n_most || n_bytes_ + n_bytes > limits_.n_most_bytes))
     drop(entries_.begin());
   n_bytes_ += n_bytes;
-  entries_.push_back({std::move(response), now, n_bytes});
+  const uint64_t number = ++n_kept_;
+  for (const Json& item : response.items)
+    items_.insert_or_assign({response.owner, id_of(item), number}, item);
+  entries_.push_back({std::move(response), now, n_bytes, number});
 }
 
 std::optional<StoredResponse> ResponseStore::find(std::string_view id, std::string_view owner,
@@ -51,14 +61,12 @@ std::optional<Json> ResponseStore::find_item(std::string_view id, std::string_vi
                                              Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   forget_old(now);
-  for (const Entry& entry : entries_ | std::views::reverse) {
-    if (entry.stored.owner != owner) continue;
-    for (const Json& item : entry.stored.items) {
-      const auto own = item.member("id");
-      if (own && own->text() == id) return item;
-    }
-  }
-  return std::nullopt;
+  const std::tuple key(std::string(owner), std::string(id), UINT64_MAX);
+  const auto behind = items_.upper_bound(key);  // of those with this id the newest is the last one before
+  if (behind == items_.begin()) return std::nullopt;
+  const auto& [place, item] = *std::prev(behind);
+  const auto& [own_owner, own_id, number] = place;
+  return own_owner == owner && own_id == id ? std::optional(item) : std::nullopt;
 }
 
 bool ResponseStore::remove(std::string_view id, std::string_view owner, Clock::time_point now) {

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstddef>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "json/json.h"
@@ -50,6 +52,7 @@ class ResponseStore {
     StoredResponse stored;
     Clock::time_point since;
     size_t n_bytes;
+    uint64_t number;  // counts those that were kept
   };
   void forget_old(Clock::time_point now);
   void drop(std::list<Entry>::iterator entry);
@@ -57,6 +60,9 @@ class ResponseStore {
   const ResponseLimits limits_;
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  // the oldest first
+  // Items by owner, id and number of the entry: a conversation of thousands may refer to each of them.
+  std::map<std::tuple<std::string, std::string, uint64_t>, Json, std::less<>> items_;
+  uint64_t n_kept_ = 0;
   size_t n_bytes_ = 0;
 };
 

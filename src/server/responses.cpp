@@ -13,10 +13,6 @@ namespace parlance {
 
 namespace {
 
-std::string owner_of(const Call& call) {
-  return call.caller ? call.caller->name : std::string();
-}
-
 ApiError no_response(const std::string& id) {
   return {.status = 404,
           .code = "response_not_found",
@@ -28,7 +24,7 @@ ApiError no_response(const std::string& id) {
 // The conversation: that of the response before, and what is new.
 ApiResult<std::vector<Json>> read_conversation(Site& site, const Call& call, const Body& body) {
   std::vector<Json> items;
-  const std::string owner = owner_of(call);
+  const std::string owner = owner_of(site, call);
   if (const auto id = body.text("previous_response_id")) {
     auto before = site.responses.find(*id, owner);
     if (!before) {
@@ -61,10 +57,10 @@ ApiResult<TextAnswerTerms> fitting_terms(Site& site, const Call& call, const Bod
   for (;;) {
     auto terms = terms_of(site, call, body, items);
     if (terms) return terms;
-    const bool may_cut = terms.error().code == "context_length_exceeded" &&
-                         body.text("truncation") == "auto" && items.size() > 1;
-    if (!may_cut) return tl::unexpected(in_names_of_responses(std::move(terms).error()));
-    items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(1 + items.size() / 8));
+    const bool may_cut = terms.error().code == "context_length_exceeded" && body.text("truncation") == "auto";
+    const bool has_more = may_cut && items.size() > 1;
+    if (has_more) cut_oldest(items, 1 + items.size() / 8);
+    if (!has_more || items.empty()) return tl::unexpected(in_names_of_responses(std::move(terms).error()));
   }
 }
 
@@ -135,7 +131,7 @@ ApiResult<void> create_response(Site& site, Call& call) {
   PARLANCE_API_TRY(TextAnswerTerms terms, fitting_terms(site, call, body, items));
   terms.ignored = checked.ignored;
   const std::string id = random_id("resp_");
-  auto on_done = body.boolean("store", true) ? keeper_of(site, id, owner_of(call), items)
+  auto on_done = body.boolean("store", true) ? keeper_of(site, id, owner_of(site, call), items)
                                              : [](const Json&, const std::vector<Json>&) {};
   terms.writer = std::make_unique<ResponsesWriter>(head_of(body, terms, id), body.has("top_logprobs"),
                                                    site.text->model().tokenizer(), std::move(on_done));
@@ -156,7 +152,7 @@ ApiResult<void> count_chat_tokens(Site& site, Call& call) {
 }
 
 ApiResult<void> show_response(Site& site, Call& call) {
-  const auto stored = site.responses.find(call.path_values.front(), owner_of(call));
+  const auto stored = site.responses.find(call.path_values.front(), owner_of(site, call));
   if (!stored) return tl::unexpected(no_response(call.path_values.front()));
   call.reply->send(json_answer(stored->response));
   return {};
@@ -164,7 +160,7 @@ ApiResult<void> show_response(Site& site, Call& call) {
 
 ApiResult<void> delete_response(Site& site, Call& call) {
   const std::string& id = call.path_values.front();
-  if (!site.responses.remove(id, owner_of(call))) return tl::unexpected(no_response(id));
+  if (!site.responses.remove(id, owner_of(site, call))) return tl::unexpected(no_response(id));
   call.reply->send(json_answer(Json::object({{"id", id}, {"object", "response"}, {"deleted", true}})));
   return {};
 }

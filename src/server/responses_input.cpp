@@ -1,10 +1,11 @@
 #include "server/responses_input.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <utility>
 
 #include "base/random_id.h"
+#include "server/renamed_fields.h"
 
 namespace parlance {
 
@@ -207,23 +208,27 @@ ApiResult<Json> chat_of_response(const Body& body, const std::vector<Json>& item
   return chat.set("messages", messages);
 }
 
-ApiError in_names_of_responses(ApiError error) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kNames = {
-      {{"messages", "input"},
-       {"max_tokens", "max_output_tokens"},
-       {"reasoning_effort", "reasoning.effort"},
-       {"response_format.json_schema.schema", "text.format.schema"},
-       {"response_format.json_schema", "text.format"},
-       {"response_format", "text.format"}}};
-  if (!error.param) return error;
-  for (const auto& [theirs, name] : kNames) {
-    if (!error.param->starts_with(theirs)) continue;
-    const std::string renamed = std::string(name) + error.param->substr(theirs.size());
-    if (error.message.starts_with(theirs)) error.message.replace(0, theirs.size(), name);
-    error.param = renamed;
-    break;
+void cut_oldest(std::vector<Json>& items, size_t n) {
+  std::set<std::string> calls;
+  for (size_t i = 0; i < n; ++i) {
+    const Body item(items[i]);
+    if (item.text("type") == "function_call") calls.insert(item.text("call_id").value_or(""));
   }
-  return error;
+  items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n));
+  std::erase_if(items, [&](const Json& json) {
+    const Body item(json);
+    return item.text("type") == "function_call_output" && calls.contains(item.text("call_id").value_or(""));
+  });
+}
+
+ApiError in_names_of_responses(ApiError error) {
+  constexpr RenamedField kNames[] = {{"messages", "input"},
+                                     {"max_tokens", "max_output_tokens"},
+                                     {"reasoning_effort", "reasoning.effort"},
+                                     {"response_format.json_schema.schema", "text.format.schema"},
+                                     {"response_format.json_schema", "text.format"},
+                                     {"response_format", "text.format"}};
+  return in_words_of_request(std::move(error), kNames);
 }
 
 }  // namespace parlance

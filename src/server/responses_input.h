@@ -17,6 +17,9 @@ ApiResult<std::vector<Json>> read_items(const Json& input, const FindItem& find_
 // The body of a chat that says the same, with these items. `body` keeps responses_fields().
 ApiResult<Json> chat_of_response(const Body& body, const std::vector<Json>& items);
 
+// The n oldest go, and the results of calls that went with them.
+void cut_oldest(std::vector<Json>& items, size_t n);
+
 // An error of the chat in the names that the client has used.
 ApiError in_names_of_responses(ApiError error);
 

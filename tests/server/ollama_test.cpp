@@ -131,6 +131,15 @@ TEST_F(OllamaRoutes, ErrorsAreTextsThatNameTheField) {
   wrong["options"]["temperature"] = 7;
   expect_error(send("/api/chat", wrong), 400, "options.temperature");
   expect_error(send("/api/generate", {{"prompt", "x"}, {"suffix", "y"}}), 400, "suffix");
+  wrong = question("Hi");
+  wrong["options"]["num_predict"] = 1 << 30;
+  expect_error(send("/api/chat", wrong), 400, "options.num_predict must");
+  wrong = question("Hi");
+  wrong["think"] = "much";
+  expect_error(send("/api/chat", wrong), 400, "think must");
+  wrong = question("Hi");
+  wrong["format"] = 5;
+  expect_error(send("/api/chat", wrong), 400, "format must");
   expect_error(send("/api/pull", {{"model", "x"}}), 404, "not offer");
   expect_error(test::ask(server_->port(), "GET", "/api/chat"), 405, "POST");
 }
@@ -166,11 +175,6 @@ TEST(OllamaWriter, CallsComeWhole) {
     EXPECT_EQ(calls,
               json::parse(R"([{"name":"add","arguments":{"a":1}},{"name":"add","arguments":{"a":2}}])"));
   }
-}
-
-TEST(OllamaWriter, TimesAreThoseOfTheCalendar) {
-  EXPECT_EQ(rfc3339(0), "1970-01-01T00:00:00Z");
-  EXPECT_EQ(rfc3339(951827696), "2000-02-29T12:34:56Z");
 }
 
 }  // namespace

@@ -166,6 +166,26 @@ TEST_F(Responses, OldItemsGoWhereTheContextIsTooSmall) {
   EXPECT_GT(response["usage"]["input_tokens"], 600) << "no more than needed";
 }
 
+TEST(ResponsesInput, ResultsGoWithTheirCalls) {
+  const auto item = [](const char* type, const char* id) {
+    return Json::object({{"type", type}, {"call_id", id}});
+  };
+  const std::vector<Json> all = {item("function_call", "a"), item("function_call", "b"),
+                                 item("function_call_output", "a"), item("function_call_output", "b"),
+                                 item("function_call_output", "elsewhere")};
+  const auto left_of = [&](size_t n) {
+    std::vector<Json> items = all;
+    cut_oldest(items, n);
+    std::string left;
+    for (const Json& one : items) left += *one.member("call_id")->text() + " ";
+    return left;
+  };
+  EXPECT_EQ(left_of(0), "a b a b elsewhere ");
+  EXPECT_EQ(left_of(1), "b b elsewhere ");
+  EXPECT_EQ(left_of(2), "elsewhere ");
+  EXPECT_EQ(left_of(5), "");
+}
+
 TEST_F(Responses, TokensAreCountedWithoutAnAnswer) {
   const json body = {{"input", "What is nine plus four?"}, {"temperature", 0}, {"max_output_tokens", 1}};
   const json counted = json::parse(send("POST", "/v1/responses/input_tokens", body).body);
@@ -306,6 +326,32 @@ TEST(ResponseStore, KeepsNoMoreAndNoLongerThanItMay) {
   EXPECT_FALSE(store.remove("resp_5", "ben", late));
   EXPECT_TRUE(store.remove("resp_5", "anna", late));
   EXPECT_EQ(store.n_bytes(), 0u);
+  EXPECT_FALSE(store.find_item("msg_5", "anna", late));
+}
+
+TEST(ResponseStore, OfItemsThatAreCalledAlikeTheNewestIsMeant) {
+  const auto kept = [](const char* id, const char* owner, const char* words) {
+    return StoredResponse{.id = id,
+                          .owner = owner,
+                          .response = Json::object(),
+                          .items = {Json::object({{"id", "msg"}, {"words", words}})}};
+  };
+  ResponseStore store({.n_most = 3});
+  const auto words = [&](const char* owner) {
+    const auto item = store.find_item("msg", owner);
+    return item ? *item->member("words")->text() : "";
+  };
+  store.keep(kept("resp_1", "anna", "first"));
+  store.keep(kept("resp_2", "anna", "second"));
+  store.keep(kept("resp_3", "bea", "other"));
+  EXPECT_EQ(words("anna"), "second");
+  EXPECT_EQ(words("bea"), "other");
+  EXPECT_TRUE(store.remove("resp_2", "anna"));
+  EXPECT_EQ(words("anna"), "first");
+  store.keep(kept("resp_4", "bea", "more"));
+  store.keep(kept("resp_5", "bea", "most"));
+  EXPECT_EQ(words("anna"), "") << "the oldest of too many";
+  EXPECT_EQ(words("bea"), "most");
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 
   bench/server_load.py --model MODEL.gguf [--rival /path/to/llama-server] [--tests batch,shared] [--clients 1,4,8,16,64]
 
+  streams      clients that are answered at length after a short prompt: how many answers share a step
   batch        clients that ask one after the other, each with a prompt of its own (closed loop)
-  shared       the same, and all prompts begin with the same 2048 tokens
+  shared       as batch, and all prompts begin with the same 2048 tokens
   arrivals     requests that come by a Poisson process, whatever is still under way (open loop); times count from
                when a request was to come, so that waiting to be sent is not hidden
   health       how long GET /health takes while 1,500 clients hold half a request and 8 streams are written
@@ -33,11 +34,15 @@ import quiet_process
 import rounds
 from programs import build_of
 
-PROMPT, SHARED, OWN, ANSWER, SHARED_ANSWER = 128, 2048, 32, 64, 16  # tokens
+SHARED = 2048  # tokens that all prompts of the test begin with
+PROMPT = {"streams": 16, "shared": 32}  # of a prompt's own
+ANSWER = {"streams": 192, "shared": 16}
+USUAL_PROMPT, USUAL_ANSWER = 128, 64
 FIRST_TOKEN, LAST_TOKEN = 1000, 20000  # of those that prompts are made of
 START_S, ANSWER_S = 120, 600
 SLOW_CLIENTS, STREAMS = 1500, 8
-TESTS = ("batch", "shared", "arrivals", "health", "disconnects", "start")
+LOAD_TESTS = ("streams", "batch", "shared", "arrivals")
+TESTS = LOAD_TESTS + ("health", "disconnects", "start")
 
 
 class Server:
@@ -223,7 +228,7 @@ async def health(server, seconds):
         slow.append(writer)
     memory_with = server.memory_bytes()
     streams = [asyncio.create_task(ask(server.port, "POST", "/v1/completions",
-                                       completion(tokens(seed, PROMPT), 100000))) for seed in range(STREAMS)]
+                                       completion(tokens(seed, USUAL_PROMPT), 100000))) for seed in range(STREAMS)]
     await asyncio.sleep(1)
     times, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
@@ -267,8 +272,8 @@ async def all_work_ended(server):
 async def disconnects(server, n):
     """Clients that leave before their head, in it, in their body, and while they are answered."""
     generator = random.Random(3)
-    whole = request_bytes("POST", "/v1/completions", completion(tokens(1, PROMPT), 400))
-    await ask(server.port, "POST", "/v1/completions", completion(tokens(2, PROMPT), 4))
+    whole = request_bytes("POST", "/v1/completions", completion(tokens(1, USUAL_PROMPT), 400))
+    await ask(server.port, "POST", "/v1/completions", completion(tokens(2, USUAL_PROMPT), 4))
     before = await all_work_ended(server)
 
     async def leave():
@@ -323,10 +328,8 @@ def start_time(program):
 
 
 def prompts_of(test, n):
-    if test == "shared":
-        common = tokens(99, SHARED)
-        return [common + tokens(seed, OWN) for seed in range(n)]
-    return [tokens(seed, PROMPT) for seed in range(n)]
+    common = tokens(99, SHARED) if test == "shared" else []
+    return [common + tokens(seed, PROMPT.get(test, USUAL_PROMPT)) for seed in range(n)]
 
 
 def server_of(name, arguments, n_clients, n_ctx):
@@ -341,12 +344,12 @@ def server_of(name, arguments, n_clients, n_ctx):
 
 
 def measure(name, test, n_clients, arguments):
-    n_answer = SHARED_ANSWER if test == "shared" else ANSWER
-    n_ctx = (SHARED + OWN if test == "shared" else PROMPT) + n_answer + 32
-    n_requests = max(2 * n_clients if n_clients < 64 else n_clients, 4)
+    n_answer = ANSWER.get(test, USUAL_ANSWER)
+    n_requests = n_clients if test == "streams" else max(2 * n_clients if n_clients < 64 else n_clients, 4)
+    prompts = prompts_of(test, n_requests)
+    n_ctx = len(prompts[0]) + n_answer + 32
     with server_of(name, arguments, n_clients, -(-n_ctx // 64) * 64) as server:
         asyncio.run(ask(server.port, "POST", "/v1/completions", completion(tokens(5, 8), 2)))  # warm
-        prompts = prompts_of(test, n_requests)
         if test == "arrivals":
             return asyncio.run(arrivals(server, prompts, n_answer, arguments.per_second))
         return asyncio.run(closed_loop(server, prompts, n_answer, n_clients))
@@ -404,12 +407,13 @@ def load_table(runs, rival):
 
 def other_lines(runs):
     lines = []
-    alone = kept_runs(runs, program="Parlance", test="batch", clients=1)
-    for n_clients in sorted({run["clients"] for run in runs if run["test"] == "batch"} - {1}):
-        many = kept_runs(runs, program="Parlance", test="batch", clients=n_clients)
-        if alone and many:
-            factor = median(many, "tokens_per_second") / median(alone, "tokens_per_second")
-            lines.append(f"{n_clients} clients together get {factor:.2f} times the tokens/s of one, prompts included.")
+    for test in ("streams", "batch"):
+        alone = kept_runs(runs, program="Parlance", test=test, clients=1)
+        for n_clients in sorted({run["clients"] for run in runs if run["test"] == test} - {1}):
+            many = kept_runs(runs, program="Parlance", test=test, clients=n_clients)
+            if alone and many:
+                factor = median(many, "tokens_per_second") / median(alone, "tokens_per_second")
+                lines.append(f"`{test}`: {n_clients} clients together get {factor:.2f} times the tokens/s of one.")
     for run in runs:
         if run["test"] == "health":
             times = run["health_s"]
@@ -430,7 +434,8 @@ def other_lines(runs):
 
 def bounds_of(arguments):
     """What the machine allows: from the program's own bench, prefill and decode alone."""
-    out = subprocess.run([arguments.program, "bench", "-m", arguments.model, "-p", str(PROMPT), "-n", "32", "-d", "0", "-s",
+    out = subprocess.run([arguments.program, "bench", "-m", arguments.model, "-p", str(USUAL_PROMPT), "-n", "32", "-d",
+                          "0,128", "-s",
                           "1,8,16", "-t", str(arguments.threads), "-r", "1"], capture_output=True, text=True, check=True).stdout
     return out
 
@@ -444,8 +449,9 @@ def write(path, stored, arguments):
     with open(path + ".md", "w", encoding="utf-8") as file:
         file.write("# Speed of the server\n\nMade by `bench/server_load.py`.\n\n")
         file.write(f"{stored['head']['processor']}, {arguments.threads} threads; {stored['head']['model']}, random "
-                   f"weights. Prompts of {PROMPT} tokens and answers of {ANSWER}; `shared`: {SHARED} tokens in common, "
-                   f"{OWN} of each, answers of {SHARED_ANSWER}. Medians of the rounds kept, in turn with the rival; ratio: of "
+                   f"weights. Prompts of {USUAL_PROMPT} tokens and answers of {USUAL_ANSWER}; `streams`: {PROMPT['streams']} "
+                   f"and {ANSWER['streams']}; `shared`: {SHARED} tokens in common, {PROMPT['shared']} of each, answers "
+                   f"of {ANSWER['shared']}. Medians of the rounds kept, in turn with the rival; ratio: of "
                    "tokens/s, for `shared` of requests/s.\n\n")
         file.write("\n".join("| " + " | ".join(line) + " |" for line in table[:1] + [["---"] * len(table[0])] + table[1:]))
         file.write("\n\n" + "\n".join(f"- {line}" for line in other_lines(runs)) + "\n")
@@ -477,7 +483,7 @@ def main():
         sys.exit(f"--tests: there is no test {', '.join(sorted(unknown))}; there are {', '.join(TESTS)}")
     for round_number in range(arguments.rounds):
         for test in arguments.tests.split(","):
-            is_load = test in ("batch", "shared", "arrivals")
+            is_load = test in LOAD_TESTS
             for n_clients in [int(n) for n in arguments.clients.split(",")] if is_load else [STREAMS]:
                 for name in programs if is_load else ["Parlance"]:
                     rounds.say(f"round {round_number + 1}, {test}, {n_clients} clients, {name}")

@@ -1,5 +1,6 @@
 #include "assistant/speech.h"
 
+#include <algorithm>
 #include <array>
 
 #include "audio/audio_file.h"
@@ -12,8 +13,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// The sooner, the better they fit most questions.
+constexpr std::array kFillers = {"one sec", "okay", "let me check", "hmm", "got it"};
+
 constexpr double kLeastReferenceSeconds = 0.5;
 constexpr double kMostFileSeconds = 3600;  // a recording of that length is refused, but its own is then named
+
+// As it is kept, without the mark at its end.
+std::string words_of(std::string_view phrase) {
+  std::string words = PhraseCache::normalise(phrase).value_or("");
+  while (!words.empty() && std::string_view(".,!?;:").find(words.back()) != std::string_view::npos)
+    words.pop_back();
+  return words;
+}
 
 Result<std::vector<float>> read_all(AudioFile& file) {
   std::vector<float> samples;
@@ -72,6 +84,21 @@ Result<void> Narrator::remember_phrases(const std::string& preset, const SpeechR
     mouth_->synthesizer->remember(request, samples);
   }
   return {};
+}
+
+Result<std::vector<float>> Narrator::filler(const std::string& preset, const SpeechRequest& manner) const {
+  const auto known = find_voice_preset(mouth_->voices, preset);
+  for (const char* const text : kFillers) {
+    if (!known) break;
+    const auto phrase = std::ranges::find_if(
+        known->phrases, [text](const SpokenPhrase& one) { return words_of(one.text) == text; });
+    if (phrase != known->phrases.end())
+      return resample(phrase->samples, phrase->sample_rate_hz, kSpeechRateHz);
+  }
+  SpeechRequest request = manner;
+  request.text = kFillers.front();
+  PARLANCE_TRY(Speech speech, say(request));
+  return std::move(speech.samples);
 }
 
 }  // namespace parlance

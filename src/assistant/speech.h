@@ -48,6 +48,10 @@ class Narrator {
   // preset; phrases at a rate that sound does not have.
   Result<void> remember_phrases(const std::string& preset, const SpeechRequest& manner) const;
 
+  // A sound for the time without an answer: of the phrases for that, the first one that the preset has spoken
+  // ahead of time, else the first of all, spoken now. Errors: as of say().
+  Result<std::vector<float>> filler(const std::string& preset, const SpeechRequest& manner) const;
+
   // As Synthesizer::synthesize() and stream().
   Result<Speech> say(const SpeechRequest& request) const { return mouth_->synthesizer->synthesize(request); }
   Result<SpeechReport> stream(const SpeechRequest& request, const OnSpeech& on_speech) const {

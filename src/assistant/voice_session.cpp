@@ -7,11 +7,37 @@
 
 namespace parlance {
 
+namespace {
+
+constexpr size_t kKeptPhrases = 128;
+
+// Tells what fills silences of the conversation's state, too.
+class FillingObserver final : public TalkObserver {
+ public:
+  FillingObserver(TalkObserver& observer, FillerLoudspeaker& filler) : observer_(observer), filler_(filler) {}
+
+  void on_state(TalkState state) override {
+    filler_.on_state(state);
+    observer_.on_state(state);
+  }
+  void on_hearing(const Hearing& hearing) override { observer_.on_hearing(hearing); }
+  void on_question(std::string_view question) override { observer_.on_question(question); }
+  void on_answer(std::string_view text) override { observer_.on_answer(text); }
+  void on_turn(const TurnReport& report) override { observer_.on_turn(report); }
+
+ private:
+  TalkObserver& observer_;
+  FillerLoudspeaker& filler_;
+};
+
+}  // namespace
+
 void suit_conversation(Choice& choice) {
   constexpr int64_t kMostContext = 4096;
   constexpr double kMostTurnSeconds = 60;  // the recogniser's memory goes by this
   choice.context.n_ctx = kMostContext;
   choice.recognizer.n_streams = 2;
+  choice.synthesizer.n_phrases = kKeptPhrases;
   choice.recognizer.max_seconds = kMostTurnSeconds;
 }
 
@@ -26,10 +52,16 @@ Result<std::unique_ptr<VoiceSession>> VoiceSession::open(Regions& regions, const
   PARLANCE_TRY(auto text, regions.text.acquire());
   PARLANCE_TRY(session->text_, TextStream::open(std::move(text)));
 
+  const Narrator narrator(session->tts_);
   MouthOptions& mouth = session->options_.mouth;
   mouth.manner.language = options.language;
-  PARLANCE_TRY(mouth.manner.voice,
-               Narrator(session->tts_).voice({.name = options.voice}, mouth.manner.cancellation));
+  PARLANCE_TRY(mouth.manner.voice, narrator.voice({.name = options.voice}, mouth.manner.cancellation));
+  // Not every voice has phrases that were spoken ahead of time.
+  for (const bool is_first : {true, false})
+    (void)narrator.remember_phrases(options.voice, phrase_manner(mouth, is_first));
+  if (options.filler != FillerMoment::never) {
+    PARLANCE_TRY(session->filler_, narrator.filler(options.voice, phrase_manner(mouth, /*is_first=*/true)));
+  }
   Inbox& inbox = session->inbox_;
   session->ears_ = std::make_unique<RecognizerEars>(
       *session->asr_->recognizer, AsrRequest{.context = {}, .language = options.language}, inbox, clock);
@@ -46,7 +78,9 @@ void VoiceSession::listen_to(std::vector<std::unique_ptr<SoundSource>> sources, 
 }
 
 Result<void> VoiceSession::run(Loudspeaker& loudspeaker, TalkObserver& observer, Cancellation cancellation) {
-  Talk talk({*ears_, *mind_, *mouth_, loudspeaker}, observer, options_.talk);
+  FillerLoudspeaker filling(loudspeaker, options_.filler, filler_);
+  FillingObserver both(observer, filling);
+  Talk talk({*ears_, *mind_, *mouth_, filling}, both, options_.talk);
   return run_talk(talk, inbox_, clock_, std::move(cancellation));
 }
 

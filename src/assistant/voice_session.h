@@ -12,6 +12,7 @@
 #include "assistant/text_stream.h"
 #include "base/cancellation.h"
 #include "base/result.h"
+#include "voice/filler.h"
 #include "voice/recognizer_ears.h"
 #include "voice/synthesizer_mouth.h"
 #include "voice/talk.h"
@@ -25,6 +26,7 @@ struct VoiceSessionOptions {
   MindOptions mind;
   TalkOptions talk;
   TurnOptions turns;
+  FillerMoment filler = FillerMoment::never;  // when a short sound stands in for an answer
 };
 
 // What suits a conversation in a choice of models: contexts of a few thousand tokens, turns of a minute.
@@ -56,6 +58,7 @@ class VoiceSession {
 
   VoiceSessionOptions options_;
   const TalkClock clock_;
+  std::vector<float> filler_;
   Inbox inbox_;
 
   // In the order in which they need each other; what posts last goes first at the end.

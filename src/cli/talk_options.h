@@ -8,6 +8,7 @@
 #include "audio/wav_writer.h"
 #include "cli/terminal/options.h"
 #include "tts/speech_request.h"
+#include "voice/filler.h"
 #include "voice/talk.h"
 
 namespace parlance {
@@ -30,6 +31,7 @@ struct TalkChoice {
   std::string trace_file, timeline_file;
 
   std::string voice = "default";
+  FillerMoment filler = FillerMoment::never;
   std::string language;
   SpeechRequest manner;
   int first_steps = 0;

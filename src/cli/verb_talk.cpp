@@ -105,6 +105,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   VoiceSessionOptions options;
   options.language = choice.language;
   options.voice = choice.voice;
+  options.filler = choice.filler;
   options.mouth = {.manner = choice.manner, .first_steps = choice.first_steps};
   options.mind = {
       .system = choice.system, .has_thinking = choice.has_thinking, .generate = choice.answer.generate};
@@ -201,30 +202,35 @@ OptionGroup speaking_group(TalkChoice& choice) {
   Option first = number_option<int>("--first-steps", "N",
                                     "The same for an answer's first phrase, which is awaited. 0: as many.",
                                     choice.first_steps, 0, 1000);
-  return {"Speaking",
-          {text_option(
-               "-o, --output", "FILE",
-               "Write all answers as one WAV to FILE, or to standard output for -; at a terminal and with a "
-               "microphone they are played otherwise.",
-               choice.output),
-           choice_option("--format", "FORMAT", "Samples of the WAV.", "s16, s24, f32", choice.encoding,
-                         parse_wav_encoding, "s16"),
-           text_option("--speaker", "NAME", "The speaker whose name has this in it.", choice.speaker),
-           flag("--no-audio", "Neither play nor write answers; they are computed all the same.",
-                choice.is_silent),
-           text_option("--voice", "VOICE",
-                       "A voice of the bundle by its id, or a file: a preset (.bin) or codes (.rvq).",
-                       choice.voice),
-           text_option("--instruct", "WORDS",
-                       "The voice in words, separated by commas: \"female, low pitch, british accent\".",
-                       choice.manner.instruct),
-           number_option<float>("--speed", "X", "Faster or slower.", choice.manner.speed, 0.1f, 10.0f),
-           number_option<int>("--steps", "N", "Passes of the speech model over a phrase.",
-                              choice.manner.decoding.n_step, 1, 1000),
-           first,
-           number_option<float>("--guidance", "X",
-                                "How closely speech keeps to text and voice; 0 halves the work.",
-                                choice.manner.decoding.guidance, -100.0f, 100.0f)}};
+  return {
+      "Speaking",
+      {text_option(
+           "-o, --output", "FILE",
+           "Write all answers as one WAV to FILE, or to standard output for -; at a terminal and with a "
+           "microphone they are played otherwise.",
+           choice.output),
+       choice_option("--format", "FORMAT", "Samples of the WAV.", "s16, s24, f32", choice.encoding,
+                     parse_wav_encoding, "s16"),
+       text_option("--speaker", "NAME", "The speaker whose name has this in it.", choice.speaker),
+       flag("--no-audio", "Neither play nor write answers; they are computed all the same.",
+            choice.is_silent),
+       text_option("--voice", "VOICE",
+                   "A voice of the bundle by its id, or a file: a preset (.bin) or codes (.rvq).",
+                   choice.voice),
+       choice_option("--filler", "WHEN",
+                     "Say something short at once, such as \"one sec\": when somebody begins to speak, or "
+                     "when a turn has ended whose answer is not there yet. With a headset.",
+                     "never, speech-start, turn-end", choice.filler, filler_moment_from_name, "never"),
+       text_option("--instruct", "WORDS",
+                   "The voice in words, separated by commas: \"female, low pitch, british accent\".",
+                   choice.manner.instruct),
+       number_option<float>("--speed", "X", "Faster or slower.", choice.manner.speed, 0.1f, 10.0f),
+       number_option<int>("--steps", "N", "Passes of the speech model over a phrase.",
+                          choice.manner.decoding.n_step, 1, 1000),
+       first,
+       number_option<float>("--guidance", "X",
+                            "How closely speech keeps to text and voice; 0 halves the work.",
+                            choice.manner.decoding.guidance, -100.0f, 100.0f)}};
 }
 
 OptionGroup conversation_group(TalkChoice& choice) {

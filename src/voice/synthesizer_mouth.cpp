@@ -13,12 +13,19 @@ constexpr Chunking kPhraseChunking{.chunk_seconds = 8, .threshold_seconds = 12, 
 
 }  // namespace
 
+SpeechRequest phrase_manner(const MouthOptions& options, bool is_first) {
+  SpeechRequest request = options.manner;
+  request.chunking = kPhraseChunking;
+  // The silence before an answer would be heard as waiting; that between its phrases belongs there.
+  request.leading_silence = is_first ? LeadingSilence::none : LeadingSilence::with_first_sound;
+  if (is_first && options.first_steps > 0) request.decoding.n_step = options.first_steps;
+  return request;
+}
+
 struct SynthesizerMouth::Voice {
   Voice(SynthesizerMouth& owner, Inbox& owners_inbox, const MouthOptions& mouth_options,
         const TalkClock& talk_clock)
-      : options(mouth_options), clock(talk_clock), mouth(&owner), inbox(owners_inbox) {
-    options.manner.chunking = kPhraseChunking;
-  }
+      : options(mouth_options), clock(talk_clock), mouth(&owner), inbox(owners_inbox) {}
 
   void tell(TalkMessage message) {
     const std::lock_guard lock(mutex);
@@ -44,7 +51,7 @@ class SynthesizerMouth::WarmUp final : public SpeechOrder {
       : voice_(std::move(voice)), cancellation_(std::move(cancellation)) {}
 
   std::optional<SpeechRequest> begin() override {
-    SpeechRequest request = voice_->options.manner;
+    SpeechRequest request = phrase_manner(voice_->options, /*is_first=*/true);
     request.text = "Hello there.";
     request.decoding.n_step = 1;
     request.cancellation = cancellation_;
@@ -70,13 +77,9 @@ class SynthesizerMouth::PhraseOrder final : public SpeechOrder {
 
   std::optional<SpeechRequest> begin() override {
     if (cancellation_.cancelled()) return std::nullopt;
-    SpeechRequest request = voice_->options.manner;
+    SpeechRequest request = phrase_manner(voice_->options, /*is_first=*/phrase_ == 0);
     request.text = text_;
     request.cancellation = cancellation_;
-    // The silence before an answer would be heard as waiting; that between its phrases belongs there.
-    const bool is_first = phrase_ == 0;
-    request.leading_silence = is_first ? LeadingSilence::none : LeadingSilence::with_first_sound;
-    if (is_first && voice_->options.first_steps > 0) request.decoding.n_step = voice_->options.first_steps;
     voice_->tell(SpeechBegun{reply_, phrase_, voice_->clock()});
     return request;
   }

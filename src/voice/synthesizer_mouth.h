@@ -16,6 +16,9 @@ struct MouthOptions {
   int first_steps = 0;   // passes of the network over an answer's first phrase; 0: as over the others
 };
 
+// Phrases are said so, an answer's first one and the others: all of a request but the text.
+SpeechRequest phrase_manner(const MouthOptions& options, bool is_first);
+
 class SynthesizerMouth final : public Mouth, public TalkPart {
  public:
   // What it uses must outlive it.

@@ -287,11 +287,11 @@ bool Talk::is_said() const {
 
 Result<void> Talk::tick(double now_ms) {
   now_ms_ = std::max(now_ms_, now_ms);
-  if (!reply_) return {};
+  if (!reply_) return parts_.loudspeaker.tick();  // it may have something of its own to say
   if (!reply_->is_written) {
     if (auto phrase = reply_->chunker.flush_if_late(now_ms_)) add_phrase(*std::move(phrase));
   }
-  if (!reply_->is_released) return {};
+  if (!reply_->is_released) return parts_.loudspeaker.tick();
   if (state_ == TalkState::answering && reply_->n_samples > 0) PARLANCE_CHECK(dispatch(TalkEvent::sound));
   PARLANCE_CHECK(parts_.loudspeaker.tick());
   if (parts_.loudspeaker.n_heard() > 0) {
@@ -305,13 +305,10 @@ Result<void> Talk::tick(double now_ms) {
 }
 
 std::optional<double> Talk::wait_ms(double now_ms) const {
-  if (!reply_) return std::nullopt;
-  std::optional<double> wait;
-  if (!reply_->is_written) wait = reply_->chunker.wait_ms(now_ms);
-  if (reply_->is_released) {
-    const auto playing = parts_.loudspeaker.wait_ms();
-    if (playing) wait = std::min(wait.value_or(*playing), *playing);
-  }
+  std::optional<double> wait = parts_.loudspeaker.wait_ms();
+  if (!reply_ || reply_->is_written) return wait;
+  const auto writing = reply_->chunker.wait_ms(now_ms);
+  if (writing) wait = std::min(wait.value_or(*writing), *writing);
   return wait;
 }
 
@@ -345,6 +342,8 @@ void Talk::stop() {
     } else {
       (void)act(TalkAction::drop_draft);
     }
+  } else {
+    parts_.loudspeaker.stop();
   }
   is_open_ = awaits_text_ = false;
   is_source_over_ = true;

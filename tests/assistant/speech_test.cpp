@@ -95,5 +95,29 @@ TEST_F(NarratorTest, RemembersWhatAPresetHasSpoken) {
   EXPECT_FALSE(narrator_->remember_phrases("nobody", spoken));
 }
 
+TEST_F(NarratorTest, FillersAreThoseThatAPresetHasOrSpoken) {
+  VoicePreset preset;
+  preset.reference = narrator_->voice({.name = narrator_->voices().front()})->reference;
+  preset.reference_text = "words";
+  const auto add = [&](const char* text, float value) {
+    preset.phrases.push_back(
+        {.text = text, .sample_rate_hz = kSpeechRateHz, .samples = std::vector<float>(2400, value)});
+  };
+  add("No problem.", 0.1f);
+  add("Let me  check.", 0.2f);
+  add(" Okay!", 0.3f);
+  ASSERT_TRUE(write_voice_preset(folder_ / "cache/voice-preset-quick.bin", preset));
+  const auto filler = narrator_->filler("quick", request(""));
+  ASSERT_TRUE(filler) << filler.error().message;
+  EXPECT_EQ(*filler, preset.phrases[2].samples) << "the first of the order, not of the preset";
+  preset.phrases.resize(1);
+  ASSERT_TRUE(write_voice_preset(folder_ / "cache/voice-preset-slow.bin", preset));
+  for (const char* name : {"slow", "no preset at all", ""}) {
+    const auto spoken = narrator_->filler(name, request(""));
+    ASSERT_TRUE(spoken) << spoken.error().message;
+    EXPECT_EQ(*spoken, narrator_->say(request("one sec"))->samples) << name;
+  }
+}
+
 }  // namespace
 }  // namespace parlance::test

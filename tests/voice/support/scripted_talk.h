@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "vad/turn_detector.h"
+#include "voice/filler.h"
 #include "voice/talk.h"
 
 namespace parlance::test {
@@ -44,14 +45,19 @@ struct Script {
   bool hears_words = true;
   int understood = 1000;  // transcripts; those after are without words
   int stop_at_ms = -1;
+  FillerMoment filler = FillerMoment::never;
+  int filler_ms = 0;
 };
+inline constexpr float kFillerSample = -1;
 
 class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
  public:
   explicit ScriptedTalk(Script script)
       : script_(std::move(script)),
         detector_({.end_hangover_ms = 350}),
-        talk_({*this, *this, *this, *this}, *this, script_.options) {}
+        filler_(*this, script_.filler,
+                std::vector<float>(static_cast<size_t>(script_.filler_ms * kSamplesPerMs), kFillerSample)),
+        talk_({*this, *this, *this, filler_}, *this, script_.options) {}
 
   // Until everything is said, or for so long.
   void run(int most_ms = 20000) {
@@ -257,11 +263,15 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
   }
 
   // Observer.
-  void on_state(TalkState state) override { states.push_back(state); }
+  void on_state(TalkState state) override {
+    states.push_back(state);
+    filler_.on_state(state);
+  }
   void on_turn(const TurnReport& report) override { reports.push_back(report); }
 
   Script script_;
   TurnDetector detector_;
+  FillerLoudspeaker filler_;
   Talk talk_;
   double now_ = 0, next_tick_ = 0;
   bool has_taken_ = false;

@@ -21,6 +21,7 @@ struct Route {
   BodyKind body = BodyKind::none;
   Handler handler = nullptr;                          // on a thread that prepares
   HttpAnswer (*at_once)(const Site& site) = nullptr;  // or on the listener's
+  SocketOpener open_socket = nullptr;                 // or it is a WebSocket
 };
 
 std::span<const Route> all_routes();

@@ -21,7 +21,7 @@ demo: build
 	else \
 	  $(PARLANCE) talk models/demo-eval/questions/*.flac -o build/answers.wav && echo "the answers are in build/answers.wav"; \
 	fi
-	@echo "talk to it: $(PARLANCE) talk    write to it: $(PARLANCE) chat"
+	@echo "talk to it in the browser: $(PARLANCE) serve --open    at the terminal: $(PARLANCE) talk    write to it: $(PARLANCE) chat"
 
 # libelizainference in its three profiles: build/release/lib.
 lib:

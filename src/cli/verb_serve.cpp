@@ -9,6 +9,7 @@
 
 #include "assistant/wording.h"
 #include "base/log.h"
+#include "base/os/browser.h"
 #include "base/os/environment.h"
 #include "base/os/file.h"
 #include "cli/llama_server.h"
@@ -36,6 +37,7 @@ struct ServeOptions {
   std::string key_file, key;
   std::vector<std::string> aliases, voice_aliases;
   bool lists_routes = false, only_checks = false;
+  bool has_no_page = false, opens_page = false;
   bool has_no_voice_aliases = false;
   std::string state_folder, slot_folder, prewarm_file;
   bool keeps_nothing = false;
@@ -154,6 +156,11 @@ Result<void> settle(ServeOptions& options) {
         server.listener.host);
   }
   server.listener.port = static_cast<uint16_t>(options.port);
+  server.has_page = !options.has_no_page;
+  if (options.opens_page && options.has_no_page) {
+    return fail(ErrorCode::invalid_argument,
+                "--open shows the page that --no-web takes away; give one of them");
+  }
   server.has_voice_aliases = !options.has_no_voice_aliases;
   std::vector<std::string> remarks;
   const bool is_on_gpu = options.model.devices.text != "cpu";
@@ -175,6 +182,21 @@ Result<void> settle(ServeOptions& options) {
   return {};
 }
 
+std::string address_of(std::string_view host, uint16_t port) {
+  const bool is_v6 = host.find(':') != std::string_view::npos;
+  return fmt::format("http://{}{}{}:{}", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port);
+}
+
+// The page in the person's browser; where that cannot be, the address for it in words.
+void open_page(const Console& io, std::string_view host, uint16_t port) {
+  const bool is_everywhere = host == "0.0.0.0" || host == "::";
+  const std::string address = address_of(is_everywhere ? "127.0.0.1" : host, port);
+  if (const auto opened = open_in_browser(address); !opened) {
+    io.print("{}; open {} in yours\n", opened.error().message, address);
+    io.flush();
+  }
+}
+
 Result<int> serve(const Console& io, ServeOptions& options) {
   if (options.lists_routes) {
     io.write(routes_text());
@@ -186,12 +208,12 @@ Result<int> serve(const Console& io, ServeOptions& options) {
   EventLog& log = server->site().log;
   const LogsInEvents logs(log, options.server.log_level);
   PARLANCE_CHECK(server->wait_until_ready());
-  const bool is_v6 = host.find(':') != std::string::npos;
-  io.print("listening on http://{}{}{}:{}\n", is_v6 ? "[" : "", host, is_v6 ? "]" : "", server->port());
+  io.print("listening on {}\n", address_of(host, server->port()));
   io.flush();
   log.write(LogLevel::info, "ready",
             {{"host", host}, {"port", int64_t{server->port()}}, {"model", server->site().offers.front().id}});
   if (options.only_checks) return kSuccess;
+  if (options.opens_page) open_page(io, host, server->port());
   while (!guard.interrupted()) std::this_thread::sleep_for(kLookForSignals);
   log.write(LogLevel::info, "drain", {});
   server->drain();
@@ -207,6 +229,8 @@ OptionGroup address_group(ServeOptions& o) {
           {text_option("--host", "ADDRESS", "Where to listen; anything but this machine itself needs keys.",
                        l.host),
            number_option<int>("--port", "N", "0: any that is free; it is printed.", o.port, 0, 65535),
+           flag("--open", "Show the page to talk to in the browser.", o.opens_page),
+           flag("--no-web", "There is no page to talk to under /.", o.has_no_page),
            list_option("--allowed-host", "NAME", "Another name that clients may call this server by.",
                        o.server.gate.allowed_hosts),
            list_option("--cors-origin", "ORIGIN",
@@ -324,6 +348,7 @@ Command serve_command() {
       "be cut.";
   command.examples = {
       {"parlance serve", "the bundled models on http://127.0.0.1:8080"},
+      {"parlance serve --open", "the same, and the page to talk to in the browser"},
       {"parlance serve -m Qwen3-0.6B-Q8_0.gguf --parallel 8", "another model, eight answers at once"},
       {"parlance serve --host 0.0.0.0 --api-key-file keys.txt", "for other machines, which need a key"}};
   command.groups = {address_group(*options),

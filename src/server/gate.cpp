@@ -7,8 +7,8 @@
 #include "base/os/file.h"
 #include "base/os/machine.h"
 #include "bundle/sha256.h"
-#include "server/handshake.h"
 #include "server/http_text.h"
+#include "server/page.h"
 
 namespace parlance {
 
@@ -57,22 +57,14 @@ bool is_allowed_origin(const GateRules& rules, const HttpRequest& request) {
          is_listed(rules, origin);
 }
 
-bool is_page(std::string_view path) {
-  constexpr std::array kPages = {"/", "/app.js", "/audio-worklet.js", "/style.css", "/favicon.svg"};
-  return std::find(kPages.begin(), kPages.end(), path) != kPages.end();
-}
-
 std::string digest_of(std::string_view key) {
   return sha256(std::as_bytes(std::span(key)));
 }
 
-std::string given_key(const HttpRequest& request) {
+std::string_view given_key(const HttpRequest& request) {
   std::string_view value = request.field("authorization");
-  if (!value.empty()) {
-    return std::string(ascii::are_equal(next_of(value, ' '), "bearer") ? trimmed(value) : std::string_view());
-  }
-  if (request.has_field("x-api-key")) return std::string(request.field("x-api-key"));
-  return key_of_protocols(request);
+  if (value.empty()) return request.field("x-api-key");
+  return ascii::are_equal(next_of(value, ' '), "bearer") ? trimmed(value) : std::string_view();
 }
 
 // Looks at every key and every byte, so that time tells nothing.
@@ -108,7 +100,7 @@ ApiResult<Caller> pass(const GateRules& rules, const HttpRequest& request, KeyNe
   }
   const bool is_strange_site = request.field("sec-fetch-site") == "cross-site" &&
                                !request.has_field("origin") &&
-                               !(request.method == "GET" && is_page(request.path));
+                               !(request.method == "GET" && find_page_file(request.path));
   if (!is_allowed_origin(rules, request) || is_strange_site) {
     return forbid("origin_not_allowed",
                   "pages of other sites may not ask this server; allow the page's origin with --cors-origin");

@@ -87,7 +87,7 @@ std::string head_text(const HttpAnswer& answer, Framing framing) {
   std::string text = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, reason_of(answer.status));
   for (const HttpField& field : answer.fields) text += fmt::format("{}: {}\r\n", field.name, field.value);
   if (answer.closes) text += "connection: close\r\n";
-  if (framing == Framing::length && answer.status != 204) {
+  if (framing == Framing::length && answer.status != 204 && answer.status != 304) {
     text += fmt::format("content-length: {}\r\n", answer.body.size());
   }
   if (framing == Framing::chunks) text += "transfer-encoding: chunked\r\n";

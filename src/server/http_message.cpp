@@ -57,6 +57,8 @@ std::string_view reason_of(int status) {
       return "Accepted";
     case 204:
       return "No Content";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 401:
@@ -79,8 +81,6 @@ std::string_view reason_of(int status) {
       return "Unsupported Media Type";
     case 417:
       return "Expectation Failed";
-    case 426:
-      return "Upgrade Required";
     case 429:
       return "Too Many Requests";
     case 431:

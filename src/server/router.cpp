@@ -4,13 +4,21 @@
 #include <array>
 
 #include "server/http_text.h"
+#include "server/page.h"
 
 namespace parlance {
 
 namespace {
 
-constexpr Route at_once(std::string_view pattern, HttpAnswer (*answer)(const Site& site)) {
+constexpr Route at_once(std::string_view pattern,
+                        HttpAnswer (*answer)(const Site& site, const HttpRequest& request)) {
   return {.method = "GET", .pattern = pattern, .need = KeyNeed::none, .at_once = answer};
+}
+HttpAnswer show_page(const Site&, const HttpRequest& request) {
+  return page_answer(request);
+}
+constexpr Route page(std::string_view path) {
+  return at_once(path, show_page);
 }
 constexpr Route get(std::string_view pattern, Handler handler) {
   return {.method = "GET", .pattern = pattern, .handler = handler};
@@ -24,6 +32,11 @@ constexpr Route remove(std::string_view pattern, Handler handler) {
 }
 
 constexpr std::array kRoutes = {
+    page("/"),
+    page("/app.js"),
+    page("/audio-worklet.js"),
+    page("/style.css"),
+    page("/favicon.svg"),
     at_once("/health", health_answer),
     at_once("/v1/health", health_answer),
     at_once("/live", live_answer),

@@ -19,9 +19,9 @@ struct Route {
   std::string_view pattern;  // "/v1/models/{id}"
   KeyNeed need = KeyNeed::any;
   BodyKind body = BodyKind::none;
-  Handler handler = nullptr;                          // on a thread that prepares
-  HttpAnswer (*at_once)(const Site& site) = nullptr;  // or on the listener's
-  SocketOpener open_socket = nullptr;                 // or it is a WebSocket
+  Handler handler = nullptr;  // on a thread that prepares
+  // Or on the listener's, from what is known at once.
+  HttpAnswer (*at_once)(const Site& site, const HttpRequest& request) = nullptr;
 };
 
 std::span<const Route> all_routes();

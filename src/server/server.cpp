@@ -15,8 +15,8 @@
 #include "bundle/bundle.h"
 #include "bundle/sha256.h"
 #include "server/chat_tools.h"
-#include "server/handshake.h"
 #include "server/http_text.h"
+#include "server/page.h"
 #include "server/prewarm.h"
 #include "server/router.h"
 
@@ -112,9 +112,14 @@ class Server::Service final : public HttpService {
       return {.refusal = std::move(answer)};
     }
     if (!match) return {.refusal = answer_of(match.error())};
+    if (!site_.options.has_page && find_page_file(head.path)) {
+      return {.refusal = answer_of(ApiError{.status = 404,
+                                            .code = "not_found",
+                                            .message = "there is no page here; start the server without "
+                                                       "--no-web for it"})};
+    }
     if (head.method == "OPTIONS") return {.refusal = preflight_answer(head)};
     if (const auto error = check_media(head, *match->route)) return {.refusal = answer_of(*error)};
-    if (match->route->open_socket) return admit_socket(head, *match->route, *caller);
     if (match->route->handler) {
       if (const auto error = check_phase()) return {.refusal = answer_of(*error)};
     }
@@ -126,7 +131,7 @@ class Server::Service final : public HttpService {
   void serve(HttpRequest request, std::shared_ptr<Reply> reply) override {
     auto match = find_route(request.method, request.path);
     const Route& route = *match->route;  // it was found before
-    if (route.at_once) return reply->send(route.at_once(site_));
+    if (route.at_once) return reply->send(route.at_once(site_, request));
     auto call = std::make_shared<Call>(Call{.request = std::move(request),
                                             .reply = std::move(reply),
                                             .caller = nullptr,
@@ -163,7 +168,9 @@ class Server::Service final : public HttpService {
       answer = in_ollamas_form(std::move(answer));
     answer.fields.push_back({"x-request-id", request.id});
     answer.fields.push_back({"x-content-type-options", "nosniff"});
-    answer.fields.push_back({"cache-control", "no-store"});
+    const bool says_itself = std::any_of(answer.fields.begin(), answer.fields.end(),
+                                         [](const HttpField& f) { return f.name == "cache-control"; });
+    if (!says_itself) answer.fields.push_back({"cache-control", "no-store"});
     if (request.began != Clock::time_point()) {
       answer.fields.push_back(
           {"openai-processing-ms",
@@ -196,21 +203,13 @@ class Server::Service final : public HttpService {
     fields.emplace_back("remote", request.remote_address);
     if (was_cut) fields.emplace_back("cut", true);
     // Those who look whether the server is well do so every second, and leave as they like.
-    const bool is_check = match && match->route->at_once;
+    const bool is_check = match && match->route->at_once && !find_page_file(request.path);
     site_.log.write(is_check ? LogLevel::debug : LogLevel::info, "request", fields);
   }
 
   bool is_draining() const override { return site_.phase == ServerPhase::draining; }
 
  private:
-  Admission admit_socket(const HttpRequest& head, const Route& route, Caller caller) {
-    if (const auto error = check_handshake(head)) return {.refusal = answer_of(*error)};
-    if (const auto error = check_phase()) return {.refusal = answer_of(*error)};
-    auto opening = route.open_socket(site_, head, caller);
-    if (!opening) return {.refusal = answer_of(opening.error())};
-    return {.refusal = {}, .talker = std::move(opening->talker), .protocol = std::move(opening->protocol)};
-  }
-
   static std::optional<ApiError> check_media(const HttpRequest& head, const Route& route) {
     const std::string_view expectation = head.field("expect");
     if (!expectation.empty() && !ascii::are_equal(expectation, "100-continue")) {
@@ -376,7 +375,6 @@ Result<void> Server::wait_until_ready() {
 
 void Server::drain() {
   if (site_) site_->phase = ServerPhase::draining;
-  if (listener_) listener_->drain_sockets();
 }
 
 bool Server::finish(std::chrono::milliseconds grace) {
@@ -393,7 +391,6 @@ bool Server::finish_answers(std::chrono::milliseconds grace) {
   }
   if (listener_->counts().n_active == 0) return true;
   site_->cut_all();
-  listener_->close_sockets(SocketCode::going_away, "the server ends");
   // What has been cut is told so; that takes no longer than a step.
   const auto late = Clock::now() + std::chrono::seconds(2);
   while (listener_->counts().n_active > 0 && Clock::now() < late) {

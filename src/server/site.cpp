@@ -118,7 +118,7 @@ void send_error(const Call& call, const ApiError& error) {
   call.reply->send(answer_of(error));
 }
 
-HttpAnswer health_answer(const Site& site) {
+HttpAnswer health_answer(const Site& site, const HttpRequest&) {
   switch (site.phase.load()) {
     case ServerPhase::loading:
       return json_answer(
@@ -134,11 +134,11 @@ HttpAnswer health_answer(const Site& site) {
   return json_answer(Json::object({{"status", "ok"}}));
 }
 
-HttpAnswer live_answer(const Site&) {
+HttpAnswer live_answer(const Site&, const HttpRequest&) {
   return json_answer(Json::object({{"status", "ok"}}));
 }
 
-HttpAnswer ready_answer(const Site& site) {
+HttpAnswer ready_answer(const Site& site, const HttpRequest&) {
   const ServerPhase phase = site.phase;
   const int64_t n_waiting_most = site.options.models.context.n_waiting;
   const int64_t n_slots = site.options.models.context.n_seq;

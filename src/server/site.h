@@ -60,7 +60,8 @@ struct ServerOptions {
   LogFormat log_format = LogFormat::text;
   LogLevel log_level = LogLevel::warning;
   bool are_metrics_public = false;
-  bool thinks = false;  // where a request does not say
+  bool has_page = true;  // to talk to, under /
+  bool thinks = false;   // where a request does not say
   size_t n_json_bytes = size_t{16} << 20;
   size_t n_upload_bytes = size_t{64} << 20;
   double most_audio_seconds = 30 * 60;
@@ -153,14 +154,6 @@ void send_error(const Call& call, const ApiError& error);
 // Runs a handler on the threads that prepare; what it yields as an error is sent.
 using Handler = ApiResult<void> (*)(Site& site, Call& call);
 
-// Who talks over a WebSocket that a client asks for, and the sub-protocol that is chosen; empty: none. On the
-// listener's thread.
-struct SocketOpening {
-  std::shared_ptr<SocketTalker> talker;
-  std::string protocol = {};
-};
-using SocketOpener = ApiResult<SocketOpening> (*)(Site& site, const HttpRequest& request, Caller caller);
-
 // The handlers, by family.
 ApiResult<void> list_models(Site& site, Call& call);
 ApiResult<void> show_model(Site& site, Call& call);
@@ -196,9 +189,9 @@ ApiResult<void> speak(Site& site, Call& call);
 ApiResult<void> transcribe(Site& site, Call& call);
 
 // Made from what is known at once, on the listener's thread.
-HttpAnswer health_answer(const Site& site);
-HttpAnswer live_answer(const Site& site);
-HttpAnswer ready_answer(const Site& site);
+HttpAnswer health_answer(const Site& site, const HttpRequest& request);
+HttpAnswer live_answer(const Site& site, const HttpRequest& request);
+HttpAnswer ready_answer(const Site& site, const HttpRequest& request);
 
 // Under /api an error is a text: {"error": "…"}.
 HttpAnswer in_ollamas_form(HttpAnswer answer);

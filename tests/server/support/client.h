@@ -41,13 +41,7 @@ class Client {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     is_connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
-  ~Client() {
-    if (socket_ >= 0) ::close(socket_);
-  }
-  Client(Client&& other) noexcept
-      : socket_(std::exchange(other.socket_, -1)),
-        is_connected_(other.is_connected_),
-        buffer_(std::move(other.buffer_)) {}
+  ~Client() { ::close(socket_); }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -82,21 +76,6 @@ class Client {
     return buffer_.empty() && ::poll(&wanted, 1, 0) > 0 && ::recv(socket_, &byte, 1, MSG_PEEK) <= 0;
   }
 
-  // So many bytes, or as many as come in time.
-  std::string take(size_t n, int ms = 20000) {
-    while (buffer_.size() < n && receive(ms)) {
-    }
-    std::string taken = buffer_.substr(0, n);
-    buffer_.erase(0, taken.size());
-    return taken;
-  }
-
-  // Leaves so that the other side sees a reset, not an end.
-  void reset() {
-    const linger at_once{1, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  }
-
   ClientAnswer answer(bool has_body = true) {
     ClientAnswer answer;
     do {
@@ -107,7 +86,7 @@ class Client {
       answer = head(buffer_.substr(0, end));
       buffer_.erase(0, end + 4);
     } while (answer.status == 100);
-    if (!has_body || answer.status == 204) {
+    if (!has_body || answer.status == 204 || answer.status == 304) {
       answer.is_whole = true;
     } else if (answer.field("transfer-encoding") == "chunked") {
       read_chunks(answer);
@@ -164,7 +143,7 @@ class Client {
     }
   }
 
-  int socket_;
+  const int socket_;
   bool is_connected_ = false;
   std::string buffer_;
 };

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -18,6 +19,10 @@ class Inbox {
   // Sound comes in pieces of 10 ms: an owner that is so far behind has stopped working.
   static constexpr size_t kMostMessages = 8192;
 
+  // `on_mail` is called behind each message or notification, for an owner that does not wait in take(). It must
+  // not wait for anything.
+  explicit Inbox(std::function<void()> on_mail = {}) : on_mail_(std::move(on_mail)) {}
+
   // What is posted to a full inbox is lost, and the conversation broken: the owner is told so.
   void post(TalkMessage message) {
     {
@@ -30,6 +35,7 @@ class Inbox {
       }
     }
     has_mail_.notify_one();
+    if (on_mail_) on_mail_();
   }
   // For those who can: returns when half the inbox is free, or it is closed.
   void wait_for_room() {
@@ -45,6 +51,7 @@ class Inbox {
       if (std::ranges::find(parts_, &part) == parts_.end()) parts_.push_back(&part);
     }
     has_mail_.notify_one();
+    if (on_mail_) on_mail_();
   }
 
   // By the owner: what has come, in order, news of parts behind what was posted. Waits for it, but no longer
@@ -101,6 +108,7 @@ class Inbox {
   }
 
  private:
+  const std::function<void()> on_mail_;
   mutable std::mutex mutex_;
   std::condition_variable has_mail_, has_room_, has_settled_;
   std::vector<TalkMessage> messages_;

@@ -36,6 +36,7 @@ void Connection::close() {
   error_code ignored;
   watchdog_.cancel();
   socket_.close(ignored);
+  if (web_socket_) web_socket_->cut();
   leave();
   news_.cancel();
 }
@@ -111,7 +112,7 @@ asio::awaitable<bool> Connection::send_pieces(Outgoing& outgoing, Framing framin
     outgoing.pieces.pop_front();
   }
   if (!co_await write_all(std::move(bytes))) co_return false;
-  outgoing.n_unsent -= n_body;
+  outgoing.unsent.take(n_body);
   outgoing.tell(false);
   co_return true;
 }
@@ -161,9 +162,28 @@ asio::awaitable<bool> Connection::answer(HttpRequest request, bool is_last) {
   co_return was_sent && !closes;
 }
 
+// Hands the socket over, until it has ended.
+asio::awaitable<void> Connection::talk(HttpRequest request, HttpService::Admission admission) {
+  watchdog_.cancel();
+  HttpAnswer answer{.status = 101, .fields = {}, .body = {}};
+  shared_.service.complete(request, answer);
+  if (!admission.protocol.empty()) answer.fields.push_back({"sec-websocket-protocol", admission.protocol});
+  web_socket_ = make_web_socket(shared_.io, shared_.options.sockets, std::move(socket_),
+                                {.request = request,
+                                 .answer = std::move(answer),
+                                 .bytes = std::exchange(buffer_, {}),
+                                 .talker = std::move(admission.talker)});
+  const bool was_open = co_await web_socket_->run();
+  shared_.service.note(request, 101, !was_open);
+}
+
 // A request whose head has been read. True: the connection may go on.
 asio::awaitable<bool> Connection::serve(HttpRequest request, bool is_last) {
   HttpService::Admission admission = shared_.service.admit(request);
+  if (admission.talker) {
+    co_await talk(std::move(request), std::move(admission));
+    co_return false;
+  }
   if (!admission.refusal) {
     if (co_await read_body(request, admission.n_body_bytes) != Read::done) co_return false;
     watchdog_.cancel();

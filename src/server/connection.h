@@ -1,5 +1,5 @@
-// One socket: requests are read, answered in their order, and the client's leaving is noticed. Everything
-// runs on the listener's thread.
+// One socket: requests are read, answered in their order, and the client's leaving is noticed, until one of
+// them opens a WebSocket. Everything runs on the listener's thread.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 #include "server/head_text.h"
 #include "server/listener.h"
 #include "server/outgoing.h"
+#include "server/web_socket.h"
 
 namespace parlance {
 
@@ -49,6 +50,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   bool is_active() const { return is_active_; }  // a request is being read or answered
   std::chrono::steady_clock::time_point idle_since() const { return idle_since_; }
+  WebSocket* web_socket() const { return web_socket_.get(); }  // null: it is none
 
  private:
   enum class Read { done, closed, refused };
@@ -61,6 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   boost::asio::awaitable<bool> serve(HttpRequest request, bool is_last);
   boost::asio::awaitable<bool> answer(HttpRequest request, bool is_last);
+  boost::asio::awaitable<void> talk(HttpRequest request, HttpService::Admission admission);
   boost::asio::awaitable<void> refuse(HttpRequest request, int status, std::string why);
   boost::asio::awaitable<bool> send_whole(const HttpRequest& request, HttpAnswer answer);
   boost::asio::awaitable<bool> send_pieces(Outgoing& outgoing, Framing framing);
@@ -80,7 +83,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_watching_ = false, has_left_ = false;
   bool is_active_ = false;
   std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
-  std::shared_ptr<Outgoing> outgoing_;  // of the answer that is being sent
+  std::shared_ptr<Outgoing> outgoing_;     // of the answer that is being sent
+  std::shared_ptr<WebSocket> web_socket_;  // has the socket, once it was opened
 };
 
 }  // namespace parlance

@@ -7,6 +7,7 @@
 #include "base/os/file.h"
 #include "base/os/machine.h"
 #include "bundle/sha256.h"
+#include "server/handshake.h"
 #include "server/http_text.h"
 #include "server/page.h"
 
@@ -61,10 +62,13 @@ std::string digest_of(std::string_view key) {
   return sha256(std::as_bytes(std::span(key)));
 }
 
-std::string_view given_key(const HttpRequest& request) {
+std::string given_key(const HttpRequest& request) {
   std::string_view value = request.field("authorization");
-  if (value.empty()) return request.field("x-api-key");
-  return ascii::are_equal(next_of(value, ' '), "bearer") ? trimmed(value) : std::string_view();
+  if (!value.empty()) {
+    return std::string(ascii::are_equal(next_of(value, ' '), "bearer") ? trimmed(value) : std::string_view());
+  }
+  if (request.has_field("x-api-key")) return std::string(request.field("x-api-key"));
+  return key_of_protocols(request);
 }
 
 // Looks at every key and every byte, so that time tells nothing.

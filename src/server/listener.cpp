@@ -29,6 +29,8 @@ struct Listener::Impl {
   asio::awaitable<void> accept_all();
   void welcome(tcp::socket socket);
   bool make_room(const asio::ip::address& address);
+  template <class Do>
+  void with_sockets(Do what);
 
   ConnectionsShared shared;
   std::list<std::weak_ptr<Connection>> connections;
@@ -129,6 +131,25 @@ Listener::~Listener() {
     impl_->work.reset();  // the loop ends when the connections have
   });
   impl_->thread.join();
+}
+
+// On the listener's thread.
+template <class Do>
+void Listener::Impl::with_sockets(Do what) {
+  asio::post(*shared.io, [this, what = std::move(what)] {
+    for (const auto& weak : connections) {
+      const auto one = weak.lock();
+      if (one && one->web_socket()) what(*one->web_socket());
+    }
+  });
+}
+
+void Listener::drain_sockets() {
+  impl_->with_sockets([](WebSocket& socket) { socket.drain(); });
+}
+
+void Listener::close_sockets(SocketCode code, const std::string& reason) {
+  impl_->with_sockets([code, reason](WebSocket& socket) { socket.close(code, reason); });
 }
 
 uint16_t Listener::port() const {

@@ -11,8 +11,20 @@
 #include "base/result.h"
 #include "server/head_rules.h"
 #include "server/http_message.h"
+#include "server/socket.h"
 
 namespace parlance {
+
+// Of a WebSocket.
+struct SocketLimits {
+  size_t n_message_bytes = size_t{16} << 20;
+  size_t n_fragments = 1024;                      // of a message
+  std::chrono::milliseconds ping_time{15000};     // from one ping to the next
+  std::chrono::milliseconds silence_time{45000};  // without a byte: the other side is gone
+  std::chrono::milliseconds idle_time{900000};    // without a message: closed
+  std::chrono::milliseconds write_time{30000};    // without any progress
+  std::chrono::milliseconds close_time{5000};     // for the other side to close, too
+};
 
 struct ListenerOptions {
   std::string host = "127.0.0.1";  // an address or "localhost"
@@ -26,6 +38,7 @@ struct ListenerOptions {
   std::chrono::milliseconds body_progress_time{10000};  // for each further 64 KiB
   std::chrono::milliseconds idle_time{30000};           // between two requests
   std::chrono::milliseconds write_time{30000};          // without any progress
+  SocketLimits sockets;
 };
 
 // What a request is answered by. Called on the listener's thread, so nothing here may take long.
@@ -36,6 +49,9 @@ class HttpService {
   struct Admission {
     std::optional<HttpAnswer> refusal;
     size_t n_body_bytes = 0;  // as many as the body may have
+    // Instead of an answer a WebSocket opens, for which check_handshake() has let the request through.
+    std::shared_ptr<SocketTalker> talker = {};
+    std::string protocol = {};  // the one that is chosen of those that are offered; empty: none
   };
   // A head is complete, the body has not been read.
   virtual Admission admit(const HttpRequest& head) = 0;
@@ -50,7 +66,7 @@ class HttpService {
 };
 
 struct ConnectionCounts {
-  int64_t n_idle = 0, n_active = 0;
+  int64_t n_idle = 0, n_active = 0;  // WebSockets are active
 };
 
 class Listener {
@@ -62,6 +78,11 @@ class Listener {
 
   uint16_t port() const;
   ConnectionCounts counts() const;
+
+  // Tells those who talk over WebSockets that the server is about to end.
+  void drain_sockets();
+  // Closes them all, behind what was sent over them.
+  void close_sockets(SocketCode code, const std::string& reason);
 
   struct Impl;  // of the source file
 

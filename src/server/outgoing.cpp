@@ -45,12 +45,9 @@ class ReplyTo final : public Reply {
     const Clock::time_point at = outgoing_->left_at;
     return at == Clock::time_point() ? std::nullopt : std::optional(at);
   }
-  size_t n_unsent() const override { return outgoing_->n_unsent; }
+  size_t n_unsent() const override { return outgoing_->unsent.n_bytes(); }
   void when_taken(std::function<void()> on_taken) override {
-    {
-      const std::lock_guard lock(outgoing_->mutex);
-      outgoing_->on_taken = std::move(on_taken);
-    }
+    outgoing_->unsent.when_taken(std::move(on_taken));
     outgoing_->tell(outgoing_->ticket.cancelled());
   }
 
@@ -58,11 +55,11 @@ class ReplyTo final : public Reply {
   // What comes behind the end is dropped. `n_bytes` of it are of the body.
   template <class Change>
   void post(Change change, size_t n_bytes = 0) {
-    outgoing_->n_unsent += n_bytes;
+    outgoing_->unsent.add(n_bytes);
     boost::asio::post(
         *io_, [outgoing = outgoing_, on_change = on_change_, change = std::move(change), n_bytes]() mutable {
           if (outgoing->has_ended) {
-            outgoing->n_unsent -= n_bytes;
+            outgoing->unsent.take(n_bytes);
           } else {
             change(*outgoing);
           }
@@ -82,15 +79,6 @@ void Outgoing::leave() {
   left_at.compare_exchange_strong(expected, Clock::now());
   source.cancel();
   tell(/*at_any_rate=*/true);
-}
-
-void Outgoing::tell(bool at_any_rate) {
-  std::function<void()> call;
-  {
-    const std::lock_guard lock(mutex);
-    if (at_any_rate || n_unsent < Reply::kLittleUnsent) call.swap(on_taken);
-  }
-  if (call) call();
 }
 
 std::shared_ptr<Reply> make_reply(std::shared_ptr<boost::asio::io_context> io,

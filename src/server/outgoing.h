@@ -7,12 +7,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/cancellation.h"
 #include "server/http_message.h"
+#include "server/unsent.h"
 
 namespace parlance {
 
@@ -26,17 +26,14 @@ struct Outgoing {
   CancellationSource source;
   Cancellation ticket = source.ticket();
   std::atomic<std::chrono::steady_clock::time_point>
-      left_at{};                    // the client; before the clock began: not yet
-  std::atomic<size_t> n_unsent{0};  // bytes of the body
+      left_at{};  // the client; before the clock began: not yet
+  Unsent unsent;  // bytes of the body
 
   // The client has gone.
   void leave();
 
   // Calls whoever waits for the client to take what was written, where it has or `at_any_rate`.
-  void tell(bool at_any_rate);
-
-  std::mutex mutex;
-  std::function<void()> on_taken;  // waits to be called
+  void tell(bool at_any_rate) { unsent.tell(Reply::kLittleUnsent, at_any_rate); }
 };
 
 // The way there. Changes are made on the listener's thread, in their order; `on_change` is called there after

@@ -22,6 +22,7 @@ struct Route {
   Handler handler = nullptr;  // on a thread that prepares
   // Or on the listener's, from what is known at once.
   HttpAnswer (*at_once)(const Site& site, const HttpRequest& request) = nullptr;
+  SocketOpener open_socket = nullptr;  // or it is a WebSocket
 };
 
 std::span<const Route> all_routes();

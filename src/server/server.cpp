@@ -15,6 +15,7 @@
 #include "bundle/bundle.h"
 #include "bundle/sha256.h"
 #include "server/chat_tools.h"
+#include "server/handshake.h"
 #include "server/http_text.h"
 #include "server/page.h"
 #include "server/prewarm.h"
@@ -120,6 +121,7 @@ class Server::Service final : public HttpService {
     }
     if (head.method == "OPTIONS") return {.refusal = preflight_answer(head)};
     if (const auto error = check_media(head, *match->route)) return {.refusal = answer_of(*error)};
+    if (match->route->open_socket) return admit_socket(head, *match->route, *caller);
     if (match->route->handler) {
       if (const auto error = check_phase()) return {.refusal = answer_of(*error)};
     }
@@ -210,6 +212,14 @@ class Server::Service final : public HttpService {
   bool is_draining() const override { return site_.phase == ServerPhase::draining; }
 
  private:
+  Admission admit_socket(const HttpRequest& head, const Route& route, Caller caller) {
+    if (const auto error = check_handshake(head)) return {.refusal = answer_of(*error)};
+    if (const auto error = check_phase()) return {.refusal = answer_of(*error)};
+    auto opening = route.open_socket(site_, head, caller);
+    if (!opening) return {.refusal = answer_of(opening.error())};
+    return {.refusal = {}, .talker = std::move(opening->talker), .protocol = std::move(opening->protocol)};
+  }
+
   static std::optional<ApiError> check_media(const HttpRequest& head, const Route& route) {
     const std::string_view expectation = head.field("expect");
     if (!expectation.empty() && !ascii::are_equal(expectation, "100-continue")) {
@@ -375,6 +385,7 @@ Result<void> Server::wait_until_ready() {
 
 void Server::drain() {
   if (site_) site_->phase = ServerPhase::draining;
+  if (listener_) listener_->drain_sockets();
 }
 
 bool Server::finish(std::chrono::milliseconds grace) {
@@ -391,6 +402,7 @@ bool Server::finish_answers(std::chrono::milliseconds grace) {
   }
   if (listener_->counts().n_active == 0) return true;
   site_->cut_all();
+  listener_->close_sockets(SocketCode::going_away, "the server ends");
   // What has been cut is told so; that takes no longer than a step.
   const auto late = Clock::now() + std::chrono::seconds(2);
   while (listener_->counts().n_active > 0 && Clock::now() < late) {

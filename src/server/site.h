@@ -154,6 +154,14 @@ void send_error(const Call& call, const ApiError& error);
 // Runs a handler on the threads that prepare; what it yields as an error is sent.
 using Handler = ApiResult<void> (*)(Site& site, Call& call);
 
+// Who talks over a WebSocket that a client asks for, and the sub-protocol that is chosen; empty: none. On the
+// listener's thread.
+struct SocketOpening {
+  std::shared_ptr<SocketTalker> talker;
+  std::string protocol = {};
+};
+using SocketOpener = ApiResult<SocketOpening> (*)(Site& site, const HttpRequest& request, Caller caller);
+
 // The handlers, by family.
 ApiResult<void> list_models(Site& site, Call& call);
 ApiResult<void> show_model(Site& site, Call& call);

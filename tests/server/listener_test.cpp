@@ -2,64 +2,20 @@
 // leave or do not read, and what a connection costs.
 #include "server/listener.h"
 
-#include <atomic>
-#include <mutex>
 #include <thread>
 
 #include "base/os/memory.h"
 #include "gtest/gtest.h"
 #include "server/support/client.h"
+#include "server/support/scripted_service.h"
 
 namespace parlance {
 namespace {
 
 using std::chrono::milliseconds;
 
-// What comes is said back; /hold and the end of /stream are the test's to answer.
-HttpAnswer answer_with(std::string body, int status = 200) {
-  HttpAnswer answer;
-  answer.status = status;
-  answer.body = std::move(body);
-  return answer;
-}
-
-class ScriptedService final : public HttpService {
- public:
-  Admission admit(const HttpRequest& head) override {
-    if (head.path == "/refused") return {.refusal = answer_with("no", 404)};
-    return {.refusal = {}, .n_body_bytes = size_t{64} << 10};
-  }
-  void serve(HttpRequest request, std::shared_ptr<Reply> reply) override {
-    if (request.path == "/hold" || request.path == "/stream") {
-      if (request.path == "/stream") reply->begin(answer_with("begun"));
-      const std::lock_guard lock(mutex_);
-      held_.push_back(std::move(reply));
-      return;
-    }
-    reply->send(answer_with(request.method + " " + request.path + " " + request.body));
-  }
-  HttpAnswer refuse(int status, const std::string& why) override { return answer_with(why, status); }
-  void complete(const HttpRequest&, HttpAnswer&) override {}
-  void note(const HttpRequest&, int, bool was_cut) override { n_cut += was_cut; }
-  bool is_draining() const override { return drains; }
-
-  std::vector<std::shared_ptr<Reply>> held() {
-    const std::lock_guard lock(mutex_);
-    return held_;
-  }
-
-  std::atomic<bool> drains{false};
-  std::atomic<int> n_cut{0};
-
- private:
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Reply>> held_;
-};
-
-bool comes_true(const std::function<bool()>& is_true) {
-  for (int i = 0; i < 1000 && !is_true(); ++i) std::this_thread::sleep_for(milliseconds(10));
-  return is_true();
-}
+using test::comes_true;
+using test::ScriptedService;
 
 class ServerListener : public testing::Test {
  protected:

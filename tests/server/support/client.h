@@ -41,7 +41,13 @@ class Client {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     is_connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
-  ~Client() { ::close(socket_); }
+  ~Client() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+  Client(Client&& other) noexcept
+      : socket_(std::exchange(other.socket_, -1)),
+        is_connected_(other.is_connected_),
+        buffer_(std::move(other.buffer_)) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -74,6 +80,21 @@ class Client {
     pollfd wanted{socket_, POLLIN, 0};
     char byte;
     return buffer_.empty() && ::poll(&wanted, 1, 0) > 0 && ::recv(socket_, &byte, 1, MSG_PEEK) <= 0;
+  }
+
+  // So many bytes, or as many as come in time.
+  std::string take(size_t n, int ms = 20000) {
+    while (buffer_.size() < n && receive(ms)) {
+    }
+    std::string taken = buffer_.substr(0, n);
+    buffer_.erase(0, taken.size());
+    return taken;
+  }
+
+  // Leaves so that the other side sees a reset, not an end.
+  void reset() {
+    const linger at_once{1, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
 
   ClientAnswer answer(bool has_body = true) {
@@ -143,7 +164,7 @@ class Client {
     }
   }
 
-  const int socket_;
+  int socket_;
   bool is_connected_ = false;
   std::string buffer_;
 };

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::require(json.error().status == 400, "what is no JSON is the client's mistake");
     return 0;
   }
-  for (const auto fields : {chat_fields(), completion_fields(), embedding_fields(), prewarm_fields(), speech_fields()}) {
+  for (const auto fields : {chat_fields(), client_secret_fields(), completion_fields(), embedding_fields(), prewarm_fields(), speech_fields()}) {
     for (const bool is_strict : {false, true}) {
       const auto checked = check_fields(fields, *json, {.is_strict = is_strict, .n_ctx = 4096});
       fuzz::require(checked || (checked.error().status == 400 && !checked.error().message.empty()),

@@ -235,6 +235,13 @@ constexpr std::array kSpeech = {
     act("ref_text", text, "the words in it"),
 };
 
+constexpr std::array kClientSecret = {
+    one_of("expires_after.anchor", "created_at", "from when it counts"),
+    act("expires_after.seconds", integer, "how long sockets can be opened with it; absent: 600", 10, 7200),
+    act("session", object,
+        "what sessions are set to that are opened with it; `type` is realtime or transcription"),
+};
+
 constexpr std::array kTranscription = {
     act("file", file, "the recording: WAV, FLAC, Ogg, MP3 or AIFF, 30 minutes at most", 1, 67108864),
     act("model", text, "which model listens"),
@@ -269,6 +276,9 @@ constexpr auto kOllamaGenerate = joined(kOllamaGenerateOnly, kOllama);
 
 std::span<const Field> chat_fields() {
   return kChat;
+}
+std::span<const Field> client_secret_fields() {
+  return kClientSecret;
 }
 std::span<const Field> completion_fields() {
   return kCompletion;

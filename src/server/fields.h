@@ -98,6 +98,7 @@ std::string ignored_text(const std::vector<std::string>& names);
 
 // The tables.
 std::span<const Field> chat_fields();
+std::span<const Field> client_secret_fields();
 std::span<const Field> completion_fields();
 std::span<const Field> embedding_fields();
 std::span<const Field> responses_fields();

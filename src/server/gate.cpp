@@ -62,15 +62,6 @@ std::string digest_of(std::string_view key) {
   return sha256(std::as_bytes(std::span(key)));
 }
 
-std::string given_key(const HttpRequest& request) {
-  std::string_view value = request.field("authorization");
-  if (!value.empty()) {
-    return std::string(ascii::are_equal(next_of(value, ' '), "bearer") ? trimmed(value) : std::string_view());
-  }
-  if (request.has_field("x-api-key")) return std::string(request.field("x-api-key"));
-  return key_of_protocols(request);
-}
-
 // Looks at every key and every byte, so that time tells nothing.
 Caller find_key(const GateRules& rules, std::string_view key) {
   const std::string digest = digest_of(key);
@@ -91,6 +82,15 @@ bool is_loopback_address(std::string_view address) {
   if (address == "::1" || address == "[::1]" || address == "localhost") return true;
   if (!address.starts_with("127.")) return false;
   return std::all_of(address.begin(), address.end(), [](char c) { return ascii::is_digit(c) || c == '.'; });
+}
+
+std::string given_key(const HttpRequest& request) {
+  std::string_view value = request.field("authorization");
+  if (!value.empty()) {
+    return std::string(ascii::are_equal(next_of(value, ' '), "bearer") ? trimmed(value) : std::string_view());
+  }
+  if (request.has_field("x-api-key")) return std::string(request.field("x-api-key"));
+  return key_of_protocols(request);
 }
 
 ApiResult<Caller> pass(const GateRules& rules, const HttpRequest& request, KeyNeed need) {

@@ -34,6 +34,10 @@ using Caller = const ApiKey*;
 // An error has status 401 or 403.
 ApiResult<Caller> pass(const GateRules& rules, const HttpRequest& request, KeyNeed need);
 
+// What a request gives for a key: as Authorization, X-Api-Key, or, for a WebSocket, as a sub-protocol; empty:
+// nothing.
+std::string given_key(const HttpRequest& request);
+
 // The answer to a browser that asks whether it may ask, where it may.
 HttpAnswer preflight_answer(const HttpRequest& request);
 // What a listed page is told, nothing for others.

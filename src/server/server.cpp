@@ -106,7 +106,8 @@ class Server::Service final : public HttpService {
                          : match->route->handler == show_metrics && site_.options.are_metrics_public
                              ? KeyNeed::none
                              : match->route->need;
-    const auto caller = pass(site_.options.gate, head, need);
+    auto caller = pass(site_.options.gate, head, need);
+    if (match && match->route->open_socket) caller = with_client_secret(head, std::move(caller));
     if (!caller) {
       HttpAnswer answer = answer_of(caller.error());
       if (answer.status == 401) answer.delay = std::chrono::milliseconds(100);
@@ -218,6 +219,17 @@ class Server::Service final : public HttpService {
     auto opening = route.open_socket(site_, head, caller);
     if (!opening) return {.refusal = answer_of(opening.error())};
     return {.refusal = {}, .talker = std::move(opening->talker), .protocol = std::move(opening->protocol)};
+  }
+
+  // Who has no key but a secret may open what the secret's maker may.
+  ApiResult<Caller> with_client_secret(const HttpRequest& head, ApiResult<Caller> caller) const {
+    if (caller || caller.error().status != 401) return caller;
+    const auto secret = site_.client_secrets.find(given_key(head));
+    if (!secret) return caller;
+    for (const ApiKey& key : site_.options.gate.keys) {
+      if (key.name == secret->owner) return &key;
+    }
+    return caller;
   }
 
   static std::optional<ApiError> check_media(const HttpRequest& head, const Route& route) {

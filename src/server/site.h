@@ -18,6 +18,7 @@
 #include "chat/answer_reader.h"
 #include "engine/request.h"
 #include "server/api_error.h"
+#include "server/client_secrets.h"
 #include "server/conversations.h"
 #include "server/fields.h"
 #include "server/gate.h"
@@ -114,6 +115,7 @@ struct Site {
   Workers sound;    // recordings, and voices
 
   ResponseStore responses;
+  ClientSecrets client_secrets;
 
   std::atomic<const Listener*> listener{nullptr};  // from when it listens
   std::atomic<int64_t> n_running{0};               // sequences of answers that are being made or wait
@@ -195,6 +197,9 @@ ApiResult<void> list_slots(Site& site, Call& call);
 ApiResult<void> change_slot(Site& site, Call& call);
 ApiResult<void> speak(Site& site, Call& call);
 ApiResult<void> transcribe(Site& site, Call& call);
+ApiResult<void> create_client_secret(Site& site, Call& call);
+ApiResult<void> create_realtime_session(Site& site, Call& call);
+ApiResult<void> create_transcription_session(Site& site, Call& call);
 
 // Made from what is known at once, on the listener's thread.
 HttpAnswer health_answer(const Site& site, const HttpRequest& request);

@@ -69,7 +69,7 @@ void expect_in_page(const std::string& text) {
 
 TEST(ServerPage, HasTheFieldsOfEveryRoute) {
   for (const auto fields :
-       {chat_fields(), completion_fields(), embedding_fields(), responses_fields(), ollama_chat_fields(),
+       {chat_fields(), client_secret_fields(), completion_fields(), embedding_fields(), responses_fields(), ollama_chat_fields(),
         ollama_generate_fields(), prewarm_fields(), speech_fields(), transcription_fields()}) {
     expect_in_page(rows(fields, FieldClass::acted));
     expect_in_page(rows(fields, FieldClass::refused));

@@ -170,6 +170,10 @@ Result<void> settle(ServeOptions& options) {
   if (!options.unused.empty())
     log_warning("without effect here: {}; parlance serve --help says why", fmt::join(options.unused, ", "));
   options.model.context.n_waiting = options.n_waiting;
+  // Who talks is listened to: streams beyond these wait for one that ends.
+  constexpr int64_t kFewestStreams = 4, kMostStreams = 16;
+  options.model.recognizer.n_streams =
+      static_cast<int>(std::clamp(server.n_most_realtime, kFewestStreams, kMostStreams));
   server.models = options.model;
   server.defaults = options.answer.generate;
   server.defaults.draft.is_required = options.model.draft.is_required;
@@ -267,6 +271,8 @@ OptionGroup work_group(ServeOptions& o) {
       "Work",
       {parallel_option(o.n_parallel),
        number_option<int>("--queue", "N", "Answers that may wait beside them.", o.n_waiting, 0, 10000),
+       number_option<int64_t>("--max-realtime", "N", "Realtime sessions at once.", o.server.n_most_realtime,
+                              0, 1024),
        number_option<double>("--request-timeout", "SECONDS", "Longest time of an answer.", o.request_s, 1,
                              86400),
        number_option<double>("--grace", "SECONDS",

@@ -157,7 +157,7 @@ HttpAnswer ready_answer(const Site& site, const HttpRequest&) {
                                    {"running", n_running},
                                    {"queued", std::max<int64_t>(n_queued, 0)},
                                    {"parallel", n_slots},
-                                   {"realtime_sessions", 0},
+                                   {"realtime_sessions", site.n_realtime.load()},
                                    {"kv_usage", usage}}),
                      is_ready ? 200 : 503);
 }

@@ -17,6 +17,8 @@
 #include "assistant/speech.h"
 #include "chat/answer_reader.h"
 #include "engine/request.h"
+#include "realtime/conversation_store.h"
+#include "realtime/strands.h"
 #include "server/api_error.h"
 #include "server/client_secrets.h"
 #include "server/conversations.h"
@@ -66,6 +68,7 @@ struct ServerOptions {
   size_t n_json_bytes = size_t{16} << 20;
   size_t n_upload_bytes = size_t{64} << 20;
   double most_audio_seconds = 30 * 60;
+  int64_t n_most_realtime = 8;  // sessions at once
   std::chrono::milliseconds request_time{600000};
   std::chrono::milliseconds ping_time{10000};  // of silence in a stream
   ConversationRules conversations;
@@ -121,6 +124,10 @@ struct Site {
   std::atomic<int64_t> n_running{0};               // sequences of answers that are being made or wait
   std::atomic<double> mean_service_s{0};
   std::atomic<int64_t> n_embedding{0};  // requests for embeddings that are under way
+  std::atomic<int64_t> n_realtime{0};   // sessions
+
+  ConversationStore realtime_conversations;
+  Strands strands{2};  // of sessions
 
   void enter(const std::shared_ptr<LiveAnswer>& answer);
   void tick_all();
@@ -163,6 +170,7 @@ struct SocketOpening {
   std::string protocol = {};
 };
 using SocketOpener = ApiResult<SocketOpening> (*)(Site& site, const HttpRequest& request, Caller caller);
+ApiResult<SocketOpening> open_realtime(Site& site, const HttpRequest& request, Caller caller);
 
 // The handlers, by family.
 ApiResult<void> list_models(Site& site, Call& call);

@@ -115,7 +115,7 @@ class SynthesizerMouth::PhraseOrder final : public SpeechOrder {
 SynthesizerMouth::SynthesizerMouth(SpeechQueue& queue, const MouthOptions& options, Inbox& inbox,
                                    const TalkClock& clock)
     : queue_(queue), voice_(std::make_shared<Voice>(*this, inbox, options, clock)) {
-  queue_.post(std::make_shared<WarmUp>(voice_, source_.ticket()));
+  if (options.warms_up) queue_.post(std::make_shared<WarmUp>(voice_, source_.ticket()));
 }
 
 SynthesizerMouth::~SynthesizerMouth() {

@@ -14,6 +14,7 @@ namespace parlance {
 struct MouthOptions {
   SpeechRequest manner;  // all but the text
   int first_steps = 0;   // passes of the network over an answer's first phrase; 0: as over the others
+  bool warms_up = true;  // says something that nobody hears, at once; for those who come first
 };
 
 // Phrases are said so, an answer's first one and the others: all of a request but the text.

@@ -1,0 +1,35 @@
+// What listens, speaks and finds speech for a session: the models of an assistant. What thinks is left to the
+// door, which knows chats.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "assistant/regions.h"
+#include "realtime/parts.h"
+
+namespace parlance {
+
+// Regions that may be missing; who then asks for them is told so.
+struct SessionModels {
+  std::shared_ptr<AsrRegion> asr;
+  std::shared_ptr<TtsRegion> tts;
+  std::shared_ptr<VadRegion> vad;
+};
+
+class ModelParts : public RealtimeParts {
+ public:
+  explicit ModelParts(SessionModels models) : models_(std::move(models)) {}
+
+  double now_ms() override;
+  Result<std::unique_ptr<EarStream>> listen(const AsrRequest& request, OnNews on_news) override;
+  Result<std::unique_ptr<Mouth>> open_mouth(const MouthTerms& terms, Inbox& inbox) override;
+  Result<std::unique_ptr<SpeechFinder>> find_speech(const TurnOptions& options) override;
+
+ private:
+  const SessionModels models_;
+  std::map<std::string, Voice> voices_;  // that were spoken with
+};
+
+}  // namespace parlance

@@ -329,11 +329,11 @@ export function heardText(phrases, played) {
   return heard.trimEnd();
 }
 
-// One person's words, as a list item. `certain` stands for good: what was understood, or heard; `open` may still change.
+// One person's words. `certain` stands for good: what was understood, or heard; `open` may still change.
 class Turn {
   constructor(role, id) {
     Object.assign(this, {role, id, certain: '', open: '', phrases: [], nReceived: 0, nPlayed: 0, isCut: false});
-    this.item = element('li', role);
+    this.item = element('div', role);
     Object.assign(this.item.dataset, {testid: 'turn', role, itemId: id, heard: ''});
     this.item.setAttribute('aria-busy', 'true');
     this.said = element('p', 'said');
@@ -384,10 +384,14 @@ class Turn {
     this.showHeard();
   }
 
+  // Words whose sound is still to come were not heard.
+  heardIn(nSamples) {
+    return heardText(this.phrases.filter(({begin, end}) => begin < end), nSamples);
+  }
+
   showHeard() {
     if (this.isCut) return;
-    const all = this.text;
-    const heard = settings.captions ? heardText(this.phrases, this.nPlayed) : all;
+    const all = this.text, heard = settings.captions && !this.isWhole ? this.heardIn(this.nPlayed) : all;
     this.show(heard, all.slice(heard.length));
   }
 
@@ -400,21 +404,21 @@ class Turn {
   }
 
   cutAt(nSamples) {
-    this.cut(heardText(this.phrases, nSamples));
+    this.cut(this.heardIn(nSamples));
   }
 }
 
 // --- Times of turns ---
 
-const LANES = [
-  ['heard', 'vad-pause', 'asr-final'],
-  ['thought', 'asr-final', 'phrase-emit'],
-  ['spoke', 'phrase-emit', 'tts-first-audio-chunk'],
-  ['waited', 'vad-speech-end', 'turn-end'],
+const LANES = [  // from one checkpoint (or, where it is missing, the next) to another
+  ['heard', ['vad-pause'], 'asr-final'],
+  ['thought', ['asr-final', 'llm-start'], 'phrase-emit'],
+  ['spoke', ['phrase-emit'], 'tts-first-audio-chunk'],
+  ['waited', ['vad-speech-end'], 'turn-end'],
 ];
 const SVG = 'http://www.w3.org/2000/svg';
 
-// Bars of the checkpoints that the server tells of a turn (docs/talking.md), from the end of speech on; `hereMs` is when the
+// Bars of the checkpoints that the server tells of a turn (docs/talking.md), from the end of speech on, and where the answer's
 // sound began in this browser.
 class Timeline {
   constructor(list) {
@@ -422,19 +426,19 @@ class Timeline {
     this.turns = [];
   }
 
-  add(question, timing, hereMs) {
-    this.turns.unshift({question, ms: {'vad-speech-end': 0, ...timing.ms}, timing, hereMs});
+  add(question, answer, timing) {
+    this.turns.unshift({question, answer, ms: {'vad-speech-end': 0, ...timing.ms}});
     this.turns.length = Math.min(this.turns.length, TIMES);
     this.draw();
   }
 
   draw() {
-    const lengths = this.turns.map(({ms, hereMs}) => Math.max(ms['audio-first-played'] ?? 0, ms['turn-end'] ?? 0, hereMs ?? 0));
+    const lengths = this.turns.map(({answer, ms}) => Math.max(ms['audio-first-played'] ?? 0, ms['turn-end'] ?? 0, answer?.firstAudioMs ?? 0));
     const longest = Math.max(100, ...lengths);
     this.list.replaceChildren(...this.turns.map((turn) => this.row(turn, longest)));
   }
 
-  row({question, ms, timing, hereMs}, longest) {
+  row({question, answer, ms}, longest) {
     const row = element('li');
     const picture = document.createElementNS(SVG, 'svg');
     picture.setAttribute('viewBox', '0 0 300 26');
@@ -446,14 +450,19 @@ class Timeline {
       for (const [name, value] of Object.entries(place)) rectangle.setAttribute(name, value);
       picture.append(rectangle);
     };
-    LANES.forEach(([name, from, to], lane) => {
-      if (ms[from] !== undefined && ms[to] !== undefined) bar(name, ms[from], ms[to], 1 + 6 * lane, 5);
+    const words = [];
+    LANES.forEach(([name, froms, to], lane) => {
+      const from = froms.map((checkpoint) => ms[checkpoint]).find((time) => time !== undefined);
+      if (from === undefined || ms[to] === undefined) return;
+      bar(name, from, ms[to], 1 + 6 * lane, 5);
+      if (name !== 'waited') words.push(`${name} ${Math.round(ms[to] - from)}`);
     });
-    const first = hereMs ?? timing.first_audio_ms ?? ms['audio-first-played'];
-    if (first !== undefined) bar('first', first, first, 0, 26);
-    const figures = [['heard', timing.heard_ms], ['thought', timing.thought_ms], ['spoke', timing.spoke_ms], ['first sound', first]];
-    const words = figures.filter(([, time]) => time !== undefined && time !== null).map(([name, time]) => `${name} ${Math.round(time)}`);
-    row.append(element('p', 'asked', question || '…'), picture, element('p', 'small', words.join(' · ')));
+    const first = answer?.firstAudioMs ?? ms['audio-first-played'];
+    if (first !== undefined) {
+      bar('first', first, first, 0, 26);
+      words.push(`first sound ${Math.round(first)}`);
+    }
+    row.append(element('p', 'asked', question?.certain || '…'), picture, element('p', 'small', words.join(' · ')));
     return row;
   }
 }
@@ -488,7 +497,7 @@ class Picture {
     if (time - this.drawn >= 32) {
       this.drawn = time;
       this.bars.push([this.heard, this.said]);
-      this.meter.value = this.heard;
+      this.meter.value = Math.sqrt(this.heard);
       this.heard = this.said = 0;
       this.draw();
       ++this.quietFrames;
@@ -510,7 +519,7 @@ class Picture {
     for (let i = 1; i <= nBars; ++i) {
       const [heard, said] = this.bars.at(-i) ?? [0, 0];
       const loudness = Math.min(1, Math.sqrt(Math.max(heard, said)));
-      brush.fillStyle = said > heard ? style.getPropertyValue('--said') : style.getPropertyValue(heard > 0.01 ? '--heard' : '--line');
+      brush.fillStyle = said > heard ? style.caretColor : heard > 0.01 ? style.color : style.outlineColor;
       const half = Math.max(0.75, loudness * (height / 2 - 1));
       brush.fillRect(width - 4 * i, height / 2 - half, 2.5, 2 * half);
     }
@@ -538,10 +547,9 @@ class Talk {
   reset() {
     this.isReady = this.isPersonSpeaking = this.isAwaiting = this.hasSounded = false;
     this.response = undefined;   // the one in progress
-    this.answer = undefined;     // the turn that sounds
     this.nSent = 0;              // samples
     this.marks = [];             // {nSent, time}: when what was sent was heard, by the sound's clock
-    this.endOfSpeech = undefined;
+    this.turnEnd = undefined;    // of the last question, by the sound's clock
     this.reported = 0;
     this.before = [];            // frames that were not sent
     this.endAt = undefined;      // of a question, by the sound's clock
@@ -634,11 +642,9 @@ class Talk {
     if (this.isReady) return;
     this.isReady = true;
     this.status = '';
-    const hasForgotten = this.turns.size > 0 && ![...this.turns.keys()].some((id) => this.announced.has(id));
-    if (!hasForgotten) return;
-    for (const turn of this.turns.values()) turn.item.classList.add('forgotten');
+    if (this.turns.size === 0 || [...this.turns.keys()].some((id) => this.announced.has(id))) return;
     this.turns.clear();
-    $('transcript').append(element('li', 'divider small', 'The server began anew: it does not remember what is above'));
+    $('transcript').append(element('p', 'divider small', 'The server began anew: it does not remember what is above'));
   }
 
   'on error'({error}) {
@@ -674,11 +680,17 @@ class Talk {
   'on input_audio_buffer.speech_stopped'({audio_end_ms}) {
     this.isPersonSpeaking = false;
     this.isAwaiting = true;
-    this.endOfSpeech = this.timeOf(audio_end_ms * RATE / 1000);
+    this.turnEnd = this.timeOf(audio_end_ms * RATE / 1000);
   }
 
   'on input_audio_buffer.committed'({item_id}) {
     this.turn('user', item_id);
+  }
+
+  'on input_audio_buffer.cleared'() {
+    for (const {role, id} of this.turns.values()) {
+      if (role === 'user' && !this.announced.has(id)) this['on conversation.item.deleted']({item_id: id});
+    }
   }
 
   'on conversation.item.input_audio_transcription.delta'({item_id, delta}) {
@@ -716,8 +728,7 @@ class Talk {
 
   'on response.output_item.added'({item}) {
     if (item.type !== 'message') return;
-    this.answer = this.turn('assistant', item.id);
-    this.answer.began = this.endOfSpeech;
+    this.turn('assistant', item.id).began = this.turnEnd;
     this.reported = 0;
   }
 
@@ -730,9 +741,9 @@ class Talk {
     this.turn('assistant', item_id).addText(delta);
   }
 
-  'on response.output_audio.delta'({item_id, delta}) {
+  'on response.output_audio.delta'({response_id, item_id, delta}) {
     const turn = this.turn('assistant', item_id);
-    if (turn.isCut) return;
+    if (turn.isCut || turn.isStopping || response_id === this.stopped) return;
     const samples = samplesOf(delta);
     this.hasSounded = true;
     turn.addSound(samples.length);
@@ -781,8 +792,19 @@ class Talk {
   'on parlance.timing'(timing) {
     const turns = [...this.turns.values()];
     const at = turns.findIndex(({id}) => id === timing.item_id);
-    const question = turns.slice(0, Math.max(0, at)).reverse().find(({role}) => role === 'user');
-    this.timeline.add(question?.certain, timing, turns[at]?.firstAudioMs);
+    const question = turns.slice(0, at < 0 ? undefined : at).reverse().find(({role}) => role === 'user');
+    this.timeline.add(question, turns[at], timing);
+    if (at < 0) return;
+    turns[at].waitedMs = timing.ms['turn-end'] ?? 0;
+    this.tellFirst(turns[at]);
+  }
+
+  // How long after the end of speech an answer began to sound here; the turn ended by so much later.
+  tellFirst(turn) {
+    if (turn.first === undefined || turn.began === undefined || turn.waitedMs === undefined) return;
+    turn.firstAudioMs = 1000 * (turn.first - turn.began) + turn.waitedMs;
+    turn.item.dataset.firstAudioMs = Math.round(turn.firstAudioMs);
+    this.timeline.draw();
   }
 
   turn(role, id) {
@@ -810,7 +832,7 @@ class Talk {
     this.connection.send({type: 'input_audio_buffer.append', audio: base64Of(frame.samples)});
   }
 
-  // When a sample was heard that was sent, by the sound's clock; none where that is long ago.
+  // When a sample that was sent was heard, by the sound's clock.
   timeOf(nSamples) {
     const mark = this.marks.find(({nSent}) => nSent >= nSamples);
     return mark && mark.time - (mark.nSent - nSamples) / RATE;
@@ -820,13 +842,13 @@ class Talk {
     const turn = this.turns.get(item);
     this.picture.say(peak);
     if (!turn) return;
-    if (first !== undefined && turn.began !== undefined) {
-      turn.firstAudioMs = 1000 * (first - turn.began);
-      turn.item.dataset.firstAudioMs = Math.round(turn.firstAudioMs);
+    if (first !== undefined) {
+      turn.first = first;
+      this.tellFirst(turn);
     }
     const wasStopped = turn.isStopping;
-    const isWhole = ended && !wasStopped;
-    turn.played(isWhole ? turn.nReceived : Math.max(0, played - Math.round(latency * RATE)));
+    turn.isWhole = ended && !wasStopped;
+    turn.played(turn.isWhole ? turn.nReceived : Math.max(0, played - Math.round(latency * RATE)));
     const playedMs = Math.floor(1000 * turn.nPlayed / RATE);
     const now = performance.now();
     if (ended || now - this.reported >= REPORT_MS - 10) {
@@ -852,6 +874,7 @@ class Talk {
 
   stopAnswer() {
     if (this.response) this.connection.send({type: 'response.cancel', response_id: this.response});
+    this.stopped = this.response;  // more of it may be on its way
     this.hush();
     this.isAwaiting = false;
     this.show();
@@ -865,7 +888,6 @@ class Talk {
 
   // -- what people do
 
-  // Whatever is to be done needs a session, and sound where there is any.
   async wake() {
     await this.loudspeaker.open();
     if (this.connection.isAsleep) this.connection.open();
@@ -928,7 +950,7 @@ class Talk {
     this.endAt = undefined;
     this.microphone.closeSoon();
     if (this.nSent - this.nBefore >= LEAST_SAMPLES) {
-      this.endOfSpeech = this.marks.at(-1)?.time;
+      this.turnEnd = this.marks.at(-1)?.time;
       this.connection.send({type: 'input_audio_buffer.commit'});
       this.connection.send({type: 'response.create'});
     } else {
@@ -952,7 +974,7 @@ class Talk {
     const content = [{type: 'input_text', text}];
     this.connection.send({type: 'conversation.item.create', item: {id, type: 'message', role: 'user', content}});
     this.connection.send({type: 'response.create'});
-    this.endOfSpeech = (await soundContext)?.currentTime;
+    this.turnEnd = (await soundContext)?.currentTime;
     this.isAwaiting = true;
     this.show();
     return true;
@@ -1077,7 +1099,7 @@ function connectTalkButton(talk, button) {
   button.addEventListener('pointerup', up);
   button.addEventListener('pointercancel', up);
   button.addEventListener('contextmenu', (event) => event.preventDefault());
-  // What a screen reader presses has no pointer, and no way to hold.
+  // Screen readers press, and cannot hold.
   button.addEventListener('click', (event) => {
     if (event.detail !== 0 || event.pointerType) return;
     if (talk.isHeld) talk.release();
@@ -1087,8 +1109,7 @@ function connectTalkButton(talk, button) {
   const isForTalking = (target) => target === button || !target.closest('button, input, textarea, select, summary, dialog, a');
   for (const [kind, act] of [['keydown', down], ['keyup', up]]) {
     addEventListener(kind, (event) => {
-      const isTalkKey = event.code === 'Space' || event.code === 'Enter' && event.target === button;
-      if (!isTalkKey || !isForTalking(event.target)) return;
+      if (event.code !== 'Space' || !isForTalking(event.target)) return;
       event.preventDefault();
       if (!event.repeat) act();
     });

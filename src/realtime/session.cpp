@@ -179,6 +179,11 @@ RealtimeResult<void> RealtimeSession::commit() {
     return {};
   }
   HeardItem& utterance = *open_;
+  std::vector<float> rest;
+  if (decoder_ && decoder_->flush(rest)) {
+    n_heard_ += std::ssize(rest);
+    utterance.feed(rest);
+  }
   const double now_ms = parts_.now_ms();
   utterance.trace.mark(Checkpoint::speech_end, now_ms);
   utterance.trace.mark(Checkpoint::turn_end, now_ms);
@@ -196,6 +201,8 @@ RealtimeResult<void> RealtimeSession::clear() {
   }
   open_.reset();
   judgement_.reset();
+  std::vector<float> dropped;
+  if (decoder_) (void)decoder_->flush(dropped);
   if (finder_) finder_->forget();
   if (doubt_since_ms_) {
     doubt_since_ms_.reset();
@@ -239,7 +246,7 @@ RealtimeResult<void> RealtimeSession::create(const CreateItem& event) {
       std::vector<float> samples;
       if (const auto pushed = decoder->push(*part.sound, samples); !pushed)
         return tl::unexpected(internal_error(pushed.error()));
-      if (const auto ended = decoder->finish(samples); !ended)
+      if (const auto ended = decoder->flush(samples); !ended)
         return tl::unexpected(internal_error(ended.error()));
       utterance->feed(samples);
     }

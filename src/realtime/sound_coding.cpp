@@ -15,7 +15,7 @@ G711Law law_of(const SoundForm& form) {
 
 Result<SoundDecoder> SoundDecoder::create(const SoundForm& form, int rate_hz) {
   PARLANCE_TRY(Resampler resampler, Resampler::create(form.rate_hz, rate_hz));
-  return SoundDecoder(form, std::move(resampler));
+  return SoundDecoder(form, rate_hz, std::move(resampler));
 }
 
 Result<void> SoundDecoder::push(std::string_view bytes, std::vector<float>& samples) {
@@ -39,8 +39,10 @@ Result<void> SoundDecoder::push(std::string_view bytes, std::vector<float>& samp
   return resampler_.push(decoded, samples);
 }
 
-Result<void> SoundDecoder::finish(std::vector<float>& samples) {
-  return resampler_.finish(samples);
+Result<void> SoundDecoder::flush(std::vector<float>& samples) {
+  PARLANCE_CHECK(resampler_.finish(samples));
+  PARLANCE_TRY(resampler_, Resampler::create(form_.rate_hz, rate_hz_));
+  return {};
 }
 
 Result<SoundEncoding> SoundEncoding::create(const SoundForm& form, int rate_hz) {

@@ -19,12 +19,15 @@ class SoundDecoder {
   static Result<SoundDecoder> create(const SoundForm& form, int rate_hz);
 
   Result<void> push(std::string_view bytes, std::vector<float>& samples);
-  Result<void> finish(std::vector<float>& samples);  // nothing may come behind
+  // What the filter holds back; what comes behind begins anew.
+  Result<void> flush(std::vector<float>& samples);
 
  private:
-  SoundDecoder(const SoundForm& form, Resampler resampler) : form_(form), resampler_(std::move(resampler)) {}
+  SoundDecoder(const SoundForm& form, int rate_hz, Resampler resampler)
+      : form_(form), rate_hz_(rate_hz), resampler_(std::move(resampler)) {}
 
   SoundForm form_;
+  int rate_hz_;
   Resampler resampler_;
   std::optional<char> half_;
 };

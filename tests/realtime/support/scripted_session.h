@@ -65,6 +65,7 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
   // What the client does.
   void tell(const std::string& event) {
     session->take_text(event);
+    name_wake();
     settle();
   }
   void update(const std::string& ga, const std::string& beta = "") {
@@ -215,11 +216,13 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
         later_.erase(later_.begin());
         what();
       }
-      const auto wait_ms = session->wait_ms();
-      if (!std::exchange(is_woken_, false) && !(wait_ms && *wait_ms <= 0)) return;
+      // As its owner does: woken, or at the time that it named.
+      if (!std::exchange(is_woken_, false) && now_ < wake_at_) break;
       session->advance();
+      name_wake();
     }
   }
+  void name_wake() { wake_at_ = now_ + std::max(0.001, session->wait_ms().value_or(INFINITY)); }
 
   struct Answer final : MindAnswer {
     Answer(ScriptedSession& o, OnNews news) : owner(o), on_news(std::move(news)) {
@@ -272,8 +275,8 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
       });
     }
     Result<Hearing> hearing() override {
-      // Loud sound comes in windows of 32 ms: the count is rounded.
-      const size_t n = static_cast<size_t>(std::lround(static_cast<double>(n_loud) / 1600));
+      // Loud sound comes in windows of 32 ms: the count is rounded, but less than most of a word is none.
+      const size_t n = static_cast<size_t>(static_cast<double>(n_loud) / 1600 + 0.35);
       const bool is_final = owner.now_ >= final_at;
       Hearing heard{.text = words(n),
                     .n_stable = 0,
@@ -372,7 +375,7 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
     int64_t n_seen = 0, n_given = 0;
   };
 
-  double now_ = 0;
+  double now_ = 0, wake_at_ = 0;
   bool is_woken_ = false;
   std::function<void()> on_taken_;
   std::multimap<double, std::function<void()>> later_;

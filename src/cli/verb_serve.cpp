@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -12,7 +14,9 @@
 #include "base/os/browser.h"
 #include "base/os/environment.h"
 #include "base/os/file.h"
+#include "base/os/signals.h"
 #include "cli/llama_server.h"
+#include "cli/terminal/command_line.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
 #include "cli/verbs.h"
@@ -27,6 +31,10 @@ namespace {
 
 constexpr int kSomethingCut = 3;
 constexpr std::chrono::milliseconds kLookForSignals{20};
+
+struct ListenerSeconds {
+  double head = 0, body = 0, idle = 0, write = 0;
+};
 
 struct ServeOptions {
   ModelChoice model;
@@ -44,6 +52,28 @@ struct ServeOptions {
   std::optional<int64_t> n_parallel;
   UnusedFlags unused;
   std::string config_file;
+  std::vector<std::string> proxies;
+  ListenerSeconds seconds;
+  int64_t n_head_bytes = 0, n_json_bytes = 0, n_upload_bytes = 0, n_connections = 0,
+          n_connections_of_address = 0;
+  int max_audio_minutes = 30;
+  bool has_no_tool_grammar = false, prints_settings = false;
+  std::vector<Setting> settings;
+};
+
+// The terminal was closed, or somebody asks for rules to be read again: there is nothing else to hang up.
+class RereadSignal {
+ public:
+  RereadSignal()
+      : handler_(
+            kSignals, [] { is_wanted = true; }, SignalHandler::SystemCalls::go_on) {}
+  bool take() { return is_wanted.exchange(false); }
+
+ private:
+  static constexpr std::array kSignals = {Signal::hang_up};
+  static inline std::atomic<bool> is_wanted{false};
+  static_assert(std::atomic<bool>::is_always_lock_free);
+  SignalHandler handler_;
 };
 
 // While it lives, what rooms below log are events, too.
@@ -149,6 +179,11 @@ Result<void> settle(ServeOptions& options) {
     server.voice_aliases.push_back(std::move(alias));
   }
   for (const std::string& origin : server.gate.cors_origins) PARLANCE_CHECK(check_origin(origin));
+  for (const std::string& proxy : options.proxies) {
+    auto block = AddressBlock::parse(proxy);
+    if (!block) return fail(ErrorCode::invalid_argument, "--trusted-proxy: {}", block.error().message);
+    server.gate.proxies.push_back(*block);
+  }
   if (!is_loopback_address(server.listener.host) && server.gate.keys.empty() && !server.is_open) {
     return fail(
         ErrorCode::invalid_argument,
@@ -181,6 +216,18 @@ Result<void> settle(ServeOptions& options) {
   const auto ms = [](double seconds) {
     return std::chrono::milliseconds(static_cast<int64_t>(1000 * seconds));
   };
+  ListenerOptions& listener = server.listener;
+  listener.head_time = ms(options.seconds.head);
+  listener.body_time = ms(options.seconds.body);
+  listener.idle_time = ms(options.seconds.idle);
+  listener.write_time = ms(options.seconds.write);
+  listener.head.n_head_bytes = static_cast<size_t>(options.n_head_bytes);
+  listener.n_connections = static_cast<size_t>(options.n_connections);
+  listener.n_connections_of_address = static_cast<size_t>(options.n_connections_of_address);
+  server.n_json_bytes = static_cast<size_t>(options.n_json_bytes);
+  server.n_upload_bytes = static_cast<size_t>(options.n_upload_bytes);
+  server.most_audio_seconds = 60.0 * options.max_audio_minutes;
+  server.has_tool_grammar = !options.has_no_tool_grammar;
   server.request_time = ms(options.request_s);
   server.ping_time = ms(options.ping_s);
   return {};
@@ -201,12 +248,38 @@ void open_page(const Console& io, std::string_view host, uint16_t port) {
   }
 }
 
+// Keys, and names in a file of settings, as they are now. What is wrong with them leaves the rules as they
+// are.
+Result<void> reread_gate(const ServeOptions& given, Site& site) {
+  ServeOptions options = given;
+  options.server.gate = site.options.gate;
+  options.server.gate.keys.clear();
+  PARLANCE_CHECK(read_server_keys(options));
+  const auto hosts = std::ranges::find(options.settings, "allowed-host", &Setting::name);
+  const bool may_be_in_file = !options.config_file.empty() && hosts != options.settings.end() &&
+                              (hosts->source == "default" || hosts->source.starts_with("--config"));
+  if (may_be_in_file) {
+    PARLANCE_TRY(options.server.gate.allowed_hosts,
+                 setting_in_file("serve", options.config_file, "allowed-host"));
+  }
+  if (options.server.gate.keys.empty() && !site.options.gate.keys.empty()) {
+    return fail(ErrorCode::invalid_argument, "there are no keys any more; the ones before still count");
+  }
+  site.replace_gate(std::move(options.server.gate));
+  return {};
+}
+
 Result<int> serve(const Console& io, ServeOptions& options) {
+  if (options.prints_settings) {
+    io.write(settings_text(options.settings));
+    return kSuccess;
+  }
   if (options.lists_routes) {
     io.write(routes_text());
     return kSuccess;
   }
-  const InterruptGuard guard(SecondInterrupt::ends_program);
+  const InterruptGuard guard(kSomethingCut);
+  RereadSignal reread;
   const std::string& host = options.server.listener.host;
   PARLANCE_TRY(const auto server, Server::start(options.server));
   EventLog& log = server->site().log;
@@ -218,7 +291,13 @@ Result<int> serve(const Console& io, ServeOptions& options) {
             {{"host", host}, {"port", int64_t{server->port()}}, {"model", server->site().offers.front().id}});
   if (options.only_checks) return kSuccess;
   if (options.opens_page) open_page(io, host, server->port());
-  while (!guard.interrupted()) std::this_thread::sleep_for(kLookForSignals);
+  while (!guard.interrupted()) {
+    std::this_thread::sleep_for(kLookForSignals);
+    if (!reread.take()) continue;
+    const auto done = reread_gate(options, server->site());
+    log.write(done ? LogLevel::info : LogLevel::warning, "reread",
+              {{"result", done ? std::string("ok") : done.error().message}});
+  }
   log.write(LogLevel::info, "drain", {});
   server->drain();
   const auto grace = std::chrono::milliseconds(static_cast<int64_t>(1000 * options.grace_s));
@@ -243,20 +322,28 @@ OptionGroup address_group(ServeOptions& o) {
 }
 
 OptionGroup caller_group(ServeOptions& o) {
-  return {"Callers",
-          {text_option("--api-key-file", "FILE", "Keys, one a line: name:key or name:key:admin.", o.key_file),
-           text_option("--api-key", "KEY",
-                       "One key; the environment variable PARLANCE_API_KEY hides it from others.", o.key),
-           number_option<int>(
-               "--key-running", "N",
-               "Answers of one key that are made at once, where there are several keys; as many as of "
-               "all where it is not given.",
-               o.server.n_key_running, 1, 256),
-           number_option<int>("--key-queue", "N", "Those that wait beside them; 16 where it is not given.",
-                              o.server.n_key_waiting, 0, 10000),
-           flag("--no-auth", "Everybody who reaches the address may ask.", o.server.is_open),
-           flag("--metrics-public", "GET /metrics needs no key.", o.server.are_metrics_public),
-           flag("--strict-fields", "Fields that are not known are errors.", o.server.is_strict)}};
+  Option key = text_option("--api-key", "KEY",
+                           "One key; the environment variable PARLANCE_API_KEY hides it from others.", o.key);
+  key.is_secret = true;
+  Option waiting = number_option<int>("--key-queue", "N", "Those that wait beside them.",
+                                      o.server.n_key_waiting, 0, 10000);
+  waiting.fallback = "16";
+  return {
+      "Callers",
+      {text_option("--api-key-file", "FILE", "Keys, one a line: name:key or name:key:admin.", o.key_file),
+       std::move(key),
+       number_option<int>(
+           "--key-running", "N",
+           "Answers of one key that are made at once, where there are several keys; as many as of "
+           "all where it is not given.",
+           o.server.n_key_running, 1, 256),
+       std::move(waiting), flag("--no-auth", "Everybody who reaches the address may ask.", o.server.is_open),
+       list_option("--trusted-proxy", "ADDRESS",
+                   "A proxy in front, or a block such as 10.0.0.0/8: what its X-Forwarded-For, -Proto and "
+                   "-Host say is believed.",
+                   o.proxies),
+       flag("--metrics-public", "GET /metrics needs no key.", o.server.are_metrics_public),
+       flag("--strict-fields", "Fields that are not known are errors.", o.server.is_strict)}};
 }
 
 Option parallel_option(std::optional<int64_t>& n_parallel) {
@@ -279,7 +366,51 @@ OptionGroup work_group(ServeOptions& o) {
                              "How long answers may take to finish when the server ends.", o.grace_s, 0, 600),
        number_option<double>("--sse-ping", "SECONDS", "A stream that is silent for so long gets a comment.",
                              o.ping_s, 0.1, 60),
+       flag("--no-tool-grammar",
+            "Do not hold calls to the tools that there are, where a request leaves calling to the model.",
+            o.has_no_tool_grammar),
        flag("--thinking", "Models that can think do, where a request does not say.", o.server.thinks)}};
+}
+
+// Defaults are those of the server's own options.
+OptionGroup limit_group(ServeOptions& o) {
+  const ServerOptions& server = o.server;
+  const auto take = [](int64_t& target, size_t value) { target = static_cast<int64_t>(value); };
+  take(o.n_head_bytes, server.listener.head.n_head_bytes);
+  take(o.n_json_bytes, server.n_json_bytes);
+  take(o.n_upload_bytes, server.n_upload_bytes);
+  take(o.n_connections, server.listener.n_connections);
+  take(o.n_connections_of_address, server.listener.n_connections_of_address);
+  ListenerSeconds& s = o.seconds;
+  const auto in_seconds = [](std::chrono::milliseconds time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  s = {.head = in_seconds(server.listener.head_time),
+       .body = in_seconds(server.listener.body_time),
+       .idle = in_seconds(server.listener.idle_time),
+       .write = in_seconds(server.listener.write_time)};
+  const auto bytes = [](const char* name, const char* help, int64_t& target, int64_t least, int64_t most) {
+    return number_option<int64_t>(name, "BYTES", help, target, least, most);
+  };
+  const auto seconds = [](const char* name, const char* help, double& target, double most) {
+    return number_option<double>(name, "SECONDS", help, target, 1, most);
+  };
+  return {
+      "Limits",
+      {number_option<int64_t>("--max-connections", "N", "Connections; the one idle for longest makes room.",
+                              o.n_connections, 8, 65536),
+       number_option<int64_t>("--max-connections-per-address", "N",
+                              "Of one address that is not this machine's.", o.n_connections_of_address, 1,
+                              65536),
+       bytes("--head-limit", "Of a request's head.", o.n_head_bytes, 4096, 65536),
+       bytes("--body-limit", "Of a JSON body.", o.n_json_bytes, 65536, int64_t{256} << 20),
+       bytes("--upload-limit", "Of a form with a recording.", o.n_upload_bytes, 65536, int64_t{1} << 30),
+       seconds("--head-timeout", "For a whole head.", s.head, 120),
+       seconds("--body-timeout", "For a whole body.", s.body, 3600),
+       seconds("--idle-timeout", "Between two requests of a connection.", s.idle, 3600),
+       seconds("--write-timeout", "Without a client taking anything of its answer.", s.write, 600),
+       number_option<int>("--max-audio-minutes", "N", "Of a recording.", o.max_audio_minutes, 1, 600),
+       number_option<int>("--prep-threads", "N", "Threads that read requests.", o.server.n_preparing, 1, 8)}};
 }
 
 OptionGroup conversation_group(ServeOptions& o) {
@@ -343,6 +474,7 @@ OptionGroup name_group(ServeOptions& o) {
 
 Command serve_command() {
   const auto options = std::make_shared<ServeOptions>();
+  options->answer.generate.max_tokens = options->server.n_most_tokens;
   Command command;
   command.name = "serve";
   command.summary = "Serve the models over HTTP.";
@@ -357,21 +489,25 @@ Command serve_command() {
       {"parlance serve --open", "the same, and the page to talk to in the browser"},
       {"parlance serve -m Qwen3-0.6B-Q8_0.gguf --parallel 8", "another model, eight answers at once"},
       {"parlance serve --host 0.0.0.0 --api-key-file keys.txt", "for other machines, which need a key"}};
-  command.groups = {address_group(*options),
-                    caller_group(*options),
-                    work_group(*options),
-                    conversation_group(*options),
-                    name_group(*options),
-                    log_group(*options),
-                    sampling_group(options->answer),
-                    answer_group(options->answer),
-                    model_group(options->model),
-                    draft_group(options->model, options->answer.generate.draft),
-                    llama_server_group(options->unused),
-                    {"Instead of serving",
-                     {flag("--routes", "List the routes.", options->lists_routes),
-                      flag("--check", "Load the models, listen, and end.", options->only_checks)}}};
+  command.groups = {
+      address_group(*options),
+      caller_group(*options),
+      work_group(*options),
+      limit_group(*options),
+      conversation_group(*options),
+      name_group(*options),
+      log_group(*options),
+      sampling_group(options->answer),
+      answer_group(options->answer),
+      model_group(options->model),
+      draft_group(options->model, options->answer.generate.draft),
+      llama_server_group(options->unused),
+      {"Instead of serving",
+       {flag("--routes", "List the routes.", options->lists_routes),
+        flag("--print-config", "Print all options, and where each comes from.", options->prints_settings),
+        flag("--check", "Load the models, listen, and end.", options->only_checks)}}};
   command.has_settings = true;
+  command.on_settings = [options](std::vector<Setting> settings) { options->settings = std::move(settings); };
   command.check = [options] { return settle(*options); };
   command.run = [options](Console& io) { return serve(io, *options); };
   return command;

@@ -1,6 +1,7 @@
 #include "grammar/tool_calls.h"
 
 #include <array>
+#include <optional>
 
 #include "grammar/json_schema.h"
 #include "grammar/rules.h"
@@ -20,6 +21,11 @@ class CallCompiler {
   explicit CallCompiler(const ToolCalls& calls) : calls_(calls) {}
 
   Result<std::shared_ptr<const Grammar>> compile() {
+    if (calls_.tools.empty()) {
+      const RuleId root = rules_.add_rule("words");
+      add_words(rules_.of(root));
+      return rules_.compile(root, Parameter::json_schema);
+    }
     const RuleId call = rules_.add_rule("a call");
     const auto [start, end] = rules_.of(call);
     for (const CallableTool& tool : calls_.tools) PARLANCE_CHECK(add_tool(tool, start, end));
@@ -58,9 +64,9 @@ class CallCompiler {
     return to;
   }
 
-  // Any bytes up to the first time that a mark has come, whose last byte leads to `behind`. The states are
-  // those in between: in state k, the first k bytes of the mark have come.
-  std::vector<State> add_bytes_until(std::string_view mark, State from, State behind) {
+  // Any bytes up to the first time that a mark has come, whose last byte leads to `behind`; none: it may not
+  // come. The states are those in between: in state k, the first k bytes of the mark have come.
+  std::vector<State> add_bytes_until(std::string_view mark, State from, std::optional<State> behind) {
     std::vector<State> states = {from};
     while (states.size() < mark.size()) states.push_back(rules_.add_state());
     std::vector<std::array<size_t, 256>> next(mark.size());  // Knuth, Morris and Pratt
@@ -78,8 +84,9 @@ class CallCompiler {
         const size_t to = next[k][first];
         size_t last = first;
         while (last < 255 && next[k][last + 1] == to) ++last;
-        rules_.byte_range(states[k], static_cast<uint8_t>(first), static_cast<uint8_t>(last),
-                          to == mark.size() ? behind : states[to]);
+        const auto target = to == mark.size() ? behind : std::optional(states[to]);
+        if (target)
+          rules_.byte_range(states[k], static_cast<uint8_t>(first), static_cast<uint8_t>(last), *target);
         first = last + 1;
       }
     }
@@ -98,6 +105,12 @@ class CallCompiler {
     rules_.call(first, marked, more);
     rules_.jump(more, root.end);
     if (!calls_.is_one) rules_.call(more, rules_.add_repeat(marked, 1, kMostCalls - 1), root.end);
+  }
+
+  void add_words(Rules::Ends root) {
+    const State words = rules_.add_state();
+    rules_.jump(root.start, words);
+    for (const State state : add_bytes_until(kCall, words, std::nullopt)) rules_.jump(state, root.end);
   }
 
   void add_words_and_calls(RuleId call, Rules::Ends root) {

@@ -24,9 +24,9 @@ struct CallableTool {
 
 struct ToolCalls {
   CallNotation notation = CallNotation::marked_json;
-  std::vector<CallableTool> tools;
-  bool is_one = false;       // at most; else up to sixteen
-  bool is_required = false;  // at least one, and nothing beside them; else words may come, too
+  std::vector<CallableTool> tools;  // none: any text but the mark of a call
+  bool is_one = false;              // at most; else up to sixteen
+  bool is_required = false;         // at least one, and nothing beside them; else words may come, too
   // The vocabulary has the marks as tokens of their own, which may stand in their place.
   bool has_mark_tokens = false;
 };

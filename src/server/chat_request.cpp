@@ -68,6 +68,7 @@ ApiResult<ChatRequest> read_chat(Site& site, const Body& body) {
     PARLANCE_API_TRY(offered, read_tools(*tools));
     if (!offered.empty()) chat.manner.tools_json = tools->line();
   }
+  const bool has_tools = !offered.empty();
   PARLANCE_API_TRY(const ToolChoice choice, read_tool_choice(body, offered));
   chat.is_one_call = !body.boolean("parallel_tool_calls", true);
   if (choice != ToolChoice::none) {
@@ -82,12 +83,14 @@ ApiResult<ChatRequest> read_chat(Site& site, const Body& body) {
   const TextModel& model = site.text->model();
   const bool is_forced = choice == ToolChoice::required || choice == ToolChoice::named;
   PARLANCE_API_TRY(chat.grammar, read_answer_format(site.grammars, model, body, is_forced));
-  if (!chat.grammar && choice != ToolChoice::none) {
+  if (choice == ToolChoice::none) offered.clear();
+  if (!chat.grammar && has_tools) {
     PARLANCE_API_TRY(chat.grammar,
                      read_call_grammar(site.grammars, model, std::move(offered),
                                        {.family = has_family ? site.tool_family : ToolFamily::hermes,
                                         .choice = choice,
-                                        .is_one = chat.is_one_call},
+                                        .is_one = chat.is_one_call,
+                                        .holds_free = site.options.has_tool_grammar},
                                        chat.notes));
   }
   PARLANCE_API_CHECK(check_modalities(body));

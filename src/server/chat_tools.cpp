@@ -212,7 +212,10 @@ ApiResult<std::shared_ptr<TokenMasks>> read_call_grammar(GrammarCache& grammars,
   const bool is_forced = terms.choice == ToolChoice::required || terms.choice == ToolChoice::named;
   const bool has_strict =
       std::any_of(offered.begin(), offered.end(), [](const OfferedTool& tool) { return tool.is_strict; });
-  if (offered.empty() || (!is_forced && !has_strict)) return nullptr;
+  const bool is_needed = is_forced || has_strict;
+  if (!is_needed && !terms.holds_free) return nullptr;
+  // A call without a mark is a text that begins like one.
+  if (offered.empty() && terms.family == ToolFamily::llama_json) return nullptr;
   const Tokenizer& tokenizer = model.tokenizer();
   const bool is_one = terms.is_one || terms.choice == ToolChoice::named;
   ToolCalls calls{
@@ -229,7 +232,9 @@ ApiResult<std::shared_ptr<TokenMasks>> read_call_grammar(GrammarCache& grammars,
     masks = compiled();
   }
   if (masks) return *std::move(masks);
-  return tl::unexpected(grammar_error(masks.error(), "tools", /*is_schema=*/false));
+  if (is_needed) return tl::unexpected(grammar_error(masks.error(), "tools", /*is_schema=*/false));
+  notes.push_back("calls are not held to the tools, which are too many");
+  return nullptr;
 }
 
 }  // namespace parlance

@@ -44,13 +44,15 @@ enum class ToolChoice : uint8_t {
 // Leaves those that may be called in `offered`. Errors: none of that name, none at all where one is required.
 ApiResult<ToolChoice> read_tool_choice(const Body& body, std::vector<OfferedTool>& offered);
 
-// What an answer with calls of these tools looks like. Null: like any text. Where no call has to be made,
-// that is so unless a tool is strict. A schema that cannot be kept leaves its tool any arguments, which is
-// noted, or is an error where it is strict.
+// What an answer with calls of these tools looks like; without tools, one without calls. Null: like any text.
+// A schema that cannot be kept leaves its tool any arguments, which is noted, or is an error where it is
+// strict.
 struct CallTerms {
   ToolFamily family = ToolFamily::hermes;
   ToolChoice choice = ToolChoice::free;
   bool is_one = false;
+  bool holds_free =
+      true;  // calls that nobody asked for are held to the tools as well; strict ones always are
 };
 ApiResult<std::shared_ptr<TokenMasks>> read_call_grammar(GrammarCache& grammars, const TextModel& model,
                                                          std::vector<OfferedTool> offered,

@@ -16,7 +16,6 @@ namespace parlance {
 namespace {
 
 constexpr size_t kLeastKeyBytes = 16;
-constexpr std::chrono::milliseconds kWrongKeyDelay{100};
 
 tl::unexpected<ApiError> forbid(std::string code, std::string message) {
   return tl::unexpected(ApiError{.status = 403, .code = std::move(code), .message = std::move(message)});
@@ -54,7 +53,8 @@ bool is_listed(const GateRules& rules, std::string_view origin) {
 bool is_allowed_origin(const GateRules& rules, const HttpRequest& request) {
   if (!request.has_field("origin")) return true;
   const std::string_view origin = request.field("origin");
-  return ascii::are_equal(origin, fmt::format("http://{}", request.field("host"))) ||
+  const char* const scheme = request.is_secure ? "https" : "http";
+  return ascii::are_equal(origin, fmt::format("{}://{}", scheme, request.field("host"))) ||
          is_listed(rules, origin);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "server/address_block.h"
 #include "server/api_error.h"
 #include "server/http_message.h"
 
@@ -24,6 +25,7 @@ struct GateRules {
   std::vector<std::string> allowed_hosts;  // beside those that the binding implies
   std::vector<std::string> cors_origins;   // exact
   std::vector<ApiKey> keys;                // none: everybody may ask
+  std::vector<AddressBlock> proxies;       // that are believed about who asks (forwarded.h)
 };
 
 enum class KeyNeed : uint8_t { none, any, admin };

@@ -31,7 +31,8 @@ struct HttpRequest {
   std::string body;
   std::string remote_address;
   bool is_loopback = false;
-  std::string id;  // of the request, in its answer and in the log
+  bool is_secure = false;  // it came over TLS, to a proxy that is trusted
+  std::string id;          // of the request, in its answer and in the log
   std::chrono::steady_clock::time_point began = {};
   std::shared_ptr<RequestNotes> notes = {};  // of those who answer it; null: nobody asks
 

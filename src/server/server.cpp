@@ -15,6 +15,7 @@
 #include "bundle/bundle.h"
 #include "bundle/sha256.h"
 #include "server/chat_tools.h"
+#include "server/forwarded.h"
 #include "server/handshake.h"
 #include "server/http_text.h"
 #include "server/page.h"
@@ -106,7 +107,7 @@ class Server::Service final : public HttpService {
                          : match->route->handler == show_metrics && site_.options.are_metrics_public
                              ? KeyNeed::none
                              : match->route->need;
-    auto caller = pass(site_.options.gate, head, need);
+    auto caller = pass_forwarded(head, need);
     if (match && match->route->open_socket) caller = with_client_secret(head, std::move(caller));
     if (!caller) {
       HttpAnswer answer = answer_of(caller.error());
@@ -140,7 +141,7 @@ class Server::Service final : public HttpService {
                                             .caller = nullptr,
                                             .route = std::string(route.pattern),
                                             .path_values = std::move(match->values)});
-    if (const auto caller = pass(site_.options.gate, call->request, route.need)) call->caller = *caller;
+    if (const auto caller = pass_forwarded(call->request, route.need)) call->caller = *caller;
     if (call->caller) call->request.notes->add("key", call->caller->name);
     const bool is_posted = site_.prep.post([this, call, handler = route.handler] {
       if (call->reply->ticket().cancelled()) return;
@@ -181,8 +182,7 @@ class Server::Service final : public HttpService {
                "{}",
                std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - request.began).count())});
     }
-    for (HttpField& field : cors_fields(site_.options.gate, request))
-      answer.fields.push_back(std::move(field));
+    for (HttpField& field : cors_fields(site_.gate(), request)) answer.fields.push_back(std::move(field));
   }
 
   void note(const HttpRequest& request, int status, bool was_cut) override {
@@ -203,7 +203,9 @@ class Server::Service final : public HttpService {
       for (auto& field : request.notes->fields()) fields.push_back(std::move(field));
     }
     fields.emplace_back("total_ms", 1000 * seconds);
-    fields.emplace_back("remote", request.remote_address);
+    const auto& proxies = site_.gate().proxies;
+    fields.emplace_back(
+        "remote", proxies.empty() ? request.remote_address : as_forwarded(request, proxies).remote_address);
     if (was_cut) fields.emplace_back("cut", true);
     // Those who look whether the server is well do so every second, and leave as they like.
     const bool is_check = match && match->route->at_once && !find_page_file(request.path);
@@ -250,6 +252,14 @@ class Server::Service final : public HttpService {
     return ApiError{.status = 415,
                     .code = "unsupported_media_type",
                     .message = fmt::format("send the body with Content-Type: {}", wanted)};
+  }
+
+  ApiResult<Caller> pass_forwarded(const HttpRequest& request, KeyNeed need) const {
+    const GateRules& rules = site_.gate();
+    if (rules.proxies.empty()) return pass(rules, request, need);
+    HttpRequest head = request;
+    head.body.clear();
+    return pass(rules, as_forwarded(std::move(head), rules.proxies), need);
   }
 
   std::optional<ApiError> check_phase() const {

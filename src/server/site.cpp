@@ -39,10 +39,19 @@ Site::Site(ServerOptions given)
       log(options.log_format, options.log_level),
       key_shares(limits_of_key(options)),
       version(program_version()),
-      prep("prepare", 1, kMostPrepared),
+      prep("prepare", options.n_preparing, kMostPrepared),
       // Each answer posts once at a time, so that there are no more jobs than answers.
       answers("answers", 1, SIZE_MAX),
-      sound("sound", 2, kMostPrepared) {}
+      sound("sound", 2, kMostPrepared) {
+  replace_gate(options.gate);
+}
+
+void Site::replace_gate(GateRules rules) {
+  auto kept = std::make_unique<const GateRules>(std::move(rules));
+  const std::lock_guard lock(mutex_);
+  gate_ = kept.get();
+  gates_.push_back(std::move(kept));
+}
 
 void Site::enter(const std::shared_ptr<LiveAnswer>& answer) {
   const std::lock_guard lock(mutex_);
@@ -73,7 +82,7 @@ void Site::cut_all() {
 }
 
 std::string owner_of(const Site& site, const Call& call) {
-  return call.caller && site.options.gate.keys.size() > 1 ? call.caller->name : std::string();
+  return call.caller && site.gate().keys.size() > 1 ? call.caller->name : std::string();
 }
 
 ApiResult<std::string> find_offer(const Site& site, const std::optional<std::string>& name, ModelKind kind) {

@@ -63,8 +63,10 @@ struct ServerOptions {
   LogFormat log_format = LogFormat::text;
   LogLevel log_level = LogLevel::warning;
   bool are_metrics_public = false;
-  bool has_page = true;  // to talk to, under /
-  bool thinks = false;   // where a request does not say
+  bool has_page = true;          // to talk to, under /
+  bool has_tool_grammar = true;  // calls are held to their tools, also where none has to be made
+  bool thinks = false;           // where a request does not say
+  int n_preparing = 1;           // threads that read requests
   size_t n_json_bytes = size_t{16} << 20;
   size_t n_upload_bytes = size_t{64} << 20;
   double most_audio_seconds = 30 * 60;
@@ -93,6 +95,11 @@ enum class ServerPhase : uint8_t { loading, serving, draining };
 
 struct Site {
   explicit Site(ServerOptions options);
+
+  // Who may ask: as the options say, until somebody says otherwise. From any thread; what was given out
+  // before stays as it was.
+  const GateRules& gate() const { return *gate_.load(); }
+  void replace_gate(GateRules rules);
 
   const ServerOptions options;
   Regions regions;
@@ -134,8 +141,10 @@ struct Site {
   void cut_all();
 
  private:
-  std::mutex mutex_;
+  std::mutex mutex_;  // of what follows
   std::vector<std::weak_ptr<LiveAnswer>> live_;
+  std::vector<std::unique_ptr<const GateRules>> gates_;  // all that there were: callers are known by them
+  std::atomic<const GateRules*> gate_{nullptr};
 };
 
 // A request on its way through a route.

@@ -68,6 +68,16 @@ TEST_F(CallGrammars, OfWordsLetAnythingStandBesideThem) {
   expect(false, {between.c_str()});
 }
 
+TEST(WordsWithoutCalls, AreAnyThatDoNotBeginOne) {
+  const auto grammar =
+      grammar_of({.notation = CallNotation::marked_json, .tools = {}, .has_mark_tokens = true});
+  ASSERT_TRUE(grammar) << grammar.error().message;
+  for (const char* text : {"", "Hello", "<tool_call", "<<tool_cal> <tool_call", "a <tool_caller>"})
+    EXPECT_TRUE(test::follows(*grammar, text)) << text;
+  for (const char* text : {"<tool_call>", "so <<tool_call>", "<tool_call<tool_call>{"})
+    EXPECT_FALSE(test::follows(*grammar, text)) << text;
+}
+
 TEST_F(CallGrammars, OfXmlHaveTextsAsTheyAreAndOtherValuesInJson) {
   compile({.notation = CallNotation::marked_xml, .tools = {kWeather, kPaint}, .is_required = true});
   const std::string head = "<tool_call>\n<function=weather>\n<parameter=city>",

@@ -128,26 +128,52 @@ TEST_F(ServerTools, ASchemaThatCannotBeKeptIsGivenUpOrRefused) {
   EXPECT_EQ(error["param"], "/properties/list/uniqueItems");
 }
 
+int n_compiled(uint16_t port) {
+  const std::string text = test::ask(port, "GET", "/metrics").body;
+  const std::string name = "parlance_grammar_compiles_total{result=\"ok\"} ";
+  return std::stoi(text.substr(text.find(name) + name.size()));
+}
+
+// A call that nobody asked for is one of those that there are, or none.
+TEST_F(ServerTools, CallsThatNeedNotBeMadeAreHeldToTheTools) {
+  ServerOptions options = test::demo_options();
+  options.has_tool_grammar = false;
+  const auto free = test::start_server(options);
+  ASSERT_TRUE(free);
+  json body = chat(json::array({tool("lamp", kLamp)}), "auto");
+  body["temperature"] = 0;
+  const int n_before = n_compiled(server_->port());
+  for (const char* choice : {"auto", "none"}) {
+    body["tool_choice"] = choice;
+    const json held = ask(body)["choices"][0]["message"]["content"];
+    const json loose = json::parse(test::ask(free->port(), "POST", kChatPath, body.dump()).body);
+    EXPECT_EQ(held, loose["choices"][0]["message"]["content"]) << "what is no call is said as ever";
+  }
+  EXPECT_EQ(n_compiled(server_->port()), n_before + 2);
+  EXPECT_EQ(n_compiled(free->port()), 0);
+  const test::ClientAnswer odd = post(chat(json::array({tool("odd", kOdd)}), "auto"));
+  EXPECT_EQ(odd.status, 200) << odd.body;
+  EXPECT_NE(odd.field("x-parlance-note").find("odd"), std::string::npos);
+  body["tools"] = json::array({tool("odd", kOdd, true)});
+  body["tool_choice"] = "auto";
+  EXPECT_EQ(test::ask(free->port(), "POST", kChatPath, body.dump()).status, 400);
+}
+
 TEST_F(ServerTools, WhatIsAskedForAgainIsNotCompiledAgain) {
-  const auto n_compiled = [] {
-    const std::string text = test::ask(server_->port(), "GET", "/metrics").body;
-    const std::string name = "parlance_grammar_compiles_total{result=\"ok\"} ";
-    return std::stoi(text.substr(text.find(name) + name.size()));
-  };
   json body = chat(json::array({tool("lamp", kLamp)}), "required");
   body["max_tokens"] = 1;
   ask(body);
-  const int n_before = n_compiled();
+  const int n_before = n_compiled(server_->port());
   const size_t n_known = server_->site().grammars.n_grammars();
   for (int i = 0; i < 3; ++i) ask(body);
-  EXPECT_EQ(n_compiled(), n_before);
+  EXPECT_EQ(n_compiled(server_->port()), n_before);
   body.erase("tools");
   body.erase("tool_choice");
   for (int i = 0; i < 80; ++i) {
     body["grammar"] = "root ::= \"" + std::string(static_cast<size_t>(i) + 1, 'a') + "\"";
     ask(body);
   }
-  EXPECT_EQ(n_compiled(), n_before + 80);
+  EXPECT_EQ(n_compiled(server_->port()), n_before + 80);
   EXPECT_LE(server_->site().grammars.n_grammars(), GrammarCache::kMost);
   EXPECT_GE(server_->site().grammars.n_grammars(), n_known);
 }

@@ -21,7 +21,16 @@ struct Option {
   std::string fallback;  // the default as the help shows it; empty: not worth a word
   std::function<Result<void>(const std::string& text)> set;  // a flag is given "true"
   bool repeatable = false;
-  bool required = false;  // positionals only
+  bool required = false;   // positionals only
+  bool is_secret = false;  // its value is never shown
+};
+
+// What an option came to have, and where from: "--port", "PARLANCE_PORT", "--config FILE", or "default".
+struct Setting {
+  std::string name;  // "port"
+  std::vector<std::string> values;
+  std::string source;
+  bool is_secret = false;
 };
 
 struct OptionGroup {
@@ -45,6 +54,9 @@ struct Command {
   // capitals, and then from the file that its option --config names: lines "name = value", alone or in a
   // section of the command's name.
   bool has_settings = false;
+  // Told of all options, in the order of the help, before they are checked against each other; null: nobody
+  // is.
+  std::function<void(std::vector<Setting>)> on_settings;
   std::function<Result<void>()> check;          // of options against each other: errors of usage
   std::function<Result<int>(Console& io)> run;  // yields the exit code
   // What follows this command's name instead of its arguments, each with options of its own; their names have

@@ -153,11 +153,8 @@ Result<void> take_environment(std::list<Bound>& all) {
   return {};
 }
 
-Result<void> take_file(const Command& command, std::list<Bound>& all) {
-  const auto named =
-      std::find_if(all.begin(), all.end(), [](const Bound& b) { return main_name(*b.option) == "--config"; });
-  if (named == all.end() || named->values.empty()) return {};
-  const std::string path = named->values.back();
+// The lines of a file that are for a command.
+Result<std::vector<CLI::ConfigItem>> read_settings(const std::string& command, const std::string& path) {
   PARLANCE_TRY(const std::string text, read_text_file(path, size_t{1} << 20));
   std::vector<CLI::ConfigItem> items;
   try {
@@ -166,10 +163,36 @@ Result<void> take_file(const Command& command, std::list<Bound>& all) {
   } catch (const CLI::Error& error) {
     return fail(ErrorCode::invalid_argument, "--config {}: {}", path, error.what());
   }
+  std::erase_if(items, [&](const CLI::ConfigItem& item) {
+    const bool is_mark = item.name == "++" || item.name == "--";  // a section begins or ends
+    return is_mark || (!item.parents.empty() && item.parents != std::vector{command});
+  });
+  return items;
+}
+
+std::vector<Setting> settings_of(const std::list<Bound>& all) {
+  std::vector<Setting> settings;
+  for (const Bound& bound : all) {
+    const std::string name = main_name(*bound.option);
+    // Those that say where settings are and that they are to be shown are none.
+    if (!name.starts_with("--") || name == "--config" || name == "--print-config") continue;
+    Setting& one =
+        settings.emplace_back(Setting{.name = name.substr(2), .values = bound.values, .source = {}});
+    one.is_secret = bound.option->is_secret;
+    if (bound.option->value.empty()) one.values = {bound.times > 0 ? "true" : "false"};
+    one.source = !bound.source.empty() ? bound.source : bound.parsed->count() > 0 ? name : "default";
+    if (one.values.empty() && !bound.option->fallback.empty()) one.values = {bound.option->fallback};
+  }
+  return settings;
+}
+
+Result<void> take_file(const Command& command, std::list<Bound>& all) {
+  const auto named =
+      std::find_if(all.begin(), all.end(), [](const Bound& b) { return main_name(*b.option) == "--config"; });
+  if (named == all.end() || named->values.empty()) return {};
+  const std::string path = named->values.back();
+  PARLANCE_TRY(const auto items, read_settings(command.name, path));
   for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") continue;  // a section begins or ends
-    const bool is_ours = item.parents.empty() || item.parents == std::vector{command.name};
-    if (!is_ours) continue;
     const auto bound = std::find_if(all.begin(), all.end(), [&](const Bound& b) {
       return main_name(*b.option) == "--" + item.name && item.name != "config";
     });
@@ -199,6 +222,34 @@ tl::unexpected<Error> rephrase(const CLI::ParseError& error, const std::list<Bou
 
 }  // namespace
 
+Result<std::vector<std::string>> setting_in_file(const std::string& command, const std::string& path,
+                                                 const std::string& name) {
+  PARLANCE_TRY(const auto items, read_settings(command, path));
+  std::vector<std::string> values;
+  for (const CLI::ConfigItem& item : items) {
+    if (item.name == name) values.insert(values.end(), item.inputs.begin(), item.inputs.end());
+  }
+  return values;
+}
+
+std::string settings_text(std::span<const Setting> settings) {
+  std::string text;
+  for (const Setting& setting : settings) {
+    std::string values;
+    for (const std::string& value : setting.values) {
+      const char quote = value.find('"') == std::string::npos ? '"' : '\'';
+      values += fmt::format("{}{}{}{}", values.empty() ? "" : ", ", quote, value, quote);
+    }
+    if (setting.values.size() > 1) values = '[' + values + ']';
+    const bool is_hidden = setting.is_secret && !setting.values.empty();
+    // What has no value, or is in words, is no line that could be read again.
+    const char* const mark = setting.source == "default" || is_hidden || values.empty() ? "# " : "";
+    text +=
+        fmt::format("# {}\n{}{} = {}\n", setting.source, mark, setting.name, is_hidden ? "(hidden)" : values);
+  }
+  return text;
+}
+
 Result<ParsedLine> parse_command_line(const Command& command, std::span<const std::string> arguments) {
   CLI::App app;
   app.allow_extras();
@@ -221,6 +272,7 @@ Result<ParsedLine> parse_command_line(const Command& command, std::span<const st
     PARLANCE_CHECK(take_file(command, all));
   }
   for (const Bound& bound : all) PARLANCE_CHECK(apply(bound));
+  if (command.on_settings) command.on_settings(settings_of(all));
   if (command.check) PARLANCE_CHECK(command.check());
   return ParsedLine{};
 }

@@ -17,4 +17,13 @@ struct ParsedLine {
 // an option that does not exist, a value that does not fit, a positional missing or too many.
 Result<ParsedLine> parse_command_line(const Command& command, std::span<const std::string> arguments);
 
+// Lines "name = value" that --config reads again, each behind where it is from; what nobody has given, and
+// secrets, are comments.
+std::string settings_text(std::span<const Setting> settings);
+
+// What a file has of one option of a command, "allowed-host"; nothing where it has none. Errors: of reading
+// it.
+Result<std::vector<std::string>> setting_in_file(const std::string& command, const std::string& path,
+                                                 const std::string& name);
+
 }  // namespace parlance

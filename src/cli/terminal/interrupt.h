@@ -20,6 +20,8 @@ enum class SecondInterrupt {
 class InterruptGuard {
  public:
   explicit InterruptGuard(SecondInterrupt second = SecondInterrupt::ends_program);
+  // A second one ends the program at once with this code.
+  explicit InterruptGuard(int second_exit_code);
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;

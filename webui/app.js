@@ -8,6 +8,7 @@ const TAIL_S = 0.04;          // of sound behind a question: the microphone is l
 const LONGEST_TAIL_MS = 250;  // where no sound comes
 const FRAMES_BEFORE = 10;     // of sound before the button, which is later than the mouth
 const LINGER_MS = 30000;      // the microphone stays open behind a question, for the next one
+const LETTER_SAMPLES = 1500;  // of speech
 const LEAST_SAMPLES = 0.1 * RATE;  // of a question
 const LONGEST_RETRY_S = 30;
 const TIMES = 8;              // turns that the timeline shows
@@ -93,12 +94,8 @@ class Connection {
     addEventListener('online', () => this.retry && this.open());
   }
 
-  get isOpen() {
-    return this.socket?.readyState === WebSocket.OPEN;
-  }
-
   send(event) {
-    if (this.isOpen) this.socket.send(JSON.stringify(event));
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(event));
   }
 
   close() {
@@ -158,7 +155,7 @@ class Connection {
   async whyNoSocket() {
     try {
       const {status, words} = await ask('/v1/realtime');
-      if (status === 426) return 'The server is there, but sockets do not reach it: a proxy in between has to pass upgrades.';
+      if (status === 426) return 'Sockets do not reach the server: a proxy in between has to pass upgrades.';
       return new Refusal(`No conversation: ${words}.`, status === 404);
     } catch (refusal) {
       return refusal;
@@ -176,7 +173,7 @@ class Connection {
 // --- Sound ---
 
 const HAS_SOUND = Boolean(window.AudioWorkletNode && navigator.mediaDevices);
-const NO_SOUND = 'Browsers give microphone and sound only to pages that come over https, or from this machine as http://localhost. You can write.';
+const NO_SOUND = 'Browsers give microphone and sound only to pages over https, or from this machine as http://localhost. You can write.';
 
 // The browser's part of sound, once somebody has done something: before that it may not sound.
 let soundContext;
@@ -192,7 +189,7 @@ async function sound() {
 }
 
 const NO_MICROPHONE = {
-  NotAllowedError: 'This page may not use the microphone. Allow it beside the address, in the browser’s settings of this page, and try again.',
+  NotAllowedError: 'This page may not use the microphone. Allow it in the browser’s settings of this page, beside the address.',
   NotFoundError: 'There is no microphone. Connect one, or write.',
   NotReadableError: 'The microphone cannot be used: another program may have it.',
 };
@@ -251,10 +248,6 @@ class Loudspeaker {
   constructor(onPlayed) {
     this.onPlayed = onPlayed;
     this.waiting = new Set();  // items of which not everything was played
-  }
-
-  get isPlaying() {
-    return this.waiting.size > 0;
   }
 
   async open() {
@@ -384,9 +377,12 @@ class Turn {
     this.showHeard();
   }
 
-  // Words whose sound is still to come were not heard.
+  // Words whose sound is still to come were not heard; how long the last phrase gets is a guess until all of it is here.
   heardIn(nSamples) {
-    return heardText(this.phrases.filter(({begin, end}) => begin < end), nSamples);
+    const phrases = this.phrases.filter(({begin, end}) => begin < end);
+    const last = phrases.at(-1);
+    if (last && !this.isMade) phrases.splice(-1, 1, {...last, end: Math.max(last.end, last.begin + LETTER_SAMPLES * last.text.length)});
+    return heardText(phrases, nSamples);
   }
 
   showHeard() {
@@ -400,7 +396,7 @@ class Turn {
     this.isCut = true;
     this.item.classList.add('cut');
     this.show(heard, this.text.slice(heard.length).trimEnd());
-    this.remark(heard ? 'Interrupted: the grey words were not heard' : 'Interrupted before a word was heard');
+    this.remark(heard ? 'Interrupted: the grey words were not heard' : 'Interrupted before the first word');
   }
 
   cutAt(nSamples) {
@@ -414,7 +410,7 @@ const LANES = [  // from one checkpoint (or, where it is missing, the next) to a
   ['heard', ['vad-pause'], 'asr-final'],
   ['thought', ['asr-final', 'llm-start'], 'phrase-emit'],
   ['spoke', ['phrase-emit'], 'tts-first-audio-chunk'],
-  ['waited', ['vad-speech-end'], 'turn-end'],
+  ['silence', ['vad-speech-end'], 'turn-end'],
 ];
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -450,19 +446,20 @@ class Timeline {
       for (const [name, value] of Object.entries(place)) rectangle.setAttribute(name, value);
       picture.append(rectangle);
     };
-    const words = [];
+    const figures = element('p', 'small');
+    const tell = (name, time) => figures.append(element('span', name, `${name} ${Math.round(time)} `));
     LANES.forEach(([name, froms, to], lane) => {
       const from = froms.map((checkpoint) => ms[checkpoint]).find((time) => time !== undefined);
       if (from === undefined || ms[to] === undefined) return;
       bar(name, from, ms[to], 1 + 6 * lane, 5);
-      if (name !== 'waited') words.push(`${name} ${Math.round(ms[to] - from)}`);
+      tell(name, ms[to] - from);
     });
     const first = answer?.firstAudioMs ?? ms['audio-first-played'];
     if (first !== undefined) {
       bar('first', first, first, 0, 26);
-      words.push(`first sound ${Math.round(first)}`);
+      tell('first sound', first);
     }
-    row.append(element('p', 'asked', question?.certain || '…'), picture, element('p', 'small', words.join(' · ')));
+    row.append(element('p', 'asked', question?.certain || '…'), picture, figures);
     return row;
   }
 }
@@ -530,6 +527,12 @@ class Picture {
 
 const STATES = {connecting: 'Connecting…', ready: 'Ready', listening: 'Listening', thinking: 'Thinking…', speaking: 'Speaking'};
 
+const TRANSCRIPT = 'on conversation.item.input_audio_transcription';
+
+function textOf({content = []}) {
+  return content.map((part) => part.transcript ?? part.text ?? '').join('');
+}
+
 class Talk {
   constructor() {
     this.turns = new Map();
@@ -568,7 +571,7 @@ class Talk {
     if (!names.includes(settings.voice)) settings.voice = names[0];
     $('voice').value = settings.voice;
     this.showAbout();
-    if (!this.hears) this.complain('This server has no model that hears: write instead.');
+    if (!this.hears) this.complain('This server has no model that hears. You can write.');
     this.show();
   }
 
@@ -644,7 +647,7 @@ class Talk {
     this.status = '';
     if (this.turns.size === 0 || [...this.turns.keys()].some((id) => this.announced.has(id))) return;
     this.turns.clear();
-    $('transcript').append(element('p', 'divider small', 'The server began anew: it does not remember what is above'));
+    $('transcript').append(element('p', 'divider small', 'The server does not remember what is above'));
   }
 
   'on error'({error}) {
@@ -656,15 +659,10 @@ class Talk {
     this.announced.add(item.id);
     if (item.type !== 'message' || item.role === 'system') return;
     const turn = this.turn(item.role, item.id);
-    const text = item.content.map((part) => part.transcript ?? part.text ?? '').join('');
+    const text = textOf(item);
     if (!text || item.status === 'in_progress') return;
     turn.show(text);
     turn.finish();
-  }
-
-  'on conversation.item.done'({item}) {
-    this.announced.add(item.id);
-    if (this.turns.get(item.id)?.certain === '' && item.status === 'completed') this['on conversation.item.added']({item});
   }
 
   'on conversation.item.deleted'({item_id}) {
@@ -683,17 +681,13 @@ class Talk {
     this.turnEnd = this.timeOf(audio_end_ms * RATE / 1000);
   }
 
-  'on input_audio_buffer.committed'({item_id}) {
-    this.turn('user', item_id);
-  }
-
   'on input_audio_buffer.cleared'() {
     for (const {role, id} of this.turns.values()) {
       if (role === 'user' && !this.announced.has(id)) this['on conversation.item.deleted']({item_id: id});
     }
   }
 
-  'on conversation.item.input_audio_transcription.delta'({item_id, delta}) {
+  [`${TRANSCRIPT}.delta`]({item_id, delta}) {
     const turn = this.turn('user', item_id);
     const certain = turn.certain + delta, all = turn.certain + turn.open;
     turn.show(certain, all.startsWith(certain) ? all.slice(certain.length) : '');
@@ -704,7 +698,7 @@ class Talk {
     if (text.startsWith(turn.certain)) turn.show(turn.certain, text.slice(turn.certain.length));
   }
 
-  'on conversation.item.input_audio_transcription.completed'({item_id, transcript}) {
+  [`${TRANSCRIPT}.completed`]({item_id, transcript}) {
     const turn = this.turn('user', item_id);
     turn.show(transcript.trim());
     if (!turn.certain) {
@@ -714,7 +708,7 @@ class Talk {
     turn.finish();
   }
 
-  'on conversation.item.input_audio_transcription.failed'({item_id, error}) {
+  [`${TRANSCRIPT}.failed`]({item_id, error}) {
     const turn = this.turn('user', item_id);
     turn.remark(`Not understood: ${error.message}`);
     turn.finish();
@@ -751,6 +745,7 @@ class Talk {
   }
 
   'on response.output_audio.done'({item_id}) {
+    this.turn('assistant', item_id).isMade = true;
     this.loudspeaker.end(item_id);
   }
 
@@ -779,8 +774,8 @@ class Talk {
   // What the model remembers of an answer that was cut.
   'on conversation.item.retrieved'({item}) {
     const turn = this.turns.get(item.id);
-    const text = item.content?.map((part) => part.transcript ?? part.text ?? '').join('');
-    if (turn?.isCut && text !== undefined && turn.text.startsWith(text)) turn.cut(text);
+    const text = textOf(item);
+    if (turn?.isCut && turn.text.startsWith(text)) turn.cut(text);
   }
 
   'on parlance.barge_in'({phase}) {
@@ -944,6 +939,14 @@ class Talk {
     this.show();
   }
 
+  // The button was pressed to have silence.
+  drop() {
+    this.isHeld = false;
+    this.microphone.closeSoon();
+    this.connection.send({type: 'input_audio_buffer.clear'});
+    this.show();
+  }
+
   // Asks for the answer to what was said.
   commit() {
     if (!this.endAt) return;
@@ -956,7 +959,7 @@ class Talk {
     } else {
       this.isAwaiting = false;
       this.connection.send({type: 'input_audio_buffer.clear'});
-      this.complain('That was too short: hold the button, or the space bar, while you speak.');
+      this.complain('That was too short: hold the button while you speak.');
     }
     this.show();
   }
@@ -1007,7 +1010,7 @@ class Talk {
     if (this.isRefused) return 'error';
     if (!this.isReady) return 'connecting';
     if (this.isHeld || this.isPersonSpeaking) return 'listening';
-    if (this.loudspeaker.isPlaying) return 'speaking';
+    if (this.loudspeaker.waiting.size > 0) return 'speaking';
     if (this.isAwaiting || this.response) return 'thinking';
     return this.isHandsFree ? 'listening' : 'ready';
   }
@@ -1017,12 +1020,12 @@ class Talk {
     document.body.dataset.state = state;
     const words = this.status || (state === 'listening' && this.isHeld ? 'Listening: let go to send' : STATES[state]);
     if ($('status').textContent !== words) $('status').textContent = words;
-    const canStop = this.isReady && !this.isHeld && (this.isHandsFree || this.loudspeaker.isPlaying) && (state === 'speaking' || state === 'thinking');
+    const canStop = this.isReady && !this.isHeld && (state === 'speaking' || this.isHandsFree && state === 'thinking');
     const talk = $('talk');
     talk.classList.toggle('stops', canStop);
     talk.disabled = !this.isReady || !this.hears && !canStop || this.isHandsFree && !canStop;
     const label = canStop ? 'Stop' : this.isHandsFree ? 'Listening' : this.isHeld ? 'Send' : 'Talk';
-    if ($('talk-label').textContent !== label) $('talk-label').textContent = label;
+    $('talk-label').textContent = label;
     $('hands-free').disabled = !this.isHandsFree && (!this.isReady || !this.hears);
     $('hands-free').setAttribute('aria-checked', this.isHandsFree);
     $('send').disabled = !this.isReady;
@@ -1080,16 +1083,17 @@ function changeSetting(talk, field) {
 
 // The round button: held as long as somebody speaks, or pressed once before and once behind it.
 function connectTalkButton(talk, button) {
-  let stays = false;
+  let stays = false, stops = false;
   const down = () => {
-    if (button.classList.contains('stops')) return talk.stopAnswer();
     stays = talk.isHeld;
-    if (!stays) talk.press();
+    stops = button.classList.contains('stops');
+    if (stops && talk.isHandsFree) talk.stopAnswer();
+    else if (!stays) talk.press();
   };
   const up = () => {
     const isTap = performance.now() - talk.heldSince < TAP_MS;
-    if (talk.isHeld && (stays || !isTap)) talk.release();
-    stays = false;
+    if (stops && isTap) talk.drop();
+    else if (talk.isHeld && (stays || !isTap)) talk.release();
   };
   button.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
@@ -1103,7 +1107,8 @@ function connectTalkButton(talk, button) {
   button.addEventListener('click', (event) => {
     if (event.detail !== 0 || event.pointerType) return;
     if (talk.isHeld) talk.release();
-    else down();
+    else if (button.classList.contains('stops')) talk.stopAnswer();
+    else talk.press();
   });
 
   const isForTalking = (target) => target === button || !target.closest('button, input, textarea, select, summary, dialog, a');

@@ -3,6 +3,7 @@
 const RATE = 24000;
 const FRAME = 480;            // samples of a frame of the microphone: 20 ms
 const REPORT_SECONDS = 0.05;  // between two accounts of what was played
+const GAP_SECONDS = 0.2;      // of sound that is waited for where it came too slowly: one gap instead of many
 const FADE_SECONDS = 0.01;    // of an answer that is stopped
 const DUCK_SECONDS = 0.04;    // to another loudness
 const ZERO_CROSSINGS = 16;    // of the filter, to each side
@@ -114,6 +115,7 @@ class Playback extends AudioWorkletProcessor {
     this.items = [];  // {id, pieces, nFed, isWhole}; the first is played
     this.ready = new Float32Array(0);  // for the device, from `next` on
     this.next = 0;
+    this.isShort = false;  // of sound that was due
     this.nFading = 0;  // samples until silence, of an answer that is stopped
     this.resampler.clear();
   }
@@ -152,7 +154,10 @@ class Playback extends AudioWorkletProcessor {
   refill() {
     while (this.items.length > 0) {
       const [item] = this.items;
-      if (item.pieces.length > 0) {
+      const nWaiting = item.pieces.reduce((sum, {length}) => sum + length, 0);
+      if (this.isShort && nWaiting < GAP_SECONDS * RATE && !item.isWhole) return false;
+      this.isShort = false;
+      if (nWaiting > 0) {
         const [piece] = item.pieces;
         const samples = piece.subarray(0, 64);
         if (piece.length > 64) item.pieces[0] = piece.subarray(64); else item.pieces.shift();
@@ -163,7 +168,10 @@ class Playback extends AudioWorkletProcessor {
         if (this.ready.length > 0) return true;
         continue;
       }
-      if (!item.isWhole) return false;
+      if (!item.isWhole) {
+        this.isShort = true;
+        return false;
+      }
       this.report({ended: true});
       this.items.shift();
     }

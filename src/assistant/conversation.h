@@ -66,6 +66,8 @@ class Conversation {
   void set_system(std::string text) { system_ = std::move(text); }
   // Without the system message, oldest first.
   const std::vector<Message>& messages() const { return messages_; }
+  // As the model is told of it: with the system message, without what was left out.
+  std::vector<Message> seen() const;
 
   // As JSON: {"messages": [{"role": …, "content": …}, …]}, the system message first. restore() leaves the
   // conversation as it was on an error, which names no file.
@@ -74,7 +76,6 @@ class Conversation {
 
  private:
   Result<std::vector<Token>> fit(const GenerateOptions& options);
-  std::vector<Message> seen() const;
   bool leave_out_a_turn();
   void forget_question();
 

@@ -63,6 +63,18 @@ void add_members(Json& json, const HeardSegment& segment) {
   }
   json.set("words", words);
 }
+// What the end of a turn was judged by; null where that does not depend on what was said.
+Json end_of(const TurnReport& report) {
+  if (!report.end_signs) return {};
+  const TurnEndSigns& signs = *report.end_signs;
+  return Json::object({{"probability", signs.probability ? Json(*signs.probability) : Json()},
+                       {"mark", signs.has_mark},
+                       {"stable", signs.is_stable},
+                       {"final_level", signs.final_level},
+                       {"reply", signs.is_reply},
+                       {"silence_ms", to_tenths(report.end_silence_ms)}});
+}
+
 void add_members(Json& json, const TurnReport& report) {
   Json metrics = Json::object();
   for (const TurnMetric& metric : turn_metrics()) {
@@ -76,6 +88,7 @@ void add_members(Json& json, const TurnReport& report) {
       .set("interrupted", report.is_interrupted)
       .set("drafts", report.n_drafts)
       .set("audio_seconds", static_cast<double>(report.n_samples) / kSpeechRateHz)
+      .set("end", end_of(report))
       .set("ms", metrics)
       .set("checkpoints_ms", checkpoints_of(report.trace))
       .set("phrases", phrases_of(report.trace))

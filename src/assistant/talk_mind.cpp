@@ -1,5 +1,6 @@
 #include "assistant/talk_mind.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -28,6 +29,44 @@ void TalkMind::ask(uint64_t reply, const std::string& question) {
   take({Wish::ask, reply, question, source_.ticket()});
 }
 
+// What cannot be judged is told of at once, and no reason to end the conversation.
+bool TalkMind::judge(uint64_t pause, const std::string& words) {
+  judgement_.reset();
+  auto prompt = end_of_turn_prompt(session_.model(), said_before(), words, options_.has_thinking);
+  if (!prompt || !*prompt) return false;
+  auto asked = EndOfTurnRequest::start(session_.shared_context(), **prompt,
+                                       {.cancellation = source_.ticket(), .priority = Priority::realtime},
+                                       [this] { inbox_.notify(*this); });
+  if (!asked) return false;
+  judgement_ = *std::move(asked);
+  judged_pause_ = pause;
+  return true;
+}
+
+// The conversation without what is being answered, or is to be forgotten.
+std::vector<Message> TalkMind::said_before() const {
+  std::vector<Message> messages = conversation_.seen();
+  const auto forget = [&](std::string_view role) {
+    if (!messages.empty() && messages.back().role == role) messages.pop_back();
+  };
+  const bool is_dropped = std::ranges::any_of(
+      orders_, [&](const Order& order) { return order.wish == Wish::drop && order.reply == remembered_; });
+  if (answering_) {
+    forget("user");
+  } else if (is_dropped) {
+    forget("assistant");
+    forget("user");
+  }
+  return messages;
+}
+
+void TalkMind::take_judgement() {
+  if (!judgement_ || !judgement_->poll()) return;
+  const auto probability = judgement_->probability();
+  judgement_.reset();
+  if (probability) tell(TurnJudged{judged_pause_, *probability, clock_()});
+}
+
 void TalkMind::drop(uint64_t reply) {
   source_.cancel();
   take({Wish::drop, reply, {}});
@@ -44,6 +83,7 @@ void TalkMind::take(Order order) {
 }
 
 void TalkMind::report(std::vector<TalkMessage>& news) {
+  take_judgement();
   advance();
   std::ranges::move(news_, std::back_inserter(news));
   news_.clear();

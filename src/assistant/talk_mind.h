@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assistant/conversation.h"
+#include "assistant/end_of_turn.h"
 #include "engine/request.h"
 #include "voice/inbox.h"
 
@@ -28,6 +29,7 @@ class TalkMind final : public Mind, public TalkPart {
   ~TalkMind() override;
 
   void ask(uint64_t reply, const std::string& question) override;
+  bool judge(uint64_t pause, const std::string& words) override;
   void drop(uint64_t reply) override;
   void cut(uint64_t reply, const std::string& heard) override;
   void report(std::vector<TalkMessage>& news) override;
@@ -47,6 +49,8 @@ class TalkMind final : public Mind, public TalkPart {
   void begin_answer(const Order& order);
   void take_pieces();
   void end_answer();
+  std::vector<Message> said_before() const;
+  void take_judgement();
   void prepare(std::vector<Token> prompt, Cancellation cancellation);
   void tell(TalkMessage message);
 
@@ -57,10 +61,12 @@ class TalkMind final : public Mind, public TalkPart {
   Conversation conversation_;
   uint64_t remembered_ = 0;  // the reply that the conversation ends with
 
-  const CancellationSource source_;   // of all that was asked for
-  std::deque<Order> orders_;          // that wait for the request to end
-  std::unique_ptr<Request> request_;  // at work in the session; null: nothing is
-  std::optional<Order> answering_;    // what the request answers; none: it only computes a prompt
+  const CancellationSource source_;              // of all that was asked for
+  std::deque<Order> orders_;                     // that wait for the request to end
+  std::unique_ptr<Request> request_;             // at work in the session; null: nothing is
+  std::optional<Order> answering_;               // what the request answers; none: it only computes a prompt
+  std::unique_ptr<EndOfTurnRequest> judgement_;  // beside it; null: none is under way
+  uint64_t judged_pause_ = 0;
   std::vector<TalkMessage> news_;
 };
 

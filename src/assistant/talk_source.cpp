@@ -76,9 +76,16 @@ void TalkSource::fall_silent() {
   } while (detector_.phase() != TurnPhase::idle && !is_over_);
 }
 
+void TalkSource::expect_end(int64_t speech_end, double silence_ms) {
+  const std::lock_guard lock(expected_mutex_);
+  expected_ = {speech_end, silence_ms};
+}
+
 // The detector begins anew.
 void TalkSource::forget() {
   detector_.reset();
+  const std::lock_guard lock(expected_mutex_);
+  expected_.reset();
   n_heard_ = 0;
   pieces_.clear();
 }
@@ -102,6 +109,12 @@ void TalkSource::take_piece(std::span<const float> samples) {
   pieces_.push_back({n_heard_, now_ms});
   while (pieces_.front().at_ms < now_ms - kRememberedMs) pieces_.pop_front();
 
+  {
+    const std::lock_guard lock(expected_mutex_);
+    if (const auto expected = std::exchange(expected_, std::nullopt)) {
+      detector_.expect_end(expected->speech_end, expected->silence_ms);
+    }
+  }
   detector_.feed(
       samples, [&](const TurnEvent& event) { on_event(event); },
       [&](std::span<const float> speech, int64_t) { on_audio(speech); });
@@ -122,7 +135,8 @@ double TalkSource::heard_at_ms(int64_t sample) const {
 }
 
 void TalkSource::on_event(const TurnEvent& event) {
-  inbox_.post(HeardTurn{event, clock_(), heard_at_ms(event.speech_start), heard_at_ms(event.speech_end)});
+  inbox_.post(HeardTurn{event, clock_(), heard_at_ms(event.speech_start), heard_at_ms(event.speech_end),
+                        detector_.final_level()});
   using Kind = TurnEvent::Kind;
   has_turn_ended_ = has_turn_ended_ || event.kind == Kind::speech_end || event.kind == Kind::blip;
 }

@@ -6,6 +6,8 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,13 +24,16 @@ struct SourceManner {
   bool ends_silent = true;  // silence follows, until nobody can be speaking
 };
 
-class TalkSource {
+class TalkSource final : public Attention {
  public:
   // The sources are heard one after the other. What it uses must outlive it.
   TalkSource(std::vector<std::unique_ptr<SoundSource>> sources, const SourceManner& manner,
              std::shared_ptr<const SileroModel> detector, const TurnOptions& turns, Inbox& inbox,
              TalkClock clock);
-  ~TalkSource();
+  ~TalkSource() override;
+
+  // From any thread.
+  void expect_end(int64_t speech_end, double silence_ms) override;
 
   int64_t n_lost() const { return n_lost_; }
 
@@ -55,11 +60,17 @@ class TalkSource {
     int64_t end;  // the sample behind it
     double at_ms;
   };
-  std::deque<Piece> pieces_;        // the last ones
-  bool is_patient_ = true;          // the source at work, which can be kept waiting
-  bool has_turn_ended_ = false;     // in the piece at work
-  bool awaits_answer_ = false;      // what an impatient source gives meanwhile is not heard
-  std::atomic<int64_t> n_lost_{0};  // times that sound was lost
+  std::deque<Piece> pieces_;     // the last ones
+  bool is_patient_ = true;       // the source at work, which can be kept waiting
+  bool has_turn_ended_ = false;  // in the piece at work
+  bool awaits_answer_ = false;   // what an impatient source gives meanwhile is not heard
+  struct ExpectedEnd {
+    int64_t speech_end;
+    double silence_ms;
+  };
+  std::mutex expected_mutex_;
+  std::optional<ExpectedEnd> expected_;  // of which the detector does not know yet
+  std::atomic<int64_t> n_lost_{0};       // times that sound was lost
   std::atomic<bool> is_over_{false};
   std::thread thread_;
 };

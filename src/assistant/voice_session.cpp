@@ -35,7 +35,10 @@ class FillingObserver final : public TalkObserver {
 void suit_conversation(Choice& choice) {
   constexpr int64_t kMostContext = 4096;
   constexpr double kMostTurnSeconds = 60;  // the recogniser's memory goes by this
+  constexpr int64_t kJudged = 512;         // tokens of a turn whose end is judged
   choice.context.n_ctx = kMostContext;
+  choice.context.n_seq = 2;  // the conversation, and what its turns' ends are judged by
+  choice.context.n_cache = kMostContext + kJudged;
   choice.recognizer.n_streams = 2;
   choice.synthesizer.n_phrases = kKeptPhrases;
   choice.recognizer.max_seconds = kMostTurnSeconds;
@@ -73,14 +76,15 @@ Result<std::unique_ptr<VoiceSession>> VoiceSession::open(Regions& regions, const
 VoiceSession::~VoiceSession() = default;
 
 void VoiceSession::listen_to(std::vector<std::unique_ptr<SoundSource>> sources, const SourceManner& manner) {
-  source_ =
-      std::make_unique<TalkSource>(std::move(sources), manner, vad_->model, options_.turns, inbox_, clock_);
+  TurnOptions turns = options_.turns;
+  if (options_.talk.turn_end) turns.end_hangover_ms = options_.talk.turn_end->most_ms;
+  source_ = std::make_unique<TalkSource>(std::move(sources), manner, vad_->model, turns, inbox_, clock_);
 }
 
 Result<void> VoiceSession::run(Loudspeaker& loudspeaker, TalkObserver& observer, Cancellation cancellation) {
   FillerLoudspeaker filling(loudspeaker, options_.filler, filler_);
   FillingObserver both(observer, filling);
-  Talk talk({*ears_, *mind_, *mouth_, filling}, both, options_.talk);
+  Talk talk({*ears_, *mind_, *mouth_, filling, source_.get()}, both, options_.talk);
   return run_talk(talk, inbox_, clock_, std::move(cancellation));
 }
 

@@ -25,7 +25,7 @@ struct VoiceSessionOptions {
   MouthOptions mouth;
   MindOptions mind;
   TalkOptions talk;
-  TurnOptions turns;
+  TurnOptions turns;  // with TalkOptions::turn_end, the end hangover is as long as that allows
   FillerMoment filler = FillerMoment::never;  // when a short sound stands in for an answer
 };
 

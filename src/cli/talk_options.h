@@ -1,6 +1,7 @@
 // What `parlance talk` was asked for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,11 @@ struct TalkChoice {
   std::vector<std::string> files;  // "-": standard input; none: the microphone
   PcmFormat pcm;                   // of raw samples on standard input
   std::string microphone;
-  bool is_fast = false;         // files are heard as fast as can be
-  bool wants_barge_in = false;  // and go on while an answer is played
-  bool is_half_duplex = false;  // the microphone is not heard meanwhile
-  double end_silence_ms = 350;
-  double pause_ms = 100;
+  bool is_fast = false;                  // files are heard as fast as can be
+  bool wants_barge_in = false;           // and go on while an answer is played
+  bool is_half_duplex = false;           // the microphone is not heard meanwhile
+  std::optional<double> end_silence_ms;  // none: by what was said
+  double pause_ms = 60;
 
   std::string output;  // a WAV file; "-": standard output; empty: the speaker, or nothing
   WavEncoding encoding = WavEncoding::s16;

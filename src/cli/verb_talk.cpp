@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kSteps = 16;  // of the speech model: half of what is best, since somebody waits
 constexpr double kMostPauseMs = 5000;
+constexpr double kEndSilenceMs = 350;  // where sound comes faster than it can be judged
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -112,7 +113,11 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   options.mind.generate.sampling.seed = seed_of(choice.answer);
   options.talk.drafts_answers = !choice.makes_no_drafts;
   options.turns.pause_hangover_ms = choice.pause_ms;
-  options.turns.end_hangover_ms = choice.end_silence_ms;
+  if (choice.end_silence_ms || choice.is_fast) {
+    options.turns.end_hangover_ms = choice.end_silence_ms.value_or(kEndSilenceMs);
+  } else {
+    options.talk.turn_end = TurnEndOptions{};
+  }
   Regions regions(choice.models);
   PARLANCE_TRY(const auto session, VoiceSession::open(regions, options, clock));
   const double load_ms = clock();
@@ -171,7 +176,7 @@ Result<void> check_options(TalkChoice& choice) {
   if (n_outputs > 1) {
     return refuse("--output, --speaker and --no-audio each say where answers go; give one of them");
   }
-  if (choice.end_silence_ms < choice.pause_ms) {
+  if (choice.end_silence_ms.value_or(choice.pause_ms) < choice.pause_ms) {
     return refuse("--end-silence is shorter than --pause; a turn ends after a pause");
   }
   if (!choice.language.empty()) PARLANCE_CHECK(find_speech_language(choice.language));
@@ -190,8 +195,11 @@ OptionGroup hearing_group(TalkChoice& choice) {
             choice.wants_barge_in),
        flag("--fast", "Hear recordings as fast as they can be worked on, not at their own pace.",
             choice.is_fast),
-       number_option<double>("--end-silence", "MS", "Silence that ends a turn.", choice.end_silence_ms, 32.0,
-                             kMostPauseMs),
+       number_option<double>(
+           "--end-silence", "MS",
+           "Silence that ends a turn. Without it: 120 to 900 ms, by how likely the language "
+           "model finds it that nothing more comes.",
+           choice.end_silence_ms, 32.0, kMostPauseMs),
        number_option<double>("--pause", "MS", "Silence after which an answer is made in advance.",
                              choice.pause_ms, 32.0, kMostPauseMs),
        text_option("--language", "NAME", "Name or code of the language; without it the models find out.",

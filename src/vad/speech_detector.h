@@ -35,6 +35,10 @@ class SpeechDetector {
   // As new; what was heard is forgotten.
   void reset();
 
+  // As those of TurnDetector.
+  void expect_end(int64_t speech_end, double hangover_ms) { turns_.expect_end(speech_end, hangover_ms); }
+  double final_level() const { return turns_.final_level(); }
+
   TurnPhase phase() const { return turns_.phase(); }
   float probability() const { return probability_; }  // of speech in the last whole window
 

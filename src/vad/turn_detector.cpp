@@ -1,6 +1,7 @@
 #include "vad/turn_detector.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "vad/vad_iterator.h"
 
@@ -51,13 +52,16 @@ TurnMove next_move(TurnPhase phase, TurnInput input) {
 }
 
 TurnDetector::TurnDetector(const TurnOptions& options)
-    : options_(options), offset_(options.offset.value_or(std::max(0.1, options.onset - kVadHysteresis))) {}
+    : options_(options),
+      offset_(options.offset.value_or(std::max(0.1, options.onset - kVadHysteresis))),
+      end_hangover_ms_(options.end_hangover_ms) {}
 
 bool TurnDetector::is_gate_open(double rms) {
   const bool was_open = n_heard_ <= gate_open_until_;
   const bool is_loud =
       rms >= options_.gate_rms || (was_open && rms >= options_.gate_rms * options_.gate_fall);
-  if (is_loud) gate_open_until_ = n_heard_ + static_cast<int64_t>(options_.gate_hold_ms * kSileroSamplesPerMs);
+  if (is_loud)
+    gate_open_until_ = n_heard_ + static_cast<int64_t>(options_.gate_hold_ms * kSileroSamplesPerMs);
   return is_loud || was_open;
 }
 
@@ -67,10 +71,15 @@ TurnInput TurnDetector::input_of(double probability, double rms) {
   levels_.back() = rms;
   if (probability >= options_.onset && (phase_ != TurnPhase::idle || is_open)) {
     silence_since_ = -1;
+    last_spoken_[static_cast<size_t>(n_spoken_++) % last_spoken_.size()] = rms;
+    sum_spoken_ += rms;
     return TurnInput::speech;
   }
   if (probability >= offset_ || phase_ == TurnPhase::idle) return TurnInput::unclear;
-  if (silence_since_ < 0) silence_since_ = window_start_;
+  if (silence_since_ < 0) {
+    silence_since_ = window_start_;
+    end_hangover_ms_ = options_.end_hangover_ms;
+  }
   const double slope = (levels_[2] - levels_[0]) / 2;
   double pause_hangover_ms = options_.pause_hangover_ms;
   if (slope <= options_.falling_rms_slope) {
@@ -78,7 +87,7 @@ TurnInput TurnDetector::input_of(double probability, double rms) {
         std::max(options_.min_hangover_ms, pause_hangover_ms * options_.falling_hangover_factor);
   }
   const int64_t n_silent = n_heard_ - silence_since_;
-  if (is_at_least(n_silent, options_.end_hangover_ms)) return TurnInput::closing_silence;
+  if (is_at_least(n_silent, end_hangover_ms_)) return TurnInput::closing_silence;
   return is_at_least(n_silent, pause_hangover_ms) ? TurnInput::pause_silence : TurnInput::silence;
 }
 
@@ -112,10 +121,24 @@ std::optional<TurnEvent> TurnDetector::move(TurnInput input) {
       if (!is_at_least(ended.speech_end - speech_start_, options_.min_speech_ms)) ended.kind = Kind::blip;
       n_handed_out_ = n_heard_;
       silence_since_ = -1;
+      n_spoken_ = 0;
+      sum_spoken_ = 0;
       return ended;
     }
   }
   return std::nullopt;
+}
+
+void TurnDetector::expect_end(int64_t speech_end, double hangover_ms) {
+  if (phase_ == TurnPhase::paused && silence_since_ == speech_end) end_hangover_ms_ = hangover_ms;
+}
+
+double TurnDetector::final_level() const {
+  if (!(sum_spoken_ > 0)) return 1;
+  const auto n = static_cast<size_t>(std::min<int64_t>(n_spoken_, std::ssize(last_spoken_)));
+  const double sum =
+      std::accumulate(last_spoken_.begin(), last_spoken_.begin() + static_cast<std::ptrdiff_t>(n), 0.0);
+  return sum / static_cast<double>(n) / (sum_spoken_ / static_cast<double>(n_spoken_));
 }
 
 std::optional<TurnEvent> TurnDetector::next(float probability, float rms, int64_t n_samples) {

@@ -86,10 +86,15 @@ class TurnDetector {
   // last window may have fewer samples than the others.
   std::optional<TurnEvent> next(float probability, float rms, int64_t n_samples = kSileroWindow);
 
+  // Another end hangover for the silence that began at `speech_end`, if that still goes on.
+  void expect_end(int64_t speech_end, double hangover_ms);
+
   // Ends the stream and begins a new one.
   std::optional<TurnEvent> flush();
 
   TurnPhase phase() const { return phase_; }
+  // The level of the segment's last 200 ms of speech beside that of all its speech; 1 before there is any.
+  double final_level() const;
 
  private:
   bool is_gate_open(double rms);
@@ -107,7 +112,11 @@ class TurnDetector {
   int64_t silence_since_ = -1;  // within the segment; -1: it speaks
   int64_t last_report_ = 0;     // n_heard_ of the last heartbeat, start or resumption
   int64_t gate_open_until_ = 0;
-  std::array<double, 3> levels_{};  // of the last windows, the latest last
+  double end_hangover_ms_;               // of this silence
+  std::array<double, 3> levels_{};       // of the last windows, the latest last
+  std::array<double, 6> last_spoken_{};  // levels of the segment's last windows of speech, by n_spoken_
+  int64_t n_spoken_ = 0;                 // windows of speech in the segment
+  double sum_spoken_ = 0;                // of their levels
 };
 
 }  // namespace parlance

@@ -47,6 +47,12 @@ class Mind {
   virtual ~Mind() = default;
 
   virtual void ask(uint64_t reply, const std::string& question) = 0;
+  // Whether a turn is likely to end with these words: told as TurnJudged, for that pause, unless it is asked
+  // about another one before. False: it cannot say.
+  virtual bool judge(uint64_t pause, const std::string& words) {
+    (void)pause, (void)words;
+    return false;
+  }
   // The question was not asked, and is forgotten with what was answered.
   virtual void drop(uint64_t reply) = 0;
   // Nothing more is wanted of the answer, of which this much was heard: that is what stays in memory.
@@ -61,6 +67,16 @@ class Mouth {
   virtual void say(uint64_t reply, int64_t phrase, const std::string& text) = 0;
   // All that it was told to say until now.
   virtual void cancel() = 0;
+};
+
+// Who listens for the end of a turn.
+class Attention {
+ public:
+  virtual ~Attention() = default;
+
+  // The silence that began at this sample (TurnEvent::speech_end) ends the turn when it has lasted for so
+  // long.
+  virtual void expect_end(int64_t speech_end, double silence_ms) = 0;
 };
 
 class Loudspeaker {
@@ -87,6 +103,7 @@ struct HeardTurn {  // by the voice detector
   TurnEvent event;
   double at_ms;
   double speech_start_ms, speech_end_ms;  // when the samples of the event's positions were heard
+  double final_level = 1;                 // TurnDetector::final_level()
 };
 struct HeardSound {  // of speech, in order
   std::vector<float> samples;
@@ -94,6 +111,12 @@ struct HeardSound {  // of speech, in order
 struct SourceOver {};  // nothing more will be heard
 struct HeardWords {    // of the open turn, by the ears
   Hearing hearing;
+  double at_ms;
+};
+
+struct TurnJudged {  // by the mind
+  uint64_t pause;
+  double probability;  // that the turn has ended
   double at_ms;
 };
 
@@ -129,8 +152,8 @@ struct Broken {  // a part cannot go on
   Error error;
 };
 
-using TalkMessage = std::variant<HeardTurn, HeardSound, SourceOver, HeardWords, Thought, ThoughtEnd,
-                                 SpeechBegun, Spoken, SpeechEnd, Broken>;
+using TalkMessage = std::variant<HeardTurn, HeardSound, SourceOver, HeardWords, TurnJudged, Thought,
+                                 ThoughtEnd, SpeechBegun, Spoken, SpeechEnd, Broken>;
 
 // A part that tells the inbox that there is news (Inbox::notify), and is asked for it by the owner: so that
 // nothing piles up, however late the owner is.

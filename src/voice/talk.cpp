@@ -60,6 +60,7 @@ Result<void> Talk::act(TalkAction action) {
       text_.clear();
       revision_ = 0;
       n_drafts_ = 0;
+      preview_.clear();
       turn_ = {};
       return parts_.ears.begin();
     case TalkAction::transcribe:
@@ -98,6 +99,10 @@ Result<void> Talk::act(TalkAction action) {
       }
       reply_->report.number = ++n_turns_;
       reply_->report.n_drafts = n_drafts_;
+      if (end_silence_ms_) {
+        reply_->report.end_signs = signs_;
+        reply_->report.end_silence_ms = *end_silence_ms_;
+      }
       observer_.on_question(reply_->report.question);
       if (!reply_->report.answer.empty()) observer_.on_answer(reply_->report.answer);
       return {};
@@ -147,6 +152,8 @@ void Talk::end_reply(bool is_interrupted) {
   } else if (report.n_samples > 0) {
     report.trace.mark(Checkpoint::audio_last_played, now_ms_);
   }
+  const char32_t mark = last_code_point(report.heard);
+  has_asked_ = mark == U'?' || mark == U'\uFF1F' || mark == U'\u061F';
   const TurnReport ended = std::move(report);
   reply_.reset();
   observer_.on_turn(ended);
@@ -197,6 +204,12 @@ Result<void> Talk::take_turn_event(const HeardTurn& heard) {
     turn_.mark(Checkpoint::speech_end, heard.speech_end_ms);
     turn_.mark(event == TalkEvent::pause ? Checkpoint::pause : Checkpoint::turn_end, heard.at_ms);
   }
+  if (event == TalkEvent::pause) {
+    ++n_pauses_;
+    speech_end_ = heard.event.speech_end;
+    signs_ = {.final_level = heard.final_level};
+    end_silence_ms_.reset();
+  }
   if (event == TalkEvent::certain_speech && heard.at_ms - heard.speech_start_ms < options_.barge_in_ms)
     return {};
   onset_ms_ = event == TalkEvent::speech_start ? heard.speech_start_ms : heard.at_ms;
@@ -224,6 +237,13 @@ Result<void> Talk::take(TalkMessage message) {
                  [&](const HeardWords& heard) {
                    now_ms_ = std::max(now_ms_, heard.at_ms);
                    return take_hearing(heard.hearing);
+                 },
+                 [&](const TurnJudged& judged) -> Result<void> {
+                   now_ms_ = std::max(now_ms_, judged.at_ms);
+                   if (judged.pause != n_pauses_) return {};
+                   signs_.probability = judged.probability;
+                   expect_end();
+                   return {};
                  },
                  [&](const Thought& thought) -> Result<void> {
                    now_ms_ = std::max(now_ms_, thought.at_ms);
@@ -273,11 +293,31 @@ Result<void> Talk::take_hearing(const Hearing& hearing) {
   if (state_ == TalkState::doubting && !awaits_text_ && can_be_said(hearing.text)) {
     return dispatch(TalkEvent::certain_speech);
   }
+  if (!awaits_text_) preview_ = hearing.text;
   if (!awaits_text_ || !hearing.is_final) return {};
   awaits_text_ = false;
   text_ = strip_white_space(hearing.text);
   turn_.mark(Checkpoint::asr_final, now_ms_);
-  return dispatch(can_be_said(text_) ? TalkEvent::words : TalkEvent::no_words);
+  if (!can_be_said(text_)) return dispatch(TalkEvent::no_words);
+  judge_end();
+  return dispatch(TalkEvent::words);
+}
+
+// The words of a pause are known.
+void Talk::judge_end() {
+  if (!options_.turn_end || !parts_.attention) return;
+  // A preview's last word may have been cut in the middle.
+  std::string_view known = without_end_marks(preview_);
+  known = known.substr(0, known.rfind(' ') + 1);
+  signs_.has_mark = ends_sentence(text_);
+  signs_.is_stable = text_.starts_with(known);
+  signs_.is_reply = has_asked_;
+  if (!parts_.mind.judge(n_pauses_, text_)) expect_end();
+}
+
+void Talk::expect_end() {
+  end_silence_ms_ = end_silence_ms(signs_, *options_.turn_end);
+  parts_.attention->expect_end(speech_end_, *end_silence_ms_);
 }
 
 bool Talk::is_said() const {

@@ -14,6 +14,7 @@
 #include "voice/parts.h"
 #include "voice/phrase_chunker.h"
 #include "voice/trace.h"
+#include "voice/turn_end.h"
 #include "voice/turn_machine.h"
 
 namespace parlance {
@@ -25,6 +26,8 @@ struct TalkOptions {
   // Speech into an answer ends it when there are words in it, or when it lasts for so long.
   double barge_in_ms = 600;
   PhraseOptions phrases = {};
+  // How long the silence is that ends a turn, by what was said; none: as the voice detector has it.
+  std::optional<TurnEndOptions> turn_end = std::nullopt;
 };
 
 // A turn that was answered.
@@ -33,6 +36,9 @@ struct TurnReport {
   std::string question, answer;
   std::string heard;  // as much of the answer as was played, in whole words
   bool is_interrupted = false;
+  // What its end was judged by, and the silence that was waited for; none where that does not depend on it.
+  std::optional<TurnEndSigns> end_signs = std::nullopt;
+  double end_silence_ms = 0;
   int n_drafts = 0;       // answers that were begun for it, the last one of which counted
   int64_t n_samples = 0;  // of the answer, at kSpeechRateHz, that were played
   TurnTrace trace;
@@ -57,6 +63,7 @@ struct TalkParts {
   Mind& mind;
   Mouth& mouth;
   Loudspeaker& loudspeaker;
+  Attention* attention = nullptr;  // null: nobody can be told when turns end
 };
 
 class Talk {
@@ -96,6 +103,8 @@ class Talk {
   Result<void> act(TalkAction action);
   Result<void> take_turn_event(const HeardTurn& heard);
   Result<void> take_hearing(const Hearing& hearing);
+  void judge_end();
+  void expect_end();
   void start_reply();
   void end_reply(bool is_interrupted);
   void tell_mouth();
@@ -124,6 +133,12 @@ class Talk {
   std::string text_;
   uint64_t revision_ = 0;
   int n_drafts_ = 0;
+  std::string preview_;  // what was understood before the pause
+  uint64_t n_pauses_ = 0;
+  int64_t speech_end_ = 0;  // of the pause, as in TurnEvent
+  TurnEndSigns signs_;
+  std::optional<double> end_silence_ms_;
+  bool has_asked_ = false;  // the assistant, with its last sentence
 
   std::optional<Reply> reply_;
   uint64_t n_replies_ = 0;

@@ -58,7 +58,9 @@ class TalkTest : public testing::Test {
         "--max-tokens",
         "24",
         "--steps",
-        "2"};
+        "2",
+        "--pause",
+        "100"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -282,7 +284,7 @@ TEST_F(TalkTest, RefusesWhatMakesNoSense) {
   refused({"a.wav", "--fast", "--barge-in"}, {"--fast", "--barge-in"});
   refused({"a.wav", "-o", "-", "--json"}, {"--json", "-o"});
   refused({"a.wav", "-o", "x.wav", "--no-audio"}, {"--output", "--no-audio"});
-  refused({"a.wav", "--end-silence", "50"}, {"--end-silence", "--pause"});
+  refused({"a.wav", "--end-silence", "40"}, {"--end-silence", "--pause"});
   refused({"a.wav", "--asr", "x.gguf"}, {"--mmproj"});
   refused({"a.wav", "--base", "x.gguf"}, {"--codec"});
   refused({"a.wav", "--language", "xyz"}, {"xyz"});

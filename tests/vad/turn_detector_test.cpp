@@ -89,6 +89,46 @@ TEST(TurnDetectorTest, SaysWhereSpeechWas) {
   EXPECT_EQ(detector.next(0.9f, 0.1f)->first_sample, 40 * 512);
 }
 
+// The hangover of one silence can be changed while it lasts; the next one has its own again.
+TEST(TurnDetectorTest, TheEndOfASilenceCanBeBroughtForwardOrPutOff) {
+  TurnDetector detector;
+  EXPECT_EQ(reports(detector,
+                    "9999999999"
+                    "1111"),
+            "start@1 active@8 pause@14");
+  detector.expect_end(9 * 512, 160);  // no silence began there
+  EXPECT_EQ(reports(detector, "11"), "");
+  detector.expect_end(10 * 512, 160);
+  EXPECT_EQ(reports(detector, "1"), "end@17");
+
+  EXPECT_EQ(reports(detector,
+                    "999999999"
+                    "1111"),
+            "start@18 active@25 pause@30");
+  detector.expect_end(26 * 512, 1000);
+  EXPECT_EQ(reports(detector, "1111111111111111111111111111"), "end@58");
+
+  EXPECT_EQ(reports(detector,
+                    "999999999"
+                    "1111"),
+            "start@59 active@66 pause@71");
+  detector.expect_end(67 * 512, 1000);
+  EXPECT_EQ(reports(detector,
+                    "9"
+                    "1111111111111111"),
+            "resume@72 pause@76 end@88");
+}
+
+TEST(TurnDetectorTest, AVoiceThatFallsIsTold) {
+  TurnDetector detector;
+  EXPECT_EQ(detector.final_level(), 1);
+  for (int i = 0; i < 10; ++i) detector.next(0.9f, 0.1f);
+  EXPECT_NEAR(detector.final_level(), 1, 1e-6);
+  for (int i = 0; i < 6; ++i) detector.next(0.9f, 0.05f);
+  for (int i = 0; i < 4; ++i) detector.next(0.1f, 0.001f);
+  EXPECT_NEAR(detector.final_level(), 0.05 / (1.3 / 16), 1e-6);
+}
+
 TEST(TurnDetectorTest, WhatIsShortIsABlip) {
   TurnDetector detector;  // 250 ms are more than seven windows
   EXPECT_EQ(reports(detector,

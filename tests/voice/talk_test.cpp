@@ -140,6 +140,74 @@ TEST(Talk, WhatWasHeardGrowsByWords) {
                                              "Well, that was said. It is fine with"}));
 }
 
+// What the mind finds likely decides how long the silence is: of any pause within a turn, at every
+// millisecond.
+TEST(Talk, TheEndDependsOnWhatWasSaid) {
+  for (const double judges_ms : {0.0, 5.0, 60.0, 500.0}) {
+    for (int gap = 100; gap < 1100; gap += 7) {
+      const Utterance second{kFirst.to_ms + gap, kFirst.to_ms + gap + 640};
+      const std::string whole = stripped(ScriptedTalk::words_of(kFirst) + ScriptedTalk::words_of(second));
+      ScriptedTalk talk(
+          {.utterances = {kFirst, second},
+           .options = {.turn_end = TurnEndOptions{}},
+           .probability = [&](const std::string& words) { return words == whole ? 0.97 : 0.02; },
+           .judges_ms = judges_ms});
+      talk.run();
+      ASSERT_EQ(talk.state(), TalkState::idle);
+      // Half a question is given 900 ms, less what the detector's windows are too wide for.
+      if (gap < 830) {
+        ASSERT_EQ(talk.reports.size(), 1u) << gap;
+        EXPECT_EQ(talk.reports[0].question, whole) << gap;
+        ASSERT_TRUE(talk.reports[0].end_signs);
+        EXPECT_EQ(talk.reports[0].end_signs->probability, 0.97);
+        const double end_ms = *talk.reports[0].trace.after_speech_ms(Checkpoint::turn_end);
+        EXPECT_LE(end_ms, std::max(160.0, 168 + judges_ms + test::kWindowMs)) << gap;
+      } else if (gap > 1000) {
+        EXPECT_EQ(talk.reports.size(), 2u) << gap;
+      }
+    }
+  }
+}
+
+TEST(Talk, WithoutAJudgementTheWordsAloneDecide) {
+  ScriptedTalk talk({.utterances = {kFirst}, .options = {.turn_end = TurnEndOptions{}}});
+  talk.run();
+  ASSERT_EQ(talk.reports.size(), 1u);
+  ASSERT_TRUE(talk.reports[0].end_signs);
+  EXPECT_FALSE(talk.reports[0].end_signs->probability);
+  EXPECT_EQ(talk.reports[0].end_silence_ms, end_silence_ms(*talk.reports[0].end_signs));
+  EXPECT_GT(*talk.reports[0].trace.after_speech_ms(Checkpoint::turn_end), 350);
+}
+
+// A judgement that comes when the person speaks again is of no account for the next pause.
+TEST(Talk, AJudgementIsOfItsOwnPause) {
+  const Utterance second{kFirst.to_ms + 300, kFirst.to_ms + 900};
+  int n_judged = 0;
+  ScriptedTalk talk({.utterances = {kFirst, second},
+                     .options = {.turn_end = TurnEndOptions{}},
+                     .probability = [&](const std::string&) { return n_judged++ == 0 ? 1.0 : 0.0; },
+                     .judges_ms = 250});
+  talk.run();
+  ASSERT_EQ(talk.reports.size(), 1u);
+  EXPECT_EQ(talk.reports[0].end_signs->probability, 0.0);
+  EXPECT_GT(*talk.reports[0].trace.after_speech_ms(Checkpoint::turn_end), 890);
+}
+
+TEST(Talk, RepliesToQuestionsAreGivenTime) {
+  const auto end_ms = [](std::string mark) {
+    ScriptedTalk talk({.utterances = {kFirst, {9000, 9700}},
+                       .answer = {"Who", " is", " that", mark},
+                       .options = {.turn_end = TurnEndOptions{}},
+                       .probability = [](const std::string&) { return 0.8; }});
+    talk.run();
+    EXPECT_EQ(talk.reports.size(), 2u);
+    EXPECT_FALSE(talk.reports.at(0).end_signs->is_reply);
+    EXPECT_EQ(talk.reports.at(1).end_signs->is_reply, mark == "?");
+    return *talk.reports.at(1).trace.after_speech_ms(Checkpoint::turn_end);
+  };
+  EXPECT_GT(end_ms("?"), end_ms(".") * 1.3);
+}
+
 // A cough stops the answer for a moment, and no more: there are no words in it.
 TEST(Talk, ACoughAtEveryMillisecondChangesNothing) {
   for (int at = 1700; at < 2800; ++at) {

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,17 +49,20 @@ struct Script {
   int stop_at_ms = -1;
   FillerMoment filler = FillerMoment::never;
   int filler_ms = 0;
+  // How likely a turn ends with these words, as the mind finds after a while; none: it cannot say.
+  std::function<std::optional<double>(const std::string& words)> probability = {};
+  double judges_ms = 5;
 };
 inline constexpr float kFillerSample = -1;
 
-class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
+class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker, Attention {
  public:
   explicit ScriptedTalk(Script script)
       : script_(std::move(script)),
-        detector_({.end_hangover_ms = 350}),
+        detector_({.end_hangover_ms = script_.options.turn_end ? script_.options.turn_end->most_ms : 350}),
         filler_(*this, script_.filler,
                 std::vector<float>(static_cast<size_t>(script_.filler_ms * kSamplesPerMs), kFillerSample)),
-        talk_({*this, *this, *this, filler_}, *this, script_.options) {}
+        talk_({*this, *this, *this, filler_, this}, *this, script_.options) {}
 
   // Until everything is said, or for so long.
   void run(int most_ms = 20000) {
@@ -128,7 +133,7 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
       take(sound);
     }
     if (!was_idle) tell();
-    if (now_ > last_ms + 700 && !is_over_) {
+    if (now_ > last_ms + 1400 && !is_over_) {
       is_over_ = true;
       take(SourceOver{});
     }
@@ -188,6 +193,16 @@ class ScriptedTalk : public TalkObserver, Ears, Mind, Mouth, Loudspeaker {
       at += script_.pace.token_ms;
     }
     later_.emplace(at, ThoughtEnd{reply, at});
+  }
+  bool judge(uint64_t pause, const std::string& words) override {
+    const auto probability = script_.probability ? script_.probability(words) : std::nullopt;
+    if (!probability) return false;
+    const double at = now_ + script_.judges_ms;
+    later_.emplace(at, TurnJudged{pause, *probability, at});
+    return true;
+  }
+  void expect_end(int64_t speech_end, double silence_ms) override {
+    detector_.expect_end(speech_end, silence_ms);
   }
   void drop(uint64_t reply) override {
     std::erase_if(memory, [&](const Exchange& exchange) { return exchange.reply == reply; });

@@ -11,10 +11,10 @@ inline constexpr int kDecodeWarps = 4;  // that share a segment's keys
 inline constexpr int kDecodeThreads = 32 * kDecodeWarps;
 
 // What warps have of a segment, in shared memory. With two buffers the next one goes to the other while this
-// one is added up.
+// one is added up. The padding keeps what a warp stores of eight rows out of each other's banks.
 template <int kRows, int kHeadDim, int kBuffers>
 struct Quarters {
-  alignas(16) float out[kBuffers][kDecodeWarps][kRows][kHeadDim];
+  alignas(16) float out[kBuffers][kDecodeWarps][kRows][kHeadDim + 8];
   float2 stats[kBuffers][kDecodeWarps][kRows];  // largest score, sum of weights
 };
 
@@ -42,10 +42,15 @@ struct BlockRows {
   __device__ int head(int row) const { return first_head + row % n_heads; }
 };
 
-// Of the whole rows of a block, a thread has a few values of one.
+// Of the whole rows of a block, a thread has a few values of one: pieces of up to 16 bytes, between which
+// those of the row's other threads lie.
 template <int kRows, int kHeadDim, int kThreads>
 class RowsSoFar {
   static constexpr int kOwn = kRows * kHeadDim / kThreads, kRowThreads = kHeadDim / kOwn;
+  static constexpr int kPiece = kOwn < 4 ? kOwn : 4, kPieces = kOwn / kPiece;
+  struct alignas(kPiece * sizeof(float)) Piece {
+    float values[kPiece];
+  };
 
  public:
   __device__ RowsSoFar(const Params& p, const BlockRows& rows, bool is_shared)
@@ -58,8 +63,9 @@ class RowsSoFar {
   // When all warps have left what they have in this buffer.
   template <int kBuffers>
   __device__ void add(const Quarters<kRows, kHeadDim, kBuffers>& quarters, int buffer, int segment) {
-    const int row = own_row(), first = threadIdx.x % kRowThreads * kOwn;
-    float largest = kLowest, sum = 0, out[kOwn] = {};
+    const int row = own_row();
+    float largest = kLowest, sum = 0;
+    Piece out[kPieces] = {};
 #pragma unroll
     for (int w = 0; w < kDecodeWarps; ++w) largest = fmaxf(largest, quarters.stats[buffer][w][row].x);
 #pragma unroll
@@ -68,41 +74,58 @@ class RowsSoFar {
       const float weight = exp2f(stats.x - largest);
       sum = fmaf(weight, stats.y, sum);
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) out[i] = fmaf(weight, quarters.out[buffer][w][row][first + i], out[i]);
+      for (int i = 0; i < kPieces; ++i) {
+        const Piece of = *reinterpret_cast<const Piece*>(&quarters.out[buffer][w][row][place(i)]);
+#pragma unroll
+        for (int j = 0; j < kPiece; ++j) out[i].values[j] = fmaf(weight, of.values[j], out[i].values[j]);
+      }
     }
     if (is_shared_) {
       if (!has_row_) return;
       const int64_t at = partial_row(p_, token_, head_, segment);
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) p_.partials.out[at * kHeadDim + first + i] = out[i];
-      if (first == 0) p_.partials.stats[at] = make_float2(largest, sum);
+      store(p_.partials.out + at * kHeadDim, out);
+      if (threadIdx.x % kRowThreads == 0) p_.partials.stats[at] = make_float2(largest, sum);
       return;
     }
     const Fold fold(largest_, largest);
     largest_ = fold.largest;
     sum_ = fold(sum_, sum);
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) out_[i] = fold(out_[i], out[i]);
+    for (int i = 0; i < kPieces; ++i) {
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) out_[i].values[j] = fold(out_[i].values[j], out[i].values[j]);
+    }
   }
 
-  __device__ void store() const {
+  __device__ void store() {
     if (is_shared_ || !has_row_) return;
-    const int first = threadIdx.x % kRowThreads * kOwn;
-    float* out = p_.out + (static_cast<int64_t>(token_) * p_.n_head + head_) * kHeadDim + first;
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) out[i] = finish(out_[i], sum_);
+    for (int i = 0; i < kPieces; ++i) {
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) out_[i].values[j] = finish(out_[i].values[j], sum_);
+    }
+    store(p_.out + (static_cast<int64_t>(token_) * p_.n_head + head_) * kHeadDim, out_);
   }
 
  private:
   __device__ static int own_row() {
     return threadIdx.x / kRowThreads;
   }
+  // Of a piece in the row.
+  __device__ static int place(int i) {
+    return (i * kRowThreads + static_cast<int>(threadIdx.x) % kRowThreads) * kPiece;
+  }
+  __device__ static void store(float* row, const Piece (&pieces)[kPieces]) {
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) *reinterpret_cast<Piece*>(row + place(i)) = pieces[i];
+  }
 
   const Params& p_;
   bool has_row_;
   int token_, head_;
   bool is_shared_;
-  float largest_ = kLowest, sum_ = 0, out_[kOwn] = {};
+  float largest_ = kLowest, sum_ = 0;
+  Piece out_[kPieces] = {};
 };
 
 // A block's work: the rows of a tile against some segments of their keys, or all of them. A worker is what
@@ -111,31 +134,33 @@ class RowsSoFar {
 template <class Worker>
 __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   let_next_start();
-  wait_for_previous();
   constexpr int kBuffers = Worker::kBuffers;
   const BlockPlace place(p);
   const int head_kv = blockIdx.y / p.tiling.parts;
   const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
   const int n_heads = min(p.tiling.heads, p.group - in_group);
-  const int end = min(p.n_tokens, (place.tile + 1) * p.tiling.tokens);
-  for (int token = place.tile * p.tiling.tokens; token < end;) {
-    const TokenRun run(p, token, end);
-    token = run.last;
+  const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
+  TokenRun run(p, first, end);  // sequences and positions are not what kernels write
+  wait_for_previous();
+  for (;; run = TokenRun(p, run.last, end)) {
     // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
     const SegmentRange range(p, run, place.split);
-    if (!run.is_served || range.first >= range.last) continue;
-    const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
-    RowsSoFar<Worker::kRows, Worker::kHeadDim, Worker::kThreads> so_far(p, rows, is_split(p, run));
-    Worker worker(p, shared, Walk(p, p.seq[run.first], head_kv), run, range, rows);
-    for (int segment = range.first; segment < range.last; ++segment) {
-      const int buffer = segment % kBuffers;
-      worker.add_segment(segment, buffer);
-      __syncthreads();
-      so_far.add(shared.quarters, buffer, segment);
-      if (kBuffers == 1) __syncthreads();
+    const bool has_work = run.is_served && range.first < range.last;
+    if (has_work) {
+      const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
+      RowsSoFar<Worker::kRows, Worker::kHeadDim, Worker::kThreads> so_far(p, rows, is_split(p, run));
+      Worker worker(p, shared, Walk(p, p.seq[run.first], head_kv), run, range, rows);
+      for (int segment = range.first; segment < range.last; ++segment) {
+        const int buffer = segment % kBuffers;
+        worker.add_segment(segment, buffer);
+        __syncthreads();
+        so_far.add(shared.quarters, buffer, segment);
+        if (kBuffers == 1) __syncthreads();
+      }
+      so_far.store();
     }
-    so_far.store();
-    if (token < end) __syncthreads();
+    if (run.last >= end) return;
+    if (has_work) __syncthreads();
   }
 }
 

@@ -28,7 +28,7 @@ template <class Half, int kDim, int kMostRows>
 class Worker {
   static constexpr int kSides = kMostRows > 8 ? 2 : 1;
   static constexpr int kGroups = kMostRows > 16 ? 2 : 1;
-  static constexpr int kStages = 2;
+  static constexpr int kStages = kGroups == 1 ? 2 : 3;
 
  public:
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = kGroups * kDecodeThreads;

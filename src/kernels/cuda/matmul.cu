@@ -3,6 +3,7 @@
 // to bytes, once for all weights of a call and equally on every device; f16 and bf16 weights meet x as a sum
 // of two such floats.
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
@@ -86,7 +87,7 @@ void run_float(Stream& stream, const MatmulArgs& args) {
       float_gemv(stream, args);
     } else if (half_gemv_serves(stream, args.x)) {
       half_gemv(stream, args, dtype);
-    } else {
+    } else if (!half_few(stream, args, dtype)) {
       half_gemm(stream, args, dtype, halve(stream, args.x, dtype));
     }
   }

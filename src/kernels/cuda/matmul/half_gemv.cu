@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "kernels/cuda/matmul/half.cuh"
+#include "kernels/cuda/matmul/rows_ahead.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda {
@@ -14,62 +15,9 @@ namespace parlance::cuda {
 namespace {
 
 constexpr int kRows = 16;  // of a tile
-constexpr int kStepPieces = kHalfStepValues / kPieceValues;
 constexpr int kStepBlocks = kHalfStepValues / kPairedValues;
-constexpr int kLanePieces = kRows * kStepPieces / 32;  // of a step
-constexpr int kBlocksAtOnce = 2;                       // on a multiprocessor
-
-// Of a warp: kRows rows of a step. Pieces change places within a row, so that eight rows' lie in different
-// banks.
-struct Stage {
-  uint4 pieces[kRows][kStepPieces];
-
-  __device__ uint4& at(int row, int piece) { return pieces[row][piece ^ (row % kStepPieces)]; }
-};
-
-// Where a warp's copies are: a step of a tile.
-struct Ahead {
-  const Products& p;
-  const int begin, end;  // of the part
-  int tile, step;
-  const uint8_t* rows[kLanePieces];  // of this lane's pieces
-
-  __device__ Ahead(const Products& products, int first_step, int end_step)
-      : p(products), begin(first_step), end(end_step), tile(blockIdx.x), step(first_step) {
-    find_rows();
-  }
-
-  __device__ void find_rows() {
-    if (tile >= p.n_tiles) return;
-    const Output& output = output_of_tile(p, tile);
-    const int first_row = (tile - output.first_tile) * kRows;
-#pragma unroll
-    for (int i = 0; i < kLanePieces; ++i) {
-      const int row = first_row + i * (kRows / kLanePieces) + static_cast<int>(threadIdx.x) / kStepPieces;
-      rows[i] = output.weight + min(row, output.n_out - 1) * output.row_bytes;
-    }
-  }
-
-  // Starts the copies of the step, if there is one; values past the end of a row are zero.
-  __device__ void copy(Stage& stage) {
-    if (tile < p.n_tiles) {
-      const int piece = threadIdx.x % kStepPieces, at = step * kStepPieces + piece;
-      const bool exists = at < p.n_in / kPieceValues;
-#pragma unroll
-      for (int i = 0; i < kLanePieces; ++i) {
-        const int row = i * (kRows / kLanePieces) + static_cast<int>(threadIdx.x) / kStepPieces;
-        copy_piece(&stage.at(row, piece), rows[i] + (exists ? at * kPieceBytes : 0),
-                   exists ? kPieceBytes : 0);
-      }
-      if (++step == end) {
-        step = begin;
-        tile += gridDim.x;
-        find_rows();
-      }
-    }
-    end_copy_group();
-  }
-};
+constexpr int kBlocksAtOnce = 2;  // on a multiprocessor
+using Stage = RowStage<kRows>;
 
 // Adds a step to the sums of 16 rows; column 0 of the sums is the token's. `x`: its halves, from the step on.
 template <class Product>
@@ -112,7 +60,7 @@ __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
   uint8_t* const own = reinterpret_cast<uint8_t*>(shared) +
                        part * (kStages * static_cast<int>(sizeof(Stage)) + x_bytes(parts.units));
   auto* const stages = reinterpret_cast<Stage*>(own);
-  Ahead ahead(p, begin, end);
+  RowsAhead<kRows> ahead(p, begin, end, blockIdx.x, gridDim.x);
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) ahead.copy(stages[stage]);
   wait_for_previous();
@@ -162,10 +110,9 @@ size_t shared_bytes(const Parts& parts) {
   return static_cast<size_t>(parts.n) * (kStages * sizeof(Stage) + static_cast<size_t>(x_bytes(parts.units)));
 }
 
-// Dynamic shared memory that each of so many blocks of a multiprocessor can have.
+// Dynamic shared memory that each of so many blocks of a multiprocessor can have, beside the sums.
 size_t room_of_blocks(const Gpu& gpu, size_t n) {
-  constexpr size_t kReserved = 1024, kSums = 2 * kMostParts * kRows * sizeof(float);  // of every block
-  return (gpu.shared_bytes_per_block + kReserved) / n - kReserved - kSums;
+  return shared_bytes_of_blocks(gpu, n) - 2 * kMostParts * kRows * sizeof(float);
 }
 
 template <class Product, int kStages>

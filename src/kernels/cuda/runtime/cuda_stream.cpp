@@ -1,7 +1,10 @@
 #include "kernels/cuda/runtime/cuda_stream.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+
+#include "kernels/cuda/runtime/launch_clusters.h"
 
 namespace parlance::cuda {
 
@@ -9,6 +12,13 @@ namespace {
 
 constexpr size_t kSlotBytes = size_t{256} << 10;
 constexpr size_t kDownloadBytes = size_t{1} << 20;
+
+cudaLaunchAttribute cluster_of(unsigned n_blocks) {
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {.x = n_blocks, .y = 1, .z = 1};
+  return attribute;
+}
 
 }  // namespace
 
@@ -103,28 +113,48 @@ Result<void> CudaStream::synchronize() {
   return outcome();
 }
 
-void CudaStream::launch(const void* kernel, const Shape& shape, void** params) {
-  if (!begin()) return;
-  if (shape.shared_bytes > 0 && shape.shared_bytes > shared_limits_[kernel]) {
-    if (!check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shape.shared_bytes)),
-               "giving a kernel shared memory")) {
-      return;
-    }
-    shared_limits_[kernel] = shape.shared_bytes;
+bool CudaStream::make_room(const void* kernel, size_t shared_bytes) {
+  if (shared_bytes == 0 || shared_bytes <= shared_limits_[kernel]) return true;
+  if (!check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shared_bytes)),
+             "giving a kernel shared memory")) {
+    return false;
   }
-  cudaLaunchAttribute early_start;
-  early_start.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early_start.val.programmaticStreamSerializationAllowed = 1;
+  shared_limits_[kernel] = shared_bytes;
+  return true;
+}
+
+void CudaStream::launch(const void* kernel, const Shape& shape, unsigned cluster_blocks, void** params) {
+  if (!begin() || !make_room(kernel, shape.shared_bytes)) return;
+  std::array<cudaLaunchAttribute, 2> attributes;
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream_;
-  config.attrs = &early_start;
-  config.numAttrs = follows_kernel_ && gpu_.compute_capability >= 90 ? 1 : 0;
+  config.attrs = attributes.data();
+  if (follows_kernel_ && gpu_.compute_capability >= 90) {
+    cudaLaunchAttribute& early_start = attributes[config.numAttrs++];
+    early_start.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early_start.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster_blocks > 1) attributes[config.numAttrs++] = cluster_of(cluster_blocks);
   check(cudaLaunchKernelExC(&config, kernel, params), "starting a kernel");
   follows_kernel_ = true;
+}
+
+int CudaStream::clusters_at_once(const void* kernel, const Shape& shape, unsigned cluster_blocks) {
+  const auto [known, is_new] = clusters_at_once_.try_emplace({kernel, shape.shared_bytes, cluster_blocks}, 0);
+  if (!is_new || !begin() || !make_room(kernel, shape.shared_bytes)) return known->second;
+  cudaLaunchAttribute cluster = cluster_of(cluster_blocks);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  check(cudaOccupancyMaxActiveClusters(&known->second, kernel, &config), "asking for room for clusters");
+  return known->second;
 }
 
 void CudaStream::run_step(uint64_t key, FunctionRef<void()> record) {
@@ -177,7 +207,14 @@ const Gpu& gpu_of(Stream& s) {
 }
 
 void launch_kernel(Stream& s, const void* kernel, const Shape& shape, void** params) {
-  static_cast<CudaStream&>(s).launch(kernel, shape, params);
+  static_cast<CudaStream&>(s).launch(kernel, shape, 1, params);
+}
+void launch_kernel_in_clusters(Stream& s, const void* kernel, const Shape& shape, unsigned cluster_blocks,
+                               void** params) {
+  static_cast<CudaStream&>(s).launch(kernel, shape, cluster_blocks, params);
+}
+int clusters_at_once(Stream& s, const void* kernel, const Shape& shape, unsigned cluster_blocks) {
+  return static_cast<CudaStream&>(s).clusters_at_once(kernel, shape, cluster_blocks);
 }
 
 }  // namespace parlance::cuda

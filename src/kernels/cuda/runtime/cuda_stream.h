@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "kernels/cuda/runtime/launch.h"
@@ -26,7 +28,8 @@ class CudaStream final : public Stream {
   cudaStream_t handle() const { return stream_; }
   const Gpu& gpu() const { return gpu_; }
   int* counters() const { return counters_ ? reinterpret_cast<int*>(counters_->base()) : nullptr; }
-  void launch(const void* kernel, const Shape& shape, void** params);
+  void launch(const void* kernel, const Shape& shape, unsigned cluster_blocks, void** params);
+  int clusters_at_once(const void* kernel, const Shape& shape, unsigned cluster_blocks);
   bool keeps_recordings() const override { return true; }
 
  protected:
@@ -48,6 +51,8 @@ class CudaStream final : public Stream {
   bool check(cudaError_t code, std::string_view doing);
   Result<void> outcome() const;
   cudaGraphExec_t record_graph(FunctionRef<void()> record);
+  // Gives a kernel the shared memory that it asks for.
+  bool make_room(const void* kernel, size_t shared_bytes);
 
   int index_;
   const Gpu& gpu_;
@@ -57,8 +62,9 @@ class CudaStream final : public Stream {
   std::array<Slot, kSlots> slots_;
   size_t next_slot_ = 0;
   Recordings recordings_;
-  std::unordered_map<const void*, size_t> shared_limits_;  // raised ones, by kernel
-  bool follows_kernel_ = false;                            // what was queued last is a kernel
+  std::unordered_map<const void*, size_t> shared_limits_;                      // raised ones, by kernel
+  std::map<std::tuple<const void*, size_t, unsigned>, int> clusters_at_once_;  // by kernel, memory, blocks
+  bool follows_kernel_ = false;  // what was queued last is a kernel
   std::optional<Error> error_;
 };
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "asr/languages.h"
 #include "assistant/wording.h"
 #include "base/log.h"
 #include "base/os/browser.h"
@@ -59,6 +60,8 @@ struct ServeOptions {
   int max_audio_minutes = 30;
   bool has_no_tool_grammar = false, prints_settings = false;
   std::vector<Setting> settings;
+  std::string wyoming;
+  std::vector<std::string> wyoming_allowed;
 };
 
 // The terminal was closed, or somebody asks for rules to be read again: there is nothing else to hang up.
@@ -190,6 +193,16 @@ Result<void> settle(ServeOptions& options) {
         "whoever reaches {} could use this server; give --api-key-file, or --no-auth if everybody may",
         server.listener.host);
   }
+  if (!options.wyoming.empty()) {
+    PARLANCE_TRY(server.wyoming, wyoming_door_options(options.wyoming, options.wyoming_allowed));
+  }
+  for (std::string& language : server.wyoming_languages) {
+    PARLANCE_TRY(const SpeechLanguage known, find_speech_language(language).map_error([](Error error) {
+      error.message = "--wyoming-language: " + error.message;
+      return error;
+    }));
+    language = std::string(known.code);
+  }
   server.listener.port = static_cast<uint16_t>(options.port);
   server.has_page = !options.has_no_page;
   if (options.opens_page && options.has_no_page) {
@@ -286,6 +299,17 @@ Result<int> serve(const Console& io, ServeOptions& options) {
   const LogsInEvents logs(log, options.server.log_level);
   PARLANCE_CHECK(server->wait_until_ready());
   io.print("listening on {}\n", address_of(host, server->port()));
+  if (server->wyoming_port() != 0) {
+    const std::string& wyoming_host = options.server.wyoming->host;
+    io.print("wyoming on tcp://{}:{}\n",
+             wyoming_host.find(':') == std::string::npos ? wyoming_host : "[" + wyoming_host + "]",
+             server->wyoming_port());
+    for (const std::string& block : options.wyoming_allowed) {
+      if (block.ends_with("/0")) {
+        log_warning("--wyoming-allow {}: everybody who reaches the address may use the models", block);
+      }
+    }
+  }
   io.flush();
   log.write(LogLevel::info, "ready",
             {{"host", host}, {"port", int64_t{server->port()}}, {"model", server->site().offers.front().id}});
@@ -351,6 +375,23 @@ Option parallel_option(std::optional<int64_t>& n_parallel) {
       number_option<int64_t>("--parallel, -np", "N", "Answers that are made at once.", n_parallel, 1, 256);
   option.fallback = "4; 16 on a GPU";
   return option;
+}
+
+OptionGroup wyoming_group(ServeOptions& o) {
+  return {"Home Assistant",
+          {text_option("--wyoming", "HOST:PORT",
+                       "Speak the Wyoming protocol there: speech to text, text to speech and conversation.",
+                       o.wyoming),
+           list_option(
+               "--wyoming-allow", "CIDR",
+               "A network that may ask, such as 192.168.0.0/16; this machine may. The protocol has no keys.",
+               o.wyoming_allowed),
+           list_option(
+               "--wyoming-language", "CODE",
+               "A language that the services are offered for, where it is not all that the recogniser knows.",
+               o.server.wyoming_languages),
+           text_option("--wyoming-system", "TEXT", "What the model is told before it answers there.",
+                       o.server.wyoming_system)}};
 }
 
 OptionGroup work_group(ServeOptions& o) {
@@ -488,11 +529,13 @@ Command serve_command() {
       {"parlance serve", "the bundled models on http://127.0.0.1:8080"},
       {"parlance serve --open", "the same, and the page to talk to in the browser"},
       {"parlance serve -m Qwen3-0.6B-Q8_0.gguf --parallel 8", "another model, eight answers at once"},
-      {"parlance serve --host 0.0.0.0 --api-key-file keys.txt", "for other machines, which need a key"}};
+      {"parlance serve --host 0.0.0.0 --api-key-file keys.txt", "for other machines, which need a key"},
+      {"parlance serve --wyoming 0.0.0.0:10300 --wyoming-allow 192.168.0.0/16", "for Home Assistant, too"}};
   command.groups = {
       address_group(*options),
       caller_group(*options),
       work_group(*options),
+      wyoming_group(*options),
       limit_group(*options),
       conversation_group(*options),
       name_group(*options),

@@ -90,6 +90,10 @@ constexpr std::array kMetricTable = {
     MetricRow{"llamacpp:n_drafted_accepted_total", counter, "Of these, those that were taken"},
     MetricRow{"llamacpp:spec_decode_num_draft_tokens_total", counter, "Tokens that were proposed"},
     MetricRow{"llamacpp:spec_decode_num_accepted_tokens_total", counter, "Of these, those that were taken"},
+    MetricRow{"wyoming_connections", gauge, "Open connections of the Wyoming protocol"},
+    MetricRow{"wyoming_events_total", counter, "Events that came over them",
+              "type=describe|ping|transcribe|audio-start|audio-chunk|audio-stop|synthesize|synthesize-start|"
+              "synthesize-chunk|synthesize-stop|transcript|recognize|detect|other"},
     MetricRow{"process_cpu_seconds_total", counter, "Time of all processors for this process"},
     MetricRow{"process_resident_memory_bytes", gauge, "Memory of the machine that it takes"},
     MetricRow{"process_open_fds", gauge, "Open files and sockets"},

@@ -77,6 +77,9 @@ void update_figures(Site& site) {
     m.set("http_connections", static_cast<double>(counts.n_active), {{"state", "active"}});
     m.set("http_connections", static_cast<double>(counts.n_idle), {{"state", "idle"}});
   }
+  if (const WyomingDoor* const door = site.wyoming) {
+    m.set("wyoming_connections", static_cast<double>(door->n_connections()));
+  }
   const auto rate = [&](const char* gauge, const char* amount, const char* seconds) {
     const double s = m.value(seconds);
     m.set(gauge, s > 0 ? m.value(amount) / s : 0);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "asr/languages.h"
 #include "assistant/default_model.h"
 #include "assistant/model_files.h"
 #include "assistant/wording.h"
@@ -21,6 +22,8 @@
 #include "server/page.h"
 #include "server/prewarm.h"
 #include "server/router.h"
+#include "server/voices.h"
+#include "wyoming/services.h"
 
 namespace parlance {
 
@@ -88,6 +91,22 @@ fs::path conversation_folder(const Site& site, const fs::path& text_file) {
 
 std::string media_type(std::string_view value) {
   return ascii::lower(next_of(value, ';'));
+}
+
+WyomingOffer wyoming_offer(const Site& site) {
+  WyomingOffer offer;
+  offer.voices = offered_voices(site);
+  offer.languages = site.options.wyoming_languages;
+  offer.version = site.version;
+  for (const ModelOffer& model : site.offers) {
+    if (model.kind == ModelKind::text) offer.text_model = model.id;
+    if (model.kind == ModelKind::asr) offer.asr_model = model.id;
+    if (model.kind == ModelKind::tts) offer.tts_model = model.id;
+  }
+  if (offer.languages.empty()) {
+    for (const SpeechLanguage& language : speech_languages()) offer.languages.emplace_back(language.code);
+  }
+  return offer;
 }
 
 bool wants_body(const Route& route) {
@@ -228,7 +247,7 @@ class Server::Service final : public HttpService {
     if (caller || caller.error().status != 401) return caller;
     const auto secret = site_.client_secrets.find(given_key(head));
     if (!secret) return caller;
-    for (const ApiKey& key : site_.options.gate.keys) {
+    for (const ApiKey& key : site_.gate().keys) {
       if (key.name == secret->owner) return &key;
     }
     return caller;
@@ -281,6 +300,8 @@ struct Server::Loading {
   std::condition_variable news;
   std::optional<Result<void>> loaded;  // once it is decided
   bool is_over = false;
+  WyomingServices wyoming_services;
+  std::unique_ptr<WyomingDoor> wyoming;  // opens last
   std::thread loader, clock;
 
   static Result<void> load(Site& site) {
@@ -311,8 +332,25 @@ struct Server::Loading {
     return {};
   }
 
+  // Listens for the Wyoming protocol too, where that is wanted.
+  Result<void> open_wyoming(Site& site) {
+    if (!site.options.wyoming) return {};
+    WyomingSetup setup{.offer = wyoming_offer(site),
+                       .system = site.options.wyoming_system,
+                       .generate = site.options.defaults};
+    const std::lock_guard lock(mutex);
+    wyoming_services = ::parlance::wyoming_services(site.regions, std::move(setup));
+    PARLANCE_TRY(wyoming,
+                 WyomingDoor::open(*site.options.wyoming, wyoming_services, [&site](std::string_view type) {
+                   site.metrics.add("wyoming_events_total", 1, {{"type", type}});
+                 }));
+    site.wyoming = wyoming.get();
+    return {};
+  }
+
   void run_loader(Site& site) {
     auto result = load(site);
+    if (result) result = open_wyoming(site);
     if (result) {
       site.is_loaded = true;
       ServerPhase expected = ServerPhase::loading;
@@ -385,6 +423,8 @@ Server::~Server() {
   }
   if (site_) site_->cut_all();
   if (site_) site_->listener = nullptr;
+  if (site_) site_->wyoming = nullptr;
+  if (loading_) loading_->wyoming.reset();
   listener_.reset();  // all clients have left now, and what was made for them ends
   if (!site_) return;
   site_->prep.stop();
@@ -393,6 +433,17 @@ Server::~Server() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   site_->answers.stop();
   site_->conversations.reset();  // when nobody uses them any more
+}
+
+uint16_t Server::wyoming_port() const {
+  const WyomingDoor* const door = site_->wyoming;
+  return door ? door->port() : 0;
+}
+
+// Connections that something is being done for.
+int64_t Server::n_at_work() const {
+  const WyomingDoor* const door = site_->wyoming;
+  return listener_->counts().n_active + (door ? door->n_at_work() : 0);
 }
 
 uint16_t Server::port() const {
@@ -408,6 +459,9 @@ Result<void> Server::wait_until_ready() {
 void Server::drain() {
   if (site_) site_->phase = ServerPhase::draining;
   if (listener_) listener_->drain_sockets();
+  if (!loading_) return;
+  const std::lock_guard lock(loading_->mutex);
+  if (loading_->wyoming) loading_->wyoming->drain();
 }
 
 bool Server::finish(std::chrono::milliseconds grace) {
@@ -419,15 +473,15 @@ bool Server::finish(std::chrono::milliseconds grace) {
 
 bool Server::finish_answers(std::chrono::milliseconds grace) {
   const auto end = Clock::now() + grace;
-  while (listener_->counts().n_active > 0 && Clock::now() < end) {
+  while (n_at_work() > 0 && Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  if (listener_->counts().n_active == 0) return true;
+  if (n_at_work() == 0) return true;
   site_->cut_all();
   listener_->close_sockets(SocketCode::going_away, "the server ends");
   // What has been cut is told so; that takes no longer than a step.
   const auto late = Clock::now() + std::chrono::seconds(2);
-  while (listener_->counts().n_active > 0 && Clock::now() < late) {
+  while (n_at_work() > 0 && Clock::now() < late) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;

@@ -18,6 +18,8 @@ class Server {
   ~Server();
 
   uint16_t port() const;
+  // Of the Wyoming protocol, once the server is ready; 0: it is not spoken.
+  uint16_t wyoming_port() const;
   Site& site() { return *site_; }
 
   // Until the language model answers. Errors: of whatever could not be loaded.
@@ -31,6 +33,7 @@ class Server {
 
  private:
   bool finish_answers(std::chrono::milliseconds grace);
+  int64_t n_at_work() const;
 
   class Service;
   Server();

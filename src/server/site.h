@@ -30,6 +30,7 @@
 #include "server/metrics.h"
 #include "server/response_store.h"
 #include "server/workers.h"
+#include "server/wyoming_door.h"
 
 namespace parlance {
 
@@ -74,6 +75,10 @@ struct ServerOptions {
   std::chrono::milliseconds request_time{600000};
   std::chrono::milliseconds ping_time{10000};  // of silence in a stream
   ConversationRules conversations;
+  // The Wyoming protocol beside HTTP: none where nobody asked for it.
+  std::optional<WyomingDoorOptions> wyoming;
+  std::vector<std::string> wyoming_languages;  // codes, of its services; none: all that the recogniser knows
+  std::string wyoming_system;                  // what the model is told before it answers there
 };
 
 // Something that is being made for a client over many steps.
@@ -127,8 +132,9 @@ struct Site {
   ResponseStore responses;
   ClientSecrets client_secrets;
 
-  std::atomic<const Listener*> listener{nullptr};  // from when it listens
-  std::atomic<int64_t> n_running{0};               // sequences of answers that are being made or wait
+  std::atomic<const Listener*> listener{nullptr};    // from when it listens
+  std::atomic<const WyomingDoor*> wyoming{nullptr};  // the same, where there is one
+  std::atomic<int64_t> n_running{0};                 // sequences of answers that are being made or wait
   std::atomic<double> mean_service_s{0};
   std::atomic<int64_t> n_embedding{0};  // requests for embeddings that are under way
   std::atomic<int64_t> n_realtime{0};   // sessions

@@ -22,8 +22,6 @@ const std::set<std::string> kAbsent = {"--io-threads",    // one thread serves a
                                        "--log-content",   // contents are never logged
                                        "--store",         // conversations are put into files
                                        "--store-min-tokens",
-                                       "--wyoming",
-                                       "--wyoming-allow",
                                        "--system",
                                        "--voice"};
 

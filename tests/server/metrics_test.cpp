@@ -18,8 +18,8 @@ const std::set<std::string> kAbsent = {"store_requests_total",      "store_secon
                                        "store_breaker_open",        "realtime_sessions",
                                        "realtime_events_total",     "realtime_errors_total",
                                        "voice_first_audio_seconds", "voice_first_token_seconds",
-                                       "asr_final_seconds",         "wyoming_connections",
-                                       "barge_in_silence_seconds",  "wyoming_events_total"};
+                                       "asr_final_seconds",
+                                       "barge_in_silence_seconds"};
 // An average, which may fall.
 const std::set<std::string> kGauges = {"n_busy_slots_per_decode"};
 

@@ -91,6 +91,9 @@ class Client {
     return taken;
   }
 
+  // Sends nothing more.
+  void end() { ::shutdown(socket_, SHUT_WR); }
+
   // Leaves so that the other side sees a reset, not an end.
   void reset() {
     const linger at_once{1, 0};

@@ -144,7 +144,7 @@ class Connection {
       if (attempt !== this.attempt) return;
       if (code === 1000 && reason === 'idle') {
         this.isAsleep = true;
-        return this.on.waiting('Asleep: nothing was said for a while');
+        return this.on.waiting('Asleep');
       }
       const why = code === 1001 ? 'The server ends.' : wasOpen ? 'The connection was lost.' : await this.whyNoSocket();
       if (attempt === this.attempt) this.fail(why instanceof Refusal ? why : new Refusal(why));
@@ -921,6 +921,7 @@ class Talk {
     try {
       await this.wake();
       await this.microphone.open();
+      if (!this.isHeld) this.microphone.closeSoon();
       this.quieten();
     } catch (error) {
       this.isHeld = false;
@@ -974,8 +975,8 @@ class Talk {
     turn.show(text);
     turn.finish();
     this.announced.add(id);
-    const content = [{type: 'input_text', text}];
-    this.connection.send({type: 'conversation.item.create', item: {id, type: 'message', role: 'user', content}});
+    const item = {id, type: 'message', role: 'user', content: [{type: 'input_text', text}]};
+    this.connection.send({type: 'conversation.item.create', item});
     this.connection.send({type: 'response.create'});
     this.turnEnd = (await soundContext)?.currentTime;
     this.isAwaiting = true;

@@ -285,6 +285,26 @@ class Spoken(Scripted):
         session.answer("item_b", [("Yes.", 0.1)])
         self.state_is("ready")
 
+        session.answer("item_s", [("Once upon a time.", 3)], ends=False)
+        self.state_is("speaking")
+        self.assertEqual(self.text_of(talk), "Stop")
+        self.tab.click(talk)  # pressed while an answer sounds, for silence
+        session.expect("input_audio_buffer.clear")
+        session.end("item_s", "cancelled")
+        session.expect("conversation.item.truncate")
+        self.state_is("ready")
+        session.answer("item_t", [("Once upon a time.", 3)], ends=False)
+        self.state_is("speaking")
+        self.tab.mouse("mousePressed", talk)  # held, to talk into it
+        self.state_is("listening")
+        session.end("item_t", "cancelled")
+        session.expect("conversation.item.truncate")
+        time.sleep(0.4)
+        self.tab.mouse("mouseReleased", talk)
+        session.expect("input_audio_buffer.commit")
+        session.answer("item_u", [("Yes.", 0.1)])
+        self.state_is("ready")
+
         self.tab.click(talk)  # once, to speak
         time.sleep(0.5)
         self.assertEqual(self.tab.run(STATE), "listening")
@@ -622,6 +642,16 @@ class Talks(Served):
         self.open()
         self.assertEqual(self.turns()[1], (said, heard, ""))
 
+    def test_a_question_that_is_written_into_an_answer_ends_it(self):
+        self.open()
+        for question, shown in (("What can you do?", "!!document.querySelector('[data-role=assistant]')?.dataset.heard"), ("What is the capital of France?", "true")):
+            self.tab.write("[data-testid=text-input]", question)
+            self.tab.press("Enter", "Enter")
+            self.tab.wait(shown, 30)
+        self.wait_for_answer(["The capital of France is Paris."])
+        self.assertEqual([heard for role, heard, _ in self.turns() if role == "user"], ["What can you do?", "What is the capital of France?"])
+        self.assertTrue(self.tab.run("document.querySelector('[data-testid=error]').hidden"), self.text_of("#error-text"))
+
     def test_a_server_that_comes_back_is_talked_to_again(self):
         self.complaints_expected = "WebSocket|ERR_CONNECTION"
         self.open()
@@ -673,9 +703,10 @@ if __name__ == "__main__":
     if not browser.find():
         print("skipped: the tests of the web page need Chromium: tools/install-dependencies.sh browser")
         sys.exit(SKIPPED)
+    if len(sys.argv) == 1:  # both servers at once, each with a browser: most of the time is spent waiting
+        parts = [subprocess.Popen([sys.executable, __file__, *(one.__name__ for one in kind.__subclasses__())]) for kind in (Scripted, Served)]
+        sys.exit(max(part.wait() for part in parts))
     try:
-        if sys.argv[1:] in (["Scripted"], ["Served"]):  # all tests with one of the two servers
-            sys.argv[1:] = [one.__name__ for one in globals()[sys.argv[1]].__subclasses__()]
         unittest.main(verbosity=2)
     finally:
         if hasattr(chromium, "one"):

@@ -160,8 +160,8 @@ class Tab:
             self.browser.read(0.02)
 
     def key(self, kind, key, code):
-        text = {"text": key} if kind == "keyDown" and len(key) == 1 else {}
-        self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode={"Escape": 27, "Tab": 9}.get(key, ord(key[0])), **text)
+        text = {"text": "\r" if key == "Enter" else key} if kind == "keyDown" and (len(key) == 1 or key == "Enter") else {}
+        self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode={"Escape": 27, "Tab": 9, "Enter": 13}.get(key, ord(key[0])), **text)
 
     def press(self, key, code):
         self.key("keyDown", key, code)

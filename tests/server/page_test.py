@@ -234,7 +234,7 @@ class Spoken(Scripted):
         session.send("input_audio_buffer.speech_stopped", audio_end_ms=800, item_id="item_u")
         session.send("input_audio_buffer.committed", item_id="item_u", previous_item_id=None)
         session.send(f"{transcription}.completed", item_id="item_u", content_index=0, transcript="Tell me a story.")
-        session.answer("item_a", [("Once upon a time there was a sailor. ", 2), ("He loved the sea.", 1)], ends=False)
+        session.answer("item_a", [("Once upon a time there was a sailor. ", 2), ("He loved the sea.", 8)], ends=False)
         self.state_is("speaking")
         time.sleep(0.4)
 
@@ -244,18 +244,23 @@ class Spoken(Scripted):
             samples, rate = self.take_played()
             return loudness(samples[-int(0.1 * rate):])
 
+        def becomes(part):
+            end = time.monotonic() + 4
+            while abs(level() / loud - part) > 0.05:
+                self.assertLess(time.monotonic(), end, f"it is not {part} as loud as it was")
+
         loud = level()
         session.send("input_audio_buffer.speech_started", audio_start_ms=2000, item_id="item_v")
         session.send("parlance.barge_in", phase="tentative")
         self.state_is("listening")
-        self.assertAlmostEqual(level() / loud, 0.2, delta=0.05)
+        becomes(0.2)
         session.send("parlance.barge_in", phase="dismissed")
-        self.assertAlmostEqual(level() / loud, 1, delta=0.05)
+        becomes(1)
         session.send("parlance.barge_in", phase="confirmed")
         session.end("item_a", "cancelled")
         cut = session.expect("conversation.item.truncate")
-        self.assertTrue(1000 < cut["audio_end_ms"] < 3000, cut)
-        self.assertLess(level(), 30)
+        self.assertTrue(1000 < cut["audio_end_ms"] < 10000, cut)
+        becomes(0)
         _, heard, rest = self.turns()[1]
         self.assertTrue(heard.startswith("Once upon a time"), heard)
         self.assertTrue(rest.endswith("sea."), rest)
@@ -289,9 +294,8 @@ class Spoken(Scripted):
         self.state_is("speaking")
         self.assertEqual(self.text_of(talk), "Stop")
         self.tab.click(talk)  # pressed while an answer sounds, for silence
-        session.expect("input_audio_buffer.clear")
+        session.expect_each("input_audio_buffer.clear", "conversation.item.truncate")
         session.end("item_s", "cancelled")
-        session.expect("conversation.item.truncate")
         self.state_is("ready")
         session.answer("item_t", [("Once upon a time.", 3)], ends=False)
         self.state_is("speaking")

@@ -78,6 +78,12 @@ class Session:
             if event["type"] == type:
                 return event
 
+    def expect_each(self, *types):
+        """An event of each type, in any order."""
+        missing = set(types)
+        while missing:
+            missing.discard(self.events.get(timeout=10)["type"])
+
     def begin(self, items=()):
         """As every session begins, with items (id, role, text) of a conversation that goes on; the page's settings."""
         self.send("session.created", session={"id": "sess_1", "type": "realtime"})

@@ -6,9 +6,11 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <variant>
+#include <vector>
 
 namespace parlance {
 
@@ -22,7 +24,8 @@ struct MetricRow {
   const char* name;
   MetricKind kind;
   const char* help;
-  // The values of its only label that are there from the start, "tier=device|host"; empty: none can be known.
+  // The values of its labels that are there from the start, each with each:
+  // "op=save|restore,result=ok|error"; empty: it has no label.
   const char* values = "";
 };
 
@@ -44,7 +47,8 @@ constexpr std::array kMetricTable = {
     MetricRow{"queue_age_seconds", gauge, "How long the oldest of them has waited", kClasses},
     MetricRow{"requests_rejected_total", counter, "Requests that were refused for want of room",
               "reason=server_overloaded|key_limit_exceeded|server_shutting_down"},
-    MetricRow{"requests_finished_total", counter, "Answers by kind and how they ended", "?"},
+    MetricRow{"requests_finished_total", counter, "Answers by kind and how they ended",
+              "kind=text|transcription|speech|embedding,reason=stop|cancelled"},
     MetricRow{"prompt_tokens_total", counter, "Tokens of prompts"},
     MetricRow{"prompt_cached_tokens_total", counter, "Of these, those that need not be computed",
               "tier=device|disk"},
@@ -59,7 +63,8 @@ constexpr std::array kMetricTable = {
     MetricRow{"kv_pages", gauge, "Pages of the cache", "state=free|used"},
     MetricRow{"kv_evicted_pages_total", counter, "Pages that were given up for others",
               "class=background|short_lived|conversation"},
-    MetricRow{"snapshots_total", counter, "Conversations written and read", "?"},
+    MetricRow{"snapshots_total", counter, "Conversations written and read",
+              "op=save|restore,result=ok|refused|error"},
     MetricRow{"snapshot_refused_total", counter, "Files that were not believed",
               "reason=not_a_snapshot|damaged|other_version|other_model|other_layout|other_text"},
     MetricRow{"draft_tokens_total", counter, "Tokens that were proposed"},
@@ -69,8 +74,10 @@ constexpr std::array kMetricTable = {
     MetricRow{"grammar_compile_seconds", seconds, "Time of that"},
     MetricRow{"realtime_sessions", gauge, "Open sessions"},
     MetricRow{"realtime_errors_total", counter, "Errors that clients of sessions were told", "?"},
-    MetricRow{"voice_first_token_seconds", seconds, "From the end of speech to the first token of its answer"},
-    MetricRow{"voice_first_audio_seconds", seconds, "From the end of speech to the first sound of its answer"},
+    MetricRow{"voice_first_token_seconds", seconds,
+              "From the end of speech to the first token of its answer"},
+    MetricRow{"voice_first_audio_seconds", seconds,
+              "From the end of speech to the first sound of its answer"},
     MetricRow{"cancel_seconds", seconds, "From a client's leaving to the end of its work",
               "stage=queue|prefill|decode|asr|tts"},
     MetricRow{"tts_real_time_factor", factor, "Time of making speech by its length"},
@@ -119,6 +126,15 @@ std::string full_name(std::string_view name) {
   return is_whole ? std::string(name) : "parlance_" + std::string(name);
 }
 
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t end = 0; !text.empty(); text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+  }
+  return parts;
+}
+
 pm::Labels labels_of(Metrics::Labels labels) {
   pm::Labels result;
   for (const auto& [name, value] : labels) result.emplace(name, value);
@@ -142,13 +158,19 @@ struct Metrics::Impl {
     }
     const std::string_view values = row.values;
     if (values == kLater) return;
-    const size_t equals = values.find('=');
-    if (equals == std::string_view::npos) return touch(row.name, {});
-    for (std::string_view rest = values.substr(equals + 1); !rest.empty();) {
-      const size_t end = std::min(rest.find('|'), rest.size());
-      touch(row.name, {{std::string(values.substr(0, equals)), std::string(rest.substr(0, end))}});
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::vector<pm::Labels> all = {{}};
+    for (const std::string_view label : parts_of(values, ',')) {
+      const size_t equals = label.find('=');
+      std::vector<pm::Labels> more;
+      for (const pm::Labels& one : all) {
+        for (const std::string_view value : parts_of(label.substr(equals + 1), '|')) {
+          more.push_back(one);
+          more.back().emplace(label.substr(0, equals), value);
+        }
+      }
+      all = std::move(more);
     }
+    for (const pm::Labels& one : all) touch(row.name, one);
   }
 
   // Is there from now on, with its value 0.

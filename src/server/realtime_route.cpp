@@ -248,7 +248,7 @@ ApiResult<SocketOpening> open_realtime(Site& site, const HttpRequest& request, C
     if (secret->dialect == session.dialect) session.session = secret->session;
   }
   session.caller = caller;
-  if (caller && site.options.gate.keys.size() > 1) session.owner = caller->name;
+  if (caller && site.gate().keys.size() > 1) session.owner = caller->name;
   if (++site.n_realtime > site.options.n_most_realtime) {
     --site.n_realtime;
     site.metrics.add("requests_rejected_total", 1, {{"reason", "server_overloaded"}});

@@ -38,7 +38,7 @@ SHARED = 2048  # tokens that all prompts of the test begin with
 PROMPT = {"streams": 16, "shared": 32}  # of a prompt's own
 ANSWER = {"streams": 192, "shared": 16}
 USUAL_PROMPT, USUAL_ANSWER = 128, 64
-FIRST_TOKEN, LAST_TOKEN = 1000, 20000  # of those that prompts are made of
+token_range = (1000, 20000)  # of those that prompts are made of
 START_S, ANSWER_S = 120, 600
 SLOW_CLIENTS, STREAMS = 1500, 8
 LOAD_TESTS = ("streams", "batch", "shared", "arrivals")
@@ -165,7 +165,7 @@ async def ask(port, method, path, body=None, due=None):
 
 def tokens(seed, n):
     generator = random.Random(seed)
-    return [generator.randint(FIRST_TOKEN, LAST_TOKEN) for _ in range(n)]
+    return [generator.randint(*token_range) for _ in range(n)]
 
 
 def completion(prompt, n, is_streamed=True):
@@ -468,11 +468,14 @@ def main():
     parser.add_argument("--clients", default="1,4,8,16,64")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--token-range", default="1000-20000", help="that prompts are made of; small models have fewer")
     parser.add_argument("--per-second", type=float, default=1, help="requests of the test arrivals")
     parser.add_argument("--disconnects", type=int, default=1000)
     parser.add_argument("--bounds", action="store_true", help="also what the machine allows")
     parser.add_argument("--out", default="build/bench/server-speed")
     arguments = parser.parse_args()
+    global token_range
+    token_range = tuple(int(one) for one in arguments.token_range.split("-"))
     programs = {"Parlance": arguments.program} | ({"llama-server": arguments.rival} if arguments.rival else {})
     builds = {name: build_of(os.path.realpath(path)) for name, path in programs.items()}
     head = {"processor": rounds.processor(), "model": os.path.basename(arguments.model), "threads": arguments.threads}

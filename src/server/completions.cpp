@@ -7,6 +7,7 @@
 #include "server/answer_format.h"
 #include "server/answer_json.h"
 #include "server/answer_terms.h"
+#include "server/chat_audio.h"
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
 #include "server/prompts.h"
@@ -59,13 +60,28 @@ ApiResult<TextAnswerTerms> read_chat_terms(Site& site, const Call& call, const B
   return terms;
 }
 
-ApiResult<void> complete_chat(Site& site, Call& call) {
-  PARLANCE_API_TRY(const CheckedBody checked, read_body(site, call, chat_fields()));
+namespace {
+
+ApiResult<void> answer_chat(Site& site, Call& call, const CheckedBody& checked,
+                            std::vector<std::string> transcripts) {
   PARLANCE_API_TRY(TextAnswerTerms terms, read_chat_terms(site, call, checked.body));
   terms.ignored = checked.ignored;
+  terms.input_transcripts = std::move(transcripts);
   note_unused(checked.body, terms.ignored);
   terms.writer = writer_for(site, terms, /*is_chat=*/true);
   return start_text_answer(site, call, std::move(terms));
+}
+
+}  // namespace
+
+ApiResult<void> complete_chat(Site& site, Call& call) {
+  PARLANCE_API_TRY(const CheckedBody checked, read_body(site, call, chat_fields()));
+  if (!has_recordings(checked.body)) return answer_chat(site, call, checked, {});
+  return hear_recordings(site, call, checked.body,
+                         [&site, ignored = checked.ignored](Call& own, HeardChat heard) {
+                           return answer_chat(site, own, {.body = std::move(heard.chat), .ignored = ignored},
+                                              std::move(heard.transcripts));
+                         });
 }
 
 ApiResult<void> complete_text(Site& site, Call& call) {

@@ -433,6 +433,11 @@ Json TextAnswer::summary() const {
        {"queue_ms", choices_.front().result.queue_ms},
        {"ttft_ms", 1000 * ttft_s_}});
   if (has_deadline_passed_) json.set("deadline", true);
+  if (!terms_.input_transcripts.empty()) {
+    Json transcripts = Json::array();
+    for (const std::string& words : terms_.input_transcripts) transcripts.push(words);
+    json.set("input_transcripts", transcripts);
+  }
   return json;
 }
 

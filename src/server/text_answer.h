@@ -22,7 +22,8 @@ struct TextAnswerTerms {
   int slot = -1;                        // of a key that is no conversation's
   std::optional<Lifetime> lifetime;     // as it was asked for
   std::vector<std::string> ignored;
-  std::string note;  // x-parlance-note; empty: none
+  std::vector<std::string> input_transcripts;  // of recordings in the request
+  std::string note;                            // x-parlance-note; empty: none
 
   std::optional<AnswerReaderOptions> reader;  // of a chat; none: everything is words
   bool is_one_call = false;                   // at most

@@ -28,6 +28,8 @@ def short_name(options):
             sides.append(words[i + 1])
         elif words[i] == "--cache-rotation":
             name.append("rotated")
+        elif words[i] == "--cache-equalise":
+            name.append("as is")
         elif words[i] == "--cache-encoder":
             name.append(words[i + 1])
         elif words[i] == "--cache-recent":

@@ -58,6 +58,8 @@ function(parlance_tests folder)
   target_compile_options(${name} PRIVATE ${PARLANCE_TEST_OPTIONS})
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
   add_test(NAME ${folder} COMMAND ${name})
+  # What tests find out about models is nothing that their user should keep.
+  set_property(TEST ${folder} APPEND PROPERTY ENVIRONMENT XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests-cache)
   set_tests_properties(${folder} PROPERTIES TIMEOUT 600)
 endfunction()
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "assistant/cache_settling.h"
 #include "assistant/draft_region.h"
 #include "assistant/model_files.h"
 #include "base/parameter.h"
@@ -70,6 +71,7 @@ Result<TextWeights> load_text_weights(const Choice& choice, DeviceShelf& devices
   PARLANCE_TRY(const Placement placement, place(choice, file, hp, devices, on_remark, weights));
   PARLANCE_TRY(weights.model,
                TextModel::load(std::move(file), placement, {.huge_pages = choice.devices.huge_pages}));
+  settle_cache(*weights.model, weights.options, on_remark);
   return weights;
 }
 

@@ -1,21 +1,18 @@
 // The language model of an assistant: weights on their devices, and the memory of all its sequences.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "assistant/choice.h"
 #include "assistant/device_shelf.h"
 #include "assistant/region_memory.h"
+#include "assistant/remark.h"
 #include "base/result.h"
 #include "engine/session.h"
 #include "engine/text_model.h"
 
 namespace parlance {
-
-// Is told in one sentence what a person should know of a choice that works, but perhaps not as expected.
-using OnRemark = std::function<void(const std::string&)>;
 
 // The model without memory for sequences.
 struct TextWeights {

@@ -127,6 +127,7 @@ std::vector<Command> all_commands() {
   commands.push_back(voice_command());
   commands.push_back(serve_command());
   commands.push_back(info_command());
+  commands.push_back(cache_command());
   commands.push_back(bundle_command());
   commands.push_back(tokenize_command());
   commands.push_back(quantize_command());

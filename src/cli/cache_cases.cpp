@@ -32,6 +32,13 @@ CacheCase rotated(KvFormat format) {
 CacheCase compatible(KvFormat format) {
   CacheCase c = both(format, " --cache-encoder compatible");
   c.policy.k.encoder = c.policy.v.encoder = KvEncoder::compatible;
+  c.policy.equalises = false;
+  return c;
+}
+
+CacheCase as_they_are(KvFormat format) {
+  CacheCase c = both(format, " --cache-equalise off");
+  c.policy.equalises = false;
   return c;
 }
 
@@ -64,9 +71,13 @@ std::vector<CacheCase> cache_cases(const KvLayout& layout) {
                                   pair(tbq4_0, tbq3_tcq),
                                   pair(qjl1_256, tbq4_0),
                                   pair(qjl1_256, tbq3_0),
+                                  as_they_are(q8_0),
+                                  as_they_are(q4_0),
+                                  as_they_are(tbq4_0),
+                                  as_they_are(tbq3_0),
                                   recent(tbq4_0),
                                   recent(tbq3_0)};
-  for (const std::string_view name : {"balanced", "small"}) {
+  for (const std::string_view name : {"balanced", "small", "auto"}) {
     cases.push_back({fmt::format("--cache {}", name), *cache_preset(name)});
   }
   std::erase_if(cases, [&](const CacheCase& c) {

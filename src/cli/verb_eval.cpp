@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "assistant/cache_settling.h"
 #include "assistant/conversation.h"
 #include "assistant/default_model.h"
 #include "cli/cache_cases.h"
@@ -30,6 +31,8 @@ namespace {
 struct EvalOptions {
   ModelChoice model;
   std::string file;  // or kCacheSubject
+  std::string cache_model;  // behind that word
+  std::string text_file;    // for it
   std::vector<std::string> categories;
   int64_t limit = 0;
   int64_t max_tokens = 256;
@@ -43,6 +46,7 @@ struct EvalOptions {
 constexpr std::string_view kCacheSubject = "kv";
 // Questions of each category for it, when --limit does not say otherwise, and the categories.
 constexpr int64_t kCacheQuestions = 20;
+constexpr size_t kMostTextBytes = size_t{16} << 20;  // of --text
 const std::vector<std::string> kCacheCategories = {"notes-256", "notes-1k", "notes-4k"};
 
 Result<std::vector<EvalQuestion>> of_chosen_categories(const EvalOptions& options) {
@@ -191,13 +195,32 @@ std::filesystem::path questions_for(const std::filesystem::path& model) {
   return set.empty() ? beside : set;
 }
 
+// What a cache is judged by: the text that was named, else questions beside the model or the demo's.
+Result<CacheReading> cache_reading(EvalOptions& options, const std::filesystem::path& model, int64_t limit) {
+  CacheReading reading;
+  if (!options.text_file.empty()) {
+    PARLANCE_TRY(reading.text, read_text_file(options.text_file, kMostTextBytes));
+    return reading;
+  }
+  std::error_code error;
+  options.file = questions_for(model).string();
+  if (!std::filesystem::exists(options.file, error)) options.file = find_demo_set("text.jsonl").string();
+  if (options.file.empty()) {
+    return fail(ErrorCode::not_found, "there are no questions beside {}; name a text: --text FILE",
+                model.string());
+  }
+  if (options.categories.empty()) options.categories = kCacheCategories;
+  PARLANCE_TRY(const std::vector<EvalQuestion> all, of_chosen_categories(options));
+  reading.questions = first_of_each(all, limit);
+  return reading;
+}
+
 // Compares ways of keeping keys and values: those of a list, or the one that the options ask for.
 Result<int> eval_kv(Console& io, EvalOptions& options) {
+  if (!options.cache_model.empty()) options.model.files.folder = options.cache_model;
   PARLANCE_TRY(const std::filesystem::path model, find_model(options.model.files.folder));
-  options.file = questions_for(model).string();
-  if (options.categories.empty()) options.categories = kCacheCategories;
   const int64_t limit = options.limit > 0 ? options.limit : kCacheQuestions;
-  PARLANCE_TRY(const std::vector<EvalQuestion> all, of_chosen_categories(options));
+  PARLANCE_TRY(const CacheReading reading, cache_reading(options, model, limit));
   DeviceShelf devices(options.model.devices.n_threads, options.model.devices.is_deterministic);
   PARLANCE_TRY(const TextWeights text, load_text_weights(options.model, devices, warnings_to(io)));
   const SessionOptions& session = text.options;
@@ -205,11 +228,20 @@ Result<int> eval_kv(Console& io, EvalOptions& options) {
   const bool is_plain =
       chosen.k == KvCoding() && chosen.v == KvCoding() && !chosen.has_exact_pages() && chosen.layers.empty();
   std::vector<CacheCase> cases = cache_cases(kv_layout(text.model->hyper_parameters(), session));
-  if (!is_plain) cases = {cases.front(), {"as given", chosen}};
+  if (is_plain) {
+    PARLANCE_TRY(const CacheProbe probe, probe_of(*text.model, {}));
+    for (CacheCase& c : cases) {
+      SessionOptions own = session;
+      own.cache = c.policy;
+      c.policy = settled(probe, *text.model, own);
+    }
+  } else {
+    cases = {cases.front(), {"as given", chosen}};
+  }
   Result<std::vector<CacheQuality>> measured;
   {
     const EvalAtWork work(io);
-    measured = measure_cache_quality(*text.model, session, first_of_each(all, limit), cases, work.watch());
+    measured = measure_cache_quality(*text.model, session, reading, cases, work.watch());
   }
   PARLANCE_TRY(const std::vector<CacheQuality> results, std::move(measured));
   if (options.wants_json) {
@@ -274,8 +306,8 @@ Command eval_command() {
       "apart "
       "(KL divergence in nats, mean and 99th percentile), how often the likeliest token is the same, and the "
       "share "
-      "of right replies. With --cache or --cache-type-k/-v, only that way. The verbs below judge other "
-      "models.\n\n"
+      "of right replies. With --cache or --cache-type-k/-v, only that way; with --text, on a text of your own in place "
+      "of questions. The verbs below judge other models.\n\n"
       "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
       "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
   command.examples = {
@@ -284,15 +316,18 @@ Command eval_command() {
       {"parlance eval -ctk q8_0 -ctv q8_0 --json", "with a compressed cache, for scripts"},
       {"parlance eval --perplexity -ctk q8_0 -ctv q8_0", "a finer measure of the same cost"},
       {"parlance eval kv", "what each cache format costs in quality"},
+      {"parlance eval kv model.gguf --text book.txt", "the same for another model, on a text"},
       {"parlance eval --device vulkan --against cpu --limit 200", "does the GPU say what the CPU says?"}};
   Option file =
       text_option("FILE", "FILE",
                   "The questions, or kv. Without it: eval.jsonl beside the model, or the demo model's own.",
                   options->file);
-  command.positionals = {file};
+  command.positionals = {
+      file, text_option("MODEL", "MODEL", "With kv: the model, as --model.", options->cache_model)};
   command.groups = {
       {"Questions",
-       {list_option("--category", "NAME", "Only questions of this category.", options->categories),
+       {text_option("--text", "FILE", "With kv: a text to read in place of questions.", options->text_file),
+        list_option("--category", "NAME", "Only questions of this category.", options->categories),
         number_option<int64_t>(
             "--limit", "N",
             "Only N questions, spread evenly over the file. 0: all; with kv 20 of each category.",

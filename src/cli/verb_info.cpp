@@ -3,8 +3,10 @@
 #include <map>
 #include <memory>
 
+#include "assistant/cache_settling.h"
 #include "assistant/text_region.h"
 #include "assistant/wording.h"
+#include "cli/cache_report.h"
 #include "cli/metadata_text.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/table.h"
@@ -71,19 +73,24 @@ std::string text_at(const GgufFile& file, std::string_view key) {
   return value ? printable(value_text(*value)) : "";
 }
 
-// The memory estimates of a model that this program runs; the error says why there are none.
 // What a model needs, by length of context and by the way of keeping keys and values.
 struct MemoryFacts {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<TextModel> text;
+  std::optional<CacheProbe> probe;  // where it is known
   std::vector<MemoryEstimate> estimates;
   std::vector<CacheChoiceCost> costs;
 };
 
+// The facts of a model that this program runs; the error says why there are none.
 Result<MemoryFacts> memory_of(const GgufFile& file) {
-  PARLANCE_TRY(const auto device, make_cpu_device({.n_threads = 0}));
-  PARLANCE_TRY(const auto text, TextModel::load(file.name(), *device));
-  PARLANCE_TRY(auto estimates, estimate_memory(*text));
-  auto costs = cache_costs(*text, estimates.front().workspace_bytes);
-  return MemoryFacts{std::move(estimates), std::move(costs)};
+  MemoryFacts facts;
+  PARLANCE_TRY(facts.device, make_cpu_device({.n_threads = 0}));
+  PARLANCE_TRY(facts.text, TextModel::load(file.name(), *facts.device));
+  PARLANCE_TRY(facts.estimates, estimate_memory(*facts.text));
+  facts.costs = cache_costs(*facts.text, facts.estimates.front().workspace_bytes);
+  facts.probe = known_probe(*facts.text);
+  return facts;
 }
 
 void print_facts(const Console& io, const GgufFile& file, const TypeSum& total) {
@@ -188,6 +195,12 @@ void print_memory(const Console& io, const GgufFile& file, const Result<MemoryFa
                format_count(static_cast<uint64_t>(cost.n_ctx_that_fits))});
   }
   io.print("\n{}\n  How many positions fit is reckoned from the memory that is free now.\n", costs.text(io));
+  if (facts->probe) {
+    io.print("\n");
+    print_chosen_caches(io, *facts->text, *facts->probe);
+  } else {
+    io.print("  What formats do to this model is not known yet: parlance cache {}\n", printable(file.name()));
+  }
 }
 
 Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums, const Result<MemoryFacts>& facts,
@@ -240,7 +253,8 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums, const R
                              {"bytes_per_token", cost.bytes_per_token},
                              {"n_ctx_that_fits", cost.n_ctx_that_fits}}));
   }
-  return json.set("memory", memory).set("cache", costs);
+  json.set("memory", memory).set("cache", costs);
+  return facts->probe ? json.set("probe", to_json(*facts->text, *facts->probe)) : json;
 }
 
 Result<int> info(Console& io, const InfoOptions& options) {

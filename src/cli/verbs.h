@@ -14,6 +14,7 @@ Command say_command();
 Command voice_command();
 Command serve_command();
 Command info_command();
+Command cache_command();
 Command bundle_command();
 Command tokenize_command();
 Command quantize_command();

@@ -39,7 +39,17 @@ KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int
     if (o.layer >= 0 && o.layer < layout.n_layer) own.push_back(o);
   }
   layout.policy.layers = std::move(own);
+  if (const KvEqualiser* const all = options.cache.equaliser.get()) {
+    KvEqualiser of_part;
+    of_part.layers.assign(all->layers.begin() + n_before, all->layers.begin() + n_before + layout.n_layer);
+    layout.policy.equaliser = std::make_shared<const KvEqualiser>(std::move(of_part));
+  }
   return layout;
+}
+
+bool can_equalise(const Placement& placement) {
+  return std::ranges::all_of(placement.parts(),
+                             [](const ModelPart& part) { return part.device->name() == "cpu"; });
 }
 
 RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int64_t n_draft) {
@@ -99,6 +109,12 @@ Result<void> Context::settle_drafting() {
   return {};
 }
 
+// Floats gain nothing by it.
+void Context::settle_equaliser() {
+  if (!options_.cache.equalises || !options_.cache.compresses() || !can_equalise(model_.model().placement()))
+    options_.cache.equaliser.reset();
+}
+
 // Of a draft model: for as many texts of the same length.
 Result<void> Context::open_draft_context() {
   if (!options_.draft_model) return {};
@@ -127,6 +143,7 @@ Result<void> Context::allocate() {
   options_.n_outputs = std::max<int64_t>(options_.n_outputs, options_.n_seq * (1 + n_verified));
   options_.n_outputs += std::max<int64_t>(0, options_.n_tree - n_verified);  // one tree beside chains
   options_.n_outputs = std::min(options_.n_outputs, options_.n_batch);
+  settle_equaliser();
   layout_ = kv_layout(hp, options_);
   PARLANCE_CHECK(validate(layout_));
   n_pages_ = layout_.n_pages(options_.n_ctx, options_.n_seq, options_.n_batch);
@@ -227,9 +244,8 @@ void Context::close_branch(int seq) {
 
 // Of the file's size, all that stands before its tensors, and the first kilobyte of each of these: a
 // fine-tuned model differs there, and a large file need not be read.
-SnapshotIdentity Context::snapshot_identity() const {
+ModelHash hash_of(const GgufFile& file) {
   constexpr size_t kSample = 1024;
-  const GgufFile& file = model_.file();
   const auto hash = [](std::span<const std::byte> bytes, uint64_t seed) {
     return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
   };
@@ -238,8 +254,14 @@ SnapshotIdentity Context::snapshot_identity() const {
   for (const GgufTensor& tensor : file.tensors()) {
     words[1] = hash(tensor.bytes.first(std::min(tensor.bytes.size(), kSample)), words[1]);
   }
+  ModelHash model;
+  std::memcpy(model.data(), words, sizeof words);
+  return model;
+}
+
+SnapshotIdentity Context::snapshot_identity() const {
   SnapshotIdentity identity;
-  std::memcpy(identity.model.data(), words, sizeof words);
+  identity.model = hash_of(model_.file());
   identity.layout = layout_.description();
   if (options_.drafter)
     identity.layout += "; drafts: " + draft_layout(*options_.drafter, options_).description();

@@ -13,6 +13,7 @@
 #include "engine/scheduler.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
+#include "kv/model_hash.h"
 #include "kv/page_pool.h"
 #include "kv/policy.h"
 #include "kv/prefix_tree.h"
@@ -55,6 +56,13 @@ struct SessionOptions {
 // The cache of a model's attention layers; of those among layers [first, end).
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options);
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t first, int64_t end);
+
+// Whether keys can be stored equalised: only the CPU's kernels do that, and what is kept of a sequence is of all
+// devices.
+bool can_equalise(const Placement& placement);
+
+// Says which model a file holds.
+ModelHash hash_of(const GgufFile& file);
 
 // The states of n_layer of its recurrent layers, for drafts of so many tokens.
 RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int64_t n_draft);
@@ -111,6 +119,7 @@ class Context {
   Context(const TextModel& model, const SessionOptions& options) : model_(model), options_(options) {}
   Result<void> allocate();
   Result<void> settle_drafting();
+  void settle_equaliser();
   Result<void> open_draft_context();
 
   const TextModel& model_;

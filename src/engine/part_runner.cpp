@@ -213,6 +213,7 @@ std::optional<DraftPart::Step> PartRunner::draft_step(const Shape& shape) {
 Outputs PartRunner::forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
                             const std::optional<DraftPart::Step>& draft, const LayerRange& layers) {
   Wants wants = wants_of(shape);
+  wants.queries = queries_;
   if (!draft) return model_.model().forward(*stream_, batch, memory, wants, layers);
   const Dflash::Listener listener(draft_->drafter(), draft->features, draft->kv, batch.view);
   wants.taps = listener.taps();

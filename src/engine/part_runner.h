@@ -81,6 +81,9 @@ class PartRunner {
   // drafters, which take in what all layers yield.
   bool can_pause() const { return can_pause_; }
 
+  // Who looks at the queries of steps from now on; null: nobody. Not while steps are recorded.
+  void show_queries(const QueryTap* tap) { queries_ = tap; }
+
   // A pass of the drafter: what DraftPart::draft() says, valid until the next call.
   Tensor draft(const HostBlocks& blocks) { return draft_->draft(*stream_, blocks); }
 
@@ -120,6 +123,7 @@ class PartRunner {
   int64_t n_kv_bound_ = 0;  // of the whole context
   bool has_rope_pos_ = false;
   bool can_pause_ = false;
+  const QueryTap* queries_ = nullptr;
   InputLists inputs_;                 // of a batch
   InputLists copies_;                 // of one with branches
   std::unique_ptr<Buffer> h_buffer_;  // f32 [n_embd, n_batch]; the first part needs it to pause

@@ -59,11 +59,31 @@ Result<Reading> reading_of(const Session& session, const EvalQuestion& question)
   return reading;
 }
 
+// What begins each piece of a text, and how many of its last tokens are compared; whole pieces only.
+constexpr size_t kPieceTokens = 1024, kPieceCompared = 96;
+
+// Pieces of a text, as many as are whole; a short text is one.
+std::vector<Reading> readings_of(const TextModel& model, std::string_view text, int64_t n_ctx) {
+  const std::vector<Token> tokens = model.tokenizer().encode(text, {.add_special = true});
+  const size_t n_piece = std::min({kPieceTokens, tokens.size(), static_cast<size_t>(n_ctx)});
+  std::vector<Reading> readings;
+  if (n_piece < 2) return readings;
+  const size_t n_compared = std::min(kPieceCompared, n_piece / 2);
+  for (size_t first = 0; first + n_piece <= tokens.size(); first += n_piece) {
+    const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto middle = begin + static_cast<std::ptrdiff_t>(n_piece - n_compared);
+    Reading& reading = readings.emplace_back();
+    reading.prompt.assign(begin, middle);
+    reading.compared.assign(middle, begin + static_cast<std::ptrdiff_t>(n_piece));
+  }
+  return readings;
+}
+
 // What the model predicts for each compared token.
 Result<std::vector<std::vector<float>>> predictions(Session& session, const Reading& reading,
                                                     const Work& work) {
   std::vector<std::vector<float>> all;
-  const auto n_first = reading.prompt.size() - reading.n_before;
+  const size_t n_first = reading.prompt.size() - reading.n_before;
   PARLANCE_TRY(std::span<const float> logits,
                session.set_prompt(std::span(reading.prompt).first(n_first), work));
   for (size_t i = 0; i < reading.compared.size(); ++i) {
@@ -120,31 +140,39 @@ CacheQuality quality_of(const CacheCase& c, const KvLayout& layout, Sums sums, d
 }  // namespace
 
 Result<std::vector<CacheQuality>> measure_cache_quality(const TextModel& model, const SessionOptions& options,
-                                                        const std::vector<EvalQuestion>& questions,
+                                                        const CacheReading& reading,
                                                         const std::vector<CacheCase>& cases,
                                                         const EvalWatch& watch) {
-  std::vector<std::vector<std::vector<float>>> references;  // of each question, in the first case
+  std::vector<std::vector<std::vector<float>>> references;  // of each piece that is read, in the first case
   std::vector<CacheQuality> results;
   double first_nats = 0;
+  const Work work{.cancellation = watch.cancellation};
   for (const CacheCase& c : cases) {
     SessionOptions own = options;
     own.cache = c.policy;
     PARLANCE_TRY(const auto session, Session::create(model, own));
+    std::vector<Reading> readings = readings_of(model, reading.text, session->n_ctx());
+    for (const EvalQuestion& question : reading.questions) {
+      PARLANCE_TRY(readings.emplace_back(), reading_of(*session, question));
+    }
+    if (readings.empty()) return fail(ErrorCode::invalid_argument, "there is nothing to read; give a longer text");
+    const size_t first_question = readings.size() - reading.questions.size();
     Sums sums;
-    for (size_t i = 0; i < questions.size(); ++i) {
-      watch.show([&] { return fmt::format("{}  {}/{}", c.name, i, questions.size()); });
-      PARLANCE_TRY(const Reading reading, reading_of(*session, questions[i]));
-      PARLANCE_TRY(auto got, predictions(*session, reading, {.cancellation = watch.cancellation}));
+    for (size_t i = 0; i < readings.size(); ++i) {
+      watch.show([&] { return fmt::format("{}  {}/{}", c.name, i, readings.size()); });
+      PARLANCE_TRY(auto got, predictions(*session, readings[i], work));
       if (results.empty()) references.push_back(got);
-      sums.add(reading, got, references[i]);
+      sums.add(readings[i], got, references[i]);
+      if (watch.cancellation.cancelled()) return fail(ErrorCode::cancelled, "stopped at {}", c.name);
+      if (i < first_question) continue;
       GenerateOptions greedy;
       greedy.sampling.temperature = 0;
       greedy.max_tokens = kReplyTokens;
       greedy.work.cancellation = watch.cancellation;
-      PARLANCE_TRY(const GenerateResult reply, generate(*session, reading.prompt, greedy));
-      if (watch.cancellation.cancelled()) return fail(ErrorCode::cancelled, "stopped at {}", c.name);
-      auto& right = sums.right[questions[i].category];
-      right.first += is_right(questions[i], reply.text);
+      PARLANCE_TRY(const GenerateResult reply, generate(*session, readings[i].prompt, greedy));
+      const EvalQuestion& question = reading.questions[i - first_question];
+      auto& right = sums.right[question.category];
+      right.first += is_right(question, reply.text);
       ++right.second;
     }
     if (results.empty()) first_nats = sums.nats;

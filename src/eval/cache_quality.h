@@ -32,10 +32,16 @@ struct CacheQuality {
   std::map<std::string, double> n_right;  // share of right replies by category
 };
 
+// Text that the model is shown.
+struct CacheReading {
+  std::vector<EvalQuestion> questions;  // each is asked, too
+  std::string text;  // any; read in pieces of a thousand tokens, whose last ones are compared
+};
+
 // Every case with a context of its own, compared with the first. Errors: questions that do not fit the
-// context.
+// context, nothing to read.
 Result<std::vector<CacheQuality>> measure_cache_quality(const TextModel& model, const SessionOptions& options,
-                                                        const std::vector<EvalQuestion>& questions,
+                                                        const CacheReading& reading,
                                                         const std::vector<CacheCase>& cases,
                                                         const EvalWatch& watch);
 

@@ -107,6 +107,10 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
     PARLANCE_CHECK(cache->main_pages_.allocate(device, 2, n_seq));
     PARLANCE_TRY(cache->moves_, device.allocate(2 * kMovesAtOnce * sizeof(int32_t)));
   }
+  if (layout.policy.equaliser) {
+    PARLANCE_CHECK(cache->equalise(device, *views));
+    PARLANCE_CHECK(cache->equalise(device, cache->exact_views_));
+  }
   for (size_t layer = 0; layer < views->size(); ++layer) {
     KvView& view = (*views)[layer];
     view.page_table = cache->page_table_.tensor;
@@ -117,6 +121,32 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   }
   cache->layers_ = KvLayers(cache->page_table_.tensor, *std::move(views));
   return cache;
+}
+
+// Shift, scale and the scale's inverse of each layer, in memory that the host may write to: the CPU's.
+Result<void> KvCache::equalise(Device& device, std::span<KvView> views) {
+  for (size_t layer = 0; layer < views.size(); ++layer) {
+    const KeyEqualiser& own = layout_.policy.equaliser->layers[layer];
+    const size_t n = own.scale.size();
+    assert(n == static_cast<size_t>(layout_.head_dim_k * layout_.n_head_kv) && own.shift.size() == n);
+    PARLANCE_TRY(auto buffer, device.allocate(3 * n * sizeof(float)));
+    auto* const values = reinterpret_cast<float*>(buffer->base());
+    std::ranges::copy(own.shift, values);
+    std::ranges::copy(own.scale, values + n);
+    std::ranges::transform(own.scale, values + 2 * n, [](float scale) { return 1 / scale; });
+    const auto tensor = [&](size_t which) {
+      return Tensor{.data = buffer->base() + which * n * sizeof(float),
+                    .buffer = buffer.get(),
+                    .dtype = DType::f32,
+                    .ne = {layout_.head_dim_k, layout_.n_head_kv, 1, 1},
+                    .name = {}};
+    };
+    views[layer].k_shift = tensor(0);
+    views[layer].k_scale = tensor(1);
+    views[layer].q_scale = tensor(2);
+    equalisers_.push_back(std::move(buffer));
+  }
+  return {};
 }
 
 // Layers share buffers as far as the device gives such large ones.

@@ -109,11 +109,13 @@ class KvCache {
   Result<std::vector<KvView>> allocate_pages(Device& device, PageKind kind, int32_t n_pages);
   const KvView& view(PageKind kind, int64_t layer) const;
   Tensor move_list(size_t n_moves) const;
+  Result<void> equalise(Device& device, std::span<KvView> views);
 
   KvLayout layout_;
   std::vector<std::unique_ptr<Buffer>> memory_;  // of as many layers each as the device gives in one piece
   Table page_table_, exact_table_, main_pages_;
   std::unique_ptr<Buffer> moves_;
+  std::vector<std::unique_ptr<Buffer>> equalisers_;  // of each layer, where keys are equalised
   std::vector<KvView> exact_views_;
   KvLayers layers_;
   std::array<int64_t, kPageKinds.size()> n_taken_ = {};  // stretches, by kind; see take_memory_ahead()

@@ -60,6 +60,7 @@ std::string KvLayout::description() const {
     const LayerCoding c = coding(layer);
     text += fmt::format("; {} {}", side(c.k), side(c.v));
   }
+  if (policy.equaliser) text += fmt::format("; equalised by {:016x}", policy.equaliser->hash());
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "kv/policy.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace parlance {
@@ -14,7 +15,19 @@ LayerCoding KvPolicy::layer(int64_t i, int64_t n) const {
   return coding;
 }
 
+bool KvPolicy::compresses() const {
+  const auto is_compressed = [](KvFormat format) { return format >= KvFormat::q8_0; };
+  return is_compressed(k.format) || is_compressed(v.format) ||
+         std::ranges::any_of(layers,
+                             [&](const Override& o) { return is_compressed(o.k) || is_compressed(o.v); });
+}
+
 namespace {
+
+// What presets are chosen by. Below these divergences more bits would hardly be noticed.
+constexpr CacheGoal kBalanced{.most_bits = 5, .most_divergence = 0.0005};
+constexpr CacheGoal kSmall{.most_bits = 4, .most_divergence = 0.002};
+constexpr CacheGoal kAutomatic{.most_bits = 16, .most_divergence = 0.003};
 
 // The part of `text` before the separator, which is taken off with it; all of it when there is none.
 std::string_view take_part(std::string_view& text, char separator) {
@@ -64,14 +77,15 @@ Result<std::vector<KvPolicy::Override>> parse_layer_overrides(std::string_view t
 std::optional<KvPolicy> cache_preset(std::string_view name) {
   KvPolicy policy;
   if (name == "exact") return policy;
-  if (name == "balanced") {
+  policy.n_sink = policy.n_recent = 64;
+  if (name == "balanced" || name == "auto") {
     policy.k.format = policy.v.format = KvFormat::tbq4_0;
-    policy.n_sink = policy.n_recent = 64;
+    policy.goal = name == "auto" ? kAutomatic : kBalanced;
     return policy;
   }
   if (name == "small") {
     policy.k.format = policy.v.format = KvFormat::tbq3_0;
-    policy.n_sink = policy.n_recent = 64;
+    policy.goal = kSmall;
     return policy;
   }
   return std::nullopt;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "kv/equaliser.h"
 #include "quant/kv_format.h"
 
 namespace parlance {
@@ -15,6 +17,13 @@ namespace parlance {
 struct LayerCoding {
   KvCoding k = {}, v = {};
   bool operator==(const LayerCoding&) const = default;
+};
+
+// What a way of keeping keys and values is to be chosen by, layer by layer (kv/cache_choice.h).
+struct CacheGoal {
+  double most_bits = 16;       // for a value, on average
+  double most_divergence = 0;  // that is not worth more bits: nats, as predicted
+  bool operator==(const CacheGoal&) const = default;
 };
 
 struct KvPolicy {
@@ -30,6 +39,13 @@ struct KvPolicy {
   };
   std::vector<Override> layers = {};  // the later one counts
 
+  // Formats of layers are still to be chosen; what stands above is for who does not choose.
+  std::optional<CacheGoal> goal = {};
+  // Where something is compressed, keys are stored equalised as soon as it is known how.
+  bool equalises = true;
+  std::shared_ptr<const KvEqualiser> equaliser = {};
+
+  bool compresses() const;  // into other than floats
   bool has_exact_pages() const { return n_sink > 0 || n_recent > 0; }
 
   // The coding of layer i of n.
@@ -40,8 +56,8 @@ struct KvPolicy {
 // Errors name the part that is not understood.
 Result<std::vector<KvPolicy::Override>> parse_layer_overrides(std::string_view text);
 
-// small, balanced or exact: what --cache takes; nothing for other names.
+// small, balanced, auto or exact: what --cache takes; nothing for other names.
 std::optional<KvPolicy> cache_preset(std::string_view name);
-inline constexpr std::string_view kCachePresetNames = "small, balanced, exact";
+inline constexpr std::string_view kCachePresetNames = "small, balanced, auto, exact";
 
 }  // namespace parlance

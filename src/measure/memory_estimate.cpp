@@ -1,5 +1,6 @@
 #include "measure/memory_estimate.h"
 
+#include "assistant/cache_settling.h"
 #include "base/checked.h"
 #include "engine/session.h"
 #include "kv/cache.h"
@@ -40,7 +41,13 @@ std::vector<CacheChoiceCost> cache_costs(const TextModel& text, size_t workspace
   const auto add = [&](std::string_view preset, const KvPolicy& policy) {
     if (auto cost = cost_of(text, preset, policy, left)) costs.push_back(*cost);
   };
-  for (const char* preset : {"exact", "balanced", "small"}) add(preset, *cache_preset(preset));
+  const std::optional<CacheProbe> probe = known_probe(text);
+  for (const char* preset : {"exact", "balanced", "small", "auto"}) {
+    SessionOptions options{.cache = *cache_preset(preset)};
+    if (probe) options.cache = settled(*probe, text, options);
+    const bool is_guess = options.cache.goal && preset == std::string_view("auto");
+    if (!is_guess) add(preset, options.cache);
+  }
   for (size_t f = 0; f < kKvFormatCount; ++f) {
     const auto format = static_cast<KvFormat>(f);
     add("", {.k = {.format = format}, .v = {.format = format}});

@@ -55,11 +55,16 @@ struct Tap {
   FunctionRef<void(Stream& s, const Tensor& h)> visit;
 };
 
+// Someone who looks at the queries f32 [head_dim_k, n_head, n_tokens] of every attention layer of a part, as
+// they meet the keys; layers are counted from the part's first that has such.
+using QueryTap = FunctionRef<void(Stream& s, int64_t attention_layer, const Tensor& q)>;
+
 // What a step is computed for, beside the sequences' memory.
 struct Wants {
   Tensor rows = {};                // i32 [n]: tokens of the batch whose outputs are wanted; absent: none
   bool logits = true;              // of these
   std::span<const Tap> taps = {};  // of all parts, in any order
+  const QueryTap* queries = nullptr;
 
   bool taps_layer(int64_t layer) const;
 };
@@ -93,6 +98,7 @@ class Model {
 
   virtual const Placement& placement() const = 0;
   virtual const HyperParameters& hyper_parameters() const = 0;
+  virtual RopeStyle rope_style() const { return RopeStyle::halves; }
   virtual int64_t n_vocab() const = 0;
   // What a drafter shares: rows of tokens [n_embd, n_vocab], and the matrix that makes logits.
   virtual const Tensor& token_embd() const = 0;

@@ -27,8 +27,10 @@ Outputs Qwen35::forward(Stream& s, const Batch& batch, const SequenceMemory& mem
 
     Tensor mixed;
     if (const auto* attention = std::get_if<GatedAttentionWeights>(&w.mixer)) {
-      const KvView& kv = memory.kv.layer(attention_layer++);
+      const KvView& kv = memory.kv.layer(attention_layer);
       const QueryAndGate query = remember(s, *attention, hp_, x, angles, kv, batch.view);
+      if (wants.queries) (*wants.queries)(s, attention_layer, query.q);
+      ++attention_layer;
       if (is_done) return {};
       mixed = attend(s, *attention, hp_, query, kv, batch.view);
     } else {

@@ -23,6 +23,7 @@ Outputs Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory
     const Frame frame(s);
 
     const Tensor q = remember(s, w.attention, hp_, variant_.rope_style, x, angles, kv, batch.view);
+    if (wants.queries) (*wants.queries)(s, layer - first_of_part, q);
     if (layer == last_layer && is_end && !wants_last_layer(wants, layer)) return {};
     add_rms_norm(s, h, attend(s, w.attention, hp_, q, kv, batch.view), w.ffn_norm, eps, x);
 

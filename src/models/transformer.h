@@ -44,6 +44,7 @@ class Transformer final : public Model {
                   const LayerRange& layers) const override;
   const Placement& placement() const override { return placement_; }
   const HyperParameters& hyper_parameters() const override { return hp_; }
+  RopeStyle rope_style() const override { return variant_.rope_style; }
   int64_t n_vocab() const override { return w_.token_embd.ne[1]; }
   const Tensor& token_embd() const override { return w_.token_embd; }
   const Linear& output() const override { return w_.output; }

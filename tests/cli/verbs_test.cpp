@@ -140,7 +140,7 @@ TEST_F(VerbsTest, ChatTakesCachePolicies) {
   const auto refused = run({"chat", "-m", model_, "-p", "Hello", "--cache-layers", "99:q8_0"});
   EXPECT_NE(refused.err.find("layer 99"), std::string::npos) << refused.err;
   const auto misspelt = run({"chat", "-m", model_, "-p", "Hello", "--cache", "tiny"});
-  EXPECT_NE(misspelt.err.find("small, balanced, exact"), std::string::npos) << misspelt.err;
+  EXPECT_NE(misspelt.err.find("small, balanced, auto, exact"), std::string::npos) << misspelt.err;
 }
 
 TEST_F(VerbsTest, ChatGoesOnFromACacheFile) {

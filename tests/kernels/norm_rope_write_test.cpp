@@ -108,6 +108,61 @@ TEST_P(NormRopeWrite, AwkwardShapes) {
   compare({}, TokenPlaces());
 }
 
+TEST_P(NormRopeWrite, EqualisesKeysAndQueries) {
+  if (!device_cases()[GetParam()].name.starts_with("cpu")) GTEST_SKIP() << "keys are equalised on the CPU only";
+  constexpr int64_t kDim = 64, kHeads = 4, kHeadsKv = 2;
+  const KvPages pages({.k = {.format = KvFormat::f32}, .v = {.format = KvFormat::f32}}, {40}, random_);
+  const TokenPlaces places = TokenPlaces().add(0, 3, 5);
+  const int64_t n = places.size();
+  const std::vector<float> q_in = random_floats(kDim * kHeads * n), k_in = random_floats(kDim * kHeadsKv * n),
+                           angles = random_floats(kDim * n), shift = random_floats(kDim * kHeadsKv);
+  std::vector<float> scale, inverse;
+  for (const float x : random_floats(kDim * kHeadsKv)) {
+    scale.push_back(std::exp2(std::round(2 * x)));  // powers of two, so that nothing is rounded
+    inverse.push_back(1 / scale.back());
+  }
+  const auto run = [&](bool is_equalised) {
+    OpBench bench = tested();
+    const KvLayers layers = pages.on(bench, pages.unwritten());
+    KvView kv = layers.layer(0);
+    if (is_equalised) {
+      kv.k_shift = bench.upload({kDim, kHeadsKv, 1, 1}, shift);
+      kv.k_scale = bench.upload({kDim, kHeadsKv, 1, 1}, scale);
+      kv.q_scale = bench.upload({kDim, kHeadsKv, 1, 1}, inverse);
+    }
+    const Tensor q = bench.upload({kDim, kHeads, n, 1}, q_in), k = bench.upload({kDim, kHeadsKv, n, 1}, k_in);
+    const Tensor v = bench.upload({kDim, kHeadsKv, n, 1}, k_in);
+    const Tensor turns = bench.upload({kDim / 2, 2, n, 1}, angles);
+    Result result;
+    const BatchView batch = places.on(bench);
+    result.q = bench.run([&](Stream& s) {
+      norm_rope_write(s, q, k, v, {}, turns, RopeStyle::halves, kv, batch);
+      return q;
+    });
+    result.pages = KvPages::contents(bench, layers);
+    return result;
+  };
+  const Result plain = run(false), got = run(true);
+  for (size_t i = 0; i < plain.q.size(); ++i) {
+    const size_t head = i / kDim % kHeads / (kHeads / kHeadsKv);
+    ASSERT_EQ(got.q[i], plain.q[i] * inverse[head * kDim + i % kDim]) << i;
+  }
+  // Where keys of a head lie in a page of 16 positions, before all values.
+  const std::vector<float> before = decoded(plain.pages, KvFormat::f32), after = decoded(got.pages, KvFormat::f32);
+  int n_keys = 0;
+  for (size_t i = 0; i < before.size() / 2; ++i) {
+    const size_t in_page = i % (2 * kHeadsKv * 16 * kDim), head = in_page / (16 * kDim);
+    if (before[i] == 12345.0f || head >= kHeadsKv) {
+      ASSERT_EQ(after[i], before[i]) << i;  // values, and what nobody wrote
+      continue;
+    }
+    const size_t element = head * kDim + in_page % kDim;
+    ASSERT_EQ(after[i], (before[i] - shift[element]) * scale[element]) << i;
+    ++n_keys;
+  }
+  EXPECT_EQ(n_keys, n * kHeadsKv * kDim);
+}
+
 PARLANCE_FOR_EACH_DEVICE(NormRopeWrite);
 
 }  // namespace

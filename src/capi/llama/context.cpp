@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "assistant/cache_settling.h"
 #include "base/checked.h"
+#include "base/log.h"
 #include "capi/llama/report.h"
 
 namespace parlance::capi {
@@ -117,6 +119,7 @@ Result<std::shared_ptr<LlamaContext>> LlamaContext::create(const llama_model* ha
   options.n_cache = shape.is_unified ? shape.n_ctx : 0;
   options.n_outputs = params.embeddings ? shape.n_ubatch : std::min<int64_t>(kRowsOfLogits, shape.n_ubatch);
   options.takes_embeddings = true;
+  settle_cache(*context->weights_->model, options, [](const std::string& remark) { log_warning("{}", remark); });
   PARLANCE_TRY(context->context_, Context::create(*context->weights_->model, options));
   context->model_handle_ = handle;
   context->model_ = std::move(model);

@@ -77,6 +77,9 @@ KvPolicy CacheChoice::policy() const {
   policy.n_sink = n_sink.value_or(policy.n_sink);
   policy.n_recent = n_recent.value_or(policy.n_recent);
   if (layers) policy.layers = *layers;
+  if (k || v || layers) policy.goal.reset();  // what is named is not chosen
+  // Whose bytes are to be another program's gets that program's keys.
+  policy.equalises = equalises.value_or(encoder != KvEncoder::compatible);
   for (KvCoding* side : {&policy.k, &policy.v}) {
     side->encoder = encoder.value_or(side->encoder);
     side->rotated = rotated.value_or(side->rotated);
@@ -97,9 +100,10 @@ std::vector<Option> cache_options(CacheChoice& choice, KvPolicy& policy) {
   return {
       parsed_option<KvPolicy>(
           "--cache", "PRESET",
-          "How keys and values are kept: exact (f16), balanced (about 4.5 bits a value, hardly "
-          "a difference) or small (3.5 bits). The options below change parts of it; 'parlance "
-          "info' shows what each costs.",
+          "How keys and values are kept: exact (f16), balanced (at most 5 bits a value, hardly "
+          "a difference), small (at most 4 bits) or auto (as few bits as do no harm). Formats are chosen "
+          "for each layer by a probe of the model, which 'parlance cache' shows. The options below change parts "
+          "of it.",
           "exact", parse_preset, store(choice.preset)),
       parsed_option<KvFormat>("-ctk, --cache-type-k", "TYPE", "How keys are kept: " + kv_format_names() + ".",
                               std::string(name_of(plain.k.format)), parse_format, store(choice.k)),
@@ -129,6 +133,11 @@ std::vector<Option> cache_options(CacheChoice& choice, KvPolicy& policy) {
           "Rotate heads before they are stored in f16, bf16, q8_0 or q4_0, which spreads outliers; "
           "the other formats rotate by themselves.",
           plain.k.rotated ? "on" : "off", word("on", true, "off", false), store(choice.rotated)),
+      parsed_option<bool>(
+          "--cache-equalise", "on|off",
+          "Store compressed keys without the outliers that the model's weights put into all of them, for the "
+          "same attention. On the CPU.",
+          plain.equalises ? "on" : "off", word("on", true, "off", false), store(choice.equalises)),
       parsed_option<bool>(
           "--cache-sketch", "NAME", "How qjl1_256 is read: least-squares, or unbiased as its paper does.",
           "least-squares", word("least-squares", true, "unbiased", false), store(choice.least_squares)),

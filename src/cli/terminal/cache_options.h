@@ -18,7 +18,7 @@ struct CacheChoice {
   std::optional<int64_t> n_sink, n_recent;
   std::optional<std::vector<KvPolicy::Override>> layers;
   std::optional<KvEncoder> encoder;
-  std::optional<bool> rotated, least_squares;
+  std::optional<bool> rotated, least_squares, equalises;
 
   KvPolicy policy() const;
 };

@@ -24,17 +24,32 @@ void prepare_head(const HeadFunctions& f, const NormRopeWriteArgs& args, const T
   f.rotate(head, cosines, cosines + n_pairs, n_pairs);
 }
 
+void multiply(float* x, const float* factors, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] *= factors[i];
+}
+
+void equalise_key(const KvView& kv, int64_t head, float* k) {
+  const int64_t n = kv.head_dim_k;
+  const float* const shift = kv.k_shift.as<const float>() + head * n;
+  for (int64_t i = 0; i < n; ++i) k[i] -= shift[i];
+  multiply(k, kv.k_scale.as<const float>() + head * n, n);
+}
+
 void prepare_token(const HeadFunctions& f, const NormRopeWriteArgs& args, int64_t token) {
   const KvView& kv = written_view(args.write.kv);
-  const int64_t n_head = args.q.ne[1];
+  const int64_t n_head = args.q.ne[1], n_shared = n_head / kv.n_head_kv;
   for (int64_t head = 0; head < n_head; ++head) {
-    prepare_head(f, args, args.q_norm, token, args.q.as<float>() + (token * n_head + head) * kv.head_dim_k);
+    float* const q = args.q.as<float>() + (token * n_head + head) * kv.head_dim_k;
+    prepare_head(f, args, args.q_norm, token, q);
+    if (kv.q_scale)
+      multiply(q, kv.q_scale.as<const float>() + head / n_shared * kv.head_dim_k, kv.head_dim_k);
   }
   const TokenSlot slot = slot_of(kv, args.write.batch, token);
   for (int64_t head = 0; head < kv.n_head_kv; ++head) {
     const int64_t row = token * kv.n_head_kv + head;
     float* k = args.write.k.as<float>() + row * kv.head_dim_k;
     prepare_head(f, args, args.k_norm, token, k);
+    if (kv.k_scale) equalise_key(kv, head, k);
     f.encode_k(k, slot.k_row(kv, head), kv.head_dim_k);
     f.encode_v(args.write.v.as<const float>() + row * kv.head_dim_v, slot.v_row(kv, head), kv.head_dim_v);
   }

@@ -1,0 +1,132 @@
+// How a cache that was asked for becomes one that the model bears.
+#include "assistant/cache_settling.h"
+
+#include <cstring>
+#include <numeric>
+
+#include "assistant/text_region.h"
+#include "base/os/environment_variable.h"
+#include "gtest/gtest.h"
+#include "kv/cache_choice.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+#include "support/tiny_model.h"
+
+namespace parlance {
+namespace {
+
+// The same function with keys whose outliers no block of a format has bits for.
+void write_hard_model(const std::filesystem::path& path) {
+  const std::filesystem::path easy = path.string() + ".easy";
+  test::write_tiny_model(easy, {.n_embd = 128, .n_layer = 2});
+  const auto file = GgufFile::open(easy);
+  ASSERT_TRUE(file);
+  GgufWriter writer;
+  for (const auto& [key, value] : file->metadata()) writer.copy(key, value);
+  for (const GgufTensor& tensor : file->tensors())
+    writer.add_tensor(tensor.name, tensor.dtype, std::span(tensor.ne).first(tensor.n_dims));
+  ASSERT_TRUE(writer.begin(path));
+  for (const GgufTensor& tensor : file->tensors()) {
+    std::vector<std::byte> bytes(tensor.bytes.begin(), tensor.bytes.end());
+    const bool is_key = tensor.name.find("attn_k_norm") != std::string::npos;
+    if (is_key || tensor.name.find("attn_q_norm") != std::string::npos) {
+      std::vector<float> weights(bytes.size() / sizeof(float));
+      std::memcpy(weights.data(), bytes.data(), bytes.size());
+      for (float& w : weights) w *= 8;  // attention that looks at something
+      for (const size_t element : {3u, 19u}) weights[element] *= is_key ? 256 : 1.0f / 256;
+      std::memcpy(bytes.data(), weights.data(), bytes.size());
+    }
+    ASSERT_TRUE(writer.write_tensor(bytes));
+  }
+  ASSERT_TRUE(writer.finish());
+}
+
+class CacheSettling : public testing::Test {
+ protected:
+  void SetUp() override {
+    write_hard_model(folder_.path() / "hard.gguf");
+    hard_ = test::load_text_model(folder_.path() / "hard.gguf");
+    ASSERT_TRUE(hard_.model);
+  }
+
+  // The policy after settling; what was said is in remarks_.
+  KvPolicy settle(const KvPolicy& policy) {
+    SessionOptions options{.n_ctx = 256, .cache = policy};
+    remarks_.clear();
+    settle_cache(*hard_.model, options, [this](const std::string& text) { remarks_.push_back(text); });
+    return options.cache;
+  }
+  double bits_of(const KvPolicy& policy) const {
+    return bits_per_value(kv_layout(hard_.model->hyper_parameters(), {.cache = policy}));
+  }
+  static KvPolicy uniform(KvFormat format, bool equalises) {
+    KvPolicy policy{.k = {.format = format}, .v = {.format = format}};
+    policy.equalises = equalises;
+    return policy;
+  }
+
+  test::TemporaryFolder folder_;
+  const EnvironmentVariable cache_folder_{"XDG_CACHE_HOME", folder_.path().string()};
+  test::LoadedModel hard_;
+  std::vector<std::string> remarks_;
+};
+
+TEST_F(CacheSettling, SaysOnceWhatBreaksTheModelAndObeys) {
+  const KvPolicy settled = settle(uniform(KvFormat::tbq3_0, /*equalises=*/false));
+  EXPECT_EQ(settled.k.format, KvFormat::tbq3_0);
+  EXPECT_FALSE(settled.equaliser);
+  ASSERT_EQ(remarks_.size(), 1u);
+  EXPECT_NE(remarks_.front().find("breaks this model"), std::string::npos) << remarks_.front();
+  EXPECT_NE(remarks_.front().find("tbq3_0"), std::string::npos) << remarks_.front();
+}
+
+TEST_F(CacheSettling, EqualisedKeysDoNotBreakIt) {
+  const KvPolicy settled = settle(uniform(KvFormat::tbq4_0, /*equalises=*/true));
+  EXPECT_TRUE(settled.equaliser);
+  EXPECT_TRUE(remarks_.empty()) << remarks_.front();
+}
+
+TEST_F(CacheSettling, PresetsKeepToTheirBits) {
+  for (const auto& [preset, most] : {std::pair("balanced", 5.0), std::pair("small", 4.0)}) {
+    const KvPolicy settled = settle(*cache_preset(preset));
+    EXPECT_FALSE(settled.goal);
+    EXPECT_EQ(std::ssize(settled.layers), 2);
+    EXPECT_LE(bits_of(settled), most) << preset;
+    EXPECT_TRUE(remarks_.empty()) << remarks_.front();
+  }
+}
+
+TEST_F(CacheSettling, FloatsAreLeftAlone) {
+  EXPECT_FALSE(settle(*cache_preset("exact")).equaliser);
+  EXPECT_FALSE(settle(uniform(KvFormat::bf16, true)).equaliser);
+  EXPECT_FALSE(known_probe(*hard_.model));  // nothing was probed
+}
+
+TEST_F(CacheSettling, IsKeptAndProbedAgainOnlyForOtherFormats) {
+  EXPECT_FALSE(known_probe(*hard_.model));
+  const auto first = probe_of(*hard_.model, {});
+  ASSERT_TRUE(first);
+  const auto known = known_probe(*hard_.model);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(*known, *first);
+  const auto written = std::filesystem::last_write_time(*probe_path(*hard_.model));
+  ASSERT_TRUE(probe_of(*hard_.model, {{KvFormat::tbq4_0}}));
+  EXPECT_EQ(std::filesystem::last_write_time(*probe_path(*hard_.model)), written);
+  const auto more = probe_of(*hard_.model, {{KvFormat::q4_0}});
+  ASSERT_TRUE(more);
+  EXPECT_TRUE(more->tried(KvFormat::q4_0) && more->tried(KvFormat::tbq3_0));
+}
+
+TEST_F(CacheSettling, DamagedFilesAreMadeAnew) {
+  const auto first = probe_of(*hard_.model, {});
+  ASSERT_TRUE(first);
+  std::filesystem::resize_file(*probe_path(*hard_.model), 100);
+  EXPECT_FALSE(known_probe(*hard_.model));
+  const auto again = probe_of(*hard_.model, {});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *first);
+  EXPECT_TRUE(known_probe(*hard_.model));
+}
+
+}  // namespace
+}  // namespace parlance

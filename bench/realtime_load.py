@@ -73,11 +73,21 @@ class Session:
         self.socket.send({"type": "session.update", "session": session})
         self.wait_for("session.updated", 60)
 
+    def close(self):
+        self.socket.cut()
+
+    def timing(self):
+        """Medians of what the server tells of its turns, in ms since the end of speech."""
+        turns = [e["ms"] for _, e in self.events if e["type"] == "parlance.timing"]
+        names = {name for ms in turns for name in ms}
+        medians = {name: statistics.median([ms[name] for ms in turns if name in ms]) for name in names}
+        return ", ".join(f"{name} {ms:.0f}" for name, ms in sorted(medians.items(), key=lambda one: one[1]))
+
     def _read(self):
         while True:
             try:
                 event = self.socket.receive(timeout=600)
-            except OSError:
+            except (OSError, ValueError):  # left
                 event = Closed(1006)
             with self.changed:
                 self.is_over = isinstance(event, Closed)
@@ -163,16 +173,18 @@ def take_turn(session, clip, answers, is_manual):
 
 
 def turns(port, questions, is_manual):
-    settings = {"audio.input.turn_detection": None} if is_manual else {}
+    settings = {"parlance": {"events": ["timing"]}}
+    if is_manual:
+        settings["audio.input.turn_detection"] = None
     session = Session(port, settings, questions[0][0].rate)
     took, n_right = [], 0
     for clip, answers in questions:
         ms, right = take_turn(session, clip, answers, is_manual)
         took += [ms] if ms is not None else []
         n_right += right
-    session.socket.close()
+    session.close()
     name = "from the commit" if is_manual else "from the end of speech"
-    return f"first audio {name}: {figures(took)}; right {n_right} of {len(questions)}"
+    return f"first audio {name}: {figures(took)}; right {n_right} of {len(questions)}\n  server: {session.timing()}"
 
 
 def interrupt(port, questions):
@@ -198,7 +210,7 @@ def interrupt(port, questions):
                       e["response_id"] == done_of]
             late.append(max(0.0, 1000 * (max(sounds, default=0) - started[0])))
         session.wait_for("response.done", 20, len(session.events) - 1)
-    session.socket.close()
+    session.close()
     return f"last sound behind speech_started: {figures(late)}; speech noticed after {figures(noticed)}"
 
 
@@ -221,7 +233,7 @@ def many(port, questions, n):
     for thread in threads:
         thread.join()
     for session in sessions:
-        session.socket.close()
+        session.close()
     return f"{n} sessions, first audio from the end of speech: {figures(took)}; right {sum(rights)} of {len(rights)}"
 
 
@@ -231,7 +243,7 @@ def rss_mb(pid):
 
 
 def idle(port, pid, n):
-    Session(port).socket.close()  # models are loaded
+    Session(port).close()  # models are loaded
     time.sleep(1)
     before = rss_mb(pid)
     sockets = [WebSocket("127.0.0.1", port, "/v1/realtime") for _ in range(n)]

@@ -19,7 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSteps = 16;  // of the speech model: half of what is best, since somebody waits
 constexpr double kMostPauseMs = 5000;
 constexpr double kEndSilenceMs = 350;  // where sound comes faster than it can be judged
 
@@ -281,7 +280,7 @@ OptionGroup models_group(Choice& models) {
 Command talk_command() {
   const auto choice = std::make_shared<TalkChoice>();
   suit_conversation(choice->models);
-  choice->manner.decoding.n_step = kSteps;
+  choice->manner.decoding.n_step = kStepsOfTalk;
   choice->answer.generate.sampling.temperature = 0;
   Command command;
   command.name = "talk";

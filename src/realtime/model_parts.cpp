@@ -113,6 +113,7 @@ Result<std::unique_ptr<Mouth>> ModelParts::open_mouth(const MouthTerms& terms, I
   }
   MouthOptions options;
   options.warms_up = false;
+  options.manner.decoding.n_step = kStepsOfTalk;
   options.manner.language = terms.language;
   options.manner.voice = known->second;
   options.manner.speed = static_cast<float>(terms.speed);

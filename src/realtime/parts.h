@@ -73,7 +73,7 @@ class SpeechFinder {
 class EndJudgement {
  public:
   virtual ~EndJudgement() = default;
-  virtual std::optional<double> probability() const = 0;  // none: not known yet
+  virtual std::optional<double> probability() = 0;  // none: not known yet
 };
 
 struct MouthTerms {

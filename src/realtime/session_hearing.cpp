@@ -6,6 +6,7 @@
 #include "base/random_id.h"
 #include "realtime/session.h"
 #include "text/unicode.h"
+#include "voice/turn_end.h"
 
 namespace parlance {
 
@@ -13,17 +14,16 @@ namespace {
 
 constexpr int64_t kHeardPerMs = kMelSampleRateHz / 1000;
 
-// The longest silence that semantic_vad waits for.
-double longest_wait_ms(const std::string& eagerness) {
-  return eagerness == "low" ? 8000 : eagerness == "high" ? 2000 : 4000;
+Eagerness eagerness_of(const std::string& word) {
+  return word == "low" ? Eagerness::low : word == "high" ? Eagerness::high : Eagerness::medium;
 }
 
 TurnOptions turn_options(const TurnSettings& turns) {
   TurnOptions options;
   options.onset = turns.threshold;
   const bool is_semantic = turns.detection == TurnSettings::Detection::meaning;
-  options.end_hangover_ms =
-      is_semantic ? longest_wait_ms(turns.eagerness) : static_cast<double>(turns.silence_duration_ms);
+  options.end_hangover_ms = is_semantic ? semantic_silence_ms(0, eagerness_of(turns.eagerness))
+                                        : static_cast<double>(turns.silence_duration_ms);
   options.pause_hangover_ms = std::min(options.pause_hangover_ms, options.end_hangover_ms);
   const double window_ms = 1000.0 * kSileroWindow / kMelSampleRateHz;
   const int64_t padding_ms = is_semantic ? TurnSettings().prefix_padding_ms : turns.prefix_padding_ms;
@@ -308,14 +308,9 @@ std::optional<double> RealtimeSession::semantic_end_ms() const {
   if (!open_ || !finder_ || finder_settings_.detection != TurnSettings::Detection::meaning)
     return std::nullopt;
   if (open_->state != SpokenState::ready) return std::nullopt;
-  const double longest_ms = longest_wait_ms(finder_settings_.eagerness);
-  constexpr double kShortestMs = 250;
   const auto probability = judgement_ ? judgement_->probability() : std::nullopt;
   if (!probability) return std::nullopt;
-  const double open = 1 - std::clamp(*probability, 0.0, 1.0);
-  const double wait_ms =
-      *probability >= 0.9 ? kShortestMs : kShortestMs + (longest_ms - kShortestMs) * open * open;
-  return open_->speech_end_ms + std::clamp(wait_ms, kShortestMs, longest_ms);
+  return open_->speech_end_ms + semantic_silence_ms(*probability, eagerness_of(finder_settings_.eagerness));
 }
 
 // Whether the words so far are all of a turn is asked as soon as they are known; the silence that ends it

@@ -1,7 +1,6 @@
 #include "server/realtime_mind.h"
 
-#include <atomic>
-
+#include "assistant/end_of_turn.h"
 #include "server/answer_terms.h"
 #include "server/chat_request.h"
 
@@ -83,6 +82,24 @@ class ChatAnswer final : public MindAnswer {
   std::optional<Result<GenerateResult>> result_;
 };
 
+// Nobody waits for it: until it is known, the silence is as long as it may be.
+class TurnJudgement final : public EndJudgement {
+ public:
+  TurnJudgement(CancellationSource source, std::unique_ptr<EndOfTurnRequest> request)
+      : source_(std::move(source)), request_(std::move(request)) {}
+  ~TurnJudgement() override { source_.cancel(); }
+
+  std::optional<double> probability() override {
+    if (!request_->poll()) return std::nullopt;
+    const auto probability = request_->probability();
+    return probability ? std::optional(*probability) : std::nullopt;
+  }
+
+ private:
+  const CancellationSource source_;
+  const std::unique_ptr<EndOfTurnRequest> request_;
+};
+
 class SiteParts final : public ModelParts {
  public:
   SiteParts(Site& site, Caller caller, SessionModels models)
@@ -113,7 +130,25 @@ class SiteParts final : public ModelParts {
   }
 
   int64_t n_ctx() const override { return site_.text->context()->options().n_ctx; }
-  std::unique_ptr<EndJudgement> judge_end(const Json&, OnNews) override { return nullptr; }
+
+  std::unique_ptr<EndJudgement> judge_end(const Json& chat, OnNews on_news) override {
+    const auto checked = check_fields(chat_fields(), chat, {.n_ctx = n_ctx()});
+    if (!checked) return nullptr;
+    auto read = read_chat(site_, checked->body);
+    if (!read || read->messages.empty()) return nullptr;
+    const std::string words = std::move(read->messages.back().content);
+    read->messages.pop_back();
+    const auto prompt =
+        end_of_turn_prompt(site_.text->model(), std::move(read->messages), words, read->manner.has_thinking);
+    if (!prompt || !*prompt) return nullptr;
+    const CancellationSource source;
+    Work work;
+    work.cancellation = source.ticket();
+    work.priority = Priority::realtime;
+    auto request = EndOfTurnRequest::start(site_.text->context(), **prompt, work, std::move(on_news));
+    if (!request) return nullptr;
+    return std::make_unique<TurnJudgement>(source, *std::move(request));
+  }
 
  private:
   ApiResult<TextAnswerTerms> terms_of(const Call& call, const Json& chat) {

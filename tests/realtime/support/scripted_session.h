@@ -177,7 +177,7 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
     if (!script.end_probability) return nullptr;
     struct Known final : EndJudgement {
       explicit Known(double p) : p_(p) {}
-      std::optional<double> probability() const override { return p_; }
+      std::optional<double> probability() override { return p_; }
       double p_;
     };
     return std::make_unique<Known>(*script.end_probability);

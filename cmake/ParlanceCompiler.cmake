@@ -13,6 +13,11 @@ add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-ffp-contract=off;-
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # It takes sources that are compiled together for headers, whose types should not have members of unnamed namespaces.
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+# Where there is memory for it, g++ collects no garbage before it has used a gigabyte: a seventh less time for a build.
+cmake_host_system_information(RESULT memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
+if(memory_mib GREATER 7000)
+  add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1048576>")
+endif()
 # The most optimisation, and debug information, are for those who gain by them: arithmetic (ParlanceTargets.cmake),
 # debug builds, sanitizers' reports. They cost a third of a build.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")

@@ -16,11 +16,10 @@ namespace {
 using nlohmann::json;
 
 // What this server has not.
-const std::set<std::string> kAbsent = {"--io-threads",    // one thread serves all connections
-                                       "--max-realtime",  // sessions share their room with answers
-                                       "--reasoning",     // --thinking
-                                       "--log-content",   // contents are never logged
-                                       "--store",         // conversations are put into files
+const std::set<std::string> kAbsent = {"--io-threads",   // one thread serves all connections
+                                       "--reasoning",    // --thinking
+                                       "--log-content",  // contents are never logged
+                                       "--store",        // conversations are put into files
                                        "--store-min-tokens",
                                        "--system",
                                        "--voice"};

@@ -87,7 +87,7 @@ TEST_F(Answers, OfOneModelAreTheSameTwice) {
 TEST_F(Answers, ACacheThatIsTheFirstOneLosesNothing) {
   KvPolicy q8;
   q8.k.format = q8.v.format = KvFormat::q8_0;
-  const auto results = measure_cache_quality(*loaded_.model, {.n_ctx = 512, .n_batch = 32}, questions_,
+  const auto results = measure_cache_quality(*loaded_.model, {.n_ctx = 512, .n_batch = 32}, {questions_, ""},
                                              {{"plain", {}}, {"again", {}}, {"eight bits", q8}}, {});
   ASSERT_TRUE(results) << results.error().message;
   ASSERT_EQ(results->size(), 3u);

@@ -437,7 +437,7 @@ def bounds_of(arguments):
     out = subprocess.run([arguments.program, "bench", "-m", arguments.model, "-p", str(USUAL_PROMPT), "-n", "32", "-d",
                           "0,128", "-s",
                           "1,8,16", "-t", str(arguments.threads), "-r", "1"], capture_output=True, text=True, check=True).stdout
-    return out
+    return out.split("\n", 1)[1]  # without the path of the model
 
 
 def write(path, stored, arguments):

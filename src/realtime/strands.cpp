@@ -55,7 +55,8 @@ void Strand::Core::run() {
       if (due.empty()) {
         has_work.wait(lock);
       } else {
-        has_work.wait_until(lock, due.begin()->first);
+        const auto first = due.begin()->first;  // of its own: others take it from there meanwhile
+        has_work.wait_until(lock, first);
       }
       continue;
     }

@@ -455,6 +455,10 @@ WyomingDoor::~WyomingDoor() {
     impl_->work.reset();  // the loop ends when the connections have
   });
   impl_->thread.join();
+  // What was cut tells its connection that it has ended.
+  impl_->shared.threads.wait();
+  impl_->shared.io->restart();
+  impl_->shared.io->poll();
 }
 
 uint16_t WyomingDoor::port() const {

@@ -29,7 +29,7 @@ const char* code_of(ErrorCode code) {
 
 }  // namespace
 
-JobThreads::~JobThreads() {
+void JobThreads::wait() {
   std::unique_lock lock(mutex_);
   has_ended_.wait(lock, [&] { return n_running_ == 0; });
 }

@@ -18,8 +18,9 @@ namespace parlance {
 // A thread for each thing that is being done; the end waits for all of them.
 class JobThreads {
  public:
-  ~JobThreads();
+  ~JobThreads() { wait(); }
   void start(std::function<void()> job);
+  void wait();  // until all that was started has ended
 
  private:
   std::mutex mutex_;

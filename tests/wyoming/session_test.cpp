@@ -97,10 +97,18 @@ class WyomingConnection : public testing::Test {
       return {};
     };
   }
-  void TearDown() override {
+  void TearDown() override { disconnect(); }
+
+  void disconnect() {
     sink_->unstick();
     session_->cut();
+    threads_.wait();
     sink_->run();
+  }
+  void reconnect() {
+    disconnect();
+    sink_ = std::make_shared<ScriptedSink>();
+    session_ = std::make_shared<WyomingSession>(sink_, services_, threads_);
   }
 
   Result<void> hear(const WyomingEvent& first, JobPort& port) {
@@ -201,8 +209,7 @@ TEST_F(WyomingConnection, AnErrorIsToldAndEndsTheConnection) {
 TEST_F(WyomingConnection, WhatComesTwiceOrIsNotThereIsAnError) {
   for (const char* type : {"audio-start", "synthesize-start", "detect"}) {
     SCOPED_TRACE(type);
-    sink_ = std::make_shared<ScriptedSink>();
-    session_ = std::make_shared<WyomingSession>(sink_, services_, threads_);
+    reconnect();
     send(type);
     if (type != std::string("detect")) send(type);
     EXPECT_TRUE(types(1).starts_with("<error>")) << types(1);
@@ -218,8 +225,7 @@ TEST_F(WyomingConnection, AnEndOfInputFinishesWhatWasAskedFor) {
   EXPECT_EQ(types(2), "<heard><spoken>");
   EXPECT_TRUE(sink_->is_closed);
 
-  sink_ = std::make_shared<ScriptedSink>();
-  session_ = std::make_shared<WyomingSession>(sink_, services_, threads_);
+  reconnect();
   session_->end_input();  // nothing was asked for
   EXPECT_TRUE(sink_->is_closed);
 }

@@ -103,14 +103,19 @@ class RealtimeChecker {
     if (breach_.empty()) breach_ = event.dump().substr(0, 300) + ": " + why;
   }
 
+  // Without the recorded shapes, too.
   std::string ga_name(const std::string& type) const {
+    static const std::map<std::string, std::string> kOfBeta = {
+        {"conversation.item.created", "conversation.item.added"},
+        {"response.text.delta", "response.output_text.delta"},
+        {"response.text.done", "response.output_text.done"},
+        {"response.audio_transcript.delta", "response.output_audio_transcript.delta"},
+        {"response.audio_transcript.done", "response.output_audio_transcript.done"},
+        {"response.audio.delta", "response.output_audio.delta"},
+        {"response.audio.done", "response.output_audio.done"}};
     if (dialect_ == Dialect::ga) return type;
-    if (const RealtimeShapes* shapes = realtime_shapes()) {
-      for (const auto& [ga, beta] : shapes->beta["names"].items()) {
-        if (beta == type) return ga;
-      }
-    }
-    return type;
+    const auto found = kOfBeta.find(type);
+    return found == kOfBeta.end() ? type : found->second;
   }
 
   void check_shape(const json& event) {

@@ -86,8 +86,7 @@ Result<StoredText> save_known(Context& context, const PrefixKey& text, const std
 }
 
 Result<RestoredText> restore_known(Context& context, const std::filesystem::path& path,
-                                   const std::optional<PrefixKey>& text, const Sharing& sharing,
-                                   FunctionRef<void()> between) {
+                                   const std::optional<PrefixKey>& text, const Sharing& sharing) {
   PARLANCE_TRY(const SnapshotFile file,
                SnapshotFile::open(path, context.snapshot_identity(), text, context.snapshot_refusals()));
   if (const std::string_view why = stored_mismatch(context, file); !why.empty())
@@ -127,7 +126,6 @@ Result<RestoredText> restore_known(Context& context, const std::filesystem::path
         }
       }
     }
-    between();
   }
   SequencePages filled = pages.finish();
   filled.publish(context.tree(), known, sharing.prefix_class);

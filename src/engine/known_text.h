@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/function_ref.h"
 #include "base/result.h"
 #include "engine/context.h"
 #include "kv/prefix_key.h"
@@ -29,15 +28,14 @@ struct StoredText {
 Result<StoredText> save_known(Context& context, const PrefixKey& text, const std::filesystem::path& path);
 
 // Has the context remember what a file holds, as far as `text` begins like it: what of that is known already
-// is not read. Without a text, all of the file. Yields the tokens of the file that are of use. `between` is
-// called now and then. Errors: why the file is of no use; no room in the cache. Nothing is remembered of a
-// file that is not right to its last byte of use.
+// is not read. Without a text, all of the file. Yields the tokens of the file that are of use. Errors:
+// why the file is of no use; no room in the cache. Nothing is remembered of a file that is not right to its
+// last byte of use.
 struct RestoredText {
   std::vector<int32_t> tokens;
   uint64_t n_bytes = 0;
 };
 Result<RestoredText> restore_known(Context& context, const std::filesystem::path& path,
-                                   const std::optional<PrefixKey>& text, const Sharing& sharing,
-                                   FunctionRef<void()> between);
+                                   const std::optional<PrefixKey>& text, const Sharing& sharing);
 
 }  // namespace parlance

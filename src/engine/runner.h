@@ -31,6 +31,7 @@ struct PausedSlice {
   Slice slice;
   Wanted wanted = Wanted::logits;
   int64_t n_layers = 0;       // that have been computed
+  double ms = 0;              // that these took
   std::vector<float> h = {};  // the residual stream [n_embd, n_tokens] behind these
 };
 

@@ -20,10 +20,10 @@
 
 namespace parlance {
 
-// A step that was made.
+// A step that was made, or a piece of a prompt that was brought through all layers between others.
 struct StepReport {
   int64_t n_rows = 0, n_sequences = 0;
-  double ms = 0;
+  double ms = 0;  // without what was computed in between
 };
 
 struct SchedulerStats {

@@ -79,12 +79,16 @@ bool Scheduler::run_layers(Task& task, Portion& portion) {
     return false;
   }
   task.waits_since_ = Clock::now();
+  const double ms = ms_between(begun, task.waits_since_);
+  paused.ms += ms;
   if (!runner_.is_through(paused)) {
-    layer_times_.note(n_tokens, task.sequence_->n_computed(), ms_between(begun, task.waits_since_));
+    layer_times_.note(n_tokens, task.sequence_->n_computed(), ms);
     return true;
   }
+  const StepReport report{.n_rows = n_tokens, .n_sequences = 1, .ms = paused.ms};
   task.paused_.reset();
   count_step(n_tokens);
+  if (on_step_) on_step_(report);
   deliver(piece, runner_.outputs(), runner_.tokens());
   return true;
 }

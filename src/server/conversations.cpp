@@ -70,6 +70,7 @@ Conversations::Conversations(std::shared_ptr<Context> context, fs::path folder,
       registry_(context_->options().n_seq),
       last_sweep_(Clock::now()),
       last_warming_(last_sweep_),
+      watch_([this](const std::stop_token& is_over) { watch_restores(is_over); }),
       writer_("storage", 1, SIZE_MAX),
       reader_("restore", 1, SIZE_MAX) {
   if (has_files()) writer_.post([this] { sweep(); });
@@ -110,9 +111,9 @@ Result<RestoredText> Conversations::read(const fs::path& path, const std::option
   std::array<uint64_t, kRefusals.size()> before{};
   const SnapshotRefusals& refusals = context_->snapshot_refusals();
   for (size_t i = 0; i < before.size(); ++i) before[i] = refusals.count(kRefusals[i]);
-  auto result = restore_known(*context_, path, text, sharing, [this] {
-                  let_go_of_late();
-                }).map_error([this](Error error) { return without_folder(std::move(error)); });
+  auto result = restore_known(*context_, path, text, sharing).map_error([this](Error error) {
+    return without_folder(std::move(error));
+  });
   bool is_refused = false;
   for (size_t i = 0; i < before.size(); ++i) {
     const auto n = static_cast<double>(refusals.count(kRefusals[i]) - before[i]);
@@ -141,8 +142,8 @@ bool Conversations::restore(const Open& conversation, const Text& text, millisec
     const std::lock_guard lock(mutex_);
     restores_.push_back(restore);
   }
+  has_restores_.notify_all();
   reader_.post([this, restore, text, path = file->path] {
-    let_go_of_late();
     const auto read_text = read(path, text->key(), text->sharing);
     let_go_of(restore, read_text ? std::ssize(read_text->tokens) : 0);
   });
@@ -160,15 +161,22 @@ void Conversations::let_go_of(const std::shared_ptr<Restore>& restore, int64_t n
   if (ready) ready(n_read);
 }
 
-void Conversations::let_go_of_late() {
-  std::vector<std::shared_ptr<Restore>> late;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto now = Clock::now();
-    std::ranges::copy_if(restores_, std::back_inserter(late),
-                         [now](const auto& one) { return one->deadline <= now; });
+// A thread of its own: whoever reads may be held up by the very thing that makes others late.
+void Conversations::watch_restores(const std::stop_token& is_over) {
+  const auto deadline_of = [](const auto& restore) { return restore->deadline; };
+  std::unique_lock lock(mutex_);
+  while (has_restores_.wait(lock, is_over, [&] { return !restores_.empty(); })) {
+    const auto first = *std::ranges::min_element(restores_, {}, deadline_of);
+    if (Clock::now() >= first->deadline) {
+      lock.unlock();
+      let_go_of(first, 0);
+      lock.lock();
+      continue;
+    }
+    has_restores_.wait_until(lock, is_over, first->deadline, [&] {
+      return std::ranges::any_of(restores_, [&](const auto& one) { return one->deadline < first->deadline; });
+    });
   }
-  for (const auto& one : late) let_go_of(one, 0);
 }
 
 Result<StoredText> Conversations::write(const Open& conversation, const std::string& file_name) {
@@ -285,7 +293,6 @@ void Conversations::keep_warm(const std::function<void(const Open&)>& rewarm) {
 }
 
 void Conversations::tick(Clock::time_point now, const std::function<void(const Open&)>& rewarm) {
-  let_go_of_late();
   const auto is_due = [&](Clock::time_point& last, milliseconds interval) {
     const std::lock_guard lock(mutex_);
     if (now - last < interval) return false;

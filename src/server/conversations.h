@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -10,7 +11,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "assistant/conversation_registry.h"
@@ -114,7 +117,7 @@ class Conversations {
   Result<RestoredText> read(const std::filesystem::path& path, const std::optional<PrefixKey>& text,
                             const Sharing& sharing);
   void let_go_of(const std::shared_ptr<Restore>& restore, int64_t n_read);
-  void let_go_of_late();
+  void watch_restores(const std::stop_token& is_over);
 
   const std::shared_ptr<Context> context_;
   const std::filesystem::path folder_;
@@ -124,10 +127,12 @@ class Conversations {
 
   mutable std::mutex mutex_;  // of what follows
   std::list<std::shared_ptr<Restore>> restores_;
+  std::condition_variable_any has_restores_;
   std::deque<size_t> system_texts_;  // hashes, the oldest first
   bool has_told_of_foreign_ = false;
   Clock::time_point last_sweep_, last_warming_;
 
+  std::jthread watch_;       // lets those go on who have waited long enough
   Workers writer_, reader_;  // end first
 };
 

@@ -1,9 +1,9 @@
 // A step that is cancelled anywhere leaves nothing behind: what follows is as if it had never been.
 #include <algorithm>
-#include <random>
 
 #include "engine/generate.h"
 #include "engine/scheduler.h"
+#include "support/random_tokens.h"
 #include "support/text_model.h"
 #include "support/watched_device.h"
 
@@ -17,13 +17,6 @@ class Cancel : public testing::Test {
     EXPECT_TRUE(model) << model.error().message;
     if (model) model_ = *std::move(model);
     return model_ != nullptr;
-  }
-
-  static std::vector<Token> text(int64_t n, unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<Token> tokens(static_cast<size_t>(n));
-    for (Token& token : tokens) token = static_cast<Token>(random() % 250);
-    return tokens;
   }
 
   std::unique_ptr<Session> session(const KvPolicy& cache) const {
@@ -79,7 +72,7 @@ class Cancel : public testing::Test {
 
 TEST_F(Cancel, BetweenAnyTwoOperations) {
   ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
-  const auto prompt = text(40, 1), more = text(3, 2);
+  const auto prompt = test::random_tokens(40, 1), more = test::random_tokens(3, 2);
   for (const KvPolicy& cache :
        {KvPolicy{}, KvPolicy{.k = {.format = KvFormat::tbq4_0}, .v = {.format = KvFormat::tbq4_0}}}) {
     expect_nothing_left(
@@ -96,7 +89,7 @@ TEST_F(Cancel, WhileTokensAreComputedAgain) {
   ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
   const KvPolicy cache{
       .k = {.format = KvFormat::q8_0}, .v = {.format = KvFormat::q8_0}, .n_sink = 0, .n_recent = 16};
-  const auto prompt = text(150, 3), more = text(3, 4);
+  const auto prompt = test::random_tokens(150, 3), more = test::random_tokens(3, 4);
   expect_nothing_left(
       cache,
       [&](Session& s) {
@@ -109,7 +102,7 @@ TEST_F(Cancel, WhileTokensAreComputedAgain) {
 TEST_F(Cancel, BetweenAnyTwoOperationsOfAHybridModel) {
   PARLANCE_REQUIRE_FIXTURES("text/models/qwen35.gguf");
   ASSERT_TRUE(load(test::fixtures_root() / "text/models/qwen35.gguf"));
-  const auto prompt = text(24, 5), more = text(3, 6);
+  const auto prompt = test::random_tokens(24, 5), more = test::random_tokens(3, 6);
   expect_nothing_left(
       {}, [&](Session& s) { ASSERT_TRUE(s.set_prompt(prompt)); },
       [&](Session& s, const Work& work) { return s.append(more, 1, {}, work); }, prompt);
@@ -122,12 +115,12 @@ TEST_F(Cancel, BeforeTheStart) {
   const CancellationSource source;
   const Work work{.cancellation = source.ticket()};
   source.cancel();
-  const auto logits = s->set_prompt(text(10, 7), work);
+  const auto logits = s->set_prompt(test::random_tokens(10, 7), work);
   ASSERT_FALSE(logits);
   EXPECT_EQ(logits.error().code, ErrorCode::cancelled);
   GenerateOptions options;
   options.work = work;
-  const auto result = generate(*s, text(10, 7), options);
+  const auto result = generate(*s, test::random_tokens(10, 7), options);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->finish_reason, FinishReason::cancelled);
   EXPECT_TRUE(result->tokens.empty());
@@ -140,15 +133,15 @@ TEST_F(Cancel, OfOneSequenceDoesNotDisturbTheOthers) {
   options.max_tokens = 6;
   options.ignore_eos = true;
   options.sampling.temperature = 0;
-  const auto expected = generate(*session({}), text(20, 8), options);
+  const auto expected = generate(*session({}), test::random_tokens(20, 8), options);
   ASSERT_TRUE(expected);
   for (int at = 0; at < 400; at += 7) {
     const auto context = *Context::create(*model_, {.n_ctx = 256, .n_batch = 64, .n_seq = 2});
     const CancellationSource source;
     GenerateOptions dropped = options;
     dropped.work.cancellation = source.ticket();
-    const auto leaves = *Request::start(context, text(30, 9), dropped);
-    const auto stays = *Request::start(context, text(20, 8), options);
+    const auto leaves = *Request::start(context, test::random_tokens(30, 9), dropped);
+    const auto stays = *Request::start(context, test::random_tokens(20, 8), options);
     int n = 0;
     device_.on_operation = [&] {
       if (n++ == at) source.cancel();

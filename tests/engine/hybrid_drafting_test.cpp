@@ -6,6 +6,7 @@
 
 #include "engine/generate.h"
 #include "engine/scheduler.h"
+#include "support/random_tokens.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/tiny_drafter.h"
@@ -43,13 +44,6 @@ class HybridDrafting : public testing::Test {
         .n_ctx = kContext, .n_batch = 64, .n_outputs = 32, .looks_up = true, .drafter = drafter_};
     options.n_seq = n_seq;
     return options;
-  }
-
-  static std::vector<Token> text(int64_t n, unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<Token> tokens(static_cast<size_t>(n));
-    for (Token& token : tokens) token = static_cast<Token>(random() % 300);
-    return tokens;
   }
 
   // A step of all that a sequence lacks: the logits of its last n_outputs tokens.
@@ -98,7 +92,7 @@ class HybridDrafting : public testing::Test {
 TEST_F(HybridDrafting, AnyNumberOfDraftedTokensIsTakenBack) {
   for (const Isa isa : available_isas()) {
     load(make_cpu_device({.n_threads = 2, .isa = name_of(isa), .deterministic = true}));
-    const std::vector<Token> tokens = text(50, 1);
+    const std::vector<Token> tokens = test::random_tokens(50, 1);
     const auto plain = plain_logits(tokens);
     SessionOptions options = drafting();
     options.drafter = nullptr;  // whose blocks are shorter
@@ -138,7 +132,7 @@ TEST_F(HybridDrafting, AnyNumberOfDraftedTokensIsTakenBack) {
 // A text and its draft that come in one step, as after memory was given up, part as if they came in two.
 TEST_F(HybridDrafting, DraftsMayComeWithTheirText) {
   load_exactly();
-  const std::vector<Token> tokens = text(60, 6);
+  const std::vector<Token> tokens = test::random_tokens(60, 6);
   const auto plain = plain_logits(tokens);
   for (int64_t n_taken = 0; n_taken <= 5; ++n_taken) {
     const auto session = test::make_session(*loaded_.model, drafting());
@@ -159,7 +153,7 @@ TEST_F(HybridDrafting, DraftsMayComeWithTheirText) {
 // Drafts, forks, files, prompts that others know, memory that is given up and steps that fail, in any order.
 TEST_F(HybridDrafting, AnythingInAnyOrder) {
   load_exactly();
-  const std::vector<Token> other_text = text(kContext, 9);
+  const std::vector<Token> other_text = test::random_tokens(kContext, 9);
   for (unsigned round = 0; round < 6; ++round) {
     std::mt19937 random(round);
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
@@ -184,7 +178,7 @@ TEST_F(HybridDrafting, AnythingInAnyOrder) {
       Sequence& sequence = session->sequence();
       if (operation == 0) {  // a prompt, perhaps one that begins as others do
         if (below(2) == 0) tokens.assign(other_text.begin(), other_text.begin() + 1 + below(200));
-        const auto more = text(1 + below(40), random());
+        const auto more = test::random_tokens(1 + below(40), random());
         tokens.insert(tokens.end(), more.begin(), more.end());
         const auto logits = session->set_prompt(tokens);
         ASSERT_TRUE(logits);
@@ -195,7 +189,7 @@ TEST_F(HybridDrafting, AnythingInAnyOrder) {
         }
         tokens.push_back(static_cast<Token>(below(300)));
         ASSERT_TRUE(sequence.append({&tokens.back(), 1}));
-        const std::vector<Token> draft = text(1 + below(5), random());
+        const std::vector<Token> draft = test::random_tokens(1 + below(5), random());
         if (below(2) == 0) {
           const std::vector<float> proposed = proposal(*session);
           const auto fresh = *Session::create(reference);
@@ -235,7 +229,7 @@ TEST_F(HybridDrafting, CancelledVerificationsLeaveNothing) {
   auto watched = std::make_unique<test::WatchedDevice>();
   test::WatchedDevice& device = *watched;
   load(std::move(watched));
-  const std::vector<Token> tokens = text(40, 3), wrong = text(4, 4);
+  const std::vector<Token> tokens = test::random_tokens(40, 3), wrong = test::random_tokens(4, 4);
   const auto plain = plain_logits(tokens);
   for (int at = 0;; ++at) {
     SCOPED_TRACE(testing::Message() << "before operation " << at);
@@ -297,7 +291,7 @@ TEST_F(HybridDrafting, AnswersAreThoseWithoutDrafts) {
       // Of three words only, so that much of what is looked up comes true.
       terms.sampling.logit_bias = {{65, 100.0f}, {66, 100.0f}, {67, 100.0f}};
       for (int i = 0; i < n_seq + 1; ++i) {  // one waits for a sequence
-        prompts.push_back(text(5 + 40 * i, static_cast<unsigned>(10 * n_seq + i)));
+        prompts.push_back(test::random_tokens(5 + 40 * i, static_cast<unsigned>(10 * n_seq + i)));
         terms.sampling.temperature = i % 3 == 2 ? 0.7f : 0.0f;
         terms.max_tokens = 100 + 20 * i;
         terms.draft.is_required = has_model;
@@ -332,7 +326,7 @@ TEST_F(HybridDrafting, AnswersAreThoseWithoutDrafts) {
 // Parts on several devices take tokens back each for itself.
 TEST_F(HybridDrafting, SplitModelsDraftFromTheText) {
   load_exactly();
-  const auto prompt = text(30, 5);
+  const auto prompt = test::random_tokens(30, 5);
   GenerateOptions terms;
   terms.ignore_eos = true;
   terms.max_tokens = 150;

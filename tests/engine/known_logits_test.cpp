@@ -1,22 +1,15 @@
 // Answers to prompts that a session has computed before: nothing is computed twice, and they say what answers
 // to the same prompt say that come alone.
 #include <algorithm>
-#include <random>
 
 #include "engine/generate.h"
 #include "engine/request.h"
+#include "support/random_tokens.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
 namespace parlance {
 namespace {
-
-std::vector<Token> tokens_of(int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Token> tokens(static_cast<size_t>(n));
-  for (Token& token : tokens) token = static_cast<Token>(random() % 300);
-  return tokens;
-}
 
 // A model with attention only, and one with recurrent states, which cannot be cut.
 class KnownLogits : public testing::TestWithParam<bool> {
@@ -59,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Models, KnownLogits, testing::Bool());
 TEST_P(KnownLogits, NothingIsComputedTwice) {
   for (const int64_t n : {1, 2, 15, 16, 17, 40}) {
     SCOPED_TRACE(n);
-    const auto prompt = tokens_of(n, 1);
+    const auto prompt = test::random_tokens(n, 1);
     const auto alone = open(), session = open();
     const auto expected = generate(*alone, prompt, options_);
     ASSERT_TRUE(expected && session->set_prompt(prompt));
@@ -78,7 +71,7 @@ TEST_P(KnownLogits, NothingIsComputedTwice) {
 
 // The first token comes when it is known, not with the next step's.
 TEST_P(KnownLogits, TheFirstTokenDoesNotWait) {
-  const auto prompt = tokens_of(20, 2);
+  const auto prompt = test::random_tokens(20, 2);
   const auto session = open();
   ASSERT_TRUE(session->set_prompt(prompt));
   const uint64_t n_steps = stats(*session).n_steps;
@@ -92,7 +85,7 @@ TEST_P(KnownLogits, TheFirstTokenDoesNotWait) {
 
 // Also an answer that ends with its first token, or before.
 TEST_P(KnownLogits, ShortAnswers) {
-  const auto prompt = tokens_of(20, 3);
+  const auto prompt = test::random_tokens(20, 3);
   for (const int64_t most : {0, 1}) {
     options_.max_tokens = most;
     const auto session = open();
@@ -105,7 +98,7 @@ TEST_P(KnownLogits, ShortAnswers) {
 
 // Also where more is made of them than the likeliest token, and where drafts follow.
 TEST_P(KnownLogits, AreAsGoodAsComputedOnes) {
-  const auto prompt = tokens_of(20, 8);
+  const auto prompt = test::random_tokens(20, 8);
   const auto repeating = [&] {
     auto text = prompt;
     text.insert(text.end(), prompt.begin(), prompt.end());
@@ -146,7 +139,7 @@ TEST_P(KnownLogits, AreAsGoodAsComputedOnes) {
 
 // Whatever happened to the session in between, logits of another text are never taken for the prompt's.
 TEST_P(KnownLogits, AreThePromptsOrNone) {
-  const auto prompt = tokens_of(24, 4), other = tokens_of(24, 5);
+  const auto prompt = test::random_tokens(24, 4), other = test::random_tokens(24, 5);
   const test::TemporaryFolder folder;
   const auto first = [&](int64_t n) {
     return std::vector<Token>(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(n));
@@ -206,14 +199,14 @@ TEST_P(KnownLogits, OthersMayTakeTheMemory) {
   ASSERT_TRUE(context) << context.error().message;
   options_.max_tokens = 60;
   options_.work.priority = Priority::background;
-  const auto prompt = tokens_of(8, 6);
+  const auto prompt = test::random_tokens(8, 6);
   const auto session = *Session::create(*context);
   ASSERT_TRUE(session->set_prompt(prompt));
   const auto request = *Request::start(*session, prompt, options_);
   options_.work.priority = Priority::interactive;
   std::vector<std::unique_ptr<Request>> others;
   for (unsigned seed = 7; seed < 10; ++seed)
-    others.push_back(*Request::start(*context, tokens_of(8, seed), options_));
+    others.push_back(*Request::start(*context, test::random_tokens(8, seed), options_));
   while (request->next()) continue;
   const auto result = request->result();
   ASSERT_TRUE(result) << result.error().message;

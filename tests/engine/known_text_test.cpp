@@ -7,6 +7,7 @@
 #include "engine/request.h"
 #include "engine/scheduler.h"
 #include "engine/session.h"
+#include "support/random_tokens.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
@@ -30,12 +31,6 @@ class KnownText : public testing::TestWithParam<bool> {
     auto context = Context::create(*loaded_.model, {.n_ctx = 1024, .n_batch = 64, .n_seq = 2});
     EXPECT_TRUE(context) << context.error().message;
     return context ? *std::move(context) : nullptr;
-  }
-  static std::vector<Token> tokens_of(int64_t n, unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<Token> tokens(static_cast<size_t>(n));
-    for (Token& token : tokens) token = static_cast<Token>(random() % 300);
-    return tokens;
   }
   // How many of the prompt's tokens were known, and what is said to it.
   static GenerateResult answer(const std::shared_ptr<Context>& context, const std::vector<Token>& prompt,
@@ -64,7 +59,7 @@ class KnownText : public testing::TestWithParam<bool> {
   static Result<RestoredText> restore(Context& context, const std::filesystem::path& path,
                                       const std::optional<PrefixKey>& text = {},
                                       const Sharing& sharing = {}) {
-    return restore_known(context, path, text, sharing, [] {});
+    return restore_known(context, path, text, sharing);
   }
   static uint64_t n_refused(const Context& context) {
     uint64_t n = 0;
@@ -81,7 +76,7 @@ class KnownText : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Models, KnownText, testing::Bool());
 
 TEST_P(KnownText, SharingThatIsOffNeitherReadsNorWrites) {
-  const auto prompt = tokens_of(300, 1), other = tokens_of(300, 2);
+  const auto prompt = test::random_tokens(300, 1), other = test::random_tokens(300, 2);
   const GenerateResult alone = answer(context_, other, {.is_off = true});
   EXPECT_EQ(alone.n_prompt_cached, 0);
   EXPECT_EQ(count_known(*context_, other), 0);
@@ -96,7 +91,7 @@ TEST_P(KnownText, SharingThatIsOffNeitherReadsNorWrites) {
 }
 
 TEST_P(KnownText, SpacesShareNothing) {
-  const auto prompt = tokens_of(300, 3);
+  const auto prompt = test::random_tokens(300, 3);
   const ContentHash home{7, 8};
   const GenerateResult first = answer(context_, prompt, {.space = home});
   EXPECT_EQ(count_known(*context_, prompt), 0);
@@ -108,7 +103,7 @@ TEST_P(KnownText, SpacesShareNothing) {
 
 // A session that goes from one space into another takes nothing along.
 TEST_P(KnownText, ASessionLeavesItsSpaceEmptyHanded) {
-  const auto prompt = tokens_of(200, 4);
+  const auto prompt = test::random_tokens(200, 4);
   const auto session = Session::create(context_);
   ASSERT_TRUE(session);
   ASSERT_TRUE((*session)->set_prompt(prompt, {.sharing = {.space = {1, 1}}}));
@@ -119,7 +114,7 @@ TEST_P(KnownText, ASessionLeavesItsSpaceEmptyHanded) {
 }
 
 TEST_P(KnownText, WhatWasSavedIsKnownElsewhere) {
-  const auto prompt = tokens_of(300, 5);
+  const auto prompt = test::random_tokens(300, 5);
   const GenerateResult first = answer(context_, prompt);
   const auto saved = save_known(*context_, prompt, folder_ / "a.bin");
   ASSERT_TRUE(saved) << saved.error().message;
@@ -128,11 +123,8 @@ TEST_P(KnownText, WhatWasSavedIsKnownElsewhere) {
   const auto context = make_context();
   const int32_t n_free = context->pools().n_free().main;
   const ContentHash home{7, 8};
-  int n_called = 0;
-  const auto restored =
-      restore_known(*context, folder_ / "a.bin", PrefixKey(prompt), {.space = home}, [&] { ++n_called; });
+  const auto restored = restore_known(*context, folder_ / "a.bin", PrefixKey(prompt), {.space = home});
   ASSERT_TRUE(restored) << restored.error().message;
-  EXPECT_GT(n_called, 0);
   EXPECT_EQ(std::ssize(restored->tokens), saved->n_tokens);
   EXPECT_EQ(count_known(*context, prompt), 0) << "it is of the space that it was restored for";
   const GenerateResult again = answer(context, prompt, {.space = home});
@@ -143,14 +135,14 @@ TEST_P(KnownText, WhatWasSavedIsKnownElsewhere) {
 }
 
 TEST_P(KnownText, NothingKnownIsNothingSaved) {
-  const auto saved = save_known(*context_, tokens_of(100, 6), folder_ / "none.bin");
+  const auto saved = save_known(*context_, test::random_tokens(100, 6), folder_ / "none.bin");
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code, ErrorCode::not_found);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none.bin"));
 }
 
 TEST_P(KnownText, AFileThatIsNotAsItWasWrittenIsRefusedAndCounted) {
-  const auto prompt = tokens_of(150, 7);
+  const auto prompt = test::random_tokens(150, 7);
   answer(context_, prompt);
   const auto path = folder_ / "a.bin";
   ASSERT_TRUE(save_known(*context_, prompt, path));
@@ -181,14 +173,14 @@ TEST_P(KnownText, AFileThatIsNotAsItWasWrittenIsRefusedAndCounted) {
 
 // While answers are made, without a break between steps.
 TEST_P(KnownText, FilesAreWrittenAndReadBesideAnswers) {
-  const auto prompt = tokens_of(200, 9);
+  const auto prompt = test::random_tokens(200, 9);
   const GenerateResult alone = answer(context_, prompt);
   GenerateOptions options;
   options.max_tokens = 400;
   options.ignore_eos = true;
   options.sampling.temperature = 0;
   context_->scheduler().start();
-  const auto beside = tokens_of(40, 10);
+  const auto beside = test::random_tokens(40, 10);
   const auto request = Request::start(context_, beside, options, [] {});
   ASSERT_TRUE(request);
   for (int i = 0; i < 3; ++i) {

@@ -9,6 +9,7 @@
 #include "engine/generate.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
+#include "support/random_tokens.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/tiny_drafter.h"
@@ -18,13 +19,6 @@ namespace parlance {
 namespace {
 
 constexpr int kPausedLayers = 4;
-
-std::vector<Token> some_text(int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Token> tokens(static_cast<size_t>(n));
-  for (Token& token : tokens) token = static_cast<Token>(random() % 250);
-  return tokens;
-}
 
 // A model with attention only, and one with recurrent states, which cannot be cut.
 class PausedPrompt : public testing::TestWithParam<bool> {
@@ -71,7 +65,7 @@ class PausedPrompt : public testing::TestWithParam<bool> {
 
   // An answer that is being written, in whose midst prompts come.
   static std::unique_ptr<Request> start_answer(const std::shared_ptr<Context>& context, int64_t n_tokens) {
-    auto answer = start(context, some_text(9, 1), saying(n_tokens));
+    auto answer = start(context, test::random_tokens(9, 1), saying(n_tokens));
     for (int step = 0; step < 3; ++step) context->scheduler().step();
     EXPECT_TRUE(answer->poll());
     return answer;
@@ -108,8 +102,8 @@ class PausedPrompt : public testing::TestWithParam<bool> {
   // what they say alone.
   template <class Event>
   void expect_nothing_disturbed(const Event& event) const {
-    const auto prompt = some_text(40, 2);
-    const auto said = alone(prompt, 4), answered = alone(some_text(9, 1), 200);
+    const auto prompt = test::random_tokens(40, 2);
+    const auto said = alone(prompt, 4), answered = alone(test::random_tokens(9, 1), 200);
     for (int at = 0, is_over = 0; !is_over; ++at) {
       SCOPED_TRACE(testing::Message() << "before step " << at);
       ASSERT_LT(at, 100);
@@ -151,7 +145,7 @@ TEST_P(PausedPrompt, IsComputedAsAloneToTheLastBit) {
       const auto session = *Session::create(context);
       for (const int64_t n : {1, 16, 33, 40, 150, 256}) {
         SCOPED_TRACE(testing::Message() << n << " tokens, " << n_layers << " layers at once");
-        const auto prompt = some_text(n, static_cast<unsigned>(n));
+        const auto prompt = test::random_tokens(n, static_cast<unsigned>(n));
         const auto lonely = test::make_session(*loaded_.model, own);
         const auto want = lonely->set_prompt(prompt), got = session->set_prompt(prompt);
         ASSERT_TRUE(want && got);
@@ -163,10 +157,28 @@ TEST_P(PausedPrompt, IsComputedAsAloneToTheLastBit) {
       }
       finish(*context, *answer);
       if (cache.k.format == KvFormat::f16) {
-        EXPECT_EQ(tokens_of(*answer), alone(some_text(9, 1), 200));
+        EXPECT_EQ(tokens_of(*answer), alone(test::random_tokens(9, 1), 200));
       }
     }
   }
+}
+
+TEST_P(PausedPrompt, WhoWatchesTheStepsSeesItOnce) {
+  const auto context = make_context(options());
+  uint64_t n_reports = 0, n_rows = 0;
+  context->scheduler().watch([&](const StepReport& step) {
+    ++n_reports;
+    n_rows += static_cast<uint64_t>(step.n_rows);
+    EXPECT_GT(step.n_sequences, 0);
+    EXPECT_GT(step.ms, 0);
+  });
+  const auto answer = start_answer(context, 200);
+  const auto request = start(context, test::random_tokens(40, 3), saying(1));
+  finish(*context, *request);
+  finish(*context, *answer);
+  const SchedulerStats stats = context->scheduler().stats();
+  EXPECT_EQ(n_reports, stats.n_steps);
+  EXPECT_EQ(n_rows, stats.n_tokens);
 }
 
 TEST_P(PausedPrompt, LetsAnswersStepBetweenItsLayers) {
@@ -174,7 +186,7 @@ TEST_P(PausedPrompt, LetsAnswersStepBetweenItsLayers) {
   const auto answer = start_answer(context, 200);
   while (answer->poll()) {
   }
-  const auto request = start(context, some_text(16, 3), saying(1));
+  const auto request = start(context, test::random_tokens(16, 3), saying(1));
   finish(*context, *request);
   const int64_t n_layer = loaded_.model->hyper_parameters().n_layer;
   int64_t n_said = 0;
@@ -184,7 +196,7 @@ TEST_P(PausedPrompt, LetsAnswersStepBetweenItsLayers) {
   // With nobody beside it, all of a batch goes through all layers in one step.
   finish(*context, *answer);
   const uint64_t n_steps = context->scheduler().stats().n_steps;
-  finish(*context, *start(context, some_text(64, 4), saying(1)));
+  finish(*context, *start(context, test::random_tokens(64, 4), saying(1)));
   EXPECT_EQ(context->scheduler().stats().n_steps, n_steps + 1);
 }
 
@@ -193,11 +205,11 @@ TEST_P(PausedPrompt, GoesOnAloneWhenAnswersEnd) {
   for (int at = 0; at < 2 * kPausedLayers; ++at) {
     const auto context = make_context(options());
     auto answer = start_answer(context, 200);
-    const auto request = start(context, some_text(70, 5), saying(3));
+    const auto request = start(context, test::random_tokens(70, 5), saying(3));
     for (int step = 0; step < at; ++step) context->scheduler().step();
     answer.reset();  // is cancelled
     finish(*context, *request);
-    EXPECT_EQ(tokens_of(*request), alone(some_text(70, 5), 3)) << at;
+    EXPECT_EQ(tokens_of(*request), alone(test::random_tokens(70, 5), 3)) << at;
   }
 }
 
@@ -206,39 +218,40 @@ TEST_P(PausedPrompt, RowsInPlaceOfTokens) {
   std::vector<float> rows(static_cast<size_t>(30 * n_embd));
   std::mt19937 random(6);
   for (float& value : rows) value = std::normal_distribution<float>(0, 0.05f)(random);
-  std::vector<Token> prompt = some_text(50, 6);
+  std::vector<Token> prompt = test::random_tokens(50, 6);
   std::fill_n(prompt.begin() + 10, 30, kEmbedded);
   const Embeddings embeddings{.rows = rows, .first = 10};
   const auto lonely = test::make_session(*loaded_.model, options(1));
   const auto context = make_context(options());
   const auto answer = start_answer(context, 100);
   const auto session = *Session::create(context);
-  for (const auto* const one : {&lonely, &session}) ASSERT_TRUE((*one)->set_prompt(some_text(20, 7)));
+  for (const auto* const one : {&lonely, &session})
+    ASSERT_TRUE((*one)->set_prompt(test::random_tokens(20, 7)));
   const auto want = lonely->append(prompt, 1, embeddings), got = session->append(prompt, 1, embeddings);
   ASSERT_TRUE(want && got);
   EXPECT_TRUE(std::ranges::equal(*want, *got));
-  const auto want_pooled = lonely->embed(some_text(60, 8), Pooling::last);
-  const auto pooled = session->embed(some_text(60, 8), Pooling::last);
+  const auto want_pooled = lonely->embed(test::random_tokens(60, 8), Pooling::last);
+  const auto pooled = session->embed(test::random_tokens(60, 8), Pooling::last);
   ASSERT_TRUE(want_pooled && pooled);
   EXPECT_EQ(*want_pooled, *pooled);
 }
 
 // Its session goes on as if nothing had been, and the answer too.
 TEST_P(PausedPrompt, MayBeCancelledBetweenAnyTwoLayers) {
-  const auto prompt = some_text(40, 2);
+  const auto prompt = test::random_tokens(40, 2);
   const auto lonely = test::make_session(*loaded_.model, options(1));
-  ASSERT_TRUE(lonely->set_prompt(some_text(30, 9)));
+  ASSERT_TRUE(lonely->set_prompt(test::random_tokens(30, 9)));
   const auto logits = lonely->set_prompt(prompt);
   ASSERT_TRUE(logits);
   const std::vector<float> want(logits->begin(), logits->end());
-  const auto answered = alone(some_text(9, 1), 100);
+  const auto answered = alone(test::random_tokens(9, 1), 100);
   for (int at = 0, is_over = 0; !is_over; ++at) {
     SCOPED_TRACE(testing::Message() << "before step " << at);
     ASSERT_LT(at, 100);
     const auto context = make_context(options());
     auto answer = start_answer(context, 100);
     auto session = *Session::create(context);
-    ASSERT_TRUE(session->set_prompt(some_text(30, 9)));
+    ASSERT_TRUE(session->set_prompt(test::random_tokens(30, 9)));
     const CancellationSource source;
     auto request = *Request::start(*session, prompt, saying(4, source.ticket()));
     for (int step = 0; step < at; ++step) context->scheduler().step();
@@ -264,14 +277,14 @@ TEST_P(PausedPrompt, MayRunOutOfTime) {
   const auto answer = start_answer(context, 200);
   GenerateOptions late = saying(4);
   late.work.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-  const auto request = start(context, some_text(40, 2), late);
+  const auto request = start(context, test::random_tokens(40, 2), late);
   for (int step = 0; step < 4; ++step) context->scheduler().step();
   std::this_thread::sleep_until(*late.work.deadline);
   finish(*context, *request);
   ASSERT_FALSE(request->result());
   EXPECT_EQ(request->result().error().code, ErrorCode::timed_out);
   finish(*context, *answer);
-  EXPECT_EQ(tokens_of(*answer), alone(some_text(9, 1), 200));
+  EXPECT_EQ(tokens_of(*answer), alone(test::random_tokens(9, 1), 200));
 }
 
 // Everything may go away at any time.
@@ -279,17 +292,17 @@ TEST_P(PausedPrompt, MayBeLeftBehind) {
   for (int at = 0; at < 12; ++at) {
     auto context = make_context(options());
     const auto answer = start_answer(context, 200);
-    const auto request = start(context, some_text(40, 2), saying(4));
+    const auto request = start(context, test::random_tokens(40, 2), saying(4));
     for (int step = 0; step < at; ++step) context->scheduler().step();
     context.reset();
   }
 }
 
 TEST_P(PausedPrompt, OthersAreSavedForkedAndForgottenMeanwhile) {
-  const auto beginning = some_text(100, 10);
+  const auto beginning = test::random_tokens(100, 10);
   const auto lonely = test::make_session(*loaded_.model, options(1));
   ASSERT_TRUE(lonely->set_prompt(beginning));
-  const auto logits = lonely->append(some_text(3, 11));
+  const auto logits = lonely->append(test::random_tokens(3, 11));
   ASSERT_TRUE(logits);
   const std::vector<float> want(logits->begin(), logits->end());
   lonely->truncate(100);
@@ -302,7 +315,7 @@ TEST_P(PausedPrompt, OthersAreSavedForkedAndForgottenMeanwhile) {
     ASSERT_TRUE(twin && session->save(folder_ / "again.kv"));
     context->tree().evict({INT32_MAX, INT32_MAX});
     session->truncate(0);
-    const auto got = (*twin)->append(some_text(3, 11));
+    const auto got = (*twin)->append(test::random_tokens(3, 11));
     ASSERT_TRUE(got);
     EXPECT_TRUE(std::ranges::equal(*got, want));
   });
@@ -310,7 +323,7 @@ TEST_P(PausedPrompt, OthersAreSavedForkedAndForgottenMeanwhile) {
 
 // Two ask for the same beginning: the second waits for the first, and computes it if the first goes away.
 TEST_P(PausedPrompt, IsWaitedForByThoseWhoBeginTheSame) {
-  const auto stem = some_text(80, 12);
+  const auto stem = test::random_tokens(80, 12);
   auto longer = stem;
   longer.insert(longer.end(), {1, 2, 3});
   const auto said = alone(longer, 4);
@@ -340,7 +353,7 @@ TEST_P(PausedPrompt, IsWaitedForByThoseWhoBeginTheSame) {
 
 // The answer needs a page while the prompt is between any two layers, and nobody else has one to give.
 TEST_P(PausedPrompt, LosesItsMemoryToAnswers) {
-  const auto prompt = some_text(70, 13);
+  const auto prompt = test::random_tokens(70, 13);
   const auto said = alone(prompt, 4);
   uint64_t n_preemptions = 0;
   for (int64_t n_before = 40; n_before < 64; ++n_before) {
@@ -348,13 +361,13 @@ TEST_P(PausedPrompt, LosesItsMemoryToAnswers) {
     SessionOptions own = options(2);
     own.n_cache = 64;  // and a page for each of them: one fewer than both need
     const auto context = make_context(own);
-    auto answer = start(context, some_text(n_before, 14), saying(60));
+    auto answer = start(context, test::random_tokens(n_before, 14), saying(60));
     for (int step = 0; step < 2; ++step) context->scheduler().step();
     auto request = start(context, prompt, saying(4));
     finish(*context, *request);
     EXPECT_EQ(tokens_of(*request), said);
     finish(*context, *answer);
-    EXPECT_EQ(tokens_of(*answer), alone(some_text(n_before, 14), 60));
+    EXPECT_EQ(tokens_of(*answer), alone(test::random_tokens(n_before, 14), 60));
     n_preemptions += context->scheduler().stats().n_preemptions;
     request.reset();
     answer.reset();
@@ -388,7 +401,7 @@ TEST_P(PausedPrompt, EndsWithItsDevice) {
     const auto context = make_context(own);
     EXPECT_TRUE(context->can_pause());
     auto answer = start_answer(context, 200);
-    auto request = start(context, some_text(40, 2), saying(4));
+    auto request = start(context, test::random_tokens(40, 2), saying(4));
     for (int step = 0; step < at; ++step) context->scheduler().step();
     is_lost = true;
     finish(*context, *request);
@@ -442,12 +455,12 @@ TEST(PausedPromptKinds, OnlyWhereNothingElseTakesPartInAPass) {
     options.ignore_eos = true;
     options.max_tokens = 5;
     const auto alone =
-        generate(*test::make_session(*loaded.model, {.n_ctx = 256}), some_text(70, 2), options);
+        generate(*test::make_session(*loaded.model, {.n_ctx = 256}), test::random_tokens(70, 2), options);
     options.max_tokens = 100;
-    const auto answer = *Request::start(*context, some_text(9, 1), options);
+    const auto answer = *Request::start(*context, test::random_tokens(9, 1), options);
     for (int step = 0; step < 3; ++step) (*context)->scheduler().step();
     options.max_tokens = 5;
-    const auto request = *Request::start(*context, some_text(70, 2), options);
+    const auto request = *Request::start(*context, test::random_tokens(70, 2), options);
     while (request->next()) {
     }
     ASSERT_TRUE(request->result() && alone);

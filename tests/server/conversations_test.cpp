@@ -2,6 +2,7 @@
 #include "server/conversations.h"
 
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "server/support/client.h"
@@ -399,6 +400,31 @@ TEST_F(ServerConversations, AreKeptWarm) {
   });
   EXPECT_EQ(n_rewarmed, 1);
   EXPECT_EQ(open->text(), text);
+}
+
+// Whoever waits for a file goes on when the time is over, also while the file is being read; the file is of
+// use later.
+TEST_F(ServerConversations, NobodyWaitsForAFileForLong) {
+  Conversations::Text known;
+  {
+    const auto server = test::start_server(options());
+    ASSERT_TRUE(server);
+    sent(*server, "POST", kChatRoute, chat(kLongSystem, "Hello"), in("kitchen"));
+    sent(*server, "POST", std::string(kListRoute) + "/kitchen/save");
+    known = server->site().conversations->registry().find("", "conv:kitchen")->text();
+  }
+  const auto server = test::start_server(options());
+  ASSERT_TRUE(server);
+  Conversations& all = *server->site().conversations;
+  const auto open = all.open({.owner = {}, .key = "conv:kitchen", .id = "kitchen"}, -1, Lifetime::lasting);
+  std::promise<int64_t> waited;
+  {
+    const Scheduler::Pause held_up(all.context()->scheduler());  // so is the reader
+    ASSERT_TRUE(
+        all.restore(open, known, std::chrono::milliseconds(1), [&](int64_t n) { waited.set_value(n); }));
+    EXPECT_EQ(waited.get_future().get(), 0);
+  }
+  while (all.n_known(*known) == 0) std::this_thread::yield();
 }
 
 TEST(ConversationIntervals, HaveFloorsAndSaySo) {

@@ -108,8 +108,8 @@ Result<AudioFile> AudioFile::open(std::span<const std::byte> bytes, std::string 
                                   const AudioLimits& limits) {
   const auto n_bytes = static_cast<int64_t>(bytes.size());
   if (n_bytes > limits.max_bytes) {
-    return fail(ErrorCode::invalid_argument, "{} has {} bytes, more than the limit of {}; cut it into parts",
-                name, n_bytes, limits.max_bytes);
+    return fail(ErrorCode::too_complex, "{} has {} bytes, more than the limit of {}; cut it into parts", name,
+                n_bytes, limits.max_bytes);
   }
   if (bytes.empty()) {
     return fail(ErrorCode::corrupt_file, "{} is empty; expected a recording", name);
@@ -153,8 +153,8 @@ Result<int64_t> AudioFile::read(std::span<float> out) {
     PARLANCE_CHECK(mix(n, out.data() + n_total));
     n_total += n;
     if (seconds_read() > limits_.max_seconds) {
-      return fail(ErrorCode::invalid_argument, "{} is longer than the limit of {:.0f} s; cut it into parts",
-                  name_, limits_.max_seconds);
+      return fail(ErrorCode::too_complex, "{} is longer than the limit of {:.0f} s; cut it into parts", name_,
+                  limits_.max_seconds);
     }
   }
   return n_total;

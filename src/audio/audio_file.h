@@ -13,8 +13,8 @@
 
 namespace parlance {
 
-// What a file may ask for. Its own claims about its length are not believed: seconds are counted as they are
-// read.
+// What a file may ask for; beyond it the error is too_complex. Its own claims about its length are not
+// believed: seconds are counted as they are read.
 struct AudioLimits {
   int64_t max_bytes = int64_t{4} << 30;  // of the file
   double max_seconds = 4 * 3600;         // of the sound in it

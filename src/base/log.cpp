@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/log_level.h"
 #include "base/parameter.h"
 
 namespace parlance {
@@ -25,21 +26,8 @@ Sink& sink() {
   return sink;
 }
 
-const char* label(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug:
-      return "debug";
-    case LogLevel::info:
-      return "info";
-    case LogLevel::warning:
-      return "warning";
-    default:
-      return "error";
-  }
-}
-
 void write_to_standard_error(LogLevel level, std::string_view message) {
-  std::string line = fmt::format("parlance: {}: {}", label(level), without_marks(message));
+  std::string line = fmt::format("parlance: {}: {}", name_of(level), without_marks(message));
   // Names from files and requests end up here; they make no second line and move no cursor.
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';

@@ -55,6 +55,15 @@ ApiError api_error(const Error& error) {
           .param = named_parameter(error, Door::request)};
 }
 
+ApiError sound_error(const Error& error, std::string param) {
+  ApiError refusal = api_error(error);
+  if (refusal.status == 503) return refusal;
+  const char* const code = error.code == ErrorCode::unsupported   ? "unsupported_audio_format"
+                           : error.code == ErrorCode::too_complex ? "audio_too_long"
+                                                                  : "invalid_audio";
+  return {.status = 400, .code = code, .message = error.message, .param = std::move(param)};
+}
+
 std::string_view type_of_status(int status) {
   if (status == 403) return "permission_error";
   if (status == 429) return "rate_limit_error";

@@ -39,6 +39,10 @@ tl::unexpected<ApiError> refuse(std::string code, std::optional<std::string> par
 // What the rooms below say is wrong with a request, in the words of requests.
 ApiError api_error(const Error& error);
 
+// What is wrong with a recording that came in a field: the client's mistake, unless there is no room to read
+// it.
+ApiError sound_error(const Error& error, std::string param);
+
 // "invalid_request_error": the kind of error that a status stands for.
 std::string_view type_of_status(int status);
 

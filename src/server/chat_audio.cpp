@@ -36,12 +36,7 @@ ApiResult<std::string> transcript_of(Site& site, AsrRegion& ears, const Json& pa
   const auto clip = read_audio(std::as_bytes(std::span(*bytes)), where, kMelSampleRateHz,
                                {.max_bytes = static_cast<int64_t>(site.options.n_upload_bytes),
                                 .max_seconds = site.options.most_audio_seconds});
-  if (!clip) {
-    const char* const code =
-        clip.error().code == ErrorCode::unsupported ? "unsupported_audio_format" : "invalid_audio";
-    return tl::unexpected(
-        ApiError{.status = 400, .code = code, .message = clip.error().message, .param = where + ".data"});
-  }
+  if (!clip) return tl::unexpected(sound_error(clip.error(), where + ".data"));
   PARLANCE_API_TRY(Heard heard, hear_recording(*ears.recognizer, clip->samples, {}, {}, ticket));
   return std::move(heard.transcript.text);
 }

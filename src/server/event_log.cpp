@@ -5,27 +5,13 @@
 #include <cstdio>
 
 #include "base/ascii.h"
+#include "base/log_level.h"
 #include "json/json.h"
 #include "server/utc_time.h"
 
 namespace parlance {
 
 namespace {
-
-std::string_view label_of(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug:
-      return "debug";
-    case LogLevel::info:
-      return "info";
-    case LogLevel::warning:
-      return "warning";
-    case LogLevel::error:
-    case LogLevel::off:
-      break;
-  }
-  return "error";
-}
 
 std::string number_text(double value) {
   return fmt::format("{:.1f}", value);
@@ -56,9 +42,9 @@ EventLog::EventLog(LogFormat format, LogLevel least, Write write)
 std::string EventLog::line_of(LogLevel level, std::string_view event, const LogFields& fields) const {
   const bool is_json = format_ == LogFormat::json;
   std::string line = is_json ? fmt::format(R"({{"time":"{}","level":"{}","event":"{}")",
-                                           utc_text(std::chrono::system_clock::now()), label_of(level), event)
+                                           utc_text(std::chrono::system_clock::now()), name_of(level), event)
                              : fmt::format("{} level={} event={}", utc_text(std::chrono::system_clock::now()),
-                                           label_of(level), event);
+                                           name_of(level), event);
   for (const auto& [key, value] : fields) {
     std::string one = is_json ? fmt::format(R"(,"{}":{})", key, json_text(value))
                               : fmt::format(" {}={}", key, plain_text(value));

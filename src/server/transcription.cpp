@@ -249,14 +249,6 @@ void send_transcript(const Call& call, const TranscriptionTerms& terms, const He
   call.reply->send(std::move(answer));
 }
 
-// Errors of sound that cannot be read are the client's.
-tl::unexpected<ApiError> invalid_sound(const Error& error) {
-  const char* code = error.code == ErrorCode::unsupported ? "unsupported_audio_format" : "invalid_audio";
-  ApiError refusal = api_error(error);
-  if (refusal.status == 503) return tl::unexpected(std::move(refusal));
-  return tl::unexpected(ApiError{.status = 400, .code = code, .message = error.message, .param = "file"});
-}
-
 Result<Heard> hear_for(Site& site, const TranscriptionTerms& terms, AsrRegion& ears,
                        std::span<const float> samples, const RecordingWatch& watch,
                        const Cancellation& ticket) {
@@ -275,7 +267,7 @@ ApiResult<void> hear_and_answer(Site& site, const Call& call, const Transcriptio
   const auto clip = read_audio(std::as_bytes(std::span(terms.file)), terms.file_name, kMelSampleRateHz,
                                {.max_bytes = static_cast<int64_t>(site.options.n_upload_bytes),
                                 .max_seconds = site.options.most_audio_seconds});
-  if (!clip) return invalid_sound(clip.error());
+  if (!clip) return tl::unexpected(sound_error(clip.error(), "file"));
   PARLANCE_API_TRY(const auto ears, site.regions.asr.acquire());
   const Cancellation ticket = call.reply->ticket();
   const auto began = HearingClock::now();
@@ -300,6 +292,7 @@ ApiResult<void> hear_and_answer(Site& site, const Call& call, const Transcriptio
   const double took = std::chrono::duration<double>(HearingClock::now() - began).count();
   if (heard.audio_s > 0) site.metrics.observe("asr_real_time_factor", took / heard.audio_s);
   site.metrics.add("requests_finished_total", 1, {{"kind", "transcription"}, {"reason", "stop"}});
+  log_content(site, call.request.id, "transcript", heard.transcript.text);
   if (terms.is_streamed) {
     stream.finish(heard);
   } else {

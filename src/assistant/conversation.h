@@ -14,9 +14,9 @@ namespace parlance {
 
 // How a conversation is put to a model.
 struct PromptManner {
-  bool has_thinking = false;
-  bool awaits_answer = true;        // ends where an answer begins
-  std::string tools_json = {};      // an array of tool definitions; empty: none
+  std::optional<bool> has_thinking = false;  // none: as the template has it
+  bool awaits_answer = true;                 // ends where an answer begins
+  std::string tools_json = {};               // an array of tool definitions; empty: none
   std::string variables_json = {};  // an object with more variables for the template, which win; empty: none
 };
 

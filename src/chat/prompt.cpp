@@ -56,10 +56,11 @@ Result<std::string> render(const ChatTemplate& chat_template, const std::vector<
       {text("tools"), std::move(tools)},
       {text("documents"), Value::none()},
       {text("add_generation_prompt"), Value::boolean(options.add_generation_prompt)},
-      {text("enable_thinking"), Value::boolean(options.enable_thinking)},
       {text("bos_token"), text(options.bos_token)},
       {text("eos_token"), text(options.eos_token)},
   };
+  if (options.enable_thinking)
+    variables.emplace_back(text("enable_thinking"), Value::boolean(*options.enable_thinking));
   PARLANCE_TRY(const Value more, json("variables", options.variables_json));
   if (const Dict* dict = more.dict()) {
     variables.insert(variables.end(), dict->entries.begin(), dict->entries.end());

@@ -23,8 +23,8 @@ struct Message {
 
 struct PromptOptions {
   bool add_generation_prompt = true;
-  bool enable_thinking = false;
-  std::string bos_token;  // text of the special tokens, as the template expects them
+  std::optional<bool> enable_thinking = false;  // none: as the template has it where nobody says
+  std::string bos_token;                        // text of the special tokens, as the template expects them
   std::string eos_token;
   bool tokenizer_adds_bos = false;  // then a bos at the start of the rendered text is removed
   int64_t now_unix_s = 0;

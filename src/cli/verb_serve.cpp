@@ -10,8 +10,9 @@
 #include <thread>
 
 #include "asr/languages.h"
+#include "assistant/model_files.h"
 #include "assistant/wording.h"
-#include "base/log.h"
+#include "base/log_level.h"
 #include "base/os/browser.h"
 #include "base/os/environment.h"
 #include "base/os/file.h"
@@ -23,6 +24,7 @@
 #include "cli/verbs.h"
 #include "server/router.h"
 #include "server/server.h"
+#include "tts/files/voice_preset.h"
 
 namespace parlance {
 
@@ -37,11 +39,14 @@ struct ListenerSeconds {
   double head = 0, body = 0, idle = 0, write = 0;
 };
 
+enum class Reasoning { off, on, as_template };
+
 struct ServeOptions {
   ModelChoice model;
   AnswerChoice answer;
   ServerOptions server;
   int port = 8080, n_waiting = 64;
+  Reasoning reasoning = Reasoning::off;
   double grace_s = 30, request_s = 600, ping_s = 10;
   std::string key_file, key;
   std::vector<std::string> aliases, voice_aliases;
@@ -167,6 +172,15 @@ Result<void> settle_conversations(ServeOptions& options) {
   return {};
 }
 
+Result<void> check_voice(const ServeOptions& options) {
+  const std::string& voice = options.server.voice;
+  std::vector<std::string> presets = list_voice_presets(find_voices(options.model.files));
+  if (voice == "default" || std::ranges::find(presets, voice) != presets.end()) return {};
+  if (std::ranges::find(presets, "default") == presets.end()) presets.insert(presets.begin(), "default");
+  return fail(ErrorCode::invalid_argument, "--voice: there is no voice '{}'; there is {}", voice,
+              fmt::join(presets, ", "));
+}
+
 // What flags say of the server in one structure. Errors are of usage.
 Result<void> settle(ServeOptions& options) {
   ServerOptions& server = options.server;
@@ -210,6 +224,10 @@ Result<void> settle(ServeOptions& options) {
                 "--open shows the page that --no-web takes away; give one of them");
   }
   server.has_voice_aliases = !options.has_no_voice_aliases;
+  PARLANCE_CHECK(check_voice(options));
+  server.thinks = options.reasoning == Reasoning::as_template
+                      ? std::nullopt
+                      : std::optional(options.reasoning == Reasoning::on);
   std::vector<std::string> remarks;
   const bool is_on_gpu = options.model.devices.text != "cpu";
   options.model.context.n_seq = static_cast<int>(options.n_parallel.value_or(parallel_by_default(
@@ -297,6 +315,9 @@ Result<int> serve(const Console& io, ServeOptions& options) {
   PARLANCE_TRY(const auto server, Server::start(options.server));
   EventLog& log = server->site().log;
   const LogsInEvents logs(log, options.server.log_level);
+  if (options.server.logs_content)
+    log_warning(
+        "--log-content: what clients say and hear is written to this log; for trying things out alone");
   PARLANCE_CHECK(server->wait_until_ready());
   io.print("listening on {}\n", address_of(host, server->port()));
   if (server->wyoming_port() != 0) {
@@ -370,6 +391,13 @@ OptionGroup caller_group(ServeOptions& o) {
        flag("--strict-fields", "Fields that are not known are errors.", o.server.is_strict)}};
 }
 
+std::optional<Reasoning> reasoning_from_name(std::string_view name) {
+  if (name == "off") return Reasoning::off;
+  if (name == "on") return Reasoning::on;
+  if (name == "auto") return Reasoning::as_template;
+  return std::nullopt;
+}
+
 Option parallel_option(std::optional<int64_t>& n_parallel) {
   Option option =
       number_option<int64_t>("--parallel, -np", "N", "Answers that are made at once.", n_parallel, 1, 256);
@@ -410,7 +438,15 @@ OptionGroup work_group(ServeOptions& o) {
        flag("--no-tool-grammar",
             "Do not hold calls to the tools that there are, where a request leaves calling to the model.",
             o.has_no_tool_grammar),
-       flag("--thinking", "Models that can think do, where a request does not say.", o.server.thinks)}};
+       choice_option("--reasoning", "MODE",
+                     "Whether models that can think do, where a request does not say; auto: as the model's "
+                     "template has it.",
+                     "off, on, auto", o.reasoning, reasoning_from_name, "off"),
+       text_option("--system", "TEXT", "What the model is told first in realtime sessions that do not say.",
+                   o.server.system),
+       text_option("--voice", "VOICE",
+                   "Who speaks where no voice is named; also what the names of OpenAI's voices mean.",
+                   o.server.voice)}};
 }
 
 // Defaults are those of the server's own options.
@@ -474,21 +510,16 @@ std::optional<LogFormat> log_format_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<LogLevel> log_level_from_name(std::string_view name) {
-  if (name == "debug") return LogLevel::debug;
-  if (name == "info") return LogLevel::info;
-  if (name == "warning") return LogLevel::warning;
-  if (name == "error") return LogLevel::error;
-  return std::nullopt;
-}
-
 OptionGroup log_group(ServeOptions& o) {
   o.server.log_level = LogLevel::info;
   return {"Log and settings",
           {choice_option("--log-format", "FORMAT", "How the events on standard error are written.",
                          "text, json", o.server.log_format, log_format_from_name, "text"),
            choice_option("--log-level", "LEVEL", "Which events are written.", "debug, info, warning, error",
-                         o.server.log_level, log_level_from_name, "info"),
+                         o.server.log_level, log_level_of, "info"),
+           flag("--log-content",
+                "Also write what is asked and answered, for trying things out; a warning says so.",
+                o.server.logs_content),
            text_option(
                "--config", "FILE",
                "Options as lines 'name = value'; environment variables such as PARLANCE_PORT and the command "

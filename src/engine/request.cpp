@@ -186,12 +186,12 @@ class Request::Answer final : public Task {
     take_rows(n_rows, [&](int64_t i) {
       const std::span<const float> row = rows.subspan(static_cast<size_t>(i) * n_logits, n_logits);
       const Result<Token> token = next_token(row);
-      token ? say(as_given(*token), row) : give_up(token.error());
+      token ? say(instead_of(*token), row) : give_up(token.error());
     });
   }
 
   void take_tokens(std::span<const Token> tokens) override {
-    take_rows(std::ssize(tokens), [&](int64_t i) { say(as_given(tokens[static_cast<size_t>(i)]), {}); });
+    take_rows(std::ssize(tokens), [&](int64_t i) { say(instead_of(tokens[static_cast<size_t>(i)]), {}); });
   }
 
   // Those that are wanted. Of a draft without branches they come in order, in as many calls as it takes; of a
@@ -253,9 +253,31 @@ class Request::Answer final : public Task {
     return !is_decided_;
   }
 
-  Token as_given(Token token) const {
+  // What is said where the model would say `token`.
+  Token instead_of(Token token) const {
     const size_t n_said = result_.tokens.size();
-    return n_said < options_.said.size() ? options_.said[n_said] : token;
+    if (n_said < options_.said.size()) return options_.said[n_said];
+    return is_ending_thoughts() ? options_.thoughts->end[n_end_of_thoughts_] : token;
+  }
+
+  bool is_ending_thoughts() const {
+    if (!options_.thoughts || n_end_of_thoughts_ == options_.thoughts->end.size()) return false;
+    return n_end_of_thoughts_ > 0 || (is_thinking_ && n_thoughts_ >= options_.thoughts->n_most);
+  }
+
+  // The answer has gone on by a token.
+  void note_thoughts(Token token) {
+    if (!options_.thoughts) return;
+    if (is_ending_thoughts()) {
+      ++n_end_of_thoughts_;
+    } else if (is_thinking_) {
+      ++n_thoughts_;
+    }
+    if (token == options_.thoughts->close) {
+      is_thinking_ = false;
+    } else if (token == options_.thoughts->open && result_.tokens.empty()) {
+      is_thinking_ = true;
+    }
   }
 
   bool ends(Token token) const {
@@ -324,6 +346,7 @@ class Request::Answer final : public Task {
     }
     accept(token);
     if (grammar_) grammar_->accept(token);
+    note_thoughts(token);
     result_.tokens.push_back(token);
     said_.tokens.push_back(token);
     if (options_.n_top_logprobs)
@@ -443,6 +466,10 @@ class Request::Answer final : public Task {
   ShownText shown_;
   std::optional<AnswerGrammar> grammar_;
   Result<void> failure_;  // of it
+
+  bool is_thinking_ = options_.thoughts && options_.thoughts->is_open;
+  int64_t n_thoughts_ = 0;        // tokens
+  size_t n_end_of_thoughts_ = 0;  // of the tokens that end them
 
   // Of the step that is being taken.
   Draft draft_;  // behind the sequence's last token

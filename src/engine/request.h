@@ -41,6 +41,15 @@ struct DraftOptions {
 // Checks ranges; the error names the option and the range.
 Result<void> validate(const DraftOptions& options);
 
+// Thoughts that go on for too long are closed, and the model goes on behind that.
+struct ThoughtLimit {
+  int64_t n_most = 0;               // tokens of thoughts
+  bool is_open = false;             // the prompt has opened them; else they begin with `open`, if at all
+  std::optional<Token> open = {};   // the answer's first token where it begins with thoughts
+  std::optional<Token> close = {};  // ends them
+  std::vector<Token> end = {};      // said where there would be one token too many; `close` is among them
+};
+
 struct GenerateOptions {
   SamplingOptions sampling;
   int64_t max_tokens = -1;        // of the answer; -1: as many as the context holds
@@ -57,6 +66,8 @@ struct GenerateOptions {
   int64_t min_tokens = 0;          // before these none of them, nor the end of the turn, is said
   // With each token how likely it was, and so many of the likeliest in its place.
   std::optional<int> n_top_logprobs;
+  // How long the model may think before it answers; none: as long as it likes.
+  std::optional<ThoughtLimit> thoughts;
   DraftOptions draft;
   Work work;
 };

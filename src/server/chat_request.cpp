@@ -16,10 +16,24 @@ namespace {
 constexpr size_t kMostTemplateBytes = size_t{4} << 10;
 constexpr size_t kMostMetadata = 16;
 
-ApiResult<void> read_thinking(const Site& site, const Body& body, PromptManner& manner) {
+// How many tokens of thoughts an effort is worth; none: there is no limit.
+std::optional<int64_t> thoughts_for(std::string_view effort) {
+  if (effort == "low") return 512;
+  if (effort == "medium") return 2048;
+  if (effort == "high") return 8192;
+  if (effort == "xhigh") return 16384;
+  return std::nullopt;
+}
+
+ApiResult<void> read_thinking(const Site& site, const Body& body, ChatRequest& chat) {
+  PromptManner& manner = chat.manner;
   manner.has_thinking = site.options.thinks;
-  if (const auto effort = body.text("reasoning_effort"))
+  if (const auto effort = body.text("reasoning_effort")) {
     manner.has_thinking = *effort != "none" && *effort != "minimal";
+    chat.n_most_thoughts = thoughts_for(*effort);
+  }
+  if (const auto budget = body.integer("reasoning_budget"))
+    chat.n_most_thoughts = *budget < 0 ? std::nullopt : budget;
   const Json* variables = body.find("chat_template_kwargs");
   if (!variables) return {};
   manner.variables_json = variables->line();
@@ -27,7 +41,8 @@ ApiResult<void> read_thinking(const Site& site, const Body& body, PromptManner& 
     return refuse("invalid_value", "chat_template_kwargs", "chat_template_kwargs may have {} bytes",
                   kMostTemplateBytes);
   }
-  manner.has_thinking = Body(*variables).boolean("enable_thinking", manner.has_thinking);
+  const Body named(*variables);
+  if (named.has("enable_thinking")) manner.has_thinking = named.boolean("enable_thinking");
   return {};
 }
 
@@ -95,7 +110,7 @@ ApiResult<ChatRequest> read_chat(Site& site, const Body& body) {
   }
   PARLANCE_API_CHECK(check_modalities(body));
   PARLANCE_API_CHECK(check_metadata(body));
-  PARLANCE_API_CHECK(read_thinking(site, body, chat.manner));
+  PARLANCE_API_CHECK(read_thinking(site, body, chat));
   return chat;
 }
 
@@ -107,14 +122,33 @@ ApiResult<std::string> chat_text(const Site& site, const ChatRequest& chat) {
   return tl::unexpected(std::move(error));
 }
 
-AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::string_view prompt) {
+bool begins_in_thoughts(const ChatRequest& chat, std::string_view prompt) {
   const size_t opened = prompt.rfind("<think>"), closed = prompt.rfind("</think>");
   const bool is_open =
       opened != std::string_view::npos && (closed == std::string_view::npos || closed < opened);
+  return is_open && chat.manner.has_thinking.value_or(true);
+}
+
+std::optional<ThoughtLimit> thought_limit_of(const Site& site, const ChatRequest& chat,
+                                             std::string_view prompt) {
+  if (!chat.n_most_thoughts || chat.manner.has_thinking == false) return std::nullopt;
+  const Tokenizer& tokenizer = site.text->model().tokenizer();
+  ThoughtLimit limit{.n_most = *chat.n_most_thoughts,
+                     .is_open = begins_in_thoughts(chat, prompt),
+                     .open = tokenizer.find("<think>"),
+                     .close = tokenizer.find("</think>")};
+  if (!limit.close) return std::nullopt;  // what the model thinks cannot be told from what it says
+  // A form begins behind the mark, and need not allow empty lines.
+  limit.end = tokenizer.encode(chat.grammar ? "\n</think>" : "\n</think>\n\n",
+                               {.add_special = false, .parse_special = true});
+  return limit;
+}
+
+AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::string_view prompt) {
   const ToolFamily family = chat.is_described ? ToolFamily::hermes : site.tool_family;
   return {.family = chat.tools.empty() ? ToolFamily::none : family,
           .tools = chat.tools,
-          .begins_in_thoughts = is_open && chat.manner.has_thinking};
+          .begins_in_thoughts = begins_in_thoughts(chat, prompt)};
 }
 
 }  // namespace parlance

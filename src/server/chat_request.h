@@ -18,6 +18,7 @@ namespace parlance {
 struct ChatRequest {
   std::vector<Message> messages;
   PromptManner manner;
+  std::optional<int64_t> n_most_thoughts;                 // tokens; none: as many as the model likes
   std::map<std::string, std::vector<std::string>> tools;  // that may be called, with their texts
   bool is_described = false;                              // the tools are told in words of ours
   bool is_one_call = false;                               // at most
@@ -26,6 +27,13 @@ struct ChatRequest {
 };
 
 ApiResult<ChatRequest> read_chat(Site& site, const Body& body);
+
+// Whether the prompt leaves thoughts open, which the answer goes on with.
+bool begins_in_thoughts(const ChatRequest& chat, std::string_view prompt);
+
+// When the answer's thoughts are ended; none: when the model likes.
+std::optional<ThoughtLimit> thought_limit_of(const Site& site, const ChatRequest& chat,
+                                             std::string_view prompt);
 
 // How an answer to the prompt is read.
 AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::string_view prompt);

@@ -22,9 +22,7 @@ constexpr size_t kMostPrompts = 16;
 
 // Fields of the contract that nothing here looks at yet: who sends them is told so.
 void note_unused(const Body& body, std::vector<std::string>& ignored) {
-  for (const char* name : {"reasoning_budget", "audio"}) {
-    if (body.has(name)) ignored.emplace_back(name);
-  }
+  if (body.has("audio")) ignored.emplace_back("audio");
 }
 
 std::unique_ptr<AnswerWriter> writer_for(const Site& site, const TextAnswerTerms& terms, bool is_chat) {
@@ -47,11 +45,14 @@ ApiResult<TextAnswerTerms> read_chat_terms(Site& site, const Call& call, const B
     if (message.role == "system") site.conversations->note_system_text(message.content);
   }
   PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, body));
-  PARLANCE_API_CHECK(follow(chat.grammar, site.text->model(), chat.manner.has_thinking, terms.generate));
   if (body.boolean("logprobs")) {
     terms.generate.n_top_logprobs = static_cast<int>(body.integer("top_logprobs").value_or(0));
   }
   PARLANCE_API_TRY(const std::string prompt, chat_text(site, chat));
+  // Where the template decides, only a prompt that opens thoughts makes sure that they end.
+  const bool thinks = chat.manner.has_thinking.value_or(begins_in_thoughts(chat, prompt));
+  PARLANCE_API_CHECK(follow(chat.grammar, site.text->model(), thinks, terms.generate));
+  terms.generate.thoughts = thought_limit_of(site, chat, prompt);
   terms.reader = reader_for(site, chat, prompt);
   terms.is_one_call = chat.is_one_call;
   for (const std::string& note : chat.notes) terms.note += (terms.note.empty() ? "" : "; ") + note;

@@ -17,7 +17,8 @@ namespace parlance {
 
 enum class LogFormat : uint8_t { text, json };
 
-// Values of requests are never among them, nor keys: what clients say is nobody's business.
+// Keys are never among them, and values of requests only in events that were asked for by --log-content: what
+// clients say is nobody's business.
 using LogValue = std::variant<std::string, int64_t, double, bool>;
 using LogFields = std::vector<std::pair<std::string_view, LogValue>>;
 

@@ -44,6 +44,11 @@ class KeyShares {
     std::function<void()> on_turn_;
   };
 
+  // The most that one request may ask for: more than that there is never room for. None: there is no limit.
+  std::optional<int64_t> most_at_once() const {
+    return limits_ ? std::optional(limits_->n_running + limits_->n_waiting) : std::nullopt;
+  }
+
   // Null where the key has too many already.
   std::unique_ptr<Lease> take(const std::string& key, int64_t n);
 

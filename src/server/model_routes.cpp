@@ -71,7 +71,7 @@ void update_context_figures(Metrics& m, Context& context) {
 // What is looked up when somebody asks.
 void update_figures(Site& site) {
   Metrics& m = site.metrics;
-  update_context_figures(m, *site.text->context());
+  if (site.is_loaded) update_context_figures(m, *site.text->context());
   if (const Listener* const listener = site.listener) {
     const ConnectionCounts counts = listener->counts();
     m.set("http_connections", static_cast<double>(counts.n_active), {{"state", "active"}});

@@ -34,6 +34,10 @@ class ChatAnswer final : public MindAnswer {
     options.work.deadline.reset();
     options.work.priority = Priority::realtime;
     options.work.sharing.prefix_class = PrefixClass::conversation;
+    if (site_.options.logs_content) {
+      const Tokenizer& tokenizer = site_.text->model().tokenizer();
+      log_content(site_, {}, "prompt", tokenizer.decode(terms.prompts.front(), /*with_special=*/true));
+    }
     PARLANCE_TRY(request_, Request::start(site_.text->context(), std::move(terms.prompts.front()), options,
                                           std::move(on_news)));
     ++site_.n_running;
@@ -49,10 +53,12 @@ class ChatAnswer final : public MindAnswer {
     const bool has_ended = request_->has_ended();  // if so, no piece comes behind those that there are
     while (auto piece = request_->poll()) {
       usage_.n_output += std::ssize(piece->tokens);
+      if (site_.options.logs_content) said_ += piece->text;
       add(reader_.push(piece->text));
     }
     if (!has_ended || std::exchange(is_read_, true)) return pieces;
     add(reader_.finish());
+    log_content(site_, {}, "answer", said_);
     result_ = request_->result();
     if (*result_) {
       usage_.n_cached = (*result_)->n_prompt_cached;
@@ -79,6 +85,7 @@ class ChatAnswer final : public MindAnswer {
   std::unique_ptr<Request> request_;
   MindUsage usage_;
   bool is_read_ = false;
+  std::string said_;  // where contents are logged
   std::optional<Result<GenerateResult>> result_;
 };
 
@@ -138,8 +145,8 @@ class SiteParts final : public ModelParts {
     if (!read || read->messages.empty()) return nullptr;
     const std::string words = std::move(read->messages.back().content);
     read->messages.pop_back();
-    const auto prompt =
-        end_of_turn_prompt(site_.text->model(), std::move(read->messages), words, read->manner.has_thinking);
+    const auto prompt = end_of_turn_prompt(site_.text->model(), std::move(read->messages), words,
+                                           read->manner.has_thinking.value_or(false));
     if (!prompt || !*prompt) return nullptr;
     const CancellationSource source;
     Work work;

@@ -8,6 +8,8 @@ SessionOffer realtime_offer(const Site& site) {
   SessionOffer offer;
   offer.model = find_offer(site, std::nullopt, ModelKind::text).value_or("");
   offer.asr_model = find_offer(site, std::nullopt, ModelKind::asr).value_or("");
+  offer.voice = site.options.voice;
+  offer.instructions = site.options.system;
   offer.temperature = site.options.defaults.sampling.temperature;
   offer.find_voice = [&site](std::string_view name) -> RealtimeResult<std::string> {
     auto voice = find_offered_voice(site, Body(Json::object({{"voice", name}})));

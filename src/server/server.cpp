@@ -96,6 +96,8 @@ std::string media_type(std::string_view value) {
 WyomingOffer wyoming_offer(const Site& site) {
   WyomingOffer offer;
   offer.voices = offered_voices(site);
+  const auto preferred = std::ranges::find(offer.voices, site.options.voice);
+  if (preferred != offer.voices.end()) std::rotate(offer.voices.begin(), preferred, preferred + 1);
   offer.languages = site.options.wyoming_languages;
   offer.version = site.version;
   for (const ModelOffer& model : site.offers) {
@@ -143,7 +145,8 @@ class Server::Service final : public HttpService {
     if (head.method == "OPTIONS") return {.refusal = preflight_answer(head)};
     if (const auto error = check_media(head, *match->route)) return {.refusal = answer_of(*error)};
     if (match->route->open_socket) return admit_socket(head, *match->route, *caller);
-    if (match->route->handler) {
+    // Whoever watches the server wants to see how it begins and how it ends.
+    if (match->route->handler && match->route->handler != show_metrics) {
       if (const auto error = check_phase()) return {.refusal = answer_of(*error)};
     }
     const size_t n_most = match->route->body == BodyKind::multipart ? site_.options.n_upload_bytes + (1 << 20)
@@ -335,9 +338,10 @@ struct Server::Loading {
   // Listens for the Wyoming protocol too, where that is wanted.
   Result<void> open_wyoming(Site& site) {
     if (!site.options.wyoming) return {};
-    WyomingSetup setup{.offer = wyoming_offer(site),
-                       .system = site.options.wyoming_system,
-                       .generate = site.options.defaults};
+    WyomingSetup setup{
+        .offer = wyoming_offer(site),
+        .system = site.options.wyoming_system.empty() ? site.options.system : site.options.wyoming_system,
+        .generate = site.options.defaults};
     const std::lock_guard lock(mutex);
     wyoming_services = ::parlance::wyoming_services(site.regions, std::move(setup));
     PARLANCE_TRY(wyoming,

@@ -123,6 +123,13 @@ void note_cancelled(Site& site, const Reply& reply, std::string_view stage) {
   site.metrics.observe("cancel_seconds", std::chrono::duration<double>(time).count(), {{"stage", stage}});
 }
 
+void log_content(Site& site, const std::string& request_id, std::string_view what, const std::string& text) {
+  if (!site.options.logs_content || text.empty()) return;
+  LogFields fields = {{"what", std::string(what)}, {"text", text}};
+  if (!request_id.empty()) fields.insert(fields.begin(), {"id", request_id});
+  site.log.write(LogLevel::info, "content", fields);
+}
+
 void send_error(const Call& call, const ApiError& error) {
   call.reply->send(answer_of(error));
 }

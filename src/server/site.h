@@ -66,8 +66,13 @@ struct ServerOptions {
   bool are_metrics_public = false;
   bool has_page = true;          // to talk to, under /
   bool has_tool_grammar = true;  // calls are held to their tools, also where none has to be made
-  bool thinks = false;           // where a request does not say
-  int n_preparing = 1;           // threads that read requests
+  // Whether models that can think do, where a request does not say; none: as their template has it.
+  std::optional<bool> thinks = false;
+  // The preset that speaks where no voice is named, and what names of OpenAI's voices mean.
+  std::string voice = "default";
+  std::string system;         // what the model is told first in Realtime sessions that do not say
+  bool logs_content = false;  // events also have what is asked and answered
+  int n_preparing = 1;        // threads that read requests
   size_t n_json_bytes = size_t{16} << 20;
   size_t n_upload_bytes = size_t{64} << 20;
   double most_audio_seconds = 30 * 60;
@@ -171,6 +176,11 @@ ApiResult<std::string> find_offer(const Site& site, const std::optional<std::str
 
 // How long work took to end behind a client that has left, in a stage of the metrics.
 void note_cancelled(Site& site, const Reply& reply, std::string_view stage);
+
+// Where contents are logged, which is for trying things out: an event with a text of a request ("prompt",
+// "speech") or of what has become of it ("thoughts", "answer", "call", "transcript"). Nothing otherwise.
+// Realtime sessions have no id of a request.
+void log_content(Site& site, const std::string& request_id, std::string_view what, const std::string& text);
 
 // Sends what went wrong.
 void send_error(const Call& call, const ApiError& error);

@@ -87,7 +87,7 @@ ApiResult<Voice> voice_for(const Narrator& narrator, const SpeechTerms& terms) {
     return tl::unexpected(std::move(refusal));
   };
   const auto samples = read_for_codec(std::as_bytes(std::span(terms.reference)), "ref_audio");
-  if (!samples) return invalid(samples.error());
+  if (!samples) return tl::unexpected(sound_error(samples.error(), "ref_audio"));
   auto voice = narrator.voice_of(*samples, "ref_audio", terms.reference_text, terms.request.cancellation);
   if (!voice) return invalid(voice.error());
   return *std::move(voice);
@@ -232,6 +232,7 @@ ApiResult<void> say_to(Site& site, const Call& call, SpeechTerms terms) {
 
 ApiResult<void> speak(Site& site, Call& call) {
   PARLANCE_API_TRY(SpeechTerms terms, read_speech(site, call));
+  log_content(site, call.request.id, "speech", terms.request.text);
   const auto shared = std::make_shared<std::pair<Call, SpeechTerms>>(std::move(call), std::move(terms));
   call.reply = shared->first.reply;
   const bool is_posted = site.sound.post([&site, shared] {

@@ -30,6 +30,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
         route_(call.route),
         began_(call.request.began),
         notes_(call.request.notes),
+        request_id_(call.request.id),
         key_(call.caller ? call.caller->name : ""),
         source_(reply_->ticket()) {}
 
@@ -46,6 +47,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   }
 
  private:
+  ApiResult<void> check_number_of_answers();
   ApiResult<void> begin();
   ApiResult<void> recall();
   ApiResult<void> start();
@@ -74,6 +76,8 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   Json summary() const;
   void count(const ChoiceText& choice);
   void note() const;
+  void log_prompts() const;
+  void log_answers() const;
 
   Site& site_;
   TextAnswerTerms terms_;
@@ -81,6 +85,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   const std::string route_;
   const AnswerClock::time_point began_;
   const std::shared_ptr<RequestNotes> notes_;
+  const std::string request_id_;
   const std::string key_;  // its name; empty: none
   const CancellationSource source_;
   Conversations::Open conversation_;
@@ -105,6 +110,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
 ApiResult<void> TextAnswer::enter() {
   const std::lock_guard lock(mutex_);
   if (is_over_) return {};  // the server ends, and has said so
+  PARLANCE_API_CHECK(check_number_of_answers());
   lease_ = site_.key_shares.take(key_, std::ssize(terms_.prompts) * terms_.n);
   if (!lease_) {
     is_over_ = true;
@@ -138,6 +144,20 @@ ApiResult<void> TextAnswer::enter() {
     if (entry.outcome == OpenConversation::Entry::Outcome::waits) return {};
   }
   return begin();
+}
+
+// What there is never room for, however long it waits, is the client's to change.
+ApiResult<void> TextAnswer::check_number_of_answers() {
+  const int64_t n = std::ssize(terms_.prompts) * terms_.n;
+  const auto& context = site_.options.models.context;
+  const int64_t most_of_all = context.n_seq + context.n_waiting;
+  const int64_t most_of_key = site_.key_shares.most_at_once().value_or(most_of_all);
+  if (n <= std::min(most_of_all, most_of_key)) return {};
+  is_over_ = true;
+  const bool is_of_key = most_of_key < most_of_all;
+  return refuse("invalid_value", terms_.prompts.size() > 1 ? "prompt" : "n",
+                "the request asks for {} answers at once, and {} {} at most; send several with fewer each", n,
+                is_of_key ? "a key may have" : "this server takes", std::min(most_of_all, most_of_key));
 }
 
 // The conversation is its own now.
@@ -215,6 +235,7 @@ void TextAnswer::leave_conversation() {
 ApiResult<void> TextAnswer::start() {
   const auto self = shared_from_this();
   has_started_ = true;
+  if (site_.options.logs_content) log_prompts();
   const size_t n_all = terms_.prompts.size() * static_cast<size_t>(terms_.n);
   choices_.resize(n_all);
   for (size_t i = 0; i < n_all; ++i) {
@@ -363,6 +384,7 @@ void TextAnswer::finish() {
   is_over_ = true;
   lease_.reset();  // before the client knows, who may ask again at once
   note();
+  if (site_.options.logs_content) log_answers();
   leave_conversation();  // likewise
   const double service_s = seconds_since(began_);
   site_.mean_service_s =
@@ -466,6 +488,21 @@ void TextAnswer::count(const ChoiceText& choice) {
   m.add("llamacpp:n_drafted_accepted_total", static_cast<double>(result.draft.n_accepted));
   m.add("llamacpp:spec_decode_num_draft_tokens_total", static_cast<double>(result.draft.n_drafted));
   m.add("llamacpp:spec_decode_num_accepted_tokens_total", static_cast<double>(result.draft.n_accepted));
+}
+
+void TextAnswer::log_prompts() const {
+  const Tokenizer& tokenizer = site_.text->model().tokenizer();
+  for (const auto& prompt : terms_.prompts)
+    log_content(site_, request_id_, "prompt", tokenizer.decode(prompt, /*with_special=*/true));
+}
+
+void TextAnswer::log_answers() const {
+  for (const ChoiceText& choice : choices_) {
+    log_content(site_, request_id_, "thoughts", choice.thoughts);
+    log_content(site_, request_id_, "answer", choice.words);
+    for (const SaidCall& call : choice.calls)
+      log_content(site_, request_id_, "call", fmt::format("{} {}", call.name, call.arguments));
+  }
 }
 
 // For the log.

@@ -33,7 +33,7 @@ ApiResult<std::string> find_offered_voice(const Site& site, const Body& body) {
                                                                            : body.text("voice");
   if (!given) {
     if (body.has("voice")) return refuse("invalid_type", "voice", "voice must be a name or {{\"id\": …}}");
-    return std::string("default");
+    return site.options.voice;
   }
   const std::vector<std::string> voices = offered_voices(site);
   if (is_in(voices, *given)) return *given;
@@ -42,7 +42,7 @@ ApiResult<std::string> find_offered_voice(const Site& site, const Body& body) {
   }
   const bool is_foreign =
       std::find(kForeignVoices.begin(), kForeignVoices.end(), *given) != kForeignVoices.end();
-  if (is_foreign && site.options.has_voice_aliases) return std::string("default");
+  if (is_foreign && site.options.has_voice_aliases) return site.options.voice;
   std::string listed;
   for (const std::string& voice : voices) listed += (listed.empty() ? "" : ", ") + voice;
   return refuse("invalid_value", "voice", "there is no voice {}; there is {}", Json(*given).line(), listed);

@@ -42,6 +42,9 @@ TEST(Prompt, ThinkingAsAsked) {
   EXPECT_EQ(prompt(chat_template, {{"user", "Hi"}}, options), begin + "<think>\n\n</think>\n\n");
   options.enable_thinking = true;
   EXPECT_EQ(prompt(chat_template, {{"user", "Hi"}}, options), begin);
+  options.enable_thinking.reset();
+  EXPECT_EQ(prompt(chat_template, {{"user", "Hi"}}, options), begin) << "as the template has it";
+  EXPECT_EQ(prompt(parsed("{{ enable_thinking is defined }}"), {{"user", "Hi"}}, options), "False");
 }
 
 // ---- System messages ----

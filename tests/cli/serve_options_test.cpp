@@ -16,13 +16,9 @@ namespace {
 using nlohmann::json;
 
 // What this server has not.
-const std::set<std::string> kAbsent = {"--io-threads",   // one thread serves all connections
-                                       "--reasoning",    // --thinking
-                                       "--log-content",  // contents are never logged
-                                       "--store",        // conversations are put into files
-                                       "--store-min-tokens",
-                                       "--system",
-                                       "--voice"};
+const std::set<std::string> kAbsent = {"--io-threads",  // one thread serves all connections
+                                       "--store",       // conversations are put into files
+                                       "--store-min-tokens"};
 
 const Option* find_option(const Command& command, const std::string& name) {
   for (const OptionGroup& group : command.groups) {
@@ -71,6 +67,17 @@ TEST(ServeOptions, AreThoseThatWereAgreedOn) {
     EXPECT_FALSE(option->set("x"));
   }
   EXPECT_GT(n_ranges, 20);
+}
+
+TEST(ServeOptions, AVoiceThatThereIsNotIsRefused) {
+  const std::string bundle = (test::source_root() / "models/demo").string();
+  const auto done = test::run({"serve", "--check", "-m", bundle, "--voice", "nobody"});
+  EXPECT_EQ(done.code, 2);
+  EXPECT_NE(done.err.find("--voice: there is no voice 'nobody'; there is awb, "), std::string::npos)
+      << done.err;
+  const auto mode = test::run({"serve", "--check", "-m", bundle, "--reasoning", "sometimes"});
+  EXPECT_EQ(mode.code, 2);
+  EXPECT_NE(mode.err.find("off, on, auto"), std::string::npos) << mode.err;
 }
 
 TEST(ServeOptions, WhatWouldOpenTheServerToOthersIsRefused) {

@@ -203,20 +203,43 @@ TEST_F(ServerAnswers, TokensAndTemplatesAreAsLlamaCppGivesThem) {
   EXPECT_NE(prompt["prompt"].get<std::string>().find("Hello"), std::string::npos);
 }
 
+// Whether a stream of so many tokens has begun to come.
+bool begins_a_stream(test::Client& client, uint16_t port, int n_tokens,
+                     std::map<std::string, std::string> fields = {}) {
+  json body = question("Tell me a story.", n_tokens);
+  body["ignore_eos"] = true;
+  body["stream"] = true;
+  fields["content-type"] = "application/json";
+  client.send(test::request_text("POST", kChat, port, fields, body.dump()));
+  return client.receive();
+}
+
 TEST(ServerQueue, WhatMayNotWaitIsToldWhenToComeAgain) {
   ServerOptions options = test::demo_options();
   options.models.context.n_seq = 1;
   options.models.context.n_waiting = 1;
   const auto server = test::start_server(options);
   ASSERT_TRUE(server);
+  test::Client first(server->port());
+  ASSERT_TRUE(begins_a_stream(first, server->port(), 900));
   json body = question("Tell me a story.", 900);
-  body["ignore_eos"] = true;
-  body["n"] = 4;
+  body["n"] = 2;
   const test::ClientAnswer answer = test::ask(server->port(), "POST", kChat, body.dump());
   EXPECT_EQ(answer.status, 503) << answer.body;
   EXPECT_EQ(json::parse(answer.body)["error"]["code"], "server_overloaded");
   EXPECT_FALSE(answer.field("retry-after").empty());
   EXPECT_FALSE(answer.field("retry-after-ms").empty());
+  body["n"] = 3;
+  const test::ClientAnswer never = test::ask(server->port(), "POST", kChat, body.dump());
+  EXPECT_EQ(never.status, 400) << "waiting would be in vain: " << never.body;
+  const json error = json::parse(never.body)["error"];
+  EXPECT_EQ(error["code"], "invalid_value");
+  EXPECT_EQ(error["param"], "n");
+  EXPECT_NE(error["message"].get<std::string>().find("2 at most"), std::string::npos) << error;
+  const json texts = {{"prompt", {"One", "Two", "Three"}}, {"max_tokens", 1}};
+  const test::ClientAnswer many = test::ask(server->port(), "POST", "/v1/completions", texts.dump());
+  EXPECT_EQ(many.status, 400);
+  EXPECT_EQ(json::parse(many.body)["error"]["param"], "prompt");
 }
 
 TEST(ServerKeys, NoneTakesTheQueueOfAll) {
@@ -232,22 +255,25 @@ TEST(ServerKeys, NoneTakesTheQueueOfAll) {
     body["n"] = n;
     return test::ask(server->port(), "POST", kChat, body.dump(), {{"authorization", "Bearer " + key}});
   };
-  const test::ClientAnswer refused = ask_as("first-key-0123456789", 4);
-  EXPECT_EQ(refused.status, 429) << refused.body;
-  EXPECT_EQ(json::parse(refused.body)["error"]["code"], "key_limit_exceeded");
-  EXPECT_FALSE(refused.field("retry-after").empty());
+  const test::ClientAnswer never = ask_as("first-key-0123456789", 4);
+  EXPECT_EQ(never.status, 400) << never.body;
+  const std::string why = json::parse(never.body)["error"]["message"];
+  EXPECT_NE(why.find("a key may have 3 at most"), std::string::npos) << why;
+  {
+    test::Client stream(server->port());
+    ASSERT_TRUE(
+        begins_a_stream(stream, server->port(), 900, {{"authorization", "Bearer first-key-0123456789"}}));
+    const test::ClientAnswer refused = ask_as("first-key-0123456789", 3);
+    EXPECT_EQ(refused.status, 429) << refused.body;
+    EXPECT_EQ(json::parse(refused.body)["error"]["code"], "key_limit_exceeded");
+    EXPECT_FALSE(refused.field("retry-after").empty());
+    EXPECT_EQ(ask_as("second-key-0123456789", 3).status, 200);
+  }
+  while (ask_as("first-key-0123456789", 3).status == 429) {  // until the stream's end was noticed
+  }
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(ask_as("first-key-0123456789", 3).status, 200);  // what has ended is free
   EXPECT_EQ(ask_as("second-key-0123456789", 3).status, 200);
-}
-
-// Whether a stream of so many tokens has begun to come.
-bool begins_a_stream(test::Client& client, uint16_t port, int n_tokens) {
-  json body = question("Tell me a story.", n_tokens);
-  body["ignore_eos"] = true;
-  body["stream"] = true;
-  client.send(test::request_text("POST", kChat, port, {{"content-type", "application/json"}}, body.dump()));
-  return client.receive();
 }
 
 TEST(ServerDrain, WhatHasBegunIsFinishedAndNothingNewIsBegun) {
@@ -257,6 +283,9 @@ TEST(ServerDrain, WhatHasBegunIsFinishedAndNothingNewIsBegun) {
   ASSERT_TRUE(begins_a_stream(client, server->port(), 400));
   server->drain();
   EXPECT_EQ(test::ask(server->port(), "GET", "/health").status, 503);
+  const test::ClientAnswer figures = test::ask(server->port(), "GET", "/metrics");
+  EXPECT_EQ(figures.status, 200) << "what is left to do can be seen";
+  EXPECT_NE(figures.body.find("parlance_requests_running{class=\"interactive\"} 1"), std::string::npos);
   const test::ClientAnswer refused = test::ask(server->port(), "POST", kChat, question("Hello").dump());
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(json::parse(refused.body)["error"]["code"], "server_shutting_down");

@@ -422,7 +422,8 @@ def other_lines(runs):
                          f"{run['slow_client_bytes'] / 1024:.1f} KiB a slow client.")
         elif run["test"] == "disconnects":
             lines.append(f"{run['clients']} clients that leave: {run['cancelled']:.0f} had begun to be answered, of "
-                         f"which {100 * run['share_within_80_ms']:.1f} % were gone within 80 ms; threads "
+                         f"which {100 * run['share_within_80_ms']:.1f} % were gone within 80 ms, 99 % within "
+                         f"{1000 * run['p99_within_s']:.0f} ms; threads "
                          f"{run['threads'][0]:.0f} before and {run['threads'][1]:.0f} after, open files "
                          f"{run['open_files'][0]:.0f} and {run['open_files'][1]:.0f}.")
     starts = [run for run in runs if run["test"] == "start"]

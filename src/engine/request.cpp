@@ -554,6 +554,10 @@ Request::~Request() {
   context_->scheduler().wait([&] { return answer_->is_done(); });
 }
 
+bool Request::withdraw() {
+  return context_->scheduler().withdraw(*answer_);
+}
+
 std::optional<AnswerPiece> Request::poll() {
   bool was_full = false;
   auto piece = answer_->poll(was_full);

@@ -165,6 +165,10 @@ class Request {
   // The same without waiting: none when there is nothing new.
   std::optional<AnswerPiece> poll();
 
+  // The same as its cancellation, where it has not begun: it has ended then. False: it has begun, and ends
+  // with the step that is being made where its ticket was cancelled.
+  bool withdraw();
+
   bool has_ended() const;  // nothing more will come; there may be pieces that nobody took
   // Once it has ended. What was cancelled has what was said until then. Errors: as of Session::set_prompt();
   // timed_out; of a grammar, unsupported where no token may come, too_complex where finding one takes too

@@ -59,8 +59,24 @@ SchedulerStats Scheduler::stats() const {
   return stats;
 }
 
+bool Scheduler::withdraw(Task& task) {
+  {
+    const std::lock_guard lists(lists_);
+    const std::lock_guard lock(mutex_);
+    if (task.is_done() || task.sequence_) return false;
+    if (std::erase(posted_, &task) + std::erase(tasks_, &task) == 0) return false;
+    --n_tasks_;
+  }
+  task.claim_ = {};
+  task.end(fail(ErrorCode::cancelled, "cancelled"));
+  task.is_done_.store(true, std::memory_order_release);  // its owner may delete it now
+  wake();                                                // others may wait for what it would have computed
+  return true;
+}
+
 // One step, by whoever has the turn.
 Turns::Progress Scheduler::compute() {
+  const std::lock_guard lists(lists_);
   const Clock::time_point now = Clock::now();
   n_ended_ = 0;
   take_posted();
@@ -73,7 +89,7 @@ Turns::Progress Scheduler::compute() {
   note_queues(now);
   if (deliver_known()) return Turns::Progress::made;  // somebody may be waiting for just that
   if (answered_.n_rows > 0 && go_on_with_prompts()) return Turns::Progress::made;
-  if (const Result<void> proposed = proposals_.propose(ready(Task::Stage::answering)); !proposed) {
+  if (const Result<void> proposed = propose(); !proposed) {
     fail_all(proposed.error());
     return Turns::Progress::made;
   }
@@ -82,6 +98,12 @@ Turns::Progress Scheduler::compute() {
   const bool has_made = !plan.pieces().empty() || go_on_with_prompts();
   if (has_made || n_ended_ > 0) return Turns::Progress::made;
   return tasks_.empty() ? Turns::Progress::idle : Turns::Progress::waiting;
+}
+
+Result<void> Scheduler::propose() {
+  const std::vector<Task*> answering = ready(Task::Stage::answering);
+  const Computing computing(lists_);
+  return proposals_.propose(answering);
 }
 
 void Scheduler::take_posted() {
@@ -319,12 +341,11 @@ void Scheduler::run(const StepPlan& plan) {
     slices.push_back(piece.slice);
     tickets.push_back(piece.task->work_.cancellation);
   }
-  Result<bool> done = false;
-  if (const Result<void> read = proposals_.read(pieces); !read) {
-    done = tl::unexpected(read.error());
-  } else {
-    done = runner_.run(slices, plan.wanted(), tickets);
-  }
+  const Result<bool> done = [&]() -> Result<bool> {
+    const Computing computing(lists_);
+    PARLANCE_CHECK(proposals_.read(pieces));
+    return runner_.run(slices, plan.wanted(), tickets);
+  }();
   if (!done || !*done) {
     for (const StepPlan::Piece& piece : pieces) piece.slice.sequence->failed();
     for (const StepPlan::Piece& piece : pieces) {

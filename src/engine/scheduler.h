@@ -68,6 +68,10 @@ class Scheduler {
   // Is told of every step, on the thread that computes; must not wait for anything. Before the first task.
   void watch(std::function<void(const StepReport&)> on_step) { on_step_ = std::move(on_step); }
 
+  // Ends a task that was posted and waits for a sequence of its own, at once, also in the middle of a step;
+  // on this thread. False: it has begun, or ended, and the next step sees that nobody wants it.
+  bool withdraw(Task& task);
+
   // Something has changed that the scheduler cannot see: a task is no longer held up.
   void wake() { turns_.wake(); }
 
@@ -93,6 +97,7 @@ class Scheduler {
   using Clock = std::chrono::steady_clock;
 
   Turns::Progress compute();
+  Result<void> propose();
   void take_posted();
   void end_unwanted(Clock::time_point now);
   void rank(Clock::time_point now);
@@ -137,6 +142,20 @@ class Scheduler {
   std::vector<Task*> posted_;
   int64_t n_tasks_ = 0;  // posted or at work
   SchedulerStats stats_;
+
+  // Held by whoever makes a step, except while devices compute: tasks that wait can then be withdrawn. Is
+  // taken before the other one.
+  std::mutex lists_;
+  class Computing {
+   public:
+    explicit Computing(std::mutex& lists) : lists_(lists) { lists_.unlock(); }
+    ~Computing() { lists_.lock(); }
+    Computing(const Computing&) = delete;
+    Computing& operator=(const Computing&) = delete;
+
+   private:
+    std::mutex& lists_;
+  };
 
   // Of whoever makes a step.
   std::vector<Task*> tasks_;  // in the order in which they go

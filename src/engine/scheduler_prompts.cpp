@@ -67,11 +67,11 @@ bool Scheduler::run_layers(Task& task, Portion& portion) {
   const StepPlan::Piece piece{&task, paused.slice, /*is_prompt=*/true, task.urgency_};
   const int64_t n_tokens = paused.slice.n_tokens, n_layers = portion.ms < kEndless ? 1 : INT64_MAX;
   const Clock::time_point begun = Clock::now();
-  Result<bool> done = true;
-  if (paused.n_layers == 0) {
-    if (const Result<void> read = proposals_.read({&piece, 1}); !read) done = tl::unexpected(read.error());
-  }
-  if (done) done = runner_.run_layers(paused, n_layers, portion.n_others, task.work_.cancellation);
+  const Result<bool> done = [&]() -> Result<bool> {
+    const Computing computing(lists_);
+    if (paused.n_layers == 0) PARLANCE_CHECK(proposals_.read({&piece, 1}));
+    return runner_.run_layers(paused, n_layers, portion.n_others, task.work_.cancellation);
+  }();
   ++portion.n_layers;
   if (!done || !*done) {
     drop_paused(task);

@@ -77,6 +77,9 @@ class Reply {
   virtual Cancellation ticket() const = 0;
   // When that was noticed; none: it is there still.
   virtual std::optional<std::chrono::steady_clock::time_point> left_at() const = 0;
+  // Is called once, from the thread that notices it, or at once where the client has left; must not wait for
+  // anything.
+  virtual void when_left(std::function<void()> on_left) = 0;
   // Bytes of the body that the other side has not taken yet.
   virtual size_t n_unsent() const = 0;
   // Is called once, as soon as there are fewer than kLittleUnsent of them or the client has left; must not

@@ -45,6 +45,7 @@ class ReplyTo final : public Reply {
     const Clock::time_point at = outgoing_->left_at;
     return at == Clock::time_point() ? std::nullopt : std::optional(at);
   }
+  void when_left(std::function<void()> on_left) override { outgoing_->when_left(std::move(on_left)); }
   size_t n_unsent() const override { return outgoing_->unsent.n_bytes(); }
   void when_taken(std::function<void()> on_taken) override {
     outgoing_->unsent.when_taken(std::move(on_taken));
@@ -79,6 +80,23 @@ void Outgoing::leave() {
   left_at.compare_exchange_strong(expected, Clock::now());
   source.cancel();
   tell(/*at_any_rate=*/true);
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(left_mutex);
+    call.swap(on_left);
+  }
+  if (call) call();
+}
+
+void Outgoing::when_left(std::function<void()> call) {
+  {
+    const std::lock_guard lock(left_mutex);
+    if (!ticket.cancelled()) {
+      on_left = std::move(call);
+      return;
+    }
+  }
+  call();
 }
 
 std::shared_ptr<Reply> make_reply(std::shared_ptr<boost::asio::io_context> io,

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -28,9 +29,13 @@ struct Outgoing {
   std::atomic<std::chrono::steady_clock::time_point>
       left_at{};  // the client; before the clock began: not yet
   Unsent unsent;  // bytes of the body
+  std::mutex left_mutex;
+  std::function<void()> on_left;  // under its lock
 
   // The client has gone.
   void leave();
+  // Is called when it goes, or now.
+  void when_left(std::function<void()> on_left);
 
   // Calls whoever waits for the client to take what was written, where it has or `at_any_rate`.
   void tell(bool at_any_rate) { unsent.tell(Reply::kLittleUnsent, at_any_rate); }

@@ -39,6 +39,8 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   // Begins when it is its turn in its conversation.
   ApiResult<void> enter();
   void tick() override;
+  // The client: what waits is of no use any more.
+  void on_left();
   void cut() override {
     was_cut_ = true;
     source_.cancel();
@@ -199,6 +201,7 @@ void TextAnswer::look_at_wait() {
     is_over_ = true;
     lease_.reset();
     site_.metrics.add("requests_finished_total", 1, {{"kind", "text"}, {"reason", "cancelled"}});
+    note_cancelled(site_, *reply_, "queue");
     reply_->break_off();
   } else if (was_cut_) {
     fail_with(cut_error());
@@ -435,6 +438,15 @@ void TextAnswer::write(std::string text) {
   if (!text.empty()) reply_->write(std::move(text));
 }
 
+void TextAnswer::on_left() {
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return;
+  if (!has_started_) return look_at_wait();
+  for (const auto& request : requests_) {
+    if (request) request->withdraw();
+  }
+}
+
 void TextAnswer::tick() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
@@ -536,6 +548,11 @@ ApiResult<void> start_text_answer(Site& site, Call& call, TextAnswerTerms terms)
   const auto answer = std::make_shared<TextAnswer>(site, call, std::move(terms));
   site.enter(answer);
   PARLANCE_API_CHECK(answer->enter());
+  call.reply->when_left([&site, weak = std::weak_ptr(answer)] {
+    site.answers.post([weak] {
+      if (const auto self = weak.lock()) self->on_left();
+    });
+  });
   return {};
 }
 

@@ -1,5 +1,8 @@
 // A step that is cancelled anywhere leaves nothing behind: what follows is as if it had never been.
 #include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
 
 #include "engine/generate.h"
 #include "engine/scheduler.h"
@@ -124,6 +127,78 @@ TEST_F(Cancel, BeforeTheStart) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->finish_reason, FinishReason::cancelled);
   EXPECT_TRUE(result->tokens.empty());
+}
+
+// What waits for its turn ends at once, also in the middle of a step, whatever happens in it; nobody else
+// notices.
+TEST_F(Cancel, OfWhatWaitsIsNotHeldUpByAStepUnderWay) {
+  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  GenerateOptions options;
+  options.max_tokens = 12;
+  options.ignore_eos = true;
+  options.sampling.temperature = 0;
+  const auto expected = generate(*session({}), test::random_tokens(20, 8), options);
+  ASSERT_TRUE(expected);
+  const auto context = *Context::create(*model_, {.n_ctx = 256, .n_batch = 16, .n_seq = 1});
+  const auto running = *Request::start(context, test::random_tokens(20, 8), options);
+  const auto waiting = *Request::start(context, test::random_tokens(30, 9), options);
+  const auto last = *Request::start(context, test::random_tokens(20, 8), options);
+  bool is_withdrawn = false, is_again = true, has_begun = true;
+  device_.on_operation = [&, n = 0]() mutable {
+    if (++n != 25) return;
+    is_withdrawn = waiting->withdraw() && waiting->has_ended();
+    is_again = waiting->withdraw();
+    has_begun = !running->withdraw();
+  };
+  while (last->next()) {
+  }
+  device_.on_operation = {};
+  EXPECT_TRUE(is_withdrawn);
+  EXPECT_FALSE(is_again) << "it has ended already";
+  EXPECT_TRUE(has_begun) << "it goes on";
+  EXPECT_FALSE(last->withdraw());
+  ASSERT_TRUE(waiting->result());
+  EXPECT_EQ(waiting->result()->finish_reason, FinishReason::cancelled);
+  EXPECT_TRUE(waiting->result()->tokens.empty());
+  EXPECT_EQ(running->result()->tokens, expected->tokens);
+  EXPECT_EQ(last->result()->tokens, expected->tokens);
+  EXPECT_EQ(context->scheduler().stats().n_tasks, 0);
+}
+
+// From many threads at any moment: each request ends once, and those that stay say what they would alone.
+TEST_F(Cancel, OfWhatWaitsAtAnyMoment) {
+  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  GenerateOptions options;
+  options.max_tokens = 3;
+  options.ignore_eos = true;
+  options.sampling.temperature = 0;
+  const auto expected = generate(*session({}), test::random_tokens(10, 8), options);
+  ASSERT_TRUE(expected);
+  const auto context = *Context::create(*model_, {.n_ctx = 64, .n_batch = 16, .n_seq = 1});
+  std::vector<std::thread> clients;
+  std::atomic<int> n_withdrawn{0}, n_wrong{0};
+  for (unsigned client = 0; client < 4; ++client) {
+    clients.emplace_back([&, client] {
+      std::mt19937 random(client);
+      for (int i = 0; i < 25; ++i) {
+        std::atomic<int> n_news{0};
+        const auto request = *Request::start(context, test::random_tokens(10, 8), options, [&] { ++n_news; });
+        for (auto n = random() % 100; n > 0; --n) std::this_thread::yield();
+        if (random() % 2 == 0 && request->withdraw()) {
+          ++n_withdrawn;
+          if (!request->has_ended() || n_news != 1) ++n_wrong;
+          continue;
+        }
+        while (request->next()) {
+        }
+        if (request->result()->tokens != expected->tokens) ++n_wrong;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_GT(n_withdrawn, 0);
+  EXPECT_EQ(n_wrong, 0);
+  EXPECT_EQ(context->scheduler().stats().n_tasks, 0);
 }
 
 // One of a batch leaves; the others' step goes on.

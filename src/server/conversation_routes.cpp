@@ -5,6 +5,7 @@
 #include "bundle/sha256.h"
 #include "engine/context.h"
 #include "server/site.h"
+#include "server/slot_file.h"
 
 namespace parlance {
 
@@ -214,14 +215,7 @@ ApiResult<void> change_slot(Site& site, Call& call) {
     call.reply->send(json_answer(Json::object({{"id_slot", *slot}, {"n_erased", n_erased}})));
     return {};
   }
-  PARLANCE_API_TRY(const Json json, parse_body(call.request.body));
-  const auto given = Body(json).text("filename");
-  if (!given)
-    return refuse("missing_required_parameter", "filename",
-                  "there is no filename; give a name without a path");
-  const std::string filename = *given;
-  if (const auto is_name = check_file_name(filename); !is_name)
-    return refuse("invalid_value", "filename", "filename: {}", is_name.error().message);
+  PARLANCE_API_TRY(const std::string filename, read_slot_file(call.request.body));
   const auto began = ConversationClock::now();
   const auto timing = [began](const char* name) {
     return Json::object(

@@ -452,7 +452,8 @@ def write(path, stored, arguments):
         file.write(f"{stored['head']['processor']}, {arguments.threads} threads; {stored['head']['model']}, random "
                    f"weights. Prompts of {USUAL_PROMPT} tokens and answers of {USUAL_ANSWER}; `streams`: {PROMPT['streams']} "
                    f"and {ANSWER['streams']}; `shared`: {SHARED} tokens in common, {PROMPT['shared']} of each, answers "
-                   f"of {ANSWER['shared']}. Medians of the rounds kept, in turn with the rival; ratio: of "
+                   f"of {ANSWER['shared']}; `arrivals`: {arguments.per_second:g} a second on average, by a "
+                   "Poisson process, for as many answers at once as there are clients. Medians of the rounds kept, in turn with the rival; ratio: of "
                    "tokens/s, for `shared` of requests/s.\n\n")
         file.write("\n".join("| " + " | ".join(line) + " |" for line in table[:1] + [["---"] * len(table[0])] + table[1:]))
         file.write("\n\n" + "\n".join(f"- {line}" for line in other_lines(runs)) + "\n")

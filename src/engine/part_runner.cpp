@@ -112,9 +112,9 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
 
 uint64_t PartRunner::Shape::key() const {
   if (!is_recorded) return Stream::kOnce;
-  return static_cast<uint64_t>(n_kv_bound) << 24 | static_cast<uint64_t>(n_copies > 0) << 23 |
-         static_cast<uint64_t>(n_tokens) << 12 | static_cast<uint64_t>(n_outputs) << 2 |
-         static_cast<uint64_t>(wanted);
+  return runs.key() << 59 | static_cast<uint64_t>(n_kv_bound) << 24 |
+         static_cast<uint64_t>(n_copies > 0) << 23 | static_cast<uint64_t>(n_tokens) << 12 |
+         static_cast<uint64_t>(n_outputs) << 2 | static_cast<uint64_t>(wanted);
 }
 
 PartRunner::Shape PartRunner::shape_of(const HostBatch& batch) const {
@@ -122,7 +122,8 @@ PartRunner::Shape PartRunner::shape_of(const HostBatch& batch) const {
               .n_outputs = batch.n_outputs(),
               .n_kv_bound = std::min(position_bound(batch.n_kv_bound), n_kv_bound_),
               .wanted = batch.wanted,
-              .n_copies = batch.n_copies()};
+              .n_copies = batch.n_copies(),
+              .runs = RunBounds::of(batch.seq)};
   shape.is_recorded =
       stream_->keeps_recordings() && is_recorded_size(shape.n_tokens) && batch.embedded.empty();
   if (shape.is_recorded) {
@@ -136,8 +137,11 @@ PartRunner::Shape PartRunner::shape_of(const HostBatch& batch) const {
 // The input tensors of a batch.
 Batch PartRunner::batch_of(const Shape& shape) const {
   const int64_t n = shape.n_tokens;
-  BatchView view{
-      .seq = inputs_.on_device(kSeq, n), .pos = inputs_.on_device(kPos, n), .n_kv_bound = shape.n_kv_bound};
+  BatchView view{.seq = inputs_.on_device(kSeq, n),
+                 .pos = inputs_.on_device(kPos, n),
+                 .n_kv_bound = shape.n_kv_bound,
+                 .least_rows = shape.runs.least,
+                 .most_rows = shape.runs.most};
   if (states_->layout().n_draft > 0) {
     view.state_from = inputs_.on_device(kStateFrom, n);
     view.state_to = inputs_.on_device(kStateTo, n);

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "engine/draft_part.h"
 #include "engine/input_lists.h"
+#include "engine/step_size.h"
 #include "engine/text_model.h"
 #include "kv/cache.h"
 #include "kv/recurrent_state.h"
@@ -96,6 +97,7 @@ class PartRunner {
     int64_t n_tokens = 0, n_outputs = 0, n_kv_bound = 0;
     Wanted wanted = Wanted::logits;
     int64_t n_copies = 0;
+    RunBounds runs = {};
     bool is_recorded = false;
     uint64_t key() const;
   };

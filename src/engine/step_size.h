@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 
 #include "base/checked.h"
 
@@ -23,6 +24,32 @@ inline int64_t recorded_size(int64_t n, int64_t most) {
   if (n == 0) return 0;
   return std::max(n, std::min(*std::ranges::lower_bound(kRecordedSizes, n), most));
 }
+
+// Bounds on the rows of sequences in a step, with rows as kernels tell them apart: one, a few, and many.
+struct RunBounds {
+  static constexpr int64_t kFewRows = 32;
+  int64_t least = 1, most = INT64_MAX;
+
+  // `seq`: of each row; those of a sequence lie next to each other.
+  static RunBounds of(std::span<const int32_t> seq) {
+    int64_t least = INT64_MAX, most = 0;
+    for (auto run = seq.begin(); run != seq.end();) {
+      const auto end = std::find_if(run, seq.end(), [&](int32_t other) { return other != *run; });
+      least = std::min<int64_t>(least, end - run);
+      most = std::max<int64_t>(most, end - run);
+      run = end;
+    }
+    return {least > kFewRows ? kFewRows + 1 : std::min<int64_t>(least, 2), most > kFewRows ? INT64_MAX
+                                                                           : most > 1      ? kFewRows
+                                                                                           : 1};
+  }
+
+  // Below 9.
+  uint64_t key() const {
+    const auto kind = [](int64_t n) -> uint64_t { return n > kFewRows ? 2 : n > 1 ? 1 : 0; };
+    return 3 * kind(least) + kind(most);
+  }
+};
 
 // Bounds on positions, which kernels' grids go by, are multiples of this.
 inline constexpr int64_t kBoundStride = 256;

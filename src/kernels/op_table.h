@@ -98,6 +98,9 @@ struct BatchView {
   // i32 [4, n], see KvCopyArgs: what is copied when the batch's keys and values have been written, since
   // sequences in it go on from what others write; or absent.
   Tensor copies = {};
+  // Bounds on the rows that a sequence has in the batch, so that kernels for others need not be started; they
+  // hold for all sequences whose results are read.
+  int64_t least_rows = 1, most_rows = INT64_MAX;
 };
 
 struct KvWriteArgs {

@@ -180,10 +180,18 @@ class AttentionBench {
 
   int64_t row() const { return shape_.head_dim_k * n_head_; }
 
-  std::vector<float> run(const TokenPlaces& places, std::span<const float> q) {
+  // Of so many rows of one sequence, from `first` on, which the batch says.
+  std::vector<float> run(const Rows& rows, std::span<const float> q) {
+    return run(TokenPlaces().add(rows.seq, rows.first, rows.n), q, rows.n, rows.n);
+  }
+
+  std::vector<float> run(const TokenPlaces& places, std::span<const float> q, int64_t least_rows = 1,
+                         int64_t most_rows = INT64_MAX) {
     const Tensor tq =
         bench_.upload({shape_.head_dim_k, n_head_, places.size(), 1}, std::vector<float>(q.begin(), q.end()));
-    const BatchView batch = places.on(bench_);
+    BatchView batch = places.on(bench_);
+    batch.least_rows = least_rows;
+    batch.most_rows = most_rows;
     return bench_.run([&](Stream& s) { return attention(s, tq, kv_->layer(0), batch, 0.1f); });
   }
 
@@ -236,6 +244,9 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
         for (const Rows& rows : all[which]) places.add(rows.seq, rows.first, rows.n);
         const auto q = random_floats(row * places.size(), 3);
         const auto together = bench.run(places, q);
+        // What a batch says of how many rows its sequences have changes nothing either.
+        const auto [least, most] = std::ranges::minmax(all[which], {}, &Rows::n);
+        expect_same_bits(together, bench.run(places, q, least.n, most.n));
         const size_t stride = all[which].size() > 20 ? 4 : 1;  // of a crowd some, of every kind
         size_t at = 0;
         for (size_t i = 0; i < all[which].size(); ++i) {
@@ -245,9 +256,8 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
                        << rows.n << " rows from " << rows.first << " of sequence " << rows.seq);
           const auto n = static_cast<size_t>(rows.n * row);
           if (i % stride == 0) {
-            expect_same_bits(
-                std::span(together).subspan(at, n),
-                bench.run(TokenPlaces().add(rows.seq, rows.first, rows.n), std::span(q).subspan(at, n)));
+            expect_same_bits(std::span(together).subspan(at, n),
+                             bench.run(rows, std::span(q).subspan(at, n)));
           }
           if (HasFailure()) return;
           at += n;
@@ -272,11 +282,11 @@ TEST_P(RowIndependence, DraftsAttendAsAnswersDo) {
           SCOPED_TRACE(testing::Message() << name_of(format) << " [" << head_dim << "], row " << row << " of "
                                           << rows.n << " from " << rows.first);
           const size_t at = static_cast<size_t>(row) * n;
-          expect_same_bits(
-              std::span(together).subspan(at, n),
-              bench.run(TokenPlaces().add(rows.seq, rows.first + row, 1), std::span(q).subspan(at, n)));
+          expect_same_bits(std::span(together).subspan(at, n),
+                           bench.run(Rows{rows.seq, rows.first + row, 1}, std::span(q).subspan(at, n)));
           if (HasFailure()) return;
         }
+        expect_same_bits(together, bench.run(rows, q));
       }
     }
   }

@@ -173,7 +173,10 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
   Pass plain{run_plain, 1, kAny, kPlainRows, kPlainRows, 3, n_split_tokens, room, scratch_of(stream)};
   if (args.batch.first) return run_pass(stream, args, plain);
   const bool is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
-  const bool has_prefill = !is_decode && prefill_serves(args);
+  const BatchView& batch = args.batch;
+  const bool has_few = takes_rows_alone(stream, args) || batch.least_rows <= kMostDecodeRows;
+  const bool has_many = !is_decode && batch.most_rows > kMostDecodeRows;
+  const bool has_prefill = has_many && prefill_serves(args);
   if (decode_serves(args)) {
     const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
     const int heads = tiling_of(args, kDecodeHeads, 1).heads;
@@ -197,8 +200,14 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
       drafts.tile_rows = kDraftRows;
       drafts.max_tile_tokens = kMostDraftTokens;
       drafts.resident = 1;
-      run_halves(stream, args, answers, drafts);
-    } else {
+      if (has_few && batch.most_rows == 1) {
+        run_pass(stream, args, answers);
+      } else if (has_few && batch.least_rows > 1) {
+        run_pass(stream, args, drafts);
+      } else if (has_few) {
+        run_halves(stream, args, answers, drafts);
+      }
+    } else if (has_few) {
       run_pass(stream, args, answers);
     }
     plain.least_rows = kMostDecodeRows + 1;
@@ -209,8 +218,9 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
               prefill_room(args), scratch_of(stream) + room.bytes(args)});
     plain.most_rows = kMostDecodeRows;
   }
-  if (plain.least_rows <= plain.most_rows && !(is_decode && plain.least_rows > kMostDecodeRows))
-    run_pass(stream, args, plain);
+  const bool has_rest =
+      plain.least_rows > kMostDecodeRows ? has_many && !has_prefill : has_few || !has_prefill;
+  if (has_rest) run_pass(stream, args, plain);
 }
 
 }  // namespace

@@ -131,8 +131,9 @@ std::vector<Proposals::Wanted> Proposals::wanted_by(std::span<Task* const> answe
     Task::DraftWish wish = task->draft_wish();
     wish.n_tree = std::min({wish.n_tree, context_.options().n_tree, runner_.most_alike_rows() - 1});
     const int64_t n_room = context_.options().n_ctx - sequence.n_tokens();
-    const int64_t limit =
-        std::min({wish.most, context_.options().n_draft, n_room, runner_.most_alike_rows() - 1});
+    // Drafts see what they would see as answers, also of what is compressed.
+    const int64_t limit = std::min({wish.most, context_.options().n_draft, n_room,
+                                    sequence.n_rows_of_window() - 1, runner_.most_alike_rows() - 1});
     if (limit < std::max<int64_t>(wish.least, 1) || sequence.n_missing() != 1) continue;
     std::vector<DraftRecord>& records = records_[task];
     if (records.empty()) {

@@ -123,6 +123,10 @@ class Sequence {
   // All of them were filled: the exact ones are given back.
   void compressed(bool has_moved);
 
+  // Rows of a step, the next one first, that see the same positions in exact pages as if each of them were a step of
+  // its own: up to where a page leaves the window.
+  int64_t n_rows_of_window() const;
+
   // Pages for n more computed positions, written by nobody else.
   SequencePages::Extension make_room(int64_t n);
 

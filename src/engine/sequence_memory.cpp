@@ -111,6 +111,13 @@ Sequence::PageTable Sequence::page_table(const Branch& branch) const {
   return {branch.pages.pages(), own.main_first, own.main_end};
 }
 
+int64_t Sequence::n_rows_of_window() const {
+  const KvPolicy& cache = context_->options().cache;
+  if (!cache.has_exact_pages()) return INT64_MAX;
+  const int64_t page = context_->layout().page_tokens, n_left_behind = n_computed_ - cache.n_recent;
+  return page - (n_left_behind > 0 ? n_left_behind % page : n_left_behind);
+}
+
 Sequence::Compression Sequence::pages_to_compress() {
   Compression wanted;
   if (!context_->options().cache.has_exact_pages()) return wanted;

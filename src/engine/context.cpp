@@ -49,7 +49,7 @@ KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int
 
 bool can_equalise(const Placement& placement) {
   return std::ranges::all_of(placement.parts(),
-                             [](const ModelPart& part) { return part.device->name() == "cpu"; });
+                             [](const ModelPart& part) { return part.device->ops().equalises_kv; });
 }
 
 RecurrentLayout recurrent_layout(const HyperParameters& hp, int64_t n_layer, int64_t n_draft) {

@@ -57,8 +57,7 @@ struct SessionOptions {
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options);
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options, int64_t first, int64_t end);
 
-// Whether keys can be stored equalised: only the CPU's kernels do that, and what is kept of a sequence is of all
-// devices.
+// Whether keys can be stored equalised: all devices must, since what is kept of a sequence is of all of them.
 bool can_equalise(const Placement& placement);
 
 // Says which model a file holds.

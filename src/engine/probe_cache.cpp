@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/os/thread.h"
 #include "base/thread_pool.h"
 #include "engine/session.h"
 #include "engine/stored_pages.h"
@@ -287,7 +288,11 @@ Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat>
   probe.equalised.resize(probe.plain.size());
   probe.first_keys.resize(n_layer);
   probe.equaliser.layers.resize(n_layer);
-  ThreadPool pool(static_cast<int>(model.model().placement().first().device->n_threads()), /*pin=*/false);
+  // What is computed here, the host computes for every device.
+  const Device& device = *model.model().placement().first().device;
+  const int n_threads =
+      device.name() == "cpu" ? device.n_threads() : static_cast<int>(usable_processors().size());
+  ThreadPool pool(n_threads, /*pin=*/false);
   pool.run(probe.n_layer, [&](int64_t layer, int) {
     const auto l = static_cast<size_t>(layer);
     const AttentionSample sample = run.sample(layer);

@@ -34,7 +34,8 @@ struct KvView {
   int64_t head_dim_k = 0;
   int64_t head_dim_v = 0;
   // Where keys are equalised (kv/equaliser.h), f32 [head_dim_k, n_head_kv] each, else absent: what is stored
-  // is (key - k_shift) * k_scale, and queries are multiplied by q_scale, the scale's inverse. On the CPU only.
+  // is (key - k_shift) * k_scale, and queries are multiplied by q_scale, the scale's inverse. By
+  // norm_rope_write(), where the device knows of it (OpTable::equalises_kv).
   Tensor k_shift, k_scale, q_scale;
   size_t k_row_bytes = 0;  // of one head vector
   size_t v_row_bytes = 0;

@@ -316,6 +316,7 @@ void fill_plain_formats(CellsByKvFormats<Args>& cells, const std::type_identity_
 
 struct OpTable {
   bool transforms_kv = false;  // whether the kernels below know KvCoding::transform() and exact pages
+  bool equalises_kv = false;   // whether norm_rope_write does what KvView::k_shift, k_scale and q_scale say
   CellsByDType<GetRowsArgs> get_rows;
   Cell<RmsNormArgs> rms_norm;
   Cell<LayerNormArgs> layer_norm;

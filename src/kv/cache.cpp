@@ -123,17 +123,16 @@ Result<std::unique_ptr<KvCache>> KvCache::create(Device& device, const KvLayout&
   return cache;
 }
 
-// Shift, scale and the scale's inverse of each layer, in memory that the host may write to: the CPU's.
+// Shift, scale and the scale's inverse of each layer.
 Result<void> KvCache::equalise(Device& device, std::span<KvView> views) {
+  const std::unique_ptr<Stream> stream = device.make_stream();
   for (size_t layer = 0; layer < views.size(); ++layer) {
     const KeyEqualiser& own = layout_.policy.equaliser->layers[layer];
     const size_t n = own.scale.size();
     assert(n == static_cast<size_t>(layout_.head_dim_k * layout_.n_head_kv) && own.shift.size() == n);
     PARLANCE_TRY(auto buffer, device.allocate(3 * n * sizeof(float)));
-    auto* const values = reinterpret_cast<float*>(buffer->base());
-    std::ranges::copy(own.shift, values);
-    std::ranges::copy(own.scale, values + n);
-    std::ranges::transform(own.scale, values + 2 * n, [](float scale) { return 1 / scale; });
+    std::vector<float> inverse(n);
+    std::ranges::transform(own.scale, inverse.begin(), [](float scale) { return 1 / scale; });
     const auto tensor = [&](size_t which) {
       return Tensor{.data = buffer->base() + which * n * sizeof(float),
                     .buffer = buffer.get(),
@@ -144,9 +143,12 @@ Result<void> KvCache::equalise(Device& device, std::span<KvView> views) {
     views[layer].k_shift = tensor(0);
     views[layer].k_scale = tensor(1);
     views[layer].q_scale = tensor(2);
+    stream->upload(tensor(0), std::as_bytes(std::span(own.shift)));
+    stream->upload(tensor(1), std::as_bytes(std::span(own.scale)));
+    stream->upload(tensor(2), std::as_bytes(std::span(inverse)));
     equalisers_.push_back(std::move(buffer));
   }
-  return {};
+  return stream->synchronize();
 }
 
 // Layers share buffers as far as the device gives such large ones.

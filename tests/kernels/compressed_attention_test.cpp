@@ -75,6 +75,13 @@ class CompressedAttention : public KernelTest {
       EXPECT_LE(mean_square_error(got, want), 3e-4);
       return;
     }
+    if (device.name.starts_with("cuda") && unpacks(shape)) {
+      // Stored values are rounded to 16-bit floats, which was seen to add up to 5.1e-7 of the result's
+      // squares.
+      expect_close(got, want, kQueryLimit * 1e-3f, 0);
+      EXPECT_LE(mean_square_error(got, want), 1e-6);
+      return;
+    }
     // The unbiased reading of a sketch makes everything, and its errors, larger.
     const float factor = 2 * kQueryLimit * (shape.k.least_squares && shape.v.least_squares ? 1 : 3);
     expect_close(got, want, factor * attention_rounding(shape, device), 0);
@@ -103,6 +110,12 @@ class CompressedAttention : public KernelTest {
   static std::string name(const KvCoding& coding) {
     return std::string(name_of(coding.format)) + (coding.rotated ? " rotated" : "") +
            (coding.least_squares ? "" : " unbiased");
+  }
+
+  // Whether tensor cores meet a cache of this shape on CUDA.
+  static bool unpacks(const KvShape& shape) {
+    const auto is_sketch = [](const KvCoding& coding) { return coding.format == KvFormat::qjl1_256; };
+    return (shape.head_dim_k == 64 || shape.head_dim_k == 128) && !is_sketch(shape.k) && !is_sketch(shape.v);
   }
 
   // Of the squares of what is wanted.

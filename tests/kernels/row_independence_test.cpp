@@ -167,15 +167,20 @@ class AttentionBench {
   AttentionBench(OpBench bench, const KvShape& shape, int64_t n_head, std::mt19937& random,
                  const std::vector<float>& (*values)(int64_t))
       : bench_(std::move(bench)), shape_(shape), n_head_(n_head), pages_(shape, lengths(), random) {
-    const KvLayers kv = pages_.on(bench_, pages_.unwritten());
-    const int64_t n_all = pages_.places().size();
-    const Tensor k = bench_.upload({shape.head_dim_k, 1, n_all, 1}, values(shape.head_dim_k * n_all));
-    const BatchView everything = pages_.places().on(bench_);
-    bench_.run([&](Stream& s) {
-      kv_write(s, kv.layer(0), k, k, everything);
-      return k;
-    });
-    kv_.emplace(kv);
+    kv_ = filled(pages_, values);
+  }
+
+  // The first page of each sequence and the last two are exact ones.
+  void add_exact_pages(std::mt19937& random, const std::vector<float>& (*values)(int64_t)) {
+    KvShape shape = shape_;
+    shape.k = shape.v = {.format = KvFormat::f16};
+    exact_ = filled(KvPages(shape, lengths(), random), values);
+    std::vector<int32_t> bounds;
+    for (const int32_t length : lengths()) {
+      const int32_t n_pages = div_up(length, shape.page_tokens), first = std::min(n_pages, 1);
+      bounds.insert(bounds.end(), {first, std::max(first, n_pages - 2)});
+    }
+    main_pages_ = bench_.upload(bounds);
   }
 
   int64_t row() const { return shape_.head_dim_k * n_head_; }
@@ -192,10 +197,25 @@ class AttentionBench {
     BatchView batch = places.on(bench_);
     batch.least_rows = least_rows;
     batch.most_rows = most_rows;
-    return bench_.run([&](Stream& s) { return attention(s, tq, kv_->layer(0), batch, 0.1f); });
+    KvView kv = kv_->layer(0);
+    if (exact_) kv.exact = &exact_->layer(0);
+    kv.main_pages = main_pages_;
+    return bench_.run([&](Stream& s) { return attention(s, tq, kv, batch, 0.1f); });
   }
 
  private:
+  KvLayers filled(const KvPages& pages, const std::vector<float>& (*values)(int64_t)) {
+    const KvLayers kv = pages.on(bench_, pages.unwritten());
+    const int64_t n_all = pages.places().size();
+    const Tensor k = bench_.upload({shape_.head_dim_k, 1, n_all, 1}, values(shape_.head_dim_k * n_all));
+    const BatchView everything = pages.places().on(bench_);
+    bench_.run([&](Stream& s) {
+      kv_write(s, kv.layer(0), k, k, everything);
+      return k;
+    });
+    return kv;
+  }
+
   static std::vector<int32_t> lengths() {
     std::vector<int32_t> list;
     for (int32_t seq = 0; seq < kSequences; ++seq) list.push_back(std::max(1, length_of(seq)));
@@ -206,7 +226,8 @@ class AttentionBench {
   KvShape shape_;
   int64_t n_head_;
   KvPages pages_;
-  std::optional<KvLayers> kv_;
+  std::optional<KvLayers> kv_, exact_;
+  Tensor main_pages_;
 };
 
 const std::vector<float>& noise(int64_t n) {
@@ -262,6 +283,52 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
           if (HasFailure()) return;
           at += n;
         }
+      }
+    }
+  }
+}
+
+// Compressed keys and values, and exact ones before and behind them.
+TEST_P(RowIndependence, CompressedAttentionOfManySequences) {
+  const std::string device(tested().device().name());
+  if (device == "cpu") GTEST_SKIP() << "tests of the CPU's compressed caches are their own";
+  if (!tested().device().ops().transforms_kv) GTEST_SKIP() << "no compressed caches on this device yet";
+  for (const auto& [k, v] : {std::pair{KvFormat::tbq4_0, KvFormat::tbq4_0},
+                             {KvFormat::q4_polar, KvFormat::tbq3_0},
+                             {KvFormat::qjl1_256, KvFormat::q8_0}}) {
+    KvShape shape = shape_of(k, 128);
+    shape.v.format = v;
+    AttentionBench bench(tested(), shape, 4, random_, noise);
+    bench.add_exact_pages(random_, noise);
+    const int64_t row = bench.row();
+    auto all = batches();
+    all.push_back({{10, 2040, 9},
+                   {37, 3000, 1},
+                   {28, 1000, 2},
+                   {20, 59, 1},
+                   {1, 2321, 16}});  // few rows, of both kinds
+    for (const size_t which : {1, 3, 4, 5, 6}) {
+      if (k == KvFormat::qjl1_256 && which != 4) continue;
+      TokenPlaces places;
+      for (const Rows& rows : all[which]) places.add(rows.seq, rows.first, rows.n);
+      const auto q = random_floats(row * places.size(), 3);
+      const auto together = bench.run(places, q);
+      size_t at = 0;
+      for (const Rows& rows : all[which]) {
+        SCOPED_TRACE(testing::Message()
+                     << name_of(k) << " " << name_of(v) << ", batch " << which << ", " << rows.n
+                     << " rows from " << rows.first << " of sequence " << rows.seq);
+        const auto n = static_cast<size_t>(rows.n * row);
+        expect_same_bits(std::span(together).subspan(at, n), bench.run(rows, std::span(q).subspan(at, n)));
+        // Drafts attend as answers do.
+        if (rows.n <= 16) {
+          const auto last = static_cast<size_t>(row);
+          expect_same_bits(std::span(together).subspan(at + n - last, last),
+                           bench.run(Rows{rows.seq, rows.first + rows.n - 1, 1},
+                                     std::span(q).subspan(at + n - last, last)));
+        }
+        if (HasFailure()) return;
+        at += n;
       }
     }
   }

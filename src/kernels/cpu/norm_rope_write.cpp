@@ -69,6 +69,7 @@ void run_norm_rope_write(Stream& stream, const NormRopeWriteArgs& args) {
 }  // namespace
 
 void fill_norm_rope_write(OpTable& table, Isa isa) {
+  table.equalises_kv = true;
   for (auto& row : table.norm_rope_write) {
     row.fill({run_norm_rope_write<Isa::scalar>});
     if (isa == Isa::avx2) row.fill({run_norm_rope_write<Isa::avx2>});

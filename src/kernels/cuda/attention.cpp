@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/sketches.h"
 
 namespace parlance::cuda {
 
@@ -40,6 +41,21 @@ bool takes_rows_alone(Stream& stream, const AttentionArgs& args) {
   return args.q.ne[2] == 1 || gpu_of(stream).is_deterministic;
 }
 
+// Attention over the keys of a sequence, or over those in one kind of its pages.
+struct Task {
+  AttentionArgs args;  // of stored values, where they are compressed
+  const int32_t* main_pages = nullptr;
+  bool is_exact = false;
+  bool is_packed = false;   // rows are unpacked on their way, where a kernel can
+  float2* stats = nullptr;  // see Params
+  std::byte* scratch = nullptr;
+  KvTransform k_transform = KvTransform::none;  // that queries still have to go through, see Params
+};
+
+bool has_prefill_kernel(const Task& task) {
+  return task.is_packed ? prefill_packed_serves(task.args) : prefill_serves(task.args);
+}
+
 // Where a kernel leaves segments in scratch memory: statistics, then values.
 struct PartialRoom {
   int64_t n_tokens;
@@ -68,26 +84,34 @@ int many_rows(const AttentionArgs& args) {
   return static_cast<int>(std::min<int64_t>(n_tiles * tiling.tokens, kMostCountedRows));
 }
 
-PartialRoom prefill_room(const AttentionArgs& args) {
-  const int64_t n_tokens = is_decode_only(args) || !prefill_serves(args) ? 0 : args.q.ne[2];
+PartialRoom prefill_room(const Task& task) {
+  const AttentionArgs& args = task.args;
+  const int64_t n_tokens = is_decode_only(args) || !has_prefill_kernel(task) ? 0 : args.q.ne[2];
   return {std::min<int64_t>(n_tokens, many_rows(args)), kMostPrefillSegments};
 }
 
-size_t scratch_of_attention(const AttentionArgs& args, int) {
-  return decode_room(args).bytes(args) + prefill_room(args).bytes(args);
+size_t scratch_of_task(const Task& task) {
+  return decode_room(task.args).bytes(task.args) + prefill_room(task).bytes(task.args);
 }
 
-Params params_of(const AttentionArgs& args) {
+Params params_of(const Task& task) {
   constexpr float kLog2E = 1.44269504088896f;
+  const AttentionArgs& args = task.args;
   const KvView& kv = args.kv;
   Params p;
   p.q = args.q.as<const float>();
+  p.k_transform = task.k_transform;
   p.out = args.out.as<float>();
   p.pages = kv.pages;
   p.page_table = kv.page_table.as<const int32_t>();
   p.seq = args.batch.seq.as<const int32_t>();
   p.pos = args.batch.pos.as<const int32_t>();
   p.first = args.batch.first.as<const int32_t>();
+  p.main_pages = task.main_pages;
+  p.is_exact = task.is_exact;
+  p.k_format = kv.k.format;
+  p.v_format = kv.v.format;
+  p.stats = task.stats;
   p.max_pages = kv.page_table.ne[0];
   p.page_bytes = static_cast<int64_t>(kv.page_bytes);
   p.v_start = static_cast<int64_t>(kv.v_offset(0));
@@ -114,6 +138,9 @@ int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int6
   return static_cast<int>(std::clamp<int64_t>(splits, 1, most));
 }
 
+// Blocks that share a row's exact pages: a window has few segments.
+constexpr int kMostExactSplits = 4;
+
 // One kernel for the rows of sequences that have least_rows..most_rows in the batch.
 struct Pass {
   Run run;
@@ -125,8 +152,9 @@ struct Pass {
   std::byte* scratch;
 };
 
-Params params_of(Stream& stream, const AttentionArgs& args, const Pass& pass) {
-  Params p = params_of(args);
+Params params_of(Stream& stream, const Task& task, const Pass& pass) {
+  const AttentionArgs& args = task.args;
+  Params p = params_of(task);
   p.is_decode = takes_rows_alone(stream, args);
   p.many_rows = many_rows(args);
   p.least_rows = pass.least_rows;
@@ -135,6 +163,7 @@ Params params_of(Stream& stream, const AttentionArgs& args, const Pass& pass) {
   const int n_split_tiles = std::min(pass.n_split_tokens / p.tiling.tokens, p.tiling.n_tiles);
   p.n_splits =
       splits_of(args, p.tiling, n_split_tiles, pass.room.max_segments, pass.resident, gpu_of(stream));
+  if (task.is_exact) p.n_splits = std::min(p.n_splits, kMostExactSplits);
   p.n_split_tokens = n_split_tiles * p.tiling.tokens;
   p.partials.stats = reinterpret_cast<float2*>(pass.scratch);
   p.partials.out = reinterpret_cast<float*>(pass.scratch + pass.room.stats_bytes(args));
@@ -142,56 +171,58 @@ Params params_of(Stream& stream, const AttentionArgs& args, const Pass& pass) {
   return p;
 }
 
-void run_pass(Stream& stream, const AttentionArgs& args, const Pass& pass) {
-  Params p = params_of(stream, args, pass);
+void run_pass(Stream& stream, const Task& task, const Pass& pass) {
+  Params p = params_of(stream, task, pass);
   const bool is_shared = p.n_splits > 1;
   if (!is_shared) p.n_split_tokens = 0;
-  pass.run(stream, p, args);
+  pass.run(stream, p, task.args);
   if (is_shared) run_merge(stream, p);
 }
 
 // Answers, and drafts, whose rows share what is read: by two kernels, whose segments are put together in one
 // go.
-void run_halves(Stream& stream, const AttentionArgs& args, const Pass& answers, const Pass& drafts) {
-  Params p = params_of(stream, args, answers), of_drafts = params_of(stream, args, drafts);
+void run_halves(Stream& stream, const Task& task, const Pass& answers, const Pass& drafts) {
+  Params p = params_of(stream, task, answers), of_drafts = params_of(stream, task, drafts);
   const bool is_shared = p.n_splits > 1;
   if (!is_shared) p.n_split_tokens = 0, of_drafts.n_splits = 1;
   of_drafts.n_split_tokens = p.n_split_tokens;
-  answers.run(stream, p, args);
-  drafts.run(stream, of_drafts, args);
+  answers.run(stream, p, task.args);
+  drafts.run(stream, of_drafts, task.args);
   p.most_rows = drafts.most_rows;
   if (is_shared) run_merge(stream, p);
 }
 
-void run_attention(Stream& stream, const AttentionArgs& args) {
+void run_task(Stream& stream, const Task& task) {
+  const AttentionArgs& args = task.args;
   const int64_t n_tokens = args.q.ne[2];
-  if (n_tokens == 0) return;
   constexpr int kAny = 1 << 30;
   const PartialRoom room = decode_room(args);
   const int n_split_tokens =
       n_tokens <= kMostSplitDecodeTokens ? kMostSplitDecodeTokens : kSplitTokensBesidePrompt;
-  Pass plain{run_plain, 1, kAny, kPlainRows, kPlainRows, 3, n_split_tokens, room, scratch_of(stream)};
-  if (args.batch.first) return run_pass(stream, args, plain);
+  Pass plain{run_plain, 1, kAny, kPlainRows, kPlainRows, 3, n_split_tokens, room, task.scratch};
+  if (args.batch.first) return run_pass(stream, task, plain);
   const bool is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
   const BatchView& batch = args.batch;
   const bool has_few = takes_rows_alone(stream, args) || batch.least_rows <= kMostDecodeRows;
   const bool has_many = !is_decode && batch.most_rows > kMostDecodeRows;
-  const bool has_prefill = has_many && prefill_serves(args);
-  if (decode_serves(args)) {
-    const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
-    const int heads = tiling_of(args, kDecodeHeads, 1).heads;
-    const bool has_halves = decode_halves_serves(args, heads, shared_bytes);
-    const bool has_drafts =
-        !takes_rows_alone(stream, args) && decode_halves_serves(args, kDraftRows, shared_bytes);
-    Pass answers{has_halves ? run_decode_halves : run_decode,
+  const bool has_prefill = has_many && has_prefill_kernel(task);
+  const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
+  const auto serves = task.is_packed ? decode_packed_serves : decode_halves_serves;
+  const int heads = tiling_of(args, kDecodeHeads, 1).heads;
+  const bool on_tensor_cores = serves(args, heads, shared_bytes);
+  if (on_tensor_cores || (!task.is_packed && decode_serves(args))) {
+    const bool has_drafts = !takes_rows_alone(stream, args) && serves(args, kDraftRows, shared_bytes);
+    Pass answers{!on_tensor_cores ? run_decode
+                 : task.is_packed ? run_decode_packed
+                                  : run_decode_halves,
                  1,
                  kMostDecodeRows,
                  kDecodeHeads,
                  1,
-                 has_halves || heads > kDecodeHeads / 2 ? 2 : 3,
+                 on_tensor_cores || heads > kDecodeHeads / 2 ? 2 : 3,
                  n_split_tokens,
                  room,
-                 scratch_of(stream)};
+                 task.scratch};
     if (has_drafts) {
       answers.most_rows = 1;
       Pass drafts = answers;
@@ -201,32 +232,172 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
       drafts.max_tile_tokens = kMostDraftTokens;
       drafts.resident = 1;
       if (has_few && batch.most_rows == 1) {
-        run_pass(stream, args, answers);
+        run_pass(stream, task, answers);
       } else if (has_few && batch.least_rows > 1) {
-        run_pass(stream, args, drafts);
+        run_pass(stream, task, drafts);
       } else if (has_few) {
-        run_halves(stream, args, answers, drafts);
+        run_halves(stream, task, answers, drafts);
       }
     } else if (has_few) {
-      run_pass(stream, args, answers);
+      run_pass(stream, task, answers);
     }
     plain.least_rows = kMostDecodeRows + 1;
   }
   if (has_prefill) {
-    run_pass(stream, args,
-             {run_prefill, kMostDecodeRows + 1, kAny, kPrefillRows, kPrefillRows, 2, many_rows(args),
-              prefill_room(args), scratch_of(stream) + room.bytes(args)});
+    run_pass(stream, task,
+             {task.is_packed ? run_prefill_packed : run_prefill, kMostDecodeRows + 1, kAny, kPrefillRows,
+              kPrefillRows, 2, many_rows(args), prefill_room(task), task.scratch + room.bytes(args)});
     plain.most_rows = kMostDecodeRows;
   }
   const bool has_rest =
       plain.least_rows > kMostDecodeRows ? has_many && !has_prefill : has_few || !has_prefill;
-  if (has_rest) run_pass(stream, args, plain);
+  if (has_rest) run_pass(stream, task, plain);
+}
+
+// Whether keys and values meet queries as they are, all in pages of one kind.
+bool is_plain(const KvView& kv) {
+  const auto is_plain = [](const KvCoding& coding) {
+    return coding.format <= KvFormat::q8_0 && coding.transform() == KvTransform::none;
+  };
+  return is_plain(kv.k) && is_plain(kv.v) && !kv.exact;
+}
+
+// Attention over compressed keys and values: in main pages, in the domain of stored values; in exact pages;
+// then both joined. All of it in scratch memory.
+struct CompressedTasks {
+  Task main, exact;
+  float* queries = nullptr;  // as they meet stored keys; null: as they are
+  size_t bytes = 0;
+
+  CompressedTasks(const AttentionArgs& args, std::byte* scratch) {
+    const KvView& kv = args.kv;
+    const int64_t n_rows = args.q.ne[1] * args.q.ne[2];
+    const auto take = [&](int64_t n_floats) {
+      std::byte* const taken = scratch ? scratch + bytes : nullptr;
+      bytes += align_up(static_cast<size_t>(n_floats) * sizeof(float), kAlignment);
+      return taken;
+    };
+    const auto leave_sums = [&](Task& task) {
+      task.args.out.data = take(n_rows * task.args.kv.head_dim_v);
+      task.stats = reinterpret_cast<float2*>(take(2 * n_rows));
+      task.main_pages = kv.main_pages.as<const int32_t>();
+    };
+    main = {.args = args};
+    main.args.kv.exact = nullptr;
+    main.args.kv.head_dim_k = stored_elements(kv.k.transform(), kv.head_dim_k);
+    main.args.kv.head_dim_v = stored_elements(kv.v.transform(), kv.head_dim_v);
+    if (kv.k.transform() != KvTransform::none) {
+      main.args.q.data = take(n_rows * main.args.kv.head_dim_k);
+      main.args.q.ne[0] = main.args.kv.head_dim_k;
+      queries = main.args.q.as<float>();
+    }
+    main.is_packed = !prefill_serves(main.args);  // 16-bit floats, rotated or beside exact pages, need not be
+    leave_sums(main);
+    if (kv.exact) {
+      exact = {.args = args, .is_exact = true};
+      exact.args.kv = *kv.exact;
+      leave_sums(exact);
+    }
+    main.scratch = scratch ? scratch + bytes : nullptr;
+    bytes += scratch_of_task(main);
+    if (!kv.exact) return;
+    exact.scratch = scratch ? scratch + bytes : nullptr;
+    bytes += scratch_of_task(exact);
+  }
+};
+
+// Answers and drafts, with both kinds of pages in one go: where kernels on tensor cores serve all of it.
+bool joins(Stream& stream, const CompressedTasks& tasks) {
+  const AttentionArgs& args = tasks.main.args;
+  const bool is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
+  const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
+  const bool has_exact = tasks.exact.args.q.data;
+  const auto serves = [&](int n_rows) {
+    return decode_packed_serves(args, n_rows, shared_bytes) &&
+           (!has_exact || decode_halves_serves(tasks.exact.args, n_rows, shared_bytes));
+  };
+  return is_decode && !args.batch.first && serves(tiling_of(args, kDecodeHeads, 1).heads) &&
+         (takes_rows_alone(stream, args) || serves(kDraftRows));
+}
+
+void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks& tasks) {
+  const BatchView& batch = args.batch;
+  const bool has_exact = tasks.exact.args.q.data, is_alone = takes_rows_alone(stream, args);
+  const int n_split_tokens =
+      args.q.ne[2] <= kMostSplitDecodeTokens ? kMostSplitDecodeTokens : kSplitTokensBesidePrompt;
+  Task main = tasks.main;
+  if (tasks.queries) {
+    main.args.q = args.q;
+    main.k_transform = args.kv.k.transform();
+  }
+  const auto params_of_pass = [&](const Task& task, bool is_draft) {
+    const Pass pass{nullptr,
+                    is_draft ? 2 : 1,
+                    is_draft || is_alone ? kMostDecodeRows : 1,
+                    is_draft ? kDraftRows : kDecodeHeads,
+                    is_draft ? kMostDraftTokens : 1,
+                    is_draft ? 1 : 2,
+                    n_split_tokens,
+                    decode_room(task.args),
+                    task.scratch};
+    return params_of(stream, task, pass);
+  };
+  // What is not shared by several blocks is left as sums.
+  const auto settle = [](Params& answers, Params& drafts) {
+    if (answers.n_splits == 1) answers.n_split_tokens = 0, drafts.n_splits = 1;
+    drafts.n_split_tokens = answers.n_split_tokens;
+  };
+  Params answers = params_of_pass(main, false), drafts = params_of_pass(main, true);
+  settle(answers, drafts);
+  Params exact_answers{}, exact_drafts{};
+  if (has_exact) {
+    exact_answers = params_of_pass(tasks.exact, false), exact_drafts = params_of_pass(tasks.exact, true);
+    settle(exact_answers, exact_drafts);
+  }
+  const auto run = [&](const Params& of_main, const Params& of_exact) {
+    if (has_exact) {
+      run_decode_joined(stream, of_main, of_exact, main.args);
+    } else {
+      run_decode_packed(stream, of_main, main.args);
+    }
+  };
+  if (is_alone || batch.least_rows == 1) run(answers, exact_answers);
+  if (!is_alone && batch.most_rows > 1) run(drafts, exact_drafts);
+  answers.most_rows = exact_answers.most_rows = kMostDecodeRows;
+  run_merge_and_join(stream, answers, exact_answers, args.kv.v.transform(), args.out.as<float>());
+}
+
+void run_compressed(Stream& stream, const AttentionArgs& args) {
+  const CompressedTasks tasks(args, scratch_of(stream));
+  if (joins(stream, tasks)) return run_joined(stream, args, tasks);
+  const auto transform_of = [&](KvTransform transform) {
+    return QueryTransform{transform, sketch_of(stream, transform)};
+  };
+  if (tasks.queries)
+    run_transform_queries(stream, transform_of(args.kv.k.transform()), args.q.as<const float>(),
+                          tasks.queries, static_cast<int>(args.kv.head_dim_k), args.q.ne[1] * args.q.ne[2]);
+  run_task(stream, tasks.main);
+  if (args.kv.exact) run_task(stream, tasks.exact);
+  Params p = params_of({.args = args, .main_pages = tasks.main.main_pages});
+  const auto sums_of = [](const Task& task) { return Sums{task.args.out.as<const float>(), task.stats}; };
+  run_join(stream, p, sums_of(tasks.main), transform_of(args.kv.v.transform()),
+           args.kv.exact ? sums_of(tasks.exact) : Sums{});
+}
+
+size_t scratch_of_attention(const AttentionArgs& args, int) {
+  return is_plain(args.kv) ? scratch_of_task({.args = args}) : CompressedTasks(args, nullptr).bytes;
+}
+
+void run_attention(Stream& stream, const AttentionArgs& args) {
+  if (args.q.ne[2] == 0) return;
+  if (!is_plain(args.kv)) return run_compressed(stream, args);
+  run_task(stream, {.args = args, .scratch = scratch_of(stream)});
 }
 
 }  // namespace
 
 void fill_attention(OpTable& table) {
-  fill_plain_formats(table.attention, {run_attention, scratch_of_attention});
+  for (auto& row : table.attention) row.fill({run_attention, scratch_of_attention});
 }
 
 }  // namespace parlance::cuda

@@ -13,6 +13,7 @@ void fill_rope_angles(OpTable& table);
 void fill_rope(OpTable& table);
 void fill_kv_write(OpTable& table);
 void fill_kv_copy(OpTable& table);
+void fill_kv_compress(OpTable& table);
 void fill_norm_rope_write(OpTable& table);
 void fill_attention(OpTable& table);
 void fill_short_conv(OpTable& table);

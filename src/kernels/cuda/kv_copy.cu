@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) copy_positions(Layer kv, const int4*
 }
 
 void run_kv_copy(Stream& stream, const KvCopyArgs& args) {
-  const KvView& kv = args.kv;
+  const KvView& kv = args.kv.exact ? *args.kv.exact : args.kv;  // where new positions are written
   const auto n_copies = static_cast<unsigned>(args.copies.ne[1]);
   if (n_copies == 0) return;
   const auto is_multiple = [&](size_t n) {

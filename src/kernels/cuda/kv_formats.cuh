@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/kv_tables.cuh"
+#include "quant/kv_blocks.h"
 #include "quant/kv_format.h"
 
 namespace parlance::cuda {
@@ -15,7 +17,7 @@ namespace parlance::cuda {
 inline constexpr int kQ8Elements = 32;
 inline constexpr int kQ8Bytes = 34;  // an f16 step, then the codes
 
-// Calls use(std::integral_constant<KvFormat, format>()): a format known at run time picks a template.
+// Calls use(std::integral_constant<KvFormat, format>()): a plain format known at run time picks a template.
 template <class Use>
 void with_format(KvFormat format, const Use& use) {
   if (format == KvFormat::f32) use(std::integral_constant<KvFormat, KvFormat::f32>());
@@ -24,7 +26,25 @@ void with_format(KvFormat format, const Use& use) {
   if (format == KvFormat::q8_0) use(std::integral_constant<KvFormat, KvFormat::q8_0>());
 }
 
-// Element i of a row.
+// ---- Stored values, one at a time. Rows lie at even addresses. ----
+
+__device__ inline float half_at(const std::byte* p) {
+  return __half2float(*reinterpret_cast<const __half*>(p));
+}
+__device__ inline int byte_at(const std::byte* p, int i) {
+  return static_cast<int>(p[i]);
+}
+// Code i of nibbles where byte j has values j and j + 16.
+__device__ inline int nibble_at(const std::byte* codes, int i) {
+  return byte_at(codes, i % 16) >> (i / 16 * 4) & 15;
+}
+// n_bits at most 9, from a bit on.
+__device__ inline int bits_at(const std::byte* codes, int bit, int n_bits) {
+  const int low = byte_at(codes, bit / 8), high = bit % 8 + n_bits > 8 ? byte_at(codes, bit / 8 + 1) : 0;
+  return (low | high << 8) >> (bit % 8) & ((1 << n_bits) - 1);
+}
+
+// Stored value i of a row.
 template <KvFormat format>
 __device__ float kv_element(const std::byte* row, int i) {
   if constexpr (format == KvFormat::f32) {
@@ -33,10 +53,64 @@ __device__ float kv_element(const std::byte* row, int i) {
     return __half2float(reinterpret_cast<const __half*>(row)[i]);
   } else if constexpr (format == KvFormat::bf16) {
     return __bfloat162float(reinterpret_cast<const __nv_bfloat16*>(row)[i]);
-  } else {
+  } else if constexpr (format == KvFormat::q8_0) {
     const std::byte* block = row + i / kQ8Elements * kQ8Bytes;
     const float step = __half2float(*reinterpret_cast<const __half*>(block));
     return step * reinterpret_cast<const int8_t*>(block)[2 + i % kQ8Elements];
+  } else if constexpr (format == KvFormat::q4_0) {
+    const std::byte* block = row + i / 32 * sizeof(BlockQ4_0);
+    return half_at(block) * static_cast<float>(nibble_at(block + 2, i % 32) - 8);
+  } else if constexpr (format == KvFormat::tbq4_0) {
+    const std::byte* block = row + i / 32 * sizeof(BlockTbq4_0);
+    return half_at(block) * kLevels4.of[nibble_at(block + 2, i % 32)];
+  } else if constexpr (format == KvFormat::tbq3_0) {
+    const std::byte* block = row + i / 32 * sizeof(BlockTbq3_0);
+    return half_at(block) * kLevels3.of[bits_at(block + 2, 3 * (i % 32), 3)];
+  } else if constexpr (format == KvFormat::tbq3_tcq) {
+    const std::byte* block = row + i / 128 * sizeof(BlockTbq3Tcq);
+    return kTrellisLevels[bits_at(block + 2, 3 * (i % 128), 9)] * half_at(block);
+  } else if constexpr (format == KvFormat::qjl1_256) {
+    const std::byte* block = row + i / 256 * sizeof(BlockQjl1_256);
+    const float norm = __bfloat162float(*reinterpret_cast<const __nv_bfloat16*>(block + 32));
+    return bits_at(block, i % 256, 1) ? norm : -norm;
+  } else {
+    const std::byte* block = row + i / 128 * sizeof(BlockQ4Polar);
+    const float level = kPolarLevels.of[byte_at(block + 2, i % 128 / 2) >> (i % 2 * 4) & 15];
+    if constexpr (format == KvFormat::q4_polar) return half_at(block) * level;
+    const float step = byte_at(block + 66, 0) & 1 ? kPolarResidualStep : -kPolarResidualStep;
+    return half_at(block) * (level + step * kPolarResidualSigns.of[i % 128]);
+  }
+}
+
+// All n of them, by one warp.
+template <KvFormat format>
+__device__ void read_row(const std::byte* row, int n, int lane, float* x) {
+  for (int i = lane; i < n; i += 32) x[i] = kv_element<format>(row, i);
+}
+__device__ inline void read_row(KvFormat format, const std::byte* row, int n, int lane, float* x) {
+  switch (format) {
+    case KvFormat::f32:
+      return read_row<KvFormat::f32>(row, n, lane, x);
+    case KvFormat::f16:
+      return read_row<KvFormat::f16>(row, n, lane, x);
+    case KvFormat::bf16:
+      return read_row<KvFormat::bf16>(row, n, lane, x);
+    case KvFormat::q8_0:
+      return read_row<KvFormat::q8_0>(row, n, lane, x);
+    case KvFormat::q4_0:
+      return read_row<KvFormat::q4_0>(row, n, lane, x);
+    case KvFormat::tbq3_0:
+      return read_row<KvFormat::tbq3_0>(row, n, lane, x);
+    case KvFormat::tbq4_0:
+      return read_row<KvFormat::tbq4_0>(row, n, lane, x);
+    case KvFormat::tbq3_tcq:
+      return read_row<KvFormat::tbq3_tcq>(row, n, lane, x);
+    case KvFormat::qjl1_256:
+      return read_row<KvFormat::qjl1_256>(row, n, lane, x);
+    case KvFormat::q4_polar:
+      return read_row<KvFormat::q4_polar>(row, n, lane, x);
+    case KvFormat::q4_polar_residual:
+      return read_row<KvFormat::q4_polar_residual>(row, n, lane, x);
   }
 }
 

@@ -51,16 +51,30 @@ __device__ void prepare_head(float* head, const float* norm, const float* cosine
 struct Written {
   Side k, v;
   Places places;
+  int room;  // bytes of shared memory for each warp, where head vectors are encoded as a whole
 
+  template <bool is_whole>
   __device__ void encode(const Side& side, int64_t row, int lane) const {
-    for (int chunk = 0; chunk < side.n_chunks; ++chunk)
-      encode_chunk(side, places, row * side.n_chunks + chunk, lane);
+    if constexpr (is_whole) {
+      extern __shared__ __align__(16) std::byte rooms[];
+      encode_row(side, places, row, rooms + threadIdx.x / 32 * room, lane);
+    } else {
+      for (int chunk = 0; chunk < side.n_chunks; ++chunk)
+        encode_chunk(side, places, row * side.n_chunks + chunk, lane);
+    }
   }
 };
 
+// See KvView: (head_dim, n_head_kv) each, or null.
+struct Equaliser {
+  const float *k_shift, *k_scale, *q_scale;
+  int n_shared;  // query heads of a KV head
+};
+
 // Heads of q, then of k, then of v, token by token.
+template <bool is_whole>
 __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written written, Rotation rotation,
-                              int head_dim, float eps, int64_t n) {
+                              Equaliser equaliser, int head_dim, float eps, int64_t n) {
   let_next_start();
   wait_for_previous();
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
@@ -70,7 +84,7 @@ __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written 
   const int head = static_cast<int>(index % n_heads);
   const int64_t row_of_k = token * k.n_head + (head - q.n_head);  // if it is one
   if (head >= q.n_head + k.n_head) {
-    written.encode(written.v, row_of_k - k.n_head, lane);
+    written.encode<is_whole>(written.v, row_of_k - k.n_head, lane);
     return;
   }
   const bool is_q = head < q.n_head;
@@ -78,9 +92,18 @@ __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written 
   const int64_t row = is_q ? token * q.n_head + head : row_of_k;
   prepare_head(heads.x + row * head_dim, heads.norm, rotation.angles + token * 2 * rotation.n_pairs, rotation,
                head_dim, eps, lane);
-  if (is_q) return;
   __syncwarp();
-  written.encode(written.k, row, lane);
+  if (equaliser.q_scale) {
+    float* const x = heads.x + row * head_dim;
+    const int head_kv = is_q ? head / equaliser.n_shared : head - q.n_head;
+    for (int i = lane; i < head_dim; i += 32) {
+      const int at = head_kv * head_dim + i;
+      x[i] = is_q ? __fmul_rn(x[i], equaliser.q_scale[at])
+                  : __fmul_rn(__fsub_rn(x[i], equaliser.k_shift[at]), equaliser.k_scale[at]);
+    }
+    __syncwarp();
+  }
+  if (!is_q) written.encode<is_whole>(written.k, row, lane);
 }
 
 Heads heads_of(const Tensor& x, const Tensor& norm) {
@@ -92,18 +115,26 @@ void run_norm_rope_write(Stream& stream, const NormRopeWriteArgs& args) {
   const Heads k = heads_of(args.write.k, args.k_norm);
   const Rotation rotation{args.angles.as<const float>(), static_cast<int>(args.angles.ne[0]),
                           args.style == RopeStyle::halves};
-  const Written written{keys_of(args.write), values_of(args.write), places_of(args.write)};
+  const KvView& kv = written_view(args.write.kv);
+  Written written{keys_of(stream, kv, k.x), values_of(stream, kv, args.write.v.as<const float>()),
+                  places_of(kv, args.write.batch), 0};
+  const Equaliser equaliser{kv.k_shift.as<const float>(), kv.k_scale.as<const float>(),
+                            kv.q_scale.as<const float>(), q.n_head / k.n_head};
   const int64_t n = (q.n_head + 2 * k.n_head) * args.q.ne[2];
   if (n == 0) return;
-  launch(stream, prepare_heads,
-         {.grid = dim3(static_cast<unsigned>((n + kWarps - 1) / kWarps)), .block = dim3(kWarps * 32)}, q, k,
-         written, rotation, static_cast<int>(args.q.ne[0]), args.eps, n);
+  const bool is_whole = is_encoded_whole(written.k) || is_encoded_whole(written.v);
+  if (is_whole) written.room = std::max(encoding_room(written.k), encoding_room(written.v));
+  launch(stream, is_whole ? prepare_heads<true> : prepare_heads<false>,
+         {.grid = dim3(static_cast<unsigned>((n + kWarps - 1) / kWarps)),
+          .block = dim3(kWarps * 32),
+          .shared_bytes = static_cast<size_t>(kWarps) * static_cast<size_t>(written.room)},
+         q, k, written, rotation, equaliser, static_cast<int>(args.q.ne[0]), args.eps, n);
 }
 
 }  // namespace
 
 void fill_norm_rope_write(OpTable& table) {
-  fill_plain_formats(table.norm_rope_write, {run_norm_rope_write});
+  for (auto& row : table.norm_rope_write) row.fill({run_norm_rope_write});
 }
 
 }  // namespace parlance::cuda

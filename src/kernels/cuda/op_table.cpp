@@ -7,6 +7,7 @@ namespace {
 
 OpTable make_table() {
   OpTable table;
+  table.transforms_kv = table.equalises_kv = true;
   fill_get_rows(table);
   fill_rms_norm(table);
   fill_add_rms_norm(table);
@@ -15,6 +16,7 @@ OpTable make_table() {
   fill_rope(table);
   fill_kv_write(table);
   fill_kv_copy(table);
+  fill_kv_compress(table);
   fill_norm_rope_write(table);
   fill_attention(table);
   fill_short_conv(table);

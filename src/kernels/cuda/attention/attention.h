@@ -62,13 +62,21 @@ __host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_row
 
 // AttentionArgs as kernels take them.
 struct Params {
-  const float* q;             // (head_dim_k, n_head, n_tokens)
+  const float* q;  // (head_dim_k, n_head, n_tokens)
+  // Through which q becomes what meets stored keys; none: it is that already. Only run_decode_packed() and
+  // run_decode_joined() know of others.
+  KvTransform k_transform;
   float* out;                 // (head_dim_v, n_head, n_tokens)
   const std::byte* pages;     // of the layer
   const int32_t* page_table;  // (max_pages, n_seq)
   const int32_t* seq;
   const int32_t* pos;
   const int32_t* first;  // the first position that a token sees; null: 0. Only run_plain() knows of it
+  // Of a sequence that has pages of two kinds, a kernel's keys are those of one: see KvView::main_pages,
+  // (2, n_seq), and walk.cuh. Null: all keys are.
+  const int32_t* main_pages;
+  bool is_exact;  // those in exact pages
+  KvFormat k_format, v_format;
   int64_t max_pages;
   int64_t page_bytes;
   int64_t v_start;  // in a page, of the values
@@ -81,6 +89,9 @@ struct Params {
   int group;  // query heads of a KV head
   int n_tokens;
   float scale;  // of scores in units of log 2, for exp2f
+  // (n_head, n_tokens): the largest score and the sum of weights, where `out` is left as the sum of weighted
+  // values, since other keys are to join it. Null: `out` is finished. Rows that have no keys are left alone.
+  float2* stats;
   Tiling tiling;
   bool is_decode;             // every row counts as an answer's
   int many_rows;              // see segment_keys()
@@ -94,8 +105,8 @@ struct Params {
 __host__ __device__ inline int split_tiles(const Params& p) {
   return (p.n_split_tokens + p.tiling.tokens - 1) / p.tiling.tokens;
 }
-inline unsigned blocks_of_tiles(const Params& p) {
-  return static_cast<unsigned>(p.tiling.n_tiles + split_tiles(p) * (p.n_splits - 1));
+__host__ __device__ inline int blocks_of_tiles(const Params& p) {
+  return p.tiling.n_tiles + split_tiles(p) * (p.n_splits - 1);
 }
 
 using Run = void (*)(Stream& stream, const Params& params, const AttentionArgs& args);
@@ -103,7 +114,11 @@ using Run = void (*)(Stream& stream, const Params& params, const AttentionArgs& 
 void run_plain(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_decode(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_decode_halves(Stream& stream, const Params& params, const AttentionArgs& args);
+void run_decode_packed(Stream& stream, const Params& params, const AttentionArgs& args);
+// Main and exact pages in one go, for as many rows of a tile.
+void run_decode_joined(Stream& stream, const Params& main, const Params& exact, const AttentionArgs& args);
 void run_prefill(Stream& stream, const Params& params, const AttentionArgs& args);
+void run_prefill_packed(Stream& stream, const Params& params, const AttentionArgs& args);
 
 // Whether the kernel has code for these formats, head sizes and this memory layout; otherwise run_plain() is
 // taken.
@@ -111,6 +126,9 @@ bool decode_serves(const AttentionArgs& args);
 bool decode_halves_serves(const AttentionArgs& args, int n_rows,  // of a tile
                           size_t room);                           // bytes of shared memory of a block
 bool prefill_serves(const AttentionArgs& args);
+// The same for keys and values that are unpacked on their way.
+bool decode_packed_serves(const AttentionArgs& args, int n_rows, size_t room);
+bool prefill_packed_serves(const AttentionArgs& args);
 
 // Whether a head vector has 64 or 128 elements, and loads of 16 bytes find rows at multiples of 16 (those of
 // q8_0 at multiples of 4).
@@ -132,5 +150,31 @@ inline constexpr int kMostCountedRows = 1024;
 
 // Puts the segments of the rows together that several blocks have shared.
 void run_merge(Stream& stream, const Params& params);
+
+// What stands between head vectors and stored values.
+struct QueryTransform {
+  KvTransform transform;
+  const float* sketch;  // the matrix, if it is one
+};
+
+// out (stored elements, n_head, n_tokens): queries as they meet stored keys.
+void run_transform_queries(Stream& stream, const QueryTransform& transform, const float* q, float* out,
+                           int head_dim, int64_t n_rows);
+
+// What one kind of pages has yielded.
+struct Sums {
+  const float* values;  // (stored elements, n_head, n_tokens)
+  const float2* stats;  // see Params::stats; null: there are no such pages
+};
+
+// The results of main pages, in the domain of stored values, and of exact ones.
+void run_join(Stream& stream, const Params& params, const Sums& main, const QueryTransform& of_values,
+              const Sums& exact);
+
+// run_merge() of both kinds of pages, then run_join(), for heads of kMostJoinedValues at most; values are
+// transformed by one that is no sketch. `exact` has no page table where there are no such pages.
+inline constexpr int kMostJoinedValues = 128;
+void run_merge_and_join(Stream& stream, const Params& main, const Params& exact, KvTransform of_values,
+                        float* out);
 
 }  // namespace parlance::cuda::attention

@@ -99,12 +99,17 @@ class RowsSoFar {
 
   __device__ void store() {
     if (is_shared_ || !has_row_) return;
+    const int64_t row = static_cast<int64_t>(token_) * p_.n_head + head_;
+    if (p_.stats) {
+      if (threadIdx.x % kRowThreads == 0) p_.stats[row] = make_float2(largest_, sum_);
+    } else {
 #pragma unroll
-    for (int i = 0; i < kPieces; ++i) {
+      for (int i = 0; i < kPieces; ++i) {
 #pragma unroll
-      for (int j = 0; j < kPiece; ++j) out_[i].values[j] = finish(out_[i].values[j], sum_);
+        for (int j = 0; j < kPiece; ++j) out_[i].values[j] = finish(out_[i].values[j], sum_);
+      }
     }
-    store(p_.out + (static_cast<int64_t>(token_) * p_.n_head + head_) * kHeadDim, out_);
+    store(p_.out + row * kHeadDim, out_);
   }
 
  private:

@@ -35,7 +35,7 @@ struct Loaded {
     int slot = pos - index * p.page_tokens;
 #pragma unroll
     for (int key = 0; key < kKeys; ++key) {
-      const int64_t page = walk.pages[index] * p.page_bytes;
+      const int64_t page = walk.page(index) * p.page_bytes;
       k[key].load(walk.keys + page + slot * p.k_row_bytes, eighth);
       v[key].load(walk.values + page + slot * p.v_row_bytes, eighth);
       if (pos + 1 == end) continue;
@@ -209,7 +209,8 @@ bool decode_serves(const AttentionArgs& args) {
 }
 
 void run_decode(Stream& stream, const Params& params, const AttentionArgs& args) {
-  const dim3 grid(blocks_of_tiles(params), static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
+  const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
+                  static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
   const Shape shape{.grid = grid, .block = dim3(kDecodeThreads)};
   with_format(args.kv.k.format, [&](auto k) {
     with_format(args.kv.v.format, [&](auto v) {

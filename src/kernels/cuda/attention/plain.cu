@@ -21,12 +21,15 @@ __host__ __device__ int block_stride(const Params& p) {
   return max(p.head_dim_k, p.head_dim_v) | 1;
 }
 
+__device__ int first_visible_key(const Params& p, int token) {
+  return p.first ? keys_before(p, p.seq[token], p.first[token]) : 0;
+}
+
 size_t shared_bytes_of(const Params& p) {
   const int floats = kRows * (p.head_dim_k + p.head_dim_v) + kKeys * block_stride(p);
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
-template <KvFormat k_format, KvFormat v_format>
 __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params p) {
   extern __shared__ float dynamic[];
   __shared__ __align__(16) float weights[kKeys][kRows];  // scores, then their exponentials
@@ -34,7 +37,6 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
   __shared__ float largest_so_far[kRows], sum_so_far[kRows];
   __shared__ int first_visible[kRows], visible[kRows];  // a row sees keys from one to before the other
   let_next_start();
-  wait_for_previous();
   wait_for_previous();
 
   float* const q = dynamic;                         // (head_dim_k, kRows)
@@ -69,13 +71,13 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
     if (thread < kRows) {
       largest_so_far[thread] = kLowest;
       sum_so_far[thread] = 0;
-      visible[thread] = thread < n_rows ? p.pos[token_of(thread)] + 1 : 0;
-      first_visible[thread] = p.first && thread < n_rows ? p.first[token_of(thread)] : 0;
+      visible[thread] = thread < n_rows ? visible_keys(p, token_of(thread)) : 0;
+      first_visible[thread] = thread < n_rows ? first_visible_key(p, token_of(thread)) : 0;
     }
 
-    int first_key = p.first ? p.first[run.first] : 0;  // that any row sees
+    int first_key = first_visible_key(p, run.first);  // that any row sees
     for (int token = run.first + 1; p.first && token < run.last; ++token)
-      first_key = min(first_key, p.first[token]);
+      first_key = min(first_key, first_visible_key(p, token));
 
     for (int segment = range.first; segment < range.last; ++segment) {
       for (int i = thread; i < kRows * p.head_dim_v; i += kThreads) out[i] = 0;
@@ -93,8 +95,7 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
         const int n_keys = min(kKeys, segment_last - first);
         for (int key = warp; key < kKeys; key += kWarps) {
           const std::byte* row = walk.k_row(p, first + min(key, n_keys - 1));
-          for (int i = lane; i < p.head_dim_k; i += 32)
-            block[key * stride + i] = kv_element<k_format>(row, i);
+          read_row(p.k_format, row, p.head_dim_k, lane, block + key * stride);
         }
         __syncthreads();
 
@@ -126,8 +127,7 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
 
         for (int key = warp; key < kKeys; key += kWarps) {
           const std::byte* row = walk.v_row(p, first + min(key, n_keys - 1));
-          for (int i = lane; i < p.head_dim_v; i += 32)
-            block[key * stride + i] = kv_element<v_format>(row, i);
+          read_row(p.v_format, row, p.head_dim_v, lane, block + key * stride);
         }
         __syncthreads();
 
@@ -158,10 +158,11 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
       for (int i = thread; i < n_rows * p.head_dim_v; i += kThreads) {
         const int row = i / p.head_dim_v;
         const Fold fold(largest_so_far[row], largest[row]);
-        float& result = p.out[(static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row)) * p.head_dim_v +
-                              i % p.head_dim_v];
-        const float value = fold(is_first ? 0.0f : result, out[i]);
-        result = is_last ? finish(value, fold(sum_so_far[row], sum[row])) : value;
+        const int64_t index = static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row);
+        float& result = p.out[index * p.head_dim_v + i % p.head_dim_v];
+        const float value = fold(is_first ? 0.0f : result, out[i]), weights = fold(sum_so_far[row], sum[row]);
+        result = is_last && !p.stats ? finish(value, weights) : value;
+        if (is_last && p.stats && i % p.head_dim_v == 0) p.stats[index] = make_float2(fold.largest, weights);
       }
       __syncthreads();
       if (thread < kRows) {
@@ -177,13 +178,10 @@ __global__ void __launch_bounds__(kThreads) plain(const __grid_constant__ Params
 }  // namespace
 
 void run_plain(Stream& stream, const Params& params, const AttentionArgs& args) {
-  const dim3 grid(blocks_of_tiles(params), static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
+  const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
+                  static_cast<unsigned>(args.kv.n_head_kv * params.tiling.parts));
   const Shape shape{.grid = grid, .block = dim3(kThreads), .shared_bytes = shared_bytes_of(params)};
-  with_format(args.kv.k.format, [&](auto k) {
-    with_format(args.kv.v.format, [&](auto v) {
-      launch(stream, plain<decltype(k)::value, decltype(v)::value>, shape, params);
-    });
-  });
+  launch(stream, plain, shape, params);
 }
 
 }  // namespace parlance::cuda::attention

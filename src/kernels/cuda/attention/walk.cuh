@@ -8,22 +8,41 @@ namespace parlance::cuda::attention {
 // Less than any score, and finite: the difference to a masked score of -infinity is not NaN.
 inline constexpr float kLowest = -1e30f;
 
+// The keys of a kernel are counted as if there were no others: where a sequence has pages of two kinds, those
+// of main pages from the first main page on, those of exact pages as if the main ones between them were not
+// there.
+
+// How many of a sequence's keys lie before a position.
+__device__ inline int keys_before(const Params& p, int seq, int pos) {
+  if (!p.main_pages) return pos;
+  const int first = p.main_pages[2 * seq] * p.page_tokens, last = p.main_pages[2 * seq + 1] * p.page_tokens;
+  const int n_main = min(max(pos - first, 0), max(last - first, 0));
+  return p.is_exact ? pos - n_main : n_main;
+}
+
 // Keys and values of one KV head of one sequence.
 struct Walk {
   const int32_t* pages;
   const std::byte* keys;
   const std::byte* values;
+  int gap_at = 0, gap = 0;  // so many pages of the other kind lie before the page of the keys of this number
 
   __device__ Walk(const Params& p, int seq, int head_kv)
       : pages(p.page_table + seq * p.max_pages),
         keys(p.pages + static_cast<int64_t>(head_kv) * p.page_tokens * p.k_row_bytes),
-        values(p.pages + p.v_start + static_cast<int64_t>(head_kv) * p.page_tokens * p.v_row_bytes) {}
-
-  __device__ const std::byte* k_row(const Params& p, int pos) const {
-    return keys + pages[pos / p.page_tokens] * p.page_bytes + pos % p.page_tokens * p.k_row_bytes;
+        values(p.pages + p.v_start + static_cast<int64_t>(head_kv) * p.page_tokens * p.v_row_bytes) {
+    if (!p.main_pages) return;
+    const int first = p.main_pages[2 * seq], last = p.main_pages[2 * seq + 1];
+    gap_at = p.is_exact ? first : 0;
+    gap = p.is_exact ? max(last - first, 0) : first;
   }
-  __device__ const std::byte* v_row(const Params& p, int pos) const {
-    return values + pages[pos / p.page_tokens] * p.page_bytes + pos % p.page_tokens * p.v_row_bytes;
+
+  __device__ int64_t page(int index) const { return pages[index + (index >= gap_at ? gap : 0)]; }
+  __device__ const std::byte* k_row(const Params& p, int key) const {
+    return keys + page(key / p.page_tokens) * p.page_bytes + key % p.page_tokens * p.k_row_bytes;
+  }
+  __device__ const std::byte* v_row(const Params& p, int key) const {
+    return values + page(key / p.page_tokens) * p.page_bytes + key % p.page_tokens * p.v_row_bytes;
   }
 };
 
@@ -59,9 +78,9 @@ struct TokenRun {
     const int n_rows = rows_of_sequence(p, start);
     is_served = n_rows >= p.least_rows && n_rows <= p.most_rows;
     const int seq = p.seq[start];
-    segment_keys = attention::segment_keys(n_rows, p.pos[start] + 1, p.many_rows);
+    segment_keys = attention::segment_keys(n_rows, keys_before(p, seq, p.pos[start] + 1), p.many_rows);
     for (; last < end && p.seq[last] == seq; ++last) {
-      const int keys_of_last = p.pos[last] + 1;
+      const int keys_of_last = keys_before(p, seq, p.pos[last] + 1);
       if (attention::segment_keys(n_rows, keys_of_last, p.many_rows) != segment_keys) break;
       n_keys = max(n_keys, keys_of_last);
     }
@@ -106,6 +125,11 @@ struct SegmentRange {
     last = run.n_segments() * (split + 1) / p.n_splits;
   }
 };
+
+// Keys that a token sees.
+__device__ inline int visible_keys(const Params& p, int token) {
+  return keys_before(p, p.seq[token], p.pos[token] + 1);
+}
 
 // Index of a (token, head, segment) among partial results.
 __device__ inline int64_t partial_row(const Params& p, int token, int head, int segment) {

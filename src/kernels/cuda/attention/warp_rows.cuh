@@ -26,7 +26,7 @@ struct Block {
     const int slot = first - index * p.page_tokens;
     const std::byte *keys = walk.keys, *values = walk.values;
     if (is_one_page) {
-      const int64_t page = walk.pages[index] * p.page_bytes;
+      const int64_t page = walk.page(index) * p.page_bytes;
       keys += page + slot * p.k_row_bytes;
       values += page + slot * p.v_row_bytes;
     }
@@ -63,16 +63,16 @@ struct WarpRows {
     }
   }
 
-  // Row `half` of this lane is token and head `index`, or absent.
-  __device__ void start(const Params& p, int half, int64_t index, int n_visible, bool is_present) {
-    const float* row = p.q + index * kHeadDim + 2 * (threadIdx.x % 4);
+  // Row `half` of this lane is that of a query, or absent.
+  __device__ void start(const float* query, float scale, int half, int n_visible, bool is_present) {
+    const float* row = query + 2 * (threadIdx.x % 4);
 #pragma unroll
     for (int step = 0; step < kHeadDim / 16; ++step) {
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
         const float* two = row + step * 16 + side * 8;
-        const float x = is_present ? two[0] * p.scale : 0.0f;
-        const float y = is_present ? two[1] * p.scale : 0.0f;
+        const float x = is_present ? two[0] * scale : 0.0f;
+        const float y = is_present ? two[1] * scale : 0.0f;
         split<Half>(x, y, q[step][2 * side + half], q_rest[step][2 * side + half]);
       }
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/cuda/runtime/launch_clusters.h"
+#include "quant/sketch.h"
 
 namespace parlance::cuda {
 
@@ -114,13 +115,19 @@ Result<void> CudaStream::synchronize() {
 }
 
 bool CudaStream::make_room(const void* kernel, size_t shared_bytes) {
-  if (shared_bytes == 0 || shared_bytes <= shared_limits_[kernel]) return true;
-  if (!check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes)),
-             "giving a kernel shared memory")) {
+  if (shared_bytes == 0 || raised_limits_.contains(kernel)) return true;
+  // The limit is the kernel's, on all streams, some of which may need more than this one: it gets all there
+  // is.
+  constexpr std::string_view kDoing = "giving a kernel shared memory";
+  cudaFuncAttributes attributes = {};
+  if (!check(cudaFuncGetAttributes(&attributes, kernel), kDoing)) return false;
+  const size_t most = gpu_.shared_bytes_per_block - attributes.sharedSizeBytes;
+  if (!check(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
+          kDoing)) {
     return false;
   }
-  shared_limits_[kernel] = shared_bytes;
+  raised_limits_.insert(kernel);
   return true;
 }
 
@@ -155,6 +162,32 @@ int CudaStream::clusters_at_once(const void* kernel, const Shape& shape, unsigne
   config.numAttrs = 1;
   check(cudaOccupancyMaxActiveClusters(&known->second, kernel, &config), "asking for room for clusters");
   return known->second;
+}
+
+// Also while a step is recorded: what the recording needs is then there before it runs.
+const float* CudaStream::sketch(Sketch which) {
+  std::unique_ptr<Buffer>& buffer = sketches_[static_cast<size_t>(which)];
+  if (buffer) return reinterpret_cast<const float*>(buffer->base());
+  if (!begin()) return nullptr;
+  const SketchMatrix& matrix = which == Sketch::projection ? sketch_projection()
+                               : which == Sketch::unbiased ? sketch_unbiased()
+                                                           : sketch_least_squares();
+  auto made = device().allocate(sizeof matrix);
+  if (!made) {
+    if (!error_) error_ = made.error();
+    return nullptr;
+  }
+  cudaStream_t beside = nullptr;  // the own one may be recording
+  constexpr std::string_view kDoing = "copying a sketch's matrix";
+  if (!check(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking), kDoing)) return nullptr;
+  const bool is_copied =
+      check(cudaMemcpyAsync((*made)->base(), matrix.data(), sizeof matrix, cudaMemcpyHostToDevice, beside),
+            kDoing) &&
+      check(cudaStreamSynchronize(beside), kDoing);
+  cudaStreamDestroy(beside);
+  if (!is_copied) return nullptr;
+  buffer = std::move(*made);
+  return reinterpret_cast<const float*>(buffer->base());
 }
 
 void CudaStream::run_step(uint64_t key, FunctionRef<void()> record) {
@@ -201,6 +234,9 @@ std::byte* scratch_of(Stream& s) {
 }
 int* counters_of(Stream& s) {
   return static_cast<CudaStream&>(s).counters();
+}
+const float* sketch_of(Stream& s, Sketch which) {
+  return static_cast<CudaStream&>(s).sketch(which);
 }
 const Gpu& gpu_of(Stream& s) {
   return static_cast<CudaStream&>(s).gpu();

@@ -6,11 +6,12 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/cuda/runtime/recordings.h"
+#include "kernels/cuda/runtime/sketches.h"
 #include "kernels/device.h"
 
 namespace parlance::cuda {
@@ -30,6 +31,7 @@ class CudaStream final : public Stream {
   int* counters() const { return counters_ ? reinterpret_cast<int*>(counters_->base()) : nullptr; }
   void launch(const void* kernel, const Shape& shape, unsigned cluster_blocks, void** params);
   int clusters_at_once(const void* kernel, const Shape& shape, unsigned cluster_blocks);
+  const float* sketch(Sketch which);
   bool keeps_recordings() const override { return true; }
 
  protected:
@@ -51,7 +53,7 @@ class CudaStream final : public Stream {
   bool check(cudaError_t code, std::string_view doing);
   Result<void> outcome() const;
   cudaGraphExec_t record_graph(FunctionRef<void()> record);
-  // Gives a kernel the shared memory that it asks for.
+  // Lets a kernel have the shared memory that it asks for.
   bool make_room(const void* kernel, size_t shared_bytes);
 
   int index_;
@@ -62,9 +64,10 @@ class CudaStream final : public Stream {
   std::array<Slot, kSlots> slots_;
   size_t next_slot_ = 0;
   Recordings recordings_;
-  std::unordered_map<const void*, size_t> shared_limits_;                      // raised ones, by kernel
+  std::unordered_set<const void*> raised_limits_;                              // of shared memory, by kernel
   std::map<std::tuple<const void*, size_t, unsigned>, int> clusters_at_once_;  // by kernel, memory, blocks
-  bool follows_kernel_ = false;  // what was queued last is a kernel
+  std::array<std::unique_ptr<Buffer>, 3> sketches_;  // by Sketch, made when first used
+  bool follows_kernel_ = false;                      // what was queued last is a kernel
   std::optional<Error> error_;
 };
 

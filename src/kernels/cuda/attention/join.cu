@@ -1,0 +1,94 @@
+// What stands before and behind attention over compressed keys and values: queries as they meet stored keys,
+// and head vectors of what main and exact pages have yielded. A warp for each head of each token.
+#include "kernels/cuda/attention/fold.cuh"
+#include "kernels/cuda/kv_transform.cuh"
+#include "kernels/cuda/runtime/launch.h"
+
+namespace parlance::cuda::attention {
+
+namespace {
+
+constexpr int kWarps = 4;
+
+unsigned blocks_of(int64_t n_rows) {
+  return static_cast<unsigned>((n_rows + kWarps - 1) / kWarps);
+}
+
+__global__ void __launch_bounds__(32 * kWarps)
+    transform_queries(QueryTransform transform, const float* q, float* out, int head_dim, int64_t n_rows) {
+  extern __shared__ float vectors[];
+  let_next_start();
+  wait_for_previous();
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * kWarps + warp;
+  if (row >= n_rows) return;
+  float* const x = vectors + warp * head_dim;
+  for (int i = lane; i < head_dim; i += 32) x[i] = q[row * head_dim + i];
+  __syncwarp();
+  if (is_sketch(transform.transform)) {
+    sketch_by_warp(transform.sketch, x, out + row * 2 * head_dim, head_dim, lane);
+    return;
+  }
+  to_stored_by_warp(transform.transform, x, head_dim, lane);
+  for (int i = lane; i < head_dim; i += 32) out[row * head_dim + i] = x[i];
+}
+
+// `p`: of main pages, but for what is finished.
+__global__ void __launch_bounds__(32 * kWarps)
+    join(const __grid_constant__ Params p, Sums main, QueryTransform of_values, Sums exact, int n_stored) {
+  extern __shared__ float vectors[];
+  let_next_start();
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * kWarps + warp;
+  const auto token = static_cast<int>(row / p.n_head);
+  wait_for_previous();
+  if (token >= p.n_tokens) return;
+  const int n = p.head_dim_v, n_seen = p.pos[token] + 1, n_main = visible_keys(p, token);
+  float2 of_main = make_float2(kLowest, 0), of_exact = of_main;
+  float* const stored = vectors + warp * (n_stored + (n_stored == n ? 0 : n));
+  float* x = stored;
+  if (n_main > 0) {
+    of_main = main.stats[row];
+    for (int i = lane; i < n_stored; i += 32) stored[i] = main.values[row * n_stored + i];
+    __syncwarp();
+    if (is_sketch(of_values.transform)) {
+      x = stored + n_stored;
+      read_sketch_by_warp(of_values.sketch, stored, x, n, lane);
+    } else {
+      from_stored_by_warp(of_values.transform, stored, n, lane);
+    }
+  }
+  const bool has_exact = n_main < n_seen;
+  if (has_exact) of_exact = exact.stats[row];
+  const Fold fold(of_main.x, of_exact.x);
+  const float weights = fold(of_main.y, of_exact.y);
+  for (int i = lane; i < n; i += 32) {
+    const float value = fold(n_main > 0 ? x[i] : 0.0f, has_exact ? exact.values[row * n + i] : 0.0f);
+    p.out[row * n + i] = finish(value, weights);
+  }
+}
+
+}  // namespace
+
+void run_transform_queries(Stream& stream, const QueryTransform& transform, const float* q, float* out,
+                           int head_dim, int64_t n_rows) {
+  launch(stream, transform_queries,
+         {.grid = dim3(blocks_of(n_rows)),
+          .block = dim3(32 * kWarps),
+          .shared_bytes = static_cast<size_t>(kWarps * head_dim) * sizeof(float)},
+         transform, q, out, head_dim, n_rows);
+}
+
+void run_join(Stream& stream, const Params& params, const Sums& main, const QueryTransform& of_values,
+              const Sums& exact) {
+  const int n = params.head_dim_v, n_stored = is_sketch(of_values.transform) ? 2 * n : n;
+  const int of_warp = n_stored + (n_stored == n ? 0 : n);
+  const int64_t n_rows = static_cast<int64_t>(params.n_tokens) * params.n_head;
+  launch(stream, join,
+         {.grid = dim3(blocks_of(n_rows)),
+          .block = dim3(32 * kWarps),
+          .shared_bytes = static_cast<size_t>(kWarps * of_warp) * sizeof(float)},
+         params, main, of_values, exact, n_stored);
+}
+
+}  // namespace parlance::cuda::attention

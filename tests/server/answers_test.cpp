@@ -242,6 +242,31 @@ TEST(ServerQueue, WhatMayNotWaitIsToldWhenToComeAgain) {
   EXPECT_EQ(json::parse(many.body)["error"]["param"], "prompt");
 }
 
+// Not with the step that is being made: here there is none, and none can be.
+TEST(ServerQueue, WhoeverLeavesWhileHeWaitsIsGoneAtOnce) {
+  const auto server = test::start_server(test::demo_options());
+  ASSERT_TRUE(server);
+  Scheduler& scheduler = server->site().text->context()->scheduler();
+  const auto become = [&](int64_t n_tasks) {
+    for (int i = 0; i < 2000 && scheduler.stats().n_tasks != n_tasks; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return scheduler.stats().n_tasks == n_tasks;
+  };
+  {
+    const Scheduler::Pause held_up(scheduler);
+    json body = question("Tell me a story.", 900);
+    body["n"] = 2;
+    {
+      test::Client client(server->port());
+      client.send(test::request_text("POST", kChat, server->port(), {{"content-type", "application/json"}},
+                                     body.dump()));
+      ASSERT_TRUE(become(2));
+    }
+    EXPECT_TRUE(become(0));
+  }
+  EXPECT_EQ(test::ask(server->port(), "POST", kChat, question("Hello").dump()).status, 200);
+}
+
 TEST(ServerKeys, NoneTakesTheQueueOfAll) {
   ServerOptions options = test::demo_options();
   options.gate.keys = {*make_key("test", "first-key-0123456789", "first", true),

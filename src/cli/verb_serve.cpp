@@ -418,7 +418,8 @@ OptionGroup wyoming_group(ServeOptions& o) {
                "--wyoming-language", "CODE",
                "A language that the services are offered for, where it is not all that the recogniser knows.",
                o.server.wyoming_languages),
-           text_option("--wyoming-system", "TEXT", "What the model is told before it answers there.",
+           text_option("--wyoming-system", "TEXT",
+                       "What the model is told before it answers there, where that is not --system.",
                        o.server.wyoming_system)}};
 }
 

@@ -10,13 +10,15 @@
   many       16 sessions at once
   idle       the memory of 500 sessions in which nobody speaks
 
-Answers count as right when what was said is one that the set lists. Questions are sent at the rate at which they were
+Answers count as right when what was said is one that the set lists; of the others it is told how many were to questions
+that the recogniser took for something else. Questions are sent at the rate at which they were
 spoken; sound is timed when the client has it. Uses the standard library and Debian's flac.
 """
 import argparse
 import base64
 import io
 import json
+import math
 import os
 import pathlib
 import re
@@ -38,7 +40,8 @@ SET = ROOT / "models/demo-eval/conversation"
 
 
 class Clip:
-    """A question as it was spoken: pieces of 20 ms, and when its speech ends."""
+    """A question as it was spoken: pieces of 20 ms, and when its speech ends: behind its last piece that is within 40 dB
+    of the loudest, for words end in sounds as soft as "th"."""
 
     def __init__(self, path):
         wav = subprocess.run(["flac", "-sdc", path], check=True, stdout=subprocess.PIPE).stdout
@@ -48,10 +51,27 @@ class Clip:
             samples = sound.readframes(sound.getnframes())
         n = 2 * self.rate * PIECE_MS // 1000
         self.pieces = [samples[i : i + n] for i in range(0, len(samples) - n + 1, n)]
-        loud = [i for i, p in enumerate(self.pieces) if max(memoryview(p).cast("h"), key=abs, default=0) and
-                max(abs(s) for s in memoryview(p).cast("h")) > 600]
-        self.n_speech = (loud[-1] if loud else len(self.pieces) - 1) + 1  # pieces up to its end
+        levels = [math.sqrt(sum(s * s for s in memoryview(p).cast("h"))) for p in self.pieces]
+        self.n_speech = 1 + max(i for i, level in enumerate(levels) if level >= max(levels) / 100)  # pieces up to its end
         self.silence = bytes(n)
+
+
+class Question:
+    def __init__(self, line):
+        self.clip = Clip(SET / line["audio"])
+        self.text, self.answers = line["text"], line["answers"]
+
+
+class Turn:
+    """What became of a question: milliseconds to the first sound (None: there was none), whether the answer was right,
+    and what was understood."""
+
+    def __init__(self, question, first_ms, said, heard):
+        self.first_ms = first_ms
+        self.is_right = any(plain(answer) and plain(answer) in plain(said) for answer in question.answers)
+        self.is_misheard = plain(heard) != plain(question.text)
+        if not self.is_right:
+            print(f"  not right: {heard!r} -> {said!r}", file=sys.stderr)
 
 
 class Session:
@@ -75,13 +95,6 @@ class Session:
 
     def close(self):
         self.socket.cut()
-
-    def timing(self):
-        """Medians of what the server tells of its turns, in ms since the end of speech."""
-        turns = [e["ms"] for _, e in self.events if e["type"] == "parlance.timing"]
-        names = {name for ms in turns for name in ms}
-        medians = {name: statistics.median([ms[name] for ms in turns if name in ms]) for name in names}
-        return ", ".join(f"{name} {ms:.0f}" for name, ms in sorted(medians.items(), key=lambda one: one[1]))
 
     def _read(self):
         while True:
@@ -138,10 +151,6 @@ def plain(text):
     return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
 
 
-def is_right(said, answers):
-    return any(plain(answer) and plain(answer) in plain(said) for answer in answers)
-
-
 def figures(values):
     if not values:
         return "none"
@@ -150,54 +159,60 @@ def figures(values):
     return f"median {statistics.median(values):.0f} ms, p95 {p95:.0f} ms, most {values[-1]:.0f} ms ({len(values)})"
 
 
-def take_turn(session, clip, answers, is_manual):
-    """Milliseconds to the first sound, and whether the answer was right."""
+def timing(sessions):
+    """Medians of what the server tells of their turns, in ms since the end of speech."""
+    told = [e["ms"] for session in sessions for _, e in session.events if e["type"] == "parlance.timing"]
+    names = {name for ms in told for name in ms}
+    medians = {name: statistics.median([ms[name] for ms in told if name in ms]) for name in names}
+    return ", ".join(f"{name} {ms:.0f}" for name, ms in sorted(medians.items(), key=lambda one: one[1]))
+
+
+def summary(turns):
+    wrong = [turn for turn in turns if not turn.is_right]
+    misheard = f", {sum(turn.is_misheard for turn in wrong)} of the others misheard" if wrong else ""
+    first = figures([turn.first_ms for turn in turns if turn.first_ms is not None])
+    return f"{first}; right {len(turns) - len(wrong)} of {len(turns)}{misheard}"
+
+
+def take_turn(session, question, is_manual):
     since = len(session.events)
     if is_manual:
-        session.say(clip)
+        session.say(question.clip)
         began = time.monotonic()
         session.socket.send({"type": "input_audio_buffer.commit"})
         session.socket.send({"type": "response.create"})
     else:
-        began = session.say(clip, until="response.done")
+        began = session.say(question.clip, until="response.done")
     first = session.wait_for("response.output_audio.delta", 20, since)
     done = session.wait_for("response.done", 20, since)
-    if not first or not done:
-        return None, False
-    output = done[1]["response"]["output"]
+    output = done[1]["response"]["output"] if done else []
     said = output[0]["content"][0].get("transcript", "") if output else ""
-    if not is_right(said, answers):
-        heard = session.wait_for("conversation.item.input_audio_transcription.completed", 1, since)
-        print(f"  not right: {heard[1]['transcript'] if heard else None!r} -> {said!r}", file=sys.stderr)
-    return 1000 * (first[0] - began), is_right(said, answers)
+    heard = session.wait_for("conversation.item.input_audio_transcription.completed", 1, since)
+    return Turn(question, 1000 * (first[0] - began) if first else None, said, heard[1]["transcript"] if heard else "")
 
 
 def turns(port, questions, is_manual):
     settings = {"parlance": {"events": ["timing"]}}
     if is_manual:
         settings["audio.input.turn_detection"] = None
-    session = Session(port, settings, questions[0][0].rate)
-    took, n_right = [], 0
-    for clip, answers in questions:
-        ms, right = take_turn(session, clip, answers, is_manual)
-        took += [ms] if ms is not None else []
-        n_right += right
+    session = Session(port, settings, questions[0].clip.rate)
+    taken = [take_turn(session, question, is_manual) for question in questions]
     session.close()
     name = "from the commit" if is_manual else "from the end of speech"
-    return f"first audio {name}: {figures(took)}; right {n_right} of {len(questions)}\n  server: {session.timing()}"
+    return f"first audio {name}: {summary(taken)}\n  server: {timing([session])}"
 
 
 def interrupt(port, questions):
     """How long sound comes behind speech_started, and how late that is behind the first sound of speech."""
     late, noticed = [], []
     # Slowly enough that there is an answer left to interrupt.
-    session = Session(port, {"audio.output.speed": 0.5, "parlance": {"pace": 0.3}}, questions[0][0].rate)
-    for (clip, _), (other, _) in zip(questions, questions[1:]):
+    session = Session(port, {"audio.output.speed": 0.5, "parlance": {"pace": 0.3}}, questions[0].clip.rate)
+    for question, other in zip(questions, questions[1:]):
         since = len(session.events)
-        session.say(clip, until="response.output_audio.delta")
+        session.say(question.clip, until="response.output_audio.delta")
         began = time.monotonic()
         since = len(session.events)
-        session.say(other, until=40)
+        session.say(other.clip, until=40)
         started = session.wait_for("input_audio_buffer.speech_started", 5, since)
         if not started:
             continue
@@ -215,26 +230,24 @@ def interrupt(port, questions):
 
 
 def many(port, questions, n):
-    sessions = [Session(port, {}, questions[0][0].rate) for _ in range(n)]
-    took, rights, lock = [], [], threading.Lock()
+    sessions = [Session(port, {"parlance": {"events": ["timing"]}}, questions[0].clip.rate) for _ in range(n)]
+    taken, lock = [], threading.Lock()
 
     def talk(i):
         for k in range(4):
-            clip, answers = questions[(i + 7 * k) % len(questions)]
-            ms, right = take_turn(sessions[i], clip, answers, False)
+            turn = take_turn(sessions[i], questions[(i + 7 * k) % len(questions)], False)
             with lock:
-                took.extend([ms] if ms is not None else [])
-                rights.append(right)
+                taken.append(turn)
 
     threads = [threading.Thread(target=talk, args=(i,)) for i in range(n)]
-    for i, thread in enumerate(threads):
+    for thread in threads:
         thread.start()
         time.sleep(0.13)  # people do not begin at the same moment
     for thread in threads:
         thread.join()
     for session in sessions:
         session.close()
-    return f"{n} sessions, first audio from the end of speech: {figures(took)}; right {sum(rights)} of {len(rights)}"
+    return f"{n} sessions, first audio from the end of speech: {summary(taken)}\n  server: {timing(sessions)}"
 
 
 def rss_mb(pid):
@@ -267,7 +280,7 @@ def main():
     args = parser.parse_args()
     lines = (SET / "questions.jsonl").read_text().splitlines() if (SET / "questions.jsonl").exists() else \
         next(SET.glob("*.jsonl")).read_text().splitlines()
-    questions = [(Clip(SET / q["audio"]), q["answers"]) for q in map(json.loads, lines[: args.questions])]
+    questions = [Question(json.loads(line)) for line in lines[: args.questions]]
     most = max(args.sessions, args.idle) + 8
     command = [args.parlance, "serve", "--port", "0", "--max-realtime", str(most)] + \
         (["-m", args.model] if args.model else [])

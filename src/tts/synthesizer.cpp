@@ -73,17 +73,38 @@ Result<std::string> design_of(const SpeechRequest& request) {
 
 Synthesizer::Synthesizer(const TtsModel& model, const SynthesizerOptions& options)
     : model_(model),
+      n_at_once_(std::min(model.device().n_threads(), model.codec_device().n_threads()) > 1 ? 2 : 1),
       phrases_(options.n_phrases),
-      generator_(model.lm(), model.tokenizer(), model.device()),
-      codec_(model.codec(), model.codec_device()),
       references_(kReferenceCacheBytes, options.reference_folder) {}
 
-CodeFormat Synthesizer::code_format() const {
-  return {.n_codebook = codec_.n_codebook(), .n_codes = static_cast<int32_t>(codec_.n_codes())};
+Synthesizer::OwnLane::OwnLane(Synthesizer& owner) : owner_(owner) {
+  std::unique_lock lock(owner_.lanes_mutex_);
+  owner_.has_lane_.wait(lock, [&] { return !owner_.free_.empty() || owner_.n_made_ < owner_.n_at_once_; });
+  if (owner_.free_.empty()) {
+    ++owner_.n_made_;
+    lock.unlock();
+    lane_ = std::make_unique<Lane>(owner_.model_);
+  } else {
+    lane_ = std::move(owner_.free_.back());
+    owner_.free_.pop_back();
+  }
 }
 
-Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, const Cancellation& cancellation,
-                                 OnWindow on_window) {
+Synthesizer::OwnLane::~OwnLane() {
+  {
+    const std::lock_guard lock(owner_.lanes_mutex_);
+    owner_.free_.push_back(std::move(lane_));
+  }
+  owner_.has_lane_.notify_one();
+}
+
+CodeFormat Synthesizer::code_format() const {
+  const OmniVoiceCodecParameters& hp = model_.codec().parameters();
+  return {.n_codebook = hp.n_codebook, .n_codes = static_cast<int32_t>(hp.n_codes)};
+}
+
+Result<void> Synthesizer::decode(Lane& lane, SpokenChunk& chunk, int64_t first_window,
+                                 const Cancellation& cancellation, OnWindow on_window) {
   const int64_t n_frames = chunk.codes.n_frames();
   std::vector<float> window;
   for (int64_t first = 0, n = first_window; first < n_frames; first += n, n = kWindow) {
@@ -91,7 +112,7 @@ Result<void> Synthesizer::decode(SpokenChunk& chunk, int64_t first_window, const
     if (n_frames - first < n + kFirstStreamedWindow / 2) n = n_frames - first;
     const auto start = Clock::now();
     window.clear();
-    PARLANCE_CHECK(codec_.decode(chunk.codes.codes, n_frames, first, first + n, window, cancellation));
+    PARLANCE_CHECK(lane.codec.decode(chunk.codes.codes, n_frames, first, first + n, window, cancellation));
     chunk.codec_seconds += seconds_since(start);
     if (!on_window(window, first == 0)) return cancelled();
   }
@@ -116,8 +137,8 @@ Result<std::vector<std::string>> Synthesizer::texts_of(const SpeechRequest& requ
 
 // Speaks chunk after chunk. Without a reference, the first chunk is that of all later ones, so that one voice
 // speaks; a model with voices of its own needs none for that.
-Result<void> Synthesizer::speak(const SpeechRequest& request, int64_t first_window, SpeechReport& report,
-                                OnWindow on_window) {
+Result<void> Synthesizer::speak(Lane& lane, const SpeechRequest& request, int64_t first_window,
+                                SpeechReport& report, OnWindow on_window) {
   PARLANCE_CHECK(check_request(request, code_format()));
   PARLANCE_TRY(const std::string design, design_of(request));
   AudioCodes reference = request.voice.reference;
@@ -155,14 +176,15 @@ Result<void> Synthesizer::speak(const SpeechRequest& request, int64_t first_wind
     const auto on_step = [&](int n_done, int n_total) {
       if (request.on_progress) request.on_progress({i, n_chunks, n_done, n_total});
     };
-    PARLANCE_TRY(auto output, generator_.generate(code_request, noise_calls, on_step, request.cancellation));
+    PARLANCE_TRY(auto output,
+                 lane.generator.generate(code_request, noise_calls, on_step, request.cancellation));
     chunk.codes = std::move(output.codes);
     chunk.n_steps = output.n_steps;
     chunk.model_seconds = seconds_since(start);
     report.chunks.push_back(std::move(chunk));
     SpokenChunk& spoken = report.chunks.back();
     const int64_t n_first = i == 0 ? first_window : std::max(first_window, kWindow);
-    PARLANCE_CHECK(decode(spoken, n_first, request.cancellation, on_window));
+    PARLANCE_CHECK(decode(lane, spoken, n_first, request.cancellation, on_window));
     if (reference.empty() && !model_.traits().has_own_voices) {
       reference = spoken.codes;
       reference_text = spoken.text;
@@ -182,13 +204,14 @@ Result<Speech> Synthesizer::synthesize(const SpeechRequest& request) {
     speech.report.first_audio_seconds = speech.report.total_seconds = seconds_since(start);
     return speech;
   }
-  const std::lock_guard lock(mutex_);
+  const OwnLane lane(*this);
   std::vector<std::vector<float>> parts;
-  PARLANCE_CHECK(speak(request, kWindow, speech.report, [&](std::span<const float> window, bool is_first) {
-    if (is_first) parts.emplace_back();
-    parts.back().insert(parts.back().end(), window.begin(), window.end());
-    return !request.cancellation.cancelled();
-  }));
+  PARLANCE_CHECK(
+      speak(*lane, request, kWindow, speech.report, [&](std::span<const float> window, bool is_first) {
+        if (is_first) parts.emplace_back();
+        parts.back().insert(parts.back().end(), window.begin(), window.end());
+        return !request.cancellation.cancelled();
+      }));
   if (request.is_processed) {
     PARLANCE_TRY(speech.samples, finish_speech(parts, request.voice.rms));
   } else {
@@ -224,11 +247,11 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
   if (const auto known = phrases_.find(request.text, with)) {
     if (!hand_out(*known)) spoken = cancelled();
   } else {
-    const std::lock_guard lock(mutex_);
+    const OwnLane lane(*this);
     if (request.is_processed) {
       SpeechStream chain({.reference_rms = request.voice.rms, .leading_silence = request.leading_silence},
                          hand_out);
-      spoken = speak(request, first_window, report, [&](std::span<const float> window, bool is_first) {
+      spoken = speak(*lane, request, first_window, report, [&](std::span<const float> window, bool is_first) {
         return is_first ? chain.push(window) : chain.extend(window);
       });
       if (spoken && !chain.finish()) spoken = cancelled();
@@ -236,7 +259,7 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
       CrossFader joined;
       const auto emit = [&](std::span<const float> samples) { hand_out(samples); };
       const auto is_going_on = [&] { return is_wanted && !request.cancellation.cancelled(); };
-      spoken = speak(request, first_window, report, [&](std::span<const float> window, bool is_first) {
+      spoken = speak(*lane, request, first_window, report, [&](std::span<const float> window, bool is_first) {
         is_first ? joined.push(window, emit) : joined.extend(window, emit);
         return is_going_on();
       });
@@ -258,8 +281,9 @@ Result<EncodedReference> Synthesizer::encode(std::span<const float> samples, boo
   const ReferenceKey key = reference_key(samples, made_with);
   if (const auto known = references_.find(key)) return *known;
   PARLANCE_TRY(const ReferenceAudio audio, prepare_reference(samples, /*removes_silence=*/!is_prepared));
-  PARLANCE_TRY(std::vector<int32_t> codes, codec_.encode(audio.samples, cancellation));
-  EncodedReference encoded{.codes = {.n_codebook = codec_.n_codebook(), .codes = std::move(codes)},
+  const OwnLane lane(*this);
+  PARLANCE_TRY(std::vector<int32_t> codes, (*lane).codec.encode(audio.samples, cancellation));
+  EncodedReference encoded{.codes = {.n_codebook = code_format().n_codebook, .codes = std::move(codes)},
                            .rms = audio.rms};
   (void)references_.insert(key, encoded);  // a folder that cannot be written costs only time
   return encoded;
@@ -272,7 +296,7 @@ Result<Voice> Synthesizer::encode_voice(std::span<const float> samples, std::str
                 "the reference recording has {:.0f} seconds, more than {}; cut out 3 to 10 seconds of speech",
                 static_cast<double>(samples.size()) / kSpeechRateHz, kMostReferenceSeconds);
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(references_mutex_);
   if (cancellation.cancelled()) return cancelled();
   PARLANCE_TRY(EncodedReference encoded, encode(samples, is_prepared, cancellation));
   return Voice{.reference = std::move(encoded.codes),

@@ -1,9 +1,11 @@
-// Speech synthesis: text to sound, at once or as it is computed. Requests of several threads are done one
-// after the other.
+// Speech synthesis: text to sound, at once or as it is computed. Of requests of several threads two are done
+// at a time where the device has threads that they can share (right_of_way.h), else one; others wait.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -53,24 +55,54 @@ class Synthesizer {
   void remember(const SpeechRequest& request, std::span<const float> samples);
 
   CodeFormat code_format() const;
+  // Requests that are done at a time.
+  int n_at_once() const { return n_at_once_; }
 
  private:
+  // What one request computes with.
+  struct Lane {
+    explicit Lane(const TtsModel& model)
+        : generator(model.lm(), model.tokenizer(), model.device()),
+          codec(model.codec(), model.codec_device()) {}
+
+    CodeGenerator generator;
+    SpeechCodec codec;
+  };
+  // A lane that nobody else has; waits for it.
+  class OwnLane {
+   public:
+    explicit OwnLane(Synthesizer& owner);
+    ~OwnLane();
+    OwnLane(const OwnLane&) = delete;
+    OwnLane& operator=(const OwnLane&) = delete;
+    Lane& operator*() const { return *lane_; }
+
+   private:
+    Synthesizer& owner_;
+    std::unique_ptr<Lane> lane_;
+  };
+
   // Sound of a chunk, window after window; the first one begins the chunk. False ends the request.
   using OnWindow = FunctionRef<bool(std::span<const float>, bool is_first)>;
 
   Result<std::vector<std::string>> texts_of(const SpeechRequest& request, const Pace& pace) const;
-  Result<void> speak(const SpeechRequest& request, int64_t first_window, SpeechReport& report,
+  Result<void> speak(Lane& lane, const SpeechRequest& request, int64_t first_window, SpeechReport& report,
                      OnWindow on_window);
-  Result<void> decode(SpokenChunk& chunk, int64_t first_window, const Cancellation& cancellation,
+  Result<void> decode(Lane& lane, SpokenChunk& chunk, int64_t first_window, const Cancellation& cancellation,
                       OnWindow on_window);
   Result<EncodedReference> encode(std::span<const float> samples, bool is_prepared,
                                   const Cancellation& cancellation);
 
   const TtsModel& model_;
+  const int n_at_once_;
   PhraseCache phrases_;
-  std::mutex mutex_;  // of what follows
-  CodeGenerator generator_;
-  SpeechCodec codec_;
+
+  std::mutex lanes_mutex_;  // of what follows
+  std::condition_variable has_lane_;
+  std::vector<std::unique_ptr<Lane>> free_;
+  int n_made_ = 0;  // lanes, which are made when they are first wanted
+
+  std::mutex references_mutex_;  // of what follows
   ReferenceCache references_;
 };
 

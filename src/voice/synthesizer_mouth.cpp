@@ -50,6 +50,7 @@ class SynthesizerMouth::WarmUp final : public SpeechOrder {
   WarmUp(std::shared_ptr<Voice> voice, Cancellation cancellation)
       : voice_(std::move(voice)), cancellation_(std::move(cancellation)) {}
 
+  const void* speaker() const override { return voice_.get(); }
   std::optional<SpeechRequest> begin() override {
     SpeechRequest request = phrase_manner(voice_->options, /*is_first=*/true);
     request.text = "Hello there.";
@@ -74,6 +75,8 @@ class SynthesizerMouth::PhraseOrder final : public SpeechOrder {
         phrase_(phrase),
         text_(std::move(text)),
         cancellation_(std::move(cancellation)) {}
+
+  const void* speaker() const override { return voice_.get(); }
 
   std::optional<SpeechRequest> begin() override {
     if (cancellation_.cancelled()) return std::nullopt;

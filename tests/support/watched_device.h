@@ -7,8 +7,6 @@
 #include <memory>
 
 #include "base/parameter.h"
-#include "base/right_of_way.h"
-#include "base/thread_pool.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/device.h"
@@ -19,7 +17,7 @@ class WatchedDevice final : public Device {
  public:
   explicit WatchedDevice(int n_threads = 1)
       : cpu_(std::move(*make_cpu_device({.n_threads = n_threads, .deterministic = true}))),
-        pool_(n_threads, /*pin=*/false),
+        processors_(n_threads, /*pin=*/false),
         ops_(watched(cpu_->ops())) {
     current() = this;
   }
@@ -49,7 +47,7 @@ class WatchedDevice final : public Device {
     return cpu_->import_weights(bytes);
   }
   std::unique_ptr<Stream> make_stream() override {
-    return std::make_unique<CpuStream>(*this, pool_, way_, /*rank=*/0);
+    return std::make_unique<CpuStream>(*this, processors_, /*rank=*/0);
   }
 
  private:
@@ -156,8 +154,7 @@ class WatchedDevice final : public Device {
   }
 
   std::unique_ptr<Device> cpu_;
-  ThreadPool pool_;
-  RightOfWay way_;
+  Processors processors_;
   OpTable ops_;
 };
 

@@ -366,7 +366,7 @@ TEST_F(SynthesizerTest, CancelEndsAStreamWhereverItIs) {
   EXPECT_TRUE(stream_speech(synthesizer(), request("Hello world.")).report);
 }
 
-TEST_F(SynthesizerTest, RequestsOfSeveralThreadsTakeTurns) {
+TEST_F(SynthesizerTest, RequestsOfSeveralThreadsAreAsAlone) {
   const auto expected = synthesizer().synthesize(request("Hello world."));
   ASSERT_TRUE(expected);
   std::vector<std::vector<float>> got(3);

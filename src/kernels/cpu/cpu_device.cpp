@@ -11,7 +11,6 @@
 #include "base/os/environment.h"
 #include "base/os/memory.h"
 #include "base/os/thread.h"
-#include "base/thread_pool.h"
 #include "base/units.h"
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/kernels.h"
@@ -77,14 +76,6 @@ Result<std::unique_ptr<Buffer>> allocate_large(size_t bytes) {
   return std::make_unique<MappedBuffer>(*std::move(pages), bytes);
 }
 
-// What devices that take turns have in common.
-struct Processors {
-  Processors(int n_threads, bool pin) : pool(n_threads, pin) {}
-
-  ThreadPool pool;
-  RightOfWay way;
-};
-
 class CpuDevice final : public Device {
  public:
   CpuDevice(std::shared_ptr<Processors> processors, Isa isa, bool deterministic, int rank)
@@ -101,7 +92,7 @@ class CpuDevice final : public Device {
   int64_t most_alike_rows(DType weights) const override {
     return parlance::most_alike_rows(isa_, deterministic_, weights);
   }
-  int n_threads() const override { return processors_->pool.n_threads(); }
+  int n_threads() const override { return processors_->n_threads(); }
 
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
     return bytes < kLargeBytes ? allocate_small(bytes) : allocate_large(bytes);
@@ -117,7 +108,7 @@ class CpuDevice final : public Device {
   }
 
   std::unique_ptr<Stream> make_stream() override {
-    return std::make_unique<CpuStream>(*this, processors_->pool, processors_->way, rank_);
+    return std::make_unique<CpuStream>(*this, *processors_, rank_);
   }
 
  private:

@@ -55,7 +55,8 @@ std::vector<DeviceInfo> list_cpu_devices();
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options = {});
 
 // The same processors and threads as a device for work of another rank: steps of all that share them run one
-// at a time, and those of a lower rank (0 is the lowest) go first, see right_of_way.h. Such devices may be
+// at a time, or two of the same rank on half of the threads each, and those of a lower rank (0 is the lowest)
+// go first, see right_of_way.h. Such devices may be
 // used from several threads, and in any order of destruction. Null for a device that is no CPU, which has
 // queues of its own.
 std::unique_ptr<Device> share_cpu_device(const Device& device, int rank);

@@ -10,6 +10,7 @@ void EventWriter::send(std::string_view type, Members members) {
   Json event = Json::object({{"type", name}, {"event_id", random_id("event_")}});
   for (const auto& [member, value] : members) event.add(member, value);
   sink_.send(event.line());
+  on_sent_(type);
 }
 
 void EventWriter::error(const RealtimeError& error, const std::optional<std::string>& event_id) {

@@ -33,7 +33,9 @@ class EventWriter {
  public:
   using Members = std::initializer_list<std::pair<std::string_view, Json>>;
 
-  EventWriter(Dialect dialect, RealtimeSink& sink) : dialect_(dialect), sink_(sink) {}
+  // `on_sent` is told the type of each event that was sent, as GA calls it.
+  EventWriter(Dialect dialect, RealtimeSink& sink, std::function<void(std::string_view type)> on_sent)
+      : dialect_(dialect), sink_(sink), on_sent_(std::move(on_sent)) {}
 
   Dialect dialect() const { return dialect_; }
   RealtimeSink& sink() { return sink_; }
@@ -45,6 +47,7 @@ class EventWriter {
  private:
   const Dialect dialect_;
   RealtimeSink& sink_;
+  const std::function<void(std::string_view type)> on_sent_;
 };
 
 }  // namespace parlance

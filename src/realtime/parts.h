@@ -76,6 +76,18 @@ class EndJudgement {
   virtual std::optional<double> probability() = 0;  // none: not known yet
 };
 
+// The beginning of a prompt that is computed before it is needed. Going gives it up.
+class MindWarming {
+ public:
+  virtual ~MindWarming() = default;
+  virtual bool has_ended() const = 0;
+};
+
+enum class WhenWarm : uint8_t {
+  some_time,  // nobody waits for it
+  soon,       // somebody is speaking
+};
+
 struct MouthTerms {
   std::string voice, language;
   double speed = 1;
@@ -89,6 +101,9 @@ class RealtimeParts {
 
   // A chat as POST /v1/chat/completions takes it. Errors name its fields.
   virtual RealtimeResult<std::unique_ptr<MindAnswer>> ask(const Json& chat, OnNews on_news) = 0;
+  // Has what all that may follow on these messages have in common computed. Null: there is nothing to
+  // compute.
+  virtual std::unique_ptr<MindWarming> warm(const Json& chat, WhenWarm when, OnNews on_news) = 0;
   // Tokens of its prompt.
   virtual RealtimeResult<int64_t> count(const Json& chat) = 0;
   virtual int64_t n_ctx() const = 0;

@@ -35,7 +35,8 @@ RealtimeSession::RealtimeSession(RealtimeTerms terms, RealtimeParts& parts, Real
                                  RealtimeObserver& observer, OnNews wake)
     : terms_(std::move(terms)),
       parts_(parts),
-      events_(terms_.dialect, sink),
+      events_(terms_.dialect, sink,
+              [&observer](std::string_view type) { observer.on_event(/*is_ours=*/true, type); }),
       observer_(observer),
       wake_(std::move(wake)),
       id_(random_id("sess_")),
@@ -71,11 +72,13 @@ void RealtimeSession::open() {
     tell_item_done(item);
   }
   if (wrong) events_.error(*wrong, {});
+  warm_up(WhenWarm::some_time);
   tell_state();
 }
 
 void RealtimeSession::close(uint16_t code, std::string reason) {
   if (std::exchange(is_closed_, true)) return;
+  warming_.reset();
   draft_.reset();
   active_.reset();
   aside_.clear();
@@ -87,6 +90,7 @@ void RealtimeSession::close(uint16_t code, std::string reason) {
 void RealtimeSession::take_text(std::string_view message) {
   if (is_closed_) return;
   const auto event = read_client_event(message);
+  observer_.on_event(/*is_ours=*/false, event ? std::string_view(event->type) : "other");
   const auto tell = [&](const RealtimeError& error, const std::optional<std::string>& id) {
     observer_.on_error(error.code);
     events_.error(error, id);
@@ -101,6 +105,7 @@ void RealtimeSession::take_text(std::string_view message) {
 
 void RealtimeSession::take_binary(std::string_view bytes) {
   if (is_closed_) return;
+  observer_.on_event(/*is_ours=*/false, "input_audio_buffer.append");
   RealtimeResult<void> taken;
   if (settings_.extensions.has_binary_audio) {
     taken = append(bytes);
@@ -135,12 +140,16 @@ RealtimeResult<void> RealtimeSession::update(const UpdateSession& event) {
   if (event.is_transcription && !is_transcription)
     return reject("unsupported_event", "type",
                   "this session is no transcription session; send session.update");
-  PARLANCE_EVENT_TRY(settings_,
+  PARLANCE_EVENT_TRY(SessionSettings changed,
                      changed_settings(settings_, event.session, terms_.offer, terms_.dialect, locks()));
+  const bool is_other_beginning =
+      changed.instructions != settings_.instructions || changed.tools.line() != settings_.tools.line();
+  settings_ = std::move(changed);
   ++settings_version_;
   const bool is_old = is_transcription && terms_.dialect == Dialect::beta;
   events_.send(is_old ? "transcription_session.updated" : "session.updated",
                {{"session", shown_settings(settings_, terms_.offer, terms_.dialect, id_)}});
+  if (is_other_beginning) warm_up(WhenWarm::some_time);
   return {};
 }
 
@@ -465,6 +474,7 @@ void RealtimeSession::advance() {
     look_at_barge_in();
     look_at_answers();
   }
+  if (warming_ && warming_->has_ended()) warming_.reset();
   look_at_idle();
   tell_state();
   if (items_.version() != std::exchange(told_items_, items_.version()))

@@ -31,8 +31,12 @@ namespace parlance {
 class RealtimeObserver {
  public:
   virtual ~RealtimeObserver() = default;
+  // An event of this type, as GA calls it, came or was sent; what came and is none is "other".
+  virtual void on_event(bool /*is_ours*/, std::string_view /*type*/) {}
   virtual void on_error(const std::string& /*code*/) {}
-  virtual void on_turn(const TurnTrace&) {}                                          // that was answered
+  virtual void on_turn(const TurnTrace&) {}  // that was answered
+  // An answer fell silent so long after somebody began to speak into it.
+  virtual void on_interrupted(double /*ms*/) {}
   virtual void on_items(const ItemList&, const std::string& /*conversation_id*/) {}  // have changed
 };
 
@@ -99,6 +103,7 @@ class RealtimeSession final : public LiveResponse::Host {
   Spoken begin_utterance(std::string item_id);
   void end_speech_now();
   void judge_end();
+  void warm_up(WhenWarm when);
   void dispatch(HeardItem& utterance, SpokenEvent event);
   void act(HeardItem& utterance, SpokenAction action);
   void commit_item(HeardItem& utterance);
@@ -119,6 +124,7 @@ class RealtimeSession final : public LiveResponse::Host {
   void try_to_ask(LiveResponse& response);
   RealtimeResult<Json> chat_for(const LiveResponse& response, const std::string& more_said);
   Json chat_of(const ResponseTerms& terms, std::span<const Item> items, const std::string& more_said) const;
+  Json chat_with(const SessionSettings& settings, const Json& messages) const;
   bool awaits_text(std::span<const Item> items) const;
   void end_answer();
   void look_at_answers();
@@ -176,6 +182,7 @@ class RealtimeSession final : public LiveResponse::Host {
   int64_t finder_base_ = 0;  // samples of the session before the finder's first
 
   // Answering.
+  std::unique_ptr<MindWarming> warming_;
   Response active_, draft_;
   std::vector<Response> aside_;
   std::string draft_item_, draft_text_;

@@ -53,12 +53,15 @@ bool RealtimeSession::awaits_text(std::span<const Item> items) const {
 // The model answers somebody: where nobody has said anything, it is put an empty message.
 Json RealtimeSession::chat_of(const ResponseTerms& terms, std::span<const Item> items,
                               const std::string& more_said) const {
-  const SessionSettings& s = terms.settings;
-  Json messages = chat_messages_of(s.instructions, items);
+  Json messages = chat_messages_of(terms.settings.instructions, items);
   const auto elements = messages.elements();
   const std::string last = elements->empty() ? "" : elements->back().member("role")->text().value_or("");
   if (!more_said.empty() || (last != "user" && last != "tool"))
     messages.push(Json::object({{"role", "user"}, {"content", more_said}}));
+  return chat_with(terms.settings, messages);
+}
+
+Json RealtimeSession::chat_with(const SessionSettings& s, const Json& messages) const {
   Json chat = Json::object({{"messages", messages}});
   if (!s.tools.elements()->empty()) {
     chat.set("tools", chat_tools_of(s.tools)).set("tool_choice", chat_choice_of(s.tool_choice));
@@ -115,6 +118,16 @@ RealtimeResult<Json> RealtimeSession::chat_for(const LiveResponse& response, con
   if (low < beginnings.size()) first = beginnings[low];
   if (!is_own_input) n_left_out_ = first;
   return chat_from(first);
+}
+
+// What will be answered next begins with instructions, tools and the items that there are.
+void RealtimeSession::warm_up(WhenWarm when) {
+  if (settings_.kind == SessionKind::transcription || awaits_text(items_.all())) return;
+  const std::span<const Item> all = items_.all();
+  const Json messages =
+      chat_messages_of(settings_.instructions, all.subspan(std::min(n_left_out_, all.size())));
+  if (messages.elements()->empty()) return;
+  warming_ = parts_.warm(chat_with(settings_, messages), when, wake_);
 }
 
 void RealtimeSession::try_to_ask(LiveResponse& response) {
@@ -239,6 +252,9 @@ void RealtimeSession::tell_barge_in(std::string_view phase) {
 void RealtimeSession::interrupt() {
   doubt_since_ms_.reset();
   awaits_answer_ = false;
+  const auto began_ms = open_ ? open_->trace.at_ms(Checkpoint::speech_start) : std::nullopt;
+  if (began_ms && ((active_ && active_->has_sound()) || (clock_ && !clock_->is_drained())))
+    observer_.on_interrupted(parts_.now_ms() - *began_ms);
   if (active_) {
     active_->trace.mark(Checkpoint::barge_in, parts_.now_ms());
     active_->cancel("turn_detected");

@@ -130,7 +130,11 @@ void RealtimeSession::begin_speech(const TurnEvent& event) {
 
 void RealtimeSession::on_turn_event(const TurnEvent& event) {
   using Kind = TurnEvent::Kind;
-  if (event.kind == Kind::speech_start) return begin_speech(event);
+  if (event.kind == Kind::speech_start) {
+    begin_speech(event);
+    if (!active_) warm_up(WhenWarm::soon);
+    return;
+  }
   if (!open_) return;
   HeardItem& utterance = *open_;
   const double now_ms = parts_.now_ms();

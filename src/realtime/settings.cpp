@@ -162,6 +162,14 @@ RealtimeResult<void> read_transcription(Reading& r, const Json& value) {
     return {};
   };
   PARLANCE_EVENT_CHECK(read_guide("language", read.language));
+  if (read.language && !read.language->empty() && r.offer.check_language) {
+    const Reading at = inside(r, "language");
+    auto known = r.offer.check_language(*read.language);
+    if (!known) {
+      known.error().param = at.where;
+      return tl::unexpected(std::move(known).error());
+    }
+  }
   PARLANCE_EVENT_CHECK(read_guide("prompt", read.prompt));
   if (const auto keywords = value.member("keywords")) {
     const auto elements = keywords->elements();

@@ -96,6 +96,8 @@ struct SessionOffer {
   double temperature = 0;  // of answers where nobody says
   // The real name of a voice; an error lists those that there are.
   std::function<RealtimeResult<std::string>(std::string_view)> find_voice = {};
+  // A language that the recogniser knows, as clients may call it; an error lists those that there are.
+  std::function<RealtimeResult<void>(std::string_view)> check_language = {};
   // Whether a model of that name is this one.
   std::function<bool(std::string_view)> is_model = {};
 };

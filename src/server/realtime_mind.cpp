@@ -3,6 +3,7 @@
 #include "assistant/end_of_turn.h"
 #include "server/answer_terms.h"
 #include "server/chat_request.h"
+#include "server/prewarm.h"
 
 namespace parlance {
 
@@ -107,6 +108,19 @@ class TurnJudgement final : public EndJudgement {
   const std::unique_ptr<EndOfTurnRequest> request_;
 };
 
+class PromptWarming final : public MindWarming {
+ public:
+  PromptWarming(CancellationSource source, std::unique_ptr<Request> request)
+      : source_(std::move(source)), request_(std::move(request)) {}
+  ~PromptWarming() override { source_.cancel(); }
+
+  bool has_ended() const override { return request_->has_ended(); }
+
+ private:
+  const CancellationSource source_;
+  const std::unique_ptr<Request> request_;
+};
+
 class SiteParts final : public ModelParts {
  public:
   SiteParts(Site& site, Caller caller, SessionModels models)
@@ -134,6 +148,30 @@ class SiteParts final : public ModelParts {
     const auto text = chat_text(site_, *read);
     if (!text) return tl::unexpected(realtime_error(text.error()));
     return std::ssize(tokens_of_prompt(site_.text->model(), *text));
+  }
+
+  // As a request that says nothing, so that what it computes is known to those that follow.
+  std::unique_ptr<MindWarming> warm(const Json& chat, WhenWarm when, OnNews on_news) override {
+    const auto checked = check_fields(chat_fields(), chat, {.n_ctx = n_ctx()});
+    if (!checked) return nullptr;
+    const auto read = read_chat(site_, checked->body);
+    if (!read) return nullptr;
+    auto tokens = beginning_of(site_, *read);
+    if (!tokens) return nullptr;
+    Call call;
+    call.caller = caller_;
+    const auto conversation = read_conversation(site_, call, checked->body);
+    if (!conversation) return nullptr;
+    const CancellationSource source;
+    GenerateOptions options;
+    options.max_tokens = 0;
+    options.work.cancellation = source.ticket();
+    options.work.priority = when == WhenWarm::soon ? Priority::realtime : Priority::background;
+    options.work.sharing = conversation->sharing;
+    options.work.sharing.prefix_class = PrefixClass::conversation;
+    auto request = Request::start(site_.text->context(), *std::move(tokens), options, std::move(on_news));
+    if (!request) return nullptr;
+    return std::make_unique<PromptWarming>(source, *std::move(request));
   }
 
   int64_t n_ctx() const override { return site_.text->context()->options().n_ctx; }

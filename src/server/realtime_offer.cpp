@@ -1,5 +1,6 @@
 #include "server/realtime_offer.h"
 
+#include "asr/languages.h"
 #include "server/voices.h"
 
 namespace parlance {
@@ -15,6 +16,11 @@ SessionOffer realtime_offer(const Site& site) {
     auto voice = find_offered_voice(site, Body(Json::object({{"voice", name}})));
     if (!voice) return reject(voice.error().code, std::nullopt, "{}", voice.error().message);
     return *std::move(voice);
+  };
+  offer.check_language = [](std::string_view name) -> RealtimeResult<void> {
+    if (const auto known = find_speech_language(name); !known)
+      return reject("invalid_value", std::nullopt, "{}", known.error().message);
+    return {};
   };
   offer.is_model = [&site](std::string_view name) {
     return find_offer(site, std::string(name), ModelKind::text).has_value();

@@ -69,6 +69,10 @@ class RealtimeTalker final : public SocketTalker,
   void hold(bool is_held) override { reply_->hold(is_held); }
 
   // RealtimeObserver, on the strand.
+  void on_event(bool is_ours, std::string_view type) override {
+    site_.metrics.add("realtime_events_total", 1, {{"direction", is_ours ? "out" : "in"}, {"type", type}});
+  }
+  void on_interrupted(double ms) override { site_.metrics.observe("barge_in_silence_seconds", ms / 1000); }
   void on_error(const std::string& code) override {
     site_.metrics.add("realtime_errors_total", 1, {{"code", code}});
   }
@@ -80,7 +84,7 @@ class RealtimeTalker final : public SocketTalker,
       if (metric) site_.metrics.observe(metric, *ms / 1000);
       fields.emplace_back(std::string(name_of(checkpoint)), *ms);
     };
-    note(Checkpoint::asr_final, nullptr);
+    note(Checkpoint::asr_final, "asr_final_seconds");
     note(Checkpoint::turn_end, nullptr);
     note(Checkpoint::llm_first_token, "voice_first_token_seconds");
     note(Checkpoint::audio_first_played, "voice_first_audio_seconds");

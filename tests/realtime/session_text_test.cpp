@@ -32,6 +32,47 @@ TEST(SessionText, OpensWithItsSettings) {
   }
 }
 
+// The beginning of all prompts is computed as soon as it is known, and again when it has changed.
+TEST(SessionText, ItsBeginningIsWarmed) {
+  RealtimeScript script;
+  script.instructions = "Be brief.";
+  ScriptedSession s(script);
+  ASSERT_EQ(s.warmed.size(), 1u);
+  EXPECT_EQ(s.warmed[0].when, WhenWarm::some_time);
+  EXPECT_EQ(s.warmed[0].chat["messages"], json::parse(R"([{"role":"system","content":"Be brief."}])"));
+  s.update(R"({"audio":{"output":{"speed":1.2}}})");
+  EXPECT_EQ(s.warmed.size(), 1u) << "that is no part of a prompt";
+  s.update(R"({"instructions":"Be kind.","tools":[{"type":"function","name":"f","parameters":{}}]})");
+  ASSERT_EQ(s.warmed.size(), 2u);
+  EXPECT_EQ(s.warmed[1].chat["messages"][0]["content"], "Be kind.");
+  EXPECT_EQ(s.warmed[1].chat["tools"][0]["function"]["name"], "f");
+  s.update(R"({"instructions":"Be kind."})");
+  EXPECT_EQ(s.warmed.size(), 2u) << "nothing has changed";
+}
+
+// Whoever watches is told of every event, under the name that GA has for it.
+TEST(SessionText, EventsAreCounted) {
+  for (const Dialect dialect : {Dialect::ga, Dialect::beta}) {
+    RealtimeScript script;
+    script.dialect = dialect;
+    ScriptedSession s(script);
+    s.create("Hello?");
+    s.tell(R"({"type":"response.create"})");
+    s.run(4000);
+    s.tell(R"({"type":"no such event"})");
+    EXPECT_EQ(
+        s.n_events_in,
+        (std::map<std::string, size_t>{
+            {"session.update", 1}, {"conversation.item.create", 1}, {"response.create", 1}, {"other", 1}}));
+    size_t n = 0;
+    for (const auto& [type, n_sent] : s.n_events_out) n += n_sent;
+    EXPECT_EQ(n, s.events.size());
+    EXPECT_EQ(s.n_events_out["response.done"], 1u);
+    EXPECT_EQ(s.n_events_out["conversation.item.added"], 2u);
+    EXPECT_EQ(s.n_events_out["error"], 1u);
+  }
+}
+
 TEST(SessionText, AnswersInText) {
   for (const Dialect dialect : {Dialect::ga, Dialect::beta}) {
     ScriptedSession s(in_text(dialect));

@@ -44,6 +44,66 @@ TEST(SessionVoice, AnswersATurn) {
   }
 }
 
+// Speech of 0.6 s that begins at any place of the detector's windows, in messages of any size: what is
+// understood is the sound from where the turn is said to begin up to the pause, sample for sample.
+TEST(SessionVoice, WhatIsUnderstoodIsTheSoundOfTheTurn) {
+  constexpr int kRate = 16000, kBefore = 6000, kSpeech = 9600, kAfter = 16000;
+  for (int offset = 0; offset < 2 * kSileroWindow; offset += 61) {
+    std::vector<int16_t> sound(static_cast<size_t>(kBefore + offset + kSpeech + kAfter));
+    for (size_t i = 0; i < sound.size(); ++i) {
+      const bool is_loud = i >= kBefore + static_cast<size_t>(offset) && i < sound.size() - kAfter;
+      sound[i] = static_cast<int16_t>((is_loud ? 9000 : 0) + static_cast<int>(i * 7919 % 1000));
+    }
+    std::vector<float> first;
+    for (const size_t n_piece :
+         {size_t{320}, size_t{1}, size_t{511}, size_t{512}, size_t{1601}, sound.size()}) {
+      if (n_piece == 1 && offset != 0) continue;
+      ScriptedSession s;
+      s.checker.checks_shapes = false;
+      for (size_t at = 0; at < sound.size(); at += n_piece) {
+        std::string bytes;
+        for (size_t i = at; i < std::min(at + n_piece, sound.size()); ++i) {
+          bytes += static_cast<char>(sound[i] & 0xff);
+          bytes += static_cast<char>(sound[i] >> 8);
+        }
+        s.tell(R"({"type":"input_audio_buffer.append","audio":")" + to_base64(bytes) + "\"}");
+      }
+      s.run(2000);
+      ASSERT_EQ(s.heard.size(), 1u) << s.log();
+      const std::vector<float>& heard = s.heard.front();
+      const auto begin =
+          (*s.last("input_audio_buffer.speech_started"))["audio_start_ms"].get<size_t>() * kRate / 1000;
+      const size_t speech_end = sound.size() - kAfter;
+      ASSERT_LT(begin, kBefore);
+      ASSERT_GT(begin + heard.size(), speech_end) << "all of the speech";
+      EXPECT_LT(begin + heard.size(), speech_end + 5 * kSileroWindow) << "up to the pause";
+      for (size_t i = 0; i < heard.size(); ++i)
+        ASSERT_EQ(heard[i], static_cast<float>(sound[begin + i]) / 32768) << i << " of pieces of " << n_piece;
+      if (first.empty()) first = heard;
+      EXPECT_EQ(heard, first) << "pieces of " << n_piece;
+    }
+  }
+}
+
+// While somebody speaks, what will be answered is computed as far as it is known.
+TEST(SessionVoice, WhatIsKnownIsWarmedWhenSomebodySpeaks) {
+  ScriptedSession s;
+  s.create("My name is Anna.");
+  ASSERT_TRUE(s.warmed.empty()) << "there was nothing to begin with";
+  s.hear(1000, true);
+  ASSERT_EQ(s.warmed.size(), 1u);
+  EXPECT_EQ(s.warmed[0].when, WhenWarm::soon);
+  EXPECT_EQ(s.warmed[0].chat["messages"].back()["content"], "My name is Anna.");
+  s.hear(700, false);
+  s.run(200);
+  s.hear(300, true);
+  ASSERT_EQ((*s.last("response.done"))["response"]["status"], "completed") << "it is still being heard";
+  ASSERT_EQ(s.warmed.size(), 2u);
+  const std::string& cut = s.session->items().all()[2].parts[0].text;
+  EXPECT_LT(cut.size(), said(*s.last("response.done")).size());
+  EXPECT_EQ(s.warmed[1].chat["messages"].back()["content"], cut) << "what was heard of the answer";
+}
+
 // Nothing is computed when the silence has been long enough: it was there.
 TEST(SessionVoice, TheFirstSoundComesWithTheEndOfTheTurn) {
   ScriptedSession s;
@@ -194,6 +254,8 @@ TEST(SessionVoice, TheSequenceOfAnInterruption) {
   s.hear(400, true);
   s.hear(800, false);
   EXPECT_TRUE(s.matches("barge-in", from));
+  ASSERT_EQ(s.silenced_after_ms.size(), 1u);
+  EXPECT_NEAR(s.silenced_after_ms[0], kSileroWindow / 16.0, 40) << "since speech began";
   s.run(5000);
 }
 

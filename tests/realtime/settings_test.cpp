@@ -52,6 +52,23 @@ TEST(Settings, AreShownAsTheShapesSay) {
   }
 }
 
+TEST(Settings, TheLanguageIsOneThatTheRecogniserKnows) {
+  SessionOffer offer = an_offer();
+  offer.check_language = [](std::string_view name) -> RealtimeResult<void> {
+    if (name == "en") return {};
+    return reject("invalid_value", std::nullopt, "there is en, not {}", name);
+  };
+  const auto with = [&](const std::string& language) {
+    const std::string update = R"({"audio":{"input":{"transcription":{"language":)" + language + "}}}}";
+    return changed_settings(kFirst, *Json::parse(update), offer, Dialect::ga);
+  };
+  for (const char* language : {"\"en\"", "\"\"", "null"}) EXPECT_TRUE(with(language)) << language;
+  const auto refused = with("\"tlh\"");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().param, "session.audio.input.transcription.language");
+  EXPECT_EQ(refused.error().message, "there is en, not tlh");
+}
+
 TEST(Settings, OnlyWhatIsGivenChanges) {
   const auto once =
       change(kFirst, R"({"type":"realtime","instructions":"Be kind.","audio":{"output":{"speed":1.25}}})");

@@ -146,7 +146,15 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
   RealtimeChecker checker;
   std::unique_ptr<RealtimeSession> session;
   std::vector<json> chats;  // that the mind was asked
-  int n_cancelled = 0;      // answers that nobody waited for
+  struct Warmed {
+    json chat;
+    WhenWarm when;
+  };
+  std::vector<Warmed> warmed;             // beginnings that it was to know
+  std::vector<std::vector<float>> heard;  // what each of the ears was fed
+  std::map<std::string, size_t> n_events_in, n_events_out;
+  std::vector<double> silenced_after_ms;
+  int n_cancelled = 0;  // answers that nobody waited for
   int n_open_ears = 0, n_said = 0;
   int closed_with = 0;
   size_t n_stuck = 0;  // bytes that the client has not taken
@@ -164,6 +172,12 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
     settle();
   }
 
+  // RealtimeObserver
+  void on_event(bool is_ours, std::string_view type) override {
+    ++(is_ours ? n_events_out : n_events_in)[std::string(type)];
+  }
+  void on_interrupted(double ms) override { silenced_after_ms.push_back(ms); }
+
   // RealtimeParts
   double now_ms() override { return now_; }
   int64_t n_ctx() const override { return script.n_ctx; }
@@ -172,6 +186,13 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
     chats.push_back(json::parse(chat.line()));
     if (script.answer.empty()) return reject("internal_error", {}, "the mind is empty");
     return std::make_unique<Answer>(*this, std::move(on_news));
+  }
+  std::unique_ptr<MindWarming> warm(const Json& chat, WhenWarm when, OnNews) override {
+    struct Ended final : MindWarming {
+      bool has_ended() const override { return true; }
+    };
+    warmed.push_back({json::parse(chat.line()), when});
+    return std::make_unique<Ended>();
   }
   std::unique_ptr<EndJudgement> judge_end(const Json&, OnNews) override {
     if (!script.end_probability) return nullptr;
@@ -257,11 +278,14 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
   };
 
   struct ScriptedEars final : EarStream {
-    ScriptedEars(ScriptedSession& o, OnNews news) : owner(o), on_news(std::move(news)) {
+    ScriptedEars(ScriptedSession& o, OnNews news)
+        : owner(o), on_news(std::move(news)), index(o.heard.size()) {
       ++owner.n_open_ears;
+      owner.heard.emplace_back();
     }
     ~ScriptedEars() override { --owner.n_open_ears; }
     Result<void> feed(std::span<const float> samples) override {
+      owner.heard[index].insert(owner.heard[index].end(), samples.begin(), samples.end());
       for (const float sample : samples) n_loud += std::abs(sample) > 0.1f ? 1 : 0;
       ++revision;
       final_at = INFINITY;
@@ -289,6 +313,7 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
 
     ScriptedSession& owner;
     OnNews on_news;
+    const size_t index;  // in ScriptedSession::heard
     int64_t n_loud = 0;
     uint64_t revision = 0;
     double final_at = INFINITY;

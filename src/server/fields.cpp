@@ -249,6 +249,11 @@ ApiResult<CheckedBody> check_fields(std::span<const Field> fields, const Json& b
                                     const FieldRules& rules) {
   CheckedBody checked{.body = Body(body), .ignored = {}};
   PARLANCE_API_CHECK(check_members(fields, "", body, rules, checked));
+  checked.body.keep([&](std::string_view name) {
+    return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
+      return field.name.substr(0, field.name.find('.')) == name;
+    });
+  });
   return checked;
 }
 

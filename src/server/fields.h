@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "json/json.h"
 #include "server/api_error.h"
 
@@ -69,6 +70,10 @@ class Body {
 
   const std::vector<std::pair<std::string, Json>>& members() const& { return members_; }
   std::vector<std::pair<std::string, Json>> members() && { return std::move(members_); }
+
+  void keep(FunctionRef<bool(std::string_view name)> is_kept) {
+    std::erase_if(members_, [&](const auto& member) { return !is_kept(member.first); });
+  }
 
  private:
   std::vector<std::pair<std::string, Json>> members_;

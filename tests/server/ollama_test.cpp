@@ -97,6 +97,19 @@ TEST_F(OllamaRoutes, GenerateIsAChatOfOneQuestionOrTheBarePrompt) {
   EXPECT_EQ(json::parse(send("/api/generate", body).body)["response"], completion["choices"][0]["text"]);
 }
 
+TEST_F(OllamaRoutes, WhatARouteDoesNotKnowIsNeverLookedAt) {
+  const json options = {{"temperature", 0}, {"num_predict", 8}};
+  json body = {{"prompt", "Hello"}, {"stream", false}, {"options", options}};
+  const std::string text = json::parse(send("/api/generate", body).body)["response"];
+  for (const json& messages :
+       {json{{"1", 2}}, json{{{"role", "user"}, {"content", "Bye"}}}, json::array(), json(5)}) {
+    body["messages"] = messages;
+    const test::ClientAnswer answer = send("/api/generate", body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(json::parse(answer.body)["response"], text) << messages;
+  }
+}
+
 TEST_F(OllamaRoutes, AnAnswerKeepsAFormat) {
   json body = question("Tell me a number");
   body["stream"] = false;

@@ -145,6 +145,7 @@ class Written(Scripted):
         session.answer("item_a", [("Nine plus four ", 0.5), ("is thirteen.", 0.5)])
         session.send("parlance.timing", response_id="resp_item_a", item_id="item_a", ms={"llm-start": 0, "phrase-emit": 20, "tts-first-audio-chunk": 90})
         self.state_is("speaking")
+        self.tab.wait("[...document.querySelectorAll('[data-role=assistant]')].some((e) => e.textContent.includes('thirteen.'))")
         seen, began = set(), time.monotonic()
         while self.tab.run(STATE) == "speaking" and time.monotonic() < began + 5:
             heard, rest = self.turns()[-1][1:]

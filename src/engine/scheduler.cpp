@@ -261,7 +261,12 @@ std::vector<Task*> Scheduler::ready(Task::Stage stage) const {
 // Answers first, each with the few tokens that it has; then branches of drafts, and prompts, as much of them
 // as fits.
 StepPlan Scheduler::plan_step() {
-  StepPlan plan(context_.options().n_batch, context_.options().n_outputs);
+  StepPlan plan(context_.options());
+  if (const Task* const kept_waiting = std::exchange(kept_waiting_, nullptr)) {
+    for (Task* const task : ready(Task::Stage::prompt)) {
+      if (task == kept_waiting && !task->paused_) add(plan, *task, plan.room_for_prompt(*task, times_));
+    }
+  }
   for (Task* const task : ready(Task::Stage::answering)) {
     if (is_at(task, Task::Stage::answering))
       add(plan, *task, std::min(task->sequence_->n_missing(), plan.n_rows_left()));
@@ -270,8 +275,11 @@ StepPlan Scheduler::plan_step() {
   for (Task* const task : ready(Task::Stage::prompt)) {
     if (plan.n_rows_left() <= 0) break;
     if (!is_at(task, Task::Stage::prompt) || task->paused_) continue;
-    if (context_.can_pause() && plan.is_awaited_beside(*task)) continue;
-    add(plan, *task, plan.room_for_prompt(*task, times_));
+    if (plan.has(*task) || (context_.can_pause() && plan.is_awaited_beside(*task))) continue;
+    const int64_t n = plan.room_for_prompt(*task, times_);
+    add(plan, *task, n);
+    // It goes first next time, since those that answer would fill each step.
+    if (context_.options().batches_as_alone && !plan.has(*task) && !kept_waiting_) kept_waiting_ = task;
   }
   return plan;
 }

@@ -51,10 +51,11 @@ bool Scheduler::has_time_for(const Task& task, const Portion& portion) const {
 // it.
 bool Scheduler::begin_piece(Task& task, double portion_ms) {
   const Sequence& sequence = *task.sequence_;
-  StepPlan plan(context_.options().n_batch, context_.options().n_outputs);
+  StepPlan plan(context_.options());
   const int64_t n = std::min(
       {layer_times_.piece_for(portion_ms, sequence.n_computed()), sequence.n_missing(), plan.n_rows_left()});
-  const std::optional<StepPlan::Piece> piece = plan.piece_of(task, sequence.n_until_cut(n));
+  const std::optional<StepPlan::Piece> piece =
+      plan.piece_of(task, context_.options().batches_as_alone ? plan.batch_alone(task) : sequence.n_until_cut(n));
   if (!piece || !prepare(*piece, plan)) return false;
   plan.add(*piece);
   task.paused_ = {.slice = piece->slice, .wanted = plan.wanted()};

@@ -2,19 +2,29 @@
 
 #include <algorithm>
 
+#include "engine/context.h"
+
 namespace parlance {
+
+StepPlan::StepPlan(const SessionOptions& options)
+    : n_batch_(options.n_batch),
+      batches_as_alone_(options.batches_as_alone),
+      n_rows_(options.n_batch),
+      n_outputs_(options.n_outputs) {}
 
 std::optional<StepPlan::Piece> StepPlan::piece_of(Task& task, int64_t n) const {
   const Sequence& sequence = *task.sequence_;
   const int64_t first_output = sequence.n_tokens() - task.n_outputs_;
   const int64_t end = sequence.n_computed() + n;
   const int64_t n_wanted = std::max<int64_t>(0, end - std::max(sequence.n_computed(), first_output));
+  const bool is_prompt = task.stage_ == Task::Stage::prompt;
+  if (n_wanted > n_outputs_ && batches_as_alone_ && is_prompt && !pieces_.empty()) return std::nullopt;
   n -= std::max<int64_t>(0, n_wanted - n_outputs_);  // the rest of the outputs in the next step
   if (n <= 0) return std::nullopt;
   if (!pieces_.empty() && pieces_.front().task->wants_logits_ != task.wants_logits_) return std::nullopt;
   return Piece{&task,
                {task.sequence_, n, std::min(n_wanted, n_outputs_)},
-               task.stage_ == Task::Stage::prompt,
+               is_prompt,
                task.urgency_};
 }
 
@@ -42,14 +52,24 @@ bool StepPlan::is_awaited_beside(const Task& task) const {
       pieces_, [&](const Piece& piece) { return !piece.is_prompt && piece.urgency <= task.urgency_; });
 }
 
+// However much of a text was known, it is cut in the same places.
+int64_t StepPlan::batch_alone(const Task& task) const {
+  const Sequence& sequence = *task.sequence_;
+  const int64_t n_until_place = n_batch_ - sequence.n_computed() % n_batch_;
+  return sequence.n_until_cut(std::min(n_until_place, sequence.n_missing()));
+}
+
 int64_t StepPlan::room_for_prompt(const Task& task, const StepTimes& times) const {
+  if (batches_as_alone_) {
+    const int64_t n = batch_alone(task);
+    return n <= n_rows_ ? n : 0;
+  }
   int64_t n_running = 0, n_prompt = 0;
   for (const Piece& piece : pieces_) (piece.is_prompt ? n_prompt : n_running) += piece.slice.n_rows();
   if (!is_awaited_beside(task)) n_running = 0;
   const Sequence& sequence = *task.sequence_;
-  int64_t n = std::min(n_rows_, times.allowance(n_running, sequence.n_computed(), n_batch_) - n_prompt);
-  // Alone, a text is cut in the same places however much of it was known.
-  if (n_running == 0) n = std::min(n, n_batch_ - sequence.n_computed() % n_batch_);
+  const int64_t n = std::min(n_rows_, times.allowance(n_running, sequence.n_computed(), n_batch_) - n_prompt);
+  if (n_running == 0 && n >= batch_alone(task)) return batch_alone(task);
   return sequence.n_until_cut(std::min(n, sequence.n_missing()));
 }
 

@@ -1,6 +1,7 @@
 // The rows of a step, while it is decided whose they are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,8 @@
 
 namespace parlance {
 
+struct SessionOptions;
+
 class StepPlan {
  public:
   // The next tokens of a task.
@@ -22,9 +25,12 @@ class StepPlan {
     Priority urgency;
   };
 
-  StepPlan(int64_t n_rows, int64_t n_outputs) : n_batch_(n_rows), n_rows_(n_rows), n_outputs_(n_outputs) {}
+  explicit StepPlan(const SessionOptions& options);
 
   std::span<const Piece> pieces() const { return pieces_; }
+  bool has(const Task& task) const {
+    return std::ranges::find(pieces_, &task, &Piece::task) != pieces_.end();
+  }
   int64_t n_rows_left() const { return n_rows_; }
 
   // The task's next n tokens, or fewer where there is no room for all of their outputs; none where the step
@@ -32,8 +38,11 @@ class StepPlan {
   std::optional<Piece> piece_of(Task& task, int64_t n) const;
   // Whether answers in it that are as urgent wait for what else it has.
   bool is_awaited_beside(const Task& task) const;
-  // How many tokens of a prompt may go into it: no more than the answers in it that are as urgent can bear.
+  // How many tokens of a prompt may go into it: no more than the answers in it that are as urgent can bear, or
+  // as alone, if they are to be batched so.
   int64_t room_for_prompt(const Task& task, const StepTimes& times) const;
+  // How many go into the next batch of a prompt where nobody else is.
+  int64_t batch_alone(const Task& task) const;
 
   // What the pieces need to know of their outputs.
   Wanted wanted() const;
@@ -51,6 +60,7 @@ class StepPlan {
 
   std::vector<Piece> pieces_;
   int64_t n_batch_;
+  bool batches_as_alone_;
   int64_t n_rows_, n_outputs_;  // that are left
 };
 

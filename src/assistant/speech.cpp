@@ -27,6 +27,13 @@ std::string words_of(std::string_view phrase) {
   return words;
 }
 
+// Of those that the preset has; null: it does not have it.
+const SpokenPhrase* spoken_phrase(const VoicePreset& preset, std::string_view text) {
+  const auto phrase = std::ranges::find_if(
+      preset.phrases, [text](const SpokenPhrase& one) { return words_of(one.text) == text; });
+  return phrase == preset.phrases.end() ? nullptr : &*phrase;
+}
+
 Result<std::vector<float>> read_all(AudioFile& file) {
   std::vector<float> samples;
   std::array<float, 1 << 14> piece;
@@ -86,17 +93,21 @@ Result<void> Narrator::remember_phrases(const std::string& preset, const SpeechR
   return {};
 }
 
-Result<std::vector<float>> Narrator::filler(const std::string& preset, const SpeechRequest& manner) const {
+std::string Narrator::filler_text(const std::string& preset) const {
   const auto known = find_voice_preset(mouth_->voices, preset);
   for (const char* const text : kFillers) {
-    if (!known) break;
-    const auto phrase = std::ranges::find_if(
-        known->phrases, [text](const SpokenPhrase& one) { return words_of(one.text) == text; });
-    if (phrase != known->phrases.end())
+    if (known && spoken_phrase(*known, text)) return text;
+  }
+  return kFillers.front();
+}
+
+Result<std::vector<float>> Narrator::filler(const std::string& preset, const SpeechRequest& manner) const {
+  SpeechRequest request = manner;
+  request.text = filler_text(preset);
+  if (const auto known = find_voice_preset(mouth_->voices, preset)) {
+    if (const SpokenPhrase* const phrase = spoken_phrase(*known, request.text))
       return resample(phrase->samples, phrase->sample_rate_hz, kSpeechRateHz);
   }
-  SpeechRequest request = manner;
-  request.text = kFillers.front();
   PARLANCE_TRY(Speech speech, say(request));
   return std::move(speech.samples);
 }

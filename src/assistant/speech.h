@@ -27,6 +27,9 @@ Result<std::vector<float>> read_for_codec(const std::filesystem::path& path);
 Result<std::vector<float>> read_for_codec(std::span<const std::byte> bytes, std::string name);
 
 // From any thread: requests are made one after the other.
+// Short texts whose sound a synthesizer of conversations keeps (SynthesizerOptions::n_phrases).
+inline constexpr size_t kKeptPhrases = 128;
+
 class Narrator {
  public:
   explicit Narrator(std::shared_ptr<TtsRegion> mouth) : mouth_(std::move(mouth)) {}
@@ -48,8 +51,10 @@ class Narrator {
   // preset; phrases at a rate that sound does not have.
   Result<void> remember_phrases(const std::string& preset, const SpeechRequest& manner) const;
 
-  // A sound for the time without an answer: of the phrases for that, the first one that the preset has spoken
-  // ahead of time, else the first of all, spoken now. Errors: as of say().
+  // What is said while there is no answer: of the phrases for that, the first one that the preset has spoken
+  // ahead of time, else the first of all.
+  std::string filler_text(const std::string& preset) const;
+  // Its sound, which is spoken now unless the preset has it. Errors: as of say().
   Result<std::vector<float>> filler(const std::string& preset, const SpeechRequest& manner) const;
 
   // As Synthesizer::synthesize() and stream().

@@ -9,8 +9,6 @@ namespace parlance {
 
 namespace {
 
-constexpr size_t kKeptPhrases = 128;
-
 // Tells what fills silences of the conversation's state, too.
 class FillingObserver final : public TalkObserver {
  public:

@@ -92,7 +92,26 @@ class OwningMouth final : public Mouth {
   SynthesizerMouth mouth_;
 };
 
+MouthOptions mouth_options(const Voice& voice, const MouthTerms& terms) {
+  MouthOptions options;
+  options.warms_up = false;
+  options.manner.decoding.n_step = kStepsOfTalk;
+  options.manner.language = terms.language;
+  options.manner.voice = voice;
+  options.manner.speed = static_cast<float>(terms.speed);
+  return options;
+}
+
 }  // namespace
+
+Result<void> remember_phrases(const std::shared_ptr<TtsRegion>& tts, const std::string& voice) {
+  const Narrator narrator(tts);
+  PARLANCE_TRY(Voice known, narrator.voice({.name = voice}));
+  const MouthOptions options = mouth_options(std::move(known), {.voice = voice, .language = {}});
+  for (const bool is_first : {true, false})
+    PARLANCE_CHECK(narrator.remember_phrases(voice, phrase_manner(options, is_first)));
+  return {};
+}
 
 double ModelParts::now_ms() {
   return steady_ms();
@@ -111,13 +130,12 @@ Result<std::unique_ptr<Mouth>> ModelParts::open_mouth(const MouthTerms& terms, I
     PARLANCE_TRY(Voice voice, Narrator(models_.tts).voice({.name = terms.voice}));
     known = voices_.emplace(terms.voice, std::move(voice)).first;
   }
-  MouthOptions options;
-  options.warms_up = false;
-  options.manner.decoding.n_step = kStepsOfTalk;
-  options.manner.language = terms.language;
-  options.manner.voice = known->second;
-  options.manner.speed = static_cast<float>(terms.speed);
+  const MouthOptions options = mouth_options(known->second, terms);
   return std::make_unique<OwningMouth>(models_.tts, options, inbox, [] { return steady_ms(); });
+}
+
+std::string ModelParts::filler_text(const std::string& voice) {
+  return Narrator(models_.tts).filler_text(voice);
 }
 
 Result<std::unique_ptr<SpeechFinder>> ModelParts::find_speech(const TurnOptions& options) {

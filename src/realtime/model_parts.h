@@ -18,6 +18,10 @@ struct SessionModels {
   std::shared_ptr<VadRegion> vad;
 };
 
+// Takes up what a preset has spoken ahead of time, as sessions say it that set nothing else. Errors: no such preset;
+// phrases that are no sound.
+Result<void> remember_phrases(const std::shared_ptr<TtsRegion>& tts, const std::string& voice);
+
 class ModelParts : public RealtimeParts {
  public:
   explicit ModelParts(SessionModels models) : models_(std::move(models)) {}
@@ -25,6 +29,7 @@ class ModelParts : public RealtimeParts {
   double now_ms() override;
   Result<std::unique_ptr<EarStream>> listen(const AsrRequest& request, OnNews on_news) override;
   Result<std::unique_ptr<Mouth>> open_mouth(const MouthTerms& terms, Inbox& inbox) override;
+  std::string filler_text(const std::string& voice) override;
   Result<std::unique_ptr<SpeechFinder>> find_speech(const TurnOptions& options) override;
 
  private:

@@ -113,6 +113,8 @@ class RealtimeParts {
   // Error busy: as many are open as may; try again later.
   virtual Result<std::unique_ptr<EarStream>> listen(const AsrRequest& request, OnNews on_news) = 0;
   virtual Result<std::unique_ptr<Mouth>> open_mouth(const MouthTerms& terms, Inbox& inbox) = 0;
+  // What is said in this voice in place of an answer that is not there yet.
+  virtual std::string filler_text(const std::string& voice) = 0;
   virtual int64_t samples_of_frame() const { return 960; }  // of the speech codec, at kSpeechRateHz
   // Errors: there is no detector.
   virtual Result<std::unique_ptr<SpeechFinder>> find_speech(const TurnOptions& options) = 0;

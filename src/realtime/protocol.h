@@ -39,6 +39,11 @@ tl::unexpected<RealtimeError> reject(std::string code, std::optional<std::string
                                       .param = std::move(param)});
 }
 
+// What went wrong was not the client's doing.
+inline RealtimeError internal_error(std::string message) {
+  return {.code = "internal_error", .message = std::move(message), .type = "server_error"};
+}
+
 // The member of a path like "audio.input.format"; none where one of its steps is missing or no object.
 std::optional<Json> member_at(const Json& json, std::string_view path);
 // Sets it, and makes the objects on the way.

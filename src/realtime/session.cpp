@@ -20,14 +20,7 @@ template <class... Functions>
 ByKind(Functions...) -> ByKind<Functions...>;
 
 constexpr size_t kMostUnsent = size_t{5} << 20;  // bytes that the client does not take
-constexpr double kMostBufferSeconds = 600;
 constexpr double kLeastCommitSeconds = 0.1;
-constexpr double kKeptSoundSeconds = 120;
-constexpr int64_t kSpeechSamplesPerMs = kSpeechRateHz / 1000;
-
-RealtimeError internal_error(const Error& error) {
-  return {.code = "internal_error", .message = error.message, .type = "server_error"};
-}
 
 }  // namespace
 
@@ -41,7 +34,8 @@ RealtimeSession::RealtimeSession(RealtimeTerms terms, RealtimeParts& parts, Real
       wake_(std::move(wake)),
       id_(random_id("sess_")),
       conversation_id_(terms_.conversation_id.empty() ? random_id("conv_") : terms_.conversation_id),
-      settings_(first_settings(terms_.offer, terms_.kind)) {}
+      settings_(first_settings(terms_.offer, terms_.kind)),
+      filler_(parts_, events_, wake_) {}
 
 RealtimeSession::~RealtimeSession() = default;
 
@@ -73,7 +67,12 @@ void RealtimeSession::open() {
   }
   if (wrong) events_.error(*wrong, {});
   warm_up(WhenWarm::some_time);
-  tell_state();
+  ready_filler();
+  look_at_state();
+}
+
+void RealtimeSession::ready_filler() {
+  if (const auto followed = filler_.follow(settings_); !followed) events_.error(followed.error(), {});
 }
 
 void RealtimeSession::close(uint16_t code, std::string reason) {
@@ -150,6 +149,7 @@ RealtimeResult<void> RealtimeSession::update(const UpdateSession& event) {
   events_.send(is_old ? "transcription_session.updated" : "session.updated",
                {{"session", shown_settings(settings_, terms_.offer, terms_.dialect, id_)}});
   if (is_other_beginning) warm_up(WhenWarm::some_time);
+  ready_filler();
   return {};
 }
 
@@ -167,12 +167,12 @@ RealtimeResult<void> RealtimeSession::append(std::string_view bytes) {
   }
   if (!decoder_) {
     auto decoder = SoundDecoder::create(settings_.input, kMelSampleRateHz);
-    if (!decoder) return tl::unexpected(internal_error(decoder.error()));
+    if (!decoder) return tl::unexpected(internal_error(decoder.error().message));
     decoder_.emplace(*std::move(decoder));
   }
   std::vector<float> samples;
   if (const auto pushed = decoder_->push(bytes, samples); !pushed)
-    return tl::unexpected(internal_error(pushed.error()));
+    return tl::unexpected(internal_error(pushed.error().message));
   return hear(samples);
 }
 
@@ -221,143 +221,6 @@ RealtimeResult<void> RealtimeSession::clear() {
   }
   events_.send("input_audio_buffer.cleared", {});
   return {};
-}
-
-Json RealtimeSession::previous(const std::string& id) const {
-  const auto before = items_.before(id);
-  return before ? Json(*before) : Json();
-}
-
-void RealtimeSession::tell_item_added(const Item& item) {
-  events_.send("conversation.item.added",
-               {{"previous_item_id", previous(item.id)}, {"item", to_json(item, terms_.dialect)}});
-}
-
-void RealtimeSession::tell_item_done(const Item& item) {
-  events_.send("conversation.item.done",
-               {{"previous_item_id", previous(item.id)}, {"item", to_json(item, terms_.dialect)}});
-}
-
-RealtimeResult<void> RealtimeSession::create(const CreateItem& event) {
-  Item item = event.item;
-  Spoken utterance;
-  if (item.awaits_text()) {
-    utterance = begin_utterance(item.id);
-    for (const ItemPart& part : item.parts) {
-      if (!part.sound) continue;
-      const size_t n_most =
-          static_cast<size_t>(kMostBufferSeconds) * static_cast<size_t>(settings_.input.rate_hz);
-      if (part.sound->size() / static_cast<size_t>(settings_.input.n_bytes()) > n_most)
-        return reject("invalid_value", "item.content", "the sound of an item may have {:.0f} s",
-                      kMostBufferSeconds);
-      auto decoder = SoundDecoder::create(settings_.input, kMelSampleRateHz);
-      if (!decoder) return tl::unexpected(internal_error(decoder.error()));
-      std::vector<float> samples;
-      if (const auto pushed = decoder->push(*part.sound, samples); !pushed)
-        return tl::unexpected(internal_error(pushed.error()));
-      if (const auto ended = decoder->flush(samples); !ended)
-        return tl::unexpected(internal_error(ended.error()));
-      utterance->feed(samples);
-    }
-  }
-  PARLANCE_EVENT_CHECK(items_.insert(item, event.behind));
-  const auto place = items_.before(item.id);
-  for (size_t i = 0; i < n_left_out_ && i < items_.all().size(); ++i) {
-    if (items_.all()[i].id != item.id) continue;
-    ++n_left_out_;  // it stands before others that are left out
-    break;
-  }
-  tell_item_added(item);
-  tell_item_done(item);
-  if (utterance) {
-    utterance->state = SpokenState::closing;
-    utterance->is_committed = true;
-    utterance->creates_response = utterance->is_transcribed = false;
-    utterance->pause();
-    closing_.push_back(std::move(utterance));
-  }
-  return {};
-}
-
-RealtimeResult<void> RealtimeSession::remove(const DeleteItem& event) {
-  const auto& all = items_.all();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Item& item) { return item.id == event.id; });
-  if (found == all.end()) {
-    return reject("item_delete_invalid_item_id", "item_id", "there is no item {} to delete",
-                  Json(event.id).line());
-  }
-  if (static_cast<size_t>(found - all.begin()) < n_left_out_) --n_left_out_;
-  items_.remove(event.id);
-  spoken_.erase(event.id);
-  events_.send("conversation.item.deleted", {{"item_id", event.id}});
-  return {};
-}
-
-RealtimeResult<void> RealtimeSession::retrieve(const RetrieveItem& event) {
-  const Item* item = std::as_const(items_).find(event.id);
-  if (!item) {
-    return reject("item_retrieve_invalid_item_id", "item_id", "there is no item {} to retrieve",
-                  Json(event.id).line());
-  }
-  events_.send("conversation.item.retrieved", {{"item", to_json(*item, terms_.dialect, /*has_sound=*/true)}});
-  return {};
-}
-
-RealtimeResult<void> RealtimeSession::truncate(const TruncateItem& event) {
-  const Item* item = std::as_const(items_).find(event.id);
-  const auto spoken = spoken_.find(event.id);
-  const bool is_sounding = active_ && active_->sounding_item() == event.id && spoken == spoken_.end();
-  const bool is_answer = item && item->kind == Item::Kind::message && item->role == Item::Role::assistant;
-  if (!is_answer || (spoken == spoken_.end() && !is_sounding)) {
-    return reject("item_truncate_invalid_item_id", "item_id", "there is no spoken answer {} to truncate",
-                  Json(event.id).line());
-  }
-  const int64_t n_made = is_sounding ? active_->n_samples_sent() : spoken->second.n_samples;
-  if (event.end_ms * kSpeechSamplesPerMs > n_made) {
-    return reject("invalid_value", "audio_end_ms", "Audio content of {}ms is already shorter than {}ms",
-                  n_made / kSpeechSamplesPerMs, event.end_ms);
-  }
-  if (is_sounding) {
-    cuts_[event.id] = event.end_ms;
-  } else {
-    apply_cut(event.id, event.end_ms);
-  }
-  if (clock_item_ == event.id && clock_ && !active_) clock_->stop();
-  events_.send("conversation.item.truncated",
-               {{"item_id", event.id}, {"content_index", 0}, {"audio_end_ms", event.end_ms}});
-  return {};
-}
-
-void RealtimeSession::apply_cut(const std::string& item_id, int64_t end_ms) {
-  Item* const item = items_.find(item_id);
-  const auto spoken = spoken_.find(item_id);
-  if (!item || spoken == spoken_.end() || item->parts.empty()) return;
-  ItemPart& part = item->parts.front();
-  part.text = heard_text(spoken->second.phrases, end_ms * kSpeechSamplesPerMs);
-  if (spoken->second.sound) {
-    const SoundForm& form = spoken->second.form;
-    const auto n_bytes = static_cast<size_t>(end_ms * form.rate_hz / 1000 * form.n_bytes());
-    part.sound = std::make_shared<const std::string>(spoken->second.sound->substr(0, n_bytes));
-  }
-  items_.touch();
-}
-
-void RealtimeSession::keep_spoken(const std::string& item_id, SpokenItem spoken) {
-  Item* const item = items_.find(item_id);
-  if (!item) return;
-  if (!item->parts.empty()) item->parts.front().sound = spoken.sound;
-  spoken_[item_id] = std::move(spoken);
-  if (const auto cut = cuts_.find(item_id); cut != cuts_.end()) {
-    apply_cut(item_id, cut->second);
-    cuts_.erase(cut);
-  }
-  const size_t n_most = static_cast<size_t>(kKeptSoundSeconds) * static_cast<size_t>(kSpeechRateHz) * 2;
-  items_.forget_sound_beyond(n_most);
-  for (auto& [id, one] : spoken_) {
-    const Item* const kept = std::as_const(items_).find(id);
-    if (!kept || kept->parts.empty() || !kept->parts.front().sound) one.sound.reset();
-  }
 }
 
 RealtimeResult<void> RealtimeSession::create_response(const CreateResponse& event) {
@@ -476,7 +339,7 @@ void RealtimeSession::advance() {
   }
   if (warming_ && warming_->has_ended()) warming_.reset();
   look_at_idle();
-  tell_state();
+  look_at_state();
   if (items_.version() != std::exchange(told_items_, items_.version()))
     observer_.on_items(items_, conversation_id_);
   if (events_.sink().n_unsent() > kMostUnsent) return close(1008, "reads too slowly");
@@ -510,16 +373,22 @@ std::optional<double> RealtimeSession::wait_ms() {
   return wait;
 }
 
-void RealtimeSession::tell_state() {
-  if (!settings_.extensions.tells_state) return;
+TalkState RealtimeSession::state() const {
   const bool is_heard = clock_ && !clock_->is_drained();
-  const char* state = open_ && finder_                   ? "hearing"
-                      : active_ && !active_->has_sound() ? "answering"
-                      : active_ || is_heard              ? "speaking"
-                      : !closing_.empty()                ? "closing"
-                                                         : "idle";
-  if (std::exchange(state_, state) == state) return;
-  events_.send("parlance.state", {{"state", state}});
+  if (open_ && finder_) return TalkState::hearing;
+  if (active_ && !active_->has_sound()) return TalkState::answering;
+  if (active_ || is_heard) return TalkState::speaking;
+  return closing_.empty() ? TalkState::idle : TalkState::closing;
+}
+
+void RealtimeSession::look_at_state() {
+  filler_.advance();
+  const TalkState now = state();
+  const bool is_other = std::exchange(state_, now) != now;
+  if (is_other) filler_.on_state(now);
+  const bool is_told = std::exchange(has_told_state_, settings_.extensions.tells_state);
+  if (settings_.extensions.tells_state && (is_other || !is_told))
+    events_.send("parlance.state", {{"state", name_of(now)}});
 }
 
 }  // namespace parlance

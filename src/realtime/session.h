@@ -18,6 +18,7 @@
 
 #include "realtime/client_event.h"
 #include "realtime/event_writer.h"
+#include "realtime/filler_sound.h"
 #include "realtime/heard_item.h"
 #include "realtime/items.h"
 #include "realtime/live_response.h"
@@ -78,6 +79,7 @@ class RealtimeSession final : public LiveResponse::Host {
   using Response = std::unique_ptr<LiveResponse>;
 
   static constexpr double kConfirmMs = 600;  // what is heard over an answer for so long ends it
+  static constexpr double kMostBufferSeconds = 600;
 
   // Client events.
   RealtimeResult<void> take(const ClientEvent& event);
@@ -104,6 +106,7 @@ class RealtimeSession final : public LiveResponse::Host {
   void end_speech_now();
   void judge_end();
   void warm_up(WhenWarm when);
+  void ready_filler();
   void dispatch(HeardItem& utterance, SpokenEvent event);
   void act(HeardItem& utterance, SpokenAction action);
   void commit_item(HeardItem& utterance);
@@ -140,7 +143,8 @@ class RealtimeSession final : public LiveResponse::Host {
   std::optional<double> idle_at_ms() const;       // none: nothing is waited for
   std::optional<double> semantic_end_ms() const;  // when the open turn ends if nothing more is heard
   void note_activity() { idle_since_ms_ = parts_.now_ms(); }
-  void tell_state();
+  TalkState state() const;
+  void look_at_state();
   void tell_item_added(const Item& item);
   void tell_item_done(const Item& item);
   Json previous(const std::string& id) const;
@@ -194,7 +198,9 @@ class RealtimeSession final : public LiveResponse::Host {
   std::string clock_item_, clock_response_;
   bool is_clock_running_ = false;
   std::optional<double> idle_since_ms_;
-  std::string state_;
+  FillerSound filler_;
+  TalkState state_ = TalkState::idle;
+  bool has_told_state_ = false;
 };
 
 }  // namespace parlance

@@ -305,6 +305,7 @@ std::optional<std::string> RealtimeSession::item_before(const std::string& item_
 }
 
 void RealtimeSession::on_first_audio() {
+  filler_.on_answer();
   has_spoken_ = true;
   is_clock_running_ = true;
   clock_response_ = active_ ? active_->id() : "";

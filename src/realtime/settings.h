@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "realtime/protocol.h"
+#include "voice/filler.h"
 
 namespace parlance {
 
@@ -67,6 +68,7 @@ struct ExtensionSettings {
   bool has_playback = false;       // the client says how far it has played
   bool has_binary_audio = false;
   double pace_seconds = 30;  // of sound that may be ahead of what is played
+  FillerMoment filler = FillerMoment::never;  // when a short sound stands in for an answer
 };
 
 struct SessionSettings {

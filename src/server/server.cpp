@@ -15,6 +15,7 @@
 #include "base/os/folder.h"
 #include "bundle/bundle.h"
 #include "bundle/sha256.h"
+#include "realtime/model_parts.h"
 #include "server/chat_tools.h"
 #include "server/forwarded.h"
 #include "server/handshake.h"
@@ -352,6 +353,14 @@ struct Server::Loading {
     return {};
   }
 
+  static void make_mouth_ready(Site& site) {
+    const auto mouth = site.regions.tts.acquire();
+    if (!mouth) return;
+    const auto known = remember_phrases(*mouth, site.options.voice);
+    if (!known && known.error().code != ErrorCode::not_found)
+      log_warning("phrases of the voice {}: {}", site.options.voice, known.error().message);
+  }
+
   void run_loader(Site& site) {
     auto result = load(site);
     if (result) result = open_wyoming(site);
@@ -371,7 +380,7 @@ struct Server::Loading {
     if (*loaded) {
       for (const ModelOffer& offer : site.offers) {
         if (offer.kind == ModelKind::asr) (void)site.regions.asr.acquire();
-        if (offer.kind == ModelKind::tts) (void)site.regions.tts.acquire();
+        if (offer.kind == ModelKind::tts) make_mouth_ready(site);
         if (offer.kind == ModelKind::embedding) (void)site.regions.embedding.acquire();
       }
     }
@@ -401,6 +410,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
         options.listener.host);
   }
   options.gate.bound_address = options.listener.host;
+  options.models.synthesizer.n_phrases = kKeptPhrases;
   for (const std::string& origin : options.gate.cors_origins) PARLANCE_CHECK(check_origin(origin));
   std::unique_ptr<Server> server(new Server);
   server->site_ = std::make_unique<Site>(std::move(options));

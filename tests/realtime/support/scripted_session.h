@@ -106,6 +106,12 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
     return static_cast<size_t>(std::count_if(events.begin(), events.end(),
                                              [&](const json& event) { return event["type"] == type; }));
   }
+  // When the first of these came; none did: -1.
+  double time_of(const std::string& type) const {
+    const auto found = std::find_if(events.begin(), events.end(),
+                                    [&](const json& event) { return event["type"] == type; });
+    return found == events.end() ? -1 : times[static_cast<size_t>(found - events.begin())];
+  }
   const json* last(const std::string& type) const {
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
       if ((*event)["type"] == type) return &*event;
@@ -210,6 +216,7 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
   Result<std::unique_ptr<Mouth>> open_mouth(const MouthTerms&, Inbox& inbox) override {
     return std::make_unique<ScriptedMouth>(*this, inbox);
   }
+  std::string filler_text(const std::string&) override { return "one sec"; }
   Result<std::unique_ptr<SpeechFinder>> find_speech(const TurnOptions& options) override {
     return std::make_unique<Finder>(options);
   }

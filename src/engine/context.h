@@ -47,8 +47,8 @@ struct SessionOptions {
       -1;  // most nodes of a tree of drafted tokens; 0: drafts are chains, -1: as many as there may be
   int64_t n_layers_at_once =
       0;  // for tests: layers of a prompt between two steps of answers; 0: as there is time
-  // Prompts go into batches as if nobody else were there, so that their numbers depend on nobody: they wait for
-  // a step rather than have a part of it.
+  // Prompts go into batches as if nobody else were there, so that their numbers depend on nobody: they wait
+  // for a step rather than have a part of it.
   bool batches_as_alone = false;
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as

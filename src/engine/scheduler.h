@@ -158,7 +158,7 @@ class Scheduler {
   };
 
   // Of whoever makes a step.
-  std::vector<Task*> tasks_;  // in the order in which they go
+  std::vector<Task*> tasks_;            // in the order in which they go
   const Task* kept_waiting_ = nullptr;  // a prompt that had no room in the last step, and may be gone
   StepTimes times_;
   LayerTimes layer_times_;

@@ -54,8 +54,8 @@ bool Scheduler::begin_piece(Task& task, double portion_ms) {
   StepPlan plan(context_.options());
   const int64_t n = std::min(
       {layer_times_.piece_for(portion_ms, sequence.n_computed()), sequence.n_missing(), plan.n_rows_left()});
-  const std::optional<StepPlan::Piece> piece =
-      plan.piece_of(task, context_.options().batches_as_alone ? plan.batch_alone(task) : sequence.n_until_cut(n));
+  const std::optional<StepPlan::Piece> piece = plan.piece_of(
+      task, context_.options().batches_as_alone ? plan.batch_alone(task) : sequence.n_until_cut(n));
   if (!piece || !prepare(*piece, plan)) return false;
   plan.add(*piece);
   task.paused_ = {.slice = piece->slice, .wanted = plan.wanted()};

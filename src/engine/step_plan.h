@@ -38,8 +38,8 @@ class StepPlan {
   std::optional<Piece> piece_of(Task& task, int64_t n) const;
   // Whether answers in it that are as urgent wait for what else it has.
   bool is_awaited_beside(const Task& task) const;
-  // How many tokens of a prompt may go into it: no more than the answers in it that are as urgent can bear, or
-  // as alone, if they are to be batched so.
+  // How many tokens of a prompt may go into it: no more than the answers in it that are as urgent can bear,
+  // or as alone, if they are to be batched so.
   int64_t room_for_prompt(const Task& task, const StepTimes& times) const;
   // How many go into the next batch of a prompt where nobody else is.
   int64_t batch_alone(const Task& task) const;

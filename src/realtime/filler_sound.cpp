@@ -58,8 +58,8 @@ void FillerSound::drop() {
 
 RealtimeResult<void> FillerSound::follow(const SessionSettings& settings) {
   const FillerMoment moment = settings.speaks ? settings.extensions.filler : FillerMoment::never;
-  const bool is_same = moment == moment_ && settings.voice == voice_ && settings.speed == speed_ &&
-                       settings.output == form_;
+  const bool is_same =
+      moment == moment_ && settings.voice == voice_ && settings.speed == speed_ && settings.output == form_;
   if (is_same) return {};
   drop();
   moment_ = moment;

@@ -1,5 +1,6 @@
 // A short sound for the time without an answer (voice/filler.h), as sessions tell it to their clients:
-// `parlance.filler` has all of it, to be played at once, and `parlance.filler.cleared` ends it before its end.
+// `parlance.filler` has all of it, to be played at once, and `parlance.filler.cleared` ends it before its
+// end.
 #pragma once
 
 #include <memory>

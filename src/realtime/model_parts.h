@@ -18,8 +18,8 @@ struct SessionModels {
   std::shared_ptr<VadRegion> vad;
 };
 
-// Takes up what a preset has spoken ahead of time, as sessions say it that set nothing else. Errors: no such preset;
-// phrases that are no sound.
+// Takes up what a preset has spoken ahead of time, as sessions say it that set nothing else. Errors: no such
+// preset; phrases that are no sound.
 Result<void> remember_phrases(const std::shared_ptr<TtsRegion>& tts, const std::string& voice);
 
 class ModelParts : public RealtimeParts {

@@ -67,7 +67,7 @@ struct ExtensionSettings {
   bool confirms_barge_in = false;  // an answer goes on when there were no words
   bool has_playback = false;       // the client says how far it has played
   bool has_binary_audio = false;
-  double pace_seconds = 30;  // of sound that may be ahead of what is played
+  double pace_seconds = 30;                   // of sound that may be ahead of what is played
   FillerMoment filler = FillerMoment::never;  // when a short sound stands in for an answer
 };
 

@@ -1,5 +1,5 @@
-// Prompts of a context that batches them as alone: their numbers are those of nobody being there, on devices whose
-// arithmetic depends on how many rows are computed together.
+// Prompts of a context that batches them as alone: their numbers are those of nobody being there, on devices
+// whose arithmetic depends on how many rows are computed together.
 #include <algorithm>
 #include <thread>
 
@@ -37,7 +37,8 @@ TEST(BatchesAsAlone, WhoeverElseIsThere) {
   for (const bool can_pause : {true, false}) {
     SessionOptions options{.n_ctx = 4096, .n_batch = 64, .n_seq = kSpeakers + 1, .n_outputs = 4};
     options.batches_as_alone = true;
-    if (!can_pause) options.draft_model = std::shared_ptr<const TextModel>(std::shared_ptr<void>(), loaded.model.get());
+    if (!can_pause)
+      options.draft_model = std::shared_ptr<const TextModel>(std::shared_ptr<void>(), loaded.model.get());
     const auto context = *Context::create(*loaded.model, options);
     ASSERT_EQ(context->can_pause(), can_pause);
     GenerateOptions saying;

@@ -610,7 +610,8 @@ TEST(SessionFiller, SoundsWhenSpeechBegins) {
   EXPECT_EQ(s.n_of("parlance.filler.cleared"), 0u) << "it was over before";
 }
 
-// Speech at any moment after the turn: the filler of that turn is gone by then, and the next turn has its own.
+// Speech at any moment after the turn: the filler of that turn is gone by then, and the next turn has its
+// own.
 TEST(SessionFiller, IsGoneWhenTheTurnChanges) {
   for (int wait_ms = 0; wait_ms <= 1000; wait_ms += 20) {
     SCOPED_TRACE(wait_ms);

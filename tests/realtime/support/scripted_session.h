@@ -108,8 +108,8 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
   }
   // When the first of these came; none did: -1.
   double time_of(const std::string& type) const {
-    const auto found = std::find_if(events.begin(), events.end(),
-                                    [&](const json& event) { return event["type"] == type; });
+    const auto found =
+        std::find_if(events.begin(), events.end(), [&](const json& event) { return event["type"] == type; });
     return found == events.end() ? -1 : times[static_cast<size_t>(found - events.begin())];
   }
   const json* last(const std::string& type) const {

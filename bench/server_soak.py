@@ -52,7 +52,7 @@ def requests(choose):
             "name": "a", "schema": SCHEMA | {"description": str(choose.randrange(100))}}}), (200,)),
         lambda: ("POST", CHAT, chat(choose, max_tokens=-choose.randrange(1, 9)), (400,)),
         lambda: ("POST", CHAT, {"messages": [{"role": "user", "content": "word " * 3000}]}, (400,)),
-        lambda: ("POST", CHAT, chat(choose, grammar="root ::= " + "(" * choose.randrange(200)), (400,)),
+        lambda: ("POST", CHAT, chat(choose, grammar="root ::= " + "(" * choose.randrange(1, 200)), (400,)),
         lambda: ("POST", "/v1/completions", {"prompt": choose.choice(QUESTIONS), "max_tokens": 20,
                                              "stream": choose.random() < 0.5}, (200,)),
         lambda: ("POST", "/v1/parlance/prewarm", {"messages": chat(choose)["messages"], "conversation_id": room,

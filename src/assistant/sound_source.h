@@ -23,6 +23,8 @@ class SoundSource {
   virtual bool is_patient() const { return true; }
   // How often sound was lost because nobody read it in time.
   virtual int64_t n_lost() const { return 0; }
+  // Root mean square from which on what was read last may be somebody's voice. 0: nothing is known of it.
+  virtual double voice_rms() const { return 0; }
 };
 
 Result<std::unique_ptr<SoundSource>> open_recording(const std::filesystem::path& path);

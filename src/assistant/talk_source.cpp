@@ -21,6 +21,7 @@ TalkSource::TalkSource(std::vector<std::unique_ptr<SoundSource>> sources, const 
                        TalkClock clock)
     : sources_(std::move(sources)),
       manner_(manner),
+      gate_rms_(turns.gate_rms),
       detector_(std::move(detector), turns),
       inbox_(inbox),
       clock_(std::move(clock)) {
@@ -52,6 +53,8 @@ Result<void> TalkSource::hear(SoundSource& source) {
   for (bool goes_on = true; goes_on && !is_over_;) {
     samples.clear();
     PARLANCE_TRY(goes_on, source.read(samples));
+    const double voice = source.voice_rms();
+    detector_.set_gate(voice > 0 ? voice : gate_rms_);
     if (!std::exchange(awaits_answer_, awaits_answer_ && !inbox_.is_settled())) {
       take(samples);
     } else if (!awaits_answer_) {

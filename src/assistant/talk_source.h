@@ -50,6 +50,7 @@ class TalkSource final : public Attention {
 
   std::vector<std::unique_ptr<SoundSource>> sources_;
   const SourceManner manner_;
+  const double gate_rms_;  // where a source knows none
   SpeechDetector detector_;
   Inbox& inbox_;
   const TalkClock clock_;

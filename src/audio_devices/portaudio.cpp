@@ -243,6 +243,10 @@ class PortAudioSpeaker : public Speaker {
     PARLANCE_CHECK(speaker->stream_.choose(options.device, options.sample_rate_hz, Direction::output));
     speaker->ring_ =
         std::make_unique<SampleRing>(ring_size(options.buffer_seconds, speaker->sample_rate_hz()));
+    if (options.played_seconds > 0) {
+      speaker->played_ring_ =
+          std::make_unique<SampleRing>(ring_size(options.played_seconds, speaker->sample_rate_hz()));
+    }
     PARLANCE_CHECK(speaker->stream_.start(on_period, speaker.get()));
     return speaker;
   }
@@ -266,6 +270,8 @@ class PortAudioSpeaker : public Speaker {
     return {};
   }
 
+  size_t read_played(std::span<float> out) override { return played_ring_ ? played_ring_->read(out) : 0; }
+
   void stop() override { drop_before_.store(ring_->written(), std::memory_order_release); }
 
  private:
@@ -277,10 +283,12 @@ class PortAudioSpeaker : public Speaker {
     const size_t n_played = self.ring_->read({samples, n});
     std::fill(samples + n_played, samples + n, 0.0f);
     self.played_.fetch_add(static_cast<int64_t>(n_played), std::memory_order_relaxed);
+    if (self.played_ring_) self.played_ring_->write({samples, n});
     return paContinue;
   }
 
   std::unique_ptr<SampleRing> ring_;
+  std::unique_ptr<SampleRing> played_ring_;  // null: nobody wants to know
   std::atomic<uint64_t> drop_before_{0};  // position in the ring
   std::atomic<int64_t> played_{0};
   PortAudioStream stream_;  // closed before what its call-back uses goes

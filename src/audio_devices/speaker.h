@@ -14,6 +14,7 @@ struct SpeakerOptions {
   std::string device;          // its name or a part of it; empty: the system's default
   int sample_rate_hz = 24000;  // a wish
   double buffer_seconds = 2;   // how much write() takes ahead
+  double played_seconds = 0;   // of what was played, for read_played()
 };
 
 // Plays what was written, and silence when there is nothing. One thread calls.
@@ -34,6 +35,12 @@ class Speaker {
   virtual void stop() = 0;
   // Samples handed to the device, without silence and without what stop() dropped.
   virtual int64_t played_frames() const = 0;
+  // What the device was given since it was opened, with silence where there was nothing, as far as it was not read and
+  // SpeakerOptions::played_seconds has room. One other thread may call.
+  virtual size_t read_played(std::span<float> out) {
+    (void)out;
+    return 0;
+  }
 };
 
 Result<std::unique_ptr<Speaker>> open_speaker(const SpeakerOptions& options = {});

@@ -1,6 +1,7 @@
 // What `parlance talk` was asked for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@
 
 namespace parlance {
 
+// What takes the loudspeaker's sound out of the microphone's.
+enum class EchoChoice : uint8_t { automatic, off, webrtc, speex };
+
 struct TalkChoice {
   std::vector<std::string> files;  // "-": standard input; none: the microphone
   PcmFormat pcm;                   // of raw samples on standard input
@@ -21,6 +25,7 @@ struct TalkChoice {
   bool is_fast = false;                  // files are heard as fast as can be
   bool wants_barge_in = false;           // and go on while an answer is played
   bool is_half_duplex = false;           // the microphone is not heard meanwhile
+  EchoChoice echo = EchoChoice::automatic;
   std::optional<double> end_silence_ms;  // none: by what was said
   double pause_ms = 60;
 

@@ -16,6 +16,8 @@ class AnswerOutput {
   static Result<AnswerOutput> open(const Console& io, const TalkChoice& choice, const TalkClock& clock);
 
   Playback& playback() { return *playback_; }
+  // What a loudspeaker plays; null where there is none.
+  Speaker* loudspeaker() { return is_loud_ ? &playback_->speaker() : nullptr; }
   // The next answer is apart from this one, in a file.
   void end_answer() { *needs_gap_ = true; }
   Result<void> finish();
@@ -23,6 +25,7 @@ class AnswerOutput {
  private:
   std::unique_ptr<SpeechOutput> file_;
   std::shared_ptr<bool> needs_gap_ = std::make_shared<bool>(false);
+  bool is_loud_ = false;
   std::unique_ptr<Playback> playback_;
 };
 

@@ -37,6 +37,7 @@ class SpeechDetector {
 
   // As those of TurnDetector.
   void expect_end(int64_t speech_end, double hangover_ms) { turns_.expect_end(speech_end, hangover_ms); }
+  void set_gate(double rms) { turns_.set_gate(rms); }
   double final_level() const { return turns_.final_level(); }
 
   TurnPhase phase() const { return turns_.phase(); }

@@ -89,6 +89,9 @@ class TurnDetector {
   // Another end hangover for the silence that began at `speech_end`, if that still goes on.
   void expect_end(int64_t speech_end, double hangover_ms);
 
+  // Another gate than the options', in root mean square, from the next window on.
+  void set_gate(double rms) { options_.gate_rms = rms; }
+
   // Ends the stream and begins a new one.
   std::optional<TurnEvent> flush();
 

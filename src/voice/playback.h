@@ -22,6 +22,7 @@ class Playback final : public Loudspeaker {
 
   static Result<std::unique_ptr<Playback>> create(std::unique_ptr<Speaker> speaker, OnHeard on_heard = {});
 
+  Speaker& speaker() { return *speaker_; }
   const Speaker& speaker() const { return *speaker_; }
 
   void begin_answer() override;

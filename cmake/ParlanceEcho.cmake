@@ -1,0 +1,16 @@
+# Libraries that take a loudspeaker's sound out of a microphone's, for parlance_echo: each is used where it is found.
+find_path(WEBRTC_AUDIO_INCLUDE_DIR webrtc/modules/audio_processing/include/audio_processing.h PATH_SUFFIXES webrtc_audio_processing)
+find_library(WEBRTC_AUDIO_LIBRARY webrtc_audio_processing)
+find_path(SPEEXDSP_INCLUDE_DIR speex/speex_echo.h)
+find_library(SPEEXDSP_LIBRARY speexdsp)
+
+if(WEBRTC_AUDIO_INCLUDE_DIR AND WEBRTC_AUDIO_LIBRARY)
+  target_compile_definitions(parlance_echo PRIVATE PARLANCE_HAS_WEBRTC_AUDIO WEBRTC_POSIX WEBRTC_AUDIO_PROCESSING_ONLY_BUILD)
+  target_include_directories(parlance_echo SYSTEM PRIVATE ${WEBRTC_AUDIO_INCLUDE_DIR})
+  target_link_libraries(parlance_echo PUBLIC ${WEBRTC_AUDIO_LIBRARY})
+endif()
+if(SPEEXDSP_INCLUDE_DIR AND SPEEXDSP_LIBRARY)
+  target_compile_definitions(parlance_echo PRIVATE PARLANCE_HAS_SPEEXDSP)
+  target_include_directories(parlance_echo SYSTEM PRIVATE ${SPEEXDSP_INCLUDE_DIR})
+  target_link_libraries(parlance_echo PUBLIC ${SPEEXDSP_LIBRARY})
+endif()

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "asr/languages.h"
-#include "assistant/echo_free_source.h"
 #include "assistant/voice_session.h"
 #include "base/os/file.h"
+#include "cli/echo_free_source.h"
 #include "cli/talk_options.h"
 #include "cli/talk_output.h"
 #include "cli/talk_timeline.h"

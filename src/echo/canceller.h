@@ -21,9 +21,10 @@ class EchoCanceller {
  public:
   virtual ~EchoCanceller() = default;
 
-  // kEchoFrame samples each: what was heard, what was played up to 100 ms before it can be heard there, and what is left
-  // of the first.
-  virtual void process(std::span<const float> heard, std::span<const float> played, std::span<float> left) = 0;
+  // kEchoFrame samples each: what was heard, what was played up to 100 ms before it can be heard there, and
+  // what is left of the first.
+  virtual void process(std::span<const float> heard, std::span<const float> played,
+                       std::span<float> left) = 0;
 };
 
 // Of one of echo_libraries().

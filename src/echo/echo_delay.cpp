@@ -8,11 +8,11 @@ namespace parlance {
 
 namespace {
 
-constexpr float kForgets = 0.998f;      // a frame: some five seconds count
-constexpr int kFramesToTell = 25;       // of sound until a delay is believed
-constexpr float kAlike = 0.15f;         // and correlation
-constexpr float kMoreAlike = 2;      // than at the delay that was believed: it has changed
-constexpr float kSoundingPower = 1e-6f; // of a frame, per sample
+constexpr float kForgets = 0.998f;       // a frame: some five seconds count
+constexpr int kFramesToTell = 25;        // of sound until a delay is believed
+constexpr float kAlike = 0.15f;          // and correlation
+constexpr float kMoreAlike = 2;          // than at the delay that was believed: it has changed
+constexpr float kSoundingPower = 1e-6f;  // of a frame, per sample
 
 }  // namespace
 

@@ -41,7 +41,7 @@ class EchoDelay {
   std::vector<float> likeness_;  // by shift
   float heard_power_ = 0, played_power_ = 0;
   int n_sounding_ = 0;
-  std::optional<size_t> best_;   // in likeness_
+  std::optional<size_t> best_;  // in likeness_
   std::optional<int> ms_;
 };
 

@@ -8,16 +8,17 @@ namespace parlance {
 namespace {
 
 constexpr int kLongestMs = 320;  // of what was played that is kept
-// The canceller is given what was played a little before it is heard, so that it need not look ahead; and its filter is
-// long enough for a delay that drifts, which is better than to begin anew.
+// The canceller is given what was played a little before it is heard, so that it need not look ahead; and its
+// filter is long enough for a delay that drifts, which is better than to begin anew.
 constexpr int kEarlyMs = 20, kDriftMs = 15;
-constexpr int kAudibleFrames = 60;     // the longest delay, and a room's sound
-constexpr float kSilent = 1e-4f;       // samples of silence
+constexpr int kAudibleFrames = 60;  // the longest delay, and a room's sound
+constexpr float kSilent = 1e-4f;    // samples of silence
 constexpr int kSamplesPerMs = kEchoRateHz / 1000;
 
 }  // namespace
 
-void EchoRemover::process(std::span<const float> heard, std::span<const float> played, std::span<float> left) {
+void EchoRemover::process(std::span<const float> heard, std::span<const float> played,
+                          std::span<float> left) {
   delay_.take(heard, played);
   if (const auto delay = delay_.ms()) {
     const int wanted = std::max(*delay - kEarlyMs, 0);

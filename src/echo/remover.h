@@ -1,5 +1,5 @@
-// Echo and noise out of a microphone's sound, frame by frame: finds how late the loudspeaker is heard, has a library take
-// it out, and judges what is left.
+// Echo and noise out of a microphone's sound, frame by frame: finds how late the loudspeaker is heard, has a
+// library take it out, and judges what is left.
 #pragma once
 
 #include <deque>
@@ -16,8 +16,8 @@ class EchoRemover {
  public:
   explicit EchoRemover(EchoLibrary library) : canceller_(make_echo_canceller(library)) {}
 
-  // kEchoFrame samples each: what was heard, what was played at that time or up to 300 ms before it is heard, and what is
-  // left.
+  // kEchoFrame samples each: what was heard, what was played at that time or up to 300 ms before it is heard,
+  // and what is left.
   void process(std::span<const float> heard, std::span<const float> played, std::span<float> left);
 
   // As ResidualEcho::gate().

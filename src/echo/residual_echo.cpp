@@ -8,16 +8,17 @@ namespace parlance {
 namespace {
 
 // All per frame of 10 ms, and found with bench/echo_rooms.
-// What is left shrinks as the canceller learns; somebody who speaks seems to make it grow, and must not raise the bar
-// before he is heard.
+// What is left shrinks as the canceller learns; somebody who speaks seems to make it grow, and must not raise
+// the bar before he is heard.
 constexpr float kShrinks = 0.08f, kGrows = 0.004f;
-constexpr float kDiesAway = 0.96f;    // of the loudest that was heard lately, which a room goes on sounding with
-constexpr float kMargin = 4;          // 12 dB above what is expected to be left
-constexpr float kRecent = 0.18f;      // of powers: over some 50 ms, longer than what an onset leaves
+constexpr float kDiesAway =
+    0.96f;                        // of the loudest that was heard lately, which a room goes on sounding with
+constexpr float kMargin = 4;      // 12 dB above what is expected to be left
+constexpr float kRecent = 0.18f;  // of powers: over some 50 ms, longer than what an onset leaves
 constexpr float kLeastShare = 0.05f;  // of the power, which an onset can leave in a room that is well known
 constexpr float kInaudible = 1e-3f;   // nothing can be learned from what is softer
-constexpr float kVoice = 0.004f;      // what is left of a voice may be softer than one that nothing is taken from
-constexpr float kNever = 10;          // no sound is as loud
+constexpr float kVoice = 0.004f;  // what is left of a voice may be softer than one that nothing is taken from
+constexpr float kNever = 10;      // no sound is as loud
 
 float power_of(std::span<const float> samples) {
   float sum = 0;

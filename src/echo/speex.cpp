@@ -35,8 +35,7 @@ class SpeexCanceller final : public EchoCanceller {
     speex_preprocess_ctl(rest_.get(), SPEEX_PREPROCESS_SET_ECHO_STATE, echo_.get());
   }
 
-  void process(std::span<const float> heard, std::span<const float> played,
-               std::span<float> left) override {
+  void process(std::span<const float> heard, std::span<const float> played, std::span<float> left) override {
     const Frame in = to_whole(heard), reference = to_whole(played);
     Frame out;
     speex_echo_cancellation(echo_.get(), in.data(), reference.data(), out.data());

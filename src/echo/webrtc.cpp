@@ -27,8 +27,7 @@ class WebrtcCanceller final : public EchoCanceller {
     processing_->noise_suppression()->Enable(true);
   }
 
-  void process(std::span<const float> heard, std::span<const float> played,
-               std::span<float> left) override {
+  void process(std::span<const float> heard, std::span<const float> played, std::span<float> left) override {
     const webrtc::StreamConfig mono(kEchoRateHz, 1);
     const float* const from[] = {played.data()};
     float* const nowhere[] = {rendered_};

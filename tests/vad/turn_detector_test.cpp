@@ -263,5 +263,18 @@ TEST(PreRollTest, KeepsTheLastWindows) {
   EXPECT_TRUE(taken(none).empty());
 }
 
+TEST(TurnDetector, AGateThatRisesKeepsSpeechFromBeginningAndOneThatFallsLetsItBegin) {
+  for (int n_closed = 0; n_closed < 20; ++n_closed) {
+    TurnDetector turns;
+    turns.set_gate(0.5);
+    for (int window = 0; window < n_closed; ++window) EXPECT_FALSE(turns.next(1, 0.1f));
+    turns.set_gate(0.05);
+    const auto event = turns.next(1, 0.1f);
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->kind, TurnEvent::Kind::speech_start);
+    EXPECT_EQ(event->speech_start, n_closed * kSileroWindow);
+  }
+}
+
 }  // namespace
 }  // namespace parlance

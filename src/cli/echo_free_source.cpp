@@ -1,4 +1,4 @@
-#include "assistant/echo_free_source.h"
+#include "cli/echo_free_source.h"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,8 @@ namespace {
 
 static_assert(kEchoRateHz == kMelSampleRateHz);
 
-// Both devices give their sound in pieces of some milliseconds: so much of what was played is kept in reserve, and from so
-// much more on it has fallen behind what is heard.
+// Both devices give their sound in pieces of some milliseconds: so much of what was played is kept in
+// reserve, and from so much more on it has fallen behind what is heard.
 constexpr size_t kReserve = 2 * kEchoFrame, kMostReserve = 8 * kEchoFrame;
 constexpr int kPatienceFrames = 500;  // for which it was behind all the time
 
@@ -26,13 +26,14 @@ class PlayedFrames {
     return PlayedFrames(std::move(played), std::move(to_rate));
   }
 
-  // Takes what was played by now. At first only the last of it is of interest.
-  Result<void> update() {
+  // Takes what was played by now. At first only the last of it is of interest, beside so many samples that were heard.
+  Result<void> update(size_t n_heard) {
     std::array<float, 4096> piece;
     while (const size_t n = played_.take(piece))
       PARLANCE_CHECK(to_rate_.push(std::span(piece).first(n), waiting_));
-    if (!std::exchange(has_begun_, true) && waiting_.size() > kReserve)
-      waiting_.erase(waiting_.begin(), waiting_.end() - kReserve);
+    const size_t n_kept = n_heard + kReserve;
+    if (!std::exchange(has_begun_, true) && waiting_.size() > n_kept)
+      waiting_.erase(waiting_.begin(), waiting_.end() - static_cast<std::ptrdiff_t>(n_kept));
     return {};
   }
 
@@ -48,7 +49,8 @@ class PlayedFrames {
   }
 
  private:
-  PlayedFrames(PlayedSound played, Resampler to_rate) : played_(std::move(played)), to_rate_(std::move(to_rate)) {}
+  PlayedFrames(PlayedSound played, Resampler to_rate)
+      : played_(std::move(played)), to_rate_(std::move(to_rate)) {}
 
   // Clocks differ: what is kept in reserve grows, and is cut back when it has been too much for a while.
   void follow() {
@@ -73,7 +75,7 @@ class EchoFreeSource final : public SoundSource {
 
   Result<bool> read(std::vector<float>& out) override {
     PARLANCE_TRY(const bool goes_on, microphone_->read(heard_));
-    PARLANCE_CHECK(played_.update());
+    PARLANCE_CHECK(played_.update(heard_.size()));
     size_t at = 0;
     gate_ = remover_.gate();
     for (; at + kEchoFrame <= heard_.size(); at += kEchoFrame) {

@@ -1,0 +1,245 @@
+// Whether an assistant beside a loudspeaker interrupts itself, and hears who interrupts it: answers and
+// voices in simulated rooms, through what `parlance talk` takes echo out with.
+//
+//   echo_rooms ANSWERS SPEECH SILERO [ROOMS [FIRST]]
+//
+// ANSWERS and SPEECH are folders of recordings, SILERO the detector's weights. In every room, one that
+// nothing is known of, answers are played for 14 seconds, once by themselves and once with somebody who
+// begins to speak, as loud as the echo, 1.5 to 5.5 seconds later. Rooms have walls, a sound that dies away in
+// 0.2 to 0.6 seconds, 20 to 200 ms between playing and hearing, an echo 0 to 20 dB louder than a voice, a
+// loudspeaker that is not quite linear, and clocks 100 ppm apart.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "audio/audio_file.h"
+#include "audio/resampler.h"
+#include "echo/remover.h"
+#include "vad/speech_detector.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr size_t kRate = kEchoRateHz;
+constexpr double kVoice = 0.02;                 // level of somebody who speaks, root mean square
+constexpr double kSeconds = 14, kInTime = 400;  // ms
+constexpr double kGate = 0.012;                 // of a detector that no echo disturbs
+using Sound = std::vector<float>;
+
+double level(const float* x, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return std::sqrt(sum / static_cast<double>(std::max<size_t>(n, 1)));
+}
+
+// Levels of 10 ms each.
+std::vector<double> levels(const Sound& x) {
+  std::vector<double> all;
+  for (size_t i = 0; i + kEchoFrame <= x.size(); i += kEchoFrame)
+    all.push_back(level(x.data() + i, kEchoFrame));
+  return all;
+}
+
+// Of what is not pause.
+double spoken_level(const Sound& x) {
+  const std::vector<double> all = levels(x);
+  const double least = 0.1 * *std::ranges::max_element(all);
+  double sum = 0;
+  int n = 0;
+  for (const double l : all) {
+    if (l > least) sum += l * l, ++n;
+  }
+  return std::sqrt(sum / std::max(n, 1));
+}
+
+Result<std::vector<Sound>> load_all(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".wav" || entry.path().extension() == ".flac") paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  std::vector<Sound> all;
+  for (const auto& path : paths) {
+    PARLANCE_TRY(AudioFile file, AudioFile::open(path));
+    Sound samples(static_cast<size_t>(60 * file.sample_rate_hz()));
+    PARLANCE_TRY(const int64_t n, file.read(samples));
+    samples.resize(static_cast<size_t>(n));
+    PARLANCE_TRY(all.emplace_back(), resample(samples, file.sample_rate_hz(), static_cast<int>(kRate)));
+  }
+  if (all.empty()) return fail(ErrorCode::not_found, "{}: there are no recordings", folder.string());
+  return all;
+}
+
+struct Room {
+  explicit Room(std::mt19937& random) {
+    std::uniform_real_distribution<double> any(0, 1);
+    std::normal_distribution<double> noise;
+    delay_ms = 20 + 180 * any(random);
+    drift = any(random) < 0.5 ? -1e-4 : 1e-4;
+    const double dies_away_s = 0.2 + 0.4 * any(random);
+    response.resize(static_cast<size_t>(static_cast<double>(kRate) * std::min(0.5, dies_away_s)));
+    response[0] = 1;
+    for (int wall = 0; wall < 12; ++wall) {
+      const double at = 16 + any(random) * 640;
+      const double sign = any(random) < 0.5 ? -1 : 1;
+      response[static_cast<size_t>(at)] += static_cast<float>(sign * 0.5 * any(random) / (1 + at / 160));
+    }
+    const double tail = 0.02 + 0.03 * any(random);
+    for (size_t i = 80; i < response.size(); ++i) {
+      const double seconds = static_cast<double>(i) / static_cast<double>(kRate);
+      response[i] += static_cast<float>(tail * noise(random) * std::pow(10.0, -3 * seconds / dies_away_s));
+    }
+    echo_db = 20 * any(random);
+  }
+
+  // What a microphone hears of what is played.
+  Sound echo_of(const Sound& played) const {
+    Sound sound(played.size()), in_room(played.size()), heard(played.size());
+    float low = 0;
+    for (size_t i = 0; i < played.size(); ++i) {
+      low += 0.06f * (played[i] - low);  // small loudspeakers have no low tones
+      sound[i] = std::tanh(0.5f * (played[i] - low)) / 0.5f;
+    }
+    for (size_t i = 0; i < sound.size(); ++i) {
+      const size_t n = sound[i] == 0 ? 0 : std::min(response.size(), sound.size() - i);
+      for (size_t k = 0; k < n; ++k) in_room[i + k] += sound[i] * response[k];
+    }
+    for (size_t i = 0; i < heard.size(); ++i) {
+      const double at = static_cast<double>(i) * (1 + drift) - delay_ms * static_cast<double>(kRate) / 1000;
+      if (at < 1 || at + 3 > static_cast<double>(in_room.size())) continue;
+      const auto k = static_cast<size_t>(at);
+      const auto f = static_cast<float>(at - static_cast<double>(k));
+      const float a = in_room[k - 1], b = in_room[k], c = in_room[k + 1], d = in_room[k + 2];
+      heard[i] = b + 0.5f * f * (c - a + f * (2 * a - 5 * b + 4 * c - d + f * (3 * (b - c) + d - a)));
+    }
+    return heard;
+  }
+
+  double delay_ms, drift, echo_db;
+  Sound response;
+};
+
+struct Scene {
+  Sound played, heard;
+  std::optional<size_t> interruption;  // sample
+};
+
+// A voice without the silence before it.
+std::span<const float> begun(const Sound& voice) {
+  const std::vector<double> all = levels(voice);
+  const double least = 0.1 * *std::ranges::max_element(all);
+  const auto first = std::ranges::find_if(all, [&](double l) { return l >= least; }) - all.begin();
+  return std::span(voice).subspan(static_cast<size_t>(first) * kEchoFrame);
+}
+
+Scene make_scene(uint32_t seed, const std::vector<Sound>& answers, const std::vector<Sound>& voices,
+                 bool is_interrupted) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> any(0, 1);
+  const Room room(random);
+  Scene scene;
+  scene.played.resize(kRate);
+  while (static_cast<double>(scene.played.size()) < kSeconds * static_cast<double>(kRate)) {
+    const Sound& answer = answers[random() % answers.size()];
+    scene.played.insert(scene.played.end(), answer.begin(), answer.end());
+    scene.played.resize(scene.played.size() + kRate / 5);
+  }
+  scene.heard = room.echo_of(scene.played);
+  const double echo = kVoice * std::pow(10.0, room.echo_db / 20);
+  const double gain = echo / spoken_level(scene.heard);
+  for (float& x : scene.heard) x *= static_cast<float>(gain);
+  if (is_interrupted) {
+    const Sound& voice = voices[random() % voices.size()];
+    const size_t at = kRate + static_cast<size_t>((1.5 + 4 * any(random)) * static_cast<double>(kRate));
+    const auto spoken = begun(voice);
+    const auto loud = static_cast<float>(echo / spoken_level(voice));
+    for (size_t i = 0; i < std::min(spoken.size(), scene.heard.size() - at); ++i)
+      scene.heard[at + i] += loud * spoken[i];
+    scene.interruption = at;
+  }
+  std::normal_distribution<float> noise(0, 3e-4f);
+  for (float& x : scene.heard) x = std::clamp(x + noise(random), -1.0f, 1.0f);
+  return scene;
+}
+
+// Where speech is taken to begin, in samples.
+std::vector<size_t> beginnings(const Scene& scene, EchoLibrary library,
+                               const std::shared_ptr<const SileroModel>& model) {
+  EchoRemover remover(library);
+  SpeechDetector detector(model);
+  std::vector<size_t> found;
+  std::vector<float> left(kEchoFrame);
+  for (size_t i = 0; i + kEchoFrame <= scene.heard.size(); i += kEchoFrame) {
+    remover.process(std::span(scene.heard).subspan(i, kEchoFrame),
+                    std::span(scene.played).subspan(i, kEchoFrame), left);
+    const auto gate = static_cast<double>(remover.gate());
+    detector.set_gate(gate > 0 ? gate : kGate);
+    detector.feed(
+        left,
+        [&](const TurnEvent& e) {
+          if (e.kind == TurnEvent::Kind::speech_start) found.push_back(i + kEchoFrame);
+        },
+        [](std::span<const float>, int64_t) {});
+  }
+  return found;
+}
+
+Result<void> run(std::span<char*> arguments) {
+  if (arguments.size() < 3)
+    return fail(ErrorCode::invalid_argument, "usage: echo_rooms ANSWERS SPEECH SILERO [ROOMS [FIRST]]");
+  PARLANCE_TRY(const auto answers, load_all(arguments[0]));
+  PARLANCE_TRY(const auto voices, load_all(arguments[1]));
+  PARLANCE_TRY(const auto model, load_silero(arguments[2]));
+  const uint32_t n_rooms = arguments.size() > 3 ? static_cast<uint32_t>(std::stoul(arguments[3])) : 50;
+  const uint32_t first = arguments.size() > 4 ? static_cast<uint32_t>(std::stoul(arguments[4])) : 0;
+  for (const EchoLibrary library : echo_libraries()) {
+    int n_false = 0, n_heard = 0;
+    std::vector<double> latencies;
+    double seconds = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (uint32_t room = first; room < first + n_rooms; ++room) {
+      const Scene alone = make_scene(room, answers, voices, false);
+      n_false += !beginnings(alone, library, model).empty();
+      const Scene disturbed = make_scene(room, answers, voices, true);
+      seconds +=
+          static_cast<double>(alone.heard.size() + disturbed.heard.size()) / static_cast<double>(kRate);
+      double latency = HUGE_VAL;
+      for (const size_t at : beginnings(disturbed, library, model)) {
+        if (at > *disturbed.interruption)
+          latency = std::min(
+              latency, static_cast<double>(at - *disturbed.interruption) * 1000 / static_cast<double>(kRate));
+      }
+      latencies.push_back(latency);
+      n_heard += latency <= kInTime;
+    }
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::ranges::sort(latencies);
+    fmt::print(
+        "{}: in {} of {} rooms the assistant interrupts itself; {} of {} interruptions are heard within "
+        "{:.0f} ms, "
+        "the median after {:.0f} ms; {:.1f} ms of a processor for a second of sound, the detector's among "
+        "them\n",
+        name_of(library), n_false, n_rooms, n_heard, n_rooms, kInTime, latencies[latencies.size() / 2],
+        1000 * took / seconds);
+  }
+  return {};
+}
+
+}  // namespace
+
+}  // namespace parlance
+
+int main(int n, char** arguments) {
+  if (const auto done = parlance::run(std::span(arguments + 1, static_cast<size_t>(n - 1))); !done) {
+    fmt::print(stderr, "{}\n", done.error().message);
+    return 1;
+  }
+}

@@ -11,6 +11,7 @@
 
 #include "base/dtype.h"
 #include "kernels/kv_view.h"
+#include "kernels/packed_args.h"
 #include "quant/kv_format.h"
 #include "tensor/tensor.h"
 
@@ -294,6 +295,33 @@ struct ArgmaxArgs {
   int64_t rank = 0;  // among those that are told
 };
 
+// What a step of MaskGIT decoding is told beside the logits, in device memory, so that one recorded step
+// serves all of a text. Noise calls are numbered as tts/maskgit.h has it.
+struct MaskGitMove {
+  int32_t n_chosen;  // slots that are decided
+  // INT32_MAX; becomes the smallest frame * n_codebook + codebook of the slots whose logits are no finite
+  // numbers.
+  int32_t fault;
+  uint64_t seed;
+  uint64_t class_calls;    // the first of as many noise calls as there are slots
+  uint64_t position_call;  // the noise call of the choice among slots
+  float guidance;          // 0 where there is no unconditional row
+  float layer_penalty;
+  float position_temperature, class_temperature;  // 0: none
+};
+
+// A step of MaskGIT decoding (tts/maskgit.h): of the slots that are masked, those that the logits are surest
+// of get their codes. Where a device has no cell for it, the host decides.
+struct MaskGitStepArgs {
+  // f32 [n_codebook * n_vocab, n_frames], with guidance twice as many columns: the unconditional row's
+  // behind.
+  Tensor logits;
+  Tensor codes;  // i32 [n_columns, n_codebook]: k * n_vocab + code of codebook k; the last n_frames columns
+                 // are slots
+  Tensor move;   // i8 [sizeof(MaskGitMove)]
+  int32_t mask;  // the code of a slot that is not decided
+};
+
 // One kernel. `scratch` (null: none) gives the bytes of temporary memory that run() finds in
 // Stream::scratch(); it does not fall when the batch or the bound on positions grows, since a dry run asks it
 // for the largest only.
@@ -346,6 +374,10 @@ struct OpTable {
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;
   Cell<ArgmaxArgs> argmax;
+  Cell<MaskGitStepArgs> maskgit_step;
+  Cell<PackedGetRowsArgs> packed_get_rows;  // those of the CPU are in verify/packed_rows.h
+  Cell<PackedScoresArgs> packed_scores;
+  Cell<PackedAttentionArgs> packed_attention;
 };
 
 }  // namespace parlance

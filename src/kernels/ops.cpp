@@ -181,6 +181,9 @@ namespace {
 // least, which share the reading of the weights.
 constexpr int64_t kColumnValues = 1 << 17;
 constexpr int64_t kLeastColumns = 256;
+// A GPU takes larger pieces, whose kernels fill it; of the columns no more than all its kernels' grids have room for.
+constexpr int64_t kColumnValuesOfGpu = 1 << 23;
+constexpr int64_t kMostColumns = 1 << 16;
 
 void run_matmul(Stream& s, const Linear& w, const Tensor& x, const Tensor& out) {
   MatmulArgs args;
@@ -202,7 +205,8 @@ Tensor convolve(Stream& s, const Linear& w, const Tensor& x, int64_t first_chann
   const int64_t n_places = width * height;
   const Tensor out = s.workspace().allocate(DType::f32, w.weight.n_rows(), n_places);
   const Frame frame(s);
-  const int64_t piece = std::min(n_places, std::max(kLeastColumns, kColumnValues / n_in));
+  const int64_t values = s.keeps_recordings() ? kColumnValuesOfGpu : kColumnValues;
+  const int64_t piece = std::min({n_places, kMostColumns, std::max(kLeastColumns, values / n_in)});
   const Tensor columns = s.workspace().allocate(DType::f32, n_in, piece);
   for (int64_t first = 0; first < n_places; first += piece) {
     const int64_t n = std::min(piece, n_places - first);
@@ -373,6 +377,12 @@ Tensor top_k_with_probability(Stream& s, const Tensor& x, int64_t k) {
 void add(Stream& s, const Tensor& x, const Tensor& y) {
   assert(same_sizes(x, y));
   submit(s, s.device().ops().add, AddArgs{x, y}, "add", "");
+}
+
+void maskgit_step(Stream& s, const Tensor& logits, const Tensor& codes, const Tensor& move, int32_t mask) {
+  assert(codes.dtype == DType::i32 && logits.dtype == DType::f32 && logits.ne[0] % codes.ne[1] == 0);
+  assert(move.size() == sizeof(MaskGitMove));
+  submit(s, s.device().ops().maskgit_step, MaskGitStepArgs{logits, codes, move, mask}, "maskgit_step", "");
 }
 
 }  // namespace parlance

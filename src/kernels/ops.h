@@ -146,4 +146,7 @@ Tensor top_k_with_probability(Stream& s, const Tensor& x, int64_t k);
 // x += y.
 void add(Stream& s, const Tensor& x, const Tensor& y);
 
+// The codes of the slots that a step of MaskGIT decides, written to `codes`; see MaskGitStepArgs.
+void maskgit_step(Stream& s, const Tensor& logits, const Tensor& codes, const Tensor& move, int32_t mask);
+
 }  // namespace parlance

@@ -18,7 +18,7 @@ struct TestedDevice {
   std::unique_ptr<Device> device;
   std::optional<Isa> isa;  // of the CPU
 
-  PackedOps packed() const { return packed_ops(isa); }
+  PackedOps packed() const { return isa ? packed_ops(*isa) : packed_ops(*device); }
 };
 
 // Every instruction set of this processor, the definition (scalar) first.

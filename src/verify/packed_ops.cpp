@@ -257,17 +257,21 @@ PackedOps ops_with() {
 
 }  // namespace
 
-PackedOps packed_ops(std::optional<Isa> isa) {
-  if (!isa) return {};
+PackedOps packed_ops([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
-  if (*isa == Isa::avx2) return ops_with<packed::kAvx2>();
-  if (*isa == Isa::avx512 || *isa == Isa::avx512_bf16) return ops_with<packed::kAvx512>();
+  if (isa == Isa::avx2) return ops_with<packed::kAvx2>();
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return ops_with<packed::kAvx512>();
 #elif PARLANCE_NEON
-  if (*isa != Isa::scalar) return ops_with<packed::kNeon>();
+  if (isa != Isa::scalar) return ops_with<packed::kNeon>();
 #endif
   return {{scalar_get_rows, scratch_of_get_rows},
           cell_of<PackedScoresArgs, scalar_scores, scratch_of_scalar_scores>(),
           cell_of<PackedAttentionArgs, scalar_attention, scratch_of_scalar_attention>()};
+}
+
+PackedOps packed_ops(const Device& device) {
+  const OpTable& table = device.ops();
+  return {table.packed_get_rows, table.packed_scores, table.packed_attention};
 }
 
 }  // namespace parlance::verify

@@ -14,7 +14,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 endif()
 
 # Where loops are arithmetic, they are optimised as far as the compiler can.
-set(arithmetic_folders kernels kernels/cpu quant audio echo vad sampling)
+set(arithmetic_folders kernels kernels/cpu quant kv audio echo vad sampling)
 # Where others are told what to compute, light optimisation makes a fifth less to compile and no difference to anybody.
 set(directing_folders bundle assistant measure server cli)
 

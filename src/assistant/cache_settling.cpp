@@ -51,7 +51,21 @@ std::vector<KvFormat> formats_of(const KvPolicy& policy) {
   return formats;
 }
 
-std::string why_broken(const KvPolicy& policy, bool was_chosen, double nats) {
+// What helps: exact first positions alone, where the model's sinks are all that the formats spoil; else a
+// preset.
+std::string remedy(const CacheProbe& probe, KvLayout layout) {
+  constexpr int64_t kSinks = 64;
+  if (layout.policy.n_sink == 0) {
+    layout.policy.n_sink = kSinks;
+    if (predicted_divergence(probe, layout, layout.policy.equaliser != nullptr) < kBreaksModel)
+      return fmt::format("{} or {}", set_to(Parameter::cache_sink, kSinks),
+                         set_to(Parameter::cache, "balanced"));
+  }
+  return set_to(Parameter::cache, "balanced");
+}
+
+std::string why_broken(const CacheProbe& probe, const KvLayout& layout, bool was_chosen, double nats) {
+  const KvPolicy& policy = layout.policy;
   const std::string off = nats < 100 ? fmt::format("about {:.2g} nats", nats) : "any number of nats";
   if (was_chosen) {
     return fmt::format("no choice of formats within {} keeps this model whole (predictions {} off); use {}",
@@ -59,8 +73,7 @@ std::string why_broken(const KvPolicy& policy, bool was_chosen, double nats) {
   }
   return fmt::format("{} with {} breaks this model, by what a probe of it says (predictions {} off); use {}",
                      set_to(Parameter::cache_type_k, name_of(policy.k.format)),
-                     set_to(Parameter::cache_type_v, name_of(policy.v.format)), off,
-                     set_to(Parameter::cache, "balanced"));
+                     set_to(Parameter::cache_type_v, name_of(policy.v.format)), off, remedy(probe, layout));
 }
 
 }  // namespace
@@ -113,20 +126,21 @@ KvPolicy settled(const CacheProbe& probe, const TextModel& model, const SessionO
 void settle_cache(const TextModel& model, SessionOptions& options, const OnRemark& on_remark) {
   KvPolicy& policy = options.cache;
   // What does not fit the model is an error of its own, when memory is asked for.
-  if ((!policy.compresses() && !policy.goal) || !validate(kv_layout(model.hyper_parameters(), options))) return;
+  if ((!policy.compresses() && !policy.goal) || !validate(kv_layout(model.hyper_parameters(), options)))
+    return;
   const auto remark = [&](const std::string& text) {
     if (on_remark) on_remark(text);
   };
   const auto probe = probe_of(model, formats_of(policy));
   if (!probe) {
-    return remark(fmt::format("what compressing the cache does to this model is not known: {}",
-                              probe.error().message));
+    return remark(
+        fmt::format("what compressing the cache does to this model is not known: {}", probe.error().message));
   }
   const bool was_chosen = policy.goal.has_value();
   policy = settled(*probe, model, options);
-  const double nats = predicted_divergence(*probe, kv_layout(model.hyper_parameters(), options),
-                                           policy.equaliser != nullptr);
-  if (!(nats < kBreaksModel)) remark(why_broken(policy, was_chosen, nats));
+  const KvLayout layout = kv_layout(model.hyper_parameters(), options);
+  const double nats = predicted_divergence(*probe, layout, policy.equaliser != nullptr);
+  if (!(nats < kBreaksModel)) remark(why_broken(*probe, layout, was_chosen, nats));
 }
 
 }  // namespace parlance

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "assistant/model_files.h"
+#include "base/log.h"
 #include "models/pooling.h"
 
 namespace parlance {
@@ -11,6 +12,17 @@ namespace parlance {
 namespace {
 
 constexpr int kEmbeddedAtOnce = 8;  // texts
+
+// One at a time, as several regions may load at once. Who wants no remarks gets them all the same, where the
+// program's messages go.
+OnRemark one_at_a_time(OnRemark on_remark) {
+  if (!on_remark) return [](const std::string& remark) { log_line(LogLevel::warning, remark); };
+  return
+      [on_remark = std::move(on_remark), saying = std::make_shared<std::mutex>()](const std::string& remark) {
+        const std::lock_guard lock(*saying);
+        on_remark(remark);
+      };
+}
 
 // The choice with the embedding model in place of the language model. Texts have the cache of two long ones,
 // which most never fill.
@@ -54,10 +66,10 @@ auto Regions::visit(auto& regions, Region region, Visit visit) {
 
 Regions::Regions(Choice choice, OnRemark on_remark)
     : choice_(std::move(choice)),
-      on_remark_(std::move(on_remark)),
+      on_remark_(one_at_a_time(std::move(on_remark))),
       devices_(choice_.devices.n_threads, choice_.devices.is_deterministic),
       text([this] { return TextRegion::load(choice_, devices_, on_remark_); }),
-      asr([this] { return AsrRegion::load(choice_, devices_); }),
+      asr([this] { return AsrRegion::load(choice_, devices_, on_remark_); }),
       tts([this] { return TtsRegion::load(choice_, devices_); }),
       vad([this] { return VadRegion::load(choice_); }),
       aligner([this] { return AlignerRegion::load(choice_, devices_); }),

@@ -63,7 +63,7 @@ class RegionSlot {
 
 class Regions {
  public:
-  // Loads nothing. `on_remark` is called by whoever loads.
+  // Loads nothing. `on_remark` is called by whoever loads; without it, remarks are warnings in the log.
   explicit Regions(Choice choice, OnRemark on_remark = {});
   Regions(const Regions&) = delete;
   Regions& operator=(const Regions&) = delete;

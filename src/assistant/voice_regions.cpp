@@ -1,5 +1,6 @@
 #include "assistant/voice_regions.h"
 
+#include "assistant/cache_settling.h"
 #include "assistant/model_files.h"
 #include "assistant/text_region.h"
 
@@ -21,7 +22,8 @@ size_t bytes_of_files(std::initializer_list<fs::path> files) {
 
 }  // namespace
 
-Result<std::shared_ptr<AsrRegion>> AsrRegion::load(const Choice& choice, DeviceShelf& devices) {
+Result<std::shared_ptr<AsrRegion>> AsrRegion::load(const Choice& choice, DeviceShelf& devices,
+                                                   const OnRemark& on_remark) {
   PARLANCE_TRY(const AsrFiles files, find_asr_files(choice.files));
   auto region = std::make_shared<AsrRegion>();
   const DeviceChoice& where = choice.devices;
@@ -29,7 +31,11 @@ Result<std::shared_ptr<AsrRegion>> AsrRegion::load(const Choice& choice, DeviceS
   PARLANCE_TRY(region->model,
                AsrModel::load(files, *region->device,
                               {.huge_pages = where.asr_huge_pages.value_or(where.huge_pages)}));
-  PARLANCE_TRY(region->recognizer, Recognizer::create(*region->model, choice.recognizer));
+  SessionOptions session{.cache = choice.recognizer.cache};
+  settle_cache(region->model->text(), session, on_remark);
+  RecognizerOptions options = choice.recognizer;
+  options.cache = session.cache;
+  PARLANCE_TRY(region->recognizer, Recognizer::create(*region->model, options));
   region->text_name = display_name(region->model->text());
   region->encoder_name = files.encoder.stem().string();
   return region;

@@ -10,6 +10,7 @@
 #include "assistant/choice.h"
 #include "assistant/device_shelf.h"
 #include "assistant/region_memory.h"
+#include "assistant/remark.h"
 #include "base/result.h"
 #include "speaker/speaker_verifier.h"
 #include "tts/speech_queue.h"
@@ -26,7 +27,8 @@ struct AsrRegion {
   std::unique_ptr<Recognizer> recognizer;
   std::string text_name, encoder_name;  // for reports
 
-  static Result<std::shared_ptr<AsrRegion>> load(const Choice& choice, DeviceShelf& devices);
+  static Result<std::shared_ptr<AsrRegion>> load(const Choice& choice, DeviceShelf& devices,
+                                                 const OnRemark& on_remark);
   RegionBytes bytes() const;
 };
 

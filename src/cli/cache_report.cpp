@@ -21,7 +21,8 @@ struct ExpectedCache {
   double nats = 0;
 };
 
-ExpectedCache expected(const TextModel& model, const CacheProbe& probe, std::string options, KvPolicy policy) {
+ExpectedCache expected(const TextModel& model, const CacheProbe& probe, std::string options,
+                       KvPolicy policy) {
   SessionOptions session{.cache = std::move(policy)};
   session.cache = settled(probe, model, session);
   const KvLayout layout = kv_layout(model.hyper_parameters(), session);
@@ -59,6 +60,13 @@ std::string formats_by_layer(const KvLayout& layout) {
   return text;
 }
 
+std::string exact_ends(const KvPolicy& policy) {
+  std::vector<std::string> ends;
+  if (policy.n_sink > 0) ends.push_back(fmt::format("first {}", policy.n_sink));
+  if (policy.n_recent > 0) ends.push_back(fmt::format("last {}", policy.n_recent));
+  return fmt::format("{}", fmt::join(ends, ", "));
+}
+
 // The heads of a layer together: errors of outputs add up, of those of scores the worst counts.
 HeadLoss together(std::span<const HeadLoss> heads) {
   HeadLoss all;
@@ -66,8 +74,16 @@ HeadLoss together(std::span<const HeadLoss> heads) {
     all.scores = std::max(all.scores, head.scores);
     all.from_keys += head.from_keys;
     all.from_values += head.from_values;
+    all.from_later_keys += head.from_later_keys;
+    all.from_later_values += head.from_later_values;
   }
   return all;
+}
+
+// Of the errors that keys and values bring in.
+std::string share_of_first(const HeadLoss& loss) {
+  const float all = loss.from_keys + loss.from_values, later = loss.from_later_keys + loss.from_later_values;
+  return fmt::format("{:.0f} %", all > later ? 100 * (1 - later / all) : 0);
 }
 
 std::string share(float loss) {
@@ -80,12 +96,13 @@ void print_chosen_caches(const Console& io, const TextModel& model, const CacheP
   Table table({{"options", Table::Align::left},
                {"bits"},
                {"expected KL"},
+               {"kept exact", Table::Align::left},
                {"keys/values of layers", Table::Align::left}});
   for (const ExpectedCache& cache : expected_caches(model, probe)) {
     const bool breaks = !(cache.nats < kBreaksModel);
     table.add({cache.options, fmt::format("{:.2f}", bits_per_value(cache.layout)),
                fmt::format("{:.2g}{}", cache.nats, breaks ? ", breaks the model" : ""),
-               formats_by_layer(cache.layout)});
+               exact_ends(cache.layout.policy), formats_by_layer(cache.layout)});
   }
   io.print("{}", table.text(io));
 }
@@ -94,6 +111,7 @@ void print_format_losses(const Console& io, const CacheProbe& probe, bool by_hea
   Table table({{"layer"},
                {"head"},
                {"first keys"},
+               {"of them"},
                {"format", Table::Align::left},
                {"scores"},
                {"from keys"},
@@ -106,8 +124,8 @@ void print_format_losses(const Console& io, const CacheProbe& probe, bool by_hea
       const auto add = [&](const std::string& head, const HeadLoss& a, const HeadLoss& b, bool is_first) {
         table.add({is_first ? fmt::format("{}", layer) : "", head,
                    is_first ? fmt::format("x {:.1f}", probe.first_keys[static_cast<size_t>(layer)]) : "",
-                   std::string(name_of(probe.formats[f])), fmt::format("{:.3g}", b.scores), share(b.from_keys),
-                   share(a.from_keys), share(b.from_values)});
+                   share_of_first(b), std::string(name_of(probe.formats[f])), fmt::format("{:.3g}", b.scores),
+                   share(b.from_keys), share(a.from_keys), share(b.from_values)});
       };
       if (!by_head) {
         add("all", together(plain), together(equalised), f == 0);
@@ -132,6 +150,8 @@ Json to_json(const TextModel& model, const CacheProbe& probe) {
                               {"bits_per_value", bits_per_value(cache.layout)},
                               {"expected_kl", cache.nats},
                               {"breaks_model", !(cache.nats < kBreaksModel)},
+                              {"exact_first", cache.layout.policy.n_sink},
+                              {"exact_last", cache.layout.policy.n_recent},
                               {"layers", layers}}));
   }
   Json losses = Json::array();
@@ -145,6 +165,8 @@ Json to_json(const TextModel& model, const CacheProbe& probe) {
                                   {"scores", equalised[head].scores},
                                   {"from_keys", equalised[head].from_keys},
                                   {"from_values", equalised[head].from_values},
+                                  {"from_later_keys", equalised[head].from_later_keys},
+                                  {"from_later_values", equalised[head].from_later_values},
                                   {"scores_not_equalised", plain[head].scores},
                                   {"from_keys_not_equalised", plain[head].from_keys}}));
       }

@@ -9,6 +9,7 @@
 #include "assistant/sound_source.h"
 #include "assistant/transcriber.h"
 #include "cli/listen_report.h"
+#include "cli/open_text.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/live_line.h"
 
@@ -73,7 +74,7 @@ Result<std::unique_ptr<SoundSource>> start_microphone(const Console& io, const L
 
 Result<int> listen_live(const Console& io, const ListenOptions& options) {
   PARLANCE_TRY(auto source, open_patient_source(io, options));
-  Regions regions(options.models);
+  Regions regions(options.models, warnings_to(io));
   std::shared_ptr<VadRegion> detector;
   if (auto found = regions.vad.acquire()) {
     detector = *std::move(found);

@@ -8,6 +8,7 @@
 #include "audio/audio_file.h"
 #include "cli/listen_report.h"
 #include "cli/listen_speech.h"
+#include "cli/open_text.h"
 #include "cli/terminal/interrupt.h"
 
 namespace parlance {
@@ -80,7 +81,7 @@ Result<Heard> hear(const Console& io, const ListenOptions& options, Recognizer& 
 }  // namespace
 
 Result<int> listen_to_recording(const Console& io, const ListenOptions& options) {
-  Regions regions(options.models);
+  Regions regions(options.models, warnings_to(io));
   PARLANCE_TRY(const auto detector, detector_for(io, options, regions));
   PARLANCE_TRY(const AudioClip clip, read_audio(options.file, kMelSampleRateHz));
   PARLANCE_TRY(const auto ears, regions.asr.acquire());

@@ -30,9 +30,12 @@ Result<int> show_cache(Console& io, const CacheOptions& options) {
   }
   print_chosen_caches(io, *text.model, probe);
   io.print(
-      "\n  Errors of a text of some 500 tokens: \"scores\" of the attention's logits; \"from keys\" and \"from "
-      "values\" of what\n  attention yields, as shares of it; \"first keys\": how much longer the longest of the "
-      "first four is than most.\n\n");
+      "\n  Errors of a text of some 500 tokens: \"scores\" of the attention's logits; \"from keys\" and "
+      "\"from "
+      "values\" of what\n  attention yields, as shares of it; \"first keys\": how much longer the longest of "
+      "the "
+      "first four is than most;\n  \"of them\": the share of the squared errors that comes of the first four "
+      "keys and values.\n\n");
   print_format_losses(io, probe, options.by_head);
   return kSuccess;
 }
@@ -45,19 +48,20 @@ Command cache_command() {
   command.name = "cache";
   command.summary = "Show what compressing its cache does to a model, and what presets choose for it.";
   command.description =
-      "Runs a short text through the model and tries formats on its keys and values, layer by layer. What is found is "
+      "Runs a short text through the model and tries formats on its keys and values, layer by layer. What is "
+      "found is "
       "kept for the next time, and --cache balanced, small and auto choose by it.";
   command.examples = {{"parlance cache model.gguf", "what presets choose, and each format's errors by layer"},
                       {"parlance cache --heads", "the bundled model, by head"},
                       {"parlance cache model.gguf --json", "for scripts"}};
-  Option model = text_option("MODEL", "FILE", "The model; without it the bundled one.",
-                             options->choice.files.folder);
+  Option model =
+      text_option("MODEL", "FILE", "The model; without it the bundled one.", options->choice.files.folder);
   command.positionals = {model};
-  command.groups = {{"Where",
-                     {device_option(options->choice.devices.text),
-                      threads_option(options->choice.devices.n_threads)}},
-                    {"Output", {flag("--heads", "Every head of its own.", options->by_head),
-                                json_option(options->wants_json)}}};
+  command.groups = {
+      {"Where",
+       {device_option(options->choice.devices.text), threads_option(options->choice.devices.n_threads)}},
+      {"Output",
+       {flag("--heads", "Every head of its own.", options->by_head), json_option(options->wants_json)}}};
   command.run = [options](Console& io) { return show_cache(io, *options); };
   return command;
 }

@@ -1,6 +1,7 @@
 // parlance eval: how many held-out questions a model answers right.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -30,9 +31,10 @@ namespace {
 
 struct EvalOptions {
   ModelChoice model;
-  std::string file;  // or kCacheSubject
-  std::string cache_model;  // behind that word
-  std::string text_file;    // for it
+  std::string file;                // or kCacheSubject
+  std::string cache_model;         // behind that word
+  std::string text_file;           // for it
+  std::vector<std::string> cases;  // of it; none: all
   std::vector<std::string> categories;
   int64_t limit = 0;
   int64_t max_tokens = 256;
@@ -215,6 +217,22 @@ Result<CacheReading> cache_reading(EvalOptions& options, const std::filesystem::
   return reading;
 }
 
+// Of all ways, f16 and those that were named.
+Result<std::vector<CacheCase>> named_cases(std::vector<CacheCase> all,
+                                           const std::vector<std::string>& names) {
+  if (names.empty()) return all;
+  for (const std::string& name : names) {
+    if (std::ranges::find(all, name, &CacheCase::name) != all.end()) continue;
+    std::vector<std::string> known;
+    for (const CacheCase& c : all) known.push_back("\"" + c.name + "\"");
+    return fail(ErrorCode::invalid_argument, "--case: \"{}\" is not one of {}", name, fmt::join(known, ", "));
+  }
+  std::erase_if(all, [&, first = all.front().name](const CacheCase& c) {
+    return c.name != first && std::ranges::find(names, c.name) == names.end();
+  });
+  return all;
+}
+
 // Compares ways of keeping keys and values: those of a list, or the one that the options ask for.
 Result<int> eval_kv(Console& io, EvalOptions& options) {
   if (!options.cache_model.empty()) options.model.files.folder = options.cache_model;
@@ -229,6 +247,7 @@ Result<int> eval_kv(Console& io, EvalOptions& options) {
       chosen.k == KvCoding() && chosen.v == KvCoding() && !chosen.has_exact_pages() && chosen.layers.empty();
   std::vector<CacheCase> cases = cache_cases(kv_layout(text.model->hyper_parameters(), session));
   if (is_plain) {
+    PARLANCE_TRY(cases, named_cases(std::move(cases), options.cases));
     PARLANCE_TRY(const CacheProbe probe, probe_of(*text.model, {}));
     for (CacheCase& c : cases) {
       SessionOptions own = session;
@@ -306,7 +325,8 @@ Command eval_command() {
       "apart "
       "(KL divergence in nats, mean and 99th percentile), how often the likeliest token is the same, and the "
       "share "
-      "of right replies. With --cache or --cache-type-k/-v, only that way; with --text, on a text of your own in place "
+      "of right replies. With --cache or --cache-type-k/-v, only that way; with --text, on a text of your "
+      "own in place "
       "of questions. The verbs below judge other models.\n\n"
       "The file has one JSON object a line: {\"id\": \"…\", \"category\": \"…\", \"messages\": [{\"role\": "
       "\"user\", \"content\": \"…\"}], \"answers\": [\"…\"]}.";
@@ -327,6 +347,11 @@ Command eval_command() {
   command.groups = {
       {"Questions",
        {text_option("--text", "FILE", "With kv: a text to read in place of questions.", options->text_file),
+        list_option(
+            "--case", "OPTIONS",
+            "With kv: of the ways to keep keys and values only f16 and this one, named as in the report: "
+            "\"--cache balanced\".",
+            options->cases),
         list_option("--category", "NAME", "Only questions of this category.", options->categories),
         number_option<int64_t>(
             "--limit", "N",
@@ -350,7 +375,7 @@ Command eval_command() {
         json_option(options->wants_json)}}};
   command.run = [options](Console& io) { return eval(io, *options); };
   command.sub_verbs = {eval_asr_command(), eval_codec_command(), eval_drafting_command(), eval_tts_command(),
-                        eval_vad_command()};
+                       eval_vad_command()};
   return command;
 }
 

@@ -7,6 +7,7 @@
 #include "assistant/voice_session.h"
 #include "base/os/file.h"
 #include "cli/echo_free_source.h"
+#include "cli/open_text.h"
 #include "cli/talk_options.h"
 #include "cli/talk_output.h"
 #include "cli/talk_timeline.h"
@@ -59,20 +60,23 @@ Result<std::vector<std::unique_ptr<SoundSource>>> open_files(const Console& io, 
   return sources;
 }
 
-// The library that takes the loudspeaker's sound out of the microphone's; none where that is not wanted or not possible.
+// The library that takes the loudspeaker's sound out of the microphone's; none where that is not wanted or
+// not possible.
 Result<std::optional<EchoLibrary>> echo_library(const TalkChoice& choice) {
   const std::span<const EchoLibrary> built = echo_libraries();
   if (choice.echo == EchoChoice::off || choice.is_half_duplex) return std::nullopt;
-  if (choice.echo == EchoChoice::automatic) return built.empty() ? std::nullopt : std::optional(built.front());
+  if (choice.echo == EchoChoice::automatic)
+    return built.empty() ? std::nullopt : std::optional(built.front());
   const EchoLibrary wanted = choice.echo == EchoChoice::webrtc ? EchoLibrary::webrtc : EchoLibrary::speex;
   if (std::ranges::find(built, wanted) != built.end()) return wanted;
   return fail(ErrorCode::unsupported,
-              "--echo-cancel {}: this program was built without that library; leave the option out", name_of(wanted));
+              "--echo-cancel {}: this program was built without that library; leave the option out",
+              name_of(wanted));
 }
 
 // `loudspeaker`: what answers are played on, beside the microphone; null: nothing is to be heard.
-Result<std::unique_ptr<SoundSource>> open_ears(const Console& io, const TalkChoice& choice, Speaker* loudspeaker,
-                                               std::function<bool()> is_over) {
+Result<std::unique_ptr<SoundSource>> open_ears(const Console& io, const TalkChoice& choice,
+                                               Speaker* loudspeaker, std::function<bool()> is_over) {
   PARLANCE_TRY(const auto library, echo_library(choice));
   std::string name;
   PARLANCE_TRY(auto source, open_microphone_source(choice.microphone, std::move(is_over), name));
@@ -135,7 +139,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   } else {
     options.talk.turn_end = TurnEndOptions{};
   }
-  Regions regions(choice.models);
+  Regions regions(choice.models, warnings_to(io));
   PARLANCE_TRY(const auto session, VoiceSession::open(regions, options, clock));
   const double load_ms = clock();
 
@@ -216,7 +220,8 @@ OptionGroup hearing_group(TalkChoice& choice) {
             "Do not listen to the microphone while an answer is played: for loudspeakers that it would hear.",
             choice.is_half_duplex),
        choice_option("--echo-cancel", "HOW",
-                     "What takes the loudspeaker's sound out of the microphone's, so that an answer can be interrupted: "
+                     "What takes the loudspeaker's sound out of the microphone's, so that an answer can be "
+                     "interrupted: "
                      "a library, or nothing, for headsets and systems that do it themselves.",
                      "auto, off, webrtc, speex", choice.echo, echo_choice_from_name, "auto"),
        flag("--barge-in",

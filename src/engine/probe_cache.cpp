@@ -9,6 +9,8 @@
 #include "base/thread_pool.h"
 #include "engine/session.h"
 #include "engine/stored_pages.h"
+#include "kv/attention_sample.h"
+#include "kv/key_equalising.h"
 #include "models/layers/rope.h"
 #include "quant/float_rows.h"
 
@@ -22,12 +24,16 @@ constexpr int64_t kProbeTokens = 500;
 constexpr int64_t kProbeQueries = 64;  // the last tokens, whose queries look back at the others' keys
 constexpr int64_t kProbeKeys = 64;     // of these, at even distances behind the first ones
 constexpr int64_t kFirstKeys = 4;      // which are often unlike the others
+constexpr int64_t kTriedQueries = 4;   // of the queries, those that formats are tried with
 
 // Of several kinds, so that whatever a model was made for, some of it is in its way of speaking.
 constexpr std::string_view kProbeText =
-    "The ferry leaves the old harbour at seven in the morning and comes back at a quarter past six. Anna, who keeps "
-    "the tickets, wrote in her notebook: \"Monday: 14 people, 3 dogs, one piano.\" Nobody could say where the piano "
-    "had gone. Her brother Tom thought that the captain had sold it; the captain thought that Tom had dreamt it.\n\n"
+    "The ferry leaves the old harbour at seven in the morning and comes back at a quarter past six. Anna, "
+    "who keeps "
+    "the tickets, wrote in her notebook: \"Monday: 14 people, 3 dogs, one piano.\" Nobody could say where "
+    "the piano "
+    "had gone. Her brother Tom thought that the captain had sold it; the captain thought that Tom had dreamt "
+    "it.\n\n"
     "user: What is the capital of France, and how far is it from Berlin?\n"
     "assistant: The capital of France is Paris. It is about 880 kilometres from Berlin as the crow flies.\n"
     "user: And if a train goes 220 km an hour, how long does it take?\n"
@@ -35,18 +41,28 @@ constexpr std::string_view kProbeText =
     "def mean(values):\n    total = 0.0\n    for value in values:\n        total += value\n"
     "    return total / len(values) if values else None\n\n"
     "{\"name\": \"set_timer\", \"arguments\": {\"minutes\": 25, \"label\": \"tea\"}}\n\n"
-    "Notes: the key of the red box lies under the third flower pot. My sister's birthday is on the 9th of May. The "
-    "meeting with Mr Keller was moved from Tuesday to Thursday, 10:30, room 4. Buy bread, two lemons, and oil for the "
+    "Notes: the key of the red box lies under the third flower pot. My sister's birthday is on the 9th of "
+    "May. The "
+    "meeting with Mr Keller was moved from Tuesday to Thursday, 10:30, room 4. Buy bread, two lemons, and "
+    "oil for the "
     "door. The password of the guest network is written on the back of the clock.\n\n"
-    "In autumn the river rises by almost two metres. Then the lower road is closed, and whoever wants to go to the mill "
-    "has to walk along the dam, past the willows and the small chapel, which takes half an hour longer. \"It is a "
-    "nice walk,\" says the miller, \"if you do not carry flour.\" Die Luft ist klar, und man sieht bis zu den Bergen. "
+    "In autumn the river rises by almost two metres. Then the lower road is closed, and whoever wants to go "
+    "to the mill "
+    "has to walk along the dam, past the willows and the small chapel, which takes half an hour longer. \"It "
+    "is a "
+    "nice walk,\" says the miller, \"if you do not carry flour.\" Die Luft ist klar, und man sieht bis zu "
+    "den Bergen. "
     "Le soir, on entend les cloches de l'autre rive.\n\n"
-    "1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89. Each number is the sum of the two before it. Where does the key of the red "
-    "box lie? Under the third flower pot. When is the birthday of my sister? On the 9th of May. Which day is the "
-    "meeting with Mr Keller now? On Thursday at half past ten, in room 4. And what did Anna write on Monday? That there "
-    "were fourteen people, three dogs and one piano. So the piano was on the ferry when it left, and it was not there "
-    "any more when it came back; that is all that is known of it, and the captain does not like to be asked.\n";
+    "1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89. Each number is the sum of the two before it. Where does the key "
+    "of the red "
+    "box lie? Under the third flower pot. When is the birthday of my sister? On the 9th of May. Which day is "
+    "the "
+    "meeting with Mr Keller now? On Thursday at half past ten, in room 4. And what did Anna write on Monday? "
+    "That there "
+    "were fourteen people, three dogs and one piano. So the piano was on the ferry when it left, and it was "
+    "not there "
+    "any more when it came back; that is all that is known of it, and the captain does not like to be "
+    "asked.\n";
 
 // Which pairs of a head's elements turn, and how fast.
 std::vector<TurningPair> turning_pairs(const TextModel& model) {
@@ -79,8 +95,7 @@ class ProbeRun {
  public:
   static Result<ProbeRun> compute(const TextModel& model, const Cancellation& cancellation) {
     const HyperParameters& hp = model.hyper_parameters();
-    std::vector<Token> tokens = model.tokenizer().encode(kProbeText, {.add_special = true});
-    tokens.resize(std::min<size_t>(tokens.size(), static_cast<size_t>(std::min(kProbeTokens, hp.n_ctx_train))));
+    const std::vector<Token> tokens = probe_tokens(model);
     const int64_t n_keys = std::ssize(tokens) - kProbeQueries;
     if (n_keys < kProbeQueries) {
       return fail(ErrorCode::unsupported, "{}: a context of {} tokens is too short to try cache formats in",
@@ -90,9 +105,7 @@ class ProbeRun {
     const auto n_tokens = std::ssize(tokens);
     PARLANCE_TRY(run.session_, Session::create(model, {.n_ctx = n_tokens, .n_batch = n_tokens}));
     const Work work{.cancellation = cancellation};
-    const std::span<const Token> all(tokens);
-    PARLANCE_CHECK(run.session_->append(all.first(static_cast<size_t>(n_keys)), 1, {}, work));
-    PARLANCE_CHECK(run.watch_queries(all.subspan(static_cast<size_t>(n_keys)), work));
+    PARLANCE_CHECK(run.watch_queries(tokens, work));
     PARLANCE_CHECK(run.read_keys());
     return run;
   }
@@ -112,7 +125,8 @@ class ProbeRun {
     for (int64_t head = 0; head < hp.n_head_kv; ++head) {
       for (const int64_t position : sample.k_positions) {
         append_row(layer, position, head * hp.head_dim_k, hp.head_dim_k, sample.k);
-        append_row(layer, position, hp.n_head_kv * hp.head_dim_k + head * hp.head_dim_v, hp.head_dim_v, sample.v);
+        append_row(layer, position, hp.n_head_kv * hp.head_dim_k + head * hp.head_dim_v, hp.head_dim_v,
+                   sample.v);
       }
     }
     return sample;
@@ -121,7 +135,7 @@ class ProbeRun {
  private:
   ProbeRun(const TextModel& model, int64_t n_keys) : model_(&model), n_keys_(n_keys) {}
 
-  // Computes the last tokens, and copies what their queries are to host memory.
+  // Computes the text in one step, and copies what queries its last tokens have to host memory.
   Result<void> watch_queries(std::span<const Token> tokens, const Work& work) {
     const HyperParameters& hp = model_->hyper_parameters();
     const int64_t n_row = hp.head_dim_k * hp.n_head;
@@ -141,9 +155,8 @@ class ProbeRun {
     }
     size_t current = 0;
     const auto see = [&](Stream& s, int64_t layer, const Tensor& q) {
-      // A recorded step has rows behind the batch's.
       copy(s, copies[first_of_part[current] + static_cast<size_t>(layer)].second,
-           q.reshaped(n_row, q.ne[2]).rows(0, kProbeQueries));
+           q.reshaped(n_row, q.ne[2]).rows(n_keys_, kProbeQueries));
     };
     std::vector<std::unique_ptr<PartTap>> taps;
     for (const auto& part : session_->context().parts()) {
@@ -164,7 +177,8 @@ class ProbeRun {
    public:
     using See = FunctionRef<void(Stream& s, int64_t layer, const Tensor& q)>;
     PartTap(PartRunner& part, size_t& current, size_t index, See see)
-        : part_(part), seen_([this, &current, index, see](Stream& s, int64_t layer, const Tensor& q) {
+        : part_(part),
+          seen_([this, &current, index, see](Stream& s, int64_t layer, const Tensor& q) {
             current = index;
             see(s, layer, q);
           }),
@@ -233,21 +247,20 @@ float length_of_first_keys(const AttentionSample& sample) {
   return std::isfinite(most) ? most : 0;
 }
 
-// Where keys are better off as they are, a head goes without: by the errors of the usual formats together, so that
-// nothing depends on what else was tried. `plain` and `equalised` are of a layer, [n_head_kv] for each format.
-void keep_where_it_helps(const std::vector<std::vector<HeadLoss>>& plain,
-                         std::vector<std::vector<HeadLoss>>& equalised, KeyEqualiser& equaliser) {
-  const size_t n_head = plain.front().size(), n = equaliser.scale.size() / n_head;
+// Where keys are better off as they are, a head goes without: by the errors of the usual formats together, so
+// that nothing depends on what else was tried. `losses` are of each format.
+void keep_where_it_helps(std::vector<FormatLosses>& losses, KeyEqualiser& equaliser) {
+  const size_t n_head = losses.front().plain.size(), n = equaliser.scale.size() / n_head;
   for (size_t head = 0; head < n_head; ++head) {
     float before = 0, after = 0;
-    for (size_t f = 0; f < std::min(plain.size(), kUsualFormats.size()); ++f) {
-      before += plain[f][head].from_keys;
-      after += equalised[f][head].from_keys;
+    for (size_t f = 0; f < std::min(losses.size(), kUsualFormats.size()); ++f) {
+      before += losses[f].plain[head].from_later_keys;
+      after += losses[f].equalised[head].from_later_keys;
     }
     if (after < before) continue;
     std::fill_n(equaliser.shift.begin() + static_cast<std::ptrdiff_t>(head * n), n, 0.0f);
     std::fill_n(equaliser.scale.begin() + static_cast<std::ptrdiff_t>(head * n), n, 1.0f);
-    for (size_t f = 0; f < plain.size(); ++f) equalised[f][head] = plain[f][head];
+    for (FormatLosses& format : losses) format.equalised[head] = format.plain[head];
   }
 }
 
@@ -264,6 +277,13 @@ std::vector<KvFormat> formats_that_fit(const HyperParameters& hp, std::span<cons
 }
 
 }  // namespace
+
+std::vector<Token> probe_tokens(const TextModel& model) {
+  std::vector<Token> tokens = model.tokenizer().encode(kProbeText, {.add_special = true});
+  const int64_t most = std::min(kProbeTokens, model.hyper_parameters().n_ctx_train);
+  tokens.resize(std::min(tokens.size(), static_cast<size_t>(most)));
+  return tokens;
+}
 
 std::span<const KvFormat> usual_cache_formats() {
   return kUsualFormats;
@@ -296,18 +316,19 @@ Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat>
   pool.run(probe.n_layer, [&](int64_t layer, int) {
     const auto l = static_cast<size_t>(layer);
     const AttentionSample sample = run.sample(layer);
+    std::vector<SampledHead> heads;
+    for (int64_t head = 0; head < hp.n_head_kv; ++head)
+      heads.emplace_back(sample, head, kTriedQueries, kFirstKeys);
+    KeyEqualiser& equaliser = probe.equaliser.layers[l];
+    equaliser = equaliser_for(heads, pairs, hp.n_ctx_train);
     probe.first_keys[l] = length_of_first_keys(sample);
-    probe.equaliser.layers[l] = equaliser_for(sample, pairs, hp.n_ctx_train, kFirstKeys);
-    std::vector<std::vector<HeadLoss>> plain, equalised;
-    for (const KvFormat format : probe.formats) {
-      plain.push_back(losses_of(sample, format, nullptr));
-      equalised.push_back(losses_of(sample, format, &probe.equaliser.layers[l]));
-    }
-    keep_where_it_helps(plain, equalised, probe.equaliser.layers[l]);
+    std::vector<FormatLosses> losses;
+    for (const KvFormat format : probe.formats) losses.push_back(losses_of(heads, format, equaliser));
+    keep_where_it_helps(losses, equaliser);
     for (size_t f = 0; f < probe.formats.size(); ++f) {
       const auto at = static_cast<std::ptrdiff_t>((f * n_layer + l) * n_head);
-      std::ranges::copy(plain[f], probe.plain.begin() + at);
-      std::ranges::copy(equalised[f], probe.equalised.begin() + at);
+      std::ranges::copy(losses[f].plain, probe.plain.begin() + at);
+      std::ranges::copy(losses[f].equalised, probe.equalised.begin() + at);
     }
   });
   return probe;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/cancellation.h"
 #include "base/result.h"
@@ -10,12 +11,15 @@
 
 namespace parlance {
 
+// The text that is computed, in the model's tokens.
+std::vector<Token> probe_tokens(const TextModel& model);
+
 // Formats that presets choose from; every probe tries them.
 std::span<const KvFormat> usual_cache_formats();
 
-// Computes a text of some 500 tokens with an exact cache, and tries the usual formats and these on a sample of its
-// keys and values, as far as they fit the model's heads. Errors: a model without attention or with too short a
-// context; as of Session::create() and append().
+// Computes a text of some 500 tokens with an exact cache, and tries the usual formats and these on a sample
+// of its keys and values, as far as they fit the model's heads. Errors: a model without attention or with too
+// short a context; as of Session::create() and append().
 Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat> more,
                                const Cancellation& cancellation = {});
 

@@ -1,19 +1,10 @@
-// Some of a model's queries, keys and values, and what equalises them.
+// Some of a model's queries, keys and values, and the attention that they make.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "kv/equaliser.h"
-
 namespace parlance {
-
-// How a rotated pair of a head's elements turns.
-struct TurningPair {
-  int64_t first, second;  // elements
-  double frequency;       // radians per position
-};
 
 // Rotated queries and keys of one layer at some positions of a text, and the values.
 struct AttentionSample {
@@ -29,11 +20,31 @@ struct AttentionSample {
   int64_t n_queries() const { return static_cast<int64_t>(q.size()) / (head_dim_k * n_head); }
 };
 
-// The shift is what keys have in common over the first n_ctx positions: nearly all of a constant part in pairs that
-// turn slowly, and nothing of it in fast ones. The scale makes elements of keys and queries equally large, which the
-// error of scores is least for where formats spread it over a block. Keys at positions before n_left_out do not
-// count: first tokens are often unlike all others.
-KeyEqualiser equaliser_for(const AttentionSample& sample, std::span<const TurningPair> pairs, int64_t n_ctx,
-                           int64_t n_left_out);
+// One head of keys and values of a sample, which must outlive it, and what some queries of the heads that
+// share it find there.
+struct SampledHead {
+  // Of the sample's queries, every so many that there are n_queries of each head. Keys at positions before
+  // n_first are the first ones.
+  SampledHead(const AttentionSample& sample, int64_t head, int64_t n_queries, int64_t n_first);
+
+  const AttentionSample* sample;
+  int64_t head;
+  int64_t n_first;             // of the keys
+  const float* k;              // [head_dim_k, n_keys]
+  const float* v;              // [head_dim_v, n_keys]
+  int64_t n_rows;              // queries
+  std::vector<float> q;        // [head_dim_k, n_rows]
+  std::vector<float> scores;   // [n_keys, n_rows], multiplied by the scale
+  std::vector<float> weights;  // [n_keys, n_rows]: their softmax
+  std::vector<float> outputs;  // [head_dim_v, n_rows]
+};
+
+// In place.
+void softmax(float* x, int64_t n);
+
+float dot(const float* a, const float* b, int64_t n);
+
+// sum[i] += weight * x[i].
+void add_weighted(float* sum, const float* x, float weight, int64_t n);
 
 }  // namespace parlance

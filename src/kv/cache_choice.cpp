@@ -8,21 +8,43 @@ namespace parlance {
 
 namespace {
 
-// Nats for the errors of all layers together, each as a share of what attention yields: through what was measured of
-// the bundled model, hard to compress and as it is, with uniform formats from 3 to 8 bits (docs/kv-cache.md).
+// Nats for the errors of all layers together, each as a share of what attention yields: through what was
+// measured of the bundled model, hard to compress and as it is, with uniform formats from 3 to 8 bits
+// (docs/kv-cache.md).
 double nats_of(double loss) {
   return loss * (0.03 + 0.12 * loss);
 }
 
+// The share of all errors that must come of the first keys and values for a page of them to stay exact.
+constexpr double kWorthSinks = 0.05;
+
 enum class Side { keys, values };
 
-double loss_of(const CacheProbe& probe, KvFormat format, int64_t layer, Side side, bool is_equalised) {
+// What a cache does to keys before and beside their formats.
+struct KeyCare {
+  bool equalises, keeps_first;
+};
+
+double loss_of(const CacheProbe& probe, KvFormat format, int64_t layer, Side side, KeyCare care) {
   if (format <= KvFormat::bf16) return 0;
   if (!probe.tried(format)) return std::numeric_limits<double>::infinity();
   double sum = 0;
-  for (const HeadLoss& head : probe.losses(format, layer, is_equalised))
-    sum += static_cast<double>(side == Side::keys ? head.from_keys : head.from_values);
+  for (const HeadLoss& head : probe.losses(format, layer, care.equalises)) {
+    const float all = side == Side::keys ? head.from_keys : head.from_values;
+    const float later = side == Side::keys ? head.from_later_keys : head.from_later_values;
+    sum += static_cast<double>(care.keeps_first ? later : all);
+  }
   return sum;
+}
+
+double loss_of(const CacheProbe& probe, const KvLayout& layout, KeyCare care) {
+  double loss = 0;
+  for (int64_t layer = 0; layer < layout.n_layer; ++layer) {
+    const LayerCoding coding = layout.coding(layer);
+    loss += loss_of(probe, coding.k.format, layer, Side::keys, care);
+    loss += loss_of(probe, coding.v.format, layer, Side::values, care);
+  }
+  return loss;
 }
 
 // The formats of one side of one layer, and what is still open about it.
@@ -34,8 +56,8 @@ struct SideChoice {
 
 class Chooser {
  public:
-  Chooser(const CacheProbe& probe, const KvLayout& layout, bool is_equalised)
-      : probe_(probe), layout_(layout), is_equalised_(is_equalised), candidates_(probe.formats) {
+  Chooser(const CacheProbe& probe, const KvLayout& layout, KeyCare care)
+      : probe_(probe), layout_(layout), care_(care), candidates_(probe.formats) {
     candidates_.push_back(KvFormat::f16);
     std::ranges::sort(candidates_, {}, [&](KvFormat f) { return bits(Side::keys, f); });
     for (int64_t layer = 0; layer < layout.n_layer; ++layer) {
@@ -78,14 +100,15 @@ class Chooser {
   }
 
  private:
-  // Bits that a value of this side has in this format, weighted so that the mean over sides is the mean over values.
+  // Bits that a value of this side has in this format, weighted so that the mean over sides is the mean over
+  // values.
   double bits(Side side, KvFormat format) const {
     const int64_t n = side == Side::keys ? layout_.head_dim_k : layout_.head_dim_v;
     const double bytes = static_cast<double>(kv_row_bytes(format, n));
     return 16 * bytes / static_cast<double>(layout_.head_dim_k + layout_.head_dim_v);
   }
   double loss(const SideChoice& s, KvFormat format) const {
-    return loss_of(probe_, format, s.layer, s.side, is_equalised_);
+    return loss_of(probe_, format, s.layer, s.side, care_);
   }
   double nats() const {
     return nats_of(std::transform_reduce(sides_.begin(), sides_.end(), 0.0, std::plus(),
@@ -94,7 +117,7 @@ class Chooser {
 
   const CacheProbe& probe_;
   const KvLayout& layout_;
-  bool is_equalised_;
+  KeyCare care_;
   std::vector<KvFormat> candidates_;  // the smallest first
   std::vector<SideChoice> sides_;
 };
@@ -102,19 +125,22 @@ class Chooser {
 }  // namespace
 
 double predicted_divergence(const CacheProbe& probe, const KvLayout& layout, bool is_equalised) {
-  double loss = 0;
-  for (int64_t layer = 0; layer < layout.n_layer; ++layer) {
-    const LayerCoding coding = layout.coding(layer);
-    loss += loss_of(probe, coding.k.format, layer, Side::keys, is_equalised);
-    loss += loss_of(probe, coding.v.format, layer, Side::values, is_equalised);
-  }
-  return nats_of(loss);
+  return nats_of(
+      loss_of(probe, layout, {.equalises = is_equalised, .keeps_first = layout.policy.n_sink > 0}));
 }
 
 KvPolicy choose_formats(const CacheProbe& probe, const KvLayout& layout, bool is_equalised) {
-  Chooser chooser(probe, layout, is_equalised);
+  Chooser chooser(probe, layout, {.equalises = is_equalised, .keeps_first = layout.policy.n_sink > 0});
   if (layout.policy.goal) chooser.spend(*layout.policy.goal);
-  return chooser.policy();
+  KvPolicy policy = chooser.policy();
+  if (layout.policy.goal && !layout.policy.goal->keeps_sinks) {
+    KvLayout chosen = layout;
+    chosen.policy = policy;
+    const double kept = loss_of(probe, chosen, {.equalises = is_equalised, .keeps_first = true});
+    const double compressed = loss_of(probe, chosen, {.equalises = is_equalised, .keeps_first = false});
+    if (compressed - kept < kWorthSinks * compressed) policy.n_sink = 0;
+  }
+  return policy;
 }
 
 double bits_per_value(const KvLayout& layout) {

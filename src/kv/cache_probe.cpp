@@ -26,12 +26,12 @@ namespace {
 
 constexpr std::string_view kProbeMagic("PARLKVP\0", 8);
 // Goes up with every change of what is measured and how, so that it is measured again.
-constexpr uint32_t kProbeVersion = 1;
+constexpr uint32_t kProbeVersion = 2;
 // What a file may say at most: more is damage.
 constexpr int64_t kMostProbeLayers = 4096, kMostProbeHeads = 4096, kMostProbeHeadDim = 4096;
 
-// How a file begins. Then follow the formats (u8), plain and equalised losses, first keys, of each layer shift and
-// scale (all f32), and a checksum of all that (u64). All little-endian.
+// How a file begins. Then follow the formats (u8), plain and equalised losses, first keys, of each layer
+// shift and scale (all f32), and a checksum of all that (u64). All little-endian.
 struct ProbeHead {
   char magic[8];
   uint32_t version;
@@ -40,7 +40,7 @@ struct ProbeHead {
   int64_t n_layer, n_head_kv, head_dim_k;
 };
 static_assert(sizeof(ProbeHead) == 56 && std::has_unique_object_representations_v<ProbeHead>);
-static_assert(sizeof(HeadLoss) == 12);
+static_assert(sizeof(HeadLoss) == 20);
 
 uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -85,7 +85,8 @@ bool are_numbers(const std::vector<float>& values) {
 bool are_losses(const std::vector<HeadLoss>& losses) {
   const auto is_loss = [](float x) { return std::isfinite(x) && x >= 0; };
   return std::ranges::all_of(losses, [&](const HeadLoss& l) {
-    return is_loss(l.scores) && is_loss(l.from_keys) && is_loss(l.from_values);
+    return is_loss(l.scores) && is_loss(l.from_keys) && is_loss(l.from_values) &&
+           is_loss(l.from_later_keys) && is_loss(l.from_later_values);
   });
 }
 

@@ -1,7 +1,7 @@
-// Keys that formats store with less error, for the same attention. A vector that is taken off all rotated keys of a
-// head moves every score of a query alike, which softmax does not see; and what keys are multiplied with, element by
-// element, queries can be divided by. So outliers that a model's weights put into the same elements of all keys need
-// not be stored.
+// Keys that formats store with less error, for the same attention. A vector that is taken off all rotated
+// keys of a head moves every score of a query alike, which softmax does not see; and what keys are multiplied
+// with, element by element, queries can be divided by. So outliers that a model's weights put into the same
+// elements of all keys need not be stored.
 #pragma once
 
 #include <cstdint>

@@ -7,23 +7,14 @@ namespace parlance {
 
 namespace {
 
-// Of the queries of a sample, those whose attention is computed.
-constexpr int64_t kQueries = 4;
-
-// What the searching encoder, which caches use, leaves of the compatible one's squared error. It takes twenty times
-// as long, and what it gains hardly depends on what is encoded.
+// What the searching encoder, which caches use, leaves of the compatible one's squared error. It takes twenty
+// times as long, and what it gains hardly depends on what is encoded.
 double left_by_search(KvFormat format) {
   if (format == KvFormat::tbq3_0) return 0.8;
   return format == KvFormat::tbq4_0 || format == KvFormat::q4_0 ? 0.67 : 1;
 }
 
-float dot(const float* a, const float* b, int64_t n) {
-  float sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-// Rows of one side, encoded and decoded to what attention multiplies: `stored` values each.
+// Rows of one side, encoded and decoded to what attention multiplies: n_stored values each.
 struct StoredRows {
   int64_t n_stored = 0;
   std::vector<float> rows;  // [n_stored, n_rows]
@@ -39,108 +30,108 @@ struct StoredRows {
   }
 };
 
-void softmax(std::vector<float>& x) {
-  const float largest = std::ranges::max(x);
-  float sum = 0;
-  for (float& value : x) sum += value = std::exp(value - largest);
-  for (float& value : x) value /= sum;
+double energy(const float* x, int64_t n) {
+  return static_cast<double>(dot(x, x, n));
 }
 
-std::vector<float> weighted(const std::vector<float>& weights, const float* rows, int64_t n) {
-  std::vector<float> sum(static_cast<size_t>(n));
-  for (const float weight : weights) {
-    for (int64_t i = 0; i < n; ++i) sum[static_cast<size_t>(i)] += weight * rows[i];
-    rows += n;
-  }
-  return sum;
-}
-
-double squared_distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    sum += d * d;
-  }
-  return sum;
-}
-
-// Sums over the queries of one head of keys and values.
-struct HeadSums {
-  double energy = 0, scores = 0, from_keys = 0, from_values = 0;
-  int64_t n = 0;
+// Squared errors, summed over the queries of a head.
+struct KeyErrors {
+  double scores = 0, outputs = 0, outputs_of_later = 0;
+};
+struct ValueErrors {
+  double outputs = 0, outputs_of_later = 0;
 };
 
+// One head whose keys or values go into a format.
 class HeadComparison {
  public:
-  HeadComparison(const AttentionSample& sample, KvFormat format, const KeyEqualiser* equaliser, int64_t head)
-      : sample_(sample),
+  HeadComparison(const SampledHead& head, KvFormat format)
+      : head_(head),
         coding_{.format = format, .encoder = KvEncoder::compatible},
-        n_(sample.head_dim_k),
-        keys_(sample.k.begin() + head * sample.n_keys() * n_,
-              sample.k.begin() + (head + 1) * sample.n_keys() * n_),
-        values_(sample.v.data() + head * sample.n_keys() * sample.head_dim_v) {
-    if (equaliser) {
-      const float* const shift = equaliser->shift.data() + head * n_;
-      scale_ = equaliser->scale.data() + head * n_;
-      for (size_t i = 0; i < keys_.size(); ++i) {
-        const auto element = static_cast<int64_t>(i) % n_;
-        keys_[i] = (keys_[i] - shift[element]) * scale_[element];
+        n_keys_(head.sample->n_keys()),
+        n_(head.sample->head_dim_k),
+        n_v_(head.sample->head_dim_v) {}
+
+  // `shift` and `scale` of the head equalise the keys; null: they are as they are.
+  KeyErrors of_keys(const float* shift, const float* scale) const {
+    std::vector<float> equalised;
+    if (scale) {
+      equalised.assign(head_.k, head_.k + n_keys_ * n_);
+      for (float* k = equalised.data(); k != equalised.data() + n_keys_ * n_; k += n_) {
+        for (int64_t i = 0; i < n_; ++i) k[i] = (k[i] - shift[i]) * scale[i];
       }
     }
+    const float* const keys = scale ? equalised.data() : head_.k;
+    const StoredRows stored(coding_, keys, n_, n_keys_);
+    std::vector<float> q(static_cast<size_t>(n_)), prepared(static_cast<size_t>(stored.n_stored));
+    std::vector<float> got(static_cast<size_t>(n_keys_)), later(got.size()),
+        change(static_cast<size_t>(n_v_));
+    KeyErrors errors;
+    for (int64_t row = 0; row < head_.n_rows; ++row) {
+      const float* const x = head_.q.data() + row * n_;
+      for (int64_t i = 0; i < n_; ++i) q[static_cast<size_t>(i)] = scale ? x[i] / scale[i] : x[i];
+      // What a shift takes off all scores of a query.
+      const float common = shift ? head_.sample->scale * dot(x, shift, n_) : 0;
+      to_stored(coding_.transform(), q.data(), prepared.data(), n_);
+      const float* const exact = head_.scores.data() + row * n_keys_;
+      const float* const p = head_.weights.data() + row * n_keys_;
+      double mean = 0, square = 0;
+      for (int64_t key = 0; key < n_keys_; ++key) {
+        const float score =
+            head_.sample->scale *
+                dot(prepared.data(), stored.rows.data() + key * stored.n_stored, stored.n_stored) +
+            common;
+        const double error = static_cast<double>(score) - static_cast<double>(exact[key]);
+        mean += static_cast<double>(p[key]) * error;
+        square += static_cast<double>(p[key]) * error * error;
+        got[static_cast<size_t>(key)] = score;
+        later[static_cast<size_t>(key)] = key < head_.n_first ? exact[key] : score;
+      }
+      errors.scores += square - mean * mean;
+      errors.outputs += change_of(p, got, change);
+      errors.outputs_of_later += change_of(p, later, change);
+    }
+    return errors;
   }
 
-  HeadSums run(int64_t first_query_head, int64_t n_shared) const {
-    const StoredRows stored_keys(coding_, keys_.data(), n_, sample_.n_keys());
-    const StoredRows stored_values(coding_, values_, sample_.head_dim_v, sample_.n_keys());
-    HeadSums sums;
-    const int64_t step = std::max<int64_t>(sample_.n_queries() / kQueries, 1);
-    for (int64_t query = step - 1; query < sample_.n_queries(); query += step) {
-      for (int64_t head = first_query_head; head < first_query_head + n_shared; ++head)
-        add(sample_.q.data() + (query * sample_.n_head + head) * n_, stored_keys, stored_values, sums);
+  ValueErrors of_values() const {
+    const StoredRows stored(coding_, head_.v, n_v_, n_keys_);
+    std::vector<float> sum(static_cast<size_t>(stored.n_stored)), output(static_cast<size_t>(n_v_));
+    std::vector<float> exact(output.size());
+    ValueErrors errors;
+    for (int64_t row = 0; row < head_.n_rows; ++row) {
+      const float* const p = head_.weights.data() + row * n_keys_;
+      const auto error = [&](int64_t first, int64_t end, const float* want) {
+        for (int64_t key = first; key < end; ++key)
+          add_weighted(sum.data(), stored.rows.data() + key * stored.n_stored, p[key], stored.n_stored);
+        from_stored(coding_.transform(), sum.data(), output.data(), n_v_);
+        for (int64_t i = 0; i < n_v_; ++i) output[static_cast<size_t>(i)] -= want[i];
+        return energy(output.data(), n_v_);
+      };
+      std::ranges::fill(sum, 0.0f);
+      const float* const of_all = head_.outputs.data() + row * n_v_;
+      std::copy_n(of_all, n_v_, exact.data());
+      for (int64_t key = 0; key < head_.n_first; ++key)
+        add_weighted(exact.data(), head_.v + key * n_v_, -p[key], n_v_);
+      errors.outputs_of_later += error(head_.n_first, n_keys_, exact.data());
+      errors.outputs += error(0, head_.n_first, of_all);
     }
-    return sums;
+    return errors;
   }
 
  private:
-  void add(const float* x, const StoredRows& stored_keys, const StoredRows& stored_values, HeadSums& sums) const {
-    std::vector<float> q(x, x + n_);
-    for (int64_t i = 0; scale_ && i < n_; ++i) q[static_cast<size_t>(i)] /= scale_[i];
-    std::vector<float> prepared(static_cast<size_t>(stored_keys.n_stored));
-    to_stored(coding_.transform(), q.data(), prepared.data(), n_);
-    const int64_t n_keys = sample_.n_keys(), n_v = sample_.head_dim_v;
-    std::vector<float> exact(static_cast<size_t>(n_keys)), got(exact.size());
-    for (int64_t i = 0; i < n_keys; ++i) {
-      exact[static_cast<size_t>(i)] = sample_.scale * dot(q.data(), keys_.data() + i * n_, n_);
-      got[static_cast<size_t>(i)] =
-          sample_.scale *
-          dot(prepared.data(), stored_keys.rows.data() + i * stored_keys.n_stored, stored_keys.n_stored);
-    }
-    std::vector<float> p = exact;
-    softmax(p);
-    double mean = 0, square = 0;
-    for (size_t i = 0; i < p.size(); ++i) {
-      const double d = static_cast<double>(got[i]) - static_cast<double>(exact[i]);
-      mean += static_cast<double>(p[i]) * d;
-      square += static_cast<double>(p[i]) * d * d;
-    }
-    softmax(got);
-    const std::vector<float> output = weighted(p, values_, n_v);
-    const std::vector<float> stored = weighted(p, stored_values.rows.data(), stored_values.n_stored);
-    std::vector<float> of_values(static_cast<size_t>(n_v));
-    from_stored(coding_.transform(), stored.data(), of_values.data(), n_v);
-    sums.scores += square - mean * mean;
-    sums.energy += squared_distance(output, std::vector<float>(output.size()));
-    sums.from_keys += squared_distance(weighted(got, values_, n_v), output);
-    sums.from_values += squared_distance(of_values, output);
-    ++sums.n;
+  // Of what a query gets, when scores take the place of those that made the weights p.
+  double change_of(const float* p, std::vector<float>& scores, std::vector<float>& change) const {
+    softmax(scores.data(), n_keys_);
+    std::ranges::fill(change, 0.0f);
+    for (int64_t key = 0; key < n_keys_; ++key)
+      add_weighted(change.data(), head_.v + key * n_v_, scores[static_cast<size_t>(key)] - p[key], n_v_);
+    return energy(change.data(), n_v_);
   }
 
-  const AttentionSample& sample_;
+  const SampledHead& head_;
   KvCoding coding_;
-  int64_t n_;
-  std::vector<float> keys_;  // as they are stored, before the format
-  const float* values_;
-  const float* scale_ = nullptr;
+  int64_t n_keys_, n_, n_v_;
 };
 
 // Errors that are no numbers, or beyond what is imaginable, are as bad as any.
@@ -151,23 +142,25 @@ float bounded(double share) {
 
 }  // namespace
 
-std::vector<HeadLoss> losses_of(const AttentionSample& sample, KvFormat format,
-                                const KeyEqualiser* equaliser) {
-  const int64_t n_shared = sample.n_head / sample.n_head_kv;
-  std::vector<HeadSums> heads;
-  double energy = 0;
-  for (int64_t head = 0; head < sample.n_head_kv; ++head) {
-    heads.push_back(HeadComparison(sample, format, equaliser, head).run(head * n_shared, n_shared));
-    energy += heads.back().energy;
-  }
-  std::vector<HeadLoss> losses;
-  for (const HeadSums& sums : heads) {
-    const double left = left_by_search(format);
-    const double share = left / std::max(energy, 1e-30);
-    const double scores = left * sums.scores / static_cast<double>(sums.n);
-    losses.push_back({.scores = bounded(std::sqrt(std::max(scores, 0.0))),
-                      .from_keys = bounded(sums.from_keys * share),
-                      .from_values = bounded(sums.from_values * share)});
+FormatLosses losses_of(std::span<const SampledHead> heads, KvFormat format, const KeyEqualiser& equaliser) {
+  double all = 0;
+  for (const SampledHead& head : heads) all += energy(head.outputs.data(), std::ssize(head.outputs));
+  const double left = left_by_search(format), share = left / std::max(all, 1e-30);
+  FormatLosses losses;
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const HeadComparison comparison(heads[i], format);
+    const auto first = i * static_cast<size_t>(heads[i].sample->head_dim_k);
+    const ValueErrors values = comparison.of_values();
+    const auto add = [&](const KeyErrors& keys, std::vector<HeadLoss>& out) {
+      const double scores = left * keys.scores / static_cast<double>(heads[i].n_rows);
+      out.push_back({.scores = bounded(std::sqrt(std::max(scores, 0.0))),
+                     .from_keys = bounded(keys.outputs * share),
+                     .from_values = bounded(values.outputs * share),
+                     .from_later_keys = bounded(keys.outputs_of_later * share),
+                     .from_later_values = bounded(values.outputs_of_later * share)});
+    };
+    add(comparison.of_keys(nullptr, nullptr), losses.plain);
+    add(comparison.of_keys(equaliser.shift.data() + first, equaliser.scale.data() + first), losses.equalised);
   }
   return losses;
 }

@@ -23,6 +23,7 @@ struct LayerCoding {
 struct CacheGoal {
   double most_bits = 16;       // for a value, on average
   double most_divergence = 0;  // that is not worth more bits: nats, as predicted
+  bool keeps_sinks = false;  // the policy's first positions stay exact even where that gains next to nothing
   bool operator==(const CacheGoal&) const = default;
 };
 
@@ -36,6 +37,7 @@ struct KvPolicy {
   struct Override {
     int64_t layer;  // among the layers that have a cache; negative: counted from the last, -1
     KvFormat k, v;
+    bool operator==(const Override&) const = default;
   };
   std::vector<Override> layers = {};  // the later one counts
 

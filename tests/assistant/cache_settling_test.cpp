@@ -1,13 +1,12 @@
 // How a cache that was asked for becomes one that the model bears.
 #include "assistant/cache_settling.h"
 
-#include <cstring>
-#include <numeric>
-
-#include "assistant/text_region.h"
+#include "assistant/regions.h"
+#include "base/log.h"
 #include "base/os/environment_variable.h"
 #include "gtest/gtest.h"
 #include "kv/cache_choice.h"
+#include "support/hard_model.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/tiny_model.h"
@@ -15,30 +14,10 @@
 namespace parlance {
 namespace {
 
-// The same function with keys whose outliers no block of a format has bits for.
 void write_hard_model(const std::filesystem::path& path) {
   const std::filesystem::path easy = path.string() + ".easy";
   test::write_tiny_model(easy, {.n_embd = 128, .n_layer = 2});
-  const auto file = GgufFile::open(easy);
-  ASSERT_TRUE(file);
-  GgufWriter writer;
-  for (const auto& [key, value] : file->metadata()) writer.copy(key, value);
-  for (const GgufTensor& tensor : file->tensors())
-    writer.add_tensor(tensor.name, tensor.dtype, std::span(tensor.ne).first(tensor.n_dims));
-  ASSERT_TRUE(writer.begin(path));
-  for (const GgufTensor& tensor : file->tensors()) {
-    std::vector<std::byte> bytes(tensor.bytes.begin(), tensor.bytes.end());
-    const bool is_key = tensor.name.find("attn_k_norm") != std::string::npos;
-    if (is_key || tensor.name.find("attn_q_norm") != std::string::npos) {
-      std::vector<float> weights(bytes.size() / sizeof(float));
-      std::memcpy(weights.data(), bytes.data(), bytes.size());
-      for (float& w : weights) w *= 8;  // attention that looks at something
-      for (const size_t element : {3u, 19u}) weights[element] *= is_key ? 256 : 1.0f / 256;
-      std::memcpy(bytes.data(), weights.data(), bytes.size());
-    }
-    ASSERT_TRUE(writer.write_tensor(bytes));
-  }
-  ASSERT_TRUE(writer.finish());
+  ASSERT_TRUE(test::make_hard_model(easy, path, /*sharper=*/8));
 }
 
 class CacheSettling : public testing::Test {
@@ -126,6 +105,42 @@ TEST_F(CacheSettling, DamagedFilesAreMadeAnew) {
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, *first);
   EXPECT_TRUE(known_probe(*hard_.model));
+}
+
+// Doors that say nothing of their own still warn.
+TEST_F(CacheSettling, RegionsWithoutAnybodyToTellWarnInTheLog) {
+  Choice choice;
+  choice.files.text = (folder_.path() / "hard.gguf").string();
+  choice.devices.n_threads = 2;
+  choice.draft.uses_model = false;
+  choice.context.cache = uniform(KvFormat::tbq3_0, /*equalises=*/false);
+  const LogSink before = set_log_sink([this](LogLevel level, std::string_view line) {
+    if (level == LogLevel::warning) remarks_.emplace_back(line);
+  });
+  const auto loaded = Regions(choice).text.acquire();
+  set_log_sink(before);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  ASSERT_EQ(remarks_.size(), 1u);
+  EXPECT_NE(remarks_.front().find("breaks this model"), std::string::npos) << remarks_.front();
+}
+
+// Of the recogniser's decoder, which has a cache of its own.
+TEST_F(CacheSettling, RecognisersAreSettledToo) {
+  const auto demo = test::source_root() / "models/demo/asr";
+  ASSERT_TRUE(test::make_hard_model(demo / "eliza-1-asr.gguf", folder_.path() / "asr.gguf"));
+  Choice choice;
+  choice.files.asr = (folder_.path() / "asr.gguf").string();
+  choice.files.mmproj = (demo / "eliza-1-asr-mmproj.gguf").string();
+  choice.devices.n_threads = 2;
+  choice.recognizer.cache = uniform(KvFormat::tbq3_0, /*equalises=*/false);
+  const auto remember = [this](const std::string& text) { remarks_.push_back(text); };
+  ASSERT_TRUE(Regions(choice, remember).asr.acquire());
+  ASSERT_EQ(remarks_.size(), 1u);
+  EXPECT_NE(remarks_.front().find("breaks this model"), std::string::npos) << remarks_.front();
+  remarks_.clear();
+  choice.recognizer.cache = *cache_preset("balanced");
+  ASSERT_TRUE(Regions(choice, remember).asr.acquire());
+  EXPECT_TRUE(remarks_.empty()) << remarks_.front();
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <random>
 
+#include "engine/probe_cache.h"
 #include "engine/session.h"
+#include "kv/cache_choice.h"
 #include "kv/policy.h"
 #include "support/temporary_folder.h"
 #include "support/tested_device.h"
@@ -15,7 +17,8 @@ namespace {
 struct Case {
   std::string name;
   KvPolicy cache;
-  int64_t stride = 1;  // of the positions at which texts part
+  int64_t stride = 1;      // of the positions at which texts part
+  bool is_probed = false;  // formats by layer where there is a goal, and equalised keys
 };
 
 class Divergence : public testing::TestWithParam<Case> {
@@ -29,7 +32,21 @@ class Divergence : public testing::TestWithParam<Case> {
     loaded_ = test::load_text_model(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf",
                                     test::make_tested_device({.n_threads = 2, .deterministic = true}));
     ASSERT_TRUE(loaded_.model);
-    if (!test::knows(*loaded_.device, GetParam().cache)) GTEST_SKIP() << "a format that the device lacks";
+    cache_ = GetParam().cache;
+    if (GetParam().is_probed) settle();
+    if (!test::knows(*loaded_.device, cache_)) GTEST_SKIP() << "a format that the device lacks";
+  }
+
+  void settle() {
+    if (!can_equalise(loaded_.model->model().placement()))
+      GTEST_SKIP() << "the device does not equalise keys";
+    static const auto probe = probe_cache(*loaded_.model, {});
+    ASSERT_TRUE(probe) << probe.error().message;
+    if (cache_.goal) {
+      const KvLayout layout = kv_layout(loaded_.model->hyper_parameters(), {.cache = cache_});
+      cache_ = choose_formats(*probe, layout, /*is_equalised=*/true);
+    }
+    cache_.equaliser = std::make_shared<const KvEqualiser>(probe->equaliser);
   }
 
   static std::vector<Token> text(int64_t n, unsigned seed) {
@@ -40,8 +57,7 @@ class Divergence : public testing::TestWithParam<Case> {
   }
 
   std::unique_ptr<Session> session(int n_seq = 1) const {
-    return test::make_session(*loaded_.model,
-                              {.n_ctx = 512, .n_batch = 64, .cache = GetParam().cache, .n_seq = n_seq});
+    return test::make_session(*loaded_.model, {.n_ctx = 512, .n_batch = 64, .cache = cache_, .n_seq = n_seq});
   }
 
   static std::vector<float> logits_of(Session& session, std::span<const Token> prompt) {
@@ -71,7 +87,7 @@ class Divergence : public testing::TestWithParam<Case> {
   // is compressed earlier than it would be, which costs no more than the format itself does.
   void expect_same(std::span<const float> got, std::span<const float> cold, std::span<const float> exact,
                    int64_t position) const {
-    if (!GetParam().cache.has_exact_pages()) {
+    if (!cache_.has_exact_pages()) {
       EXPECT_TRUE(std::ranges::equal(got, cold)) << "parted at " << position;
       return;
     }
@@ -80,6 +96,7 @@ class Divergence : public testing::TestWithParam<Case> {
   }
 
   test::LoadedModel loaded_;
+  KvPolicy cache_;
 };
 
 TEST_P(Divergence, AtEveryPositionOfAPage) {
@@ -100,7 +117,7 @@ TEST_P(Divergence, AtEveryPositionOfAPage) {
     prompt.insert(prompt.end(), rest.begin(), rest.end());
     const auto cold = logits_of(*session(), prompt);
     std::vector<float> exact;
-    if (GetParam().cache.has_exact_pages()) {
+    if (cache_.has_exact_pages()) {
       exact_session->truncate(0);
       exact = logits_of(*exact_session, prompt);
     }
@@ -132,10 +149,19 @@ std::vector<Case> cases() {
   all.push_back(
       {"sinks",
        {.k = {.format = KvFormat::tbq4_0}, .v = {.format = KvFormat::tbq4_0}, .n_sink = 64, .n_recent = 64}});
+  const KvPolicy mixed{
+      .k = {.format = KvFormat::tbq3_0},
+      .v = {.format = KvFormat::tbq4_0},
+      .layers = {{0, KvFormat::q8_0, KvFormat::tbq3_0}, {-1, KvFormat::f16, KvFormat::q8_0}}};
+  all.push_back({"layers", mixed});
+  all.push_back({"equalised_layers", mixed, 1, true});
+  all.push_back({"probed_balanced", *cache_preset("balanced"), 1, true});
+  all.push_back({"probed_small", *cache_preset("small"), 1, true});
   // Every position for one cache of each kind; for the others some, both ends
   // of the page among them.
   for (Case& one : all) {
-    const bool is_of_its_kind = one.name == "f16" || one.name == "tbq4_0" || one.name == "balanced";
+    const bool is_of_its_kind =
+        one.name == "f16" || one.name == "tbq4_0" || one.name == "balanced" || one.name == "equalised_layers";
     if (!is_of_its_kind) one.stride = 8;
   }
   return all;

@@ -17,14 +17,16 @@ CacheProbe probe() {
   for (const float loss : {4e-4f, 1e-4f, 1e-7f}) {
     for (int layer = 0; layer < 3; ++layer) {
       for (int head = 0; head < 2; ++head) {
-        p.plain.push_back({.scores = 1, .from_keys = 1, .from_values = loss});
-        p.equalised.push_back({.scores = loss, .from_keys = layer == 1 ? 50 * loss : loss, .from_values = loss});
+        p.plain.push_back({1, 1, loss, 1, loss});
+        const float of_keys = layer == 1 ? 50 * loss : loss;
+        p.equalised.push_back({loss, of_keys, loss, of_keys, loss});
       }
     }
   }
   p.first_keys = {1, 2, 3};
   for (int layer = 0; layer < 3; ++layer)
-    p.equaliser.layers.push_back({.shift = std::vector<float>(128, 0.5f), .scale = std::vector<float>(128, 2)});
+    p.equaliser.layers.push_back(
+        {.shift = std::vector<float>(128, 0.5f), .scale = std::vector<float>(128, 2)});
   return p;
 }
 
@@ -66,6 +68,38 @@ TEST(CacheChoice, StopsWhereMoreBitsAreNotWorthIt) {
   EXPECT_LT(bits_per_value(layout), 5);
 }
 
+TEST(CacheChoice, KeepsFirstPositionsWhereItPays) {
+  KvPolicy policy = *cache_preset("balanced");
+  const CacheProbe without = probe();
+  EXPECT_EQ(choose_formats(without, layout_with(policy), true).n_sink, 0);
+  EXPECT_EQ(choose_formats(without, layout_with(policy), true).n_recent, policy.n_recent);
+  CacheProbe with = without;
+  for (HeadLoss& loss : with.equalised) loss.from_keys *= 2;
+  EXPECT_EQ(choose_formats(with, layout_with(policy), true).n_sink, policy.n_sink);
+  CacheProbe of_values = without;
+  for (HeadLoss& loss : of_values.equalised) loss.from_values *= 3;
+  EXPECT_EQ(choose_formats(of_values, layout_with(policy), true).n_sink, policy.n_sink);
+  // Bits do not go where only the first keys are hard, as these are kept.
+  EXPECT_EQ(choose_formats(with, layout_with(policy), true).layers,
+            choose_formats(without, layout_with(policy), true).layers);
+  // What was asked for is kept.
+  policy.goal->keeps_sinks = true;
+  EXPECT_EQ(choose_formats(without, layout_with(policy), true).n_sink, policy.n_sink);
+  policy.n_sink = 0;
+  EXPECT_EQ(choose_formats(with, layout_with(policy), true).n_sink, 0);
+}
+
+TEST(CacheChoice, PredictsByWhetherFirstPositionsAreKept) {
+  CacheProbe with = probe();
+  for (HeadLoss& loss : with.equalised) loss.from_keys *= 2;
+  KvPolicy policy{.k = {.format = KvFormat::tbq3_0}, .v = {.format = KvFormat::tbq3_0}};
+  const double compressed = predicted_divergence(with, layout_with(policy), true);
+  policy.n_sink = 1;
+  EXPECT_LT(predicted_divergence(with, layout_with(policy), true), compressed);
+  EXPECT_EQ(predicted_divergence(with, layout_with(policy), true),
+            predicted_divergence(probe(), layout_with(policy), true));
+}
+
 TEST(CacheChoice, KnowsWhatBreaksAModel) {
   KvPolicy policy{.k = {.format = KvFormat::tbq3_0}, .v = {.format = KvFormat::tbq3_0}};
   EXPECT_GT(predicted_divergence(probe(), layout_with(policy), /*is_equalised=*/false), kBreaksModel);
@@ -92,7 +126,8 @@ TEST_F(ProbeFile, IsRefusedWhereAnyByteIsAnother) {
     damaged[at] ^= std::byte{0x10};
     EXPECT_FALSE(parse_probe(damaged, "file", model_)) << at;
   }
-  for (size_t n = 0; n < bytes_.size(); ++n) EXPECT_FALSE(parse_probe(std::span(bytes_).first(n), "file", model_));
+  for (size_t n = 0; n < bytes_.size(); ++n)
+    EXPECT_FALSE(parse_probe(std::span(bytes_).first(n), "file", model_));
 }
 
 TEST_F(ProbeFile, IsOfOneModel) {

@@ -76,6 +76,7 @@ KvPolicy CacheChoice::policy() const {
   policy.v.format = v.value_or(policy.v.format);
   policy.n_sink = n_sink.value_or(policy.n_sink);
   policy.n_recent = n_recent.value_or(policy.n_recent);
+  if (policy.goal) policy.goal->keeps_sinks = n_sink.has_value();
   if (layers) policy.layers = *layers;
   if (k || v || layers) policy.goal.reset();  // what is named is not chosen
   // Whose bytes are to be another program's gets that program's keys.
@@ -136,7 +137,7 @@ std::vector<Option> cache_options(CacheChoice& choice, KvPolicy& policy) {
       parsed_option<bool>(
           "--cache-equalise", "on|off",
           "Store compressed keys without the outliers that the model's weights put into all of them, for the "
-          "same attention. On the CPU.",
+          "same attention. On the CPU and with CUDA.",
           plain.equalises ? "on" : "off", word("on", true, "off", false), store(choice.equalises)),
       parsed_option<bool>(
           "--cache-sketch", "NAME", "How qjl1_256 is read: least-squares, or unbiased as its paper does.",

@@ -11,6 +11,7 @@
 
 #include "audio/limits.h"
 #include "audio/resampler.h"
+#include "audio/webm.h"
 #include "base/os/file.h"
 
 namespace parlance {
@@ -81,6 +82,7 @@ sf_count_t memory_write(const void*, sf_count_t, void*) {
 // Where the bytes come from, and the library's state.
 struct AudioFile::Decoder {
   std::optional<MappedFile> mapping;
+  std::vector<std::byte> converted;  // where the library knows another form of the same
   Memory memory;
   SNDFILE* file = nullptr;
 
@@ -114,12 +116,14 @@ Result<AudioFile> AudioFile::open(std::span<const std::byte> bytes, std::string 
   if (bytes.empty()) {
     return fail(ErrorCode::corrupt_file, "{} is empty; expected a recording", name);
   }
-  if (!is_known(bytes)) {
-    return fail(ErrorCode::unsupported, "{} is not WAV, FLAC, Ogg, MP3 or AIFF; {}", name, kRemedy);
-  }
-
   AudioFile audio;
   audio.decoder_ = std::make_unique<Decoder>();
+  if (is_webm(bytes)) {
+    PARLANCE_TRY(audio.decoder_->converted, ogg_of_webm(bytes, name));
+    bytes = audio.decoder_->converted;
+  } else if (!is_known(bytes)) {
+    return fail(ErrorCode::unsupported, "{} is not WAV, FLAC, Ogg, WebM, MP3 or AIFF; {}", name, kRemedy);
+  }
   audio.decoder_->memory.bytes = bytes;
   SF_VIRTUAL_IO io{memory_size, memory_seek, memory_read, memory_write, memory_tell};
   SF_INFO info{};

@@ -1,4 +1,5 @@
-// Recordings in files or in memory: WAV, FLAC, Ogg (Vorbis, Opus), MP3 and AIFF, mixed down to one channel.
+// Recordings in files or in memory: WAV, FLAC, Ogg (Vorbis, Opus), WebM (Opus), MP3 and AIFF, mixed down to
+// one channel.
 #pragma once
 
 #include <cstddef>

@@ -140,4 +140,12 @@ Result<std::string> SoundEncoder::finish() {
   return impl_->take();
 }
 
+void tell_wav_length(std::string& file, int sample_rate_hz) {
+  const size_t n_head = wav_header({.sample_rate_hz = sample_rate_hz}, 0).size();
+  if (file.size() < n_head) return;
+  const auto head = wav_header({.sample_rate_hz = sample_rate_hz},
+                               static_cast<int64_t>((file.size() - n_head) / sizeof(int16_t)));
+  std::ranges::transform(head, file.begin(), [](std::byte b) { return static_cast<char>(b); });
+}
+
 }  // namespace parlance

@@ -38,4 +38,7 @@ class SoundEncoder {
   std::unique_ptr<Impl> impl_;
 };
 
+// The whole bytes of a WAV file that such an encoder has made: its head now says how long it is.
+void tell_wav_length(std::string& file, int sample_rate_hz);
+
 }  // namespace parlance

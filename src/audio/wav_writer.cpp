@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "audio/little_endian.h"
 #include "base/os/file.h"
 
 namespace parlance {
@@ -15,14 +16,6 @@ namespace {
 constexpr uint32_t kMaxBytes = 0xffffffff;     // that the sizes in a head can say
 constexpr uint32_t kUntilTheEnd = 0x7fffffff;  // positive for programs that read it as a signed number too
 constexpr int64_t kHeaderBytes = 44;
-
-void append(std::vector<std::byte>& bytes, std::string_view text) {
-  for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
-}
-
-void append(std::vector<std::byte>& bytes, uint64_t value, int n_bytes) {
-  for (int i = 0; i < n_bytes; ++i) bytes.push_back(static_cast<std::byte>(value >> 8 * i));
-}
 
 }  // namespace
 
@@ -56,18 +49,18 @@ std::vector<std::byte> wav_header(const WavFormat& format, std::optional<int64_t
     assert(riff_bytes < kMaxBytes);
   }
   std::vector<std::byte> bytes;
-  append(bytes, "RIFF");
-  append(bytes, riff_bytes, 4);
-  append(bytes, "WAVEfmt ");
-  append(bytes, 16, 4);                                           // bytes of what describes the samples:
-  append(bytes, format.encoding == WavEncoding::f32 ? 3 : 1, 2);  // floats, or whole numbers
-  append(bytes, static_cast<uint64_t>(format.n_channels), 2);
-  append(bytes, rate, 4);
-  append(bytes, rate * sample_bytes, 4);
-  append(bytes, sample_bytes, 2);
-  append(bytes, 8 * value_bytes, 2);
-  append(bytes, "data");
-  append(bytes, data_bytes, 4);
+  append_text(bytes, "RIFF");
+  append_number(bytes, riff_bytes, 4);
+  append_text(bytes, "WAVEfmt ");
+  append_number(bytes, 16, 4);  // bytes of what describes the samples:
+  append_number(bytes, format.encoding == WavEncoding::f32 ? 3 : 1, 2);  // floats, or whole numbers
+  append_number(bytes, static_cast<uint64_t>(format.n_channels), 2);
+  append_number(bytes, rate, 4);
+  append_number(bytes, rate * sample_bytes, 4);
+  append_number(bytes, sample_bytes, 2);
+  append_number(bytes, 8 * value_bytes, 2);
+  append_text(bytes, "data");
+  append_number(bytes, data_bytes, 4);
   return bytes;
 }
 
@@ -79,7 +72,8 @@ int16_t rounded_s16(float sample) {
 void append_s16(std::span<const float> samples, std::vector<std::byte>& bytes) {
   const int n_bytes = bytes_per_sample(WavEncoding::s16);
   bytes.reserve(bytes.size() + samples.size() * static_cast<size_t>(n_bytes));
-  for (const float sample : samples) append(bytes, static_cast<uint64_t>(rounded_s16(sample)), n_bytes);
+  for (const float sample : samples)
+    append_number(bytes, static_cast<uint64_t>(rounded_s16(sample)), n_bytes);
 }
 
 Result<void> write_wav(const std::filesystem::path& path, std::span<const float> samples,

@@ -208,7 +208,7 @@ Command listen_command() {
   command.name = "listen";
   command.summary = "Turn speech into text: a recording, a pipe or the microphone.";
   command.description =
-      "A FILE (WAV, FLAC, Ogg, MP3, AIFF) is transcribed as a whole. Without one the microphone is heard "
+      "A FILE (WAV, FLAC, Ogg, WebM, MP3, AIFF) is transcribed as a whole. Without one the microphone is heard "
       "until "
       "Ctrl-C, and for - standard input until its end; both are transcribed while they come, a line for each "
       "stretch of speech. At a terminal the words that are being said appear at once, those that may still "

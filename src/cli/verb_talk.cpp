@@ -324,7 +324,7 @@ Command talk_command() {
       "Without FILE this is a conversation with microphone and speaker: speak, stop, and hear the answer; "
       "speak "
       "into it, and it stops. Ctrl-C ends.\n\n"
-      "FILEs (WAV, FLAC, Ogg, MP3, AIFF; - for standard input) are heard as if somebody spoke them now, one "
+      "FILEs (WAV, FLAC, Ogg, WebM, MP3, AIFF; - for standard input) are heard as if somebody spoke them now, one "
       "after the other, who waits for each answer. Every turn shows how long everything took: to hear it "
       "(after a short pause), to think of the first phrase, to speak it, and from the end of speech to the "
       "first sound of the answer.";

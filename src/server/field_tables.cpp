@@ -92,8 +92,8 @@ constexpr std::array kChatOnly = {
            "whether the model thinks before it answers"),
     act("reasoning_budget", integer, "most tokens of thinking"),
     act("chat_template_kwargs", object, "variables of the chat template; at most 4 KiB"),
-    act("modalities", array, "[\"text\"]"),
-    act("audio", object, "how an answer is spoken"),
+    act("modalities", array, "[\"text\"], or with \"audio\": the answer is spoken, too"),
+    act("audio", object, "how: voice, and format wav, mp3, flac, opus or pcm16 (the only one of streams)"),
     act("service_tier", text, "flex: others go first"),
     pass_over("prediction", object),
     pass_over("safety_identifier", text),
@@ -243,7 +243,7 @@ constexpr std::array kClientSecret = {
 };
 
 constexpr std::array kTranscription = {
-    act("file", file, "the recording: WAV, FLAC, Ogg, MP3 or AIFF, 30 minutes at most", 1, 67108864),
+    act("file", file, "the recording: WAV, FLAC, Ogg, WebM (Opus), MP3 or AIFF, 30 minutes at most", 1, 67108864),
     act("model", text, "which model listens"),
     act("language", text, "name or code; absent: found out"),
     act("prompt", text, "what the recording is about"),

@@ -198,7 +198,7 @@ TEST(AudioFile, WhatIsNoRecordingIsRefused) {
   EXPECT_EQ(error_of({}), "input is empty; expected a recording");
   for (const char* text :
        {"R", "RIFF", "RIFF....AVI LIST", "<html><body>404</body></html>", ".snd............"})
-    EXPECT_NE(error_of(bytes_of(text)).find("is not WAV, FLAC, Ogg, MP3 or AIFF; convert it"),
+    EXPECT_NE(error_of(bytes_of(text)).find("is not WAV, FLAC, Ogg, WebM, MP3 or AIFF; convert it"),
               std::string::npos);
   for (const char* text : {"RIFF....WAVE", "fLaC", "OggS", "ID3", "FORM....AIFF", "\xff\xfb\x90"})
     EXPECT_NE(error_of(bytes_of(text)).find("convert it to WAV, for example with: ffmpeg"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/base64.h"
 #include "text/unicode.h"
 
 namespace parlance {
@@ -73,7 +74,7 @@ Json CompletionWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs,
 }
 
 Json CompletionWriter::usage(const Choices& choices) const {
-  int64_t n_prompt = 0, n_cached = 0, n_accepted = 0, n_rejected = 0, n_thought = 0;
+  int64_t n_prompt = 0, n_cached = 0, n_accepted = 0, n_rejected = 0, n_thought = 0, n_frames = 0;
   double n_said = 0;
   for (const ChoiceText& choice : choices) {
     if (choice.is_first_of_prompt) {
@@ -82,10 +83,11 @@ Json CompletionWriter::usage(const Choices& choices) const {
     }
     n_said += n_generated(choice.result);
     n_thought += choice.n_thought_tokens;
+    n_frames += choice.n_sound_frames;
     n_accepted += choice.result.draft.n_accepted;
     n_rejected += choice.result.draft.n_rejected();
   }
-  const auto n_answer = static_cast<int64_t>(n_said);
+  const auto n_answer = static_cast<int64_t>(n_said) + n_frames;
   return Json::object(
       {{"prompt_tokens", n_prompt},
        {"completion_tokens", n_answer},
@@ -94,7 +96,7 @@ Json CompletionWriter::usage(const Choices& choices) const {
        {"completion_tokens_details", Json::object({{"reasoning_tokens", n_thought},
                                                    {"accepted_prediction_tokens", n_accepted},
                                                    {"rejected_prediction_tokens", n_rejected},
-                                                   {"audio_tokens", 0}})}});
+                                                   {"audio_tokens", n_frames}})}});
 }
 
 Json timings_json(const Choices& choices) {
@@ -162,7 +164,13 @@ Json CompletionWriter::chunk(ChoiceText& choice) const {
   choice.n_sent_code_points += count_code_points(piece.text);
   if (!form_.is_chat) return chunk_with(choice, piece.text, logprobs, {});
   Json delta = Json::object();
-  if (piece.kind == ReadPiece::Kind::words) delta.set("content", piece.text);
+  if (piece.kind == ReadPiece::Kind::words) {
+    if (is_spoken()) {
+      delta.set("audio", Json::object({{"transcript", piece.text}}));
+    } else {
+      delta.set("content", piece.text);
+    }
+  }
   if (piece.kind == ReadPiece::Kind::thoughts) delta.set("reasoning_content", piece.text);
   if (piece.kind == ReadPiece::Kind::call) {
     const SaidCall& call = choice.calls[choice.n_sent_calls++];
@@ -186,6 +194,12 @@ Json CompletionWriter::message(const ChoiceText& choice) const {
   Json message = Json::object(
       {{"role", "assistant"}, {"content", has_words ? Json(choice.words) : Json()}, {"refusal", Json()}});
   if (!choice.thoughts.empty()) message.set("reasoning_content", choice.thoughts);
+  if (is_spoken() && !choice.sound.empty()) {
+    message.set("audio", Json::object({{"id", form_.audio_id},
+                                       {"data", to_base64(choice.sound)},
+                                       {"expires_at", audio_expiry()},
+                                       {"transcript", choice.words}}));
+  }
   if (choice.calls.empty()) return message;
   Json calls = Json::array();
   for (const SaidCall& call : choice.calls) {
@@ -206,18 +220,33 @@ std::string CompletionWriter::begin(const Choices& choices) {
   return text;
 }
 
+// Its id stands before whatever comes of it.
+std::string CompletionWriter::audio_chunk(const ChoiceText& choice, const Json& audio) const {
+  return event_text(chunk_with(choice, Json::object({{"audio", audio}}), {}, {}));
+}
+
 std::string CompletionWriter::next(ChoiceText& choice) {
-  return event_text(chunk(choice));
+  std::string id;
+  const bool is_words = choice.unsent.front().kind == ReadPiece::Kind::words;
+  if (is_spoken() && is_words && !std::exchange(has_audio_begun_, true))
+    id = audio_chunk(choice, Json::object({{"id", form_.audio_id}}));
+  return id + event_text(chunk(choice));
+}
+
+std::string CompletionWriter::next_sound(const ChoiceText& choice, std::string_view bytes) {
+  return audio_chunk(choice, Json::object({{"data", to_base64(bytes)}}));
 }
 
 // Why it ended. The last one has the summary, unless a chunk behind it has.
 std::string CompletionWriter::end(ChoiceText& choice, const Choices& choices, const Json& summary) {
   const auto left = std::exchange(choice.unsent_logprobs, {});
   const Json logprobs = left.empty() ? Json() : logprobs_json(left, choice.n_sent_code_points);
+  std::string expiry;
+  if (has_audio_begun_) expiry = audio_chunk(choice, Json::object({{"expires_at", audio_expiry()}}));
   Json event = chunk_with(choice, form_.is_chat ? Json::object() : Json(""), logprobs, choice.finish_reason);
   const bool is_last = std::ranges::all_of(choices, &ChoiceText::has_finished);
   if (is_last && !form_.wants_usage) add_summary(event, choices, summary);
-  return event_text(event);
+  return expiry + event_text(event);
 }
 
 std::string CompletionWriter::finish(const Choices& choices, const Json& summary) {

@@ -20,6 +20,7 @@ struct AnswerEnvelope {
   int64_t created_unix_s = 0;
   std::string model, fingerprint;
   bool has_logprobs = false;
+  std::string audio_id = {};  // of an answer that is spoken; empty: none is
 };
 
 class CompletionWriter final : public AnswerWriter {
@@ -32,6 +33,7 @@ class CompletionWriter final : public AnswerWriter {
   std::string_view stream_type() const override { return "text/event-stream; charset=utf-8"; }
   std::string begin(const Choices& choices) override;
   std::string next(ChoiceText& choice) override;
+  std::string next_sound(const ChoiceText& choice, std::string_view bytes) override;
   std::string end(ChoiceText& choice, const Choices& choices, const Json& summary) override;
   std::string finish(const Choices& choices, const Json& summary) override;
   std::string failure(const ApiError& error) override;
@@ -43,12 +45,18 @@ class CompletionWriter final : public AnswerWriter {
                   const Json& finish) const;
   Json logprobs_json(const std::vector<TokenLogprobs>& logprobs, size_t text_offset) const;
   Json message(const ChoiceText& choice) const;
+  bool is_spoken() const { return !form_.audio_id.empty(); }
+  Json audio_expiry() const { return form_.created_unix_s + kAudioSeconds; }
+  std::string audio_chunk(const ChoiceText& choice, const Json& audio) const;
   Json chunk(ChoiceText& choice) const;
   Json usage(const Choices& choices) const;
   void add_summary(Json& event, const Choices& choices, const Json& summary) const;
 
+  static constexpr int64_t kAudioSeconds = 3600;
+
   const AnswerEnvelope form_;
   const Tokenizer& tokenizer_;
+  bool has_audio_begun_ = false;
 };
 
 // {token, logprob, bytes, top_logprobs}

@@ -42,6 +42,9 @@ struct ChoiceText {
   size_t n_sent_code_points = 0;
   size_t n_sent_calls = 0;
 
+  std::string sound;           // its words as a file, where they are spoken
+  int64_t n_sound_frames = 0;  // of the codec
+
   int64_t n_thought_tokens = 0;  // of those that have come, with the marks around thoughts
   std::string finish_reason;     // empty: not yet
   GenerateResult result;         // complete once it has finished
@@ -70,6 +73,8 @@ class AnswerWriter {
   virtual std::string_view stream_type() const = 0;  // of media
   virtual std::string begin(const Choices& choices) = 0;
   virtual std::string next(ChoiceText& choice) = 0;  // the next piece that has not been sent, which then has
+  // The next bytes of its sound, where a stream has sound.
+  virtual std::string next_sound(const ChoiceText&, std::string_view) { return {}; }
   virtual std::string end(ChoiceText& choice, const Choices& choices, const Json& summary) = 0;
   virtual std::string finish(const Choices& choices, const Json& summary) = 0;
   virtual std::string failure(const ApiError& error) = 0;

@@ -8,6 +8,7 @@
 #include "server/answer_format.h"
 #include "server/chat_messages.h"
 #include "server/chat_tools.h"
+#include "server/voices.h"
 
 namespace parlance {
 
@@ -46,17 +47,21 @@ ApiResult<void> read_thinking(const Site& site, const Body& body, ChatRequest& c
   return {};
 }
 
-ApiResult<void> check_modalities(const Body& body) {
+ApiResult<bool> wants_sound(const Body& body) {
   const Json* modalities = body.find("modalities");
-  if (!modalities) return {};
+  if (!modalities) return false;
+  bool has_words = false, has_sound = false;
   const std::vector<Json> elements = *modalities->elements();
   for (const Json& one : elements) {
-    if (one.text() != "text") {
-      return refuse("unsupported_value", "modalities",
-                    "modalities can only be [\"text\"]; POST /v1/audio/speech says an answer");
-    }
+    if (one.text() == "text" && !std::exchange(has_words, true)) continue;
+    if (one.text() == "audio" && !std::exchange(has_sound, true)) continue;
+    has_words = false;
+    break;
   }
-  return {};
+  if (has_words) return has_sound;
+  return refuse(
+      "unsupported_value", "modalities",
+      "modalities can be [\"text\"] or [\"text\", \"audio\"]; POST /v1/audio/speech makes sound alone");
 }
 
 ApiResult<void> check_metadata(const Body& body) {
@@ -108,7 +113,7 @@ ApiResult<ChatRequest> read_chat(Site& site, const Body& body) {
                                         .holds_free = site.options.has_tool_grammar},
                                        chat.notes));
   }
-  PARLANCE_API_CHECK(check_modalities(body));
+  PARLANCE_API_TRY(chat.is_spoken, wants_sound(body));
   PARLANCE_API_CHECK(check_metadata(body));
   PARLANCE_API_CHECK(read_thinking(site, body, chat));
   return chat;
@@ -149,6 +154,34 @@ AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::s
   return {.family = chat.tools.empty() ? ToolFamily::none : family,
           .tools = chat.tools,
           .begins_in_thoughts = begins_in_thoughts(chat, prompt)};
+}
+
+ApiResult<SpokenTerms> read_spoken(const Site& site, const Body& body) {
+  PARLANCE_API_CHECK(find_offer(site, std::nullopt, ModelKind::tts));
+  if (body.integer("n").value_or(1) != 1)
+    return refuse("unsupported_value", "n",
+                  "one answer can be spoken, not several; leave out n or the sound");
+  const Body audio = body.object("audio");
+  SpokenTerms terms;
+  auto voice = find_offered_voice(site, audio);
+  if (!voice) {
+    voice.error().param = "audio.voice";
+    return tl::unexpected(std::move(voice.error()));
+  }
+  terms.voice = *std::move(voice);
+  const bool is_streamed = body.boolean("stream");
+  const std::string name = audio.text("format").value_or(is_streamed ? "pcm16" : "wav");
+  const auto format = name == "pcm16" ? SoundFormat::pcm : sound_format_from_name(name);
+  if (!format || name == "pcm") {
+    return refuse("unsupported_value", "audio.format",
+                  "audio.format can be wav, mp3, flac, opus or pcm16, got {}", Json(name).line());
+  }
+  if (is_streamed && *format != SoundFormat::pcm) {
+    return refuse("unsupported_value", "audio.format",
+                  "sound is streamed as pcm16 (16 bits, 24 kHz) alone, not as {}", name);
+  }
+  terms.format = *format;
+  return terms;
 }
 
 }  // namespace parlance

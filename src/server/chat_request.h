@@ -22,6 +22,7 @@ struct ChatRequest {
   std::map<std::string, std::vector<std::string>> tools;  // that may be called, with their texts
   bool is_described = false;                              // the tools are told in words of ours
   bool is_one_call = false;                               // at most
+  bool is_spoken = false;                                 // the answer's words are sound, too
   std::shared_ptr<TokenMasks> grammar;                    // that the answer keeps; null: any text
   std::vector<std::string> notes;                         // on what was done otherwise than was asked
 };
@@ -37,6 +38,9 @@ std::optional<ThoughtLimit> thought_limit_of(const Site& site, const ChatRequest
 
 // How an answer to the prompt is read.
 AnswerReaderOptions reader_for(const Site& site, const ChatRequest& chat, std::string_view prompt);
+
+// How the answer to a chat is spoken that asks for sound (the field "audio").
+ApiResult<SpokenTerms> read_spoken(const Site& site, const Body& body);
 
 // The text of the prompt.
 ApiResult<std::string> chat_text(const Site& site, const ChatRequest& chat);

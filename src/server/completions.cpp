@@ -20,11 +20,6 @@ namespace {
 
 constexpr size_t kMostPrompts = 16;
 
-// Fields of the contract that nothing here looks at yet: who sends them is told so.
-void note_unused(const Body& body, std::vector<std::string>& ignored) {
-  if (body.has("audio")) ignored.emplace_back("audio");
-}
-
 std::unique_ptr<AnswerWriter> writer_for(const Site& site, const TextAnswerTerms& terms, bool is_chat) {
   return std::make_unique<CompletionWriter>(
       AnswerEnvelope{.is_chat = is_chat,
@@ -33,7 +28,8 @@ std::unique_ptr<AnswerWriter> writer_for(const Site& site, const TextAnswerTerms
                      .created_unix_s = std::time(nullptr),
                      .model = terms.model,
                      .fingerprint = site.fingerprint,
-                     .has_logprobs = terms.generate.n_top_logprobs.has_value()},
+                     .has_logprobs = terms.generate.n_top_logprobs.has_value(),
+                     .audio_id = terms.spoken ? random_id("audio_") : ""},
       site.text->model().tokenizer());
 }
 
@@ -55,6 +51,11 @@ ApiResult<TextAnswerTerms> read_chat_terms(Site& site, const Call& call, const B
   terms.generate.thoughts = thought_limit_of(site, chat, prompt);
   terms.reader = reader_for(site, chat, prompt);
   terms.is_one_call = chat.is_one_call;
+  if (chat.is_spoken) {
+    PARLANCE_API_TRY(terms.spoken, read_spoken(site, body));
+  } else if (body.has("audio")) {
+    terms.ignored.emplace_back("audio");
+  }
   for (const std::string& note : chat.notes) terms.note += (terms.note.empty() ? "" : "; ") + note;
   terms.prompts.push_back(tokens_of_prompt(site.text->model(), prompt));
   PARLANCE_API_CHECK(fit_to_context(site, "messages", terms));
@@ -66,9 +67,8 @@ namespace {
 ApiResult<void> answer_chat(Site& site, Call& call, const CheckedBody& checked,
                             std::vector<std::string> transcripts) {
   PARLANCE_API_TRY(TextAnswerTerms terms, read_chat_terms(site, call, checked.body));
-  terms.ignored = checked.ignored;
+  terms.ignored.insert(terms.ignored.begin(), checked.ignored.begin(), checked.ignored.end());
   terms.input_transcripts = std::move(transcripts);
-  note_unused(checked.body, terms.ignored);
   terms.writer = writer_for(site, terms, /*is_chat=*/true);
   return start_text_answer(site, call, std::move(terms));
 }
@@ -94,7 +94,6 @@ ApiResult<void> complete_text(Site& site, Call& call) {
   PARLANCE_API_TRY(TextAnswerTerms terms, read_terms(site, call, body));
   PARLANCE_API_CHECK(follow(grammar, site.text->model(), /*has_thinking=*/false, terms.generate));
   terms.ignored = checked.ignored;
-  note_unused(checked.body, terms.ignored);
   if (const auto n = body.integer("logprobs")) terms.generate.n_top_logprobs = static_cast<int>(*n);
   PARLANCE_API_TRY(terms.prompts, read_prompts(*prompt, {.name = "prompt",
                                                          .n_most = kMostPrompts,

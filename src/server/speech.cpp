@@ -5,7 +5,6 @@
 #include <condition_variable>
 
 #include "audio/sound_encoder.h"
-#include "audio/wav_writer.h"
 #include "server/site.h"
 #include "server/voices.h"
 #include "text/base64.h"
@@ -117,7 +116,7 @@ class SpeechSender {
     if (!terms_.is_streamed) {
       HttpAnswer answer = head();
       answer.body = std::move(whole_);
-      patch_sizes(answer.body);
+      if (terms_.format == SoundFormat::wav) tell_wav_length(answer.body, kSpeechRateHz);
       return reply_->send(std::move(answer));
     }
     begin();
@@ -168,14 +167,6 @@ class SpeechSender {
                                                         {"total_tokens", n_text + n_frames}})}})
                       .line() +
                   "\n\n");
-  }
-  // A WAV file that is whole says how long it is.
-  void patch_sizes(std::string& file) const {
-    constexpr size_t kHeadBytes = 44;
-    if (terms_.format != SoundFormat::wav || file.size() < kHeadBytes) return;
-    const auto n_samples = static_cast<int64_t>((file.size() - kHeadBytes) / 2);
-    const auto head = wav_header({.sample_rate_hz = kSpeechRateHz}, n_samples);
-    std::transform(head.begin(), head.end(), file.begin(), [](std::byte b) { return static_cast<char>(b); });
   }
   // The thread that speaks waits for a client that reads slowly; the connection ends if it never reads.
   bool wait_for_room() {

@@ -59,6 +59,7 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   void on_key_turn() { go_on(&TextAnswer::recall); }
   void on_restored(int64_t n_read);
   void look_at_wait();
+  void look_at_listener();
   void note_progress(int64_t n_more);
   ApiError cut_error() const;
   void leave_conversation();
@@ -67,6 +68,9 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   void pump();
   void take(ChoiceText& choice, AnswerPiece piece);
   void end(ChoiceText& choice, Result<GenerateResult> result);
+  void write_end(ChoiceText& choice);
+  ApiResult<void> open_mouth();
+  bool speak();
   void finish();
   void fail_with(const ApiError& error);
   const char* stage_of(const GenerateResult& cut) const {
@@ -99,6 +103,8 @@ class TextAnswer final : public LiveAnswer, public std::enable_shared_from_this<
   std::mutex mutex_;  // of what follows
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<ChoiceText> choices_;
+  std::unique_ptr<SpokenAnswer> spoken_;           // where it is spoken
+  size_t n_spoken_ = 0;                            // bytes of the words that it knows
   bool has_started_ = false, is_at_work_ = false;  // in the conversation
   uint64_t turn_ = 0;                              // in the conversation; 0: it has none
   int64_t n_decoded_ = 0;                          // of the first answer
@@ -213,6 +219,17 @@ void TextAnswer::look_at_wait() {
   if (is_over_) leave_conversation();
 }
 
+// It is written, and spoken to somebody who may have left meanwhile.
+void TextAnswer::look_at_listener() {
+  if (reply_->ticket().cancelled()) {
+    is_over_ = true;
+    note_cancelled(site_, *reply_, "tts");
+    reply_->break_off();
+  } else if (was_cut_) {
+    fail_with(cut_error());
+  }
+}
+
 // Why it was cut.
 ApiError TextAnswer::cut_error() const {
   if (!conversation_ || !conversation_->is_closed())
@@ -238,6 +255,7 @@ void TextAnswer::leave_conversation() {
 ApiResult<void> TextAnswer::start() {
   const auto self = shared_from_this();
   has_started_ = true;
+  PARLANCE_API_CHECK(open_mouth());
   if (site_.options.logs_content) log_prompts();
   const size_t n_all = terms_.prompts.size() * static_cast<size_t>(terms_.n);
   choices_.resize(n_all);
@@ -261,6 +279,7 @@ ApiResult<void> TextAnswer::start() {
       is_over_ = true;
       source_.cancel();
       requests_.clear();
+      spoken_.reset();
       if (request.error().code != ErrorCode::busy) return tl::unexpected(api_error(request.error()));
       return tl::unexpected(
           try_later(503, "server_overloaded", "as many requests wait as may; try again later"));
@@ -271,6 +290,46 @@ ApiResult<void> TextAnswer::start() {
   is_at_work_ = true;
   conversation_->begin(prompt_->sharing.is_off ? nullptr : prompt_);
   return {};
+}
+
+ApiResult<void> TextAnswer::open_mouth() {
+  if (!terms_.spoken) return {};
+  is_over_ = true;  // unless there is a mouth
+  PARLANCE_API_TRY(auto region, site_.regions.tts.acquire());
+  // As long as it is spoken the answer stays, also when all is written.
+  PARLANCE_API_TRY(spoken_, SpokenAnswer::open(std::move(region), *terms_.spoken,
+                                               [self = shared_from_this()] { self->on_news(); }));
+  is_over_ = false;
+  return {};
+}
+
+// What was written goes to the mouth, and what it has said to the client; whether it has said all of it.
+bool TextAnswer::speak() {
+  if (!spoken_) return true;
+  ChoiceText& choice = choices_.front();
+  spoken_->add(std::string_view(choice.words).substr(n_spoken_));
+  n_spoken_ = choice.words.size();
+  if (choice.has_finished()) spoken_->finish();
+  if (terms_.is_streamed && reply_->n_unsent() > Reply::kMuchUnsent && !reply_->ticket().cancelled()) {
+    reply_->when_taken([self = shared_from_this()] { self->on_news(); });
+    return false;
+  }
+  const auto sound = spoken_->take();
+  if (!sound) {
+    fail_with(api_error(sound.error()));
+    return false;
+  }
+  choice.n_sound_frames = spoken_->n_frames();
+  if (!sound->empty() && terms_.is_streamed) {
+    begin_stream();
+    write(terms_.writer->next_sound(choice, *sound));
+  } else {
+    choice.sound += *sound;
+  }
+  if (!spoken_->has_ended()) return false;
+  if (terms_.spoken->format == SoundFormat::wav) tell_wav_length(choice.sound, kSpeechRateHz);
+  if (terms_.is_streamed) write_end(choice);
+  return true;
 }
 
 // Refused for want of room: when there may be some.
@@ -312,9 +371,12 @@ void TextAnswer::pump() {
       --site_.n_running;
     }
   }
-  const bool is_all = std::all_of(requests_.begin(), requests_.end(), [](const auto& one) { return !one; });
-  if (is_all && !is_over_) finish();
+  const bool is_written =
+      std::all_of(requests_.begin(), requests_.end(), [](const auto& one) { return !one; });
+  if (is_written && !is_over_ && spoken_) look_at_listener();
+  if (!is_over_ && speak() && is_written) finish();
   if (!is_over_) return;
+  spoken_.reset();
   leave_conversation();
   lease_.reset();
   source_.cancel();  // what is left where one of several has failed
@@ -380,6 +442,10 @@ void TextAnswer::end(ChoiceText& choice, Result<GenerateResult> result) {
   if (!terms_.is_streamed) return;
   begin_stream();
   while (choice.has_unsent()) write(terms_.writer->next(choice));
+  if (!spoken_) write_end(choice);
+}
+
+void TextAnswer::write_end(ChoiceText& choice) {
   write(terms_.writer->end(choice, choices_, summary()));
 }
 
@@ -445,6 +511,7 @@ void TextAnswer::on_left() {
   for (const auto& request : requests_) {
     if (request) request->withdraw();
   }
+  if (spoken_) on_news();
 }
 
 void TextAnswer::tick() {

@@ -10,6 +10,7 @@
 #include "chat/answer_reader.h"
 #include "server/answer_writer.h"
 #include "server/site.h"
+#include "server/spoken_answer.h"
 
 namespace parlance {
 
@@ -27,6 +28,7 @@ struct TextAnswerTerms {
 
   std::optional<AnswerReaderOptions> reader;  // of a chat; none: everything is words
   bool is_one_call = false;                   // at most
+  std::optional<SpokenTerms> spoken;          // how its words are spoken, too; of a single answer
 
   std::vector<std::vector<Token>> prompts;
   std::vector<std::string> echoes;  // of each prompt, what stands before its answers; empty: nothing does

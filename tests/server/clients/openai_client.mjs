@@ -63,6 +63,18 @@ async function chats() {
   assert.equal(called.choices[0].finish_reason, 'tool_calls');
   assert.equal(call.function.name, 'set_timer');
   assert.equal(typeof JSON.parse(call.function.arguments).minutes, 'number');
+
+  const aloud = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } };
+  const spoken = await chat(aloud);
+  accepted('OpenAI.ChatCompletion', spoken);
+  assert.equal(spoken.choices[0].message.audio.transcript, text);
+  let sound = '';
+  for await (const chunk of await chat({ ...aloud, stream: true })) {
+    accepted('OpenAI.ChatCompletionChunk', { ...chunk, choices: [] });  // its type knows no sound
+    sound += Buffer.from(chunk.choices[0]?.delta.audio?.data ?? '', 'base64').toString('latin1');
+  }
+  assert.equal(sound, Buffer.from(spoken.choices[0].message.audio.data, 'base64').toString('latin1'));
+
   const calling = client.chat.completions.stream({ model, ...question, ...asked });
   const final = await calling.finalChatCompletion();
   assert.equal(final.choices[0].message.tool_calls[0].function.arguments, call.function.arguments);

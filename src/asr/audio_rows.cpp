@@ -61,7 +61,6 @@ Result<ChunkLevel> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vec
   // A clip of one chunk is not filled up, others are.
   const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
   const int64_t n_padded = is_alone ? last - first : mode_.chunk_frames;
-  effort_.chunk_frames += n_padded;
   PARLANCE_CHECK(encoder_->embed_chunk(frames, n_padded, tokens, work));
   return level;
 }
@@ -96,7 +95,6 @@ Result<AudioWindow> AudioRows::encode(const Range& range, const MelClip& clip, R
     PARLANCE_TRY(const ChunkLevel level, embed(chunk, clip, tokens, work));
     window.levels.push_back(level);
   }
-  effort_.window_tokens += std::ssize(tokens) / encoder_->n_embd();
   PARLANCE_CHECK(encoder_->encode_window(tokens, window.rows, work));
   window.id = next_id();
   return window;

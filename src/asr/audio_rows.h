@@ -31,12 +31,6 @@ struct AudioWindow {
   std::vector<float> rows;  // [n_out, n_tokens]
 };
 
-// What was computed, in the units that a clip needs once for each of its frames, tokens and so on.
-struct EncoderEffort {
-  int64_t chunk_frames = 0;   // through the convolutions
-  int64_t window_tokens = 0;  // through the layers
-};
-
 class AudioRows {
  public:
   AudioRows(SpeechEncoder& encoder, const AsrMode& mode) : encoder_(&encoder), mode_(mode), mel_(mode.mel) {}
@@ -55,7 +49,6 @@ class AudioRows {
   int64_t n_tokens(const AudioWindow& window) const {
     return static_cast<int64_t>(window.rows.size()) / encoder_->n_out();
   }
-  const EncoderEffort& effort() const { return effort_; }
 
  private:
   // A chunk whose frames are all there.
@@ -78,7 +71,6 @@ class AudioRows {
   MelFrontEnd mel_;
   std::vector<Chunk> chunks_;  // closed ones
   std::vector<AudioWindow> windows_;
-  EncoderEffort effort_;
   std::function<void(int64_t n_frames)> on_window_;
 };
 

@@ -1,6 +1,7 @@
 #include "asr/recognizer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <semaphore>
@@ -62,8 +63,8 @@ struct RecognizerCore {
   std::unique_ptr<SpeechEncoder> encoder;
   std::binary_semaphore recordings{1};  // one is transcribed at a time
 
-  std::mutex mutex;  // of what follows
-  int n_open = 0;
+  std::mutex opening;
+  std::atomic<int> n_open = 0;  // streams
 
   StreamScheduler scheduler;  // stops before what its streams use goes
 };
@@ -74,7 +75,6 @@ AsrStream::AsrStream(std::shared_ptr<RecognizerCore> core, std::shared_ptr<Strea
 AsrStream::~AsrStream() {
   state_->close();
   core_->scheduler.remove(state_);
-  const std::lock_guard lock(core_->mutex);
   --core_->n_open;
 }
 
@@ -185,14 +185,16 @@ Result<Transcription> Recognizer::transcribe(std::span<const float> samples, con
 
 Result<std::unique_ptr<AsrStream>> Recognizer::open(const AsrRequest& request,
                                                     std::function<void()> on_change) {
-  const std::lock_guard lock(core_->mutex);
+  const std::lock_guard lock(core_->opening);
   const RecognizerOptions& options = core_->options;
-  if (core_->n_open == options.n_streams) {
-    return fail(ErrorCode::out_of_memory, "all {} streams are open; close one first", core_->n_open);
+  if (core_->n_open.load() >= options.n_streams) {
+    return fail(ErrorCode::out_of_memory, "all {} streams are open; close one first", options.n_streams);
   }
   PARLANCE_TRY(auto utterance, core_->make_utterance(request));
-  const StreamRules rules{
-      .split = core_->split_rule(), .preview_seconds = options.preview_seconds, .max_cost = options.max_cost};
+  const StreamRules rules{.split = core_->split_rule(),
+                          .preview_seconds = options.preview_seconds,
+                          .preview_share = options.preview_share,
+                          .n_open = &core_->n_open};
   auto state =
       std::make_shared<StreamState>(std::move(utterance), rules, std::move(on_change), core_->cancellation);
   core_->scheduler.add(state);

@@ -19,13 +19,13 @@ namespace parlance {
 
 struct RecognizerOptions {
   AsrMode mode = kReferenceAsr;
-  KvPolicy cache;                // of the language model's keys and values
-  int n_streams = 4;             // that may be open at once
-  double max_seconds = 180;      // what is longer is cut where it is quiet; a model may want shorter pieces
-  double preview_seconds = 0.3;  // of new audio before a stream is looked at again
-  // What a stream may cost in all, as a multiple of a single pass over it; previews come less often for it.
-  // 0: no limit.
-  double max_cost = 3;
+  KvPolicy cache;                 // of the language model's keys and values
+  int n_streams = 4;              // that may be open at once
+  double max_seconds = 180;       // what is longer is cut where it is quiet; a model may want shorter pieces
+  double preview_seconds = 0.25;  // of new audio before a stream is looked at again
+  // The share of time that the previews of all streams together may take, as they were measured: on a machine
+  // that is slow, or busy with others, they come less often. 0: no limit.
+  double preview_share = 0.6;
   int64_t max_tokens = 0;  // of a transcript; 0: by its length
   // Positions of the language model's context; pieces are cut so that they fit, without a context of names
   // and topics beyond a few words. 0: as many as the longest piece takes, with any context.

@@ -23,7 +23,6 @@ int64_t SpeechDecoder::base() const {
 void SpeechDecoder::clear() {
   known_.clear();
   answer_.clear();
-  effort_ = {};
 }
 
 // Brings the session to where the closed windows end: each is a batch of its own, whatever came before.
@@ -33,16 +32,13 @@ Result<void> SpeechDecoder::take_closed(const AudioRows& audio, const Work& work
   while (n_same < known_.size() && n_same < windows.size() && windows[n_same].id == known_[n_same].id)
     ++n_same;
   known_.resize(n_same);
-  if (session_->tokens().size() < prompt_.head.size()) {
+  if (session_->tokens().size() < prompt_.head.size())
     PARLANCE_CHECK(session_->set_prompt(prompt_.head, work));
-    effort_.tokens += std::ssize(prompt_.head);
-  }
   session_->truncate(base());
   for (size_t i = n_same; i < windows.size() && windows[i].is_closed; ++i) {
     const std::vector<Token> tokens(static_cast<size_t>(audio.n_tokens(windows[i])), kEmbedded);
     PARLANCE_CHECK(session_->append(tokens, 1, {.rows = windows[i].rows, .first = 0}, work));
     known_.push_back({windows[i].id, std::ssize(tokens)});
-    effort_.tokens += std::ssize(tokens);
   }
   return {};
 }
@@ -58,15 +54,11 @@ Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio
   std::vector<Token> tokens(rows.size() / static_cast<size_t>(n_embd), kEmbedded);
   tokens.insert(tokens.end(), prompt_.tail.begin(), prompt_.tail.end());
   tokens.insert(tokens.end(), draft.begin(), draft.end());
-  effort_.tokens += std::ssize(tokens);
-  effort_.outputs += std::ssize(draft) + 1;
   return session_->append(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0}, work);
 }
 
 Result<std::span<const float>> SpeechDecoder::append(std::span<const Token> tokens, int64_t n_outputs,
                                                      const Work& work) {
-  effort_.tokens += std::ssize(tokens);
-  effort_.outputs += n_outputs;
   return session_->append(tokens, n_outputs, {}, work);
 }
 

@@ -30,11 +30,6 @@ struct DecodeResult {
   bool is_complete = false;  // the model ended its answer; else a limit did
 };
 
-struct DecoderEffort {
-  int64_t tokens = 0;   // through the layers
-  int64_t outputs = 0;  // through the output matrix
-};
-
 class SpeechDecoder {
  public:
   // The session's context must take embeddings and yield kDraftTokens + 1 outputs.
@@ -52,7 +47,6 @@ class SpeechDecoder {
 
   const std::vector<Token>& answer() const { return answer_; }
   const AsrPrompt& prompt() const { return prompt_; }
-  const DecoderEffort& effort() const { return effort_; }
   Session& session() const { return *session_; }
 
   // Forgets audio and answer.
@@ -74,7 +68,6 @@ class SpeechDecoder {
   AsrPrompt prompt_;
   std::vector<KnownWindow> known_;  // closed windows that the session has taken in
   std::vector<Token> answer_;
-  DecoderEffort effort_;
 };
 
 }  // namespace parlance

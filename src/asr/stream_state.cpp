@@ -1,6 +1,7 @@
 #include "asr/stream_state.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -113,14 +114,12 @@ StreamTask StreamState::most_urgent() const {
 
 bool StreamState::may_preview(int64_t n_samples) const {
   if (n_samples < speech_samples_in(kFirstPreviewSeconds)) return false;
-  if (n_samples - n_previewed_ < speech_samples_in(rules_.preview_seconds)) return false;
-  if (rules_.max_cost <= 0) return true;
-  // There must be enough left for this preview and for the end, which cost about as much as the last one.
-  const AsrCost cost = utterance_->cost();
-  const int64_t n_known = std::max<int64_t>(std::ssize(utterance_->samples()), 1);
-  const double single_pass =
-      n_known > 1 ? cost.single_pass * static_cast<double>(n_samples) / static_cast<double>(n_known) : 0;
-  return cost.spent + 2 * last_cost_ <= rules_.max_cost * single_pass || cost.spent == 0;
+  double seconds = rules_.preview_seconds;
+  if (rules_.preview_share > 0) {
+    const int n_open = rules_.n_open ? std::max(rules_.n_open->load(), 1) : 1;
+    seconds = std::max(seconds, preview_s_ * n_open / rules_.preview_share);
+  }
+  return n_samples - n_previewed_ >= speech_samples_in(seconds);
 }
 
 void StreamState::compute(StreamTask task) {
@@ -135,7 +134,7 @@ void StreamState::compute(StreamTask task) {
     }
     utterance_->restart();
     first_sample_ = n_previewed_ = 0;
-    last_cost_ = 0;
+    preview_s_ = 0;
     n_fed_ = std::ssize(inbox_);
     is_finishing_ = is_pausing_ = false;
     has_all_.notify_all();
@@ -166,10 +165,11 @@ Result<void> StreamState::update(StreamTask task) {
   }
   utterance_->push(samples);
   PARLANCE_CHECK(cut_off(task == StreamTask::finish));
-  const double before = utterance_->cost().spent;
+  const auto start = std::chrono::steady_clock::now();
   PARLANCE_CHECK(task == StreamTask::preview ? utterance_->preview(work()) : utterance_->finish(work()));
   n_previewed_ = std::ssize(utterance_->samples());
-  last_cost_ = utterance_->cost().spent - before;
+  if (task == StreamTask::preview)
+    preview_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   publish(task != StreamTask::preview);
   if (task == StreamTask::finish && !utterance_->samples().empty())
     segments_.push_back(segment_of(*utterance_, first_sample_));

@@ -2,6 +2,7 @@
 // for it, and when, is somebody else's business (stream_scheduler.h).
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -39,8 +40,9 @@ enum class StreamTask : uint8_t { none, preview, pause, finish };
 
 struct StreamRules {
   SplitRule split;
-  double preview_seconds = 0;  // of new audio before the next preview
-  double max_cost = 0;         // see RecognizerOptions
+  double preview_seconds = 0;                // of new audio before the next preview
+  double preview_share = 0;                  // see RecognizerOptions
+  const std::atomic<int>* n_open = nullptr;  // streams that share the machine; null: this one alone
 };
 
 class StreamState {
@@ -96,7 +98,7 @@ class StreamState {
   std::vector<AsrSegment> segments_;  // that are finished
   int64_t first_sample_ = 0;          // of the utterance
   int64_t n_previewed_ = 0;           // samples of the utterance at the last preview
-  double last_cost_ = 0;              // of that preview
+  double preview_s_ = 0;              // that the last preview took
 };
 
 }  // namespace parlance

@@ -145,29 +145,4 @@ AsrTokens Utterance::n_tokens() const {
   return n;
 }
 
-// Attention and what is not a matrix product are left out.
-AsrCost Utterance::cost() const {
-  const AudioEncoderParameters& hp = encoder_.parameters();
-  const HyperParameters& text = decoder_.session().model().hyper_parameters();
-  const auto n = [](int64_t value) { return static_cast<double>(value); };
-  const double c = n(hp.n_channel), d = n(hp.n_embd);
-  // Three convolutions of 3 x 3, each on a quarter of the places of the one before, and what makes tokens of
-  // them.
-  const double frame = n(hp.n_mel) * (9 * c / 4 + 9 * c * c / 16 + 9 * c * c / 64 + c * d / 64);
-  const double token = n(hp.n_layer) * (4 * d * d + 2 * d * n(hp.n_ff)) + d * d + d * n(hp.n_out);
-  const double heads = n(text.head_dim_k * (2 * text.n_head + 2 * text.n_head_kv));
-  const double decoded = n(text.n_layer) * n(text.n_embd) * (heads + 3 * n(text.n_ff));
-  const double output = n(text.n_embd) * n(decoder_.session().model().model().n_vocab());
-
-  AsrCost cost;
-  cost.spent = n(rows_.effort().chunk_frames) * frame + n(rows_.effort().window_tokens) * token +
-               n(decoder_.effort().tokens) * decoded + n(decoder_.effort().outputs) * output;
-  const double n_frames = n(std::ssize(samples_) / kMelHop), n_tokens = n_frames / 8;
-  const double n_answer = n(std::ssize(decoder_.answer()));
-  const double n_prompt = n(std::ssize(decoder_.prompt().head) + std::ssize(decoder_.prompt().tail));
-  cost.single_pass = n_frames * frame + n_tokens * token + (n_prompt + n_tokens + n_answer) * decoded +
-                     (n_answer + 1) * output;
-  return cost;
-}
-
 }  // namespace parlance

@@ -36,12 +36,6 @@ struct Hypothesis {
   bool is_complete = false;  // the model ended its answer
 };
 
-// Work, and what a single pass over the same audio would take, in multiplications.
-struct AsrCost {
-  double spent = 0;
-  double single_pass = 0;
-};
-
 class Utterance {
  public:
   // The encoder and the session's model must be of one AsrModel, and outlive the utterance.
@@ -70,7 +64,6 @@ class Utterance {
   void on_text(std::function<void(const std::string& text)> listener) { on_text_ = std::move(listener); }
 
   AsrTokens n_tokens() const;  // of the hypothesis
-  AsrCost cost() const;
   Session& session() const { return decoder_.session(); }
 
  private:

@@ -21,7 +21,7 @@ class RecognizerCancel : public ::testing::Test {
   void make_recognizer() {
     RecognizerOptions options;
     options.max_tokens = 4;
-    options.max_cost = 0;
+    options.preview_share = 0;
     recognizer_ = *Recognizer::create(*model_, options);
   }
 

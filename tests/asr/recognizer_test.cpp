@@ -24,7 +24,7 @@ class RecognizerTest : public ::testing::TestWithParam<std::string> {
     model_ = load_asr(GetParam(), *device_, {.huge_pages = false});
     options_.max_tokens = 40;
     options_.preview_seconds = 0.1;
-    options_.max_cost = 0;
+    options_.preview_share = 0;
   }
 
   std::unique_ptr<Recognizer> make() {
@@ -291,6 +291,28 @@ TEST_P(RecognizerTest, ChangesAreTold) {
   const int n_before = n_told;
   EXPECT_TRUE(recognizer->transcribe(samples, {}));
   EXPECT_EQ(n_told, n_before);
+}
+
+// The first preview takes long for a share of next to nothing: there is no other. Without a limit each new
+// piece has one.
+TEST_P(RecognizerTest, PreviewsTakeNoMoreThanTheirShare) {
+  const auto samples = fixture_speech(manifest_, 3);
+  constexpr size_t kFirst = kMelSampleRateHz * 6 / 10, kPiece = kMelSampleRateHz / 5;
+  for (const double share : {0.0, 1e-9}) {
+    options_.preview_share = share;
+    const auto recognizer = make();
+    std::atomic<int> n_told = 0;
+    const auto stream = *recognizer->open({}, [&] { ++n_told, n_told.notify_one(); });
+    ASSERT_TRUE(stream->feed(std::span(samples).first(kFirst)));
+    n_told.wait(0);
+    EXPECT_EQ(n_told, 1);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(stream->feed(std::span(samples).subspan(kFirst + static_cast<size_t>(i) * kPiece, kPiece)));
+      if (share == 0) n_told.wait(i + 1);
+    }
+    EXPECT_EQ(n_told, share == 0 ? 4 : 1);
+    EXPECT_TRUE(stream->finish());
+  }
 }
 
 TEST_P(RecognizerTest, ClosingInTheMiddleIsSafe) {

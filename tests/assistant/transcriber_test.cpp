@@ -18,7 +18,7 @@ class TranscriberTest : public ::testing::Test {
   void SetUp() override {
     PARLANCE_REQUIRE_TINY_BUNDLE();
     Choice choice = tiny_choice(folder_);
-    choice.recognizer.max_cost = 0;
+    choice.recognizer.preview_share = 0;
     regions_.emplace(choice);
     ears_ = *regions_->asr.acquire();
     detector_ = *regions_->vad.acquire();

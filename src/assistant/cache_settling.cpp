@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/os/environment.h"
+#include "assistant/cache_folder.h"
 #include "base/os/file.h"
 #include "base/parameter.h"
 #include "engine/probe_cache.h"
@@ -16,14 +16,6 @@ namespace parlance {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<fs::path> cache_folder() {
-  if (const fs::path folder = environment("XDG_CACHE_HOME").value_or(""); folder.is_absolute())
-    return folder / "parlance";
-  if (const fs::path home = environment("HOME").value_or(""); home.is_absolute())
-    return home / ".cache" / "parlance";
-  return std::nullopt;
-}
 
 // Where it cannot be kept, the next start probes again.
 void keep(const CacheProbe& probe, const TextModel& model) {

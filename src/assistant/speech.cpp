@@ -4,6 +4,7 @@
 #include <array>
 
 #include "audio/audio_file.h"
+#include "audio/mel.h"
 #include "audio/resampler.h"
 #include "tts/audio/sinc_resampler.h"
 
@@ -16,7 +17,6 @@ namespace {
 // The sooner, the better they fit most questions.
 constexpr std::array kFillers = {"one sec", "okay", "let me check", "hmm", "got it"};
 
-constexpr double kLeastReferenceSeconds = 0.5;
 constexpr double kMostFileSeconds = 3600;  // a recording of that length is refused, but its own is then named
 
 // As it is kept, without the mark at its end.
@@ -57,6 +57,25 @@ Result<std::vector<float>> read_for_codec(std::span<const std::byte> bytes, std:
   return read_all(file);
 }
 
+void suit_quality(VoiceChoice& choice, SpeechQuality quality) {
+  if (quality == SpeechQuality::exact) return;
+  choice.reference_seconds = kReferenceSeconds;
+  choice.ends_quiet = true;
+}
+
+HearReference hear_with(std::function<Result<std::shared_ptr<AsrRegion>>()> ears) {
+  return [ears = std::move(ears)](std::span<const float> samples,
+                                  const Cancellation& cancellation) -> Result<std::string> {
+    const auto region = ears();
+    // Voices do without it; a recogniser that is broken is no reason to be silent either.
+    if (!region) return std::string();
+    PARLANCE_TRY(const Transcription heard,
+                 (*region)->recognizer->transcribe(sinc_resample(samples, kSpeechRateHz, kMelSampleRateHz),
+                                                   {}, {}, cancellation));
+    return heard.transcript.text;
+  };
+}
+
 std::vector<std::string> Narrator::voices() const {
   return list_voice_presets(mouth_->voices);
 }
@@ -65,18 +84,17 @@ Result<Voice> Narrator::voice(const VoiceChoice& choice, const Cancellation& can
   Synthesizer& synthesizer = *mouth_->synthesizer;
   if (choice.recording.empty()) return find_voice(mouth_->voices, choice.name, synthesizer.code_format());
   PARLANCE_TRY(const std::vector<float> samples, read_for_codec(choice.recording));
-  return voice_of(samples, choice.recording, choice.recording_text, cancellation);
+  return voice_of(samples, choice.recording, choice.recording_text, choice, cancellation);
 }
 
 Result<Voice> Narrator::voice_of(std::span<const float> samples, std::string_view name, std::string_view text,
-                                 const Cancellation& cancellation) const {
-  const double seconds = static_cast<double>(samples.size()) / kSpeechRateHz;
-  if (seconds < kLeastReferenceSeconds) {
-    return fail(ErrorCode::invalid_argument,
-                "{}: {:.2f} seconds are too short to know a voice by; give 3 to 10 seconds of speech", name,
-                seconds);
-  }
-  auto voice = mouth_->synthesizer->encode_voice(samples, text, /*is_prepared=*/false, cancellation);
+                                 const VoiceChoice& how, const Cancellation& cancellation) const {
+  PARLANCE_TRY(const ReferenceRecording recording,
+               prepare_recording(samples, {.name = name, .text = text, .most_seconds = how.reference_seconds},
+                                 hear_, on_remark_, cancellation));
+  auto voice = mouth_->synthesizer->encode_voice(recording.samples, recording.text,
+                                                 {.quiet_ms = how.ends_quiet ? kQuietBehindReferenceMs : 0},
+                                                 cancellation);
   if (voice) return *std::move(voice);
   return fail(voice.error().code, "{}: {}", name, voice.error().message);
 }

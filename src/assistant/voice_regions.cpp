@@ -1,5 +1,6 @@
 #include "assistant/voice_regions.h"
 
+#include "assistant/cache_folder.h"
 #include "assistant/cache_settling.h"
 #include "assistant/model_files.h"
 #include "assistant/text_region.h"
@@ -56,7 +57,10 @@ Result<std::shared_ptr<TtsRegion>> TtsRegion::load(const Choice& choice, DeviceS
   PARLANCE_TRY(region->model,
                TtsModel::load(files, *region->device,
                               {.huge_pages = where.huge_pages, .codec_device = region->codec_device.get()}));
-  region->synthesizer = std::make_unique<Synthesizer>(*region->model, choice.synthesizer);
+  SynthesizerOptions options = choice.synthesizer;
+  if (const auto folder = cache_folder(); folder && !options.hidden_folder)
+    options.hidden_folder = *folder / "voices";
+  region->synthesizer = std::make_unique<Synthesizer>(*region->model, options);
   region->queue = std::make_unique<SpeechQueue>(*region->synthesizer);
   return region;
 }

@@ -84,6 +84,12 @@ bool read_language(const std::string& value, Knobs& knobs) {
   return known.has_value();
 }
 
+bool read_quality(const std::string& value, Knobs& knobs) {
+  const auto quality = speech_quality_from_name(value);
+  if (quality) knobs.quality = *quality;
+  return quality.has_value();
+}
+
 struct Variable {
   const char* name;
   const char* values;   // what it may be: for messages and the documentation
@@ -98,6 +104,9 @@ constexpr std::array kVariables = std::to_array<Variable>({
      "what computes; without it, the CPU", read_device},
     {"ELIZA_TTS_MASKGIT_STEPS", "a number from 1 to 64", "passes of the speech network; without it, 32",
      read_number<&Knobs::n_steps, 1, 64>},
+    {"PARLANCE_TTS_QUALITY", "`exact`, `standard` or `fast`",
+     "how much is computed for speech, and in how many passes where nobody says; without it, exact",
+     read_quality},
     {"ELIZA_TTS_CHUNK_DURATION_SEC", "a number above 0 and up to 120",
      "how long the parts of a long text are", read_seconds<&Knobs::chunk_seconds>},
     {"ELIZA_TTS_CHUNK_THRESHOLD_SEC", "a number above 0 and up to 120",
@@ -203,6 +212,7 @@ void Knobs::apply(Choice& choice) const {
 
 void Knobs::apply(SpeechRequest& request) const {
   if (const auto n = n_steps ? n_steps : n_omnivoice_steps) request.decoding.n_step = *n;
+  request.quality = quality;
   if (chunk_seconds) request.chunking.chunk_seconds = *chunk_seconds;
   if (longest_seconds) request.chunking.threshold_seconds = *longest_seconds;
 }

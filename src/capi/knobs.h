@@ -22,6 +22,7 @@ struct Knobs {
 
   std::optional<std::string> tts_base, tts_codec;  // files in place of the bundle's
   std::optional<int> n_steps, n_omnivoice_steps;   // the first one wins
+  SpeechQuality quality = SpeechQuality::exact;
   std::optional<float> chunk_seconds, longest_seconds;
 
   AsrRequest recognition;

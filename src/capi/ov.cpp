@@ -121,7 +121,8 @@ Answer<Voice> voice_of(const ov_tts_params& params, Synthesizer& synthesizer) {
   if (has_samples) {
     CAPI_TRY(const auto samples,
              samples_of("ref_audio_24k", params.ref_audio_24k, static_cast<size_t>(params.ref_n_samples)));
-    CAPI_TRY(Voice voice, synthesizer.encode_voice(samples, words, !params.preprocess_prompt));
+    CAPI_TRY(Voice voice,
+             synthesizer.encode_voice(samples, words, {.removes_silence = params.preprocess_prompt}));
     return voice;
   }
   Voice voice;
@@ -234,7 +235,7 @@ ov_status encode(ov_context* handle, const float* pcm_24k, int n_samples, int32_
   if (!context->mouth) return failed(OV_STATUS_INVALID_PARAMS, "the context has no codec");
   const auto samples = samples_of("pcm_24k", pcm_24k, static_cast<size_t>(n_samples));
   if (!samples) return failed(samples.error());
-  const auto voice = context->mouth->synthesizer->encode_voice(*samples, {}, /*is_prepared=*/true);
+  const auto voice = context->mouth->synthesizer->encode_voice(*samples, {}, {.removes_silence = false});
   if (!voice) return failed(Refusal(voice.error()));
   const auto copy = copy_of(voice->reference.codes);
   if (!copy) return failed(copy.error());

@@ -100,7 +100,7 @@ Answer<int> encode_reference(EliInferenceContext* ctx, const float* pcm, size_t 
                   kSpeechRateHz);
   }
   CAPI_TRY(const auto region, context->tts());
-  CAPI_TRY(const Voice voice, region->synthesizer->encode_voice(samples, {}, /*is_prepared=*/true));
+  CAPI_TRY(const Voice voice, region->synthesizer->encode_voice(samples, {}, {.removes_silence = false}));
   CAPI_TRY(*out_tokens, copy_of(voice.reference.codes));
   *out_K = static_cast<int>(voice.reference.n_codebook);
   *out_ref_T = static_cast<int>(voice.reference.n_frames());

@@ -9,6 +9,7 @@
 #include "json/json.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/roofline.h"
+#include "measure/say_quality.h"
 #include "measure/say_steps.h"
 #include "tts/audio/speech_format.h"
 #include "tts/tts_model.h"
@@ -25,6 +26,19 @@ const std::vector<SayCase>& all_cases() {
       {.name = "clause", .n_text = 22, .n_reference = 0, .n_frames = 50},
       {.name = "sentence", .n_text = 27, .n_reference = 0, .n_frames = 163},
       {.name = "clone", .n_text = 90, .n_reference = 425, .n_frames = 223}};
+  return cases;
+}
+
+// For whole speech: the same, a sentence in the voice of a reference as a hidden one is, or a long one is cut
+// to, and ten seconds.
+const std::vector<SayCase>& whole_cases() {
+  static const std::vector<SayCase> cases = [] {
+    std::vector<SayCase> all = all_cases();
+    all.pop_back();
+    all.push_back({.name = "referenced", .n_text = 43, .n_reference = 88, .n_frames = 163});
+    all.push_back({.name = "long", .n_text = 150, .n_reference = 88, .n_frames = 250});
+    return all;
+  }();
   return cases;
 }
 
@@ -150,18 +164,67 @@ Json to_json(const SayResult& result, const Roofline& roofline) {
                                                 {"memory_bytes", decode.memory_bytes}})}});
 }
 
+bool is_wanted(const SayBench& options, const SayCase& chunk) {
+  return options.cases.empty() || std::ranges::count(options.cases, chunk.name) > 0;
+}
+
+// Whole speech, case by case, in each quality.
+Result<Json> run_whole(const Console& io, const SayBench& options, const TtsModel& model) {
+  Table table({{"speech", Table::Align::left},
+               {"quality", Table::Align::left},
+               {"passes"},
+               {"columns"},
+               {"a column"},
+               {"first sound"},
+               {"network"},
+               {"codec"},
+               {"real-time factor"}});
+  Json cases = Json::array();
+  for (const SayCase& chunk : whole_cases()) {
+    if (!is_wanted(options, chunk)) continue;
+    const double audio_s = audio_seconds(chunk);
+    for (const SpeechQuality quality : options.qualities) {
+      PARLANCE_TRY(const SayRun run, run_say_quality(model, chunk, quality, options.n_repetitions));
+      table.add({fmt::format("{}: {} s{}", chunk.name, format_rate(audio_s),
+                             chunk.has_reference() ? ", reference" : ""),
+                 std::string(name_of(quality)), fmt::format("{}", run.n_steps),
+                 fmt::format("{}", run.n_columns),
+                 format_seconds(run.model_s / static_cast<double>(run.n_columns)),
+                 format_seconds(run.first_sound_s), format_seconds(run.model_s), format_seconds(run.codec_s),
+                 format_rate(run.total_s / audio_s)});
+      cases.push(Json::object({{"case", chunk.name},
+                               {"quality", name_of(quality)},
+                               {"audio_seconds", audio_s},
+                               {"passes", run.n_steps},
+                               {"columns", run.n_columns},
+                               {"first_sound_seconds", run.first_sound_s},
+                               {"model_seconds", run.model_s},
+                               {"codec_seconds", run.codec_s},
+                               {"real_time_factor", run.total_s / audio_s}}));
+    }
+  }
+  if (!options.wants_json) {
+    io.print("{}, {} thread{}\n\n", io.styled(Style::bold, model.device().name()), model.device().n_threads(),
+             model.device().n_threads() == 1 ? "" : "s");
+    io.write(table.text(io) + "\n");
+    io.flush();
+  }
+  return Json::object({{"threads", model.device().n_threads()}, {"whole", cases}});
+}
+
 Result<Json> run_threads(const Console& io, const SayBench& options, const TtsFiles& files, Isa isa,
                          int n_threads) {
   PARLANCE_TRY(const auto device, make_device(options.device, n_threads));
   Roofline roofline;  // before the weights move into huge pages, which takes the processor's time
   if (device->name() == "cpu") roofline = measure_roofline(isa, device->n_threads());
   PARLANCE_TRY(const auto model, TtsModel::load(files, *device));
+  if (!options.qualities.empty()) return run_whole(io, options, *model);
   PARLANCE_CHECK(warm_up_speech(*model));
 
   std::vector<SayResult> results;
   Json cases = Json::array();
   for (const SayCase& chunk : all_cases()) {
-    if (!options.cases.empty() && std::ranges::count(options.cases, chunk.name) == 0) continue;
+    if (!is_wanted(options, chunk)) continue;
     PARLANCE_TRY(const SayResult result, run_case(*model, chunk, options.masks, options.n_repetitions));
     results.push_back(result);
     cases.push(to_json(result, roofline));
@@ -181,6 +244,9 @@ Result<Json> run_threads(const Console& io, const SayBench& options, const TtsFi
 std::vector<std::string> say_bench_cases() {
   std::vector<std::string> names;
   for (const SayCase& chunk : all_cases()) names.push_back(chunk.name);
+  for (const SayCase& chunk : whole_cases()) {
+    if (std::ranges::count(names, chunk.name) == 0) names.push_back(chunk.name);
+  }
   return names;
 }
 

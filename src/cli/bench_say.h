@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "cli/terminal/console.h"
 #include "tts/speech_lm.h"
+#include "tts/speech_quality.h"
 
 namespace parlance {
 
@@ -21,6 +22,8 @@ struct SayBench {
   std::string device = "cpu";
   std::vector<int64_t> n_threads = {0};  // one run each
   int n_repetitions = 3;
+  // In place of steps and codec: whole speech in each of these.
+  std::vector<SpeechQuality> qualities = {};
   bool wants_json = false;
 };
 

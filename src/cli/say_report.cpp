@@ -22,6 +22,7 @@ Json to_json(const SpokenChunk& chunk) {
                        {"seconds", static_cast<double>(chunk.codes.n_frames()) / kFramesPerSecond},
                        {"reference_frames", chunk.n_reference},
                        {"steps", chunk.n_steps},
+                       {"columns", chunk.n_columns},
                        {"model_ms", rounded_ms(chunk.model_seconds)},
                        {"codec_ms", rounded_ms(chunk.codec_seconds)}});
 }

@@ -8,6 +8,7 @@
 
 #include "audio/pcm_stream.h"
 #include "audio/wav_writer.h"
+#include "cli/quality_options.h"
 #include "cli/terminal/options.h"
 #include "tts/speech_request.h"
 #include "voice/filler.h"
@@ -22,9 +23,9 @@ struct TalkChoice {
   std::vector<std::string> files;  // "-": standard input; none: the microphone
   PcmFormat pcm;                   // of raw samples on standard input
   std::string microphone;
-  bool is_fast = false;                  // files are heard as fast as can be
-  bool wants_barge_in = false;           // and go on while an answer is played
-  bool is_half_duplex = false;           // the microphone is not heard meanwhile
+  bool is_fast = false;         // files are heard as fast as can be
+  bool wants_barge_in = false;  // and go on while an answer is played
+  bool is_half_duplex = false;  // the microphone is not heard meanwhile
   EchoChoice echo = EchoChoice::automatic;
   std::optional<double> end_silence_ms;  // none: by what was said
   double pause_ms = 60;
@@ -40,6 +41,7 @@ struct TalkChoice {
   FillerMoment filler = FillerMoment::never;
   std::string language;
   SpeechRequest manner;
+  QualityChoice quality;
   int first_steps = 0;
 
   std::string system;

@@ -50,6 +50,7 @@ struct BenchOptions {
   bool no_live = false;
   SayBench say;
   std::vector<std::string> masks;
+  std::vector<std::string> qualities;
 };
 
 // What stands behind the verb to have speech recognition or synthesis timed.
@@ -430,6 +431,13 @@ Result<void> set_say_choices(BenchOptions& options) {
       return fail(ErrorCode::invalid_argument, "--guidance-mask: '{}' is not one of hard, soft", name);
     options.say.masks.push_back(name == "hard" ? GuidanceMask::hard : GuidanceMask::soft);
   }
+  for (const std::string& name : options.qualities) {
+    const auto quality = speech_quality_from_name(name);
+    if (!quality) {
+      return fail(ErrorCode::invalid_argument, "--quality: '{}' is not one of {}", name, kSpeechQualities);
+    }
+    options.say.qualities.push_back(*quality);
+  }
   return {};
 }
 
@@ -524,7 +532,13 @@ Command bench_command() {
        {list_option("--case", "NAME",
                     fmt::format("One of {}; can be given several times.", fmt::join(say_bench_cases(), ", ")),
                     options->say.cases),
-        list_option("--guidance-mask", "MASK", "hard or soft; can be given twice.", options->masks)}},
+        list_option("--guidance-mask", "MASK", "hard or soft; can be given twice.", options->masks),
+        list_option(
+            "--quality", "QUALITY",
+            fmt::format("Whole speech in this quality, in place of steps and codec: one of {}; can be "
+                        "given several times.",
+                        kSpeechQualities),
+            options->qualities)}},
       std::move(drafting),
       std::move(model),
       {"Output", {json_option(options->wants_json)}}};

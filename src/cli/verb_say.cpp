@@ -5,6 +5,7 @@
 #include "assistant/regions.h"
 #include "assistant/speech.h"
 #include "audio_devices/device_list.h"
+#include "cli/quality_options.h"
 #include "cli/say_output.h"
 #include "cli/say_report.h"
 #include "cli/speech_models.h"
@@ -35,7 +36,10 @@ struct SayOptions {
   int n_warm_up = 0;
 
   VoiceChoice voice;
+  std::optional<double> reference_seconds;
   SpeechRequest request;
+  QualityChoice quality;
+  bool has_quality = false;  // that was asked for
   bool keeps_noise = false, is_raw = false;
   std::optional<double> chunk_seconds;
 
@@ -121,7 +125,8 @@ Json to_json(const SayOptions& options, const TtsRegion& region, const SpeechReq
        {"reference_frames", request.voice.reference.n_frames()},
        {"language", std::string(find_tts_language(request.language))},
        {"seed", request.decoding.seed},
-       {"steps", request.decoding.n_step},
+       {"quality", std::string(name_of(request.quality))},
+       {"steps", decoding_of(request, !request.voice.reference.empty()).n_step},
        {"guidance_mask", request.mask == GuidanceMask::hard ? "hard" : "soft"},
        {"streamed", options.is_streamed || output.is_live()},
        {"warm_up_runs", options.n_warm_up},
@@ -139,14 +144,22 @@ Result<int> say(const Console& io, const SayOptions& options) {
   const auto start = Clock::now();
   Regions regions(options.models);
   PARLANCE_TRY(auto region, regions.tts.acquire());
-  const Narrator narrator(std::move(region));
+  const Narrator narrator(std::move(region), hear_with([&regions] { return regions.asr.acquire(); }),
+                          [&io](const std::string& words) { io.note(words); });
   const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   request.cancellation = guard.emplace().ticket();
 
-  PARLANCE_TRY(request.voice, narrator.voice(options.voice, request.cancellation));
   request.denoise = !options.keeps_noise;
   request.is_processed = !options.is_raw;
   const bool is_streamed = options.is_streamed || output->is_live();
+  QualityChoice quality = options.quality;
+  if (!options.has_quality && is_streamed) quality.quality = SpeechQuality::standard;
+  PARLANCE_CHECK(quality.apply(request));
+  request.checks_pace = !is_streamed && request.quality != SpeechQuality::exact;
+  VoiceChoice voice = options.voice;
+  suit_quality(voice, request.quality);
+  if (options.reference_seconds) voice.reference_seconds = *options.reference_seconds;
+  PARLANCE_TRY(request.voice, narrator.voice(voice, request.cancellation));
   if (is_streamed) request.chunking = kStreamedChunking;
   if (options.output.empty()) request.leading_silence = LeadingSilence::none;  // it would be heard as waiting
   if (options.chunk_seconds)
@@ -188,8 +201,8 @@ Result<void> check_options(const SayOptions& options) {
   if (!options.voice.name.empty() && !options.voice.recording.empty()) {
     return refuse("--voice and --ref both say who speaks; leave one out");
   }
-  if (options.voice.recording.empty() != options.voice.recording_text.empty()) {
-    return refuse("--ref is a recording and --ref-text the words in it; give both");
+  if (options.voice.recording.empty() && !options.voice.recording_text.empty()) {
+    return refuse("--ref-text has the words of a recording; name it with --ref");
   }
   if (!request.language.empty() && !is_no_language(request.language) &&
       find_tts_language(request.language).empty()) {
@@ -199,7 +212,11 @@ Result<void> check_options(const SayOptions& options) {
         "German or de",
         request.language);
   }
-  return check_options(request.decoding);
+  SpeechRequest checked = request;
+  QualityChoice quality = options.quality;
+  // Whether somebody listens is known later.
+  if (!options.has_quality && quality.has_shortcuts()) quality.quality = SpeechQuality::standard;
+  return quality.apply(checked);
 }
 
 OptionGroup output_group(SayOptions& options) {
@@ -221,6 +238,10 @@ OptionGroup output_group(SayOptions& options) {
 }
 
 OptionGroup voice_group(SayOptions& options) {
+  Option reference_seconds = number_option<double>(
+      "--reference-seconds", "S", "Cut a longer recording behind a word, and its words with it. 0: use all.",
+      options.reference_seconds, 0.0, static_cast<double>(Synthesizer::kMostReferenceSeconds));
+  reference_seconds.fallback = "4, but all in exact quality";
   return {"Voice",
           {text_option(
                "--voice", "VOICE",
@@ -229,7 +250,10 @@ OptionGroup voice_group(SayOptions& options) {
                options.voice.name),
            text_option("--ref", "FILE", "A recording to be spoken like: 3 to 10 seconds of speech.",
                        options.voice.recording),
-           text_option("--ref-text", "TEXT", "The words in that recording.", options.voice.recording_text),
+           text_option("--ref-text", "TEXT",
+                       "The words in that recording. Without it: what the bundle's recogniser hears.",
+                       options.voice.recording_text),
+           reference_seconds,
            text_option("--instruct", "WORDS",
                        "The voice in words, separated by commas: \"female, low pitch, british accent\".",
                        options.request.instruct),
@@ -248,29 +272,35 @@ OptionGroup decoding_group(SayOptions& options) {
       "--chunk-seconds", "S", "Speak in parts of about S seconds, cut where sentences end; 0: in one.",
       options.chunk_seconds, 0.0, 120.0);
   chunks.fallback = "8 for who listens, 15 above 30 in files";
-  return {
-      "How it is made",
-      {number_option<int>("--steps", "N", "Passes of the network; fewer than 12 sound worse.",
-                          decoding.n_step, 1, 1000),
-       number_option<float>("--guidance", "X",
-                            "How closely speech keeps to text and voice; 0 halves the work.",
-                            decoding.guidance, -100.0f, 100.0f),
-       choice_option(
-           "--guidance-mask", "MASK",
-           "What speech is compared with: as the model was trained, or as omnivoice.cpp computes it, "
-           "which is slower, for comparing.",
-           "hard, soft", options.request.mask, parse_mask, "hard"),
-       number_option<uint64_t>("--seed", "N", "The same seed says the same.", decoding.seed, uint64_t{0},
-                               ~uint64_t{0}),
-       number_option<float>("--time-shift", "X", "Below 1 the first steps decide less.", decoding.t_shift,
-                            1e-3f, 1e3f),
-       number_option<float>("--layer-penalty", "X", "How much later fine codes are decided than coarse ones.",
-                            decoding.layer_penalty, -1e3f, 1e3f),
-       number_option<float>("--position-temperature", "X", "Chance in which codes are decided first.",
-                            decoding.position_temperature, 0.0f, 1e3f),
-       number_option<float>("--class-temperature", "X", "Chance in what they are; 0: the likeliest.",
-                            decoding.class_temperature, 0.0f, 1e3f),
-       chunks, flag("--raw", "Leave silences, loudness and ends as the model made them.", options.is_raw)}};
+  std::vector<Option> made = quality_options(options.quality, "exact for files, standard for who listens");
+  made.front().set = [&options, set = made.front().set](const std::string& text) {
+    options.has_quality = true;
+    return set(text);
+  };
+  for (Option& option : std::vector<Option>{
+           number_option<float>("--guidance", "X",
+                                "How closely speech keeps to text and voice; 0 halves the work.",
+                                decoding.guidance, -100.0f, 100.0f),
+           choice_option(
+               "--guidance-mask", "MASK",
+               "What speech is compared with: as the model was trained, or as omnivoice.cpp computes it, "
+               "which is slower, for comparing.",
+               "hard, soft", options.request.mask, parse_mask, "hard"),
+           number_option<uint64_t>("--seed", "N", "The same seed says the same.", decoding.seed, uint64_t{0},
+                                   ~uint64_t{0}),
+           number_option<float>("--time-shift", "X", "Below 1 the first steps decide less.", decoding.t_shift,
+                                1e-3f, 1e3f),
+           number_option<float>("--layer-penalty", "X",
+                                "How much later fine codes are decided than coarse ones.",
+                                decoding.layer_penalty, -1e3f, 1e3f),
+           number_option<float>("--position-temperature", "X", "Chance in which codes are decided first.",
+                                decoding.position_temperature, 0.0f, 1e3f),
+           number_option<float>("--class-temperature", "X", "Chance in what they are; 0: the likeliest.",
+                                decoding.class_temperature, 0.0f, 1e3f),
+           chunks,
+           flag("--raw", "Leave silences, loudness and ends as the model made them.", options.is_raw)})
+    made.push_back(std::move(option));
+  return {"How it is made", std::move(made)};
 }
 
 }  // namespace
@@ -311,6 +341,7 @@ Command say_command() {
       output_group(*options),
       voice_group(*options),
       decoding_group(*options),
+      shortcut_group(options->quality),
       say_model_group(options->models)};
   command.check = [options] { return check_options(*options); };
   command.run = [options](Console& io) { return say(io, *options); };

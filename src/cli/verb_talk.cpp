@@ -178,7 +178,7 @@ Result<void> check_options(TalkChoice& choice) {
   const auto refuse = [](const char* message) { return fail(ErrorCode::invalid_argument, "{}", message); };
   PARLANCE_CHECK(check(choice.models.files));
   PARLANCE_CHECK(check_answer(choice.answer));
-  PARLANCE_CHECK(check_options(choice.manner.decoding));
+  PARLANCE_CHECK(choice.quality.apply(choice.manner));
   if (!choice.microphone.empty() && !choice.files.empty()) {
     return refuse("--microphone and FILE both say where sound comes from; leave one out");
   }
@@ -244,6 +244,7 @@ OptionGroup speaking_group(TalkChoice& choice) {
   Option first = number_option<int>("--first-steps", "N",
                                     "The same for an answer's first phrase, which is awaited. 0: as many.",
                                     choice.first_steps, 0, 1000);
+  const std::vector<Option> quality = quality_options(choice.quality, "standard");
   return {
       "Speaking",
       {text_option(
@@ -267,9 +268,7 @@ OptionGroup speaking_group(TalkChoice& choice) {
                    "The voice in words, separated by commas: \"female, low pitch, british accent\".",
                    choice.manner.instruct),
        number_option<float>("--speed", "X", "Faster or slower.", choice.manner.speed, 0.1f, 10.0f),
-       number_option<int>("--steps", "N", "Passes of the speech model over a phrase.",
-                          choice.manner.decoding.n_step, 1, 1000),
-       first,
+       quality[0], quality[1], first,
        number_option<float>("--guidance", "X",
                             "How closely speech keeps to text and voice; 0 halves the work.",
                             choice.manner.decoding.guidance, -100.0f, 100.0f)}};
@@ -315,7 +314,7 @@ OptionGroup models_group(Choice& models) {
 Command talk_command() {
   const auto choice = std::make_shared<TalkChoice>();
   suit_conversation(choice->models);
-  choice->manner.decoding.n_step = kStepsOfTalk;
+  choice->quality.quality = SpeechQuality::standard;
   choice->answer.generate.sampling.temperature = 0;
   Command command;
   command.name = "talk";
@@ -324,7 +323,8 @@ Command talk_command() {
       "Without FILE this is a conversation with microphone and speaker: speak, stop, and hear the answer; "
       "speak "
       "into it, and it stops. Ctrl-C ends.\n\n"
-      "FILEs (WAV, FLAC, Ogg, WebM, MP3, AIFF; - for standard input) are heard as if somebody spoke them now, one "
+      "FILEs (WAV, FLAC, Ogg, WebM, MP3, AIFF; - for standard input) are heard as if somebody spoke them "
+      "now, one "
       "after the other, who waits for each answer. Every turn shows how long everything took: to hear it "
       "(after a short pause), to think of the first phrase, to speak it, and from the end of speech to the "
       "first sound of the answer.";

@@ -28,6 +28,7 @@ struct VoiceOptions {
   std::string file;
   std::string out;
   std::string text, instruct;
+  double reference_seconds = 0;
   bool wants_json = false;
   Choice models;
 };
@@ -52,10 +53,19 @@ Result<int> encode(const Console& io, const VoiceOptions& options) {
   Regions regions(models);
   PARLANCE_TRY(auto region, regions.tts.acquire());
   const InterruptGuard guard;
-  PARLANCE_TRY(
-      Voice voice,
-      Narrator(std::move(region))
-          .voice({.name = {}, .recording = options.file, .recording_text = options.text}, guard.ticket()));
+  const bool has_words = fs::path(options.out).extension() != ".rvq";
+  const Narrator narrator(
+      std::move(region),
+      has_words ? hear_with([&regions] { return regions.asr.acquire(); }) : HearReference(),
+      [&](const std::string& words) {
+        if (has_words) io.note(words);
+      });
+  PARLANCE_TRY(Voice voice, narrator.voice({.name = {},
+                                            .recording = options.file,
+                                            .recording_text = options.text,
+                                            .reference_seconds = options.reference_seconds,
+                                            .ends_quiet = true},
+                                           guard.ticket()));
   voice.instruct = options.instruct;
   PARLANCE_CHECK(write_voice(options.out, voice));
   if (options.wants_json) {
@@ -160,7 +170,6 @@ Result<void> check_options(const VoiceOptions& options) {
   if (ending != ".bin" && ending != ".rvq") {
     return refuse("-o names the file to write, a preset (NAME.bin) or codes (NAME.rvq)");
   }
-  if (ending == ".bin" && options.text.empty()) return refuse("--ref-text gives the words in the recording");
   if (ending == ".rvq" && (!options.text.empty() || !options.instruct.empty())) {
     return refuse("an .rvq file has no place for words; write a preset, NAME.bin");
   }
@@ -191,7 +200,14 @@ Command voice_command() {
   command.groups = {
       {"Voice",
        {text_option("-o, --output", "FILE", "What encode writes: NAME.bin or NAME.rvq.", options->out),
-        text_option("--ref-text", "TEXT", "The words in the recording.", options->text),
+        text_option(
+            "--ref-text", "TEXT",
+            "The words in the recording. Without it: what the bundle's recogniser hears, which is shown.",
+            options->text),
+        number_option<double>("--reference-seconds", "S",
+                              "Cut a longer recording behind a word, and its words with it. 0: keep all.",
+                              options->reference_seconds, 0.0,
+                              static_cast<double>(Synthesizer::kMostReferenceSeconds)),
         text_option("--instruct", "WORDS", "The voice in words, kept in a preset: \"female, low pitch\".",
                     options->instruct),
         json_option(options->wants_json)}},

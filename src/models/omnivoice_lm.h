@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gguf/reader.h"
+#include "kernels/kv_view.h"
 #include "kernels/ops.h"
 #include "models/hyper_parameters.h"
 #include "models/layers/mlp.h"
@@ -51,6 +52,25 @@ struct OmniVoiceInput {
   Tensor bias;            // f32 [S, n_columns] of the scores, or absent
 };
 
+// What a pass over some columns sees, where keys and values of the others are kept from passes before.
+// Columns of the conditional row come first, its text before its audio; sequence 0 of the cache is that row,
+// sequence 1 the unconditional one, which is the target alone.
+struct OmniVoiceColumns {
+  Tensor text;             // i32 [n_text], or absent
+  Tensor audio;            // i32 [n, n_codebook]: rows of the audio embedding, of both rows' columns
+  Tensor pos;              // i32 [n_text + n]: in their row
+  Tensor seq;              // i32 [n_text + n]
+  Tensor end;              // i32 [n_text + n]: the last position of a column's row, which it sees up to
+  int64_t n_kv_bound = 0;  // no position is this large or larger
+
+  // Columns of which something is asked, in order, as the fields above have them for all.
+  struct Asked {
+    Tensor columns;  // i32 [n_asked]
+    Tensor pos, seq, end;
+    std::vector<Tensor> of_codebook;  // i32 [n]: which of them are asked for a code; or absent
+  } asked;
+};
+
 class OmniVoiceLm {
  public:
   // The mapping of the file and the device must outlive the model. Errors name the key or tensor.
@@ -63,12 +83,21 @@ class OmniVoiceLm {
   // guidance, of those of the unconditional row.
   Tensor forward(Stream& s, const OmniVoiceInput& input) const;
 
+  // Computes keys and values of these columns anew, and logits f32 [n_audio_vocab, n] for each codebook that
+  // is asked, an absent tensor for the others. Columns see all of their row, the kept ones as they were.
+  std::vector<Tensor> forward_columns(Stream& s, const OmniVoiceColumns& columns, const KvLayers& kv) const;
+
  private:
   explicit OmniVoiceLm(OmniVoiceParameters hp) : hp_(std::move(hp)) {}
   Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
   Tensor embed(Stream& s, const OmniVoiceInput& input) const;
   Tensor attend(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
                 const OmniVoiceInput& input) const;
+  Tensor embed_columns(Stream& s, const OmniVoiceColumns& columns) const;
+  Tensor attend_kept(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+                     const OmniVoiceColumns& columns, const KvView& kv) const;
+  Tensor attend_asked(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& asked,
+                      const Tensor& angles, const OmniVoiceColumns& columns, const KvView& kv) const;
 
   OmniVoiceParameters hp_;
   Tensor embed_tokens_;      // [n_embd, n_text_vocab]

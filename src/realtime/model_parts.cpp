@@ -95,7 +95,7 @@ class OwningMouth final : public Mouth {
 MouthOptions mouth_options(const Voice& voice, const MouthTerms& terms) {
   MouthOptions options;
   options.warms_up = false;
-  options.manner.decoding.n_step = kStepsOfTalk;
+  options.manner.quality = SpeechQuality::standard;
   options.manner.language = terms.language;
   options.manner.voice = voice;
   options.manner.speed = static_cast<float>(terms.speed);

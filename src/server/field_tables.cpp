@@ -229,10 +229,11 @@ constexpr std::array kSpeech = {
     one_of("stream_format", "audio|sse", "sound as it is, or as events"),
     act("language", text, "name or code; absent: as the text says"),
     act("seed", integer, "the same seed gives the same sound"),
-    act("steps", integer, "how often the sound is gone over"),
+    one_of("quality", "exact|standard|fast", "how much is computed; absent: standard"),
+    act("steps", integer, "how often the sound is gone over; absent: as often as the quality says"),
     act("guidance", number, "how closely text and voice are kept to"),
     act("ref_audio", base64, "a recording to speak like", 0, 4194304),
-    act("ref_text", text, "the words in it"),
+    act("ref_text", text, "the words in it; absent: what is heard in it"),
 };
 
 constexpr std::array kClientSecret = {
@@ -243,7 +244,8 @@ constexpr std::array kClientSecret = {
 };
 
 constexpr std::array kTranscription = {
-    act("file", file, "the recording: WAV, FLAC, Ogg, WebM (Opus), MP3 or AIFF, 30 minutes at most", 1, 67108864),
+    act("file", file, "the recording: WAV, FLAC, Ogg, WebM (Opus), MP3 or AIFF, 30 minutes at most", 1,
+        67108864),
     act("model", text, "which model listens"),
     act("language", text, "name or code; absent: found out"),
     act("prompt", text, "what the recording is about"),

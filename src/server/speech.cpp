@@ -43,12 +43,15 @@ ApiResult<SpeechTerms> read_speech(const Site& site, const Call& call) {
   r.text = *input;
   r.language = body.text("language").value_or("");
   r.speed = static_cast<float>(body.number("speed").value_or(1));
+  r.quality = SpeechQuality::standard;
+  if (const auto quality = body.text("quality")) r.quality = *speech_quality_from_name(*quality);
   if (const auto seed = body.integer("seed")) r.decoding.seed = static_cast<uint64_t>(*seed);
   if (const auto steps = body.integer("steps")) {
-    r.decoding.n_step = static_cast<int>(std::clamp<int64_t>(*steps, INT32_MIN, INT32_MAX));
+    if (*steps < 1) return refuse("invalid_value", "steps", "steps is {}; expected 1 or more", *steps);
+    r.decoding.n_step = static_cast<int>(std::clamp<int64_t>(*steps, 1, INT32_MAX));
   }
   if (const auto guidance = body.number("guidance")) r.decoding.guidance = static_cast<float>(*guidance);
-  if (const auto options = check_options(r.decoding); !options) {
+  if (const auto options = check_decoding(r); !options) {
     return refuse("invalid_value", body.has("steps") ? "steps" : "guidance", "{}",
                   api_error(options.error()).message);
   }
@@ -68,6 +71,7 @@ ApiResult<SpeechTerms> read_speech(const Site& site, const Call& call) {
   terms.format = *sound_format_from_name(body.text("response_format").value_or("mp3"));
   terms.is_sse = body.text("stream_format") == "sse";
   terms.is_streamed = terms.format != SoundFormat::wav || body.has("stream_format");
+  r.checks_pace = !terms.is_streamed && r.quality != SpeechQuality::exact;
   r.cancellation = call.reply->ticket();
   r.chunking = kStreamedChunking;
   return terms;
@@ -85,9 +89,12 @@ ApiResult<Voice> voice_for(const Narrator& narrator, const SpeechTerms& terms) {
     }
     return tl::unexpected(std::move(refusal));
   };
+  VoiceChoice how;
+  suit_quality(how, terms.request.quality);
   const auto samples = read_for_codec(std::as_bytes(std::span(terms.reference)), "ref_audio");
   if (!samples) return tl::unexpected(sound_error(samples.error(), "ref_audio"));
-  auto voice = narrator.voice_of(*samples, "ref_audio", terms.reference_text, terms.request.cancellation);
+  auto voice =
+      narrator.voice_of(*samples, "ref_audio", terms.reference_text, how, terms.request.cancellation);
   if (!voice) return invalid(voice.error());
   return *std::move(voice);
 }
@@ -195,7 +202,7 @@ class SpeechSender {
 
 ApiResult<void> say_to(Site& site, const Call& call, SpeechTerms terms) {
   PARLANCE_API_TRY(auto region, site.regions.tts.acquire());
-  const Narrator narrator(std::move(region));
+  const Narrator narrator(std::move(region), hear_with([&site] { return site.regions.asr.acquire(); }));
   PARLANCE_API_TRY(SoundEncoder encoder, SoundEncoder::open(terms.format, kSpeechRateHz));
   SpeechSender sender(call, terms, std::move(encoder));
   if (!can_be_said(terms.request.text)) {

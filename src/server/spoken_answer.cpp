@@ -16,7 +16,7 @@ constexpr int64_t kPhrasesAhead = 2;
 MouthOptions mouth_options(Voice voice) {
   MouthOptions options;
   options.warms_up = false;
-  options.manner.decoding.n_step = kStepsOfTalk;
+  options.manner.quality = SpeechQuality::standard;
   options.manner.voice = std::move(voice);
   return options;
 }

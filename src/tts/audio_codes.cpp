@@ -2,6 +2,15 @@
 
 namespace parlance {
 
+AudioCodes first_frames(const AudioCodes& codes, int64_t n) {
+  AudioCodes first{.n_codebook = codes.n_codebook, .codes = {}};
+  for (int64_t k = 0; k < codes.n_codebook; ++k) {
+    const auto row = codes.codes.begin() + k * codes.n_frames();
+    first.codes.insert(first.codes.end(), row, row + n);
+  }
+  return first;
+}
+
 Result<void> check_codes(const AudioCodes& codes, int64_t n_codebook, int32_t codebook_size,
                          std::string_view name) {
   if (codes.n_codebook != n_codebook) {

@@ -18,6 +18,9 @@ struct AudioCodes {
   bool operator==(const AudioCodes&) const = default;
 };
 
+// The same up to the frame n.
+AudioCodes first_frames(const AudioCodes& codes, int64_t n);
+
 // Refuses codes that a codec of n_codebook codebooks with codebook_size entries each does not know; `name` is
 // what they come from.
 Result<void> check_codes(const AudioCodes& codes, int64_t n_codebook, int32_t codebook_size,

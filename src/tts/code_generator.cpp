@@ -1,12 +1,12 @@
 #include "tts/code_generator.h"
 
 #include "tts/speech_plan.h"
-#include "tts/text/prompt.h"
 
 namespace parlance {
 
 Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request, uint64_t& noise_calls,
-                                                      const OnStep& on_step, Cancellation cancellation) {
+                                                      const OnStep& on_step, Cancellation cancellation,
+                                                      const OnBlock& on_block) {
   PARLANCE_CHECK(check_options(request.decoding));
   if (request.n_frames < 1 || request.n_frames > kMostChunkFrames) {
     return fail(
@@ -16,18 +16,27 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
         request.n_frames / kFramesPerSecond, kMostChunkFrames / kFramesPerSecond);
   }
   if (cancellation.cancelled()) return fail(ErrorCode::cancelled, "speech was cancelled");
+  const TtsPrompt prompt = make_tts_prompt(
+      tokenizer_, {.text = request.text,
+                   .language = request.language,
+                   .voice = request.voice,
+                   .reference_text = request.reference_text,
+                   .n_reference = request.reference ? static_cast<int32_t>(request.reference->n_frames()) : 0,
+                   .n_target = request.n_frames,
+                   .denoise = request.denoise});
+  if (request.shortcuts)
+    return generate_in_blocks(request, prompt, noise_calls, on_step, cancellation, on_block);
+  return generate_exactly(request, prompt, noise_calls, on_step, cancellation);
+}
+
+Result<CodeGenerator::Output> CodeGenerator::generate_exactly(const CodeRequest& request,
+                                                              const TtsPrompt& prompt, uint64_t& noise_calls,
+                                                              const OnStep& on_step,
+                                                              const Cancellation& cancellation) {
   const OmniVoiceParameters& hp = lm_.parameters();
   const AudioCodes none;
   const AudioCodes& reference = request.reference ? *request.reference : none;
   const bool is_guided = request.decoding.guidance != 0;
-  const TtsPrompt prompt =
-      make_tts_prompt(tokenizer_, {.text = request.text,
-                                   .language = request.language,
-                                   .voice = request.voice,
-                                   .reference_text = request.reference_text,
-                                   .n_reference = static_cast<int32_t>(reference.n_frames()),
-                                   .n_target = request.n_frames,
-                                   .denoise = request.denoise});
   PARLANCE_CHECK(lm_.prepare({.text = prompt.text_ids,
                               .reference = reference.codes,
                               .n_target = request.n_frames,
@@ -47,8 +56,11 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
     if (on_step) on_step(decoder.n_steps_done(), decoder.n_steps_total());
   }
   const auto tokens = decoder.tokens();
+  const auto n_row = static_cast<int64_t>(prompt.n_columns());
+  const int64_t n_second = !is_guided ? 0 : request.mask == GuidanceMask::hard ? request.n_frames : n_row;
   return Output{.codes = {.n_codebook = hp.n_codebook, .codes = {tokens.begin(), tokens.end()}},
-                .n_steps = decoder.n_steps_done()};
+                .n_steps = decoder.n_steps_done(),
+                .n_columns = decoder.n_steps_done() * (n_row + n_second)};
 }
 
 }  // namespace parlance

@@ -34,6 +34,28 @@ Result<void> check_options(const MaskGitOptions& options) {
   return check_temperature("the class temperature", options.class_temperature);
 }
 
+int32_t drawn_code(std::span<const float> log_probs, const MaskGitOptions& options, uint64_t noise_call,
+                   std::vector<float>& scratch) {
+  const float smallest = smallest_kept(log_probs, kClassRatio, scratch);
+  float best_score = -std::numeric_limits<float>::infinity();
+  int32_t chosen = 0;
+  for (size_t id = 0; id < log_probs.size(); ++id) {
+    if (log_probs[id] < smallest) continue;
+    const float score = gumbel_score(log_probs[id], options.class_temperature, options.seed, noise_call, id);
+    if (score <= best_score) continue;
+    best_score = score;
+    chosen = static_cast<int32_t>(id);
+  }
+  return chosen;
+}
+
+tl::unexpected<Error> damaged_logits(int64_t frame, int64_t codebook) {
+  return fail(ErrorCode::corrupt_file,
+              "the speech model's logits of frame {}, codebook {}, are no finite numbers; its weights are "
+              "damaged or too coarse for this device",
+              frame, codebook);
+}
+
 MaskGit::MaskGit(const MaskGitOptions& options, const CodeGridShape& shape, uint64_t& noise_calls, Isa isa)
     : options_(options),
       shape_(shape),
@@ -68,18 +90,7 @@ float MaskGit::find_log_probs(const Slot& slot, std::span<const float> cond, std
 int32_t MaskGit::choose_token(float best, uint64_t noise_call) {
   if (options_.class_temperature == 0)
     return static_cast<int32_t>(std::ranges::find(log_probs_, best) - log_probs_.begin());
-  const float smallest = smallest_kept(log_probs_, kClassRatio, scratch_);
-  float best_score = -std::numeric_limits<float>::infinity();
-  int32_t chosen = 0;
-  for (size_t id = 0; id < log_probs_.size(); ++id) {
-    if (log_probs_[id] < smallest) continue;
-    const float score =
-        gumbel_score(log_probs_[id], options_.class_temperature, options_.seed, noise_call, id);
-    if (score <= best_score) continue;
-    best_score = score;
-    chosen = static_cast<int32_t>(id);
-  }
-  return chosen;
+  return drawn_code(log_probs_, options_, noise_call, scratch_);
 }
 
 Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> uncond) {
@@ -99,13 +110,7 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
       Slot slot{.score = 0, .codebook = codebook, .frame = frame};
       if (tokens_[static_cast<size_t>(index_of(slot))] != shape_.mask_id) continue;
       const float best = find_log_probs(slot, cond, uncond);
-      if (std::isnan(best)) {
-        return fail(
-            ErrorCode::corrupt_file,
-            "the speech model's logits of frame {}, codebook {}, are no finite numbers; its weights are "
-            "damaged or too coarse for this device",
-            frame, codebook);
-      }
+      if (std::isnan(best)) return damaged_logits(frame, codebook);
       slot.score = best - static_cast<float>(codebook) * options_.layer_penalty;
       if (options_.position_temperature > 0) {
         slot.score = gumbel_score(slot.score, options_.position_temperature, options_.seed, position_call,

@@ -31,6 +31,13 @@ struct MaskGitOptions {
 // Refuses numbers that the decoder has no meaning for.
 Result<void> check_options(const MaskGitOptions& options);
 
+// A code drawn by `log_probs` (n_vocab), from the likelier ones; `scratch` is as large.
+int32_t drawn_code(std::span<const float> log_probs, const MaskGitOptions& options, uint64_t noise_call,
+                   std::vector<float>& scratch);
+
+// The error of logits that are no finite numbers.
+tl::unexpected<Error> damaged_logits(int64_t frame, int64_t codebook);
+
 struct CodeGridShape {
   int64_t n_codebook, n_frames, n_vocab;
   int32_t mask_id;

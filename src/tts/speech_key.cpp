@@ -48,6 +48,12 @@ class Key {
     const auto& [reference, reference_text, rms, instruct] = voice;
     add_all(reference, reference_text, rms, instruct);
   }
+  void add(const SpeechShortcuts& shortcuts) {
+    const auto& [first_frames, block_frames, first_steps, kept_steps, kept_share, guidance_share, marginal,
+                 confidence] = shortcuts;
+    add_all(first_frames, block_frames, first_steps, kept_steps, kept_share, guidance_share, marginal,
+            confidence);
+  }
   void add(const MaskGitOptions& options) {
     const auto& [n_step, guidance, t_shift, layer_penalty, position_temperature, class_temperature, seed] =
         options;
@@ -64,12 +70,13 @@ class Key {
 }  // namespace
 
 std::string speech_key(const SpeechRequest& request, bool is_streamed) {
-  const auto& [text, language, instruct, voice, denoise, decoding, mask, seconds, speed, chunking,
-               is_processed, leading_silence, is_windowed, on_progress, cancellation] = request;
+  const auto& [text, language, instruct, voice, denoise, quality, shortcuts, decoding, mask, seconds, speed,
+               chunking, is_processed, leading_silence, checks_pace, is_windowed, on_progress, cancellation] =
+      request;
   (void)text, (void)on_progress, (void)cancellation;  // say nothing of how it sounds
   Key key;
-  key.add_all(is_streamed, language, instruct, voice, denoise, decoding, mask, seconds, speed, chunking,
-              is_processed, leading_silence, is_windowed);
+  key.add_all(is_streamed, language, instruct, voice, denoise, quality, shortcuts, decoding, mask, seconds,
+              speed, chunking, is_processed, leading_silence, checks_pace, is_windowed);
   return key.take();
 }
 

@@ -48,8 +48,7 @@ std::vector<float> soft_bias(int64_t n_row, int64_t n_target) {
 
 }  // namespace
 
-Result<void> SpeechLm::check(const SpeechLmPrompt& prompt) const {
-  const OmniVoiceParameters& hp = parameters();
+Result<void> check_speech_prompt(const OmniVoiceParameters& hp, const SpeechLmPrompt& prompt) {
   const int64_t n_columns =
       std::ssize(prompt.text) + std::ssize(prompt.reference) / hp.n_codebook + prompt.n_target;
   if (prompt.n_target < 1 || prompt.text.empty() || n_columns > kMostColumns) {
@@ -73,7 +72,7 @@ Result<void> SpeechLm::check(const SpeechLmPrompt& prompt) const {
 }
 
 Result<void> SpeechLm::prepare(const SpeechLmPrompt& prompt) {
-  PARLANCE_CHECK(check(prompt));
+  PARLANCE_CHECK(check_speech_prompt(parameters(), prompt));
   PARLANCE_CHECK(place_inputs(prompt));
   const Plan plan = stream_->dry_run([&] { model_.forward(*stream_, input_); });
   if (!plan.missing.empty()) {

@@ -26,6 +26,10 @@ struct SpeechLmPrompt {
   GuidanceMask mask = GuidanceMask::hard;
 };
 
+// Refuses a prompt without text or target, with tokens or codes that the model does not have, or that is too
+// long.
+Result<void> check_speech_prompt(const OmniVoiceParameters& hp, const SpeechLmPrompt& prompt);
+
 class SpeechLm {
  public:
   SpeechLm(const OmniVoiceLm& model, Device& device)
@@ -44,7 +48,6 @@ class SpeechLm {
   size_t workspace_bytes() const { return workspace_bytes_; }
 
  private:
-  Result<void> check(const SpeechLmPrompt& prompt) const;
   Result<void> place_inputs(const SpeechLmPrompt& prompt);
 
   const OmniVoiceLm& model_;

@@ -10,6 +10,7 @@
 #include "tts/speech_key.h"
 #include "tts/text/combine.h"
 #include "tts/text/duration.h"
+#include "tts/text/syllables.h"
 #include "tts/text/voice_design.h"
 
 namespace parlance {
@@ -23,6 +24,13 @@ using Clock = std::chrono::steady_clock;
 // through at once: half a second that may be silence, and two fades.
 constexpr int64_t kWindow = 50, kFirstStreamedWindow = 20;
 
+// What a voice says that has no reference, so that it has one: 3.5 seconds without hard words.
+constexpr std::string_view kHiddenText = "The boat came home late, and everybody went down to the water.";
+constexpr std::string_view kHiddenLanguage = "English";
+
+// From a seed to that of another attempt.
+constexpr uint64_t kOtherSeed = 0x9e3779b97f4a7c15;
+
 constexpr size_t kReferenceCacheBytes = size_t{4} << 20;
 constexpr size_t kMostTextBytes = size_t{1} << 20;  // a day of speech; a wrong file must not begin it
 
@@ -35,7 +43,7 @@ tl::unexpected<Error> cancelled() {
 }
 
 Result<void> check_request(const SpeechRequest& request, const CodeFormat& format) {
-  PARLANCE_CHECK(check_options(request.decoding));
+  PARLANCE_CHECK(check_decoding(request));
   if (request.text.size() > kMostTextBytes) {
     return fail(ErrorCode::invalid_argument, "the text has {} bytes; at most {} are spoken at once",
                 request.text.size(), kMostTextBytes);
@@ -75,6 +83,7 @@ Synthesizer::Synthesizer(const TtsModel& model, const SynthesizerOptions& option
     : model_(model),
       n_at_once_(std::min(model.device().n_threads(), model.codec_device().n_threads()) > 1 ? 2 : 1),
       phrases_(options.n_phrases),
+      hidden_(kReferenceCacheBytes, options.hidden_folder),
       references_(kReferenceCacheBytes, options.reference_folder) {}
 
 Synthesizer::OwnLane::OwnLane(Synthesizer& owner) : owner_(owner) {
@@ -103,18 +112,30 @@ CodeFormat Synthesizer::code_format() const {
   return {.n_codebook = hp.n_codebook, .n_codes = static_cast<int32_t>(hp.n_codes)};
 }
 
-Result<void> Synthesizer::decode(Lane& lane, SpokenChunk& chunk, int64_t first_window,
+// Decodes what of a chunk's sound depends on its first n_known frames alone, from where it stopped before.
+Result<void> Synthesizer::decode(Lane& lane, const AudioCodes& codes, int64_t n_known, Decoding& state,
                                  const Cancellation& cancellation, OnWindow on_window) {
-  const int64_t n_frames = chunk.codes.n_frames();
+  const int64_t n_frames = codes.n_frames();
+  AudioCodes known = codes;
+  int64_t end = n_known;
+  if (n_known < n_frames) {
+    known = first_frames(codes, n_known);
+    end -= model_.codec().margin_frames();
+  }
   std::vector<float> window;
-  for (int64_t first = 0, n = first_window; first < n_frames; first += n, n = kWindow) {
-    // A last window that would be short is decoded with the one before it.
-    if (n_frames - first < n + kFirstStreamedWindow / 2) n = n_frames - first;
+  while (state.n_done < end) {
+    int64_t n = state.n_done == 0 ? state.first_window : kWindow;
+    // A last window that would be short is decoded with the one before it, or with what comes later.
+    if (end - state.n_done < n + kFirstStreamedWindow / 2) n = end - state.n_done;
+    if (n_known < n_frames && n < kFirstStreamedWindow / 2) break;
     const auto start = Clock::now();
     window.clear();
-    PARLANCE_CHECK(lane.codec.decode(chunk.codes.codes, n_frames, first, first + n, window, cancellation));
-    chunk.codec_seconds += seconds_since(start);
-    if (!on_window(window, first == 0)) return cancelled();
+    PARLANCE_CHECK(
+        lane.codec.decode(known.codes, n_known, state.n_done, state.n_done + n, window, cancellation));
+    state.seconds += seconds_since(start);
+    const bool is_first = state.n_done == 0;
+    state.n_done += n;
+    if (!on_window(window, is_first)) return cancelled();
   }
   return {};
 }
@@ -135,6 +156,76 @@ Result<std::vector<std::string>> Synthesizer::texts_of(const SpeechRequest& requ
               model_.base_name());
 }
 
+// Short texts come out as noise where the model has no voice to go by.
+bool Synthesizer::needs_hidden_voice(const SpeechRequest& request) const {
+  return request.quality != SpeechQuality::exact && request.voice.reference.empty() &&
+         !model_.traits().has_own_voices;
+}
+
+// A sentence that nobody hears, in the voice that the request's words and seed give: the reference of all
+// that is spoken in it, from the first word on. Made once, and kept.
+Result<EncodedReference> Synthesizer::hidden_voice(Lane& lane, const SpeechRequest& request,
+                                                   const std::string& design) {
+  const std::string made_with =
+      fmt::format("hidden {} {} \"{}\" {} {}", std::filesystem::path(model_.base_name()).filename().string(),
+                  model_.weight_bytes(), design, request.decoding.seed, request.decoding.guidance);
+  const ReferenceKey key = reference_key({}, made_with);
+  if (auto known = hidden_.find(key)) return *std::move(known);
+  const CodeRequest hidden{
+      .text = kHiddenText,
+      .language = kHiddenLanguage,
+      .voice = design,
+      .n_frames = frames_at_pace(kHiddenText, {}),
+      .denoise = request.denoise,
+      .decoding = decoding_of(request, /*has_reference=*/false),
+      .shortcuts = SpeechShortcuts{.kept_steps = shortcuts_of(request.quality).kept_steps}};
+  uint64_t noise_calls = 0;
+  PARLANCE_TRY(auto output, lane.generator.generate(hidden, noise_calls, {}, request.cancellation));
+  EncodedReference encoded{.codes = std::move(output.codes), .rms = 0};
+  (void)hidden_.insert(key, encoded);  // a folder that cannot be written costs only time
+  return encoded;
+}
+
+// A chunk whose sound is handed out when its pace is known: where that is far off, it is spoken once more,
+// with another seed, and the one that is nearer to its neighbours is taken.
+Result<void> Synthesizer::speak_at_pace(Lane& lane, CodeRequest request, PaceCheck& check, int n_syllables,
+                                        uint64_t& noise_calls, const CodeGenerator::OnStep& on_step,
+                                        SpokenChunk& chunk, const Cancellation& cancellation,
+                                        OnWindow on_window) {
+  constexpr int kMostAttempts = 2;
+  std::vector<float> best;
+  double best_seconds = 0;
+  uint64_t calls_after = noise_calls;  // as if there had been one attempt
+  while (chunk.n_attempts < kMostAttempts) {
+    const auto start = Clock::now();
+    uint64_t own_calls = noise_calls;
+    PARLANCE_TRY(auto output, lane.generator.generate(request, own_calls, on_step, cancellation));
+    chunk.model_seconds += seconds_since(start);
+    chunk.n_steps += output.n_steps;
+    chunk.n_columns += output.n_columns;
+    Decoding sound{.first_window = kWindow};
+    std::vector<float> samples;
+    PARLANCE_CHECK(decode(lane, output.codes, output.codes.n_frames(), sound, cancellation,
+                          [&](std::span<const float> window, bool) {
+                            samples.insert(samples.end(), window.begin(), window.end());
+                            return true;
+                          }));
+    chunk.codec_seconds += sound.seconds;
+    if (chunk.n_attempts == 0) calls_after = own_calls;
+    const double seconds = heard_seconds(samples);
+    if (chunk.n_attempts++ == 0 || check.is_nearer(n_syllables, seconds, best_seconds)) {
+      best = std::move(samples);
+      best_seconds = seconds;
+      chunk.codes = std::move(output.codes);
+    }
+    if (!check.is_off(n_syllables, best_seconds)) break;
+    request.decoding.seed += kOtherSeed;
+  }
+  noise_calls = calls_after;
+  check.accept(n_syllables, best_seconds);
+  return on_window(best, true) ? Result<void>() : cancelled();
+}
+
 // Speaks chunk after chunk. Without a reference, the first chunk is that of all later ones, so that one voice
 // speaks; a model with voices of its own needs none for that.
 Result<void> Synthesizer::speak(Lane& lane, const SpeechRequest& request, int64_t first_window,
@@ -143,6 +234,11 @@ Result<void> Synthesizer::speak(Lane& lane, const SpeechRequest& request, int64_
   PARLANCE_TRY(const std::string design, design_of(request));
   AudioCodes reference = request.voice.reference;
   std::string reference_text = reference.empty() ? std::string() : request.voice.reference_text;
+  if (needs_hidden_voice(request)) {
+    PARLANCE_TRY(const EncodedReference hidden, hidden_voice(lane, request, design));
+    reference = hidden.codes;
+    reference_text = kHiddenText;
+  }
   // A first clause takes long for its words, as all that is short does: it is no measure for the others.
   const bool keeps_pace = reference.empty() && request.chunking.cuts_first_clause;
   const auto pace = [&] {
@@ -155,6 +251,7 @@ Result<void> Synthesizer::speak(Lane& lane, const SpeechRequest& request, int64_
 
   const auto n_chunks = static_cast<int>(texts.size());
   uint64_t noise_calls = 0;
+  PaceCheck pace_check;
   for (int i = 0; i < n_chunks; ++i) {
     if (request.cancellation.cancelled()) return cancelled();
     SpokenChunk chunk{
@@ -171,20 +268,40 @@ Result<void> Synthesizer::speak(Lane& lane, const SpeechRequest& request, int64_
                                                    : frames_to_say(chunk.text, words, pace()),
                                    .denoise = request.denoise,
                                    .mask = request.mask,
-                                   .decoding = request.decoding};
-    const auto start = Clock::now();
+                                   .decoding = decoding_of(request, !reference.empty()),
+                                   .shortcuts = shortcuts_of(request)};
     const auto on_step = [&](int n_done, int n_total) {
       if (request.on_progress) request.on_progress({i, n_chunks, n_done, n_total});
     };
+    const int n_syllables = request.checks_pace ? count_syllables(words) : 0;
+    if (request.checks_pace) {
+      PARLANCE_CHECK(speak_at_pace(lane, code_request, pace_check, n_syllables, noise_calls, on_step, chunk,
+                                   request.cancellation, on_window));
+      if (reference.empty() && !model_.traits().has_own_voices) {
+        reference = chunk.codes;
+        reference_text = chunk.text;
+      }
+      report.chunks.push_back(std::move(chunk));
+      continue;
+    }
+    const auto start = Clock::now();
+    Decoding sound{.first_window = i == 0 ? first_window : std::max(first_window, kWindow)};
+    AudioCodes begun{.n_codebook = code_format().n_codebook, .codes = {}};
+    const auto on_block = [&](std::span<const int32_t> codes, int64_t n_decided) -> Result<void> {
+      begun.codes.assign(codes.begin(), codes.end());
+      return decode(lane, begun, n_decided, sound, request.cancellation, on_window);
+    };
     PARLANCE_TRY(auto output,
-                 lane.generator.generate(code_request, noise_calls, on_step, request.cancellation));
+                 lane.generator.generate(code_request, noise_calls, on_step, request.cancellation, on_block));
     chunk.codes = std::move(output.codes);
     chunk.n_steps = output.n_steps;
-    chunk.model_seconds = seconds_since(start);
+    chunk.n_columns = output.n_columns;
+    chunk.model_seconds = seconds_since(start) - sound.seconds;
     report.chunks.push_back(std::move(chunk));
     SpokenChunk& spoken = report.chunks.back();
-    const int64_t n_first = i == 0 ? first_window : std::max(first_window, kWindow);
-    PARLANCE_CHECK(decode(lane, spoken, n_first, request.cancellation, on_window));
+    PARLANCE_CHECK(
+        decode(lane, spoken.codes, spoken.codes.n_frames(), sound, request.cancellation, on_window));
+    spoken.codec_seconds = sound.seconds;
     if (reference.empty() && !model_.traits().has_own_voices) {
       reference = spoken.codes;
       reference_text = spoken.text;
@@ -274,13 +391,15 @@ Result<SpeechReport> Synthesizer::stream(const SpeechRequest& request, const OnS
   return report;
 }
 
-Result<EncodedReference> Synthesizer::encode(std::span<const float> samples, bool is_prepared,
+Result<EncodedReference> Synthesizer::encode(std::span<const float> samples,
+                                             const ReferencePreparation& preparation,
                                              const Cancellation& cancellation) {
-  const std::string made_with = fmt::format(
-      "{} {} {}", model_.codec_name(), model_.codec_file().bytes().size(), is_prepared ? "as is" : "trimmed");
+  const std::string made_with =
+      fmt::format("{} {} {} {}", model_.codec_name(), model_.codec_file().bytes().size(),
+                  preparation.removes_silence ? "trimmed" : "as is", preparation.quiet_ms);
   const ReferenceKey key = reference_key(samples, made_with);
   if (const auto known = references_.find(key)) return *known;
-  PARLANCE_TRY(const ReferenceAudio audio, prepare_reference(samples, /*removes_silence=*/!is_prepared));
+  PARLANCE_TRY(const ReferenceAudio audio, prepare_reference(samples, preparation));
   const OwnLane lane(*this);
   PARLANCE_TRY(std::vector<int32_t> codes, (*lane).codec.encode(audio.samples, cancellation));
   EncodedReference encoded{.codes = {.n_codebook = code_format().n_codebook, .codes = std::move(codes)},
@@ -290,7 +409,7 @@ Result<EncodedReference> Synthesizer::encode(std::span<const float> samples, boo
 }
 
 Result<Voice> Synthesizer::encode_voice(std::span<const float> samples, std::string_view text,
-                                        bool is_prepared, Cancellation cancellation) {
+                                        ReferencePreparation preparation, Cancellation cancellation) {
   if (std::ssize(samples) > speech_samples(1000) * kMostReferenceSeconds) {
     return fail(ErrorCode::invalid_argument,
                 "the reference recording has {:.0f} seconds, more than {}; cut out 3 to 10 seconds of speech",
@@ -298,9 +417,9 @@ Result<Voice> Synthesizer::encode_voice(std::span<const float> samples, std::str
   }
   const std::lock_guard lock(references_mutex_);
   if (cancellation.cancelled()) return cancelled();
-  PARLANCE_TRY(EncodedReference encoded, encode(samples, is_prepared, cancellation));
+  PARLANCE_TRY(EncodedReference encoded, encode(samples, preparation, cancellation));
   return Voice{.reference = std::move(encoded.codes),
-               .reference_text = is_prepared ? std::string(text) : add_punctuation(text),
+               .reference_text = preparation.removes_silence ? add_punctuation(text) : std::string(text),
                .rms = encoded.rms,
                .instruct = {}};
 }

@@ -15,9 +15,11 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "tts/audio/reference_audio.h"
 #include "tts/code_generator.h"
 #include "tts/files/phrase_cache.h"
 #include "tts/files/reference_cache.h"
+#include "tts/pace_check.h"
 #include "tts/speech_codec.h"
 #include "tts/speech_request.h"
 #include "tts/tts_model.h"
@@ -25,7 +27,8 @@
 namespace parlance {
 
 struct SynthesizerOptions {
-  std::optional<std::filesystem::path> reference_folder;  // keeps encoded references over restarts
+  std::optional<std::filesystem::path> reference_folder = {};  // keeps encoded references over restarts
+  std::optional<std::filesystem::path> hidden_folder = {};     // keeps hidden ones
   size_t n_phrases = 0;  // short texts whose sound is kept, for requests that differ in nothing
 };
 
@@ -43,11 +46,11 @@ class Synthesizer {
   Result<SpeechReport> stream(const SpeechRequest& request, const OnSpeech& on_speech);
 
   // The voice of a recording at kSpeechRateHz in which `text` is said: 3 to 10 seconds are best. Recordings
-  // that were encoded before come from the cache. `is_prepared` leaves silences and text as they are. Errors:
+  // that were encoded before come from the cache. Where silences stay as they are, so does the text. Errors:
   // nothing to be heard; samples that are no finite numbers; longer than kMostReferenceSeconds; memory;
   // cancelled.
-  Result<Voice> encode_voice(std::span<const float> samples, std::string_view text, bool is_prepared = false,
-                             Cancellation cancellation = {});
+  Result<Voice> encode_voice(std::span<const float> samples, std::string_view text,
+                             ReferencePreparation preparation = {}, Cancellation cancellation = {});
   static constexpr int kMostReferenceSeconds = 60;
 
   // Takes `samples` for what the request's text sounds like, whole or streamed: phrases that come with a
@@ -88,9 +91,20 @@ class Synthesizer {
   Result<std::vector<std::string>> texts_of(const SpeechRequest& request, const Pace& pace) const;
   Result<void> speak(Lane& lane, const SpeechRequest& request, int64_t first_window, SpeechReport& report,
                      OnWindow on_window);
-  Result<void> decode(Lane& lane, SpokenChunk& chunk, int64_t first_window, const Cancellation& cancellation,
-                      OnWindow on_window);
-  Result<EncodedReference> encode(std::span<const float> samples, bool is_prepared,
+  // How far the sound of a chunk is decoded.
+  struct Decoding {
+    int64_t first_window = 0;  // frames
+    int64_t n_done = 0;
+    double seconds = 0;  // that it took
+  };
+  Result<void> decode(Lane& lane, const AudioCodes& codes, int64_t n_known, Decoding& state,
+                      const Cancellation& cancellation, OnWindow on_window);
+  Result<void> speak_at_pace(Lane& lane, CodeRequest request, PaceCheck& check, int n_syllables,
+                             uint64_t& noise_calls, const CodeGenerator::OnStep& on_step, SpokenChunk& chunk,
+                             const Cancellation& cancellation, OnWindow on_window);
+  bool needs_hidden_voice(const SpeechRequest& request) const;
+  Result<EncodedReference> hidden_voice(Lane& lane, const SpeechRequest& request, const std::string& design);
+  Result<EncodedReference> encode(std::span<const float> samples, const ReferencePreparation& preparation,
                                   const Cancellation& cancellation);
 
   const TtsModel& model_;
@@ -102,6 +116,7 @@ class Synthesizer {
   std::vector<std::unique_ptr<Lane>> free_;
   int n_made_ = 0;  // lanes, which are made when they are first wanted
 
+  ReferenceCache hidden_;
   std::mutex references_mutex_;  // of what follows
   ReferenceCache references_;
 };

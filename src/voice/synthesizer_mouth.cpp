@@ -99,6 +99,11 @@ class SynthesizerMouth::PhraseOrder final : public SpeechOrder {
     }
     // Without a voice that is named the model chooses one: it is kept for the rest of the conversation.
     SpeechRequest& manner = voice_->options.manner;
+    // Where the synthesizer has a reference of its own for it, that does.
+    if (!report->chunks.empty() && report->chunks.front().n_reference > 0) {
+      voice_->tell(SpeechEnd{reply_, phrase_, voice_->clock()});
+      return;
+    }
     if (manner.voice.reference.empty() && manner.voice.instruct.empty() && manner.instruct.empty() &&
         !report->chunks.empty()) {
       manner.voice.reference = report->chunks.front().codes;

@@ -11,9 +11,6 @@
 
 namespace parlance {
 
-// Passes of the network over a phrase where somebody waits: half of what is best.
-inline constexpr int kStepsOfTalk = 16;
-
 struct MouthOptions {
   SpeechRequest manner;  // all but the text
   int first_steps = 0;   // passes of the network over an answer's first phrase; 0: as over the others

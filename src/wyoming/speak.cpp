@@ -134,6 +134,7 @@ Result<void> speak_for_wyoming(Regions& regions, const WyomingSetup& setup, cons
   SpeechRequest manner;
   manner.language = wanted.language;
   manner.chunking = kStreamedChunking;
+  manner.quality = SpeechQuality::standard;
   manner.cancellation = port.ticket();
   PARLANCE_TRY(manner.voice, narrator.voice({.name = wanted.name}, port.ticket()));
   SpokenSound sound(port, std::move(encoder));

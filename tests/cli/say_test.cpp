@@ -123,7 +123,9 @@ TEST_F(SayTest, LongTextIsSpokenInParts) {
   const auto json = said.json();
   ASSERT_EQ(json["chunks"].size(), 2u);
   EXPECT_EQ(json["chunks"][0]["text"], "This is a test of speech.");
-  EXPECT_EQ(json["chunks"][1]["reference_frames"], json["chunks"][0]["frames"]);
+  EXPECT_EQ(json["quality"], "standard");
+  EXPECT_GT(json["chunks"][0]["reference_frames"], 0);  // a voice that nobody hears
+  EXPECT_EQ(json["chunks"][1]["reference_frames"], json["chunks"][0]["reference_frames"]);
   EXPECT_EQ(json["warm_up_runs"], 1);
   EXPECT_LT(json["first_audio_ms"].get<double>(), 1000 * json["processing_seconds"].get<double>());
   EXPECT_EQ(say({text, "-o", path("a.wav"), "--json", "--chunk-seconds", "1"}).json()["chunks"].size(), 3u);
@@ -140,24 +142,24 @@ TEST_F(SayTest, VoicesComeFromRecordingsAndFiles) {
       with_model("voice", {"encode", recording, "--ref-text", "Some words", "-o",
                            path("cache/voice-preset-me.bin"), "--instruct", "female", "--json"});
   ASSERT_EQ(encoded.code, 0) << encoded.err;
-  EXPECT_EQ(encoded.json()["frames"], 50);
+  EXPECT_EQ(encoded.json()["frames"], 56);  // with quiet behind it
   EXPECT_EQ(encoded.json()["reference_text"], "Some words.");
   const auto by_preset = say({kText, "-o", path("b.wav"), "--voice", "me", "--json"});
   ASSERT_EQ(by_preset.code, 0) << by_preset.err;
-  EXPECT_EQ(by_preset.json()["reference_frames"], 50);
+  EXPECT_EQ(by_preset.json()["reference_frames"], 56);
 
   ASSERT_EQ(with_model("voice", {"encode", recording, "-o", path("me.rvq")}).code, 0);
   const auto by_codes = say({kText, "-o", path("c.wav"), "--voice", path("me.rvq"), "--json"});
   ASSERT_EQ(by_codes.code, 0) << by_codes.err;
-  EXPECT_EQ(by_codes.json()["reference_frames"], 50);
+  EXPECT_EQ(by_codes.json()["reference_frames"], 56);
 
   for (const std::string& voice : {std::string("me"), path("me.rvq"), path("cache/voice-preset-me.bin")}) {
     const auto shown = with_model("voice", {"show", voice, "--json"});
     ASSERT_EQ(shown.code, 0) << shown.err;
-    EXPECT_EQ(shown.json()["frames"], 50);
+    EXPECT_EQ(shown.json()["frames"], 56);
   }
   const auto shown = with_model("voice", {"show", "me"});
-  EXPECT_NE(shown.out.find("2.0 s in 50 frames of 8 codes"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("2.2 s in 56 frames of 8 codes"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("Some words."), std::string::npos);
   EXPECT_EQ(with_model("voice", {"list"}).out, "me\nsample\n");
   const auto by_sample = say({kText, "-o", path("d.wav"), "--voice", "sample", "--json"});
@@ -169,7 +171,11 @@ TEST_F(SayTest, RefusesUnusableCommandLines) {
   expect_error(say({"a", "-f", "b", "-o", "c.wav"}), 2, {"TEXT", "--file"});
   expect_error(say({"a", "-o", "-", "--json"}), 2, {"--json", "-o"});
   expect_error(say({"a", "-o", "b.wav", "--speaker", "x"}), 2, {"--speaker"});
-  expect_error(say({"a", "-o", "b.wav", "--ref", "c.wav"}), 2, {"--ref-text"});
+  expect_error(say({"a", "-o", "b.wav", "--ref-text", "c"}), 2, {"--ref-text", "--ref"});
+  expect_error(say({"a", "-o", "b.wav", "--quality", "best"}), 2, {"best", "exact, standard, fast"});
+  expect_error(say({"a", "-o", "b.wav", "--quality", "exact", "--keep-steps", "2"}), 2,
+               {"exact", "shortcuts"});
+  expect_error(say({"a", "-o", "b.wav", "--quality", "fast", "--guidance-mask", "soft"}), 2, {"soft"});
   expect_error(say({"a", "-o", "b.wav", "--ref", "c.wav", "--ref-text", "d", "--voice", "e"}), 2,
                {"--voice"});
   expect_error(say({"a", "-o", "b.wav", "--language", "Klingonese"}), 2, {"Klingonese"});
@@ -177,7 +183,7 @@ TEST_F(SayTest, RefusesUnusableCommandLines) {
   expect_error(run({"say", "a", "-o", "b.wav", "--position-temperature", "0.0000001"}), 2, {"temperature"});
   expect_error(with_model("voice", {"sing"}), 2, {"sing", "encode"});
   expect_error(with_model("voice", {"encode", "a.wav", "-o", "a.mp3"}), 2, {".rvq"});
-  expect_error(with_model("voice", {"encode", "a.wav", "-o", "a.bin"}), 2, {"--ref-text"});
+  expect_error(with_model("voice", {"encode", "a.wav", "-o", "a.rvq", "--ref-text", "b"}), 2, {"preset"});
 }
 
 TEST_F(SayTest, RefusesWhatCannotBeSpoken) {

@@ -72,6 +72,27 @@ TEST_F(SynthesizerCancel, SpeechAtEveryOperation) {
       });
 }
 
+TEST_F(SynthesizerCancel, BlocksAtEveryOperation) {
+  request_.chunking = {};
+  request_.quality = SpeechQuality::fast;
+  request_.shortcuts = SpeechShortcuts{.first_frames = 8, .block_frames = 8, .kept_steps = 2};
+  const auto want = synthesizer_->synthesize(request_);
+  ASSERT_TRUE(want) << want.error().message;
+  ASSERT_GE(want->report.chunks.front().codes.n_frames(), 20);
+  cancel_everywhere(
+      device_,
+      [&](const Cancellation& cancellation) -> std::optional<Error> {
+        SpeechRequest own = request_;
+        own.cancellation = cancellation;
+        const auto speech = synthesizer_->synthesize(own);
+        return speech ? std::nullopt : std::optional(speech.error());
+      },
+      [&] {
+        const auto speech = synthesizer_->synthesize(request_);
+        return speech && speech->samples == want->samples;
+      });
+}
+
 TEST_F(SynthesizerCancel, AVoiceAtEveryOperation) {
   std::vector<float> recording(kSpeechRateHz / 2);
   for (size_t i = 0; i < recording.size(); ++i) recording[i] = 0.3f * std::sin(0.05f * static_cast<float>(i));
@@ -81,7 +102,7 @@ TEST_F(SynthesizerCancel, AVoiceAtEveryOperation) {
       device_,
       [&](const Cancellation& cancellation) -> std::optional<Error> {
         Synthesizer forgetful(*model_);  // knows no recording
-        const auto voice = forgetful.encode_voice(recording, "a", /*is_prepared=*/false, cancellation);
+        const auto voice = forgetful.encode_voice(recording, "a", {}, cancellation);
         return voice ? std::nullopt : std::optional(voice.error());
       },
       [&] {

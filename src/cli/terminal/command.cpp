@@ -122,6 +122,7 @@ template Option number_option(std::string, std::string, std::string, std::option
 template Option number_option(std::string, std::string, std::string, std::optional<uint64_t>&, uint64_t,
                               uint64_t);
 template Option number_option(std::string, std::string, std::string, std::optional<double>&, double, double);
+template Option number_option(std::string, std::string, std::string, std::optional<float>&, float, float);
 template Option number_option(std::string, std::string, std::string, std::optional<int>&, int, int);
 
 Option number_list_option(std::string names, std::string value, std::string help,

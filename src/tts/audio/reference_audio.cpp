@@ -1,14 +1,32 @@
 #include "tts/audio/reference_audio.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "tts/audio/loudness.h"
 #include "tts/audio/silence.h"
 #include "tts/audio/speech_format.h"
 
 namespace parlance {
 
-Result<ReferenceAudio> prepare_reference(std::span<const float> samples, bool removes_silence) {
+namespace {
+
+// Whole frames of it, since what is beyond the last one is cut away.
+void add_quiet(std::vector<float>& samples, int64_t quiet_ms) {
+  if (quiet_ms == 0 || samples.empty()) return;
+  std::vector<int16_t> whole(samples.size());
+  std::ranges::transform(samples, whole.begin(), s16_of);
+  const int64_t n_missing = speech_samples(quiet_ms) - quiet_end(whole);
+  if (n_missing <= 0) return;
+  const int64_t n = std::ssize(samples) + n_missing;
+  samples.resize(static_cast<size_t>(align_up<int64_t>(n, kSpeechFrameSamples)), 0.0f);
+}
+
+}  // namespace
+
+Result<ReferenceAudio> prepare_reference(std::span<const float> samples,
+                                         const ReferencePreparation& preparation) {
   ReferenceAudio reference{.samples = {samples.begin(), samples.end()}, .rms = rms_of(samples)};
   if (!std::isfinite(reference.rms)) {
     return fail(ErrorCode::invalid_argument,
@@ -18,7 +36,8 @@ Result<ReferenceAudio> prepare_reference(std::span<const float> samples, bool re
     const float gain = kReferenceRms / reference.rms;
     for (float& sample : reference.samples) sample *= gain;
   }
-  if (removes_silence) reference.samples = remove_silence(reference.samples, kReferenceSilence);
+  if (preparation.removes_silence) reference.samples = remove_silence(reference.samples, kReferenceSilence);
+  add_quiet(reference.samples, preparation.quiet_ms);
   reference.samples.resize(reference.samples.size() / kSpeechFrameSamples * kSpeechFrameSamples);
   if (reference.samples.empty()) {
     return fail(ErrorCode::invalid_argument,

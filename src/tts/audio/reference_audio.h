@@ -1,6 +1,7 @@
 // A recording whose voice is to be spoken with, as the codec is given it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,8 +14,17 @@ struct ReferenceAudio {
   float rms = 0;               // of the recording as it was: what is spoken gets its loudness
 };
 
-// Raises a quiet recording, takes silences out where `removes_silence`, and cuts it to whole frames. Fails
-// when nothing is left.
-Result<ReferenceAudio> prepare_reference(std::span<const float> samples, bool removes_silence);
+struct ReferencePreparation {
+  bool removes_silence = true;
+  // Speech that breaks off at its end makes what is spoken begin with its rest, and short texts break: at
+  // least this much quiet is behind it. 0: whatever it has.
+  int64_t quiet_ms = 0;
+};
+inline constexpr int64_t kQuietBehindReferenceMs = 240;
+
+// Raises a quiet recording, takes silences out, puts quiet behind it, and cuts it to whole frames. Fails when
+// nothing is left.
+Result<ReferenceAudio> prepare_reference(std::span<const float> samples,
+                                         const ReferencePreparation& preparation = {});
 
 }  // namespace parlance

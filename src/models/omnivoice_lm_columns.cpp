@@ -1,0 +1,90 @@
+// A pass of OmniVoice's language model over some columns, against kept keys and values of the others. The
+// layers are those of omnivoice_lm.cpp. Attention is that of caches: as every column sees its row to the end,
+// each counts as if it were the last one.
+#include "models/omnivoice_lm.h"
+
+namespace parlance {
+
+Tensor OmniVoiceLm::embed_columns(Stream& s, const OmniVoiceColumns& columns) const {
+  const int64_t n_text = columns.text ? columns.text.n_elements() : 0, n_audio = columns.audio.ne[0];
+  const Tensor h = s.workspace().allocate(DType::f32, hp_.text.n_embd, n_text + n_audio);
+  const Frame frame(s);
+  const Tensor audio = get_rows(s, audio_embeddings_, columns.audio.rows(0, 1));
+  for (int64_t k = 1; k < hp_.n_codebook; ++k)
+    add(s, audio, get_rows(s, audio_embeddings_, columns.audio.rows(k, 1)));
+  if (n_text > 0) copy(s, h.rows(0, n_text), get_rows(s, embed_tokens_, columns.text));
+  copy(s, h.rows(n_text, n_audio), audio);
+  return h;
+}
+
+// x (n_embd, n_columns), already normalised -> (n_embd, n_columns)
+Tensor OmniVoiceLm::attend_kept(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+                                const OmniVoiceColumns& columns, const KvView& kv) const {
+  const HyperParameters& hp = hp_.text;
+  const int64_t n = x.ne[1];
+  const Products qkv = matmul(s, {&w.q, &w.k, &w.v}, x);
+  const Tensor q = qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n);
+  const Tensor k = qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n);
+  const Tensor v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n);
+  norm_rope_write(s, q, k, v, {.q = w.q_norm, .k = w.k_norm, .eps = hp.norm_eps}, angles, RopeStyle::halves,
+                  kv, {.seq = columns.seq, .pos = columns.pos, .n_kv_bound = columns.n_kv_bound});
+  const BatchView seen{.seq = columns.seq, .pos = columns.end, .n_kv_bound = columns.n_kv_bound};
+  return matmul(s, w.o, attention(s, q, kv, seen, hp.attention_scale));
+}
+
+// The same of the columns that are asked alone: asked (n_embd, n_asked) of x -> (n_embd, n_asked). Keys and
+// values are written for all.
+Tensor OmniVoiceLm::attend_asked(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& asked,
+                                 const Tensor& angles, const OmniVoiceColumns& columns,
+                                 const KvView& kv) const {
+  const HyperParameters& hp = hp_.text;
+  const Products both = matmul(s, {&w.k, &w.v}, x);
+  const Tensor k =
+      rms_norm(s, both.out[0].reshaped(hp.head_dim_k, hp.n_head_kv, x.ne[1]), w.k_norm, hp.norm_eps);
+  const Tensor v = both.out[1].reshaped(hp.head_dim_v, hp.n_head_kv, x.ne[1]);
+  rope(s, k, angles, RopeStyle::halves);
+  kv_write(s, kv, k, v, {.seq = columns.seq, .pos = columns.pos, .n_kv_bound = columns.n_kv_bound});
+  const Tensor q = rms_norm(s, matmul(s, w.q, asked).reshaped(hp.head_dim_k, hp.n_head, asked.ne[1]),
+                            w.q_norm, hp.norm_eps);
+  rope(s, q, rope_angles(s, columns.asked.pos, rope_inverse_, 1), RopeStyle::halves);
+  const BatchView seen{.seq = columns.asked.seq, .pos = columns.asked.end, .n_kv_bound = columns.n_kv_bound};
+  return matmul(s, w.o, attention(s, q, kv, seen, hp.attention_scale));
+}
+
+std::vector<Tensor> OmniVoiceLm::forward_columns(Stream& s, const OmniVoiceColumns& columns,
+                                                 const KvLayers& kv) const {
+  const float eps = hp_.text.norm_eps;
+  const Tensor h = embed_columns(s, columns);
+  const Tensor angles = rope_angles(s, columns.pos, rope_inverse_, 1);
+  const size_t last = layers_.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    const OmniVoiceLayer& w = layers_[i];
+    const Frame frame(s);
+    add(s, h,
+        attend_kept(s, w, rms_norm(s, h, w.input_norm, eps), angles, columns,
+                    kv.layer(static_cast<int64_t>(i))));
+    add(s, h, mlp(s, w.mlp, rms_norm(s, h, w.mlp_norm, eps)));
+  }
+  const OmniVoiceLayer& w = layers_[last];
+  const Tensor x = rms_norm(s, h, w.input_norm, eps);
+  const Tensor asked = get_rows(s, h, columns.asked.columns);
+  add(s, asked,
+      attend_asked(s, w, x, get_rows(s, x, columns.asked.columns), angles, columns,
+                   kv.layer(static_cast<int64_t>(last))));
+  add(s, asked, mlp(s, w.mlp, rms_norm(s, asked, w.mlp_norm, eps)));
+  const Tensor normed = rms_norm(s, asked, norm_, eps);
+  std::vector<Tensor> logits;
+  for (int64_t k = 0; k < hp_.n_codebook; ++k) {
+    const Tensor& rows = columns.asked.of_codebook[static_cast<size_t>(k)];
+    if (!rows) {
+      logits.emplace_back();
+      continue;
+    }
+    const Linear head{.weight = audio_heads_.weight.rows(k * hp_.n_audio_vocab, hp_.n_audio_vocab),
+                      .bias = {}};
+    logits.push_back(matmul(s, head, get_rows(s, normed, rows)));
+  }
+  return logits;
+}
+
+}  // namespace parlance

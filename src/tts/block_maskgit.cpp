@@ -1,0 +1,140 @@
+#include "tts/block_maskgit.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "tts/gumbel.h"
+#include "tts/schedule.h"
+
+namespace parlance {
+
+namespace {
+
+constexpr float kLeastMarginal = 1e-6f;
+
+// How much a codebook's codes are heard: coarse ones make the sound, fine ones its finish.
+float weight_of(int64_t codebook) {
+  return 1.0f / static_cast<float>(1 + codebook);
+}
+
+}  // namespace
+
+BlockMaskGit::BlockMaskGit(const BlockOptions& options, const CodeGridShape& shape, uint64_t& noise_calls,
+                           Isa isa)
+    : options_(options),
+      shape_(shape),
+      noise_calls_(&noise_calls),
+      guided_log_probs_(guided_log_probs_of(isa)),
+      tokens_(static_cast<size_t>(shape.n_codebook * shape.n_frames), shape.mask_id),
+      log_probs_(static_cast<size_t>(shape.n_vocab)),
+      scratch_(static_cast<size_t>(shape.n_vocab)) {
+  assert(!tokens_.empty() && shape.mask_id >= 0 && shape.mask_id < shape.n_vocab && shape.n_vocab > 1);
+}
+
+void BlockMaskGit::begin(int64_t first, int64_t end, int n_step) {
+  assert(undecided_.empty() && first >= 0 && first < end && end <= shape_.n_frames);
+  for (int64_t k = 0; k < shape_.n_codebook; ++k) {
+    for (int64_t t = first; t < end; ++t) undecided_.push_back({k, t});
+  }
+  slots_per_step_ = slots_per_step(n_step, options_.decoding.t_shift, std::ssize(undecided_));
+  step_ = 0;
+}
+
+bool BlockMaskGit::next() {
+  while (step_ < slots_per_step_.size() && slots_per_step_[step_] == 0) ++step_;
+  return !undecided_.empty() && step_ < slots_per_step_.size();
+}
+
+// The likeliest code of each undecided slot, or one that is drawn, and what speaks for it.
+Result<void> BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits) {
+  const MaskGitOptions& decoding = options_.decoding;
+  const bool draws = decoding.class_temperature > 0;
+  const uint64_t class_calls = *noise_calls_;
+  if (draws) *noise_calls_ += tokens_.size();
+  if (options_.marginal > 0) marginals_.assign(static_cast<size_t>(shape_.n_codebook * shape_.n_vocab), 0.0f);
+  choices_.clear();
+  for (size_t i = 0; i < undecided_.size(); ++i) {
+    const CodeSlot& slot = undecided_[i];
+    const SlotLogits given = logits(i);
+    assert((given.unconditional == nullptr) == (decoding.guidance == 0));
+    const float best = guided_log_probs_({.cond = given.conditional,
+                                          .uncond = given.unconditional,
+                                          .guidance = decoding.guidance,
+                                          .n_vocab = shape_.n_vocab,
+                                          .mask_id = shape_.mask_id},
+                                         log_probs_.data());
+    if (std::isnan(best)) return damaged_logits(slot.frame, slot.codebook);
+    const int32_t token =
+        draws ? drawn_code(log_probs_, decoding, class_calls + index_of(slot), scratch_)
+              : static_cast<int32_t>(std::ranges::find(log_probs_, best) - log_probs_.begin());
+    choices_.push_back({.score = best, .probability = std::exp(best), .token = token, .slot = i});
+    if (options_.marginal == 0) continue;
+    float* sums = marginals_.data() + slot.codebook * shape_.n_vocab;
+    for (int64_t id = 0; id < shape_.n_vocab; ++id) sums[id] += std::exp(log_probs_[static_cast<size_t>(id)]);
+  }
+  return {};
+}
+
+void BlockMaskGit::subtract_marginals() {
+  if (options_.marginal == 0) return;
+  std::vector<float> n_slots(static_cast<size_t>(shape_.n_codebook), 0.0f);
+  for (const CodeSlot& slot : undecided_) n_slots[static_cast<size_t>(slot.codebook)] += 1;
+  for (Choice& choice : choices_) {
+    const int64_t k = undecided_[choice.slot].codebook;
+    const float sum = marginals_[static_cast<size_t>(k * shape_.n_vocab + choice.token)];
+    const float share = std::max(sum / n_slots[static_cast<size_t>(k)], kLeastMarginal);
+    choice.score -= options_.marginal * std::log(share);
+  }
+}
+
+void BlockMaskGit::add_noise(uint64_t call) {
+  const MaskGitOptions& decoding = options_.decoding;
+  for (Choice& choice : choices_) {
+    const CodeSlot& slot = undecided_[choice.slot];
+    choice.score -= static_cast<float>(slot.codebook) * decoding.layer_penalty;
+    if (decoding.position_temperature > 0) {
+      choice.score =
+          gumbel_score(choice.score, decoding.position_temperature, decoding.seed, call, index_of(slot));
+    }
+  }
+}
+
+bool BlockMaskGit::is_sure_of(std::span<const Choice> rest) const {
+  if (options_.confidence >= 1) return false;
+  float right = 0, all = 0;
+  for (const Choice& choice : rest) {
+    const float weight = weight_of(undecided_[choice.slot].codebook);
+    right += weight * choice.probability;
+    all += weight;
+  }
+  return right >= options_.confidence * all;
+}
+
+void BlockMaskGit::decide(std::span<const Choice> chosen) {
+  for (const Choice& choice : chosen) tokens_[index_of(undecided_[choice.slot])] = choice.token;
+  n_decided_ += chosen.size();
+  std::erase_if(undecided_, [&](const CodeSlot& slot) { return tokens_[index_of(slot)] != shape_.mask_id; });
+}
+
+Result<void> BlockMaskGit::take(const std::function<SlotLogits(size_t i)>& logits) {
+  assert(next());
+  PARLANCE_CHECK(choose(logits));
+  subtract_marginals();
+  add_noise(*noise_calls_);
+  *noise_calls_ += options_.decoding.position_temperature > 0 ? 1 : 0;
+
+  auto n_chosen = static_cast<size_t>(slots_per_step_[step_]);
+  assert(n_chosen <= choices_.size());
+  std::ranges::nth_element(choices_, choices_.begin() + static_cast<ptrdiff_t>(n_chosen) - 1,
+                           [](const Choice& a, const Choice& b) {
+                             return a.score != b.score ? a.score > b.score : a.slot < b.slot;
+                           });
+  if (is_sure_of(std::span(choices_).subspan(n_chosen))) n_chosen = choices_.size();
+  decide(std::span(choices_).first(n_chosen));
+  step_ += 1;
+  n_steps_done_ += 1;
+  return {};
+}
+
+}  // namespace parlance

@@ -1,0 +1,157 @@
+#include "tts/kept_speech_lm.h"
+
+#include "kernels/cpu/cpu_device.h"
+#include "support/fixtures.h"
+#include "tts/speech_lm.h"
+#include "tts/support/maskgit_case.h"
+
+namespace parlance::test {
+namespace {
+
+class KeptSpeechLmTest : public ::testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
+    device_ = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(GetParam())}));
+    auto file = GgufFile::open(fixtures_root() / "omnivoice/models/lm-tiny-f32.gguf");
+    ASSERT_TRUE(file) << file.error().message;
+    file_.emplace(*std::move(file));
+    auto model = OmniVoiceLm::load(*file_, *device_, WeightPrecision::f32);
+    ASSERT_TRUE(model) << model.error().message;
+    model_ = *std::move(model);
+    for (int32_t i = 0; i < 9; ++i) text_.push_back(3 + 7 * i);
+    for (int64_t i = 0; i < hp().n_codebook * kReference; ++i)
+      reference_.push_back(static_cast<int32_t>(i * 13 % hp().mask));
+    codes_.assign(static_cast<size_t>(hp().n_codebook * kTarget), hp().mask);
+    for (size_t i = 0; i < codes_.size(); i += 5) codes_[i] = static_cast<int32_t>(i % 11);
+  }
+
+  const OmniVoiceParameters& hp() const { return model_->parameters(); }
+  KeptPrompt prompt(bool is_guided = true) const {
+    return {.text = text_, .reference = reference_, .n_target = kTarget, .is_guided = is_guided};
+  }
+  std::vector<CodeSlot> slots_of(int64_t first, int64_t end) const {
+    std::vector<CodeSlot> slots;
+    for (int64_t k = 0; k < hp().n_codebook; ++k) {
+      for (int64_t t = first; t < end; t += 1 + k % 2) slots.push_back({k, t});
+    }
+    return slots;
+  }
+
+  // How far the logits of the last pass are from those of a pass over everything.
+  double distance(const KeptSpeechLm& kept, std::span<const CodeSlot> slots, bool is_guided = true) const {
+    SpeechLm whole(*model_, *device_);
+    EXPECT_TRUE(
+        whole.prepare({.text = text_, .reference = reference_, .n_target = kTarget, .is_guided = is_guided}));
+    const auto logits = whole.step(codes_);
+    EXPECT_TRUE(logits);
+    const auto n_vocab = static_cast<size_t>(hp().n_audio_vocab);
+    double largest = 0;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const size_t row = static_cast<size_t>(slots[i].frame * hp().n_codebook + slots[i].codebook) * n_vocab;
+      for (size_t v = 0; v < n_vocab; ++v) {
+        const auto differs = [&](float got, float want) {
+          largest = std::max(largest, std::fabs(static_cast<double>(got) - static_cast<double>(want)));
+        };
+        differs(kept.conditional(i)[v], (*logits)[row + v]);
+        if (is_guided && kept.unconditional(i))
+          differs(kept.unconditional(i)[v], (*logits)[logits->size() / 2 + row + v]);
+      }
+    }
+    return largest;
+  }
+
+  static constexpr int64_t kReference = 5, kTarget = 21;
+  std::unique_ptr<Device> device_;
+  std::optional<GgufFile> file_;
+  std::unique_ptr<OmniVoiceLm> model_;
+  std::vector<int32_t> text_, reference_, codes_;
+};
+
+TEST_P(KeptSpeechLmTest, APassOverAllColumnsIsThatOfTheWholeModel) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
+  for (const bool is_guided : {true, false}) {
+    ASSERT_TRUE(kept.prepare(prompt(is_guided)));
+    const auto slots = slots_of(2, 19);
+    const auto ran = kept.run({.takes_prompt = true, .first = 0, .end = kTarget}, codes_, slots);
+    ASSERT_TRUE(ran) << ran.error().message;
+    EXPECT_LE(distance(kept, slots, is_guided), 1e-4);
+    EXPECT_EQ(kept.unconditional(0) != nullptr, is_guided);
+    EXPECT_EQ(kept.n_columns(), 9 + kReference + (is_guided ? 2 : 1) * kTarget);
+  }
+}
+
+// Nothing has changed since, so that what is kept is what would be computed.
+TEST_P(KeptSpeechLmTest, SomeColumnsAgainstKeptOnesGiveTheSame) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
+  ASSERT_TRUE(kept.prepare(prompt()));
+  ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = kTarget}, codes_, slots_of(0, 1)));
+  for (const KeptPass& pass : {KeptPass{false, 4, 9, true}, KeptPass{false, 20, 21, true},
+                               KeptPass{true, 0, 3, true}, KeptPass{false, 0, kTarget, false}}) {
+    const int64_t before = kept.n_columns();
+    const auto slots = slots_of(pass.first, pass.end);
+    const auto ran = kept.run(pass, codes_, slots);
+    ASSERT_TRUE(ran) << ran.error().message;
+    EXPECT_LE(distance(kept, slots), 1e-4) << pass.first;
+    EXPECT_EQ(kept.unconditional(0) != nullptr, pass.takes_unconditional);
+    EXPECT_EQ(kept.n_columns() - before, (pass.takes_prompt ? 9 + kReference : 0) +
+                                             (pass.takes_unconditional ? 2 : 1) * (pass.end - pass.first));
+  }
+}
+
+// Codes that changed in columns which a pass does not take are not seen by it; taken, they are.
+TEST_P(KeptSpeechLmTest, WhatIsNotTakenStaysAsItWas) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
+  ASSERT_TRUE(kept.prepare(prompt()));
+  const auto slots = slots_of(10, 15);
+  ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = kTarget}, codes_, slots));
+  for (int64_t k = 0; k < hp().n_codebook; ++k) codes_[static_cast<size_t>(k * kTarget + 3)] = 7;
+  ASSERT_TRUE(kept.run({.first = 10, .end = 15}, codes_, slots));
+  EXPECT_GT(distance(kept, slots), 1e-3);
+  ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = kTarget}, codes_, slots));
+  EXPECT_LE(distance(kept, slots), 1e-4);
+}
+
+TEST_P(KeptSpeechLmTest, HalfPrecisionIsNear) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_);
+  ASSERT_TRUE(kept.prepare(prompt()));
+  const auto slots = slots_of(0, kTarget);
+  ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = kTarget}, codes_, slots));
+  const double first = distance(kept, slots);
+  EXPECT_LE(first, 2e-2);
+  EXPECT_GT(first, 0);
+}
+
+// A prompt after a longer one, and the other way round.
+TEST_P(KeptSpeechLmTest, PromptsFollowEachOther) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
+  const auto slots = slots_of(0, kTarget);
+  const std::vector<int32_t> longer(300, 4);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(kept.prepare(prompt()));
+    ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = kTarget}, codes_, slots));
+    EXPECT_LE(distance(kept, slots), 1e-4);
+    ASSERT_TRUE(kept.prepare({.text = longer, .reference = reference_, .n_target = kTarget}));
+    ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = kTarget}, codes_, slots));
+  }
+}
+
+TEST_P(KeptSpeechLmTest, RefusesWhatTheModelDoesNotKnow) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_);
+  EXPECT_FALSE(kept.prepare({.text = {}, .reference = {}, .n_target = 3}));
+  const std::vector<int32_t> wrong{static_cast<int32_t>(hp().n_text_vocab)};
+  EXPECT_FALSE(kept.prepare({.text = wrong, .reference = {}, .n_target = 3}));
+  EXPECT_FALSE(kept.prepare({.text = text_, .reference = {}, .n_target = 0}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, KeptSpeechLmTest, ::testing::ValuesIn(available_isas()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace parlance::test

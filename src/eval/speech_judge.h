@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "eval/speech_comparison.h"
 #include "eval/speech_set.h"
 #include "eval/transcripts.h"
 #include "speaker/speaker_verifier.h"
@@ -39,6 +42,14 @@ struct JudgedSpeech {
   TtsScores scores;
 };
 
+// One text in one of several ways.
+struct JudgedWay {
+  SpokenOnce scores;
+  AudioCodes codes;            // of all its chunks, one after the other
+  std::vector<float> samples;  // at kMelSampleRateHz, as it is heard
+  std::vector<float> raw;      // the same before silences are cut
+};
+
 class SpeechJudge {
  public:
   // `verifier` compares voices; null: they are not compared.
@@ -48,11 +59,16 @@ class SpeechJudge {
   // Speaks what the request says, which is the line's text, and hears it. The voice is compared with the
   // line's recording to compare with, else with the one that it is taken from.
   Result<JudgedSpeech> judge(const SpeechRequest& request, const SpeechLine& line);
+  // The same for comparing ways; all but what is compared.
+  Result<JudgedWay> judge_way(const SpeechRequest& request, const SpeechLine& line);
 
  private:
+  Result<std::optional<double>> likeness_of(std::span<const float> samples, const SpeechLine& line);
+
   Synthesizer& synthesizer_;
   Hearer& hearer_;
   const SpeakerVerifier* verifier_;
+  std::map<std::filesystem::path, std::vector<float>> voices_;  // of recordings that were compared with
 };
 
 }  // namespace parlance

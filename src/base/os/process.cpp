@@ -59,4 +59,8 @@ ProcessUse process_use() {
   return use;
 }
 
+int process_id() {
+  return static_cast<int>(getpid());
+}
+
 }  // namespace parlance

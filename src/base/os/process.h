@@ -14,4 +14,6 @@ struct ProcessUse {
 
 ProcessUse process_use();
 
+int process_id();
+
 }  // namespace parlance

@@ -33,7 +33,11 @@ SpeechShortcuts shortcuts_of(SpeechQuality quality) {
     case SpeechQuality::exact:
       break;
     case SpeechQuality::standard:
-      return {.first_frames = 32, .first_steps = 8, .kept_steps = 4, .kept_share = 0.25f};
+      return {.first_frames = 32,
+              .first_steps = 8,
+              .kept_steps = 12,
+              .kept_share = 0.5f,
+              .guidance_share = 0.05f};
     case SpeechQuality::fast:
       return {.first_frames = 32,
               .block_frames = 32,

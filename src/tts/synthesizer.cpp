@@ -186,6 +186,28 @@ Result<EncodedReference> Synthesizer::hidden_voice(Lane& lane, const SpeechReque
   return encoded;
 }
 
+// A chunk whose sound is handed out as it is decided.
+Result<void> Synthesizer::speak_at_once(Lane& lane, const CodeRequest& request, int64_t first_window,
+                                        uint64_t& noise_calls, const CodeGenerator::OnStep& on_step,
+                                        SpokenChunk& chunk, const Cancellation& cancellation,
+                                        OnWindow on_window) {
+  const auto start = Clock::now();
+  Decoding sound{.first_window = first_window};
+  AudioCodes begun{.n_codebook = code_format().n_codebook, .codes = {}};
+  const auto on_block = [&](std::span<const int32_t> codes, int64_t n_decided) -> Result<void> {
+    begun.codes.assign(codes.begin(), codes.end());
+    return decode(lane, begun, n_decided, sound, cancellation, on_window);
+  };
+  PARLANCE_TRY(auto output, lane.generator.generate(request, noise_calls, on_step, cancellation, on_block));
+  chunk.codes = std::move(output.codes);
+  chunk.n_steps = output.n_steps;
+  chunk.n_columns = output.n_columns;
+  chunk.model_seconds = seconds_since(start) - sound.seconds;
+  PARLANCE_CHECK(decode(lane, chunk.codes, chunk.codes.n_frames(), sound, cancellation, on_window));
+  chunk.codec_seconds = sound.seconds;
+  return {};
+}
+
 // A chunk whose sound is handed out when its pace is known: where that is far off, it is spoken once more,
 // with another seed, and the one that is nearer to its neighbours is taken.
 Result<void> Synthesizer::speak_at_pace(Lane& lane, CodeRequest request, PaceCheck& check, int n_syllables,
@@ -273,39 +295,19 @@ Result<void> Synthesizer::speak(Lane& lane, const SpeechRequest& request, int64_
     const auto on_step = [&](int n_done, int n_total) {
       if (request.on_progress) request.on_progress({i, n_chunks, n_done, n_total});
     };
-    const int n_syllables = request.checks_pace ? count_syllables(words) : 0;
     if (request.checks_pace) {
-      PARLANCE_CHECK(speak_at_pace(lane, code_request, pace_check, n_syllables, noise_calls, on_step, chunk,
-                                   request.cancellation, on_window));
-      if (reference.empty() && !model_.traits().has_own_voices) {
-        reference = chunk.codes;
-        reference_text = chunk.text;
-      }
-      report.chunks.push_back(std::move(chunk));
-      continue;
+      PARLANCE_CHECK(speak_at_pace(lane, code_request, pace_check, count_syllables(words), noise_calls,
+                                   on_step, chunk, request.cancellation, on_window));
+    } else {
+      PARLANCE_CHECK(speak_at_once(lane, code_request,
+                                   i == 0 ? first_window : std::max(first_window, kWindow), noise_calls,
+                                   on_step, chunk, request.cancellation, on_window));
     }
-    const auto start = Clock::now();
-    Decoding sound{.first_window = i == 0 ? first_window : std::max(first_window, kWindow)};
-    AudioCodes begun{.n_codebook = code_format().n_codebook, .codes = {}};
-    const auto on_block = [&](std::span<const int32_t> codes, int64_t n_decided) -> Result<void> {
-      begun.codes.assign(codes.begin(), codes.end());
-      return decode(lane, begun, n_decided, sound, request.cancellation, on_window);
-    };
-    PARLANCE_TRY(auto output,
-                 lane.generator.generate(code_request, noise_calls, on_step, request.cancellation, on_block));
-    chunk.codes = std::move(output.codes);
-    chunk.n_steps = output.n_steps;
-    chunk.n_columns = output.n_columns;
-    chunk.model_seconds = seconds_since(start) - sound.seconds;
-    report.chunks.push_back(std::move(chunk));
-    SpokenChunk& spoken = report.chunks.back();
-    PARLANCE_CHECK(
-        decode(lane, spoken.codes, spoken.codes.n_frames(), sound, request.cancellation, on_window));
-    spoken.codec_seconds = sound.seconds;
     if (reference.empty() && !model_.traits().has_own_voices) {
-      reference = spoken.codes;
-      reference_text = spoken.text;
+      reference = chunk.codes;
+      reference_text = chunk.text;
     }
+    report.chunks.push_back(std::move(chunk));
   }
   return {};
 }

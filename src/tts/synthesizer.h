@@ -99,6 +99,9 @@ class Synthesizer {
   };
   Result<void> decode(Lane& lane, const AudioCodes& codes, int64_t n_known, Decoding& state,
                       const Cancellation& cancellation, OnWindow on_window);
+  Result<void> speak_at_once(Lane& lane, const CodeRequest& request, int64_t first_window,
+                             uint64_t& noise_calls, const CodeGenerator::OnStep& on_step, SpokenChunk& chunk,
+                             const Cancellation& cancellation, OnWindow on_window);
   Result<void> speak_at_pace(Lane& lane, CodeRequest request, PaceCheck& check, int n_syllables,
                              uint64_t& noise_calls, const CodeGenerator::OnStep& on_step, SpokenChunk& chunk,
                              const Cancellation& cancellation, OnWindow on_window);

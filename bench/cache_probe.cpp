@@ -1,5 +1,5 @@
 // What it costs to find out how a model's cache can be compressed: the probe, and a plain prefill of its
-// text, in turn (A B A B). A Session::create() of its own is part of the probe, and not of the prefill.
+// text, in turn (A B A B). Both make a session of their own, and write to its memory for the first time.
 //
 //   cache_probe MODEL.gguf [ROUNDS [THREADS]]
 #include <algorithm>
@@ -47,11 +47,10 @@ int main(int argc, char** argv) {
   const auto model = must(TextModel::load(argv[1], *device));
   const std::vector<Token> tokens = probe_tokens(*model);
   const auto n_tokens = std::ssize(tokens);
-  const auto session = must(Session::create(*model, {.n_ctx = n_tokens, .n_batch = n_tokens}));
   std::vector<double> probes, prefills, ratios;
   for (int round = -1; round < n_rounds; ++round) {
     const double prefill = seconds_of([&] {
-      session->truncate(0);
+      const auto session = must(Session::create(*model, {.n_ctx = n_tokens, .n_batch = n_tokens}));
       must(session->append(tokens));
     });
     const double probe = seconds_of([&] { must(probe_cache(*model, {})); });

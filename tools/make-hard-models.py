@@ -8,7 +8,8 @@
   tools/make-hard-models.py ends     IN.gguf OUT.gguf   both, in the first and the last layer only
   tools/make-hard-models.py values   IN.gguf OUT.gguf   keys are 16 times as large, values 8 times smaller: 128 to 1
   tools/make-hard-models.py unnormed IN.gguf OUT.gguf   no such model, but what biases are for: a Qwen3 file as Qwen2,
-                                                        with the usual lengths of heads in place of their norms
+                                                        with the lengths that heads have on average, over a text that
+                                                        is computed, in place of their norms
 
 All factors are powers of two, so that outliers, ends without biases, and values change no bit of what a model with norms
 of heads computes in f32. Biases want a model without such norms: qwen2. Matrices are F32, F16 or Q8_0. Pairs are halves of
@@ -16,6 +17,7 @@ a head, as Qwen's are.
 """
 import argparse
 import math
+import operator
 import struct
 
 F32, F16, Q8_0 = 0, 1, 8
@@ -198,21 +200,126 @@ def shrink_values(model):
                 bias.scale_all(by)
 
 
+# A text to measure lengths on.
+TEXT = ("<|im_start|>user\nHere are my notes:\nPeter lives in Warsaw. The heavy bag is at the library. Sam's gate code is "
+        "5142. The hiking trip begins at 1:50 pm.\nWhere is the heavy bag?<|im_end|>\n<|im_start|>assistant\n"
+        "The heavy bag is at the library.<|im_end|>\n")
+
+
+def tokens_of(model, text):
+    """The longest tokens that fit, from left to right: near enough to what the tokenizer would make of it."""
+    ids = {token: i for i, token in enumerate(model.values["tokenizer.ggml.tokens"])}
+    text = text.replace(" ", "\u0120").replace("\n", "\u010a")
+    tokens = []
+    while text:
+        n = next(n for n in range(min(len(text), 24), 0, -1) if text[:n] in ids)
+        tokens.append(ids[text[:n]])
+        text = text[n:]
+    return tokens
+
+
+def dot(a, b):
+    return sum(map(operator.mul, a, b))
+
+
+class Pass:
+    """A Qwen3 model's layers over a text, in plain Python; remembers how long heads are before their norms."""
+
+    def __init__(self, model):
+        self.model = model
+        self.eps = model.parameter("attention.layer_norm_rms_epsilon")
+        tokens = tokens_of(model, TEXT)
+        embedding = model.tensors["token_embd.weight"]
+        self.h = [embedding.row(token) for token in tokens]
+        self.lengths = {}                       # by layer and side: of each head, over all tokens
+        for layer in range(model.n_layer()):
+            self.attend(layer)
+            self.feed_forward(layer)
+
+    def weight(self, layer, name):
+        return self.model.tensors[f"blk.{layer}.{name}.weight"]
+
+    def product(self, layer, name, x):
+        weight = self.weight(layer, name)
+        rows = [weight.row(row) for row in range(weight.sizes[1])]
+        return [[dot(row, values) for row in rows] for values in x]
+
+    def length(self, x):
+        return math.sqrt(dot(x, x) / len(x) + self.eps)
+
+    def normed(self, x, gains):
+        length = self.length(x)
+        return [value / length * gain for value, gain in zip(x, gains)]
+
+    def turned(self, head, position):
+        half = len(head) // 2
+        turned = list(head)
+        for i in range(half):
+            angle = position * self.model.parameter("rope.freq_base") ** (-i / half)
+            c, s = math.cos(angle), math.sin(angle)
+            turned[i], turned[i + half] = head[i] * c - head[i + half] * s, head[i] * s + head[i + half] * c
+        return turned
+
+    def heads(self, layer, side, x):
+        """[token][head], normalised and turned."""
+        gains = self.weight(layer, f"attn_{side}_norm").row(0)
+        n = len(gains)
+        lengths = self.lengths[layer, side] = [[] for _ in range(self.weight(layer, f"attn_{side}").sizes[1] // n)]
+        all_heads = []
+        for position, values in enumerate(self.product(layer, f"attn_{side}", x)):
+            heads = [values[i:i + n] for i in range(0, len(values), n)]
+            for head, known in zip(heads, lengths):
+                known.append(self.length(head))
+            all_heads.append([self.turned(self.normed(head, gains), position) for head in heads])
+        return all_heads
+
+    def attend(self, layer):
+        gains = self.weight(layer, "attn_norm").row(0)
+        x = [self.normed(h, gains) for h in self.h]
+        q, k = self.heads(layer, "q", x), self.heads(layer, "k", x)
+        v = self.product(layer, "attn_v", x)
+        n, n_shared = len(v[0]) // len(k[0]), len(q[0]) // len(k[0])
+        outputs = []
+        for position, heads in enumerate(q):
+            output = []
+            for i, head in enumerate(heads):
+                kv = i // n_shared
+                scores = [dot(head, k[at][kv]) / math.sqrt(len(head)) for at in range(position + 1)]
+                largest = max(scores)
+                weights = [math.exp(score - largest) for score in scores]
+                total = sum(weights)
+                columns = zip(*(v[at][kv * n:(kv + 1) * n] for at in range(position + 1)))
+                output += [dot(weights, column) / total for column in columns]
+            outputs.append(output)
+        self.add(self.product(layer, "attn_output", outputs))
+
+    def feed_forward(self, layer):
+        gains = self.weight(layer, "ffn_norm").row(0)
+        x = [self.normed(h, gains) for h in self.h]
+        gate, up = self.product(layer, "ffn_gate", x), self.product(layer, "ffn_up", x)
+        inner = [[g / (1 + math.exp(-g)) * u for g, u in zip(*both)] for both in zip(gate, up)]
+        self.add(self.product(layer, "ffn_down", inner))
+
+    def add(self, rows):
+        self.h = [[a + b for a, b in zip(*both)] for both in zip(self.h, rows)]
+
+
 def take_norms_out(model):
-    """Each head's norm becomes a factor: the weight over the length that its vectors have for inputs of variance 1."""
+    """Each head's norm becomes a factor: the weight over the length that its vectors have on average."""
     if model.values["general.architecture"] != "qwen3":
         raise SystemExit("unnormed wants a Qwen3 file")
+    lengths = Pass(model).lengths
     for layer in range(model.n_layer()):
-        gains = model.tensors[f"blk.{layer}.attn_norm.weight"].row(0)
         for side in "qk":
-            weights = model.tensors.pop(f"blk.{layer}.attn_{side}_norm.weight").row(0)
+            weights = model.tensors[f"blk.{layer}.attn_{side}_norm.weight"].row(0)
             matrix = model.tensors[f"blk.{layer}.attn_{side}.weight"]
-            for rows in model.heads(f"attn_{side}", layer):
-                power = [sum((w * g) ** 2 for w, g in zip(matrix.row(row), gains)) for row in rows]
-                length = math.sqrt(sum(power) / len(power))
+            for rows, known in zip(model.heads(f"attn_{side}", layer), lengths[layer, side]):
+                factor = sum(1 / length for length in known) / len(known)
                 for row, weight in zip(rows, weights):
-                    matrix.scale_row(row, weight / length)
+                    matrix.scale_row(row, weight * factor)
     for layer in range(model.n_layer()):
+        for side in "qk":
+            del model.tensors[f"blk.{layer}.attn_{side}_norm.weight"]
         for side in "qkv":
             name = f"blk.{layer}.attn_{side}.bias"
             n = model.tensors[f"blk.{layer}.attn_{side}.weight"].sizes[1]

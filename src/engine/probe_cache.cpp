@@ -22,7 +22,7 @@ constexpr std::array kUsualFormats = {KvFormat::tbq3_0, KvFormat::tbq4_0, KvForm
 
 constexpr int64_t kProbeTokens = 500;
 constexpr int64_t kProbeQueries = 64;  // the last tokens, whose queries look back at the others' keys
-constexpr int64_t kProbeKeys = 64;     // of these, at even distances behind the first ones
+constexpr int64_t kProbeKeys = 48;     // of these, at even distances behind the first ones
 constexpr int64_t kFirstKeys = 4;      // which are often unlike the others
 constexpr int64_t kTriedQueries = 4;   // of the queries, those that formats are tried with
 
@@ -110,6 +110,8 @@ class ProbeRun {
     return run;
   }
 
+  const std::vector<int64_t>& k_positions() const { return k_positions_; }
+
   // Of attention layer `layer`.
   AttentionSample sample(int64_t layer) const {
     const HyperParameters& hp = model_->hyper_parameters();
@@ -118,7 +120,7 @@ class ProbeRun {
                            .head_dim_k = hp.head_dim_k,
                            .head_dim_v = hp.head_dim_v,
                            .scale = hp.attention_scale,
-                           .k_positions = sampled_positions(n_keys_),
+                           .k_positions = k_positions_,
                            .q = queries_[static_cast<size_t>(layer)],
                            .k = {},
                            .v = {}};
@@ -133,7 +135,8 @@ class ProbeRun {
   }
 
  private:
-  ProbeRun(const TextModel& model, int64_t n_keys) : model_(&model), n_keys_(n_keys) {}
+  ProbeRun(const TextModel& model, int64_t n_keys)
+      : model_(&model), n_keys_(n_keys), k_positions_(sampled_positions(n_keys)) {}
 
   // Computes the text in one step, and copies what queries its last tokens have to host memory.
   Result<void> watch_queries(std::span<const Token> tokens, const Work& work) {
@@ -220,6 +223,7 @@ class ProbeRun {
 
   const TextModel* model_;
   int64_t n_keys_;
+  std::vector<int64_t> k_positions_;
   std::unique_ptr<Session> session_;
   std::vector<std::vector<float>> queries_;  // [head_dim_k, n_head, kProbeQueries] of each attention layer
   std::vector<std::vector<std::byte>> pages_;
@@ -302,7 +306,7 @@ Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat>
                 model.file().name());
   }
   PARLANCE_TRY(const ProbeRun run, ProbeRun::compute(model, cancellation));
-  const std::vector<TurningPair> pairs = turning_pairs(model);
+  const KeyTurns turns(turning_pairs(model), run.k_positions(), hp.n_ctx_train);
   const auto n_layer = static_cast<size_t>(probe.n_layer), n_head = static_cast<size_t>(probe.n_head_kv);
   probe.plain.resize(probe.formats.size() * n_layer * n_head);
   probe.equalised.resize(probe.plain.size());
@@ -320,7 +324,7 @@ Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat>
     for (int64_t head = 0; head < hp.n_head_kv; ++head)
       heads.emplace_back(sample, head, kTriedQueries, kFirstKeys);
     KeyEqualiser& equaliser = probe.equaliser.layers[l];
-    equaliser = equaliser_for(heads, pairs, hp.n_ctx_train);
+    equaliser = equaliser_for(heads, turns);
     probe.first_keys[l] = length_of_first_keys(sample);
     std::vector<FormatLosses> losses;
     for (const KvFormat format : probe.formats) losses.push_back(losses_of(heads, format, equaliser));

@@ -7,7 +7,8 @@ namespace parlance {
 
 namespace {
 
-constexpr int kLanes = 8;  // sums side by side, for vectors of any processor
+constexpr int kLanes = 32;  // sums side by side, for vectors of any processor
+constexpr int kRows = 4;    // that are read together
 
 }  // namespace
 
@@ -23,8 +24,17 @@ float dot(const float* a, const float* b, int64_t n) {
   return sum;
 }
 
-void add_weighted(float* __restrict sum, const float* __restrict x, float weight, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) sum[i] += weight * x[i];
+void add_weighted(float* __restrict sum, const float* __restrict rows, const float* __restrict weights,
+                  int64_t n_rows, int64_t n) {
+  int64_t row = 0;
+  for (; row + kRows <= n_rows; row += kRows) {
+    const float* const x = rows + row * n;
+    const float a = weights[row], b = weights[row + 1], c = weights[row + 2], d = weights[row + 3];
+    for (int64_t i = 0; i < n; ++i) sum[i] += a * x[i] + b * x[n + i] + c * x[2 * n + i] + d * x[3 * n + i];
+  }
+  for (; row < n_rows; ++row) {
+    for (int64_t i = 0; i < n; ++i) sum[i] += weights[row] * rows[row * n + i];
+  }
 }
 
 void softmax(float* x, int64_t n) {
@@ -59,8 +69,7 @@ SampledHead::SampledHead(const AttentionSample& of, int64_t head_kv, int64_t n_q
   for (int64_t row = 0; row < n_rows; ++row) {
     float* const p = weights.data() + row * n_keys;
     softmax(p, n_keys);
-    for (int64_t key = 0; key < n_keys; ++key)
-      add_weighted(outputs.data() + row * n_v, v + key * n_v, p[key], n_v);
+    add_weighted(outputs.data() + row * n_v, v, p, n_keys, n_v);
   }
 }
 

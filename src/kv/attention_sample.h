@@ -44,7 +44,7 @@ void softmax(float* x, int64_t n);
 
 float dot(const float* a, const float* b, int64_t n);
 
-// sum[i] += weight * x[i].
-void add_weighted(float* sum, const float* x, float weight, int64_t n);
+// sum [n] += rows [n, n_rows] times weights [n_rows].
+void add_weighted(float* sum, const float* rows, const float* weights, int64_t n_rows, int64_t n);
 
 }  // namespace parlance

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/rows.h"
+
 namespace parlance {
 
 namespace {
-
-// What the searching encoder, which caches use, leaves of the compatible one's squared error. It takes twenty
-// times as long, and what it gains hardly depends on what is encoded.
-double left_by_search(KvFormat format) {
-  if (format == KvFormat::tbq3_0) return 0.8;
-  return format == KvFormat::tbq4_0 || format == KvFormat::q4_0 ? 0.67 : 1;
-}
 
 // Rows of one side, encoded and decoded to what attention multiplies: n_stored values each.
 struct StoredRows {
@@ -22,9 +17,11 @@ struct StoredRows {
   StoredRows(const KvCoding& coding, const float* x, int64_t n, int64_t n_rows)
       : n_stored(stored_elements(coding.transform(), n)),
         rows(static_cast<size_t>(stored_elements(coding.transform(), n) * n_rows)) {
+    static const Isa isa = available_isas().back();  // all give the same bytes
+    const RowEncoder encode(isa, coding);
     std::vector<std::byte> bytes(kv_row_bytes(coding.format, n));
     for (int64_t row = 0; row < n_rows; ++row) {
-      coding.encode(x + row * n, bytes.data(), n);
+      encode(x + row * n, bytes.data(), n);
       traits(coding.format).decode_stored_row(bytes.data(), rows.data() + row * n_stored, n);
     }
   }
@@ -47,7 +44,7 @@ class HeadComparison {
  public:
   HeadComparison(const SampledHead& head, KvFormat format)
       : head_(head),
-        coding_{.format = format, .encoder = KvEncoder::compatible},
+        coding_{.format = format},
         n_keys_(head.sample->n_keys()),
         n_(head.sample->head_dim_k),
         n_v_(head.sample->head_dim_v) {}
@@ -102,17 +99,17 @@ class HeadComparison {
     for (int64_t row = 0; row < head_.n_rows; ++row) {
       const float* const p = head_.weights.data() + row * n_keys_;
       const auto error = [&](int64_t first, int64_t end, const float* want) {
-        for (int64_t key = first; key < end; ++key)
-          add_weighted(sum.data(), stored.rows.data() + key * stored.n_stored, p[key], stored.n_stored);
+        add_weighted(sum.data(), stored.rows.data() + first * stored.n_stored, p + first, end - first,
+                     stored.n_stored);
         from_stored(coding_.transform(), sum.data(), output.data(), n_v_);
         for (int64_t i = 0; i < n_v_; ++i) output[static_cast<size_t>(i)] -= want[i];
         return energy(output.data(), n_v_);
       };
       std::ranges::fill(sum, 0.0f);
       const float* const of_all = head_.outputs.data() + row * n_v_;
-      std::copy_n(of_all, n_v_, exact.data());
-      for (int64_t key = 0; key < head_.n_first; ++key)
-        add_weighted(exact.data(), head_.v + key * n_v_, -p[key], n_v_);
+      std::ranges::fill(exact, 0.0f);
+      add_weighted(exact.data(), head_.v + head_.n_first * n_v_, p + head_.n_first, n_keys_ - head_.n_first,
+                   n_v_);
       errors.outputs_of_later += error(head_.n_first, n_keys_, exact.data());
       errors.outputs += error(0, head_.n_first, of_all);
     }
@@ -123,9 +120,9 @@ class HeadComparison {
   // Of what a query gets, when scores take the place of those that made the weights p.
   double change_of(const float* p, std::vector<float>& scores, std::vector<float>& change) const {
     softmax(scores.data(), n_keys_);
+    for (size_t key = 0; key < scores.size(); ++key) scores[key] -= p[key];
     std::ranges::fill(change, 0.0f);
-    for (int64_t key = 0; key < n_keys_; ++key)
-      add_weighted(change.data(), head_.v + key * n_v_, scores[static_cast<size_t>(key)] - p[key], n_v_);
+    add_weighted(change.data(), head_.v, scores.data(), n_keys_, n_v_);
     return energy(change.data(), n_v_);
   }
 
@@ -145,14 +142,14 @@ float bounded(double share) {
 FormatLosses losses_of(std::span<const SampledHead> heads, KvFormat format, const KeyEqualiser& equaliser) {
   double all = 0;
   for (const SampledHead& head : heads) all += energy(head.outputs.data(), std::ssize(head.outputs));
-  const double left = left_by_search(format), share = left / std::max(all, 1e-30);
+  const double share = 1 / std::max(all, 1e-30);
   FormatLosses losses;
   for (size_t i = 0; i < heads.size(); ++i) {
     const HeadComparison comparison(heads[i], format);
     const auto first = i * static_cast<size_t>(heads[i].sample->head_dim_k);
     const ValueErrors values = comparison.of_values();
     const auto add = [&](const KeyErrors& keys, std::vector<HeadLoss>& out) {
-      const double scores = left * keys.scores / static_cast<double>(heads[i].n_rows);
+      const double scores = keys.scores / static_cast<double>(heads[i].n_rows);
       out.push_back({.scores = bounded(std::sqrt(std::max(scores, 0.0))),
                      .from_keys = bounded(keys.outputs * share),
                      .from_values = bounded(values.outputs * share),

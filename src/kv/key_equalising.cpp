@@ -22,21 +22,21 @@ std::complex<double> mean_turn(double frequency, int64_t n_ctx) {
 // One head of keys and values.
 class HeadStatistics {
  public:
-  HeadStatistics(const SampledHead& head, std::span<const TurningPair> pairs)
-      : head_(head), n_(static_cast<size_t>(head.sample->head_dim_k)), pairs_(pairs) {}
+  HeadStatistics(const SampledHead& head, const KeyTurns& turns)
+      : head_(head), n_(static_cast<size_t>(head.sample->head_dim_k)), turns_(turns) {}
 
-  // What the keys have in common over n_ctx positions, element by element.
-  std::vector<double> shift(int64_t n_ctx) const {
+  // What the keys have in common, element by element.
+  std::vector<double> shift() const {
     std::vector<double> shift(n_);
     std::vector<bool> turns(n_);
-    for (const TurningPair& pair : pairs_) {
+    for (size_t i = 0; i < turns_.pairs.size(); ++i) {
+      const TurningPair& pair = turns_.pairs[i];
+      const std::complex<double>* const turn = turns_.back.data() + i * head_.sample->k_positions.size();
       std::complex<double> mean;
       for_keys([&](const float* k, int64_t key) {
-        const int64_t position = head_.sample->k_positions[static_cast<size_t>(key)];
-        mean += std::complex<double>(k[pair.first], k[pair.second]) *
-                std::polar(1.0, -pair.frequency * static_cast<double>(position));
+        mean += std::complex<double>(k[pair.first], k[pair.second]) * turn[key];
       });
-      mean *= mean_turn(pair.frequency, n_ctx) / n_used();
+      mean *= turns_.mean[i] / n_used();
       shift[static_cast<size_t>(pair.first)] = mean.real();
       shift[static_cast<size_t>(pair.second)] = mean.imag();
       turns[static_cast<size_t>(pair.first)] = turns[static_cast<size_t>(pair.second)] = true;
@@ -90,7 +90,7 @@ class HeadStatistics {
   // Both elements of a pair have the same share of a vector as it turns: their mean is the better estimate.
   // The smallest are raised.
   std::vector<double> evened(std::vector<double> power) const {
-    for (const TurningPair& pair : pairs_) {
+    for (const TurningPair& pair : turns_.pairs) {
       double &a = power[static_cast<size_t>(pair.first)], &b = power[static_cast<size_t>(pair.second)];
       a = b = (a + b) / 2;
     }
@@ -110,17 +110,25 @@ class HeadStatistics {
 
   const SampledHead& head_;
   size_t n_;
-  std::span<const TurningPair> pairs_;
+  const KeyTurns& turns_;
 };
 
 }  // namespace
 
-KeyEqualiser equaliser_for(std::span<const SampledHead> heads, std::span<const TurningPair> pairs,
-                           int64_t n_ctx) {
+KeyTurns::KeyTurns(std::span<const TurningPair> of, std::span<const int64_t> k_positions, int64_t n_ctx)
+    : pairs(of.begin(), of.end()) {
+  for (const TurningPair& pair : pairs) {
+    for (const int64_t position : k_positions)
+      back.push_back(std::polar(1.0, -pair.frequency * static_cast<double>(position)));
+    mean.push_back(mean_turn(pair.frequency, n_ctx));
+  }
+}
+
+KeyEqualiser equaliser_for(std::span<const SampledHead> heads, const KeyTurns& turns) {
   KeyEqualiser equaliser;
   for (const SampledHead& head : heads) {
-    const HeadStatistics statistics(head, pairs);
-    const std::vector<double> shift = statistics.shift(n_ctx);
+    const HeadStatistics statistics(head, turns);
+    const std::vector<double> shift = statistics.shift();
     const std::vector<double> keys = statistics.key_power(shift), queries = statistics.query_power();
     for (size_t i = 0; i < shift.size(); ++i) {
       const double scale = std::pow(queries[i] / keys[i], 0.25);

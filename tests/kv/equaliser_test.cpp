@@ -57,7 +57,7 @@ std::vector<SampledHead> heads_of(const AttentionSample& sample, int64_t n_queri
 }
 
 KeyEqualiser equaliser_of(const AttentionSample& sample) {
-  return equaliser_for(heads_of(sample), pairs(), kContext);
+  return equaliser_for(heads_of(sample), KeyTurns(pairs(), sample.k_positions, kContext));
 }
 
 TEST(SampledHead, SaysWhatQueriesGet) {
@@ -113,7 +113,7 @@ TEST(Equaliser, DoesNotCountFirstKeys) {
 
 HeadLoss loss_of(const AttentionSample& sample, KvFormat format, bool is_equalised) {
   const auto heads = heads_of(sample);
-  const FormatLosses losses = losses_of(heads, format, equaliser_for(heads, pairs(), kContext));
+  const FormatLosses losses = losses_of(heads, format, equaliser_of(sample));
   return (is_equalised ? losses.equalised : losses.plain).front();
 }
 

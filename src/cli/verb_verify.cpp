@@ -8,6 +8,7 @@
 #include "cli/verbs.h"
 #include "cli/verify_report.h"
 #include "devices/devices.h"
+#include "kernels/vulkan/vulkan_device.h"
 #include "verify/kernels.h"
 
 namespace parlance {
@@ -24,13 +25,15 @@ struct VerifyOptions {
   std::vector<std::string> devices;
 };
 
-// The CPU stands for each of its instruction sets; without names, every device that can be used.
+// The CPU stands for each of its instruction sets; without names, every device that can be used, but for
+// drivers that only emulate a GPU.
 Result<std::vector<TestedDevice>> devices_of(const VerifyOptions& options) {
   std::vector<std::string> names = options.devices;
   if (names.empty()) {
     for (const Backend& backend : list_backends()) {
       if (!backend.devices) continue;
-      for (const DeviceInfo& info : *backend.devices) names.push_back(info.name);
+      for (const DeviceInfo& info : *backend.devices)
+        if (!is_software_vulkan(info.name)) names.push_back(info.name);
     }
   }
   std::vector<TestedDevice> devices;

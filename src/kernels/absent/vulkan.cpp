@@ -24,6 +24,10 @@ Result<std::unique_ptr<Device>> make_vulkan_device(int, const DeviceOptions&) {
   return absent();
 }
 
+bool is_software_vulkan(std::string_view) {
+  return false;
+}
+
 VulkanCounters vulkan_counters() {
   return {};
 }

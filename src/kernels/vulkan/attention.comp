@@ -5,10 +5,11 @@
 // dimensions of the values. The softmax is taken as the blocks arrive: sums are scaled down whenever a larger
 // score shows up.
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
-#extension GL_EXT_control_flow_attributes : require
+#include "subgroups.glsl"
 
-layout(constant_id = 0) const uint kKFormat = 0;  // quant/kv_format.h
+#include "kv_formats.glsl"
+
+layout(constant_id = 0) const uint kKFormat = 0;
 layout(constant_id = 1) const uint kVFormat = 0;
 layout(constant_id = 2) const uint kRows = 4;     // of the tile, a multiple of 4
 layout(constant_id = 3) const uint kKPieces = 1;  // of 16 dimensions, that a key has or fewer
@@ -16,11 +17,9 @@ layout(constant_id = 4) const uint kVPairs = 1;   // of dimensions, that a value
 // Whether rows of floats may be read 16 bytes at a time: addresses and sizes of all rows are multiples of
 // that.
 layout(constant_id = 5) const bool kWholeQuads = false;
-
-const uint kF32 = 0;
-const uint kF16 = 1;
-const uint kBf16 = 2;
-const uint kQ8_0 = 3;
+layout(constant_id = 6) const uint kKLevels = 1;  // room for levels of keys, and of values
+layout(constant_id = 7) const uint kVLevels = 1;
+layout(constant_id = 8) const bool kHasResidual = false;
 
 const uint kLanes = 128;
 layout(local_size_x = 128) in;
@@ -31,12 +30,14 @@ layout(set = 0, binding = 1, std430) readonly restrict buffer KvQuads { uvec4 kv
 layout(set = 0, binding = 2, std430) readonly restrict buffer PageTable { int page_table[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Seq { int seqs[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer Pos { int positions[]; };
-// [head_dim_k, n_head, n_tokens]
+// [head_dim_k, n_head, n_tokens], as they meet stored keys
 layout(set = 0, binding = 5, std430) readonly restrict buffer Q { float q[]; };
-// [head_dim_v, n_head, n_tokens]; with several parts, scratch memory: one such tensor for each
+// [head_dim_v, n_head, n_tokens]; where sums are kept, scratch memory: one such tensor for each part
 layout(set = 0, binding = 6, std430) writeonly restrict buffer Out { float result[]; };
 layout(set = 0, binding = 8, std430) readonly restrict buffer First { int firsts[]; };
-// With several parts: largest score and sum of weights [2, n_head, n_tokens, n_parts]
+layout(set = 0, binding = 9, std430) readonly restrict buffer Constants { float constants[]; };
+layout(set = 0, binding = 10, std430) readonly restrict buffer MainPages { int main_pages[]; };  // [2, n_seq]
+// Where sums are kept: largest score and sum of weights [2, n_head, n_tokens, n_parts]
 layout(set = 0, binding = 7, std430) writeonly restrict buffer Softmax { vec2 softmax[]; };
 
 layout(push_constant) uniform Push {
@@ -52,7 +53,7 @@ layout(push_constant) uniform Push {
   uint q_at;
   uint out_at;
   uint softmax_at;
-  uint head_dim_k;
+  uint head_dim_k;  // stored dimensions, like head_dim_v
   uint head_dim_v;
   uint n_head;
   uint n_head_kv;
@@ -61,18 +62,46 @@ layout(push_constant) uniform Push {
   uint has_first;  // whether tokens see no more than the positions from firsts on
   uint first_at;
   float scale;
+  uint keeps_sums;  // whether parts are left as sums, for what puts them together
+  uint pages_of;    // which pages of a sequence are met: kAllPages, kMainPages, kExactPages
+  uint main_pages_at;
 } push;
+
+uint k_format() { return kKFormat; }
+uint v_format() { return kVFormat; }
 
 #include "attention_kv.glsl"
 
-// Subgroups of fewer than four lanes do not exist.
-const uint kMaxSubgroups = kLanes / 4;
+// Of a sequence that has pages of two kinds (KvView::main_pages), those of one are met, and its keys are counted
+// as if there were no others.
+const uint kAllPages = 0, kMainPages = 1, kExactPages = 2;
+
+// How many of a sequence's keys lie before a position.
+int keys_before(uint seq, int position) {
+  if (push.pages_of == kAllPages) return position;
+  const int first = main_pages[push.main_pages_at + 2 * seq] * int(push.page_tokens);
+  const int last = main_pages[push.main_pages_at + 2 * seq + 1] * int(push.page_tokens);
+  const int n_main = min(max(position - first, 0), max(last - first, 0));
+  return push.pages_of == kExactPages ? position - n_main : n_main;
+}
+
+// The page of a key, among the sequence's.
+uint page_of(uint seq, uint key) {
+  const uint index = key / push.page_tokens;
+  if (push.pages_of == kAllPages) return index;
+  const int first = main_pages[push.main_pages_at + 2 * seq], last = main_pages[push.main_pages_at + 2 * seq + 1];
+  if (push.pages_of == kMainPages) return index + uint(first);
+  return index < uint(first) ? index : index + uint(max(last - first, 0));
+}
+
 shared vec4 q_tile[kRows * kKPieces * 4];          // times the scale
 shared vec4 weights[kLanes * kRows / 4];           // of each position: its rows
 shared uint v_rows[kLanes];                        // where each position's value starts
 shared int first_seen[kRows];                      // position
 shared int last_seen[kRows];                       // position; -1: the row is of another sequence
-shared float of_subgroups[kMaxSubgroups * kRows];  // a number for each row
+
+const uint kValues = kRows, kMostThreads = kLanes;
+#include "reduce.glsl"
 
 // State of the softmax of each row.
 const float kNothingSeen = -1e30;
@@ -118,7 +147,7 @@ void weigh(uint seq, uint first, uint end) {
   float scores[kRows];
   [[unroll]] for (uint r = 0; r < kRows; ++r) scores[r] = 0;
   if (position < end) {
-    const uint page = page_table[push.page_table_at + seq * push.max_pages + position / push.page_tokens];
+    const uint page = page_table[push.page_table_at + seq * push.max_pages + page_of(seq, position)];
     const uint keys = push.kv_at + page * push.page_bytes;
     const uint values = keys + push.n_head_kv * push.page_tokens * push.k_row_bytes;
     const uint slot = head_kv * push.page_tokens + position % push.page_tokens;
@@ -133,19 +162,13 @@ void weigh(uint seq, uint first, uint end) {
       }
     }
   }
-  float tops[kRows];
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
     const bool is_seen = position < end && int(position) >= first_seen[r] && int(position) <= last_seen[r];
     if (!is_seen) scores[r] = kNothingSeen;
-    tops[r] = subgroupMax(scores[r]);
   }
-  if (subgroupElect()) {
-    [[unroll]] for (uint r = 0; r < kRows; ++r) of_subgroups[gl_SubgroupID * kRows + r] = tops[r];
-  }
-  barrier();
+  reduce(scores, false);
   if (lane < kRows) {
-    float top = largest[lane];
-    for (uint g = 0; g < gl_NumSubgroups; ++g) top = max(top, of_subgroups[g * kRows + lane]);
+    const float top = reduced_max(lane, largest[lane]);
     shrink[lane] = largest[lane] == top ? 1 : exp(largest[lane] - top);
     largest[lane] = top;
   }
@@ -185,8 +208,11 @@ void add_values(uint n) {
   }
 }
 
-// The first position that a token sees.
-uint first_of(uint token) { return push.has_first > 0 ? uint(firsts[push.first_at + token]) : 0; }
+// Of a token: keys before the first that it sees, and before the first that it sees no more.
+uint first_of(uint seq, uint token) {
+  return push.has_first > 0 ? uint(keys_before(seq, firsts[push.first_at + token])) : 0;
+}
+int keys_of(uint seq, uint token) { return keys_before(seq, positions[push.pos_at + token] + 1); }
 
 // Lets the tile's rows of tokens first_token..last_token, which are of one sequence, see the part's
 // positions.
@@ -194,8 +220,8 @@ void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
   const uint lane = gl_LocalInvocationID.x;
   if (lane < kRows) {
     const bool is_among = exists(lane) && token_of(lane) >= first_token && token_of(lane) <= last_token;
-    last_seen[lane] = is_among ? positions[push.pos_at + token_of(lane)] : -1;
-    first_seen[lane] = is_among ? int(first_of(token_of(lane))) : 0;
+    last_seen[lane] = is_among ? keys_of(seq, token_of(lane)) - 1 : -1;
+    first_seen[lane] = is_among ? int(first_of(seq, token_of(lane))) : 0;
   }
   barrier();
   for (uint block = first; block < end; block += kLanes) {
@@ -225,20 +251,15 @@ void store_sums(uint p, uint component, uint part) {
     for (uint n = 0; n < kStride; ++n) {
       sum += weights[((n * kPairsAtOnce + i % kPairsAtOnce) * kRows + row) / 4][row % 4];
     }
-    float total = 0;
-    for (uint g = 0; g < gl_NumSubgroups; ++g) total += of_subgroups[g * kRows + row];
+    const float total = reduced_sum(row);
     const uint vector = (part * push.n_tokens + token_of(row)) * push.n_head + head_of(row);
-    result[push.out_at + vector * push.head_dim_v + dimension] = push.n_parts == 1 ? sum / total : sum;
-    if (push.n_parts > 1 && dimension == 0) softmax[push.softmax_at + vector] = vec2(largest[row], total);
+    result[push.out_at + vector * push.head_dim_v + dimension] = push.keeps_sums == 0 ? sum / total : sum;
+    if (push.keeps_sums != 0 && dimension == 0) softmax[push.softmax_at + vector] = vec2(largest[row], total);
   }
 }
 
 void store(uint part) {
-  float sums[kRows];
-  [[unroll]] for (uint r = 0; r < kRows; ++r) sums[r] = subgroupAdd(weight_sum[r]);
-  if (subgroupElect()) {
-    [[unroll]] for (uint r = 0; r < kRows; ++r) of_subgroups[gl_SubgroupID * kRows + r] = sums[r];
-  }
+  reduce(weight_sum, true);
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
     [[unroll]] for (uint component = 0; component < 2; ++component) {
       share_sums(p, component);
@@ -267,27 +288,27 @@ void main() {
   }
   if (gl_LocalInvocationID.x < kRows) largest[gl_LocalInvocationID.x] = kNothingSeen;
   load_q_tile();
+  load_levels();
 
   const uint n_rows = min(kRows, push.n_tokens * group_size - first_row);
   const uint last_of_tile = token_of(n_rows - 1);
   for (uint token = token_of(0); token <= last_of_tile;) {
-    const int seq = seqs[push.seq_at + token];
-    int last_position = positions[push.pos_at + token];
-    const uint n_positions = part_positions(uint(last_position) + 1);
+    const uint seq = uint(seqs[push.seq_at + token]);
+    int n_keys = keys_of(seq, token);
+    const uint n_positions = part_positions(uint(n_keys));
     uint last_token = token;
-    uint first_position = first_of(token);
-    while (last_token < last_of_tile && seqs[push.seq_at + last_token + 1] == seq) {
-      const int position = positions[push.pos_at + last_token + 1];
-      if (part_positions(uint(position) + 1) != n_positions) break;
+    uint first_position = first_of(seq, token);
+    while (last_token < last_of_tile && uint(seqs[push.seq_at + last_token + 1]) == seq) {
+      const int keys_of_next = keys_of(seq, last_token + 1);
+      if (part_positions(uint(keys_of_next)) != n_positions) break;
       ++last_token;
-      last_position = max(last_position, position);
-      first_position = min(first_position, first_of(last_token));
+      n_keys = max(n_keys, keys_of_next);
+      first_position = min(first_position, first_of(seq, last_token));
     }
     const uint first = part * n_positions;
     // In whole blocks from the part's first position on, so that sums do not tell which rows share the tile.
     const uint left_out = first_position > first ? (first_position - first) / kLanes * kLanes : 0;
-    attend(token, last_token, uint(seq), first + left_out,
-           min(uint(last_position + 1), first + n_positions));
+    attend(token, last_token, seq, first + left_out, min(uint(n_keys), first + n_positions));
     token = last_token + 1;
   }
   store(part);

@@ -1,9 +1,12 @@
 // attention on Vulkan: attention.comp for tiles of query rows, and for few tokens and long contexts for
-// several parts of the positions, which attention_merge.comp then puts together.
+// several parts of the positions, which attention_merge.comp then puts together. Queries meet compressed keys
+// as kv_transform.comp makes them; then attention_join.comp makes head vectors of what was summed up, and
+// puts main and exact pages together.
 #include <cassert>
 
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
+#include "kernels/vulkan/kv_constants.h"
 #include "kernels/vulkan/kv_layer.h"
 
 namespace parlance::vulkan {
@@ -36,6 +39,27 @@ struct Push {  // as in attention.comp
   uint32_t has_first;
   uint32_t first_at;
   float scale;
+  uint32_t keeps_sums;
+  uint32_t pages_of;
+  uint32_t main_pages_at;
+};
+
+struct TransformPush {  // as in kv_transform.comp
+  uint32_t n;
+  uint32_t source_first, stored_first;
+  uint32_t rotated_block;
+  float root;
+};
+
+struct JoinPush {  // as in attention_join.comp
+  uint32_t main_at, main_softmax_at;
+  uint32_t exact_at, exact_softmax_at;
+  uint32_t out_at;
+  uint32_t head_dim;
+  uint32_t n_vectors;
+  uint32_t n_parts, n_exact_parts;
+  uint32_t rotated_block;
+  float root;
 };
 
 struct MergePush {
@@ -47,43 +71,92 @@ struct MergePush {
   uint32_t n_parts;
 };
 
-// Sizes of heads as constants of the shader. Where it checks each dimension anyway, similar sizes share one.
-uint32_t k_pieces(const KvView& kv, bool whole_quads) {
-  const int64_t head_dim = whole_quads ? kv.head_dim_k : align_up<int64_t>(kv.head_dim_k, 32);
-  return static_cast<uint32_t>(div_up<int64_t>(head_dim, 16));
+// Which pages of a sequence are met, as in attention.comp.
+enum class Pages : uint32_t { all, main, exact };
+
+// Attention over pages of one kind: what attention.comp is given.
+struct Pass {
+  const KvView* kv;
+  Pages pages;
+  int64_t head_dim_k, head_dim_v;  // of stored keys and values
+  Operand q;
+  uint32_t q_at;
+  Operand out, softmax;
+  uint32_t out_at, softmax_at;
+  bool keeps_sums;
+};
+
+// Whether rows of the cache lie such that floats may be loaded 16 bytes at a time.
+bool has_whole_quads(const KvView& kv, uint32_t layer_start) {
+  const auto is_whole = [](KvFormat format, size_t row_bytes) {
+    return format > KvFormat::bf16 || row_bytes % 16 == 0;
+  };
+  return is_whole(kv.k.format, kv.k_row_bytes) && is_whole(kv.v.format, kv.v_row_bytes) &&
+         kv.page_bytes % 16 == 0 && kv.v_offset(0) % 16 == 0 && layer_start % 16 == 0 &&
+         kv.head_dim_k % 16 == 0;
 }
 
-uint32_t v_pairs(const KvView& kv, bool whole_quads) {
-  const int64_t head_dim = whole_quads ? kv.head_dim_v : align_up<int64_t>(kv.head_dim_v, 32);
-  return static_cast<uint32_t>(div_up<int64_t>(head_dim, 2));
+// Sizes of heads as constants of the shader. Where it checks each dimension anyway, similar sizes share one.
+uint32_t k_pieces(int64_t head_dim, bool whole_quads) {
+  return static_cast<uint32_t>(div_up<int64_t>(whole_quads ? head_dim : align_up<int64_t>(head_dim, 32), 16));
 }
+
+uint32_t v_pairs(int64_t head_dim, bool whole_quads) {
+  return static_cast<uint32_t>(div_up<int64_t>(whole_quads ? head_dim : align_up<int64_t>(head_dim, 32), 2));
+}
+
+bool is_plain(KvFormat format) {
+  return format <= KvFormat::q8_0;
+}
+
+// Levels of a format that the shader keeps in shared memory.
+uint32_t n_levels(KvFormat format) {
+  if (is_plain(format)) return 1;
+  return format == KvFormat::tbq3_tcq ? 512 : 16;
+}
+
+// What attention.comp is compiled for.
+struct Variant {
+  uint32_t k_format, v_format;
+  bool whole_quads;
+  uint32_t pieces, pairs;  // that a key and a value have or fewer
+  uint32_t k_levels, v_levels;
+  bool has_residual;
+
+  Variant(const KvView& kv, int64_t head_dim_k, int64_t head_dim_v, bool whole_quads)
+      : k_format(static_cast<uint32_t>(kv.k.format)),
+        v_format(static_cast<uint32_t>(kv.v.format)),
+        whole_quads(whole_quads),
+        pieces(k_pieces(head_dim_k, whole_quads)),
+        pairs(v_pairs(head_dim_v, whole_quads)),
+        k_levels(n_levels(kv.k.format)),
+        v_levels(n_levels(kv.v.format)),
+        has_residual(kv.k.format == KvFormat::q4_polar_residual ||
+                     kv.v.format == KvFormat::q4_polar_residual) {}
+
+  size_t shared_bytes() const { return sizeof(float) * (k_levels + v_levels + (has_residual ? 128 : 1)); }
+};
 
 // Bytes of shared memory of attention.comp.
-size_t shared_bytes(uint32_t n_rows, uint32_t pieces) {
-  return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + kLanes / 4 + 4) + kLanes);
+size_t shared_bytes(uint32_t n_rows, uint32_t pieces, bool has_subgroups) {
+  const uint32_t n_reduced = has_subgroups ? kLanes / 4 : kLanes;
+  return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + n_reduced + 4) + kLanes);
 }
 
 // Rows of a tile.
-uint32_t tile_rows(uint32_t rows_of_head, uint32_t pieces, const DeviceLimits& limits) {
+uint32_t tile_rows(uint32_t rows_of_head, const Variant& variant, const DeviceLimits& limits) {
   // Drivers on the CPU take long to compile the shader for large tiles.
   uint32_t n_rows = rows_of_head <= 4 || limits.is_software ? 4 : rows_of_head <= 8 ? 8 : kMostRows;
-  while (n_rows > 4 && shared_bytes(n_rows, pieces) > limits.shared_bytes) n_rows /= 2;
+  const auto shared = [&] {
+    return shared_bytes(n_rows, variant.pieces, limits.has_subgroup_arithmetic) + variant.shared_bytes();
+  };
+  while (n_rows > 4 && shared() > limits.shared_bytes) n_rows /= 2;
   return n_rows;
 }
 
 // Parts of the positions of any row up to the bound: answers and small pieces of prompts have several.
 int64_t most_parts(const AttentionArgs& args) {
   return std::min(div_up<int64_t>(args.batch.n_kv_bound, kLanes), kMostParts);
-}
-
-// Tokens that are taken at once, when their positions are cut.
-int64_t cut_tokens(const AttentionArgs& args) {
-  return std::min(args.q.ne[2], kMostAlikeRows);
-}
-
-size_t scratch_bytes(const AttentionArgs& args, int) {
-  const int64_t n_vectors = args.q.ne[1] * cut_tokens(args) * most_parts(args);
-  return static_cast<size_t>(n_vectors * (args.kv.head_dim_v + 2)) * sizeof(float);
 }
 
 void merge(Stream& s, const AttentionArgs& args, uint32_t n_vectors, uint32_t n_parts, uint32_t parts_at,
@@ -98,30 +171,24 @@ void merge(Stream& s, const AttentionArgs& args, uint32_t n_vectors, uint32_t n_
            groups_for(n_vectors * args.kv.head_dim_v));
 }
 
-// Whether rows of the cache lie such that floats may be loaded 16 bytes at a time.
-bool has_whole_quads(const KvView& kv, uint32_t layer_start) {
-  return kv.k_row_bytes % 16 == 0 && kv.v_row_bytes % 16 == 0 && kv.page_bytes % 16 == 0 &&
-         layer_start % 16 == 0 && kv.head_dim_k % 16 == 0;
-}
-
 // Tokens [first, first + n).
-void attend(Stream& s, const AttentionArgs& args, int64_t first, int64_t n, uint32_t n_parts) {
-  const KvView& kv = args.kv;
+struct Tokens {
+  int64_t first, n;
+};
+
+void run_pass(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32_t n_parts,
+              const Pass& pass) {
+  const KvView& kv = *pass.kv;
   assert(kv.layer_bytes < UINT32_MAX && "shaders count bytes of a layer in 32 bits");
   const KvLayer layer = kv_layer(kv);
-  const bool whole_quads = has_whole_quads(kv, layer.first_byte);
-  const uint32_t pieces = k_pieces(kv, whole_quads);
-  const auto n_head = static_cast<uint32_t>(args.q.ne[1]), n_tokens = static_cast<uint32_t>(n);
-  const auto rows_of_head = static_cast<uint32_t>(n * (args.q.ne[1] / kv.n_head_kv));
-  const uint32_t n_rows = tile_rows(rows_of_head, pieces, limits_of(s));
-  const auto first_token = static_cast<uint32_t>(first);
-  const uint32_t first_out =
-      word_offset(args.out) + first_token * n_head * static_cast<uint32_t>(kv.head_dim_v);
-  const bool has_parts = n_parts > 1;
-  const uint32_t n_vectors = n_head * n_tokens;
+  const Variant variant(kv, pass.head_dim_k, pass.head_dim_v, has_whole_quads(kv, layer.first_byte));
+  const auto n_head = static_cast<uint32_t>(args.q.ne[1]);
+  const auto rows_of_head = static_cast<uint32_t>(tokens.n * (args.q.ne[1] / kv.n_head_kv));
+  const uint32_t n_rows = tile_rows(rows_of_head, variant, limits_of(s));
+  const auto first_token = static_cast<uint32_t>(tokens.first);
   // Where it is absent, something must be bound and is not read.
   const Tensor& first_seen = args.batch.first ? args.batch.first : args.batch.pos;
-  const uint32_t parts_at = 2 * n_vectors * n_parts;  // after the states of their softmax
+  const Tensor& main_pages = args.kv.main_pages ? args.kv.main_pages : args.batch.pos;
   const Push push{.kv_at = layer.first_byte,
                   .page_bytes = static_cast<uint32_t>(kv.page_bytes),
                   .page_tokens = static_cast<uint32_t>(kv.page_tokens),
@@ -131,41 +198,171 @@ void attend(Stream& s, const AttentionArgs& args, int64_t first, int64_t n, uint
                   .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
                   .seq_at = word_offset(args.batch.seq) + first_token,
                   .pos_at = word_offset(args.batch.pos) + first_token,
-                  .q_at = word_offset(args.q) + first_token * n_head * static_cast<uint32_t>(kv.head_dim_k),
-                  .out_at = has_parts ? parts_at : first_out,
-                  .softmax_at = 0,
-                  .head_dim_k = static_cast<uint32_t>(kv.head_dim_k),
-                  .head_dim_v = static_cast<uint32_t>(kv.head_dim_v),
+                  .q_at = pass.q_at,
+                  .out_at = pass.out_at,
+                  .softmax_at = pass.softmax_at,
+                  .head_dim_k = static_cast<uint32_t>(pass.head_dim_k),
+                  .head_dim_v = static_cast<uint32_t>(pass.head_dim_v),
                   .n_head = n_head,
                   .n_head_kv = static_cast<uint32_t>(kv.n_head_kv),
-                  .n_tokens = n_tokens,
+                  .n_tokens = static_cast<uint32_t>(tokens.n),
                   .n_parts = n_parts,
                   .has_first = args.batch.first ? 1u : 0u,
                   .first_at = word_offset(first_seen) + first_token,
-                  .scale = args.scale};
+                  .scale = args.scale,
+                  .keeps_sums = pass.keeps_sums ? 1u : 0u,
+                  .pages_of = static_cast<uint32_t>(pass.pages),
+                  .main_pages_at = word_offset(main_pages)};
   dispatch(s, "attention",
-           {static_cast<uint32_t>(kv.k.format), static_cast<uint32_t>(kv.v.format), n_rows, pieces,
-            v_pairs(kv, whole_quads), whole_quads},
+           {variant.k_format, variant.v_format, n_rows, variant.pieces, variant.pairs, variant.whole_quads,
+            variant.k_levels, variant.v_levels, variant.has_residual},
            {layer.operand, layer.operand, operand_of(kv.page_table), operand_of(args.batch.seq),
-            operand_of(args.batch.pos), operand_of(args.q), has_parts ? scratch_of(s) : operand_of(args.out),
-            has_parts ? scratch_of(s) : Operand{}, operand_of(first_seen)},
+            operand_of(args.batch.pos), pass.q, pass.out, pass.softmax, operand_of(first_seen),
+            kv_constants(s), operand_of(main_pages)},
            push, {div_up(rows_of_head, n_rows), push.n_head_kv, n_parts});
-  if (has_parts) merge(s, args, n_vectors, n_parts, parts_at, first_out);
+}
+
+uint32_t first_of(const Tensor& heads, const Tokens& tokens) {
+  return word_offset(heads) + static_cast<uint32_t>(tokens.first * heads.ne[0] * heads.ne[1]);
+}
+
+void attend(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32_t n_parts) {
+  const auto n_vectors = static_cast<uint32_t>(args.q.ne[1] * tokens.n);
+  const bool has_parts = n_parts > 1;
+  const uint32_t parts_at = 2 * n_vectors * n_parts;  // after the states of their softmax
+  run_pass(s, args, tokens, n_parts,
+           {.kv = &args.kv,
+            .pages = Pages::all,
+            .head_dim_k = args.kv.head_dim_k,
+            .head_dim_v = args.kv.head_dim_v,
+            .q = operand_of(args.q),
+            .q_at = first_of(args.q, tokens),
+            .out = has_parts ? scratch_of(s) : operand_of(args.out),
+            .softmax = has_parts ? scratch_of(s) : Operand{},
+            .out_at = has_parts ? parts_at : first_of(args.out, tokens),
+            .softmax_at = 0,
+            .keeps_sums = has_parts});
+  if (has_parts) merge(s, args, n_vectors, n_parts, parts_at, first_of(args.out, tokens));
+}
+
+// Where all of it lies in scratch memory while tokens attend to compressed pages, in floats.
+struct Room {
+  int64_t queries = 0, main_softmax, main, exact_softmax, exact, end;
+
+  Room(const AttentionArgs& args, int64_t n_tokens, int64_t n_parts) {
+    const int64_t n_vectors = args.q.ne[1] * n_tokens, n_sums = n_vectors * n_parts;
+    const KvTransform of_keys = args.kv.k.transform();
+    const bool is_own = of_keys != KvTransform::none;
+    main_softmax = is_own ? n_vectors * stored_elements(of_keys, args.kv.head_dim_k) : 0;
+    main_softmax += main_softmax % 2;  // softmax states are read as pairs
+    main = main_softmax + 2 * n_sums;
+    exact_softmax = main + n_sums * stored_elements(args.kv.v.transform(), args.kv.head_dim_v);
+    exact_softmax += exact_softmax % 2;
+    exact = exact_softmax + (args.kv.exact ? 2 * n_sums : 0);
+    end = exact + (args.kv.exact ? n_sums * args.kv.head_dim_v : 0);
+  }
+};
+
+// Of compressed or rotated pages, with exact ones beside them or not.
+void attend_compressed(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32_t n_parts) {
+  const KvView& kv = args.kv;
+  const auto n_vectors = static_cast<uint32_t>(args.q.ne[1] * tokens.n);
+  const Room room(args, tokens.n, n_parts);
+  const auto at = [](int64_t floats) { return static_cast<uint32_t>(floats); };
+  const KvTransform of_keys = kv.k.transform(), of_values = kv.v.transform();
+  Pass main{.kv = &kv,
+            .pages = kv.exact ? Pages::main : Pages::all,
+            .head_dim_k = stored_elements(of_keys, kv.head_dim_k),
+            .head_dim_v = stored_elements(of_values, kv.head_dim_v),
+            .q = operand_of(args.q),
+            .q_at = first_of(args.q, tokens),
+            .out = scratch_of(s),
+            .softmax = scratch_of(s),
+            .out_at = at(room.main),
+            .softmax_at = at(room.main_softmax / 2),
+            .keeps_sums = true};
+  if (of_keys != KvTransform::none) {
+    const Rotation rotation(kv.head_dim_k);
+    const TransformPush push{.n = n_vectors,
+                             .source_first = main.q_at,
+                             .stored_first = at(room.queries),
+                             .rotated_block = rotation.block,
+                             .root = rotation.root};
+    dispatch(s, "kv_transform", {static_cast<uint32_t>(of_keys), at(kv.head_dim_k)},
+             {operand_of(args.q), scratch_of(s), kv_constants(s), sketch_of(s, of_keys)}, push,
+             folded_groups(n_vectors));
+    main.q = scratch_of(s);
+    main.q_at = at(room.queries);
+  }
+  {
+    const SideBySide side_by_side(s);
+    run_pass(s, args, tokens, n_parts, main);
+    if (kv.exact) {
+      Pass exact = main;
+      exact.kv = kv.exact;
+      exact.pages = Pages::exact;
+      exact.head_dim_k = kv.head_dim_k;
+      exact.head_dim_v = kv.head_dim_v;
+      exact.q = operand_of(args.q);
+      exact.q_at = first_of(args.q, tokens);
+      exact.out_at = at(room.exact);
+      exact.softmax_at = at(room.exact_softmax / 2);
+      run_pass(s, args, tokens, n_parts, exact);
+    }
+  }
+  const Rotation rotation(kv.head_dim_v);
+  const JoinPush push{.main_at = at(room.main),
+                      .main_softmax_at = at(room.main_softmax / 2),
+                      .exact_at = at(room.exact),
+                      .exact_softmax_at = at(room.exact_softmax / 2),
+                      .out_at = first_of(args.out, tokens),
+                      .head_dim = at(kv.head_dim_v),
+                      .n_vectors = n_vectors,
+                      .n_parts = n_parts,
+                      .n_exact_parts = kv.exact ? n_parts : 0,
+                      .rotated_block = rotation.block,
+                      .root = rotation.root};
+  dispatch(s, "attention_join", {static_cast<uint32_t>(of_values), at(main.head_dim_v)},
+           {scratch_of(s), scratch_of(s), operand_of(args.out), kv_constants(s), sketch_of(s, of_values)},
+           push, folded_groups(n_vectors));
+}
+
+// Whether keys and values meet queries as they are, all in pages of one kind.
+bool is_met_as_stored(const KvView& kv) {
+  return !kv.exact && kv.k.transform() == KvTransform::none && kv.v.transform() == KvTransform::none;
+}
+
+// Tokens of a large piece of a prompt that are taken at once from compressed pages.
+constexpr int64_t kPieceTokens = 256;
+
+size_t scratch_bytes(const AttentionArgs& args, int) {
+  const int64_t n = args.q.ne[2], n_cut = std::min(n, kMostAlikeRows);
+  if (is_met_as_stored(args.kv)) {
+    const int64_t n_vectors = args.q.ne[1] * n_cut * most_parts(args);
+    return static_cast<size_t>(n_vectors * (args.kv.head_dim_v + 2)) * sizeof(float);
+  }
+  const int64_t floats =
+      std::max(Room(args, n_cut, most_parts(args)).end, Room(args, std::min(n, kPieceTokens), 1).end);
+  return static_cast<size_t>(floats) * sizeof(float);
 }
 
 void run_attention(Stream& s, const AttentionArgs& args) {
   const int64_t n_tokens = args.q.ne[2];
   if (args.q.n_elements() == 0) return;
-  if (n_tokens > kMostAlikeRows && !limits_of(s).is_deterministic) return attend(s, args, 0, n_tokens, 1);
-  const auto n_parts = static_cast<uint32_t>(most_parts(args));
-  for (int64_t first = 0; first < n_tokens; first += kMostAlikeRows)
-    attend(s, args, first, std::min(n_tokens - first, kMostAlikeRows), n_parts);
+  const bool is_whole = n_tokens > kMostAlikeRows && !limits_of(s).is_deterministic;
+  const auto n_parts = is_whole ? 1 : static_cast<uint32_t>(most_parts(args));
+  const bool is_plain = is_met_as_stored(args.kv);
+  const int64_t piece = !is_whole ? kMostAlikeRows : is_plain ? n_tokens : kPieceTokens;
+  for (int64_t first = 0; first < n_tokens; first += piece) {
+    const Tokens tokens{first, std::min(n_tokens - first, piece)};
+    is_plain ? attend(s, args, tokens, n_parts) : attend_compressed(s, args, tokens, n_parts);
+  }
 }
 
 }  // namespace
 
 void fill_attention(OpTable& table) {
-  fill_plain_formats(table.attention, {run_attention, scratch_bytes});
+  for (auto& row : table.attention) row.fill({run_attention, scratch_bytes});
 }
 
 }  // namespace parlance::vulkan

@@ -1,6 +1,6 @@
 // The dot product of four signed bytes with four others. With PARLANCE_INTEGER_DOT it is one instruction, on
-// devices with VK_KHR_shader_integer_dot_product.
-#ifdef PARLANCE_INTEGER_DOT
+// devices with VK_KHR_shader_integer_dot_product; PARLANCE_EMULATED_DOT is for languages that have no such thing.
+#if defined(PARLANCE_INTEGER_DOT) && !defined(PARLANCE_EMULATED_DOT)
 
 #extension GL_EXT_spirv_intrinsics : require
 // OpSDot with the capabilities DotProductInput4x8BitPacked and DotProduct; format 0 is

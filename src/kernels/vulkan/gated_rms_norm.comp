@@ -1,12 +1,13 @@
 // One group per row: the sum of squares, then x / rms(x) * weight * silu(gate).
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "subgroups.glsl"
 #include "exp.glsl"
 
 const uint kThreads = 64;  // rows are heads of a recurrent layer
 layout(local_size_x = kThreads) in;
 #include "grid.glsl"
+#include "reduce_one.glsl"
 layout(binding = 0) readonly buffer X { float x[]; };
 layout(binding = 1) readonly buffer Weight { float weight[]; };
 layout(binding = 2) readonly buffer Gate { float gate[]; };
@@ -18,8 +19,6 @@ layout(push_constant) uniform Push {
   float eps;
 } push;
 
-shared float partial[kThreads];  // of each subgroup; there are at most that many
-
 void main() {
   const uint row = flat_group();
   if (row >= push.n_rows) return;
@@ -29,11 +28,7 @@ void main() {
     const float value = x[push.x_first + row_first + i];
     sum += value * value;
   }
-  sum = subgroupAdd(sum);
-  if (subgroupElect()) partial[gl_SubgroupID] = sum;
-  barrier();
-  sum = 0.0;
-  for (uint i = 0; i < gl_NumSubgroups; ++i) sum += partial[i];
+  sum = sum_of_group(sum);
 
   const float scale = 1.0 / sqrt(sum / float(push.n) + push.eps);
   for (uint i = gl_LocalInvocationID.x; i < push.n; i += kThreads) {

@@ -3,7 +3,7 @@
 
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
-#include "kernels/vulkan/kv_layer.h"
+#include "kernels/vulkan/kv_encode.h"
 
 namespace parlance::vulkan {
 
@@ -18,9 +18,8 @@ struct Push {
 
 // Keys or values, whose rows start `side_bytes` behind the start of a page.
 void copy_side(Stream& s, const KvCopyArgs& args, size_t row_bytes, size_t side_bytes) {
-  const KvView& kv = args.kv;
+  const KvView& kv = written_view(args.kv);
   const int64_t n = args.copies.ne[1] * kv.n_head_kv;
-  const auto halves = [](size_t bytes) { return static_cast<uint32_t>(bytes / 2); };
   assert(kv.page_bytes % 4 == 0 && row_bytes % 2 == 0 && kv.layer_bytes / 2 <= UINT32_MAX);
   const KvLayer layer = kv_layer(kv);
   const Push push{.n = static_cast<uint32_t>(n),
@@ -38,7 +37,7 @@ void copy_side(Stream& s, const KvCopyArgs& args, size_t row_bytes, size_t side_
 }
 
 void run_kv_copy(Stream& s, const KvCopyArgs& args) {
-  const KvView& kv = args.kv;
+  const KvView& kv = written_view(args.kv);
   const SideBySide side_by_side(s);
   copy_side(s, args, kv.k_row_bytes, kv.k_offset(0));
   copy_side(s, args, kv.v_row_bytes, kv.v_offset(0));

@@ -1,8 +1,8 @@
-// Encodes keys or values into the page that holds their position: one invocation per unit of a row, which
+// Encodes keys or values in plain formats into the page that holds their position: one invocation per unit of a row, which
 // is one element (f32), two elements (f16, bf16) or a block of 32 (q8_0).
 //
 // Bytes are those of the scalar encoders on every driver. Their rules for rounding, division and small
-// numbers differ, so all but one product is done with integers.
+// numbers differ, so all but one product is done with integers. Other formats: kv_encode.comp.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -27,75 +27,18 @@ layout(push_constant) uniform Push {
   uint row_halves;   // of one head vector
 } push;
 
-// Writes two bytes beside which another invocation may write.
-void store_half(uint at, uint bits) {
-  const uint shift = (at & 1u) * 16;
-  atomicAnd(pages[at >> 1], ~(0xffffu << shift));
-  atomicOr(pages[at >> 1], bits << shift);
-}
-
-// The functions of base/half.h: nearest, ties to even, subnormals kept.
-uint bf16_bits(uint bits) {
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return bits >> 16 | 64;
-  return (bits + (0x7fffu + (bits >> 16 & 1u))) >> 16;
-}
-
-uint f16_bits(uint bits) {
-  const uint sign = bits >> 16 & 0x8000u;
-  const uint magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return sign | 0x7e00u | (magnitude >> 13 & 0x3ffu);
-  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
-  if (magnitude >= 0x38800000u) {
-    return sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
-  }
-  if (magnitude < 0x33000000u) return sign;  // below half of the smallest subnormal
-  const uint mantissa = (magnitude & 0x7fffffu) | 0x800000u;
-  const uint shift = 126 - (magnitude >> 23);  // to units of 2^-24
-  return sign | (mantissa + ((1u << (shift - 1)) - 1) + (mantissa >> shift & 1u)) >> shift;
-}
-
-// a / b, both positive and normal, to the nearest float; 0 when that is below the normal ones (such
-// a step is 0 in f16 anyway).
-uint divide(uint a, uint b) {
-  uint rest = (a & 0x7fffffu) | 0x800000u;
-  const uint divisor = (b & 0x7fffffu) | 0x800000u;
-  int exponent = int(a >> 23) - int(b >> 23) + 127;
-  if (rest < divisor) {
-    rest <<= 1;
-    --exponent;
-  }
-  if (exponent <= 0) return 0;
-  uint quotient = 0;
-  for (int i = 0; i < 24; ++i) {
-    quotient <<= 1;
-    if (rest >= divisor) {
-      rest -= divisor;
-      quotient |= 1;
-    }
-    rest <<= 1;
-  }
-  if (rest > divisor) ++quotient;  // a quotient of two floats never lies halfway between two
-  return (uint(exponent) << 23) + (quotient - 0x800000u);
-}
+#include "kv_bits.glsl"
 
 void write_q8_0(uint from, uint at) {
   uint largest = 0;
   for (uint i = 0; i < 32; ++i) largest = max(largest, x[from + i] & 0x7fffffffu);
-  const uint k127 = 0x42fe0000u, kOne = 0x3f800000u;
-  const uint d = largest < 0x800000u ? 0 : divide(largest, k127);
-  const float inverse = d == 0 ? 0.0 : uintBitsToFloat(divide(kOne, d));
+  const uint d = q8_0_step(largest);
+  const float inverse = q8_0_inverse(d);
   uint halves[17];
   halves[0] = f16_bits(d);
   for (uint i = 0; i < 16; ++i) {
-    uint pair = 0;
-    for (uint j = 0; j < 2; ++j) {
-      // Adding the float below one half and cutting off rounds halves away from zero.
-      precise const float scaled = uintBitsToFloat(x[from + 2 * i + j]) * inverse;
-      precise const float moved = abs(scaled) + 0.49999997;
-      const int code = int(moved);
-      pair |= uint((scaled < 0.0 ? -code : code) & 255) << (8 * j);
-    }
-    halves[1 + i] = pair;
+    const uint low = q8_0_code(uintBitsToFloat(x[from + 2 * i]), inverse);
+    halves[1 + i] = low | q8_0_code(uintBitsToFloat(x[from + 2 * i + 1]), inverse) << 8;
   }
   // Eight whole words, and a half word that the neighbour shares, in front or behind.
   const uint first = at & 1u;

@@ -2,7 +2,7 @@
 // tokens, each lane every n-th piece of them. With PARLANCE_INTEGER_DOT the device multiplies four bytes at
 // once.
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "subgroups.glsl"
 
 layout(local_size_x_id = 8) in;
 
@@ -17,9 +17,8 @@ layout(constant_id = 10) const uint kTokens = 1;  // of a workgroup
 // than a launch that does it once.
 layout(constant_id = 11) const bool kRoundsItself = false;
 
-// Subgroups of fewer than four lanes do not exist, and workgroups have at most 128.
-const uint kMaxSubgroups = 32;
-shared float subgroup_sums[kMaxSubgroups][kRows * kTokens];
+const uint kValues = kRows * kTokens, kMostThreads = 128;
+#include "reduce.glsl"
 
 // A run of 32 activations, see rounding.glsl.
 void load_activations(uint token, uint run, out uvec4 low, out uvec4 high, out vec4 scales) {
@@ -101,16 +100,11 @@ void main() {
     add_floats(first_row, first_token, sums);
   }
 
+  float values[kValues];
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
-    [[unroll]] for (uint t = 0; t < kTokens; ++t) {
-      const float sum = subgroupAdd(sums[r][t]);
-      if (subgroupElect()) subgroup_sums[gl_SubgroupID][r * kTokens + t] = sum;
-    }
+    [[unroll]] for (uint t = 0; t < kTokens; ++t) values[r * kTokens + t] = sums[r][t];
   }
-  barrier();
-  for (uint i = gl_LocalInvocationID.x; i < kRows * kTokens; i += gl_WorkGroupSize.x) {
-    float sum = 0;
-    for (uint g = 0; g < gl_NumSubgroups; ++g) sum += subgroup_sums[g][i];
-    store(first_row + i / kTokens, first_token + i % kTokens, sum);
-  }
+  reduce(values, true);
+  for (uint i = gl_LocalInvocationID.x; i < kValues; i += gl_WorkGroupSize.x)
+    store(first_row + i / kTokens, first_token + i % kTokens, reduced_sum(i));
 }

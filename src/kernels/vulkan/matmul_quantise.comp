@@ -37,7 +37,7 @@ void main() {
   for (uint i = 0; i < kLanes; ++i) magnitude = max(magnitude, largest[first_lane + i]);
 
   const bool is_zero = magnitude < push.smallest_magnitude;
-  const float inverse = is_zero ? 0 : inverse_step(magnitude);
+  const float inverse = is_zero ? 0 : divided(127, magnitude);
   precise const vec4 scaled = values * inverse;
   const ivec4 code = ivec4(roundEven(scaled));
   const uvec4 bits = uvec4(code & 255) << uvec4(0, 8, 16, 24);

@@ -2,16 +2,21 @@
 // kv_write.comp follows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "subgroups.glsl"
 
 const uint kThreads = 64;
 layout(local_size_x = kThreads) in;
 #include "grid.glsl"
+#include "reduce_one.glsl"
 layout(binding = 0) buffer Q { float q[]; };                     // (n_tokens, n_head, head_dim)
 layout(binding = 1) buffer K { float k[]; };                     // (n_tokens, n_head_kv, head_dim)
 layout(binding = 2) readonly buffer QNorm { float q_norm[]; };   // (head_dim)
 layout(binding = 3) readonly buffer KNorm { float k_norm[]; };
 layout(binding = 4) readonly buffer Angles { float angles[]; };  // (n_tokens, 2, n_pairs): cos, then sin
+// See KvView, (n_head_kv, head_dim) each: where keys are equalised.
+layout(binding = 5) readonly buffer KShift { float k_shift[]; };
+layout(binding = 6) readonly buffer KScale { float k_scale[]; };
+layout(binding = 7) readonly buffer QScale { float q_scale[]; };
 layout(push_constant) uniform Push {
   uint n;  // heads of all tokens
   uint q_first, k_first, q_norm_first, k_norm_first, angles_first;
@@ -20,21 +25,26 @@ layout(push_constant) uniform Push {
   uint a_stride;  // from pair to pair
   uint b_offset;  // from a to b of a pair
   float eps;
+  uint has_equaliser;
+  uint k_shift_first, k_scale_first, q_scale_first;
 } push;
-
-shared float partial[kThreads];  // of each subgroup; there are at most that many
 
 bool is_q;
 uint first;  // of the head
+uint first_of_equaliser;  // of the KV head
 float scale;
 
 float stored(uint i) { return is_q ? q[first + i] : k[first + i]; }
 
 void store(uint i, float value) {
+  const uint at = first_of_equaliser + i;
   if (is_q) {
-    q[first + i] = value;
+    precise const float scaled = push.has_equaliser != 0 ? value * q_scale[push.q_scale_first + at] : value;
+    q[first + i] = scaled;
   } else {
-    k[first + i] = value;
+    precise float moved = value;
+    if (push.has_equaliser != 0) moved = (value - k_shift[push.k_shift_first + at]) * k_scale[push.k_scale_first + at];
+    k[first + i] = moved;
   }
 }
 
@@ -51,11 +61,7 @@ void find_scale() {
     const float value = stored(i);
     sum += value * value;
   }
-  sum = subgroupAdd(sum);
-  if (subgroupElect()) partial[gl_SubgroupID] = sum;
-  barrier();
-  sum = 0.0;
-  for (uint i = 0; i < gl_NumSubgroups; ++i) sum += partial[i];
+  sum = sum_of_group(sum);
   scale = 1.0 / sqrt(sum / float(push.head_dim) + push.eps);
 }
 
@@ -68,6 +74,8 @@ void main() {
   is_q = head < push.n_head;
   first = is_q ? push.q_first + (token * push.n_head + head) * push.head_dim
                : push.k_first + (token * push.n_head_kv + head - push.n_head) * push.head_dim;
+  const uint head_kv = is_q ? head / (push.n_head / push.n_head_kv) : head - push.n_head;
+  first_of_equaliser = head_kv * push.head_dim;
   scale = 1.0;
   if (has_norm()) find_scale();
 

@@ -1,6 +1,7 @@
 // norm_rope_write with Vulkan: one group per head of q and k, then kv_write.
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
+#include "kernels/vulkan/kv_encode.h"
 
 namespace parlance::vulkan {
 
@@ -13,10 +14,12 @@ struct Push {
   uint32_t n_head, n_head_kv, head_dim, n_pairs;
   uint32_t a_stride, b_offset;
   float eps;
+  uint32_t has_equaliser;
+  uint32_t k_shift_first, k_scale_first, q_scale_first;
 };
 
 void run_norm_rope_write(Stream& s, const NormRopeWriteArgs& args) {
-  const KvView& kv = args.write.kv;
+  const KvView& kv = written_view(args.write.kv);
   const Tensor& k = args.write.k;
   const int64_t n = (args.q.ne[1] + k.ne[1]) * args.q.ne[2];
   const bool is_halves = args.style == RopeStyle::halves;
@@ -35,10 +38,14 @@ void run_norm_rope_write(Stream& s, const NormRopeWriteArgs& args) {
                   .n_pairs = n_pairs,
                   .a_stride = is_halves ? 1u : 2u,
                   .b_offset = is_halves ? n_pairs : 1u,
-                  .eps = args.eps};
+                  .eps = args.eps,
+                  .has_equaliser = kv.q_scale ? 1u : 0u,
+                  .k_shift_first = word_offset(kv.k_shift),
+                  .k_scale_first = word_offset(kv.k_scale),
+                  .q_scale_first = word_offset(kv.q_scale)};
   dispatch(s, "norm_rope_write", {},
            {operand_of(args.q), operand_of(k), operand_of(args.q_norm), operand_of(args.k_norm),
-            operand_of(args.angles)},
+            operand_of(args.angles), operand_of(kv.k_shift), operand_of(kv.k_scale), operand_of(kv.q_scale)},
            push, folded_groups(n));
   op_table().kv_write[static_cast<size_t>(kv.k.format)][static_cast<size_t>(kv.v.format)].run(s, args.write);
 }
@@ -46,7 +53,8 @@ void run_norm_rope_write(Stream& s, const NormRopeWriteArgs& args) {
 }  // namespace
 
 void fill_norm_rope_write(OpTable& table) {
-  fill_plain_formats(table.norm_rope_write, {run_norm_rope_write});
+  table.equalises_kv = true;
+  for (auto& row : table.norm_rope_write) row.fill({run_norm_rope_write});
 }
 
 }  // namespace parlance::vulkan

@@ -1,11 +1,12 @@
 // One group per row: the sum of squares, then x / rms(x) * weight.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "subgroups.glsl"
 
 layout(constant_id = 0) const uint kThreads = 128;
 layout(local_size_x_id = 0) in;
 #include "grid.glsl"
+#include "reduce_one.glsl"
 layout(binding = 0) readonly buffer X { float x[]; };
 layout(binding = 1) readonly buffer Weight { float weight[]; };
 layout(binding = 2) writeonly buffer Out { float result[]; };
@@ -16,8 +17,6 @@ layout(push_constant) uniform Push {
   float eps;
 } push;
 
-shared float partial[kThreads];  // of each subgroup; there are at most that many
-
 void main() {
   const uint row = flat_group();
   if (row >= push.n_rows) return;
@@ -27,11 +26,7 @@ void main() {
     const float value = x[x_first + i];
     sum += value * value;
   }
-  sum = subgroupAdd(sum);
-  if (subgroupElect()) partial[gl_SubgroupID] = sum;
-  barrier();
-  sum = 0.0;
-  for (uint i = 0; i < gl_NumSubgroups; ++i) sum += partial[i];
+  sum = sum_of_group(sum);
 
   const float scale = 1.0 / sqrt(sum / float(push.n) + push.eps);
   const uint out_first = push.out_first + row * push.n;

@@ -1,22 +1,7 @@
 // How activations are rounded to signed bytes and a step for products with quantised weights
 // (kernels/cpu/matmul/activations.h is the definition).
 
-// The upper 12 bits of a float's mantissa; the rest is exact too, and so are products of such parts.
-float upper_part(float value) { return uintBitsToFloat(floatBitsToUint(value) & 0xfffff000); }
-
-// 127 / magnitude, rounded as on the CPU: the quotient of a shader may be 2.5 units off in its last place,
-// which would change codes. It is corrected by its residual, computed without rounding (fma() need not be
-// fused).
-float inverse_step(float magnitude) {
-  precise const float quotient = 127 / magnitude;
-  const float q = upper_part(quotient);
-  const float m = upper_part(magnitude);
-  precise const float q_rest = quotient - q;
-  precise const float m_rest = magnitude - m;
-  precise const float residual = (((127 - q * m) - q * m_rest) - q_rest * m) - q_rest * m_rest;
-  precise const float corrected = quotient + residual / magnitude;
-  return corrected;
-}
+#include "exact.glsl"
 
 // 32 values as codes, four in a word, and the step; the step times the sum of the first 16 codes, of the last 16, of
 // all. Runs below the smallest magnitude count as zero.
@@ -25,7 +10,7 @@ void round_run(vec4 values[8], float smallest_magnitude, out uvec4 low, out uvec
   for (uint i = 0; i < 8; ++i) magnitudes = max(magnitudes, abs(values[i]));
   const float magnitude = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
   const bool is_zero = magnitude < smallest_magnitude;
-  const float inverse = is_zero ? 0 : inverse_step(magnitude);
+  const float inverse = is_zero ? 0 : divided(127, magnitude);
   uint words[8];
   ivec4 sums[2] = ivec4[2](ivec4(0), ivec4(0));
   for (uint i = 0; i < 8; ++i) {

@@ -3,11 +3,13 @@
 // kernels/absent/vulkan.cpp instead.
 //
 // With PARLANCE_VULKAN_VALIDATION=1 in the environment the Khronos validation layer checks every call; its
-// messages are logged and counted.
+// messages are logged and counted. With PARLANCE_VULKAN_SUBGROUPS=0 devices are taken as if they had no
+// subgroup arithmetic.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +21,9 @@ namespace parlance {
 // then virtual ones, then software; otherwise in the loader's order. An error says why there are none and
 // what to do.
 Result<std::vector<DeviceInfo>> list_vulkan_devices();
+
+// Whether a device of that list is a driver which computes on the CPU: for tests, and for those who name it.
+bool is_software_vulkan(std::string_view name);
 
 // Device number `index` of that list. Errors: there is no such device, or it lacks what the kernels need.
 Result<std::unique_ptr<Device>> make_vulkan_device(int index, const DeviceOptions& options = {});

@@ -1,6 +1,8 @@
 #include "kernels/vulkan/runtime/context.h"
 
 #include <atomic>
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "base/parameter.h"
@@ -60,8 +62,8 @@ bool has_fast_dot_product(const PhysicalDevice& physical, const Features& featur
   return dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
 }
 
-// Fills limits and max_allocation, or says what the device lacks.
-Result<void> probe(Context& context, const Features& features) {
+// Fills limits and max_allocation.
+void probe(Context& context, const Features& features) {
   const PhysicalDevice& physical = context.physical;
   auto maintenance = typed<VkPhysicalDeviceMaintenance3Properties>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
@@ -71,18 +73,18 @@ Result<void> probe(Context& context, const Features& features) {
   auto properties = typed<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
   properties.pNext = &subgroup;
   vkGetPhysicalDeviceProperties2(physical.handle, &properties);
-  if (!(subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) ||
-      !(subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT)) {
-    return fail(ErrorCode::unsupported,
-                "{} ({}): the kernels need subgroup arithmetic in compute shaders, which this driver lacks; "
-                "update the "
-                "driver or use {}",
-                physical.name, physical.properties.deviceName, set_to(Parameter::device, "cpu"));
-  }
+  // Reductions in shared memory do what smaller subgroups would.
+  constexpr uint32_t kLeastSubgroup = 4;
+  const char* wanted = std::getenv("PARLANCE_VULKAN_SUBGROUPS");
+  const bool has_subgroups = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+                             (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) &&
+                             subgroup.subgroupSize >= kLeastSubgroup &&
+                             !(wanted && wanted == std::string_view("0"));
   const VkPhysicalDeviceLimits& limits = properties.properties.limits;
   context.max_allocation = maintenance.maxMemoryAllocationSize;
   context.limits = {
       .subgroup_size = subgroup.subgroupSize,
+      .has_subgroup_arithmetic = has_subgroups,
       .max_groups = {limits.maxComputeWorkGroupCount[0], limits.maxComputeWorkGroupCount[1],
                      limits.maxComputeWorkGroupCount[2]},
       .max_group_invocations = limits.maxComputeWorkGroupInvocations,
@@ -95,7 +97,6 @@ Result<void> probe(Context& context, const Features& features) {
       .has_integer_dot_product = has_fast_dot_product(physical, features),
       .is_software = physical.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU,
   };
-  return {};
 }
 
 Result<uint32_t> compute_queue_family(const PhysicalDevice& physical) {
@@ -126,7 +127,7 @@ Result<std::unique_ptr<Context>> open_context(int index) {
   const PhysicalDevice& physical = (*devices)[static_cast<size_t>(index)];
   auto context = std::make_unique<Context>(physical);
   const Features features(physical);
-  PARLANCE_CHECK(probe(*context, features));
+  probe(*context, features);
   PARLANCE_TRY(context->queue_family, compute_queue_family(physical));
   vkGetPhysicalDeviceMemoryProperties(physical.handle, &context->memory_types);
 

@@ -28,6 +28,15 @@ Result<std::unique_ptr<Buffer>> VulkanDevice::import_weights(std::span<const std
   return std::unique_ptr<Buffer>(std::move(buffer));
 }
 
+Result<Buffer*> VulkanDevice::constants(std::string_view name, FunctionRef<std::vector<float>()> make) {
+  const std::lock_guard lock(constants_mutex_);
+  const auto found = constants_.find(name);
+  if (found != constants_.end()) return found->second.get();
+  const std::vector<float> values = make();
+  PARLANCE_TRY(std::unique_ptr<Buffer> buffer, import_weights(std::as_bytes(std::span(values))));
+  return constants_.emplace(name, std::move(buffer)).first->second.get();
+}
+
 std::unique_ptr<Stream> VulkanDevice::make_stream() {
   return std::make_unique<VulkanStream>(*this);
 }

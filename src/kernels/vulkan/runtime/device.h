@@ -1,8 +1,12 @@
 // The Vulkan device behind vulkan_device.h.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/vulkan/runtime/memory.h"
 #include "kernels/vulkan/runtime/pipelines.h"
@@ -28,12 +32,16 @@ class VulkanDevice final : public Device {
   Context& context() { return *context_; }
   MemoryPool& memory_pool() { return memory_pool_; }
   Pipelines& pipelines() { return pipelines_; }
+  // See constants() of dispatch.h.
+  Result<Buffer*> constants(std::string_view name, FunctionRef<std::vector<float>()> make);
 
  private:
   std::unique_ptr<Context> context_;
   MemoryPool memory_pool_;
   Pipelines pipelines_;
   Uploader uploader_;
+  std::mutex constants_mutex_;
+  std::map<std::string, std::unique_ptr<Buffer>, std::less<>> constants_;
 };
 
 }  // namespace parlance::vulkan

@@ -2,14 +2,14 @@
 
 #include <cassert>
 
-#include "kernels/vulkan/runtime/stream.h"
+#include "kernels/vulkan/runtime/shader_stream.h"
 
 namespace parlance::vulkan {
 
 namespace {
 
-VulkanStream& vulkan_stream(Stream& s) {
-  return static_cast<VulkanStream&>(s);
+ShaderStream& shader_stream(Stream& s) {
+  return static_cast<ShaderStream&>(s);
 }
 
 }  // namespace
@@ -34,23 +34,27 @@ uint32_t word_offset(const Tensor& tensor) {
 
 void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> specialization,
               std::span<const Operand> operands, std::span<const std::byte> push, Groups groups) {
-  vulkan_stream(s).dispatch(shader, specialization, operands, push, groups);
+  shader_stream(s).dispatch(shader, specialization, operands, push, groups);
 }
 
 SideBySide::SideBySide(Stream& s) : stream_(s) {
-  vulkan_stream(s).begin_side_by_side();
+  shader_stream(s).begin_side_by_side();
 }
 
 SideBySide::~SideBySide() {
-  vulkan_stream(stream_).end_side_by_side();
+  shader_stream(stream_).end_side_by_side();
 }
 
 const DeviceLimits& limits_of(Stream& s) {
-  return vulkan_stream(s).limits();
+  return shader_stream(s).limits();
+}
+
+Operand constants(Stream& s, std::string_view name, FunctionRef<std::vector<float>()> make) {
+  return shader_stream(s).constants(name, make);
 }
 
 Operand scratch_of(Stream& s) {
-  return vulkan_stream(s).scratch_operand();
+  return shader_stream(s).scratch_operand();
 }
 
 }  // namespace parlance::vulkan

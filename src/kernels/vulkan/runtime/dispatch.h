@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "kernels/device.h"
 
@@ -15,6 +16,7 @@ namespace parlance::vulkan {
 // What a device can do, as its driver says. No kernel needs a `has_`; some are faster with it.
 struct DeviceLimits {
   uint32_t subgroup_size = 0;            // invocations that run in step; 8 to 64 on devices of today
+  bool has_subgroup_arithmetic = false;  // sums over them; else shared memory is used
   std::array<uint32_t, 3> max_groups{};  // of one launch
   uint32_t max_group_invocations = 0;
   size_t max_storage_range = 0;     // bytes that a shader sees of one buffer
@@ -55,12 +57,18 @@ void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> spec
               std::span<const Operand> operands, std::span<const std::byte> push, Groups groups);
 
 template <class Push>
-void dispatch(Stream& s, std::string_view shader, std::initializer_list<uint32_t> specialization,
+void dispatch(Stream& s, std::string_view shader, std::span<const uint32_t> specialization,
               std::initializer_list<Operand> operands, const Push& push, Groups groups) {
   static_assert(sizeof(Push) <= 128 && sizeof(Push) % 4 == 0);
-  dispatch(s, shader, std::span<const uint32_t>(specialization.begin(), specialization.size()),
-           std::span<const Operand>(operands.begin(), operands.size()), std::as_bytes(std::span(&push, 1)),
-           groups);
+  dispatch(s, shader, specialization, std::span<const Operand>(operands.begin(), operands.size()),
+           std::as_bytes(std::span(&push, 1)), groups);
+}
+
+template <class Push>
+void dispatch(Stream& s, std::string_view shader, std::initializer_list<uint32_t> specialization,
+              std::initializer_list<Operand> operands, const Push& push, Groups groups) {
+  dispatch(s, shader, std::span<const uint32_t>(specialization.begin(), specialization.size()), operands,
+           push, groups);
 }
 
 // Launches recorded while this lives read nothing that another of them writes, so that they need not wait for
@@ -80,5 +88,8 @@ const DeviceLimits& limits_of(Stream& s);
 
 // The stream's scratch memory.
 Operand scratch_of(Stream& s);
+
+// What `make` yields, in memory of the device since somebody first asked for this name.
+Operand constants(Stream& s, std::string_view name, FunctionRef<std::vector<float>()> make);
 
 }  // namespace parlance::vulkan

@@ -200,6 +200,13 @@ Result<std::vector<DeviceInfo>> list_vulkan_devices() {
   return list;
 }
 
+bool is_software_vulkan(std::string_view name) {
+  const auto& devices = vulkan::physical_devices();
+  return devices && std::ranges::any_of(*devices, [&](const vulkan::PhysicalDevice& device) {
+           return device.name == name && device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+         });
+}
+
 VulkanCounters vulkan_counters() {
   return {.submissions = vulkan::Context::n_submissions(),
           .validation_messages = vulkan::n_validation_messages};

@@ -4,11 +4,41 @@
 #include <vector>
 
 #include "base/parameter.h"
+#include "kernels/vulkan/runtime/pipeline_file.h"
 #include "kernels/vulkan/runtime/shaders.h"
 
 namespace parlance::vulkan {
 
+// A driver may refuse what another version wrote: then it starts with nothing.
+VkResult Pipelines::make_cache() {
+  file_ = pipeline_file_of(context_.physical);
+  const auto bytes = file_ ? read_pipeline_file(*file_) : std::nullopt;
+  auto cache = typed<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+  if (bytes) {
+    cache.initialDataSize = bytes->size();
+    cache.pInitialData = bytes->data();
+    const VkResult result = context_.vk.vkCreatePipelineCache(context_.device, &cache, nullptr, &cache_);
+    if (result == VK_SUCCESS) return result;
+    cache.initialDataSize = 0;
+    cache.pInitialData = nullptr;
+  }
+  return context_.vk.vkCreatePipelineCache(context_.device, &cache, nullptr, &cache_);
+}
+
+void Pipelines::keep_cache() const {
+  size_t n = 0;
+  if (!file_ || cache_ == VK_NULL_HANDLE ||
+      context_.vk.vkGetPipelineCacheData(context_.device, cache_, &n, nullptr) != VK_SUCCESS) {
+    return;
+  }
+  std::vector<std::byte> bytes(n);
+  if (context_.vk.vkGetPipelineCacheData(context_.device, cache_, &n, bytes.data()) != VK_SUCCESS) return;
+  bytes.resize(n);
+  if (read_pipeline_file(*file_) != bytes) write_pipeline_file(*file_, bytes);
+}
+
 Pipelines::~Pipelines() {
+  keep_cache();
   const VolkDeviceTable& vk = context_.vk;
   for (auto& [key, pipeline] : pipelines_) vk.vkDestroyPipeline(context_.device, pipeline.handle, nullptr);
   for (Interface& interface : interfaces_) {
@@ -45,17 +75,15 @@ VkResult Pipelines::make(std::string_view shader, std::span<const uint32_t> spec
                          Pipeline& pipeline) {
   const VolkDeviceTable& vk = context_.vk;
   if (cache_ == VK_NULL_HANDLE) {
-    auto cache = typed<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
-    if (const VkResult result = vk.vkCreatePipelineCache(context_.device, &cache, nullptr, &cache_);
-        result != VK_SUCCESS) {
-      return result;
-    }
+    if (const VkResult result = make_cache(); result != VK_SUCCESS) return result;
   }
   if (const VkResult result = make_interface(n_bindings, interfaces_[n_bindings]); result != VK_SUCCESS)
     return result;
   pipeline.interface = interfaces_[n_bindings];
 
-  const std::span<const uint32_t> code = find_shader(shader);
+  std::span<const uint32_t> code;
+  if (!context_.limits.has_subgroup_arithmetic) code = find_shader(std::string(shader) + "_no_subgroups");
+  if (code.empty()) code = find_shader(shader);
   assert(!code.empty() && "every operation names a shader of this folder");
   auto module_info = typed<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   module_info.codeSize = code.size_bytes();

@@ -1,9 +1,12 @@
-// Shaders made ready for a device, once for each set of specialization constants.
+// Shaders made ready for a device, once for each set of specialization constants. What its driver can use
+// again is kept in a file.
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +40,8 @@ class Pipelines {
   Result<Pipeline> get(std::string_view shader, std::span<const uint32_t> specialization, size_t n_bindings);
 
  private:
+  VkResult make_cache();
+  void keep_cache() const;
   VkResult make_interface(size_t n_bindings, Interface& interface);
   VkResult make(std::string_view shader, std::span<const uint32_t> specialization, size_t n_bindings,
                 Pipeline& pipeline);
@@ -44,6 +49,7 @@ class Pipelines {
   Context& context_;
   std::mutex mutex_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
+  std::optional<std::filesystem::path> file_;               // of the cache
   std::array<Interface, kMaxBindings + 1> interfaces_;      // by number of bindings
   std::map<std::string, Pipeline, std::less<>> pipelines_;  // by name, then the bytes of the constants
 };

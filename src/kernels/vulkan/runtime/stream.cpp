@@ -30,7 +30,7 @@ size_t block_offset(const Tensor& tensor) {
 }  // namespace
 
 VulkanStream::VulkanStream(VulkanDevice& device)
-    : Stream(device), vulkan_device_(device), context_(device.context()) {
+    : ShaderStream(device), vulkan_device_(device), context_(device.context()) {
   start();
 }
 
@@ -276,6 +276,13 @@ void VulkanStream::dispatch(std::string_view shader, std::span<const uint32_t> s
 
 Operand VulkanStream::scratch_operand() {
   return {.buffer = scratch().empty() ? nullptr : vulkan_device_.memory_pool().find(scratch().data())};
+}
+
+Operand VulkanStream::constants(std::string_view name, FunctionRef<std::vector<float>()> make) {
+  const Result<Buffer*> buffer = vulkan_device_.constants(name, make);
+  if (buffer) return {.buffer = *buffer};
+  note(buffer.error());
+  return {};
 }
 
 }  // namespace parlance::vulkan

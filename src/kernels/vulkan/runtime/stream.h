@@ -10,10 +10,11 @@
 
 #include "kernels/vulkan/runtime/device.h"
 #include "kernels/vulkan/runtime/recording.h"
+#include "kernels/vulkan/runtime/shader_stream.h"
 
 namespace parlance::vulkan {
 
-class VulkanStream final : public Stream {
+class VulkanStream final : public ShaderStream {
  public:
   explicit VulkanStream(VulkanDevice& device);
   ~VulkanStream() override;
@@ -24,11 +25,12 @@ class VulkanStream final : public Stream {
   Result<void> synchronize() override;
 
   void dispatch(std::string_view shader, std::span<const uint32_t> specialization,
-                std::span<const Operand> operands, std::span<const std::byte> push, Groups groups);
-  void begin_side_by_side() { order_ = Order::first_of_group; }
-  void end_side_by_side() { order_ = Order::one_by_one; }
-  const DeviceLimits& limits() const { return context_.limits; }
-  Operand scratch_operand();
+                std::span<const Operand> operands, std::span<const std::byte> push, Groups groups) override;
+  void begin_side_by_side() override { order_ = Order::first_of_group; }
+  void end_side_by_side() override { order_ = Order::one_by_one; }
+  const DeviceLimits& limits() const override { return context_.limits; }
+  Operand scratch_operand() override;
+  Operand constants(std::string_view name, FunctionRef<std::vector<float>()> make) override;
   bool keeps_recordings() const override { return true; }
 
  protected:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
+#include "base/os/thread.h"
 #include "base/parameter.h"
 
 namespace parlance::vulkan {
@@ -10,6 +12,9 @@ namespace parlance::vulkan {
 namespace {
 
 constexpr size_t kSlotBytes = size_t{16} << 20;
+constexpr size_t kPieceBytes = size_t{1} << 20;  // that one thread copies at a time
+// The file's pages are what limits the speed: one thread copies and faults them in at a few GB/s.
+constexpr size_t kMaxThreads = 8;
 
 }  // namespace
 
@@ -17,6 +22,15 @@ Uploader::~Uploader() {
   context_.wait_idle();
   for (Slot& slot : slots_) context_.vk.vkDestroyFence(context_.device, slot.is_free, nullptr);
   context_.vk.vkDestroyCommandPool(context_.device, pool_, nullptr);
+}
+
+void Uploader::fill(std::byte* to, std::span<const std::byte> bytes) {
+  if (!pool_of_threads_)
+    pool_of_threads_.emplace(static_cast<int>(std::min(usable_processors().size(), kMaxThreads)), false);
+  pool_of_threads_->run(static_cast<int64_t>(div_up(bytes.size(), kPieceBytes)), [&](int64_t piece, int) {
+    const size_t first = static_cast<size_t>(piece) * kPieceBytes;
+    std::memcpy(to + first, bytes.data() + first, std::min(kPieceBytes, bytes.size() - first));
+  });
 }
 
 // Makes the slots when they are first needed; devices that share memory with the host never do.
@@ -57,7 +71,7 @@ VkResult Uploader::send(Slot& slot, const VulkanBuffer& buffer, size_t offset,
       result != VK_SUCCESS) {
     return result;
   }
-  std::memcpy(slot.staging->mapped, piece.data(), piece.size());
+  fill(slot.staging->mapped, piece);
   auto begin = typed<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   if (const VkResult result = vk.vkBeginCommandBuffer(slot.commands, &begin); result != VK_SUCCESS)
@@ -70,11 +84,11 @@ VkResult Uploader::send(Slot& slot, const VulkanBuffer& buffer, size_t offset,
 }
 
 Result<void> Uploader::upload(const VulkanBuffer& buffer, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
   if (buffer.mapped()) {
-    if (!bytes.empty()) std::memcpy(buffer.mapped(), bytes.data(), bytes.size());
+    if (!bytes.empty()) fill(buffer.mapped(), bytes);
     return {};
   }
-  const std::lock_guard lock(mutex_);
   VkResult result = start();
   for (size_t offset = 0; offset < bytes.size() && result == VK_SUCCESS; offset += kSlotBytes) {
     const size_t n = std::min(kSlotBytes, bytes.size() - offset);

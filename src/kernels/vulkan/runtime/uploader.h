@@ -1,11 +1,13 @@
-// Brings weights to a device: one staging buffer is filled while another is copied.
+// Brings weights to a device: one staging buffer is filled, by several threads, while another is copied.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
+#include "base/thread_pool.h"
 #include "kernels/vulkan/runtime/memory.h"
 
 namespace parlance::vulkan {
@@ -27,6 +29,7 @@ class Uploader {
     VkFence is_free = VK_NULL_HANDLE;
   };
 
+  void fill(std::byte* to, std::span<const std::byte> bytes);
   VkResult start();
   VkResult send(Slot& slot, const VulkanBuffer& buffer, size_t offset, std::span<const std::byte> piece);
 
@@ -35,6 +38,7 @@ class Uploader {
   VkCommandPool pool_ = VK_NULL_HANDLE;
   std::array<Slot, 2> slots_;
   size_t next_ = 0;
+  std::optional<ThreadPool> pool_of_threads_;
 };
 
 }  // namespace parlance::vulkan

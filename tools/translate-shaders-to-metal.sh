@@ -15,11 +15,6 @@ readonly metal_version=20100  # 2.1, the first with sums over simdgroups
 readonly push_index=30        # push constants' buffer: the last that Metal has, behind all bindings
 readonly cannot_tell=77
 
-# Shaders that stay untranslated, and why. What they do is done by others, on every device.
-declare -rA untranslated=(
-  [matmul_gemv_dot]="spirv-cross knows no OpSDot, Metal has no such instruction; matmul_gemv does the same"
-)
-
 check=false
 case "$*" in
   "") ;;
@@ -43,14 +38,7 @@ list_names() {  # FOLDER EXTENSION
   find "$1" -name "*.$2" -printf '%f\n' | sed "s/\.$2\$//" | sort
 }
 
-shaders=()
-for name in $(list_names $from comp); do
-  [[ -v untranslated[$name] ]] || shaders+=("$name")
-done
-for name in "${!untranslated[@]}"; do
-  [[ -n $(find $from -name "$name.comp") ]] ||
-    fail "$command lists $name as untranslated; there is no such shader: drop it"
-done
+mapfile -t shaders < <(list_names $from comp)
 
 # Missing and surplus files are found without the translators.
 mapfile -t missing < <(comm -23 <(printf '%s\n' "${shaders[@]}") <(list_names $to metal))
@@ -92,11 +80,12 @@ move_push_constants() {  # FILE
 translate() {  # NAME FOLDER
   local source spirv=$2/$1.spv metal=$2/$1.metal twice
   source=$(find $from -name "$1.comp")
-  # Not optimised: names and functions survive, and Metal's compiler optimises anyway.
-  glslc --target-env=vulkan1.1 -O0 -Werror -I $from -o "$spirv" "$source"
+  # Not optimised: names and functions survive, and Metal's compiler optimises anyway. Metal has no product of four
+  # bytes at once.
+  glslc --target-env=vulkan1.1 -O0 -Werror -DPARLANCE_EMULATED_DOT -I $from -o "$spirv" "$source"
   spirv-cross --msl --msl-version $metal_version --msl-decoration-binding \
     --rename-entry-point main "$1" comp --output "$metal.raw" "$spirv" ||
-    fail "spirv-cross cannot translate $1.comp (above); say so in $command, or change the shader"
+    fail "spirv-cross cannot translate $1.comp (above): change the shader"
   {
     echo "// $source, translated by $generator; do not edit."
     move_push_constants "$metal.raw" | sed 's/[[:blank:]]*$//'
@@ -122,4 +111,4 @@ if $check; then
 fi
 for name in "${surplus[@]}"; do rm $to/"$name.metal"; done
 cp "$scratch"/*.metal $to/
-echo "$to: ${#shaders[@]} files; untranslated: ${!untranslated[*]}"
+echo "$to: ${#shaders[@]} files"

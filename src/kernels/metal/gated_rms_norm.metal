@@ -1,10 +1,49 @@
 // src/kernels/vulkan/gated_rms_norm.comp, translated by glslc (shaderc 2023.2-1, glslang 11.13.0-1) and spirv-cross (2021.01.15+1.3.239.0-1); do not edit.
 #pragma clang diagnostic ignored "-Wmissing-prototypes"
+#pragma clang diagnostic ignored "-Wmissing-braces"
 
 #include <metal_stdlib>
 #include <simd/simd.h>
 
 using namespace metal;
+
+template<typename T, size_t Num>
+struct spvUnsafeArray
+{
+    T elements[Num ? Num : 1];
+
+    thread T& operator [] (size_t pos) thread
+    {
+        return elements[pos];
+    }
+    constexpr const thread T& operator [] (size_t pos) const thread
+    {
+        return elements[pos];
+    }
+
+    device T& operator [] (size_t pos) device
+    {
+        return elements[pos];
+    }
+    constexpr const device T& operator [] (size_t pos) const device
+    {
+        return elements[pos];
+    }
+
+    constexpr const constant T& operator [] (size_t pos) const constant
+    {
+        return elements[pos];
+    }
+
+    threadgroup T& operator [] (size_t pos) threadgroup
+    {
+        return elements[pos];
+    }
+    constexpr const threadgroup T& operator [] (size_t pos) const threadgroup
+    {
+        return elements[pos];
+    }
+};
 
 template<typename T>
 [[clang::optnone]] T spvFMul(T l, T r)
@@ -101,6 +140,64 @@ uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
 }
 
 static inline __attribute__((always_inline))
+void reduce(thread const spvUnsafeArray<float, 1>& values, thread const bool& is_sum, threadgroup float (&reduced)[16], thread uint& gl_SubgroupID)
+{
+    spvUnsafeArray<float, 1> results;
+    float _152;
+    for (uint i = 0u; i < 1u; i++)
+    {
+        if (is_sum)
+        {
+            _152 = simd_sum(values[i]);
+        }
+        else
+        {
+            _152 = simd_max(values[i]);
+        }
+        results[i] = _152;
+    }
+    bool _170 = simd_is_first();
+    if (_170)
+    {
+        for (uint i_1 = 0u; i_1 < 1u; i_1++)
+        {
+            reduced[(gl_SubgroupID * 1u) + i_1] = results[i_1];
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+static inline __attribute__((always_inline))
+uint n_reduced(thread uint& gl_NumSubgroups)
+{
+    return gl_NumSubgroups;
+}
+
+static inline __attribute__((always_inline))
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[16], thread uint& gl_NumSubgroups)
+{
+    float sum = 0.0;
+    for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
+    {
+        sum += reduced[(part * 1u) + i];
+    }
+    return sum;
+}
+
+static inline __attribute__((always_inline))
+float sum_of_group(thread const float& value, threadgroup float (&reduced)[16], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups)
+{
+    spvUnsafeArray<float, 1> values;
+    values[0] = value;
+    spvUnsafeArray<float, 1> param;
+    param = values;
+    bool param_1 = true;
+    reduce(param, param_1, reduced, gl_SubgroupID);
+    uint param_2 = 0u;
+    return reduced_sum(param_2, reduced, gl_NumSubgroups);
+}
+
+static inline __attribute__((always_inline))
 float accurate_exp(thread float& x)
 {
     x = fast::clamp(x, -87.0, 88.0);
@@ -120,23 +217,23 @@ float accurate_exp(thread float& x)
 static inline __attribute__((always_inline))
 float silu(thread const float& x)
 {
-    float _91;
+    float _110;
     if (x < (-88.0))
     {
-        _91 = 0.0;
+        _110 = 0.0;
     }
     else
     {
         float param = -x;
-        float _100 = accurate_exp(param);
-        _91 = x / (1.0 + _100);
+        float _119 = accurate_exp(param);
+        _110 = x / (1.0 + _119);
     }
-    return _91;
+    return _110;
 }
 
-kernel void gated_rms_norm(constant Push& push [[buffer(30)]], const device X& _162 [[buffer(0)]], const device Weight& _263 [[buffer(1)]], const device Gate& _275 [[buffer(2)]], device Out& _246 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]])
+kernel void gated_rms_norm(constant Push& push [[buffer(30)]], const device X& _275 [[buffer(0)]], const device Weight& _346 [[buffer(1)]], const device Gate& _358 [[buffer(2)]], device Out& _329 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
-    threadgroup float partial[64];
+    threadgroup float reduced[16];
     uint row = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
     if (row >= push.n_rows)
     {
@@ -146,27 +243,18 @@ kernel void gated_rms_norm(constant Push& push [[buffer(30)]], const device X& _
     float sum = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < push.n; i += 64u)
     {
-        float value = _162.x[(push.x_first + row_first) + i];
+        float value = _275.x[(push.x_first + row_first) + i];
         sum += (value * value);
     }
-    sum = simd_sum(sum);
-    bool _184 = simd_is_first();
-    if (_184)
-    {
-        partial[gl_SubgroupID] = sum;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    sum = 0.0;
-    for (uint i_1 = 0u; i_1 < gl_NumSubgroups; i_1++)
-    {
-        sum += partial[i_1];
-    }
+    float param = sum;
+    float _296 = sum_of_group(param, reduced, gl_SubgroupID, gl_NumSubgroups);
+    sum = _296;
     float scale = 1.0 / sqrt((sum / float(push.n)) + push.eps);
-    for (uint i_2 = gl_LocalInvocationID.x; i_2 < push.n; i_2 += 64u)
+    for (uint i_1 = gl_LocalInvocationID.x; i_1 < push.n; i_1 += 64u)
     {
-        uint at = row_first + i_2;
-        float param = _275.gate[push.gate_first + at];
-        _246.result[push.out_first + at] = ((_162.x[push.x_first + at] * scale) * _263.weight[push.weight_first + i_2]) * silu(param);
+        uint at = row_first + i_1;
+        float param_1 = _358.gate[push.gate_first + at];
+        _329.result[push.out_first + at] = ((_275.x[push.x_first + at] * scale) * _346.weight[push.weight_first + i_1]) * silu(param_1);
     }
 }
 

@@ -146,10 +146,10 @@ struct PageTable
 
 constant uint kFormat_tmp [[function_constant(0)]];
 constant uint kFormat = is_function_constant_defined(kFormat_tmp) ? kFormat_tmp : 1u;
-constant bool _574 = (kFormat == 0u);
-constant bool _589 = (kFormat == 3u);
-constant bool _614 = (kFormat == 1u);
-constant bool _647 = (kFormat == 1u);
+constant bool _600 = (kFormat == 0u);
+constant bool _615 = (kFormat == 3u);
+constant bool _640 = (kFormat == 1u);
+constant bool _673 = (kFormat == 1u);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -198,6 +198,40 @@ uint divide(thread const uint& a, thread const uint& b)
 }
 
 static inline __attribute__((always_inline))
+uint q8_0_step(thread const uint& largest)
+{
+    uint _287;
+    if (largest < 8388608u)
+    {
+        _287 = 0u;
+    }
+    else
+    {
+        uint param = largest;
+        uint param_1 = 1123942400u;
+        _287 = divide(param, param_1);
+    }
+    return _287;
+}
+
+static inline __attribute__((always_inline))
+float q8_0_inverse(thread const uint& _step)
+{
+    float _301;
+    if (_step == 0u)
+    {
+        _301 = 0.0;
+    }
+    else
+    {
+        uint param = 1065353216u;
+        uint param_1 = _step;
+        _301 = as_type<float>(divide(param, param_1));
+    }
+    return _301;
+}
+
+static inline __attribute__((always_inline))
 uint f16_bits(thread const uint& bits)
 {
     uint _sign = (bits >> uint(16)) & 32768u;
@@ -224,85 +258,71 @@ uint f16_bits(thread const uint& bits)
 }
 
 static inline __attribute__((always_inline))
-void store_half(thread const uint& at, thread const uint& bits, device Pages& v_68)
+uint q8_0_code(thread const float& value, thread const float& _inverse)
 {
-    uint shift = (at & 1u) * 16u;
-    uint _80 = atomic_fetch_and_explicit((device atomic_uint*)&v_68.pages[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
-    uint _87 = atomic_fetch_or_explicit((device atomic_uint*)&v_68.pages[at >> uint(1)], bits << shift, memory_order_relaxed);
+    float scaled = spvFMul(value, _inverse);
+    float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
+    int code = int(moved);
+    int _329;
+    if (scaled < 0.0)
+    {
+        _329 = -code;
+    }
+    else
+    {
+        _329 = code;
+    }
+    return uint(_329 & 255);
 }
 
 static inline __attribute__((always_inline))
-void write_q8_0(thread const uint& from, thread const uint& at, device Pages& v_68, const device X& v_285)
+void store_half(thread const uint& at, thread const uint& bits, device Pages& v_82)
+{
+    uint shift = (at & 1u) * 16u;
+    uint _94 = atomic_fetch_and_explicit((device atomic_uint*)&v_82.pages[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
+    uint _101 = atomic_fetch_or_explicit((device atomic_uint*)&v_82.pages[at >> uint(1)], bits << shift, memory_order_relaxed);
+}
+
+static inline __attribute__((always_inline))
+void write_q8_0(thread const uint& from, thread const uint& at, device Pages& v_82, const device X& v_356)
 {
     uint largest = 0u;
     for (uint i = 0u; i < 32u; i++)
     {
-        largest = max(largest, (v_285.x[from + i] & 2147483647u));
+        largest = max(largest, (v_356.x[from + i] & 2147483647u));
     }
-    uint _298;
-    if (largest < 8388608u)
-    {
-        _298 = 0u;
-    }
-    else
-    {
-        uint param = largest;
-        uint param_1 = 1123942400u;
-        _298 = divide(param, param_1);
-    }
-    uint d = _298;
-    float _313;
-    if (d == 0u)
-    {
-        _313 = 0.0;
-    }
-    else
-    {
-        uint param_2 = 1065353216u;
-        uint param_3 = d;
-        _313 = as_type<float>(divide(param_2, param_3));
-    }
-    float _inverse = _313;
-    uint param_4 = d;
+    uint param = largest;
+    uint d = q8_0_step(param);
+    uint param_1 = d;
+    float _inverse = q8_0_inverse(param_1);
+    uint param_2 = d;
     spvUnsafeArray<uint, 17> halves;
-    halves[0] = f16_bits(param_4);
-    int _373;
+    halves[0] = f16_bits(param_2);
     for (uint i_1 = 0u; i_1 < 16u; i_1++)
     {
-        uint pair = 0u;
-        for (uint j = 0u; j < 2u; j++)
-        {
-            float scaled = spvFMul(as_type<float>(v_285.x[(from + (2u * i_1)) + j]), _inverse);
-            float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
-            int code = int(moved);
-            if (scaled < 0.0)
-            {
-                _373 = -code;
-            }
-            else
-            {
-                _373 = code;
-            }
-            pair |= (uint(_373 & 255) << (8u * j));
-        }
-        halves[1u + i_1] = pair;
+        float param_3 = as_type<float>(v_356.x[from + (2u * i_1)]);
+        float param_4 = _inverse;
+        uint low = q8_0_code(param_3, param_4);
+        float param_5 = as_type<float>(v_356.x[(from + (2u * i_1)) + 1u]);
+        float param_6 = _inverse;
+        halves[1u + i_1] = low | (q8_0_code(param_5, param_6) << uint(8));
     }
     uint first = at & 1u;
-    uint _403;
+    uint _429;
     if (first == 1u)
     {
-        _403 = at;
+        _429 = at;
     }
     else
     {
-        _403 = at + 16u;
+        _429 = at + 16u;
     }
-    uint param_5 = _403;
-    uint param_6 = halves[(first == 1u) ? 0 : 16];
-    store_half(param_5, param_6, v_68);
+    uint param_7 = _429;
+    uint param_8 = halves[(first == 1u) ? 0 : 16];
+    store_half(param_7, param_8, v_82);
     for (uint i_2 = 0u; i_2 < 8u; i_2++)
     {
-        v_68.pages[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
+        v_82.pages[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
     }
 }
 
@@ -316,7 +336,7 @@ uint bf16_bits(thread const uint& bits)
     return (bits + (32767u + ((bits >> uint(16)) & 1u))) >> uint(16);
 }
 
-kernel void kv_write(const device X& v_285 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Pos& _490 [[buffer(1)]], const device Seq& _510 [[buffer(2)]], const device PageTable& _532 [[buffer(3)]], device Pages& v_68 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void kv_write(const device X& v_356 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Pos& _517 [[buffer(1)]], const device Seq& _537 [[buffer(2)]], const device PageTable& _558 [[buffer(3)]], device Pages& v_82 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     if (i >= push.n)
@@ -327,87 +347,87 @@ kernel void kv_write(const device X& v_285 [[buffer(0)]], constant Push& push [[
     uint row = i / push.units_per_row;
     uint head = row % push.n_head;
     uint token = row / push.n_head;
-    uint position = uint(_490.pos[push.pos_first + token]);
+    uint position = uint(_517.pos[push.pos_first + token]);
     uint slot = position % push.page_tokens;
-    uint entry = (uint(_510.seq[push.seq_first + token]) * push.max_pages) + (position / push.page_tokens);
-    uint page = uint(_532.page_table[push.table_first + entry]);
+    uint entry = (uint(_537.seq[push.seq_first + token]) * push.max_pages) + (position / push.page_tokens);
+    uint page = uint(_558.page_table[push.table_first + entry]);
     uint from = push.x_first + (row * push.head_dim);
     uint slot_of_page = (head * push.page_tokens) + slot;
     uint at = (push.first_half + (page * push.page_halves)) + (slot_of_page * push.row_halves);
-    if (_574)
+    if (_600)
     {
-        v_68.pages[(at >> uint(1)) + unit] = v_285.x[from + unit];
+        v_82.pages[(at >> uint(1)) + unit] = v_356.x[from + unit];
     }
     else
     {
-        if (_589)
+        if (_615)
         {
             uint param = from + (32u * unit);
             uint param_1 = at + (17u * unit);
-            write_q8_0(param, param_1, v_68, v_285);
+            write_q8_0(param, param_1, v_82, v_356);
         }
         else
         {
             uint element = 2u * unit;
-            uint a = v_285.x[from + element];
-            uint _615;
-            if (_614)
+            uint a = v_356.x[from + element];
+            uint _641;
+            if (_640)
             {
                 uint param_2 = a;
-                _615 = f16_bits(param_2);
+                _641 = f16_bits(param_2);
             }
             else
             {
                 uint param_3 = a;
-                _615 = bf16_bits(param_3);
+                _641 = bf16_bits(param_3);
             }
-            uint first = _615;
+            uint first = _641;
             bool is_pair = (element + 1u) < push.head_dim;
-            uint _635;
+            uint _661;
             if (is_pair)
             {
-                _635 = v_285.x[(from + element) + 1u];
+                _661 = v_356.x[(from + element) + 1u];
             }
             else
             {
-                _635 = 0u;
+                _661 = 0u;
             }
-            uint b = _635;
-            uint _648;
-            if (_647)
+            uint b = _661;
+            uint _674;
+            if (_673)
             {
                 uint param_4 = b;
-                _648 = f16_bits(param_4);
+                _674 = f16_bits(param_4);
             }
             else
             {
                 uint param_5 = b;
-                _648 = bf16_bits(param_5);
+                _674 = bf16_bits(param_5);
             }
-            uint second = _648;
-            bool _665;
+            uint second = _674;
+            bool _691;
             if (is_pair)
             {
-                _665 = (at & 1u) == 0u;
+                _691 = (at & 1u) == 0u;
             }
             else
             {
-                _665 = is_pair;
+                _691 = is_pair;
             }
-            if (_665)
+            if (_691)
             {
-                v_68.pages[(at >> uint(1)) + unit] = first | (second << uint(16));
+                v_82.pages[(at >> uint(1)) + unit] = first | (second << uint(16));
             }
             else
             {
                 uint param_6 = at + element;
                 uint param_7 = first;
-                store_half(param_6, param_7, v_68);
+                store_half(param_6, param_7, v_82);
                 if (is_pair)
                 {
                     uint param_8 = (at + element) + 1u;
                     uint param_9 = second;
-                    store_half(param_8, param_9, v_68);
+                    store_half(param_8, param_9, v_82);
                 }
             }
         }

@@ -105,27 +105,68 @@ uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroup
 }
 
 static inline __attribute__((always_inline))
+bool is_ordinary(thread const float& value)
+{
+    bool _63 = value != 0.0;
+    bool _69;
+    if (_63)
+    {
+        _69 = !isinf(value);
+    }
+    else
+    {
+        _69 = _63;
+    }
+    bool _75;
+    if (_69)
+    {
+        _75 = !isnan(value);
+    }
+    else
+    {
+        _75 = _69;
+    }
+    return _75;
+}
+
+static inline __attribute__((always_inline))
 float upper_part(thread const float& value)
 {
     return as_type<float>(as_type<uint>(value) & 4294963200u);
 }
 
 static inline __attribute__((always_inline))
-float inverse_step(thread const float& magnitude)
+float divided(thread const float& a, thread const float& b)
 {
-    float quotient = 127.0 / magnitude;
+    float quotient = a / b;
     float param = quotient;
-    float q = upper_part(param);
-    float param_1 = magnitude;
-    float m = upper_part(param_1);
+    bool _85 = !is_ordinary(param);
+    bool _93;
+    if (!_85)
+    {
+        float param_1 = b;
+        _93 = !is_ordinary(param_1);
+    }
+    else
+    {
+        _93 = _85;
+    }
+    if (_93)
+    {
+        return quotient;
+    }
+    float param_2 = quotient;
+    float q = upper_part(param_2);
+    float param_3 = b;
+    float m = upper_part(param_3);
     float q_rest = spvFSub(quotient, q);
-    float m_rest = spvFSub(magnitude, m);
-    float residual = spvFSub(spvFSub(spvFSub(spvFSub(127.0, spvFMul(q, m)), spvFMul(q, m_rest)), spvFMul(q_rest, m)), spvFMul(q_rest, m_rest));
-    float corrected = spvFAdd(quotient, residual / magnitude);
+    float m_rest = spvFSub(b, m);
+    float residual = spvFSub(spvFSub(spvFSub(spvFSub(a, spvFMul(q, m)), spvFMul(q, m_rest)), spvFMul(q_rest, m)), spvFMul(q_rest, m_rest));
+    float corrected = spvFAdd(quotient, residual / b);
     return corrected;
 }
 
-kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _136 [[buffer(0)]], device Codes& _260 [[buffer(1)]], device Scales& _325 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _176 [[buffer(0)]], device Codes& _301 [[buffer(1)]], device Scales& _366 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float largest[128];
     threadgroup int sums[128];
@@ -133,16 +174,16 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
     uint first_lane = lane - (lane % 8u);
     uint run = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID) / 8u;
     bool is_inside = run < push.n_runs;
-    float4 _130;
+    float4 _170;
     if (is_inside)
     {
-        _130 = _136.x[(push.x_at + (8u * run)) + (lane % 8u)];
+        _170 = _176.x[(push.x_at + (8u * run)) + (lane % 8u)];
     }
     else
     {
-        _130 = float4(0.0);
+        _170 = float4(0.0);
     }
-    float4 values = _130;
+    float4 values = _170;
     float4 magnitudes = abs(values);
     largest[lane] = fast::max(fast::max(magnitudes.x, magnitudes.y), fast::max(magnitudes.z, magnitudes.w));
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -152,17 +193,18 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
         magnitude = fast::max(magnitude, largest[first_lane + i]);
     }
     bool is_zero = magnitude < push.smallest_magnitude;
-    float _204;
+    float _243;
     if (is_zero)
     {
-        _204 = 0.0;
+        _243 = 0.0;
     }
     else
     {
-        float param = magnitude;
-        _204 = inverse_step(param);
+        float param = 127.0;
+        float param_1 = magnitude;
+        _243 = divided(param, param_1);
     }
-    float _inverse = _204;
+    float _inverse = _243;
     float4 scaled = values * _inverse;
     int4 code = int4(rint(scaled));
     uint4 bits = uint4(code & int4(255)) << uint4(0u, 8u, 16u, 24u);
@@ -172,7 +214,7 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
     {
         return;
     }
-    _260.codes[(8u * run) + (lane % 8u)] = ((bits.x | bits.y) | bits.z) | bits.w;
+    _301.codes[(8u * run) + (lane % 8u)] = ((bits.x | bits.y) | bits.z) | bits.w;
     if (lane != first_lane)
     {
         return;
@@ -184,16 +226,16 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
         first_half += sums[first_lane + i_1];
         second_half += sums[(first_lane + 4u) + i_1];
     }
-    float _315;
+    float _356;
     if (is_zero)
     {
-        _315 = 0.0;
+        _356 = 0.0;
     }
     else
     {
-        _315 = magnitude / 127.0;
+        _356 = magnitude / 127.0;
     }
-    float _step = _315;
-    _325.scales[push.scales_at + run] = float4(_step, float3(float(first_half), float(second_half), float(first_half + second_half)) * _step);
+    float _step = _356;
+    _366.scales[push.scales_at + run] = float4(_step, float3(float(first_half), float(second_half), float(first_half + second_half)) * _step);
 }
 

@@ -2,7 +2,6 @@
 #include <fstream>
 
 #include "cli/cli_run.h"
-#include "kernels/vulkan/vulkan_device.h"
 #include "support/fixtures.h"
 #include "support/json_file.h"
 #include "support/temporary_folder.h"
@@ -57,29 +56,6 @@ TEST(VerifyVerb, ReportsCapabilities) {
       EXPECT_LE(device["maxError"], 1e-3);
       EXPECT_FALSE(device["fixtures"].empty());
     }
-  }
-}
-
-// A GPU's kernels are other ones: what it can is found out by itself.
-TEST(VerifyVerb, CapabilitiesAreThoseOfADevice) {
-  PARLANCE_REQUIRE_FIXTURES("kv");
-  const auto gpus = list_vulkan_devices();
-  if (!gpus || gpus->empty()) GTEST_SKIP() << "no Vulkan device";
-  const std::string gpu = gpus->front().name;
-  const auto json = run({"verify", "kernels", "--device", gpu, "-t", "2", "--fixtures",
-                         (test::fixtures_root() / "kv").string(), "--json", "-"})
-                        .json();
-  ASSERT_EQ(json["devices"].size(), 1u);
-  EXPECT_EQ(json["passed"], true) << json.dump(1);
-  EXPECT_EQ(json["devices"][0]["device"], gpu);
-  for (const char* key : {"turbo3", "turbo4", "turbo3_tcq", "qjl_full", "polarquant"}) {
-    EXPECT_EQ(json["devices"][0]["capabilities"][key], true) << key;
-  }
-  for (const auto& kernel : json["kernels"]) {
-    const auto& state = kernel["devices"].back();
-    EXPECT_EQ(state["device"], gpu);
-    EXPECT_EQ(state["runtimeStatus"], "verified") << kernel["kernel"];
-    EXPECT_LE(state["maxError"], 1e-3);
   }
 }
 

@@ -217,7 +217,8 @@ OptionGroup hearing_group(TalkChoice& choice) {
       "Hearing",
       {text_option("--microphone", "NAME", "The microphone whose name has this in it.", choice.microphone),
        flag("--half-duplex",
-            "Do not listen to the microphone while an answer is played: for loudspeakers that it would hear.",
+            "Do not listen to the microphone while an answer is played: where the echo of loudspeakers "
+            "cannot be taken out.",
             choice.is_half_duplex),
        choice_option("--echo-cancel", "HOW",
                      "What takes the loudspeaker's sound out of the microphone's, so that an answer can be "
@@ -330,7 +331,7 @@ Command talk_command() {
       "first sound of the answer.";
   command.examples = {{"parlance talk", "with microphone and speaker, and the demo models"},
                       {"parlance talk question.wav -o answer.wav", "a recording, answered in a file"},
-                      {"parlance talk -m bundle/ --half-duplex", "beside a loudspeaker"},
+                      {"parlance talk -m bundle/ --half-duplex", "not listening while an answer is played"},
                       {"parlance talk *.wav --no-audio --json --timeline turns.svg",
                        "times of many turns, and a picture of them"}};
   Option files{.names = "FILE",

@@ -5,7 +5,10 @@
 
 namespace parlance {
 
-std::unique_ptr<EchoCanceller> make_webrtc_canceller();
+// `before`: takes a first part out; null: nothing does.
+std::unique_ptr<EchoCanceller> make_webrtc_canceller(std::unique_ptr<EchoCanceller> before);
 std::unique_ptr<EchoCanceller> make_speex_canceller();
+// Without the suppressor: leaves voices as they are.
+std::unique_ptr<EchoCanceller> make_speex_filter();
 
 }  // namespace parlance

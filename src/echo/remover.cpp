@@ -24,7 +24,7 @@ void EchoRemover::process(std::span<const float> heard, std::span<const float> p
     const int wanted = std::max(*delay - kEarlyMs, 0);
     if (std::abs(wanted - shift_ms_) > kDriftMs) {
       shift_ms_ = wanted;
-      residual_ = {};
+      residual_.forget();
     }
   }
   if (played_.empty()) played_.resize(static_cast<size_t>(kLongestMs * kSamplesPerMs) + kEchoFrame);

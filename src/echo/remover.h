@@ -2,8 +2,9 @@
 // library take it out, and judges what is left.
 #pragma once
 
-#include <deque>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "echo/canceller.h"
@@ -14,7 +15,8 @@ namespace parlance {
 
 class EchoRemover {
  public:
-  explicit EchoRemover(EchoLibrary library) : canceller_(make_echo_canceller(library)) {}
+  explicit EchoRemover(EchoLibrary library)
+      : canceller_(make_echo_canceller(library)), residual_(residual_manner_of(library)) {}
 
   // kEchoFrame samples each: what was heard, what was played at that time or up to 300 ms before it is heard,
   // and what is left.

@@ -7,17 +7,8 @@ namespace parlance {
 
 namespace {
 
-// All per frame of 10 ms, and found with bench/echo_rooms.
-// What is left shrinks as the canceller learns; somebody who speaks seems to make it grow, and must not raise
-// the bar before he is heard.
-constexpr float kShrinks = 0.08f, kGrows = 0.004f;
-constexpr float kDiesAway =
-    0.96f;                        // of the loudest that was heard lately, which a room goes on sounding with
-constexpr float kMargin = 4;      // 12 dB above what is expected to be left
-constexpr float kRecent = 0.18f;  // of powers: over some 50 ms, longer than what an onset leaves
-constexpr float kLeastShare = 0.05f;  // of the power, which an onset can leave in a room that is well known
-constexpr float kInaudible = 1e-3f;   // nothing can be learned from what is softer
-constexpr float kVoice = 0.004f;  // what is left of a voice may be softer than one that nothing is taken from
+constexpr float kInaudible = 1e-3f;  // nothing can be learned from what is softer
+constexpr float kVoice = 0.002f;  // what is left of a voice may be softer than one that nothing is taken from
 constexpr float kNever = 10;      // no sound is as loud
 
 float power_of(std::span<const float> samples) {
@@ -28,18 +19,38 @@ float power_of(std::span<const float> samples) {
 
 }  // namespace
 
+// Found with bench/echo_rooms.
+ResidualManner residual_manner_of(EchoLibrary library) {
+  if (library == EchoLibrary::speex)
+    return {.shrinks = 0.3f,
+            .grows = 0.004f,
+            .dies_away = 0.85f,
+            .margin = 6,
+            .recent = 0.04f,
+            .least_share = 0.3f,
+            .n_frames = 2};
+  return {.shrinks = 0.04f,
+          .grows = 0.008f,
+          .dies_away = 0.85f,
+          .margin = 5,
+          .recent = 0.09f,
+          .least_share = 0.02f,
+          .n_frames = 1};
+}
+
 void ResidualEcho::take(std::span<const float> heard, bool is_audible, std::span<const float> left) {
   const float in = power_of(heard), out = power_of(left);
-  heard_power_ += kRecent * (in - heard_power_);
-  left_power_ += kRecent * (out - left_power_);
-  loudest_ = std::max(std::sqrt(in), kDiesAway * loudest_);
+  heard_power_ += manner_.recent * (in - heard_power_);
+  left_power_ += manner_.recent * (out - left_power_);
+  loudest_ = std::max(std::sqrt(in), manner_.dies_away * loudest_);
   if (is_audible && in > kInaudible * kInaudible) {
     const float share = std::min(std::sqrt(out) / loudest_, 1.0f);
-    share_ += (share < share_ ? kShrinks : kGrows) * (share - share_);
+    share_ += (share < share_ ? manner_.shrinks : manner_.grows) * (share - share_);
   }
-  const float expected = std::max(kLeastShare, kMargin * kMargin * share_ * share_);
-  const bool is_voice = left_power_ > expected * heard_power_ && left_power_ > kVoice * kVoice;
-  gate_ = !is_audible ? 0 : is_voice ? kVoice : kNever;
+  const float expected = std::max(manner_.least_share, manner_.margin * manner_.margin * share_ * share_);
+  const bool is_much = left_power_ > expected * heard_power_ && left_power_ > kVoice * kVoice;
+  n_much_ = is_much ? std::min(n_much_ + 1, manner_.n_frames) : std::max(n_much_ - 1, 0);
+  gate_ = !is_audible ? 0 : n_much_ == manner_.n_frames ? kVoice : kNever;
 }
 
 }  // namespace parlance

@@ -13,7 +13,8 @@ namespace parlance {
 
 namespace {
 
-constexpr int kTailMs = 160;  // how long a room's sound takes to die away
+// How long a room's sound takes to die away. A longer filter learns more slowly.
+constexpr int kTailMs = 160, kTailOfFilterMs = 256;
 
 using Frame = std::array<spx_int16_t, kEchoFrame>;
 
@@ -27,11 +28,12 @@ Frame to_whole(std::span<const float> samples) {
 
 class SpeexCanceller final : public EchoCanceller {
  public:
-  SpeexCanceller()
-      : echo_(speex_echo_state_init(kEchoFrame, kEchoRateHz * kTailMs / 1000)),
-        rest_(speex_preprocess_state_init(kEchoFrame, kEchoRateHz)) {
+  SpeexCanceller(int tail_ms, bool has_suppressor)
+      : echo_(speex_echo_state_init(kEchoFrame, kEchoRateHz * tail_ms / 1000)) {
     int rate = kEchoRateHz;
     speex_echo_ctl(echo_.get(), SPEEX_ECHO_SET_SAMPLING_RATE, &rate);
+    if (!has_suppressor) return;
+    rest_.reset(speex_preprocess_state_init(kEchoFrame, kEchoRateHz));
     speex_preprocess_ctl(rest_.get(), SPEEX_PREPROCESS_SET_ECHO_STATE, echo_.get());
   }
 
@@ -39,7 +41,7 @@ class SpeexCanceller final : public EchoCanceller {
     const Frame in = to_whole(heard), reference = to_whole(played);
     Frame out;
     speex_echo_cancellation(echo_.get(), in.data(), reference.data(), out.data());
-    speex_preprocess_run(rest_.get(), out.data());
+    if (rest_) speex_preprocess_run(rest_.get(), out.data());
     std::ranges::transform(out, left.begin(), [](spx_int16_t x) { return static_cast<float>(x) / 32768; });
   }
 
@@ -56,7 +58,11 @@ class SpeexCanceller final : public EchoCanceller {
 }  // namespace
 
 std::unique_ptr<EchoCanceller> make_speex_canceller() {
-  return std::make_unique<SpeexCanceller>();
+  return std::make_unique<SpeexCanceller>(kTailMs, true);
+}
+
+std::unique_ptr<EchoCanceller> make_speex_filter() {
+  return std::make_unique<SpeexCanceller>(kTailOfFilterMs, false);
 }
 
 }  // namespace parlance

@@ -82,7 +82,7 @@ class RealtimeTalker final : public SocketTalker,
       const auto ms = trace.after_speech_ms(checkpoint);
       if (!ms) return;
       if (metric) site_.metrics.observe(metric, *ms / 1000);
-      fields.emplace_back(std::string(name_of(checkpoint)), *ms);
+      fields.emplace_back(name_of(checkpoint), *ms);
     };
     note(Checkpoint::asr_final, "asr_final_seconds");
     note(Checkpoint::turn_end, nullptr);

@@ -1,8 +1,15 @@
 #include "realtime/event_writer.h"
 
 #include "base/random_id.h"
+#include "text/display.h"
 
 namespace parlance {
+
+namespace {
+
+constexpr size_t kMostMessage = 500;  // code points: what a client has sent is not sent back at any length
+
+}  // namespace
 
 void EventWriter::send(std::string_view type, Members members) {
   const std::string_view name = name_in(dialect_, type);
@@ -16,7 +23,7 @@ void EventWriter::send(std::string_view type, Members members) {
 void EventWriter::error(const RealtimeError& error, const std::optional<std::string>& event_id) {
   send("error", {{"error", Json::object({{"type", error.type},
                                          {"code", error.code},
-                                         {"message", error.message},
+                                         {"message", shorten(error.message, kMostMessage)},
                                          {"param", error.param ? Json(*error.param) : Json()},
                                          {"event_id", event_id ? Json(*event_id) : Json()}})}});
 }

@@ -33,7 +33,8 @@ def packages():
         if done.returncode != 0:
             raise unittest.SkipTest(f"skipped: npm does not reach its registry: {done.stderr.strip().splitlines()[-1:]}")
         known.write_text(lock)
-    shutil.copy(CLIENTS / "openai_client.mjs", place)
+    for program in CLIENTS.glob("*.mjs"):
+        shutil.copy(program, place)
     return place
 
 
@@ -64,16 +65,31 @@ class OfficialClient(Served):
         cls.place = packages()
         super().setUpClass()
 
-    def test_every_call_in_both_versions(self):
+    def in_both_versions(self, program, arguments, environment=None):
+        """Runs the program with both, and has the compiler look at what they were answered."""
         types = []
         for package in ("openai", "openai-next"):
-            types.append(self.place / f"{package}.ts")
-            done = subprocess.run(["node", "openai_client.mjs", package, self.url, self.key, types[-1]], cwd=self.place,
-                                  capture_output=True, text=True, timeout=240)
+            types.append(self.place / f"{pathlib.Path(program).stem}-{package}.ts")
+            done = subprocess.run(["node", program, package, *arguments, types[-1]], cwd=self.place, capture_output=True, text=True,
+                                  timeout=240, env=environment)
             self.assertEqual(done.returncode, 0, f"{package}\n{done.stdout}{done.stderr}")
         done = subprocess.run(["node", "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022",
                                "--module", "nodenext", *types], cwd=self.place, capture_output=True, text=True, timeout=240)
         self.assertEqual(done.returncode, 0, done.stdout[:4000])
+
+    def test_every_call(self):
+        self.in_both_versions("openai_client.mjs", [self.url, self.key])
+
+    def test_realtime(self):
+        if not shutil.which("openssl"):
+            self.skipTest("skipped: there is no openssl for a certificate; install it for OpenAI's Realtime client")
+        with tempfile.TemporaryDirectory() as folder:
+            key, certificate = pathlib.Path(folder) / "key.pem", pathlib.Path(folder) / "certificate.pem"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+                            "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                           check=True, capture_output=True)
+            self.in_both_versions("openai_realtime.mjs", [self.url.rpartition(":")[2], self.key, certificate, key],
+                                  os.environ | {"NODE_EXTRA_CA_CERTS": str(certificate)})
 
 
 class DocumentedExamples(Served):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Latency of Realtime sessions: somebody speaks, and it is timed when the answer is heard.
 
-  bench/realtime_load.py [--parlance build/release/bin/parlance] [--tests turns,push,interrupt,many,idle] [-m MODEL]
+  bench/realtime_load.py [--parlance build/release/bin/parlance] [--tests turns,push,interrupt,many,idle,hesitate] [-m MODEL]
 
   turns      the questions of models/demo-eval/conversation, one after the other, as they are spoken: from the end of
              speech to the first sound of the answer, with the silence that ends a turn
@@ -9,14 +9,16 @@
   interrupt  somebody speaks into each answer: from speech_started to the last sound that still comes
   many       16 sessions at once
   idle       the memory of 500 sessions in which nobody speaks
+  hesitate   the questions of models/demo-eval/hesitations to semantic_vad, --together at once: how many are cut, because an answer
+             sounds before all was said (not among those that are run where none are named)
 
 Answers count as right when what was said is one that the set lists; of the others it is told how many were to questions
 that the recogniser took for something else. Questions are sent at the rate at which they were
-spoken; sound is timed when the client has it. Uses the standard library and Debian's flac.
+spoken; sound is timed when the client has it. Uses the standard library and Debian's ffmpeg.
 """
 import argparse
 import base64
-import io
+import concurrent.futures
 import json
 import math
 import os
@@ -29,14 +31,15 @@ import sys
 import tempfile
 import threading
 import time
-import wave
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/server/clients"))
 from web_socket import Closed, WebSocket  # noqa: E402
 
 PIECE_MS = 20
+RATE = 16000
 SET = ROOT / "models/demo-eval/conversation"
+HESITATIONS = ROOT / "models/demo-eval/hesitations"
 
 
 class Clip:
@@ -44,12 +47,9 @@ class Clip:
     of the loudest, for words end in sounds as soft as "th"."""
 
     def __init__(self, path):
-        wav = subprocess.run(["flac", "-sdc", path], check=True, stdout=subprocess.PIPE).stdout
-        with wave.open(io.BytesIO(wav)) as sound:
-            assert sound.getnchannels() == 1 and sound.getsampwidth() == 2, path
-            self.rate = sound.getframerate()
-            samples = sound.readframes(sound.getnframes())
-        n = 2 * self.rate * PIECE_MS // 1000
+        samples = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "s16le", "-ac", "1", "-ar", str(RATE), "-"], check=True,
+                                 stdout=subprocess.PIPE).stdout
+        n = 2 * RATE * PIECE_MS // 1000
         self.pieces = [samples[i : i + n] for i in range(0, len(samples) - n + 1, n)]
         levels = [math.sqrt(sum(s * s for s in memoryview(p).cast("h"))) for p in self.pieces]
         self.n_speech = 1 + max(i for i, level in enumerate(levels) if level >= max(levels) / 100)  # pieces up to its end
@@ -77,12 +77,12 @@ class Turn:
 class Session:
     """A client that notes when what came."""
 
-    def __init__(self, port, settings=None, rate=16000):
+    def __init__(self, port, settings=None):
         self.socket = WebSocket("127.0.0.1", port, "/v1/realtime", protocols=["realtime"])
         self.events, self.changed, self.is_over = [], threading.Condition(), False
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
-        session = {"type": "realtime", "audio": {"input": {"format": {"type": "audio/pcm", "rate": rate},
+        session = {"type": "realtime", "audio": {"input": {"format": {"type": "audio/pcm", "rate": RATE},
                                                            "transcription": {}}}}
         for path, value in (settings or {}).items():
             *steps, last = path.split(".")
@@ -195,7 +195,7 @@ def turns(port, questions, is_manual):
     settings = {"parlance": {"events": ["timing"]}}
     if is_manual:
         settings["audio.input.turn_detection"] = None
-    session = Session(port, settings, questions[0].clip.rate)
+    session = Session(port, settings)
     taken = [take_turn(session, question, is_manual) for question in questions]
     session.close()
     name = "from the commit" if is_manual else "from the end of speech"
@@ -206,7 +206,7 @@ def interrupt(port, questions):
     """How long sound comes behind speech_started, and how late that is behind the first sound of speech."""
     late, noticed = [], []
     # Slowly enough that there is an answer left to interrupt.
-    session = Session(port, {"audio.output.speed": 0.5, "parlance": {"pace": 0.3}}, questions[0].clip.rate)
+    session = Session(port, {"audio.output.speed": 0.5, "parlance": {"pace": 0.3}})
     for question, other in zip(questions, questions[1:]):
         since = len(session.events)
         session.say(question.clip, until="response.output_audio.delta")
@@ -230,7 +230,7 @@ def interrupt(port, questions):
 
 
 def many(port, questions, n):
-    sessions = [Session(port, {"parlance": {"events": ["timing"]}}, questions[0].clip.rate) for _ in range(n)]
+    sessions = [Session(port, {"parlance": {"events": ["timing"]}}) for _ in range(n)]
     taken, lock = [], threading.Lock()
 
     def talk(i):
@@ -248,6 +248,23 @@ def many(port, questions, n):
     for session in sessions:
         session.close()
     return f"{n} sessions, first audio from the end of speech: {summary(taken)}\n  server: {timing(sessions)}"
+
+
+def hesitate(port, n_together):
+    """How many questions an answer cuts, and how soon answers come to the others."""
+    rows = [json.loads(line) for line in (HESITATIONS / "index.jsonl").read_text().splitlines()]
+
+    def ask(row):
+        session = Session(port, {"audio.input.turn_detection": {"type": "semantic_vad"}})
+        ended = session.say(Clip(HESITATIONS / row["audio"]), until="response.output_audio.delta")
+        first = session.wait_for("response.output_audio.delta", 0)
+        session.close()
+        return 1000 * (first[0] - ended) if first else None
+
+    with concurrent.futures.ThreadPoolExecutor(n_together) as jobs:
+        first = [ms for ms in jobs.map(ask, rows) if ms is not None]
+    return (f"{sum(ms < 0 for ms in first)} of {len(rows)} cut, {len(rows) - len(first)} not answered; first audio of the others "
+            f"{figures([ms for ms in first if ms >= 0])}")
 
 
 def rss_mb(pid):
@@ -277,6 +294,7 @@ def main():
     parser.add_argument("--questions", type=int, default=30)
     parser.add_argument("--sessions", type=int, default=16)
     parser.add_argument("--idle", type=int, default=500)
+    parser.add_argument("--together", type=int, default=3)
     args = parser.parse_args()
     lines = (SET / "questions.jsonl").read_text().splitlines() if (SET / "questions.jsonl").exists() else \
         next(SET.glob("*.jsonl")).read_text().splitlines()
@@ -290,7 +308,7 @@ def main():
             port = int(re.search(r":(\d+)\s*$", server.stdout.readline()).group(1))
             tests = {"turns": lambda: turns(port, questions, False), "push": lambda: turns(port, questions, True),
                      "interrupt": lambda: interrupt(port, questions), "many": lambda: many(port, questions, args.sessions),
-                     "idle": lambda: idle(port, server.pid, args.idle)}
+                     "idle": lambda: idle(port, server.pid, args.idle), "hesitate": lambda: hesitate(port, args.together)}
             for name in args.tests.split(","):
                 print(f"{name}: {tests[name]()}", flush=True)
         finally:

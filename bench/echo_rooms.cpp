@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <complex>
@@ -20,6 +21,8 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "audio/audio_file.h"
@@ -64,6 +67,8 @@ double spoken_level(const Sound& x) {
 }
 
 Result<std::vector<Sound>> load_all(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder))
+    return fail(ErrorCode::not_found, "{}: expected a folder of recordings", folder.string());
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".wav" || entry.path().extension() == ".flac")
@@ -283,8 +288,13 @@ Result<void> run(std::span<char*> arguments) {
   PARLANCE_TRY(const auto answers, load_all(arguments[0]));
   PARLANCE_TRY(const auto voices, load_all(arguments[1]));
   PARLANCE_TRY(const auto model, load_silero(arguments[2]));
-  const uint32_t n_rooms = arguments.size() > 3 ? static_cast<uint32_t>(std::stoul(arguments[3])) : 50;
-  const uint32_t first = arguments.size() > 4 ? static_cast<uint32_t>(std::stoul(arguments[4])) : 0;
+  uint32_t n_rooms = 50, first = 0;
+  for (const auto& [at, number] : {std::pair(size_t{3}, &n_rooms), std::pair(size_t{4}, &first)}) {
+    if (at >= arguments.size()) continue;
+    const std::string_view text = arguments[at];
+    if (std::from_chars(text.data(), text.data() + text.size(), *number).ptr != text.data() + text.size())
+      return fail(ErrorCode::invalid_argument, "{}: expected a number of rooms", text);
+  }
   std::vector<Score> scores;
   for (const EchoLibrary library : echo_libraries()) scores.push_back({.library = library, .latencies = {}});
   for (uint32_t room = first; room < first + n_rooms; ++room) {

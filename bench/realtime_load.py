@@ -191,12 +191,12 @@ def take_turn(session, question, is_manual):
     return Turn(question, 1000 * (first[0] - began) if first else None, said, heard[1]["transcript"] if heard else "")
 
 
-def turns(port, questions, is_manual):
+def turns(port, questions, n, is_manual):
     settings = {"parlance": {"events": ["timing"]}}
     if is_manual:
         settings["audio.input.turn_detection"] = None
     session = Session(port, settings)
-    taken = [take_turn(session, question, is_manual) for question in questions]
+    taken = [take_turn(session, questions[i % len(questions)], is_manual) for i in range(n)]
     session.close()
     name = "from the commit" if is_manual else "from the end of speech"
     return f"first audio {name}: {summary(taken)}\n  server: {timing([session])}"
@@ -291,14 +291,12 @@ def main():
     parser.add_argument("--parlance", default=str(ROOT / "build/release/bin/parlance"))
     parser.add_argument("-m", "--model", default="")
     parser.add_argument("--tests", default="turns,push,interrupt,many,idle")
-    parser.add_argument("--questions", type=int, default=30)
+    parser.add_argument("--turns", type=int, default=30)
     parser.add_argument("--sessions", type=int, default=16)
     parser.add_argument("--idle", type=int, default=500)
     parser.add_argument("--together", type=int, default=3)
     args = parser.parse_args()
-    lines = (SET / "questions.jsonl").read_text().splitlines() if (SET / "questions.jsonl").exists() else \
-        next(SET.glob("*.jsonl")).read_text().splitlines()
-    questions = [Question(json.loads(line)) for line in lines[: args.questions]]
+    questions = [Question(json.loads(line)) for line in (SET / "index.jsonl").read_text().splitlines()]
     most = max(args.sessions, args.idle) + 8
     command = [args.parlance, "serve", "--port", "0", "--max-realtime", str(most)] + \
         (["-m", args.model] if args.model else [])
@@ -306,7 +304,8 @@ def main():
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
             port = int(re.search(r":(\d+)\s*$", server.stdout.readline()).group(1))
-            tests = {"turns": lambda: turns(port, questions, False), "push": lambda: turns(port, questions, True),
+            tests = {"turns": lambda: turns(port, questions, args.turns, False),
+                     "push": lambda: turns(port, questions, args.turns, True),
                      "interrupt": lambda: interrupt(port, questions), "many": lambda: many(port, questions, args.sessions),
                      "idle": lambda: idle(port, server.pid, args.idle), "hesitate": lambda: hesitate(port, args.together)}
             for name in args.tests.split(","):

@@ -1,128 +1,213 @@
 #!/usr/bin/env python3
-"""Speed on a GPU beside what the card allows and beside PyTorch, all in one run of a few minutes.
+"""Speed on a GPU beside what the card allows and beside PyTorch, all in one run of some minutes.
 
-  bench/gpu_figures.py [--devices cuda:0,vulkan:0] [--shapes qwen3-0.6b,qwen3-8b] [--types f16,q8_0,q4_0]
-                       [--depths 0,8192,32768] [--sequences 8,64] [--no-pytorch] [--work DIR] [--json FILE]
+  bench/gpu_figures.py [--blocks throughput,attention,models,speech] [--devices cuda:0,vulkan:0]
+                       [--shapes qwen3-0.6b,qwen3-8b] [--types f16,q8_0,q4_0] [--depths 0,8192,32768]
+                       [--sequences 8,64] [--no-pytorch] [--work DIR] [--json FILE]
+  bench/gpu_figures.py --report FILE... [--out docs]
 
-Models with random weights are written to the work folder one after another and removed again. Printed are tokens/s of
-prefill (512 tokens) and decode at each depth, decode's share of the card's copy bandwidth and prefill's share of its
-bf16 matrix rate, both measured here with PyTorch, and decode against PyTorch (transformers, bf16, static cache,
-compiled) with a context of 512; then steps that verify drafts of 16 tokens, in time of a plain step, and many answers
-at once at a depth of 4096. The bounds and the rival need PyTorch and transformers.
+Models with random weights are written to the work folder one after another and removed again. The blocks:
+  throughput  instructions of a multiprocessor in a clock, and the card's memory (build/.../bin/gpu_throughput)
+  attention   one layer alone, by cache format, depth and rows (device_attention_bench), beside PyTorch's
+              scaled_dot_product_attention in a CUDA graph
+  models      tokens/s of prefill and decode at each depth beside the card's copy bandwidth and bf16 matrix rate and
+              beside transformers (bf16, static cache, compiled); steps that verify drafts of 16 tokens, in time of a
+              plain step; many answers at once at a depth of 4096
+  speech      passes of OmniVoice's shape and its codec, and a recording through Qwen3-ASR's
+The JSON file is written after every figure, so that what a run that is cut off has measured is there. --report makes
+gpu-speed.md of such files.
 """
 import argparse
 import json
 import os
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
+import wave
 
+import gpu_report
+import gpu_rivals
 import synthetic_model
+import synthetic_omnivoice
 
 N_PROMPT = 512
 N_DECODE = 128
 N_VERIFIED = 16  # rows of a step that verifies a draft
 MANY_DEPTH = 4096
 N_MANY_DECODE = 32
+RECORDING_S = 30
+BLOCKS = ("throughput", "attention", "models", "speech")
 
 
-def card_bounds():
-    """(bytes/s of a copy inside the card, read and written; FLOP/s of a bf16 matrix product)."""
-    import torch
+class Figures:
+    """What was measured, kept in a file."""
 
-    def seconds(work, n):
-        work()
-        times = []
-        for _ in range(n):
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            work()
-            end.record()
-            end.synchronize()
-            times.append(start.elapsed_time(end) / 1e3)
-        return statistics.median(times)
+    def __init__(self, args):
+        self.path = args.json
+        self.all = {"command": command_of(args), "card": card_name(), "rows": []}
 
-    a = torch.randint(0, 100, (1 << 30,), dtype=torch.int32, device="cuda")
-    b = torch.empty_like(a)
-    copy = 2 * a.numel() * 4 / seconds(lambda: b.copy_(a), 10)
-    del a, b
-    x, y = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    flops = 2 * 8192**3 / seconds(lambda: x @ y, 20)
-    return copy, flops
+    def set(self, **values):
+        self.all.update(values)
+        self.save()
+
+    def add(self, block, text, **row):
+        self.all["rows"].append({"block": block, **row})
+        print(text, flush=True)
+        self.save()
+
+    def save(self):
+        if not self.path:
+            return
+        with open(self.path, "w", encoding="utf-8") as out:
+            json.dump(self.all, out, indent=1)
 
 
-def pytorch_figures(shape_name):
-    """Tokens/s of transformers on the same shape: prefill of 512 tokens, and compiled decode behind it."""
-    import torch
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
-    shape = synthetic_model.SHAPES[shape_name]
-    config = Qwen3Config(vocab_size=synthetic_model.N_VOCAB, hidden_size=shape["n_embd"],
-                         intermediate_size=shape["n_ff"], num_hidden_layers=shape["n_layer"],
-                         num_attention_heads=shape["n_head"], num_key_value_heads=shape["n_head_kv"],
-                         head_dim=shape["head_dim"], max_position_embeddings=synthetic_model.N_CTX,
-                         tie_word_embeddings=shape["tied"])
-    torch.set_default_dtype(torch.bfloat16)
-    torch.set_float32_matmul_precision("high")
-    with torch.device("cuda"):
-        model = Qwen3ForCausalLM(config).eval()
-    prompt = torch.randint(0, 1000, (1, N_PROMPT), device="cuda")
-
-    def generate(n):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=n, min_new_tokens=n,
-                       do_sample=False, cache_implementation="static", pad_token_id=0)
-        torch.cuda.synchronize()
-        return time.perf_counter() - start
-
-    def prefill():
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        model(prompt, logits_to_keep=1)
-        torch.cuda.synchronize()
-        return time.perf_counter() - start
-
-    with torch.no_grad():
-        prefill()
-        prefill_s = statistics.median(prefill() for _ in range(5))
-        for n in (N_DECODE, N_DECODE, 8):
-            generate(n)  # compiles
-        decode_s = statistics.median(generate(N_DECODE + 8) for _ in range(3)) - statistics.median(
-            generate(8) for _ in range(3))
-    del model
-    torch.cuda.empty_cache()
-    return N_PROMPT / prefill_s, N_DECODE / decode_s
+def command_of(args):
+    """What says what was measured: without where files were."""
+    names = ("blocks", "devices", "shapes", "types", "depths", "sequences")
+    return " ".join(["bench/gpu_figures.py", *(f"--{name} {getattr(args, name)}" for name in names),
+                     *(["--no-pytorch"] if args.no_pytorch else [])])
 
 
-def parlance_figures(args, path, device, *options):
-    command = [args.parlance, "bench", "-m", path, "--device", device, "-r", "3", "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"{' '.join(command)}: {done.stderr.strip() or 'failed'}", file=sys.stderr)
-        return []
-    return json.loads(done.stdout)["runs"][0]["tests"]
+def card_name():
+    done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip().splitlines()[0] if done.returncode == 0 else ""
+
+
+def output_of(command):
+    """Of a program; empty, with its complaint, where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return done.stdout
+    print(f"{' '.join(command)}: {done.stderr.strip() or 'failed'}", file=sys.stderr, flush=True)
+    return ""
+
+
+def beside(args, name):
+    """A program that was built beside parlance."""
+    return os.path.join(os.path.dirname(args.parlance), name)
+
+
+def measure_throughput(args, figures):
+    for line in output_of([beside(args, "gpu_throughput")]).splitlines():
+        figures.add("throughput", line, **json.loads(line))
+
+
+def measure_attention(args, figures):
+    for device in args.devices.split(","):
+        command = [beside(args, "device_attention_bench"), "--device", device]
+        for line in output_of(command).splitlines():
+            row = json.loads(line)
+            figures.add("attention", f"{device} {row['pair']} {row['keys']} keys, {row['rows']} rows: "
+                        f"{row['seconds'] * 1e6:.1f} us", device=device, **row)
+    if args.no_pytorch:
+        return
+    for n_keys in (4096, 8192, 32768, 131072):
+        for n_rows in (1, 16):
+            for name, seconds in gpu_rivals.attention_seconds(n_keys, n_rows).items():
+                figures.add("attention", f"PyTorch, {name}: {n_keys} keys, {n_rows} rows: {seconds * 1e6:.1f} us",
+                            device=f"PyTorch, {name}", pair="bf16/bf16", keys=n_keys, rows=n_rows, seconds=seconds)
+
+
+def tests_of(args, path, device, *options):
+    text = output_of([args.parlance, "bench", "-m", path, "--device", device, "-r", "3", "--json", *options])
+    return json.loads(text)["runs"][0]["tests"] if text else []
 
 
 def verification_figures(args, path, device):
     """By depth, how many plain steps one takes that verifies N_VERIFIED rows."""
-    tests = parlance_figures(args, path, device, "-p", "0", "-n", "0", "-d", args.depths, "--verify", f"1,{N_VERIFIED}")
+    tests = tests_of(args, path, device, "-p", "0", "-n", "0", "-d", args.depths, "--verify", f"1,{N_VERIFIED}")
     seconds = {(test["n_tokens"], test["depth"]): test["n_tokens"] / test["tokens_per_second"] for test in tests}
     return {depth: seconds[n, depth] / seconds[1, depth] for n, depth in seconds if n == N_VERIFIED}
 
 
-def many_figures(args, path, device):
-    """(answers at once, tokens/s of all)."""
-    tests = parlance_figures(args, path, device, "-p", "0", "-n", str(N_MANY_DECODE), "-d", str(MANY_DEPTH), "-s",
-                             args.sequences)
-    return [(test["n_sequences"], test["tokens_per_second"]) for test in tests]
+def measure_model(args, figures, shape, dtype, device, path):
+    bounds, rival = figures.all.get("bounds", {}), figures.all.get("pytorch", {}).get(shape, {})
+    name = f"{shape:11} {dtype:5} {device:9}"
+    same = dict(shape=shape, type=dtype, device=device)
+    for test in tests_of(args, path, device, "-p", str(N_PROMPT), "-n", str(N_DECODE), "-d", args.depths):
+        is_decode = test["test"] == "decode"
+        reached = test["bytes_per_second"] if is_decode else test["ops_per_second"]
+        bound = bounds.get("copy_bytes_per_second" if is_decode else "bf16_flops")
+        rate, other = test["tokens_per_second"], rival.get(test["test"])
+        text = f"{name} {test['test']:7} @ {test['depth']:<6}{rate:9.1f} tokens/s"
+        if bound:
+            text += f"  {100 * reached / bound:5.1f} % of {'copy' if is_decode else 'bf16'}"
+        if other and test["depth"] == 0:
+            text += f"  {rate / other:5.2f} x PyTorch"
+        figures.add("models", text, **same, test=test["test"], depth=test["depth"], tokens_per_second=rate,
+                    share=reached / bound if bound else None)
+    for depth, steps in verification_figures(args, path, device).items():
+        figures.add("models", f"{name} {N_VERIFIED} rows verified @ {depth}: {steps:.2f} plain steps", **same,
+                    test="verify", depth=depth, n_rows=N_VERIFIED, plain_steps=steps)
+    for test in tests_of(args, path, device, "-p", "0", "-n", str(N_MANY_DECODE), "-d", str(MANY_DEPTH), "-s",
+                         args.sequences):
+        figures.add("models", f"{name} {test['n_sequences']} answers @ {MANY_DEPTH}: "
+                    f"{test['tokens_per_second']:.1f} tokens/s", **same, test="many", depth=MANY_DEPTH,
+                    n_sequences=test["n_sequences"], tokens_per_second=test["tokens_per_second"])
+
+
+def measure_models(args, figures):
+    for shape in args.shapes.split(","):
+        if not args.no_pytorch:
+            prefill, decode = gpu_rivals.model_figures(shape, N_PROMPT, N_DECODE)
+            figures.set(pytorch={**figures.all.get("pytorch", {}), shape: {"prefill": prefill, "decode": decode}})
+            print(f"{shape}: PyTorch prefill {prefill:.0f}, decode {decode:.0f} tokens/s", flush=True)
+        for dtype in args.types.split(","):
+            path = os.path.join(args.work, f"{shape}-{dtype}.gguf")
+            synthetic_model.write(path, shape, dtype)
+            for device in args.devices.split(","):
+                measure_model(args, figures, shape, dtype, device, path)
+            os.remove(path)
+
+
+def write_noise(path):
+    """A recording without words: nothing is said of the text, only of the time."""
+    with wave.open(path, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(16000)
+        out.writeframes((os.urandom(2 * 16000)) * RECORDING_S)
+
+
+def measure_speech(args, figures):
+    folder = os.path.join(args.work, "omnivoice")
+    synthetic_omnivoice.write(folder, "q8_0", "f16")
+    for device in args.devices.split(","):
+        text = output_of([args.parlance, "bench", "say", "-m", folder, "--device", device, "-r", "31", "--json"])
+        for case in json.loads(text)["runs"][0]["cases"] if text else []:
+            step, decode = case["steps"][0], case["decode"]
+            figures.add("speech", f"{device} say {case['case']}: step {step['pass_seconds'] * 1e3:.2f} ms, codec "
+                        f"{decode['windowed_seconds'] * 1e3:.1f} ms, real-time factor {step['real_time_factor']:.4f}",
+                        device=device, test="say", case=case["case"], audio_seconds=case["audio_seconds"],
+                        columns=step["columns"], step_seconds=step["pass_seconds"],
+                        codec_seconds=decode["windowed_seconds"], first_window_seconds=decode["first_window_seconds"],
+                        real_time_factor=step["real_time_factor"])
+    shutil.rmtree(folder)
+    folder = os.path.join(args.work, "asr")
+    synthetic_model.write_asr(folder, "qwen3-asr-0.6b", "q8_0")
+    recording = os.path.join(args.work, "noise.wav")
+    write_noise(recording)
+    for device in args.devices.split(","):
+        text = output_of([args.parlance, "bench", "listen", "-m", folder, "--audio", recording, "--device", device, "-r",
+                          "3", "--no-live", "--json"])
+        if text:
+            batch = json.loads(text)["runs"][0]["batch"]
+            stages = {stage["stage"]: stage["seconds"] for stage in batch["stages"]}
+            figures.add("speech", f"{device} listen to {RECORDING_S} s: {batch['total_seconds'] * 1e3:.1f} ms, "
+                        f"real-time factor {batch['real_time_factor']:.4f} {stages}", device=device, test="listen",
+                        stages=stages, total_seconds=batch["total_seconds"],
+                        real_time_factor=batch["real_time_factor"])
+    shutil.rmtree(folder)
+    os.remove(recording)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parlance", default="build/release/bin/parlance")
+    parser.add_argument("--blocks", default=",".join(BLOCKS))
     parser.add_argument("--devices", default="cuda:0,vulkan:0")
     parser.add_argument("--shapes", default="qwen3-0.6b,qwen3-8b")
     parser.add_argument("--types", default="f16,q8_0,q4_0")
@@ -131,48 +216,24 @@ def main():
     parser.add_argument("--no-pytorch", action="store_true")
     parser.add_argument("--work", default=tempfile.gettempdir())
     parser.add_argument("--json")
+    parser.add_argument("--report", nargs="+", metavar="FILE")
+    parser.add_argument("--out", default="docs")
     args = parser.parse_args()
+    if args.report:
+        return gpu_report.write(args.report, os.path.join(args.out, "gpu-speed.md"))
+    blocks = args.blocks.split(",")
+    unknown = [block for block in blocks if block not in BLOCKS]
+    if unknown:
+        parser.error(f"--blocks: '{unknown[0]}' is not one of {', '.join(BLOCKS)}")
 
-    copy, flops = (None, None) if args.no_pytorch else card_bounds()
-    if copy:
+    figures = Figures(args)
+    if not args.no_pytorch:
+        copy, flops = gpu_rivals.card_bounds()
+        figures.set(bounds={"copy_bytes_per_second": copy, "bf16_flops": flops})
         print(f"bounds: copy {copy / 1e12:.2f} TB/s, bf16 matrix product {flops / 1e12:.0f} TFLOP/s", flush=True)
-    rows = []
-    for shape in args.shapes.split(","):
-        rival_prefill, rival_decode = (None, None) if args.no_pytorch else pytorch_figures(shape)
-        if rival_decode:
-            print(f"{shape}: PyTorch prefill {rival_prefill:.0f}, decode {rival_decode:.0f} tokens/s", flush=True)
-        for dtype in args.types.split(","):
-            path = os.path.join(args.work, f"{shape}-{dtype}.gguf")
-            synthetic_model.write(path, shape, dtype)
-            for device in args.devices.split(","):
-                for test in parlance_figures(args, path, device, "-p", str(N_PROMPT), "-n", str(N_DECODE), "-d",
-                                             args.depths):
-                    decode = test["test"] == "decode"
-                    bound = copy if decode else flops
-                    reached = test["bytes_per_second"] if decode else test["ops_per_second"]
-                    rival = rival_decode if decode else rival_prefill
-                    row = dict(shape=shape, type=dtype, device=device, test=test["test"], depth=test["depth"],
-                               tokens_per_second=test["tokens_per_second"], share=reached / bound if bound else None,
-                               pytorch=rival)
-                    rows.append(row)
-                    print(f"{shape:11} {dtype:5} {device:9} {row['test']:7} @ {row['depth']:<6}"
-                          f"{row['tokens_per_second']:9.1f} tokens/s"
-                          + (f"  {100 * row['share']:5.1f} % of {'copy' if decode else 'bf16 '}" if bound else "")
-                          + (f"  {row['tokens_per_second'] / rival:5.2f} x PyTorch" if rival and row["depth"] == 0 else ""),
-                          flush=True)
-                name = f"{shape:11} {dtype:5} {device:9}"
-                for depth, steps in verification_figures(args, path, device).items():
-                    rows.append(dict(shape=shape, type=dtype, device=device, test="verify", depth=depth,
-                                     n_rows=N_VERIFIED, plain_steps=steps))
-                    print(f"{name} {N_VERIFIED} rows verified @ {depth}: {steps:.2f} plain steps", flush=True)
-                for n, rate in many_figures(args, path, device):
-                    rows.append(dict(shape=shape, type=dtype, device=device, test="many", depth=MANY_DEPTH,
-                                     n_sequences=n, tokens_per_second=rate))
-                    print(f"{name} {n} answers @ {MANY_DEPTH}: {rate:.1f} tokens/s", flush=True)
-            os.remove(path)
-    if args.json:
-        with open(args.json, "w") as out:
-            json.dump(dict(copy_bytes_per_second=copy, bf16_flops=flops, rows=rows), out, indent=1)
+    for block in blocks:
+        {"throughput": measure_throughput, "attention": measure_attention, "models": measure_models,
+         "speech": measure_speech}[block](args, figures)
 
 
 if __name__ == "__main__":

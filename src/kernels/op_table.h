@@ -313,8 +313,8 @@ struct MaskGitMove {
 // A step of MaskGIT decoding (tts/maskgit.h): of the slots that are masked, those that the logits are surest
 // of get their codes. Where a device has no cell for it, the host decides.
 struct MaskGitStepArgs {
-  // f32 [n_codebook * n_vocab, n_frames], with guidance twice as many columns: the unconditional row's
-  // behind.
+  // f32 [n_codebook * n_vocab, n_frames, 1], or 2 with guidance: of the conditional row, then of the
+  // unconditional one.
   Tensor logits;
   Tensor codes;  // i32 [n_columns, n_codebook]: k * n_vocab + code of codebook k; the last n_frames columns
                  // are slots

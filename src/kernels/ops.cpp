@@ -181,7 +181,8 @@ namespace {
 // least, which share the reading of the weights.
 constexpr int64_t kColumnValues = 1 << 17;
 constexpr int64_t kLeastColumns = 256;
-// A GPU takes larger pieces, whose kernels fill it; of the columns no more than all its kernels' grids have room for.
+// A GPU takes larger pieces, whose kernels fill it; of the columns no more than all its kernels' grids have
+// room for.
 constexpr int64_t kColumnValuesOfGpu = 1 << 23;
 constexpr int64_t kMostColumns = 1 << 16;
 
@@ -381,7 +382,7 @@ void add(Stream& s, const Tensor& x, const Tensor& y) {
 
 void maskgit_step(Stream& s, const Tensor& logits, const Tensor& codes, const Tensor& move, int32_t mask) {
   assert(codes.dtype == DType::i32 && logits.dtype == DType::f32 && logits.ne[0] % codes.ne[1] == 0);
-  assert(move.size() == sizeof(MaskGitMove));
+  assert(logits.ne[1] <= codes.ne[0] && logits.ne[2] <= 2 && move.size() == sizeof(MaskGitMove));
   submit(s, s.device().ops().maskgit_step, MaskGitStepArgs{logits, codes, move, mask}, "maskgit_step", "");
 }
 

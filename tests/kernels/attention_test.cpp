@@ -42,7 +42,7 @@ class Attention : public KernelTest {
                                     << name_of(shape.v.format) << " [" << shape.head_dim_v << "], " << n_head
                                     << "/" << shape.n_head_kv << " heads, " << c.places.size()
                                     << " tokens, pages of " << shape.page_tokens << ", window " << c.window);
-    const float rounding = attention_rounding(shape, device_cases()[GetParam()]);
+    const float rounding = attention_rounding(shape, device_cases()[GetParam()], c.places.size(), c.q_limit);
     expect_close(on(tested()), on(reference()), c.tolerance > 0 ? c.tolerance : rounding, 0);
   }
 

@@ -35,7 +35,8 @@ class WideHeads : public KernelTest {
     SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k.format) << ", v " << name_of(shape.v.format)
                                     << " [" << shape.head_dim_k << "], groups of " << group << ", "
                                     << places.size() << " tokens");
-    expect_close(on(tested()), on(reference()), attention_rounding(shape, device_cases()[GetParam()]), 0);
+    expect_close(on(tested()), on(reference()),
+                 attention_rounding(shape, device_cases()[GetParam()], places.size()), 0);
   }
 
  private:

@@ -7,6 +7,7 @@ namespace parlance::cuda {
 
 void fill_get_rows(OpTable& table);
 void fill_rms_norm(OpTable& table);
+void fill_layer_norm(OpTable& table);
 void fill_add_rms_norm(OpTable& table);
 void fill_matmul(OpTable& table);
 void fill_rope_angles(OpTable& table);
@@ -16,14 +17,24 @@ void fill_kv_copy(OpTable& table);
 void fill_kv_compress(OpTable& table);
 void fill_norm_rope_write(OpTable& table);
 void fill_attention(OpTable& table);
+void fill_segment_attention(OpTable& table);
 void fill_short_conv(OpTable& table);
 void fill_gated_delta_net(OpTable& table);
 void fill_split_gate(OpTable& table);
 void fill_sigmoid_gate(OpTable& table);
 void fill_gated_rms_norm(OpTable& table);
+void fill_im2col(OpTable& table);
+void fill_col2im(OpTable& table);
+void fill_put_channels(OpTable& table);
+void fill_snake(OpTable& table);
+void fill_elu(OpTable& table);
+void fill_channel_norm(OpTable& table);
+void fill_gelu(OpTable& table);
 void fill_swiglu(OpTable& table);
 void fill_argmax(OpTable& table);
 void fill_add(OpTable& table);
+void fill_maskgit_step(OpTable& table);
+void fill_packed(OpTable& table);
 
 // The whole table (built once).
 const OpTable& op_table();

@@ -1,7 +1,7 @@
 // matmul on CUDA. Few tokens are bound by the memory that weights come from (gemv), many by arithmetic (gemm
 // on the tensor cores); the sums of a token are the same in both. Quantised weights meet activations rounded
 // to bytes, once for all weights of a call and equally on every device; f16 and bf16 weights meet x as a sum
-// of two such floats.
+// of two such floats; only in large pieces of a prompt f16 weights meet one, see half_gemm.cu.
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/products.h"
@@ -81,7 +81,8 @@ void run_float(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
   for (const DType dtype : kFloatTypes) {
     if (!has_rows_of(args, dtype)) continue;
-    if (!has_aligned_rows(args, dtype)) {
+    const bool is_many_f32 = dtype == DType::f32 && !has_one_order(stream, args.x.n_rows());
+    if (!has_aligned_rows(args, dtype) || is_many_f32) {
       float_tiles(stream, args, dtype);
     } else if (dtype == DType::f32) {
       float_gemv(stream, args);

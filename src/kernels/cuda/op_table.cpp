@@ -10,6 +10,7 @@ OpTable make_table() {
   table.transforms_kv = table.equalises_kv = true;
   fill_get_rows(table);
   fill_rms_norm(table);
+  fill_layer_norm(table);
   fill_add_rms_norm(table);
   fill_matmul(table);
   fill_rope_angles(table);
@@ -19,14 +20,24 @@ OpTable make_table() {
   fill_kv_compress(table);
   fill_norm_rope_write(table);
   fill_attention(table);
+  fill_segment_attention(table);
   fill_short_conv(table);
   fill_gated_delta_net(table);
   fill_split_gate(table);
   fill_sigmoid_gate(table);
   fill_gated_rms_norm(table);
+  fill_im2col(table);
+  fill_col2im(table);
+  fill_put_channels(table);
+  fill_snake(table);
+  fill_elu(table);
+  fill_channel_norm(table);
+  fill_gelu(table);
   fill_swiglu(table);
   fill_argmax(table);
   fill_add(table);
+  fill_maskgit_step(table);
+  fill_packed(table);
   return table;
 }
 

@@ -1,6 +1,7 @@
 // Sixteen rows (heads, or heads of several tokens) against blocks of keys on tensor cores. Keys and values
 // are 16-bit floats as they are stored; queries and weights go in as two such floats each, so that their
-// rounding does not show in the result.
+// rounding does not show in the result. For the many rows of a prompt, one f16 each does: a result near 1 is
+// then off by 2.4e-4 at most, and half of the work is left.
 #pragma once
 
 #include "kernels/cuda/attention/fold.cuh"
@@ -48,8 +49,10 @@ struct Block {
 // side there are only the former.
 template <class Half, int kHeadDim, int kKeys, int kSides = 2>
 struct WarpRows {
-  uint32_t q[kHeadDim / 16][4];       // scaled
-  uint32_t q_rest[kHeadDim / 16][4];  // what rounding q left out
+  uint32_t q[kHeadDim / 16][4];  // scaled
+  // Whether what rounding leaves out counts, too.
+  static constexpr bool kIsExact = kKeys <= 16 || !std::is_same_v<Half, __half>;
+  uint32_t q_rest[kHeadDim / 16][4];  // what rounding q left out, if it counts
   float out[kHeadDim / 8][4];
   float largest[2];
   float sum[2];    // this lane's part
@@ -116,8 +119,10 @@ struct WarpRows {
         load_matrices(k, mine + keys * 16 * (kHeadDim + 8) + step * 16);
         multiply_add<Half>(scores[2 * keys], q[step], k[0], k[1]);
         multiply_add<Half>(scores[2 * keys + 1], q[step], k[2], k[3]);
-        multiply_add<Half>(rest_of(scores, rests, 2 * keys), q_rest[step], k[0], k[1]);
-        multiply_add<Half>(rest_of(scores, rests, 2 * keys + 1), q_rest[step], k[2], k[3]);
+        if constexpr (kIsExact) {
+          multiply_add<Half>(rest_of(scores, rests, 2 * keys), q_rest[step], k[0], k[1]);
+          multiply_add<Half>(rest_of(scores, rests, 2 * keys + 1), q_rest[step], k[2], k[3]);
+        }
       }
     }
     if constexpr (kHasRests) {
@@ -181,8 +186,10 @@ struct WarpRows {
         load_transposed(v, mine + keys * 16 * (kHeadDim + 8) + dims * 16);
         multiply_add<Half>(out[2 * dims], w, v[0], v[1]);
         multiply_add<Half>(out[2 * dims + 1], w, v[2], v[3]);
-        multiply_add<Half>(out[2 * dims], w_rest, v[0], v[1]);
-        multiply_add<Half>(out[2 * dims + 1], w_rest, v[2], v[3]);
+        if constexpr (kIsExact) {
+          multiply_add<Half>(out[2 * dims], w_rest, v[0], v[1]);
+          multiply_add<Half>(out[2 * dims + 1], w_rest, v[2], v[3]);
+        }
       }
     }
   }

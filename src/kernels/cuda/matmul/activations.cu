@@ -101,8 +101,10 @@ __global__ void __launch_bounds__(32 * kMostParts)
     for (int of = 0; of < parts.n; ++of) scale = fmaxf(scale, scales[of]);
   }
   uint16_t* halves = out.halves + static_cast<int64_t>(token) * out.row_values + first;
-  values.template round<Half, false>(min(n_part, out.row_values - first), scale, halves,
-                                     halves + static_cast<int64_t>(out.n_tokens) * out.row_values);
+  constexpr bool kHasSecond = kHasOrder || std::is_same_v<Half, __nv_bfloat16>;  // see half_gemm.cu
+  values.template round<Half, false>(
+      min(n_part, out.row_values - first), scale, halves,
+      kHasSecond ? halves + static_cast<int64_t>(out.n_tokens) * out.row_values : nullptr);
   if (threadIdx.x == 0 && (kHasOrder || part == 0))
     out.scales[static_cast<int64_t>(part) * out.n_tokens + token] = scale;
 }

@@ -1,4 +1,5 @@
-// Products of float weights in plain f32, for any address and length of rows: what the faster kernels leave.
+// Products of float weights in plain f32, for any address and length of rows: what the faster kernels leave, and f32
+// weights with many tokens, such as a codec's.
 #include "base/checked.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"

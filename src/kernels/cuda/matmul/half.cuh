@@ -66,7 +66,8 @@ class PartOfX {
     return ldexpf(1.0f, exponent - kTopExponent);
   }
 
-  // Writes both halves of n_padded values; those that do not exist are zero.
+  // Writes both halves of n_padded values, or where `second` is null the first; those that do not exist are
+  // zero.
   template <class Half, bool kIsPaired>
   __device__ void round(int n_padded, float scale, uint16_t* first, uint16_t* second) const {
     const float inverse = 1 / scale;
@@ -85,7 +86,7 @@ class PartOfX {
       for (int pair = 0; pair < 2; ++pair) {
         const int to = kIsPaired ? paired_place(at + 2 * pair) : at + 2 * pair;
         *reinterpret_cast<uint32_t*>(first + to) = high.pairs[pair];
-        *reinterpret_cast<uint32_t*>(second + to) = low.pairs[pair];
+        if (second) *reinterpret_cast<uint32_t*>(second + to) = low.pairs[pair];
       }
     });
   }

@@ -1,6 +1,8 @@
-// Tokens times f16 or bf16 weights on the tensor cores, summed in f32. A block computes kTileRows rows by
-// kTokens tokens in steps of 64 values, of which several are on their way while one is multiplied. For few
-// tokens several blocks share the parts of a tile, and the last of them adds up what they have left.
+// Tokens times f16 or bf16 weights on the tensor cores, summed in f32. Where sums have no order, in large
+// pieces of a prompt, f16 weights meet tokens that are rounded to f16, each with a power of two of its own:
+// half of the work, and off by no more than 2^-11 of each product. A block computes kTileRows rows by kTokens
+// tokens in steps of 64 values, of which several are on their way while one is multiplied. For few tokens
+// several blocks share the parts of a tile, and a kernel behind adds up what they have left.
 #include "base/checked.h"
 #include "kernels/cuda/matmul/half.cuh"
 #include "kernels/cuda/matmul/shared_tile.cuh"
@@ -24,20 +26,25 @@ struct Shares {
   static constexpr int kColumns = kTokens / kAlongTokens / 8;    // tiles of 8 tokens, of a warp
   static constexpr int kStages = kTokens <= 16 ? 4 : 3;          // few tokens wait for weights
   static constexpr int kBlocksAtOnce = kTokens <= 64 ? 2 : 1;    // on a multiprocessor
+  using OfTile = TileShares<kThreads, kAlongRows, kRowTiles, kColumns>;
 };
+
+// Floats that a value of x is the sum of.
+template <class Product, bool kHasOrder>
+inline constexpr int kParts = !kHasOrder && std::is_same_v<Product, F16Product> ? 1 : kHalves;
 
 template <int kTokens>
 using Sums = float[Shares<kTokens>::kRowTiles][Shares<kTokens>::kColumns][4];
 
 // A step in shared memory.
-template <int kTokens>
+template <int kTokens, int kOfX>
 struct Stage {
   alignas(16) uint16_t w[kTileRows][kHalfStride];
-  alignas(16) uint16_t x[kHalves][kTokens][kHalfStride];
+  alignas(16) uint16_t x[kOfX][kTokens][kHalfStride];
 };
 
 // A thread's pieces of every step; where they are is worked out once.
-template <int kTokens>
+template <int kTokens, int kOfX>
 class Copies {
   static constexpr int kRowsAtOnce = kThreads / kStepPieces;
 
@@ -54,7 +61,7 @@ class Copies {
         x_half_(static_cast<int64_t>(x.n_tokens) * x.row_values) {}
 
   // Rows and values that do not exist are zero.
-  __device__ void copy_weights(Stage<kTokens>& stage, int step) const {
+  __device__ void copy_weights(Stage<kTokens, kOfX>& stage, int step) const {
     const uint8_t* from = w_ + step * (kStepPieces * kPieceBytes);
     const int n_rows = step < n_steps_ ? n_rows_ : 0;
 #pragma unroll
@@ -66,14 +73,14 @@ class Copies {
     }
   }
 
-  __device__ void copy_tokens(Stage<kTokens>& stage, int step) const {
+  __device__ void copy_tokens(Stage<kTokens, kOfX>& stage, int step) const {
     if (kTokens < kRowsAtOnce && row_ >= kTokens) return;
     const uint16_t* from = x_ + step * kHalfStepValues;
 #pragma unroll
     for (int i = 0; i < (kTokens + kRowsAtOnce - 1) / kRowsAtOnce; ++i) {
       uint16_t* to = &stage.x[0][row_ + i * kRowsAtOnce][piece_ * kPieceValues];
 #pragma unroll
-      for (int half = 0; half < kHalves; ++half)
+      for (int half = 0; half < kOfX; ++half)
         copy_piece(to + half * kTokens * kHalfStride, from + half * x_half_, kPieceBytes);
       from += x_stride_;
     }
@@ -89,8 +96,8 @@ class Copies {
 };
 
 // Adds a step to a warp's sums; rows from `row` on, tokens from `column` on are the warp's.
-template <class Product, int kTokens>
-__device__ void multiply_step(const Stage<kTokens>& stage, int row, int column, int lane,
+template <class Product, int kTokens, int kOfX>
+__device__ void multiply_step(const Stage<kTokens, kOfX>& stage, int row, int column, int lane,
                               Sums<kTokens>& acc) {
   constexpr int kRowTiles = Shares<kTokens>::kRowTiles, kColumns = Shares<kTokens>::kColumns;
   const int in_a = offset_in_a(lane, kHalfStride * 2) / 2, in_b = offset_in_b(lane, kHalfStride * 2) / 2;
@@ -100,7 +107,7 @@ __device__ void multiply_step(const Stage<kTokens>& stage, int row, int column, 
 #pragma unroll
     for (int m = 0; m < kRowTiles; ++m) load_matrices(a[m], &stage.w[row + 16 * m][k] + in_a);
 #pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
+    for (int half = 0; half < kOfX; ++half) {
 #pragma unroll
       for (int n = 0; n < kColumns; n += 2) {
         uint32_t b[4];
@@ -169,11 +176,12 @@ __global__ void __launch_bounds__(kThreads, kHasOrder ? Shares<kTokens>::kBlocks
     multiply_tiles(const __grid_constant__ Products p, const HalfActivations x, const Parts parts,
                    const Split split) {
   using S = Shares<kTokens>;
+  constexpr int kOfX = kParts<Product, kHasOrder>;
   extern __shared__ uint4 shared[];
   let_next_start();
-  auto* stages = reinterpret_cast<Stage<kTokens>*>(shared);
+  auto* stages = reinterpret_cast<Stage<kTokens, kOfX>*>(shared);
   const Place<kTokens> place(p);
-  const Copies<kTokens> copies(place.output, place.first_row, p.n_in, x, place.first_token);
+  const Copies<kTokens, kOfX> copies(place.output, place.first_row, p.n_in, x, place.first_token);
   const int first_part = blockIdx.z * split.parts_per_block;
   const int end_part = kHasOrder ? min(first_part + split.parts_per_block, parts.n) : first_part + 1;
   const int begin = first_part * parts.units;
@@ -200,11 +208,10 @@ __global__ void __launch_bounds__(kThreads, kHasOrder ? Shares<kTokens>::kBlocks
         copies.copy_tokens(stages[free], next);
       }
       end_copy_group();
-      multiply_step<Product, kTokens>(stages[current], place.row, place.column, place.lane, acc);
+      multiply_step<Product>(stages[current], place.row, place.column, place.lane, acc);
       current = (current + 1) % S::kStages;
     }
   };
-  SharedTile<Sums<kTokens>, kThreads> others(split, parts.n);
   Sums<kTokens> total = {};
   if constexpr (kHasOrder) {
     for (int part = first_part; part < end_part; ++part) {
@@ -219,22 +226,22 @@ __global__ void __launch_bounds__(kThreads, kHasOrder ? Shares<kTokens>::kBlocks
           for (int e = 0; e < 4; ++e) total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
         }
       }
-      if (split.sums) others.leave(part, acc);
+      if (split.sums) S::OfTile::leave(split, parts.n, part, acc);
     }
   } else {
     add_steps(begin, end, total);
     place.scale(total, x, 0);
-    if (split.sums) others.leave(first_part, total);
+    if (split.sums) S::OfTile::leave(split, parts.n, first_part, total);
   }
-  if (split.sums && !others.is_last_to_add(total)) return;
-  place.store(total, p.n_tokens);
+  if (!split.sums) place.store(total, p.n_tokens);
 }
 
 template <class Product, int kTokens, bool kHasOrder>
 void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x) {
   const Products products = products_of(args, dtype, kTileRows);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  constexpr size_t kSharedBytes = Shares<kTokens>::kStages * sizeof(Stage<kTokens>);
+  constexpr size_t kSharedBytes =
+      Shares<kTokens>::kStages * sizeof(Stage<kTokens, kParts<Product, kHasOrder>>);
   const Parts parts = kHasOrder ? parts_of(products.n_in, kHalfStepValues)
                                 : parts_for_blocks(stream, products, n_token_tiles, kHalfStepValues,
                                                    kSharedBytes, kTileRows * kTokens);
@@ -246,11 +253,12 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Half
           .block = dim3(kThreads),
           .shared_bytes = kSharedBytes},
          products, x, parts, split);
+  launch_add_parts<typename Shares<kTokens>::OfTile>(stream, products, split, parts.n, n_token_tiles);
 }
 
 template <int kTokens>
 bool has_room(Stream& stream) {
-  return Shares<kTokens>::kStages * sizeof(Stage<kTokens>) <= gpu_of(stream).shared_bytes_per_block;
+  return Shares<kTokens>::kStages * sizeof(Stage<kTokens, kHalves>) <= gpu_of(stream).shared_bytes_per_block;
 }
 
 // The widest tile that the batch fills and the GPU has room for.

@@ -83,8 +83,7 @@ bool has_one_order(Stream& stream, int64_t n_tokens);
 struct Split {
   int n_blocks;  // for each tile
   int parts_per_block;
-  float* sums;   // [tile_values, n_parts, tiles]; null: one block computes all parts
-  int* arrived;  // [tiles]: blocks that have left their sums
+  float* sums;  // [tile_values, n_parts, tiles]; null: one block computes all parts
 };
 
 // Parts that are as many as blocks are worth having: for sums without an order. Units are so many values.

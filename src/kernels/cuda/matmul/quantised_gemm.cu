@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
   };
-  SharedTile<Sums, kThreads> others(split, parts.n);
+  using OfTile = TileShares<kThreads, kWarpsAlongRows, kRowTiles, kColumns>;
   Sums total = {};
   if constexpr (kHasOrder) {
     for (int part = first_part; part < end_part; ++part) {
@@ -260,13 +260,13 @@ __global__ void __launch_bounds__(kThreads, 1)
           for (int e = 0; e < 4; ++e) total[m][n][e] = add_part(total[m][n][e], acc[m][n][e]);
         }
       }
-      if (split.sums) others.leave(part, acc);
+      if (split.sums) OfTile::leave(split, parts.n, part, acc);
     }
   } else {
     add_steps(begin, end, total);
-    if (split.sums) others.leave(first_part, total);
+    if (split.sums) OfTile::leave(split, parts.n, first_part, total);
   }
-  if (split.sums && !others.is_last_to_add(total)) return;
+  if (split.sums) return;
 #pragma unroll
   for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
@@ -300,6 +300,8 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Gemm
           .block = dim3(kThreads),
           .shared_bytes = kSharedBytes},
          products, x, parts, split);
+  using OfTile = TileShares<kThreads, kWarpsAlongRows, kRowTiles, Tile<Type, kTokens>::kWarpColumns>;
+  launch_add_parts<OfTile>(stream, products, split, parts.n, n_token_tiles);
 }
 
 }  // namespace

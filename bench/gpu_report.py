@@ -1,0 +1,119 @@
+"""docs/gpu-speed.md from files of bench/gpu_figures.py."""
+import json
+
+
+def rows_of(run, block, **wanted):
+    return [row for row in run["rows"] if row["block"] == block and all(row.get(k) == v for k, v in wanted.items())]
+
+
+def table(titles, lines):
+    return ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles),
+            *("| " + " | ".join(line) + " |" for line in lines), ""]
+
+
+def ordered(values):
+    return list(dict.fromkeys(values))
+
+
+def number(value, digits=3):
+    if value is None:
+        return "–"
+    return f"{value:,.0f}".replace(",", " ") if value >= 1000 else f"{value:.{digits}g}"
+
+
+def throughput_lines(run):
+    rows = rows_of(run, "throughput")
+    instructions = [row for row in rows if "instruction" in row]
+    if not instructions:
+        return []
+    memory = ", ".join(f"{row['memory']} {row['bytes_per_second'] / 1e12:.2f} TB/s" for row in rows if "memory" in row)
+    return ["### What a multiprocessor does in a clock", "",
+            "Lanes, or multiply-adds of matrices; by `gpu_throughput`." + (f" Memory: {memory}." if memory else ""), "",
+            *table(["instruction", "in a clock"],
+                   [[row["instruction"], number(row["per_clock"], 4)] for row in instructions])]
+
+
+def attention_lines(run):
+    rows = rows_of(run, "attention")
+    if not rows:
+        return []
+    sizes = ordered((row["keys"], row["rows"]) for row in rows)
+    sizes.sort(key=lambda size: (size[1], size[0]))
+    by = {(row["device"], row["pair"], row["keys"], row["rows"]): row["seconds"] for row in rows}
+    return ["### Attention alone", "",
+            "Microseconds of one layer with 32 query and 8 KV heads of 128, by keys, for one row and for the 16 rows of a "
+            "draft; calls recorded in a graph, over caches that are larger than L2.", "",
+            *table(["", "keys / values", *(f"{keys} × {n}" for keys, n in sizes)],
+                   [[device, pair, *(number(by[device, pair, *size] * 1e6) if (device, pair, *size) in by else "–"
+                                     for size in sizes)]
+                    for device, pair in ordered((row["device"], row["pair"]) for row in rows)])]
+
+
+def model_lines(run):
+    rows = rows_of(run, "models")
+    if not rows:
+        return []
+    bounds, pytorch = run.get("bounds"), run.get("pytorch", {})
+    lines = ["### Language models", "", "Tokens/s of prefill (512 tokens) and decode behind so many tokens; cache f16."]
+    if bounds:
+        lines += [f"The card copies {bounds['copy_bytes_per_second'] / 1e12:.2f} TB/s (read and written) and multiplies "
+                  f"bf16 matrices at {bounds['bf16_flops'] / 1e12:.0f} TFLOP/s: the shares at depth 0 are of these."]
+    for shape, rates in pytorch.items():
+        lines += [f"PyTorch (transformers, bf16, static cache, compiled) reaches {number(rates['prefill'])} and "
+                  f"{number(rates['decode'])} with {shape}."]
+    speeds = [row for row in rows if row["test"] in ("prefill", "decode")]
+    depths = sorted({row["depth"] for row in speeds})
+    by = {(row["shape"], row["type"], row["device"], row["test"], row["depth"]): row for row in speeds}
+    body = []
+    for key in ordered((row["shape"], row["type"], row["device"], row["test"]) for row in speeds):
+        share = by[*key, depths[0]].get("share") if (*key, depths[0]) in by else None
+        body.append([*key, *(number(by[*key, depth]["tokens_per_second"], 4) if (*key, depth) in by else "–"
+                             for depth in depths), f"{100 * share:.0f} %" if share else "–"])
+    lines += ["", *table(["shape", "weights", "device", "", *(f"@ {depth}" for depth in depths), "share"], body)]
+    verified = [row for row in rows if row["test"] == "verify"]
+    if verified:
+        lines += ["A step that verifies a draft of 16 tokens, in time of a plain one:", "",
+                  *table(["shape", "weights", "device", "depth", "plain steps"],
+                         [[row["shape"], row["type"], row["device"], str(row["depth"]), f"{row['plain_steps']:.2f}"]
+                          for row in verified])]
+    many = [row for row in rows if row["test"] == "many"]
+    if many:
+        lines += [f"Answers at once, behind {many[0]['depth']} tokens each:", "",
+                  *table(["shape", "weights", "device", "answers", "tokens/s of all"],
+                         [[row["shape"], row["type"], row["device"], str(row["n_sequences"]),
+                           number(row["tokens_per_second"], 4)] for row in many])]
+    return lines
+
+
+def speech_lines(run):
+    say, listen = rows_of(run, "speech", test="say"), rows_of(run, "speech", test="listen")
+    lines = ["### Speech", ""] if say or listen else []
+    if say:
+        lines += ["OmniVoice's shape, weights q8_0, codec f16, 32 steps with guidance; a step includes its decisions.", "",
+                  *table(["device", "", "sound", "columns", "step", "codec", "first window", "real-time factor"],
+                         [[row["device"], row["case"], f"{row['audio_seconds']:.1f} s", str(row["columns"]),
+                           f"{row['step_seconds'] * 1e3:.2f} ms", f"{row['codec_seconds'] * 1e3:.1f} ms",
+                           f"{row['first_window_seconds'] * 1e3:.1f} ms", f"{row['real_time_factor']:.4f}"]
+                          for row in say])]
+    if listen:
+        stages = ordered(stage for row in listen for stage in row["stages"])
+        lines += ["Qwen3-ASR's 0.6B shape, weights q8_0, a recording of 30 s, three tokens of answer for each second:", "",
+                  *table(["device", *stages, "in one call", "real-time factor"],
+                         [[row["device"], *(f"{row['stages'][stage] * 1e3:.1f} ms" for stage in stages),
+                           f"{row['total_seconds'] * 1e3:.1f} ms", f"{row['real_time_factor']:.4f}"]
+                          for row in listen])]
+    return lines
+
+
+def write(paths, out):
+    lines = ["# Speed on GPUs", "",
+             "Models have the shapes of published ones and random weights. Figures of different cards are not to be "
+             "compared; each section is one run on one machine, by the command that it names.", ""]
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            run = json.load(file)
+        lines += [f"## {run['card']}", "", f"`{run['command']}`", "", *throughput_lines(run), *attention_lines(run),
+                  *model_lines(run), *speech_lines(run)]
+    with open(out, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines).rstrip() + "\n")
+    print(f"written: {out}")

@@ -1,0 +1,193 @@
+// Speed of attention alone on any device, by cache format, depth and rows: one layer of 32 query and 8 KV
+// heads of 128, in recorded steps as the engine runs them. Layers follow each other through more keys than
+// caches hold, whose pages lie in random order. Printed as one JSON object a line.
+//
+//   device_attention_bench --device cuda:0 [--pair f16/f16] [--keys 32768] [--rows 16]
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "base/checked.h"
+#include "devices/devices.h"
+#include "kernels/ops.h"
+
+namespace parlance {
+namespace {
+
+constexpr int64_t kHeads = 32, kHeadsKv = 8, kHeadDim = 128;
+constexpr int32_t kPageTokens = 64;
+constexpr size_t kPoolBytes = size_t{1} << 30;  // of keys and values: beyond the largest caches
+constexpr size_t kStepBytes = size_t{4} << 30;  // that a step reads, about
+constexpr int kSteps = 9;                       // of which the median counts
+
+constexpr std::pair<KvFormat, KvFormat> kPairs[] = {
+    {KvFormat::f16, KvFormat::f16},           {KvFormat::q8_0, KvFormat::q8_0},
+    {KvFormat::q8_0, KvFormat::tbq4_0},       {KvFormat::q4_0, KvFormat::q4_0},
+    {KvFormat::tbq4_0, KvFormat::tbq4_0},     {KvFormat::tbq3_0, KvFormat::tbq3_0},
+    {KvFormat::tbq3_tcq, KvFormat::tbq3_tcq}, {KvFormat::q4_polar, KvFormat::q4_polar},
+    {KvFormat::qjl1_256, KvFormat::tbq3_0}};
+constexpr int64_t kKeys[] = {4096, 8192, 32768, 131072}, kRows[] = {1, 16};
+
+using Clock = std::chrono::steady_clock;
+
+class Bench {
+ public:
+  explicit Bench(std::unique_ptr<Device> device)
+      : device_(std::move(device)), stream_(device_->make_stream()) {}
+
+  // Bytes that make ordinary numbers in any format.
+  Result<void> prepare() {
+    PARLANCE_TRY(pool_, device_->allocate(kPoolBytes));
+    std::mt19937_64 random(1);
+    std::vector<uint64_t> words(kPoolBytes / sizeof(uint64_t));
+    for (uint64_t& word : words) word = random() & 0x3f3f3f3f3f3f3f3f;
+    Tensor all;
+    all.dtype = DType::i8;
+    all.ne = {static_cast<int64_t>(kPoolBytes), 1, 1, 1};
+    all.buffer = pool_.get();
+    all.data = pool_->base();
+    stream_->upload(all, std::as_bytes(std::span(words)));
+    return stream_->synchronize();
+  }
+
+  struct Time {
+    double seconds, least_seconds;
+    size_t bytes;  // of keys and values
+  };
+
+  // Of one layer's attention.
+  Result<Time> time_attention(KvFormat k, KvFormat v, int64_t n_keys, int64_t n_rows) {
+    KvView kv;
+    const int64_t n_pages = div_up<int64_t>(n_keys, kPageTokens);
+    kv.page_tokens = kPageTokens;
+    kv.k.format = k;
+    kv.v.format = v;
+    kv.n_head_kv = kHeadsKv;
+    kv.head_dim_k = kv.head_dim_v = kHeadDim;
+    kv.k_row_bytes = kv_row_bytes(k, kHeadDim);
+    kv.v_row_bytes = kv_row_bytes(v, kHeadDim);
+    kv.page_bytes = kHeadsKv * kPageTokens * (kv.k_row_bytes + kv.v_row_bytes);
+    kv.layer_bytes = static_cast<size_t>(n_pages) * kv.page_bytes;
+    kv.buffer = pool_.get();
+    const size_t n_layers = std::max<size_t>(kPoolBytes / kv.layer_bytes, 1);
+
+    inputs_.clear();
+    std::vector<int32_t> pages(static_cast<size_t>(n_pages)), rows(static_cast<size_t>(n_rows));
+    std::iota(pages.begin(), pages.end(), 0);
+    std::shuffle(pages.begin(), pages.end(), std::mt19937(2));
+    PARLANCE_TRY(kv.page_table, upload(DType::i32, {n_pages, 1, 1, 1}, pages));
+    PARLANCE_TRY(const Tensor seq, upload(DType::i32, {n_rows, 1, 1, 1}, rows));
+    std::iota(rows.begin(), rows.end(), static_cast<int32_t>(n_keys - n_rows));
+    PARLANCE_TRY(const Tensor pos, upload(DType::i32, {n_rows, 1, 1, 1}, rows));
+    const BatchView batch{
+        .seq = seq, .pos = pos, .n_kv_bound = n_keys, .least_rows = n_rows, .most_rows = n_rows};
+    std::vector<float> values(static_cast<size_t>(kHeadDim * kHeads * n_rows));
+    std::mt19937 random(3);
+    for (float& value : values) value = static_cast<float>(random()) * 0x1p-31f - 1;
+    PARLANCE_TRY(const Tensor q, upload(DType::f32, {kHeadDim, kHeads, n_rows, 1}, values));
+
+    const size_t n_calls = std::clamp<size_t>(kStepBytes / kv.layer_bytes, 8, 400);
+    const auto record = [&] {
+      for (size_t i = 0; i < n_calls; ++i) {
+        const Frame frame(*stream_);
+        KvView layer = kv;
+        layer.pages = pool_->base() + i % n_layers * kv.layer_bytes;
+        attention(*stream_, q, layer, batch, 1 / std::sqrt(float{kHeadDim}));
+      }
+    };
+    const Plan plan = stream_->dry_run(record);
+    if (!plan.missing.empty())
+      return fail(ErrorCode::unsupported, "{} has no kernel for {}", device_->name(), plan.missing.front());
+    PARLANCE_CHECK(stream_->reserve(plan));
+    const uint64_t key = ++n_keys_;
+    std::vector<double> times;
+    for (int i = 0; i <= kSteps; ++i) {
+      const auto start = Clock::now();
+      stream_->step(key, record);
+      PARLANCE_CHECK(stream_->synchronize());
+      if (i > 0)
+        times.push_back(
+            std::chrono::duration<double>(Clock::now() - start).count());  // the first one records
+    }
+    std::sort(times.begin(), times.end());
+    const auto n = static_cast<double>(n_calls);
+    return Time{times[kSteps / 2] / n, times.front() / n,
+                static_cast<size_t>(n_keys) * kHeadsKv * (kv.k_row_bytes + kv.v_row_bytes)};
+  }
+
+ private:
+  template <class T>
+  Result<Tensor> upload(DType dtype, std::array<int64_t, 4> ne, const std::vector<T>& values) {
+    Tensor tensor;
+    tensor.dtype = dtype;
+    tensor.ne = ne;
+    PARLANCE_TRY(auto buffer, device_->allocate(tensor.size()));
+    tensor.buffer = buffer.get();
+    tensor.data = buffer->base();
+    inputs_.push_back(std::move(buffer));
+    stream_->upload(tensor, std::as_bytes(std::span(values)));
+    return tensor;
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Buffer> pool_;
+  std::vector<std::unique_ptr<Buffer>> inputs_;
+  std::unique_ptr<Stream> stream_;
+  uint64_t n_keys_ = 0;
+};
+
+// What is timed; empty: everything.
+struct Choice {
+  std::string_view pair, keys, rows;
+};
+
+Result<void> run(std::string_view device_name, const Choice& choice) {
+  PARLANCE_TRY(auto device, make_device(device_name, 0));
+  Bench bench(std::move(device));
+  PARLANCE_CHECK(bench.prepare());
+  const auto is_left_out = [](std::string_view chosen, int64_t n) {
+    return !chosen.empty() && chosen != std::to_string(n);
+  };
+  for (const auto& [k, v] : kPairs) {
+    const std::string pair = fmt::format("{}/{}", name_of(k), name_of(v));
+    if (!choice.pair.empty() && choice.pair != pair) continue;
+    for (const int64_t n_keys : kKeys) {
+      if (is_left_out(choice.keys, n_keys)) continue;
+      for (const int64_t n_rows : kRows) {
+        if (is_left_out(choice.rows, n_rows)) continue;
+        PARLANCE_TRY(const Bench::Time time, bench.time_attention(k, v, n_keys, n_rows));
+        fmt::print(
+            R"({{"pair": "{}", "keys": {}, "rows": {}, "seconds": {:.4g}, "least_seconds": {:.4g}, "bytes": {}}})"
+            "\n",
+            pair, n_keys, n_rows, time.seconds, time.least_seconds, time.bytes);
+        std::fflush(stdout);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace parlance
+
+int main(int argc, char** argv) {
+  std::string_view device = "cpu";
+  parlance::Choice choice;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view option = argv[i];
+    if (option == "--device") device = argv[i + 1];
+    if (option == "--pair") choice.pair = argv[i + 1];
+    if (option == "--keys") choice.keys = argv[i + 1];
+    if (option == "--rows") choice.rows = argv[i + 1];
+  }
+  if (const auto result = parlance::run(device, choice); !result) {
+    fmt::print(stderr, "device_attention_bench: {}\n", result.error().message);
+    return 1;
+  }
+  return 0;
+}

@@ -21,7 +21,7 @@ namespace {
 constexpr std::array kUsualFormats = {KvFormat::tbq3_0, KvFormat::tbq4_0, KvFormat::q8_0};
 
 constexpr int64_t kProbeTokens = 500;
-constexpr int64_t kProbeQueries = 64;  // the last tokens, whose queries look back at the others' keys
+constexpr int64_t kProbeQueries = 32;  // the last tokens, whose queries look back at the others' keys
 constexpr int64_t kProbeKeys = 48;     // of these, at even distances behind the first ones
 constexpr int64_t kFirstKeys = 4;      // which are often unlike the others
 constexpr int64_t kTriedQueries = 4;   // of the queries, those that formats are tried with
@@ -115,23 +115,16 @@ class ProbeRun {
   // Of attention layer `layer`.
   AttentionSample sample(int64_t layer) const {
     const HyperParameters& hp = model_->hyper_parameters();
-    AttentionSample sample{.n_head = hp.n_head,
-                           .n_head_kv = hp.n_head_kv,
-                           .head_dim_k = hp.head_dim_k,
-                           .head_dim_v = hp.head_dim_v,
-                           .scale = hp.attention_scale,
-                           .k_positions = k_positions_,
-                           .q = queries_[static_cast<size_t>(layer)],
-                           .k = {},
-                           .v = {}};
-    for (int64_t head = 0; head < hp.n_head_kv; ++head) {
-      for (const int64_t position : sample.k_positions) {
-        append_row(layer, position, head * hp.head_dim_k, hp.head_dim_k, sample.k);
-        append_row(layer, position, hp.n_head_kv * hp.head_dim_k + head * hp.head_dim_v, hp.head_dim_v,
-                   sample.v);
-      }
-    }
-    return sample;
+    const auto l = static_cast<size_t>(layer);
+    return {.n_head = hp.n_head,
+            .n_head_kv = hp.n_head_kv,
+            .head_dim_k = hp.head_dim_k,
+            .head_dim_v = hp.head_dim_v,
+            .scale = hp.attention_scale,
+            .k_positions = k_positions_,
+            .q = queries_[l],
+            .k = keys_[l],
+            .v = values_[l]};
   }
 
  private:
@@ -198,27 +191,47 @@ class ProbeRun {
     QueryTap tap_;
   };
 
+  // Keys and values of the sampled positions.
   Result<void> read_keys() {
     Context& context = session_->context();
-    for (const PageRef page : session_->sequence().pages().pages()) {
-      std::vector<std::byte>& bytes = pages_.emplace_back(context.page_bytes(PageKind::main));
-      PARLANCE_CHECK(copy_page(context, page, context.layout().page_tokens, bytes));
+    const HyperParameters& hp = model_->hyper_parameters();
+    const int64_t n_layer = context.layout().n_layer, per_page = context.layout().page_tokens;
+    const auto n_rows = static_cast<int64_t>(k_positions_.size()) * hp.n_head_kv;
+    keys_.assign(static_cast<size_t>(n_layer),
+                 std::vector<float>(static_cast<size_t>(n_rows * hp.head_dim_k)));
+    values_.assign(static_cast<size_t>(n_layer),
+                   std::vector<float>(static_cast<size_t>(n_rows * hp.head_dim_v)));
+    std::vector<std::byte> page(context.page_bytes(PageKind::main));
+    int64_t held = -1;
+    for (size_t i = 0; i < k_positions_.size(); ++i) {
+      const int64_t wanted = k_positions_[i] / per_page;
+      if (wanted != held) {
+        const PageRef ref = session_->sequence().pages().pages()[static_cast<size_t>(wanted)];
+        PARLANCE_CHECK(copy_page(context, ref, per_page, page));
+        held = wanted;
+      }
+      for (int64_t layer = 0; layer < n_layer; ++layer) take_rows(page, layer, static_cast<int64_t>(i));
     }
     return {};
   }
 
-  // n values of a position in a layer, of the heads' from `first` on, keys before values.
-  void append_row(int64_t layer, int64_t position, int64_t first, int64_t n, std::vector<float>& out) const {
+  // Of the i-th position in a layer. In a page, the keys of each head follow each other, then the values.
+  void take_rows(std::span<const std::byte> page, int64_t layer, int64_t i) {
+    const HyperParameters& hp = model_->hyper_parameters();
     const KvLayout& layout = session_->context().layout();
-    const int64_t per_page = layout.page_tokens;
+    const int64_t per_page = layout.page_tokens, n_positions = std::ssize(k_positions_);
+    const int64_t at = k_positions_[static_cast<size_t>(i)] % per_page;
     const size_t layer_bytes = layout.layer_bytes_per_token({}) * static_cast<size_t>(per_page);
-    // In a page, each head's rows follow each other, n values each.
-    const int64_t value = first * per_page + position % per_page * n;
-    const std::byte* const row = pages_[static_cast<size_t>(position / per_page)].data() +
-                                 static_cast<size_t>(layer) * layer_bytes +
-                                 static_cast<size_t>(value) * sizeof(uint16_t);
-    out.resize(out.size() + static_cast<size_t>(n));
-    decode_row_f16(row, out.data() + out.size() - n, n);
+    const std::byte* side = page.data() + static_cast<size_t>(layer) * layer_bytes;
+    const auto take = [&](int64_t n, std::vector<float>& out) {
+      for (int64_t head = 0; head < hp.n_head_kv; ++head) {
+        const auto row = static_cast<size_t>((head * per_page + at) * n) * sizeof(uint16_t);
+        decode_row_f16(side + row, out.data() + (head * n_positions + i) * n, n);
+      }
+      side += static_cast<size_t>(hp.n_head_kv * per_page * n) * sizeof(uint16_t);
+    };
+    take(hp.head_dim_k, keys_[static_cast<size_t>(layer)]);
+    take(hp.head_dim_v, values_[static_cast<size_t>(layer)]);
   }
 
   const TextModel* model_;
@@ -226,7 +239,7 @@ class ProbeRun {
   std::vector<int64_t> k_positions_;
   std::unique_ptr<Session> session_;
   std::vector<std::vector<float>> queries_;  // [head_dim_k, n_head, kProbeQueries] of each attention layer
-  std::vector<std::vector<std::byte>> pages_;
+  std::vector<std::vector<float>> keys_, values_;  // [head_dim, k_positions_, n_head_kv] of each
 };
 
 float length_of(const float* x, int64_t n) {

@@ -2,11 +2,12 @@
 """Writes what `parlance eval tts` and `parlance bench say` measured of the qualities of speech: tables as Markdown, and quality
 over time as an SVG.
 
-    parlance eval tts --set more.jsonl --quality exact,exact@7,standard,fast --json > docs/tts-quality.json
+    parlance eval tts --set everyday.jsonl --quality exact,exact@7,standard,fast --json > docs/tts-quality.json
+    parlance eval tts --set more.jsonl --quality exact,fast:marginal=0,... --json > docs/tts-quality-options.json
     parlance bench say -m FOLDER --quality exact --quality standard --quality fast --json > docs/tts-quality-speed.json
-    python3 bench/tts_quality.py docs/tts-quality.json docs/tts-quality-speed.json docs/tts-quality
+    python3 bench/tts_quality.py docs/tts-quality
 
-Replaces what stands between the marks "<!-- NAME -->" and "<!-- /NAME -->" of the Markdown file.
+Replaces what stands between the marks "<!-- NAME -->" and "<!-- /NAME -->" of docs/tts-quality.md by what these files have.
 """
 import json
 import re
@@ -109,21 +110,24 @@ def put_between(text, name, words):
     return re.sub(pattern, lambda match: match[1] + words + "\n" + match[2], text, flags=re.S)
 
 
+def read(name):
+    with open(name, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    quality, speed, out = sys.argv[1:]
-    with open(quality, encoding="utf-8") as file:
-        ways = json.load(file)["qualities"]
-    with open(speed, encoding="utf-8") as file:
-        times = json.load(file)
-    with open(out + ".md", encoding="utf-8") as file:
+    base = sys.argv[1]
+    ways = read(base + ".json")["qualities"]
+    with open(base + ".md", encoding="utf-8") as file:
         text = file.read()
     text = put_between(text, "quality", quality_tables(ways))
-    text = put_between(text, "speed", speed_table(times))
-    with open(out + ".md", "w", encoding="utf-8") as file:
+    text = put_between(text, "options", quality_tables(read(base + "-options.json")["qualities"]))
+    text = put_between(text, "speed", speed_table(read(base + "-speed.json")))
+    with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(text)
-    with open(out + ".svg", "w", encoding="utf-8") as file:
+    with open(base + ".svg", "w", encoding="utf-8") as file:
         file.write(plot([way for way in ways if "@" not in way["quality"]]))
 
 

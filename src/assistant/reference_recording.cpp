@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "text/unicode.h"
-#include "tts/audio/speech_format.h"
+#include "tts/synthesizer.h"
 
 namespace parlance {
 
@@ -135,7 +135,8 @@ Result<ReferenceRecording> prepare_recording(std::span<const float> samples, con
     recording.is_heard = !recording.text.empty();
   }
   const double used = seconds_of_speech(recording.samples);
-  if (used < kGoodReferenceSeconds[0] || used > kGoodReferenceSeconds[1]) {
+  const bool is_refused = used > Synthesizer::kMostReferenceSeconds;  // by who encodes it, which says so
+  if (!is_refused && (used < kGoodReferenceSeconds[0] || used > kGoodReferenceSeconds[1])) {
     remark(on_remark,
            fmt::format("{}: {:.1f} seconds of speech; 3 to 10 give a better voice", wish.name, used));
   }

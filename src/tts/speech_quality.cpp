@@ -40,10 +40,10 @@ SpeechShortcuts shortcuts_of(SpeechQuality quality) {
               .guidance_share = 0.05f};
     case SpeechQuality::fast:
       return {.first_frames = 32,
-              .block_frames = 32,
+              .block_frames = 64,
               .first_steps = 8,
-              .kept_steps = 8,
-              .kept_share = 0.25f,
+              .kept_steps = 16,
+              .kept_share = 0.5f,
               .guidance_share = 0.05f,
               .marginal = 0.5f,
               .confidence = 0.8f};

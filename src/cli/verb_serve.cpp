@@ -447,7 +447,12 @@ OptionGroup work_group(ServeOptions& o) {
                    o.server.system),
        text_option("--voice", "VOICE",
                    "Who speaks where no voice is named; also what the names of OpenAI's voices mean.",
-                   o.server.voice)}};
+                   o.server.voice),
+       choice_option(
+           "--speech-quality", "QUALITY",
+           "How much is computed for a text that is spoken: exact as the model was published, standard "
+           "what is heard, fast a little less.",
+           std::string(kSpeechQualities), o.server.speech_quality, speech_quality_from_name, "standard")}};
 }
 
 // Defaults are those of the server's own options.

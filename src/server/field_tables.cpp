@@ -229,7 +229,6 @@ constexpr std::array kSpeech = {
     one_of("stream_format", "audio|sse", "sound as it is, or as events"),
     act("language", text, "name or code; absent: as the text says"),
     act("seed", integer, "the same seed gives the same sound"),
-    one_of("quality", "exact|standard|fast", "how much is computed; absent: standard"),
     act("steps", integer, "how often the sound is gone over; absent: as often as the quality says"),
     act("guidance", number, "how closely text and voice are kept to"),
     act("ref_audio", base64, "a recording to speak like", 0, 4194304),

@@ -56,9 +56,10 @@ struct ServerOptions {
   std::vector<std::pair<std::string, std::string>> voice_aliases;  // name, preset
   bool has_voice_aliases = true;                                   // those of OpenAI's interface too
 
-  GenerateOptions defaults;      // of answers
-  int64_t n_most_tokens = 4096;  // of an answer that does not say
-  bool is_strict = false;        // unknown fields are errors
+  GenerateOptions defaults;                                // of answers
+  int64_t n_most_tokens = 4096;                            // of an answer that does not say
+  bool is_strict = false;                                  // unknown fields are errors
+  SpeechQuality speech_quality = SpeechQuality::standard;  // of texts that are spoken
   // Answers of one key, where there are several keys: that are made, and that wait. None: as many as all.
   std::optional<int> n_key_running, n_key_waiting;
   LogFormat log_format = LogFormat::text;

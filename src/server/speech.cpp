@@ -43,8 +43,7 @@ ApiResult<SpeechTerms> read_speech(const Site& site, const Call& call) {
   r.text = *input;
   r.language = body.text("language").value_or("");
   r.speed = static_cast<float>(body.number("speed").value_or(1));
-  r.quality = SpeechQuality::standard;
-  if (const auto quality = body.text("quality")) r.quality = *speech_quality_from_name(*quality);
+  r.quality = site.options.speech_quality;
   if (const auto seed = body.integer("seed")) r.decoding.seed = static_cast<uint64_t>(*seed);
   if (const auto steps = body.integer("steps")) {
     if (*steps < 1) return refuse("invalid_value", "steps", "steps is {}; expected 1 or more", *steps);

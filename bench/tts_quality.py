@@ -2,8 +2,7 @@
 """Writes what `parlance eval tts` and `parlance bench say` measured of the qualities of speech: tables as Markdown, and quality
 over time as an SVG.
 
-    parlance eval tts --set everyday.jsonl --quality exact,exact@7,standard,fast --json > docs/tts-quality.json
-    parlance eval tts --set more.jsonl --quality exact,fast:marginal=0,... --json > docs/tts-quality-options.json
+    parlance eval tts --set texts.jsonl --quality exact,exact@7,standard,fast --json > docs/tts-quality.json
     parlance bench say -m FOLDER --quality exact --quality standard --quality fast --json > docs/tts-quality-speed.json
     python3 bench/tts_quality.py docs/tts-quality
 
@@ -97,7 +96,7 @@ def plot(ways):
                          f"stroke='{colour}' stroke-width='1.6'/>")
             parts.append(f"<circle cx='{at:.1f}' cy='{y_of(value['value']):.1f}' r='4' fill='{colour}'/>")
             tops.append(y_of(value["high"]))
-        parts.append(_text(x, min(tops) - 8, way["quality"]))
+        parts.append(_text(x, min(tops) - 8, way["quality"].split(":")[0] + ("*" if ":" in way["quality"] else "")))
     head = (f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}' viewBox='0 0 {WIDTH} {HEIGHT}' "
             f"role='img'>\n<title>Quality of speech over its cost</title>")
     return "\n".join([head, *parts, "</svg>\n"])
@@ -123,7 +122,6 @@ def main():
     with open(base + ".md", encoding="utf-8") as file:
         text = file.read()
     text = put_between(text, "quality", quality_tables(ways))
-    text = put_between(text, "options", quality_tables(read(base + "-options.json")["qualities"]))
     text = put_between(text, "speed", speed_table(read(base + "-speed.json")))
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(text)

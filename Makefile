@@ -22,6 +22,7 @@ demo: build
 	  $(PARLANCE) talk models/demo-eval/questions/*.flac -o build/answers.wav && echo "the answers are in build/answers.wav"; \
 	fi
 	@echo "talk to it in the browser: $(PARLANCE) serve --open    at the terminal: $(PARLANCE) talk    write to it: $(PARLANCE) chat"
+	@echo "the demo's ears know synthetic voices only; real models: $(PARLANCE) pull --help, docs/models.md"
 
 # libelizainference in its three profiles: build/release/lib.
 lib:

@@ -4,12 +4,12 @@
 set -euo pipefail
 
 declare -A packages=(
-  [build]="g++ cmake ninja-build ccache libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev libutf8proc-dev libedit-dev libvulkan-dev libvulkan-volk-dev libxxhash-dev libsndfile1-dev libsoxr-dev nettle-dev portaudio19-dev libwebrtc-audio-processing-dev libspeexdsp-dev libboost1.81-dev prometheus-cpp-dev glslc spirv-tools"
+  [build]="g++ cmake ninja-build ccache libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev libutf8proc-dev libedit-dev libvulkan-dev libvulkan-volk-dev libxxhash-dev libsndfile1-dev libsoxr-dev nettle-dev portaudio19-dev libwebrtc-audio-processing-dev libspeexdsp-dev libcurl4-openssl-dev libboost1.81-dev prometheus-cpp-dev glslc spirv-tools"
   [test]="libgtest-dev librapidcheck-dev python3 python3-jinja2 libvulkan1 mesa-vulkan-drivers vulkan-validationlayers spirv-cross"
   [browser]="chromium"
   [bench]="libbenchmark-dev python3 pocketsphinx pocketsphinx-en-us"
   [clang]="clang-19 libclang-rt-19-dev"
-  [aarch64]="g++-aarch64-linux-gnu qemu-user libfmt-dev:arm64 libutf8proc-dev:arm64 libedit-dev:arm64 libsndfile1-dev:arm64 libsoxr-dev:arm64 nettle-dev:arm64 libprometheus-cpp-core1.0:arm64 libgtest-dev:arm64 librapidcheck-dev:arm64"
+  [aarch64]="g++-aarch64-linux-gnu qemu-user libfmt-dev:arm64 libutf8proc-dev:arm64 libedit-dev:arm64 libsndfile1-dev:arm64 libsoxr-dev:arm64 libcurl4-openssl-dev:arm64 nettle-dev:arm64 libprometheus-cpp-core1.0:arm64 libgtest-dev:arm64 librapidcheck-dev:arm64"
 )
 
 wanted=()

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/parameter.h"
+#include "hub/model_name.h"
 
 namespace parlance {
 
@@ -13,7 +14,7 @@ constexpr std::array<std::string_view, kRegions> kNames = {"text",    "asr",    
 
 Result<void> check_pair(Parameter first, const std::string& first_file, Parameter second,
                         const std::string& second_file) {
-  if (first_file.empty() == second_file.empty()) return {};
+  if (first_file.empty() == second_file.empty() || is_remote_name(first_file)) return {};
   return fail(ErrorCode::invalid_argument, "{} and {} are the two files of one model; give both", first,
               second);
 }

@@ -22,7 +22,8 @@ std::string_view name_of(Region region);  // "text"
 // By that name; the drafter also by those of other programs ("dflash", "mtp").
 std::optional<Region> region_from_name(std::string_view name);
 
-// Where the files are. Each that is named takes the place of what the folder has.
+// Where the files are. Each that is named takes the place of what the folder has. All may also be names of a
+// hub (hub/model_name.h): "hf:ORG/NAME:Q8_0". That of a pair's first file then says both.
 struct ModelFiles {
   // A bundle, or a folder with the files of the one model that is asked for; where a language model is asked
   // for, also its file. Empty: the bundled demo.
@@ -45,8 +46,8 @@ struct DeviceChoice {
   std::optional<int64_t> n_gpu_layers;  // on the language model's device; not given: as many as fit
   bool huge_pages = true;               // weights that the CPU reads move into memory of this program
   std::optional<bool> asr_huge_pages;   // the recogniser's alone
-  // What a model says does not depend on what else is computed, nor on where a text was cut into steps, to the
-  // last bit: also where that costs speed.
+  // What a model says does not depend on what else is computed, nor on where a text was cut into steps, to
+  // the last bit: also where that costs speed.
   bool is_deterministic = false;
 };
 

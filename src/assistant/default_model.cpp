@@ -5,6 +5,7 @@
 #include "base/parameter.h"
 #include "bundle/bundle.h"
 #include "bundle/manifest.h"
+#include "hub/local_model.h"
 
 namespace parlance {
 
@@ -34,13 +35,24 @@ fs::path find_demo(const IsIt& is_it) {
 }
 
 // A file as it is; of a bundle, its language model.
-Result<fs::path> model_of(const fs::path& given) {
+Result<fs::path> model_of(const std::string& named) {
+  PARLANCE_TRY(const fs::path given, on_this_machine(named));
   if (!is_folder(given)) return given;
   PARLANCE_TRY(const Bundle bundle, open_bundle(given, {.text = Need::must}));
   return bundle.text;
 }
 
 }  // namespace
+
+Result<fs::path> on_this_machine(const std::string& named) {
+  if (!is_remote_name(named)) return named;
+  PARLANCE_TRY(const LocalModel model, find_local_model(named));
+  if (model.kind == RepoKind::bundle) return model.folder;
+  if (model.kind == RepoKind::model) return model.model;
+  return fail(ErrorCode::unsupported,
+              "{}: these are safetensors; make a model file of them with: parlance convert {} -o MODEL.gguf",
+              named, model.folder.string());
+}
 
 fs::path find_demo_folder(std::string_view name) {
   const fs::path demo = find_demo([&](const fs::path& folder) { return has_model(folder / name); });
@@ -72,7 +84,7 @@ Result<fs::path> find_model(const std::string& given) {
   if (!given.empty()) return model_of(given);
   if (const auto variable = environment("PARLANCE_MODEL")) return model_of(*variable);
   const fs::path folder = find_demo_folder("text");
-  if (!folder.empty()) return model_of(folder.parent_path());
+  if (!folder.empty()) return model_of(folder.parent_path().string());
   return fail(ErrorCode::not_found,
               "no model: there is no models/demo/text/*.gguf near this folder or the program; name a GGUF "
               "file or a bundle with {} or the environment variable PARLANCE_MODEL",

@@ -9,6 +9,10 @@
 
 namespace parlance {
 
+// A file or a folder as it is; of a model that is named as hubs name it (hub/model_name.h), its file or its
+// bundle's folder on this machine. The error says how to fetch it.
+Result<std::filesystem::path> on_this_machine(const std::string& named);
+
 // `given`, else the environment variable PARLANCE_MODEL, else the model of models/demo, looked for from the
 // current folder upwards and from the folder of the program (source tree and installation). Of a bundle, its
 // language model, checked if it has a manifest. The error says how to name one.

@@ -10,6 +10,11 @@
 
 namespace parlance {
 
+// The same choice with files in place of models that are named as hubs name them (hub/model_name.h). A bundle
+// is a folder; of one model its files are put where they belong: with an encoder beside it (mmproj) it can
+// also listen, with a codec it is one that speaks. Errors say how to fetch what is not here.
+Result<ModelFiles> on_this_machine(ModelFiles files);
+
 // A file that was named, else what the folder has, else (where there is no folder) the bundled demo's. Files
 // of a bundle with a manifest are checked against it. Errors say how to name one.
 

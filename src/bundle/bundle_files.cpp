@@ -53,6 +53,14 @@ Result<FilePair> find_hearing_pair(const ManifestOnDisk& bundle, const std::vect
                    std::not_fn(is_encoder), is_encoder);
 }
 
+// The contents of a hub's cache, where the bundle is one of its trees of links (hub/cache.h); else empty.
+fs::path blobs_of(const fs::path& folder) {
+  const fs::path snapshots = folder.parent_path();
+  const bool is_snapshot = snapshots.filename() == "snapshots" &&
+                           snapshots.parent_path().filename().string().starts_with("models--");
+  return is_snapshot ? snapshots.parent_path() / "blobs" : fs::path();
+}
+
 bool is_below(const fs::path& path, const fs::path& folder) {
   const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   return in_folder == folder.end();
@@ -82,7 +90,8 @@ Result<fs::path> find_file(const fs::path& folder, const ManifestFile& file) {
                 path.string(), ec.message());
   }
   const fs::path real_folder = fs::canonical(folder, ec);
-  if (ec || !is_below(real, real_folder)) {
+  const fs::path blobs = blobs_of(real_folder);
+  if (ec || !(is_below(real, real_folder) || (!blobs.empty() && is_below(real, blobs)))) {
     return fail(ErrorCode::invalid_argument,
                 "{}: a link leads out of the bundle to {}; put the file itself there", path.string(),
                 real.string());

@@ -8,6 +8,7 @@
 
 #include "assistant/wording.h"
 #include "base/log.h"
+#include "cli/fetch_models.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/help.h"
 #include "cli/verbs.h"
@@ -75,7 +76,8 @@ int run_command(Command& command, std::span<const std::string> arguments, Consol
     return kSuccess;
   }
   if (no_colour) io.out_has_colour = io.err_has_colour = false;
-  const Result<int> code = command.run(io);
+  const Result<void> fetched = fetch_models(command, io);
+  const Result<int> code = fetched ? command.run(io) : tl::unexpected(fetched.error());
   if (code) return *code;
   io.error(code.error().message);
   return exit_code_of(code.error());
@@ -126,10 +128,12 @@ std::vector<Command> all_commands() {
   commands.push_back(say_command());
   commands.push_back(voice_command());
   commands.push_back(serve_command());
+  commands.push_back(pull_command());
   commands.push_back(info_command());
   commands.push_back(cache_command());
   commands.push_back(bundle_command());
   commands.push_back(tokenize_command());
+  commands.push_back(convert_command());
   commands.push_back(quantize_command());
   commands.push_back(bench_command());
   commands.push_back(eval_command());

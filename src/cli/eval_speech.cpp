@@ -17,13 +17,14 @@ OptionGroup speech_models_group(SpeechEvalOptions& options, bool has_codec) {
   DeviceChoice& devices = options.models.devices;
   OptionGroup group{
       "Models",
-      {text_option("-m, --model", "FOLDER",
-                   "The bundle with the models. Without it: the bundled demo models.", files.folder),
-       text_option("--asr", "FILE", "The recogniser's language model.", files.asr),
-       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj)}};
+      {model_text_option("-m, --model", "FOLDER",
+                         "The bundle with the models. Without it: the bundled demo models.", files.folder),
+       model_text_option("--asr", "FILE", "The recogniser's language model.", files.asr),
+       model_text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj)}};
   if (has_codec) {
-    group.options.push_back(text_option("--base", "FILE", "The speech model.", files.base));
-    group.options.push_back(text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec));
+    group.options.push_back(model_text_option("--base", "FILE", "The speech model.", files.base));
+    group.options.push_back(
+        model_text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec));
   }
   group.options.push_back(threads_option(devices.n_threads));
   group.options.push_back(device_option(devices.voice));

@@ -54,8 +54,8 @@ Command cache_command() {
   command.examples = {{"parlance cache model.gguf", "what presets choose, and each format's errors by layer"},
                       {"parlance cache --heads", "the bundled model, by head"},
                       {"parlance cache model.gguf --json", "for scripts"}};
-  Option model =
-      text_option("MODEL", "FILE", "The model; without it the bundled one.", options->choice.files.folder);
+  Option model = model_text_option("MODEL", "FILE", "The model; without it the bundled one.",
+                                   options->choice.files.folder);
   command.positionals = {model};
   command.groups = {
       {"Where",

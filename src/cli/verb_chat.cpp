@@ -7,6 +7,7 @@
 #include "assistant/conversation.h"
 #include "cli/answer_printer.h"
 #include "cli/answer_report.h"
+#include "cli/demo_note.h"
 #include "cli/open_text.h"
 #include "cli/repl.h"
 #include "cli/terminal/input.h"
@@ -117,6 +118,7 @@ Result<int> chat(Console& io, ChatOptions& options) {
   if (is_conversation) {
     PARLANCE_TRY(const auto stream, open_text(options.model, io));
     PARLANCE_CHECK(follow_form(options, stream->model()));
+    note_small_model(io, options.model.files);
     const auto lines = make_terminal_reader(
         {.history_file = default_history_file(), .words = repl_commands(), .has_colour = io.out_has_colour});
     return run_repl(io, *lines, *stream, options.answer, options.prompt);
@@ -146,6 +148,7 @@ Command chat_command() {
       "the answer goes to standard output, everything else to standard error.";
   command.examples = {
       {"parlance chat", "a conversation with the bundled model"},
+      {"parlance chat -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0", "with a real model of the hub, fetched once"},
       {"parlance chat -m Qwen3-0.6B-Q8_0.gguf --system \"Answer in one sentence.\"",
        "with another model, told how to answer"},
       {"parlance chat -p \"What is the capital of France?\" --greedy", "one answer, the same every time"},

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "assistant/cache_settling.h"
+#include "assistant/default_model.h"
 #include "assistant/text_region.h"
 #include "assistant/wording.h"
 #include "cli/cache_report.h"
@@ -258,7 +259,8 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums, const R
 }
 
 Result<int> info(Console& io, const InfoOptions& options) {
-  PARLANCE_TRY(const GgufFile file, GgufFile::open(options.path));
+  PARLANCE_TRY(const std::filesystem::path path, on_this_machine(options.path));
+  PARLANCE_TRY(const GgufFile file, GgufFile::open(path));
   const auto sums = sums_by_type(file);
   const auto facts = memory_of(file);
   if (options.wants_json) {
@@ -287,7 +289,7 @@ Command info_command() {
   command.examples = {{"parlance info model.gguf", "the overview"},
                       {"parlance info model.gguf --tensors | grep attn_k", "tensors by name"},
                       {"parlance info model.gguf --json", "for scripts"}};
-  Option file = text_option("FILE", "FILE", "The file to look at.", options->path);
+  Option file = model_text_option("FILE", "FILE", "The file to look at.", options->path);
   file.required = true;
   command.positionals = {file};
   command.groups = {

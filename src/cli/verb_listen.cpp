@@ -124,16 +124,19 @@ OptionGroup model_files_group(const std::shared_ptr<ListenOptions>& options) {
   ModelFiles& files = models.files;
   OptionGroup group{
       "Models",
-      {text_option("-m, --model", "FOLDER",
-                   "The folder with the two files of a Qwen3-ASR model, or a bundle that has them in its "
-                   "folder asr. Without it: the bundled demo model.",
-                   files.folder),
-       text_option("--asr", "FILE", "The language model, with --mmproj instead of a folder.", files.asr),
-       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
-       text_option("--vad", "FILE",
-                   "Weights of the Silero voice detector: safetensors, GGUF, or whisper.cpp's .bin. Without "
-                   "it: those in the bundle's folder vad, else those that ELIZA_VAD_MODEL_PATH names.",
-                   files.vad),
+      {model_text_option(
+           "-m, --model", "FOLDER",
+           "The folder with the two files of a Qwen3-ASR model, or a bundle that has them in its "
+           "folder asr. Without it: the bundled demo model.",
+           files.folder),
+       model_text_option("--asr", "FILE", "The language model, with --mmproj instead of a folder.",
+                         files.asr),
+       model_text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
+       model_text_option(
+           "--vad", "FILE",
+           "Weights of the Silero voice detector: safetensors, GGUF, or whisper.cpp's .bin. Without "
+           "it: those in the bundle's folder vad, else those that ELIZA_VAD_MODEL_PATH names.",
+           files.vad),
        choice_option("--mode", "MODE",
                      "How audio is cut for the encoder: as the model was trained, or as the eliza-1 program "
                      "does, for comparing.",

@@ -535,9 +535,9 @@ OptionGroup log_group(ServeOptions& o) {
 
 OptionGroup name_group(ServeOptions& o) {
   return {"Models and names",
-          {text_option("--embedding", "FILE",
-                       "The model that embeds texts, where the bundle has none or another is wanted.",
-                       o.model.files.embedding),
+          {model_text_option("--embedding", "FILE",
+                             "The model that embeds texts, where the bundle has none or another is wanted.",
+                             o.model.files.embedding),
            text_option("--name", "NAME", "What the models are called.", o.server.name),
            list_option("--alias", "NAME",
                        "Another name of the text model; NAME=asr, NAME=tts and NAME=embedding of the others.",

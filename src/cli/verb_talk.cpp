@@ -6,6 +6,7 @@
 #include "asr/languages.h"
 #include "assistant/voice_session.h"
 #include "base/os/file.h"
+#include "cli/demo_note.h"
 #include "cli/echo_free_source.h"
 #include "cli/open_text.h"
 #include "cli/talk_options.h"
@@ -153,6 +154,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   Observer observer(view, output);
   session->listen_to(std::move(sources), manner_of(choice));
   if (io.err_is_terminal) io.note(fmt::format("ready after {:.0f} ms", load_ms));
+  note_small_models(io, choice.models.files);
   PARLANCE_CHECK(session->run(output.playback(), observer, guard.ticket()));
 
   view.finish();
@@ -295,19 +297,19 @@ OptionGroup models_group(Choice& models) {
   Option device = device_option(models.devices.text);
   device.help =
       "Where the language model runs: cpu, vulkan or cuda; hearing and speaking run on the processors.";
-  return {
-      "Models",
-      {text_option("-m, --model", "FOLDER",
-                   "A bundle with a language model (text), a recogniser (asr), a synthesizer (tts), a voice "
-                   "detector (vad) and voices (cache). Without it: the bundled demo.",
-                   files.folder),
-       text_option("--text", "FILE", "Another language model.", files.text),
-       text_option("--asr", "FILE", "Another recogniser, with --mmproj.", files.asr),
-       text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
-       text_option("--base", "FILE", "Another synthesizer, with --codec.", files.base),
-       text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec),
-       text_option("--vad", "FILE", "Another voice detector.", files.vad),
-       threads_option(models.devices.n_threads), device, huge_pages_option(models.devices.huge_pages)}};
+  return {"Models",
+          {model_text_option(
+               "-m, --model", "FOLDER",
+               "A bundle with a language model (text), a recogniser (asr), a synthesizer (tts), a voice "
+               "detector (vad) and voices (cache). Without it: the bundled demo.",
+               files.folder),
+           model_text_option("--text", "FILE", "Another language model.", files.text),
+           model_text_option("--asr", "FILE", "Another recogniser, with --mmproj.", files.asr),
+           model_text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
+           model_text_option("--base", "FILE", "Another synthesizer, with --codec.", files.base),
+           model_text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec),
+           model_text_option("--vad", "FILE", "Another voice detector.", files.vad),
+           threads_option(models.devices.n_threads), device, huge_pages_option(models.devices.huge_pages)}};
 }
 
 }  // namespace
@@ -329,11 +331,14 @@ Command talk_command() {
       "after the other, who waits for each answer. Every turn shows how long everything took: to hear it "
       "(after a short pause), to think of the first phrase, to speak it, and from the end of speech to the "
       "first sound of the answer.";
-  command.examples = {{"parlance talk", "with microphone and speaker, and the demo models"},
-                      {"parlance talk question.wav -o answer.wav", "a recording, answered in a file"},
-                      {"parlance talk -m bundle/ --half-duplex", "not listening while an answer is played"},
-                      {"parlance talk *.wav --no-audio --json --timeline turns.svg",
-                       "times of many turns, and a picture of them"}};
+  command.examples = {
+      {"parlance talk", "with microphone and speaker, and the demo models"},
+      {"parlance talk question.wav -o answer.wav", "a recording, answered in a file"},
+      {"parlance talk -m bundle/ --half-duplex", "not listening while an answer is played"},
+      {"parlance talk --asr hf:ggml-org/Qwen3-ASR-0.6B-GGUF --text hf:Qwen/Qwen3-0.6B-GGUF:Q8_0",
+       "with ears for real voices and a real language model; the voice is the demo's"},
+      {"parlance talk *.wav --no-audio --json --timeline turns.svg",
+       "times of many turns, and a picture of them"}};
   Option files{.names = "FILE",
                .value = "FILE",
                .help = "Recordings; - for standard input (WAV, or raw 16-bit samples, 16 kHz, mono).",

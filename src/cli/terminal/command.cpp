@@ -76,6 +76,12 @@ Option text_option(std::string names, std::string value, std::string help, std::
   return option;
 }
 
+Option model_text_option(std::string names, std::string value, std::string help, std::string& target) {
+  Option option = text_option(std::move(names), std::move(value), std::move(help), target);
+  option.model = &target;
+  return option;
+}
+
 Option list_option(std::string names, std::string value, std::string help, std::vector<std::string>& target) {
   Option option{.names = std::move(names),
                 .value = std::move(value),

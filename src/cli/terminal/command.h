@@ -23,6 +23,8 @@ struct Option {
   bool repeatable = false;
   bool required = false;   // positionals only
   bool is_secret = false;  // its value is never shown
+  // Of an option that names a model: where the name is put. One of a hub is fetched before the command runs.
+  const std::string* model = nullptr;
 };
 
 // What an option came to have, and where from: "--port", "PARLANCE_PORT", "--config FILE", or "default".
@@ -74,6 +76,8 @@ std::string main_name(const Option& option);
 
 Option flag(std::string names, std::string help, bool& target);
 Option text_option(std::string names, std::string value, std::string help, std::string& target);
+// The same for a model, which may have a hub's name.
+Option model_text_option(std::string names, std::string value, std::string help, std::string& target);
 Option list_option(std::string names, std::string value, std::string help, std::vector<std::string>& target);
 
 // Numbers in [min, max]. Defined for int, int64_t, uint64_t, float and double.

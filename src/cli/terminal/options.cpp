@@ -5,6 +5,7 @@
 
 #include "base/os/file.h"
 #include "base/parse_number.h"
+#include "hub/model_name.h"
 #include "models/model_keys.h"
 
 namespace parlance {
@@ -44,9 +45,10 @@ Option logit_bias_option(std::vector<std::pair<int32_t, float>>& biases) {
 }  // namespace
 
 Option model_option(std::string& path) {
-  return text_option(
+  return model_text_option(
       "-m, --model", "FILE",
-      "The model: a GGUF file, or the folder of a bundle. Without it: the environment variable "
+      "The model: a GGUF file, the folder of a bundle, or hf:ORG/NAME[:QUANTISATION] of a hub, which is "
+      "fetched if it is not here ('parlance pull --help' says more). Without it: the environment variable "
       "PARLANCE_MODEL, else the bundled demo model.",
       path);
 }
@@ -93,6 +95,19 @@ Option json_option(bool& target, std::string help) {
   return flag("--json", std::move(help), target);
 }
 
+Option hub_option(std::string& path) {
+  Option option{.names = "-hf, -hfr, --hf-repo",
+                .value = "ORG/NAME[:TAG]",
+                .help = "The same as --model hf:ORG/NAME[:TAG].",
+                .fallback = {},
+                .set = {}};
+  option.set = [&path](const std::string& name) -> Result<void> {
+    path = std::string(kHubPrefix) + name;
+    return {};
+  };
+  return option;
+}
+
 OptionGroup model_group(ModelChoice& choice) {
   Option n_ctx = number_option<int64_t>(
       "-c, --ctx-size", "N",
@@ -101,9 +116,9 @@ OptionGroup model_group(ModelChoice& choice) {
   n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.context.n_ctx);
   OptionGroup group{
       "Model",
-      {model_option(choice.files.folder), threads_option(choice.devices.n_threads),
-       device_option(choice.devices.text), gpu_layers_option(choice.devices.n_gpu_layers),
-       huge_pages_option(choice.devices.huge_pages),
+      {model_option(choice.files.folder), hub_option(choice.files.folder),
+       threads_option(choice.devices.n_threads), device_option(choice.devices.text),
+       gpu_layers_option(choice.devices.n_gpu_layers), huge_pages_option(choice.devices.huge_pages),
        flag("--deterministic",
             "The same bits whatever else is computed and wherever a text was cut into steps, also where that "
             "costs speed: on AVX-512, attention takes up to twice as long; a GPU takes prompts row by row.",
@@ -129,6 +144,7 @@ OptionGroup draft_group(ModelChoice& choice, DraftOptions& draft) {
           "whether it pays or not, and fail where nothing is drafted.",
       .fallback = "auto",
       .set = {}};
+  sources.model = &choice.files.drafter;
   sources.set = [&choice](const std::string& given) -> Result<void> {
     DraftChoice wanted{.uses_model = false};
     std::string file;

@@ -39,6 +39,7 @@ struct PromptChoice {
 };
 
 Option model_option(std::string& path);
+Option hub_option(std::string& path);
 Option threads_option(int& n_threads);
 Option device_option(std::string& device);
 Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);

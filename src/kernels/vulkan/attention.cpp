@@ -213,7 +213,8 @@ void run_pass(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32
                   .keeps_sums = pass.keeps_sums ? 1u : 0u,
                   .pages_of = static_cast<uint32_t>(pass.pages),
                   .main_pages_at = word_offset(main_pages)};
-  dispatch(s, "attention",
+  const bool is_compressed = !is_plain(kv.k.format) || !is_plain(kv.v.format);
+  dispatch(s, is_compressed ? "attention_compressed" : "attention",
            {variant.k_format, variant.v_format, n_rows, variant.pieces, variant.pairs, variant.whole_quads,
             variant.k_levels, variant.v_levels, variant.has_residual},
            {layer.operand, layer.operand, operand_of(kv.page_table), operand_of(args.batch.seq),

@@ -10,6 +10,8 @@ void load_levels() {
     k_levels[i] = constants[first_level(k_format()) + i];
 }
 
+#ifndef PARLANCE_PLAIN_FORMATS
+
 // Bits `at`.. of 64.
 uint bits_from(uint low, uint high, uint at) {
   return at == 0 ? low : at < 32 ? low >> at | high << (32 - at) : high >> (at - 32);
@@ -73,12 +75,18 @@ void load_compressed_k(uint format, uint row, uint piece, out vec4 k[4]) {
   }
 }
 
+#endif
+
 // 16 stored dimensions of a key from number 16 * piece, as far as it has them.
 void load_k(uint row, uint piece, out vec4 k[4]) {
   const uint format = k_format();
+#ifndef PARLANCE_PLAIN_FORMATS
   if (format > kQ8_0) {
     load_compressed_k(format, row, piece, k);
-  } else if (format == kQ8_0) {
+    return;
+  }
+#endif
+  if (format == kQ8_0) {
     const uint block = row + piece / 2 * 34;
     const float step = f32_from_f16(half_at(block));
     const uint first = block + 2 + 16 * (piece % 2);

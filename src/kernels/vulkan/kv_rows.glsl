@@ -49,6 +49,7 @@ vec2 load_v(uint row, uint pair) {
       const int codes = int(half_at(block + 2 + 2 * (pair % 16)));
       return f32_from_f16(half_at(block)) * vec2(bitfieldExtract(codes, 0, 8), bitfieldExtract(codes, 8, 8));
     }
+#ifndef PARLANCE_PLAIN_FORMATS
     case kQ4_0:
     case kTbq4: {
       const uint block = row + pair / 16 * 18;
@@ -86,6 +87,7 @@ vec2 load_v(uint row, uint pair) {
         levels += residual_step(block) * vec2(residual_signs[2 * i], residual_signs[2 * i + 1]);
       return f32_from_f16(half_at(block)) * levels;
     }
+#endif
   }
   return load_pair_of_floats(format, row, pair);
 }

@@ -1,0 +1,3 @@
+#version 450
+// attention over any formats of keys and values.
+#include "attention.glsl"

@@ -99,9 +99,8 @@ class CompressedAttention : public KernelTest {
       if (is_slow && head_dim != 128 && coding.format != KvFormat::tbq3_0 &&
           coding.format != KvFormat::tbq3_tcq)
         continue;
-      std::vector<std::pair<KvCoding, KvCoding>> pairs = {{coding, coding}};
-      if (is_slow && head_dim == 128) pairs.emplace_back(coding, next);
-      if (!is_slow) pairs.insert(pairs.end(), {{coding, kExact}, {kExact, coding}});
+      std::vector<std::pair<KvCoding, KvCoding>> pairs = {{coding, head_dim == 128 ? next : coding}};
+      if (!is_slow) pairs = {{coding, coding}, {coding, kExact}, {kExact, coding}};
       for (const auto& [k, v] : pairs) {
         expect(KvShape{
             .k = k, .v = v, .head_dim_k = head_dim, .head_dim_v = head_dim, .page_tokens = page_tokens});

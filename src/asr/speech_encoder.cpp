@@ -58,6 +58,15 @@ Result<void> SpeechEncoder::allocate(Device& device) {
   return stream_->reserve(plan);
 }
 
+Result<Tensor> SpeechEncoder::run(Network network, int64_t n, FunctionRef<Tensor()> graph) {
+  constexpr uint64_t kNetworks = 2;
+  const uint64_t key = 1 + static_cast<uint64_t>(network) + kNetworks * static_cast<uint64_t>(n);
+  Tensor& result = results_[key];
+  stream_->step(key, [&] { result = graph(); });
+  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
+  return result;
+}
+
 Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n_padded,
                                         std::vector<float>& tokens, const Work& work) {
   const TurnQueue::Turn turn(turns_, work.priority);
@@ -75,9 +84,8 @@ Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n
   const CancellableWork cancellable(*stream_, work.cancellation);
   stream_->upload(mel, std::as_bytes(std::span(mel_)));
   stream_->upload(pos, std::as_bytes(std::span(positions)));
-  Tensor result;
-  stream_->step(Stream::kOnce, [&] { result = encoder_.embed_chunk(*stream_, mel, pos); });
-  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
+  PARLANCE_TRY(const Tensor result,
+               run(Network::chunk, n_padded, [&] { return encoder_.embed_chunk(*stream_, mel, pos); }));
 
   const int64_t n_kept = mode_.keeps_padding ? std::ssize(positions) : AudioEncoder::n_tokens(n_frames);
   const size_t before = tokens.size();
@@ -95,9 +103,8 @@ Result<void> SpeechEncoder::encode_window(std::span<const float> tokens, std::ve
   const CancellableWork cancellable(*stream_, work.cancellation);
   stream_->upload(h, std::as_bytes(tokens));
   stream_->upload(bounds, std::as_bytes(std::span(whole)));
-  Tensor result;
-  stream_->step(Stream::kOnce, [&] { result = encoder_.encode_windows(*stream_, h, bounds); });
-  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
+  PARLANCE_TRY(const Tensor result,
+               run(Network::window, n, [&] { return encoder_.encode_windows(*stream_, h, bounds); }));
 
   const size_t before = rows.size();
   rows.resize(before + static_cast<size_t>(n * n_out()));

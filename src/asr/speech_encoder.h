@@ -1,12 +1,14 @@
 // Runs an audio encoder on frames in host memory: chunks one by one, then windows of chunks.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "asr/mode.h"
 #include "asr/turn_queue.h"
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "engine/work.h"
 #include "models/audio_encoder.h"
@@ -42,14 +44,18 @@ class SpeechEncoder {
   SpeechEncoder(const AudioEncoder& encoder, const AsrMode& mode) : encoder_(encoder), mode_(mode) {}
   Result<void> allocate(Device& device);
   Tensor input(DType dtype, size_t offset, int64_t n0, int64_t n1, int64_t n2 = 1) const;
+  // Runs a network for n columns; where the device records, once for each number of them.
+  enum class Network : uint64_t { chunk, window };
+  Result<Tensor> run(Network network, int64_t n, FunctionRef<Tensor()> graph);
 
   const AudioEncoder& encoder_;
   AsrMode mode_;
   TurnQueue turns_;                 // to what follows
   std::unique_ptr<Buffer> inputs_;  // mel or tokens, then positions or bounds
   size_t indices_at_ = 0;
-  std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
-  std::vector<float> mel_;          // of a chunk: time is the fastest
+  std::unique_ptr<Stream> stream_;      // ends before the memory that its last operations use
+  std::map<uint64_t, Tensor> results_;  // of recorded steps
+  std::vector<float> mel_;              // of a chunk: time is the fastest
 };
 
 }  // namespace parlance

@@ -39,7 +39,7 @@ struct ModelFiles {
 
 struct DeviceChoice {
   std::string text = "cpu";             // of the language model and its drafter
-  std::string voice = "cpu";            // of all that hears and speaks
+  std::string voice = {};               // of all that hears and speaks; empty: that of text
   std::string asr = {};                 // of the recogniser alone; empty: that of voice
   std::string codec = {};               // of the synthesizer's codec alone; empty: that of voice
   int n_threads = 0;                    // of the CPU; 0: as many as there are processors
@@ -49,6 +49,11 @@ struct DeviceChoice {
   // What a model says does not depend on what else is computed, nor on where a text was cut into steps, to
   // the last bit: also where that costs speed.
   bool is_deterministic = false;
+
+  // Where there is a choice of its own, that.
+  const std::string& of_voice() const { return voice.empty() ? text : voice; }
+  const std::string& of_asr() const { return asr.empty() ? of_voice() : asr; }
+  const std::string& of_codec() const { return codec.empty() ? of_voice() : codec; }
 };
 
 // What may propose tokens for the language model to verify several at once. Which file is in ModelFiles.

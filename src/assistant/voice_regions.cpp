@@ -28,7 +28,7 @@ Result<std::shared_ptr<AsrRegion>> AsrRegion::load(const Choice& choice, DeviceS
   PARLANCE_TRY(const AsrFiles files, find_asr_files(choice.files));
   auto region = std::make_shared<AsrRegion>();
   const DeviceChoice& where = choice.devices;
-  PARLANCE_TRY(region->device, devices.get(where.asr.empty() ? where.voice : where.asr, CpuRank::ears));
+  PARLANCE_TRY(region->device, devices.get(where.of_asr(), CpuRank::ears));
   PARLANCE_TRY(region->model,
                AsrModel::load(files, *region->device,
                               {.huge_pages = where.asr_huge_pages.value_or(where.huge_pages)}));
@@ -51,9 +51,8 @@ Result<std::shared_ptr<TtsRegion>> TtsRegion::load(const Choice& choice, DeviceS
   auto region = std::make_shared<TtsRegion>();
   region->voices = find_voices(choice.files);
   const DeviceChoice& where = choice.devices;
-  PARLANCE_TRY(region->device, devices.get(where.voice, CpuRank::mouth));
-  PARLANCE_TRY(region->codec_device,
-               devices.get(where.codec.empty() ? where.voice : where.codec, CpuRank::mouth));
+  PARLANCE_TRY(region->device, devices.get(where.of_voice(), CpuRank::mouth));
+  PARLANCE_TRY(region->codec_device, devices.get(where.of_codec(), CpuRank::mouth));
   PARLANCE_TRY(region->model,
                TtsModel::load(files, *region->device,
                               {.huge_pages = where.huge_pages, .codec_device = region->codec_device.get()}));
@@ -80,7 +79,7 @@ Result<std::shared_ptr<VadRegion>> VadRegion::load(const Choice& choice) {
 Result<std::shared_ptr<AlignerRegion>> AlignerRegion::load(const Choice& choice, DeviceShelf& devices) {
   PARLANCE_TRY(const AsrFiles files, find_aligner_files(choice.files));
   auto region = std::make_shared<AlignerRegion>();
-  PARLANCE_TRY(region->device, devices.get(choice.devices.voice, CpuRank::ears));
+  PARLANCE_TRY(region->device, devices.get(choice.devices.of_voice(), CpuRank::ears));
   PARLANCE_TRY(region->aligner, Aligner::load(files, *region->device));
   region->file_bytes = bytes_of_files({files.text, files.encoder});
   return region;

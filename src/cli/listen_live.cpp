@@ -114,7 +114,10 @@ Result<int> listen_live(const Console& io, const ListenOptions& options) {
                     source->n_lost()));
   }
   if (options.format != ListenFormat::text && !options.prints_partials) {
-    print_heard(io, options.format, heard, {{"model", ears->text_name}, {"encoder", ears->encoder_name}});
+    print_heard(io, options.format, heard,
+                {{"model", ears->text_name},
+                 {"encoder", ears->encoder_name},
+                 {"device", std::string(ears->device->name())}});
   }
   // Ctrl-C is how listening to a microphone ends.
   return guard.interrupted() && source->is_patient() ? kInterrupted : kSuccess;

@@ -101,7 +101,10 @@ Result<int> listen_to_recording(const Console& io, const ListenOptions& options)
   }
   heard.processing_s = seconds_since(start);
   if (options.format == ListenFormat::text && heard.transcript.text.empty()) io.note("no speech was heard");
-  print_heard(io, options.format, heard, {{"model", ears->text_name}, {"encoder", ears->encoder_name}});
+  print_heard(io, options.format, heard,
+              {{"model", ears->text_name},
+               {"encoder", ears->encoder_name},
+               {"device", std::string(ears->device->name())}});
   return kSuccess;
 }
 

@@ -84,7 +84,7 @@ void TalkView::on_answer(std::string_view text) {
 void TalkView::on_turn(const TurnReport& report) {
   turns_.push_back(report);
   if (wants_json_) {
-    io_.print("{}\n", to_json(report).line());
+    io_.print("{}\n", to_json(report).set("devices", devices_).line());
   } else {
     const std::string end = report.is_interrupted ? " —" : "";
     if (is_live()) {
@@ -130,7 +130,7 @@ std::string times_of(const TurnReport& report) {
   return text;
 }
 
-Json trace_json(const std::vector<TurnReport>& turns) {
+Json trace_json(const std::vector<TurnReport>& turns, const Json& devices) {
   Json summary = Json::object();
   for (const TurnMetric& metric : turn_metrics()) {
     const Percentiles p = percentiles_of(values_of(turns, metric));
@@ -147,8 +147,10 @@ Json trace_json(const std::vector<TurnReport>& turns) {
     json.add("zero_ms", to_tenths(turn.trace.at_ms(Checkpoint::speech_end).value_or(0)));
     list.push(json);
   }
-  return Json::object(
-      {{"unit", "milliseconds after the end of speech"}, {"summary", summary}, {"turns", list}});
+  return Json::object({{"unit", "milliseconds after the end of speech"},
+                       {"devices", devices},
+                       {"summary", summary},
+                       {"turns", list}});
 }
 
 }  // namespace parlance

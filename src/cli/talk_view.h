@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/terminal/console.h"
@@ -15,7 +16,9 @@ namespace parlance {
 // Lines for people; at a terminal also what is being heard and written, as it comes.
 class TalkView final : public TalkObserver {
  public:
-  TalkView(const Console& io, bool wants_json) : io_(io), wants_json_(wants_json), line_(io) {}
+  // `devices`: where each part runs, for programs.
+  TalkView(const Console& io, bool wants_json, Json devices)
+      : io_(io), wants_json_(wants_json), devices_(std::move(devices)), line_(io) {}
 
   void on_state(TalkState state) override;
   void on_hearing(const Hearing& hearing) override;
@@ -34,6 +37,7 @@ class TalkView final : public TalkObserver {
 
   const Console& io_;
   const bool wants_json_;
+  const Json devices_;
   LiveLine line_;
   TalkState state_ = TalkState::idle;
   LiveText heard_;
@@ -45,6 +49,6 @@ class TalkView final : public TalkObserver {
 std::string times_of(const TurnReport& report);
 
 // All turns with their checkpoints, and the percentiles of what matters.
-Json trace_json(const std::vector<TurnReport>& turns);
+Json trace_json(const std::vector<TurnReport>& turns, const Json& devices);
 
 }  // namespace parlance

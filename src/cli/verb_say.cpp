@@ -120,6 +120,7 @@ Json to_json(const SayOptions& options, const TtsRegion& region, const SpeechReq
        {"codec", std::filesystem::path(model.codec_name()).filename().string()},
        {"device", device.name()},
        {"device_description", device.description()},
+       {"codec_device", region.codec_device->name()},
        {"threads", device.n_threads()},
        {"voice", options.voice.recording.empty() ? options.voice.name : options.voice.recording},
        {"reference_frames", request.voice.reference.n_frames()},

@@ -452,7 +452,8 @@ OptionGroup work_group(ServeOptions& o) {
            "--speech-quality", "QUALITY",
            "How much is computed for a text that is spoken: exact as the model was published, standard "
            "what is heard, fast a little less.",
-           std::string(kSpeechQualities), o.server.speech_quality, speech_quality_from_name, "standard")}};
+           std::string(kSpeechQualities), o.server.speech_quality, speech_quality_from_name, "standard"),
+       voice_device_option(o.model.devices.voice)}};
 }
 
 // Defaults are those of the server's own options.

@@ -103,9 +103,23 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   return file.commit();
 }
 
-Result<void> write_traces(const TalkChoice& choice, const std::vector<TurnReport>& turns) {
+// Where each part of a conversation runs; all regions are acquired.
+Json devices_of(const Regions& regions) {
+  const auto name = [](const Device& device) { return std::string(device.name()); };
+  const auto text = regions.text.acquired();
+  const auto asr = regions.asr.acquired();
+  const auto tts = regions.tts.acquired();
+  return Json::object({{"hearing", name(*asr->device)},
+                       {"thinking", name(text->device())},
+                       {"speaking", name(*tts->device)},
+                       {"codec", name(*tts->codec_device)},
+                       {"voice_detector", "cpu"}});
+}
+
+Result<void> write_traces(const TalkChoice& choice, const std::vector<TurnReport>& turns,
+                          const Json& devices) {
   if (!choice.trace_file.empty()) {
-    PARLANCE_CHECK(write_text(choice.trace_file, trace_json(turns).pretty() + "\n"));
+    PARLANCE_CHECK(write_text(choice.trace_file, trace_json(turns, devices).pretty() + "\n"));
   }
   if (!choice.timeline_file.empty()) {
     PARLANCE_CHECK(write_text(choice.timeline_file, talk_timeline_svg(turns)));
@@ -143,6 +157,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   Regions regions(choice.models, warnings_to(io));
   PARLANCE_TRY(const auto session, VoiceSession::open(regions, options, clock));
   const double load_ms = clock();
+  const Json devices = devices_of(regions);
 
   const InterruptGuard guard;
   if (choice.hears_microphone()) {
@@ -150,7 +165,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
     PARLANCE_TRY(auto microphone, open_ears(io, choice, output.loudspeaker(), is_over));
     sources.push_back(std::move(microphone));
   }
-  TalkView view(io, choice.wants_json);
+  TalkView view(io, choice.wants_json, devices);
   Observer observer(view, output);
   session->listen_to(std::move(sources), manner_of(choice));
   if (io.err_is_terminal) io.note(fmt::format("ready after {:.0f} ms", load_ms));
@@ -162,7 +177,7 @@ Result<int> talk(const Console& console, const TalkChoice& choice) {
   if (!choice.output.empty() && io.err_is_terminal) {
     io.note(fmt::format("the answers are in {}", choice.output == "-" ? "standard output" : choice.output));
   }
-  PARLANCE_CHECK(write_traces(choice, view.turns()));
+  PARLANCE_CHECK(write_traces(choice, view.turns(), devices));
   if (session->n_lost() > 0) {
     io.warn(fmt::format("sound was lost {} times, as nobody came to take it; use smaller models",
                         session->n_lost()));
@@ -296,7 +311,8 @@ OptionGroup models_group(Choice& models) {
   ModelFiles& files = models.files;
   Option device = device_option(models.devices.text);
   device.help =
-      "Where the language model runs: cpu, vulkan or cuda; hearing and speaking run on the processors.";
+      "Where all models run but the voice detector, which is on the processors: cpu, vulkan, cuda, or one of "
+      "several such as cuda:1.";
   return {"Models",
           {model_text_option(
                "-m, --model", "FOLDER",
@@ -309,7 +325,8 @@ OptionGroup models_group(Choice& models) {
            model_text_option("--base", "FILE", "Another synthesizer, with --codec.", files.base),
            model_text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec),
            model_text_option("--vad", "FILE", "Another voice detector.", files.vad),
-           threads_option(models.devices.n_threads), device, huge_pages_option(models.devices.huge_pages)}};
+           threads_option(models.devices.n_threads), device, voice_device_option(models.devices.voice),
+           huge_pages_option(models.devices.huge_pages)}};
 }
 
 }  // namespace

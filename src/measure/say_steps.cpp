@@ -114,6 +114,12 @@ Result<SayStep> run_say_steps(const TtsModel& model, const SayCase& chunk, Guida
   std::vector<double> pass_s, decide_s;
   while (decoder.next()) {
     const Clock::time_point start = Clock::now();
+    if (lm.decides()) {  // in the pass
+      PARLANCE_CHECK(lm.advance(decoder.hand_over()));
+      pass_s.push_back(seconds_since(start));
+      decide_s.push_back(0);
+      continue;
+    }
     PARLANCE_TRY(const std::span<const float> logits, lm.step(decoder.tokens()));
     pass_s.push_back(seconds_since(start));
     const Clock::time_point middle = Clock::now();
@@ -126,6 +132,9 @@ Result<SayStep> run_say_steps(const TtsModel& model, const SayCase& chunk, Guida
   step.pass_s = median(pass_s);
   step.decide_s = median(decide_s);
   codes.assign(decoder.tokens().begin(), decoder.tokens().end());
+  if (lm.decides()) {
+    PARLANCE_TRY(codes, lm.codes());
+  }
   return step;
 }
 

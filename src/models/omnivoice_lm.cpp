@@ -41,10 +41,17 @@ Tensor OmniVoiceLm::forward(Stream& s, const OmniVoiceInput& input) const {
   const float eps = hp_.text.norm_eps;
   const Tensor h = embed(s, input);
   const Tensor angles = rope_angles(s, input.pos, rope_inverse_, 1);
-  for (const OmniVoiceLayer& w : layers_) {
+  const Tensor x = rms_norm(s, h, layers_.front().input_norm, eps);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const OmniVoiceLayer& w = layers_[i];
     const Frame frame(s);
-    add(s, h, attend(s, w, rms_norm(s, h, w.input_norm, eps), angles, input));
-    add(s, h, mlp(s, w.mlp, rms_norm(s, h, w.mlp_norm, eps)));
+    add_rms_norm(s, h, attend(s, w, x, angles, input), w.mlp_norm, eps, x);
+    const Tensor y = mlp(s, w.mlp, x);
+    if (i + 1 < layers_.size()) {
+      add_rms_norm(s, h, y, layers_[i + 1].input_norm, eps, x);
+    } else {
+      add(s, h, y);
+    }
   }
   // The target ends the conditional row and begins the unconditional one.
   const int64_t n_row = input.text.n_elements() + input.audio.ne[0];

@@ -51,14 +51,21 @@ Result<CodeGenerator::Output> CodeGenerator::generate_exactly(const CodeRequest&
                   noise_calls);
   const auto n_logits = static_cast<size_t>(request.n_frames * hp.n_codebook * hp.n_audio_vocab);
   while (decoder.next()) {
-    PARLANCE_TRY(const std::span<const float> logits, lm_.step(decoder.tokens(), cancellation));
-    PARLANCE_CHECK(decoder.take(logits.first(n_logits), logits.subspan(n_logits)));
+    if (lm_.decides()) {
+      PARLANCE_CHECK(lm_.advance(decoder.hand_over(), cancellation));
+    } else {
+      PARLANCE_TRY(const std::span<const float> logits, lm_.step(decoder.tokens(), cancellation));
+      PARLANCE_CHECK(decoder.take(logits.first(n_logits), logits.subspan(n_logits)));
+    }
     if (on_step) on_step(decoder.n_steps_done(), decoder.n_steps_total());
   }
-  const auto tokens = decoder.tokens();
+  std::vector<int32_t> codes(decoder.tokens().begin(), decoder.tokens().end());
+  if (lm_.decides()) {
+    PARLANCE_TRY(codes, lm_.codes());
+  }
   const auto n_row = static_cast<int64_t>(prompt.n_columns());
   const int64_t n_second = !is_guided ? 0 : request.mask == GuidanceMask::hard ? request.n_frames : n_row;
-  return Output{.codes = {.n_codebook = hp.n_codebook, .codes = {tokens.begin(), tokens.end()}},
+  return Output{.codes = {.n_codebook = hp.n_codebook, .codes = std::move(codes)},
                 .n_steps = decoder.n_steps_done(),
                 .n_columns = decoder.n_steps_done() * (n_row + n_second)};
 }

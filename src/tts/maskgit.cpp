@@ -93,17 +93,37 @@ int32_t MaskGit::choose_token(float best, uint64_t noise_call) {
   return drawn_code(log_probs_, options_, noise_call, scratch_);
 }
 
+// Every slot has its own noise call for the choice of its code, decided or not; one follows for the choice
+// among slots.
+MaskGitMove MaskGit::next_move() {
+  const uint64_t class_calls = *noise_calls_;
+  const uint64_t position_call = class_calls + (options_.class_temperature > 0 ? tokens_.size() : 0);
+  *noise_calls_ = position_call + (options_.position_temperature > 0 ? 1 : 0);
+  return {.n_chosen = static_cast<int32_t>(slots_per_step_[step_]),
+          .fault = std::numeric_limits<int32_t>::max(),
+          .seed = options_.seed,
+          .class_calls = class_calls,
+          .position_call = position_call,
+          .guidance = options_.guidance,
+          .layer_penalty = options_.layer_penalty,
+          .position_temperature = options_.position_temperature,
+          .class_temperature = options_.class_temperature};
+}
+
+MaskGitMove MaskGit::hand_over() {
+  assert(next());
+  const MaskGitMove move = next_move();
+  step_ += 1;
+  n_steps_done_ += 1;
+  return move;
+}
+
 Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> uncond) {
   assert(next());
   assert(cond.size() == tokens_.size() * static_cast<size_t>(shape_.n_vocab));
   assert(uncond.size() == (options_.guidance == 0 ? 0 : cond.size()));
 
-  // Every slot has its own noise call for the choice of its code, decided or not; one follows for the choice
-  // among slots.
-  const uint64_t class_calls = *noise_calls_;
-  const uint64_t position_call = class_calls + (options_.class_temperature > 0 ? tokens_.size() : 0);
-  *noise_calls_ = position_call + (options_.position_temperature > 0 ? 1 : 0);
-
+  const MaskGitMove move = next_move();
   undecided_.clear();
   for (int64_t frame = 0; frame < shape_.n_frames; ++frame) {
     for (int64_t codebook = 0; codebook < shape_.n_codebook; ++codebook) {
@@ -113,14 +133,14 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
       if (std::isnan(best)) return damaged_logits(frame, codebook);
       slot.score = best - static_cast<float>(codebook) * options_.layer_penalty;
       if (options_.position_temperature > 0) {
-        slot.score = gumbel_score(slot.score, options_.position_temperature, options_.seed, position_call,
-                                  static_cast<uint64_t>(index_of(slot)));
+        slot.score = gumbel_score(slot.score, options_.position_temperature, options_.seed,
+                                  move.position_call, static_cast<uint64_t>(index_of(slot)));
       }
       undecided_.push_back(slot);
     }
   }
 
-  const auto n_chosen = static_cast<size_t>(slots_per_step_[step_]);
+  const auto n_chosen = static_cast<size_t>(move.n_chosen);
   assert(n_chosen <= undecided_.size());
   const auto last_chosen = undecided_.begin() + static_cast<ptrdiff_t>(n_chosen) - 1;
   std::ranges::nth_element(undecided_, last_chosen, [&](const Slot& a, const Slot& b) {
@@ -129,7 +149,7 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
   for (const Slot& slot : std::span(undecided_).first(n_chosen)) {
     const float best = find_log_probs(slot, cond, uncond);
     const auto index = static_cast<uint64_t>(index_of(slot));
-    tokens_[index] = choose_token(best, class_calls + index);
+    tokens_[index] = choose_token(best, move.class_calls + index);
   }
   step_ += 1;
   n_steps_done_ += 1;

@@ -7,6 +7,9 @@
 //     PARLANCE_CHECK(decoder.take(cond_logits, uncond_logits));
 //   }
 //   decoder.tokens() is the speech.
+//
+// Where the device decides by itself (maskgit_step() of kernels/ops.h), it is told hand_over() in place of
+// take(), and has the speech.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernels/op_table.h"
 #include "tts/guided_log_probs.h"
 
 namespace parlance {
@@ -60,6 +64,9 @@ class MaskGit {
   // for each frame. `uncond` is empty where guidance is 0. Refuses numbers that are not finite.
   Result<void> take(std::span<const float> cond, std::span<const float> uncond);
 
+  // The step that is due, for a device that takes it; it counts as done.
+  MaskGitMove hand_over();
+
   int n_steps_done() const { return n_steps_done_; }
   int n_steps_total() const { return n_steps_total_; }  // those that decide something
 
@@ -72,6 +79,7 @@ class MaskGit {
   int64_t index_of(const Slot& slot) const { return slot.codebook * shape_.n_frames + slot.frame; }
   float find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond);
   int32_t choose_token(float best, uint64_t noise_call);
+  MaskGitMove next_move();
 
   MaskGitOptions options_;
   CodeGridShape shape_;

@@ -15,37 +15,61 @@ constexpr double kMostSeconds = 60;    // of sound that is encoded: the semantic
 constexpr int64_t kSemanticPad = 160;  // samples of silence before and behind what HuBERT hears
 constexpr int64_t kAcousticPad = 480;  // the same for the acoustic branch, where its frames are one short
 constexpr int64_t kEncodeWindow = 50;  // frames that the acoustic branch encodes at once
+constexpr size_t kMostGraphs = 64;     // that are remembered
 constexpr int64_t kEncodeMargin = 25;  // frames beyond which no sample reaches a frame
+
+// The networks of graphs.
+enum : int64_t { kDecoder, kHubert, kAcoustic, kJoin };
 
 }  // namespace
 
-Result<Tensor> SpeechCodec::upload(DType dtype, int64_t n0, int64_t n1, std::span<const std::byte> bytes) {
-  PARLANCE_TRY(auto buffer, device_.allocate(bytes.size()));
+// An input of a graph: at the same address for the next one, while that is no larger.
+Result<Tensor> SpeechCodec::upload(size_t place, DType dtype, int64_t n0, int64_t n1,
+                                   std::span<const std::byte> bytes) {
+  std::unique_ptr<Buffer>& buffer = inputs_[place];
+  if (!buffer || buffer->size() < bytes.size()) {
+    PARLANCE_CHECK(stream_->synchronize());  // nobody reads the one before any more
+    graphs_.clear();
+    PARLANCE_TRY(buffer, device_.allocate(bytes.size()));
+  }
   Tensor tensor;
   tensor.dtype = dtype;
   tensor.ne = {n0, n1, 1, 1};
   tensor.buffer = buffer.get();
   tensor.data = buffer->base();
-  inputs_.push_back(std::move(buffer));
   stream_->upload(tensor, bytes);
   return tensor;
 }
 
-// Runs a graph and brings its result to host memory.
-Result<std::vector<float>> SpeechCodec::run(FunctionRef<Tensor()> graph, const Cancellation& cancellation) {
+// With memory for it.
+Result<SpeechCodec::Graph*> SpeechCodec::plan(const GraphShape& shape, FunctionRef<Tensor()> graph) {
+  if (const auto known = graphs_.find(shape); known != graphs_.end()) return &known->second;
   const Plan plan = stream_->dry_run([&] { graph(); });
   if (!plan.missing.empty()) {
     return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use {} for speech", device_.name(),
                 plan.missing.front(), set_to(Parameter::device, "cpu"));
   }
-  PARLANCE_CHECK(stream_->reserve(plan));
+  const bool has_room =
+      plan.workspace_bytes <= room_.workspace_bytes && plan.scratch_bytes <= room_.scratch_bytes;
+  if (!has_room || n_graphs_ == 0) {
+    room_.workspace_bytes = std::max(room_.workspace_bytes, plan.workspace_bytes);
+    room_.scratch_bytes = std::max(room_.scratch_bytes, plan.scratch_bytes);
+    graphs_.clear();
+    PARLANCE_CHECK(stream_->reserve(room_));
+  }
+  if (graphs_.size() == kMostGraphs) graphs_.clear();
+  return &graphs_.emplace(shape, Graph{.key = ++n_graphs_, .result = {}}).first->second;
+}
+
+// Runs a graph and brings its result to host memory.
+Result<std::vector<float>> SpeechCodec::run(const GraphShape& shape, FunctionRef<Tensor()> graph,
+                                            const Cancellation& cancellation) {
+  PARLANCE_TRY(Graph* const planned, plan(shape, graph));
   const CancellableWork work(*stream_, cancellation);
-  Tensor out;
-  stream_->step(Stream::kOnce, [&] { out = graph(); });
+  stream_->step(planned->key, [&] { planned->result = graph(); });
   if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
-  std::vector<float> result(static_cast<size_t>(out.n_elements()));
-  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(result)), out));
-  inputs_.clear();
+  std::vector<float> result(static_cast<size_t>(planned->result.n_elements()));
+  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(result)), planned->result));
   return result;
 }
 
@@ -66,11 +90,12 @@ Result<void> SpeechCodec::decode(std::span<const int32_t> codes, int64_t n_frame
     const auto row = codes.begin() + k * n_frames;
     window.insert(window.end(), row + from, row + to);
   }
-  inputs_.clear();
   PARLANCE_TRY(const Tensor input,
-               upload(DType::i32, to - from, n_codebook(), std::as_bytes(std::span(window))));
+               upload(0, DType::i32, to - from, n_codebook(), std::as_bytes(std::span(window))));
   PARLANCE_TRY(const std::vector<float> sound,
-               run([&] { return model_.decode(*stream_, input, first - from, last - from); }, cancellation));
+               run(
+                   {kDecoder, to - from, first - from, last - from},
+                   [&] { return model_.decode(*stream_, input, first - from, last - from); }, cancellation));
   pcm.insert(pcm.end(), sound.begin(), sound.end());
   return {};
 }
@@ -87,12 +112,13 @@ Result<std::vector<float>> SpeechCodec::semantic_features(std::span<const float>
   n_frames = n_places / 2;
   if (n_frames == 0) return std::vector<float>{};
   const int32_t bounds[2] = {0, static_cast<int32_t>(n_places)};
-  inputs_.clear();
   PARLANCE_TRY(const Tensor sound,
-               upload(DType::f32, 1, std::ssize(padded), std::as_bytes(std::span(padded))));
-  PARLANCE_TRY(const Tensor whole, upload(DType::i32, 2, 1, std::as_bytes(std::span(bounds))));
+               upload(0, DType::f32, 1, std::ssize(padded), std::as_bytes(std::span(padded))));
+  PARLANCE_TRY(const Tensor whole, upload(1, DType::i32, 2, 1, std::as_bytes(std::span(bounds))));
   PARLANCE_TRY(const std::vector<float> sum,
-               run([&] { return model_.hubert(*stream_, sound, whole); }, cancellation));
+               run(
+                   {kHubert, std::ssize(padded)}, [&] { return model_.hubert(*stream_, sound, whole); },
+                   cancellation));
   std::vector<float> features(static_cast<size_t>(n_frames * hp.n_embd));
   for (int64_t t = 0; t < n_frames; ++t) {
     for (int64_t i = 0; i < hp.n_embd; ++i) {
@@ -113,10 +139,11 @@ Result<std::vector<float>> SpeechCodec::acoustic_features(std::span<const float>
     const int64_t from = std::max<int64_t>(0, first - kEncodeMargin);
     const int64_t to = std::min(std::ssize(pcm), (last + kEncodeMargin) * hop);
     const auto part = pcm.subspan(static_cast<size_t>(from * hop), static_cast<size_t>(to - from * hop));
-    inputs_.clear();
-    PARLANCE_TRY(const Tensor sound, upload(DType::f32, 1, std::ssize(part), std::as_bytes(part)));
+    PARLANCE_TRY(const Tensor sound, upload(0, DType::f32, 1, std::ssize(part), std::as_bytes(part)));
     PARLANCE_TRY(const std::vector<float> window,
-                 run([&] { return model_.encode_acoustic(*stream_, sound); }, cancellation));
+                 run(
+                     {kAcoustic, std::ssize(part)}, [&] { return model_.encode_acoustic(*stream_, sound); },
+                     cancellation));
     const auto begin = window.begin() + (first - from) * n_hidden;
     features.insert(features.end(), begin, begin + (last - first) * n_hidden);
   }
@@ -153,11 +180,13 @@ Result<std::vector<int32_t>> SpeechCodec::encode(std::span<const float> pcm, Can
                 pcm.size(), n_acoustic, n_frames, samples_per_frame());
   }
   PARLANCE_TRY(const std::vector<float> acoustic, acoustic_features(sound, n_frames, cancellation));
-  inputs_.clear();
-  PARLANCE_TRY(const Tensor a, upload(DType::f32, hp.n_hidden, n_frames, std::as_bytes(std::span(acoustic))));
-  PARLANCE_TRY(const Tensor f, upload(DType::f32, hp.n_embd, n_frames, std::as_bytes(std::span(features))));
+  PARLANCE_TRY(const Tensor a,
+               upload(0, DType::f32, hp.n_hidden, n_frames, std::as_bytes(std::span(acoustic))));
+  PARLANCE_TRY(const Tensor f,
+               upload(1, DType::f32, hp.n_embd, n_frames, std::as_bytes(std::span(features))));
   PARLANCE_TRY(const std::vector<float> latent,
-               run([&] { return model_.join(*stream_, a, f); }, cancellation));
+               run(
+                   {kJoin, n_frames}, [&] { return model_.join(*stream_, a, f); }, cancellation));
   return model_.quantise(latent);
 }
 

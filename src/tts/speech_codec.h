@@ -1,7 +1,9 @@
 // OmniVoice's codec on a device: codes of frames to sound and back.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -35,8 +37,18 @@ class SpeechCodec {
   Result<std::vector<int32_t>> encode(std::span<const float> pcm, Cancellation cancellation = {});
 
  private:
-  Result<Tensor> upload(DType dtype, int64_t n0, int64_t n1, std::span<const std::byte> bytes);
-  Result<std::vector<float>> run(FunctionRef<Tensor()> graph, const Cancellation& cancellation);
+  // Which network, and the sizes that its operations depend on.
+  using GraphShape = std::array<int64_t, 4>;
+  // What is planned once and then recorded, where a device records.
+  struct Graph {
+    uint64_t key;
+    Tensor result;
+  };
+
+  Result<Tensor> upload(size_t place, DType dtype, int64_t n0, int64_t n1, std::span<const std::byte> bytes);
+  Result<Graph*> plan(const GraphShape& shape, FunctionRef<Tensor()> graph);
+  Result<std::vector<float>> run(const GraphShape& shape, FunctionRef<Tensor()> graph,
+                                 const Cancellation& cancellation);
   Result<std::vector<float>> semantic_features(std::span<const float> pcm, int64_t& n_frames,
                                                const Cancellation& cancellation);
   Result<std::vector<float>> acoustic_features(std::span<const float> pcm, int64_t n_frames,
@@ -44,8 +56,11 @@ class SpeechCodec {
 
   const OmniVoiceCodec& model_;
   Device& device_;
-  std::vector<std::unique_ptr<Buffer>> inputs_;
-  std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use
+  std::array<std::unique_ptr<Buffer>, 2> inputs_;
+  std::map<GraphShape, Graph> graphs_;  // on the memory that there is now
+  uint64_t n_graphs_ = 0;               // that there have been
+  Plan room_;                           // reserved
+  std::unique_ptr<Stream> stream_;      // ends before the memory that its last operations use
 };
 
 }  // namespace parlance

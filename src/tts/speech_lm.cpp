@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/parameter.h"
+#include "tts/maskgit.h"
 
 namespace parlance {
 
@@ -73,8 +74,23 @@ Result<void> check_speech_prompt(const OmniVoiceParameters& hp, const SpeechLmPr
 
 Result<void> SpeechLm::prepare(const SpeechLmPrompt& prompt) {
   PARLANCE_CHECK(check_speech_prompt(parameters(), prompt));
-  PARLANCE_CHECK(place_inputs(prompt));
-  const Plan plan = stream_->dry_run([&] { model_.forward(*stream_, input_); });
+  const Shape shape{.n_text = std::ssize(prompt.text),
+                    .n_reference = std::ssize(prompt.reference) / parameters().n_codebook,
+                    .n_target = prompt.n_target,
+                    .is_guided = prompt.is_guided,
+                    .is_soft = prompt.is_guided && prompt.mask == GuidanceMask::soft};
+  if (!is_ready_ || shape != shape_) {
+    is_ready_ = false;
+    PARLANCE_CHECK(lay_out(shape));
+    PARLANCE_CHECK(plan());
+    is_ready_ = true;
+  }
+  upload_prompt(prompt);
+  return stream_->synchronize();
+}
+
+Result<void> SpeechLm::plan() {
+  const Plan plan = stream_->dry_run([&] { pass(); });
   if (!plan.missing.empty()) {
     return fail(ErrorCode::unsupported, "device {} has no kernel for {}; use {} for speech", device_.name(),
                 plan.missing.front(), set_to(Parameter::device, "cpu"));
@@ -83,34 +99,54 @@ Result<void> SpeechLm::prepare(const SpeechLmPrompt& prompt) {
   return stream_->reserve(plan);
 }
 
-Result<void> SpeechLm::place_inputs(const SpeechLmPrompt& prompt) {
+// The logits; where the device decides, also its decisions.
+Tensor SpeechLm::pass() {
+  const Tensor logits = model_.forward(*stream_, input_);
+  if (decides_) {
+    const OmniVoiceParameters& hp = parameters();
+    maskgit_step(*stream_, logits.reshaped(logits.ne[0], input_.n_target, input_.is_guided ? 2 : 1),
+                 input_.audio, move_, hp.mask);
+  }
+  return logits;
+}
+
+Result<void> SpeechLm::lay_out(const Shape& shape) {
   const OmniVoiceParameters& hp = parameters();
-  const bool is_soft = prompt.is_guided && prompt.mask == GuidanceMask::soft;
-  n_reference_ = std::ssize(prompt.reference) / hp.n_codebook;
-  const int64_t n_text = std::ssize(prompt.text), n_audio = n_reference_ + prompt.n_target,
-                n_row = n_text + n_audio;
-  const int64_t n_padding = is_soft ? n_row - prompt.n_target : 0;
-  const int64_t n_second = prompt.is_guided ? prompt.n_target + n_padding : 0;
+  const int64_t n_audio = shape.n_reference + shape.n_target, n_row = shape.n_text + n_audio;
+  const int64_t n_padding = shape.is_soft ? n_row - shape.n_target : 0;
+  const int64_t n_second = shape.is_guided ? shape.n_target + n_padding : 0;
 
   InputLayout layout;
+  shape_ = shape;
   input_ = {};
-  input_.n_target = prompt.n_target;
-  input_.is_guided = prompt.is_guided;
-  input_.text = layout.add(DType::i32, n_text);
+  input_.n_target = shape.n_target;
+  input_.is_guided = shape.is_guided;
+  input_.text = layout.add(DType::i32, shape.n_text);
   input_.audio = layout.add(DType::i32, n_audio, hp.n_codebook);
   if (n_padding > 0) input_.padding = layout.add(DType::i32, n_padding);
   input_.pos = layout.add(DType::i32, n_row + n_second);
-  input_.bounds = layout.add(DType::i32, prompt.is_guided ? 3 : 2);
-  if (is_soft) input_.bias = layout.add(DType::f32, n_row, 2 * n_row);
-  PARLANCE_TRY(inputs_, device_.allocate(layout.size()));
+  input_.bounds = layout.add(DType::i32, shape.is_guided ? 3 : 2);
+  if (shape.is_soft) input_.bias = layout.add(DType::f32, n_row, 2 * n_row);
+  move_ = layout.add(DType::i8, sizeof(MaskGitMove));
+  PARLANCE_CHECK(stream_->synchronize());  // of the inputs before nobody reads any more
+  if (!inputs_ || inputs_->size() < layout.size()) {
+    PARLANCE_TRY(inputs_, device_.allocate(layout.size()));
+  }
   for (Tensor* tensor :
-       {&input_.text, &input_.audio, &input_.padding, &input_.pos, &input_.bounds, &input_.bias}) {
+       {&input_.text, &input_.audio, &input_.padding, &input_.pos, &input_.bounds, &input_.bias, &move_}) {
     if (*tensor) InputLayout::place(*tensor, *inputs_);
   }
+  return {};
+}
 
+void SpeechLm::upload_prompt(const SpeechLmPrompt& prompt) {
+  const OmniVoiceParameters& hp = parameters();
+  const int64_t n_target = shape_.n_target, n_reference = shape_.n_reference,
+                n_audio = n_reference + n_target;
+  const int64_t n_row = shape_.n_text + n_audio, n_second = input_.pos.ne[0] - n_row;
   stream_->upload(input_.text, std::as_bytes(prompt.text));
-  if (n_padding > 0) {  // the mask's number, taken for a token of text
-    const std::vector<int32_t> padding(static_cast<size_t>(n_padding), hp.mask);
+  if (input_.padding) {  // the mask's number, taken for a token of text
+    const std::vector<int32_t> padding(static_cast<size_t>(input_.padding.n_elements()), hp.mask);
     stream_->upload(input_.padding, std::as_bytes(std::span(padding)));
   }
   std::vector<int32_t> pos(static_cast<size_t>(n_row + n_second));
@@ -118,33 +154,60 @@ Result<void> SpeechLm::place_inputs(const SpeechLmPrompt& prompt) {
   std::iota(pos.begin() + n_row, pos.end(), 0);
   stream_->upload(input_.pos, std::as_bytes(std::span(pos)));
   const int32_t bounds[3] = {0, static_cast<int32_t>(n_row), static_cast<int32_t>(n_row + n_second)};
-  stream_->upload(input_.bounds, std::as_bytes(std::span(bounds).first(prompt.is_guided ? 3 : 2)));
-  if (is_soft) {
-    const std::vector<float> bias = soft_bias(n_row, prompt.n_target);
+  stream_->upload(input_.bounds, std::as_bytes(std::span(bounds).first(shape_.is_guided ? 3 : 2)));
+  if (shape_.is_soft) {
+    const std::vector<float> bias = soft_bias(n_row, n_target);
     stream_->upload(input_.bias, std::as_bytes(std::span(bias)));
   }
 
   audio_.assign(static_cast<size_t>(n_audio * hp.n_codebook), 0);
   for (int64_t k = 0; k < hp.n_codebook; ++k) {
-    for (int64_t t = 0; t < n_reference_; ++t) {
-      audio_[static_cast<size_t>(k * n_audio + t)] =
-          static_cast<int32_t>(k * hp.n_audio_vocab) +
-          prompt.reference[static_cast<size_t>(k * n_reference_ + t)];
-    }
+    const auto first = static_cast<int32_t>(k * hp.n_audio_vocab);
+    const auto row = audio_.begin() + k * n_audio;
+    for (int64_t t = 0; t < n_reference; ++t)
+      row[t] = first + prompt.reference[static_cast<size_t>(k * n_reference + t)];
+    std::fill(row + n_reference, row + n_audio, first + hp.mask);
   }
-  return stream_->synchronize();
+  stream_->upload(input_.audio, std::as_bytes(std::span(audio_)));
+}
+
+Result<void> SpeechLm::advance(const MaskGitMove& move, Cancellation cancellation) {
+  const CancellableWork work(*stream_, cancellation);
+  stream_->upload(move_, std::as_bytes(std::span(&move, 1)));
+  constexpr uint64_t kStep = 1;  // reserve() has forgotten those of other shapes
+  stream_->step(kStep, [&] { pass(); });
+  if (stream_->cancelled()) return fail(ErrorCode::cancelled, "speech was cancelled");
+  MaskGitMove after;
+  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(&after, 1)), move_));
+  if (after.fault == move.fault) return {};
+  const int64_t n_codebook = parameters().n_codebook;
+  return damaged_logits(after.fault / n_codebook, after.fault % n_codebook);
+}
+
+Result<std::vector<int32_t>> SpeechLm::codes() {
+  const OmniVoiceParameters& hp = parameters();
+  const int64_t n_audio = input_.audio.ne[0], n_target = shape_.n_target;
+  PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(audio_)), input_.audio));
+  std::vector<int32_t> codes;
+  for (int64_t k = 0; k < hp.n_codebook; ++k) {
+    for (int64_t t = n_audio - n_target; t < n_audio; ++t)
+      codes.push_back(audio_[static_cast<size_t>(k * n_audio + t)] -
+                      static_cast<int32_t>(k * hp.n_audio_vocab));
+  }
+  return codes;
 }
 
 Result<std::span<const float>> SpeechLm::step(std::span<const int32_t> codes, Cancellation cancellation) {
   const OmniVoiceParameters& hp = parameters();
-  const int64_t n_target = input_.n_target, n_audio = n_reference_ + n_target;
+  const int64_t n_target = shape_.n_target, n_reference = shape_.n_reference,
+                n_audio = n_reference + n_target;
   if (std::ssize(codes) != hp.n_codebook * n_target) {
     return fail(ErrorCode::invalid_argument, "{} codes for {} frames of {}", codes.size(), n_target,
                 hp.n_codebook);
   }
   for (int64_t k = 0; k < hp.n_codebook; ++k) {
     for (int64_t t = 0; t < n_target; ++t) {
-      audio_[static_cast<size_t>(k * n_audio + n_reference_ + t)] =
+      audio_[static_cast<size_t>(k * n_audio + n_reference + t)] =
           static_cast<int32_t>(k * hp.n_audio_vocab) + codes[static_cast<size_t>(k * n_target + t)];
     }
   }

@@ -4,8 +4,8 @@
 
 #include "asr/support/fixture_clips.h"
 #include "asr/support/tiny_aligner.h"
-#include "kernels/cpu/cpu_device.h"
 #include "support/temporary_folder.h"
+#include "support/tested_device.h"
 
 namespace parlance::test {
 namespace {
@@ -18,7 +18,7 @@ class AlignerTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  std::unique_ptr<Device> device_ = std::move(*make_cpu_device({.n_threads = 2}));
+  std::unique_ptr<Device> device_ = std::move(*make_tested_device({.n_threads = 2}));
   std::vector<float> samples_;
 };
 

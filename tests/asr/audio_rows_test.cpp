@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "asr/support/fixture_clips.h"
-#include "kernels/cpu/cpu_device.h"
 #include "support/json_file.h"
+#include "support/tested_device.h"
 
 namespace parlance::test {
 namespace {
@@ -15,7 +15,7 @@ class AudioRowsFixture : public ::testing::Test {
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
     const nlohmann::json manifest = asr_manifest();
-    device_ = std::move(*make_cpu_device({.n_threads = 2}));
+    device_ = std::move(*make_tested_device({.n_threads = 2}));
     const auto files = find_asr(asr_bundle(asr_bundles().front()));
     ASSERT_TRUE(files) << files.error().message;
     auto file = GgufFile::open(files->encoder);

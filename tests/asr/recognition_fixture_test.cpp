@@ -1,8 +1,8 @@
 // Prompts, logits and greedy answers against what llama.cpp's fork and transformers computed.
 #include "asr/recognizer.h"
 #include "asr/support/fixture_clips.h"
-#include "kernels/cpu/cpu_device.h"
 #include "support/json_file.h"
+#include "support/tested_device.h"
 
 namespace parlance::test {
 namespace {
@@ -14,7 +14,7 @@ class RecognitionFixture : public ::testing::TestWithParam<Isa> {
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
     manifest_ = asr_manifest();
-    device_ = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(GetParam())}));
+    device_ = std::move(*make_tested_device({.n_threads = 2, .isa = name_of(GetParam())}));
   }
 
   std::unique_ptr<AsrModel> load(const std::string& name, WeightPrecision precision) {

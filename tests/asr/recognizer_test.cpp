@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "asr/support/fixture_clips.h"
-#include "kernels/cpu/cpu_device.h"
 #include "support/gguf_copy.h"
 #include "support/json_file.h"
 #include "support/temporary_folder.h"
+#include "support/tested_device.h"
 
 namespace parlance::test {
 namespace {
@@ -20,7 +20,7 @@ class RecognizerTest : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
     manifest_ = asr_manifest();
-    device_ = std::move(*make_cpu_device({.n_threads = 2}));
+    device_ = std::move(*make_tested_device({.n_threads = 2}));
     model_ = load_asr(GetParam(), *device_, {.huge_pages = false});
     options_.max_tokens = 40;
     options_.preview_seconds = 0.1;

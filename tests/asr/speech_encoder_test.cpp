@@ -1,8 +1,8 @@
 #include "asr/speech_encoder.h"
 
 #include "asr/support/fixture_clips.h"
-#include "kernels/cpu/cpu_device.h"
 #include "support/json_file.h"
+#include "support/tested_device.h"
 
 namespace parlance::test {
 namespace {
@@ -41,7 +41,7 @@ class SpeechEncoderFixture : public ::testing::TestWithParam<Isa> {
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("asr/manifest.json");
     manifest_ = asr_manifest();
-    device_ = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(GetParam())}));
+    device_ = std::move(*make_tested_device({.n_threads = 2, .isa = name_of(GetParam())}));
   }
 
   static GgufFile encoder_file(const std::string& model) {

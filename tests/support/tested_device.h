@@ -1,4 +1,4 @@
-// The device that the engine's tests compute on.
+// The device that tests of engine, ears and mouth compute on.
 #pragma once
 
 #include <cstdlib>

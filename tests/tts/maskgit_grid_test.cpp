@@ -1,6 +1,6 @@
 // The network and the decoder together: recorded grids of codes, step by step.
-#include "kernels/cpu/cpu_device.h"
 #include "support/json_file.h"
+#include "support/tested_device.h"
 #include "tts/maskgit.h"
 #include "tts/support/maskgit_case.h"
 
@@ -21,7 +21,7 @@ std::vector<int32_t> flat(const nlohmann::json& rows) {
 // set.
 TEST_P(MaskGitGrid, EveryStepOfEveryCase) {
   PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
-  const auto device = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(GetParam())}));
+  const auto device = std::move(*make_tested_device({.n_threads = 2, .isa = name_of(GetParam())}));
   const auto file = GgufFile::open(fixtures_root() / "omnivoice/models/lm-tiny-f32.gguf");
   ASSERT_TRUE(file) << file.error().message;
   const auto model = OmniVoiceLm::load(*file, *device);
@@ -52,21 +52,26 @@ TEST_P(MaskGitGrid, EveryStepOfEveryCase) {
                     noise_calls);
     const auto& grids = c.recorded["grid_after_active_step"];
     size_t n_steps = 0;
+    std::vector<int32_t> tokens;
     while (decoder.next()) {
-      const auto logits = lm.step(decoder.tokens());
-      ASSERT_TRUE(logits) << logits.error().message;
-      const size_t n_row = is_guided ? logits->size() / 2 : logits->size();
-      ASSERT_TRUE(decoder.take(logits->first(n_row), logits->subspan(n_row)));
+      if (lm.decides()) {
+        const auto advanced = lm.advance(decoder.hand_over());
+        ASSERT_TRUE(advanced) << advanced.error().message;
+        tokens = *lm.codes();
+      } else {
+        const auto logits = lm.step(decoder.tokens());
+        ASSERT_TRUE(logits) << logits.error().message;
+        const size_t n_row = is_guided ? logits->size() / 2 : logits->size();
+        ASSERT_TRUE(decoder.take(logits->first(n_row), logits->subspan(n_row)));
+        tokens.assign(decoder.tokens().begin(), decoder.tokens().end());
+      }
       ASSERT_LT(n_steps, grids.size());
-      const auto tokens = decoder.tokens();
-      ASSERT_EQ(std::vector<int32_t>(tokens.begin(), tokens.end()), flat(grids[n_steps]))
-          << "step " << n_steps;
+      ASSERT_EQ(tokens, flat(grids[n_steps])) << "step " << n_steps;
       ++n_steps;
     }
     EXPECT_EQ(n_steps, grids.size());
     EXPECT_EQ(noise_calls, c.recorded["ctr_out"].get<uint64_t>());
-    const auto tokens = decoder.tokens();
-    EXPECT_EQ(std::vector<int32_t>(tokens.begin(), tokens.end()), flat(c.recorded["tokens"]));
+    EXPECT_EQ(tokens, flat(c.recorded["tokens"]));
   }
 }
 

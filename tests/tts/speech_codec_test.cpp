@@ -1,8 +1,8 @@
 #include "tts/speech_codec.h"
 
-#include "kernels/cpu/cpu_device.h"
 #include "support/fixtures.h"
 #include "support/npy.h"
+#include "support/tested_device.h"
 #include "tts/support/codec_full.h"
 
 namespace parlance::test {
@@ -33,7 +33,7 @@ class SpeechCodecFixture : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("omnivoice/codec_tiny");
-    device_ = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(GetParam())}));
+    device_ = std::move(*make_tested_device({.n_threads = 2, .isa = name_of(GetParam())}));
   }
 
   void load(const std::filesystem::path& path) {

@@ -1,8 +1,8 @@
 #include "tts/speech_lm.h"
 
-#include "kernels/cpu/cpu_device.h"
 #include "support/fixtures.h"
 #include "support/npy.h"
+#include "support/tested_device.h"
 #include "tts/support/maskgit_case.h"
 
 namespace parlance::test {
@@ -12,7 +12,7 @@ class SpeechLmFixture : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
-    device_ = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(GetParam())}));
+    device_ = std::move(*make_tested_device({.n_threads = 2, .isa = name_of(GetParam())}));
   }
 
   void load(const std::string& name, WeightPrecision precision = WeightPrecision::f32) {

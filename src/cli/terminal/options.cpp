@@ -68,6 +68,13 @@ Option device_option(std::string& device) {
       device);
 }
 
+Option voice_device_option(std::string& device) {
+  Option option =
+      text_option("--voice-device", "NAME", "Where hearing and speaking run, if elsewhere.", device);
+  option.fallback = "as --device";
+  return option;
+}
+
 Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers) {
   Option option = number_option<int64_t>("-ngl, --gpu-layers, --n-gpu-layers", "N",
                                          "Layers that run on --device when it is not the CPU, counted from "

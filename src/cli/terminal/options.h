@@ -42,6 +42,7 @@ Option model_option(std::string& path);
 Option hub_option(std::string& path);
 Option threads_option(int& n_threads);
 Option device_option(std::string& device);
+Option voice_device_option(std::string& device);  // --voice-device
 Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);
 Option huge_pages_option(bool& huge_pages);
 Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "kernels/cpu/cpu_device.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
+#include "support/tested_device.h"
 #include "tts/synthesizer.h"
 
 namespace parlance::test {
@@ -24,7 +24,7 @@ struct LoadedTts {
 
 inline LoadedTts load_tts(const std::filesystem::path& codec) {
   LoadedTts loaded;
-  loaded.device = std::move(*make_cpu_device({.n_threads = 2}));
+  loaded.device = std::move(*make_tested_device({.n_threads = 2}));
   auto model = TtsModel::load({.base = tts_fixtures() / "models/lm-tiny-f32.gguf", .codec = codec},
                               *loaded.device, {.pre_tokenizer = TtsPreTokenizer::eliza, .huge_pages = false});
   EXPECT_TRUE(model) << model.error().message;

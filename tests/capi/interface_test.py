@@ -65,7 +65,7 @@ class Interface(Folder):
         cell = r'((?:"[^"]*"\s*)+)'
         known = [tuple("".join(re.findall(r'"([^"]*)"', part)) for part in row)
                  for row in re.findall(rf"\{{{cell},\s*{cell},\s*{cell},", table)]
-        told = re.findall(r"^\| `(ELIZA_\w+)` \| (.*) \| (.*) \|$", (ROOT / "docs/c-library.md").read_text(), re.M)
+        told = re.findall(r"^\| `((?:ELIZA|PARLANCE)_\w+)` \| (.*) \| (.*) \|$", (ROOT / "docs/c-library.md").read_text(), re.M)
         self.assertEqual(known, told)
         self.assertGreater(len(known), 15)
         self.assertEqual(len(known), table.count('{"'))

@@ -166,12 +166,13 @@ class Written(Scripted):
             reports.append(session.expect("parlance.playback")["played_ms"])
         self.assertEqual(reports, sorted(reports))
         self.assertGreaterEqual(len(reports), 4)
-        # And it sounded as it should: a second of a tone of 440 Hz.
+        # And it sounded as it should: a second of a tone of 440 Hz. A busy machine may have left gaps in it.
         time.sleep(0.2)
         samples, rate = self.take_played()
-        loud = [i for i, one in enumerate(samples) if abs(one) > 1000]
-        self.assertAlmostEqual((loud[-1] - loud[0]) / rate, 1, delta=0.05)
-        middle = samples[loud[0] + 480:loud[-1] - 480]
+        pieces = [samples[i:i + rate // 100] for i in range(0, len(samples), rate // 100)]
+        tone = [one for piece in pieces if max(map(abs, piece)) > 1000 for one in piece]
+        self.assertAlmostEqual(len(tone) / rate, 1, delta=0.05)
+        middle = tone[480:-480]
         crossings = sum(1 for a, b in zip(middle, middle[1:]) if a < 0 <= b)
         self.assertAlmostEqual(crossings / (len(middle) / rate), 440, delta=9)
         self.assertAlmostEqual(loudness(middle), 12000 / math.sqrt(2), delta=900)

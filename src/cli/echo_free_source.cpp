@@ -16,7 +16,8 @@ static_assert(kEchoRateHz == kMelSampleRateHz);
 // Both devices give their sound in pieces of some milliseconds: so much of what was played is kept in
 // reserve, and from so much more on it has fallen behind what is heard.
 constexpr size_t kReserve = 2 * kEchoFrame, kMostReserve = 8 * kEchoFrame;
-constexpr int kPatienceFrames = 500;  // for which it was behind all the time
+constexpr int kPatienceFrames = 500;          // for which it was behind all the time
+constexpr size_t kMostWaiting = kEchoRateHz;  // samples beyond those that were heard
 
 // What was played, frame by frame beside what is heard.
 class PlayedFrames {
@@ -26,14 +27,22 @@ class PlayedFrames {
     return PlayedFrames(std::move(played), std::move(to_rate));
   }
 
-  // Takes what was played by now. At first only the last of it is of interest, beside so many samples that were heard.
+  // Takes what was played by now. Only the last of it is of interest, beside so many samples that were heard:
+  // at first, and where a device plays faster than time passes, which is not waited for either.
   Result<void> update(size_t n_heard) {
     std::array<float, 4096> piece;
-    while (const size_t n = played_.take(piece))
+    for (int64_t n_left = played_.sample_rate_hz; n_left > 0;) {
+      const size_t n = played_.take(piece);
+      if (n == 0) break;
       PARLANCE_CHECK(to_rate_.push(std::span(piece).first(n), waiting_));
-    const size_t n_kept = n_heard + kReserve;
-    if (!std::exchange(has_begun_, true) && waiting_.size() > n_kept)
+      n_left -= static_cast<int64_t>(n);
+    }
+    const size_t n_kept = n_heard + kReserve, n_most = n_heard + (has_begun_ ? kMostWaiting : kReserve);
+    has_begun_ = true;
+    if (waiting_.size() > n_most) {
       waiting_.erase(waiting_.begin(), waiting_.end() - static_cast<std::ptrdiff_t>(n_kept));
+      n_missing_ = 0;
+    }
     return {};
   }
 

@@ -85,6 +85,32 @@ TEST(EchoFreeSource, TakesWhatIsPlayedOutInPiecesOfEverySize) {
   }
 }
 
+TEST(EchoFreeSource, ALoudspeakerThatPlaysFasterThanTimePassesIsNotWaitedFor) {
+  if (echo_libraries().empty()) GTEST_SKIP() << "built without a library that takes echo out";
+  Devices devices;
+  devices.played.resize(kSecond / 4);
+  size_t n_taken = 0;
+  auto source = without_echo(std::make_unique<TestMicrophone>(devices, 160),
+                             {.sample_rate_hz = kEchoRateHz,
+                              .take =
+                                  [&](std::span<float> out) {
+                                    std::ranges::fill(out, 0.01f);
+                                    n_taken += out.size();
+                                    return out.size();
+                                  }},
+                             echo_libraries().front());
+  ASSERT_TRUE(source);
+  std::vector<float> left;
+  int n_reads = 0;
+  for (bool goes_on = true; goes_on; ++n_reads) {
+    const auto read = (*source)->read(left);
+    ASSERT_TRUE(read);
+    goes_on = *read;
+  }
+  EXPECT_EQ(left.size(), devices.played.size());
+  EXPECT_LE(n_taken, static_cast<size_t>(n_reads) * 2 * kSecond);
+}
+
 TEST(EchoFreeSource, ARateThatCannotBeIsAnError) {
   if (echo_libraries().empty()) GTEST_SKIP() << "built without a library that takes echo out";
   Devices devices;

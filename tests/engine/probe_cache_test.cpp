@@ -83,7 +83,7 @@ TEST_F(ProbeCache, EqualisedKeysGiveTheSameAnswers) {
     policy.equaliser = std::make_shared<const KvEqualiser>(probe_.equaliser);
     const std::vector<float> equalised = logits(policy);
     EXPECT_NE(plain, equalised);  // it was there
-    EXPECT_LT(distance(plain, equalised), window > 0 ? 1e-2 : 1e-4);
+    EXPECT_LT(distance(plain, equalised), window > 0 ? 5e-3 : 1e-4);
     policy.equalises = false;
     EXPECT_EQ(logits(policy), plain);
   }

@@ -2,7 +2,7 @@
 // Connection, Microphone, Loudspeaker, Turn, Timeline and Picture know nothing of each other; Talk, at the end, joins them.
 
 const RATE = 24000;           // samples a second, both ways
-const REPORT_MS = 50;         // between two accounts of what was played: the server wants one in 100
+const REPORT_MS = 50;         // between two accounts of what was played
 const TAP_MS = 300;           // a button that is released sooner was pressed, not held
 const TAIL_S = 0.04;          // of sound behind a question: the microphone is later than the hand
 const LONGEST_TAIL_MS = 250;  // where no sound comes

@@ -1,7 +1,9 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <numeric>
 #include <ranges>
+#include <tuple>
 #include <utility>
 
 #include "base/checked.h"
@@ -20,8 +22,12 @@ using std::chrono::milliseconds;
 // prompt.
 constexpr int64_t kMostAnswerTokens = 32;
 
-// Who has waited so long is treated as if somebody were reading along.
-constexpr milliseconds kPatience{500};
+// A priority of which nothing was computed for so long is favoured, and from then on for this time.
+constexpr milliseconds kPatience{500}, kFavour{100};
+
+size_t index_of(Priority priority) {
+  return static_cast<size_t>(priority);
+}
 
 }  // namespace
 
@@ -36,11 +42,14 @@ Scheduler::~Scheduler() {
 Result<void> Scheduler::post(Task& task) {
   {
     const std::lock_guard lock(mutex_);
+    // Those that are less urgent take nobody's place.
     const int64_t most = context_.options().n_seq + context_.options().n_waiting;
-    if (n_tasks_ >= most) {
-      return fail(ErrorCode::busy, "{} requests are running or waiting already; try again later", n_tasks_);
+    const auto own = n_tasks_.begin() + static_cast<ptrdiff_t>(index_of(task.work_.priority));
+    const int64_t n_before = std::accumulate(n_tasks_.begin(), own + 1, int64_t{0});
+    if (n_before >= most) {
+      return fail(ErrorCode::busy, "{} requests are running or waiting already; try again later", n_before);
     }
-    ++n_tasks_;
+    ++*own;
     posted_.push_back(&task);
   }
   wake();
@@ -55,7 +64,7 @@ bool Scheduler::step() {
 SchedulerStats Scheduler::stats() const {
   const std::lock_guard lock(mutex_);
   SchedulerStats stats = stats_;
-  stats.n_tasks = n_tasks_;
+  stats.n_tasks = std::accumulate(n_tasks_.begin(), n_tasks_.end(), int64_t{0});
   return stats;
 }
 
@@ -65,7 +74,7 @@ bool Scheduler::withdraw(Task& task) {
     const std::lock_guard lock(mutex_);
     if (task.is_done() || task.sequence_) return false;
     if (std::erase(posted_, &task) + std::erase(tasks_, &task) == 0) return false;
-    --n_tasks_;
+    --n_tasks_[index_of(task.work_.priority)];
   }
   task.claim_ = {};
   task.end(fail(ErrorCode::cancelled, "cancelled"));
@@ -117,7 +126,19 @@ void Scheduler::take_posted() {
     task->waits_since_ = Clock::now();
     if (!task->prompt_.empty() && !task->work_.sharing.is_off)
       task->claim_ = context_.tree().announce({task->prompt_, {}, task->work_.sharing.space});
+    let_pass(*task);
     tasks_.push_back(task);
+  }
+}
+
+// What less urgent ones are to compute, and have not begun, it does not wait for: they promise it later.
+void Scheduler::let_pass(const Task& task) {
+  for (Task* const other : tasks_) {
+    if (other->has_begun_ || other->prompt_.empty() || other->work_.sharing.is_off ||
+        other->work_.priority <= task.work_.priority)
+      continue;
+    other->claim_ = {};
+    other->claim_ = context_.tree().announce({other->prompt_, {}, other->work_.sharing.space});
   }
 }
 
@@ -144,17 +165,14 @@ void Scheduler::end(Task& task, Result<void> outcome) {
   ++n_ended_;
   {
     const std::lock_guard lock(mutex_);
-    --n_tasks_;
+    --n_tasks_[index_of(task.work_.priority)];
   }
   task.is_done_.store(true, std::memory_order_release);  // its owner may delete it now
 }
 
 void Scheduler::rank(Clock::time_point now) {
-  for (Task* const task : tasks_) {
-    task->urgency_ = task->work_.priority;
-    if (now - task->waits_since_ > kPatience)
-      task->urgency_ = std::min(task->urgency_, Priority::interactive);
-  }
+  for (Task* const task : tasks_) task->urgency_ = task->work_.priority;
+  favour_the_starving(now);
   // Who computes what a more urgent one waits for is as urgent. Few compute prompts at once, and many may
   // wait: what each waits for is looked at only where that matters.
   std::vector<Task*> computing;
@@ -171,7 +189,37 @@ void Scheduler::rank(Clock::time_point now) {
       if (is_held_back(earlier)) earlier->urgency_ = task->urgency_;
     }
   }
-  std::ranges::sort(tasks_, {}, [](const Task* task) { return std::pair(task->urgency_, task->order_); });
+  std::ranges::sort(tasks_, {}, [this](const Task* task) {
+    return std::tuple(task != favoured_, task->urgency_, task->order_);
+  });
+}
+
+// The first of a priority of which nothing was computed for long is as urgent as anybody.
+void Scheduler::favour_the_starving(Clock::time_point now) {
+  favoured_ = nullptr;
+  std::array<Task*, 3> first = {};
+  for (Task* const task : tasks_) {
+    Task*& known = first[index_of(task->work_.priority)];
+    if (!task->is_held_up() && (!known || task->order_ < known->order_)) known = task;
+  }
+  const auto urgent = std::ranges::min_element(tasks_, {}, [](const Task* task) { return task->urgency_; });
+  for (size_t i = 0; i < services_.size(); ++i) {
+    Service& service = services_[i];
+    const bool was_wanted = std::exchange(service.is_wanted, first[i] != nullptr);
+    if (!was_wanted) service.last = now;
+    if (!first[i]) continue;
+    service.most_idle_s = std::max(service.most_idle_s, ms_between(service.last, now) / 1000);
+    if (now - service.last <= kPatience && now >= service.until) continue;
+    favoured_ = first[i];
+    first[i]->urgency_ = (*urgent)->urgency_;
+  }
+}
+
+void Scheduler::note_served(const Task& task, Clock::time_point now) {
+  Service& service = services_[index_of(task.work_.priority)];
+  service.most_idle_s = std::max(service.most_idle_s, ms_between(service.last, now) / 1000);
+  if (now - service.last > kPatience) service.until = now + kFavour;
+  service.last = now;
 }
 
 bool Scheduler::is_waiting_for_prefix(const Task& task) const {
@@ -183,18 +231,12 @@ bool Scheduler::is_waiting_for_prefix(const Task& task) const {
 }
 
 void Scheduler::admit(Task& task) {
-  if (!task.sequence_ && is_full_) return;
   if (is_waiting_for_prefix(task)) return;
-  if (!task.sequence_) {
-    auto opened = Sequence::open(task.context_);
-    is_full_ = !opened;
-    if (is_full_) return;  // until another one is closed
-    task.own_sequence_ = *std::move(opened);
-    task.sequence_ = task.own_sequence_.get();
-  }
+  if (task.has_begun_ && &task != favoured_ && !has_pages_for(*task.sequence_) && is_anybody_at_work())
+    return;
+  if (!give_sequence(task)) return;
   Sequence& sequence = *task.sequence_;
   if (task.has_begun_) {  // its memory was given away
-    if (!has_pages_for(sequence) && is_anybody_at_work()) return;
     sequence.take_known(nullptr, task.n_outputs_);
   } else if (!task.prompt_.empty()) {
     sequence.set_sharing(task.work_.sharing);
@@ -204,6 +246,38 @@ void Scheduler::admit(Task& task) {
   task.has_begun_ = true;
   task.stage_ = !task.prompt_.empty() || sequence.n_missing() > kMostAnswerTokens ? Task::Stage::prompt
                                                                                   : Task::Stage::answering;
+}
+
+// One that is free, else that of who is less urgent and came last. False: it has to wait until one is closed.
+bool Scheduler::give_sequence(Task& task) {
+  if (task.sequence_ && !task.sequence_->is_parked()) return true;
+  if (is_full_) return false;
+  const auto open = [&task] {
+    if (task.sequence_) return task.sequence_->unpark();
+    auto opened = Sequence::open(task.context_);
+    if (!opened) return false;
+    task.own_sequence_ = *std::move(opened);
+    task.sequence_ = task.own_sequence_.get();
+    return true;
+  };
+  if (open()) return true;
+  Task* const other = least_urgent_with_sequence(task);
+  is_full_ = !other;
+  if (is_full_) return false;
+  take_memory(*other);
+  other->sequence_->park();
+  return open();
+}
+
+// The last in rank that holds a sequence of the scheduler's and may lose it to this one.
+Task* Scheduler::least_urgent_with_sequence(const Task& than) const {
+  for (Task* const task : std::views::reverse(tasks_)) {
+    if (!task->own_sequence_ || task->own_sequence_->is_parked()) continue;
+    const bool is_behind =
+        &than == favoured_ ? task->work_.priority != than.work_.priority : task->urgency_ > than.urgency_;
+    if (is_behind) return task;
+  }
+  return nullptr;
 }
 
 // To those who were admitted with nothing left to compute. Whether there was anybody.
@@ -332,8 +406,14 @@ Task* Scheduler::least_urgent(const Task& than) const {
 
 void Scheduler::preempt(Task& task, StepPlan& plan) {
   plan.remove(task);
+  take_memory(task);
+}
+
+// It computes its text again when it is its turn; nobody waits for what it has promised.
+void Scheduler::take_memory(Task& task) {
   drop_paused(task);
   task.sequence_->give_up_memory();
+  task.claim_ = {};
   task.begin_again();
   task.stage_ = Task::Stage::waiting;
   const std::lock_guard lock(mutex_);
@@ -374,6 +454,7 @@ void Scheduler::run(const StepPlan& plan) {
       return all.subspan(n_before * row, n * row);
     };
     piece.task->waits_since_ = now;
+    note_served(*piece.task, now);
     deliver(piece, part(rows), part(tokens));
     n_before += n;
   }
@@ -420,6 +501,7 @@ void Scheduler::note_queues(Clock::time_point now) {
     ++(is_waiting ? queue.n_waiting : queue.n_running);
     if (is_waiting) queue.oldest_s = std::max(queue.oldest_s, ms_between(task->waits_since_, now) / 1000);
   }
+  for (size_t i = 0; i < queues.size(); ++i) queues[i].most_idle_s = services_[i].most_idle_s;
   const std::lock_guard lock(mutex_);
   stats_.queues = queues;
 }

@@ -36,7 +36,8 @@ struct SchedulerStats {
   // Of one priority, now.
   struct Queue {
     int64_t n_running = 0, n_waiting = 0;
-    double oldest_s = 0;  // how long the first of those that wait has waited
+    double oldest_s = 0;     // how long the first of those that wait has waited
+    double most_idle_s = 0;  // for how long nothing of it was computed, at most, while somebody wanted it
   };
   std::array<Queue, 3> queues = {};  // by Priority
 };
@@ -44,9 +45,10 @@ struct SchedulerStats {
 // Urgent tasks go first, those that came first before others; running answers before prompts of their
 // urgency. A step has as many rows as the context's n_batch. Of prompts, running answers that are as urgent
 // are beside no more than they can bear: where a pass through the layers can pause, some layers of a larger
-// piece between two of their steps (LayerTimes), else a few tokens in each (StepTimes). Whoever has waited
-// long counts as interactive, so that nobody starves. When pages run out, the least urgent and latest task
-// gives up its own and computes its text again later.
+// piece between two of their steps (LayerTimes), else a few tokens in each (StepTimes). Where nothing of a
+// priority was computed for long, the first of it goes before all others for a while, so that none starves.
+// When pages or sequences run out, the least urgent and latest task gives up its own and computes its text
+// again later.
 class Scheduler {
  public:
   explicit Scheduler(Context& context);
@@ -55,7 +57,8 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Takes a task, which must live until it is done. Error: busy, when too many wait already.
+  // Takes a task, which must live until it is done. Error: busy, when too many that are as urgent wait
+  // already.
   Result<void> post(Task& task);
 
   // Returns when `is_over` says so, which is asked after each step and under no lock; computes meanwhile, if
@@ -99,9 +102,14 @@ class Scheduler {
   Turns::Progress compute();
   Result<void> propose();
   void take_posted();
+  void let_pass(const Task& task);
   void end_unwanted(Clock::time_point now);
   void rank(Clock::time_point now);
+  void favour_the_starving(Clock::time_point now);
+  void note_served(const Task& task, Clock::time_point now);
   void admit(Task& task);
+  bool give_sequence(Task& task);
+  Task* least_urgent_with_sequence(const Task& than) const;
   bool deliver_known();
   bool is_waiting_for_prefix(const Task& task) const;
   bool is_anybody_at_work() const;
@@ -124,6 +132,7 @@ class Scheduler {
   bool prepare(const StepPlan::Piece& piece, StepPlan& plan);
   Task* least_urgent(const Task& than) const;
   void preempt(Task& task, StepPlan& plan);
+  void take_memory(Task& task);
   void run(const StepPlan& plan);
   void note(std::span<const StepPlan::Piece> pieces, double ms);
   void note_queues(Clock::time_point now);
@@ -140,7 +149,7 @@ class Scheduler {
 
   mutable std::mutex mutex_;  // of what follows
   std::vector<Task*> posted_;
-  int64_t n_tasks_ = 0;  // posted or at work
+  std::array<int64_t, 3> n_tasks_ = {};  // posted or at work, by Priority
   SchedulerStats stats_;
 
   // Held by whoever makes a step, except while devices compute: tasks that wait can then be withdrawn. Is
@@ -168,6 +177,14 @@ class Scheduler {
     bool had_prompts = false;                 // beside them
   };
   Answered answered_;
+  struct Service {                 // of one priority
+    Clock::time_point last = {};   // when something of it was computed, or it began to be wanted
+    Clock::time_point until = {};  // for so long it is favoured
+    double most_idle_s = 0;
+    bool is_wanted = false;
+  };
+  std::array<Service, 3> services_ = {};
+  const Task* favoured_ = nullptr;  // goes before all others in this step
   Proposals proposals_;
   uint64_t n_arrived_ = 0;
   size_t n_ended_ = 0;    // in this step

@@ -68,7 +68,7 @@ Sequence::~Sequence() {
   drop_branches();
   remember();
   pages_.truncate(0);
-  context_->close_sequence(slot_);
+  if (!is_parked()) context_->close_sequence(slot_);
 }
 
 Result<std::unique_ptr<Sequence>> Sequence::fork() const {

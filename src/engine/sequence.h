@@ -54,7 +54,7 @@ class Sequence {
   Result<std::unique_ptr<Sequence>> fork() const;
 
   Context& context() const { return *context_; }
-  int slot() const { return slot_; }  // its row of the page tables and states
+  int slot() const { return slot_; }  // its row of the page tables and states; -1: it is parked
   const std::vector<Token>& tokens() const { return tokens_; }
   PrefixKey key() const { return {tokens_, content_, sharing_.space}; }
   int64_t n_tokens() const { return static_cast<int64_t>(tokens_.size()); }
@@ -104,6 +104,11 @@ class Sequence {
 
   // Gives all pages back; the tokens stay, to be computed again or taken from what the context still knows.
   void give_up_memory();
+  // The same, and others may be open in its place until it comes back. False, and it stays parked: as many
+  // are open as the context allows.
+  void park();
+  bool unpark();
+  bool is_parked() const { return slot_ < 0; }
 
   // Tells the context what was computed, so that others begin with it.
   void remember() { remember(n_computed_); }
@@ -123,8 +128,8 @@ class Sequence {
   // All of them were filled: the exact ones are given back.
   void compressed(bool has_moved);
 
-  // Rows of a step, the next one first, that see the same positions in exact pages as if each of them were a step of
-  // its own: up to where a page leaves the window.
+  // Rows of a step, the next one first, that see the same positions in exact pages as if each of them were a
+  // step of its own: up to where a page leaves the window.
   int64_t n_rows_of_window() const;
 
   // Pages for n more computed positions, written by nobody else.
@@ -211,7 +216,7 @@ class Sequence {
   int64_t n_embd() const;
 
   std::shared_ptr<Context> context_;
-  const int slot_;
+  int slot_;
   Sharing sharing_;
   SequencePages pages_;  // of the computed tokens
   std::vector<Token> tokens_;

@@ -18,6 +18,18 @@ void Sequence::give_up_memory() {
   states_to_restore_ = nullptr;
 }
 
+void Sequence::park() {
+  give_up_memory();
+  context_->close_sequence(std::exchange(slot_, -1));
+}
+
+bool Sequence::unpark() {
+  if (!is_parked()) return true;
+  const auto slot = context_->open_sequence();
+  if (slot) slot_ = *slot;
+  return slot.has_value();
+}
+
 // Gives the prefix tree what it does not have yet of the first n_tokens.
 void Sequence::remember(int64_t n_tokens) {
   if (sharing_.is_off) return;

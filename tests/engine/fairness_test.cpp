@@ -1,0 +1,135 @@
+// Who is urgent does not wait for a crowd that is not, and no crowd keeps the others out for long.
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/request.h"
+#include "engine/scheduler.h"
+#include "support/tested_device.h"
+#include "support/text_model.h"
+
+namespace parlance {
+namespace {
+
+using Requests = std::vector<std::unique_ptr<Request>>;
+
+class FairnessTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    loaded_ = test::load_text_model(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf",
+                                    test::make_tested_device({.n_threads = 2, .deterministic = true}));
+    ASSERT_TRUE(loaded_.model);
+    auto context = Context::create(
+        *loaded_.model, {.n_ctx = 256, .n_batch = 64, .n_seq = kSequences, .n_waiting = kMost - kSequences});
+    ASSERT_TRUE(context) << context.error().message;
+    context_ = *std::move(context);
+  }
+
+  static std::vector<Token> text(unsigned seed) {
+    std::vector<Token> tokens;
+    for (unsigned i = 0; i < 20; ++i) tokens.push_back(static_cast<Token>((seed * 31 + i * 7) % 500));
+    return tokens;
+  }
+  Result<std::unique_ptr<Request>> start(Priority priority, unsigned seed, int64_t n_tokens = 40) const {
+    GenerateOptions options;
+    options.max_tokens = n_tokens;
+    options.ignore_eos = true;
+    options.sampling.temperature = 0;
+    options.work.priority = priority;
+    return Request::start(context_, text(seed), options);
+  }
+  // More than there are sequences for.
+  Requests crowd(Priority priority, unsigned n = kMost, int64_t n_tokens = 40) const {
+    Requests requests;
+    for (unsigned i = 0; i < n; ++i) requests.push_back(*start(priority, 100 + i, n_tokens));
+    for (int i = 0; i < 5; ++i) context_->scheduler().step();
+    return requests;
+  }
+  // Steps until its first token; none where it takes more than 50.
+  std::optional<int> steps_to_first_token(Request& request) const {
+    for (int n = 1; n <= 50; ++n) {
+      context_->scheduler().step();
+      if (request.poll()) return n;
+    }
+    return std::nullopt;
+  }
+  std::vector<Token> finish(Request& request) const {
+    while (!request.has_ended()) context_->scheduler().step();
+    const auto result = request.result();
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? result->tokens : std::vector<Token>();
+  }
+
+  static constexpr int kSequences = 2, kMost = 8;  // that are open, and with those that wait
+  test::LoadedModel loaded_;
+  std::shared_ptr<Context> context_;
+};
+
+TEST_F(FairnessTest, ACrowdInTheBackgroundDelaysNobodyByMoreThanTwoSteps) {
+  std::vector<std::vector<Token>> alone;
+  for (int i = 0; i < kMost; ++i)
+    alone.push_back(finish(**start(Priority::background, static_cast<unsigned>(100 + i))));
+  context_->tree().evict({INT32_MAX, INT32_MAX});
+  const Requests crowd = this->crowd(Priority::background);
+  for (const unsigned seed : {1u, 2u, 3u}) {
+    const auto urgent = *start(Priority::interactive, seed, 3);
+    const auto n = steps_to_first_token(*urgent);
+    ASSERT_TRUE(n);
+    EXPECT_LE(*n, 2);
+    const auto realtime = *start(Priority::realtime, seed + 10, 3);
+    EXPECT_LE(steps_to_first_token(*realtime).value_or(99), 2);
+    finish(*urgent);
+  }
+  // Those that were put aside say what they say alone.
+  for (size_t i = 0; i < crowd.size(); ++i) EXPECT_EQ(finish(*crowd[i]), alone[i]) << i;
+}
+
+// The crowd promises to compute the very text that somebody who is urgent asks for, and has not begun.
+TEST_F(FairnessTest, NobodyWaitsForWhatLessUrgentOnesHaveNotBegun) {
+  const Requests crowd = this->crowd(Priority::background);
+  const auto urgent = *start(Priority::interactive, 100 + kMost - 1, 3);
+  EXPECT_LE(steps_to_first_token(*urgent).value_or(99), 2);
+}
+
+TEST_F(FairnessTest, ACrowdOfTheUrgentLetsOthersPassWithinASecond) {
+  for (const Priority crowded : {Priority::realtime, Priority::interactive}) {
+    const Requests crowd = this->crowd(crowded, kMost - 1, 200);
+    const auto patient = *start(Priority::background, 1, 40);
+    const auto began = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    };
+    bool has_token = false;
+    while (!has_token && seconds() < 5) {
+      context_->scheduler().step();
+      has_token = patient->poll().has_value();
+      ASSERT_FALSE(crowd.back()->has_ended()) << "the crowd is too small for this test";
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the crowd's answers last
+    }
+    EXPECT_TRUE(has_token);
+    const auto& queue = context_->scheduler().stats().queues[static_cast<size_t>(Priority::background)];
+    EXPECT_GT(queue.most_idle_s, 0.4);
+    EXPECT_LT(queue.most_idle_s, 1);
+  }
+}
+
+TEST_F(FairnessTest, ACrowdInTheBackgroundTakesNobodysPlaceInTheQueue) {
+  const Requests crowd = this->crowd(Priority::background);
+  const auto refused = start(Priority::background, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::busy);
+  Requests urgent;
+  for (int i = 0; i < kMost; ++i) {
+    auto one = start(Priority::interactive, static_cast<unsigned>(i), 2);
+    ASSERT_TRUE(one) << one.error().message;
+    urgent.push_back(*std::move(one));
+  }
+  EXPECT_FALSE(start(Priority::interactive, 50));
+  EXPECT_TRUE(start(Priority::realtime, 50));
+  for (const auto& one : urgent) finish(*one);
+}
+
+}  // namespace
+}  // namespace parlance

@@ -28,6 +28,9 @@ function(parlance_vulkan_backend)
   add_library(parlance_kernels_vulkan STATIC ${sources})
   target_include_directories(parlance_kernels_vulkan PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(parlance_kernels_vulkan PUBLIC parlance_kernels ${CMAKE_DL_LIBS})
+  set_target_properties(parlance_kernels_vulkan PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
+  # volk is compiled where its header is first included.
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/kernels/vulkan/runtime/instance.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   parlance_embed_shaders(parlance_kernels_vulkan ${CMAKE_SOURCE_DIR}/src/kernels/vulkan)
 endfunction()
 

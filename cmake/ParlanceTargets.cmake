@@ -3,7 +3,7 @@
 # Many small sources that include the same headers: several are compiled as one, which is most of what makes a build
 # fast. OFF compiles each source by itself, as editors like it and as an edit of one file is tried soonest.
 option(PARLANCE_UNITY "Compile several sources of a folder at once" ON)
-set(unity_batch 16)
+set(unity_batch 32)
 
 # Kernels for one instruction set are compiled by themselves (each defines what the set's shared headers need), and those
 # for other processors than the one that is built for not at all.
@@ -77,15 +77,14 @@ function(parlance_fuzz folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_fuzz.cpp)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
-    add_executable(${name} ${source} ${CMAKE_SOURCE_DIR}/fuzz/allocations.cpp)
+    add_executable(${name} ${source} $<TARGET_OBJECTS:parlance_fuzz_allocations>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/fuzz)
     target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
     if(PARLANCE_LIBFUZZER)
       target_link_options(${name} PRIVATE -fsanitize=fuzzer)
       continue()
     endif()
-    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/fuzz/driver.cpp)
-    target_compile_definitions(${name} PRIVATE "PARLANCE_DEFAULT_FIXTURES=\"${CMAKE_SOURCE_DIR}/../shared/fixtures\"")
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:parlance_fuzz_driver>)
     set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/corpus/${name})
     if(NOT EXISTS ${corpus})
       set(corpus)

@@ -40,10 +40,6 @@ std::vector<Word> words_of_text(std::string_view text) {
   return words;
 }
 
-void remark(const OnRemark& on_remark, std::string words) {
-  if (on_remark) on_remark(std::move(words));
-}
-
 double seconds_of_speech(std::span<const float> samples) {
   return static_cast<double>(samples.size()) / kSpeechRateHz;
 }

@@ -13,10 +13,6 @@ namespace parlance {
 
 namespace {
 
-void remark(const OnRemark& on_remark, const std::string& text) {
-  if (on_remark) on_remark(text);
-}
-
 // The context that was asked for, or the usual one as far as the model was trained for it.
 int64_t context_size(const Choice& choice, int64_t n_ctx_train, const OnRemark& on_remark) {
   const int64_t n_ctx = choice.n_ctx.value_or(std::min(choice.context.n_ctx, n_ctx_train));

@@ -12,7 +12,7 @@ namespace parlance {
 namespace {
 
 constexpr int kSize = 128;
-constexpr float kLeastLength = 1e-10f;
+constexpr float kLeastNorm = 1e-10f;
 
 int code_at(const BlockQ4Polar& block, int i) {
   return (block.codes[i / 2] >> (4 * (i % 2))) & 15;
@@ -23,7 +23,7 @@ float rotate(const float* x, float* v) {
   double squares = 0;
   for (int i = 0; i < kSize; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   const auto length = static_cast<float>(std::sqrt(squares));
-  const float inverse = length > kLeastLength ? 1 / length : 0;
+  const float inverse = length > kLeastNorm ? 1 / length : 0;
   for (int i = 0; i < kSize; ++i) v[i] = x[i] * inverse;
   hadamard(v, kSize);
   return length;

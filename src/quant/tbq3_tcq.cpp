@@ -18,7 +18,7 @@ constexpr int kSteps = 128;
 constexpr int kSymbols = 8;
 constexpr int kLows =
     kTrellisStates / kSymbols;  // states that share their predecessors have the same low bits
-constexpr float kLeastLength = 1e-10f;
+constexpr float kLeastTcqLength = 1e-10f;
 
 // The step from state p to s: s = p >> 3 | symbol << 6, so the predecessors of s are (s % 64) << 3 | 0..7.
 struct Path {
@@ -76,7 +76,7 @@ void encode(const float* x, BlockTbq3Tcq& block) {
   float squares = 0;
   for (int i = 0; i < kSteps; ++i) squares += x[i] * x[i];
   const float length = std::sqrt(squares);
-  const float inverse = length > kLeastLength ? 1 / length : 0;
+  const float inverse = length > kLeastTcqLength ? 1 / length : 0;
   float r[kSteps];
   for (int i = 0; i < kSteps; ++i) r[i] = x[i] * inverse;
   to_stored(KvTransform::signed_hadamard_128, r, r, kSteps);
@@ -92,7 +92,7 @@ void encode(const float* x, BlockTbq3Tcq& block) {
     decoded += value * value;
   }
   decoded = std::sqrt(decoded);
-  block.norm = f16_from_f32(decoded > kLeastLength ? length / decoded : length);
+  block.norm = f16_from_f32(decoded > kLeastTcqLength ? length / decoded : length);
 }
 
 }  // namespace parlance

@@ -13,7 +13,7 @@
 namespace parlance {
 namespace {
 
-class Embeddings : public testing::Test {
+class EmbedTexts : public testing::Test {
  protected:
   void SetUp() override { test::write_tiny_model(folder_ / "plain.gguf", {.n_layer = 2}); }
 
@@ -48,7 +48,7 @@ class Embeddings : public testing::Test {
 };
 
 // The last row of every beginning of a text, which is what its tokens yield in a causal model.
-TEST_F(Embeddings, ArePooledFromTheRowsOfTheirTokens) {
+TEST_F(EmbedTexts, ArePooledFromTheRowsOfTheirTokens) {
   constexpr int kTokens = 10;
   ASSERT_NO_FATAL_FAILURE(load(Pooling::last));
   std::vector<float> rows;
@@ -66,7 +66,7 @@ TEST_F(Embeddings, ArePooledFromTheRowsOfTheirTokens) {
 }
 
 // What the context remembers of a text must not be left out of its mean.
-TEST_F(Embeddings, OfAKnownTextAreTheSame) {
+TEST_F(EmbedTexts, OfAKnownTextAreTheSame) {
   for (const Pooling pooling : {Pooling::mean, Pooling::first, Pooling::last}) {
     ASSERT_NO_FATAL_FAILURE(load(pooling));
     const auto session = open(256);
@@ -82,7 +82,7 @@ TEST_F(Embeddings, OfAKnownTextAreTheSame) {
 }
 
 // More than there are sequences, some of which begin alike, and rows in several steps.
-TEST_F(Embeddings, OfManyTextsAtOnceAreThoseOfEach) {
+TEST_F(EmbedTexts, OfManyTextsAtOnceAreThoseOfEach) {
   for (const Pooling pooling : {Pooling::mean, Pooling::last}) {
     ASSERT_NO_FATAL_FAILURE(load(pooling));
     std::vector<std::vector<float>> alone;
@@ -116,7 +116,7 @@ TEST_F(Embeddings, OfManyTextsAtOnceAreThoseOfEach) {
   }
 }
 
-TEST_F(Embeddings, NobodyWantsAreCancelled) {
+TEST_F(EmbedTexts, NobodyWantsAreCancelled) {
   ASSERT_NO_FATAL_FAILURE(load(Pooling::last));
   const auto session = open();
   const CancellationSource source;
@@ -135,7 +135,7 @@ TEST_F(Embeddings, NobodyWantsAreCancelled) {
   EXPECT_FALSE(EmbeddingRequest::start(session->shared_context(), {}, {}, [] {}));
 }
 
-TEST_F(Embeddings, NeedRoomForTheirRows) {
+TEST_F(EmbedTexts, NeedRoomForTheirRows) {
   ASSERT_NO_FATAL_FAILURE(load(Pooling::mean));
   const auto session = open(16);
   EXPECT_TRUE(session->embed(text(16)));
@@ -145,7 +145,7 @@ TEST_F(Embeddings, NeedRoomForTheirRows) {
   EXPECT_FALSE(session->embed({})) << "nothing has no meaning";
 }
 
-TEST_F(Embeddings, AModelThatRanksHasNone) {
+TEST_F(EmbedTexts, AModelThatRanksHasNone) {
   ASSERT_NO_FATAL_FAILURE(load(Pooling::rank));
   const auto ranked = open()->embed(text(5));
   ASSERT_FALSE(ranked);

@@ -12,7 +12,7 @@
 namespace parlance {
 namespace {
 
-constexpr int64_t kContext = 256;
+constexpr int64_t kTreeContext = 256;
 
 class TreeDrafting : public test::TinyPair {
  protected:
@@ -23,7 +23,8 @@ class TreeDrafting : public test::TinyPair {
   }
 
   SessionOptions drafting(KvPolicy cache = {}) const {
-    SessionOptions options{.n_ctx = kContext, .n_batch = 128, .cache = std::move(cache), .drafter = block_};
+    SessionOptions options{
+        .n_ctx = kTreeContext, .n_batch = 128, .cache = std::move(cache), .drafter = block_};
     options.n_seq = 4;  // whose pages branches may have
     return options;
   }
@@ -110,7 +111,7 @@ TEST_F(TreeDrafting, EveryNodeIsComputedAsTheTextOnItsWay) {
       SCOPED_TRACE(testing::Message() << "format " << which << ", prompt of " << n_prompt);
       const auto context = make_context(*target_, drafting(all[which]));
       const auto reference_context =
-          make_context(*target_, {.n_ctx = kContext, .n_batch = 128, .cache = all[which]});
+          make_context(*target_, {.n_ctx = kTreeContext, .n_batch = 128, .cache = all[which]});
       {
         auto session = *Session::create(context), reference = *Session::create(reference_context);
         const std::vector<Token> prompt = text(n_prompt, static_cast<unsigned>(n_prompt));
@@ -263,7 +264,7 @@ TEST_F(TreeDrafting, CancelledVerificationsLeaveNothing) {
   DraftPaths paths;
   while (paths.branches.size() < 3) paths = random_tree(random, 20, 6);
   const std::vector<Token> prompt = text(60, 5);
-  const auto fresh = test::make_session(*target_, {.n_ctx = kContext});
+  const auto fresh = test::make_session(*target_, {.n_ctx = kTreeContext});
   ASSERT_TRUE(fresh->set_prompt(prompt));
   const Token last = 8;
   const auto want = fresh->append({&last, 1});
@@ -442,7 +443,7 @@ TEST_F(TreeDrafting, AnswersEndAnywhereInTheirTrees) {
     for (const bool is_context : {false, true}) {
       SCOPED_TRACE(testing::Message() << end << (is_context ? ", context" : ", token"));
       SessionOptions options = drafting();
-      options.n_ctx = is_context ? 59 + end : kContext;
+      options.n_ctx = is_context ? 59 + end : kTreeContext;
       options.replaces_drafter = [&](std::unique_ptr<Drafter>) {
         return std::make_unique<HalfRightDrafter>(texts);
       };

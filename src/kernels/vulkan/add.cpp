@@ -6,13 +6,13 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct AddPush {
   uint32_t n, x_first, y_first;
 };
 
 void run_add(Stream& s, const AddArgs& args) {
   const int64_t n = args.x.n_elements();
-  const Push push{static_cast<uint32_t>(n), word_offset(args.x), word_offset(args.y)};
+  const AddPush push{static_cast<uint32_t>(n), word_offset(args.x), word_offset(args.y)};
   dispatch(s, "add", {}, {operand_of(args.x), operand_of(args.y)}, push, groups_for(n));
 }
 

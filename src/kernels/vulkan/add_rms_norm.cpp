@@ -8,7 +8,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct AddRmsNormPush {
   uint32_t n, n_rows;
   uint32_t h_first, y_first, weight_first, out_first;
   float eps;
@@ -16,13 +16,13 @@ struct Push {
 
 void run_add_rms_norm(Stream& s, const AddRmsNormArgs& args) {
   const int64_t n_rows = args.h.n_rows();
-  const Push push{static_cast<uint32_t>(args.h.ne[0]),
-                  static_cast<uint32_t>(n_rows),
-                  word_offset(args.h),
-                  word_offset(args.y),
-                  word_offset(args.weight),
-                  word_offset(args.out),
-                  args.eps};
+  const AddRmsNormPush push{static_cast<uint32_t>(args.h.ne[0]),
+                            static_cast<uint32_t>(n_rows),
+                            word_offset(args.h),
+                            word_offset(args.y),
+                            word_offset(args.weight),
+                            word_offset(args.out),
+                            args.eps};
   // For rows of a few thousand elements; the sum over more invocations would take longer than their work.
   const uint32_t n_threads = std::min(256u, limits_of(s).max_group_invocations);
   dispatch(s, "add_rms_norm", {n_threads},

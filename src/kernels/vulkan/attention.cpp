@@ -17,7 +17,7 @@ constexpr uint32_t kLanes = 128;    // positions that a workgroup takes at once
 constexpr uint32_t kMostRows = 16;  // of a tile
 constexpr int64_t kMostParts = 32;  // of the positions of a row, as in attention.comp
 
-struct Push {  // as in attention.comp
+struct AttentionPush {  // as in attention.comp
   uint32_t kv_at;
   uint32_t page_bytes;
   uint32_t page_tokens;
@@ -189,30 +189,30 @@ void run_pass(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32
   // Where it is absent, something must be bound and is not read.
   const Tensor& first_seen = args.batch.first ? args.batch.first : args.batch.pos;
   const Tensor& main_pages = args.kv.main_pages ? args.kv.main_pages : args.batch.pos;
-  const Push push{.kv_at = layer.first_byte,
-                  .page_bytes = static_cast<uint32_t>(kv.page_bytes),
-                  .page_tokens = static_cast<uint32_t>(kv.page_tokens),
-                  .k_row_bytes = static_cast<uint32_t>(kv.k_row_bytes),
-                  .v_row_bytes = static_cast<uint32_t>(kv.v_row_bytes),
-                  .page_table_at = word_offset(kv.page_table),
-                  .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
-                  .seq_at = word_offset(args.batch.seq) + first_token,
-                  .pos_at = word_offset(args.batch.pos) + first_token,
-                  .q_at = pass.q_at,
-                  .out_at = pass.out_at,
-                  .softmax_at = pass.softmax_at,
-                  .head_dim_k = static_cast<uint32_t>(pass.head_dim_k),
-                  .head_dim_v = static_cast<uint32_t>(pass.head_dim_v),
-                  .n_head = n_head,
-                  .n_head_kv = static_cast<uint32_t>(kv.n_head_kv),
-                  .n_tokens = static_cast<uint32_t>(tokens.n),
-                  .n_parts = n_parts,
-                  .has_first = args.batch.first ? 1u : 0u,
-                  .first_at = word_offset(first_seen) + first_token,
-                  .scale = args.scale,
-                  .keeps_sums = pass.keeps_sums ? 1u : 0u,
-                  .pages_of = static_cast<uint32_t>(pass.pages),
-                  .main_pages_at = word_offset(main_pages)};
+  const AttentionPush push{.kv_at = layer.first_byte,
+                           .page_bytes = static_cast<uint32_t>(kv.page_bytes),
+                           .page_tokens = static_cast<uint32_t>(kv.page_tokens),
+                           .k_row_bytes = static_cast<uint32_t>(kv.k_row_bytes),
+                           .v_row_bytes = static_cast<uint32_t>(kv.v_row_bytes),
+                           .page_table_at = word_offset(kv.page_table),
+                           .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
+                           .seq_at = word_offset(args.batch.seq) + first_token,
+                           .pos_at = word_offset(args.batch.pos) + first_token,
+                           .q_at = pass.q_at,
+                           .out_at = pass.out_at,
+                           .softmax_at = pass.softmax_at,
+                           .head_dim_k = static_cast<uint32_t>(pass.head_dim_k),
+                           .head_dim_v = static_cast<uint32_t>(pass.head_dim_v),
+                           .n_head = n_head,
+                           .n_head_kv = static_cast<uint32_t>(kv.n_head_kv),
+                           .n_tokens = static_cast<uint32_t>(tokens.n),
+                           .n_parts = n_parts,
+                           .has_first = args.batch.first ? 1u : 0u,
+                           .first_at = word_offset(first_seen) + first_token,
+                           .scale = args.scale,
+                           .keeps_sums = pass.keeps_sums ? 1u : 0u,
+                           .pages_of = static_cast<uint32_t>(pass.pages),
+                           .main_pages_at = word_offset(main_pages)};
   const bool is_compressed = !is_plain(kv.k.format) || !is_plain(kv.v.format);
   dispatch(s, is_compressed ? "attention_compressed" : "attention",
            {variant.k_format, variant.v_format, n_rows, variant.pieces, variant.pairs, variant.whole_quads,

@@ -6,13 +6,13 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct EluPush {
   uint32_t n, x_first;
 };
 
 void run_elu(Stream& s, const EluArgs& args) {
   const int64_t n = args.x.n_elements();
-  const Push push{static_cast<uint32_t>(n), word_offset(args.x)};
+  const EluPush push{static_cast<uint32_t>(n), word_offset(args.x)};
   dispatch(s, "elu", {}, {operand_of(args.x)}, push, groups_for(n));
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kThreads = 128;  // of a group
 constexpr uint32_t kWindows = 64;   // that tokens are shared out in
 
-struct Push {
+struct GatedDeltaNetPush {
   uint32_t n_tokens, window, head_dim, n_lanes, n_key_head, n_value_head, n_places;
   float eps;
   uint32_t qkv_at, alpha_at, beta_at, a_at, dt_bias_at, state_at, seq_at, pos_at, out_at;
@@ -33,26 +33,27 @@ void run_gated_delta_net(Stream& s, const GatedDeltaNetArgs& args) {
   const Tensor& kept = memory.kept ? memory.kept : memory.state;
   const Tensor& from = memory.kept ? args.batch.state_from : args.batch.pos;
   const Tensor& to = memory.kept ? args.batch.state_to : args.batch.pos;
-  const Push push{.n_tokens = n_tokens,
-                  .window = div_up(n_tokens, kWindows),
-                  .head_dim = head_dim,
-                  .n_lanes = n_lanes,
-                  .n_key_head = (static_cast<uint32_t>(args.qkv.ne[0]) / head_dim - n_value_head) / 2,
-                  .n_value_head = n_value_head,
-                  .n_places = memory.kept ? static_cast<uint32_t>(memory.kept.ne[1]) : 0,
-                  .eps = args.eps,
-                  .qkv_at = word_offset(args.qkv),
-                  .alpha_at = word_offset(args.alpha),
-                  .beta_at = word_offset(args.beta),
-                  .a_at = word_offset(args.a),
-                  .dt_bias_at = word_offset(args.dt_bias),
-                  .state_at = word_offset(memory.state),
-                  .seq_at = word_offset(args.batch.seq),
-                  .pos_at = word_offset(args.batch.pos),
-                  .out_at = word_offset(args.out),
-                  .kept_at = word_offset(kept),
-                  .from_at = word_offset(from),
-                  .to_at = word_offset(to)};
+  const GatedDeltaNetPush push{
+      .n_tokens = n_tokens,
+      .window = div_up(n_tokens, kWindows),
+      .head_dim = head_dim,
+      .n_lanes = n_lanes,
+      .n_key_head = (static_cast<uint32_t>(args.qkv.ne[0]) / head_dim - n_value_head) / 2,
+      .n_value_head = n_value_head,
+      .n_places = memory.kept ? static_cast<uint32_t>(memory.kept.ne[1]) : 0,
+      .eps = args.eps,
+      .qkv_at = word_offset(args.qkv),
+      .alpha_at = word_offset(args.alpha),
+      .beta_at = word_offset(args.beta),
+      .a_at = word_offset(args.a),
+      .dt_bias_at = word_offset(args.dt_bias),
+      .state_at = word_offset(memory.state),
+      .seq_at = word_offset(args.batch.seq),
+      .pos_at = word_offset(args.batch.pos),
+      .out_at = word_offset(args.out),
+      .kept_at = word_offset(kept),
+      .from_at = word_offset(from),
+      .to_at = word_offset(to)};
   dispatch(
       s, "gated_delta_net", {n_keys},
       {operand_of(args.qkv), operand_of(args.alpha), operand_of(args.beta), operand_of(args.a),

@@ -8,7 +8,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct GetRowsPush {
   uint32_t table_at;
   uint32_t row_bytes;
   uint32_t rows_at;
@@ -25,14 +25,14 @@ void run_get_rows(Stream& s, const GetRowsArgs& args) {
   const int64_t n_lanes = args.rows.n_elements() * (args.table.ne[0] / per_lane);
   if (n_lanes == 0) return;
   for_each_piece(s, args.table, [&](const WeightPiece& piece) {
-    const Push push{.table_at = piece.at,
-                    .row_bytes = static_cast<uint32_t>(args.table.row_size()),
-                    .rows_at = word_offset(args.rows),
-                    .out_at = word_offset(args.out),
-                    .n = static_cast<uint32_t>(args.table.ne[0]),
-                    .n_out = static_cast<uint32_t>(args.rows.n_elements()),
-                    .first_row = piece.first_row,
-                    .n_rows = piece.n_rows};
+    const GetRowsPush push{.table_at = piece.at,
+                           .row_bytes = static_cast<uint32_t>(args.table.row_size()),
+                           .rows_at = word_offset(args.rows),
+                           .out_at = word_offset(args.out),
+                           .n = static_cast<uint32_t>(args.table.ne[0]),
+                           .n_out = static_cast<uint32_t>(args.rows.n_elements()),
+                           .first_row = piece.first_row,
+                           .n_rows = piece.n_rows};
     const std::array operands{piece.operand, piece.operand, operand_of(args.rows), operand_of(args.out)};
     dispatch(s, "get_rows", weight_constants(dtype, false), operands, std::as_bytes(std::span(&push, 1)),
              groups_for(n_lanes));

@@ -9,7 +9,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {  // as in kv_compress.comp
+struct KvCompressPush {  // as in kv_compress.comp
   uint32_t n;
   uint32_t moves_first;
   uint32_t rows_of_page;
@@ -25,15 +25,15 @@ void compress_side(Stream& s, const KvCompressArgs& args, const KvSide& side, si
   const KvLayer layer = kv_layer(kv), exact_layer = kv_layer(exact);
   const int64_t rows_of_page = kv.n_head_kv * kv.page_tokens, n = rows_of_page * args.moves.ne[1];
   const Rotation rotation = rotation_of(side);
-  const Push push{.n = static_cast<uint32_t>(n),
-                  .moves_first = word_offset(args.moves),
-                  .rows_of_page = static_cast<uint32_t>(rows_of_page),
-                  .exact_page_halves = halves(exact.page_bytes),
-                  .exact_first_half = halves(exact_layer.first_byte + exact_start),
-                  .page_halves = halves(kv.page_bytes),
-                  .first_half = halves(layer.first_byte + side.start),
-                  .rotated_block = rotation.block,
-                  .root = rotation.root};
+  const KvCompressPush push{.n = static_cast<uint32_t>(n),
+                            .moves_first = word_offset(args.moves),
+                            .rows_of_page = static_cast<uint32_t>(rows_of_page),
+                            .exact_page_halves = halves(exact.page_bytes),
+                            .exact_first_half = halves(exact_layer.first_byte + exact_start),
+                            .page_halves = halves(kv.page_bytes),
+                            .first_half = halves(layer.first_byte + side.start),
+                            .rotated_block = rotation.block,
+                            .root = rotation.root};
   dispatch(s, "kv_compress", encoder_constants(side),
            {exact_layer.operand,
             operand_of(args.moves),

@@ -30,7 +30,7 @@ std::vector<float> tables() {
   return all;
 }
 
-std::vector<float> values_of(const SketchMatrix& matrix) {
+std::vector<float> floats_of(const SketchMatrix& matrix) {
   return {matrix.begin(), matrix.end()};
 }
 
@@ -42,14 +42,14 @@ Operand kv_constants(Stream& s) {
 
 Operand projection_of(Stream& s, KvFormat format) {
   if (format != KvFormat::qjl1_256) return {};
-  return constants(s, "sketch projection", [] { return values_of(sketch_projection()); });
+  return constants(s, "sketch projection", [] { return floats_of(sketch_projection()); });
 }
 
 Operand sketch_of(Stream& s, KvTransform transform) {
   if (transform == KvTransform::sketch)
-    return constants(s, "sketch", [] { return values_of(sketch_unbiased()); });
+    return constants(s, "sketch", [] { return floats_of(sketch_unbiased()); });
   if (transform == KvTransform::sketch_least_squares)
-    return constants(s, "sketch by least squares", [] { return values_of(sketch_least_squares()); });
+    return constants(s, "sketch by least squares", [] { return floats_of(sketch_least_squares()); });
   return {};
 }
 

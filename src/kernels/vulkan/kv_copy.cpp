@@ -9,7 +9,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct KvCopyPush {
   uint32_t n;
   uint32_t copies_first, table_first;
   uint32_t n_head, max_pages, page_tokens;
@@ -22,15 +22,15 @@ void copy_side(Stream& s, const KvCopyArgs& args, size_t row_bytes, size_t side_
   const int64_t n = args.copies.ne[1] * kv.n_head_kv;
   assert(kv.page_bytes % 4 == 0 && row_bytes % 2 == 0 && kv.layer_bytes / 2 <= UINT32_MAX);
   const KvLayer layer = kv_layer(kv);
-  const Push push{.n = static_cast<uint32_t>(n),
-                  .copies_first = word_offset(args.copies),
-                  .table_first = word_offset(kv.page_table),
-                  .n_head = static_cast<uint32_t>(kv.n_head_kv),
-                  .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
-                  .page_tokens = static_cast<uint32_t>(kv.page_tokens),
-                  .page_halves = halves(kv.page_bytes),
-                  .first_half = halves(layer.first_byte + side_bytes),
-                  .row_halves = halves(row_bytes)};
+  const KvCopyPush push{.n = static_cast<uint32_t>(n),
+                        .copies_first = word_offset(args.copies),
+                        .table_first = word_offset(kv.page_table),
+                        .n_head = static_cast<uint32_t>(kv.n_head_kv),
+                        .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
+                        .page_tokens = static_cast<uint32_t>(kv.page_tokens),
+                        .page_halves = halves(kv.page_bytes),
+                        .first_half = halves(layer.first_byte + side_bytes),
+                        .row_halves = halves(row_bytes)};
   const bool has_words = row_bytes % 4 == 0 && (layer.first_byte + side_bytes) % 4 == 0;
   dispatch(s, "kv_copy", {has_words ? 1u : 0u},
            {operand_of(args.copies), operand_of(kv.page_table), layer.operand}, push, folded_groups(n));

@@ -9,7 +9,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {  // as in kv_write.comp
+struct KvWritePush {  // as in kv_write.comp
   uint32_t n;
   uint32_t x_first, pos_first, seq_first, table_first;
   uint32_t n_head, head_dim, units_per_row;
@@ -73,19 +73,19 @@ void write_side(Stream& s, const KvView& kv, const BatchView& batch, const Tenso
   }
   const int64_t units_per_row = div_up(x.ne[0], unit_elements(side.coding.format));
   const int64_t n = units_per_row * x.ne[1] * x.ne[2];
-  const Push push{.n = static_cast<uint32_t>(n),
-                  .x_first = word_offset(x),
-                  .pos_first = word_offset(batch.pos),
-                  .seq_first = word_offset(batch.seq),
-                  .table_first = word_offset(kv.page_table),
-                  .n_head = static_cast<uint32_t>(x.ne[1]),
-                  .head_dim = static_cast<uint32_t>(x.ne[0]),
-                  .units_per_row = static_cast<uint32_t>(units_per_row),
-                  .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
-                  .page_tokens = static_cast<uint32_t>(kv.page_tokens),
-                  .page_halves = halves(kv.page_bytes),
-                  .first_half = first_half,
-                  .row_halves = halves(side.row_bytes)};
+  const KvWritePush push{.n = static_cast<uint32_t>(n),
+                         .x_first = word_offset(x),
+                         .pos_first = word_offset(batch.pos),
+                         .seq_first = word_offset(batch.seq),
+                         .table_first = word_offset(kv.page_table),
+                         .n_head = static_cast<uint32_t>(x.ne[1]),
+                         .head_dim = static_cast<uint32_t>(x.ne[0]),
+                         .units_per_row = static_cast<uint32_t>(units_per_row),
+                         .max_pages = static_cast<uint32_t>(kv.page_table.ne[0]),
+                         .page_tokens = static_cast<uint32_t>(kv.page_tokens),
+                         .page_halves = halves(kv.page_bytes),
+                         .first_half = first_half,
+                         .row_halves = halves(side.row_bytes)};
   dispatch(
       s, "kv_write", {static_cast<uint32_t>(side.coding.format)},
       {operand_of(x), operand_of(batch.pos), operand_of(batch.seq), operand_of(kv.page_table), layer.operand},

@@ -22,7 +22,7 @@ struct QuantisePush {
   float smallest_magnitude;
 };
 
-struct Push {  // as in matmul.glsl
+struct MatmulPush {  // as in matmul.glsl
   uint32_t weight_at;
   uint32_t row_bytes;
   uint32_t x_at;
@@ -83,7 +83,7 @@ struct Launch {
   Groups groups;
 };
 
-Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, bool rounds_itself, const Push& push) {
+Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, bool rounds_itself, const MatmulPush& push) {
   const DeviceLimits& limits = limits_of(s);
   // Few lanes for short rows, so that none is without work. Drivers on the CPU take long to compile large
   // pieces.
@@ -97,7 +97,7 @@ Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, bool rounds_itself,
   return {has_dot ? "matmul_gemv_dot" : "matmul_gemv", {n_lanes, n_rows, n_tokens, rounds_itself}, groups};
 }
 
-Launch gemm_launch(const Push& push) {
+Launch gemm_launch(const MatmulPush& push) {
   constexpr uint32_t kTile = 64;
   return {"matmul_gemm", {}, {div_up(push.n_rows, kTile), div_up(push.n_tokens, kTile), 1}};
 }
@@ -107,19 +107,19 @@ void multiply(Stream& s, const Linear& linear, const Tensor& x, bool rounds_itse
   const bool whole_quads = has_whole_quads(linear.weight, x);
   const Operand codes = is_float(dtype) ? Operand{} : scratch_of(s);
   for_each_piece(s, linear.weight, [&](const WeightPiece& piece) {
-    const Push push{.weight_at = piece.at,
-                    .row_bytes = static_cast<uint32_t>(linear.weight.row_size()),
-                    .x_at = word_offset(x),
-                    .x_scales_at = is_float(dtype) ? 0 : scales_at(x),
-                    .bias_at = word_offset(linear.bias),
-                    .has_bias = linear.bias ? 1u : 0u,
-                    .out_at = word_offset(out),
-                    .n_in = static_cast<uint32_t>(x.ne[0]),
-                    .n_out = static_cast<uint32_t>(linear.weight.n_rows()),
-                    .first_row = piece.first_row,
-                    .n_rows = piece.n_rows,
-                    .n_tokens = static_cast<uint32_t>(x.n_rows()),
-                    .smallest_magnitude = matmul::kSmallestMagnitude};
+    const MatmulPush push{.weight_at = piece.at,
+                          .row_bytes = static_cast<uint32_t>(linear.weight.row_size()),
+                          .x_at = word_offset(x),
+                          .x_scales_at = is_float(dtype) ? 0 : scales_at(x),
+                          .bias_at = word_offset(linear.bias),
+                          .has_bias = linear.bias ? 1u : 0u,
+                          .out_at = word_offset(out),
+                          .n_in = static_cast<uint32_t>(x.ne[0]),
+                          .n_out = static_cast<uint32_t>(linear.weight.n_rows()),
+                          .first_row = piece.first_row,
+                          .n_rows = piece.n_rows,
+                          .n_tokens = static_cast<uint32_t>(x.n_rows()),
+                          .smallest_magnitude = matmul::kSmallestMagnitude};
     // gemv reads weights again for every 8 tokens, and gives a token the same sums whatever their number.
     const Launch launch = x.n_rows() <= kMostAlikeRows || limits_of(s).is_deterministic
                               ? gemv_launch(s, dtype, whole_quads, rounds_itself, push)

@@ -7,7 +7,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct NormRopeWritePush {
   uint32_t n;
   uint32_t q_first, k_first, q_norm_first, k_norm_first, angles_first;
   uint32_t has_q_norm, has_k_norm;
@@ -24,25 +24,25 @@ void run_norm_rope_write(Stream& s, const NormRopeWriteArgs& args) {
   const int64_t n = (args.q.ne[1] + k.ne[1]) * args.q.ne[2];
   const bool is_halves = args.style == RopeStyle::halves;
   const auto n_pairs = static_cast<uint32_t>(args.angles.ne[0]);
-  const Push push{.n = static_cast<uint32_t>(n),
-                  .q_first = word_offset(args.q),
-                  .k_first = word_offset(k),
-                  .q_norm_first = word_offset(args.q_norm),
-                  .k_norm_first = word_offset(args.k_norm),
-                  .angles_first = word_offset(args.angles),
-                  .has_q_norm = args.q_norm ? 1u : 0u,
-                  .has_k_norm = args.k_norm ? 1u : 0u,
-                  .n_head = static_cast<uint32_t>(args.q.ne[1]),
-                  .n_head_kv = static_cast<uint32_t>(k.ne[1]),
-                  .head_dim = static_cast<uint32_t>(args.q.ne[0]),
-                  .n_pairs = n_pairs,
-                  .a_stride = is_halves ? 1u : 2u,
-                  .b_offset = is_halves ? n_pairs : 1u,
-                  .eps = args.eps,
-                  .has_equaliser = kv.q_scale ? 1u : 0u,
-                  .k_shift_first = word_offset(kv.k_shift),
-                  .k_scale_first = word_offset(kv.k_scale),
-                  .q_scale_first = word_offset(kv.q_scale)};
+  const NormRopeWritePush push{.n = static_cast<uint32_t>(n),
+                               .q_first = word_offset(args.q),
+                               .k_first = word_offset(k),
+                               .q_norm_first = word_offset(args.q_norm),
+                               .k_norm_first = word_offset(args.k_norm),
+                               .angles_first = word_offset(args.angles),
+                               .has_q_norm = args.q_norm ? 1u : 0u,
+                               .has_k_norm = args.k_norm ? 1u : 0u,
+                               .n_head = static_cast<uint32_t>(args.q.ne[1]),
+                               .n_head_kv = static_cast<uint32_t>(k.ne[1]),
+                               .head_dim = static_cast<uint32_t>(args.q.ne[0]),
+                               .n_pairs = n_pairs,
+                               .a_stride = is_halves ? 1u : 2u,
+                               .b_offset = is_halves ? n_pairs : 1u,
+                               .eps = args.eps,
+                               .has_equaliser = kv.q_scale ? 1u : 0u,
+                               .k_shift_first = word_offset(kv.k_shift),
+                               .k_scale_first = word_offset(kv.k_scale),
+                               .q_scale_first = word_offset(kv.q_scale)};
   dispatch(s, "norm_rope_write", {},
            {operand_of(args.q), operand_of(k), operand_of(args.q_norm), operand_of(args.k_norm),
             operand_of(args.angles), operand_of(kv.k_shift), operand_of(kv.k_scale), operand_of(kv.q_scale)},

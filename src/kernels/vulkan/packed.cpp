@@ -9,7 +9,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct GetRowsPush {  // as in packed_get_rows.comp
+struct PackedGetRowsPush {  // as in packed_get_rows.comp
   uint32_t n;
   uint32_t bytes_at, row_bytes;
   uint32_t rows_first, out_first;
@@ -59,7 +59,7 @@ uint32_t row_bytes_of(const PackedRows& rows) {
 
 void run_get_rows(Stream& s, const PackedGetRowsArgs& args) {
   const int64_t n = args.rows.n_elements();
-  const GetRowsPush push{.n = static_cast<uint32_t>(n),
+  const PackedGetRowsPush push{.n = static_cast<uint32_t>(n),
                          .bytes_at = byte_offset(args.table.bytes),
                          .row_bytes = row_bytes_of(args.table),
                          .rows_first = word_offset(args.rows),

@@ -8,7 +8,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct RmsNormPush {
   uint32_t n, n_rows;
   uint32_t x_first, weight_first, out_first;
   float eps;
@@ -16,12 +16,12 @@ struct Push {
 
 void run_rms_norm(Stream& s, const RmsNormArgs& args) {
   const int64_t n_rows = args.x.n_rows();
-  const Push push{static_cast<uint32_t>(args.x.ne[0]),
-                  static_cast<uint32_t>(n_rows),
-                  word_offset(args.x),
-                  word_offset(args.weight),
-                  word_offset(args.out),
-                  args.eps};
+  const RmsNormPush push{static_cast<uint32_t>(args.x.ne[0]),
+                         static_cast<uint32_t>(n_rows),
+                         word_offset(args.x),
+                         word_offset(args.weight),
+                         word_offset(args.out),
+                         args.eps};
   // For rows of a few thousand elements; the sum over more invocations would take longer than their work.
   const uint32_t n_threads = std::min(256u, limits_of(s).max_group_invocations);
   dispatch(s, "rms_norm", {n_threads}, {operand_of(args.x), operand_of(args.weight), operand_of(args.out)},

@@ -6,7 +6,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct RopePush {
   uint32_t n;
   uint32_t x_first, angles_first;
   uint32_t head_dim, n_head, n_pairs;
@@ -17,14 +17,14 @@ void run_rope(Stream& s, const RopeArgs& args) {
   const int64_t n_pairs = args.angles.ne[0];
   const int64_t n = n_pairs * args.x.ne[1] * args.x.ne[2];
   const bool is_halves = args.style == RopeStyle::halves;
-  const Push push{.n = static_cast<uint32_t>(n),
-                  .x_first = word_offset(args.x),
-                  .angles_first = word_offset(args.angles),
-                  .head_dim = static_cast<uint32_t>(args.x.ne[0]),
-                  .n_head = static_cast<uint32_t>(args.x.ne[1]),
-                  .n_pairs = static_cast<uint32_t>(n_pairs),
-                  .a_stride = is_halves ? 1u : 2u,
-                  .b_offset = is_halves ? static_cast<uint32_t>(n_pairs) : 1u};
+  const RopePush push{.n = static_cast<uint32_t>(n),
+                      .x_first = word_offset(args.x),
+                      .angles_first = word_offset(args.angles),
+                      .head_dim = static_cast<uint32_t>(args.x.ne[0]),
+                      .n_head = static_cast<uint32_t>(args.x.ne[1]),
+                      .n_pairs = static_cast<uint32_t>(n_pairs),
+                      .a_stride = is_halves ? 1u : 2u,
+                      .b_offset = is_halves ? static_cast<uint32_t>(n_pairs) : 1u};
   dispatch(s, "rope", {}, {operand_of(args.x), operand_of(args.angles)}, push, groups_for(n));
 }
 

@@ -6,7 +6,7 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct RopeAnglesPush {
   uint32_t n;
   uint32_t pos_first, inverse_first, out_first;
   uint32_t n_pairs;
@@ -18,14 +18,14 @@ struct Push {
 void dispatch_angles(Stream& s, const Tensor& pos, const Tensor& section, const Tensor& inverse,
                      float magnitude, const Tensor& out) {
   const int64_t n = out.n_elements() / 2;
-  const Push push{.n = static_cast<uint32_t>(n),
-                  .pos_first = word_offset(pos),
-                  .inverse_first = word_offset(inverse),
-                  .out_first = word_offset(out),
-                  .n_pairs = static_cast<uint32_t>(inverse.ne[0]),
-                  .magnitude = magnitude,
-                  .section_first = word_offset(section),
-                  .n_pos = section ? static_cast<uint32_t>(pos.ne[0]) : 1};
+  const RopeAnglesPush push{.n = static_cast<uint32_t>(n),
+                            .pos_first = word_offset(pos),
+                            .inverse_first = word_offset(inverse),
+                            .out_first = word_offset(out),
+                            .n_pairs = static_cast<uint32_t>(inverse.ne[0]),
+                            .magnitude = magnitude,
+                            .section_first = word_offset(section),
+                            .n_pos = section ? static_cast<uint32_t>(pos.ne[0]) : 1};
   dispatch(s, "rope_angles", {section ? 1u : 0u},
            {operand_of(pos), operand_of(inverse), operand_of(out), operand_of(section)}, push, groups_for(n));
 }

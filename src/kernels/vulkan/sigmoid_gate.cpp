@@ -6,13 +6,13 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct SigmoidGatePush {
   uint32_t n, x_first, gate_first;
 };
 
 void run_sigmoid_gate(Stream& s, const SigmoidGateArgs& args) {
   const int64_t n = args.x.n_elements();
-  const Push push{static_cast<uint32_t>(n), word_offset(args.x), word_offset(args.gate)};
+  const SigmoidGatePush push{static_cast<uint32_t>(n), word_offset(args.x), word_offset(args.gate)};
   dispatch(s, "sigmoid_gate", {}, {operand_of(args.x), operand_of(args.gate)}, push, groups_for(n));
 }
 

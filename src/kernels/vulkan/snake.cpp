@@ -6,15 +6,15 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct SnakePush {
   uint32_t n, n_channel;
   uint32_t x_first, alpha_first;
 };
 
 void run_snake(Stream& s, const SnakeArgs& args) {
   const int64_t n = args.x.n_elements();
-  const Push push{static_cast<uint32_t>(n), static_cast<uint32_t>(args.x.ne[0]), word_offset(args.x),
-                  word_offset(args.alpha)};
+  const SnakePush push{static_cast<uint32_t>(n), static_cast<uint32_t>(args.x.ne[0]), word_offset(args.x),
+                       word_offset(args.alpha)};
   dispatch(s, "snake", {}, {operand_of(args.x), operand_of(args.alpha)}, push, groups_for(n));
 }
 

@@ -6,15 +6,15 @@ namespace parlance::vulkan {
 
 namespace {
 
-struct Push {
+struct SplitGatePush {
   uint32_t n, head_dim;
   uint32_t x_first, q_first, gate_first;
 };
 
 void run_split_gate(Stream& s, const SplitGateArgs& args) {
   const int64_t n = args.q.n_elements();
-  const Push push{static_cast<uint32_t>(n), static_cast<uint32_t>(args.q.ne[0]), word_offset(args.x),
-                  word_offset(args.q), word_offset(args.gate)};
+  const SplitGatePush push{static_cast<uint32_t>(n), static_cast<uint32_t>(args.q.ne[0]), word_offset(args.x),
+                           word_offset(args.q), word_offset(args.gate)};
   dispatch(s, "split_gate", {}, {operand_of(args.x), operand_of(args.q), operand_of(args.gate)}, push,
            groups_for(n));
 }

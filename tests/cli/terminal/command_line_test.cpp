@@ -155,7 +155,7 @@ TEST(Help, WrapsAtSpaces) {
   EXPECT_EQ(wrap("a_word_longer_than_the_line", 8, 2), "a_word_longer_than_the_line");
 }
 
-std::vector<std::string> words_of(const std::string& name) {
+std::vector<std::string> words_of_name(const std::string& name) {
   std::istringstream text(name);
   return {std::istream_iterator<std::string>(text), {}};
 }
@@ -164,7 +164,7 @@ std::vector<std::string> words_of(const std::string& name) {
 // example, which is there to be copied.
 void expect_complete_help(const Command& command) {
   SCOPED_TRACE(command.name);
-  std::vector<std::string> ask = words_of(command.name);
+  std::vector<std::string> ask = words_of_name(command.name);
   ask.push_back("--help");
   const test::Outcome outcome = test::run(ask);
   EXPECT_EQ(outcome.code, 0);

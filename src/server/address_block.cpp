@@ -33,6 +33,7 @@ bool is_address(std::string_view text) {
 }
 
 Result<AddressBlock> AddressBlock::parse(std::string_view text) {
+  if (text == kSocketFileRemote) return AddressBlock({}, kSocketFiles);
   const size_t slash = text.find('/');
   const auto address = parse_address(text.substr(0, slash));
   const int most = address && address->is_v4 ? 128 - kV4Offset : 128;
@@ -46,6 +47,7 @@ Result<AddressBlock> AddressBlock::parse(std::string_view text) {
 }
 
 bool AddressBlock::contains(std::string_view address) const {
+  if (n_bits_ == kSocketFiles) return address == kSocketFileRemote;
   const auto given = parse_address(address);
   if (!given) return false;
   for (int bit = 0; bit < n_bits_; bit += 8) {

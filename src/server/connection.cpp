@@ -17,19 +17,17 @@ constexpr size_t kWriteBytes = size_t{64} << 10;  // at once
 
 }  // namespace
 
-Connection::Connection(ConnectionsShared& shared, asio::ip::tcp::socket socket, asio::ip::address address)
+Connection::Connection(ConnectionsShared& shared, StreamSocket socket, RemoteEnd remote)
     : shared_(shared),
       socket_(std::move(socket)),
-      address_(std::move(address)),
+      remote_(std::move(remote)),
       watchdog_(*shared.io),
       news_(*shared.io) {
-  ++shared_.n_of_address[address_];
-  ++shared_.n_idle;
+  shared_.census.enter(remote_.address);
 }
 
 Connection::~Connection() {
-  --(is_active_ ? shared_.n_active : shared_.n_idle);
-  if (!--shared_.n_of_address[address_]) shared_.n_of_address.erase(address_);
+  shared_.census.leave(remote_.address, state_->is_active);
 }
 
 void Connection::close() {
@@ -48,11 +46,12 @@ void Connection::leave() {
 }
 
 void Connection::set_active(bool is_active) {
-  if (is_active == is_active_) return;
-  is_active_ = is_active;
-  ++(is_active ? shared_.n_active : shared_.n_idle);
-  --(is_active ? shared_.n_idle : shared_.n_active);
-  idle_since_ = Clock::now();
+  if (is_active == state_->is_active) return;
+  state_->is_active = is_active;
+  ConnectionCensus& census = shared_.census;
+  ++(is_active ? census.n_active : census.n_idle);
+  --(is_active ? census.n_idle : census.n_active);
+  state_->idle_since = Clock::now();
 }
 
 void Connection::arm(std::chrono::milliseconds time) {
@@ -200,13 +199,13 @@ asio::awaitable<bool> Connection::serve(HttpRequest request, bool is_last) {
 
 asio::awaitable<void> Connection::run() {
   const auto self = shared_from_this();
-  for (int n = 1; n <= shared_.options.n_requests_of_connection && !shared_.is_closing; ++n) {
+  for (int n = 1; n <= shared_.options.n_requests_of_connection && !shared_.census.is_closing; ++n) {
     HttpRequest request;
     is_late_ = false;
     if (co_await read_head(request) != Read::done) break;
     set_active(true);
-    request.remote_address = address_.to_string();
-    request.is_loopback = address_.is_loopback();
+    request.remote_address = remote_.address;
+    request.is_loopback = remote_.is_loopback;
     request.began = Clock::now();
     request.id = id_of(request);
     request.notes = std::make_shared<RequestNotes>();

@@ -1,18 +1,19 @@
 // One socket: requests are read, answered in their order, and the client's leaving is noticed, until one of
-// them opens a WebSocket. Everything runs on the listener's thread.
+// them opens a WebSocket. Everything runs on one of the listener's threads.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "server/head_text.h"
@@ -22,17 +23,58 @@
 
 namespace parlance {
 
-// What the connections of a listener share, besides its thread.
-struct ConnectionsShared {
-  ListenerOptions options;
-  HttpService& service;
-  std::map<boost::asio::ip::address, size_t> n_of_address = {};
+// How many connections a listener has; of all its threads.
+class ConnectionCensus {
+ public:
+  void enter(const std::string& address) {
+    ++n_idle;
+    const std::lock_guard lock(mutex_);
+    ++n_of_address_[address];
+  }
+  void leave(const std::string& address, bool is_active) {
+    --(is_active ? n_active : n_idle);
+    const std::lock_guard lock(mutex_);
+    const auto known = n_of_address_.find(address);
+    if (--known->second == 0) n_of_address_.erase(known);
+  }
+  size_t n_from(const std::string& address) const {
+    const std::lock_guard lock(mutex_);
+    const auto known = n_of_address_.find(address);
+    return known == n_of_address_.end() ? 0 : known->second;
+  }
+
   std::atomic<int64_t> n_idle{0}, n_active{0};
-  bool is_closing = false;
+  std::atomic<bool> is_closing{false};
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, size_t> n_of_address_;
+};
+
+// What the connections of one thread share.
+struct ConnectionsShared {
+  const ListenerOptions& options;
+  HttpService& service;
+  ConnectionCensus& census;
   // What one of them has just read: none needs memory while it waits.
   std::array<char, size_t{64} << 10> read_bytes = {};
   // Shared with those who make answers, who may be later than the listener.
   std::shared_ptr<boost::asio::io_context> io = std::make_shared<boost::asio::io_context>(1);
+};
+
+using StreamSocket = boost::asio::generic::stream_protocol::socket;
+
+// Whom a connection is from.
+struct RemoteEnd {
+  std::string address;       // "127.0.0.1"; "unix" of a socket in a folder
+  bool is_loopback = false;  // it is of this machine
+};
+
+// What others see of a connection, from any thread.
+struct ConnectionState {
+  using Clock = std::chrono::steady_clock;
+  std::atomic<bool> is_active{false};  // a request is being read or answered
+  std::atomic<Clock::time_point> idle_since{Clock::now()};
 };
 
 inline auto await_with(boost::system::error_code& error) {
@@ -41,15 +83,13 @@ inline auto await_with(boost::system::error_code& error) {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(ConnectionsShared& shared, boost::asio::ip::tcp::socket socket,
-             boost::asio::ip::address address);
+  Connection(ConnectionsShared& shared, StreamSocket socket, RemoteEnd remote);
   ~Connection();
 
   boost::asio::awaitable<void> run();
   void close();
 
-  bool is_active() const { return is_active_; }  // a request is being read or answered
-  std::chrono::steady_clock::time_point idle_since() const { return idle_since_; }
+  const std::shared_ptr<const ConnectionState> state() const { return state_; }
   WebSocket* web_socket() const { return web_socket_.get(); }  // null: it is none
 
  private:
@@ -74,15 +114,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void set_active(bool is_active);
 
   ConnectionsShared& shared_;
-  boost::asio::ip::tcp::socket socket_;
-  const boost::asio::ip::address address_;
+  StreamSocket socket_;
+  const RemoteEnd remote_;
   boost::asio::steady_timer watchdog_;  // ends what waits for the socket for too long
   boost::asio::steady_timer news_;      // is cancelled when an answer has got on
   std::string buffer_;                  // what came and has not been used
   bool is_late_ = false;                // the watchdog has barked
   bool is_watching_ = false, has_left_ = false;
-  bool is_active_ = false;
-  std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
+  const std::shared_ptr<ConnectionState> state_ = std::make_shared<ConnectionState>();
   std::shared_ptr<Outgoing> outgoing_;     // of the answer that is being sent
   std::shared_ptr<WebSocket> web_socket_;  // has the socket, once it was opened
 };

@@ -62,11 +62,12 @@ Interval interval_from(std::string_view variable, const std::optional<std::strin
 }
 
 Conversations::Conversations(std::shared_ptr<Context> context, fs::path folder,
-                             const ConversationRules& rules, Metrics& metrics)
+                             const ConversationRules& rules, Metrics& metrics, EventLog& log)
     : context_(std::move(context)),
       folder_(std::move(folder)),
       rules_(rules),
       metrics_(metrics),
+      log_(log),
       registry_(context_->options().n_seq),
       last_sweep_(Clock::now()),
       last_warming_(last_sweep_),
@@ -120,14 +121,11 @@ Result<RestoredText> Conversations::read(const fs::path& path, const std::option
     if (n > 0) metrics_.add("snapshot_refused_total", n, {{"reason", word_of(kRefusals[i])}});
     is_refused |= n > 0;
   }
-  metrics_.add("snapshots_total", 1,
-               {{"op", "restore"},
-                {"result", result       ? "ok"
-                           : is_refused ? "refused"
-                                        : "error"}});
-  if (!result)
-    log_info("event=snapshot op=restore result={} why=\"{}\"", is_refused ? "refused" : "error",
-             result.error().message);
+  const char* const outcome = result ? "ok" : is_refused ? "refused" : "error";
+  metrics_.add("snapshots_total", 1, {{"op", "restore"}, {"result", outcome}});
+  LogFields fields = {{"op", std::string("restore")}, {"result", std::string(outcome)}};
+  if (!result) fields.emplace_back("why", result.error().message);
+  log_.write(result ? LogLevel::debug : LogLevel::info, "snapshot", fields);
   return result;
 }
 
@@ -191,10 +189,13 @@ Result<StoredText> Conversations::write(const Open& conversation, const std::str
   });
   metrics_.add("snapshots_total", 1, {{"op", "save"}, {"result", saved ? "ok" : "error"}});
   if (!saved) {
-    log_info("event=snapshot op=save result=error why=\"{}\"", saved.error().message);
+    log_.write(
+        LogLevel::info, "snapshot",
+        {{"op", std::string("save")}, {"result", std::string("error")}, {"why", saved.error().message}});
     return saved;
   }
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
+  log_.write(LogLevel::debug, "snapshot", {{"op", std::string("save")}, {"result", std::string("ok")}});
   return saved;
 }
 
@@ -272,7 +273,10 @@ void Conversations::sweep() {
   if (!has_files()) return;
   const Sweep done = sweep_kept(folder_, fs::file_time_type::clock::now(),
                                 [](const fs::path& path) { return looks_like_snapshot(path); });
-  if (done.n_removed > 0) log_info("event=snapshot op=sweep removed={}", done.n_removed);
+  if (done.n_removed > 0) {
+    log_.write(LogLevel::info, "snapshot",
+               {{"op", std::string("sweep")}, {"removed", static_cast<int64_t>(done.n_removed)}});
+  }
   const std::lock_guard lock(mutex_);
   if (done.n_foreign > 0 && !std::exchange(has_told_of_foreign_, true)) {
     log_warning("{}: {} files there are no conversations' and are left alone", folder_.string(),

@@ -19,6 +19,7 @@
 #include "assistant/conversation_registry.h"
 #include "base/result.h"
 #include "engine/known_text.h"
+#include "server/event_log.h"
 #include "server/metrics.h"
 #include "server/workers.h"
 
@@ -50,7 +51,7 @@ class Conversations {
 
   // What it is given outlives it. `folder` is the model's; empty: nothing is put into files.
   Conversations(std::shared_ptr<Context> context, std::filesystem::path folder,
-                const ConversationRules& rules, Metrics& metrics);
+                const ConversationRules& rules, Metrics& metrics, EventLog& log);
   ~Conversations();
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -123,6 +124,7 @@ class Conversations {
   const std::filesystem::path folder_;
   const ConversationRules rules_;
   Metrics& metrics_;
+  EventLog& log_;
   ConversationRegistry registry_;
 
   mutable std::mutex mutex_;  // of what follows

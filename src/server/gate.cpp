@@ -41,7 +41,7 @@ bool is_allowed_host(const GateRules& rules, std::string_view host) {
   if (is_loopback_name(name) || (!machine.empty() && name == machine)) return true;
   const auto is_listed = [&](const std::string& allowed) { return ascii::are_equal(allowed, name); };
   if (std::any_of(rules.allowed_hosts.begin(), rules.allowed_hosts.end(), is_listed)) return true;
-  if (is_loopback_address(rules.bound_address)) return false;
+  if (is_local_address(rules.bound_address)) return false;
   return name == rules.bound_address || name == "[" + rules.bound_address + "]" || name == machine + ".local";
 }
 
@@ -82,6 +82,10 @@ bool is_loopback_address(std::string_view address) {
   if (address == "::1" || address == "[::1]" || address == "localhost") return true;
   if (!address.starts_with("127.")) return false;
   return std::all_of(address.begin(), address.end(), [](char c) { return ascii::is_digit(c) || c == '.'; });
+}
+
+bool is_local_address(std::string_view address) {
+  return is_loopback_address(address) || is_socket_file(address);
 }
 
 std::string given_key(const HttpRequest& request) {

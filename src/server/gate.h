@@ -52,6 +52,8 @@ Result<std::vector<ApiKey>> read_keys(const std::string& path);
 
 // Whether an address is one of the machine's own loopback addresses.
 bool is_loopback_address(std::string_view address);
+// Whether nobody but this machine reaches it: such an address, or a socket in a folder.
+bool is_local_address(std::string_view address);
 // "https://host:port"; never "*" or "null".
 Result<void> check_origin(std::string_view origin);
 

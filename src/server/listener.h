@@ -1,5 +1,6 @@
 // Sockets: takes connections, reads requests within limits, and sends answers. Knows bytes, nothing of what
-// they mean. Everything happens on one thread of its own, which never waits for anything but sockets.
+// they mean. Everything of a connection happens on one of the listener's own threads, which never wait for
+// anything but sockets.
 #pragma once
 
 #include <chrono>
@@ -27,8 +28,9 @@ struct SocketLimits {
 };
 
 struct ListenerOptions {
-  std::string host = "127.0.0.1";  // an address or "localhost"
+  std::string host = "127.0.0.1";  // an address, "localhost", or "unix:/path" of a socket in a folder
   uint16_t port = 8080;            // 0: any that is free
+  int n_threads = 1;               // that connections are spread over
   HeadLimits head;
   size_t n_connections = 2048;
   size_t n_connections_of_address = 256;  // those from this machine do not count
@@ -41,7 +43,7 @@ struct ListenerOptions {
   SocketLimits sockets;
 };
 
-// What a request is answered by. Called on the listener's thread, so nothing here may take long.
+// What a request is answered by. Called on the listener's threads, so nothing here may take long.
 class HttpService {
  public:
   virtual ~HttpService() = default;
@@ -76,8 +78,10 @@ class Listener {
   // Closes all connections.
   ~Listener();
 
-  uint16_t port() const;
+  uint16_t port() const;  // 0: of a socket in a folder
   ConnectionCounts counts() const;
+  // For how long one of its threads has not looked at its sockets, at most.
+  std::chrono::milliseconds longest_silence() const;
 
   // Tells those who talk over WebSockets that the server is about to end.
   void drain_sockets();

@@ -9,6 +9,9 @@
 
 namespace parlance {
 
+class SiteLoading;
+class SiteService;
+
 class Server {
  public:
   // Listens at once; the models are loaded meanwhile, and requests that need them are told so until then.
@@ -27,22 +30,20 @@ class Server {
 
   // From now on nothing new is begun, and answers say that the connection ends. From any thread.
   void drain();
-  // Until all that was begun is done, or the time has passed; then it is cut. Open conversations are put away.
-  // False: something was cut.
+  // Until all that was begun is done, or the time has passed; then it is cut. Open conversations are put
+  // away. False: something was cut.
   bool finish(std::chrono::milliseconds grace);
 
  private:
   bool finish_answers(std::chrono::milliseconds grace);
   int64_t n_at_work() const;
 
-  class Service;
   Server();
 
   std::unique_ptr<Site> site_;
-  std::unique_ptr<Service> service_;
+  std::unique_ptr<SiteService> service_;
   std::unique_ptr<Listener> listener_;
-  struct Loading;
-  std::unique_ptr<Loading> loading_;
+  std::unique_ptr<SiteLoading> loading_;
 };
 
 }  // namespace parlance

@@ -9,6 +9,7 @@ namespace parlance {
 namespace {
 
 constexpr size_t kMostPrepared = 256;  // requests that wait to be read
+constexpr std::chrono::seconds kLongestSilence{10};
 
 }  // namespace
 
@@ -150,28 +151,43 @@ HttpAnswer health_answer(const Site& site, const HttpRequest&) {
   return json_answer(Json::object({{"status", "ok"}}));
 }
 
-HttpAnswer live_answer(const Site&, const HttpRequest&) {
-  return json_answer(Json::object({{"status", "ok"}}));
+bool is_alive(const Site& site) {
+  const Listener* const listener = site.listener;
+  return (!listener || listener->longest_silence() < kLongestSilence) &&
+         site.pulse.silence() < kLongestSilence;
+}
+
+HttpAnswer live_answer(const Site& site, const HttpRequest&) {
+  if (is_alive(site)) return json_answer(Json::object({{"status", "ok"}}));
+  return json_answer(Json::object({{"status", "stuck"}}), 503);
 }
 
 HttpAnswer ready_answer(const Site& site, const HttpRequest&) {
   const ServerPhase phase = site.phase;
   const int64_t n_waiting_most = site.options.models.context.n_waiting;
   const int64_t n_slots = site.options.models.context.n_seq;
-  const int64_t n_running = std::min<int64_t>(site.n_running, n_slots), n_queued = site.n_running - n_running;
-  const bool is_ready = phase == ServerPhase::serving && n_queued <= n_waiting_most;
+  // Those in the background take nobody's place.
+  int64_t n_running = 0, n_queued = 0, n_in_the_way = 0;
   double usage = 0;
   if (site.is_loaded) {
+    const auto queues = site.text->context()->scheduler().stats().queues;
+    for (size_t i = 0; i < queues.size(); ++i) {
+      n_running += queues[i].n_running;
+      n_queued += queues[i].n_waiting;
+      if (i <= static_cast<size_t>(Priority::interactive))
+        n_in_the_way += queues[i].n_running + queues[i].n_waiting;
+    }
     auto& pools = site.text->context()->pools();
     const int32_t n_pages = pools[PageKind::main].n_pages();
     if (n_pages > 0) usage = 1 - static_cast<double>(pools.n_free().main) / n_pages;
   }
+  const bool is_ready = phase == ServerPhase::serving && n_in_the_way < n_slots + n_waiting_most;
   return json_answer(Json::object({{"status", is_ready                         ? "ready"
                                               : phase == ServerPhase::loading  ? "loading"
                                               : phase == ServerPhase::draining ? "draining"
                                                                                : "full"},
                                    {"running", n_running},
-                                   {"queued", std::max<int64_t>(n_queued, 0)},
+                                   {"queued", n_queued},
                                    {"parallel", n_slots},
                                    {"realtime_sessions", site.n_realtime.load()},
                                    {"kv_usage", usage}}),

@@ -28,6 +28,7 @@
 #include "server/key_shares.h"
 #include "server/listener.h"
 #include "server/metrics.h"
+#include "server/pulse.h"
 #include "server/response_store.h"
 #include "server/workers.h"
 #include "server/wyoming_door.h"
@@ -120,6 +121,7 @@ struct Site {
   KeyShares key_shares;
   std::atomic<ServerPhase> phase{ServerPhase::loading};
 
+  Pulse pulse;                         // of what computes
   std::atomic<bool> is_loaded{false};  // a server that ends while it loads never serves
 
   // From when it is loaded.
@@ -237,6 +239,8 @@ ApiResult<void> create_transcription_session(Site& site, Call& call);
 
 // Made from what is known at once, on the listener's thread.
 HttpAnswer health_answer(const Site& site, const HttpRequest& request);
+// Whether listener and scheduler have got on lately.
+bool is_alive(const Site& site);
 HttpAnswer live_answer(const Site& site, const HttpRequest& request);
 HttpAnswer ready_answer(const Site& site, const HttpRequest& request);
 

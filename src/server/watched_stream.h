@@ -3,7 +3,7 @@
 #pragma once
 
 #include <boost/asio/compose.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/websocket/teardown.hpp>
@@ -21,10 +21,11 @@ namespace parlance {
 class WatchedStream {
  public:
   using Clock = std::chrono::steady_clock;
-  using executor_type = boost::asio::ip::tcp::socket::executor_type;
+  using executor_type = boost::asio::generic::stream_protocol::socket::executor_type;
 
   // `on_read` is called when bytes have come, before they are handed on.
-  WatchedStream(boost::asio::ip::tcp::socket socket, std::string first, std::function<void()> on_read)
+  WatchedStream(boost::asio::generic::stream_protocol::socket socket, std::string first,
+                std::function<void()> on_read)
       : socket_(std::move(socket)), first_(std::move(first)), on_read_(std::move(on_read)) {}
 
   executor_type get_executor() { return socket_.get_executor(); }
@@ -101,7 +102,7 @@ class WatchedStream {
     on_read_();
   }
 
-  boost::asio::ip::tcp::socket socket_;
+  boost::asio::generic::stream_protocol::socket socket_;
   std::string first_;
   const std::function<void()> on_read_;
   FragmentCounter fragments_;

@@ -64,8 +64,8 @@ bool ends_whole(std::string_view text) {
 
 class BeastSocket final : public WebSocket, public std::enable_shared_from_this<BeastSocket> {
  public:
-  BeastSocket(std::shared_ptr<asio::io_context> io, const SocketLimits& limits, asio::ip::tcp::socket socket,
-              WebSocketOpening opening)
+  BeastSocket(std::shared_ptr<asio::io_context> io, const SocketLimits& limits,
+              asio::generic::stream_protocol::socket socket, WebSocketOpening opening)
       : io_(std::move(io)),
         limits_(limits),
         opening_(std::move(opening)),
@@ -358,7 +358,8 @@ asio::awaitable<bool> BeastSocket::run() {
 }  // namespace
 
 std::shared_ptr<WebSocket> make_web_socket(std::shared_ptr<asio::io_context> io, const SocketLimits& limits,
-                                           asio::ip::tcp::socket socket, WebSocketOpening opening) {
+                                           asio::generic::stream_protocol::socket socket,
+                                           WebSocketOpening opening) {
   return std::make_shared<BeastSocket>(std::move(io), limits, std::move(socket), std::move(opening));
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <memory>
 #include <string>
 
@@ -33,7 +33,8 @@ class WebSocket {
 };
 
 std::shared_ptr<WebSocket> make_web_socket(std::shared_ptr<boost::asio::io_context> io,
-                                           const SocketLimits& limits, boost::asio::ip::tcp::socket socket,
+                                           const SocketLimits& limits,
+                                           boost::asio::generic::stream_protocol::socket socket,
                                            WebSocketOpening opening);
 
 }  // namespace parlance

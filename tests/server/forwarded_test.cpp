@@ -28,6 +28,9 @@ TEST(AddressBlocks, HaveTheAddressesThatBeginAlike) {
            {"10.0.0.0/8", "", false},
            {"10.0.0.0/8", "10.0.0", false},
            {"10.0.0.0/8", "10.0.0.1 ", false},
+           {"unix", "unix", true},
+           {"unix", "127.0.0.1", false},
+           {"0.0.0.0/0", "unix", false},
        }) {
     const auto parsed = AddressBlock::parse(block);
     ASSERT_TRUE(parsed) << block;

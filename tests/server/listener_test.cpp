@@ -2,12 +2,15 @@
 // leave or do not read, and what a connection costs.
 #include "server/listener.h"
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/os/memory.h"
 #include "gtest/gtest.h"
 #include "server/support/client.h"
 #include "server/support/scripted_service.h"
+#include "support/temporary_folder.h"
 
 namespace parlance {
 namespace {
@@ -17,9 +20,13 @@ using std::chrono::milliseconds;
 using test::comes_true;
 using test::ScriptedService;
 
-class ServerListener : public testing::Test {
+// On one thread, and on several.
+class ServerListener : public testing::TestWithParam<int> {
  protected:
-  ServerListener() { options_.port = 0; }
+  ServerListener() {
+    options_.port = 0;
+    options_.n_threads = GetParam();
+  }
   void SetUp() override { open(); }
   void open() {
     listener_.reset();
@@ -37,7 +44,7 @@ class ServerListener : public testing::Test {
   std::unique_ptr<Listener> listener_;
 };
 
-TEST_F(ServerListener, ARequestMayBeCutAnywhereAndOthersMayFollowIt) {
+TEST_P(ServerListener, ARequestMayBeCutAnywhereAndOthersMayFollowIt) {
   const std::string bytes =
       "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nfirst\r\n"
       "POST /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nsec\r\n3\r\nond\r\n0\r\nT: "
@@ -62,7 +69,7 @@ TEST_F(ServerListener, ARequestMayBeCutAnywhereAndOthersMayFollowIt) {
   check(client);
 }
 
-TEST_F(ServerListener, WhoLeavesIsNoticedAtEveryMoment) {
+TEST_P(ServerListener, WhoLeavesIsNoticedAtEveryMoment) {
   for (const char* path : {"/hold", "/stream"}) {
     test::Client stays(port());
     std::optional<test::Client> leaves(std::in_place, port());
@@ -89,7 +96,7 @@ TEST_F(ServerListener, WhoLeavesIsNoticedAtEveryMoment) {
   EXPECT_TRUE(all_are_gone());
 }
 
-TEST_F(ServerListener, WhoDoesNotReadIsTakenForGone) {
+TEST_P(ServerListener, WhoDoesNotReadIsTakenForGone) {
   options_.write_time = milliseconds(100);
   open();
   test::Client client(port());
@@ -106,7 +113,7 @@ TEST_F(ServerListener, WhoDoesNotReadIsTakenForGone) {
   EXPECT_EQ(service_.n_cut, 1);
 }
 
-TEST_F(ServerListener, WhoReadsSlowlyGetsAllOfIt) {
+TEST_P(ServerListener, WhoReadsSlowlyGetsAllOfIt) {
   test::Client client(port());
   client.send(test::request_text("GET", "/stream", port()));
   ASSERT_TRUE(comes_true([&] { return service_.held().size() == 1; }));
@@ -126,7 +133,7 @@ TEST_F(ServerListener, WhoReadsSlowlyGetsAllOfIt) {
   EXPECT_EQ(reply->n_unsent(), 0u);
 }
 
-TEST_F(ServerListener, TheLastAnswerOfAConnectionSaysSo) {
+TEST_P(ServerListener, TheLastAnswerOfAConnectionSaysSo) {
   options_.n_requests_of_connection = 3;
   open();
   test::Client client(port());
@@ -147,7 +154,7 @@ TEST_F(ServerListener, TheLastAnswerOfAConnectionSaysSo) {
   }
 }
 
-TEST_F(ServerListener, LimitsHoldToTheByte) {
+TEST_P(ServerListener, LimitsHoldToTheByte) {
   const auto status_of = [&](const std::string& bytes) {
     test::Client client(port());
     client.send(bytes);
@@ -170,7 +177,7 @@ TEST_F(ServerListener, LimitsHoldToTheByte) {
   EXPECT_EQ(status_of(chunks), 413);
 }
 
-TEST_F(ServerListener, WaitingCostsLittle) {
+TEST_P(ServerListener, WaitingCostsLittle) {
   std::vector<std::unique_ptr<test::Client>> clients;
   const auto connect = [&] {
     for (int i = 0; i < 200; ++i) {
@@ -189,6 +196,103 @@ TEST_F(ServerListener, WaitingCostsLittle) {
 #endif
   clients.clear();
   EXPECT_TRUE(all_are_gone());
+}
+
+TEST_P(ServerListener, WhoIsIdleForLongestMakesRoom) {
+  options_.n_connections = 8;
+  open();
+  std::vector<std::unique_ptr<test::Client>> clients;
+  const auto connect = [&] {
+    clients.push_back(std::make_unique<test::Client>(port()));
+    clients.back()->send(test::request_text("GET", "/a", port()));
+    return clients.back()->answer().status;
+  };
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(connect(), 200) << i;
+  for (size_t i = 0; i < clients.size(); ++i) EXPECT_EQ(clients[i]->is_closed(i < 4 ? 5000 : 50), i < 4) << i;
+  EXPECT_TRUE(comes_true([&] { return listener_->counts().n_idle == 8; }));
+  // Nobody goes who waits for an answer.
+  for (size_t i = 4; i < clients.size(); ++i) clients[i]->send(test::request_text("GET", "/hold", port()));
+  ASSERT_TRUE(comes_true([&] { return service_.held().size() == 8; }));
+  EXPECT_EQ(connect(), 503);
+  for (const auto& reply : service_.held()) reply->break_off();
+}
+
+TEST_P(ServerListener, WhoHasMoreThreadsThanOneUsesThem) {
+  // Held up on one thread, connections of the others go on.
+  ScriptedService::Hook hook;
+  service_.hook = &hook;
+  test::Client stuck(port());
+  stuck.send(test::request_text("GET", "/stuck", port()));
+  ASSERT_TRUE(comes_true([&] { return hook.is_reached.load(); }));
+  int n_answered = 0;
+  std::vector<std::unique_ptr<test::Client>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<test::Client>(port()));
+    clients.back()->send(test::request_text("GET", "/a", port()));
+  }
+  for (const auto& client : clients) n_answered += client->receive(200);
+  // Where it is the thread that takes connections, nobody comes in meanwhile.
+  EXPECT_LE(n_answered, GetParam() == 1 ? 0 : 8);
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_GT(listener_->longest_silence(), milliseconds(90));
+  hook.may_go_on = true;
+  EXPECT_EQ(stuck.answer().status, 200);
+  EXPECT_TRUE(comes_true([&] { return listener_->longest_silence() < milliseconds(1500); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ServerListener, testing::Values(1, 4));
+
+class SocketFile : public testing::Test {
+ protected:
+  Result<std::unique_ptr<Listener>> open() {
+    ListenerOptions options;
+    options.host = "unix:" + path_;
+    return Listener::open(options, service_);
+  }
+
+  test::TemporaryFolder folder_;
+  const std::string path_ = (folder_.path() / "parlance.sock").string();
+  ScriptedService service_;
+};
+
+TEST_F(SocketFile, IsListenedOnByItsOwnersGroupAlone) {
+  auto listener = open();
+  ASSERT_TRUE(listener) << listener.error().message;
+  namespace fs = std::filesystem;
+  EXPECT_EQ(fs::status(path_).permissions() & fs::perms::all, fs::perms(0660));
+  test::Client client(path_);
+  client.send(test::request_text("GET", "/a", 1));
+  EXPECT_EQ(client.answer().body, "GET /a ");
+  const auto second = open();
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find(path_), std::string::npos) << second.error().message;
+  listener->reset();
+  EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(SocketFile, ThatWasLeftBehindIsReplacedAndOtherFilesAreNot) {
+  {
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ::close(socket);
+  }
+  EXPECT_TRUE(open());
+  std::ofstream(path_) << "somebody's";
+  EXPECT_FALSE(open());
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+TEST_F(SocketFile, HasAPathThatTheSystemTakes) {
+  for (const std::string& host : {std::string("unix:"), "unix:/" + std::string(200, 'a')}) {
+    ListenerOptions options;
+    options.host = host;
+    const auto listener = Listener::open(options, service_);
+    ASSERT_FALSE(listener);
+    EXPECT_EQ(listener.error().code, ErrorCode::invalid_argument);
+  }
 }
 
 }  // namespace

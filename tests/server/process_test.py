@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -35,13 +36,15 @@ class Process(unittest.TestCase):
         self.keys.write_text("".join(f"home{i}:{key}\n" for i, key in enumerate(keys)))
         self.keys.chmod(0o600)
 
-    def start(self, *options):
+    def start(self, *options, **environment):
         if self.log:
             self.log.close()
         self.log = open(pathlib.Path(self.folder.name) / "log", "w+")
         self.process = subprocess.Popen([BUILD / "bin/parlance", "serve", "--port", "0", "--no-state", *options],
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
-        self.port = int(re.search(r":(\d+)$", self.process.stdout.readline().strip())[1])
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True, env={**os.environ, **environment})
+        self.listens = self.process.stdout.readline().strip()
+        port = re.search(r":(\d+)$", self.listens)
+        self.port = port and int(port[1])
 
     def ask(self, method="GET", path="/v1/models", body=None, **fields):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -96,10 +99,31 @@ class Process(unittest.TestCase):
         self.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.process.wait(5), 3)
 
+    def test_who_started_it_as_a_service_is_told_how_it_is(self):
+        folder = pathlib.Path(self.folder.name)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(str(folder / "notify"))
+            manager.settimeout(20)
+            self.start("--host", f"unix:{folder}/parlance", NOTIFY_SOCKET=str(folder / "notify"), WATCHDOG_USEC="100000")
+            self.assertEqual(self.listens, f"listening on unix:{folder}/parlance")
+            self.assertEqual([manager.recv(99) for _ in range(4)], [b"READY=1"] + 3 * [b"WATCHDOG=1"])
+            connection = http.client.HTTPConnection("localhost", timeout=30)
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.connect(str(folder / "parlance"))
+            connection.request("GET", "/live", headers={"host": "localhost"})
+            self.assertEqual(connection.getresponse().status, 200)
+            connection.close()
+            self.process.terminate()
+            while (told := manager.recv(99)) == b"WATCHDOG=1":
+                pass
+            self.assertEqual(told, b"STOPPING=1")
+            self.assertEqual(self.process.wait(30), 0)
+        self.assertFalse((folder / "parlance").exists())
+
     def test_a_proxy_is_believed_where_it_is_trusted(self):
         page = "https://app.example"
         for trusted, status in (("127.0.0.1", 200), ("10.0.0.0/8", 403)):
-            self.start("--trusted-proxy", trusted, "--allowed-host", "app.example")
+            self.start("--trusted-proxy", trusted, "--allowed-host", "app.example", "--io-threads", "3")
             said = self.ask(origin=page, x_forwarded_for="192.0.2.9", x_forwarded_proto="https",
                             x_forwarded_host="app.example")
             self.assertEqual(said[0], status, said)

@@ -24,7 +24,16 @@ inline HttpAnswer answer_with(std::string body, int status = 200) {
 
 class ScriptedService : public HttpService {
  public:
+  // /stuck holds up the listener's thread until it may go on.
+  struct Hook {
+    std::atomic<bool> is_reached{false}, may_go_on{false};
+  };
+
   Admission admit(const HttpRequest& head) override {
+    if (head.path == "/stuck" && hook) {
+      hook->is_reached = true;
+      while (!hook->may_go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     if (head.path == "/refused") return {.refusal = answer_with("no", 404)};
     return {.refusal = {}, .n_body_bytes = size_t{64} << 10};
   }
@@ -47,6 +56,7 @@ class ScriptedService : public HttpService {
     return held_;
   }
 
+  Hook* hook = nullptr;
   std::atomic<bool> drains{false};
   std::atomic<int> n_cut{0};
 

@@ -119,7 +119,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        command = [arguments.program, "serve", "--port", "0", "--ctx-size", "2048", "--state-dir", folder, "--log-level", "error"]
+        command = [arguments.program, "serve", "--port", "0", "--ctx-size", "2048", "--state-dir", folder, "--log-level", "error",
+                   "--deterministic"]
         asyncio.run(run(arguments, command, folder))
 
 

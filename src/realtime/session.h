@@ -127,6 +127,7 @@ class RealtimeSession final : public LiveResponse::Host {
   void try_to_ask(LiveResponse& response);
   RealtimeResult<Json> chat_for(const LiveResponse& response, const std::string& more_said);
   Json chat_of(const ResponseTerms& terms, std::span<const Item> items, const std::string& more_said) const;
+  void name_conversation(Json& chat) const;
   Json chat_with(const SessionSettings& settings, const Json& messages) const;
   bool awaits_text(std::span<const Item> items) const;
   void end_answer();

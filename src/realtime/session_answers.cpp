@@ -58,7 +58,14 @@ Json RealtimeSession::chat_of(const ResponseTerms& terms, std::span<const Item> 
   const std::string last = elements->empty() ? "" : elements->back().member("role")->text().value_or("");
   if (!more_said.empty() || (last != "user" && last != "tool"))
     messages.push(Json::object({{"role", "user"}, {"content", more_said}}));
-  return chat_with(terms.settings, messages);
+  Json chat = chat_with(terms.settings, messages);
+  if (terms.conversation_id) name_conversation(chat);
+  return chat;
+}
+
+// What was put away of a conversation is found under the name that its client has given it.
+void RealtimeSession::name_conversation(Json& chat) const {
+  if (!terms_.conversation_id.empty()) chat.set("session_id", terms_.conversation_id);
 }
 
 Json RealtimeSession::chat_with(const SessionSettings& s, const Json& messages) const {
@@ -127,7 +134,9 @@ void RealtimeSession::warm_up(WhenWarm when) {
   const Json messages =
       chat_messages_of(settings_.instructions, all.subspan(std::min(n_left_out_, all.size())));
   if (messages.elements()->empty()) return;
-  warming_ = parts_.warm(chat_with(settings_, messages), when, wake_);
+  Json chat = chat_with(settings_, messages);
+  name_conversation(chat);
+  warming_ = parts_.warm(chat, when, wake_);
 }
 
 void RealtimeSession::try_to_ask(LiveResponse& response) {

@@ -1,5 +1,7 @@
 #include "server/realtime_mind.h"
 
+#include <atomic>
+
 #include "assistant/end_of_turn.h"
 #include "server/answer_terms.h"
 #include "server/chat_request.h"
@@ -16,38 +18,57 @@ RealtimeError realtime_error(const ApiError& error) {
           .type = error.status >= 500 ? "server_error" : "invalid_request_error"};
 }
 
+// How long an answer waits for what was put away of its conversation; then it is computed again, and what is
+// read is of use to the next one.
+constexpr std::chrono::milliseconds kLongestRestore{200};
+
 class ChatAnswer final : public MindAnswer {
  public:
-  ChatAnswer(Site& site, const TextAnswerTerms& terms, std::unique_ptr<KeyShares::Lease> lease)
-      : site_(site), lease_(std::move(lease)), reader_(terms.reader.value_or(AnswerReaderOptions{})) {
-    usage_.n_input = std::ssize(terms.prompts.front());
+  // `conversation` is null where it has no name.
+  ChatAnswer(Site& site, TextAnswerTerms terms, std::unique_ptr<KeyShares::Lease> lease,
+             Conversations::Open conversation, OnNews on_news)
+      : site_(site),
+        lease_(std::move(lease)),
+        conversation_(std::move(conversation)),
+        on_news_(std::move(on_news)),
+        reader_(terms.reader.value_or(AnswerReaderOptions{})),
+        options_(terms.generate),
+        prompt_(std::make_shared<ConversationText>(
+            ConversationText{std::move(terms.prompts.front()), terms.generate.work.sharing})) {
+    usage_.n_input = std::ssize(prompt_->tokens);
+    options_.work.cancellation = source_.ticket();
+    options_.work.deadline.reset();
+    options_.work.priority = Priority::realtime;
+    options_.work.sharing.prefix_class = PrefixClass::conversation;
   }
   ~ChatAnswer() override {
     source_.cancel();
     if (!request_) return;
+    leave_conversation();
     request_.reset();
     --site_.n_running;
   }
 
-  Result<void> start(TextAnswerTerms terms, OnNews on_news) {
-    GenerateOptions options = terms.generate;
-    options.work.cancellation = source_.ticket();
-    options.work.deadline.reset();
-    options.work.priority = Priority::realtime;
-    options.work.sharing.prefix_class = PrefixClass::conversation;
-    if (site_.options.logs_content) {
-      const Tokenizer& tokenizer = site_.text->model().tokenizer();
-      log_content(site_, {}, "prompt", tokenizer.decode(terms.prompts.front(), /*with_special=*/true));
-    }
-    PARLANCE_TRY(request_, Request::start(site_.text->context(), std::move(terms.prompts.front()), options,
-                                          std::move(on_news)));
-    ++site_.n_running;
-    return {};
+  Result<void> start() {
+    const bool waits = conversation_ && site_.conversations->restore(
+                                            conversation_, prompt_, kLongestRestore,
+                                            [is_restored = is_restored_, on_news = on_news_](int64_t) {
+                                              *is_restored = true;
+                                              on_news();
+                                            });
+    return waits ? Result<void>() : compute();
   }
 
-  bool has_ended() const override { return request_->has_ended(); }
+  bool has_ended() const override { return request_ ? request_->has_ended() : failure_.has_value(); }
   std::vector<ReadPiece> take() override {
     std::vector<ReadPiece> pieces;
+    if (!request_ && !failure_ && *is_restored_) {
+      if (auto started = compute(); !started) {
+        failure_ = std::move(started).error();
+        on_news_();  // it has ended
+      }
+    }
+    if (!request_) return pieces;
     const auto add = [&](std::vector<ReadPiece> more) {
       for (ReadPiece& piece : more) pieces.push_back(std::move(piece));
     };
@@ -61,6 +82,7 @@ class ChatAnswer final : public MindAnswer {
     add(reader_.finish());
     log_content(site_, {}, "answer", said_);
     result_ = request_->result();
+    leave_conversation();
     if (*result_) {
       usage_.n_cached = (*result_)->n_prompt_cached;
       usage_.n_output = static_cast<int64_t>(n_generated(**result_));
@@ -73,21 +95,49 @@ class ChatAnswer final : public MindAnswer {
   }
   MindUsage usage() const override { return usage_; }
   RealtimeResult<bool> is_complete() const override {
+    if (failure_) return tl::unexpected(realtime_error(api_error(*failure_)));
     if (!result_) return reject("internal_error", {}, "the answer has not ended");
     if (!*result_) return tl::unexpected(realtime_error(api_error(result_->error())));
     return (*result_)->finish_reason == FinishReason::stop;
   }
 
  private:
+  Result<void> compute() {
+    if (site_.options.logs_content) {
+      const Tokenizer& tokenizer = site_.text->model().tokenizer();
+      log_content(site_, {}, "prompt", tokenizer.decode(prompt_->tokens, /*with_special=*/true));
+    }
+    PARLANCE_TRY(request_, Request::start(site_.text->context(), prompt_->tokens, options_, on_news_));
+    ++site_.n_running;
+    if (conversation_) conversation_->begin(prompt_);
+    is_at_work_ = conversation_ != nullptr;
+    return {};
+  }
+
+  // What was computed is remembered as the conversation's text.
+  void leave_conversation() {
+    if (!std::exchange(is_at_work_, false)) return;
+    auto text = std::make_shared<ConversationText>(*prompt_);
+    if (result_ && *result_)
+      text->tokens.insert(text->tokens.end(), (*result_)->tokens.begin(), (*result_)->tokens.end());
+    conversation_->end(std::move(text));
+  }
+
   Site& site_;
   const std::unique_ptr<KeyShares::Lease> lease_;
+  const Conversations::Open conversation_;
+  const OnNews on_news_;
   const CancellationSource source_;
   AnswerReader reader_;
+  GenerateOptions options_;
+  const Conversations::Text prompt_;
+  const std::shared_ptr<std::atomic<bool>> is_restored_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<Request> request_;
   MindUsage usage_;
-  bool is_read_ = false;
+  bool is_read_ = false, is_at_work_ = false;
   std::string said_;  // where contents are logged
   std::optional<Result<GenerateResult>> result_;
+  std::optional<Error> failure_;  // it could not begin
 };
 
 // Nobody waits for it: until it is known, the silence is as long as it may be.
@@ -134,8 +184,12 @@ class SiteParts final : public ModelParts {
     if (!terms) return tl::unexpected(realtime_error(terms.error()));
     auto lease = site_.key_shares.take(caller_ ? caller_->name : "", 1);
     if (!lease) return reject("key_limit_exceeded", {}, "as many requests of this key run and wait as may");
-    auto answer = std::make_unique<ChatAnswer>(site_, *terms, std::move(lease));
-    if (const auto started = answer->start(*std::move(terms), std::move(on_news)); !started)
+    Conversations::Open conversation;
+    if (!terms->conversation.id.empty())
+      conversation = site_.conversations->open(terms->conversation, -1, Lifetime::lasting);
+    auto answer = std::make_unique<ChatAnswer>(site_, *std::move(terms), std::move(lease),
+                                               std::move(conversation), std::move(on_news));
+    if (const auto started = answer->start(); !started)
       return tl::unexpected(realtime_error(api_error(started.error())));
     return answer;
   }

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "audio/audio_file.h"
 #include "server/support/demo_server.h"
 #include "server/support/socket_client.h"
+#include "support/temporary_folder.h"
 #include "text/base64.h"
 
 namespace parlance {
@@ -84,6 +86,37 @@ TEST_F(ServerRealtime, AnswersInText) {
   const json again = client.ask("And of Spain?");
   EXPECT_GT(again["response"]["usage"]["input_token_details"]["cached_tokens"], 5)
       << "the beginning was known";
+}
+
+// A server that was started again finds what was computed under the name that the client gives.
+TEST(ServerRealtimeFiles, WhatWasPutAwayIsReadBeforeTheFirstAnswer) {
+  const test::TemporaryFolder folder;
+  ServerOptions options = test::demo_options();
+  options.conversations.slot_folder = folder.path();
+  json first, again;
+  for (json* const usage : {&first, &again}) {
+    const auto server = test::start_server(options);
+    ASSERT_TRUE(server);
+    {
+      RealtimeClient client(server->port(), "?conversation_id=kitchen");
+      ASSERT_EQ(client.status(), 101);
+      std::string question = "What is the capital of France?";
+      while (question.size() < 600) question = "Think of a country. " + question;  // longer than a page
+      const json done = client.ask(question);
+      ASSERT_EQ(done["response"]["status"], "completed") << done;
+      *usage = done["response"]["usage"];
+    }
+    const std::string figures = test::ask(server->port(), "GET", "/metrics").body;
+    const std::string restored = "parlance_snapshots_total{op=\"restore\",result=\"ok\"} ";
+    EXPECT_NE(figures.find(restored + (usage == &first ? "0" : "1")), std::string::npos);
+    for (int i = 0; i < 500 && server->site().n_realtime > 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    server->drain();
+    EXPECT_TRUE(server->finish(std::chrono::seconds(5)));
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "kitchen.long.bin"));
+  EXPECT_EQ(first["input_tokens"], again["input_tokens"]);
+  EXPECT_GE(again["input_token_details"]["cached_tokens"], first["input_tokens"].get<int>() - 1);
 }
 
 TEST_F(ServerRealtime, HearsAndSpeaks) {

@@ -10,6 +10,8 @@
                when a request was to come, so that waiting to be sent is not hidden
   health       how long GET /health takes while 1,500 clients hold half a request and 8 streams are written
   disconnects  clients that leave at any moment: how long their work goes on, and whether anything is left behind
+  fairness     a crowd in the background beside somebody who reads along: how many steps of the model pass before his first token;
+               and the other way round: how long the background waits between two of its tokens
   start        from the start of the program to the end of its first chat, with the bundled models
 
 Both servers get the same tokens, answer greedily, past any end, as many tokens as are asked for, and run in turn
@@ -41,8 +43,9 @@ USUAL_PROMPT, USUAL_ANSWER = 128, 64
 token_range = (1000, 20000)  # of those that prompts are made of
 START_S, ANSWER_S = 120, 600
 SLOW_CLIENTS, STREAMS = 1500, 8
+CROWD, ASKED_BESIDE = 24, 30  # clients of the test fairness, and requests beside them
 LOAD_TESTS = ("streams", "batch", "shared", "arrivals")
-TESTS = LOAD_TESTS + ("health", "disconnects", "start")
+TESTS = LOAD_TESTS + ("health", "disconnects", "fairness", "start")
 
 
 class Server:
@@ -108,10 +111,10 @@ class Answer:
     n_tokens: int = 0
 
 
-def request_bytes(method, path, body):
+def request_bytes(method, path, body, fields=""):
     text = b"" if body is None else json.dumps(body).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" \
-           f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+           f"Content-Length: {len(text)}\r\n{fields}Connection: close\r\n\r\n"
     return head.encode() + text
 
 
@@ -134,13 +137,13 @@ async def body_lines(reader, head):
         yield rest
 
 
-async def ask(port, method, path, body=None, due=None):
+async def ask(port, method, path, body=None, due=None, fields=""):
     """One request on a connection of its own. `due`: when it was to be sent, by time.monotonic()."""
     due = time.monotonic() if due is None else due
     answer = Answer()
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
     try:
-        writer.write(request_bytes(method, path, body))
+        writer.write(request_bytes(method, path, body, fields))
         await writer.drain()
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         answer.status = int(head.split()[1])
@@ -315,6 +318,42 @@ async def disconnects(server, n):
             "memory_bytes": [before["process_resident_memory_bytes"], after["process_resident_memory_bytes"]]}
 
 
+async def fairness(server):
+    """Steps before the first token beside a crowd in the background; and what the background gets beside a crowd."""
+    background, seeds = "X-Parlance-Class: background\r\n", iter(range(1000, 10**9))
+
+    async def crowd_client(fields):
+        while True:
+            await ask(server.port, "POST", "/v1/completions", completion(tokens(next(seeds), USUAL_PROMPT), 200), fields=fields)
+
+    async def beside_crowd(fields, what):
+        crowd = [asyncio.create_task(crowd_client(fields)) for _ in range(CROWD)]
+        await asyncio.sleep(3)
+        try:
+            return await what()
+        finally:
+            for client in crowd:
+                client.cancel()
+            await asyncio.gather(*crowd, return_exceptions=True)
+
+    async def steps_to_first_token():
+        steps, first_s = [], []
+        for _ in range(ASKED_BESIDE):
+            before = (await metrics_of(server))["llamacpp:n_decode_total"]
+            answer = await ask(server.port, "POST", "/v1/completions", completion(tokens(next(seeds), 16), 1))
+            steps.append((await metrics_of(server))["llamacpp:n_decode_total"] - before)
+            first_s.append(answer.first_s)
+            await asyncio.sleep(random.Random(next(seeds)).uniform(0, 0.3))
+        return steps, first_s
+
+    alone = [(await ask(server.port, "POST", "/v1/completions", completion(tokens(next(seeds), 16), 1))).first_s for _ in range(5)]
+    steps, first_s = await beside_crowd(background, steps_to_first_token)
+    patient = await beside_crowd("", lambda: ask(server.port, "POST", "/v1/completions",
+                                                 completion(tokens(next(seeds), 16), 40), fields=background))
+    return {"alone_s": statistics.median(alone), "steps": percentiles(steps), "first_s": percentiles(first_s),
+            "background_first_s": patient.first_s, "background_gap_s": percentiles(patient.gaps_s)}
+
+
 def start_time(program):
     """From the start of the program to the end of a chat of one token."""
     start = time.monotonic()
@@ -362,6 +401,8 @@ def measure_once(test, arguments):
     with server_of("Parlance", arguments, STREAMS, 2048) as server:
         if test == "health":
             return asyncio.run(health(server, 10))
+        if test == "fairness":
+            return asyncio.run(fairness(server))
         return asyncio.run(disconnects(server, arguments.disconnects))
 
 
@@ -426,6 +467,14 @@ def other_lines(runs):
                          f"{1000 * run['p99_within_s']:.0f} ms; threads "
                          f"{run['threads'][0]:.0f} before and {run['threads'][1]:.0f} after, open files "
                          f"{run['open_files'][0]:.0f} and {run['open_files'][1]:.0f}.")
+        elif run["test"] == "fairness":
+            steps = run["steps"]
+            lines.append(f"{CROWD} clients in the background, {STREAMS} answers at once, and somebody who asks for a word beside them: "
+                         f"{steps['p50']:.0f} steps to his first token, at most {steps['max']:.0f}, that of his own prompt among them; "
+                         f"{rounds.seconds(run['first_s']['p50'])}, at most {rounds.seconds(run['first_s']['max'])} "
+                         f"({rounds.seconds(run['alone_s'])} alone). The other way round the background's first token comes after "
+                         f"{rounds.seconds(run['background_first_s'])}, and at most {rounds.seconds(run['background_gap_s']['max'])} "
+                         "pass between two of its tokens.")
     starts = [run for run in runs if run["test"] == "start"]
     if starts:
         lines.append(f"Start to first answer with the bundled models: {rounds.seconds(median(starts, 'answer_s'))} "

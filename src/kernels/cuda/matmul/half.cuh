@@ -40,6 +40,18 @@ struct Bf16Product {
   }
 };
 
+// Powers of two by their bits: what rounds x is run once by each kernel, and waits for its instructions most
+// of the time, so that there had better be few.
+__device__ inline float power_of_two(int exponent) {
+  return __int_as_float((exponent + 127) << 23);
+}
+__device__ inline float inverse_of_power_of_two(float power) {
+  return __int_as_float((2 * 127 << 23) - __float_as_int(power));
+}
+__device__ inline int exponent_of(float magnitude) {
+  return (__float_as_int(magnitude) >> 23) - 127;
+}
+
 // A warp's part of a token: n values, a multiple of 4. Its lanes hold so many pieces of four, and load others
 // again.
 template <int kHeld>
@@ -62,15 +74,16 @@ class PartOfX {
     magnitude = max_of_warp(magnitude);
     // The inverse must be finite, too.
     constexpr int kTopExponent = 14, kLowestExponent = -100;
-    const int exponent = magnitude > 0 ? max(ilogbf(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
-    return ldexpf(1.0f, exponent - kTopExponent);
+    const int exponent =
+        magnitude > 0 ? max(exponent_of(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
+    return power_of_two(exponent - kTopExponent);
   }
 
   // Writes both halves of n_padded values, or where `second` is null the first; those that do not exist are
   // zero.
   template <class Half, bool kIsPaired>
   __device__ void round(int n_padded, float scale, uint16_t* first, uint16_t* second) const {
-    const float inverse = 1 / scale;
+    const float inverse = inverse_of_power_of_two(scale);
     for_each_piece(n_padded, [&](int at, const float4& v) {
       const float values[4] = {v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse};
       union {

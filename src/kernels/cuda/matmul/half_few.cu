@@ -1,9 +1,9 @@
 // A few tokens times f16 or bf16 weights: bound by the speed at which weights arrive, as one token is. A
 // block keeps one part of the tokens along n_in in shared memory, which it rounds itself, and its warps go
 // through tiles of rows, that part of them, whose next pieces are on their way to shared memory of the warp's
-// own, before the tokens are there too. A cluster has a block for each part: when its blocks have gone
-// through the same tiles, some warps add up the parts in their order, while the others go on. The sums are
-// those of half_gemv and half_gemm.
+// own, before the tokens are there too. A cluster has a block for each part: of each tile, every block has
+// some tokens, to which all write the sums of their parts, and adds them up in their order. The sums are those
+// of half_gemv and half_gemm.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -15,9 +15,14 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kRows = 16;              // of a warp's tile
+constexpr int kMmaRows = 16;  // of an instruction
+constexpr int kSubtiles = 2;  // of a warp's tile, which share what is loaded of the tokens
+constexpr int kRows = kSubtiles * kMmaRows;
 constexpr int kColumnTokens = 8;       // of a column of tiles
 constexpr int kRowPad = kPieceValues;  // rows of tokens start in different banks
+
+// Of x, a lane holds so many pieces of four while it rounds a token.
+constexpr int kFewPieces = 4, kManyPieces = 12;
 
 // A block's part of the tokens, as two floats each. halves: [kHalves][kTokens] rows of `stride` values.
 template <int kColumns>
@@ -45,21 +50,33 @@ struct Tokens {
     }
   }
 
-  // By all warps; tokens that do not exist are zero. `n` values of the part exist, n_part are padded.
-  template <class Half, int kHeld>
-  __device__ void round(const float* x, int64_t n_in, int n, int n_part, int n_tokens) const {
-    for (int token = threadIdx.y; token < kTokens; token += blockDim.y) {
-      const PartOfX<kHeld> values(x + token * n_in, token < n_tokens ? n : 0);
+  // By all warps; tokens that do not exist are zero. `n` values of the part exist, n_part are padded. Calls
+  // `meanwhile` while the first values are on their way.
+  template <class Half, int kHeld, class Meanwhile>
+  __device__ void round(const float* x, int64_t n_in, int n, int n_part, int n_tokens,
+                        const Meanwhile& meanwhile) const {
+    constexpr bool kHoldsNext = kHeld <= kFewPieces;
+    const int at_once = static_cast<int>(blockDim.y);
+    const auto part_of = [&](int token) {
+      return PartOfX<kHeld>(x + token * n_in, token < n_tokens ? n : 0);
+    };
+    PartOfX<kHeld> values = part_of(threadIdx.y);
+    PartOfX<kHeld> next = kHoldsNext ? part_of(static_cast<int>(threadIdx.y) + at_once) : values;
+    meanwhile();
+#pragma unroll 1
+    for (int token = threadIdx.y; token < kTokens; token += at_once) {
       const float scale = values.template scale<Half>();
       values.template round<Half, false>(n_part, scale, row(0, token), row(1, token));
       if (threadIdx.x == 0) scales[token] = scale;
+      values = kHoldsNext ? next : part_of(token + at_once);
+      if constexpr (kHoldsNext) next = part_of(token + 2 * at_once);
     }
   }
 };
 
-// What a warp has of a tile and a part: 16 rows of 8 tokens for each column.
+// What a warp has of a tile and a part: of each 16 rows, 8 tokens for each column.
 template <int kColumns>
-using TileSums = float[kColumns][4];
+using TileSums = float[kSubtiles][kColumns][4];
 
 template <class Product, int kColumns>
 __device__ void multiply_tokens(RowStage<kRows>& stage, const Tokens<kColumns>& x, int value,
@@ -67,196 +84,256 @@ __device__ void multiply_tokens(RowStage<kRows>& stage, const Tokens<kColumns>& 
   const int lane = threadIdx.x;
 #pragma unroll
   for (int k = 0; k < kHalfStepValues / kMmaValues; ++k) {
-    uint32_t a[4], b[kHalves][kColumns][2];
+    uint32_t a[kSubtiles][4], b[kHalves][kColumns][2];
     x.load(value + k * kMmaValues, b);
-    load_matrices(a, &stage.at(lane % 16, 2 * k + lane / 16));
+#pragma unroll
+    for (int i = 0; i < kSubtiles; ++i)
+      load_matrices(a[i], &stage.at(i * kMmaRows + lane % 16, 2 * k + lane / 16));
 #pragma unroll
     for (int half = 0; half < kHalves; ++half) {
 #pragma unroll
-      for (int column = 0; column < kColumns; ++column)
-        Product::multiply_add(acc[column], a, b[half][column][0], b[half][column][1]);
+      for (int i = 0; i < kSubtiles; ++i) {
+#pragma unroll
+        for (int column = 0; column < kColumns; ++column)
+          Product::multiply_add(acc[i][column], a[i], b[half][column][0], b[half][column][1]);
+      }
     }
   }
 }
 
-// Where the warps of a block leave the sums of its part, for the other blocks of the cluster: twice, so that
-// those of a round are read while the next ones are computed.
+// Where blocks leave the sums of their parts for those that add them up, in their shared memory. Of a tile,
+// each block of a cluster has some pairs of tokens. Where warps have several tiles, twice, so that those of a
+// round are read while the next ones are computed.
 template <int kColumns>
 struct LeftSums {
-  float4* of_lanes;  // [2][warps][kColumns][32]
+  static constexpr int kPairs = kColumns * kColumnTokens / 2;
+  float* of_warps;  // [n_buffers][warps][pairs of a block][n_parts][kSubtiles][32]
+  int n_parts, n_buffers, n_warps;
 
-  __device__ float4* at(int round, int column) const {
-    return of_lanes + ((round % 2 * blockDim.y + threadIdx.y) * kColumns + column) * 32 + threadIdx.x;
+  __host__ __device__ static int pairs_of_block(int n_parts) { return (kPairs + n_parts - 1) / n_parts; }
+  __host__ __device__ static int values(int n_warps, int n_parts, int n_buffers) {
+    return n_buffers * n_warps * pairs_of_block(n_parts) * n_parts * kSubtiles * 32;
   }
 
-  __device__ void leave(int round, const TileSums<kColumns>& sums, const float* scales) const {
+  __device__ float* at(int round, int pair, int part) const {
+    const int warp = round % n_buffers * n_warps + static_cast<int>(threadIdx.y);
+    return of_warps + ((warp * pairs_of_block(n_parts) + pair / n_parts) * n_parts + part) * kSubtiles * 32;
+  }
+
+  __device__ void leave(int round, int part, const TileSums<kColumns>& sums, const float* scales) const {
     const int lane = threadIdx.x;
 #pragma unroll
     for (int column = 0; column < kColumns; ++column) {
-      const float2 scale = *reinterpret_cast<const float2*>(scales + column * kColumnTokens + lane % 4 * 2);
-      const float(&of)[4] = sums[column];
-      *at(round, column) = make_float4(__fmul_rn(of[0], scale.x), __fmul_rn(of[1], scale.y),
-                                       __fmul_rn(of[2], scale.x), __fmul_rn(of[3], scale.y));
+      const int pair = column * 4 + lane % 4;
+      const float2 scale = *reinterpret_cast<const float2*>(scales + 2 * pair);
+      float* const to = at(round, pair, part) + lane / 4 * 4;
+#pragma unroll
+      for (int i = 0; i < kSubtiles; ++i) {
+        const float(&of)[4] = sums[i][column];
+        store_in_block(to + i * 32, static_cast<unsigned>(pair % n_parts),
+                       make_float4(__fmul_rn(of[0], scale.x), __fmul_rn(of[1], scale.y),
+                                   __fmul_rn(of[2], scale.x), __fmul_rn(of[3], scale.y)));
+      }
     }
   }
 
-  __device__ void add(int round, int n_parts, TileSums<kColumns>& total) const {
+  // Of the block's pairs: adds up the parts of a tile's first_row.. and stores them.
+  __device__ void finish(int round, int of_part, const Output& output, int first_row, int n_tokens) const {
+    const int lane = threadIdx.x;
+    for (int pair = of_part; pair < kPairs; pair += n_parts) {
+      const int token = 2 * pair + lane % 2;
+      const float* const left = at(round, pair, 0);
 #pragma unroll
-    for (int part = 0; part < kMostParts; ++part) {
-      if (part >= n_parts) break;
+      for (int i = 0; i < kSubtiles; ++i) {
+        const int row = first_row + i * kMmaRows + lane / 4 + lane % 4 / 2 * 8;
+        float total = 0;
 #pragma unroll
-      for (int column = 0; column < kColumns; ++column) {
-        const float4 of = load_from_block(at(round, column), static_cast<unsigned>(part));
-        total[column][0] = add_part(total[column][0], of.x);
-        total[column][1] = add_part(total[column][1], of.y);
-        total[column][2] = add_part(total[column][2], of.z);
-        total[column][3] = add_part(total[column][3], of.w);
+        for (int part = 0; part < kMostParts; ++part) {
+          if (part < n_parts) total = add_part(total, left[(part * kSubtiles + i) * 32 + lane]);
+        }
+        if (row < output.n_out && token < n_tokens)
+          output.out[static_cast<int64_t>(token) * output.n_out + row] =
+              total + (output.bias ? output.bias[row] : 0.0f);
       }
     }
   }
 };
-
-template <int kColumns>
-__device__ void store_tile(const Output& output, int first_row, int n_tokens,
-                           const TileSums<kColumns>& sums) {
-  const int lane = threadIdx.x;
-#pragma unroll
-  for (int column = 0; column < kColumns; ++column) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int row = first_row + lane / 4 + e / 2 * 8;
-      const int token = column * kColumnTokens + lane % 4 * 2 + e % 2;
-      if (row >= output.n_out || token >= n_tokens) continue;
-      output.out[static_cast<int64_t>(token) * output.n_out + row] =
-          sums[column][e] + (output.bias ? output.bias[row] : 0.0f);
-    }
-  }
-}
 
 constexpr size_t tokens_bytes(const Parts& parts, int columns) {
   return static_cast<size_t>(kHalves * columns * kColumnTokens) *
          static_cast<size_t>(parts.units * kHalfStepValues + kRowPad) * sizeof(uint16_t);
 }
 
-// How a kernel is made: the most warps of a block, and the stages of each; of x, pieces that a lane holds
-// while it rounds.
-template <int kBlockWarps, int kRowStages, int kHeldPieces>
-struct Make {
-  static constexpr int kMostWarps = kBlockWarps, kStages = kRowStages, kHeld = kHeldPieces;
+constexpr int kFewestStages = 3, kMostStages = 5;  // of a warp
 
-  static size_t shared_bytes(const Parts& parts, int columns, int n_warps) {
-    const size_t sums = 2 * sizeof(float4) * 32 * static_cast<size_t>(columns);
-    const size_t scales = sizeof(float) * static_cast<size_t>(columns * kColumnTokens);
-    return static_cast<size_t>(n_warps) * (kStages * sizeof(RowStage<kRows>) + sums) + scales +
+// Those that are asked for before the tokens are there: the tokens come behind them.
+constexpr int kStagesBefore = 2;
+
+// Warps of a block, how many tiles each has, and stages.
+struct BlockShape {
+  int n_warps, n_rounds, n_stages;
+
+  int n_buffers() const { return n_rounds > 1 ? 2 : 1; }
+  size_t bytes_beside_stages(const Parts& parts, int columns) const {
+    const int n_sums =
+        (columns == 1 ? LeftSums<1>::values : LeftSums<2>::values)(n_warps, parts.n, n_buffers());
+    return sizeof(float) * static_cast<size_t>(n_sums + columns * kColumnTokens) +
            tokens_bytes(parts, columns);
+  }
+  size_t bytes(const Parts& parts, int columns) const {
+    return bytes_beside_stages(parts, columns) +
+           static_cast<size_t>(n_warps * n_stages) * sizeof(RowStage<kRows>);
   }
 };
 
-// Block (cluster and, in it, part), of 32 lanes by warps. Shared memory: stages and sums of all warps,
-// scales, tokens.
-template <class Product, int kColumns, class M>
-__global__ void __launch_bounds__(32 * M::kMostWarps)
-    multiply_few(const __grid_constant__ Products p, const float* x, const Parts parts) {
+// Of a block that has n_tiles, with as many stages as there is room for.
+BlockShape with_warps(int n_warps, int n_tiles, const Parts& parts, int columns, size_t room) {
+  BlockShape shape{n_warps, div_up(n_tiles, n_warps), 0};
+  const size_t taken = shape.bytes_beside_stages(parts, columns);
+  if (taken > room) return shape;
+  const size_t n_stages = (room - taken) / static_cast<size_t>(n_warps) / sizeof(RowStage<kRows>);
+  shape.n_stages = static_cast<int>(std::min<size_t>(n_stages, kMostStages));
+  return shape;
+}
+
+// What leaves the fewest warps without a tile in their last round; then, what has the most weights on their
+// way. Without stages where nothing has room.
+constexpr int kFewestWarps = 8, kMostWarps = 13;
+BlockShape shape_for(int n_tiles, const Parts& parts, int columns, size_t room) {
+  BlockShape best{};
+  for (int n = kMostWarps; n >= kFewestWarps; --n) {
+    const BlockShape shape = with_warps(n, n_tiles, parts, columns, room);
+    if (shape.n_stages < kFewestStages) continue;
+    const int n_slots = n * shape.n_rounds, n_best = best.n_warps * best.n_rounds;
+    const bool is_more = n * shape.n_stages > best.n_warps * best.n_stages;
+    if (best.n_stages == 0 || n_slots < n_best || (n_slots == n_best && is_more)) best = shape;
+  }
+  return best;
+}
+
+// Until all but the last n_stages - 1 groups of copies are there.
+__device__ void wait_for_stage(int n_stages) {
+  switch (n_stages) {
+    case 3:
+      return wait_for_copies<2>();
+    case 4:
+      return wait_for_copies<3>();
+    default:
+      return wait_for_copies<kMostStages - 1>();
+  }
+}
+
+// Warps of a block. Where there is much to round, some do nothing else.
+template <int kColumns, int kHeld>
+constexpr int block_warps(int n_warps) {
+  return kHeld > kFewPieces ? std::max(n_warps, kColumns * kColumnTokens) : n_warps;
+}
+
+// Block (cluster and, in it, part), of 32 lanes by warps, of which the first have tiles. Shared
+// memory: stages of all warps, sums, scales, tokens.
+template <class Product, int kColumns, int kHeld>
+__global__ void __launch_bounds__(32 * block_warps<kColumns, kHeld>(kMostWarps))
+    multiply_few(const __grid_constant__ Products p, const float* x, const Parts parts,
+                 const BlockShape shape) {
   extern __shared__ uint4 shared[];
   let_next_start();
-  constexpr int kStages = M::kStages;
+  arrive_in_cluster();  // that this block has started: others may write to its shared memory
   const int part = blockIdx.x % parts.n, cluster = blockIdx.x / parts.n, n_clusters = gridDim.x / parts.n;
   const int begin = part * parts.units;
   const int end = min(begin + parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
   const int warp = threadIdx.y, first_tile = warp * n_clusters + cluster;
-  const int n_warps = blockDim.y, tiles_at_once = n_warps * n_clusters;
+  const int n_warps = shape.n_warps, n_stages = shape.n_stages, tiles_at_once = n_warps * n_clusters;
   auto* const all_stages = reinterpret_cast<RowStage<kRows>*>(shared);
-  RowStage<kRows>* const stages = all_stages + warp * kStages;
-  const LeftSums<kColumns> left{reinterpret_cast<float4*>(all_stages + n_warps * kStages)};
-  auto* const scales = reinterpret_cast<float*>(left.of_lanes + 2 * n_warps * kColumns * 32);
+  RowStage<kRows>* const stages = all_stages + warp * n_stages;
+  const int n_buffers = shape.n_rounds > 1 ? 2 : 1;
+  const LeftSums<kColumns> left{reinterpret_cast<float*>(all_stages + n_warps * n_stages), parts.n, n_buffers,
+                                n_warps};
+  float* const scales = left.of_warps + LeftSums<kColumns>::values(n_warps, parts.n, n_buffers);
   RowsAhead<kRows> ahead(p, begin, end, first_tile, tiles_at_once);
-#pragma unroll
-  for (int stage = 0; stage < kStages - 1; ++stage) ahead.copy(stages[stage]);
+  const auto copy_ahead = [&](int from, int to) {
+    for (int i = from; i < to; ++i) ahead.copy(stages[i]);
+  };
+  const bool has_tiles = warp < n_warps;
+  if (has_tiles) copy_ahead(0, kStagesBefore);
   wait_for_previous();
 
   const int n_part = parts.units * kHalfStepValues, first = begin * kHalfStepValues;
   const Tokens<kColumns> tokens{reinterpret_cast<uint16_t*>(scales + kColumns * kColumnTokens), scales,
                                 n_part + kRowPad};
-  tokens.template round<typename Product::Half, M::kHeld>(x + first, p.n_in, min(n_part, p.n_in - first),
-                                                          n_part, p.n_tokens);
+  tokens.template round<typename Product::Half, kHeld>(x + first, p.n_in, min(n_part, p.n_in - first), n_part,
+                                                       p.n_tokens, [&] {
+                                                         if (has_tiles)
+                                                           copy_ahead(kStagesBefore, n_stages - 1);
+                                                       });
   __syncthreads();
+  if (!has_tiles) return;  // barriers of the cluster do not wait for who has ended
 
   // All warps of the cluster have as many rounds, and by turns one block's add up a round's.
-  const int n_rounds = (p.n_tiles + tiles_at_once - 1) / tiles_at_once;
   const auto finish_round = [&](int round) {
     wait_for_cluster();
     const int tile = first_tile + round * tiles_at_once;
-    if (tile >= p.n_tiles || (warp + round) % parts.n != part) return;
-    TileSums<kColumns> total = {};
-    left.add(round, parts.n, total);
+    if (tile >= p.n_tiles) return;
     const Output& output = output_of_tile(p, tile);
-    store_tile<kColumns>(output, (tile - output.first_tile) * kRows, p.n_tokens, total);
+    left.finish(round, part, output, (tile - output.first_tile) * kRows, p.n_tokens);
   };
   int stage = 0;
-  for (int round = 0; round < n_rounds; ++round) {
+  for (int round = 0; round < shape.n_rounds; ++round) {
     TileSums<kColumns> acc = {};
     for (int step = begin; first_tile + round * tiles_at_once < p.n_tiles && step < end; ++step) {
-      ahead.copy(stages[stage == 0 ? kStages - 1 : stage - 1]);
-      wait_for_copies<kStages - 1>();
+      ahead.copy(stages[stage == 0 ? n_stages - 1 : stage - 1]);
+      wait_for_stage(n_stages);
       __syncwarp();
       multiply_tokens<Product, kColumns>(stages[stage], tokens, (step - begin) * kHalfStepValues, acc);
       __syncwarp();
-      stage = stage + 1 == kStages ? 0 : stage + 1;
+      stage = stage + 1 == n_stages ? 0 : stage + 1;
     }
-    if (round > 0) finish_round(round - 1);
+    if (round > 0) {
+      finish_round(round - 1);
+    } else {
+      wait_for_cluster();
+    }
     __syncwarp();
-    left.leave(round, acc, scales);
+    left.leave(round, part, acc, scales);
     __syncwarp();
     arrive_in_cluster();
   }
-  finish_round(n_rounds - 1);
-  __syncwarp();
-  arrive_in_cluster();  // a block's sums are there until all have read them
-  wait_for_cluster();
+  finish_round(shape.n_rounds - 1);
 }
 
-// As many clusters as run at the same time, of blocks with as many warps as leave the fewest without a tile
-// in their last round. False where the GPU has no room for a cluster.
-template <class Product, int kColumns, class M>
+// As many clusters as run at the same time. False where the GPU has no room for one.
+template <class Product, int kColumns, int kHeld>
 bool launch_few(Stream& stream, const MatmulArgs& args, const Products& products, const Parts& parts) {
+  constexpr size_t kRoomForOthers = 2 << 10;  // for small kernels before and behind this one
+  const size_t room = shared_bytes_of_blocks(gpu_of(stream), 1) - kRoomForOthers;
+  const auto kernel = multiply_few<Product, kColumns, kHeld>;
   const auto n_parts = static_cast<unsigned>(parts.n);
-  const auto with_warps = [&](int n) {
+  const auto launched = [&](const BlockShape& shape) {
     return Shape{.grid = dim3(n_parts),
-                 .block = dim3(32, static_cast<unsigned>(n)),
-                 .shared_bytes = M::shared_bytes(parts, kColumns, n)};
+                 .block = dim3(32, static_cast<unsigned>(block_warps<kColumns, kHeld>(shape.n_warps))),
+                 .shared_bytes = shape.bytes(parts, kColumns)};
   };
-  const auto kernel = multiply_few<Product, kColumns, M>;
+  const BlockShape alone = shape_for(1, parts, kColumns, room);
+  if (alone.n_stages == 0) return false;
   const int n_at_once =
-      clusters_at_once(stream, reinterpret_cast<const void*>(kernel), with_warps(M::kMostWarps), n_parts);
+      clusters_at_once(stream, reinterpret_cast<const void*>(kernel), launched(alone), n_parts);
   if (n_at_once == 0) return false;
-  const int n_clusters = std::min(n_at_once, div_up(products.n_tiles, M::kMostWarps));
-  const int n_tiles = div_up(products.n_tiles, n_clusters);
-  int n_warps = M::kMostWarps;
-  for (int n = n_warps; n > M::kMostWarps / 2; --n) {
-    if (div_up(n_tiles, n) * n < div_up(n_tiles, n_warps) * n_warps) n_warps = n;
-  }
-  Shape shape = with_warps(n_warps);
-  shape.grid.x *= static_cast<unsigned>(n_clusters);
-  launch_in_clusters(stream, kernel, shape, n_parts, products, args.x.as<const float>(), parts);
+  const int n_clusters = std::min(n_at_once, products.n_tiles);
+  const BlockShape shape = shape_for(div_up(products.n_tiles, n_clusters), parts, kColumns, room);
+  if (shape.n_stages == 0) return false;
+  Shape all = launched(shape);
+  all.grid.x *= static_cast<unsigned>(n_clusters);
+  launch_in_clusters(stream, kernel, all, n_parts, products, args.x.as<const float>(), parts, shape);
   return true;
 }
 
-using ForShortParts = Make<16, 5, 4>;
-using ForLongParts = Make<9, 6, 12>;
-
-template <class M>
-bool has_room(const Gpu& gpu, const Parts& parts) {
-  return M::shared_bytes(parts, 2, M::kMostWarps) <= gpu.shared_bytes_per_block;
-}
-
 template <class Product>
-bool choose_make(Stream& stream, const MatmulArgs& args, const Products& products, const Parts& parts) {
+bool choose_kernel(Stream& stream, const MatmulArgs& args, const Products& products, const Parts& parts) {
   const bool is_narrow = products.n_tokens <= kColumnTokens;
-  const auto run =
-      has_room<ForShortParts>(gpu_of(stream), parts)
-          ? is_narrow ? launch_few<Product, 1, ForShortParts> : launch_few<Product, 2, ForShortParts>
-      : is_narrow ? launch_few<Product, 1, ForLongParts>
-                  : launch_few<Product, 2, ForLongParts>;
+  const bool is_short = parts.units * kHalfStepValues <= kFewPieces * 4 * 32;
+  const auto run = is_short
+                       ? is_narrow ? launch_few<Product, 1, kFewPieces> : launch_few<Product, 2, kFewPieces>
+                   : is_narrow ? launch_few<Product, 1, kManyPieces>
+                               : launch_few<Product, 2, kManyPieces>;
   return run(stream, args, products, parts);
 }
 
@@ -265,11 +342,8 @@ bool choose_make(Stream& stream, const MatmulArgs& args, const Products& product
 bool half_few(Stream& stream, const MatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  const Gpu& gpu = gpu_of(stream);
-  if (products.n_tokens > kMostFewTokens || gpu.compute_capability < 90 ||
-      !has_room<ForLongParts>(gpu, parts))
-    return false;
-  const auto run = dtype == DType::bf16 ? choose_make<Bf16Product> : choose_make<F16Product>;
+  if (products.n_tokens > kMostFewTokens || gpu_of(stream).compute_capability < 90) return false;
+  const auto run = dtype == DType::bf16 ? choose_kernel<Bf16Product> : choose_kernel<F16Product>;
   return run(stream, args, products, parts);
 }
 

@@ -43,19 +43,17 @@ __device__ inline void wait_for_cluster() {
 #endif
 }
 
-// What lies at `p`, an address in this block's shared memory, in that of block `rank` of the cluster.
-__device__ inline float4 load_from_block(const float4* p, unsigned rank) {
-  float4 value = {};
+// Writes four values to what is `p`, a multiple of 16 bytes, in this block's shared memory, in that of block
+// `rank` of the cluster, which has started and has not ended.
+__device__ inline void store_in_block(float* p, unsigned rank, const float4& value) {
 #if __CUDA_ARCH__ >= 900
   const auto own = static_cast<unsigned>(__cvta_generic_to_shared(p));
   unsigned there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own), "r"(rank));
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-               : "r"(there)
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(there), "f"(value.x), "f"(value.y),
+               "f"(value.z), "f"(value.w)
                : "memory");
 #endif
-  return value;
 }
 
 #endif

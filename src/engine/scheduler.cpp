@@ -196,12 +196,12 @@ void Scheduler::rank(Clock::time_point now) {
 
 // The first of a priority of which nothing was computed for long is as urgent as anybody.
 void Scheduler::favour_the_starving(Clock::time_point now) {
-  favoured_ = nullptr;
   std::array<Task*, 3> first = {};
   for (Task* const task : tasks_) {
     Task*& known = first[index_of(task->work_.priority)];
     if (!task->is_held_up() && (!known || task->order_ < known->order_)) known = task;
   }
+  const Task* const before = std::exchange(favoured_, nullptr);
   const auto urgent = std::ranges::min_element(tasks_, {}, [](const Task* task) { return task->urgency_; });
   for (size_t i = 0; i < services_.size(); ++i) {
     Service& service = services_[i];
@@ -209,7 +209,9 @@ void Scheduler::favour_the_starving(Clock::time_point now) {
     if (!was_wanted) service.last = now;
     if (!first[i]) continue;
     service.most_idle_s = std::max(service.most_idle_s, ms_between(service.last, now) / 1000);
-    if (now - service.last <= kPatience && now >= service.until) continue;
+    // What has been begun of a prompt is not thrown away.
+    const bool goes_on = now < service.until || (first[i] == before && before->paused_);
+    if (now - service.last <= kPatience && !goes_on) continue;
     favoured_ = first[i];
     first[i]->urgency_ = (*urgent)->urgency_;
   }

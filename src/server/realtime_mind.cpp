@@ -20,7 +20,7 @@ RealtimeError realtime_error(const ApiError& error) {
 
 // How long an answer waits for what was put away of its conversation; then it is computed again, and what is
 // read is of use to the next one.
-constexpr std::chrono::milliseconds kLongestRestore{200};
+constexpr std::chrono::milliseconds kLongestVoiceRestore{200};
 
 class ChatAnswer final : public MindAnswer {
  public:
@@ -51,7 +51,7 @@ class ChatAnswer final : public MindAnswer {
 
   Result<void> start() {
     const bool waits = conversation_ && site_.conversations->restore(
-                                            conversation_, prompt_, kLongestRestore,
+                                            conversation_, prompt_, kLongestVoiceRestore,
                                             [is_restored = is_restored_, on_news = on_news_](int64_t) {
                                               *is_restored = true;
                                               on_news();

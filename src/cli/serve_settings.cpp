@@ -66,7 +66,7 @@ Result<void> settle_conversations(ServeOptions& options) {
     }));
   }
   const auto settle_interval = [](const char* variable, std::chrono::milliseconds& target, int floor_ms) {
-    Interval interval =
+    SweepInterval interval =
         interval_from(variable, environment(variable), target, std::chrono::milliseconds(floor_ms));
     target = interval.time;
     if (!interval.remark.empty()) log_warning("{}", interval.remark);

@@ -48,8 +48,8 @@ tl::unexpected<Error> no_folder() {
 
 }  // namespace
 
-Interval interval_from(std::string_view variable, const std::optional<std::string>& text,
-                       milliseconds otherwise, milliseconds floor) {
+SweepInterval interval_from(std::string_view variable, const std::optional<std::string>& text,
+                            milliseconds otherwise, milliseconds floor) {
   if (!text) return {otherwise, {}};
   const auto number = parse_number<int64_t>(*text);
   if (!number) {

@@ -36,12 +36,12 @@ struct ConversationRules {
 
 // An interval as an environment variable gives it. Below the floor: the floor; what is no number:
 // `otherwise`. Either way `remark` says so.
-struct Interval {
+struct SweepInterval {
   std::chrono::milliseconds time;
   std::string remark;  // empty: none
 };
-Interval interval_from(std::string_view variable, const std::optional<std::string>& text,
-                       std::chrono::milliseconds otherwise, std::chrono::milliseconds floor);
+SweepInterval interval_from(std::string_view variable, const std::optional<std::string>& text,
+                            std::chrono::milliseconds otherwise, std::chrono::milliseconds floor);
 
 class Conversations {
  public:

@@ -248,6 +248,7 @@ KvShape shape_of(KvFormat format, int64_t head_dim) {
 }
 
 TEST_P(RowIndependence, AttentionOfManySequences) {
+  const bool is_slow = is_software_vulkan();
   for (size_t format = 0; format < kPlainKvFormats; ++format) {
     for (const int64_t head_dim : {64, 128, 96}) {
       const auto is = [&](KvFormat f) { return static_cast<KvFormat>(format) == f; };
@@ -255,7 +256,7 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
         continue;
       const KvShape shape = shape_of(static_cast<KvFormat>(format), head_dim);
       // Whose rows meet is the same question for every format: two have every mix, the others some.
-      const bool has_all = head_dim == (is(KvFormat::q8_0) ? 64 : 128);
+      const bool has_all = head_dim == (is(KvFormat::q8_0) ? 64 : 128) && !(is_slow && is(KvFormat::q8_0));
       AttentionBench bench(tested(), shape, head_dim == 96 ? 3 : 4, random_, noise);
       const int64_t row = bench.row();
       const auto all = batches();
@@ -268,7 +269,8 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
         // What a batch says of how many rows its sequences have changes nothing either.
         const auto [least, most] = std::ranges::minmax(all[which], {}, &Rows::n);
         expect_same_bits(together, bench.run(places, q, least.n, most.n));
-        const size_t stride = all[which].size() > 20 ? 4 : 1;  // of a crowd some, of every kind
+        const size_t stride =
+            all[which].size() > 20 ? (is_slow ? 7 : 4) : 1;  // of a crowd some, of every kind
         size_t at = 0;
         for (size_t i = 0; i < all[which].size(); ++i) {
           const Rows& rows = all[which][i];

@@ -1,10 +1,9 @@
 #include "json/json.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <unordered_map>
+#include <vector>
 
 namespace parlance {
 
@@ -37,6 +36,100 @@ bool is_too_deep(std::string_view text) {
   }
   return false;
 }
+
+// Puts a value together from what the library reads. Its own ways look at all members of an object for each
+// new one, or at all elements of an array for each object in it: a body of some megabytes would take minutes.
+class JsonBuilder {
+ public:
+  using Value = nlohmann::ordered_json;
+
+  Value root;
+  std::string twice;       // the first key that came twice in an object of the first two levels
+  size_t error_byte = 0;   // where it ends to be JSON
+  bool is_beyond = false;  // a number is
+
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(int64_t value) { return put(value); }
+  bool number_unsigned(uint64_t value) { return put(value); }
+  bool number_float(double value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(Value::binary_t& value) { return put(std::move(value)); }
+  bool start_object(size_t) { return open(Value::object()); }
+  bool end_object() { return close(); }
+  bool start_array(size_t) { return open(Value::array()); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    Open& object = open_.back();
+    Members& members = members_of(*object.value);
+    object.slot = index_of(object, members, name);
+    if (object.slot < members.size()) {
+      if (open_.size() <= kCheckedLevels && twice.empty()) twice = name;
+      return true;
+    }
+    if (!object.places.empty()) object.places.emplace(name, object.slot);
+    members.emplace_back(std::move(name), nullptr);
+    return true;
+  }
+  bool parse_error(size_t byte, const std::string&, const nlohmann::detail::exception& error) {
+    error_byte = byte;
+    is_beyond = dynamic_cast<const Value::parse_error*>(&error) == nullptr;
+    return false;
+  }
+
+ private:
+  using Members = std::vector<Value::object_t::value_type>;  // what the library's object is
+  static Members& members_of(Value& object) { return object.get_ref<Value::object_t&>(); }
+
+  static constexpr size_t kCheckedLevels = 2;
+  static constexpr size_t kFewMembers = 16;  // that are looked through
+
+  struct Open {
+    Value* value;
+    size_t slot = 0;                                   // of an object: where its next value goes
+    std::unordered_map<std::string, size_t> places{};  // of an object with many members: where each is
+  };
+
+  // Where the member is, or would be.
+  static size_t index_of(Open& object, const Members& members, const std::string& name) {
+    if (members.size() <= kFewMembers) {
+      size_t i = 0;
+      while (i < members.size() && members[i].first != name) ++i;
+      return i;
+    }
+    if (object.places.empty()) {
+      for (size_t i = 0; i < members.size(); ++i) object.places.emplace(members[i].first, i);
+    }
+    const auto found = object.places.find(name);
+    return found == object.places.end() ? members.size() : found->second;
+  }
+
+  Value& place(Value value) {
+    if (open_.empty()) return root = std::move(value);
+    const Open& around = open_.back();
+    if (around.value->is_array()) {
+      auto& elements = around.value->get_ref<Value::array_t&>();
+      elements.push_back(std::move(value));
+      return elements.back();
+    }
+    return members_of(*around.value)[around.slot].second = std::move(value);
+  }
+  template <class T>
+  bool put(T&& value) {
+    place(Value(std::forward<T>(value)));
+    return true;
+  }
+  bool open(Value value) {
+    open_.push_back({&place(std::move(value))});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::vector<Open> open_;
+};
 
 }  // namespace
 
@@ -75,40 +168,27 @@ Result<Json> Json::parse(std::string_view text) {
   if (is_too_deep(text)) {
     return fail(ErrorCode::too_complex, "JSON nested deeper than {} levels", kMaxDepth);
   }
-  auto value = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) return fail(ErrorCode::invalid_argument, "not valid JSON");
-  return Json(std::unique_ptr<Impl>(new Impl{std::move(value)}));
+  JsonBuilder builder;
+  if (!JsonBuilder::Value::sax_parse(text, &builder))
+    return fail(ErrorCode::invalid_argument, "not valid JSON");
+  return Json(std::unique_ptr<Impl>(new Impl{std::move(builder.root)}));
 }
 
 Result<Json> Json::parse_request(std::string_view text) {
   if (is_too_deep(text)) {
     return fail(ErrorCode::invalid_argument, "JSON nested deeper than {} levels", kMaxDepth);
   }
-  using Value = nlohmann::ordered_json;
-  std::array<std::set<std::string>, 2> keys;  // of the objects that are open
-  std::string twice;
-  const auto look = [&](int depth, Value::parse_event_t event, Value& value) {
-    const size_t level = static_cast<size_t>(depth) - (event == Value::parse_event_t::key ? 1 : 0);
-    if (level >= keys.size()) return true;
-    if (event == Value::parse_event_t::object_start) keys[level].clear();
-    if (event == Value::parse_event_t::key && twice.empty() &&
-        !keys[level].insert(value.get_ref<const std::string&>()).second) {
-      twice = value.get_ref<const std::string&>();
-    }
-    return true;
-  };
-  try {  // the library says where text ends to be JSON by throwing only
-    Value value = Value::parse(text, look);
-    if (!twice.empty()) {
-      return fail(ErrorCode::invalid_argument, "the key {} comes twice in one object; give it once",
-                  Value(twice).dump(-1, ' ', false, kReplace));
-    }
-    return Json(std::unique_ptr<Impl>(new Impl{std::move(value)}));
-  } catch (const Value::parse_error& error) {
-    return fail(ErrorCode::invalid_argument, "not valid JSON at byte {}", error.byte);
-  } catch (const Value::exception&) {
-    return fail(ErrorCode::invalid_argument, "not valid JSON: a number is beyond what 64 bits hold");
+  JsonBuilder builder;
+  if (!JsonBuilder::Value::sax_parse(text, &builder)) {
+    if (builder.is_beyond)
+      return fail(ErrorCode::invalid_argument, "not valid JSON: a number is beyond what 64 bits hold");
+    return fail(ErrorCode::invalid_argument, "not valid JSON at byte {}", builder.error_byte);
   }
+  if (!builder.twice.empty()) {
+    return fail(ErrorCode::invalid_argument, "the key {} comes twice in one object; give it once",
+                Json(builder.twice).line());
+  }
+  return Json(std::unique_ptr<Impl>(new Impl{std::move(builder.root)}));
 }
 
 Json& Json::set(std::string_view key, const Json& value) {

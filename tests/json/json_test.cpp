@@ -1,7 +1,12 @@
 #include "json/json.h"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
 
 #include "json/json_lines.h"
 #include "support/fixtures.h"
@@ -35,6 +40,55 @@ TEST(Json, ReadsWhatItWrites) {
   EXPECT_FALSE(json->member("list")->elements()->at(0).text());
   EXPECT_FALSE(json->member("absent"));
   EXPECT_FALSE(json->member("text")->elements());
+}
+
+// Any object or array, with few members or many, some of which come twice.
+std::string any_json(std::mt19937& random, int depth) {
+  const auto below = [&](unsigned n) { return random() % n; };
+  if (depth == 0 || below(4) == 0) {
+    constexpr std::array kPlain = {"null",  "true", "-7", "18446744073709551615", "0.5", "\"\\u00e4\"",
+                                   "1e300", "{}",   "[]"};
+    return kPlain[below(kPlain.size())];
+  }
+  const bool is_object = below(2) == 0;
+  std::string text = is_object ? "{" : "[";
+  for (unsigned n = below(4) == 0 ? 40 : below(5), i = 0; i < n; ++i) {
+    if (i > 0) text += ", ";
+    if (is_object) text += fmt::format("\"{}\": ", below(2 * n));
+    text += any_json(random, depth - 1);
+  }
+  return text + (is_object ? "}" : "]");
+}
+
+TEST(Json, IsReadAsTheLibraryReadsIt) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = any_json(random, 4);
+    const auto json = Json::parse(text);
+    ASSERT_TRUE(json) << text;
+    EXPECT_EQ(json->line(), nlohmann::ordered_json::parse(text).dump()) << text;
+    const std::string cut = text.substr(0, random() % text.size());
+    EXPECT_EQ(Json::parse(cut).has_value(), nlohmann::json::accept(cut)) << cut;
+  }
+}
+
+// Whatever takes a time that grows with the square of its size would be seen here.
+TEST(Json, ManyMembersAndElementsAreReadInTheirOrder) {
+  std::string object, array;
+  constexpr int kMany = 50000;
+  for (int i = 0; i < kMany; ++i) {
+    object += fmt::format("{}\"{}\":{}", i ? "," : "", i, i);
+    array += i ? ",{\"a\":1}" : "{\"a\":1}";
+  }
+  for (const auto& parse : {Json::parse, Json::parse_request}) {
+    const auto read = parse("{" + object + "}");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->members()->size(), static_cast<size_t>(kMany));
+    EXPECT_EQ(read->line(), "{" + object + "}");
+    EXPECT_EQ(parse("[" + array + "]")->line(), "[" + array + "]");
+  }
+  EXPECT_NE(Json::parse_request("{" + object + ",\"77\":1}").error().message.find("\"77\" comes twice"),
+            std::string::npos);
 }
 
 TEST(Json, RefusesWhatIsNone) {

@@ -37,15 +37,15 @@ Result<void> SpeechDecoder::take_closed(const AudioRows& audio, const Work& work
   session_->truncate(base());
   for (size_t i = n_same; i < windows.size() && windows[i].is_closed; ++i) {
     const std::vector<Token> tokens(static_cast<size_t>(audio.n_tokens(windows[i])), kEmbedded);
-    PARLANCE_CHECK(session_->append(tokens, 1, {.rows = windows[i].rows, .first = 0}, work));
+    PARLANCE_CHECK(session_->append_for_likeliest(tokens, 1, {.rows = windows[i].rows, .first = 0}, work));
     known_.push_back({windows[i].id, std::ssize(tokens)});
   }
   return {};
 }
 
-// The windows that are open, the prompt's tail and a draft in one step. Yields the logits behind the tail and
-// behind each token of the draft.
-Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio,
+// The windows that are open, the prompt's tail and a draft in one step. Yields what the tail and
+// each token of the draft are most likely followed by.
+Result<std::span<const Token>> SpeechDecoder::append_open(const AudioRows& audio,
                                                           std::span<const Token> draft, const Work& work) {
   std::vector<float> rows;
   for (const AudioWindow& window : audio.windows().subspan(known_.size()))
@@ -54,12 +54,12 @@ Result<std::span<const float>> SpeechDecoder::append_open(const AudioRows& audio
   std::vector<Token> tokens(rows.size() / static_cast<size_t>(n_embd), kEmbedded);
   tokens.insert(tokens.end(), prompt_.tail.begin(), prompt_.tail.end());
   tokens.insert(tokens.end(), draft.begin(), draft.end());
-  return session_->append(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0}, work);
+  return session_->append_for_likeliest(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0}, work);
 }
 
-Result<std::span<const float>> SpeechDecoder::append(std::span<const Token> tokens, int64_t n_outputs,
+Result<std::span<const Token>> SpeechDecoder::append(std::span<const Token> tokens, int64_t n_outputs,
                                                      const Work& work) {
-  return session_->append(tokens, n_outputs, {}, work);
+  return session_->append_for_likeliest(tokens, n_outputs, {}, work);
 }
 
 // Feeds the draft as long as it is right, then one token after the other.
@@ -69,7 +69,6 @@ Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeL
   const std::vector<Token> before = answer_;
   std::span<const Token> draft = before;
   const Tokenizer& tokenizer = session_->model().tokenizer();
-  const auto n_vocab = static_cast<size_t>(session_->model().model().n_vocab());
   const auto piece_of = [&](size_t first) {
     return draft.subspan(first, std::min(draft.size() - first, is_final ? kAlikeTokens : kDraftTokens));
   };
@@ -78,13 +77,12 @@ Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeL
 
   const std::span<const Token> beside = is_final ? std::span<const Token>() : piece_of(0);
   size_t n_fed = beside.size();  // tokens behind the prompt that the session has
-  size_t first_row = 0;          // tokens before which the first row of logits stands
-  PARLANCE_TRY(std::span<const float> logits, append_open(audio, beside, work));
+  size_t first_row = 0;          // tokens before which the first of the likeliest stands
+  PARLANCE_TRY(std::span<const Token> likeliest, append_open(audio, beside, work));
   const int64_t n_prompt = std::ssize(session_->tokens()) - static_cast<int64_t>(n_fed);
   DecodeResult result;
   while (std::ssize(answer) < limits.max_tokens) {
-    const auto row = logits.subspan((answer.size() - first_row) * n_vocab, n_vocab);
-    auto next = static_cast<Token>(std::max_element(row.begin(), row.end()) - row.begin());
+    Token next = likeliest[answer.size() - first_row];
     if (limits.script) {
       const bool has_more = answer.size() < limits.script->size();
       next = has_more ? (*limits.script)[answer.size()] : tokenizer.end_of_generation().front();
@@ -97,13 +95,13 @@ Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeL
     if (n <= draft.size() && next == draft[n - 1]) {
       if (n <= n_fed) continue;
       const std::span<const Token> piece = piece_of(n - 1);
-      PARLANCE_TRY(logits, append(piece, std::ssize(piece), work));
+      PARLANCE_TRY(likeliest, append(piece, std::ssize(piece), work));
       n_fed = n - 1 + piece.size();
     } else {
       if (++n_new > limits.max_new_tokens || (limits.stops_circles && is_degenerate_tail(answer))) break;
       draft = {};
       session_->truncate(n_prompt + static_cast<int64_t>(n) - 1);
-      PARLANCE_TRY(logits, append({&next, 1}, 1, work));
+      PARLANCE_TRY(likeliest, append({&next, 1}, 1, work));
       n_fed = n;
     }
     first_row = n;

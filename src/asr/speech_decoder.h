@@ -54,9 +54,9 @@ class SpeechDecoder {
 
  private:
   Result<void> take_closed(const AudioRows& audio, const Work& work);
-  Result<std::span<const float>> append_open(const AudioRows& audio, std::span<const Token> draft,
+  Result<std::span<const Token>> append_open(const AudioRows& audio, std::span<const Token> draft,
                                              const Work& work);
-  Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs, const Work& work);
+  Result<std::span<const Token>> append(std::span<const Token> tokens, int64_t n_outputs, const Work& work);
   int64_t base() const;
 
   struct KnownWindow {

@@ -39,6 +39,35 @@ class OutputsTask final : public Task {
   Result<void> outcome_;
 };
 
+// Of a sequence's last tokens, what each is most likely followed by.
+class LikeliestTask final : public Task {
+ public:
+  LikeliestTask(Sequence& sequence, const Work& work, int64_t n_outputs, std::vector<Token>& likeliest)
+      : Task(sequence, work), likeliest_(likeliest) {
+    n_outputs_ = n_outputs;
+    does_with_tokens_ = true;
+    likeliest_.clear();
+  }
+
+  const Result<void>& outcome() const { return outcome_; }
+
+ private:
+  void take(std::span<const float> rows, int64_t n_rows) override {
+    const auto n_logits = std::ssize(rows) / n_rows;
+    for (auto row = rows.begin(); row != rows.end(); row += n_logits)
+      likeliest_.push_back(static_cast<Token>(std::max_element(row, row + n_logits) - row));
+  }
+  void take_tokens(std::span<const Token> tokens) override {
+    likeliest_.insert(likeliest_.end(), tokens.begin(), tokens.end());
+  }
+  bool computed() override { return false; }
+  void begin_again() override { likeliest_.clear(); }
+  void end(Result<void> outcome) override { outcome_ = std::move(outcome); }
+
+  std::vector<Token>& likeliest_;
+  Result<void> outcome_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::create(const TextModel& model, const SessionOptions& options) {
@@ -66,12 +95,17 @@ Result<std::span<const float>> Session::compute(std::vector<Token> prompt, int64
                                                 bool wants_logits, const Work& work) {
   n_behind_ = 0;
   OutputsTask task(*sequence_, work, std::move(prompt), n_outputs, wants_logits, outputs_);
-  Scheduler& scheduler = context_->scheduler();
-  PARLANCE_CHECK(scheduler.post(task));
-  scheduler.wait([&] { return task.is_done(); });
+  PARLANCE_CHECK(run(task));
   PARLANCE_CHECK(task.outcome());
   if (wants_logits && n_outputs == 1) n_behind_ = sequence_->n_tokens();
   return std::span<const float>(outputs_);
+}
+
+Result<void> Session::run(Task& task) {
+  Scheduler& scheduler = context_->scheduler();
+  PARLANCE_CHECK(scheduler.post(task));
+  scheduler.wait([&] { return task.is_done(); });
+  return {};
 }
 
 Result<std::span<const float>> Session::set_prompt(std::span<const Token> prompt, const Work& work) {
@@ -88,13 +122,32 @@ std::vector<float> Session::take_logits(std::span<const Token> prompt) {
   return is_of_prompt ? std::exchange(outputs_, {}) : std::vector<float>();
 }
 
+Result<void> Session::check_outputs(int64_t n_tokens, int64_t n_outputs) const {
+  if (n_outputs >= 1 && n_outputs <= std::min(context_->options().n_outputs, n_tokens)) return {};
+  return fail(ErrorCode::invalid_argument,
+              "the logits of {} of {} tokens are wanted, the context was made for up to {}", n_outputs,
+              n_tokens, context_->options().n_outputs);
+}
+
+Result<std::span<const Token>> Session::append_for_likeliest(std::span<const Token> tokens, int64_t n_outputs,
+                                                             const Embeddings& embeddings, const Work& work) {
+  PARLANCE_CHECK(check_outputs(std::ssize(tokens), n_outputs));
+  const int64_t n_before = sequence_->n_tokens();
+  PARLANCE_CHECK(sequence_->append(tokens, embeddings));
+  n_behind_ = 0;
+  LikeliestTask task(*sequence_, work, n_outputs, likeliest_);
+  Result<void> done = run(task);
+  if (done) done = task.outcome();
+  if (!done) {
+    sequence_->truncate(n_before);
+    return tl::unexpected(done.error());
+  }
+  return std::span<const Token>(likeliest_);
+}
+
 Result<std::span<const float>> Session::append(std::span<const Token> tokens, int64_t n_outputs,
                                                const Embeddings& embeddings, const Work& work) {
-  if (n_outputs < 1 || n_outputs > std::min(context_->options().n_outputs, std::ssize(tokens))) {
-    return fail(ErrorCode::invalid_argument,
-                "the logits of {} of {} tokens are wanted, the context was made for up to {}", n_outputs,
-                tokens.size(), context_->options().n_outputs);
-  }
+  PARLANCE_CHECK(check_outputs(std::ssize(tokens), n_outputs));
   const int64_t n_before = sequence_->n_tokens();
   PARLANCE_CHECK(sequence_->append(tokens, embeddings));
   auto logits = compute({}, n_outputs, /*wants_logits=*/true, work);

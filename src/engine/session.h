@@ -17,6 +17,8 @@
 namespace parlance {
 
 // From one thread at a time; several sessions of a context from several threads.
+class Task;
+
 class Session {
  public:
   // Alone in a context of its own. Errors: as Context::create().
@@ -64,6 +66,12 @@ class Session {
   Result<std::span<const float>> append(std::span<const Token> tokens, int64_t n_outputs = 1,
                                         const Embeddings& embeddings = {}, const Work& work = {});
 
+  // The same where only the most likely token behind each is asked for, the first of those whose logit is the
+  // largest: logits then stay where they were computed.
+  Result<std::span<const Token>> append_for_likeliest(std::span<const Token> tokens, int64_t n_outputs,
+                                                      const Embeddings& embeddings = {},
+                                                      const Work& work = {});
+
   // What an embedding model makes of a text: n_embd values, the last token's or the mean of all as is wanted,
   // or else as the file says (pooling_type), not normalised.
   Result<std::vector<float>> embed(std::span<const Token> prompt, std::optional<Pooling> wanted = {},
@@ -82,10 +90,13 @@ class Session {
       : context_(std::move(context)), sequence_(std::move(sequence)) {}
   Result<std::span<const float>> compute(std::vector<Token> prompt, int64_t n_outputs, bool wants_logits,
                                          const Work& work);
+  Result<void> run(Task& task);
+  Result<void> check_outputs(int64_t n_tokens, int64_t n_outputs) const;
 
   std::shared_ptr<Context> context_;
   std::unique_ptr<Sequence> sequence_;
   std::vector<float> outputs_;
+  std::vector<Token> likeliest_;
   int64_t n_behind_ = 0;  // tokens that outputs_ are the logits behind; 0: it has none, or others
 };
 

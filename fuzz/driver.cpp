@@ -7,6 +7,8 @@
 // --seconds ends the run early; --max-bytes leaves larger files of the corpus out; --fixtures names a file or
 // folder below the recorded fixtures (PARLANCE_FIXTURES), which is left out when they are not on this
 // machine.
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +34,8 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::vector<uint8_t>;
 
-constexpr unsigned kHangSeconds = 30;  // for one input
+constexpr unsigned kHangSeconds = 30;      // of a processor, for one input
+constexpr unsigned kLongestSeconds = 300;  // on the clock
 
 struct Options {
   uint64_t runs = 1000;
@@ -139,6 +142,7 @@ void mutate(Bytes& bytes, const Bytes& other, std::mt19937_64& random) {
 // What runs now, for the handlers below.
 const Bytes* current = nullptr;
 char crash_name[64];
+double slowest_s = 0;  // of all inputs
 
 void save_current() {
   if (!current) return;
@@ -151,18 +155,28 @@ void save_current() {
 }
 
 void on_signal(int signal) {
-  if (signal == SIGALRM) std::fprintf(stderr, "an input took more than %u seconds\n", kHangSeconds);
+  const bool is_late = signal == SIGALRM || signal == SIGPROF;
+  if (is_late) {
+    std::fprintf(stderr, "an input took more than %u seconds of a processor, or %u in all\n", kHangSeconds,
+                 kLongestSeconds);
+  }
   save_current();
-  std::signal(signal == SIGALRM ? SIGABRT : signal, SIG_DFL);
-  std::raise(signal == SIGALRM ? SIGABRT : signal);
+  std::signal(is_late ? SIGABRT : signal, SIG_DFL);
+  std::raise(is_late ? SIGABRT : signal);
 }
 
 void run_one(const Bytes& bytes, uint64_t seed, const char* kind, uint64_t number) {
   std::snprintf(crash_name, sizeof crash_name, "crash-%llu-%s%llu", static_cast<unsigned long long>(seed),
                 kind, static_cast<unsigned long long>(number));
   current = &bytes;
-  alarm(kHangSeconds);
+  alarm(kLongestSeconds);
+  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = kHangSeconds, .tv_usec = 0}}, none{};
+  setitimer(ITIMER_PROF, &limit, nullptr);
+  const auto begin = std::chrono::steady_clock::now();
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  slowest_s =
+      std::max(slowest_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  setitimer(ITIMER_PROF, &none, nullptr);
   alarm(0);
   current = nullptr;
 }
@@ -217,6 +231,7 @@ int main(int argc, char** argv) {
   if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(save_current);
   std::signal(SIGABRT, on_signal);
   std::signal(SIGALRM, on_signal);
+  std::signal(SIGPROF, on_signal);
   if (!__sanitizer_set_death_callback) std::signal(SIGSEGV, on_signal);
 
   const std::vector<Bytes> corpus = read_corpus(options);
@@ -234,7 +249,11 @@ int main(int argc, char** argv) {
     for (uint64_t edits = 1 + below(random, 4); edits > 0; --edits) mutate(bytes, other, random);
     run_one(bytes, options.seed, "run", run);
   }
-  std::printf("%llu mutated inputs of %zu files in %.1f s, no crash\n", static_cast<unsigned long long>(run),
-              corpus.size(), seconds());
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  std::printf(
+      "%llu mutated inputs of %zu files in %.1f s, no crash; the slowest took %.0f ms, at most %ld MB of "
+      "memory\n",
+      static_cast<unsigned long long>(run), corpus.size(), seconds(), 1000 * slowest_s, use.ru_maxrss / 1024);
   return 0;
 }

@@ -25,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   for (const ApiKey& key : *keys)
-    fuzz::require(!key.name.empty() && key.digest.size() == 64, "a key has a name, and a digest in its place");
+    fuzz::require(!key.name.empty() && key.digest.size() == 64,
+                  "a key has a name, and a digest in its place");
   return 0;
 }

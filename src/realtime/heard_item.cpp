@@ -8,6 +8,9 @@ namespace parlance {
 
 namespace {
 
+// Words at the end of what is stable that are told later: the next ones sometimes show that they were others.
+constexpr size_t kHeldBackWords = 2;
+
 // Where the word behind n words begins; words are runs without white space.
 size_t behind_words(std::string_view text, size_t n) {
   size_t at = 0, n_seen = 0;
@@ -96,7 +99,11 @@ bool HeardItem::look() {
 
 std::string HeardItem::next_stable() {
   const size_t n = std::min(hearing_.n_stable, hearing_.text.size());
-  const std::string_view stable = std::string_view(hearing_.text).substr(0, n);
+  const std::string_view all = std::string_view(hearing_.text).substr(0, n);
+  const size_t n_words = count_words(all);
+  if (n_words <= kHeldBackWords) return {};
+  const std::string_view stable =
+      strip_white_space(all.substr(0, behind_words(all, n_words - kHeldBackWords)));
   if (stable.size() <= told_.size() || !stable.starts_with(told_)) return {};
   std::string next(stable.substr(told_.size()));
   told_ = stable;

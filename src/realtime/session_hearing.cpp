@@ -247,7 +247,8 @@ void RealtimeSession::tell_transcript(HeardItem& utterance) {
     for (ItemPart& part : item->parts) {
       if (part.has_text) continue;
       part.has_text = true;
-      part.text = told.all;
+      // What the model answers, whatever was told too soon.
+      part.text = utterance.text().value_or("");
     }
   }
   utterance.trace.mark_first(Checkpoint::asr_final, parts_.now_ms());

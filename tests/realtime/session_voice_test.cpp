@@ -411,6 +411,9 @@ TEST(SessionVoice, WordsThatWereToldStayTold) {
   EXPECT_EQ((*s.last("conversation.item.input_audio_transcription.completed"))["transcript"],
             ScriptedSession::words(10));
   EXPECT_EQ((*s.last("response.done"))["response"]["status"], "completed");
+  // What is answered is what was understood in the end, and its draft is as good as before.
+  ASSERT_EQ(s.chats.size(), 1u);
+  EXPECT_EQ(s.chats[0]["messages"][0]["content"], "v" + ScriptedSession::words(10).substr(1));
 }
 
 TEST(SessionVoice, EarsAreWaitedFor) {

@@ -2,137 +2,24 @@
 what a test has it say, then with the real one and the bundled models. Pictures of it are left in the build folder. Skipped where there
 is no Chromium."""
 import array
-import base64
-import contextlib
-import importlib.util
 import json
 import math
-import os
 import pathlib
 import re
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
-import wave
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-HERE = ROOT / "tests/server/page"
-BUILD = pathlib.Path(os.environ.get("PARLANCE_BUILD", ROOT / "build/release"))
-FIXTURES = pathlib.Path(os.environ.get("PARLANCE_FIXTURES", ROOT.parent / "shared/fixtures"))
-PICTURES = BUILD / "page"
-EVAL = ROOT / "models/demo-eval"
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "page"))
 
 import browser  # noqa: E402
-import fake_server  # noqa: E402
+from served import Locked, Served, Talks  # noqa: E402, F401
+from tab import BUILD, FIXTURES, HERE, PICTURES, STATE, Scripted, chromium, loudness  # noqa: E402
 
 SKIPPED = 77
-PLAYED = (HERE / "played.js").read_text()
-HEARS = tempfile.NamedTemporaryFile(suffix=".wav")  # what the microphone hears from when it is opened
-STATE = "document.body.dataset.state"
-
-
-def write_wav(file, samples, rate):
-    with wave.open(str(file), "wb") as out:
-        out.setnchannels(1)
-        out.setsampwidth(2)
-        out.setframerate(rate)
-        out.writeframes(samples)
-
-
-def chromium():
-    """One for all tests: starting it costs more than most of them."""
-    if not hasattr(chromium, "one"):
-        write_wav(HEARS.name, fake_server.tone(20, 300, 8000), 24000)
-        chromium.one = browser.Browser(browser.find(), "--use-fake-ui-for-media-stream", f"--use-file-for-fake-audio-capture={HEARS.name}%noloop",
-                                       "--host-resolver-rules=MAP parlance.test 127.0.0.1")
-    return chromium.one
-
-
-class Page(unittest.TestCase):
-    """A tab, and what every test expects of it at its end: it complained of nothing and asked nobody else."""
-    width, height = 1280, 800
-
-    def setUp(self):
-        self.tab = chromium().tab(self.width, self.height, origin=self.url)
-        self.tab.before_page(PLAYED)
-        self.complaints_expected = ""
-        self.addCleanup(self.tab.close)
-
-    def tearDown(self):
-        complaints = [one for one in self.tab.complaints if not (self.complaints_expected and re.search(self.complaints_expected, one))]
-        self.assertEqual(complaints, [])
-        host = self.url.split("//")[1]
-        self.assertEqual([one for one in self.tab.requests if not re.match(rf"(http|ws)://(parlance\.test(?=:)|{re.escape(host.split(':')[0])}):{host.split(':')[1]}/", one)], [])
-
-    def state_is(self, state, seconds=10):
-        self.tab.wait(f"{STATE} === '{state}'", seconds)
-
-    def text_of(self, selector):
-        return self.tab.run(f"document.querySelector({json.dumps(selector)})?.textContent.trim().replace(/\\s+/g, ' ')")
-
-    def turns(self):
-        return [tuple(one) for one in self.tab.run(
-            "[...document.querySelectorAll('[data-testid=turn]')].map((e) => [e.dataset.role, e.dataset.heard, e.querySelector('.open').textContent])")]
-
-    def wait_for_turn(self, role, heard, seconds=10):
-        self.tab.wait(f"[...document.querySelectorAll('[data-role={role}]')].some((e) => e.dataset.heard === {json.dumps(heard)})", seconds)
-
-    def error(self):
-        return self.tab.wait("document.querySelector('[data-testid=error]:not([hidden]) p')?.textContent")
-
-    def take_played(self):
-        """What was played since: samples, and how many a second."""
-        samples = array.array("h", base64.b64decode(self.tab.run("takePlayed()")))
-        return samples, self.tab.run("played.rate")
-
-
-def loudness(samples):
-    return math.sqrt(sum(one * one for one in samples) / max(1, len(samples)))
-
-
-class Scripted(Page):
-    @classmethod
-    def setUpClass(cls):
-        cls.fake = fake_server.FakeServer()
-        cls.url = cls.fake.url
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.fake.close()
-
-    def setUp(self):
-        super().setUp()
-        self.fake.refusals.clear()
-        self.fake.keys.clear()
-        while not self.fake.sessions.empty():
-            self.fake.sessions.get()
-
-    def open(self):
-        self.tab.open(self.url)
-        session = self.fake.session()
-        self.settings = session.begin()
-        self.state_is("ready")
-        return session
-
-    def ask(self, session, text):
-        """A question is written; its item."""
-        self.tab.write("[data-testid=text-input]", text)
-        self.tab.click("[data-testid=send]")
-        item = session.expect("conversation.item.create")["item"]
-        session.expect("response.create")
-        return item
-
-    def go_hands_free(self, session):
-        self.tab.click("[data-testid=hands-free]")
-        settings = session.expect("session.update")["session"]
-        session.send("session.updated", session=settings)
-        self.state_is("listening")
-        return settings
 
 
 class Written(Scripted):
@@ -548,152 +435,6 @@ class Looks(Scripted):
             self.assertIn(self.tab.run("getComputedStyle(document.activeElement).outlineStyle"), ("solid", "none") if reached[-1] == "" else ("solid",))
         for wanted in ("begin-anew", "settings-open", "conversation", "hands-free", "talk", "text-input", "send"):
             self.assertIn(wanted, reached)
-
-
-class Served(Page):
-    """The real server, with the bundled models."""
-    key = None
-
-    @classmethod
-    def setUpClass(cls):
-        cls.port = 0
-        cls.serve()
-
-    @classmethod
-    def serve(cls):
-        environment = os.environ | ({"PARLANCE_API_KEY": cls.key} if cls.key else {})
-        cls.server = subprocess.Popen([BUILD / "bin/parlance", "serve", "-m", ROOT / "models/demo", "--port", str(cls.port), "--no-state", "--log-level", "error"],
-                                      stdout=subprocess.PIPE, text=True, env=environment)
-        cls.url = re.search(r"http://\S+:\d+", cls.server.stdout.readline())[0]
-        cls.port = cls.url.rsplit(":", 1)[1]
-
-    @classmethod
-    def stop(cls):
-        cls.server.terminate()
-        cls.server.communicate(timeout=60)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.stop()
-        assert cls.server.returncode == 0, cls.server.returncode
-
-    def open(self):
-        self.tab.open(self.url)
-        self.state_is("ready", 30)
-
-    def let_hear(self, name):
-        """From when the microphone is opened, once: a recorded question. How long it is, in seconds."""
-        flac = base64.b64encode((EVAL / f"questions/{name}.flac").read_bytes()).decode()
-        samples = base64.b64decode(self.tab.run(f"decoded('{flac}', 48000)"))
-        silence = bytes(2 * 48000 // 2)
-        write_wav(HEARS.name, silence + samples + silence, 48000)
-        return len(samples) / 96000 + 0.5
-
-    def wait_for_answer(self, answers, seconds=30):
-        """The last answer, when all of it was heard."""
-        end = time.monotonic() + seconds
-        while not (self.turns() and self.turns()[-1][0] == "assistant" and self.turns()[-1][1] in answers):
-            self.assertLess(time.monotonic(), end, f"{self.turns()} lacks one of {answers}")
-            time.sleep(0.05)
-        return self.turns()[-1][1]
-
-    def understood(self, samples, rate):
-        with tempfile.NamedTemporaryFile(suffix=".wav") as file:
-            write_wav(file.name, samples.tobytes(), int(rate))
-            done = subprocess.run([BUILD / "bin/parlance", "listen", file.name], capture_output=True, text=True, timeout=60)
-        return words_of(done.stdout)
-
-
-def words_of(text):
-    return re.findall(r"[a-z0-9]+", text.lower())
-
-
-class Talks(Served):
-    def test_a_spoken_question_gets_the_right_spoken_answer(self):
-        self.open()
-        self.let_hear("1-capital")
-        question = "What is the capital of France?"
-        self.tab.run("takePlayed()")
-        self.tab.click("[data-testid=hands-free]")
-        self.wait_for_turn("user", question, 30)
-        answer = self.wait_for_answer(["The capital of France is Paris."])
-        self.state_is("listening")
-        time.sleep(0.3)
-        self.assertEqual(self.understood(*self.take_played()), words_of(answer))
-        first = int(self.tab.wait("document.querySelector('[data-role=assistant]').dataset.firstAudioMs"))
-        self.assertGreater(first, 300)  # nobody answers before the silence is over
-        self.assertRegex(self.text_of("[data-testid=timeline] li"), r"^What is the capital.*heard \d+ thought \d+ spoke \d+ silence \d+ first sound \d+$")
-        self.tab.picture(PICTURES / "talk-1280-light.png")
-        # A new page of the tab goes on where it was.
-        self.open()
-        self.assertEqual(self.turns(), [("user", question, ""), ("assistant", answer, "")])
-
-    def test_the_space_bar_is_held_for_a_question(self):
-        self.open()
-        seconds = self.let_hear("2-sum")
-        began = time.monotonic()
-        self.tab.key("keyDown", " ", "Space")
-        self.state_is("listening")
-        self.tab.wait("document.querySelector('[data-role=user] .open')?.textContent", 30)  # words while they are said
-        time.sleep(max(0, began + seconds - time.monotonic()))
-        self.tab.key("keyUp", " ", "Space")
-        self.wait_for_turn("user", "What is 23 plus 5?", 30)
-        self.wait_for_answer(["23 plus 5 is 28."])
-
-    def test_speech_ends_an_answer_and_the_rest_is_forgotten(self):
-        self.open()
-        self.let_hear("3-week")
-        self.tab.write("[data-testid=text-input]", "What can you do?")
-        self.tab.click("[data-testid=send]")
-        self.tab.wait("document.querySelector('[data-role=assistant]')?.dataset.heard.split(' ').length > 2", 30)
-        self.tab.click("[data-testid=hands-free]")
-        self.tab.wait("!!document.querySelector('.cut')", 30)
-        self.wait_for_answer(["There are 7 days in a week."])
-        # It was said over the answer, and the browser's echo cancellation takes some of it away with the echo.
-        self.assertTrue(self.turns()[2][1].startswith("How many days"), self.turns())
-        said, heard, rest = self.turns()[1]
-        self.assertTrue(heard.startswith("I can answer") and rest, (heard, rest))
-        self.open()
-        self.assertEqual(self.turns()[1], (said, heard, ""))
-
-    def test_a_question_that_is_written_into_an_answer_ends_it(self):
-        self.open()
-        for question, shown in (("What can you do?", "!!document.querySelector('[data-role=assistant]')?.dataset.heard"), ("What is the capital of France?", "true")):
-            self.tab.write("[data-testid=text-input]", question)
-            self.tab.press("Enter", "Enter")
-            self.tab.wait(shown, 30)
-        self.wait_for_answer(["The capital of France is Paris."])
-        self.assertEqual([heard for role, heard, _ in self.turns() if role == "user"], ["What can you do?", "What is the capital of France?"])
-        self.assertTrue(self.tab.run("document.querySelector('[data-testid=error]').hidden"), self.text_of("#error-text"))
-
-    def test_a_server_that_comes_back_is_talked_to_again(self):
-        self.complaints_expected = "WebSocket|ERR_CONNECTION"
-        self.open()
-        self.stop()
-        self.state_is("connecting")
-        self.tab.wait("document.querySelector('[data-testid=status]').textContent.includes('cannot be reached')")
-        type(self).serve()
-        self.state_is("ready", 30)
-        self.tab.write("[data-testid=text-input]", "What is the capital of France?")
-        self.tab.click("[data-testid=send]")
-        self.wait_for_answer(["The capital of France is Paris."])
-
-
-class Locked(Served):
-    key = "a-key-for-the-page-0123456789"
-
-    def test_a_key_opens_the_conversation(self):
-        self.complaints_expected = "401"
-        self.tab.open(self.url)
-        for key, state in (("a-wrong-key-0123456789", "error"), (self.key, "ready")):
-            self.tab.wait("document.querySelector('[data-testid=key-dialog]').open")
-            self.tab.run("document.querySelector('[data-testid=key]').value = ''")
-            self.tab.write("[data-testid=key]", key)
-            self.tab.click("[data-testid=key-dialog] button")
-            self.state_is(state)
-        self.tab.write("[data-testid=text-input]", "What is the capital of France?")
-        self.tab.click("[data-testid=send]")
-        self.wait_for_answer(["The capital of France is Paris."])
 
 
 def axe_source():

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   const int n_rounds = argc > 2 ? std::atoi(argv[2]) : 15;
   const auto device = must(make_cpu_device({.n_threads = argc > 3 ? std::atoi(argv[3]) : 0}));
   const auto model = must(TextModel::load(argv[1], *device));
-  const std::vector<Token> tokens = probe_tokens(*model);
+  const std::vector<Token> tokens = probe_tokens(*model, model->tokenizer().encode(probe_text()));
   const auto n_tokens = std::ssize(tokens);
   std::vector<double> probes, prefills, ratios;
   for (int round = -1; round < n_rounds; ++round) {
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
       const auto session = must(Session::create(*model, {.n_ctx = n_tokens, .n_batch = n_tokens}));
       must(session->append(tokens));
     });
-    const double probe = seconds_of([&] { must(probe_cache(*model, {})); });
+    const double probe = seconds_of([&] { must(probe_cache(*model, tokens, {})); });
     if (round < 0) continue;  // to warm up
     prefills.push_back(prefill);
     probes.push_back(probe);

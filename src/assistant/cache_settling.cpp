@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "assistant/cache_folder.h"
+#include "assistant/conversation.h"
 #include "base/os/file.h"
 #include "base/parameter.h"
 #include "engine/probe_cache.h"
@@ -43,29 +44,50 @@ std::vector<KvFormat> formats_of(const KvPolicy& policy) {
   return formats;
 }
 
-// What helps: exact first positions alone, where the model's sinks are all that the formats spoil; else a
-// preset.
-std::string remedy(const CacheProbe& probe, KvLayout layout) {
-  constexpr int64_t kSinks = 64;
-  if (layout.policy.n_sink == 0) {
-    layout.policy.n_sink = kSinks;
-    if (predicted_divergence(probe, layout, layout.policy.equaliser != nullptr) < kBreaksModel)
-      return fmt::format("{} or {}", set_to(Parameter::cache_sink, kSinks),
-                         set_to(Parameter::cache, "balanced"));
+// The smallest of the usual formats that keys and values can both have, if there is one.
+std::optional<KvFormat> format_without_harm(const CacheProbe& probe, KvLayout layout) {
+  layout.policy.layers.clear();
+  std::optional<KvFormat> smallest;
+  for (const KvFormat format : usual_cache_formats()) {
+    layout.policy.k.format = layout.policy.v.format = format;
+    if (!(predicted_divergence(probe, layout, layout.policy.equaliser != nullptr) < kHarmsModel)) continue;
+    if (!smallest || kv_row_bytes(format, layout.head_dim_k) < kv_row_bytes(*smallest, layout.head_dim_k))
+      smallest = format;
   }
-  return set_to(Parameter::cache, "balanced");
+  return smallest;
 }
 
-std::string why_broken(const CacheProbe& probe, const KvLayout& layout, bool was_chosen, double nats) {
+// What helps: exact first positions alone, where that suffices; a preset; the smallest format that does no
+// harm, which every door has a name for.
+std::string remedy(const CacheProbe& probe, KvLayout layout) {
+  constexpr int64_t kSinks = 64;
+  std::string remedies = set_to(Parameter::cache, "balanced");
+  if (const auto format = format_without_harm(probe, layout))
+    remedies += fmt::format(", or {} for keys and values", name_of(*format));
+  if (layout.policy.n_sink > 0) return remedies;
+  layout.policy.n_sink = kSinks;
+  if (!(predicted_divergence(probe, layout, layout.policy.equaliser != nullptr) < kHarmsModel))
+    return remedies;
+  return fmt::format("{}, {}", set_to(Parameter::cache_sink, kSinks), remedies);
+}
+
+std::string why_harmed(const CacheProbe& probe, const KvLayout& layout, bool was_chosen, double nats) {
   const KvPolicy& policy = layout.policy;
   const std::string off = nats < 100 ? fmt::format("about {:.2g} nats", nats) : "any number of nats";
   if (was_chosen) {
     return fmt::format("no choice of formats within {} keeps this model whole (predictions {} off); use {}",
                        Parameter::cache, off, set_to(Parameter::cache, "exact"));
   }
-  return fmt::format("{} with {} breaks this model, by what a probe of it says (predictions {} off); use {}",
+  return fmt::format("{} with {} {} this model, by what a probe of it says (predictions {} off); use {}",
                      set_to(Parameter::cache_type_k, name_of(policy.k.format)),
-                     set_to(Parameter::cache_type_v, name_of(policy.v.format)), off, remedy(probe, layout));
+                     set_to(Parameter::cache_type_v, name_of(policy.v.format)),
+                     nats < kBreaksModel ? "harms" : "breaks", off, remedy(probe, layout));
+}
+
+// The probe's text as a question to the model, or as it is to one that has no form for chats.
+std::vector<Token> probe_prompt(const TextModel& model) {
+  auto chat = prompt_tokens(model, {{"user", std::string(probe_text())}}, /*has_thinking=*/false);
+  return chat ? *std::move(chat) : model.tokenizer().encode(probe_text(), {.add_special = true});
 }
 
 }  // namespace
@@ -101,7 +123,8 @@ Result<CacheProbe> probe_of(const TextModel& model, std::span<const KvFormat> fo
     if (std::ranges::all_of(formats, is_known)) return *std::move(known);
     all.insert(all.end(), known->formats.begin(), known->formats.end());
   }
-  PARLANCE_TRY(CacheProbe probe, probe_cache(model, all, cancellation));
+  PARLANCE_TRY(CacheProbe probe,
+               probe_cache(model, probe_tokens(model, probe_prompt(model)), all, cancellation));
   keep(probe, model);
   return probe;
 }
@@ -132,7 +155,7 @@ void settle_cache(const TextModel& model, SessionOptions& options, const OnRemar
   policy = settled(*probe, model, options);
   const KvLayout layout = kv_layout(model.hyper_parameters(), options);
   const double nats = predicted_divergence(*probe, layout, policy.equaliser != nullptr);
-  if (!(nats < kBreaksModel)) remark(why_broken(*probe, layout, was_chosen, nats));
+  if (!(nats < kHarmsModel)) remark(why_harmed(*probe, layout, was_chosen, nats));
 }
 
 }  // namespace parlance

@@ -90,6 +90,11 @@ std::string share(float loss) {
   return fmt::format("{:.3g} %", std::sqrt(loss) * 100);
 }
 
+std::string_view harm(double nats) {
+  if (nats < kHarmsModel) return "";
+  return nats < kBreaksModel ? ", harms the model" : ", breaks the model";
+}
+
 }  // namespace
 
 void print_chosen_caches(const Console& io, const TextModel& model, const CacheProbe& probe) {
@@ -99,10 +104,9 @@ void print_chosen_caches(const Console& io, const TextModel& model, const CacheP
                {"kept exact", Table::Align::left},
                {"keys/values of layers", Table::Align::left}});
   for (const ExpectedCache& cache : expected_caches(model, probe)) {
-    const bool breaks = !(cache.nats < kBreaksModel);
     table.add({cache.options, fmt::format("{:.2f}", bits_per_value(cache.layout)),
-               fmt::format("{:.2g}{}", cache.nats, breaks ? ", breaks the model" : ""),
-               exact_ends(cache.layout.policy), formats_by_layer(cache.layout)});
+               fmt::format("{:.2g}{}", cache.nats, harm(cache.nats)), exact_ends(cache.layout.policy),
+               formats_by_layer(cache.layout)});
   }
   io.print("{}", table.text(io));
 }
@@ -149,6 +153,7 @@ Json to_json(const TextModel& model, const CacheProbe& probe) {
     caches.push(Json::object({{"options", cache.options},
                               {"bits_per_value", bits_per_value(cache.layout)},
                               {"expected_kl", cache.nats},
+                              {"harms_model", !(cache.nats < kHarmsModel)},
                               {"breaks_model", !(cache.nats < kBreaksModel)},
                               {"exact_first", cache.layout.policy.n_sink},
                               {"exact_last", cache.layout.policy.n_recent},

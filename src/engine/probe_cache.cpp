@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "base/checked.h"
 #include "base/os/thread.h"
@@ -22,7 +23,7 @@ constexpr std::array kUsualFormats = {KvFormat::tbq3_0, KvFormat::tbq4_0, KvForm
 
 constexpr int64_t kProbeTokens = 500;
 constexpr int64_t kProbeQueries = 32;  // the last tokens, whose queries look back at the others' keys
-constexpr int64_t kProbeKeys = 48;     // of these, at even distances behind the first ones
+constexpr int64_t kProbeKeys = 36;     // of these, at even distances behind the first ones
 constexpr int64_t kFirstKeys = 4;      // which are often unlike the others
 constexpr int64_t kTriedQueries = 4;   // of the queries, those that formats are tried with
 
@@ -62,7 +63,7 @@ constexpr std::string_view kProbeText =
     "were fourteen people, three dogs and one piano. So the piano was on the ferry when it left, and it was "
     "not there "
     "any more when it came back; that is all that is known of it, and the captain does not like to be "
-    "asked.\n";
+    "asked.\n\nWhere does the key of the red box lie, and when is the meeting with Mr Keller?";
 
 // Which pairs of a head's elements turn, and how fast.
 std::vector<TurningPair> turning_pairs(const TextModel& model) {
@@ -93,9 +94,9 @@ std::vector<int64_t> sampled_positions(int64_t n_keys) {
 // A text that a model computes, and what is seen of its attention meanwhile.
 class ProbeRun {
  public:
-  static Result<ProbeRun> compute(const TextModel& model, const Cancellation& cancellation) {
+  static Result<ProbeRun> compute(const TextModel& model, std::span<const Token> tokens,
+                                  const Cancellation& cancellation) {
     const HyperParameters& hp = model.hyper_parameters();
-    const std::vector<Token> tokens = probe_tokens(model);
     const int64_t n_keys = std::ssize(tokens) - kProbeQueries;
     if (n_keys < kProbeQueries) {
       return fail(ErrorCode::unsupported, "{}: a context of {} tokens is too short to try cache formats in",
@@ -112,8 +113,8 @@ class ProbeRun {
 
   const std::vector<int64_t>& k_positions() const { return k_positions_; }
 
-  // Of attention layer `layer`.
-  AttentionSample sample(int64_t layer) const {
+  // Of attention layer `layer`; once.
+  AttentionSample take_sample(int64_t layer) {
     const HyperParameters& hp = model_->hyper_parameters();
     const auto l = static_cast<size_t>(layer);
     return {.n_head = hp.n_head,
@@ -122,9 +123,9 @@ class ProbeRun {
             .head_dim_v = hp.head_dim_v,
             .scale = hp.attention_scale,
             .k_positions = k_positions_,
-            .q = queries_[l],
-            .k = keys_[l],
-            .v = values_[l]};
+            .q = std::move(queries_[l]),
+            .k = std::move(keys_[l]),
+            .v = std::move(values_[l])};
   }
 
  private:
@@ -266,7 +267,7 @@ float length_of_first_keys(const AttentionSample& sample) {
 
 // Where keys are better off as they are, a head goes without: by the errors of the usual formats together, so
 // that nothing depends on what else was tried. `losses` are of each format.
-void keep_where_it_helps(std::vector<FormatLosses>& losses, KeyEqualiser& equaliser) {
+void keep_where_it_helps(std::span<FormatLosses> losses, KeyEqualiser& equaliser) {
   const size_t n_head = losses.front().plain.size(), n = equaliser.scale.size() / n_head;
   for (size_t head = 0; head < n_head; ++head) {
     float before = 0, after = 0;
@@ -295,10 +296,16 @@ std::vector<KvFormat> formats_that_fit(const HyperParameters& hp, std::span<cons
 
 }  // namespace
 
-std::vector<Token> probe_tokens(const TextModel& model) {
-  std::vector<Token> tokens = model.tokenizer().encode(kProbeText, {.add_special = true});
-  const int64_t most = std::min(kProbeTokens, model.hyper_parameters().n_ctx_train);
-  tokens.resize(std::min(tokens.size(), static_cast<size_t>(most)));
+std::string_view probe_text() {
+  return kProbeText;
+}
+
+std::vector<Token> probe_tokens(const TextModel& model, std::span<const Token> prompt) {
+  const auto most = static_cast<size_t>(std::min(kProbeTokens, model.hyper_parameters().n_ctx_train));
+  if (prompt.size() <= most) return {prompt.begin(), prompt.end()};
+  const size_t n_end = std::min(static_cast<size_t>(kProbeQueries), most);
+  std::vector<Token> tokens(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(most - n_end));
+  tokens.insert(tokens.end(), prompt.end() - static_cast<std::ptrdiff_t>(n_end), prompt.end());
   return tokens;
 }
 
@@ -306,8 +313,8 @@ std::span<const KvFormat> usual_cache_formats() {
   return kUsualFormats;
 }
 
-Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat> more,
-                               const Cancellation& cancellation) {
+Result<CacheProbe> probe_cache(const TextModel& model, std::span<const Token> tokens,
+                               std::span<const KvFormat> more, const Cancellation& cancellation) {
   const HyperParameters& hp = model.hyper_parameters();
   CacheProbe probe;
   probe.n_layer = hp.n_layers_of(LayerKind::attention);
@@ -318,7 +325,7 @@ Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat>
     return fail(ErrorCode::unsupported, "{}: the model has no keys and values that a cache could compress",
                 model.file().name());
   }
-  PARLANCE_TRY(const ProbeRun run, ProbeRun::compute(model, cancellation));
+  PARLANCE_TRY(ProbeRun run, ProbeRun::compute(model, tokens, cancellation));
   const KeyTurns turns(turning_pairs(model), run.k_positions(), hp.n_ctx_train);
   const auto n_layer = static_cast<size_t>(probe.n_layer), n_head = static_cast<size_t>(probe.n_head_kv);
   probe.plain.resize(probe.formats.size() * n_layer * n_head);
@@ -330,24 +337,31 @@ Result<CacheProbe> probe_cache(const TextModel& model, std::span<const KvFormat>
   const int n_threads =
       device.name() == "cpu" ? device.n_threads() : static_cast<int>(usable_processors().size());
   ThreadPool pool(n_threads, /*pin=*/false);
+  std::vector<std::optional<AttentionSample>> samples(n_layer);
+  std::vector<std::vector<SampledHead>> heads(n_layer);
   pool.run(probe.n_layer, [&](int64_t layer, int) {
     const auto l = static_cast<size_t>(layer);
-    const AttentionSample sample = run.sample(layer);
-    std::vector<SampledHead> heads;
+    const AttentionSample& sample = samples[l].emplace(run.take_sample(layer));
     for (int64_t head = 0; head < hp.n_head_kv; ++head)
-      heads.emplace_back(sample, head, kTriedQueries, kFirstKeys);
-    KeyEqualiser& equaliser = probe.equaliser.layers[l];
-    equaliser = equaliser_for(heads, turns);
+      heads[l].emplace_back(sample, head, kTriedQueries, kFirstKeys);
+    probe.equaliser.layers[l] = equaliser_for(heads[l], turns);
     probe.first_keys[l] = length_of_first_keys(sample);
-    std::vector<FormatLosses> losses;
-    for (const KvFormat format : probe.formats) losses.push_back(losses_of(heads, format, equaliser));
-    keep_where_it_helps(losses, equaliser);
+  });
+  std::vector<FormatLosses> losses(n_layer * probe.formats.size());  // [n_formats, n_layer]
+  pool.run(std::ssize(losses), [&](int64_t i, int) {
+    const auto l = static_cast<size_t>(i) / probe.formats.size(),
+               f = static_cast<size_t>(i) % probe.formats.size();
+    losses[static_cast<size_t>(i)] = losses_of(heads[l], probe.formats[f], probe.equaliser.layers[l]);
+  });
+  for (size_t l = 0; l < n_layer; ++l) {
+    const auto of_layer = std::span(losses).subspan(l * probe.formats.size(), probe.formats.size());
+    keep_where_it_helps(of_layer, probe.equaliser.layers[l]);
     for (size_t f = 0; f < probe.formats.size(); ++f) {
       const auto at = static_cast<std::ptrdiff_t>((f * n_layer + l) * n_head);
-      std::ranges::copy(losses[f].plain, probe.plain.begin() + at);
-      std::ranges::copy(losses[f].equalised, probe.equalised.begin() + at);
+      std::ranges::copy(of_layer[f].plain, probe.plain.begin() + at);
+      std::ranges::copy(of_layer[f].equalised, probe.equalised.begin() + at);
     }
-  });
+  }
   return probe;
 }
 

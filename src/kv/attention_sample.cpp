@@ -3,29 +3,44 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/isa.h"
+
 namespace parlance {
 
 namespace {
 
-constexpr int kLanes = 32;  // sums side by side, for vectors of any processor
-constexpr int kRows = 4;    // that are read together
+constexpr int kLanes = 8;  // sums side by side, for vectors of any processor
+constexpr int kRows = 4;   // that are read together
 
-}  // namespace
-
-float dot(const float* a, const float* b, int64_t n) {
-  float sums[kLanes] = {};
+template <int n_rows>
+PARLANCE_INLINE void dots_of_lanes(const float* x, const float* rows, int64_t n, float* of_rows) {
+  float sums[n_rows][kLanes];
+  for (int row = 0; row < n_rows; ++row) {
+    for (int lane = 0; lane < kLanes; ++lane) sums[row][lane] = 0;
+  }
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+    for (int row = 0; row < n_rows; ++row) {
+      for (int lane = 0; lane < kLanes; ++lane) sums[row][lane] += x[i + lane] * rows[row * n + i + lane];
+    }
   }
-  float sum = 0;
-  for (; i < n; ++i) sum += a[i] * b[i];
-  for (const float s : sums) sum += s;
-  return sum;
+  for (int row = 0; row < n_rows; ++row) {
+    float sum = 0;
+    for (int64_t rest = i; rest < n; ++rest) sum += x[rest] * rows[row * n + rest];
+    for (int lane = 0; lane < kLanes; ++lane) sum += sums[row][lane];
+    of_rows[row] = sum;
+  }
 }
 
-void add_weighted(float* __restrict sum, const float* __restrict rows, const float* __restrict weights,
-                  int64_t n_rows, int64_t n) {
+PARLANCE_INLINE void all_dots(const float* x, const float* rows, int64_t n_rows, int64_t n, float* of_rows) {
+  int64_t row = 0;
+  for (; row + kRows <= n_rows; row += kRows) dots_of_lanes<kRows>(x, rows + row * n, n, of_rows + row);
+  for (; row < n_rows; ++row) dots_of_lanes<1>(x, rows + row * n, n, of_rows + row);
+}
+
+PARLANCE_INLINE void add_weighted_lanes(float* __restrict sum, const float* __restrict rows,
+                                        const float* __restrict weights, int64_t n_rows, int64_t n) {
   int64_t row = 0;
   for (; row + kRows <= n_rows; row += kRows) {
     const float* const x = rows + row * n;
@@ -35,6 +50,39 @@ void add_weighted(float* __restrict sum, const float* __restrict rows, const flo
   for (; row < n_rows; ++row) {
     for (int64_t i = 0; i < n; ++i) sum[i] += weights[row] * rows[row * n + i];
   }
+}
+
+#if PARLANCE_X86
+PARLANCE_AVX2 void dots_avx2(const float* x, const float* rows, int64_t n_rows, int64_t n, float* of_rows) {
+  all_dots(x, rows, n_rows, n, of_rows);
+}
+PARLANCE_AVX2 void add_weighted_avx2(float* sum, const float* rows, const float* weights, int64_t n_rows,
+                                     int64_t n) {
+  add_weighted_lanes(sum, rows, weights, n_rows, n);
+}
+const bool has_avx2 = available_isas().back() >= Isa::avx2;
+#endif
+
+}  // namespace
+
+void dots(const float* x, const float* rows, int64_t n_rows, int64_t n, float* of_rows) {
+#if PARLANCE_X86
+  if (has_avx2) return dots_avx2(x, rows, n_rows, n, of_rows);
+#endif
+  all_dots(x, rows, n_rows, n, of_rows);
+}
+
+float dot(const float* a, const float* b, int64_t n) {
+  float product = 0;
+  dots(a, b, 1, n, &product);
+  return product;
+}
+
+void add_weighted(float* sum, const float* rows, const float* weights, int64_t n_rows, int64_t n) {
+#if PARLANCE_X86
+  if (has_avx2) return add_weighted_avx2(sum, rows, weights, n_rows, n);
+#endif
+  add_weighted_lanes(sum, rows, weights, n_rows, n);
 }
 
 void softmax(float* x, int64_t n) {
@@ -62,8 +110,8 @@ SampledHead::SampledHead(const AttentionSample& of, int64_t head_kv, int64_t n_q
   outputs.resize(static_cast<size_t>(n_v * n_rows));
   for (int64_t row = 0; row < n_rows; ++row) {
     float* const of_row = scores.data() + row * n_keys;
-    for (int64_t key = 0; key < n_keys; ++key)
-      of_row[key] = of.scale * dot(q.data() + row * n, k + key * n, n);
+    dots(q.data() + row * n, k, n_keys, n, of_row);
+    for (int64_t key = 0; key < n_keys; ++key) of_row[key] *= of.scale;
   }
   weights = scores;
   for (int64_t row = 0; row < n_rows; ++row) {

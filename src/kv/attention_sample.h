@@ -44,6 +44,9 @@ void softmax(float* x, int64_t n);
 
 float dot(const float* a, const float* b, int64_t n);
 
+// of_rows [n_rows]: the dot products of x [n] and each of rows [n, n_rows].
+void dots(const float* x, const float* rows, int64_t n_rows, int64_t n, float* of_rows);
+
 // sum [n] += rows [n, n_rows] times weights [n_rows].
 void add_weighted(float* sum, const float* rows, const float* weights, int64_t n_rows, int64_t n);
 

@@ -7,18 +7,17 @@
 
 namespace parlance {
 
-// How far the model's predictions are expected to lie from those with an exact cache: nats, on average. An
-// estimate, right within a factor of a few; infinite where a format was not tried. `is_equalised`: whether
-// keys will be.
+// How far the model's predictions are expected to lie from those with an exact cache on an ordinary text:
+// nats, on average. Of what the model is sure of, far less. An estimate, right within a factor of a few;
+// infinite where a format was not tried. `is_equalised`: whether keys will be.
 double predicted_divergence(const CacheProbe& probe, const KvLayout& layout, bool is_equalised);
 
-// From here on, answers suffer visibly.
-inline constexpr double kBreaksModel = 0.05;
+// From the first on, answers suffer; from the second on, hardly one is what it was.
+inline constexpr double kHarmsModel = 0.05, kBreaksModel = 0.2;
 
 // Formats for every layer of a layout whose policy has a goal, of those that were tried and f16: from the
 // smallest on, the one that takes the most error away for its bits, until the goal's divergence or its bits
-// are reached. First positions stay exact where their keys and values bring in a good part of the errors. The
-// policy comes back without a goal.
+// are reached. The policy comes back without a goal.
 KvPolicy choose_formats(const CacheProbe& probe, const KvLayout& layout, bool is_equalised);
 
 // Bits of a value, on average over layers, keys and values.

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kProbeMagic("PARLKVP\0", 8);
 // Goes up with every change of what is measured and how, so that it is measured again.
-constexpr uint32_t kProbeVersion = 3;
+constexpr uint32_t kProbeVersion = 4;
 // What a file may say at most: more is damage.
 constexpr int64_t kMostProbeLayers = 4096, kMostProbeHeads = 4096, kMostProbeHeadDim = 4096;
 

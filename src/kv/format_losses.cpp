@@ -58,11 +58,9 @@ class HeadComparison {
         for (int64_t i = 0; i < n_; ++i) k[i] = (k[i] - shift[i]) * scale[i];
       }
     }
-    const float* const keys = scale ? equalised.data() : head_.k;
-    const StoredRows stored(coding_, keys, n_, n_keys_);
+    const StoredRows stored(coding_, scale ? equalised.data() : head_.k, n_, n_keys_);
     std::vector<float> q(static_cast<size_t>(n_)), prepared(static_cast<size_t>(stored.n_stored));
-    std::vector<float> got(static_cast<size_t>(n_keys_)), later(got.size()),
-        change(static_cast<size_t>(n_v_));
+    std::vector<float> scores(static_cast<size_t>(n_keys_));
     KeyErrors errors;
     for (int64_t row = 0; row < head_.n_rows; ++row) {
       const float* const x = head_.q.data() + row * n_;
@@ -70,23 +68,9 @@ class HeadComparison {
       // What a shift takes off all scores of a query.
       const float common = shift ? head_.sample->scale * dot(x, shift, n_) : 0;
       to_stored(coding_.transform(), q.data(), prepared.data(), n_);
-      const float* const exact = head_.scores.data() + row * n_keys_;
-      const float* const p = head_.weights.data() + row * n_keys_;
-      double mean = 0, square = 0;
-      for (int64_t key = 0; key < n_keys_; ++key) {
-        const float score =
-            head_.sample->scale *
-                dot(prepared.data(), stored.rows.data() + key * stored.n_stored, stored.n_stored) +
-            common;
-        const double error = static_cast<double>(score) - static_cast<double>(exact[key]);
-        mean += static_cast<double>(p[key]) * error;
-        square += static_cast<double>(p[key]) * error * error;
-        got[static_cast<size_t>(key)] = score;
-        later[static_cast<size_t>(key)] = key < head_.n_first ? exact[key] : score;
-      }
-      errors.scores += square - mean * mean;
-      errors.outputs += change_of(p, got, change);
-      errors.outputs_of_later += change_of(p, later, change);
+      dots(prepared.data(), stored.rows.data(), n_keys_, stored.n_stored, scores.data());
+      for (float& score : scores) score = head_.sample->scale * score + common;
+      add_errors(row, scores, errors);
     }
     return errors;
   }
@@ -117,13 +101,45 @@ class HeadComparison {
   }
 
  private:
-  // Of what a query gets, when scores take the place of those that made the weights p.
-  double change_of(const float* p, std::vector<float>& scores, std::vector<float>& change) const {
-    softmax(scores.data(), n_keys_);
-    for (size_t key = 0; key < scores.size(); ++key) scores[key] -= p[key];
-    std::ranges::fill(change, 0.0f);
-    add_weighted(change.data(), head_.v, scores.data(), n_keys_, n_v_);
-    return energy(change.data(), n_v_);
+  // Of a query whose scores are these in place of exact ones.
+  void add_errors(int64_t row, std::vector<float>& scores, KeyErrors& errors) const {
+    const float* const exact = head_.scores.data() + row * n_keys_;
+    const float* const p = head_.weights.data() + row * n_keys_;
+    double mean = 0, square = 0;
+    for (int64_t key = 0; key < n_keys_; ++key) {
+      const double error =
+          static_cast<double>(scores[static_cast<size_t>(key)]) - static_cast<double>(exact[key]);
+      mean += static_cast<double>(p[key]) * error;
+      square += static_cast<double>(p[key]) * error * error;
+    }
+    errors.scores += square - mean * mean;
+
+    const float largest =
+        std::max(*std::ranges::max_element(scores), *std::max_element(exact, exact + n_keys_));
+    double all = 0;
+    for (float& score : scores) all += static_cast<double>(score = std::exp(score - largest));
+    std::vector<float> sum(static_cast<size_t>(n_v_));
+    add_weighted(sum.data(), head_.v, scores.data(), n_keys_, n_v_);
+    errors.outputs += change_of(row, sum, all);
+    for (int64_t key = 0; key < head_.n_first; ++key) {
+      float& weight = scores[static_cast<size_t>(key)];
+      weight = std::exp(exact[key] - largest) - weight;
+      all += static_cast<double>(weight);
+    }
+    add_weighted(sum.data(), head_.v, scores.data(), head_.n_first, n_v_);
+    errors.outputs_of_later += change_of(row, sum, all);
+  }
+
+  // Of what a query gets, where that is sum / weight.
+  double change_of(int64_t row, const std::vector<float>& sum, double weight) const {
+    const float* const exact = head_.outputs.data() + row * n_v_;
+    const auto share = static_cast<float>(1 / weight);
+    double change = 0;
+    for (int64_t i = 0; i < n_v_; ++i) {
+      const float error = sum[static_cast<size_t>(i)] * share - exact[i];
+      change += static_cast<double>(error * error);
+    }
+    return change;
   }
 
   const SampledHead& head_;

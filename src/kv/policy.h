@@ -23,7 +23,6 @@ struct LayerCoding {
 struct CacheGoal {
   double most_bits = 16;       // for a value, on average
   double most_divergence = 0;  // that is not worth more bits: nats, as predicted
-  bool keeps_sinks = false;  // the policy's first positions stay exact even where that gains next to nothing
   bool operator==(const CacheGoal&) const = default;
 };
 

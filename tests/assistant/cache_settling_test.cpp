@@ -1,9 +1,12 @@
 // How a cache that was asked for becomes one that the model bears.
 #include "assistant/cache_settling.h"
 
+#include "assistant/conversation.h"
 #include "assistant/regions.h"
 #include "base/log.h"
 #include "base/os/environment_variable.h"
+#include "base/parameter.h"
+#include "engine/probe_cache.h"
 #include "gtest/gtest.h"
 #include "kv/cache_choice.h"
 #include "support/hard_model.h"
@@ -59,8 +62,35 @@ TEST_F(CacheSettling, SaysOnceWhatBreaksTheModelAndObeys) {
   EXPECT_NE(remarks_.front().find("tbq3_0"), std::string::npos) << remarks_.front();
 }
 
+TEST_F(CacheSettling, SaysWhatHelps) {
+  settle(uniform(KvFormat::tbq4_0, /*equalises=*/true));
+  ASSERT_EQ(remarks_.size(), 1u);
+  for (const char* remedy : {"cache_sink = 64, ", "cache = balanced", "or q8_0 for keys and values"})
+    EXPECT_NE(without_marks(remarks_.front()).find(remedy), std::string::npos) << remarks_.front();
+  settle(uniform(KvFormat::tbq3_0, /*equalises=*/false));
+  ASSERT_EQ(remarks_.size(), 1u);  // whose first positions are not all that they spoil
+  EXPECT_EQ(remarks_.front().find("cache_sink"), std::string::npos) << remarks_.front();
+}
+
+TEST(CacheProbing, IsOfAChatWhereTheModelKnowsChats) {
+  const test::TemporaryFolder folder;
+  const EnvironmentVariable cache_folder("XDG_CACHE_HOME", folder.path().string());
+  const auto demo =
+      test::load_text_model(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf");
+  ASSERT_TRUE(demo.model);
+  const auto probe = probe_of(*demo.model, {});
+  ASSERT_TRUE(probe);
+  const auto chat = prompt_tokens(*demo.model, {{"user", std::string(probe_text())}}, false);
+  ASSERT_TRUE(chat);
+  const auto of_chat = probe_cache(*demo.model, probe_tokens(*demo.model, *chat), {});
+  ASSERT_TRUE(of_chat);
+  EXPECT_EQ(*probe, *of_chat);
+}
+
 TEST_F(CacheSettling, EqualisedKeysDoNotBreakIt) {
-  const KvPolicy settled = settle(uniform(KvFormat::tbq4_0, /*equalises=*/true));
+  KvPolicy policy = uniform(KvFormat::tbq4_0, /*equalises=*/true);
+  policy.n_sink = 64;
+  const KvPolicy settled = settle(policy);
   EXPECT_TRUE(settled.equaliser);
   EXPECT_TRUE(remarks_.empty()) << remarks_.front();
 }

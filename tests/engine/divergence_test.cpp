@@ -40,7 +40,8 @@ class Divergence : public testing::TestWithParam<Case> {
   void settle() {
     if (!can_equalise(loaded_.model->model().placement()))
       GTEST_SKIP() << "the device does not equalise keys";
-    static const auto probe = probe_cache(*loaded_.model, {});
+    static const auto probe = probe_cache(
+        *loaded_.model, probe_tokens(*loaded_.model, loaded_.model->tokenizer().encode(probe_text())), {});
     ASSERT_TRUE(probe) << probe.error().message;
     if (cache_.goal) {
       const KvLayout layout = kv_layout(loaded_.model->hyper_parameters(), {.cache = cache_});

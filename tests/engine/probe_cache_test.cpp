@@ -19,7 +19,9 @@ class ProbeCache : public testing::Test {
     test::write_tiny_model(path, {.n_layer = 3});
     tiny_ = test::load_text_model(path);
     ASSERT_TRUE(tiny_.model);
-    auto probe = probe_cache(*tiny_.model, {{KvFormat::q4_0}});
+    auto probe =
+        probe_cache(*tiny_.model, probe_tokens(*tiny_.model, tiny_.model->tokenizer().encode(probe_text())),
+                    {{KvFormat::q4_0}});
     ASSERT_TRUE(probe) << probe.error().message;
     probe_ = *std::move(probe);
   }
@@ -68,7 +70,9 @@ TEST_F(ProbeCache, TriesTheUsualFormatsAndThoseThatAreAskedFor) {
 }
 
 TEST_F(ProbeCache, SaysTheSameEveryTime) {
-  const auto again = probe_cache(*tiny_.model, {{KvFormat::q4_0}});
+  const auto again =
+      probe_cache(*tiny_.model, probe_tokens(*tiny_.model, tiny_.model->tokenizer().encode(probe_text())),
+                  {{KvFormat::q4_0}});
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, probe_);
 }
@@ -140,7 +144,8 @@ TEST(ProbeCacheOfHybrids, LooksAtAttentionLayersOnly) {
   PARLANCE_REQUIRE_FIXTURES("text");
   const auto loaded = test::load_text_model(test::fixtures_root() / "text" / "models" / "qwen35.gguf");
   ASSERT_TRUE(loaded.model);
-  const auto probe = probe_cache(*loaded.model, {});
+  const auto probe = probe_cache(
+      *loaded.model, probe_tokens(*loaded.model, loaded.model->tokenizer().encode(probe_text())), {});
   ASSERT_TRUE(probe) << probe.error().message;
   EXPECT_EQ(probe->n_layer, loaded.model->hyper_parameters().n_layers_of(LayerKind::attention));
   EXPECT_GT(probe->losses(KvFormat::tbq3_0, 0, true).front().from_keys, 0);

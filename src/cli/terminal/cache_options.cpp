@@ -76,7 +76,6 @@ KvPolicy CacheChoice::policy() const {
   policy.v.format = v.value_or(policy.v.format);
   policy.n_sink = n_sink.value_or(policy.n_sink);
   policy.n_recent = n_recent.value_or(policy.n_recent);
-  if (policy.goal) policy.goal->keeps_sinks = n_sink.has_value();
   if (layers) policy.layers = *layers;
   if (k || v || layers) policy.goal.reset();  // what is named is not chosen
   // Whose bytes are to be another program's gets that program's keys.
@@ -103,7 +102,8 @@ std::vector<Option> cache_options(CacheChoice& choice, KvPolicy& policy) {
           "--cache", "PRESET",
           "How keys and values are kept: exact (f16), balanced (at most 5 bits a value, hardly "
           "a difference), small (at most 4 bits) or auto (as few bits as do no harm). Formats are chosen "
-          "for each layer by a probe of the model, which 'parlance cache' shows. The options below change parts "
+          "for each layer by a probe of the model, which 'parlance cache' shows. The options below change "
+          "parts "
           "of it.",
           "exact", parse_preset, store(choice.preset)),
       parsed_option<KvFormat>("-ctk, --cache-type-k", "TYPE", "How keys are kept: " + kv_format_names() + ".",

@@ -22,6 +22,8 @@ class LlmConfig(c.Structure):
 
 Chunk = c.CFUNCTYPE(c.c_int, floats, size, c.c_int, pointer)
 Verifier = c.CFUNCTYPE(None, c.POINTER(VerifierEvent), pointer)
+Log = c.CFUNCTYPE(None, c.c_int, c.c_char_p, pointer)
+WARNING = 2
 
 
 class Library:
@@ -91,6 +93,7 @@ def main(path, bundle):
     library.call("vad_close", None, vad)
     if abi == "12":
         answer(library, ctx)
+        hear_of_harmful_caches(library, ctx)
     library.call("destroy", None, ctx)
     print(f"ctypes: ABI {abi}")
 
@@ -129,6 +132,23 @@ def answer(library, ctx):
     library.call("free_tokens", None, (ints, ids))
     library.checked("set_verifier_callback", ctx, (Verifier, Verifier()), (pointer, None))
     library.call("llm_stream_close", None, stream)
+
+
+def hear_of_harmful_caches(library, ctx):
+    """Opens streams with a cache that the model bears and with one that it does not: obeyed, and told of once."""
+    heard = []
+    note = Log(lambda level, text, _: heard.append((level, text.decode())))
+    log_set = library.library.ov_log_set
+    log_set.argtypes, log_set.restype = [Log, pointer], None
+    log_set(note, None)
+    for name in (b"q8_0", b"tbq3_0"):
+        config = LlmConfig(n_gpu_layers=-1, cache_type_k=name, cache_type_v=name)
+        stream = (pointer, library.checked("llm_stream_open", ctx, (c.POINTER(LlmConfig), config), result=pointer))
+        library.call("llm_stream_close", None, stream)
+    log_set(Log(), None)
+    assert [level for level, _ in heard] == [WARNING], heard
+    for part in ("cache_type_k = tbq3_0 with cache_type_v = tbq3_0 harms this model", "or tbq4_0 for keys and values"):
+        assert part in heard[0][1], heard
 
 
 if __name__ == "__main__":

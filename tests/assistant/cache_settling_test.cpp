@@ -65,7 +65,7 @@ TEST_F(CacheSettling, SaysOnceWhatBreaksTheModelAndObeys) {
 TEST_F(CacheSettling, SaysWhatHelps) {
   settle(uniform(KvFormat::tbq4_0, /*equalises=*/true));
   ASSERT_EQ(remarks_.size(), 1u);
-  for (const char* remedy : {"cache_sink = 64, ", "cache = balanced", "or q8_0 for keys and values"})
+  for (const char* remedy : {"cache_sink=64, ", "cache=balanced", "or q8_0 for keys and values"})
     EXPECT_NE(without_marks(remarks_.front()).find(remedy), std::string::npos) << remarks_.front();
   settle(uniform(KvFormat::tbq3_0, /*equalises=*/false));
   ASSERT_EQ(remarks_.size(), 1u);  // whose first positions are not all that they spoil

@@ -48,6 +48,19 @@ TEST(CacheChoice, SpendsBitsWhereTheyHelpMost) {
   EXPECT_EQ(layout.coding(0).k.format, KvFormat::tbq4_0);
 }
 
+TEST(CacheChoice, GivesBitsToKeysFirstWhereTheirErrorsAreAsLarge) {
+  CacheProbe even = probe();
+  even.equalised = even.plain;
+  for (HeadLoss& loss : even.equalised) loss.from_later_keys = loss.from_keys = loss.from_later_values;
+  KvPolicy policy{.n_sink = 64};
+  policy.goal = {.most_bits = 4, .most_divergence = 0};
+  const KvLayout layout = layout_with(choose_formats(even, layout_with(policy), /*is_equalised=*/true));
+  for (int64_t layer = 0; layer < 3; ++layer) {
+    EXPECT_EQ(layout.coding(layer).k.format, KvFormat::tbq4_0) << layer;
+    EXPECT_EQ(layout.coding(layer).v.format, KvFormat::tbq3_0) << layer;
+  }
+}
+
 TEST(CacheChoice, KeepsToEveryBudget) {
   double last = 1e9;
   for (const double bits : {3.5, 3.6, 4.0, 4.5, 5.0, 7.0, 8.5, 16.0}) {

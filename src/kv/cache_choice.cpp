@@ -23,7 +23,7 @@ constexpr double kFromTheFirstOn = 10;
 // How much more than it seems an error of keys is worth to whoever chooses: the longer a text is, the more
 // keys contend for attention, and the more of it goes astray. Measured on notes of 1,000 to 4,000 tokens: as
 // much as that of values where keys are normalised, six to ten times as much where they are not.
-constexpr double kKeysInLongTexts = 3;
+constexpr double kKeysInLongTexts = 6;
 
 enum class Side { keys, values };
 

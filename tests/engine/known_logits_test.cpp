@@ -49,6 +49,27 @@ class KnownLogits : public testing::TestWithParam<bool> {
 
 INSTANTIATE_TEST_SUITE_P(Models, KnownLogits, testing::Bool());
 
+TEST_P(KnownLogits, LikeliestTokensAreThoseOfTheLogits) {
+  const auto open_for_three = [&] {
+    return test::make_session(*loaded_.model, {.n_ctx = 256, .n_batch = 16, .n_outputs = 3});
+  };
+  const auto session = open_for_three(), twin = open_for_three();
+  const auto prompt = test::random_tokens(20, 1), more = test::random_tokens(5, 2);
+  ASSERT_TRUE(session->set_prompt(prompt) && twin->set_prompt(prompt));
+  const auto logits = twin->append(more, 3);
+  const auto likeliest = session->append_for_likeliest(more, 3);
+  ASSERT_TRUE(logits && likeliest);
+  ASSERT_EQ(likeliest->size(), 3u);
+  const size_t n_logits = logits->size() / 3;
+  for (size_t i = 0; i < 3; ++i) {
+    const auto row = logits->subspan(i * n_logits, n_logits);
+    EXPECT_EQ((*likeliest)[i], std::max_element(row.begin(), row.end()) - row.begin());
+  }
+  const int64_t n_tokens = std::ssize(session->tokens());
+  EXPECT_FALSE(session->append_for_likeliest(more, 4));
+  EXPECT_EQ(std::ssize(session->tokens()), n_tokens);
+}
+
 TEST_P(KnownLogits, NothingIsComputedTwice) {
   for (const int64_t n : {1, 2, 15, 16, 17, 40}) {
     SCOPED_TRACE(n);

@@ -190,13 +190,15 @@ class AttentionBench {
     return run(TokenPlaces().add(rows.seq, rows.first, rows.n), q, rows.n, rows.n);
   }
 
+  // `least_bound`: on positions; a recorded step's may be far above them.
   std::vector<float> run(const TokenPlaces& places, std::span<const float> q, int64_t least_rows = 1,
-                         int64_t most_rows = INT64_MAX) {
+                         int64_t most_rows = INT64_MAX, int64_t least_bound = 0) {
     const Tensor tq =
         bench_.upload({shape_.head_dim_k, n_head_, places.size(), 1}, std::vector<float>(q.begin(), q.end()));
     BatchView batch = places.on(bench_);
     batch.least_rows = least_rows;
     batch.most_rows = most_rows;
+    batch.n_kv_bound = std::max(batch.n_kv_bound, least_bound);
     KvView kv = kv_->layer(0);
     if (exact_) kv.exact = &exact_->layer(0);
     kv.main_pages = main_pages_;
@@ -230,6 +232,8 @@ class AttentionBench {
   Tensor main_pages_;
 };
 
+constexpr int64_t kLargeBound = 8192;
+
 const std::vector<float>& noise(int64_t n) {
   static std::vector<float> values;
   static std::mt19937 random(7);
@@ -248,6 +252,7 @@ KvShape shape_of(KvFormat format, int64_t head_dim) {
 }
 
 TEST_P(RowIndependence, AttentionOfManySequences) {
+  const bool is_gpu = std::string_view(tested().device().name()) != "cpu" && !is_software_vulkan();
   const bool is_slow = is_software_vulkan();
   for (size_t format = 0; format < kPlainKvFormats; ++format) {
     for (const int64_t head_dim : {64, 128, 96}) {
@@ -269,6 +274,7 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
         // What a batch says of how many rows its sequences have changes nothing either.
         const auto [least, most] = std::ranges::minmax(all[which], {}, &Rows::n);
         expect_same_bits(together, bench.run(places, q, least.n, most.n));
+        if (is_gpu) expect_same_bits(together, bench.run(places, q, 1, INT64_MAX, kLargeBound));
         const size_t stride =
             all[which].size() > 20 ? (is_slow ? 7 : 4) : 1;  // of a crowd some, of every kind
         size_t at = 0;
@@ -348,7 +354,7 @@ TEST_P(RowIndependence, DraftsAttendAsAnswersDo) {
       if (head_dim == 64 && format != KvFormat::f16) continue;
       AttentionBench bench(tested(), shape_of(format, head_dim), 4, random_, noise);
       const auto n = static_cast<size_t>(bench.row());
-      for (const Rows& rows : {Rows{10, 2040, 16}, Rows{10, 30, 32}, Rows{37, 3000, 2}}) {
+      for (const Rows& rows : {Rows{10, 2040, 16}, Rows{10, 30, 32}, Rows{37, 3000, 2}, Rows{37, 2100, 7}}) {
         const auto q = random_floats(bench.row() * rows.n, 3);
         const auto together = bench.run(TokenPlaces().add(rows.seq, rows.first, rows.n), q);
         for (int32_t row = 0; row < rows.n; ++row) {
@@ -360,6 +366,8 @@ TEST_P(RowIndependence, DraftsAttendAsAnswersDo) {
           if (HasFailure()) return;
         }
         expect_same_bits(together, bench.run(rows, q));
+        expect_same_bits(together, bench.run(TokenPlaces().add(rows.seq, rows.first, rows.n), q, rows.n,
+                                             rows.n, kLargeBound));
       }
     }
   }

@@ -28,13 +28,17 @@ Tiling tiling_of(const AttentionArgs& args, int rows, int max_tokens) {
 
 // Segments of a row in any batch up to this bound on positions.
 int64_t most_decode_segments(const AttentionArgs& args) {
-  return std::clamp<int64_t>(div_up<int64_t>(args.batch.n_kv_bound, segment_keys(1, 1, kMostCountedRows)), 1,
-                             kMostDecodeSegments);
+  const int most = most_segments_of(args.kv.n_head_kv);
+  return std::clamp<int64_t>(
+      div_up<int64_t>(args.batch.n_kv_bound, segment_keys(1, 1, kMostCountedRows, most)), 1, most);
 }
 
 bool is_decode_only(const AttentionArgs& args) {
   return args.q.ne[2] <= kMostDecodeRows;
 }
+
+// Keys from which on it pays that a draft's rows share all that is read.
+constexpr int64_t kManyKeys = 4096;
 
 // Whether every row is taken as an answer's.
 bool takes_rows_alone(Stream& stream, const AttentionArgs& args) {
@@ -157,6 +161,7 @@ Params params_of(Stream& stream, const Task& task, const Pass& pass) {
   Params p = params_of(task);
   p.is_decode = takes_rows_alone(stream, args);
   p.many_rows = many_rows(args);
+  p.most_segments = most_segments_of(args.kv.n_head_kv);
   p.least_rows = pass.least_rows;
   p.most_rows = pass.most_rows;
   p.tiling = tiling_of(args, pass.tile_rows, pass.max_tile_tokens);
@@ -211,7 +216,11 @@ void run_task(Stream& stream, const Task& task) {
   const int heads = tiling_of(args, kDecodeHeads, 1).heads;
   const bool on_tensor_cores = serves(args, heads, shared_bytes);
   if (on_tensor_cores || (!task.is_packed && decode_serves(args))) {
-    const bool has_drafts = !takes_rows_alone(stream, args) && serves(args, kDraftRows, shared_bytes);
+    // Where there are many keys, drafts have a kernel of their own.
+    const bool is_deep = !task.is_packed && args.batch.n_kv_bound > kManyKeys;
+    const bool has_drafts =
+        !takes_rows_alone(stream, args) &&
+        (is_deep ? draft_halves_serves(args, shared_bytes) : serves(args, kDraftRows, shared_bytes));
     Pass answers{!on_tensor_cores ? run_decode
                  : task.is_packed ? run_decode_packed
                                   : run_decode_halves,
@@ -228,9 +237,10 @@ void run_task(Stream& stream, const Task& task) {
       Pass drafts = answers;
       drafts.least_rows = 2;
       drafts.most_rows = kMostDecodeRows;
-      drafts.tile_rows = kDraftRows;
+      drafts.tile_rows = is_deep ? kMostDraftRows : kDraftRows;
       drafts.max_tile_tokens = kMostDraftTokens;
-      drafts.resident = 1;
+      drafts.resident = is_deep ? 2 : 1;
+      if (is_deep) drafts.run = run_draft_halves;
       if (has_few && batch.most_rows == 1) {
         run_pass(stream, task, answers);
       } else if (has_few && batch.least_rows > 1) {

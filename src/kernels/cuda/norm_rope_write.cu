@@ -47,6 +47,44 @@ __device__ void prepare_head(float* head, const float* norm, const float* cosine
   }
 }
 
+// The same for heads of 128 that are rotated as halves, as most are: a lane keeps its two pairs, and has
+// asked for what it multiplies them with before the head was there.
+constexpr int kKeptPairs = 2, kKeptDim = 2 * kKeptPairs * 32;
+struct KeptNorm {
+  float of[2 * kKeptPairs];
+
+  __device__ KeptNorm(const float* norm, int lane) {
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) of[i] = norm ? norm[lane + 32 * i] : 1;
+  }
+};
+
+__device__ void prepare_kept_head(float* head, bool has_norm, const KeptNorm& norm, const float* cosines,
+                                  float eps, int lane) {
+  float x[2 * kKeptPairs], cosine[kKeptPairs], sine[kKeptPairs];
+#pragma unroll
+  for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = head[lane + 32 * i];
+#pragma unroll
+  for (int i = 0; i < kKeptPairs; ++i) {
+    cosine[i] = cosines[lane + 32 * i];
+    sine[i] = cosines[kKeptDim / 2 + lane + 32 * i];
+  }
+  if (has_norm) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) sum += x[i] * x[i];
+    const float scale = 1 / sqrtf(sum_of_warp(sum) / static_cast<float>(kKeptDim) + eps);
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = x[i] * scale * norm.of[i];
+  }
+#pragma unroll
+  for (int i = 0; i < kKeptPairs; ++i) {
+    const float a = x[i], b = x[i + kKeptPairs];
+    head[lane + 32 * i] = a * cosine[i] - b * sine[i];
+    head[lane + 32 * (i + kKeptPairs)] = a * sine[i] + b * cosine[i];
+  }
+}
+
 // What is written into the cache: all heads of k and v.
 struct Written {
   Side k, v;
@@ -76,22 +114,28 @@ template <bool is_whole>
 __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written written, Rotation rotation,
                               Equaliser equaliser, int head_dim, float eps, int64_t n) {
   let_next_start();
-  wait_for_previous();
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
-  if (index >= n) return;
   const int n_heads = q.n_head + 2 * k.n_head, lane = threadIdx.x % 32;
   const int64_t token = index / n_heads;
   const int head = static_cast<int>(index % n_heads);
   const int64_t row_of_k = token * k.n_head + (head - q.n_head);  // if it is one
+  const bool is_q = head < q.n_head;
+  const Heads& heads = is_q ? q : k;
+  const bool is_kept = head_dim == kKeptDim && rotation.is_halves && 2 * rotation.n_pairs == kKeptDim;
+  const KeptNorm kept(is_kept ? heads.norm : nullptr, lane);
+  wait_for_previous();
+  if (index >= n) return;
   if (head >= q.n_head + k.n_head) {
     written.encode<is_whole>(written.v, row_of_k - k.n_head, lane);
     return;
   }
-  const bool is_q = head < q.n_head;
-  const Heads& heads = is_q ? q : k;
   const int64_t row = is_q ? token * q.n_head + head : row_of_k;
-  prepare_head(heads.x + row * head_dim, heads.norm, rotation.angles + token * 2 * rotation.n_pairs, rotation,
-               head_dim, eps, lane);
+  const float* const angles = rotation.angles + token * 2 * rotation.n_pairs;
+  if (is_kept) {
+    prepare_kept_head(heads.x + row * head_dim, heads.norm, kept, angles, eps, lane);
+  } else {
+    prepare_head(heads.x + row * head_dim, heads.norm, angles, rotation, head_dim, eps, lane);
+  }
   __syncwarp();
   if (equaliser.q_scale) {
     float* const x = heads.x + row * head_dim;

@@ -36,6 +36,12 @@ inline constexpr int kMostDecodeRows = 32;
 inline constexpr int kManyRows = 128;
 inline constexpr int kMostDecodeSegments = 64, kMostPrefillSegments = 8;
 
+// The most that an answer's row is cut into: two blocks for each multiprocessor of a large GPU.
+inline int most_segments_of(int64_t n_head_kv) {
+  constexpr int64_t kBlocks = 2 * 132, kLeast = 16;
+  return static_cast<int>(std::clamp<int64_t>(kBlocks / n_head_kv, kLeast, kMostDecodeSegments));
+}
+
 // The least power of two that is no less than n.
 __host__ __device__ inline int power_of_two_from(int n) {
   if (n <= 1) return 1;
@@ -49,14 +55,14 @@ __host__ __device__ inline int power_of_two_from(int n) {
 // Keys of a segment of a row that sees n_keys, where n_rows are of its sequence. From many_rows on these make
 // so many tiles that their keys are not cut.
 inline constexpr int kAllKeys = 1 << 30;
-__host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_rows) {
+__host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_rows, int most_segments) {
   if (n_rows >= many_rows) return kAllKeys;
   if (n_rows > kMostDecodeRows) {
     const int part = power_of_two_from(n_keys) / kMostPrefillSegments;
     return part < 256 ? 256 : part;
   }
   if (n_keys <= 2048) return 64;
-  const int part = power_of_two_from(n_keys) / kMostDecodeSegments;
+  const int part = ((n_keys + most_segments - 1) / most_segments + 63) / 64 * 64;
   return part < 128 ? 128 : part;
 }
 
@@ -93,11 +99,11 @@ struct Params {
   // values, since other keys are to join it. Null: `out` is finished. Rows that have no keys are left alone.
   float2* stats;
   Tiling tiling;
-  bool is_decode;             // every row counts as an answer's
-  int many_rows;              // see segment_keys()
-  int least_rows, most_rows;  // of a sequence whose tokens the kernel serves; it leaves others alone
-  int n_splits;               // blocks that share the segments of a row
-  int n_split_tokens;         // only those of the batch's first tokens are shared
+  bool is_decode;                // every row counts as an answer's
+  int many_rows, most_segments;  // see segment_keys()
+  int least_rows, most_rows;     // of a sequence whose tokens the kernel serves; it leaves others alone
+  int n_splits;                  // blocks that share the segments of a row
+  int n_split_tokens;            // only those of the batch's first tokens are shared
   Partials partials;
 };
 
@@ -114,6 +120,7 @@ using Run = void (*)(Stream& stream, const Params& params, const AttentionArgs& 
 void run_plain(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_decode(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_decode_halves(Stream& stream, const Params& params, const AttentionArgs& args);
+void run_draft_halves(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_decode_packed(Stream& stream, const Params& params, const AttentionArgs& args);
 // Main and exact pages in one go, for as many rows of a tile.
 void run_decode_joined(Stream& stream, const Params& main, const Params& exact, const AttentionArgs& args);
@@ -125,6 +132,7 @@ void run_prefill_packed(Stream& stream, const Params& params, const AttentionArg
 bool decode_serves(const AttentionArgs& args);
 bool decode_halves_serves(const AttentionArgs& args, int n_rows,  // of a tile
                           size_t room);                           // bytes of shared memory of a block
+bool draft_halves_serves(const AttentionArgs& args, size_t room);
 bool prefill_serves(const AttentionArgs& args);
 // The same for keys and values that are unpacked on their way.
 bool decode_packed_serves(const AttentionArgs& args, int n_rows, size_t room);
@@ -142,7 +150,7 @@ inline bool has_wide_rows(const KvView& kv) {
 // Rows of (token, query head) of a tile.
 inline constexpr int kPlainRows = 16;
 inline constexpr int kDecodeHeads = 8;  // of one token
-inline constexpr int kDraftRows = 32, kMostDraftTokens = 16;
+inline constexpr int kDraftRows = 32, kMostDraftRows = 64, kMostDraftTokens = 16;
 inline constexpr int kPrefillRows = 64;
 
 // The most that many_rows may be: what rows_of_sequence() counts.

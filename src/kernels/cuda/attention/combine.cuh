@@ -1,5 +1,5 @@
 // What the kernels for answers have in common. Of a segment, four quarters, a warp's each (or a few warps'),
-// become one, which is left as partial result or joins those before it.
+// become one in their order, which is left as partial result or joins those before it.
 #pragma once
 
 #include "kernels/cuda/attention/fold.cuh"
@@ -67,17 +67,16 @@ class RowsSoFar {
     float largest = kLowest, sum = 0;
     Piece out[kPieces] = {};
 #pragma unroll
-    for (int w = 0; w < kDecodeWarps; ++w) largest = fmaxf(largest, quarters.stats[buffer][w][row].x);
-#pragma unroll
     for (int w = 0; w < kDecodeWarps; ++w) {
       const float2 stats = quarters.stats[buffer][w][row];
-      const float weight = exp2f(stats.x - largest);
-      sum = fmaf(weight, stats.y, sum);
+      const Fold fold(largest, stats.x);
+      largest = fold.largest;
+      sum = fold(sum, stats.y);
 #pragma unroll
       for (int i = 0; i < kPieces; ++i) {
         const Piece of = *reinterpret_cast<const Piece*>(&quarters.out[buffer][w][row][place(i)]);
 #pragma unroll
-        for (int j = 0; j < kPiece; ++j) out[i].values[j] = fmaf(weight, of.values[j], out[i].values[j]);
+        for (int j = 0; j < kPiece; ++j) out[i].values[j] = fold(out[i].values[j], of.values[j]);
       }
     }
     if (is_shared_) {

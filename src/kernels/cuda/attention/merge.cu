@@ -1,5 +1,5 @@
-// Puts the segments together that blocks have left, and what two kinds of pages have yielded: one block for
-// each head of each token.
+// Puts the segments together that blocks have left, a warp for each head of each token; and what two kinds of
+// pages have yielded, one block for each.
 #include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/kv_transform.cuh"
 #include "kernels/cuda/reduce.cuh"
@@ -10,7 +10,8 @@ namespace parlance::cuda::attention {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kAtOnce = 16;  // segments whose values a thread has on their way
+constexpr int kAtOnce = 16;    // segments whose values a thread has on their way
+constexpr int kTogether = 16;  // of kValues values each
 static_assert(kMostDecodeSegments <= kThreads && kMostPrefillSegments <= kThreads);
 static_assert(kMostJoinedValues <= kThreads);
 
@@ -70,35 +71,99 @@ struct SegmentSums {
   }
 };
 
-// Block (token, head).
+// What the segments of a row, which a warp puts together, are multiplied with.
+struct SegmentWeights {
+  float3 segments[kMostDecodeSegments];  // their sum of weights, what so far and they are multiplied with
+
+  // By the whole warp; returns the largest score. n is above 0.
+  __device__ float start(const Params& p, int64_t first, int n) {
+    constexpr int kTurns = kMostDecodeSegments / 32;
+    const int lane = threadIdx.x;
+    float2 stats[kTurns];
+#pragma unroll
+    for (int i = 0; i < kTurns; ++i)
+      stats[i] = lane + 32 * i < n ? p.partials.stats[first + lane + 32 * i] : make_float2(kLowest, 0);
+    float largest = kLowest;  // of the turns before
+    __syncwarp();             // nobody reads those of the row before any more
+#pragma unroll
+    for (int i = 0; i < kTurns; ++i) {
+      float up_to = stats[i].x;
+      for (int stride = 1; stride < 32; stride *= 2) {
+        const float other = __shfl_up_sync(kAllLanes, up_to, stride);
+        if (lane >= stride) up_to = fmaxf(up_to, other);
+      }
+      float before = __shfl_up_sync(kAllLanes, up_to, 1);
+      before = lane == 0 ? largest : fmaxf(before, largest);
+      const Fold fold(before, stats[i].x);
+      if (lane + 32 * i < n) segments[lane + 32 * i] = make_float3(stats[i].y, fold.keep, fold.add);
+      largest = fmaxf(largest, __shfl_sync(kAllLanes, up_to, 31));
+    }
+    __syncwarp();
+    return largest;
+  }
+
+  // Of kValues neighbours of a row, of which `parts` has those of the first segment, `stride` values before
+  // those of the next one. Returns the sum of weights.
+  template <int kValues>
+  __device__ float add(const float* parts, int stride, int n, float (&total)[kValues]) const {
+    struct alignas(kValues * sizeof(float)) Values {
+      float of[kValues];
+    };
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < kValues; ++j) total[j] = 0;
+    for (int from = 0; from < n; from += kTogether) {
+      Values values[kTogether];
+#pragma unroll
+      for (int at = 0; at < kTogether; ++at) {
+        if (from + at < n) values[at] = *reinterpret_cast<const Values*>(parts + (from + at) * stride);
+      }
+#pragma unroll
+      for (int at = 0; at < kTogether; ++at) {
+        if (from + at >= n) break;
+        const float3 segment = segments[from + at];
+#pragma unroll
+        for (int j = 0; j < kValues; ++j)
+          total[j] = fmaf(values[at].of[j], segment.z, __fmul_rn(total[j], segment.y));
+        sum = fmaf(segment.x, segment.z, __fmul_rn(sum, segment.y));
+      }
+    }
+    return sum;
+  }
+};
+
+// 32 times kValues values of a head, from `i` on of this lane.
+template <int kValues>
+__device__ void merge_values(const Params& p, SegmentWeights& weights, int token, int head, int i, int n) {
+  const int64_t first = partial_row(p, token, head, 0), row = static_cast<int64_t>(token) * p.n_head + head;
+  const float largest = weights.start(p, first, n);
+  if (i >= p.head_dim_v) return;
+  float total[kValues];
+  const float sum = weights.add(p.partials.out + first * p.head_dim_v + i, p.head_dim_v, n, total);
+#pragma unroll
+  for (int j = 0; j < kValues; ++j)
+    p.out[row * p.head_dim_v + i + j] = p.stats ? total[j] : finish(total[j], sum);
+  if (p.stats && i == 0) p.stats[row] = make_float2(largest, sum);
+}
+
+// Values of a head that a warp takes at once.
+__host__ __device__ inline int merged_at_once(int values_of_lane) {
+  return 32 * values_of_lane;
+}
+
+// Block (token, some heads), of 32 lanes by warps, which take turns at the heads' values.
+template <int kValues>
 __global__ void __launch_bounds__(kThreads) merge_segments(const __grid_constant__ Params p) {
-  __shared__ SegmentSums segments;
+  __shared__ SegmentWeights weights[kThreads / 32];
   let_next_start();
-  const int token = blockIdx.x, head = blockIdx.y, thread = threadIdx.x;
+  const int token = blockIdx.x, warp = threadIdx.y, n_warps = kThreads / 32;
   const TokenRun run(p, token, token + 1);  // sequences and positions are not what kernels write
   wait_for_previous();
   if (!run.is_served || !is_split(p, run) || run.n_segments() == 0) return;
-  const int n = run.n_segments();
-  const int64_t first = partial_row(p, token, head, 0);
-  const float* parts = p.partials.out + first * p.head_dim_v;
-  const auto load = [&](float(&values)[kAtOnce], int from, int i) {
-#pragma unroll
-    for (int at = 0; at < kAtOnce; ++at)
-      values[at] = from + at < n ? parts[static_cast<int64_t>(from + at) * p.head_dim_v + i] : 0;
-  };
-  float values[kAtOnce] = {};
-  if (thread < p.head_dim_v) load(values, 0, thread);
-  const float largest = segments.start(p, first, n);
-
-  const int64_t row = static_cast<int64_t>(token) * p.n_head + head;
-  float* out = p.out + row * p.head_dim_v;
-  for (int i = thread; i < p.head_dim_v; i += kThreads) {
-    if (i != thread) load(values, 0, i);
-    float total = 0, sum = 0;
-    segments.add(
-        values, n, [&](float(&next)[kAtOnce], int from) { load(next, from, i); }, total, sum);
-    out[i] = p.stats ? total : finish(total, sum);
-    if (p.stats && i == 0) p.stats[row] = make_float2(largest, sum);
+  const int of_head = (p.head_dim_v + merged_at_once(kValues) - 1) / merged_at_once(kValues);
+  for (int turn = blockIdx.y * n_warps + warp; turn < p.n_head * of_head; turn += gridDim.y * n_warps) {
+    const int i = turn % of_head * merged_at_once(kValues) + static_cast<int>(threadIdx.x) * kValues;
+    merge_values<kValues>(p, weights[warp], token, turn / of_head, i, run.n_segments());
   }
 }
 
@@ -186,9 +251,17 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void run_merge(Stream& stream, const Params& params) {
-  const dim3 grid(static_cast<unsigned>(std::min(params.n_tokens, params.n_split_tokens)),
-                  static_cast<unsigned>(params.n_head));
-  launch(stream, merge_segments, {.grid = grid, .block = dim3(kThreads)}, params);
+  // So many blocks that the GPU is busy: each finds out anew which rows there are.
+  constexpr int kBlocks = 2048, kManyTokens = 8;
+  const int n_tokens = std::min(params.n_tokens, params.n_split_tokens);
+  const bool is_wide = n_tokens >= kManyTokens && params.head_dim_v % 4 == 0;
+  const int at_once = merged_at_once(is_wide ? 4 : 1), n_warps = kThreads / 32;
+  const int n_turns = params.n_head * ((params.head_dim_v + at_once - 1) / at_once);
+  const int n_shares = std::clamp(kBlocks / n_tokens, 1, (n_turns + n_warps - 1) / n_warps);
+  launch(stream, is_wide ? merge_segments<4> : merge_segments<1>,
+         {.grid = dim3(static_cast<unsigned>(n_tokens), static_cast<unsigned>(n_shares)),
+          .block = dim3(32, static_cast<unsigned>(n_warps))},
+         params);
 }
 
 void run_merge_and_join(Stream& stream, const Params& main, const Params& exact, KvTransform of_values,

@@ -78,10 +78,11 @@ struct TokenRun {
     const int n_rows = rows_of_sequence(p, start);
     is_served = n_rows >= p.least_rows && n_rows <= p.most_rows;
     const int seq = p.seq[start];
-    segment_keys = attention::segment_keys(n_rows, keys_before(p, seq, p.pos[start] + 1), p.many_rows);
+    const auto cut = [&](int n) { return attention::segment_keys(n_rows, n, p.many_rows, p.most_segments); };
+    segment_keys = cut(keys_before(p, seq, p.pos[start] + 1));
     for (; last < end && p.seq[last] == seq; ++last) {
       const int keys_of_last = keys_before(p, seq, p.pos[last] + 1);
-      if (attention::segment_keys(n_rows, keys_of_last, p.many_rows) != segment_keys) break;
+      if (cut(keys_of_last) != segment_keys) break;
       n_keys = max(n_keys, keys_of_last);
     }
   }

@@ -92,11 +92,16 @@ struct WarpRows {
     for (int half = 0; half < kSides; ++half) largest[half] = kLowest, sum[half] = 0;
   }
 
-  __device__ void add(const Block<Half, kHeadDim, kKeys>& block, int first, int end) {
-    float scores[kKeys / 8][4] = {};
-    multiply_keys(block, scores);
+  // Keys from `first` on, which are those from `at` on of the block.
+  template <int kBlockKeys>
+  __device__ void add(const Block<Half, kHeadDim, kBlockKeys>& block, int at, int first, int end) {
+    Scores scores = {};
+    multiply_keys(block.k[at], scores);
     turn_into_weights(scores, first, end);
-    add_values(block, scores);
+    add_values(block.v[at], scores);
+  }
+  __device__ void add(const Block<Half, kHeadDim, kKeys>& block, int first, int end) {
+    add(block, 0, first, end);
   }
 
  private:
@@ -107,16 +112,18 @@ struct WarpRows {
     return (kHasRests ? rests : scores)[i];
   }
 
-  __device__ void multiply_keys(const Block<Half, kHeadDim, kKeys>& block, Scores& scores) const {
+  static constexpr int kStride = kHeadDim + 8;  // of a block's rows
+
+  __device__ void multiply_keys(const Half* block, Scores& scores) const {
     Scores rests = {};
     const int lane = threadIdx.x % 32;
-    const Half* mine = &block.k[lane / 16 * 8 + lane % 8][lane / 8 % 2 * 8];
+    const Half* mine = block + (lane / 16 * 8 + lane % 8) * kStride + lane / 8 % 2 * 8;
 #pragma unroll
     for (int step = 0; step < kHeadDim / 16; ++step) {
 #pragma unroll
       for (int keys = 0; keys < kKeys / 16; ++keys) {
         uint32_t k[4];
-        load_matrices(k, mine + keys * 16 * (kHeadDim + 8) + step * 16);
+        load_matrices(k, mine + keys * 16 * kStride + step * 16);
         multiply_add<Half>(scores[2 * keys], q[step], k[0], k[1]);
         multiply_add<Half>(scores[2 * keys + 1], q[step], k[2], k[3]);
         if constexpr (kIsExact) {
@@ -151,9 +158,11 @@ struct WarpRows {
       for (int mask = 1; mask < 4; mask *= 2) after = fmaxf(after, __shfl_xor_sync(0xffffffff, after, mask));
       const float keep = exp2f(largest[half] - after);
       largest[half] = after;
-      sum[half] *= keep;
+      if (__any_sync(0xffffffff, keep != 1)) {  // mostly, no row of the warp has a larger one
+        sum[half] *= keep;
 #pragma unroll
-      for (int i = 0; i < kHeadDim / 8; ++i) out[i][2 * half] *= keep, out[i][2 * half + 1] *= keep;
+        for (int i = 0; i < kHeadDim / 8; ++i) out[i][2 * half] *= keep, out[i][2 * half + 1] *= keep;
+      }
 #pragma unroll
       for (int i = 0; i < kKeys / 8; ++i) {
 #pragma unroll
@@ -166,10 +175,9 @@ struct WarpRows {
     }
   }
 
-  __device__ void add_values(const Block<Half, kHeadDim, kKeys>& block,
-                             const float (&weights)[kKeys / 8][4]) {
+  __device__ void add_values(const Half* block, const float (&weights)[kKeys / 8][4]) {
     const int lane = threadIdx.x % 32;
-    const Half* mine = &block.v[lane % 16][lane / 16 * 8];
+    const Half* mine = block + lane % 16 * kStride + lane / 16 * 8;
 #pragma unroll
     for (int keys = 0; keys < kKeys / 16; ++keys) {
       uint32_t w[4], w_rest[4];
@@ -183,7 +191,7 @@ struct WarpRows {
 #pragma unroll
       for (int dims = 0; dims < kHeadDim / 16; ++dims) {
         uint32_t v[4];
-        load_transposed(v, mine + keys * 16 * (kHeadDim + 8) + dims * 16);
+        load_transposed(v, mine + keys * 16 * kStride + dims * 16);
         multiply_add<Half>(out[2 * dims], w, v[0], v[1]);
         multiply_add<Half>(out[2 * dims + 1], w, v[2], v[3]);
         if constexpr (kIsExact) {

@@ -1,9 +1,9 @@
 // Any bytes as a file of API keys: an error in words, or keys with names, none of which is kept as it is.
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "allocations.h"
@@ -11,12 +11,12 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace parlance;
-  static char path[] = "/tmp/parlance-keys-XXXXXX";
   static const int file = [] {
-    const int made = ::mkstemp(path);  // readable for its owner alone
-    std::atexit([] { ::unlink(path); });
+    const int made = ::memfd_create("keys", 0);
+    fuzz::require(::fchmod(made, 0600) == 0, "the file is its owner's alone");
     return made;
   }();
+  static const std::string path = "/proc/self/fd/" + std::to_string(file);
   fuzz::require(::ftruncate(file, 0) == 0 && ::pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
                 "the file is written");
   const auto keys = read_keys(path);

@@ -19,7 +19,7 @@ struct LoadedDrafter {
 Result<DraftModels> load(const std::filesystem::path& path, const TextModel& target, Device& device,
                          bool huge_pages) {
   PARLANCE_TRY(auto file, GgufFile::open(path));
-  const size_t n_bytes = file.bytes().size();
+  const size_t n_bytes = file.n_bytes();
   if (is_dflash(file)) {
     auto loaded = std::make_shared<LoadedDrafter>(LoadedDrafter{std::move(file), nullptr});
     PARLANCE_TRY(loaded->model, Dflash::load(loaded->file, target.model()).map_error(or_draft_nothing));

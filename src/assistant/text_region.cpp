@@ -83,7 +83,7 @@ Result<std::shared_ptr<TextRegion>> TextRegion::load(const Choice& choice, Devic
 }
 
 RegionBytes TextRegion::bytes() const {
-  return {.weights = model().file().bytes().size() + draft_weight_bytes_,
+  return {.weights = model().file().n_bytes() + draft_weight_bytes_,
           .working = context_->kv_bytes() + context_->draft_bytes() + context_->recurrent_bytes() +
                      context_->workspace_bytes()};
 }

@@ -103,7 +103,7 @@ void print_facts(const Console& io, const GgufFile& file, const TypeSum& total) 
   fact("architecture", text_at(file, "general.architecture"));
   fact("licence", text_at(file, "general.license"));
   fact("parameters", format_count(total.n_values));
-  fact("file size", format_bytes(static_cast<double>(file.bytes().size())));
+  fact("file size", format_bytes(static_cast<double>(file.n_bytes())));
   fact("format", fmt::format("GGUF version {}, {} keys, {} tensors", file.version(), file.metadata().size(),
                              file.tensors().size()));
 }
@@ -208,7 +208,7 @@ Json to_json(const GgufFile& file, const std::map<DType, TypeSum>& sums, const R
              bool wants_tensors) {
   const TypeSum total = total_of(sums);
   Json json = Json::object({{"file", file.name()},
-                            {"file_bytes", file.bytes().size()},
+                            {"file_bytes", file.n_bytes()},
                             {"gguf_version", file.version()},
                             {"parameters", total.n_values}});
   Json metadata = Json::object();

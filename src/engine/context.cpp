@@ -250,7 +250,7 @@ ModelHash hash_of(const GgufFile& file) {
     return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
   };
   const auto head = static_cast<size_t>(file.data().data() - file.bytes().data());
-  uint64_t words[2] = {hash(file.bytes().first(head), file.bytes().size()), 0};
+  uint64_t words[2] = {hash(file.bytes().first(head), file.n_bytes()), 0};
   for (const GgufTensor& tensor : file.tensors()) {
     words[1] = hash(tensor.bytes.first(std::min(tensor.bytes.size(), kSample)), words[1]);
   }

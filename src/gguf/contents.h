@@ -74,7 +74,11 @@ struct GgufFile::Contents {
   NameIndex key_index;
   std::vector<GgufTensor> tensors;
   NameIndex tensor_index;
+  std::vector<std::shared_ptr<const Contents>>
+      other_parts;  // of a split model, whose tensors are among `tensors`
 
+  // Maps a file and parses it.
+  static Result<std::shared_ptr<Contents>> open(const std::filesystem::path& path);
   // Fills everything but the mapping from `bytes`, or says what is wrong with them.
   Result<void> parse();
 };

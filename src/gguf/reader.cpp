@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gguf/contents.h"
+#include "gguf/parts.h"
 
 namespace parlance {
 
@@ -20,44 +21,35 @@ std::string printable(std::string_view name) {
   return text;
 }
 
-namespace {
-
-// A part of a split model is a sound file that lacks most tensors; saying so here is clearer than the name of
-// the first tensor that a model does not find.
-Result<void> check_not_split(const GgufFile& file) {
-  constexpr int64_t kMostParts = 65535;
-  PARLANCE_TRY(const auto count, file.find_int("split.count", 0, kMostParts));
-  if (count.value_or(1) <= 1) return {};
-  PARLANCE_TRY(const auto part, file.find_int("split.no", 0, *count - 1));
-  return fail(ErrorCode::unsupported,
-              "{}: part {} of {} of a split model; merge the parts into one file first: "
-              "llama-gguf-split --merge FIRST-PART MERGED.gguf",
-              file.name(), part.value_or(0) + 1, *count);
-}
-
-}  // namespace
-
-Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
+Result<std::shared_ptr<GgufFile::Contents>> GgufFile::Contents::open(const std::filesystem::path& path) {
   PARLANCE_TRY(MappedFile mapping, MappedFile::open(path));
   auto contents = std::make_shared<Contents>();
   contents->name = path.string();
   contents->mapping = std::move(mapping);
   contents->bytes = contents->mapping->bytes();
-  return read(std::move(contents));
+  PARLANCE_CHECK(contents->parse());
+  return contents;
+}
+
+Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
+  PARLANCE_TRY(auto contents, Contents::open(path));
+  PARLANCE_TRY(const GgufPart part, part_of(GgufFile(contents)));
+  if (part.count > 1) return join_parts(std::move(contents), part, path);
+  return GgufFile(std::move(contents));
 }
 
 Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, std::string name) {
   auto contents = std::make_shared<Contents>();
   contents->name = std::move(name);
   contents->bytes = bytes;
-  return read(std::move(contents));
-}
-
-Result<GgufFile> GgufFile::read(std::shared_ptr<Contents> contents) {
   PARLANCE_CHECK(contents->parse());
-  GgufFile file;
-  file.contents_ = std::move(contents);
-  PARLANCE_CHECK(check_not_split(file));
+  GgufFile file(std::move(contents));
+  PARLANCE_TRY(const GgufPart part, part_of(file));
+  if (part.count > 1) {
+    return fail(ErrorCode::unsupported,
+                "{}: part {} of {} of a split model, expected a whole one; name its file, beside the others",
+                file.name(), part.index + 1, part.count);
+  }
   return file;
 }
 
@@ -77,17 +69,31 @@ std::span<const std::byte> GgufFile::data() const {
   return contents_->data;
 }
 
+size_t GgufFile::n_bytes() const {
+  size_t n = contents_->bytes.size();
+  for (const auto& part : contents_->other_parts) n += part->bytes.size();
+  return n;
+}
+
 bool GgufFile::still_whole() const {
-  return !contents_->mapping || contents_->mapping->still_whole();
+  const auto is_whole = [](const Contents& part) { return !part.mapping || part.mapping->still_whole(); };
+  return is_whole(*contents_) &&
+         std::ranges::all_of(contents_->other_parts, [&](const auto& part) { return is_whole(*part); });
 }
 
 void GgufFile::move_to_huge_pages() const {
-  if (!contents_->mapping || contents_->huge_pages) return;
-  contents_->huge_pages = std::make_unique<HugePageMove>(data());
+  const auto move = [](const Contents& part) {
+    if (part.mapping && !part.huge_pages) part.huge_pages = std::make_unique<HugePageMove>(part.data);
+  };
+  move(*contents_);
+  for (const auto& part : contents_->other_parts) move(*part);
 }
 
 void GgufFile::wait_for_huge_pages() const {
   if (contents_->huge_pages) contents_->huge_pages->wait();
+  for (const auto& part : contents_->other_parts) {
+    if (part->huge_pages) part->huge_pages->wait();
+  }
 }
 
 const std::vector<std::pair<std::string_view, GgufValue>>& GgufFile::metadata() const {

@@ -23,6 +23,8 @@
 
 namespace parlance {
 
+struct GgufPart;
+
 // A metadata value: a view on the file.
 struct GgufValue {
   GgufType type;
@@ -54,23 +56,28 @@ struct GgufTensor {
 };
 
 // Tensors lie in the data section in the order of their records, each padded to the alignment: an offset that
-// leaves a gap or overlaps is refused, as by other readers. A part of a model that was split over several
-// files is refused with the way to merge them.
+// leaves a gap or overlaps is refused, as by other readers.
+//
+// A model that was split over several files, NAME-00001-of-00003.gguf and so on, is one file here: the
+// metadata of the first part but for what tells of the split, and the tensors of all parts, in order.
 class GgufFile {
  public:
-  // Maps and checks a file.
+  GgufFile() = default;
+  // Maps and checks a file; of a split model all parts, whichever of them is named.
   static Result<GgufFile> open(const std::filesystem::path& path);
-  // Checks bytes that the caller keeps alive; `name` stands for the file in messages.
+  // Checks bytes that the caller keeps alive; `name` stands for the file in messages. A part of a split model
+  // is refused, since nobody knows where the others are.
   static Result<GgufFile> parse(std::span<const std::byte> bytes, std::string name);
 
   const std::string& name() const;  // path, for messages
   uint32_t version() const;
   uint32_t alignment() const;
-  std::span<const std::byte> bytes() const;  // the whole file
-  std::span<const std::byte> data() const;   // the data section
-  bool still_whole() const;                  // false when the file was shortened after it was opened
+  std::span<const std::byte> bytes() const;  // the whole file; of a split model its first part
+  std::span<const std::byte> data() const;   // the data section of that
+  size_t n_bytes() const;                    // of all parts
+  bool still_whole() const;                  // false when a file was shortened after it was opened
 
-  // Begins to move the data section into huge pages of this process's own memory, see HugePageMove. Bytes
+  // Begins to move the data sections into huge pages of this process's own memory, see HugePageMove. Bytes
   // that the caller keeps stay where they are.
   void move_to_huge_pages() const;
   // Returns when that has ended.
@@ -103,7 +110,10 @@ class GgufFile {
 
  private:
   struct Contents;
-  static Result<GgufFile> read(std::shared_ptr<Contents> contents);
+  explicit GgufFile(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
+  // The model of which an open file is a part.
+  static Result<GgufFile> join_parts(std::shared_ptr<Contents> opened, const GgufPart& which,
+                                     const std::filesystem::path& path);
 
   std::shared_ptr<const Contents> contents_;
 };

@@ -364,7 +364,7 @@ TEST(Reader, CountsAreComparedWithTheBytesThatAreThere) {
   expect_words(with(13, "x"), {"key k", "13"});
 }
 
-TEST(Reader, PartsOfSplitModelsSayHowToMerge) {
+TEST(Reader, BytesOfAPartAloneAreRefused) {
   const auto part = [](uint16_t number, uint16_t count) {
     GgufBytes gguf;
     gguf.key("split.no", 2, field(number)).key("split.count", 2, field(count));
@@ -372,7 +372,7 @@ TEST(Reader, PartsOfSplitModelsSayHowToMerge) {
   };
   EXPECT_EQ(part(0, 1), "");
   EXPECT_EQ(part(0, 0), "");
-  expect_words(part(1, 3), {"part 2 of 3", "merge"});
+  expect_words(part(1, 3), {"part 2 of 3", "beside the others"});
   expect_words(part(3, 3), {"split.no", "found 3"});
 }
 

@@ -4,6 +4,9 @@
 # fast. OFF compiles each source by itself, as editors like it and as an edit of one file is tried soonest.
 option(PARLANCE_UNITY "Compile several sources of a folder at once" ON)
 set(unity_batch 32)
+if(PARLANCE_SANITIZE)  # what is instrumented takes the compiler long as it is
+  set(unity_batch 8)
+endif()
 
 # Kernels for one instruction set are compiled by themselves (each defines what the set's shared headers need), and those
 # for other processors than the one that is built for not at all.

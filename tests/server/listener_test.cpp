@@ -207,7 +207,11 @@ TEST_P(ServerListener, WhoIsIdleForLongestMakesRoom) {
     clients.back()->send(test::request_text("GET", "/a", port()));
     return clients.back()->answer().status;
   };
-  for (int i = 0; i < 12; ++i) EXPECT_EQ(connect(), 200) << i;
+  for (int64_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(connect(), 200) << i;
+    // A thread may be slow to see that its answer is gone: they become idle in this order only one by one.
+    EXPECT_TRUE(comes_true([&] { return listener_->counts().n_idle == std::min<int64_t>(i + 1, 8); })) << i;
+  }
   for (size_t i = 0; i < clients.size(); ++i) EXPECT_EQ(clients[i]->is_closed(i < 4 ? 5000 : 50), i < 4) << i;
   EXPECT_TRUE(comes_true([&] { return listener_->counts().n_idle == 8; }));
   // Nobody goes who waits for an answer.

@@ -82,17 +82,19 @@ std::shared_ptr<Strand> Strands::make() {
 }
 
 void Strands::stop() {
-  std::vector<std::deque<Strand::Job>> dropped;  // go when the lock is free
-  std::deque<std::shared_ptr<Strand>> ready;
   {
     const std::lock_guard lock(core_->mutex);
     core_->is_over = true;
-    ready.swap(core_->ready);
-    for (const auto& strand : ready) dropped.push_back(std::exchange(strand->jobs_, {}));
     core_->has_work.notify_all();
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  // Only now: a strand whose job was running became ready again by what was posted to it meanwhile.
+  std::vector<std::deque<Strand::Job>> dropped;  // go when the lock is free
+  std::deque<std::shared_ptr<Strand>> ready;
+  const std::lock_guard lock(core_->mutex);
+  ready.swap(core_->ready);
+  for (const auto& strand : ready) dropped.push_back(std::exchange(strand->jobs_, {}));
 }
 
 }  // namespace parlance

@@ -56,6 +56,36 @@ TEST(Strands, OneIsWokenAtTheLastTimeThatItNamed) {
   EXPECT_EQ(n_woken, 1) << "nothing runs behind the end";
 }
 
+// A job holds its strand's owner, as owners' jobs do: whatever waits at the end lets go of it.
+TEST(Strands, NothingIsHeldAfterTheEnd) {
+  struct Owner {
+    std::shared_ptr<Strand> strand;
+  };
+  for (const bool is_running : {false, true}) {
+    auto strands = std::make_unique<Strands>(1);
+    auto owner = std::make_shared<Owner>(strands->make());
+    const std::weak_ptr<Owner> is_held = owner;
+    std::promise<void> begun, may_end;
+    owner->strand->post([&] {
+      begun.set_value();
+      may_end.get_future().wait();
+    });
+    begun.get_future().wait();
+    // Behind a job of its own strand that is running, or of another's.
+    const auto waiting = is_running ? owner->strand : strands->make();
+    const auto other = std::make_shared<Owner>(waiting);
+    const std::weak_ptr<Owner> other_is_held = other;
+    waiting->post([owner, other] {});
+    owner.reset();
+    std::thread end([&] { strands.reset(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    may_end.set_value();
+    end.join();
+    EXPECT_TRUE(is_held.expired()) << is_running;
+    EXPECT_EQ(other_is_held.use_count(), 1) << is_running << ": this test's";
+  }
+}
+
 TEST(ConversationStore, KeepsWhatWasSaidForAWhile) {
   ConversationStore store(std::chrono::minutes(60));
   const auto now = ConversationStore::Clock::now();

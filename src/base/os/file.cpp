@@ -6,60 +6,21 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
+
+#include "base/os/file_error.h"
 
 namespace parlance {
 
 namespace {
 
-ErrorCode code_of(int error) {
-  return error == ENOENT ? ErrorCode::not_found : ErrorCode::io;
-}
-
-std::string_view remedy_of(int error) {
-  switch (error) {
-    case ENOENT:
-      return "check the path";
-    case EACCES:
-    case EPERM:
-      return "check its permissions";
-    case ENOSPC:
-    case EDQUOT:
-      return "free some disk space and try again";
-    case EISDIR:
-      return "name a file, not a folder";
-    case EROFS:
-      return "choose a folder that can be written";
-    case EFBIG:
-      return "raise the limit on file sizes (ulimit -f) or choose another disk";
-    default:
-      return "check the path and the disk";
-  }
-}
-
-tl::unexpected<Error> system_error(std::string_view action, const std::filesystem::path& path, int error) {
-  return fail(code_of(error), "cannot {} {}: {}; {}", action, path.string(), std::strerror(error),
-              remedy_of(error));
-}
-
-// Makes a rename in the folder of `path` last through a power cut. Where folders cannot be synchronised it
-// stays as it is: the file is whole under its old or its new name in any case.
-void sync_folder(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
-}
-
 // Opens a regular file, whose descriptor the caller closes, also after an error.
 Result<void> open_regular(const std::filesystem::path& path, int& fd, size_t& size) {
   // Not blocking, or the name of a pipe would wait here for a writer.
   fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return system_error("open", path, errno);
+  if (fd < 0) return file_error("open", path, errno);
   struct stat status;
-  if (::fstat(fd, &status) != 0) return system_error("open", path, errno);
+  if (::fstat(fd, &status) != 0) return file_error("open", path, errno);
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::invalid_argument, "{} is not a regular file; name one that is", path.string());
   }
@@ -77,7 +38,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   void* mapping = ::mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, file.fd_, 0);
   if (mapping == MAP_FAILED) {
     file.size_ = 0;
-    return system_error("map", path, errno);
+    return file_error("map", path, errno);
   }
   file.data_ = static_cast<const std::byte*>(mapping);
   return file;
@@ -135,7 +96,7 @@ Result<void> ReadableFile::read(size_t offset, std::span<std::byte> bytes) const
   while (!bytes.empty()) {
     const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return system_error("read", path_, errno);
+    if (n < 0) return file_error("read", path_, errno);
     if (n == 0) {
       return fail(ErrorCode::corrupt_file,
                   "{}: the file ends at byte {}, {} more were expected; it was cut, write or fetch it again",
@@ -178,7 +139,7 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   for (unsigned attempt = 0; file.fd_ < 0; ++attempt) {
     file.temporary_ = file.path_.string() + fmt::format(".{}-{}.part", ::getpid(), attempt);
     file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file.fd_ < 0 && errno != EEXIST) return system_error("create", path, errno);
+    if (file.fd_ < 0 && errno != EEXIST) return file_error("create", path, errno);
   }
   return file;
 }
@@ -220,7 +181,7 @@ Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
     if (n <= 0) {
       const int error = n < 0 ? errno : EIO;
       discard();
-      return system_error("write", path_, error);
+      return file_error("write", path_, error);
     }
     written_ += static_cast<size_t>(n);
     bytes = bytes.subspan(static_cast<size_t>(n));
@@ -237,7 +198,7 @@ Result<void> AtomicFile::commit() {
   if (::fsync(fd_) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
     discard();
-    return system_error("write", path_, error);
+    return file_error("write", path_, error);
   }
   ::close(fd_);
   fd_ = -1;
@@ -247,7 +208,7 @@ Result<void> AtomicFile::commit() {
 
 Result<std::string> read_text_file(const std::filesystem::path& path, size_t limit_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return system_error("open", path, errno);
+  if (fd < 0) return file_error("open", path, errno);
   std::string text;
   char chunk[65536];
   ssize_t n = 1;
@@ -259,7 +220,7 @@ Result<std::string> read_text_file(const std::filesystem::path& path, size_t lim
   }
   const int error = errno;
   ::close(fd);
-  if (n < 0) return system_error("read", path, error);
+  if (n < 0) return file_error("read", path, error);
   if (text.size() > limit_bytes) {
     return fail(ErrorCode::invalid_argument, "{} is larger than {} bytes; give a smaller file", path.string(),
                 limit_bytes);

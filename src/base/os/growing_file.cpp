@@ -5,22 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <string_view>
 #include <utility>
 
+#include "base/os/file_error.h"
+
 namespace parlance {
-
-namespace {
-
-tl::unexpected<Error> growing_error(std::string_view action, const std::filesystem::path& path, int error) {
-  return fail(ErrorCode::io, "cannot {} {}: {}; {}", action, path.string(), std::strerror(error),
-              error == ENOSPC || error == EDQUOT
-                  ? "free some disk space and call again, what is there is kept"
-                  : "check the path, its permissions and the disk");
-}
-
-}  // namespace
 
 Result<GrowingFile> GrowingFile::open(const std::filesystem::path& path) {
   std::error_code error;
@@ -28,9 +17,9 @@ Result<GrowingFile> GrowingFile::open(const std::filesystem::path& path) {
   GrowingFile file;
   file.path_ = path;
   file.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (file.fd_ < 0) return growing_error("create", path, errno);
+  if (file.fd_ < 0) return file_error("create", path, errno);
   struct stat status;
-  if (::fstat(file.fd_, &status) != 0) return growing_error("open", path, errno);
+  if (::fstat(file.fd_, &status) != 0) return file_error("open", path, errno);
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::invalid_argument, "{} is there and not a regular file; move it away",
                 path.string());
@@ -58,7 +47,7 @@ Result<void> GrowingFile::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return growing_error("write", path_, n < 0 ? errno : EIO);
+    if (n <= 0) return file_error("write", path_, n < 0 ? errno : EIO);
     size_ += static_cast<uint64_t>(n);
     bytes = bytes.subspan(static_cast<size_t>(n));
   }
@@ -66,21 +55,16 @@ Result<void> GrowingFile::append(std::span<const std::byte> bytes) {
 }
 
 Result<void> GrowingFile::clear() {
-  if (::ftruncate(fd_, 0) != 0) return growing_error("write", path_, errno);
+  if (::ftruncate(fd_, 0) != 0) return file_error("write", path_, errno);
   size_ = 0;
   return {};
 }
 
 Result<void> GrowingFile::rename_to(const std::filesystem::path& path) {
   if (::fsync(fd_) != 0 || ::rename(path_.c_str(), path.c_str()) != 0) {
-    return growing_error("write", path, errno);
+    return file_error("write", path, errno);
   }
-  // The new name lasts through a power cut where folders can be synchronised.
-  const int folder = ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);
-    ::close(folder);
-  }
+  sync_folder(path);
   path_ = path;
   return {};
 }

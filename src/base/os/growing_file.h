@@ -13,8 +13,8 @@ namespace parlance {
 // What was appended stays whatever happens, and the next one who opens it goes on behind it.
 class GrowingFile {
  public:
-  // Makes the file, and the folders to it, where there are none. Errors: io; invalid_argument where it is no
-  // regular file.
+  // Makes the file, and the folders to it, where there are none. Errors: file_error(); invalid_argument where
+  // it is no regular file.
   static Result<GrowingFile> open(const std::filesystem::path& path);
 
   GrowingFile(GrowingFile&& other) noexcept;

@@ -3,18 +3,12 @@
 // caches hold, whose pages lie in random order. Printed as one JSON object a line.
 //
 //   device_attention_bench --device cuda:0 [--pair f16/f16] [--keys 32768] [--rows 16]
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
-#include <random>
 #include <string>
-#include <string_view>
 
 #include "base/checked.h"
-#include "devices/devices.h"
-#include "kernels/ops.h"
+#include "kernels/device_bench.h"
 
 namespace parlance {
 namespace {
@@ -33,27 +27,9 @@ constexpr std::pair<KvFormat, KvFormat> kPairs[] = {
     {KvFormat::qjl1_256, KvFormat::tbq3_0}};
 constexpr int64_t kKeys[] = {4096, 8192, 32768, 131072}, kRows[] = {1, 16};
 
-using Clock = std::chrono::steady_clock;
-
-class Bench {
+class Bench : public DeviceBench {
  public:
-  explicit Bench(std::unique_ptr<Device> device)
-      : device_(std::move(device)), stream_(device_->make_stream()) {}
-
-  // Bytes that make ordinary numbers in any format.
-  Result<void> prepare() {
-    PARLANCE_TRY(pool_, device_->allocate(kPoolBytes));
-    std::mt19937_64 random(1);
-    std::vector<uint64_t> words(kPoolBytes / sizeof(uint64_t));
-    for (uint64_t& word : words) word = random() & 0x3f3f3f3f3f3f3f3f;
-    Tensor all;
-    all.dtype = DType::i8;
-    all.ne = {static_cast<int64_t>(kPoolBytes), 1, 1, 1};
-    all.buffer = pool_.get();
-    all.data = pool_->base();
-    stream_->upload(all, std::as_bytes(std::span(words)));
-    return stream_->synchronize();
-  }
+  explicit Bench(std::unique_ptr<Device> device) : DeviceBench(std::move(device), kPoolBytes, kSteps) {}
 
   struct Time {
     double seconds, least_seconds;
@@ -100,23 +76,9 @@ class Bench {
         attention(*stream_, q, layer, batch, 1 / std::sqrt(float{kHeadDim}));
       }
     };
-    const Plan plan = stream_->dry_run(record);
-    if (!plan.missing.empty())
-      return fail(ErrorCode::unsupported, "{} has no kernel for {}", device_->name(), plan.missing.front());
-    PARLANCE_CHECK(stream_->reserve(plan));
-    const uint64_t key = ++n_keys_;
-    std::vector<double> times;
-    for (int i = 0; i <= kSteps; ++i) {
-      const auto start = Clock::now();
-      stream_->step(key, record);
-      PARLANCE_CHECK(stream_->synchronize());
-      if (i > 0)
-        times.push_back(
-            std::chrono::duration<double>(Clock::now() - start).count());  // the first one records
-    }
-    std::sort(times.begin(), times.end());
+    PARLANCE_TRY(const auto times, sorted_step_times(record));
     const auto n = static_cast<double>(n_calls);
-    return Time{times[kSteps / 2] / n, times.front() / n,
+    return Time{median(times) / n, times.front() / n,
                 static_cast<size_t>(n_keys) * kHeadsKv * (kv.k_row_bytes + kv.v_row_bytes)};
   }
 
@@ -134,11 +96,7 @@ class Bench {
     return tensor;
   }
 
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Buffer> pool_;
   std::vector<std::unique_ptr<Buffer>> inputs_;
-  std::unique_ptr<Stream> stream_;
-  uint64_t n_keys_ = 0;
 };
 
 // What is timed; empty: everything.
@@ -176,18 +134,9 @@ Result<void> run(std::string_view device_name, const Choice& choice) {
 }  // namespace parlance
 
 int main(int argc, char** argv) {
-  std::string_view device = "cpu";
   parlance::Choice choice;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view option = argv[i];
-    if (option == "--device") device = argv[i + 1];
-    if (option == "--pair") choice.pair = argv[i + 1];
-    if (option == "--keys") choice.keys = argv[i + 1];
-    if (option == "--rows") choice.rows = argv[i + 1];
-  }
-  if (const auto result = parlance::run(device, choice); !result) {
-    fmt::print(stderr, "device_attention_bench: {}\n", result.error().message);
-    return 1;
-  }
-  return 0;
+  return parlance::run_device_bench(
+      "device_attention_bench", argc, argv,
+      {{"--pair", &choice.pair}, {"--keys", &choice.keys}, {"--rows", &choice.rows}},
+      [&](std::string_view device) { return parlance::run(device, choice); });
 }

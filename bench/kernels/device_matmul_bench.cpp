@@ -3,15 +3,9 @@
 // caches hold, in recorded steps as the engine runs them.
 //
 //   device_matmul_bench --device cuda:0 [--type q4_0] [--shape 4096x12288] [--tokens 16]
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <random>
 #include <string>
-#include <string_view>
 
-#include "devices/devices.h"
-#include "kernels/ops.h"
+#include "kernels/device_bench.h"
 
 namespace parlance {
 namespace {
@@ -32,37 +26,19 @@ constexpr Shape kShapes[] = {{4096, 12288}, {12288, 4096}, {4096, 4096}, {1024, 
 
 constexpr int64_t kFew[] = {1, 2, 8, 16, 32, 64}, kMany[] = {128, 512};
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-class Bench {
+class Bench : public DeviceBench {
  public:
-  explicit Bench(std::unique_ptr<Device> device)
-      : device_(std::move(device)), stream_(device_->make_stream()) {}
-
-  // Weights of all types and x are views of one buffer of bytes that make ordinary numbers as floats of any
-  // size.
-  Result<void> prepare() {
-    PARLANCE_TRY(pool_, device_->allocate(kPoolBytes));
-    std::mt19937_64 random(1);
-    std::vector<uint64_t> words(kPoolBytes / sizeof(uint64_t));
-    for (uint64_t& word : words) word = random() & 0x3f3f3f3f3f3f3f3f;
-    stream_->upload(view(DType::i8, kPoolBytes, 1, 0), std::as_bytes(std::span(words)));
-    return stream_->synchronize();
-  }
+  explicit Bench(std::unique_ptr<Device> device) : DeviceBench(std::move(device), kPoolBytes, kSteps) {}
 
   // Bytes read and written each second by copies within the device.
   Result<double> copy_bandwidth() {
     constexpr int kCopies = 8;
     const Tensor first = view(DType::i8, kPoolBytes / 2, 1, 0);
     const Tensor second = view(DType::i8, kPoolBytes / 2, 1, kPoolBytes / 2);
-    PARLANCE_TRY(const double seconds, median_time([&] {
+    PARLANCE_TRY(const auto times, sorted_times([&] {
                    for (int i = 0; i < kCopies; ++i) stream_->copy(second, first);
                  }));
-    return kCopies * static_cast<double>(kPoolBytes) / seconds;
+    return kCopies * static_cast<double>(kPoolBytes) / median(times);
   }
 
   // Seconds of one product.
@@ -81,39 +57,9 @@ class Bench {
         matmul(*stream_, linear, x);
       }
     };
-    PARLANCE_CHECK(stream_->reserve(stream_->dry_run(record)));
-    const uint64_t key = ++n_keys_;
-    PARLANCE_TRY(const double seconds, median_time([&] { stream_->step(key, record); }));
-    return seconds / static_cast<double>(n_products);
+    PARLANCE_TRY(const auto times, sorted_step_times(record));
+    return median(times) / static_cast<double>(n_products);
   }
-
- private:
-  Tensor view(DType dtype, int64_t n0, int64_t n1, size_t offset) const {
-    Tensor tensor;
-    tensor.dtype = dtype;
-    tensor.ne = {n0, n1, 1, 1};
-    tensor.buffer = pool_.get();
-    tensor.data = pool_->base() + offset;
-    return tensor;
-  }
-
-  template <class Work>
-  Result<double> median_time(const Work& work) {
-    std::vector<double> times;
-    for (int i = 0; i <= kSteps; ++i) {
-      const auto start = Clock::now();
-      work();
-      PARLANCE_CHECK(stream_->synchronize());
-      if (i > 0) times.push_back(seconds_since(start));  // the first one records
-    }
-    std::nth_element(times.begin(), times.begin() + kSteps / 2, times.end());
-    return times[kSteps / 2];
-  }
-
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Buffer> pool_;
-  std::unique_ptr<Stream> stream_;
-  uint64_t n_keys_ = 0;
 };
 
 // What is timed; empty: everything.
@@ -168,18 +114,9 @@ Result<void> run(std::string_view device_name, const Choice& choice) {
 }  // namespace parlance
 
 int main(int argc, char** argv) {
-  std::string_view device = "cpu";
   parlance::Choice choice;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view option = argv[i];
-    if (option == "--device") device = argv[i + 1];
-    if (option == "--type") choice.type = argv[i + 1];
-    if (option == "--shape") choice.shape = argv[i + 1];
-    if (option == "--tokens") choice.tokens = argv[i + 1];
-  }
-  if (const auto result = parlance::run(device, choice); !result) {
-    fmt::print(stderr, "device_matmul_bench: {}\n", result.error().message);
-    return 1;
-  }
-  return 0;
+  return parlance::run_device_bench(
+      "device_matmul_bench", argc, argv,
+      {{"--type", &choice.type}, {"--shape", &choice.shape}, {"--tokens", &choice.tokens}},
+      [&](std::string_view device) { return parlance::run(device, choice); });
 }

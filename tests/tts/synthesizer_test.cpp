@@ -207,7 +207,7 @@ TEST_F(SynthesizerTest, AStreamIsTheSameInWindowsAndInChunks) {
   const Streamed chunks = stream_speech(synthesizer(), chunked);
   // GPUs sum products of few columns up in another order than those of many: 1.1e-6 on an H100 through
   // Vulkan.
-  EXPECT_LE(largest_difference(windows.samples, chunks.samples), 2e-6);
+  EXPECT_LE(largest_difference(windows.samples, chunks.samples), tts_.device->name() == "cpu" ? 1e-6 : 2e-6);
   EXPECT_GT(windows.sizes.size(), chunks.sizes.size());
   // What is known as a whole has been cut to 16 bits, of which the gain for that loudness left half.
   std::vector<float> clipped = windows.samples;

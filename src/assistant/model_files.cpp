@@ -2,6 +2,7 @@
 
 #include "assistant/default_model.h"
 #include "base/os/environment.h"
+#include "base/os/folder.h"
 #include "base/parameter.h"
 #include "bundle/bundle.h"
 #include "hub/local_model.h"

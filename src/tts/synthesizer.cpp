@@ -397,7 +397,7 @@ Result<EncodedReference> Synthesizer::encode(std::span<const float> samples,
                                              const ReferencePreparation& preparation,
                                              const Cancellation& cancellation) {
   const std::string made_with =
-      fmt::format("{} {} {} {}", model_.codec_name(), model_.codec_file().bytes().size(),
+      fmt::format("{} {} {} {}", model_.codec_name(), model_.codec_file().n_bytes(),
                   preparation.removes_silence ? "trimmed" : "as is", preparation.quiet_ms);
   const ReferenceKey key = reference_key(samples, made_with);
   if (const auto known = references_.find(key)) return *known;

@@ -176,7 +176,7 @@ TEST_F(FairnessTest, ACrowdOfTheUrgentLetsOthersPassWithinASecond) {
       longest_step = std::max(longest_step, seconds() - before);
     }
     EXPECT_TRUE(has_token);
-    const auto& queue = context_->scheduler().stats().queues[static_cast<size_t>(Priority::background)];
+    const auto queue = context_->scheduler().stats().queues[static_cast<size_t>(Priority::background)];
     EXPECT_GT(queue.most_idle_s, 0.4);
     EXPECT_LT(queue.most_idle_s, 0.5 + 3 * longest_step) << "it is favoured from the next step on";
   }

@@ -67,11 +67,13 @@ Result<void> StreamState::feed(std::span<const float> samples) {
 void StreamState::pause() {
   const std::lock_guard lock(mutex_);
   is_pausing_ = true;
+  previews_.cancel();
 }
 
 void StreamState::ask_for_all() {
   const std::lock_guard lock(mutex_);
   is_finishing_ = true;
+  previews_.cancel();
   all_.reset();
 }
 
@@ -104,6 +106,10 @@ std::optional<Error> StreamState::failure() const {
 
 StreamTask StreamState::most_urgent() const {
   const std::lock_guard lock(mutex_);
+  return wanted();
+}
+
+StreamTask StreamState::wanted() const {
   if (is_closed_ || failure_) return StreamTask::none;
   if (is_finishing_) return StreamTask::finish;
   const int64_t n_samples = n_fed_ - first_sample_;
@@ -124,7 +130,7 @@ bool StreamState::may_preview(int64_t n_samples) const {
 
 void StreamState::compute(StreamTask task) {
   const Result<void> done = update(task);
-  if (!done && done.error().code == ErrorCode::cancelled) return;  // it is closed, or everything is
+  if (!done && done.error().code == ErrorCode::cancelled) return;  // what is wanted now is more, or nothing
   if (!done || task == StreamTask::finish) {
     const std::lock_guard lock(mutex_);
     if (done) {
@@ -158,19 +164,25 @@ void StreamState::tell() {
 
 // Takes in what came, and does the task for it.
 Result<void> StreamState::update(StreamTask task) {
+  const bool is_preview = task == StreamTask::preview;
   std::vector<float> samples;
+  Cancellation until = cancellation_;
   {
     const std::lock_guard lock(mutex_);
+    if (is_preview) {
+      if (wanted() != task) return fail(ErrorCode::cancelled, "cancelled");
+      until = previews_.ticket();
+    }
     samples.swap(inbox_);
   }
   utterance_->push(samples);
   PARLANCE_CHECK(cut_off(task == StreamTask::finish));
   const auto start = std::chrono::steady_clock::now();
-  PARLANCE_CHECK(task == StreamTask::preview ? utterance_->preview(work()) : utterance_->finish(work()));
+  PARLANCE_CHECK(is_preview ? utterance_->preview(work(until)) : utterance_->finish(work(until)));
   n_previewed_ = std::ssize(utterance_->samples());
-  if (task == StreamTask::preview)
+  if (is_preview)
     preview_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  publish(task != StreamTask::preview);
+  publish(!is_preview);
   if (task == StreamTask::finish && !utterance_->samples().empty())
     segments_.push_back(segment_of(*utterance_, first_sample_));
   return {};
@@ -182,7 +194,7 @@ Result<void> StreamState::cut_off(bool is_end) {
     const std::vector<float> samples(utterance_->samples().begin(), utterance_->samples().end());
     utterance_->restart();
     utterance_->push(std::span(samples).first(static_cast<size_t>(*cut)));
-    PARLANCE_CHECK(utterance_->finish(work()));
+    PARLANCE_CHECK(utterance_->finish(work(cancellation_)));
     segments_.push_back(segment_of(*utterance_, first_sample_));
     first_sample_ += *cut;
     n_previewed_ = 0;

@@ -54,7 +54,7 @@ class StreamState {
 
   // By whoever speaks and asks, from any thread; what is guarded is held for moments only.
   Result<void> feed(std::span<const float> samples);
-  void pause();
+  void pause();  // a preview that is under way is given up for the final text
   void ask_for_all();
   Result<Transcription> wait_for_all();
   // Ends what is being computed, without waiting for it; on_change is not called any more.
@@ -69,17 +69,21 @@ class StreamState {
   void give_up(Error why);
 
  private:
+  StreamTask wanted() const;
   bool may_preview(int64_t n_samples) const;
   Result<void> update(StreamTask task);
   Result<void> cut_off(bool is_end);
   void publish(bool is_final);
   void tell();
-  Work work() const { return {.cancellation = cancellation_, .priority = Priority::realtime}; }
+  static Work work(const Cancellation& cancellation) {
+    return {.cancellation = cancellation, .priority = Priority::realtime};
+  }
 
   const StreamRules rules_;
   // Of all that is computed for it, from when it was opened until it is closed.
   const CancellationSource source_;
   const Cancellation cancellation_ = source_.ticket();
+  const CancellationSource previews_{cancellation_};
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable has_all_;

@@ -77,6 +77,36 @@ TEST_F(RecognizerCancel, AtEveryOperation) {
   }
 }
 
+// Somebody pauses while a preview is computed: it is given up, and the final text is that of the whole.
+TEST_F(RecognizerCancel, APauseEndsAPreviewAtEveryOperation) {
+  const auto want = transcribe();
+  ASSERT_TRUE(want) << want.error().message;
+  int n_preview = -1;  // operations of the preview, as soon as they are known
+  for (int at = 0; n_preview < 0 || at < n_preview; ++at) {
+    SCOPED_TRACE(at);
+    std::atomic<int> n_told = 0;
+    std::atomic<bool> has_paused = false;
+    const auto stream = *recognizer_->open({}, [&] { ++n_told, n_told.notify_one(); });
+    int n_operations = 0;
+    device_.on_operation = [&] {
+      if (n_operations++ != at) return;
+      stream->pause();
+      has_paused = true;
+    };
+    ASSERT_TRUE(stream->feed(samples_));
+    n_told.wait(0);
+    if (!has_paused) {
+      n_preview = n_operations;
+      break;
+    }
+    EXPECT_TRUE(stream->partial().is_final) << "the preview was computed to its end";
+    EXPECT_EQ(stream->partial().tokens, want->segments[0].tokens);
+    EXPECT_EQ(stream->partial().transcript, want->transcript);
+  }
+  EXPECT_GT(n_preview, 20);
+  device_.on_operation = {};
+}
+
 // Whoever closes a stream, or the recogniser, waits for one operation and no more.
 TEST_F(RecognizerCancel, ClosingEndsTheComputationOfAStream) {
   for (const bool closes_all : {false, true}) {

@@ -77,8 +77,8 @@ void Candidates::keep_top_p_and_min_p(double p, double least) {
   if (p < 1) keep_heaviest(p * total);
 }
 
-// Keeps the fewest that together weigh what is wanted. Candidates are sorted into bands by how far they are
-// below the highest; only those of the band where the sum is reached are put in order.
+// Keeps the fewest that together weigh what is wanted, at least one. Candidates are sorted into bands by how
+// far they are below the highest; only those of the band where the sum is reached are put in order.
 void Candidates::keep_heaviest(double wanted) {
   constexpr size_t kBands = 1024;
   constexpr float kBandsPerUnit = 16;  // of the logit; the last band has all that is further below
@@ -103,7 +103,7 @@ void Candidates::keep_heaviest(double wanted) {
   candidates_.resize(n_kept);
   std::ranges::sort(border_, is_before);
   for (const Candidate& c : border_) {
-    if (sum >= wanted) break;
+    if (sum >= wanted && !candidates_.empty()) break;
     candidates_.push_back(c);
     sum += c.weight;
   }

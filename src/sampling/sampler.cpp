@@ -53,7 +53,7 @@ Result<void> validate(const SamplingOptions& o) {
   PARLANCE_CHECK(require(o.temperature >= 0 && std::isfinite(o.temperature), Parameter::temperature,
                          "0 or more", o.temperature));
   PARLANCE_CHECK(require(o.top_k >= 0, Parameter::top_k, "0 or more", o.top_k));
-  PARLANCE_CHECK(require(o.top_p > 0 && o.top_p <= 1, Parameter::top_p, "in (0, 1]", o.top_p));
+  PARLANCE_CHECK(require(o.top_p >= 0 && o.top_p <= 1, Parameter::top_p, "in [0, 1]", o.top_p));
   PARLANCE_CHECK(require(o.min_p >= 0 && o.min_p <= 1, Parameter::min_p, "in [0, 1]", o.min_p));
   PARLANCE_CHECK(require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty),
                          Parameter::repeat_penalty, "above 0", o.repetition_penalty));

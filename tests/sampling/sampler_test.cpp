@@ -75,8 +75,10 @@ TEST(Sampler, TopPKeepsTheTokenThatReachesP) {
   options.top_p = 0.81f;
   expect_near(distribution(options, logits_of(kHalves)),
               {{1, 0.5 / 0.95}, {3, 0.3 / 0.95}, {2, 0.15 / 0.95}});
-  options.top_p = 1e-6f;
-  expect_near(distribution(options, logits_of(kHalves)), {{1, 1.0}});
+  for (const float least : {1e-6f, 0.0f}) {
+    options.top_p = least;
+    expect_near(distribution(options, logits_of(kHalves)), {{1, 1.0}});
+  }
 }
 
 TEST(Sampler, TopPLooksAtWhatTopKLeft) {
@@ -305,8 +307,8 @@ TEST(Sampler, ErrorsNameTheOption) {
     const Result<void> result = validate(options);
     return result ? std::string() : without_marks(result.error().message);
   };
-  EXPECT_EQ(message([](auto& o) { o.top_p = 1.5f; }), "top_p must be in (0, 1], got 1.5");
-  EXPECT_EQ(message([](auto& o) { o.top_p = 0; }), "top_p must be in (0, 1], got 0");
+  EXPECT_EQ(message([](auto& o) { o.top_p = 1.5f; }), "top_p must be in [0, 1], got 1.5");
+  EXPECT_EQ(message([](auto& o) { o.top_p = -0.5f; }), "top_p must be in [0, 1], got -0.5");
   EXPECT_EQ(message([](auto& o) { o.temperature = -1; }), "temperature must be 0 or more, got -1");
   EXPECT_EQ(message([](auto& o) { o.temperature = NAN; }), "temperature must be 0 or more, got nan");
   EXPECT_EQ(message([](auto& o) { o.temperature = INFINITY; }), "temperature must be 0 or more, got inf");

@@ -218,9 +218,11 @@ OptionGroup sampling_group(AnswerChoice& choice) {
            s.temperature, 0, kAnyFloat),
        number_option<int>("--top-k", "N", "Choose among the N likeliest tokens. 0: all.", s.top_k, 0,
                           std::numeric_limits<int>::max()),
-       number_option<float>("--top-p", "P",
-                            "Choose among the likeliest tokens that together have probability P. 1: all.",
-                            s.top_p, 0, 1),
+       number_option<float>(
+           "--top-p", "P",
+           "Choose among the likeliest tokens that together have probability P. 1: all; 0: the "
+           "likeliest alone.",
+           s.top_p, 0, 1),
        number_option<float>("--min-p", "P",
                             "Leave out tokens less likely than P times the likeliest. 0: none.", s.min_p, 0,
                             1),

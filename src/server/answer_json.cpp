@@ -67,6 +67,7 @@ Json CompletionWriter::logprobs_json(const std::vector<TokenLogprobs>& logprobs,
     for (const TokenLogprob& other : one.top) {
       top.set(sanitise_utf8(tokenizer_.piece(other.token, true)), static_cast<double>(other.logprob));
     }
+    if (!one.top.empty()) top.set(text, static_cast<double>(one.said.logprob));  // also if less likely
     tops.push(top);
   }
   return Json::object(

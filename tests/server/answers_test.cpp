@@ -127,6 +127,30 @@ TEST_F(ServerAnswers, LogprobsAddUpAndNameTheTokenThatWasSaid) {
   }
 }
 
+// In completions, too, where it is not among the likeliest.
+TEST_F(ServerAnswers, LogprobsOfCompletionsHaveTheTokenThatWasSaid) {
+  const json answer = ask({{"prompt", "Hello"},
+                           {"max_tokens", 40},
+                           {"ignore_eos", true},
+                           {"temperature", 2},
+                           {"top_k", 0},
+                           {"top_p", 1},
+                           {"min_p", 0},
+                           {"seed", 1},
+                           {"logprobs", 1}},
+                          "/v1/completions");
+  const json& logprobs = answer["choices"][0]["logprobs"];
+  ASSERT_EQ(logprobs["tokens"].size(), 40u);
+  size_t n_unlikely = 0;
+  for (size_t i = 0; i < 40; ++i) {
+    const json& top = logprobs["top_logprobs"][i];
+    EXPECT_EQ(top[logprobs["tokens"][i].get<std::string>()], logprobs["token_logprobs"][i]);
+    ASSERT_LE(top.size(), 2u);
+    n_unlikely += top.size() == 2;
+  }
+  EXPECT_GT(n_unlikely, 0u);
+}
+
 TEST_F(ServerAnswers, ABiasForbidsATokenAndMinTokensTheEnd) {
   json body = question("Hello", 1);
   body["logprobs"] = true;

@@ -9,6 +9,7 @@
 #include "assistant/default_model.h"
 #include "cli/bench_listen.h"
 #include "cli/bench_say.h"
+#include "cli/bench_serve.h"
 #include "cli/open_text.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/options.h"
@@ -34,7 +35,7 @@ struct BenchOptions {
   std::vector<int64_t> prompt_sizes = {512};
   std::vector<int64_t> answer_sizes = {64};
   std::vector<int64_t> depths = {0, 1024, 4096};
-  bool has_default_depths = true;
+  bool has_default_prompts = true, has_default_answers = true, has_default_depths = true;
   std::vector<int64_t> n_sequences = {1};
   std::vector<int64_t> n_verified = {0};
   int64_t n_arriving = 0;
@@ -45,16 +46,17 @@ struct BenchOptions {
   int n_repetitions = 3;
   bool times_loading = false;
   bool wants_json = false;
-  std::string subject;  // empty, kListen or kSay
+  std::string subject;  // empty, kListen, kSay or kServe
   ListenBench listen;   // what only these have
   bool no_live = false;
   SayBench say;
+  ServeBench serve;
   std::vector<std::string> masks;
   std::vector<std::string> qualities;
 };
 
-// What stands behind the verb to have speech recognition or synthesis timed.
-constexpr std::string_view kListen = "listen", kSay = "say";
+// What stands behind the verb to have speech recognition, synthesis or a server timed.
+constexpr std::string_view kListen = "listen", kSay = "say", kServe = "serve";
 
 std::vector<BenchTest> tests_of(const BenchOptions& options) {
   std::vector<BenchTest> tests;
@@ -411,6 +413,20 @@ Bench with_shared(Bench bench, const BenchOptions& options) {
   return bench;
 }
 
+Result<int> bench_server(const Console& io, const BenchOptions& options) {
+  ServeBench serve = options.serve;
+  serve.models = options.model;
+  serve.defaults.draft = options.draft;
+  if (!options.has_default_prompts) serve.n_prompt = options.prompt_sizes.front();
+  if (!options.has_default_answers) serve.n_answer = options.answer_sizes.front();
+  serve.n_threads = options.n_threads;
+  serve.n_repetitions = options.n_repetitions;
+  serve.wants_json = options.wants_json;
+  if (serve.n_prompt > 0 && serve.n_answer > 0) return bench_serve(io, serve);
+  return fail(ErrorCode::invalid_argument,
+              "-p, -n: a server is asked with a token or more, for a token or more");
+}
+
 Result<int> bench_speech(const Console& io, const BenchOptions& options) {
   if (options.subject == kSay) return bench_say(io, with_shared(options.say, options));
   ListenBench listen = with_shared(options.listen, options);
@@ -466,13 +482,17 @@ Command bench_command() {
       {"parlance bench -m model.gguf -p 0 -n 128 -d 0 --oracle --draft-max 7",
        "with drafts of seven tokens that are always right"},
       {"parlance bench listen -m FOLDER", "speech recognition: a recording, and live"},
-      {"parlance bench say -m FOLDER", "speech synthesis: steps of the model, and the codec"}};
-  Option depths =
-      number_list_option("-d, --depths, --depth", "LIST", "Tokens in the context before each test.",
-                         options->depths, 0, kMaxTokens);
-  depths.set = [options, set = depths.set](const std::string& text) {
-    options->has_default_depths = false;
-    return set(text);
+      {"parlance bench say -m FOLDER", "speech synthesis: steps of the model, and the codec"},
+      {"parlance bench serve -m FOLDER", "a server: many who write at once, and many who talk"}};
+  // Lists that mean something else where nobody gave them.
+  const auto list = [options](const char* names, const char* help, std::vector<int64_t>& values,
+                              bool BenchOptions::*is_default) {
+    Option option = number_list_option(names, "LIST", help, values, 0, kMaxTokens);
+    option.set = [options, is_default, set = option.set](const std::string& text) {
+      (*options).*is_default = false;
+      return set(text);
+    };
+    return option;
   };
   Option threads = number_list_option(
       "-t, --threads", "LIST", "Numbers of threads that compute, one run each.", options->n_threads, 1, 1024);
@@ -498,15 +518,17 @@ Command bench_command() {
   }
   command.positionals = {text_option(
       "WHAT", "WHAT",
-      "'listen' for speech recognition, 'say' for synthesis; -m is then the folder of the two files.",
+      "'listen' for speech recognition, 'say' for synthesis; -m is then the folder of the two files. 'serve' "
+      "for a server; prompts are then of 128 tokens where -p says nothing.",
       options->subject)};
   command.groups = {
       {"Tests",
-       {number_list_option("-p, --prompt-sizes", "LIST", "Lengths of prompts; 0 for none.",
-                           options->prompt_sizes, 0, kMaxTokens),
-        number_list_option("-n, --gen-sizes, --gen-size", "LIST", "Lengths of answers; 0 for none.",
-                           options->answer_sizes, 0, kMaxTokens),
-        depths,
+       {list("-p, --prompt-sizes", "Lengths of prompts; 0 for none.", options->prompt_sizes,
+             &BenchOptions::has_default_prompts),
+        list("-n, --gen-sizes, --gen-size", "Lengths of answers; 0 for none.", options->answer_sizes,
+             &BenchOptions::has_default_answers),
+        list("-d, --depths, --depth", "Tokens in the context before each test.", options->depths,
+             &BenchOptions::has_default_depths),
         number_list_option("-s, --sequences", "LIST", "Answers that are written at once.",
                            options->n_sequences, 1, 4096),
         number_list_option(
@@ -539,17 +561,29 @@ Command bench_command() {
                         "given several times.",
                         kSpeechQualities),
             options->qualities)}},
+      {"A server",
+       {number_list_option("--clients", "LIST",
+                           "Clients that write at once; each asks as many times as there are repetitions.",
+                           options->serve.n_clients, 1, 256),
+        number_list_option(
+            "--sessions", "LIST",
+            "Realtime sessions in which somebody talks, at once; 0: none. The questions are the server's own "
+            "voice's.",
+            options->serve.n_sessions, 0, 256)}},
       std::move(drafting),
       std::move(model),
       {"Output", {json_option(options->wants_json)}}};
   command.check = [options]() -> Result<void> {
     PARLANCE_CHECK(set_say_choices(*options));
-    if (options->subject.empty() || options->subject == kListen || options->subject == kSay) return {};
-    return fail(ErrorCode::invalid_argument, "'{}': expected nothing, '{}' or '{}'; the model goes behind -m",
-                options->subject, kListen, kSay);
+    const std::array known = {std::string_view(), kListen, kSay, kServe};
+    if (std::ranges::find(known, options->subject) != known.end()) return {};
+    return fail(ErrorCode::invalid_argument,
+                "'{}': expected nothing, '{}', '{}' or '{}'; the model goes behind -m", options->subject,
+                kListen, kSay, kServe);
   };
   command.run = [options](Console& io) {
-    return options->subject.empty() ? bench(io, *options) : bench_speech(io, *options);
+    if (options->subject.empty()) return bench(io, *options);
+    return options->subject == kServe ? bench_server(io, *options) : bench_speech(io, *options);
   };
   return command;
 }

@@ -320,7 +320,7 @@ TEST_P(RowIndependence, CompressedAttentionOfManySequences) {
                    {20, 59, 1},
                    {1, 2321, 16}});  // few rows, of both kinds
     for (const size_t which : {1, 3, 4, 5, 6}) {
-      if ((k == KvFormat::qjl1_256 || is_software_vulkan()) && which != 4) continue;
+      if (is_software_vulkan() && which != 4) continue;
       TokenPlaces places;
       for (const Rows& rows : all[which]) places.add(rows.seq, rows.first, rows.n);
       const auto q = random_floats(row * places.size(), 3);
@@ -349,7 +349,10 @@ TEST_P(RowIndependence, CompressedAttentionOfManySequences) {
 // As many rows as a draft may have are what they are one at a time, also where they see more keys than fit as
 // many segments as those before.
 TEST_P(RowIndependence, DraftsAttendAsAnswersDo) {
-  for (const auto format : {KvFormat::f16, KvFormat::q8_0}) {
+  std::vector<KvFormat> formats = {KvFormat::f16, KvFormat::q8_0};
+  if (std::string_view(tested().device().name()).starts_with("cuda"))
+    formats.insert(formats.end(), {KvFormat::tbq3_0, KvFormat::q4_polar, KvFormat::tbq3_tcq});
+  for (const auto format : formats) {
     for (const int64_t head_dim : {64, 128}) {
       if (head_dim == 64 && format != KvFormat::f16) continue;
       AttentionBench bench(tested(), shape_of(format, head_dim), 4, random_, noise);

@@ -131,15 +131,25 @@ Params params_of(const Task& task) {
   return p;
 }
 
-// Blocks that share the segments of a row, so that every multiprocessor is busy with `resident` of them: all
-// at once, or in so many rounds that the last one weighs little.
+// Blocks that share the segments of a row, so that every multiprocessor is busy with `resident` of them: in
+// so many rounds that nobody waits long for the last one.
 int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int64_t most, int resident,
               const Gpu& gpu) {
-  constexpr int64_t kRounds = 4;
+  constexpr int64_t kRounds = 4, kKeysOfStart = 96;  // that a block might have had while it starts
   const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
   const int64_t passes = n_tiles * args.kv.n_head_kv * tiling.parts;
-  const int64_t splits = passes <= blocks ? blocks / passes : div_up(kRounds * blocks, passes);
-  return static_cast<int>(std::clamp<int64_t>(splits, 1, most));
+  if (passes > blocks)
+    return static_cast<int>(std::clamp<int64_t>(div_up(kRounds * blocks, passes), 1, most));
+  const auto n_keys = static_cast<int>(args.batch.n_kv_bound);
+  const int64_t keys = segment_keys(1, n_keys, kMostCountedRows, most_segments_of(args.kv.n_head_kv));
+  const int64_t n_segments = div_up<int64_t>(n_keys, keys);
+  int64_t best = 1, least = INT64_MAX;
+  for (int64_t splits = 1; splits <= most; ++splits) {
+    const int64_t rounds = div_up(std::max<int64_t>(passes, 1) * splits, blocks);
+    const int64_t time = rounds * (div_up(n_segments, splits) * keys + kKeysOfStart);
+    if (time < least) best = splits, least = time;
+  }
+  return static_cast<int>(best);
 }
 
 // Blocks that share a row's exact pages: a window has few segments.
@@ -264,12 +274,16 @@ void run_task(Stream& stream, const Task& task) {
   if (has_rest) run_pass(stream, task, plain);
 }
 
-// Whether keys and values meet queries as they are, all in pages of one kind.
-bool is_plain(const KvView& kv) {
+// Whether keys and values meet queries as they are, all in pages of one kind. Bytes of q8_0 are unpacked like
+// other codes, where that can be.
+bool is_plain(const AttentionArgs& args) {
+  const KvView& kv = args.kv;
   const auto is_plain = [](const KvCoding& coding) {
     return coding.format <= KvFormat::q8_0 && coding.transform() == KvTransform::none;
   };
-  return is_plain(kv.k) && is_plain(kv.v) && !kv.exact;
+  const bool has_bytes = kv.k.format == KvFormat::q8_0 || kv.v.format == KvFormat::q8_0;
+  return is_plain(kv.k) && is_plain(kv.v) && !kv.exact &&
+         !(has_bytes && !args.batch.first && prefill_packed_serves(args));
 }
 
 // Attention over compressed keys and values: in main pages, in the domain of stored values; in exact pages;
@@ -304,7 +318,7 @@ struct CompressedTasks {
     main.is_packed = !prefill_serves(main.args);  // 16-bit floats, rotated or beside exact pages, need not be
     leave_sums(main);
     if (kv.exact) {
-      exact = {.args = args, .is_exact = true};
+      exact = {.args = args, .is_exact = true, .is_packed = main.is_packed};
       exact.args.kv = *kv.exact;
       leave_sums(exact);
     }
@@ -319,15 +333,29 @@ struct CompressedTasks {
 // Answers and drafts, with both kinds of pages in one go: where kernels on tensor cores serve all of it.
 bool joins(Stream& stream, const CompressedTasks& tasks) {
   const AttentionArgs& args = tasks.main.args;
-  const bool is_decode = is_decode_only(args) || gpu_of(stream).is_deterministic;
+  const bool is_decode =
+      is_decode_only(args) || args.batch.most_rows <= kMostDecodeRows || gpu_of(stream).is_deterministic;
   const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
   const bool has_exact = tasks.exact.args.q.data;
   const auto serves = [&](int n_rows) {
-    return decode_packed_serves(args, n_rows, shared_bytes) &&
-           (!has_exact || decode_halves_serves(tasks.exact.args, n_rows, shared_bytes));
+    return tasks.main.is_packed && decode_packed_serves(args, n_rows, shared_bytes) &&
+           (!has_exact || decode_packed_serves(tasks.exact.args, n_rows, shared_bytes));
   };
   return is_decode && !args.batch.first && serves(tiling_of(args, kDecodeHeads, 1).heads) &&
          (takes_rows_alone(stream, args) || serves(kDraftRows));
+}
+
+bool is_sketch(KvTransform transform) {
+  return transform == KvTransform::sketch || transform == KvTransform::sketch_least_squares;
+}
+
+QueryTransform transform_of(Stream& stream, KvTransform transform) {
+  return {transform, sketch_of(stream, transform)};
+}
+
+void transform_queries(Stream& stream, const AttentionArgs& args, const CompressedTasks& tasks) {
+  run_transform_queries(stream, transform_of(stream, args.kv.k.transform()), args.q.as<const float>(),
+                        tasks.queries, static_cast<int>(args.kv.head_dim_k), args.q.ne[1] * args.q.ne[2]);
 }
 
 void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks& tasks) {
@@ -336,7 +364,9 @@ void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks
   const int n_split_tokens =
       args.q.ne[2] <= kMostSplitDecodeTokens ? kMostSplitDecodeTokens : kSplitTokensBesidePrompt;
   Task main = tasks.main;
-  if (tasks.queries) {
+  if (is_sketch(args.kv.k.transform())) {
+    transform_queries(stream, args, tasks);
+  } else if (tasks.queries) {
     main.args.q = args.q;
     main.k_transform = args.kv.k.transform();
   }
@@ -366,7 +396,7 @@ void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks
   }
   const auto run = [&](const Params& of_main, const Params& of_exact) {
     if (has_exact) {
-      run_decode_joined(stream, of_main, of_exact, main.args);
+      run_decode_joined(stream, of_main, of_exact, main.args, tasks.exact.args.kv);
     } else {
       run_decode_packed(stream, of_main, main.args);
     }
@@ -380,27 +410,22 @@ void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks
 void run_compressed(Stream& stream, const AttentionArgs& args) {
   const CompressedTasks tasks(args, scratch_of(stream));
   if (joins(stream, tasks)) return run_joined(stream, args, tasks);
-  const auto transform_of = [&](KvTransform transform) {
-    return QueryTransform{transform, sketch_of(stream, transform)};
-  };
-  if (tasks.queries)
-    run_transform_queries(stream, transform_of(args.kv.k.transform()), args.q.as<const float>(),
-                          tasks.queries, static_cast<int>(args.kv.head_dim_k), args.q.ne[1] * args.q.ne[2]);
+  if (tasks.queries) transform_queries(stream, args, tasks);
   run_task(stream, tasks.main);
   if (args.kv.exact) run_task(stream, tasks.exact);
   Params p = params_of({.args = args, .main_pages = tasks.main.main_pages});
   const auto sums_of = [](const Task& task) { return Sums{task.args.out.as<const float>(), task.stats}; };
-  run_join(stream, p, sums_of(tasks.main), transform_of(args.kv.v.transform()),
+  run_join(stream, p, sums_of(tasks.main), transform_of(stream, args.kv.v.transform()),
            args.kv.exact ? sums_of(tasks.exact) : Sums{});
 }
 
 size_t scratch_of_attention(const AttentionArgs& args, int) {
-  return is_plain(args.kv) ? scratch_of_task({.args = args}) : CompressedTasks(args, nullptr).bytes;
+  return is_plain(args) ? scratch_of_task({.args = args}) : CompressedTasks(args, nullptr).bytes;
 }
 
 void run_attention(Stream& stream, const AttentionArgs& args) {
   if (args.q.ne[2] == 0) return;
-  if (!is_plain(args.kv)) return run_compressed(stream, args);
+  if (!is_plain(args)) return run_compressed(stream, args);
   run_task(stream, {.args = args, .scratch = scratch_of(stream)});
 }
 

@@ -20,14 +20,21 @@ struct KvShape {
 
 // What attention may be off by, for values near 1 and queries up to a limit. AVX-512 meets caches in fewer
 // bits than f32 with integers, which are off by less than f16 is, 2.4e-4; CUDA rounds queries and weights to
-// f16 where a sequence has more rows than a draft.
+// f16 where a sequence has more rows than a draft, and where it unpacks q8_0.
 inline float attention_rounding(const KvShape& shape, const DeviceCase& device, int64_t n_tokens = 1,
                                 float q_limit = 1) {
   constexpr int64_t kMostDraftRows = 32;
   const bool is_f32 = shape.k.format == KvFormat::f32 && shape.v.format == KvFormat::f32;
   const bool is_f16 = shape.k.format == KvFormat::f16 && shape.v.format == KvFormat::f16;
-  if (is_f16 && device.name.starts_with("cuda") && n_tokens > kMostDraftRows)
-    return 5e-4f * std::max(1.0f, q_limit);
+  const auto is_unpacked = [&](KvFormat k, KvFormat v) {
+    const bool has_size = shape.head_dim_k == 64 || shape.head_dim_k == 128;
+    return k == KvFormat::q8_0 && (v == KvFormat::q8_0 || v == KvFormat::f16) && has_size &&
+           shape.head_dim_k == shape.head_dim_v;
+  };
+  const bool is_q8_0 =
+      is_unpacked(shape.k.format, shape.v.format) || is_unpacked(shape.v.format, shape.k.format);
+  if (device.name.starts_with("cuda") && ((is_f16 && n_tokens > kMostDraftRows) || is_q8_0))
+    return (is_q8_0 ? 1e-3f : 5e-4f) * std::max(1.0f, q_limit);
   return !is_f32 && device.name.starts_with("cpu_avx512") ? 1e-4f : 1e-5f;
 }
 

@@ -123,7 +123,8 @@ void run_decode_halves(Stream& stream, const Params& params, const AttentionArgs
 void run_draft_halves(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_decode_packed(Stream& stream, const Params& params, const AttentionArgs& args);
 // Main and exact pages in one go, for as many rows of a tile.
-void run_decode_joined(Stream& stream, const Params& main, const Params& exact, const AttentionArgs& args);
+void run_decode_joined(Stream& stream, const Params& main, const Params& exact, const AttentionArgs& args,
+                       const KvView& exact_kv);
 void run_prefill(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_prefill_packed(Stream& stream, const Params& params, const AttentionArgs& args);
 

@@ -12,10 +12,17 @@ inline constexpr int kDecodeThreads = 32 * kDecodeWarps;
 
 // What warps have of a segment, in shared memory. With two buffers the next one goes to the other while this
 // one is added up. The padding keeps what a warp stores of eight rows out of each other's banks.
-template <int kRows, int kHeadDim, int kBuffers>
+template <int kQuarterRows, int kDim, int kBuffers>
 struct Quarters {
+  static constexpr int kRows = kQuarterRows, kHeadDim = kDim, kMostPiece = 4;
   alignas(16) float out[kBuffers][kDecodeWarps][kRows][kHeadDim + 8];
   float2 stats[kBuffers][kDecodeWarps][kRows];  // largest score, sum of weights
+
+  __device__ float2 stats_of(int buffer, int part, int row) const { return stats[buffer][part][row]; }
+  template <class Piece>
+  __device__ Piece piece(int buffer, int part, int row, int element) const {
+    return *reinterpret_cast<const Piece*>(&out[buffer][part][row][element]);
+  }
 };
 
 // The keys of a segment that one warp works on, step by step.
@@ -44,71 +51,86 @@ struct BlockRows {
 
 // Of the whole rows of a block, a thread has a few values of one: pieces of up to 16 bytes, between which
 // those of the row's other threads lie.
-template <int kRows, int kHeadDim, int kThreads>
+template <class Parts, int kThreads>
 class RowsSoFar {
+  static constexpr int kRows = Parts::kRows, kHeadDim = Parts::kHeadDim;
   static constexpr int kOwn = kRows * kHeadDim / kThreads, kRowThreads = kHeadDim / kOwn;
-  static constexpr int kPiece = kOwn < 4 ? kOwn : 4, kPieces = kOwn / kPiece;
+  static constexpr int kPiece = kOwn < Parts::kMostPiece ? kOwn : Parts::kMostPiece, kPieces = kOwn / kPiece;
   struct alignas(kPiece * sizeof(float)) Piece {
     float values[kPiece];
   };
 
  public:
-  __device__ RowsSoFar(const Params& p, const BlockRows& rows, bool is_shared)
-      : p_(p),
-        has_row_(rows.exists(own_row())),
-        token_(has_row_ ? rows.token(own_row()) : 0),
-        head_(has_row_ ? rows.head(own_row()) : 0),
-        is_shared_(is_shared) {}
+  // Rows from `first` of the block on.
+  __device__ void start(const Params& p, const BlockRows& rows, int first, bool is_shared) {
+    p_ = &p;
+    const int row = first + own_row();
+    has_row_ = rows.exists(row);
+    token_ = has_row_ ? rows.token(row) : 0;
+    head_ = has_row_ ? rows.head(row) : 0;
+    is_shared_ = is_shared;
+  }
 
   // When all warps have left what they have in this buffer.
-  template <int kBuffers>
-  __device__ void add(const Quarters<kRows, kHeadDim, kBuffers>& quarters, int buffer, int segment) {
+  __device__ void add(const Parts& quarters, int buffer, int segment) {
+    start_segment();
+    gather(quarters, buffer);
+    end_segment(segment);
+  }
+
+  // The same where a segment has more parts than there is room for at once.
+  __device__ void start_segment() { of_segment_ = Sums(); }
+  __device__ void gather(const Parts& parts, int buffer) {
     const int row = own_row();
-    float largest = kLowest, sum = 0;
-    Piece out[kPieces] = {};
 #pragma unroll
     for (int w = 0; w < kDecodeWarps; ++w) {
-      const float2 stats = quarters.stats[buffer][w][row];
-      const Fold fold(largest, stats.x);
-      largest = fold.largest;
-      sum = fold(sum, stats.y);
+      const float2 stats = parts.stats_of(buffer, w, row);
+      const Fold fold(of_segment_.largest, stats.x);
+      of_segment_.largest = fold.largest;
+      of_segment_.sum = fold(of_segment_.sum, stats.y);
 #pragma unroll
       for (int i = 0; i < kPieces; ++i) {
-        const Piece of = *reinterpret_cast<const Piece*>(&quarters.out[buffer][w][row][place(i)]);
+        const Piece of = parts.template piece<Piece>(buffer, w, row, place(i));
+        Piece& out = of_segment_.out[i];
 #pragma unroll
-        for (int j = 0; j < kPiece; ++j) out[i].values[j] = fold(out[i].values[j], of.values[j]);
+        for (int j = 0; j < kPiece; ++j) out.values[j] = fold(out.values[j], of.values[j]);
       }
     }
+  }
+  __device__ void end_segment(int segment) {
     if (is_shared_) {
       if (!has_row_) return;
-      const int64_t at = partial_row(p_, token_, head_, segment);
-      store(p_.partials.out + at * kHeadDim, out);
-      if (threadIdx.x % kRowThreads == 0) p_.partials.stats[at] = make_float2(largest, sum);
+      const int64_t at = partial_row(*p_, token_, head_, segment);
+      store(p_->partials.out + at * kHeadDim, of_segment_.out);
+      if (threadIdx.x % kRowThreads == 0)
+        p_->partials.stats[at] = make_float2(of_segment_.largest, of_segment_.sum);
       return;
     }
-    const Fold fold(largest_, largest);
-    largest_ = fold.largest;
-    sum_ = fold(sum_, sum);
+    const Fold fold(so_far_.largest, of_segment_.largest);
+    so_far_.largest = fold.largest;
+    so_far_.sum = fold(so_far_.sum, of_segment_.sum);
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) {
 #pragma unroll
-      for (int j = 0; j < kPiece; ++j) out_[i].values[j] = fold(out_[i].values[j], out[i].values[j]);
+      for (int j = 0; j < kPiece; ++j)
+        so_far_.out[i].values[j] = fold(so_far_.out[i].values[j], of_segment_.out[i].values[j]);
     }
   }
 
   __device__ void store() {
     if (is_shared_ || !has_row_) return;
-    const int64_t row = static_cast<int64_t>(token_) * p_.n_head + head_;
-    if (p_.stats) {
-      if (threadIdx.x % kRowThreads == 0) p_.stats[row] = make_float2(largest_, sum_);
+    const int64_t row = static_cast<int64_t>(token_) * p_->n_head + head_;
+    if (p_->stats) {
+      if (threadIdx.x % kRowThreads == 0) p_->stats[row] = make_float2(so_far_.largest, so_far_.sum);
     } else {
 #pragma unroll
       for (int i = 0; i < kPieces; ++i) {
 #pragma unroll
-        for (int j = 0; j < kPiece; ++j) out_[i].values[j] = finish(out_[i].values[j], sum_);
+        for (int j = 0; j < kPiece; ++j)
+          so_far_.out[i].values[j] = finish(so_far_.out[i].values[j], so_far_.sum);
       }
     }
-    store(p_.out + row * kHeadDim, out_);
+    store(p_->out + row * kHeadDim, so_far_.out);
   }
 
  private:
@@ -124,12 +146,15 @@ class RowsSoFar {
     for (int i = 0; i < kPieces; ++i) *reinterpret_cast<Piece*>(row + place(i)) = pieces[i];
   }
 
-  const Params& p_;
+  const Params* p_;
   bool has_row_;
   int token_, head_;
   bool is_shared_;
-  float largest_ = kLowest, sum_ = 0;
-  Piece out_[kPieces] = {};
+  struct Sums {
+    float largest = kLowest, sum = 0;
+    Piece out[kPieces] = {};
+  };
+  Sums of_segment_, so_far_;
 };
 
 // A block's work: the rows of a tile against some segments of their keys, or all of them. A worker is what
@@ -152,7 +177,8 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
     const bool has_work = run.is_served && range.first < range.last;
     if (has_work) {
       const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
-      RowsSoFar<Worker::kRows, Worker::kHeadDim, Worker::kThreads> so_far(p, rows, is_split(p, run));
+      RowsSoFar<decltype(shared.quarters), Worker::kThreads> so_far;
+      so_far.start(p, rows, 0, is_split(p, run));
       Worker worker(p, shared, Walk(p, p.seq[run.first], head_kv), run, range, rows);
       for (int segment = range.first; segment < range.last; ++segment) {
         const int buffer = segment % kBuffers;

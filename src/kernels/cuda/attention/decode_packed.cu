@@ -1,68 +1,148 @@
-// attention for answers and drafts from compressed caches: see tensor_worker.cuh.
-#include "kernels/cuda/attention/tensor_worker.cuh"
+// attention for answers and drafts from compressed caches: see packed_worker.cuh.
+#include "kernels/cuda/attention/packed_worker.cuh"
+#include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda::attention {
 
 namespace {
 
-// Blocks (…, 0) take exact pages, which are few, blocks (…, 1) main ones.
-template <class Main, class Exact>
-__global__ void __launch_bounds__(Main::kThreads)
-    decode_joined(const __grid_constant__ Params main, const __grid_constant__ Params exact) {
+// Blocks of a multiprocessor: where rows are few, as many as share its registers.
+template <int kRows>
+constexpr int kResident = kRows <= 8 ? 2 : 1;
+
+// Blocks (…, 0) of two take exact pages, which are few, the others main ones.
+template <int kHeadDim, int kRows, class Formats>
+__global__ void __launch_bounds__(32 * kPackedWarps, kResident<kRows>)
+    decode_packed(const __grid_constant__ Params main, const __grid_constant__ PackedLayout main_layout,
+                  const __grid_constant__ Params exact, const __grid_constant__ PackedLayout exact_layout) {
   extern __shared__ uint4 dynamic[];
-  static_assert(Main::kThreads == Exact::kThreads);
-  const bool is_exact = blockIdx.z == 0;
+  using Main = PackedWorker<kHeadDim, kRows, Formats>;
+  using Exact = PackedWorker<kHeadDim, kRows, CodesOf<KvFormat::f16, KvFormat::f16>>;
+  const bool is_exact = blockIdx.z + 1 < gridDim.z;
   if (static_cast<int>(blockIdx.x) >= blocks_of_tiles(is_exact ? exact : main)) {
     let_next_start();
     wait_for_previous();
   } else if (is_exact) {
-    decode_tile<Exact>(exact, *reinterpret_cast<typename Exact::Shared*>(dynamic));
+    decode_packed_tile<Exact>(exact, exact_layout, *reinterpret_cast<typename Exact::Shared*>(dynamic));
   } else {
-    decode_tile<Main>(main, *reinterpret_cast<typename Main::Shared*>(dynamic));
+    decode_packed_tile<Main>(main, main_layout, *reinterpret_cast<typename Main::Shared*>(dynamic));
   }
 }
 
+// Calls visit(rows of a block) for tiles of so many rows.
+template <class Visit>
+auto with_packed_rows(int n_rows, const Visit& visit) {
+  if (n_rows <= 4) return visit(std::integral_constant<int, 4>());
+  if (n_rows <= kDecodeHeads) return visit(std::integral_constant<int, kDecodeHeads>());
+  return visit(std::integral_constant<int, kDraftRows>());
+}
+
+// Bytes of shared memory of a block, where a multiprocessor is to have so many.
+size_t share_of(size_t room, int n_blocks) {
+  constexpr size_t kReserved = 1024;  // of each block
+  return (room + kReserved) / static_cast<size_t>(n_blocks) - kReserved;
+}
+
+template <int kHeadDim, int kRows, class Formats>
+PackedLayout layout_of(const KvView& kv, size_t room) {
+  using Worker = PackedWorker<kHeadDim, kRows, Formats>;
+  const int stage_bytes = kPackedWarps * PackedLayout::stage_bytes(static_cast<int>(kv.k_row_bytes),
+                                                                   static_cast<int>(kv.v_row_bytes));
+  const auto with_stages = [&](int n_stages) {
+    constexpr int kFragment = 32 * 2 * sizeof(uint32_t), kReadBehind = 16;
+    PackedLayout layout;
+    layout.queries = sizeof(typename Worker::Shared) / 16 * 16 + 16;
+    layout.ring = layout.queries + Worker::kTiles * static_cast<int>(kv.head_dim_k) / 16 * kFragment;
+    layout.tables = layout.ring + n_stages * stage_bytes;
+    const typename Worker::Tables tables(static_cast<uint32_t>(layout.tables), kv.k.format, kv.v.format);
+    layout.end = static_cast<int>(tables.end) + kReadBehind;
+    layout.n_stages = n_stages;
+    layout.page_runs = kv.page_tokens / kPackedKeys;
+    layout.runs_factor =
+        static_cast<uint32_t>((uint64_t{1} << 32) / static_cast<uint32_t>(layout.page_runs) + 1);
+    layout.page_pieces = static_cast<uint32_t>(kv.page_bytes / kPieceBytes);
+    return layout;
+  };
+  PackedLayout layout = with_stages(kLeastStages);
+  const size_t share = share_of(room, kResident<kRows>);
+  const size_t limit = static_cast<size_t>(layout.end) <= share ? share : room;
+  for (int n = kLeastStages + 1; n <= kMostStages; ++n) {
+    const PackedLayout deeper = with_stages(n);
+    if (static_cast<size_t>(deeper.end) <= limit) layout = deeper;
+  }
+  return layout;
+}
+
+// Calls visit(formats) for what serves these: answers in heads of 128 have kernels for the pairs that are
+// likely to be met.
+template <int kHeadDim, int kRows, class Visit>
+auto with_formats(const KvView& kv, const Visit& visit) {
+  using enum KvFormat;
+  if constexpr (kHeadDim == 128 && kRows == 4) {
+    const auto is = [&](KvFormat k, KvFormat v) { return kv.k.format == k && kv.v.format == v; };
+    if (is(f16, f16)) return visit(CodesOf<f16, f16>());
+    if (is(q8_0, q8_0)) return visit(CodesOf<q8_0, q8_0>());
+    if (is(q8_0, tbq4_0)) return visit(CodesOf<q8_0, tbq4_0>());
+    if (is(q4_0, q4_0)) return visit(CodesOf<q4_0, q4_0>());
+    if (is(tbq4_0, tbq4_0)) return visit(CodesOf<tbq4_0, tbq4_0, false>());
+    if (is(tbq3_0, tbq3_0)) return visit(CodesOf<tbq3_0, tbq3_0>());
+    if (is(q4_polar, q4_polar)) return visit(CodesOf<q4_polar, q4_polar>());
+    if (is(qjl1_256, tbq3_0)) return visit(CodesOf<qjl1_256, tbq3_0>());
+  }
+  return visit(AnyCodes());
+}
+
 template <int kHeadDim>
-void launch_joined(Stream& stream, const Params& main, const Params& exact, int64_t n_head_kv,
-                   size_t packed_row_bytes) {
-  const dim3 grid(static_cast<unsigned>(std::max(blocks_of_tiles(main), blocks_of_tiles(exact))),
-                  static_cast<unsigned>(n_head_kv * main.tiling.parts), 2);
-  const int n_rows = main.tiling.heads * main.tiling.tokens;
-  with_rows(n_rows, [&](auto rows) {
-    using Main = TensorWorker<PackedSource, __half, kHeadDim, decltype(rows)::value>;
-    using Exact = TensorWorker<FloatSource, __half, kHeadDim, decltype(rows)::value>;
-    const size_t of_main = shared_bytes_of_worker<PackedSource, __half, kHeadDim>(n_rows, packed_row_bytes);
-    launch(stream, decode_joined<Main, Exact>,
-           {.grid = grid,
-            .block = dim3(Main::kThreads),
-            .shared_bytes = std::max(of_main, sizeof(typename Exact::Shared))},
-           main, exact);
+PackedLayout layout_of(const KvView& kv, int n_rows, size_t room) {
+  return with_packed_rows(n_rows, [&](auto rows) {
+    constexpr int kRows = decltype(rows)::value;
+    return with_formats<kHeadDim, kRows>(
+        kv, [&](auto formats) { return layout_of<kHeadDim, kRows, decltype(formats)>(kv, room); });
   });
 }
 
-size_t row_bytes_of(const KvView& kv) {
-  return kv.k_row_bytes + kv.v_row_bytes;
+template <int kHeadDim>
+void launch_packed(Stream& stream, const Params& main, const KvView& kv, const Params* exact,
+                   const KvView* exact_kv) {
+  const int n_blocks = std::max(blocks_of_tiles(main), exact ? blocks_of_tiles(*exact) : 0);
+  const dim3 grid(static_cast<unsigned>(n_blocks), static_cast<unsigned>(kv.n_head_kv * main.tiling.parts),
+                  exact ? 2 : 1);
+  const size_t room = gpu_of(stream).shared_bytes_per_block;
+  with_packed_rows(main.tiling.heads * main.tiling.tokens, [&](auto rows) {
+    constexpr int kRows = decltype(rows)::value;
+    using Halves = CodesOf<KvFormat::f16, KvFormat::f16>;
+    with_formats<kHeadDim, kRows>(kv, [&](auto formats) {
+      using Formats = decltype(formats);
+      const PackedLayout layout = layout_of<kHeadDim, kRows, Formats>(kv, room);
+      const PackedLayout exact_layout = exact ? layout_of<kHeadDim, kRows, Halves>(*exact_kv, room) : layout;
+      launch(stream, decode_packed<kHeadDim, kRows, Formats>,
+             {.grid = grid,
+              .block = dim3(32 * kPackedWarps),
+              .shared_bytes = static_cast<size_t>(std::max(layout.end, exact_layout.end))},
+             main, layout, exact ? *exact : main, exact_layout);
+    });
+  });
 }
 
 }  // namespace
 
 bool decode_packed_serves(const AttentionArgs& args, int n_rows, size_t room) {
-  if (!has_packed_rows(args.kv)) return false;
-  const size_t row_bytes = row_bytes_of(args.kv);
-  return (args.kv.head_dim_k == 64
-              ? shared_bytes_of_worker<PackedSource, __half, 64>(n_rows, row_bytes)
-              : shared_bytes_of_worker<PackedSource, __half, 128>(n_rows, row_bytes)) <= room;
+  const KvView& kv = args.kv;
+  if (!has_codes(kv)) return false;
+  const PackedLayout layout =
+      kv.head_dim_v == 64 ? layout_of<64>(kv, n_rows, room) : layout_of<128>(kv, n_rows, room);
+  return static_cast<size_t>(layout.end) <= room;
 }
 
 void run_decode_packed(Stream& stream, const Params& params, const AttentionArgs& args) {
-  const auto launch = args.kv.head_dim_k == 64 ? launch_workers<PackedSource, __half, 64>
-                                               : launch_workers<PackedSource, __half, 128>;
-  launch(stream, params, args.kv.n_head_kv, row_bytes_of(args.kv));
+  const auto launch = args.kv.head_dim_v == 64 ? launch_packed<64> : launch_packed<128>;
+  launch(stream, params, args.kv, nullptr, nullptr);
 }
 
-void run_decode_joined(Stream& stream, const Params& main, const Params& exact, const AttentionArgs& args) {
-  const auto launch = args.kv.head_dim_k == 64 ? launch_joined<64> : launch_joined<128>;
-  launch(stream, main, exact, args.kv.n_head_kv, row_bytes_of(args.kv));
+void run_decode_joined(Stream& stream, const Params& main, const Params& exact, const AttentionArgs& args,
+                       const KvView& exact_kv) {
+  const auto launch = args.kv.head_dim_v == 64 ? launch_packed<64> : launch_packed<128>;
+  launch(stream, main, args.kv, &exact, &exact_kv);
 }
 
 }  // namespace parlance::cuda::attention

@@ -15,7 +15,7 @@ unsigned blocks_of(int64_t n_rows) {
 }
 
 __global__ void __launch_bounds__(32 * kWarps)
-    transform_queries(QueryTransform transform, const float* q, float* out, int head_dim, int64_t n_rows) {
+    transform_queries(KvTransform transform, const float* q, float* out, int head_dim, int64_t n_rows) {
   extern __shared__ float vectors[];
   let_next_start();
   wait_for_previous();
@@ -25,12 +25,27 @@ __global__ void __launch_bounds__(32 * kWarps)
   float* const x = vectors + warp * head_dim;
   for (int i = lane; i < head_dim; i += 32) x[i] = q[row * head_dim + i];
   __syncwarp();
-  if (is_sketch(transform.transform)) {
-    sketch_by_warp(transform.sketch, x, out + row * 2 * head_dim, head_dim, lane);
-    return;
-  }
-  to_stored_by_warp(transform.transform, x, head_dim, lane);
+  to_stored_by_warp(transform, x, head_dim, lane);
   for (int i = lane; i < head_dim; i += 32) out[row * head_dim + i] = x[i];
+}
+
+// Block (row, …): a value a thread, which sums up in the scalar definition's order.
+__global__ void __launch_bounds__(kSketchOut)
+    sketch_queries(const float* matrix, const float* q, float* out, int head_dim) {
+  extern __shared__ float x[];
+  let_next_start();
+  wait_for_previous();
+  const int64_t row = blockIdx.x;
+  const int thread = threadIdx.x;
+  for (int i = thread; i < head_dim; i += kSketchOut) x[i] = q[row * head_dim + i];
+  __syncthreads();
+  for (int first = 0; first < head_dim; first += kSketchIn) {
+    float sum = 0;
+#pragma unroll 32
+    for (int i = 0; i < kSketchIn; ++i)
+      sum = __fadd_rn(sum, __fmul_rn(x[first + i], matrix[i * kSketchOut + thread]));
+    out[2 * (row * head_dim + first) + thread] = sum;
+  }
 }
 
 // `p`: of main pages, but for what is finished.
@@ -72,11 +87,19 @@ __global__ void __launch_bounds__(32 * kWarps)
 
 void run_transform_queries(Stream& stream, const QueryTransform& transform, const float* q, float* out,
                            int head_dim, int64_t n_rows) {
+  if (is_sketch(transform.transform)) {
+    launch(stream, sketch_queries,
+           {.grid = dim3(static_cast<unsigned>(n_rows)),
+            .block = dim3(kSketchOut),
+            .shared_bytes = static_cast<size_t>(head_dim) * sizeof(float)},
+           transform.sketch, q, out, head_dim);
+    return;
+  }
   launch(stream, transform_queries,
          {.grid = dim3(blocks_of(n_rows)),
           .block = dim3(32 * kWarps),
           .shared_bytes = static_cast<size_t>(kWarps * head_dim) * sizeof(float)},
-         transform, q, out, head_dim, n_rows);
+         transform.transform, q, out, head_dim, n_rows);
 }
 
 void run_join(Stream& stream, const Params& params, const Sums& main, const QueryTransform& of_values,

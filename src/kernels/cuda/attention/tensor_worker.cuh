@@ -6,7 +6,6 @@
 
 #include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/attention/unpack.cuh"
-#include "kernels/cuda/kv_transform.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda::attention {
@@ -28,55 +27,40 @@ template <template <class, int, int, int, int> class Source, class Half, int kDi
 class TensorWorker {
   static constexpr int kSides = kMostRows > 8 ? 2 : 1;
   static constexpr int kGroups = kMostRows > 16 ? 2 : 1;
-  static constexpr bool kUnpacks = Source<Half, kDim, kStepKeys, 32 * kGroups, 1>::kUnpacks;
 
  public:
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = kGroups * kDecodeThreads;
-  static constexpr int kStages = kGroups == 1 && !kUnpacks ? 2 : 3;
+  static constexpr int kStages = kGroups == 1 ? 2 : 3;
   static constexpr int kBuffers = kGroups == 1 ? 2 : 1;
 
  private:
   using Blocks = Source<Half, kHeadDim, kStepKeys, 32 * kGroups, kStages>;
-  struct FloatShared {
+
+ public:
+  struct Shared {
     typename Blocks::Shared sources[kDecodeWarps];
     Quarters<kRows, kHeadDim, kBuffers> quarters;
   };
-  struct PackedShared : FloatShared {
-    alignas(16) Levels levels;
-  };
-
- public:
-  // Behind it lie the bytes that are to be unpacked, in as many stages for each warp of a segment.
-  using Shared = std::conditional_t<kUnpacks, PackedShared, FloatShared>;
 
   __device__ TensorWorker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
                           const SegmentRange& range, const BlockRows& rows)
       : p_(p),
         shared_(shared),
-        source_(p, shared.sources[threadIdx.x / 32 % kDecodeWarps],
-                reinterpret_cast<std::byte*>(&shared + 1) +
-                    threadIdx.x / 32 % kDecodeWarps * kStages * packed_stage_bytes(p, kStepKeys)),
+        source_(p, shared.sources[threadIdx.x / 32 % kDecodeWarps], nullptr),
         walk_(walk),
         keys_{run.segment_keys / kDecodeWarps, run.n_keys, static_cast<int>(threadIdx.x) / 32 % kDecodeWarps},
         group_(threadIdx.x / kDecodeThreads),
         last_segment_(range.last),
         ahead_{range.first, 0} {
-    const float* queries = p.q;
-    if constexpr (kUnpacks) {
-      shared.levels.fill(p);
-      if (p.k_transform != KvTransform::none) queries = transform_queries(rows);
-    }
 #pragma unroll
     for (int stage = 0; stage < kStages - 1; ++stage) load_next(stage);
 #pragma unroll
     for (int side = 0; side < kSides; ++side) {
       const bool exists = rows.exists(row(side));
       const int token = exists ? rows.token(row(side)) : 0, head = exists ? rows.head(row(side)) : 0;
-      const float* const q = queries == p.q ? p.q + (static_cast<int64_t>(token) * p.n_head + head) * kHeadDim
-                                            : queries + (exists ? row(side) : 0) * kHeadDim;
-      rows_.start(q, p.scale, side, exists ? visible_keys(p, token) : 0, exists);
+      rows_.start(p.q + (static_cast<int64_t>(token) * p.n_head + head) * kHeadDim, p.scale, side,
+                  exists ? visible_keys(p, token) : 0, exists);
     }
-    if (queries != p.q) __syncthreads();  // they lie where segments are left
   }
 
   __device__ void add_segment(int segment, int buffer) {
@@ -87,10 +71,6 @@ class TensorWorker {
       wait_for_copies<kStages - 1>();
       wait_for_quarter();
       const int first = keys_.first(segment) + step * kStepKeys;
-      if constexpr (kUnpacks) {
-        source_.unpack(p_, shared_.levels, stage_, first, keys_.n_keys, thread_of_quarter());
-        wait_for_quarter();
-      }
       rows_.add(source_.block(stage_), first, keys_.n_keys);
       wait_for_quarter();
       stage_ = (stage_ + 1) % kStages;
@@ -112,23 +92,6 @@ class TensorWorker {
   }
 
  private:
-  // Those of the tile's rows, in shared memory.
-  __device__ const float* transform_queries(const BlockRows& rows) {
-    auto* const queries = reinterpret_cast<float*>(&shared_.quarters);
-    static_assert(kRows * kHeadDim * sizeof(float) <= sizeof shared_.quarters);
-    for (int row = threadIdx.x / 32; row < kRows && rows.exists(row); row += kThreads / 32) {
-      const int lane = threadIdx.x % 32;
-      const float* const q =
-          p_.q + (static_cast<int64_t>(rows.token(row)) * p_.n_head + rows.head(row)) * kHeadDim;
-      float* const x = queries + row * kHeadDim;
-      for (int i = lane; i < kHeadDim; i += 32) x[i] = q[i];
-      __syncwarp();
-      to_stored_by_warp(p_.k_transform, x, kHeadDim, lane);
-    }
-    __syncthreads();
-    return queries;
-  }
-
   __device__ int row(int side) const {
     return group_ * 16 + side * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
   }
@@ -184,25 +147,20 @@ auto with_rows(int n_rows, const Visit& visit) {
 }
 
 template <template <class, int, int, int, int> class Source, class Half, int kHeadDim>
-size_t shared_bytes_of_worker(int n_rows, size_t packed_row_bytes) {
-  return with_rows(n_rows, [&](auto rows) {
-    using Worker = TensorWorker<Source, Half, kHeadDim, decltype(rows)::value>;
-    return sizeof(typename Worker::Shared) + packed_row_bytes * kDecodeWarps * Worker::kStages * kStepKeys;
+size_t shared_bytes_of_worker(int n_rows) {
+  return with_rows(n_rows, [](auto rows) {
+    return sizeof(typename TensorWorker<Source, Half, kHeadDim, decltype(rows)::value>::Shared);
   });
 }
 
-// `packed_row_bytes`: of a key and a value that are unpacked, or 0.
 template <template <class, int, int, int, int> class Source, class Half, int kHeadDim>
-void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv, size_t packed_row_bytes) {
+void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
   const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
                   static_cast<unsigned>(n_head_kv * params.tiling.parts));
-  const int n_rows = params.tiling.heads * params.tiling.tokens;
-  with_rows(n_rows, [&](auto rows) {
+  with_rows(params.tiling.heads * params.tiling.tokens, [&](auto rows) {
     using Worker = TensorWorker<Source, Half, kHeadDim, decltype(rows)::value>;
     launch(stream, decode_on_tensor_cores<Worker>,
-           {.grid = grid,
-            .block = dim3(Worker::kThreads),
-            .shared_bytes = shared_bytes_of_worker<Source, Half, kHeadDim>(n_rows, packed_row_bytes)},
+           {.grid = grid, .block = dim3(Worker::kThreads), .shared_bytes = sizeof(typename Worker::Shared)},
            params);
   });
 }

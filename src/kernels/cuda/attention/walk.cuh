@@ -67,7 +67,8 @@ __device__ inline int rows_of_sequence(const Params& p, int token) {
   return p.is_decode ? 1 : 1 + tokens_beside(p, token, -1) + tokens_beside(p, token, 1);
 }
 
-// Consecutive tokens of one sequence whose keys are cut alike, with the rows that they make.
+// Consecutive tokens of one sequence whose keys are cut alike, with the rows that they make. Asked by whole
+// warps.
 struct TokenRun {
   int first, last;
   int n_keys;        // that the furthest of them sees
@@ -80,10 +81,13 @@ struct TokenRun {
     const int seq = p.seq[start];
     const auto cut = [&](int n) { return attention::segment_keys(n_rows, n, p.many_rows, p.most_segments); };
     segment_keys = cut(keys_before(p, seq, p.pos[start] + 1));
-    for (; last < end && p.seq[last] == seq; ++last) {
-      const int keys_of_last = keys_before(p, seq, p.pos[last] + 1);
-      if (cut(keys_of_last) != segment_keys) break;
-      n_keys = max(n_keys, keys_of_last);
+    const int lane = threadIdx.x % 32;
+    for (int n = 32; n == 32 && last < end; last += n) {
+      const int token = last + lane;
+      const int keys = token < end && p.seq[token] == seq ? keys_before(p, seq, p.pos[token] + 1) : -1;
+      const unsigned others = __ballot_sync(0xffffffff, keys < 0 || cut(keys) != segment_keys);
+      n = others ? __ffs(static_cast<int>(others)) - 1 : 32;
+      n_keys = max(n_keys, __reduce_max_sync(0xffffffff, lane < n ? keys : 0));
     }
   }
 

@@ -1,0 +1,440 @@
+// Stored keys and values on their way from shared memory to tensor cores, as registers that are parts of a
+// matrix: pairs of 16-bit floats, each of two stored values of one row. Which two is for a format to say, so
+// that a pair costs little; queries and results are arranged accordingly. Where codes stand for levels, both
+// of a pair are looked up at once, in a table of which each lane has a copy in a bank of its own.
+#pragma once
+
+#include "kernels/cuda/attention/unpack.cuh"
+
+namespace parlance::cuda::attention {
+
+__device__ inline uint32_t shared_word(uint32_t at) {
+  uint32_t word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(at));
+  return word;
+}
+__device__ inline uint32_t shared_half(uint32_t at) {
+  uint16_t half;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(at));
+  return half;
+}
+
+// n_bits of a row of words from a bit on, moved to bit `to`, with others around them.
+template <int n_bits, int to, int kWords>
+__device__ inline uint32_t bits_moved(const uint32_t (&words)[kWords], int bit) {
+  const int word = bit / 32, at = bit % 32;
+  if (at + n_bits > 32) return __funnelshift_r(words[word], words[(word + 1) % kWords], at - to);
+  return at >= to ? words[word] >> (at - to) : words[word] << (to - at);
+}
+
+// x & mask | other in one instruction, whatever is known of `other`.
+__device__ inline uint32_t masked_or(uint32_t x, uint32_t mask, uint32_t other) {
+  uint32_t result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(x), "r"(mask), "r"(other));
+  return result;
+}
+
+// ---- Tables ----
+
+inline constexpr int kTrellisPairs = 4096, kSignPairs = 64;
+inline constexpr int kCopyBytes = 32 * 4;  // of an entry, a word for each lane
+
+// How many pairs of codes have copies.
+__host__ __device__ constexpr int copied_pairs(KvFormat format) {
+  if (format == KvFormat::tbq3_0) return 64;
+  const bool has_nibbles =
+      format == KvFormat::tbq4_0 || format == KvFormat::q4_polar || format == KvFormat::q4_polar_residual;
+  return has_nibbles ? 256 : 0;
+}
+
+// Where tables are in shared memory, as addresses in it. Copies for keys lie beside those for values, so that
+// a byte and a lane make an address in one instruction; kIsShared: they are the same, or only one side has
+// any, and take half of the room and two instructions.
+template <bool kIsShared>
+struct PairTables {
+  static constexpr int kEntryBytes = kIsShared ? kCopyBytes : 2 * kCopyBytes;
+  uint32_t copies, trellis, signs, end;
+
+  // Of both formats, from `at` on, a multiple of 16.
+  __host__ __device__ PairTables(uint32_t at, KvFormat k, KvFormat v) : copies(at) {
+    const int n_k = copied_pairs(k), n_v = copied_pairs(v);
+    trellis = copies + static_cast<uint32_t>((n_k > n_v ? n_k : n_v) * kEntryBytes);
+    const bool has_trellis = k == KvFormat::tbq3_tcq || v == KvFormat::tbq3_tcq;
+    signs = trellis + (has_trellis ? kTrellisPairs * 4 : 0);
+    const bool has_signs = k == KvFormat::q4_polar_residual || v == KvFormat::q4_polar_residual;
+    end = signs + (has_signs ? kSignPairs * 4 : 0);
+  }
+
+  // By the whole block, which has to wait for itself then.
+  __device__ void fill(KvFormat k, KvFormat v) const {
+    fill_copies(copied_pairs(k) > 0 || !kIsShared ? k : v, copies);
+    if constexpr (!kIsShared) fill_copies(v, copies + kCopyBytes);
+    if (signs > trellis) {
+#pragma unroll 8
+      for (int i = threadIdx.x; i < kTrellisPairs; i += blockDim.x)
+        store(trellis + 4 * i, pair_of_floats(kTrellisLevels[i % kTrellisSize], kTrellisLevels[i / 8]));
+    }
+    if (end > signs && threadIdx.x < kSignPairs) {
+      const float* of = kPolarResidualSigns.of + 2 * threadIdx.x;
+      store(signs + 4 * threadIdx.x, pair_of_floats(kPolarResidualStep * of[0], kPolarResidualStep * of[1]));
+    }
+  }
+
+  // This lane's copy of an entry, for keys or values.
+  __device__ static uint32_t own_copy(bool is_value) {
+    return 4 * (threadIdx.x % 32) + (is_value && !kIsShared ? kCopyBytes : 0);
+  }
+  // The pair that a byte of words is the key of.
+  template <int kWords>
+  __device__ uint32_t of_byte(const uint32_t (&words)[kWords], int i, uint32_t own_copy) const {
+    if constexpr (!kIsShared)
+      return shared_word(copies + __byte_perm(words[i / 4], own_copy, 0x5504 | i % 4 << 4));
+    const uint32_t moved = i % 4 == 0 ? words[i / 4] << 7 : words[i / 4] >> (8 * (i % 4) - 7);
+    return shared_word(copies + masked_or(moved, 0x7f80, own_copy));
+  }
+  // The pair that six bits of a row of words, from a bit on, are the key of.
+  template <int kWords>
+  __device__ uint32_t of_six_bits(const uint32_t (&words)[kWords], int bit, uint32_t own_copy) const {
+    constexpr int kTo = kIsShared ? 7 : 8;
+    return shared_word(copies + masked_or(bits_moved<6, kTo>(words, bit), 63 << kTo, own_copy));
+  }
+
+ private:
+  __device__ static void store(uint32_t at, uint32_t word) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
+  }
+  __device__ static uint32_t pair_of_floats(float first, float second) {
+    return bits_of(__floats2half2_rn(first, second));
+  }
+  __device__ static void fill_copies(KvFormat format, uint32_t at) {
+    if (format == KvFormat::tbq3_0) return fill_copies<3>(kLevels3.of, at);
+    if (format == KvFormat::tbq4_0) return fill_copies<4>(kLevels4.of, at);
+    if (copied_pairs(format) > 0) return fill_copies<4>(kPolarLevels.of, at);
+  }
+  // A lane stores four copies at a time.
+  template <int n_bits>
+  __device__ static void fill_copies(const float* levels, uint32_t at) {
+    constexpr int n_levels = 1 << n_bits, n_entries = n_levels * n_levels;
+    const int lane = threadIdx.x % 32;
+    const float level = levels[lane % n_levels];
+    for (int i = threadIdx.x / 32 * 4; i < n_entries; i += blockDim.x / 32 * 4) {
+      const int entry = i + lane / 8;
+      const float first = __shfl_sync(0xffffffff, level, entry % n_levels);
+      const float second = __shfl_sync(0xffffffff, level, entry / n_levels);
+      asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(at + entry * kEntryBytes + lane % 8 * 16),
+                   "r"(pair_of_floats(first, second))
+                   : "memory");
+    }
+  }
+};
+
+// ---- Bits of a row ----
+
+// Whether all rows begin at multiples of four bytes.
+template <KvFormat format>
+constexpr bool kHasWholeWords =
+    format != KvFormat::q4_polar&& format != KvFormat::q4_polar_residual&& format != KvFormat::qjl1_256;
+
+// The word that holds a byte of a row, and how many bits of it lie before. That these are known where a row
+// is, if not which one, saves work.
+template <KvFormat format>
+struct WordOf {
+  uint32_t at, shift;
+  __device__ WordOf(uint32_t row, uint32_t byte)
+      : at(kHasWholeWords<format> ? row + (byte & ~3u) : (row + byte) & ~3u),
+        shift((kHasWholeWords<format> ? byte : row + byte) % 4 * 8) {}
+};
+
+// 4 * kWords bytes of a row, from any on. Up to four bytes behind them are read, too.
+template <KvFormat format, int kWords>
+__device__ inline void load_words(uint32_t (&words)[kWords], uint32_t row, uint32_t byte) {
+  const WordOf<format> first(row, byte);
+  uint32_t raw[kWords + 1];
+#pragma unroll
+  for (int i = 0; i <= kWords; ++i) raw[i] = shared_word(first.at + 4 * i);
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(raw[i], raw[i + 1], first.shift);
+}
+
+// A block at an even address: a step, then 4 * kWords bytes.
+template <KvFormat format, int kWords>
+__device__ inline void load_block(uint32_t (&words)[kWords], uint32_t& step, uint32_t row, uint32_t byte) {
+  const WordOf<format> first(row, byte);
+  uint32_t raw[kWords + 1];
+#pragma unroll
+  for (int i = 0; i <= kWords; ++i) raw[i] = shared_word(first.at + 4 * i);
+  const bool is_late = first.shift != 0;
+  const uint32_t of_step = is_late ? 0x3232 : 0x1010, of_words = is_late ? 0x7654 : 0x5432;
+  step = __byte_perm(raw[0], 0, of_step);
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) words[i] = __byte_perm(raw[i], raw[i + 1], of_words);
+}
+
+__device__ inline uint32_t twice(uint32_t half) {
+  return __byte_perm(half, 0, 0x1010);
+}
+
+// ---- Formats ----
+
+// Which elements a format's pairs are of.
+enum class Pairing { neighbours, halves_of_32, fourths_of_32 };
+
+// kPairs pairs of a row, those of number `unit` on of as many units as there are lanes for a row. `own_copy`:
+// see PairTables. Stored values are the pair times `step`, which is there twice; those
+// of a place in a row are the stored elements place(unit, t, half).
+template <KvFormat format, int kPairs>
+struct Codes;
+
+template <int kPairs>
+struct Codes<KvFormat::tbq4_0, kPairs> {
+  static constexpr bool kHasStep = true;
+  static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockTbq4_0);
+  uint32_t words[kPairs / 4], step;
+
+  __device__ static int place(int unit, int t, int half) {
+    const int pair = unit * kPairs + t;
+    return pair / 16 * 32 + pair % 16 + 16 * half;
+  }
+  __device__ void load(uint32_t row, int unit) {
+    const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) {
+      load_block<KvFormat::tbq4_0>(words, step, row, block);
+    } else {
+      step = twice(shared_half(row + block));
+      load_words<KvFormat::tbq4_0>(words, row, block + 2 + unit * kPairs % 16);
+    }
+  }
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
+    return tables.of_byte(words, t, own_copy);
+  }
+};
+
+template <int kPairs>
+struct Codes<KvFormat::q4_0, kPairs> {
+  static constexpr bool kHasStep = true;
+  static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockQ4_0);
+  uint32_t words[kPairs / 4], step;
+
+  // Nibbles two bytes apart: of four bytes, the low ones of bytes 0, 2, their high ones, those of 1, 3.
+  __device__ static int place(int unit, int t, int half) {
+    const int byte = unit * kPairs % 16 + t / 4 * 4 + t % 4 / 2 + 2 * half;
+    return unit * kPairs / 16 * 32 + byte + 16 * (t % 2);
+  }
+  __device__ void load(uint32_t row, int unit) {
+    const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) {
+      load_block<KvFormat::q4_0>(words, step, row, block);
+    } else {
+      step = twice(shared_half(row + block));
+      load_words<KvFormat::q4_0>(words, row, block + 2 + unit * kPairs % 16);
+    }
+  }
+  // 1024 + n is a 16-bit float whose low bits are n.
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
+    const uint32_t word = t % 4 / 2 == 0 ? words[t / 4] : words[t / 4] >> 8;
+    if (t % 2 == 0)
+      return bits_of(__hsub2(as_half2((word & 0x000f000f) | 0x64006400), __float2half2_rn(1024 + 8)));
+    return bits_of(__hfma2(as_half2((word & 0x00f000f0) | 0x64006400), __float2half2_rn(1.0f / 16),
+                           __float2half2_rn(-64 - 8)));
+  }
+};
+
+template <int kPairs>
+struct Codes<KvFormat::q8_0, kPairs> {
+  static constexpr bool kHasStep = true;
+  static constexpr int kBlockElements = 32, kBlockBytes = kQ8Bytes;
+  uint32_t words[kPairs / 2], step;
+
+  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
+  __device__ void load(uint32_t row, int unit) {
+    const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) {
+      load_block<KvFormat::q8_0>(words, step, row, block);
+    } else {
+      step = twice(shared_half(row + block));
+      load_words<KvFormat::q8_0>(words, row, block + 2 + unit * kPairs % 16 * 2);
+    }
+#pragma unroll
+    for (uint32_t& word : words) word ^= 0x80808080;
+  }
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
+    const uint32_t two = __byte_perm(words[t / 2], 0x64, t % 2 == 0 ? 0x4140 : 0x4342);
+    return bits_of(__hsub2(as_half2(two), __float2half2_rn(1024 + 128)));
+  }
+};
+
+template <int kPairs>
+struct Codes<KvFormat::tbq3_0, kPairs> {
+  static constexpr bool kHasStep = true;
+  static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockTbq3_0);
+  static constexpr int kWords = (6 * kPairs + 31) / 32;
+  uint32_t words[kWords], step;
+
+  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
+  __device__ void load(uint32_t row, int unit) {
+    const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) {
+      load_block<KvFormat::tbq3_0>(words, step, row, block);
+    } else {
+      step = twice(shared_half(row + block));
+      load_words<KvFormat::tbq3_0>(words, row, block + 2 + unit * kPairs % 16 * 6 / 8);
+    }
+  }
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
+    return tables.of_six_bits(words, 6 * t, own_copy);
+  }
+};
+
+template <int kPairs>
+struct Codes<KvFormat::tbq3_tcq, kPairs> {
+  static constexpr bool kHasStep = true;
+  static constexpr int kBlockElements = 128, kBlockBytes = sizeof(BlockTbq3Tcq);
+  static constexpr int kWords = (6 * kPairs + 6 + 31) / 32;
+  uint32_t words[kWords], step;
+
+  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
+  __device__ void load(uint32_t row, int unit) {
+    step = twice(shared_half(row));
+    load_words<KvFormat::tbq3_tcq>(words, row, 2 + unit * kPairs * 6 / 8);
+  }
+  // Two states that follow each other have 12 bits.
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables& tables, uint32_t) const {
+    return shared_word(tables.trellis + (bits_moved<12, 2>(words, 6 * t) & 0x3ffc));
+  }
+};
+
+template <int kPairs>
+struct Codes<KvFormat::q4_polar, kPairs> {
+  static constexpr bool kHasStep = true;
+  static constexpr int kBlockElements = 128, kBlockBytes = sizeof(BlockQ4Polar);
+  uint32_t words[kPairs / 4], step;
+
+  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
+  __device__ void load(uint32_t row, int unit) {
+    step = twice(shared_half(row));
+    load_words<KvFormat::q4_polar>(words, row, 2 + unit * kPairs);
+  }
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
+    return tables.of_byte(words, t, own_copy);
+  }
+};
+
+template <int kPairs>
+struct Codes<KvFormat::q4_polar_residual, kPairs> : Codes<KvFormat::q4_polar, kPairs> {
+  using Base = Codes<KvFormat::q4_polar, kPairs>;
+  uint32_t flip;       // of signs
+  uint32_t own_signs;  // of the unit, from the first pair on
+
+  __device__ void load(uint32_t row, int unit) {
+    Base::load(row, unit);
+    flip = shared_half(row + 66) & 1 ? 0 : 0x80008000;
+    own_signs = 4 * unit * kPairs;
+  }
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
+    const uint32_t more = shared_word(tables.signs + own_signs + 4 * t) ^ flip;
+    return bits_of(__hadd2(as_half2(Base::pair(t, tables, own_copy)), as_half2(more)));
+  }
+};
+
+template <int kPairs>
+struct Codes<KvFormat::f16, kPairs> {
+  static constexpr bool kHasStep = false;
+  static constexpr int kBlockElements = 1, kBlockBytes = 2;
+  uint32_t words[kPairs], step;
+
+  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
+  __device__ void load(uint32_t row, int unit) {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) words[i] = shared_word(row + 4 * (unit * kPairs + i));
+  }
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
+    return words[t];
+  }
+};
+
+// Signs of 256 projections; their norm is for scores to be multiplied with.
+template <int kPairs>
+struct Codes<KvFormat::qjl1_256, kPairs> {
+  static constexpr bool kHasStep = false;
+  static constexpr int kBlockElements = 256, kBlockBytes = sizeof(BlockQjl1_256);
+  uint32_t words[kPairs / 16], step;
+
+  __device__ static int place(int unit, int t, int half) {
+    const int pair = unit * kPairs + t;
+    return pair / 16 * 32 + pair % 16 + 16 * half;
+  }
+  __device__ void load(uint32_t row, int unit) {
+    load_words<KvFormat::qjl1_256>(words, row, unit * kPairs / 4);
+  }
+  // 1 or -1 each.
+  template <class Tables>
+  __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
+    return (~(words[t / 16] << (15 - t % 16)) & 0x80008000) | 0x3c003c00;
+  }
+  __device__ static float norm(uint32_t row) { return __uint_as_float(shared_half(row + 32) << 16); }
+};
+
+// Bytes of a row that stands for a head vector of so many.
+template <KvFormat format, int kHeadDim>
+constexpr int kCodesBytes = kHeadDim*(format == KvFormat::qjl1_256 ? 2 : 1) /
+                            Codes<format, 16>::kBlockElements* Codes<format, 16>::kBlockBytes;
+
+// Calls visit(std::integral_constant<KvFormat, format>()) for a format of values in heads of so many.
+template <int kHeadDim, class Visit>
+__device__ inline void with_codes(KvFormat format, const Visit& visit) {
+  switch (format) {
+    case KvFormat::f16:
+      return visit(std::integral_constant<KvFormat, KvFormat::f16>());
+    case KvFormat::q8_0:
+      return visit(std::integral_constant<KvFormat, KvFormat::q8_0>());
+    case KvFormat::q4_0:
+      return visit(std::integral_constant<KvFormat, KvFormat::q4_0>());
+    case KvFormat::tbq4_0:
+      return visit(std::integral_constant<KvFormat, KvFormat::tbq4_0>());
+    case KvFormat::tbq3_0:
+      return visit(std::integral_constant<KvFormat, KvFormat::tbq3_0>());
+    default:
+      break;
+  }
+  if constexpr (kHeadDim == 128) {
+    switch (format) {
+      case KvFormat::tbq3_tcq:
+        return visit(std::integral_constant<KvFormat, KvFormat::tbq3_tcq>());
+      case KvFormat::q4_polar:
+        return visit(std::integral_constant<KvFormat, KvFormat::q4_polar>());
+      case KvFormat::q4_polar_residual:
+        return visit(std::integral_constant<KvFormat, KvFormat::q4_polar_residual>());
+      default:
+        break;
+    }
+  }
+}
+
+// The same for a format of keys.
+template <int kHeadDim, class Visit>
+__device__ inline void with_key_codes(KvFormat format, const Visit& visit) {
+  if constexpr (kHeadDim == 128) {
+    if (format == KvFormat::qjl1_256) return visit(std::integral_constant<KvFormat, KvFormat::qjl1_256>());
+  }
+  with_codes<kHeadDim>(format, visit);
+}
+
+// Whether rows lie so that they can be copied and become pairs. `head_dim_k` is of what is stored.
+inline bool has_codes(const KvView& kv) {
+  const bool is_sketch = kv.k.format == KvFormat::qjl1_256;
+  const bool has_sizes = is_sketch ? kv.head_dim_k == 256 && kv.head_dim_v == 128
+                                   : kv.head_dim_k == kv.head_dim_v && unpacks(kv.k.format);
+  return has_sizes && (kv.head_dim_v == 64 || kv.head_dim_v == 128) && unpacks(kv.v.format) &&
+         kv.page_tokens % kRunRows == 0 && kv.page_bytes % kPieceBytes == 0 &&
+         kv.v_offset(0) % kPieceBytes == 0 && reinterpret_cast<uintptr_t>(kv.pages) % kPieceBytes == 0;
+}
+
+}  // namespace parlance::cuda::attention

@@ -1,0 +1,620 @@
+// attention for answers and drafts from compressed caches on tensor cores: a block takes the query heads of
+// one KV head, of a token or of some of a draft, and some segments of the keys, or all of them. Its warps
+// take turns at sixteen keys of a segment, whose bytes are on their way to shared memory while they work on
+// those before. Keys are rows of the first matrix of a product, and so are the elements of values: what is
+// stored becomes registers (codes.cuh), once for all of the block's rows, which are columns, eight a tile.
+//
+// Queries and weights are rounded to one f16 each, as levels and their products with steps are.
+#pragma once
+
+#include "kernels/cuda/attention/codes.cuh"
+#include "kernels/cuda/attention/combine.cuh"
+#include "kernels/cuda/attention/packed_ring.cuh"
+#include "kernels/cuda/kv_transform.cuh"
+
+namespace parlance::cuda::attention {
+
+inline constexpr int kPackedKeys = 16;  // that a warp works on at a time
+inline constexpr int kPackedWarps = 2 * kDecodeWarps;
+
+// Pairs of stored values of a key, or of a value, that a lane has.
+template <KvFormat format, int kHeadDim>
+constexpr int kKeyPairs = (format == KvFormat::qjl1_256 ? 2 : 1) * kHeadDim / 8;
+template <int kHeadDim>
+constexpr int kValuePairs = kHeadDim / 16;
+
+// What the shared memory of a block holds behind Shared, in bytes from its start.
+struct PackedLayout {
+  int queries, ring, tables, end;
+  int n_stages;  // of the ring
+  // Of a page: runs of sixteen rows, 2^32 over that, rounded up, and pieces of sixteen bytes.
+  int page_runs;
+  uint32_t runs_factor, page_pieces;
+
+  __host__ __device__ static int stage_bytes(int k_row_bytes, int v_row_bytes) {
+    return kPackedKeys * (k_row_bytes + v_row_bytes);
+  }
+};
+
+// What half of the warps have of a segment, in shared memory. An element lies where what a warp stores at
+// once is in different banks, or nearly so.
+template <int kPartRows, int kDim>
+struct PackedParts {
+  static constexpr int kRows = kPartRows, kHeadDim = kDim, kMostPiece = 1;
+  static constexpr int kStride = (kHeadDim + kHeadDim / 16 + 11) / 16 * 16 + 4;
+  float out[kDecodeWarps][kRows][kStride];
+  float2 stats[kDecodeWarps][kRows];  // largest score, sum of weights
+
+  __host__ __device__ static constexpr int place(int element) { return element + element / 16; }
+  __device__ float2 stats_of(int, int part, int row) const { return stats[part][row]; }
+  template <class Piece>
+  __device__ Piece piece(int, int part, int row, int element) const {
+    return Piece{{out[part][row][place(element)]}};
+  }
+};
+
+// The rows of a matrix of 8 by 8 16-bit elements become its columns; a lane has two neighbours of a row.
+__device__ inline uint32_t transposed(uint32_t two) {
+  uint32_t result;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(two));
+  return result;
+}
+
+// 2^x, whose digits are more than those of a 16-bit float; 0 below the least normal one.
+__device__ inline float power_of_two(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+// Which of sixteen keys are rows of a matrix: such that what lanes read of rows at once lies in many banks.
+// Rows r and r + 8 are keys first(r) and first(r) + apart; so are neighbours of rows neighbours of keys.
+struct KeyOrder {
+  bool is_in_fours;
+  __device__ explicit KeyOrder(KvFormat format)
+      : is_in_fours(format == KvFormat::q8_0 || format == KvFormat::qjl1_256) {}
+  __device__ int first(int r) const { return is_in_fours ? r % 4 + r / 4 * 8 : r / 2 * 4 + r % 2; }
+  __device__ int apart() const { return is_in_fours ? 4 : 2; }
+};
+
+// Where a warp's next sixteen keys lie. All of a layer is made of runs of sixteen rows, in pages of so many
+// of them, and is counted in pieces of sixteen bytes.
+class RunCursor {
+ public:
+  __device__ RunCursor(const Params& p, const PackedLayout& layout, int seq, int head_kv, const TokenRun& run,
+                       const SegmentRange& range)
+      : p_(p),
+        layout_(layout),
+        first_k_(head_kv * layout.page_runs * p.k_row_bytes),
+        first_v_(static_cast<uint32_t>(p.v_start / kPieceBytes) + head_kv * layout.page_runs * p.v_row_bytes),
+        first_page_(static_cast<int>(seq * p.max_pages)),
+        n_keys_(run.n_keys),
+        segment_keys_(run.segment_keys),
+        end_(range.last) {
+    const Walk walk(p, seq, head_kv);
+    gap_at_ = walk.gap_at, gap_ = walk.gap;
+    enter(range.first);
+    settle();
+  }
+
+  __device__ bool has_more() const { return segment_ < end_; }
+  // Moves on to those behind them.
+  __device__ void take(const std::byte*& k_run, const std::byte*& v_run, int k_row_bytes, int v_row_bytes) {
+    const uint32_t page = page_ * layout_.page_pieces;
+    k_run = p_.pages + static_cast<uint64_t>(page + first_k_ + run_ * k_row_bytes) * kPieceBytes;
+    v_run = p_.pages + static_cast<uint64_t>(page + first_v_ + run_ * v_row_bytes) * kPieceBytes;
+    key_ += kPackedWarps * kPackedKeys;
+    settle();
+  }
+
+ private:
+  __device__ void enter(int segment) {
+    segment_ = segment;
+    key_ = segment * segment_keys_ + static_cast<int>(threadIdx.x) / 32 * kPackedKeys;
+    key_end_ = min(n_keys_, (segment + 1) * segment_keys_);
+  }
+  // In the first segment, from here on, that has some. Their page is looked up long before it is asked for.
+  __device__ void settle() {
+    while (segment_ < end_ && key_ >= key_end_) enter(segment_ + 1);
+    if (segment_ >= end_) return;
+    const uint32_t run = static_cast<uint32_t>(key_) / kPackedKeys;
+    const auto index = static_cast<int>(layout_.page_runs == 1 ? run : __umulhi(run, layout_.runs_factor));
+    run_ = run - index * layout_.page_runs;
+    page_ = p_.page_table[first_page_ + index + (index >= gap_at_ ? gap_ : 0)];
+  }
+
+  const Params& p_;
+  const PackedLayout& layout_;
+  const uint32_t first_k_, first_v_;  // pieces of a page before those of the head
+  const int first_page_;              // in the page table
+  const int n_keys_, segment_keys_, end_;
+  int gap_at_, gap_;  // see Walk
+  int segment_ = 0, key_ = 0, key_end_ = 0;
+  uint32_t page_ = 0, run_ = 0;  // of pages, of the page
+};
+
+// Which formats a kernel serves: any, or one pair, whose code is all in one place. kSharesTable: see
+// PairTables.
+struct AnyCodes {
+  static constexpr bool kIsAny = true, kSharesTable = false;
+};
+template <KvFormat k_format, KvFormat v_format, bool kShares = true>
+struct CodesOf {
+  static constexpr bool kIsAny = false, kSharesTable = kShares;
+  static constexpr KvFormat kK = k_format, kV = v_format;
+};
+
+template <int kDim, int kMostRows, class Formats>
+class PackedWorker {
+ public:
+  using Tables = PairTables<Formats::kSharesTable>;
+  static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = 32 * kPackedWarps;
+  static constexpr int kTiles = (kRows + 7) / 8;
+  static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
+  static constexpr int kRounds = kRows / kRoundRows;
+  struct Shared {
+    PackedParts<kRoundRows, kHeadDim> parts;  // queries on their way to stored ones, before
+    float factors[kTiles * 8];                // of a row's scores
+    int visible[kTiles * 8];                  // keys that a row sees
+    uint64_t barriers[kPackedWarps][kMostStages];
+  };
+
+  // `tables` may be filled at the same time.
+  __device__ PackedWorker(const Params& p, Shared& shared, const PackedLayout& layout, const Tables& tables,
+                          PackedRing& ring, int head_kv, const TokenRun& run, const SegmentRange& range,
+                          const BlockRows& rows)
+      : p_(p),
+        shared_(shared),
+        tables_(tables),
+        ring_(ring),
+        cursor_(p, layout, p.seq[run.first], head_kv, run, range),
+        n_keys_(run.n_keys),
+        segment_keys_(run.segment_keys),
+        queries_(shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)) {
+    for (int i = 0; i < ring_.n_ahead(); ++i) load_next();
+    prepare_queries(rows);
+    __syncthreads();
+    least_visible_ = run.n_keys;
+#pragma unroll
+    for (int row = 0; row < kRows; ++row)
+      if (rows.exists(row)) least_visible_ = min(least_visible_, shared.visible[row]);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int side = 0; side < 2; ++side)
+        factors_[tile][side] = shared.factors[tile * 8 + 2 * (lane() % 4) + side];
+    }
+    if constexpr (kTiles == 1) {
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) load_queries(0, step, q_[step]);
+    }
+    own_key_ = order().first(lane() / 4);
+    own_value_ = order().first(2 * (lane() % 4));
+  }
+
+  __device__ void add_segment(int segment) {
+    start_segment();
+    const int end = min(n_keys_, (segment + 1) * segment_keys_);
+    for (int key = segment * segment_keys_ + warp() * kPackedKeys; key < end;
+         key += kPackedWarps * kPackedKeys) {
+      load_next();
+      add_keys(ring_.wait(), key);
+      ring_.release();
+    }
+  }
+
+  // What a half of the warps, the first or second one, have of the segment, of a round's rows.
+  __device__ void leave(int round, int half) {
+    if (warp() / kDecodeWarps != half) return;
+#pragma unroll
+    for (int i = 0; i < kRounds; ++i)
+      if (i == round) leave_round(i);
+  }
+
+ private:
+  static constexpr int kSteps = kHeadDim / 16;
+
+  __device__ static int lane() {
+    return threadIdx.x % 32;
+  }
+  __device__ static int warp() {
+    return threadIdx.x / 32;
+  }
+  template <class Visit>
+  __device__ void with_k(const Visit& visit) const {
+    if constexpr (Formats::kIsAny) {
+      with_key_codes<kHeadDim>(p_.k_format, visit);
+    } else {
+      visit(std::integral_constant<KvFormat, Formats::kK>());
+    }
+  }
+  template <class Visit>
+  __device__ void with_v(const Visit& visit) const {
+    if constexpr (Formats::kIsAny) {
+      with_codes<kHeadDim>(p_.v_format, visit);
+    } else {
+      visit(std::integral_constant<KvFormat, Formats::kV>());
+    }
+  }
+  __device__ KeyOrder order() const {
+    if constexpr (Formats::kIsAny)
+      return KeyOrder(p_.k_format);
+    else
+      return KeyOrder(Formats::kK);
+  }
+  __device__ int k_row_bytes() const {
+    if constexpr (Formats::kIsAny)
+      return p_.k_row_bytes;
+    else
+      return kCodesBytes<Formats::kK, kHeadDim>;
+  }
+  __device__ int v_row_bytes() const {
+    if constexpr (Formats::kIsAny)
+      return p_.v_row_bytes;
+    else
+      return kCodesBytes<Formats::kV, kHeadDim>;
+  }
+
+  __device__ void load_next() {
+    if (cursor_.has_more()) {
+      const std::byte *k, *v;
+      cursor_.take(k, v, k_row_bytes(), v_row_bytes());
+      ring_.copy(k, kPackedKeys * k_row_bytes(), v, kPackedKeys * v_row_bytes());
+    }
+    ring_.end_copy();
+  }
+
+  // ---- Queries ----
+
+  __device__ void prepare_queries(const BlockRows& rows) {
+    auto* const stored = reinterpret_cast<float*>(&shared_.parts);
+    static_assert(kRows * kHeadDim * sizeof(float) <= sizeof shared_.parts);
+    const bool is_stored = p_.k_transform == KvTransform::none;
+    const auto query_of = [&](int row) {
+      return p_.q + (static_cast<int64_t>(rows.token(row)) * p_.n_head + rows.head(row)) * p_.head_dim_k;
+    };
+    if (!is_stored) {
+      for (int row = warp(); row < kRows && rows.exists(row); row += kPackedWarps) {
+        float* const x = stored + row * kHeadDim;
+        for (int i = lane(); i < kHeadDim; i += 32) x[i] = query_of(row)[i];
+        __syncwarp();
+        to_stored_by_warp(p_.k_transform, x, kHeadDim, lane());
+      }
+      __syncthreads();
+    }
+    for (int tile = warp(); tile < kTiles; tile += kPackedWarps) {
+      const int row = tile * 8 + lane() / 4;
+      const bool exists = row < kRows && rows.exists(row);
+      const float* const q = !exists ? nullptr : is_stored ? query_of(row) : stored + row * kHeadDim;
+      with_k([&](auto format) { store_queries<decltype(format)::value>(tile, q); });
+      if (lane() % 4 == 0) shared_.visible[row] = exists ? visible_keys(p_, rows.token(row)) : 0;
+    }
+  }
+
+  // Of a row, by four lanes; null: zeros. A power of two brings the largest to 8..16, so that few digits are
+  // lost whatever queries are like.
+  template <KvFormat format>
+  __device__ void store_queries(int tile, const float* q) {
+    constexpr int kPairs = kKeyPairs<format, kHeadDim>;
+    float x[kPairs][2];
+    float largest = 0;
+#pragma unroll
+    for (int t = 0; t < kPairs; ++t) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        x[t][half] = q ? q[Codes<format, kPairs>::place(lane() % 4, t, half)] : 0.0f;
+        largest = fmaxf(largest, fabsf(x[t][half]));
+      }
+    }
+    for (int mask = 1; mask < 4; mask *= 2)
+      largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, mask));
+    constexpr int kBias = 127, kWanted = kBias + 3;
+    const int exponent = min(max(static_cast<int>(__float_as_uint(largest) >> 23), 4), 253);
+    const float up = __uint_as_float((kWanted + kBias - exponent) << 23);
+    const float down = __uint_as_float((exponent - kWanted + kBias) << 23);
+#pragma unroll
+    for (int t = 0; t < kPairs; t += 2) {
+      const uint32_t first = bits_of(__floats2half2_rn(x[t][0] * up, x[t][1] * up));
+      const uint32_t second = bits_of(__floats2half2_rn(x[t + 1][0] * up, x[t + 1][1] * up));
+      asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(query_fragment<kPairs / 2>(tile, t / 2)),
+                   "r"(first), "r"(second)
+                   : "memory");
+    }
+    if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = down * p_.scale;
+  }
+  // Of this lane, of one step of so many.
+  template <int n_steps>
+  __device__ uint32_t query_fragment(int tile, int step) const {
+    return queries_ + ((tile * n_steps + step) * 32 + lane()) * 8;
+  }
+  template <int n_steps = kSteps>
+  __device__ void load_queries(int tile, int step, uint32_t (&b)[2]) const {
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(b[0]), "=r"(b[1])
+                 : "r"(query_fragment<n_steps>(tile, step)));
+  }
+
+  // ---- Sixteen keys ----
+
+  using Scores = float[kTiles][4];      // rows lane / 4 and + 8 of keys, columns 2 * (lane % 4) and + 1
+  using Weights = uint32_t[kTiles][2];  // of keys 2 * (lane % 4).., and + 8, of column lane / 4
+
+  __device__ void start_segment() {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int side = 0; side < 2; ++side) largest_[tile][side] = kLowest, sum_[tile][side] = 0;
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) out_[tile][i][j] = 0;
+      }
+    }
+  }
+
+  __device__ void add_keys(uint32_t at, int first) {
+    Scores scores;
+    with_k([&](auto format) { multiply_keys<decltype(format)::value>(at, scores); });
+    if (first + kPackedKeys > least_visible_) hide_keys(scores, first);
+    Weights weights;
+    turn_into_weights(scores, weights);
+    with_v([&](auto format) {
+      add_values<decltype(format)::value>(at + kPackedKeys * k_row_bytes(), n_keys_ - first, weights);
+    });
+  }
+
+  // Scores but for their factors.
+  template <KvFormat format>
+  __device__ void multiply_keys(uint32_t at, Scores& scores) const {
+    constexpr int kPairs = kKeyPairs<format, kHeadDim>, n_steps = kPairs / 2;
+    constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
+    using K = Codes<format, kPairs>;
+    const uint32_t row[2] = {at + own_key_ * kRowBytes, at + (own_key_ + order().apart()) * kRowBytes};
+    const uint32_t own_copy = Tables::own_copy(false);
+    K k[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) k[i].load(row[i], lane() % 4);
+    // Two sums each, so that products need not wait for each other.
+    float sums[kTiles][2][4] = {};
+#pragma unroll
+    for (int step = 0; step < n_steps; ++step) {
+      uint32_t a[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        a[i] = k[i % 2].pair(2 * step + i / 2, tables_, own_copy);
+        if constexpr (K::kHasStep) a[i] = scaled(a[i], as_half2(k[i % 2].step));
+      }
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        uint32_t b[2];
+        if constexpr (kTiles == 1 && n_steps == kSteps) {
+          b[0] = q_[step][0], b[1] = q_[step][1];
+        } else {
+          load_queries<n_steps>(tile, step, b);
+        }
+        multiply_add_f16(sums[tile][step % 2], a, b[0], b[1]);
+      }
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) scores[tile][i] = sums[tile][0][i] + sums[tile][1][i];
+    }
+    if constexpr (format == KvFormat::qjl1_256) {
+      const float norms[2] = {K::norm(row[0]), K::norm(row[1])};
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) scores[tile][i] *= norms[i / 2];
+      }
+    }
+  }
+
+  // Weights are against a score that is no less than the largest one so far by more than a few powers of two,
+  // and changes seldom.
+  __device__ void turn_into_weights(const Scores& scores, Weights& weights) {
+    constexpr float kSlack = 8;
+    Scores more;  // than that score
+    const auto compare = [&] {
+      bool is_larger = false;
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          more[tile][i] = fmaf(scores[tile][i], factors_[tile][i % 2], -largest_[tile][i % 2]);
+          is_larger |= more[tile][i] > kSlack;
+        }
+      }
+      return is_larger;
+    };
+    if (__any_sync(0xffffffff, compare())) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int side = 0; side < 2; ++side) {
+          const float score = fmaxf(scores[tile][side], scores[tile][side + 2]) * factors_[tile][side];
+          raise(tile, side, score, kSlack);
+        }
+      }
+      compare();
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      float weight[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        weight[i] = power_of_two(more[tile][i]);
+        sum_[tile][i % 2] += weight[i];
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        weights[tile][half] = transposed(bits_of(__floats2half2_rn(weight[2 * half], weight[2 * half + 1])));
+    }
+  }
+
+  __device__ void hide_keys(Scores& scores, int first) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int key = first + own_key_ + i / 2 * order().apart();
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile)
+        if (key >= shared_.visible[tile * 8 + 2 * (lane() % 4) + i % 2]) scores[tile][i] = -INFINITY;
+    }
+  }
+
+  // Of a column, whose largest score of these keys is that of some lane.
+  __device__ void raise(int tile, int side, float score, float slack) {
+    for (int mask = 4; mask < 32; mask *= 2) score = fmaxf(score, __shfl_xor_sync(0xffffffff, score, mask));
+    float& largest = largest_[tile][side];
+    if (!(score > largest + slack)) return;
+    const float keep = power_of_two(largest - score);
+    largest = score;
+    sum_[tile][side] *= keep;
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) out_[tile][i][side] *= keep, out_[tile][i][side + 2] *= keep;
+  }
+
+  // n_keys of these are there.
+  template <KvFormat format>
+  __device__ void add_values(uint32_t at, int n_keys, const Weights& weights) {
+    constexpr int kPairs = kValuePairs<kHeadDim>, kRowBytes = kCodesBytes<format, kHeadDim>;
+    using V = Codes<format, kPairs>;
+    const uint32_t own_copy = Tables::own_copy(true);
+    V v[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      v[i].load(at + (own_value_ + i % 2 + i / 2 * order().apart()) * kRowBytes, lane() / 4);
+    if (n_keys < kPackedKeys) {
+      // Weights of keys that are not there are 0, and 0 times what lies there need not be.
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (own_value_ + i % 2 + i / 2 * order().apart() < n_keys) continue;
+        v[i].step = 0;
+        if constexpr (!V::kHasStep) {
+          for (uint32_t& word : v[i].words) word = 0;
+        }
+      }
+    }
+    uint32_t steps[2];
+    if constexpr (V::kHasStep) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) steps[half] = pair_of(v[2 * half].step, v[2 * half + 1].step);
+    }
+#pragma unroll
+    for (int t = 0; t < kPairs; ++t) {
+      uint32_t a[4];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const uint32_t x = v[2 * half].pair(t, tables_, own_copy);
+        const uint32_t y = v[2 * half + 1].pair(t, tables_, own_copy);
+        a[2 * half] = pair_of(x, y), a[2 * half + 1] = __byte_perm(x, y, 0x7632);
+        if constexpr (V::kHasStep) {
+          a[2 * half] = scaled(a[2 * half], as_half2(steps[half]));
+          a[2 * half + 1] = scaled(a[2 * half + 1], as_half2(steps[half]));
+        }
+      }
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile)
+        multiply_add_f16(out_[tile][t], a, weights[tile][0], weights[tile][1]);
+    }
+  }
+
+  // ---- What becomes of a segment ----
+
+  __device__ void leave_round(int round) {
+    auto& parts = shared_.parts;
+    const int part = warp() % kDecodeWarps;
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const int row = tile * 8 + 2 * (lane() % 4) - round * kRoundRows;  // the first of two
+      float sums[2];
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        sums[side] = sum_[tile][side];
+        for (int mask = 4; mask < 32; mask *= 2) sums[side] += __shfl_xor_sync(0xffffffff, sums[side], mask);
+      }
+      if (row < 0 || row >= kRoundRows) continue;
+      with_v([&](auto format) {
+        using V = Codes<decltype(format)::value, kValuePairs<kHeadDim>>;
+#pragma unroll
+        for (int t = 0; t < kSteps; ++t) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            parts.out[part][row + i % 2][parts.place(V::place(lane() / 4, t, i / 2))] = out_[tile][t][i];
+        }
+      });
+      if (lane() >= 4) continue;
+#pragma unroll
+      for (int side = 0; side < 2; ++side)
+        parts.stats[part][row + side] = make_float2(largest_[tile][side], sums[side]);
+    }
+  }
+
+  const Params& p_;
+  Shared& shared_;
+  const Tables& tables_;
+  PackedRing& ring_;
+  RunCursor cursor_;
+  const int n_keys_, segment_keys_;
+  const uint32_t queries_;
+  int least_visible_;
+  int own_key_, own_value_;  // see KeyOrder
+  float factors_[kTiles][2];
+  uint32_t q_[kSteps][2];                      // of the only tile
+  float largest_[kTiles][2], sum_[kTiles][2];  // of columns; the latter: this lane's part
+  float out_[kTiles][kSteps][4];               // rows are elements of values, in the order of Codes
+};
+
+// decode_tile() for a PackedWorker.
+template <class Worker>
+__device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
+                                   typename Worker::Shared& shared) {
+  let_next_start();
+  const BlockPlace place(p);
+  const int head_kv = blockIdx.y / p.tiling.parts;
+  const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
+  const int n_heads = min(p.tiling.heads, p.group - in_group);
+  const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
+  TokenRun run(p, first, end);  // sequences and positions are not what kernels write
+  auto* const bytes = reinterpret_cast<std::byte*>(&shared);
+  const typename Worker::Tables tables(shared_address(bytes + layout.tables), p.k_format, p.v_format);
+  const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes), warp = threadIdx.x / 32;
+  PackedRing ring(bytes + layout.ring + warp * layout.n_stages * stage_bytes, shared.barriers[warp],
+                  layout.n_stages, stage_bytes);
+  bool is_filled = false;
+  for (;; run = TokenRun(p, run.last, end)) {
+    // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
+    const SegmentRange range(p, run, place.split);
+    const bool has_work = run.is_served && range.first < range.last;
+    if (has_work && !is_filled) tables.fill(p.k_format, p.v_format), is_filled = true;
+    if (run.first == first) wait_for_previous();
+    if (has_work) {
+      const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
+      RowsSoFar<decltype(shared.parts), Worker::kThreads> so_far[Worker::kRounds];
+#pragma unroll
+      for (int round = 0; round < Worker::kRounds; ++round)
+        so_far[round].start(p, rows, round * Worker::kRoundRows, is_split(p, run));
+      Worker worker(p, shared, layout, tables, ring, head_kv, run, range, rows);
+      for (int segment = range.first; segment < range.last; ++segment) {
+        worker.add_segment(segment);
+#pragma unroll
+        for (int round = 0; round < Worker::kRounds; ++round) {
+          so_far[round].start_segment();
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            worker.leave(round, half);
+            __syncthreads();
+            so_far[round].gather(shared.parts, 0);
+            if (half == 1) so_far[round].end_segment(segment);
+            __syncthreads();
+          }
+        }
+      }
+#pragma unroll
+      for (int round = 0; round < Worker::kRounds; ++round) so_far[round].store();
+    }
+    if (run.last >= end) return;
+  }
+}
+
+}  // namespace parlance::cuda::attention

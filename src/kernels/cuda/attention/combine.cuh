@@ -14,7 +14,7 @@ inline constexpr int kDecodeThreads = 32 * kDecodeWarps;
 // one is added up. The padding keeps what a warp stores of eight rows out of each other's banks.
 template <int kQuarterRows, int kDim, int kBuffers>
 struct Quarters {
-  static constexpr int kRows = kQuarterRows, kHeadDim = kDim, kMostPiece = 4;
+  static constexpr int n_parts = kDecodeWarps, kRows = kQuarterRows, kHeadDim = kDim, kMostPiece = 4;
   alignas(16) float out[kBuffers][kDecodeWarps][kRows][kHeadDim + 8];
   float2 stats[kBuffers][kDecodeWarps][kRows];  // largest score, sum of weights
 
@@ -82,8 +82,8 @@ class RowsSoFar {
   __device__ void start_segment() { of_segment_ = Sums(); }
   __device__ void gather(const Parts& parts, int buffer) {
     const int row = own_row();
-#pragma unroll
-    for (int w = 0; w < kDecodeWarps; ++w) {
+#pragma unroll kDecodeWarps
+    for (int w = 0; w < parts.n_parts; ++w) {
       const float2 stats = parts.stats_of(buffer, w, row);
       const Fold fold(of_segment_.largest, stats.x);
       of_segment_.largest = fold.largest;

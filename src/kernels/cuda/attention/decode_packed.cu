@@ -48,14 +48,17 @@ PackedLayout layout_of(const KvView& kv, size_t room) {
   using Worker = PackedWorker<kHeadDim, kRows, Formats>;
   const int stage_bytes = kPackedWarps * PackedLayout::stage_bytes(static_cast<int>(kv.k_row_bytes),
                                                                    static_cast<int>(kv.v_row_bytes));
-  const auto with_stages = [&](int n_stages) {
+  const auto with = [&](int n_parts, int n_stages) {
     constexpr int kFragment = 32 * 2 * sizeof(uint32_t), kReadBehind = 16;
+    const auto whole_pieces = [](int n) { return (n + kPieceBytes - 1) / kPieceBytes * kPieceBytes; };
     PackedLayout layout;
-    layout.queries = sizeof(typename Worker::Shared) / 16 * 16 + 16;
+    layout.parts = whole_pieces(sizeof(typename Worker::Shared));
+    layout.queries = layout.parts + whole_pieces(n_parts * Worker::Parts::kPartBytes);
     layout.ring = layout.queries + Worker::kTiles * static_cast<int>(kv.head_dim_k) / 16 * kFragment;
     layout.tables = layout.ring + n_stages * stage_bytes;
     const typename Worker::Tables tables(static_cast<uint32_t>(layout.tables), kv.k.format, kv.v.format);
     layout.end = static_cast<int>(tables.end) + kReadBehind;
+    layout.n_parts = n_parts;
     layout.n_stages = n_stages;
     layout.page_runs = kv.page_tokens / kPackedKeys;
     layout.runs_factor =
@@ -63,28 +66,31 @@ PackedLayout layout_of(const KvView& kv, size_t room) {
     layout.page_pieces = static_cast<uint32_t>(kv.page_bytes / kPieceBytes);
     return layout;
   };
-  PackedLayout layout = with_stages(kLeastStages);
-  const size_t share = share_of(room, kResident<kRows>);
-  const size_t limit = static_cast<size_t>(layout.end) <= share ? share : room;
-  for (int n = kLeastStages + 1; n <= kMostStages; ++n) {
-    const PackedLayout deeper = with_stages(n);
-    if (static_cast<size_t>(deeper.end) <= limit) layout = deeper;
+  for (const size_t limit : {share_of(room, kResident<kRows>), room}) {
+    for (const int n_parts : {kPackedWarps, kLeastParts}) {
+      for (int n_stages = kMostStages; n_stages > 1; --n_stages) {
+        const PackedLayout layout = with(n_parts, n_stages);
+        if (static_cast<size_t>(layout.end) <= limit) return layout;
+      }
+    }
+    const PackedLayout least = with(kLeastParts, 1);
+    if (static_cast<size_t>(least.end) <= limit) return least;
   }
-  return layout;
+  return with(kLeastParts, 1);
 }
 
-// Calls visit(formats) for what serves these: answers in heads of 128 have kernels for the pairs that are
-// likely to be met.
+// Calls visit(formats) for what serves these: heads of 128 have kernels for the pairs that are likely to be
+// met. Drafts are not so many that a table of their own for keys and values paid.
 template <int kHeadDim, int kRows, class Visit>
 auto with_formats(const KvView& kv, const Visit& visit) {
   using enum KvFormat;
-  if constexpr (kHeadDim == 128 && kRows == 4) {
+  if constexpr (kHeadDim == 128 && (kRows == 4 || kRows == kDraftRows)) {
     const auto is = [&](KvFormat k, KvFormat v) { return kv.k.format == k && kv.v.format == v; };
     if (is(f16, f16)) return visit(CodesOf<f16, f16>());
     if (is(q8_0, q8_0)) return visit(CodesOf<q8_0, q8_0>());
     if (is(q8_0, tbq4_0)) return visit(CodesOf<q8_0, tbq4_0>());
     if (is(q4_0, q4_0)) return visit(CodesOf<q4_0, q4_0>());
-    if (is(tbq4_0, tbq4_0)) return visit(CodesOf<tbq4_0, tbq4_0, false>());
+    if (is(tbq4_0, tbq4_0)) return visit(CodesOf<tbq4_0, tbq4_0, kRows == kDraftRows>());
     if (is(tbq3_0, tbq3_0)) return visit(CodesOf<tbq3_0, tbq3_0>());
     if (is(q4_polar, q4_polar)) return visit(CodesOf<q4_polar, q4_polar>());
     if (is(qjl1_256, tbq3_0)) return visit(CodesOf<qjl1_256, tbq3_0>());

@@ -8,7 +8,7 @@
 
 namespace parlance::cuda::attention {
 
-inline constexpr int kLeastStages = 2, kMostStages = 4;
+inline constexpr int kMostStages = 4;
 
 // By whole warps.
 class PackedRing {
@@ -70,7 +70,9 @@ class PackedRing {
           : "memory");
     } while (!is_there);
 #else
-    if (n_stages_ == 2) {
+    if (n_stages_ == 1) {
+      wait_for_copies<0>();
+    } else if (n_stages_ == 2) {
       wait_for_copies<1>();
     } else if (n_stages_ == 3) {
       wait_for_copies<2>();

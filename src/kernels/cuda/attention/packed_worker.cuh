@@ -15,7 +15,7 @@
 namespace parlance::cuda::attention {
 
 inline constexpr int kPackedKeys = 16;  // that a warp works on at a time
-inline constexpr int kPackedWarps = 2 * kDecodeWarps;
+inline constexpr int kPackedWarps = 8, kLeastParts = 4;
 
 // Pairs of stored values of a key, or of a value, that a lane has.
 template <KvFormat format, int kHeadDim>
@@ -25,7 +25,8 @@ constexpr int kValuePairs = kHeadDim / 16;
 
 // What the shared memory of a block holds behind Shared, in bytes from its start.
 struct PackedLayout {
-  int queries, ring, tables, end;
+  int parts, queries, ring, tables, end;
+  int n_parts;   // that warps leave at a time
   int n_stages;  // of the ring
   // Of a page: runs of sixteen rows, 2^32 over that, rounded up, and pieces of sixteen bytes.
   int page_runs;
@@ -36,20 +37,29 @@ struct PackedLayout {
   }
 };
 
-// What half of the warps have of a segment, in shared memory. An element lies where what a warp stores at
-// once is in different banks, or nearly so.
+// What warps have of a segment, in shared memory, from so many at a time. An element lies where what a warp
+// stores at once is in different banks, or nearly so.
 template <int kPartRows, int kDim>
 struct PackedParts {
   static constexpr int kRows = kPartRows, kHeadDim = kDim, kMostPiece = 1;
   static constexpr int kStride = (kHeadDim + kHeadDim / 16 + 11) / 16 * 16 + 4;
-  float out[kDecodeWarps][kRows][kStride];
-  float2 stats[kDecodeWarps][kRows];  // largest score, sum of weights
+  static constexpr int kPartBytes = kRows * (kStride * sizeof(float) + sizeof(float2));
 
-  __host__ __device__ static constexpr int place(int element) { return element + element / 16; }
-  __device__ float2 stats_of(int, int part, int row) const { return stats[part][row]; }
+  int n_parts;
+  float2* stats;  // [n_parts][kRows]: largest score, sum of weights
+  float* out;     // [n_parts][kRows][kStride]
+  __device__ PackedParts(std::byte* bytes, int n_parts)
+      : n_parts(n_parts),
+        stats(reinterpret_cast<float2*>(bytes)),
+        out(reinterpret_cast<float*>(stats + n_parts * kRows)) {}
+
+  __device__ float& element(int part, int row, int i) const {
+    return out[(part * kRows + row) * kStride + i + i / 16];
+  }
+  __device__ float2 stats_of(int, int part, int row) const { return stats[part * kRows + row]; }
   template <class Piece>
-  __device__ Piece piece(int, int part, int row, int element) const {
-    return Piece{{out[part][row][place(element)]}};
+  __device__ Piece piece(int, int part, int row, int i) const {
+    return Piece{{element(part, row, i)}};
   }
 };
 
@@ -152,19 +162,20 @@ class PackedWorker {
   static constexpr int kTiles = (kRows + 7) / 8;
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;
+  using Parts = PackedParts<kRoundRows, kHeadDim>;
   struct Shared {
-    PackedParts<kRoundRows, kHeadDim> parts;  // queries on their way to stored ones, before
-    float factors[kTiles * 8];                // of a row's scores
-    int visible[kTiles * 8];                  // keys that a row sees
+    float factors[kTiles * 8];  // of a row's scores
+    int visible[kTiles * 8];    // keys that a row sees
     uint64_t barriers[kPackedWarps][kMostStages];
   };
 
   // `tables` may be filled at the same time.
-  __device__ PackedWorker(const Params& p, Shared& shared, const PackedLayout& layout, const Tables& tables,
-                          PackedRing& ring, int head_kv, const TokenRun& run, const SegmentRange& range,
-                          const BlockRows& rows)
+  __device__ PackedWorker(const Params& p, Shared& shared, const PackedLayout& layout, const Parts& parts,
+                          const Tables& tables, PackedRing& ring, int head_kv, const TokenRun& run,
+                          const SegmentRange& range, const BlockRows& rows)
       : p_(p),
         shared_(shared),
+        parts_(parts),
         tables_(tables),
         ring_(ring),
         cursor_(p, layout, p.seq[run.first], head_kv, run, range),
@@ -203,9 +214,9 @@ class PackedWorker {
     }
   }
 
-  // What a half of the warps, the first or second one, have of the segment, of a round's rows.
-  __device__ void leave(int round, int half) {
-    if (warp() / kDecodeWarps != half) return;
+  // What the warps that have a turn have of the segment, of a round's rows.
+  __device__ void leave(int round, int turn) {
+    if (warp() / parts_.n_parts != turn) return;
 #pragma unroll
     for (int i = 0; i < kRounds; ++i)
       if (i == round) leave_round(i);
@@ -267,8 +278,8 @@ class PackedWorker {
   // ---- Queries ----
 
   __device__ void prepare_queries(const BlockRows& rows) {
-    auto* const stored = reinterpret_cast<float*>(&shared_.parts);
-    static_assert(kRows * kHeadDim * sizeof(float) <= sizeof shared_.parts);
+    float* const stored = parts_.out;  // where segments are left later
+    static_assert(kRows * kHeadDim <= kLeastParts * kRoundRows * Parts::kStride);
     const bool is_stored = p_.k_transform == KvTransform::none;
     const auto query_of = [&](int row) {
       return p_.q + (static_cast<int64_t>(rows.token(row)) * p_.n_head + rows.head(row)) * p_.head_dim_k;
@@ -522,8 +533,7 @@ class PackedWorker {
   // ---- What becomes of a segment ----
 
   __device__ void leave_round(int round) {
-    auto& parts = shared_.parts;
-    const int part = warp() % kDecodeWarps;
+    const int part = warp() % parts_.n_parts;
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       const int row = tile * 8 + 2 * (lane() % 4) - round * kRoundRows;  // the first of two
@@ -540,18 +550,19 @@ class PackedWorker {
         for (int t = 0; t < kSteps; ++t) {
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            parts.out[part][row + i % 2][parts.place(V::place(lane() / 4, t, i / 2))] = out_[tile][t][i];
+            parts_.element(part, row + i % 2, V::place(lane() / 4, t, i / 2)) = out_[tile][t][i];
         }
       });
       if (lane() >= 4) continue;
 #pragma unroll
       for (int side = 0; side < 2; ++side)
-        parts.stats[part][row + side] = make_float2(largest_[tile][side], sums[side]);
+        parts_.stats[part * kRoundRows + row + side] = make_float2(largest_[tile][side], sums[side]);
     }
   }
 
   const Params& p_;
   Shared& shared_;
+  const Parts parts_;
   const Tables& tables_;
   PackedRing& ring_;
   RunCursor cursor_;
@@ -581,6 +592,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
   const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes), warp = threadIdx.x / 32;
   PackedRing ring(bytes + layout.ring + warp * layout.n_stages * stage_bytes, shared.barriers[warp],
                   layout.n_stages, stage_bytes);
+  const typename Worker::Parts parts(bytes + layout.parts, layout.n_parts);
   bool is_filled = false;
   for (;; run = TokenRun(p, run.last, end)) {
     // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
@@ -590,24 +602,25 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
     if (run.first == first) wait_for_previous();
     if (has_work) {
       const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
-      RowsSoFar<decltype(shared.parts), Worker::kThreads> so_far[Worker::kRounds];
+      RowsSoFar<typename Worker::Parts, Worker::kThreads> so_far[Worker::kRounds];
 #pragma unroll
       for (int round = 0; round < Worker::kRounds; ++round)
         so_far[round].start(p, rows, round * Worker::kRoundRows, is_split(p, run));
-      Worker worker(p, shared, layout, tables, ring, head_kv, run, range, rows);
+      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range, rows);
       for (int segment = range.first; segment < range.last; ++segment) {
         worker.add_segment(segment);
 #pragma unroll
         for (int round = 0; round < Worker::kRounds; ++round) {
+          const auto take_turn = [&](int turn) {
+            worker.leave(round, turn);
+            __syncthreads();
+            so_far[round].gather(parts, 0);
+            __syncthreads();
+          };
           so_far[round].start_segment();
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            worker.leave(round, half);
-            __syncthreads();
-            so_far[round].gather(shared.parts, 0);
-            if (half == 1) so_far[round].end_segment(segment);
-            __syncthreads();
-          }
+          take_turn(0);
+          if (parts.n_parts < kPackedWarps) take_turn(1);
+          so_far[round].end_segment(segment);
         }
       }
 #pragma unroll

@@ -24,7 +24,7 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {{4096, 12288}, {12288, 4096}, {4096, 4096}, {1024, 3072}, {1024, 1024}};
 
-constexpr int64_t kFew[] = {1, 2, 8, 16, 32, 64}, kMany[] = {128, 512};
+constexpr int64_t kFew[] = {1, 2, 8, 16, 32, 64}, kMany[] = {128, 512, 2048};
 
 class Bench : public DeviceBench {
  public:

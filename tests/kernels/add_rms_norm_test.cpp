@@ -8,7 +8,7 @@ class AddRmsNorm : public KernelTest {};
 // The same as add() followed by rms_norm() of the definition.
 TEST_P(AddRmsNorm, AddsThenNormalises) {
   OpBench a = tested(), b = reference();
-  for (const int64_t n : {1, 2, 15, 16, 17, 33, 64, 80, 896, 1024, 1025}) {
+  for (const int64_t n : {1, 2, 15, 16, 17, 33, 64, 80, 896, 1024, 1025, 5120, 9216}) {
     for (const int64_t n_rows : {0, 1, 3, 200}) {
       SCOPED_TRACE(testing::Message() << n << " x " << n_rows);
       const auto h = random_floats(n * n_rows, 30), y = random_floats(n * n_rows), weight = random_floats(n);

@@ -60,6 +60,9 @@ class RowIndependence : public KernelTest {
     }
   }
 
+  // A device that may take more shapes in the same time.
+  bool is_fast(OpBench& bench) { return bench.device().name() != "cpu" && !is_software_vulkan(); }
+
   // In as many rows as a device takes together.
   void expect_matmul_rows_alone(OpBench& bench, const std::vector<int64_t>& wanted) {
     for (uint32_t id = 0; id < kDTypeCount; ++id) {
@@ -68,8 +71,9 @@ class RowIndependence : public KernelTest {
       std::vector<int64_t> sizes = wanted;
       std::erase_if(sizes, [&](int64_t n) { return n > bench.device().most_alike_rows(*dtype); });
       const int64_t block = traits(*dtype).block_elements;
-      for (const auto& [n_in, n_out] :
-           {std::pair{block, int64_t{5}}, {int64_t{768}, 70}, {int64_t{5120}, 18}}) {
+      std::vector<std::pair<int64_t, int64_t>> shapes = {{block, 5}, {768, 70}, {5120, 18}};
+      if (is_fast(bench)) shapes.push_back({8192, 17});
+      for (const auto& [n_in, n_out] : shapes) {
         SCOPED_TRACE(testing::Message() << traits(*dtype).name << " " << n_in << " x " << n_out);
         const Linear linear{random_weight(bench, *dtype, n_in, n_out),
                             bench.upload({n_out, 1, 1, 1}, random_floats(n_out))};
@@ -100,10 +104,16 @@ TEST_P(RowIndependence, MatmulOfEveryType) {
 TEST_P(RowIndependence, MatmulOfManyTiles) {
   OpBench bench = tested();
   const int64_t n_in = 320, n_out = 40001;
-  const Linear linear{random_weight(bench, DType::f16, n_in, n_out), {}};
-  for (const int64_t n : {16, 64}) {
-    if (n > bench.device().most_alike_rows(DType::f16)) continue;
-    expect_rows_alone(bench, n_in, {n}, [&](Stream& s, const Tensor& x) { return matmul(s, linear, x); });
+  std::vector<DType> types = {DType::f16};
+  // Elsewhere, quantised weights' tiles are as independent of each other as those of f16 are.
+  if (is_fast(bench)) types.insert(types.end(), {DType::q8_0, DType::q5_1});
+  for (const DType dtype : types) {
+    const Linear linear{random_weight(bench, dtype, n_in, n_out), {}};
+    for (const int64_t n : {3, 16, 32, 64}) {
+      if (n > bench.device().most_alike_rows(dtype) || (dtype == DType::f16 && n % 16 != 0)) continue;
+      SCOPED_TRACE(testing::Message() << traits(dtype).name << ", " << n << " rows");
+      expect_rows_alone(bench, n_in, {n}, [&](Stream& s, const Tensor& x) { return matmul(s, linear, x); });
+    }
   }
 }
 

@@ -1,10 +1,16 @@
 // matmul on CUDA. Few tokens are bound by the memory that weights come from (gemv), many by arithmetic (gemm
 // on the tensor cores); the sums of a token are the same in both. Quantised weights meet activations rounded
 // to bytes, once for all weights of a call and equally on every device; f16 and bf16 weights meet x as a sum
-// of two such floats; only in large pieces of a prompt f16 weights meet one, see half_gemm.cu.
+// of two such floats. In large pieces of a prompt f16 weights meet one (half_gemm.cu), and on GPUs of compute
+// capability 9.0 quantised weights, too, become f16 and meet their activations as one (wide_gemm.cu).
+#include <algorithm>
+#include <optional>
+
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/quantised_few.h"
+#include "kernels/cuda/matmul/wide_gemm.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
 
@@ -40,29 +46,35 @@ bool has_rows_of(const MatmulArgs& args, DType dtype) {
   return false;
 }
 
-// Weights of different block types share the rounded activations.
 void run_quantised(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
-  const bool is_gemv = args.x.n_rows() <= kMostGemvTokens;
-  GemvActivations few{};
-  GemmActivations many{};
-  if (is_gemv) {
-    few = quantise_for_gemv(stream, args.x);
-  } else {
-    many = quantise_for_gemm(stream, args.x);
+  if (wide_gemm_serves(stream, DType::q8_0, args.x.n_rows())) {
+    const WideActivations x = halve_for_wide(stream, args.x, true);
+    for (const DType dtype : kBlockTypes) {
+      if (has_rows_of(args, dtype)) wide_gemm(stream, args, dtype, x);
+    }
+    return;
   }
+  // Weights of different block types share the rounded activations.
+  std::optional<GemvActivations> few;
+  std::optional<GemmActivations> many;
+  const bool has_gemv = args.x.n_rows() <= kMostGemvTokens;
   for (const DType dtype : kBlockTypes) {
-    if (!has_rows_of(args, dtype)) continue;
-    if (is_gemv) {
-      quantised_gemv(stream, args, dtype, few);
+    if (!has_rows_of(args, dtype) || quantised_few(stream, args, dtype)) continue;
+    if (has_gemv) {
+      if (!few) few = quantise_for_gemv(stream, args.x);
+      quantised_gemv(stream, args, dtype, *few);
     } else {
-      quantised_gemm(stream, args, dtype, many);
+      if (!many) many = quantise_for_gemm(stream, args.x);
+      quantised_gemm(stream, args, dtype, *many);
     }
   }
 }
 
 size_t quantised_scratch(const MatmulArgs& args, int) {
-  return quantised_scratch_bytes(args.x.ne[0], args.x.n_rows());
+  const int64_t n_in = args.x.ne[0], n_tokens = args.x.n_rows();
+  return std::max(quantised_scratch_bytes(n_in, n_tokens),
+                  n_tokens > kMostAlikeTokens ? half_scratch_bytes(n_in, n_tokens) : 0);
 }
 
 // Whether every row starts where 16 bytes can be loaded at once.
@@ -88,6 +100,8 @@ void run_float(Stream& stream, const MatmulArgs& args) {
       float_gemv(stream, args);
     } else if (half_gemv_serves(stream, args.x)) {
       half_gemv(stream, args, dtype);
+    } else if (wide_gemm_serves(stream, dtype, args.x.n_rows())) {
+      wide_gemm(stream, args, dtype, halve_for_wide(stream, args.x, false));
     } else if (!half_few(stream, args, dtype)) {
       half_gemm(stream, args, dtype, halve(stream, args.x, dtype));
     }

@@ -61,6 +61,44 @@ __host__ __device__ inline void load_words(const uint8_t* p, uint32_t (&words)[n
 #endif
 }
 
+// Bytes at an even place behind an address that is a multiple of 4: where the place is known when compiled,
+// so is what loads it.
+struct BytesAt {
+  const uint8_t* base;
+  int at;
+
+  __host__ __device__ BytesAt operator+(int n) const { return {base, at + n}; }
+};
+
+__host__ __device__ inline float load_f16(const BytesAt& p) {
+  return load_f16(p.base + p.at);
+}
+__host__ __device__ inline uint32_t load_u16(const BytesAt& p) {
+  return load_u16(p.base + p.at);
+}
+
+// Four bytes at a time, i of them further on.
+__host__ __device__ inline const uint8_t* at_word(const uint8_t* p, int i) {
+  return p + 4 * i;
+}
+__host__ __device__ inline BytesAt at_word(const BytesAt& p, int i) {
+  return {p.base + 4 * i, p.at};
+}
+
+__host__ __device__ inline uint32_t load_word(const uint8_t* p) {
+  uint32_t word[1];
+  load_words(p, word);
+  return word[0];
+}
+__host__ __device__ inline uint32_t load_word(const BytesAt& p) {
+#ifdef __CUDA_ARCH__
+  const auto* aligned = reinterpret_cast<const uint32_t*>(p.base + p.at / 4 * 4);
+  return p.at % 4 == 0 ? aligned[0] : __funnelshift_r(aligned[0], aligned[1], 16);
+#else
+  return load_word(p.base + p.at);
+#endif
+}
+
 // ---- Four codes in a word ----
 
 // Bytes below 128 made signed: each minus `offset`.
@@ -97,27 +135,52 @@ __host__ __device__ inline void load_nibbles(const uint8_t* q, uint32_t (&codes)
   }
 }
 
-// The same through the table of IQ4_NL: both halves of the table are looked up, bit 3 of the nibble chooses.
-__host__ __device__ inline void load_iq4_nibbles(const uint8_t* q, uint32_t (&codes)[8]) {
-  // -127 -104 -83 -65, -49 -35 -22 -10, 1 13 25 38, 53 69 89 113 (kIq4Values of quant/iq4_nl.h)
-  constexpr uint32_t kTable[4] = {0xbfad9881, 0xf6eaddcf, 0x26190d01, 0x71594535};
-  uint32_t words[4];
-  load_words(q, words);
-  for (int i = 0; i < 4; ++i) {
-    uint32_t values[2];
-    for (int half = 0; half < 2; ++half) {
-      const uint32_t nibbles = words[i] >> (16 * half);
-      const uint32_t index = nibbles & 0x7777;
-      values[half] =
-          choose_bytes(choose_bytes(kTable[0], kTable[1], index), choose_bytes(kTable[2], kTable[3], index),
-                       0x3210 | ((nibbles & 0x8888) >> 1));
-    }
-    codes[i] = choose_bytes(values[0], values[1], 0x6420);
-    codes[i + 4] = choose_bytes(values[0], values[1], 0x7531);
-  }
+// Word i of them, which has values 4 * i.. and 16 + 4 * i..
+template <class Bytes>
+__host__ __device__ void load_nibble_word(const Bytes& q, uint32_t (&codes)[2]) {
+  const uint32_t word = load_word(q);
+  codes[0] = word & 0x0f0f0f0f;
+  codes[1] = (word >> 4) & 0x0f0f0f0f;
 }
 
-// ---- One struct for each type. unpack() takes run `run` of a block, below kBlockRuns. ----
+// The same through the table of IQ4_NL: both halves of the table are looked up, bit 3 of the nibble chooses.
+__host__ __device__ inline void look_up_iq4(uint32_t word, uint32_t& low, uint32_t& high) {
+  // -127 -104 -83 -65, -49 -35 -22 -10, 1 13 25 38, 53 69 89 113 (kIq4Values of quant/iq4_nl.h)
+  constexpr uint32_t kTable[4] = {0xbfad9881, 0xf6eaddcf, 0x26190d01, 0x71594535};
+  uint32_t values[2];
+  for (int half = 0; half < 2; ++half) {
+    const uint32_t nibbles = word >> (16 * half);
+    const uint32_t index = nibbles & 0x7777;
+    values[half] =
+        choose_bytes(choose_bytes(kTable[0], kTable[1], index), choose_bytes(kTable[2], kTable[3], index),
+                     0x3210 | ((nibbles & 0x8888) >> 1));
+  }
+  low = choose_bytes(values[0], values[1], 0x6420);
+  high = choose_bytes(values[0], values[1], 0x7531);
+}
+
+__host__ __device__ inline void load_iq4_nibbles(const uint8_t* q, uint32_t (&codes)[8]) {
+  uint32_t words[4];
+  load_words(q, words);
+  for (int i = 0; i < 4; ++i) look_up_iq4(words[i], codes[i], codes[i + 4]);
+}
+
+template <class Bytes>
+__host__ __device__ void load_iq4_word(const Bytes& q, uint32_t (&codes)[2]) {
+  look_up_iq4(load_word(q), codes[0], codes[1]);
+}
+
+// Two words that are 16 bytes apart.
+template <class Bytes>
+__host__ __device__ void load_two_words(const Bytes& q, uint32_t (&words)[2]) {
+  words[0] = load_word(q);
+  words[1] = load_word(q + 16);
+}
+
+// ---- One struct for each type ----
+
+// unpack() takes run `run` of a block, below kBlockRuns. Its parts: unpack_scales() steps and minimums,
+// unpack_words() words i and i + 4 of the codes, i below 4.
 
 template <int bytes, int runs, bool halves, bool has_minimum>
 struct BlockLayout {
@@ -130,7 +193,14 @@ struct BlockLayout {
 struct Q8_0 : BlockLayout<34, 1, false, false> {
   __host__ __device__ static void unpack(const uint8_t* block, int, Run& out) {
     load_words(block + 2, out.codes);
+    unpack_scales(block, 0, out);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
     out.step[0] = load_f16(block);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int, int i, uint32_t (&codes)[2]) {
+    load_two_words(at_word(block + 2, i), codes);
   }
 };
 
@@ -138,15 +208,30 @@ struct Q4_0 : BlockLayout<18, 1, false, false> {
   __host__ __device__ static void unpack(const uint8_t* block, int, Run& out) {
     load_nibbles(block + 2, out.codes);
     for (uint32_t& codes : out.codes) codes = less(codes, 8);
+    unpack_scales(block, 0, out);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
     out.step[0] = load_f16(block);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int, int i, uint32_t (&codes)[2]) {
+    load_nibble_word(at_word(block + 2, i), codes);
+    for (uint32_t& word : codes) word = less(word, 8);
   }
 };
 
 struct Q4_1 : BlockLayout<20, 1, false, true> {
   __host__ __device__ static void unpack(const uint8_t* block, int, Run& out) {
     load_nibbles(block + 4, out.codes);
+    unpack_scales(block, 0, out);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
     out.step[0] = load_f16(block);
     out.minimum[0] = load_f16(block + 2);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int, int i, uint32_t (&codes)[2]) {
+    load_nibble_word(at_word(block + 4, i), codes);
   }
 };
 
@@ -156,12 +241,27 @@ __host__ __device__ inline void add_fifth_bits(const uint8_t* bits, uint32_t (&c
   for (int i = 0; i < 8; ++i) codes[i] |= spread_bits(high[0] >> (4 * i)) << 4;
 }
 
+template <class Bytes>
+__host__ __device__ void add_fifth_bits(const Bytes& bits, int i, uint32_t (&codes)[2]) {
+  const uint32_t high = load_word(bits);
+  for (int j = 0; j < 2; ++j) codes[j] |= spread_bits(high >> (4 * i + 16 * j)) << 4;
+}
+
 struct Q5_0 : BlockLayout<22, 1, false, false> {
   __host__ __device__ static void unpack(const uint8_t* block, int, Run& out) {
     load_nibbles(block + 6, out.codes);
     add_fifth_bits(block + 2, out.codes);
     for (uint32_t& codes : out.codes) codes = less(codes, 16);
+    unpack_scales(block, 0, out);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
     out.step[0] = load_f16(block);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int, int i, uint32_t (&codes)[2]) {
+    load_nibble_word(at_word(block + 6, i), codes);
+    add_fifth_bits(block + 2, i, codes);
+    for (uint32_t& word : codes) word = less(word, 16);
   }
 };
 
@@ -169,21 +269,43 @@ struct Q5_1 : BlockLayout<24, 1, false, true> {
   __host__ __device__ static void unpack(const uint8_t* block, int, Run& out) {
     load_nibbles(block + 8, out.codes);
     add_fifth_bits(block + 4, out.codes);
+    unpack_scales(block, 0, out);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
     out.step[0] = load_f16(block);
     out.minimum[0] = load_f16(block + 2);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int, int i, uint32_t (&codes)[2]) {
+    load_nibble_word(at_word(block + 8, i), codes);
+    add_fifth_bits(block + 4, i, codes);
   }
 };
 
 struct Iq4Nl : BlockLayout<18, 1, false, false> {
   __host__ __device__ static void unpack(const uint8_t* block, int, Run& out) {
     load_iq4_nibbles(block + 2, out.codes);
+    unpack_scales(block, 0, out);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
     out.step[0] = load_f16(block);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int, int i, uint32_t (&codes)[2]) {
+    load_iq4_word(at_word(block + 2, i), codes);
   }
 };
 
 struct Iq4Xs : BlockLayout<136, 8, false, false> {
   __host__ __device__ static void unpack(const uint8_t* block, int run, Run& out) {
     load_iq4_nibbles(block + 8 + 16 * run, out.codes);
+    unpack_scales(block, run, out);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int run, int i, uint32_t (&codes)[2]) {
+    load_iq4_word(at_word(block + 8 + 16 * run, i), codes);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
     const int low = (block[4 + run / 2] >> (4 * (run % 2))) & 15;
     const int high = (load_u16(block + 2) >> (2 * run)) & 3;
     out.step[0] = load_f16(block) * static_cast<float>((low | high << 4) - 32);
@@ -207,6 +329,14 @@ struct Q4K : BlockLayout<144, 8, false, true> {
     for (uint32_t& codes : out.codes) codes = (codes >> (4 * (run % 2))) & 0x0f0f0f0f;
     unpack_k_steps(block, run, out);
   }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
+    unpack_k_steps(block, run, out);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int run, int i, uint32_t (&codes)[2]) {
+    load_two_words(at_word(block + 16 + 32 * (run / 2), i), codes);
+    for (uint32_t& word : codes) word = (word >> (4 * (run % 2))) & 0x0f0f0f0f;
+  }
 };
 
 struct Q5K : BlockLayout<176, 8, false, true> {
@@ -219,12 +349,31 @@ struct Q5K : BlockLayout<176, 8, false, true> {
     }
     unpack_k_steps(block, run, out);
   }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
+    unpack_k_steps(block, run, out);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int run, int i, uint32_t (&codes)[2]) {
+    load_two_words(at_word(block + 48 + 32 * (run / 2), i), codes);
+    uint32_t high[2];
+    load_two_words(at_word(block + 16, i), high);
+    for (int j = 0; j < 2; ++j)
+      codes[j] = ((codes[j] >> (4 * (run % 2))) & 0x0f0f0f0f) | ((high[j] >> run) & 0x01010101) << 4;
+  }
 };
 
 struct Q2K : BlockLayout<84, 8, true, true> {
   __host__ __device__ static void unpack(const uint8_t* block, int run, Run& out) {
     load_words(block + 16 + 32 * (run / 4), out.codes);
     for (uint32_t& codes : out.codes) codes = (codes >> (2 * (run % 4))) & 0x03030303;
+    unpack_scales(block, run, out);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int run, int i, uint32_t (&codes)[2]) {
+    load_two_words(at_word(block + 16 + 32 * (run / 4), i), codes);
+    for (uint32_t& word : codes) word = (word >> (2 * (run % 4))) & 0x03030303;
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
     const float d = load_f16(block + 80), dmin = load_f16(block + 82);
     const uint32_t scales = load_u16(block + 2 * run);
     for (int half = 0; half < 2; ++half) {
@@ -243,6 +392,17 @@ struct Q3K : BlockLayout<110, 8, true, false> {
       out.codes[i] =
           less(((out.codes[i] >> (2 * (run % 4))) & 0x03030303) | ((high[i] >> run) & 0x01010101) << 2, 4);
     }
+    unpack_scales(block, run, out);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int run, int i, uint32_t (&codes)[2]) {
+    load_two_words(at_word(block + 32 + 32 * (run / 4), i), codes);
+    uint32_t high[2];
+    load_two_words(at_word(block, i), high);
+    for (int j = 0; j < 2; ++j)
+      codes[j] = less(((codes[j] >> (2 * (run % 4))) & 0x03030303) | ((high[j] >> run) & 0x01010101) << 2, 4);
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
     const float d = load_f16(block + 108);
     for (int half = 0; half < 2; ++half) {
       const int group = 2 * run + half;
@@ -263,6 +423,20 @@ struct Q6K : BlockLayout<210, 8, true, false> {
       out.codes[i] =
           less(((out.codes[i] >> (4 * (k / 2))) & 0x0f0f0f0f) | ((high[i] >> (2 * k)) & 0x03030303) << 4, 32);
     }
+    unpack_scales(block, run, out);
+  }
+  template <class Bytes>
+  __host__ __device__ static void unpack_words(const Bytes& block, int run, int i, uint32_t (&codes)[2]) {
+    const int h = run / 4, k = run % 4;
+    load_two_words(at_word(block + 64 * h + 32 * (k % 2), i), codes);
+    uint32_t high[2];
+    load_two_words(at_word(block + 128 + 32 * h, i), high);
+    for (int j = 0; j < 2; ++j) {
+      codes[j] =
+          less(((codes[j] >> (4 * (k / 2))) & 0x0f0f0f0f) | ((high[j] >> (2 * k)) & 0x03030303) << 4, 32);
+    }
+  }
+  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
     const float d = load_f16(block + 208);
     const uint32_t scales = load_u16(block + 192 + 2 * run);
     out.step[0] = d * static_cast<float>(static_cast<int8_t>(scales & 255));

@@ -4,6 +4,9 @@
 #include "base/checked.h"
 #include "kernels/cuda/matmul/half.cuh"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/run_codes.cuh"
+#include "kernels/cuda/matmul/warpgroup.cuh"
+#include "kernels/cuda/matmul/wide_gemm.h"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weights.cuh"
@@ -13,39 +16,13 @@ namespace parlance::cuda {
 namespace {
 
 // A thread rounds four values, eight threads a run, a block a chunk.
-constexpr int kQuarter = 4;
 constexpr int kThreads = kChunkValues / kQuarter;
 constexpr int kTokenTile = 128;  // the most tokens that a gemm block takes at once
-constexpr float kSmallestMagnitude = 1e-30f;
 constexpr int kHeldPieces = 12;  // of x, by a lane: of rows of 12288 values
 
-// What the eight threads of a run know of it afterwards.
-struct QuantisedRun {
-  uint32_t codes;  // this thread's four
-  float step;
-  int half_sum;  // of this thread's half
-};
-
+// By the eight threads of a run.
 __device__ QuantisedRun quantise(const float* x, int64_t n_in, int first, bool is_token) {
-  const float4 v = is_token && first < n_in ? *reinterpret_cast<const float4*>(x + first) : float4{};
-  float magnitude = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
-#pragma unroll
-  for (int mask = 1; mask < 8; mask *= 2)
-    magnitude = fmaxf(magnitude, __shfl_xor_sync(kAllLanes, magnitude, mask));
-  const bool is_tiny = magnitude < kSmallestMagnitude;
-  const float inverse = is_tiny ? 0.0f : __fdiv_rn(127.0f, magnitude);
-  const float values[4] = {v.x, v.y, v.z, v.w};
-  QuantisedRun run{};
-  run.step = is_tiny ? 0.0f : __fdiv_rn(magnitude, 127.0f);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int code = __float2int_rn(__fmul_rn(values[i], inverse));
-    run.codes |= (static_cast<uint32_t>(code) & 255) << (8 * i);
-    run.half_sum += code;
-  }
-#pragma unroll
-  for (int mask = 1; mask < 4; mask *= 2) run.half_sum += __shfl_xor_sync(kAllLanes, run.half_sum, mask);
-  return run;
+  return quantised_run(is_token && first < n_in ? *reinterpret_cast<const float4*>(x + first) : float4{});
 }
 
 // Block (token, chunk).
@@ -83,6 +60,15 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// By all warps of a block, one for each part.
+__device__ float largest_of_parts(float scale, int part, int n_parts) {
+  __shared__ float scales[kMostParts];
+  if (threadIdx.x == 0) scales[part] = scale;
+  __syncthreads();
+  for (int of = 0; of < n_parts; ++of) scale = fmaxf(scale, scales[of]);
+  return scale;
+}
+
 // Block (token), a warp for each part; each has a scale of its own, or all the largest of them.
 template <class Half, bool kHasOrder>
 __global__ void __launch_bounds__(32 * kMostParts)
@@ -94,12 +80,7 @@ __global__ void __launch_bounds__(32 * kMostParts)
   const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
   const PartOfX<kHeldPieces> values(x + static_cast<int64_t>(token) * n_in + first, n);
   float scale = values.template scale<Half>();
-  if constexpr (!kHasOrder) {
-    __shared__ float scales[kMostParts];
-    if (threadIdx.x == 0) scales[part] = scale;
-    __syncthreads();
-    for (int of = 0; of < parts.n; ++of) scale = fmaxf(scale, scales[of]);
-  }
+  if constexpr (!kHasOrder) scale = largest_of_parts(scale, part, parts.n);
   uint16_t* halves = out.halves + static_cast<int64_t>(token) * out.row_values + first;
   constexpr bool kHasSecond = kHasOrder || std::is_same_v<Half, __nv_bfloat16>;  // see half_gemm.cu
   values.template round<Half, false>(
@@ -109,11 +90,36 @@ __global__ void __launch_bounds__(32 * kMostParts)
     out.scales[static_cast<int64_t>(part) * out.n_tokens + token] = scale;
 }
 
+// Block (token), a warp for each part.
+template <bool kInCodes>
+__global__ void __launch_bounds__(32 * kMostParts)
+    halve_rows_for_wide(const float* x, int n_in, int n_tokens, WideActivations out, Parts parts) {
+  let_next_start();
+  wait_for_previous();
+  const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
+  const int first = part * n_part;
+  const int n_padded = (n_in + kHalfStepValues - 1) / kHalfStepValues * kHalfStepValues;
+  const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
+  const PartOfX<kHeldPieces, kInCodes> values(x + static_cast<int64_t>(token) * n_in + first, n);
+  const float scale = largest_of_parts(values.template scale<__half>(), part, parts.n);
+  values.for_each_rounded(min(n_part, n_padded - first), scale, [&](int at, const uint2& four) {
+    const int place = swizzled_place(token, (first + at) % kHalfStepValues / kPieceValues);
+    auto* const step = reinterpret_cast<uint8_t*>(out.step((first + at) / kHalfStepValues, 0));
+    *reinterpret_cast<uint2*>(step + place + at % kPieceValues * sizeof(uint16_t)) = four;
+  });
+  if (threadIdx.x == 0 && part == 0) out.scales[token] = scale;
+}
+
 // Tokens as the kernels take them; does not fall when the batch grows.
 int64_t padded_tokens(int64_t n_tokens) {
   if (n_tokens <= 2) return n_tokens;
   if (n_tokens <= 8) return n_tokens <= 4 ? 4 : 8;
   return n_tokens <= 32 ? 32 : n_tokens <= 64 ? 64 : align_up<int64_t>(n_tokens, kTokenTile);
+}
+
+// No fewer than a tile of gemm has.
+int64_t gemm_tokens(int64_t n_tokens) {
+  return std::max<int64_t>(n_tokens, 32);
 }
 
 int64_t n_chunks_of(int64_t n_in) {
@@ -140,8 +146,7 @@ size_t activation_bytes(int64_t n_in, int64_t n_tokens) {
 }  // namespace
 
 size_t quantised_scratch_bytes(int64_t n_in, int64_t n_tokens) {
-  const size_t sums = n_tokens <= kMostGemvTokens ? 0 : kMaxPartSums * sizeof(float);
-  return activation_bytes(n_in, n_tokens) + sums;
+  return activation_bytes(n_in, gemm_tokens(n_tokens)) + kMaxPartSums * sizeof(float);
 }
 
 GemvActivations quantise_for_gemv(Stream& stream, const Tensor& x) {
@@ -156,7 +161,7 @@ GemvActivations quantise_for_gemv(Stream& stream, const Tensor& x) {
 }
 
 GemmActivations quantise_for_gemm(Stream& stream, const Tensor& x) {
-  const int64_t n_in = x.ne[0], n_tokens = x.n_rows(), n_chunks = n_chunks_of(n_in);
+  const int64_t n_in = x.ne[0], n_tokens = gemm_tokens(x.n_rows()), n_chunks = n_chunks_of(n_in);
   std::byte* scratch = scratch_of(stream);
   std::byte* sums = scratch + code_bytes(n_in, n_tokens);
   std::byte* steps = sums + sizeof(float2) * n_padded_runs(n_in, n_tokens);
@@ -164,12 +169,12 @@ GemmActivations quantise_for_gemm(Stream& stream, const Tensor& x) {
                             reinterpret_cast<float2*>(sums), static_cast<int>(n_chunks * kChunkValues),
                             static_cast<int>(padded_tokens(n_tokens))};
   launch(stream, quantise_rows_for_gemm, {.grid = grid_of(n_tokens, n_chunks), .block = dim3(kThreads)},
-         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out);
+         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(x.n_rows()), out);
   return out;
 }
 
 float* part_sums_of(Stream& stream, const Tensor& x) {
-  return reinterpret_cast<float*>(scratch_of(stream) + activation_bytes(x.ne[0], x.n_rows()));
+  return reinterpret_cast<float*>(scratch_of(stream) + activation_bytes(x.ne[0], gemm_tokens(x.n_rows())));
 }
 
 // Tokens as half_gemm takes them.
@@ -198,6 +203,19 @@ HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
                       : has_order ? halve_rows<__half, true>
                                   : halve_rows<__half, false>;
   launch(stream, kernel,
+         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
+         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
+  return out;
+}
+
+WideActivations halve_for_wide(Stream& stream, const Tensor& x, bool is_for_blocks) {
+  const int64_t n_in = x.ne[0], n_tokens = x.n_rows();
+  const int64_t n_rows = padded_half_tokens(n_tokens);
+  auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
+  auto* scales = reinterpret_cast<float*>(halves + n_rows * align_up<int64_t>(n_in, kHalfStepValues));
+  const WideActivations out{halves, scales, scales + n_rows, static_cast<int>(n_rows)};
+  const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
+  launch(stream, is_for_blocks ? halve_rows_for_wide<true> : halve_rows_for_wide<false>,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
          x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
   return out;

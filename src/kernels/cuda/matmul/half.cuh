@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace parlance::cuda {
@@ -53,13 +54,13 @@ __device__ inline int exponent_of(float magnitude) {
 }
 
 // A warp's part of a token: n values, a multiple of 4. Its lanes hold so many pieces of four, and load others
-// again.
-template <int kHeld>
+// again. Values are those of x or, where kInCodes, what its codes stand for; n is a multiple of 32 then.
+template <int kHeld, bool kInCodes = false>
 class PartOfX {
  public:
   __device__ PartOfX(const float* x, int n) : x_(x), n_(n) {
 #pragma unroll
-    for (int i = 0; i < kHeld; ++i) held_[i] = load(i);
+    for (int i = 0; i < kHeld; ++i) held_[i] = i * 32 * 4 < n ? load(i) : float4{};
   }
 
   // A power of two that brings the largest magnitude near the top of f16, or 1 for bf16, which reaches as far
@@ -77,6 +78,18 @@ class PartOfX {
     const int exponent =
         magnitude > 0 ? max(exponent_of(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
     return power_of_two(exponent - kTopExponent);
+  }
+
+  // Calls visit(place, four halves) for each four of n_padded values that are divided by scale and rounded to
+  // f16; those that do not exist are zero.
+  template <class Visit>
+  __device__ void for_each_rounded(int n_padded, float scale, const Visit& visit) const {
+    const float inverse = inverse_of_power_of_two(scale);
+    for_each_piece(n_padded, [&](int at, const float4& v) {
+      const __half2 pairs[2] = {__floats2half2_rn(v.x * inverse, v.y * inverse),
+                                __floats2half2_rn(v.z * inverse, v.w * inverse)};
+      visit(at, *reinterpret_cast<const uint2*>(pairs));
+    });
   }
 
   // Writes both halves of n_padded values, or where `second` is null the first; those that do not exist are
@@ -109,7 +122,8 @@ class PartOfX {
     return (i * 32 + static_cast<int>(threadIdx.x) % 32) * 4;
   }
   __device__ float4 load(int i) const {
-    return place(i) < n_ ? *reinterpret_cast<const float4*>(x_ + place(i)) : float4{};
+    const float4 values = place(i) < n_ ? *reinterpret_cast<const float4*>(x_ + place(i)) : float4{};
+    return kInCodes ? rounded_to_codes(values) : values;
   }
   // Of the first n values.
   template <class Visit>

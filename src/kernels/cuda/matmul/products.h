@@ -41,7 +41,8 @@ __device__ inline const Output& output_of_tile(const Products& p, int tile) {
 }
 #endif
 
-// Above so many tokens quantised matrices are multiplied in tiles on the tensor cores.
+// Before compute capability 9.0, above so many tokens quantised matrices are multiplied in tiles on the
+// tensor cores.
 inline constexpr int64_t kMostGemvTokens = 8;
 
 // ---- One order of summation ----
@@ -99,6 +100,13 @@ Split split_parts(Stream& stream, const Products& products, int n_token_tiles, c
 // Rows are padded with zeros to whole chunks, tokens to what the kernels take at once.
 inline constexpr int kChunkRuns = 32;
 inline constexpr int kChunkValues = 1024;
+
+// The parts of products with quantised weights are whole chunks, counted in units of so many values.
+inline constexpr int kQuantisedUnitValues = 256;
+inline Parts quantised_parts(int n_in) {
+  const Parts parts = parts_of(n_in, kChunkValues);
+  return {parts.n, parts.units * (kChunkValues / kQuantisedUnitValues)};
+}
 
 struct RunScale {
   float step;

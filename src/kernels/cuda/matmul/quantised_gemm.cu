@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/run_sums.cuh"
 #include "kernels/cuda/matmul/shared_tile.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
@@ -24,9 +25,7 @@ constexpr int kRowTiles = kTileRows / kWarpsAlongRows / 16;  // of 16 rows, of a
 constexpr int kCodeStride = kStepValues + 16;  // bytes; rows of shared memory start in different banks
 constexpr int kScaleStride = kTileRows + 4;    // floats, for the same reason
 
-// What parts are counted in.
-template <bool kHasOrder>
-constexpr int kUnitValues = kHasOrder ? kChunkValues : kStepValues;
+static_assert(kStepValues == kQuantisedUnitValues);  // what parts are counted in
 
 // Shared memory. Types without minimums have one unused row where those would be.
 template <class Type, int kTokens>
@@ -118,30 +117,6 @@ __device__ void unpack_weights(Tile<Type, kTokens>& tile, const Output& output, 
   }
 }
 
-// Integer sums start at the bits of 1.5 * 2^23, where a unit is the last bit of a float: read as a float,
-// less that number, they are converted exactly (they stay below 2^21).
-constexpr float kIntegerZero = 12582912.0f;
-
-__device__ void clear(int (&sums)[4]) {
-#pragma unroll
-  for (int& sum : sums) sum = __float_as_int(kIntegerZero);
-}
-
-// acc (16 rows, 8 tokens) += integer sums * steps of the weights * steps of the activations.
-__device__ void add_scaled(float (&acc)[4], const int (&sums)[4], const float (&w)[2], const float2& x) {
-  acc[0] = fmaf(__int_as_float(sums[0]) - kIntegerZero, w[0] * x.x, acc[0]);
-  acc[1] = fmaf(__int_as_float(sums[1]) - kIntegerZero, w[0] * x.y, acc[1]);
-  acc[2] = fmaf(__int_as_float(sums[2]) - kIntegerZero, w[1] * x.x, acc[2]);
-  acc[3] = fmaf(__int_as_float(sums[3]) - kIntegerZero, w[1] * x.y, acc[3]);
-}
-
-__device__ void add_minimums(float (&acc)[4], const float (&w)[2], float x0, float x1) {
-  acc[0] = fmaf(w[0], x0, acc[0]);
-  acc[1] = fmaf(w[0], x1, acc[1]);
-  acc[2] = fmaf(w[1], x0, acc[2]);
-  acc[3] = fmaf(w[1], x1, acc[3]);
-}
-
 // Adds one run to a warp's sums; rows from `row` on, tokens from `column` on are the warp's.
 template <class Type, int kTokens>
 __device__ void multiply_run(const Tile<Type, kTokens>& tile,
@@ -151,7 +126,7 @@ __device__ void multiply_run(const Tile<Type, kTokens>& tile,
   constexpr int kHalves = Type::kHalves ? 2 : 1;
   const int g = lane / 4, i = lane % 4;
   uint32_t a[kRowTiles][4];
-  float step[kRowTiles][kHalves][2], minimum[kRowTiles][kHalves][2];
+  float step[kRowTiles][kHalves][2], minimum[kRowTiles][kHalves][2] = {};
 #pragma unroll
   for (int m = 0; m < kRowTiles; ++m) {
     load_matrices(a[m], tile.codes[row + 16 * m] + run * kRunValues + offset_in_a(lane, kCodeStride));
@@ -178,25 +153,7 @@ __device__ void multiply_run(const Tile<Type, kTokens>& tile,
       if constexpr (Type::kHasMinimum) x_sums = *reinterpret_cast<const float4*>(&tokens.sums[run][at]);
 #pragma unroll
       for (int m = 0; m < kRowTiles; ++m) {
-        int sums[4];
-        clear(sums);
-        if constexpr (Type::kHalves) {
-          multiply_add_s8(sums, a[m][0], a[m][1], b[2 * pair]);
-          add_scaled(acc[m][n + pair], sums, step[m][0], x);
-          clear(sums);
-          multiply_add_s8(sums, a[m][2], a[m][3], b[2 * pair + 1]);
-          add_scaled(acc[m][n + pair], sums, step[m][1], x);
-          if constexpr (Type::kHasMinimum) {
-            add_minimums(acc[m][n + pair], minimum[m][0], x_sums.x, x_sums.z);
-            add_minimums(acc[m][n + pair], minimum[m][1], x_sums.y, x_sums.w);
-          }
-        } else {
-          multiply_add_s8(sums, a[m], b[2 * pair], b[2 * pair + 1]);
-          add_scaled(acc[m][n + pair], sums, step[m][0], x);
-          if constexpr (Type::kHasMinimum) {
-            add_minimums(acc[m][n + pair], minimum[m][0], x_sums.x + x_sums.y, x_sums.z + x_sums.w);
-          }
-        }
+        add_run<Type>(acc[m][n + pair], a[m], b[2 * pair], b[2 * pair + 1], step[m], minimum[m], x, x_sums);
       }
     }
   }
@@ -216,7 +173,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int first_token = blockIdx.x * kTokens;
   const int first_part = blockIdx.z * split.parts_per_block;
   const int end_part = min(first_part + split.parts_per_block, parts.n);
-  const int part_steps = parts.units * kUnitValues<kHasOrder> / kStepValues;
+  const int part_steps = parts.units;
   const int begin = first_part * part_steps;
   const int end = min(end_part * part_steps, (p.n_in + kStepValues - 1) / kStepValues);
   copy_weights<Type, kTokens>(tile, output, first_row, begin);
@@ -288,10 +245,10 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Gemm
   const Products products = products_of(args, dtype, kTileRows);
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
   constexpr size_t kSharedBytes = sizeof(Tile<Type, kTokens>);
-  constexpr int kUnit = kUnitValues<kHasOrder>, kTileValues = kTileRows * kTokens;
+  constexpr int kTileValues = kTileRows * kTokens;
   const Parts parts =
-      kHasOrder ? parts_of(products.n_in, kUnit)
-                : parts_for_blocks(stream, products, n_token_tiles, kUnit, kSharedBytes, kTileValues);
+      kHasOrder ? quantised_parts(products.n_in)
+                : parts_for_blocks(stream, products, n_token_tiles, kStepValues, kSharedBytes, kTileValues);
   const Split split = split_parts(stream, products, n_token_tiles, parts, kSharedBytes, kTileValues,
                                   part_sums_of(stream, args.x));
   launch(stream, multiply_tiles<Type, kTokens, kHasOrder>,

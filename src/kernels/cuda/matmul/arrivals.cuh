@@ -1,0 +1,48 @@
+// Counters in shared memory that threads arrive at and others wait for (mbarrier), from compute
+// capability 9.0 on. What a thread has written before it arrives, those see that have waited. Phases follow
+// each other, each complete when as many have arrived as the counter was made for.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/matmul/copy.cuh"
+
+namespace parlance::cuda {
+
+struct Arrivals {
+  uint64_t state;
+
+  // Before a barrier of all who use it.
+  __device__ void init(unsigned n) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&state)), "r"(n) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  // Arrives, and has so many bytes copied: both addresses and n_bytes are multiples of 16.
+  __device__ void arrive_with(void* shared, const void* global, uint32_t n_bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&state)),
+                 "r"(n_bytes)
+                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            shared_address(shared)),
+        "l"(global), "r"(n_bytes), "r"(shared_address(&state))
+        : "memory");
+  }
+  // For phase `phase`, from 0 on, which is the current one or the one before.
+  __device__ void wait(int phase) {
+    uint32_t is_complete;
+    do {
+      asm volatile(
+          "{\n"
+          ".reg .pred p;\n"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+          "selp.u32 %0, 1, 0, p;\n"
+          "}"
+          : "=r"(is_complete)
+          : "r"(shared_address(&state)), "r"(static_cast<uint32_t>(phase) & 1)
+          : "memory");
+    } while (!is_complete);
+  }
+};
+
+}  // namespace parlance::cuda

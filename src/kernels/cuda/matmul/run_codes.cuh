@@ -1,0 +1,64 @@
+// How a run of 32 values of x is rounded to bytes: equally on every device, see
+// kernels/cpu/matmul/activations.h.
+#pragma once
+
+#include "kernels/cuda/reduce.cuh"
+
+namespace parlance::cuda {
+
+inline constexpr int kQuarter = 4;               // values of a lane
+inline constexpr int kRunLanes = 32 / kQuarter;  // that follow each other share a run
+
+struct RunCodes {
+  int codes[kQuarter];  // this lane's
+  float step;
+};
+
+// By all lanes of the run.
+__device__ inline RunCodes codes_of_run(const float4& v) {
+  constexpr float kSmallestMagnitude = 1e-30f;
+  const unsigned lanes = ((1u << kRunLanes) - 1) << (threadIdx.x % 32 / kRunLanes * kRunLanes);
+  float magnitude = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
+#pragma unroll
+  for (int mask = 1; mask < kRunLanes; mask *= 2)
+    magnitude = fmaxf(magnitude, __shfl_xor_sync(lanes, magnitude, mask));
+  const bool is_tiny = magnitude < kSmallestMagnitude;
+  const float inverse = is_tiny ? 0.0f : __fdiv_rn(127.0f, magnitude);
+  const float values[kQuarter] = {v.x, v.y, v.z, v.w};
+  RunCodes run;
+  run.step = is_tiny ? 0.0f : __fdiv_rn(magnitude, 127.0f);
+#pragma unroll
+  for (int i = 0; i < kQuarter; ++i) run.codes[i] = __float2int_rn(__fmul_rn(values[i], inverse));
+  return run;
+}
+
+// What integer products take of it.
+struct QuantisedRun {
+  uint32_t codes;  // this lane's four
+  float step;
+  int half_sum;  // of this lane's half of the run
+};
+
+__device__ inline QuantisedRun quantised_run(const float4& v) {
+  const RunCodes rounded = codes_of_run(v);
+  QuantisedRun run{};
+  run.step = rounded.step;
+#pragma unroll
+  for (int i = 0; i < kQuarter; ++i) {
+    run.codes |= (static_cast<uint32_t>(rounded.codes[i]) & 255) << (8 * i);
+    run.half_sum += rounded.codes[i];
+  }
+#pragma unroll
+  for (int mask = 1; mask < kRunLanes / 2; mask *= 2)
+    run.half_sum += __shfl_xor_sync(kAllLanes, run.half_sum, mask);
+  return run;
+}
+
+// What the codes stand for.
+__device__ inline float4 rounded_to_codes(const float4& v) {
+  const RunCodes run = codes_of_run(v);
+  const auto value = [&](int i) { return __fmul_rn(static_cast<float>(run.codes[i]), run.step); };
+  return make_float4(value(0), value(1), value(2), value(3));
+}
+
+}  // namespace parlance::cuda

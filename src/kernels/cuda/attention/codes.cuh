@@ -360,25 +360,14 @@ struct Codes<KvFormat::f16, kPairs> {
   }
 };
 
-// Signs of 256 projections; their norm is for scores to be multiplied with.
+// Signs of 256 projections: 64 of them, which meet planes of bits of the queries. Their norm is for scores to
+// be multiplied with.
 template <int kPairs>
 struct Codes<KvFormat::qjl1_256, kPairs> {
-  static constexpr bool kHasStep = false;
   static constexpr int kBlockElements = 256, kBlockBytes = sizeof(BlockQjl1_256);
-  uint32_t words[kPairs / 16], step;
+  uint32_t words[2];
 
-  __device__ static int place(int unit, int t, int half) {
-    const int pair = unit * kPairs + t;
-    return pair / 16 * 32 + pair % 16 + 16 * half;
-  }
-  __device__ void load(uint32_t row, int unit) {
-    load_words<KvFormat::qjl1_256>(words, row, unit * kPairs / 4);
-  }
-  // 1 or -1 each.
-  template <class Tables>
-  __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
-    return (~(words[t / 16] << (15 - t % 16)) & 0x80008000) | 0x3c003c00;
-  }
+  __device__ void load(uint32_t row, int unit) { load_words<KvFormat::qjl1_256>(words, row, 8 * unit); }
   __device__ static float norm(uint32_t row) { return __uint_as_float(shared_half(row + 32) << 16); }
 };
 

@@ -16,10 +16,12 @@ namespace parlance::cuda::attention {
 
 inline constexpr int kPackedKeys = 16;  // that a warp works on at a time
 inline constexpr int kPackedWarps = 8, kLeastParts = 4;
+inline constexpr int kPlanes =
+    12;  // bits of a query's projections, which lose as little by it as others by f16
 
 // Pairs of stored values of a key, or of a value, that a lane has.
-template <KvFormat format, int kHeadDim>
-constexpr int kKeyPairs = (format == KvFormat::qjl1_256 ? 2 : 1) * kHeadDim / 8;
+template <int kHeadDim>
+constexpr int kKeyPairs = kHeadDim / 8;
 template <int kHeadDim>
 constexpr int kValuePairs = kHeadDim / 16;
 
@@ -164,6 +166,7 @@ class PackedWorker {
   static constexpr int kRounds = kRows / kRoundRows;
   using Parts = PackedParts<kRoundRows, kHeadDim>;
   struct Shared {
+    int totals[kTiles * 8];     // of a row's projections, where these are integers
     float factors[kTiles * 8];  // of a row's scores
     int visible[kTiles * 8];    // keys that a row sees
     uint64_t barriers[kPackedWarps][kMostStages];
@@ -197,7 +200,7 @@ class PackedWorker {
     }
     if constexpr (kTiles == 1) {
 #pragma unroll
-      for (int step = 0; step < kSteps; ++step) load_queries(0, step, q_[step]);
+      for (int step = 0; step < kSteps; ++step) load_fragment(query_fragment<kSteps>(0, step), q_[step]);
     }
     own_key_ = order().first(lane() / 4);
     own_value_ = order().first(2 * (lane() % 4));
@@ -293,12 +296,21 @@ class PackedWorker {
       }
       __syncthreads();
     }
-    for (int tile = warp(); tile < kTiles; tile += kPackedWarps) {
-      const int row = tile * 8 + lane() / 4;
-      const bool exists = row < kRows && rows.exists(row);
-      const float* const q = !exists ? nullptr : is_stored ? query_of(row) : stored + row * kHeadDim;
-      with_k([&](auto format) { store_queries<decltype(format)::value>(tile, q); });
-      if (lane() % 4 == 0) shared_.visible[row] = exists ? visible_keys(p_, rows.token(row)) : 0;
+    const auto query_at = [&](int row) -> const float* {
+      if (row >= kRows || !rows.exists(row)) return nullptr;
+      return is_stored ? query_of(row) : stored + row * kHeadDim;
+    };
+    with_k([&](auto format) {
+      if constexpr (decltype(format)::value == KvFormat::qjl1_256) {
+        for (int row = warp(); row < kTiles * 8; row += kPackedWarps) store_planes(row, query_at(row));
+      } else {
+        for (int tile = warp(); tile < kTiles; tile += kPackedWarps)
+          store_queries<decltype(format)::value>(tile, query_at(tile * 8 + lane() / 4));
+      }
+    });
+    if (threadIdx.x < kTiles * 8) {
+      const int row = threadIdx.x;
+      shared_.visible[row] = row < kRows && rows.exists(row) ? visible_keys(p_, rows.token(row)) : 0;
     }
   }
 
@@ -306,7 +318,7 @@ class PackedWorker {
   // lost whatever queries are like.
   template <KvFormat format>
   __device__ void store_queries(int tile, const float* q) {
-    constexpr int kPairs = kKeyPairs<format, kHeadDim>;
+    constexpr int kPairs = kKeyPairs<kHeadDim>;
     float x[kPairs][2];
     float largest = 0;
 #pragma unroll
@@ -327,22 +339,58 @@ class PackedWorker {
     for (int t = 0; t < kPairs; t += 2) {
       const uint32_t first = bits_of(__floats2half2_rn(x[t][0] * up, x[t][1] * up));
       const uint32_t second = bits_of(__floats2half2_rn(x[t + 1][0] * up, x[t + 1][1] * up));
-      asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(query_fragment<kPairs / 2>(tile, t / 2)),
-                   "r"(first), "r"(second)
+      asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(query_fragment<kSteps>(tile, t / 2)), "r"(first),
+                   "r"(second)
                    : "memory");
     }
     if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = down * p_.scale;
   }
+  // Of a row of projections, by a warp; null: zeros. They become integers of kPlanes bits, and these planes,
+  // two of them for each of four rows in a fragment.
+  __device__ void store_planes(int row, const float* q) {
+    constexpr int kWords = kSketchOut / 32, kMost = (1 << (kPlanes - 1)) - 1;
+    float x[kWords], largest = 0;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      x[word] = q ? q[32 * word + lane()] : 0.0f;
+      largest = fmaxf(largest, fabsf(x[word]));
+    }
+    largest = __uint_as_float(__reduce_max_sync(0xffffffff, __float_as_uint(largest)));
+    const float up = largest > 1e-30f ? kMost / largest : 0.0f;
+    int total = 0;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      const int rounded = __float2int_rn(x[word] * up);
+      total += rounded;
+      uint32_t own = 0;  // plane of this lane's number
+#pragma unroll
+      for (int plane = 0; plane < kPlanes; ++plane) {
+        const uint32_t bits = __ballot_sync(0xffffffff, rounded >> plane & 1);
+        if (lane() == plane) own = bits;
+      }
+      const int column = row % 4 * 2 + lane() % 2;
+      const uint32_t at =
+          plane_fragment(row / 8, row % 8 / 4, lane() / 2) + (column * 4 + word / 2 - lane()) * 8;
+      if (lane() < kPlanes)
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(at + word % 2 * 4), "r"(own) : "memory");
+    }
+    total = __reduce_add_sync(0xffffffff, total);
+    if (lane() != 0) return;
+    shared_.factors[row] = largest > 1e-30f ? largest / kMost * p_.scale : 0.0f;
+    shared_.totals[row] = total;
+  }
+  // Of this lane: planes 2 pair and 2 pair + 1 of four rows, the first or second ones of a tile.
+  __device__ uint32_t plane_fragment(int tile, int half, int pair) const {
+    return query_fragment<kSketchOut / 16>(tile, half * (kPlanes / 2) + pair);
+  }
+
   // Of this lane, of one step of so many.
   template <int n_steps>
   __device__ uint32_t query_fragment(int tile, int step) const {
     return queries_ + ((tile * n_steps + step) * 32 + lane()) * 8;
   }
-  template <int n_steps = kSteps>
-  __device__ void load_queries(int tile, int step, uint32_t (&b)[2]) const {
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
-                 : "=r"(b[0]), "=r"(b[1])
-                 : "r"(query_fragment<n_steps>(tile, step)));
+  __device__ static void load_fragment(uint32_t at, uint32_t (&b)[2]) {
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(b[0]), "=r"(b[1]) : "r"(at));
   }
 
   // ---- Sixteen keys ----
@@ -365,7 +413,13 @@ class PackedWorker {
 
   __device__ void add_keys(uint32_t at, int first) {
     Scores scores;
-    with_k([&](auto format) { multiply_keys<decltype(format)::value>(at, scores); });
+    with_k([&](auto format) {
+      if constexpr (decltype(format)::value == KvFormat::qjl1_256) {
+        multiply_signs(at, scores);
+      } else {
+        multiply_keys<decltype(format)::value>(at, scores);
+      }
+    });
     if (first + kPackedKeys > least_visible_) hide_keys(scores, first);
     Weights weights;
     turn_into_weights(scores, weights);
@@ -377,7 +431,7 @@ class PackedWorker {
   // Scores but for their factors.
   template <KvFormat format>
   __device__ void multiply_keys(uint32_t at, Scores& scores) const {
-    constexpr int kPairs = kKeyPairs<format, kHeadDim>, n_steps = kPairs / 2;
+    constexpr int kPairs = kKeyPairs<kHeadDim>;
     constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
     using K = Codes<format, kPairs>;
     const uint32_t row[2] = {at + own_key_ * kRowBytes, at + (own_key_ + order().apart()) * kRowBytes};
@@ -388,7 +442,7 @@ class PackedWorker {
     // Two sums each, so that products need not wait for each other.
     float sums[kTiles][2][4] = {};
 #pragma unroll
-    for (int step = 0; step < n_steps; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
       uint32_t a[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -398,10 +452,10 @@ class PackedWorker {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
         uint32_t b[2];
-        if constexpr (kTiles == 1 && n_steps == kSteps) {
+        if constexpr (kTiles == 1) {
           b[0] = q_[step][0], b[1] = q_[step][1];
         } else {
-          load_queries<n_steps>(tile, step, b);
+          load_fragment(query_fragment<kSteps>(tile, step), b);
         }
         multiply_add_f16(sums[tile][step % 2], a, b[0], b[1]);
       }
@@ -411,12 +465,54 @@ class PackedWorker {
 #pragma unroll
       for (int i = 0; i < 4; ++i) scores[tile][i] = sums[tile][0][i] + sums[tile][1][i];
     }
-    if constexpr (format == KvFormat::qjl1_256) {
-      const float norms[2] = {K::norm(row[0]), K::norm(row[1])};
+  }
+
+  // The same with signs, of which a query's number counts those that meet ones of a plane: for each of them
+  // 2^plane, but for the highest, which is the sign of integers.
+  __device__ void multiply_signs(uint32_t at, Scores& scores) const {
+    using K = Codes<KvFormat::qjl1_256, 2>;
+    constexpr int kRowBytes = kCodesBytes<KvFormat::qjl1_256, kHeadDim>, kHalves = kRows > 4 ? 2 : 1;
+    K k[2];
+    float norms[2];
 #pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
+    for (int i = 0; i < 2; ++i) {
+      const uint32_t row = at + (own_key_ + i * order().apart()) * kRowBytes;
+      k[i].load(row, lane() % 4);
+      norms[i] = K::norm(row);
+    }
+    const uint32_t a[4] = {k[0].words[0], k[1].words[0], k[0].words[1], k[1].words[1]};
 #pragma unroll
-        for (int i = 0; i < 4; ++i) scores[tile][i] *= norms[i / 2];
+    for (int tile = 0; tile < kTiles; ++tile) {
+      float own[2][2] = {};  // keys; row lane % 4 of either half of the tile
+#pragma unroll
+      for (int half = 0; half < kHalves; ++half) {
+        int sums[2] = {};
+#pragma unroll
+        for (int pair = 0; pair < kPlanes / 2; ++pair) {
+          uint32_t b[2];
+          if constexpr (kRows <= 4) {
+            b[0] = q_[pair][0], b[1] = q_[pair][1];
+          } else {
+            load_fragment(plane_fragment(tile, half, pair), b);
+          }
+          int counts[4] = {};
+          count_common_bits(counts, a, b[0], b[1]);
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int plane = 2 * pair + i % 2;
+            sums[i / 2] += plane == kPlanes - 1 ? -(counts[i] << plane) : counts[i] << plane;
+          }
+        }
+        const int total = shared_.totals[tile * 8 + half * 4 + lane() % 4];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) own[i][half] = static_cast<float>(2 * sums[i] - total) * norms[i];
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int from = lane() / 4 * 4 + lane() % 2 * 2 + i % 2;
+        const float first = __shfl_sync(0xffffffff, own[i / 2][0], from);
+        const float second = kHalves > 1 ? __shfl_sync(0xffffffff, own[i / 2][1], from) : 0.0f;
+        scores[tile][i] = lane() % 4 < 2 ? first : second;
       }
     }
   }

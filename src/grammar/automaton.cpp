@@ -9,6 +9,8 @@ namespace parlance {
 
 namespace {
 
+constexpr int64_t kSortWork = 4;  // units, of one element
+
 // Indices of items in the order of their states, and where each state's begin.
 template <class Item>
 void index_by_state(const std::vector<Item>& items, size_t n_states, std::vector<uint32_t>& begins,
@@ -117,6 +119,8 @@ std::optional<Dfa> Determiniser::make(AutomatonState start, AutomatonState end) 
   for (AutomatonState number = 0; number < sets.size(); ++number) {
     std::vector<Step> steps = steps_of(sets[number]);
     const bool is_accepting = std::ranges::binary_search(sets[number], end);
+    // Sets that overlap much are put in order again and again, which is what takes long.
+    if (!budget_.spend(kSortWork * std::ssize(steps))) return std::nullopt;
     std::ranges::sort(steps, {}, &Step::first);
     bounds.clear();
     for (const Step& step : steps) {
@@ -139,7 +143,7 @@ std::optional<Dfa> Determiniser::make(AutomatonState start, AutomatonState end) 
       const auto [to, is_new] = sets.of(targets);
       budget_.states -= is_new;
       // What is kept (an edge, a new set) counts for more than what is looked at: it bounds memory too.
-      const int64_t work = 16 + 2 * std::ssize(open) + (is_new ? 4 : 1) * std::ssize(targets);
+      const int64_t work = 16 + kSortWork * std::ssize(open) + (is_new ? 4 : 1) * std::ssize(targets);
       if (!budget_.spend(work) || budget_.is_spent()) return std::nullopt;
       add_edge(dfa, {bounds[i], bounds[i + 1] - 1, to});
     }

@@ -176,9 +176,6 @@ __device__ inline uint32_t twice(uint32_t half) {
 
 // ---- Formats ----
 
-// Which elements a format's pairs are of.
-enum class Pairing { neighbours, halves_of_32, fourths_of_32 };
-
 // kPairs pairs of a row, those of number `unit` on of as many units as there are lanes for a row. `own_copy`:
 // see PairTables. Stored values are the pair times `step`, which is there twice; those
 // of a place in a row are the stored elements place(unit, t, half).
@@ -422,8 +419,9 @@ inline bool has_codes(const KvView& kv) {
   const bool has_sizes = is_sketch ? kv.head_dim_k == 256 && kv.head_dim_v == 128
                                    : kv.head_dim_k == kv.head_dim_v && unpacks(kv.k.format);
   return has_sizes && (kv.head_dim_v == 64 || kv.head_dim_v == 128) && unpacks(kv.v.format) &&
-         kv.page_tokens % kRunRows == 0 && kv.page_bytes % kPieceBytes == 0 &&
-         kv.v_offset(0) % kPieceBytes == 0 && reinterpret_cast<uintptr_t>(kv.pages) % kPieceBytes == 0;
+         kv.page_tokens % kRunRows == 0 && kv.layer_bytes < size_t{1} << 36 &&
+         kv.page_bytes % kPieceBytes == 0 && kv.v_offset(0) % kPieceBytes == 0 &&
+         reinterpret_cast<uintptr_t>(kv.pages) % kPieceBytes == 0;
 }
 
 }  // namespace parlance::cuda::attention

@@ -6,6 +6,60 @@ namespace parlance::cuda::attention {
 
 namespace {
 
+// decode_tile() for a PackedWorker.
+template <class Worker>
+__device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
+                                   typename Worker::Shared& shared) {
+  let_next_start();
+  const BlockPlace place(p);
+  const int head_kv = blockIdx.y / p.tiling.parts;
+  const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
+  const int n_heads = min(p.tiling.heads, p.group - in_group);
+  const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
+  TokenRun run(p, first, end);  // sequences and positions are not what kernels write
+  auto* const bytes = reinterpret_cast<std::byte*>(&shared);
+  const typename Worker::Tables tables(shared_address(bytes + layout.tables), p.k_format, p.v_format);
+  const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes), warp = threadIdx.x / 32;
+  PackedRing ring(bytes + layout.ring + warp * layout.n_stages * stage_bytes, shared.barriers[warp],
+                  layout.n_stages, stage_bytes);
+  const typename Worker::Parts parts(bytes + layout.parts, layout.n_parts);
+  bool is_filled = false;
+  for (;; run = TokenRun(p, run.last, end)) {
+    // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
+    const SegmentRange range(p, run, place.split);
+    const bool has_work = run.is_served && range.first < range.last;
+    if (has_work && !is_filled) tables.fill(p.k_format, p.v_format), is_filled = true;
+    if (run.first == first) wait_for_previous();
+    if (has_work) {
+      const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
+      RowsSoFar<typename Worker::Parts, Worker::kThreads> so_far[Worker::kRounds];
+#pragma unroll
+      for (int round = 0; round < Worker::kRounds; ++round)
+        so_far[round].start(p, rows, round * Worker::kRoundRows, is_split(p, run));
+      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range, rows);
+      for (int segment = range.first; segment < range.last; ++segment) {
+        worker.add_segment(segment);
+#pragma unroll
+        for (int round = 0; round < Worker::kRounds; ++round) {
+          const auto take_turn = [&](int turn) {
+            worker.leave(round, turn);
+            __syncthreads();
+            so_far[round].gather(parts, 0);
+            __syncthreads();
+          };
+          so_far[round].start_segment();
+          take_turn(0);
+          if (parts.n_parts < kPackedWarps) take_turn(1);
+          so_far[round].end_segment(segment);
+        }
+      }
+#pragma unroll
+      for (int round = 0; round < Worker::kRounds; ++round) so_far[round].store();
+    }
+    if (run.last >= end) return;
+  }
+}
+
 // Blocks of a multiprocessor: where rows are few, as many as share its registers.
 template <int kRows>
 constexpr int kResident = kRows <= 8 ? 2 : 1;
@@ -86,14 +140,15 @@ auto with_formats(const KvView& kv, const Visit& visit) {
   using enum KvFormat;
   if constexpr (kHeadDim == 128 && (kRows == 4 || kRows == kDraftRows)) {
     const auto is = [&](KvFormat k, KvFormat v) { return kv.k.format == k && kv.v.format == v; };
-    if (is(f16, f16)) return visit(CodesOf<f16, f16>());
     if (is(q8_0, q8_0)) return visit(CodesOf<q8_0, q8_0>());
     if (is(q8_0, tbq4_0)) return visit(CodesOf<q8_0, tbq4_0>());
     if (is(q4_0, q4_0)) return visit(CodesOf<q4_0, q4_0>());
     if (is(tbq4_0, tbq4_0)) return visit(CodesOf<tbq4_0, tbq4_0, kRows == kDraftRows>());
     if (is(tbq3_0, tbq3_0)) return visit(CodesOf<tbq3_0, tbq3_0>());
     if (is(q4_polar, q4_polar)) return visit(CodesOf<q4_polar, q4_polar>());
+    if (is(tbq3_tcq, tbq3_tcq)) return visit(CodesOf<tbq3_tcq, tbq3_tcq>());
     if (is(qjl1_256, tbq3_0)) return visit(CodesOf<qjl1_256, tbq3_0>());
+    if (is(qjl1_256, q4_polar)) return visit(CodesOf<qjl1_256, q4_polar>());
   }
   return visit(AnyCodes());
 }

@@ -101,11 +101,17 @@ Split split_parts(Stream& stream, const Products& products, int n_token_tiles, c
 inline constexpr int kChunkRuns = 32;
 inline constexpr int kChunkValues = 1024;
 
-// The parts of products with quantised weights are whole chunks, counted in units of so many values.
+// The parts of products with quantised weights, in units of so many values: some chunks, or a half or a
+// quarter of one, where that makes no more than kMostParts.
 inline constexpr int kQuantisedUnitValues = 256;
+inline constexpr int kChunkUnits = kChunkValues / kQuantisedUnitValues;
 inline Parts quantised_parts(int n_in) {
+  for (int units = 1; units < kChunkUnits; units *= 2) {
+    if (n_in <= kMostParts * units * kQuantisedUnitValues)
+      return {(n_in + units * kQuantisedUnitValues - 1) / (units * kQuantisedUnitValues), units};
+  }
   const Parts parts = parts_of(n_in, kChunkValues);
-  return {parts.n, parts.units * (kChunkValues / kQuantisedUnitValues)};
+  return {parts.n, parts.units * kChunkUnits};
 }
 
 struct RunScale {

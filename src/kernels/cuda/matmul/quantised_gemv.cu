@@ -1,8 +1,8 @@
 // Few tokens times quantised weights: bound by the speed at which weights arrive. Each warp has a part of
-// some rows along n_in, and keeps its own pieces of them on the way through shared memory, whatever the
-// type's blocks look like; a lane then multiplies a run of each row with integer dot products. These are
-// scaled and added up from the part's first run to its last, as gemm does: a lane each for a row and token
-// takes them from shared memory.
+// some rows along n_in, or the parts of a chunk, and keeps its own pieces of them on the way through shared
+// memory, whatever the type's blocks look like; a lane then multiplies a run of each row with integer dot
+// products. These are scaled and added up from the part's first run to its last, as gemm does: a lane each
+// for a row, a token and a part takes them from shared memory.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -39,9 +39,10 @@ struct ChunkTerms {
   static constexpr int kSums = kRows * kTokensAtOnce<Type, kTokens>;
   alignas(16) float2 factors[kTerms<Type>][kSums][kChunkRuns + 2];
 
-  __device__ float add_to(float sum, int of) const {
+  // Of n_runs runs, from `first` on.
+  __device__ float add_to(float sum, int of, int first, int n_runs) const {
 #pragma unroll 4
-    for (int run = 0; run < kChunkRuns; run += 2) {
+    for (int run = first; run < first + n_runs; run += 2) {
       float4 two[kTerms<Type>];
 #pragma unroll
       for (int term = 0; term < kTerms<Type>; ++term)
@@ -110,21 +111,33 @@ __device__ void multiply_run(const Run& w, const uint32_t (&x)[8], const RunScal
   }
 }
 
-// Block: 32 lanes, a warp for each part. Shared memory: the warps' stages and terms.
+// How warps share the parts.
+struct WarpParts {
+  int n_warps;
+  int chunks;  // of a warp
+  int parts;   // of a chunk, or 1
+};
+
+WarpParts warp_parts(const Parts& parts, int n_chunks) {
+  if (parts.units < kChunkUnits) return {n_chunks, 1, kChunkUnits / parts.units};
+  return {parts.n, parts.units / kChunkUnits, 1};
+}
+
+// Block: 32 lanes by warps. Shared memory: the warps' stages and terms.
 template <class Type, int kTokens>
 __global__ void __launch_bounds__(32 * kMostParts, 2)
-    multiply_rows(const __grid_constant__ Products p, const GemvActivations x, const Parts parts,
-                  int n_stages) {
+    multiply_rows(const __grid_constant__ Products p, const GemvActivations x, int n_parts,
+                  const WarpParts of_warps, int n_stages) {
   extern __shared__ uint4 shared[];
   __shared__ float part_sums[kMostParts][kTokens * kRows];
   let_next_start();
-  const int lane = threadIdx.x, part = threadIdx.y;
+  const int lane = threadIdx.x, warp = threadIdx.y;
   const Output& output = output_of_tile(p, blockIdx.x);
   const int first_row = (static_cast<int>(blockIdx.x) - output.first_tile) * kRows;
   constexpr int kAtOnce = kTokensAtOnce<Type, kTokens>;
   const int stages_bytes = n_stages * kStageBytes<Type>;
   auto* own = reinterpret_cast<uint8_t*>(shared) +
-              part * (stages_bytes + static_cast<int>(sizeof(ChunkTerms<Type, kTokens>)));
+              warp * (stages_bytes + static_cast<int>(sizeof(ChunkTerms<Type, kTokens>)));
   auto& terms = *reinterpret_cast<ChunkTerms<Type, kTokens>*>(own + stages_bytes);
   RowChunks<Type> chunks;
 #pragma unroll
@@ -135,7 +148,7 @@ __global__ void __launch_bounds__(32 * kMostParts, 2)
   chunks.stages = own;
   chunks.lane = lane;
 
-  const int begin = part * parts.units, end = min(begin + parts.units, x.n_chunks);
+  const int begin = warp * of_warps.chunks, end = min(begin + of_warps.chunks, x.n_chunks);
 #pragma unroll
   for (int stage = 0; stage < kStages; ++stage) {
     if (begin + stage < end) chunks.start(begin + stage, stage);
@@ -143,7 +156,11 @@ __global__ void __launch_bounds__(32 * kMostParts, 2)
   }
   wait_for_previous();
 
-  float sums[kTokens / kAtOnce] = {};  // of row and token `lane` of those at once, if there are so many
+  // A lane has row and token `of` of those at once, and of the warp's parts one in so many.
+  constexpr int kSums = kAtOnce * kRows, kPartLanes = 32 / kSums,
+                kLaneParts = (kChunkUnits + kPartLanes - 1) / kPartLanes;
+  const int of = lane % kSums, first_part = lane / kSums, part_runs = kChunkRuns / of_warps.parts;
+  float sums[kTokens / kAtOnce][kLaneParts] = {};
   int stage = 0;
   for (int chunk = begin; chunk < end; ++chunk) {
     wait_for_copies<kStages - 1>();
@@ -176,7 +193,12 @@ __global__ void __launch_bounds__(32 * kMostParts, 2)
         }
       }
       __syncwarp();
-      if (lane < kAtOnce * kRows) sums[first / kAtOnce] = terms.add_to(sums[first / kAtOnce], lane);
+#pragma unroll
+      for (int i = 0; i < kLaneParts; ++i) {
+        const int part = first_part + i * kPartLanes;
+        float& sum = sums[first / kAtOnce][i];
+        if (part < of_warps.parts) sum = terms.add_to(sum, of, part * part_runs, part_runs);
+      }
       __syncwarp();
     }
     const int next = chunk + kStages;
@@ -186,13 +208,18 @@ __global__ void __launch_bounds__(32 * kMostParts, 2)
   }
 #pragma unroll
   for (int first = 0; first < kTokens; first += kAtOnce) {
-    if (lane < kAtOnce * kRows) part_sums[part][first * kRows + lane] = sums[first / kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kLaneParts; ++i) {
+      const int of_warp = first_part + i * kPartLanes, part = warp * of_warps.parts + of_warp;
+      if (of_warp < of_warps.parts && part < n_parts)
+        part_sums[part][first * kRows + of] = sums[first / kAtOnce][i];
+    }
   }
   __syncthreads();
   const int token = lane / kRows, row = first_row + lane % kRows;
-  if (part != 0 || lane >= kTokens * kRows || token >= p.n_tokens || row >= output.n_out) return;
+  if (warp != 0 || lane >= kTokens * kRows || token >= p.n_tokens || row >= output.n_out) return;
   float total = 0;
-  for (int of = 0; of < parts.n; ++of) total = add_part(total, part_sums[of][lane]);
+  for (int part = 0; part < n_parts; ++part) total = add_part(total, part_sums[part][lane]);
   output.out[static_cast<int64_t>(token) * output.n_out + row] =
       total + (output.bias ? output.bias[row] : 0.0f);
 }
@@ -200,13 +227,14 @@ __global__ void __launch_bounds__(32 * kMostParts, 2)
 template <class Type, int kTokens>
 void launch_gemv(Stream& stream, const MatmulArgs& args, DType dtype, const GemvActivations& x) {
   const Products products = products_of(args, dtype, kRows);
-  const Parts parts = parts_of(products.n_in, kChunkValues);
-  const int n_stages = std::min(parts.units, kStages);
+  const Parts parts = quantised_parts(products.n_in);
+  const WarpParts of_warps = warp_parts(parts, x.n_chunks);
+  const int n_stages = std::min(of_warps.chunks, kStages);
   launch(stream, multiply_rows<Type, kTokens>,
          {.grid = dim3(static_cast<unsigned>(products.n_tiles)),
-          .block = dim3(32, static_cast<unsigned>(parts.n)),
-          .shared_bytes = static_cast<size_t>(parts.n) * warp_bytes<Type, kTokens>(n_stages)},
-         products, x, parts, n_stages);
+          .block = dim3(32, static_cast<unsigned>(of_warps.n_warps)),
+          .shared_bytes = static_cast<size_t>(of_warps.n_warps) * warp_bytes<Type, kTokens>(n_stages)},
+         products, x, parts.n, of_warps, n_stages);
 }
 
 }  // namespace

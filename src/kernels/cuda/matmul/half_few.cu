@@ -342,7 +342,8 @@ bool choose_kernel(Stream& stream, const MatmulArgs& args, const Products& produ
 bool half_few(Stream& stream, const MatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  if (products.n_tokens > kMostFewTokens || gpu_of(stream).compute_capability < 90) return false;
+  if (products.n_tokens > kMostFewTokens || gpu_of(stream).compute_capability < 90 || !has_code_for_clusters())
+    return false;
   const auto run = dtype == DType::bf16 ? choose_kernel<Bf16Product> : choose_kernel<F16Product>;
   return run(stream, args, products, parts);
 }

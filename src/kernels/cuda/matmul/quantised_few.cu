@@ -25,8 +25,8 @@ constexpr int kRows = 16;  // of a warp's tile
 constexpr int kRowLanes = 32 / kRows;
 constexpr int kColumnTokens = 8;  // of a column of tiles
 constexpr int kUnitRuns = kQuantisedUnitValues / kRunValues;
-constexpr int kRowPad = kPieceBytes;      // rows of tokens' codes start in different banks
-constexpr int kPieceOfX = 32 * kQuarter;  // values that a warp rounds at once
+constexpr int kRowPad = kPieceBytes;                       // rows of tokens' codes start in different banks
+[[maybe_unused]] constexpr int kPieceOfX = 32 * kQuarter;  // values that a warp rounds at once
 constexpr int kMostStages = 4, kFewestStages = 2;
 constexpr int kMostWarps = 16, kFewestWarps = 8;
 
@@ -504,7 +504,7 @@ bool has_aligned_rows(const Products& products) {
 bool quantised_few(Stream& stream, const MatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   if (products.n_tokens < kFewestQuantisedTokens || products.n_tokens > kMostQuantisedTokens ||
-      gpu_of(stream).compute_capability < 90)
+      gpu_of(stream).compute_capability < 90 || !has_code_for_clusters())
     return false;
   const Parts parts = quantised_parts(products.n_in);
   bool is_done = false;

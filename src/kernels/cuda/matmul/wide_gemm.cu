@@ -21,7 +21,7 @@ constexpr int kWarpgroupThreads = 128, kThreads = 2 * kWarpgroupThreads;
 constexpr int kGroupRows = 64;  // of a warpgroup
 constexpr int kTileRows = kThreads / kWarpgroupThreads * kGroupRows;
 constexpr int kStepPieces = kHalfStepValues * 2 / kPieceBytes;  // of a row
-constexpr int kMmaSteps = kHalfStepValues / 16;
+[[maybe_unused]] constexpr int kMmaSteps = kHalfStepValues / 16;
 constexpr int kTileBytes = kTileRows * kSwizzledRowBytes;
 constexpr int kUnitValues = 256, kUnitSteps = kUnitValues / kHalfStepValues;  // of parts
 // Steps are on their way kAhead steps before they are multiplied, when their room is that of the step before

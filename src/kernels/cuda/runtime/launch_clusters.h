@@ -30,6 +30,15 @@ void launch_in_clusters(Stream& s, void (*kernel)(Params...), const Shape& shape
 
 #ifdef __CUDACC__
 
+// Whether the code is for GPUs that have clusters. Where it is for older ones alone, newer ones compile that,
+// without the instructions below.
+constexpr bool has_code_for_clusters() {
+  for (const int architecture : {__CUDA_ARCH_LIST__}) {
+    if (architecture >= 900) return true;
+  }
+  return false;
+}
+
 // A barrier of all threads of a cluster, in two halves: what a thread has written before the first, those see
 // that have passed the second. On older GPUs, which are never asked to, nothing.
 __device__ inline void arrive_in_cluster() {

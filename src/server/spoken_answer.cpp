@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "text/unicode.h"
 #include "tts/speech_plan.h"
 
 namespace parlance {

@@ -1,5 +1,7 @@
 #include "tokenizer/tokenizer.h"
 
+#include <cmath>
+
 #include "gtest/gtest.h"
 #include "tokenizer/gguf_bytes.h"
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tts/speech_request.h"
 
 namespace parlance::test {

@@ -1,4 +1,6 @@
 // Speech ends between any two operations of the device, and leaves nothing behind.
+#include <cmath>
+
 #include "support/watched_device.h"
 #include "tts/support/tiny_tts.h"
 

@@ -331,7 +331,7 @@ struct BlockShape {
 };
 
 // Until all but the last n_stages - 1 groups of copies are there.
-__device__ void wait_for_stage(int n_stages) {
+[[maybe_unused]] __device__ void wait_for_stage(int n_stages) {
   switch (n_stages) {
     case 2:
       return wait_for_copies<1>();

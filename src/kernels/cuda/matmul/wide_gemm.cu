@@ -15,13 +15,15 @@
 
 namespace parlance::cuda {
 
+#if PARLANCE_HAS_WARPGROUPS
+
 namespace {
 
 constexpr int kWarpgroupThreads = 128, kThreads = 2 * kWarpgroupThreads;
 constexpr int kGroupRows = 64;  // of a warpgroup
 constexpr int kTileRows = kThreads / kWarpgroupThreads * kGroupRows;
 constexpr int kStepPieces = kHalfStepValues * 2 / kPieceBytes;  // of a row
-[[maybe_unused]] constexpr int kMmaSteps = kHalfStepValues / 16;
+constexpr int kMmaSteps = kHalfStepValues / 16;
 constexpr int kTileBytes = kTileRows * kSwizzledRowBytes;
 constexpr int kUnitValues = 256, kUnitSteps = kUnitValues / kHalfStepValues;  // of parts
 // Steps are on their way kAhead steps before they are multiplied, when their room is that of the step before
@@ -177,7 +179,6 @@ template <class Weights, int kTokens>
 __global__ void __launch_bounds__(kThreads, 1)
     multiply_wide(const __grid_constant__ Products p, const WideActivations x, const Parts parts,
                   const Split split) {
-#if PARLANCE_HAS_WARPGROUPS
   extern __shared__ uint8_t dynamic[];
   __shared__ Arrivals tokens_there[kStages];
   constexpr int kRawSteps = Weights::kRawSteps;
@@ -274,7 +275,6 @@ __global__ void __launch_bounds__(kThreads, 1)
           tile[0][n][e] + (output.bias ? output.bias[r] : 0.0f);
     }
   }
-#endif
 }
 
 template <class Weights, int kTokens>
@@ -308,12 +308,8 @@ void choose_tile(Stream& stream, const Products& products, const WideActivations
 }  // namespace
 
 bool wide_gemm_serves(Stream& stream, DType dtype, int64_t n_tokens) {
-#if PARLANCE_HAS_WARPGROUPS
   return gpu_of(stream).compute_capability == 90 && dtype != DType::f32 && dtype != DType::bf16 &&
          !has_one_order(stream, n_tokens);
-#else
-  return false;
-#endif
 }
 
 void wide_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const WideActivations& x) {
@@ -324,5 +320,14 @@ void wide_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const WideAc
   }
   visit_block_type(dtype, [&](auto type) { choose_tile<Blocks<decltype(type)>>(stream, products, x); });
 }
+
+#else
+
+bool wide_gemm_serves(Stream&, DType, int64_t) {
+  return false;
+}
+void wide_gemm(Stream&, const MatmulArgs&, DType, const WideActivations&) {}
+
+#endif
 
 }  // namespace parlance::cuda

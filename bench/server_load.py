@@ -223,6 +223,8 @@ async def arrivals(server, prompts, n_answer, per_second):
 
 
 async def health(server, seconds):
+    # What the model takes, and a step of eight answers, is there before the clients come.
+    await asyncio.gather(*(ask(server.port, "POST", "/v1/completions", completion(tokens(seed, USUAL_PROMPT), 8)) for seed in range(STREAMS)))
     memory = server.memory_bytes()
     slow = []
     for _ in range(SLOW_CLIENTS):

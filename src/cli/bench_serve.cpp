@@ -62,6 +62,19 @@ void tell_failures(const Console& io, int64_t n_at_once, int n_failed, const std
   if (n_failed > 0) io.print("  {} at once: {} failed; the first: {}\n", n_at_once, n_failed, why);
 }
 
+int32_t n_vocab_of(Server& server) {
+  return server.site().text->model().tokenizer().n_vocab();
+}
+
+// One answer, which says whether such answers can be.
+Result<void> warm_up(const ServeBench& options, Server& server, const Cancellation& cancellation) {
+  const ServedAnswersTest test{.n_each = 1, .n_prompt = options.n_prompt, .n_answer = options.n_answer};
+  PARLANCE_TRY(const ServedAnswers answers,
+               run_served_answers(server.port(), test, n_vocab_of(server), cancellation));
+  if (answers.n_failed > 0) return fail(ErrorCode::invalid_argument, "{}", answers.first_failure);
+  return {};
+}
+
 Result<Json> run_chats(const Console& io, const ServeBench& options, Server& server,
                        const Cancellation& cancellation) {
   Table table({{"answers at once"},
@@ -73,15 +86,14 @@ Result<Json> run_chats(const Console& io, const ServeBench& options, Server& ser
                {"between words"},
                {"p95"}});
   Json rows = Json::array();
-  const int32_t n_vocab = server.site().text->model().tokenizer().n_vocab();
-  ServedAnswersTest test{.n_each = 1, .n_prompt = options.n_prompt, .n_answer = options.n_answer};
-  PARLANCE_CHECK(run_served_answers(server.port(), test, n_vocab, cancellation));  // warm
-  test.n_each = options.n_repetitions;
+  ServedAnswersTest test{
+      .n_each = options.n_repetitions, .n_prompt = options.n_prompt, .n_answer = options.n_answer};
   double one = 0;
   for (const int64_t n : options.n_clients) {
     test.first_seed += static_cast<uint32_t>(test.n_clients * test.n_each + 1);
     test.n_clients = static_cast<int>(n);
-    PARLANCE_TRY(const ServedAnswers answers, run_served_answers(server.port(), test, n_vocab, cancellation));
+    PARLANCE_TRY(const ServedAnswers answers,
+                 run_served_answers(server.port(), test, n_vocab_of(server), cancellation));
     if (n == 1) one = tokens_per_second(answers);
     const double n_answers = static_cast<double>(test.n_clients * test.n_each - answers.n_failed);
     table.add({fmt::format("{}", n), format_rate(tokens_per_second(answers)),
@@ -159,6 +171,7 @@ bool can_talk(const Site& site) {
 Result<Json> run_threads(const Console& io, const ServeBench& options, int n_threads) {
   const InterruptGuard guard;
   PARLANCE_TRY(const auto server, start_server(options, n_threads));
+  PARLANCE_CHECK(warm_up(options, *server, guard.ticket()));
   const int n = server->site().text->device().n_threads();
   if (!options.wants_json) {
     io.print("{}, {} thread{}\n", io.styled(Style::bold, server->site().offers.front().id), n,

@@ -422,9 +422,7 @@ Result<int> bench_server(const Console& io, const BenchOptions& options) {
   serve.n_threads = options.n_threads;
   serve.n_repetitions = options.n_repetitions;
   serve.wants_json = options.wants_json;
-  if (serve.n_prompt > 0 && serve.n_answer > 0) return bench_serve(io, serve);
-  return fail(ErrorCode::invalid_argument,
-              "-p, -n: a server is asked with a token or more, for a token or more");
+  return bench_serve(io, serve);
 }
 
 Result<int> bench_speech(const Console& io, const BenchOptions& options) {
@@ -575,6 +573,11 @@ Command bench_command() {
       {"Output", {json_option(options->wants_json)}}};
   command.check = [options]() -> Result<void> {
     PARLANCE_CHECK(set_say_choices(*options));
+    if (options->subject == kServe &&
+        (options->prompt_sizes.front() < 1 || options->answer_sizes.front() < 1)) {
+      return fail(ErrorCode::invalid_argument,
+                  "-p, -n: a server is asked with a token or more, for a token or more");
+    }
     const std::array known = {std::string_view(), kListen, kSay, kServe};
     if (std::ranges::find(known, options->subject) != known.end()) return {};
     return fail(ErrorCode::invalid_argument,

@@ -137,7 +137,7 @@ class Talker {
     if (type == "response.output_audio.delta") {
       const std::string text = event.member("delta").value_or(Json()).text().value_or("");
       take_sound(static_cast<double>(from_base64(text).value_or("").size()) / kBytesPerMs);
-    } else if (type == "response.done" && !done_) {
+    } else if (type == "response.done" && sounds_ && !done_) {  // not one that more speech cut off
       done_ = Clock::now();
     }
   }

@@ -107,6 +107,42 @@ TEST_F(RecognizerCancel, APauseEndsAPreviewAtEveryOperation) {
   device_.on_operation = {};
 }
 
+// The same where more is said behind the pause, and where somebody wants all of it without one.
+TEST_F(RecognizerCancel, WhatFollowsAPreviewThatWasGivenUpIsWhole) {
+  const auto want = transcribe();
+  ASSERT_TRUE(want) << want.error().message;
+  const auto half = std::span(samples_).first(samples_.size() / 2);
+  for (const bool pauses : {true, false}) {
+    bool has_more = true;  // operations of the preview
+    int at = 0;
+    for (; has_more; ++at) {
+      SCOPED_TRACE(testing::Message() << (pauses ? "pause at " : "finish at ") << at);
+      std::counting_semaphore<> is_there(0);  // the operation, or some text
+      std::binary_semaphore goes_on(0);
+      const auto stream = *recognizer_->open({}, [&] { is_there.release(); });
+      std::atomic<int> n_operations = 0;
+      device_.on_operation = [&] {
+        if (n_operations++ != at) return;
+        if (pauses) stream->pause();
+        is_there.release();
+        goes_on.acquire();
+      };
+      ASSERT_TRUE(stream->feed(half));
+      is_there.acquire();
+      has_more = n_operations > at;
+      ASSERT_TRUE(stream->feed(std::span(samples_).subspan(half.size())));
+      const std::jthread later([&] { goes_on.release(); });
+      const auto heard = stream->finish();
+      device_.on_operation = {};
+      ASSERT_TRUE(heard) << heard.error().message;
+      ASSERT_EQ(heard->segments.size(), 1u);
+      EXPECT_EQ(heard->segments[0].tokens, want->segments[0].tokens);
+      EXPECT_EQ(heard->transcript, want->transcript);
+    }
+    EXPECT_GT(at, 20);
+  }
+}
+
 // Whoever closes a stream, or the recogniser, waits for one operation and no more.
 TEST_F(RecognizerCancel, ClosingEndsTheComputationOfAStream) {
   for (const bool closes_all : {false, true}) {

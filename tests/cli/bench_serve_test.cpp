@@ -7,8 +7,8 @@ namespace parlance::test {
 namespace {
 
 TEST(BenchServe, TimesThoseWhoWriteAndThoseWhoTalk) {
-  const auto outcome = run({"bench", "serve", "-p", "16", "-n", "8", "--clients", "1,3", "--sessions", "1",
-                            "-r", "1", "--json"});
+  const auto outcome = run(
+      {"bench", "serve", "-p", "16", "-n", "8", "--clients", "1,3", "--sessions", "1", "-r", "1", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto result = outcome.json();
   EXPECT_EQ(result["prompt_tokens"], 16);
@@ -29,7 +29,9 @@ TEST(BenchServe, TimesThoseWhoWriteAndThoseWhoTalk) {
 
 TEST(BenchServe, SaysWhatItTakes) {
   expect_error(run({"bench", "serve", "--clients", "0"}), kUsage, {"--clients", "0"});
-  expect_error(run({"bench", "serve", "-p", "0"}), kFailure, {"-p", "a token or more"});
+  expect_error(run({"bench", "serve", "-p", "0"}), kUsage, {"-p", "a token or more"});
+  expect_error(run({"bench", "serve", "-p", "100000", "--clients", "1", "--sessions", "0"}), kFailure,
+               {"100000", "context"});
   expect_error(run({"bench", "serve", "-m", "/nowhere"}), kFailure, {"/nowhere"});
 }
 

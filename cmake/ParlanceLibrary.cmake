@@ -4,8 +4,8 @@ include(GNUInstallDirs)
 
 parlance_library(capi DEPENDS parlance_assistant)
 target_include_directories(parlance_capi PUBLIC ${CMAKE_SOURCE_DIR}/include)
-target_compile_definitions(parlance_capi PRIVATE ELIZA_INFERENCE_ABI=12 ELIZA_INFERENCE_EVERY_FUNCTION)
-set_source_files_properties(src/capi/ov.cpp src/capi/llama/library.cpp PROPERTIES COMPILE_DEFINITIONS PARLANCE_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(parlance_capi PRIVATE ELIZA_INFERENCE_ABI=12 ELIZA_INFERENCE_EVERY_FUNCTION
+  PARLANCE_VERSION="${PROJECT_VERSION}")
 
 # Sound comes from whoever calls: a library that opens no microphone should not load what microphones take.
 add_library(parlance_no_audio_devices STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/audio_devices/absent.cpp)

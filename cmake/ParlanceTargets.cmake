@@ -18,9 +18,10 @@ endif()
 
 # Where loops are arithmetic, they are optimised as far as the compiler can.
 set(arithmetic_folders kernels kernels/cpu quant kv audio echo vad sampling)
-# Where others are told what to compute, light optimisation makes a fifth less to compile and no difference to anybody.
-set(directing_folders kernels/vulkan models jinja chat bundle convert hub http assistant voice realtime wyoming measure
-  verify server cli)
+# Where others are told what to compute, light optimisation makes a fifth less to compile and no difference to anybody; and
+# where that happens once for each command, the lightest makes another fifth.
+set(directing_folders kernels/vulkan models jinja chat bundle assistant voice realtime wyoming verify server)
+set(commanding_folders capi cli convert eval http hub measure)
 
 # parlance_library(kernels/cpu DEPENDS ...) makes the static library parlance_kernels_cpu of src/kernels/cpu/**.
 # Sub-folders that are libraries of their own (kernels/cpu below kernels) are left out.
@@ -46,10 +47,30 @@ function(parlance_library folder)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
   elseif(folder IN_LIST directing_folders)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  elseif(folder IN_LIST commanding_folders)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
   endif()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
   list(FILTER sources INCLUDE REGEX ${instruction_sets})
   set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# parlance_compiled_together(server listener connection): these sources of src/server/ are compiled as one, and not with
+# the others.
+function(parlance_compiled_together folder)
+  string(REPLACE "/" "_" name parlance_${folder})
+  list(TRANSFORM ARGN REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/src/${folder}/\\1.cpp" OUTPUT_VARIABLE together)
+  get_target_property(sources ${name} SOURCES)
+  list(TRANSFORM sources PREPEND ${CMAKE_SOURCE_DIR}/)
+  list(REMOVE_ITEM sources ${together})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+  set_source_files_properties(${together} PROPERTIES UNITY_GROUP together)
+  set(n 0)
+  foreach(source ${sources})
+    math(EXPR batch "${n} / ${unity_batch}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP others_${batch})
+    math(EXPR n "${n} + 1")
+  endforeach()
 endfunction()
 
 # parlance_tests(tokenizer DEPENDS ...) makes one GoogleTest program of tests/tokenizer/**_test.cpp.

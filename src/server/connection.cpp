@@ -4,6 +4,7 @@
 #include <boost/asio/detached.hpp>
 
 #include "base/random_id.h"
+#include "server/sockets.h"
 
 namespace parlance {
 

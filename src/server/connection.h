@@ -7,9 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "server/head_text.h"
 #include "server/listener.h"
 #include "server/outgoing.h"
+#include "server/sockets.h"
 #include "server/web_socket.h"
 
 namespace parlance {
@@ -76,11 +75,6 @@ struct ConnectionState {
   std::atomic<bool> is_active{false};  // a request is being read or answered
   std::atomic<Clock::time_point> idle_since{Clock::now()};
 };
-
-inline auto await_with(boost::system::error_code& error) {
-  return boost::asio::redirect_error(boost::asio::use_awaitable, error);
-}
-
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(ConnectionsShared& shared, StreamSocket socket, RemoteEnd remote);

@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "server/connection.h"
+#include "server/sockets.h"
 
 namespace parlance {
 
@@ -18,7 +19,6 @@ constexpr size_t kProgressBytes = size_t{64} << 10;  // of a body, before its ti
 constexpr size_t kReadAhead = size_t{16} << 10;      // of what follows a request that is being answered
 constexpr size_t kMostChunkLine = 256;               // of a chunked body, its extensions included
 constexpr size_t kMostTrailer = size_t{1} << 10;
-constexpr size_t kMostThrownAway = size_t{1} << 20;  // so that a client that is refused sees the answer
 constexpr std::chrono::milliseconds kThrowAwayTime{2000};
 
 // 0 where the head does not say. It was checked to be a number of at most 18 digits.

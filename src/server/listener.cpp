@@ -16,6 +16,7 @@
 #include "base/os/machine.h"
 #include "server/address_block.h"
 #include "server/connection.h"
+#include "server/sockets.h"
 
 namespace parlance {
 
@@ -30,7 +31,7 @@ using Acceptor = asio::basic_socket_acceptor<StreamProtocol>;
 namespace {
 
 constexpr int kBacklog = 512;
-constexpr std::chrono::milliseconds kAcceptPause{50}, kBeat{500};
+constexpr std::chrono::milliseconds kBeat{500};
 
 std::optional<tcp::endpoint> internet_endpoint(const StreamProtocol::endpoint& endpoint) {
   const int family = endpoint.protocol().family();

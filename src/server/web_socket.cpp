@@ -4,14 +4,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <deque>
 
+#include "server/sockets.h"
 #include "server/unsent.h"
 #include "server/watched_stream.h"
 #include "text/unicode.h"
@@ -29,10 +28,6 @@ namespace {
 constexpr size_t kFirstBytes = 512;                  // an idle socket has room for
 constexpr size_t kMostBytesMore = size_t{64} << 10;  // while a message comes
 constexpr size_t kMostReasonBytes = 123;             // RFC 6455, section 5.5
-
-auto with(error_code& error) {
-  return asio::redirect_error(asio::use_awaitable, error);
-}
 
 uint16_t number(SocketCode code) {
   return static_cast<uint16_t>(code);
@@ -192,11 +187,11 @@ asio::awaitable<void> BeastSocket::write_all() {
       tell();
       const websocket::close_reason why(static_cast<websocket::close_code>(leaving.code),
                                         short_reason(leaving.bytes));
-      co_await stream_.async_close(why, with(error));
+      co_await stream_.async_close(why, await_with(error));
       break;
     }
     stream_.text(leaving.kind == Leaving::Kind::text);
-    co_await stream_.async_write(asio::buffer(leaving.bytes), with(error));
+    co_await stream_.async_write(asio::buffer(leaving.bytes), await_with(error));
     unsent_->take(leaving.bytes.size());
     unsent_->tell(Reply::kLittleUnsent, false);
   }
@@ -207,7 +202,7 @@ asio::awaitable<void> BeastSocket::write_all() {
 asio::awaitable<void> BeastSocket::wait_for_news() {
   error_code ignored;
   news_.expires_after(std::chrono::hours(1));
-  co_await news_.async_wait(with(ignored));
+  co_await news_.async_wait(await_with(ignored));
 }
 
 // In no good order: the other side is gone, or does not take what it is sent.
@@ -263,7 +258,7 @@ asio::awaitable<void> BeastSocket::keep_watch() {
     if (has_ended_) break;
     error_code ignored;
     watch_.expires_at(next);
-    co_await watch_.async_wait(with(ignored));
+    co_await watch_.async_wait(await_with(ignored));
   }
   is_watching_ = false;
   news_.cancel();
@@ -289,7 +284,7 @@ asio::awaitable<error_code> BeastSocket::read_messages() {
       continue;
     }
     message.resize(n + std::clamp(n, kFirstBytes, kMostBytesMore));
-    n += co_await stream_.async_read_some(asio::buffer(message.data() + n, message.size() - n), with(error));
+    n += co_await stream_.async_read_some(asio::buffer(message.data() + n, message.size() - n), await_with(error));
     if (error || !stream_.is_message_done() || is_closing_) continue;
     message.resize(std::exchange(n, 0));
     deliver(std::exchange(message, {}));
@@ -310,7 +305,7 @@ asio::awaitable<bool> BeastSocket::shake_hands() {
   stream_.read_message_max(limits_.n_message_bytes);
   stream_.auto_fragment(false);
   error_code error;
-  co_await stream_.async_accept(asked, with(error));
+  co_await stream_.async_accept(asked, await_with(error));
   co_return !error;
 }
 

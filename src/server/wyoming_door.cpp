@@ -10,9 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <list>
 #include <thread>
 
@@ -20,6 +18,7 @@
 #include "base/parse_number.h"
 #include "server/address_block.h"
 #include "server/gate.h"
+#include "server/sockets.h"
 #include "server/unsent.h"
 
 namespace parlance {
@@ -32,13 +31,7 @@ using DoorClock = std::chrono::steady_clock;
 namespace {
 
 constexpr size_t kLittleUnsent = size_t{64} << 10;
-constexpr std::chrono::milliseconds kAcceptPause{50};
-constexpr std::chrono::milliseconds kThrowAwayTime{1000};
-constexpr size_t kMostThrownAway = size_t{1} << 20;
-
-auto with(error_code& error) {
-  return asio::redirect_error(asio::use_awaitable, error);
-}
+constexpr std::chrono::milliseconds kFarewellTime{1000};
 
 struct DoorShared {
   WyomingDoorOptions options;
@@ -186,7 +179,7 @@ void DoorConnection::count_work() {
 asio::awaitable<void> DoorConnection::wait_for_news() {
   error_code ignored;
   news_.expires_after(std::chrono::hours(1));
-  co_await news_.async_wait(with(ignored));
+  co_await news_.async_wait(await_with(ignored));
 }
 
 void DoorConnection::enqueue(std::string bytes) {
@@ -206,7 +199,7 @@ asio::awaitable<void> DoorConnection::write_all() {
       write_began_ = DoorClock::now();
       watch_.cancel();
       n_sent += co_await socket_.async_write_some(asio::buffer(bytes.data() + n_sent, bytes.size() - n_sent),
-                                                  with(error));
+                                                  await_with(error));
       write_began_.reset();
       if (error) cut();
     }
@@ -240,7 +233,7 @@ asio::awaitable<void> DoorConnection::keep_watch() {
     }
     error_code ignored;
     watch_.expires_at(due.value_or(DoorClock::now() + std::chrono::hours(1)));
-    co_await watch_.async_wait(with(ignored));
+    co_await watch_.async_wait(await_with(ignored));
   }
   is_watching_ = false;
   news_.cancel();
@@ -250,7 +243,7 @@ asio::awaitable<void> DoorConnection::keep_watch() {
 asio::awaitable<bool> DoorConnection::read_some() {
   error_code error;
   co_await socket_.async_wait(tcp::socket::wait_read,
-                              asio::bind_cancellation_slot(stop_reading_.slot(), with(error)));
+                              asio::bind_cancellation_slot(stop_reading_.slot(), await_with(error)));
   if (error) co_return false;
   auto& bytes = shared_.read_bytes;
   const size_t n = socket_.read_some(asio::buffer(bytes), error);
@@ -281,10 +274,10 @@ void DoorConnection::take_events() {
 asio::awaitable<void> DoorConnection::throw_away() {
   error_code error;
   socket_.shutdown(tcp::socket::shutdown_send, error);
-  ends_at_ = DoorClock::now() + kThrowAwayTime;
+  ends_at_ = DoorClock::now() + kFarewellTime;
   watch_.cancel();
   for (size_t n_read = 0; !error && n_read < kMostThrownAway;) {
-    co_await socket_.async_wait(tcp::socket::wait_read, with(error));
+    co_await socket_.async_wait(tcp::socket::wait_read, await_with(error));
     if (error) break;
     n_read += socket_.read_some(asio::buffer(shared_.read_bytes), error);
     if (error == asio::error::would_block) error = {};
@@ -373,12 +366,12 @@ asio::awaitable<void> WyomingDoor::Impl::accept_all() {
   while (!is_closing) {
     error_code error;
     tcp::socket socket(*shared.io);
-    co_await acceptor.async_accept(socket, with(error));
+    co_await acceptor.async_accept(socket, await_with(error));
     if (!error) {
       welcome(std::move(socket));
     } else if (!is_closing) {  // no descriptor is left, most likely
       pause.expires_after(kAcceptPause);
-      co_await pause.async_wait(with(error));
+      co_await pause.async_wait(await_with(error));
     }
   }
 }

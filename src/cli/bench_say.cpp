@@ -30,13 +30,14 @@ const std::vector<SayCase>& all_cases() {
 }
 
 // For whole speech: the same, a sentence in the voice of a reference as a hidden one is, or a long one is cut
-// to, and ten seconds.
+// to, ten seconds in one part, and an answer that takes ten seconds in parts, the first of them a clause.
 const std::vector<SayCase>& whole_cases() {
   static const std::vector<SayCase> cases = [] {
     std::vector<SayCase> all = all_cases();
     all.pop_back();
     all.push_back({.name = "referenced", .n_text = 43, .n_reference = 88, .n_frames = 163});
     all.push_back({.name = "long", .n_text = 150, .n_reference = 88, .n_frames = 250});
+    all.push_back({.name = "answer", .n_text = 180, .n_reference = 88, .n_frames = 0});
     return all;
   }();
   return cases;
@@ -182,25 +183,24 @@ Result<Json> run_whole(const Console& io, const SayBench& options, const TtsMode
   Json cases = Json::array();
   for (const SayCase& chunk : whole_cases()) {
     if (!is_wanted(options, chunk)) continue;
-    const double audio_s = audio_seconds(chunk);
     for (const SpeechQuality quality : options.qualities) {
       PARLANCE_TRY(const SayRun run, run_say_quality(model, chunk, quality, options.n_repetitions));
-      table.add({fmt::format("{}: {} s{}", chunk.name, format_rate(audio_s),
+      table.add({fmt::format("{}: {} s{}", chunk.name, format_rate(run.audio_s),
                              chunk.has_reference() ? ", reference" : ""),
                  std::string(name_of(quality)), fmt::format("{}", run.n_steps),
                  fmt::format("{}", run.n_columns),
                  format_seconds(run.model_s / static_cast<double>(run.n_columns)),
                  format_seconds(run.first_sound_s), format_seconds(run.model_s), format_seconds(run.codec_s),
-                 format_rate(run.total_s / audio_s)});
+                 format_rate(run.total_s / run.audio_s)});
       cases.push(Json::object({{"case", chunk.name},
                                {"quality", name_of(quality)},
-                               {"audio_seconds", audio_s},
+                               {"audio_seconds", run.audio_s},
                                {"passes", run.n_steps},
                                {"columns", run.n_columns},
                                {"first_sound_seconds", run.first_sound_s},
                                {"model_seconds", run.model_s},
                                {"codec_seconds", run.codec_s},
-                               {"real_time_factor", run.total_s / audio_s}}));
+                               {"real_time_factor", run.total_s / run.audio_s}}));
     }
   }
   if (!options.wants_json) {

@@ -10,6 +10,7 @@
 namespace parlance {
 
 struct SayRun {
+  double audio_s = 0;
   int n_steps = 0;                                                  // passes of the network
   int64_t n_columns = 0;                                            // that these computed
   double first_sound_s = 0, model_s = 0, codec_s = 0, total_s = 0;  // medians

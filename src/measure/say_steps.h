@@ -18,7 +18,7 @@ struct SayCase {
   std::string name;
   int64_t n_text = 0;       // tokens
   int64_t n_reference = 0;  // frames of a voice to be imitated
-  int64_t n_frames = 0;     // of the speech
+  int64_t n_frames = 0;     // of the speech; 0: as the text says, in parts as who listens gets them
 
   bool has_reference() const { return n_reference > 0; }
 };

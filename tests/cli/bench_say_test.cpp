@@ -40,6 +40,26 @@ TEST(BenchSay, TimesStepsAndCodec) {
   EXPECT_DOUBLE_EQ(cases[0]["steps"][0]["operations"], layers + heads + attention);
 }
 
+TEST(BenchSay, TimesWholeSpeechAndAnswersInParts) {
+  PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
+  const TemporaryFolder folder;
+  make_tiny_bundle(folder);
+  const auto outcome = run({"bench", "say", "-m", folder.path().string(), "-t", "1", "-r", "1", "--case",
+                            "referenced", "--case", "answer", "--quality", "standard", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto cases = outcome.json()["runs"][0]["whole"];
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_NEAR(cases[0]["audio_seconds"], 6.52, 0.04);
+  EXPECT_NEAR(cases[1]["audio_seconds"], 10, 2);
+  for (const auto& speech : cases) {
+    EXPECT_GT(speech["passes"], 0);
+    EXPECT_GT(speech["first_sound_seconds"], 0);
+    EXPECT_GE(speech["real_time_factor"].get<double>() * speech["audio_seconds"].get<double>(),
+              speech["model_seconds"].get<double>());
+  }
+  EXPECT_GT(cases[1]["passes"], cases[0]["passes"]);  // its first part is one more
+}
+
 TEST(BenchSay, SaysWhatItTakes) {
   expect_error(run({"bench", "speak"}), kUsage, {"'speak'", "listen", "say"});
   expect_error(run({"bench", "say", "-m", "/nowhere"}), kFailure, {"/nowhere", "folder"});

@@ -72,7 +72,8 @@ class MatmulRows : public testing::TestWithParam<Isa> {
 
 TEST_P(MatmulRows, AreWhatTheyAreAlone) {
   std::vector<int64_t> counts;
-  for (int64_t count = 1; count <= 40; ++count) counts.push_back(count);
+  // The plain loops are the same for any number of rows.
+  for (int64_t count = 1; count <= 40; count += GetParam() == Isa::scalar ? 13 : 1) counts.push_back(count);
   for (const WeightType& type : all_types()) {
     const int64_t block = traits(type.dtype).block_elements;
     for (const int64_t n_blocks : {1, 3, 5}) {

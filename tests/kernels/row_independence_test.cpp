@@ -276,7 +276,7 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
       const int64_t row = bench.row();
       const auto all = batches();
       for (size_t which = 0; which < all.size(); ++which) {
-        if (!has_all && which % 2 == 0) continue;
+        if (!has_all && (which % 2 == 0 || (is_slow && which == 5))) continue;
         TokenPlaces places;
         for (const Rows& rows : all[which]) places.add(rows.seq, rows.first, rows.n);
         const auto q = random_floats(row * places.size(), 3);

@@ -23,6 +23,9 @@ set(arithmetic_folders kernels kernels/cpu quant kv audio echo vad sampling)
 set(directing_folders kernels/vulkan models jinja chat bundle assistant voice realtime wyoming verify server)
 set(commanding_folders capi cli convert eval http hub measure)
 
+# Tests and fuzz targets are compiled more often than they run long: light optimisation halves their share of a build.
+set(test_options $<$<NOT:$<CONFIG:Debug>>:-Og>)
+
 # parlance_library(kernels/cpu DEPENDS ...) makes the static library parlance_kernels_cpu of src/kernels/cpu/**.
 # Sub-folders that are libraries of their own (kernels/cpu below kernels) are left out.
 function(parlance_library folder)
@@ -85,7 +88,7 @@ function(parlance_tests folder)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   # Debian's WebRTC audio processing has a main() of its own, which must not come first.
   target_link_libraries(${name} PRIVATE GTest::gtest_main ${ARG_DEPENDS} parlance_test_support)
-  target_compile_options(${name} PRIVATE ${PARLANCE_TEST_OPTIONS})
+  target_compile_options(${name} PRIVATE ${test_options})
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
   add_test(NAME ${folder} COMMAND ${name})
   # What tests find out about models is nothing that their user should keep.
@@ -104,6 +107,7 @@ function(parlance_fuzz folder)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source} $<TARGET_OBJECTS:parlance_fuzz_allocations>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/fuzz)
+    target_compile_options(${name} PRIVATE ${test_options})
     target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
     if(PARLANCE_LIBFUZZER)
       target_link_options(${name} PRIVATE -fsanitize=fuzzer)

@@ -43,10 +43,6 @@ Result<std::unique_ptr<DraftPart>> DraftPart::create(Device& device, const Sessi
   part->n_kv_bound_ = align_up(options.n_ctx, kBoundStride);
   PARLANCE_TRY(part->cache_, KvCache::create(device, draft_layout(drafter, options), n_pages, options.n_ctx,
                                              n_table_rows(options)));
-  part->features_.ne = {drafter.hyper_parameters().n_embd, options.n_batch, 1, 1};
-  PARLANCE_TRY(part->features_buffer_, device.allocate(part->features_.size()));
-  part->features_.buffer = part->features_buffer_.get();
-  part->features_.data = part->features_buffer_->base();
   PARLANCE_TRY(part->inputs_, InputLists::create(device, kSlotInputCount, n_slots));
   return part;
 }

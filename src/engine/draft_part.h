@@ -1,4 +1,4 @@
-// What a block drafter needs on the device of its model: keys and values in the same pages as the model's,
+// What a block drafter needs on the device of its model's last layers: keys and values in the same pages as the model's,
 // and the inputs of its passes.
 #pragma once
 
@@ -35,18 +35,10 @@ class DraftPart {
   static Result<std::unique_ptr<DraftPart>> create(Device& device, const SessionOptions& options,
                                                    PageCounts n_pages);
 
-  const Dflash& drafter() const { return *drafter_; }
   KvCache& cache() { return *cache_; }
 
-  // For a step of the model: what is to be told of its layers. To be made before the step, since tables are
-  // uploaded.
-  struct Step {
-    Tensor features;
-    const KvLayers& kv;
-  };
-  Step prepare_step(Stream& stream, int64_t n_tokens) {
-    return {features_.rows(0, n_tokens), cache_->layers(stream)};
-  }
+  // For a step of the model. To be asked for before the step, since tables are uploaded.
+  const KvLayers& layers(Stream& stream) { return cache_->layers(stream); }
 
   // Stores as much of `noise` as there is as keys and values of every layer.
   void write_noise(Stream& stream, const Tensor& noise, const BatchView& view);
@@ -78,9 +70,7 @@ class DraftPart {
   int64_t n_slots_;         // at most
   int64_t n_kv_bound_ = 0;  // of the whole context
   std::unique_ptr<KvCache> cache_;
-  std::unique_ptr<Buffer> features_buffer_;
   InputLists inputs_;
-  Tensor features_;                               // f32 [n_embd, n_batch]
   std::unordered_map<uint64_t, Tensor> outputs_;  // by key: where a recorded pass leaves its result
 };
 

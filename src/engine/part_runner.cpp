@@ -45,7 +45,11 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
   PARLANCE_TRY(cache_, KvCache::create(device, kv_layout(hp, options, part.first_layer, part.end_layer),
                                        n_pages, options.n_ctx, n_table_rows(options)));
   caches_ = {cache_.get()};
-  if (options.drafter) {
+  drafter_ = options.drafter;
+  if (drafter_) {
+    PARLANCE_TRY(features_buffer_, allocate_rows(device, hp.n_embd, n_batch_, features_));
+  }
+  if (drafter_ && model_.model().placement().is_last(part_)) {
     PARLANCE_TRY(draft_, DraftPart::create(device, options, n_pages).map_error([](Error error) {
       error.message = "beside the model's, the drafter's share: " + error.message;
       return error;
@@ -85,7 +89,7 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
                       .n_kv_bound = n_kv_bound_,
                       .wanted = Wanted::tokens,
                       .n_copies = options.n_tree > 0 ? kMostSharedRuns : 0};
-    const auto draft = draft_step(shape);
+    const KvLayers* const draft = draft_layers();
     const Plan dry = stream_->dry_run([&] {
       result_of(forward(shape, batch_of(shape), memory, draft, layers()), shape);
       if (draft_) draft_->plan(*stream_, n_kv_bound_);
@@ -208,18 +212,19 @@ Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
   return on_device;
 }
 
-std::optional<DraftPart::Step> PartRunner::draft_step(const Shape& shape) {
-  if (!draft_) return std::nullopt;
-  return draft_->prepare_step(*stream_, shape.n_tokens);
+Tensor PartRunner::features(int64_t n_tokens) const {
+  const bool has_some = drafter_ && drafter_->reads_before(layers().end_layer);
+  return has_some ? features_.rows(0, n_tokens) : Tensor{};
 }
 
 // The model's pass, to which the drafter listens where there is one.
 Outputs PartRunner::forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
-                            const std::optional<DraftPart::Step>& draft, const LayerRange& layers) {
+                            const KvLayers* draft, const LayerRange& layers) {
   Wants wants = wants_of(shape);
   wants.queries = queries_;
-  if (!draft) return model_.model().forward(*stream_, batch, memory, wants, layers);
-  const Dflash::Listener listener(draft_->drafter(), draft->features, draft->kv, batch.view);
+  if (!drafter_) return model_.model().forward(*stream_, batch, memory, wants, layers);
+  const Dflash::Listener listener(*drafter_, features_.rows(0, shape.n_tokens), draft, batch.view);
+  listener.begin(*stream_, layers.first_layer);
   wants.taps = listener.taps();
   return model_.model().forward(*stream_, batch, memory, wants, layers);
 }
@@ -230,13 +235,15 @@ Tensor PartRunner::result_of(const Outputs& outputs, const Shape& shape) {
   return shape.wanted == Wanted::tokens ? argmax(*stream_, outputs.logits) : outputs.logits;
 }
 
-Tensor PartRunner::step(const HostBatch& host, std::span<const float> h, const LayerRange& layers) {
+Tensor PartRunner::step(const HostBatch& host, const Before& before, const LayerRange& layers) {
   const Shape shape = shape_of(host);
   const Batch batch = upload(host, shape);
-  if (layers.first_layer > 0) stream_->upload(batch.h.rows(0, host.n_tokens()), std::as_bytes(h));
+  if (layers.first_layer > 0) stream_->upload(batch.h.rows(0, host.n_tokens()), std::as_bytes(before.h));
+  if (!before.features.empty())
+    stream_->upload(features_.rows(0, host.n_tokens()), std::as_bytes(before.features));
   const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
-  const auto draft = draft_step(shape);
+  const KvLayers* const draft = draft_layers();
   Tensor& output = outputs_[shape.key()];
   stream_->step(shape.key(),
                 [&] { output = result_of(forward(shape, batch, memory, draft, layers), shape); });

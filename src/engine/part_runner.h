@@ -69,13 +69,22 @@ class PartRunner {
   }
   void restore_states(int seq, std::span<const std::byte> bytes) { states_->restore(*stream_, seq, bytes); }
 
-  // Computes layers of the part for a batch. `h` is the residual stream [n_embd, n_tokens] of the layers
-  // before, empty for the model's first. The result stays on the device and is valid until the next call: the
-  // residual stream [n_embd, n_tokens], behind the model's last layer what is wanted of n_outputs rows (i32
-  // for tokens); absent when nothing was wanted, the step was cancelled or the device failed.
-  Tensor step(const HostBatch& batch, std::span<const float> h, const LayerRange& layers);
+  // What one part leaves to the next, in host memory and both [n_embd, n_tokens]: the residual stream, and
+  // what a block drafter has made of it so far; empty where there is none.
+  struct Before {
+    std::span<const float> h, features;
+  };
+
+  // Computes layers of the part for a batch; nothing is before the model's first. The result stays on the
+  // device and is valid until the next call: the residual stream [n_embd, n_tokens], behind the model's last
+  // layer what is wanted of n_outputs rows (i32 for tokens); absent when nothing was wanted, the step was
+  // cancelled or the device failed.
+  Tensor step(const HostBatch& batch, const Before& before, const LayerRange& layers);
   // The same for all layers of the part.
-  Tensor step(const HostBatch& batch, std::span<const float> h) { return step(batch, h, layers()); }
+  Tensor step(const HostBatch& batch, const Before& before) { return step(batch, before, layers()); }
+  // What the drafter has made of the last step's layers, [n_embd, n_tokens] on the device; absent where it
+  // reads none of them, nor of those before.
+  Tensor features(int64_t n_tokens) const;
 
   // Whether a batch may go through some layers now and through others later, with steps of other batches in
   // between. Not where steps are recorded, which takes whole ones of few sizes; nor beside other parts or
@@ -109,9 +118,9 @@ class PartRunner {
   Batch batch_of(const Shape& shape) const;
   Wants wants_of(const Shape& shape) const;
   Tensor result_of(const Outputs& outputs, const Shape& shape);
-  std::optional<DraftPart::Step> draft_step(const Shape& shape);
-  Outputs forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory,
-                  const std::optional<DraftPart::Step>& draft, const LayerRange& layers);
+  const KvLayers* draft_layers() { return draft_ ? &draft_->layers(*stream_) : nullptr; }
+  Outputs forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory, const KvLayers* draft,
+                  const LayerRange& layers);
   LayerRange layers() const { return model_.model().placement().layers_of(part_); }
   Batch upload(const HostBatch& batch, const Shape& shape);
   SequenceMemory memory() { return {cache_->layers(*stream_), states_->layers()}; }
@@ -135,7 +144,10 @@ class PartRunner {
   Tensor embd_;
   std::vector<RowsAt> embedded_;  // of the last batch
   std::unique_ptr<KvCache> cache_;
-  std::unique_ptr<DraftPart> draft_;  // null: there is no drafter
+  std::shared_ptr<const Dflash> drafter_;    // null: there is none
+  std::unique_ptr<Buffer> features_buffer_;  // f32 [n_embd, n_batch], of the drafter
+  Tensor features_;
+  std::unique_ptr<DraftPart> draft_;  // of the last part, where there is a drafter
   std::vector<KvCache*> caches_;
   std::unique_ptr<RecurrentState> states_;
   std::unique_ptr<Stream> stream_;                // ends before the memory that its last operations use

@@ -227,10 +227,14 @@ Result<bool> Runner::run_together(std::span<const Slice> slices, Wanted wanted,
   batch.wanted = wanted;
   for (const auto& part : context_.parts()) {
     const CancellableWork work(part->stream(), tickets);
-    const Tensor result = part->step(batch, h_.rows);
+    const bool is_first = part == context_.parts().front(), is_last = part == context_.parts().back();
+    const PartRunner::Before before{h_.rows, features_.rows};
+    const Tensor result = part->step(batch, is_first ? PartRunner::Before{} : before);
     if (part->stream().cancelled()) return false;
-    const bool is_last = part == context_.parts().back();
     PARLANCE_CHECK((is_last ? group_outputs_ : h_).download(part->stream(), result));
+    if (!is_last) {
+      PARLANCE_CHECK(features_.download(part->stream(), part->features(batch.n_tokens())));
+    }
     if (part->stream().cancelled()) return false;
   }
   return true;
@@ -252,7 +256,7 @@ Result<bool> Runner::run_layers(PausedSlice& paused, int64_t n, int64_t n_others
   HostBatch batch = batch_of({&paused.slice, 1});
   batch.wanted = paused.wanted;
   const CancellableWork work(part.stream(), {&ticket, 1});
-  const Tensor result = part.step(batch, paused.h, layers);
+  const Tensor result = part.step(batch, {.h = paused.h, .features = {}}, layers);
   if (part.stream().cancelled()) return false;
   paused.n_layers = layers.end_layer;
   PARLANCE_CHECK((is_through(paused) ? outputs_ : h_).download(part.stream(), result));
@@ -262,7 +266,7 @@ Result<bool> Runner::run_layers(PausedSlice& paused, int64_t n, int64_t n_others
 
 Result<bool> Runner::draft(std::span<const Block> blocks, Wanted wanted,
                            std::span<const Cancellation> tickets, int64_t n_choices) {
-  PartRunner& part = *context_.parts().front();  // a drafter's model lies on one device
+  PartRunner& part = *context_.parts().back();
   const DflashParameters& drafter = context_.options().drafter->parameters();
   HostBlocks host;
   host.n_choices = wanted == Wanted::tokens ? n_choices : 0;

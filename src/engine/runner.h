@@ -103,7 +103,7 @@ class Runner {
   void place(Sequence& sequence);
 
   Context& context_;
-  Outputs h_;  // the residual stream on its way from one part to the next
+  Outputs h_, features_;  // on their way from one part to the next: see PartRunner::Before
   Outputs outputs_, group_outputs_;
 };
 

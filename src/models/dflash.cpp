@@ -4,13 +4,25 @@
 
 namespace parlance {
 
-Dflash::Listener::Listener(const Dflash& drafter, const Tensor& features, const KvLayers& kv,
+bool Dflash::reads_before(int64_t layer) const {
+  return std::ranges::min(p_.target_layers) < layer;
+}
+
+Dflash::Listener::Listener(const Dflash& drafter, const Tensor& features, const KvLayers* kv,
                            const BatchView& view)
     : drafter_(drafter), features_(features), kv_(kv), view_(view) {
   const std::vector<int64_t>& layers = drafter.p_.target_layers;
   last_ = static_cast<size_t>(std::ranges::max_element(layers) - layers.begin());
   for (size_t i = 0; i < layers.size(); ++i) visitors_.push_back({this, i});
   for (size_t i = 0; i < layers.size(); ++i) taps_.push_back({layers[i], visitors_[i]});
+}
+
+void Dflash::Listener::remember(Stream& s) const {
+  if (kv_) drafter_.remember_features(s, features_, *kv_, view_);
+}
+
+void Dflash::Listener::begin(Stream& s, int64_t first_layer) const {
+  if (drafter_.p_.target_layers[last_] < first_layer) remember(s);
 }
 
 // fc of all streams side by side is the sum of each one's product with its own columns, made as they come by.
@@ -24,9 +36,7 @@ void Dflash::Listener::AtLayer::operator()(Stream& s, const Tensor& h) const {
   } else {
     add(s, listener->features_, part);
   }
-  if (index == listener->last_) {
-    drafter.remember_features(s, listener->features_, listener->kv_, listener->view_);
-  }
+  if (index == listener->last_) listener->remember(s);
 }
 
 void Dflash::remember_features(Stream& s, const Tensor& features, const KvLayers& kv,

@@ -51,8 +51,8 @@ struct DflashWeights {
 
 class Dflash {
  public:
-  // For a target that lies on one device; both it and the file's mapping must outlive the drafter. Errors:
-  // what does not fit the target, or is missing.
+  // What is read of a target's layer is computed on that layer's device, all else on the last one's. Target
+  // and the file's mapping must outlive the drafter. Errors: what does not fit the target, or is missing.
   static Result<std::unique_ptr<Dflash>> load(const GgufFile& file, const Model& target);
 
   const DflashParameters& parameters() const { return p_; }
@@ -60,14 +60,21 @@ class Dflash {
     return p_.layers;
   }  // of its layers: what its memory is for
 
-  // Looks on while the target computes a batch, and remembers what the target's layers say as keys and values
-  // of the drafter's layers, at the same positions. `features` f32 [n_embd, n_tokens] is room of the caller's
-  // that outlives the step. Neither copied nor moved: taps() point into it.
+  // Whether it reads a layer in front of `layer`: then features are there that devices of later ones go on
+  // with.
+  bool reads_before(int64_t layer) const;
+
+  // Looks on while a part of the target computes a batch, and remembers what the target's layers say as keys
+  // and values of the drafter's layers, at the same positions. `features` f32 [n_embd, n_tokens] is room of
+  // the caller's that outlives the step; it has what the parts before have made of their layers. Null `kv`: a
+  // later part's device has the drafter's layers. Neither copied nor moved: taps() point into it.
   class Listener {
    public:
-    Listener(const Dflash& drafter, const Tensor& features, const KvLayers& kv, const BatchView& view);
+    Listener(const Dflash& drafter, const Tensor& features, const KvLayers* kv, const BatchView& view);
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
+    // Before the part's layers are computed, which begin with `first_layer`.
+    void begin(Stream& s, int64_t first_layer) const;
     std::span<const Tap> taps() const { return taps_; }
 
    private:
@@ -76,9 +83,11 @@ class Dflash {
       size_t index;  // among the target layers
       void operator()(Stream& s, const Tensor& h) const;
     };
+    void remember(Stream& s) const;
+
     const Dflash& drafter_;
     Tensor features_;
-    const KvLayers& kv_;
+    const KvLayers* kv_;
     BatchView view_;
     size_t last_;  // index of the deepest layer, behind which the features are whole
     std::vector<AtLayer> visitors_;

@@ -81,6 +81,13 @@ Result<void> read_window(const GgufFile& file, const ModelKeys& keys, DflashPara
   return {};
 }
 
+// A matrix of another model, which lies on `from`, where a loader places what it loads.
+Result<Tensor> copy_to(WeightLoader& weights, Device& from, const Tensor& matrix) {
+  std::vector<std::byte> bytes(matrix.size());
+  PARLANCE_CHECK(from.make_stream()->download(bytes, matrix));
+  return weights.constant(matrix, bytes);
+}
+
 }  // namespace
 
 bool is_dflash(const GgufFile& file) {
@@ -120,23 +127,17 @@ Result<DflashParameters> read_dflash_parameters(const GgufFile& file, const Mode
 
 Result<std::unique_ptr<Dflash>> Dflash::load(const GgufFile& file, const Model& target) {
   PARLANCE_TRY(DflashParameters parameters, read_dflash_parameters(file, target));
-  if (target.placement().parts().size() > 1) {
-    return fail(
-        ErrorCode::unsupported,
-        "{}: a DFlash drafter needs all layers of its model on one device; put them there with {}, or "
-        "draft with {} or a smaller language model, or nothing: {}",
-        file.name(), set_to(Parameter::gpu_layers, target.hyper_parameters().n_layer),
-        set_to(Parameter::draft, "lookup"), set_to(Parameter::draft, "none"));
-  }
   std::unique_ptr<Dflash> drafter(new Dflash(std::move(parameters)));
   const Names& names = *names_of(file);
   const HyperParameters& hp = drafter->p_.layers;
   DflashWeights& w = drafter->w_;
   PARLANCE_TRY(auto weights, WeightLoader::create(file));
-  weights.place_on(*target.placement().first().device);
+  weights.place_on(*target.placement().last().device);
 
-  PARLANCE_TRY(w.fc, weights.column_blocks(std::string(names.fc), hp.n_embd,
-                                           std::ssize(drafter->p_.target_layers), hp.n_embd));
+  std::vector<Device*> of_layers;
+  for (const int64_t layer : drafter->p_.target_layers)
+    of_layers.push_back(target.placement().part_of(layer).device);
+  PARLANCE_TRY(w.fc, weights.column_blocks(std::string(names.fc), hp.n_embd, of_layers, hp.n_embd));
   PARLANCE_TRY(w.hidden_norm, weights.vector(std::string(names.hidden_norm) + ".weight", hp.n_embd));
   for (int64_t layer = 0; layer < hp.n_layer; ++layer) {
     const std::string block = fmt::format("blk.{}.", layer);
@@ -154,6 +155,10 @@ Result<std::unique_ptr<Dflash>> Dflash::load(const GgufFile& file, const Model& 
   w.token_embd = target.token_embd();
   if (weights.has("token_embd.weight")) {
     PARLANCE_TRY(w.token_embd, weights.matrix("token_embd.weight", hp.n_embd, target.n_vocab()));
+  } else if (target.output().weight.name == w.token_embd.name) {
+    w.token_embd = target.output().weight;  // the same matrix, and on the last device
+  } else if (target.placement().parts().size() > 1) {
+    PARLANCE_TRY(w.token_embd, copy_to(weights, *target.placement().first().device, w.token_embd));
   }
   w.output = target.output();
   if (weights.has("output.weight")) {

@@ -2,6 +2,7 @@
 // one yields the logits; keys and values live where their layer does.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <vector>
@@ -40,6 +41,9 @@ class Placement {
   const std::vector<ModelPart>& parts() const { return parts_; }
   const ModelPart& first() const { return parts_.front(); }
   const ModelPart& last() const { return parts_.back(); }
+  const ModelPart& part_of(int64_t layer) const {
+    return *std::ranges::find_if(parts_, [&](const ModelPart& part) { return layer < part.end_layer; });
+  }
   bool is_last(size_t part) const { return part + 1 == parts_.size(); }
   LayerRange layers_of(size_t part) const { return {part, parts_[part].first_layer, parts_[part].end_layer}; }
   // Whether the model's last layer is among them.

@@ -153,7 +153,8 @@ std::vector<float> decode(const GgufTensor& source) {
 
 Result<Tensor> WeightLoader::as_f32(const GgufTensor& source) {
   if (source.dtype == DType::f32) return place(source);
-  return upload(source.name, DType::f32, source.ne, std::as_bytes(std::span<const float>(decode(source))));
+  return upload(*device_, source.name, DType::f32, source.ne,
+                std::as_bytes(std::span<const float>(decode(source))));
 }
 
 Result<std::vector<float>> WeightLoader::values(const std::string& name, std::initializer_list<int64_t> ne) {
@@ -162,7 +163,8 @@ Result<std::vector<float>> WeightLoader::values(const std::string& name, std::in
 }
 
 Result<std::vector<Linear>> WeightLoader::column_blocks(const std::string& name, int64_t n_in,
-                                                        int64_t n_blocks, int64_t n_out) {
+                                                        std::span<Device* const> devices, int64_t n_out) {
+  const int64_t n_blocks = std::ssize(devices);
   PARLANCE_TRY(const GgufTensor* source, ask(name + ".weight", {n_blocks * n_in, n_out}));
   const bool is_whole = n_in % traits(source->dtype).block_elements == 0;  // no block lies on a boundary
   const std::vector<float> decoded = is_whole ? std::vector<float>() : decode(*source);
@@ -174,22 +176,27 @@ Result<std::vector<Linear>> WeightLoader::column_blocks(const std::string& name,
   for (int64_t block = 0; block < n_blocks; ++block) {
     for (size_t i = 0; i < static_cast<size_t>(n_out); ++i)
       std::ranges::copy(all.subspan(i * row + static_cast<size_t>(block) * part, part), &bytes[i * part]);
-    PARLANCE_TRY(blocks.emplace_back().weight, upload(source->name, dtype, {n_in, n_out, 1, 1}, bytes));
+    PARLANCE_TRY(blocks.emplace_back().weight, upload(*devices[static_cast<size_t>(block)], source->name,
+                                                      dtype, {n_in, n_out, 1, 1}, bytes));
   }
   return blocks;
 }
 
 Result<Tensor> WeightLoader::constant(std::span<const float> values, int64_t n0, int64_t n1) {
-  return upload({}, DType::f32, {n0, n1, 1, 1}, std::as_bytes(values));
+  return upload(*device_, {}, DType::f32, {n0, n1, 1, 1}, std::as_bytes(values));
 }
 
 Result<Tensor> WeightLoader::constant(std::span<const int32_t> values) {
-  return upload({}, DType::i32, {std::ssize(values), 1, 1, 1}, std::as_bytes(values));
+  return upload(*device_, {}, DType::i32, {std::ssize(values), 1, 1, 1}, std::as_bytes(values));
 }
 
-Result<Tensor> WeightLoader::upload(std::string_view name, DType dtype, const std::array<int64_t, 4>& ne,
-                                    std::span<const std::byte> bytes) {
-  PARLANCE_TRY(auto buffer, device_->allocate(bytes.size()));
+Result<Tensor> WeightLoader::constant(const Tensor& like, std::span<const std::byte> bytes) {
+  return upload(*device_, like.name, like.dtype, like.ne, bytes);
+}
+
+Result<Tensor> WeightLoader::upload(Device& device, std::string_view name, DType dtype,
+                                    const std::array<int64_t, 4>& ne, std::span<const std::byte> bytes) {
+  PARLANCE_TRY(auto buffer, device.allocate(bytes.size()));
   Tensor tensor;
   tensor.data = buffer->base();
   tensor.buffer = buffer.get();
@@ -197,7 +204,7 @@ Result<Tensor> WeightLoader::upload(std::string_view name, DType dtype, const st
   tensor.ne = ne;
   tensor.name = name;
   buffers_.push_back(std::move(buffer));
-  const auto stream = device_->make_stream();
+  const auto stream = device.make_stream();
   stream->upload(tensor, bytes);
   PARLANCE_CHECK(stream->synchronize());
   return tensor;

@@ -51,10 +51,10 @@ class WeightLoader {
   Result<Linear> filters(const std::string& name, std::initializer_list<int64_t> ne);
   // `name`.weight and, if the file has it, `name`.bias.
   Result<Linear> linear(const std::string& name, int64_t n_in, int64_t n_out);
-  // The columns of `name`.weight [n_blocks * n_in, n_out] as n_blocks matrices of their own: a product with
-  // streams side by side is the sum of products with each. They are copies.
-  Result<std::vector<Linear>> column_blocks(const std::string& name, int64_t n_in, int64_t n_blocks,
-                                            int64_t n_out);
+  // The columns of `name`.weight [n_blocks * n_in, n_out] as n_blocks matrices of their own, each on its
+  // device: a product with streams side by side is the sum of products with each. They are copies.
+  Result<std::vector<Linear>> column_blocks(const std::string& name, int64_t n_in,
+                                            std::span<Device* const> devices, int64_t n_out);
   // A vector of n values as f32 (norms, biases); half-precision ones are converted.
   Result<Tensor> vector(const std::string& name, int64_t n);
   // The same for a vector that the file has with sizes of 1 around it.
@@ -68,6 +68,8 @@ class WeightLoader {
   // Values of our own, placed on the device.
   Result<Tensor> constant(std::span<const float> values, int64_t n0, int64_t n1);
   Result<Tensor> constant(std::span<const int32_t> values);
+  // The same for the bytes of a tensor that lies elsewhere.
+  Result<Tensor> constant(const Tensor& like, std::span<const std::byte> bytes);
 
   // Allows a tensor that this program has no use for.
   void ignore(std::string_view name) { asked_.insert(std::string(name)); }
@@ -81,7 +83,7 @@ class WeightLoader {
   WeightLoader(const GgufFile& file, WeightPrecision precision) : file_(file), precision_(precision) {}
   Result<Tensor> as_f32(const GgufTensor& tensor);
   Result<const GgufTensor*> ask(const std::string& name, std::initializer_list<int64_t> ne);
-  Result<Tensor> upload(std::string_view name, DType dtype, const std::array<int64_t, 4>& ne,
+  Result<Tensor> upload(Device& device, std::string_view name, DType dtype, const std::array<int64_t, 4>& ne,
                         std::span<const std::byte> bytes);
   Result<Tensor> place(const GgufTensor& tensor);
 

@@ -86,7 +86,6 @@ function(parlance_tests folder)
   string(REPLACE "/" "_" name ${folder}_test)
   add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  # Debian's WebRTC audio processing has a main() of its own, which must not come first.
   target_link_libraries(${name} PRIVATE GTest::gtest_main ${ARG_DEPENDS} parlance_test_support)
   target_compile_options(${name} PRIVATE ${test_options})
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})

@@ -103,6 +103,29 @@ void run_pass(int64_t length, int64_t stride, const Rotation* rotations, const C
   }
 }
 
+// Runs all passes; x and y [n / 2] are the data and as much room. Yields where the result is.
+template <class Passes>
+Complex* run_passes(const Passes& passes, Complex* x, Complex* y) {
+  for (const auto& pass : passes) {
+    const auto* const rotations = pass.rotations.data();
+    switch (pass.radix) {
+      case 2:
+        run_pass<2>(pass.length, pass.stride, rotations, x, y);
+        break;
+      case 3:
+        run_pass<3>(pass.length, pass.stride, rotations, x, y);
+        break;
+      case 4:
+        run_pass<4>(pass.length, pass.stride, rotations, x, y);
+        break;
+      default:
+        run_pass<5>(pass.length, pass.stride, rotations, x, y);
+    }
+    std::swap(x, y);
+  }
+  return x;
+}
+
 }  // namespace
 
 RealFft::RealFft(int64_t n) : n_(n) {
@@ -125,39 +148,24 @@ RealFft::RealFft(int64_t n) : n_(n) {
   for (int64_t k = 0; k <= n / 4; ++k) split_.push_back(rotation(k, n));
 }
 
-void RealFft::power(std::span<const float> frames, std::span<float> power) const {
+template <class Store>
+void RealFft::transform_all(std::span<const float> frames, const Store& store) const {
   const int64_t n_frames = static_cast<int64_t>(frames.size()) / n_, half = n_ / 2;
   assert(static_cast<int64_t>(frames.size()) == n_frames * n_);
-  assert(static_cast<int64_t>(power.size()) == n_frames * n_bins());
   Complex work[kMaxPoints];
   for (int64_t first = 0; first < n_frames; first += kLanes) {
-    Complex* x = work;
-    Complex* y = x + half;
     const int64_t n_used = std::min(kLanes, n_frames - first);
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       // Lanes without a frame repeat the last one.
       const float* const frame = frames.data() + std::min(first + lane, n_frames - 1) * n_;
       for (int64_t i = 0; i < half; ++i) {
-        x[i].re[lane] = frame[2 * i];
-        x[i].im[lane] = frame[2 * i + 1];
+        work[i].re[lane] = frame[2 * i];
+        work[i].im[lane] = frame[2 * i + 1];
       }
     }
-    for (const Pass& pass : passes_) {
-      const auto run = pass.radix == 2   ? run_pass<2, Rotation>
-                       : pass.radix == 3 ? run_pass<3, Rotation>
-                       : pass.radix == 4 ? run_pass<4, Rotation>
-                                         : run_pass<5, Rotation>;
-      run(pass.length, pass.stride, pass.rotations.data(), x, y);
-      std::swap(x, y);
-    }
-
-    float* const out = power.data() + first * n_bins();
-    const auto store = [&](int64_t bin, Lanes value) {
-      for (int64_t lane = 0; lane < n_used; ++lane) out[lane * n_bins() + bin] = value[lane];
-    };
-    const Lanes sum = x[0].re + x[0].im, difference = x[0].re - x[0].im;
-    store(0, sum * sum);
-    store(half, difference * difference);
+    const Complex* const x = run_passes(passes_, work, work + half);
+    store(first, n_used, 0, Complex{x[0].re + x[0].im, Lanes{}});
+    store(first, n_used, half, Complex{x[0].re - x[0].im, Lanes{}});
     // Bin k is the transform of the even samples plus the rotated one of the odd samples; bin n/2 - k is the
     // conjugate of their difference.
     for (int64_t k = 1; k <= half / 2; ++k) {
@@ -167,8 +175,69 @@ void RealFft::power(std::span<const float> frames, std::span<float> power) const
       const auto [cos, sin] = split_[static_cast<size_t>(k)];
       const Complex rotated{odd.re * cos + odd.im * sin, odd.im * cos - odd.re * sin};
       const Complex low = even + rotated, high = even - rotated;
-      store(k, low.re * low.re + low.im * low.im);
-      store(half - k, high.re * high.re + high.im * high.im);
+      store(first, n_used, k, low);
+      store(first, n_used, half - k, Complex{high.re, -high.im});
+    }
+  }
+}
+
+void RealFft::power(std::span<const float> frames, std::span<float> power) const {
+  assert(static_cast<int64_t>(power.size()) * n_ == static_cast<int64_t>(frames.size()) * n_bins());
+  transform_all(frames, [&](int64_t first, int64_t n_used, int64_t bin, const Complex& value) {
+    const Lanes squared = value.re * value.re + value.im * value.im;
+    for (int64_t lane = 0; lane < n_used; ++lane)
+      power[static_cast<size_t>((first + lane) * n_bins() + bin)] = squared[lane];
+  });
+}
+
+void RealFft::forward(std::span<const float> frames, std::span<float> re, std::span<float> im) const {
+  assert(static_cast<int64_t>(re.size()) * n_ == static_cast<int64_t>(frames.size()) * n_bins());
+  assert(im.size() == re.size());
+  transform_all(frames, [&](int64_t first, int64_t n_used, int64_t bin, const Complex& value) {
+    for (int64_t lane = 0; lane < n_used; ++lane) {
+      re[static_cast<size_t>((first + lane) * n_bins() + bin)] = value.re[lane];
+      im[static_cast<size_t>((first + lane) * n_bins() + bin)] = value.im[lane];
+    }
+  });
+}
+
+void RealFft::inverse(std::span<const float> re, std::span<const float> im, std::span<float> frames) const {
+  const int64_t n_frames = static_cast<int64_t>(frames.size()) / n_, half = n_ / 2;
+  assert(static_cast<int64_t>(frames.size()) == n_frames * n_);
+  assert(static_cast<int64_t>(re.size()) == n_frames * n_bins() && im.size() == re.size());
+  const float scale = 1 / static_cast<float>(half);
+  Complex work[kMaxPoints];
+  for (int64_t first = 0; first < n_frames; first += kLanes) {
+    const int64_t n_used = std::min(kLanes, n_frames - first);
+    const auto load = [&](int64_t bin) {
+      Complex value;
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        const auto at = static_cast<size_t>(std::min(first + lane, n_frames - 1) * n_bins() + bin);
+        value.re[lane] = re[at];
+        value.im[lane] = im[at];
+      }
+      return value;
+    };
+    // What transform_all does last, undone. The inverse transform is the forward one of what has real and
+    // imaginary parts exchanged, and so is its result.
+    const Lanes sum = load(0).re, difference = load(half).re;
+    work[0] = {0.5f * (sum - difference), 0.5f * (sum + difference)};
+    for (int64_t k = 1; k <= half / 2; ++k) {
+      const Complex low = load(k), high = load(half - k);
+      const Complex even{0.5f * (low.re + high.re), 0.5f * (low.im - high.im)};
+      const Complex rotated{0.5f * (low.re - high.re), 0.5f * (low.im + high.im)};
+      const auto [cos, sin] = split_[static_cast<size_t>(k)];
+      const Complex odd{rotated.re * cos - rotated.im * sin, rotated.im * cos + rotated.re * sin};
+      work[k] = {even.im + odd.re, even.re - odd.im};
+      work[half - k] = {odd.re - even.im, even.re + odd.im};
+    }
+    const Complex* const x = run_passes(passes_, work, work + half);
+    for (int64_t lane = 0; lane < n_used; ++lane) {
+      float* const frame = frames.data() + (first + lane) * n_;
+      for (int64_t i = 0; i < half; ++i) {
+        frame[2 * i] = scale * x[i].im[lane];
+        frame[2 * i + 1] = scale * x[i].re[lane];
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "audio/mel.h"
 #include "audio/resampler.h"
@@ -42,13 +43,16 @@ class PlayedFrames {
     if (waiting_.size() > n_most) {
       waiting_.erase(waiting_.begin(), waiting_.end() - static_cast<std::ptrdiff_t>(n_kept));
       n_missing_ = 0;
+      was_cut_ = true;
     }
     return {};
   }
 
-  // The next frame; silence in place of what the device has not told yet, which is left out when it does.
-  void next(std::span<float> frame) {
+  // The next frame; silence in place of what the device has not told yet, which is amended when it does.
+  void next(std::span<float> frame, EchoRemover& remover) {
+    if (std::exchange(was_cut_, false)) remover.restart();
     const size_t late = std::min(n_missing_, waiting_.size());
+    remover.amend(std::span(waiting_).first(late), n_missing_);
     const size_t n = std::min(frame.size(), waiting_.size() - late);
     std::copy_n(waiting_.begin() + static_cast<std::ptrdiff_t>(late), n, frame.begin());
     std::fill(frame.begin() + static_cast<std::ptrdiff_t>(n), frame.end(), 0.0f);
@@ -67,6 +71,7 @@ class PlayedFrames {
     if (n_behind_ < kPatienceFrames) return;
     waiting_.erase(waiting_.begin(), waiting_.end() - kReserve);
     n_behind_ = 0;
+    was_cut_ = true;
   }
 
   PlayedSound played_;
@@ -75,12 +80,13 @@ class PlayedFrames {
   size_t n_missing_ = 0;
   int n_behind_ = 0;
   bool has_begun_ = false;
+  bool was_cut_ = false;  // something was left out that is not told to the remover yet
 };
 
 class EchoFreeSource final : public SoundSource {
  public:
-  EchoFreeSource(std::unique_ptr<SoundSource> microphone, PlayedFrames played, EchoLibrary library)
-      : microphone_(std::move(microphone)), played_(std::move(played)), remover_(library) {}
+  EchoFreeSource(std::unique_ptr<SoundSource> microphone, PlayedFrames played)
+      : microphone_(std::move(microphone)), played_(std::move(played)) {}
 
   Result<bool> read(std::vector<float>& out) override {
     PARLANCE_TRY(const bool goes_on, microphone_->read(heard_));
@@ -89,7 +95,7 @@ class EchoFreeSource final : public SoundSource {
     gate_ = remover_.gate();
     for (; at + kEchoFrame <= heard_.size(); at += kEchoFrame) {
       std::array<float, kEchoFrame> played, left;
-      played_.next(played);
+      played_.next(played, remover_);
       remover_.process(std::span(heard_).subspan(at, kEchoFrame), played, left);
       gate_ = std::max(gate_, remover_.gate());
       out.insert(out.end(), left.begin(), left.end());
@@ -113,10 +119,10 @@ class EchoFreeSource final : public SoundSource {
 
 }  // namespace
 
-Result<std::unique_ptr<SoundSource>> without_echo(std::unique_ptr<SoundSource> microphone, PlayedSound played,
-                                                  EchoLibrary library) {
+Result<std::unique_ptr<SoundSource>> without_echo(std::unique_ptr<SoundSource> microphone,
+                                                  PlayedSound played) {
   PARLANCE_TRY(PlayedFrames frames, PlayedFrames::create(std::move(played)));
-  return std::make_unique<EchoFreeSource>(std::move(microphone), std::move(frames), library);
+  return std::make_unique<EchoFreeSource>(std::move(microphone), std::move(frames));
 }
 
 }  // namespace parlance

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "assistant/sound_source.h"
-#include "echo/canceller.h"
 
 namespace parlance {
 
@@ -17,7 +16,7 @@ struct PlayedSound {
 };
 
 // Errors: a rate that cannot be worked with.
-Result<std::unique_ptr<SoundSource>> without_echo(std::unique_ptr<SoundSource> microphone, PlayedSound played,
-                                                  EchoLibrary library);
+Result<std::unique_ptr<SoundSource>> without_echo(std::unique_ptr<SoundSource> microphone,
+                                                  PlayedSound played);
 
 }  // namespace parlance

@@ -1,7 +1,6 @@
 // What `parlance talk` was asked for.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,17 +15,14 @@
 
 namespace parlance {
 
-// What takes the loudspeaker's sound out of the microphone's.
-enum class EchoChoice : uint8_t { automatic, off, webrtc, speex };
-
 struct TalkChoice {
   std::vector<std::string> files;  // "-": standard input; none: the microphone
   PcmFormat pcm;                   // of raw samples on standard input
   std::string microphone;
-  bool is_fast = false;         // files are heard as fast as can be
-  bool wants_barge_in = false;  // and go on while an answer is played
-  bool is_half_duplex = false;  // the microphone is not heard meanwhile
-  EchoChoice echo = EchoChoice::automatic;
+  bool is_fast = false;                  // files are heard as fast as can be
+  bool wants_barge_in = false;           // and go on while an answer is played
+  bool is_half_duplex = false;           // the microphone is not heard meanwhile
+  bool removes_echo = true;              // of the loudspeaker, from what the microphone hears
   std::optional<double> end_silence_ms;  // none: by what was said
   double pause_ms = 60;
 

@@ -61,35 +61,20 @@ Result<std::vector<std::unique_ptr<SoundSource>>> open_files(const Console& io, 
   return sources;
 }
 
-// The library that takes the loudspeaker's sound out of the microphone's; none where that is not wanted or
-// not possible.
-Result<std::optional<EchoLibrary>> echo_library(const TalkChoice& choice) {
-  const std::span<const EchoLibrary> built = echo_libraries();
-  if (choice.echo == EchoChoice::off || choice.is_half_duplex) return std::nullopt;
-  if (choice.echo == EchoChoice::automatic)
-    return built.empty() ? std::nullopt : std::optional(built.front());
-  const EchoLibrary wanted = choice.echo == EchoChoice::webrtc ? EchoLibrary::webrtc : EchoLibrary::speex;
-  if (std::ranges::find(built, wanted) != built.end()) return wanted;
-  return fail(ErrorCode::unsupported,
-              "--echo-cancel {}: this program was built without that library; leave the option out",
-              name_of(wanted));
-}
-
 // `loudspeaker`: what answers are played on, beside the microphone; null: nothing is to be heard.
 Result<std::unique_ptr<SoundSource>> open_ears(const Console& io, const TalkChoice& choice,
                                                Speaker* loudspeaker, std::function<bool()> is_over) {
-  PARLANCE_TRY(const auto library, echo_library(choice));
   std::string name;
   PARLANCE_TRY(auto source, open_microphone_source(choice.microphone, std::move(is_over), name));
-  const bool is_at_risk = loudspeaker && !library && !choice.is_half_duplex;
+  const bool is_at_risk = loudspeaker && !choice.removes_echo && !choice.is_half_duplex;
   if (io.err_is_terminal) {
     io.note(fmt::format("listening to {}; Ctrl-C ends{}", name,
                         is_at_risk ? "; near a loudspeaker, add --half-duplex" : ""));
   }
-  if (!loudspeaker || !library) return source;
+  if (!loudspeaker || !choice.removes_echo || choice.is_half_duplex) return source;
   PlayedSound played{.sample_rate_hz = loudspeaker->sample_rate_hz(),
                      .take = [loudspeaker](std::span<float> out) { return loudspeaker->read_played(out); }};
-  return without_echo(std::move(source), std::move(played), *library);
+  return without_echo(std::move(source), std::move(played));
 }
 
 SourceManner manner_of(const TalkChoice& choice) {
@@ -221,11 +206,9 @@ Result<void> check_options(TalkChoice& choice) {
   return {};
 }
 
-std::optional<EchoChoice> echo_choice_from_name(std::string_view name) {
-  if (name == "auto") return EchoChoice::automatic;
-  if (name == "off") return EchoChoice::off;
-  if (name == "webrtc") return EchoChoice::webrtc;
-  if (name == "speex") return EchoChoice::speex;
+std::optional<bool> on_or_off_from_name(std::string_view name) {
+  if (name == "on") return true;
+  if (name == "off") return false;
   return std::nullopt;
 }
 
@@ -237,11 +220,10 @@ OptionGroup hearing_group(TalkChoice& choice) {
             "Do not listen to the microphone while an answer is played: where the echo of loudspeakers "
             "cannot be taken out.",
             choice.is_half_duplex),
-       choice_option("--echo-cancel", "HOW",
-                     "What takes the loudspeaker's sound out of the microphone's, so that an answer can be "
-                     "interrupted: "
-                     "a library, or nothing, for headsets and systems that do it themselves.",
-                     "auto, off, webrtc, speex", choice.echo, echo_choice_from_name, "auto"),
+       choice_option("--echo-cancel", "WHETHER",
+                     "Take the loudspeaker's sound out of the microphone's, so that an answer can be "
+                     "interrupted; off is for headsets, and for systems that do it themselves.",
+                     "on, off", choice.removes_echo, on_or_off_from_name, "on"),
        flag("--barge-in",
             "Let recordings go on while an answer is played, and interrupt it, as a person can.",
             choice.wants_barge_in),

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "echo/canceller.h"
+#include "echo/frame.h"
 
 namespace parlance {
 

@@ -58,6 +58,43 @@ TEST(RealFft, AgreesWithTheDefinition) {
   }
 }
 
+TEST(RealFft, GoesThereAndBack) {
+  for (const size_t n : {2, 4, 6, 8, 10, 12, 16, 18, 20, 30, 50, 150, 256, 320, 400, 1024}) {
+    const RealFft fft(static_cast<int64_t>(n));
+    const auto n_bins = static_cast<size_t>(fft.n_bins());
+    for (const size_t n_frames : {0, 1, 3, 4, 5, 9}) {
+      const std::vector<float> frames = noise(n_frames * n);
+      std::vector<float> re(n_frames * n_bins), im(n_frames * n_bins), back(n_frames * n);
+      fft.forward(frames, re, im);
+      const std::vector<float> power = run(fft, frames);
+      for (size_t i = 0; i < power.size(); ++i) ASSERT_EQ(power[i], re[i] * re[i] + im[i] * im[i]);
+      fft.inverse(re, im, back);
+      for (size_t i = 0; i < frames.size(); ++i) ASSERT_NEAR(back[i], frames[i], 2e-6f) << n << ", " << i;
+    }
+  }
+}
+
+// Which shows that bins have the sign and the order of the definition: the power alone would not.
+TEST(RealFft, ShiftsASoundByTurningItsBins) {
+  constexpr size_t kN = 320;
+  const RealFft fft(kN);
+  const std::vector<float> frame = noise(kN);
+  std::vector<float> re(kN / 2 + 1), im(re), back(kN);
+  for (const size_t later : {1, 7, 160, 319}) {
+    fft.forward(frame, re, im);
+    for (size_t k = 0; k < re.size(); ++k) {
+      const double angle = -2 * std::numbers::pi * static_cast<double>(k * later % kN) / kN;
+      const auto cos = static_cast<float>(std::cos(angle)), sin = static_cast<float>(std::sin(angle));
+      const float x = re[k] * cos - im[k] * sin;
+      im[k] = re[k] * sin + im[k] * cos;
+      re[k] = x;
+    }
+    fft.inverse(re, im, back);
+    for (size_t i = 0; i < kN; ++i)
+      ASSERT_NEAR(back[(i + later) % kN], frame[i], 2e-6f) << later << ", " << i;
+  }
+}
+
 TEST(RealFft, AFrameIsTheSameAmongOthers) {
   for (const int64_t n : {256, 400}) {
     const RealFft fft(n);

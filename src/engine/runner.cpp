@@ -160,11 +160,12 @@ std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices
 
 // The floats or tokens of a tensor, or nothing of an absent one, which tells whether the device failed.
 Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
-  rows.clear();
   tokens.clear();
+  const bool has_tokens = from && from.dtype == DType::i32;
+  if (!from || has_tokens) rows.clear();
   if (!from) return stream.synchronize();
   const auto n = static_cast<size_t>(from.n_elements());
-  if (from.dtype == DType::i32) {
+  if (has_tokens) {
     tokens.resize(n);
     PARLANCE_CHECK(stream.download(std::as_writable_bytes(std::span(tokens)), from));
     if (from.ne[0] == 1) return {};
@@ -175,7 +176,7 @@ Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
     tokens.resize(n / 2);
     return {};
   }
-  rows.resize(n);
+  rows.resize(n);  // those of the step before are written over: clearing a vocabulary takes long
   return stream.download(std::as_writable_bytes(std::span(rows)), from);
 }
 

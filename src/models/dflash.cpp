@@ -73,9 +73,11 @@ Tensor Dflash::draft(Stream& s, const Blocks& blocks, const KvLayers& kv) const 
     const KvView& view = kv.layer(static_cast<int64_t>(layer));
     const Frame frame(s);
 
-    const Tensor q = remember(s, w.attention, hp, RopeStyle::halves, x, angles, view, blocks.view);
+    const AttentionWeights& a = w.attention;
+    const Products qkv = matmul(s, {&a.q, &a.k, &a.v}, x);
+    const Tensor q = remember(s, a, hp, RopeStyle::halves, qkv, angles, view, blocks.view);
     const BatchView& visible = p_.is_windowed[layer] ? in_window : seen;
-    add_rms_norm(s, h, attend(s, w.attention, hp, q, view, visible), w.ffn_norm, eps, x);
+    add_rms_norm(s, h, matmul(s, a.output, attend(s, hp, q, view, visible)), w.ffn_norm, eps, x);
     const bool is_last = layer + 1 == w_.layers.size();
     add_rms_norm(s, h, mlp(s, w.mlp, x), is_last ? w_.output_norm : w_.layers[layer + 1].attn_norm, eps, x);
   }

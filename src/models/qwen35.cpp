@@ -19,7 +19,8 @@ Outputs Qwen35::forward(Stream& s, const Batch& batch, const SequenceMemory& mem
   int64_t attention_layer = hp_.n_layers_of(LayerKind::attention, first_of_part, first_layer);
   auto recurrent_layer =
       static_cast<size_t>(hp_.n_layers_of(LayerKind::delta_net, first_of_part, first_layer));
-  const Tensor x = rms_norm(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps);
+  ResidualStream stream(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps, /*may_fuse=*/false);
+  const Tensor& x = stream.x();
   for (int64_t layer = first_layer; layer < end_layer; ++layer) {
     const Qwen35Layer& w = w_.layers[static_cast<size_t>(layer)];
     const bool is_done = layer == last_layer && is_end && !wants_last_layer(wants, layer);
@@ -38,17 +39,16 @@ Outputs Qwen35::forward(Stream& s, const Batch& batch, const SequenceMemory& mem
                         batch.view);
       if (is_done) return {};
     }
-    add_rms_norm(s, h, mixed, w.ffn_norm, eps, x);
+    stream.add(s, mixed, w.ffn_norm);
 
     if (layer == last_layer) break;
-    const Tensor& next_norm = w_.layers[static_cast<size_t>(layer + 1)].attn_norm;
-    add_rms_norm(s, h, mlp(s, w.mlp, x), next_norm, eps, x);
-    visit_between(s, batch, wants, layer, h, x, next_norm, eps);
+    stream.add(s, mlp(s, w.mlp, x), w_.layers[static_cast<size_t>(layer + 1)].attn_norm);
+    visit_between(s, batch, wants, layer, stream);
   }
 
   const MlpWeights& last_mlp = w_.layers[static_cast<size_t>(last_layer)].mlp;
-  if (!is_end) return leave_layers(s, batch, wants, last_layer, last_mlp, h, x);
-  return leave_model(s, batch, wants, last_layer, last_mlp, {w_.output_norm, w_.output, eps}, h, x);
+  if (!is_end) return leave_layers(s, batch, wants, last_layer, last_mlp, stream);
+  return leave_model(s, batch, wants, last_layer, last_mlp, {w_.output_norm, w_.output}, stream);
 }
 
 }  // namespace parlance

@@ -135,7 +135,8 @@ Params params_of(const Task& task) {
 // so many rounds that nobody waits long for the last one.
 int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int64_t most, int resident,
               const Gpu& gpu) {
-  constexpr int64_t kRounds = 4, kKeysOfStart = 96;  // that a block might have had while it starts
+  // Keys that a block might have had while it starts, and while the results of several are put together.
+  constexpr int64_t kRounds = 4, kKeysOfStart = 96, kKeysOfMerge = 256;
   const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
   const int64_t passes = n_tiles * args.kv.n_head_kv * tiling.parts;
   if (passes > blocks)
@@ -146,7 +147,8 @@ int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int6
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= most; ++splits) {
     const int64_t rounds = div_up(std::max<int64_t>(passes, 1) * splits, blocks);
-    const int64_t time = rounds * (div_up(n_segments, splits) * keys + kKeysOfStart);
+    const int64_t time =
+        rounds * (div_up(n_segments, splits) * keys + kKeysOfStart) + (splits > 1 ? kKeysOfMerge : 0);
     if (time < least) best = splits, least = time;
   }
   return static_cast<int>(best);

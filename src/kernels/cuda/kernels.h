@@ -1,7 +1,7 @@
 // Each operation's file puts its kernels into the table; op_table.cpp calls them all.
 #pragma once
 
-#include "kernels/op_table.h"
+#include "kernels/fused_rows.h"
 
 namespace parlance::cuda {
 
@@ -38,5 +38,8 @@ void fill_packed(OpTable& table);
 
 // The whole table (built once).
 const OpTable& op_table();
+
+// Beside it, for one row; absent for types that no kernel multiplies.
+const Cell<FusedMatmulArgs>& fused_matmul(DType weights);
 
 }  // namespace parlance::cuda

@@ -10,6 +10,7 @@
 #include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/matmul/quantised_few.h"
+#include "kernels/cuda/matmul/quantised_row.h"
 #include "kernels/cuda/matmul/wide_gemm.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
@@ -37,7 +38,18 @@ Products products_of(const MatmulArgs& args, DType dtype, int rows_per_tile) {
   return products;
 }
 
-namespace {
+Products products_of(const FusedMatmulArgs& args, DType dtype, int rows_per_tile) {
+  if (args.end != MatmulEnd::gate) return products_of(args.products, dtype, rows_per_tile);
+  MatmulArgs gate = args.products;
+  gate.n_outputs = 1;
+  Products products = products_of(gate, dtype, rows_per_tile / 2);
+  products.is_gated = true;
+  Output& up = products.outputs[1];
+  up = products.outputs[0];
+  up.weight = args.products.w[1].weight.as<const uint8_t>();
+  up.bias = args.products.w[1].bias.as<const float>();
+  return products;
+}
 
 bool has_rows_of(const MatmulArgs& args, DType dtype) {
   for (int i = 0; i < args.n_outputs; ++i) {
@@ -46,8 +58,23 @@ bool has_rows_of(const MatmulArgs& args, DType dtype) {
   return false;
 }
 
+// Whether every row starts where 16 bytes can be loaded at once.
+bool has_aligned_rows(const MatmulArgs& args, DType dtype) {
+  constexpr size_t kPiece = 16;
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const Tensor& weight = args.w[i].weight;
+    if (weight.dtype != dtype) continue;
+    if (reinterpret_cast<uintptr_t>(weight.data) % kPiece != 0 || weight.row_size() % kPiece != 0)
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
 void run_quantised(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
+  if (run_quantised_row(stream, {args})) return;
   if (wide_gemm_serves(stream, DType::q8_0, args.x.n_rows())) {
     const WideActivations x = halve_for_wide(stream, args.x, true);
     for (const DType dtype : kBlockTypes) {
@@ -77,18 +104,6 @@ size_t quantised_scratch(const MatmulArgs& args, int) {
                   n_tokens > kMostAlikeTokens ? half_scratch_bytes(n_in, n_tokens) : 0);
 }
 
-// Whether every row starts where 16 bytes can be loaded at once.
-bool has_aligned_rows(const MatmulArgs& args, DType dtype) {
-  constexpr size_t kPiece = 16;
-  for (int i = 0; i < args.n_outputs; ++i) {
-    const Tensor& weight = args.w[i].weight;
-    if (weight.dtype != dtype) continue;
-    if (reinterpret_cast<uintptr_t>(weight.data) % kPiece != 0 || weight.row_size() % kPiece != 0)
-      return false;
-  }
-  return true;
-}
-
 void run_float(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
   for (const DType dtype : kFloatTypes) {
@@ -99,7 +114,7 @@ void run_float(Stream& stream, const MatmulArgs& args) {
     } else if (dtype == DType::f32) {
       float_gemv(stream, args);
     } else if (half_gemv_serves(stream, args.x)) {
-      half_gemv(stream, args, dtype);
+      half_gemv(stream, {args}, dtype);
     } else if (wide_gemm_serves(stream, dtype, args.x.n_rows())) {
       wide_gemm(stream, args, dtype, halve_for_wide(stream, args.x, false));
     } else if (!half_few(stream, args, dtype)) {

@@ -59,31 +59,40 @@ struct KeptNorm {
   }
 };
 
-__device__ void prepare_kept_head(float* head, bool has_norm, const KeptNorm& norm, const float* cosines,
-                                  float eps, int lane) {
-  float x[2 * kKeptPairs], cosine[kKeptPairs], sine[kKeptPairs];
+struct KeptHead {
+  float x[2 * kKeptPairs];  // elements lane, lane + 32, ...
+
+  __device__ KeptHead(const float* head, bool has_norm, const KeptNorm& norm, const float* cosines, float eps,
+                      int lane) {
+    float cosine[kKeptPairs], sine[kKeptPairs];
 #pragma unroll
-  for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = head[lane + 32 * i];
+    for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = head[lane + 32 * i];
 #pragma unroll
-  for (int i = 0; i < kKeptPairs; ++i) {
-    cosine[i] = cosines[lane + 32 * i];
-    sine[i] = cosines[kKeptDim / 2 + lane + 32 * i];
+    for (int i = 0; i < kKeptPairs; ++i) {
+      cosine[i] = cosines[lane + 32 * i];
+      sine[i] = cosines[kKeptDim / 2 + lane + 32 * i];
+    }
+    if (has_norm) {
+      float sum = 0;
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i) sum += x[i] * x[i];
+      const float scale = 1 / sqrtf(sum_of_warp(sum) / static_cast<float>(kKeptDim) + eps);
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = x[i] * scale * norm.of[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kKeptPairs; ++i) {
+      const float a = x[i], b = x[i + kKeptPairs];
+      x[i] = a * cosine[i] - b * sine[i];
+      x[i + kKeptPairs] = a * sine[i] + b * cosine[i];
+    }
   }
-  if (has_norm) {
-    float sum = 0;
+
+  __device__ void store(float* head, int lane) const {
 #pragma unroll
-    for (int i = 0; i < 2 * kKeptPairs; ++i) sum += x[i] * x[i];
-    const float scale = 1 / sqrtf(sum_of_warp(sum) / static_cast<float>(kKeptDim) + eps);
-#pragma unroll
-    for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = x[i] * scale * norm.of[i];
+    for (int i = 0; i < 2 * kKeptPairs; ++i) head[lane + 32 * i] = x[i];
   }
-#pragma unroll
-  for (int i = 0; i < kKeptPairs; ++i) {
-    const float a = x[i], b = x[i + kKeptPairs];
-    head[lane + 32 * i] = a * cosine[i] - b * sine[i];
-    head[lane + 32 * (i + kKeptPairs)] = a * sine[i] + b * cosine[i];
-  }
-}
+};
 
 // What is written into the cache: all heads of k and v.
 struct Written {
@@ -91,14 +100,28 @@ struct Written {
   Places places;
   int room;  // bytes of shared memory for each warp, where head vectors are encoded as a whole
 
+  // A head vector of k or v, into its place.
   template <bool is_whole>
-  __device__ void encode(const Side& side, int64_t row, int lane) const {
+  __device__ void encode(const Side& side, const float* head, std::byte* to, int lane) const {
     if constexpr (is_whole) {
       extern __shared__ __align__(16) std::byte rooms[];
-      encode_row(side, places, row, rooms + threadIdx.x / 32 * room, lane);
+      auto* const x = reinterpret_cast<float*>(rooms + threadIdx.x / 32 * room);
+      for (int i = lane; i < side.head_dim; i += 32) x[i] = head[i];
+      __syncwarp();
+      encode_whole(side, x, to, lane);
     } else {
-      for (int chunk = 0; chunk < side.n_chunks; ++chunk)
-        encode_chunk(side, places, row * side.n_chunks + chunk, lane);
+      constexpr int kAtOnce = 4;
+      for (int first = lane; first - lane < side.head_dim; first += kAtOnce * kChunk) {
+        float x[kAtOnce];
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i)
+          x[i] = first + i * kChunk < side.head_dim ? head[first + i * kChunk] : 0.0f;
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+          const int at = first + i * kChunk;
+          if (at - lane < side.head_dim) encode_plain(side.format, x[i], at < side.head_dim, at, to, lane);
+        }
+      }
     }
   }
 };
@@ -118,28 +141,35 @@ __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written 
   const int n_heads = q.n_head + 2 * k.n_head, lane = threadIdx.x % 32;
   const int64_t token = index / n_heads;
   const int head = static_cast<int>(index % n_heads);
-  const int64_t row_of_k = token * k.n_head + (head - q.n_head);  // if it is one
   const bool is_q = head < q.n_head;
   const Heads& heads = is_q ? q : k;
   const bool is_kept = head_dim == kKeptDim && rotation.is_halves && 2 * rotation.n_pairs == kKeptDim;
   const KeptNorm kept(is_kept ? heads.norm : nullptr, lane);
+  const bool is_v = head >= q.n_head + k.n_head;
+  const int head_kv = is_q ? head / equaliser.n_shared : (head - q.n_head) % k.n_head;
+  // Where tokens lie is not what kernels write.
+  const Side& side = is_v ? written.v : written.k;
+  std::byte* const to = is_q || index >= n ? nullptr : row_of(side, written.places, token, head_kv);
   wait_for_previous();
   if (index >= n) return;
-  if (head >= q.n_head + k.n_head) {
-    written.encode<is_whole>(written.v, row_of_k - k.n_head, lane);
-    return;
-  }
-  const int64_t row = is_q ? token * q.n_head + head : row_of_k;
+  if (is_v)
+    return written.encode<is_whole>(side, side.x + (token * k.n_head + head_kv) * side.head_dim, to, lane);
+  float* const x = heads.x + (is_q ? token * q.n_head + head : token * k.n_head + head_kv) * head_dim;
   const float* const angles = rotation.angles + token * 2 * rotation.n_pairs;
   if (is_kept) {
-    prepare_kept_head(heads.x + row * head_dim, heads.norm, kept, angles, eps, lane);
+    const KeptHead own(x, heads.norm, kept, angles, eps, lane);
+    if (!is_q && !is_whole && !equaliser.q_scale) {
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i)
+        encode_plain(side.format, own.x[i], true, lane + 32 * i, to, lane);
+      return;
+    }
+    own.store(x, lane);
   } else {
-    prepare_head(heads.x + row * head_dim, heads.norm, angles, rotation, head_dim, eps, lane);
+    prepare_head(x, heads.norm, angles, rotation, head_dim, eps, lane);
   }
   __syncwarp();
   if (equaliser.q_scale) {
-    float* const x = heads.x + row * head_dim;
-    const int head_kv = is_q ? head / equaliser.n_shared : head - q.n_head;
     for (int i = lane; i < head_dim; i += 32) {
       const int at = head_kv * head_dim + i;
       x[i] = is_q ? __fmul_rn(x[i], equaliser.q_scale[at])
@@ -147,7 +177,7 @@ __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written 
     }
     __syncwarp();
   }
-  if (!is_q) written.encode<is_whole>(written.k, row, lane);
+  if (!is_q) written.encode<is_whole>(side, x, to, lane);
 }
 
 Heads heads_of(const Tensor& x, const Tensor& norm) {

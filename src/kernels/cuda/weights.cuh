@@ -99,6 +99,40 @@ __host__ __device__ inline uint32_t load_word(const BytesAt& p) {
 #endif
 }
 
+// n words in registers, where the place is known when compiled: of bytes that began at a multiple of 4.
+template <int n>
+struct WordsAt {
+  const uint32_t (&words)[n];
+  int at;
+
+  __host__ __device__ WordsAt operator+(int n_bytes) const { return {words, at + n_bytes}; }
+  __host__ __device__ uint32_t operator[](int i) const {
+    return (words[(at + i) / 4] >> ((at + i) % 4 * 8)) & 255;
+  }
+};
+
+template <int n>
+__host__ __device__ uint32_t load_u16(const WordsAt<n>& p) {
+  return (p.words[p.at / 4] >> (p.at % 4 * 8)) & 0xffff;
+}
+template <int n>
+__host__ __device__ float load_f16(const WordsAt<n>& p) {
+#ifdef __CUDA_ARCH__
+  return __half2float(__ushort_as_half(static_cast<uint16_t>(load_u16(p))));
+#else
+  return f32_from_f16(static_cast<f16_bits>(load_u16(p)));
+#endif
+}
+template <int n>
+__host__ __device__ WordsAt<n> at_word(const WordsAt<n>& p, int i) {
+  return p + 4 * i;
+}
+template <int n>
+__host__ __device__ uint32_t load_word(const WordsAt<n>& p) {
+  const uint32_t low = p.words[p.at / 4];
+  return p.at % 4 == 0 ? low : low >> 16 | p.words[p.at / 4 + 1] << 16;
+}
+
 // ---- Four codes in a word ----
 
 // Bytes below 128 made signed: each minus `offset`.
@@ -195,7 +229,8 @@ struct Q8_0 : BlockLayout<34, 1, false, false> {
     load_words(block + 2, out.codes);
     unpack_scales(block, 0, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int, Run& out) {
     out.step[0] = load_f16(block);
   }
   template <class Bytes>
@@ -210,7 +245,8 @@ struct Q4_0 : BlockLayout<18, 1, false, false> {
     for (uint32_t& codes : out.codes) codes = less(codes, 8);
     unpack_scales(block, 0, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int, Run& out) {
     out.step[0] = load_f16(block);
   }
   template <class Bytes>
@@ -225,7 +261,8 @@ struct Q4_1 : BlockLayout<20, 1, false, true> {
     load_nibbles(block + 4, out.codes);
     unpack_scales(block, 0, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int, Run& out) {
     out.step[0] = load_f16(block);
     out.minimum[0] = load_f16(block + 2);
   }
@@ -254,7 +291,8 @@ struct Q5_0 : BlockLayout<22, 1, false, false> {
     for (uint32_t& codes : out.codes) codes = less(codes, 16);
     unpack_scales(block, 0, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int, Run& out) {
     out.step[0] = load_f16(block);
   }
   template <class Bytes>
@@ -271,7 +309,8 @@ struct Q5_1 : BlockLayout<24, 1, false, true> {
     add_fifth_bits(block + 4, out.codes);
     unpack_scales(block, 0, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int, Run& out) {
     out.step[0] = load_f16(block);
     out.minimum[0] = load_f16(block + 2);
   }
@@ -287,7 +326,8 @@ struct Iq4Nl : BlockLayout<18, 1, false, false> {
     load_iq4_nibbles(block + 2, out.codes);
     unpack_scales(block, 0, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int, Run& out) {
     out.step[0] = load_f16(block);
   }
   template <class Bytes>
@@ -314,8 +354,9 @@ struct Iq4Xs : BlockLayout<136, 8, false, false> {
 
 // Step and minimum of a run of Q4_K and Q5_K, whose blocks begin alike: d, dmin, 12 bytes of scales
 // (k_scales.h).
-__host__ __device__ inline void unpack_k_steps(const uint8_t* block, int run, Run& out) {
-  const uint8_t* scales = block + 4 + run % 4;
+template <class Bytes>
+__host__ __device__ void unpack_k_steps(const Bytes& block, int run, Run& out) {
+  const Bytes scales = block + 4 + run % 4;
   const int a = scales[0], b = scales[4], c = scales[8];
   const int step = run < 4 ? a & 63 : (c & 15) | (a >> 6) << 4;
   const int minimum = run < 4 ? b & 63 : c >> 4 | (b >> 6) << 4;
@@ -329,7 +370,8 @@ struct Q4K : BlockLayout<144, 8, false, true> {
     for (uint32_t& codes : out.codes) codes = (codes >> (4 * (run % 2))) & 0x0f0f0f0f;
     unpack_k_steps(block, run, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int run, Run& out) {
     unpack_k_steps(block, run, out);
   }
   template <class Bytes>
@@ -349,7 +391,8 @@ struct Q5K : BlockLayout<176, 8, false, true> {
     }
     unpack_k_steps(block, run, out);
   }
-  __host__ __device__ static void unpack_scales(const uint8_t* block, int run, Run& out) {
+  template <class Bytes>
+  __host__ __device__ static void unpack_scales(const Bytes& block, int run, Run& out) {
     unpack_k_steps(block, run, out);
   }
   template <class Bytes>

@@ -3,9 +3,8 @@
 namespace parlance {
 
 Tensor remember(Stream& s, const AttentionWeights& w, const HyperParameters& hp, RopeStyle rope_style,
-                const Tensor& x, const Tensor& angles, const KvView& kv, const BatchView& batch) {
-  const int64_t n_tokens = x.ne[1];
-  const Products qkv = matmul(s, {&w.q, &w.k, &w.v}, x);
+                const Products& qkv, const Tensor& angles, const KvView& kv, const BatchView& batch) {
+  const int64_t n_tokens = qkv.out[0].ne[1];
   const Tensor q = qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n_tokens);
   const Tensor k = qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n_tokens);
   const Tensor v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n_tokens);
@@ -14,9 +13,9 @@ Tensor remember(Stream& s, const AttentionWeights& w, const HyperParameters& hp,
   return q;
 }
 
-Tensor attend(Stream& s, const AttentionWeights& w, const HyperParameters& hp, const Tensor& q,
-              const KvView& kv, const BatchView& batch) {
-  return matmul(s, w.output, attention(s, q, kv, batch, hp.attention_scale));
+Tensor attend(Stream& s, const HyperParameters& hp, const Tensor& q, const KvView& kv,
+              const BatchView& batch) {
+  return attention(s, q, kv, batch, hp.attention_scale);
 }
 
 }  // namespace parlance

@@ -17,14 +17,14 @@ struct AttentionWeights {
   Tensor k_norm;  // [head_dim_k], or absent
 };
 
-// x (n_embd, n_tokens), already normalised -> queries (head_dim_k, n_head, n_tokens). Keys and values of the
+// The products of q, k and v, rows flat -> queries (head_dim_k, n_head, n_tokens). Keys and values of the
 // batch are written to the cache.
 Tensor remember(Stream& s, const AttentionWeights& w, const HyperParameters& hp, RopeStyle rope_style,
-                const Tensor& x, const Tensor& angles, const KvView& kv, const BatchView& batch);
+                const Products& qkv, const Tensor& angles, const KvView& kv, const BatchView& batch);
 
-// Queries of a batch whose keys and values are in the cache, so that each token sees itself -> (n_embd,
-// n_tokens).
-Tensor attend(Stream& s, const AttentionWeights& w, const HyperParameters& hp, const Tensor& q,
-              const KvView& kv, const BatchView& batch);
+// Queries of a batch whose keys and values are in the cache, so that each token sees itself -> (n_head *
+// head_dim_v, n_tokens), what the output's weight takes.
+Tensor attend(Stream& s, const HyperParameters& hp, const Tensor& q, const KvView& kv,
+              const BatchView& batch);
 
 }  // namespace parlance

@@ -18,38 +18,33 @@ void visit(Stream& s, const Batch& batch, const Wants& wants, int64_t layer, con
 
 }  // namespace
 
-void visit_between(Stream& s, const Batch& batch, const Wants& wants, int64_t layer, const Tensor& h,
-                   const Tensor& x, const Tensor& next_norm, float norm_eps) {
-  visit(s, batch, wants, layer, h);
+void visit_between(Stream& s, const Batch& batch, const Wants& wants, int64_t layer,
+                   const ResidualStream& stream) {
+  visit(s, batch, wants, layer, stream.h());
   for (const auto& [at_layer, at] : batch.added) {
-    if (at_layer != layer) continue;
-    const Frame frame(s);
-    const int64_t n = at.rows.ne[1];
-    copy(s, x.rows(at.first, n), rms_norm(s, h.rows(at.first, n), next_norm, norm_eps));
+    if (at_layer == layer) stream.renew(s, at.first, at.rows.ne[1]);
   }
 }
 
 Outputs leave_layers(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer,
-                     const MlpWeights& w, const Tensor& h, const Tensor& x) {
-  add(s, h, mlp(s, w, x));
-  visit(s, batch, wants, last_layer, h);
-  return {.h = h, .hidden = {}, .normed = {}, .logits = {}};
+                     const MlpWeights& w, const ResidualStream& stream) {
+  stream.add(s, w.down, stream.gated(s, w));
+  visit(s, batch, wants, last_layer, stream.h());
+  return {.h = stream.h(), .hidden = {}, .normed = {}, .logits = {}};
 }
 
 Outputs leave_model(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer,
-                    const MlpWeights& w, const OutputWeights& output, const Tensor& h, const Tensor& x) {
+                    const MlpWeights& w, const OutputWeights& output, const ResidualStream& stream) {
   const bool is_visited = wants.taps_layer(last_layer) || batch.adds_behind(last_layer);
-  if (is_visited) leave_layers(s, batch, wants, last_layer, w, h, x);
+  if (is_visited) leave_layers(s, batch, wants, last_layer, w, stream);
   if (!wants.rows) return {};
 
+  ResidualStream last =
+      is_visited ? stream.of_rows(s, wants.rows, output.norm) : stream.of_rows(s, wants.rows);
+  if (!is_visited) last.add(s, w.down, last.gated(s, w), output.norm);
   Outputs out;
-  out.hidden = get_rows(s, h, wants.rows);
-  if (is_visited) {
-    out.normed = rms_norm(s, out.hidden, output.norm, output.norm_eps);
-  } else {
-    out.normed = get_rows(s, x, wants.rows);
-    add_rms_norm(s, out.hidden, mlp(s, w, out.normed), output.norm, output.norm_eps, out.normed);
-  }
+  out.hidden = last.h();
+  out.normed = last.normed(s);
   if (wants.logits) out.logits = matmul(s, output.weight, out.normed);
   return out;
 }

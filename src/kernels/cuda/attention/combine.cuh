@@ -157,9 +157,19 @@ class RowsSoFar {
   Sums of_segment_, so_far_;
 };
 
+// Has the numbers of a range's first pages at hand before they are looked up, by lanes of a warp.
+__device__ inline void prefetch_pages(const Params& p, const TokenRun& run, const SegmentRange& range) {
+  const int lane = threadIdx.x % 32, key = range.first * run.segment_keys;
+  if (threadIdx.x >= 32 || range.first >= range.last) return;
+  const Walk walk(p, p.seq[run.first], 0);
+  const int index = key / p.page_tokens + lane;
+  if (index * p.page_tokens >= run.n_keys) return;
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(walk.pages + index + (index >= walk.gap_at ? walk.gap : 0)));
+}
+
 // A block's work: the rows of a tile against some segments of their keys, or all of them. A worker is what
-// the warps do with keys: it has its Shared memory with `quarters`, and sizes; made for rows of one sequence,
-// it leaves what they have of each segment.
+// the warps do with keys: it has its Shared memory with `quarters`, and sizes; made for a sequence and
+// started with rows of it, it leaves what they have of each segment.
 template <class Worker>
 __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   let_next_start();
@@ -169,8 +179,11 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
-  TokenRun run(p, first, end);  // sequences and positions are not what kernels write
-  wait_for_previous();
+  TokenRun run(p, first, end);  // sequences, positions and pages are not what kernels write
+  if (run.is_served) prefetch_pages(p, run, SegmentRange(p, run, place.split));
+  // Of a row alone, the keys before it are those of earlier steps.
+  const bool starts_early = Worker::kStartsEarly && p.n_tokens == 1;
+  if (!starts_early) wait_for_previous();
   for (;; run = TokenRun(p, run.last, end)) {
     // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
     const SegmentRange range(p, run, place.split);
@@ -179,7 +192,14 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
       const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
       RowsSoFar<decltype(shared.quarters), Worker::kThreads> so_far;
       so_far.start(p, rows, 0, is_split(p, run));
-      Worker worker(p, shared, Walk(p, p.seq[run.first], head_kv), run, range, rows);
+      Worker worker(p, shared, Walk(p, p.seq[run.first], head_kv), run, range);
+      if constexpr (Worker::kStartsEarly) {
+        if (starts_early) {
+          worker.start_before(keys_before(p, p.seq[run.first], p.pos[run.first]));
+          wait_for_previous();
+        }
+      }
+      worker.start(rows);
       for (int segment = range.first; segment < range.last; ++segment) {
         const int buffer = segment % kBuffers;
         worker.add_segment(segment, buffer);
@@ -189,6 +209,7 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
       }
       so_far.store();
     }
+    if (starts_early && !has_work) wait_for_previous();
     if (run.last >= end) return;
     if (has_work) __syncthreads();
   }

@@ -134,20 +134,24 @@ class Worker {
   };
 
   __device__ Worker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
-                    const SegmentRange& range, const BlockRows& rows)
+                    const SegmentRange& range)
       : p_(p),
         shared_(shared),
         walk_(walk),
         keys_{run.segment_keys / kDecodeWarps, run.n_keys, static_cast<int>(threadIdx.x) / 32},
         eighth_(threadIdx.x % L::kLanes),
-        group_(threadIdx.x % 32 / L::kLanes) {
+        group_(threadIdx.x % 32 / L::kLanes),
+        first_segment_(range.first) {}
+
+  static constexpr bool kStartsEarly = false;
+  __device__ void start(const BlockRows& rows) {
 #pragma unroll
     for (int head = 0; head < kHeads; ++head) {
-      const int64_t row = static_cast<int64_t>(rows.first_token) * p.n_head + rows.first_head + head;
+      const int64_t row = static_cast<int64_t>(rows.first_token) * p_.n_head + rows.first_head + head;
       for (int i = 0; i < 8; ++i)
-        q_[head][i] = head < rows.n_heads ? p.q[row * kHeadDim + eighth_ * 8 + i] * p.scale : 0.0f;
+        q_[head][i] = head < rows.n_heads ? p_.q[row * kHeadDim + eighth_ * 8 + i] * p_.scale : 0.0f;
     }
-    loaded_.load(p_, walk_, keys_.first(range.first) + group_ * kKeys, keys_.n_keys, eighth_);
+    loaded_.load(p_, walk_, keys_.first(first_segment_) + group_ * kKeys, keys_.n_keys, eighth_);
   }
 
   __device__ void add_segment(int segment, int buffer) {
@@ -181,6 +185,7 @@ class Worker {
   const Walk walk_;
   const WarpKeys keys_;
   const int eighth_, group_;  // this lane's part of a head vector; its group of lanes
+  const int first_segment_;
   float q_[kHeads][8];
   Loaded<k_format, v_format, kKeys> loaded_;
 };

@@ -43,7 +43,7 @@ class TensorWorker {
   };
 
   __device__ TensorWorker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
-                          const SegmentRange& range, const BlockRows& rows)
+                          const SegmentRange& range)
       : p_(p),
         shared_(shared),
         source_(p, shared.sources[threadIdx.x / 32 % kDecodeWarps], nullptr),
@@ -51,15 +51,27 @@ class TensorWorker {
         keys_{run.segment_keys / kDecodeWarps, run.n_keys, static_cast<int>(threadIdx.x) / 32 % kDecodeWarps},
         group_(threadIdx.x / kDecodeThreads),
         last_segment_(range.last),
-        ahead_{range.first, 0} {
-#pragma unroll
-    for (int stage = 0; stage < kStages - 1; ++stage) load_next(stage);
+        ahead_{range.first, 0} {}
+
+  // Has keys and values of the first n_keys on their way, as far as they come first.
+  static constexpr bool kStartsEarly = true;
+  __device__ void start_before(int n_keys) {
+    while (n_started_ < kStages - 1) {
+      ahead_.settle(keys_, last_segment_);
+      const int first = keys_.first(ahead_.segment) + ahead_.step * kStepKeys;
+      if (ahead_.segment < last_segment_ && first + kStepKeys > n_keys) return;
+      load_next(n_started_++);
+    }
+  }
+
+  __device__ void start(const BlockRows& rows) {
+    while (n_started_ < kStages - 1) load_next(n_started_++);
 #pragma unroll
     for (int side = 0; side < kSides; ++side) {
       const bool exists = rows.exists(row(side));
       const int token = exists ? rows.token(row(side)) : 0, head = exists ? rows.head(row(side)) : 0;
-      rows_.start(p.q + (static_cast<int64_t>(token) * p.n_head + head) * kHeadDim, p.scale, side,
-                  exists ? visible_keys(p, token) : 0, exists);
+      rows_.start(p_.q + (static_cast<int64_t>(token) * p_.n_head + head) * kHeadDim, p_.scale, side,
+                  exists ? visible_keys(p_, token) : 0, exists);
     }
   }
 
@@ -127,7 +139,7 @@ class TensorWorker {
   const int group_;
   const int last_segment_;
   Cursor ahead_;
-  int stage_ = 0;
+  int stage_ = 0, n_started_ = 0;
   WarpRows<Half, kHeadDim, kStepKeys, kSides> rows_;
 };
 

@@ -19,9 +19,16 @@ struct Arrivals {
   }
   // Arrives, and has so many bytes copied: both addresses and n_bytes are multiples of 16.
   __device__ void arrive_with(void* shared, const void* global, uint32_t n_bytes) {
+    arrive_before(n_bytes);
+    copy(shared, global, n_bytes);
+  }
+  // The same where copies of so many bytes in all follow, by any threads.
+  __device__ void arrive_before(uint32_t n_bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&state)),
                  "r"(n_bytes)
                  : "memory");
+  }
+  __device__ void copy(void* shared, const void* global, uint32_t n_bytes) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
             shared_address(shared)),

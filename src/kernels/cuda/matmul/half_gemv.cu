@@ -9,6 +9,7 @@
 #include "kernels/cuda/matmul/half.cuh"
 #include "kernels/cuda/matmul/rows_ahead.cuh"
 #include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/silu.cuh"
 
 namespace parlance::cuda {
 
@@ -50,7 +51,8 @@ __host__ __device__ constexpr int x_bytes(int part_steps) {  // of a warp
 // of x.
 template <class Product, int kStages, int kHeld>
 __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
-    multiply_rows(const __grid_constant__ Products p, const float* x, const Parts parts) {
+    multiply_rows(const __grid_constant__ Products p, const float* x, MatmulEnd end_of_rows,
+                  const Parts parts) {
   extern __shared__ uint4 shared[];
   __shared__ float sums[2][kMostParts][kRows];
   let_next_start();
@@ -80,6 +82,12 @@ __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
 
   int stage = 0, turn = 0;
   for (int tile = blockIdx.x; tile < p.n_tiles; tile += gridDim.x, turn ^= 1) {
+    // Of the tile's rows, those that are stored: a lane each of the first warp.
+    const Output& output = output_of_tile(p, tile);
+    const int n_stored = p.is_gated ? kRows / 2 : kRows, of_tile = lane % kRows;
+    const int row = (tile - output.first_tile) * n_stored + of_tile % n_stored;
+    const bool exists = row < output.n_out, is_stored = part == 0 && lane < n_stored && exists;
+    const float before = is_stored && end_of_rows == MatmulEnd::add ? output.out[row] : 0.0f;
     float acc[4] = {};
     for (int step = begin; step < end; ++step) {
       ahead.copy(stages[stage == 0 ? kStages - 1 : stage - 1]);
@@ -96,12 +104,13 @@ __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
     }
     __syncthreads();  // once a tile: who comes back to these sums has passed the next one, and so has their
                       // reader
-    const Output& output = output_of_tile(p, tile);
-    const int row = (tile - output.first_tile) * kRows + lane;
-    if (part != 0 || lane >= kRows || row >= output.n_out) continue;
+    if (part != 0) continue;
     float total = 0;
-    for (int of = 0; of < parts.n; ++of) total = add_part(total, sums[turn][of][lane]);
-    output.out[row] = total + (output.bias ? output.bias[row] : 0.0f);
+    for (int of = 0; of < parts.n; ++of) total = add_part(total, sums[turn][of][of_tile]);
+    const float* const bias = (of_tile < n_stored ? output : p.outputs[1]).bias;
+    float value = total + (bias && exists ? bias[row] : 0.0f);
+    if (p.is_gated) value = silu(value) * __shfl_down_sync(kAllLanes, value, kRows / 2);
+    if (is_stored) output.out[row] = end_of_rows == MatmulEnd::add ? before + value : value;
   }
 }
 
@@ -115,33 +124,37 @@ size_t room_of_blocks(const Gpu& gpu, size_t n) {
   return shared_bytes_of_blocks(gpu, n) - 2 * kMostParts * kRows * sizeof(float);
 }
 
-template <class Product, int kStages>
-void launch_gemv(Stream& stream, const MatmulArgs& args, DType dtype) {
-  const Products products = products_of(args, dtype, kRows);
+template <class Product, int kStages, int kHeld>
+void launch_gemv(Stream& stream, const FusedMatmulArgs& args, const Products& products, int n_blocks) {
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  const int n_blocks = std::min(products.n_tiles, kBlocksAtOnce * gpu_of(stream).n_multiprocessors);
-  // Stages are few where parts are long.
-  launch(stream, multiply_rows < Product, kStages, kStages == 6 ? 4 : 12 >,
+  launch(stream, multiply_rows<Product, kStages, kHeld>,
          {.grid = dim3(static_cast<unsigned>(n_blocks)),
           .block = dim3(32, static_cast<unsigned>(parts.n)),
           .shared_bytes = shared_bytes<kStages>(parts)},
-         products, args.x.as<const float>(), parts);
+         products, args.products.x.as<const float>(), args.end, parts);
 }
 
-// As many stages as leave room for the second block of a multiprocessor.
+// As many stages as leave room for the second block of a multiprocessor, and no more than there is to come:
+// the next kernel's weights may then be on their way while this one computes.
 template <class Product>
-void choose_stages(Stream& stream, const MatmulArgs& args, DType dtype) {
-  const Parts parts = parts_of(static_cast<int>(args.x.ne[0]), kHalfStepValues);
+void choose_stages(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
+  const Products products = products_of(args, dtype, kRows);
+  const int n_blocks = std::min(products.n_tiles, kBlocksAtOnce * gpu_of(stream).n_multiprocessors);
+  const Parts parts = parts_of(products.n_in, kHalfStepValues);
   const size_t room = room_of_blocks(gpu_of(stream), kBlocksAtOnce);
-  const auto run = shared_bytes<6>(parts) <= room   ? launch_gemv<Product, 6>
-                   : shared_bytes<4>(parts) <= room ? launch_gemv<Product, 4>
-                                                    : launch_gemv<Product, 3>;
-  run(stream, args, dtype);
+  const int n_steps = parts.units * div_up(products.n_tiles, n_blocks);
+  const bool is_short = parts.units * kHalfStepValues <= 4 * 32 * 4;  // a lane has no more than four pieces
+  const auto run =
+      !is_short ? (shared_bytes<4>(parts) <= room ? launch_gemv<Product, 4, 12> : launch_gemv<Product, 3, 12>)
+      : n_steps <= 2 ? launch_gemv<Product, 3, 4>
+      : n_steps <= 3 ? launch_gemv<Product, 4, 4>
+                     : launch_gemv<Product, 6, 4>;
+  run(stream, args, products, n_blocks);
 }
 
 }  // namespace
 
-void half_gemv(Stream& stream, const MatmulArgs& args, DType dtype) {
+void half_gemv(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const auto run = dtype == DType::bf16 ? choose_stages<Bf16Product> : choose_stages<F16Product>;
   run(stream, args, dtype);
 }

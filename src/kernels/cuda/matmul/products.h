@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/op_table.h"
+#include "kernels/fused_rows.h"
 
 namespace parlance::cuda {
 
@@ -27,10 +27,18 @@ struct Products {
   int n_tiles;  // of rows, of all outputs
   int n_in;
   int n_tokens;
+  // Half of a tile's rows are of the only output, the others the same rows of outputs[1], whose weight and
+  // bias it meets: see MatmulEnd::gate.
+  bool is_gated;
 };
+
+bool has_rows_of(const MatmulArgs& args, DType dtype);
+bool has_aligned_rows(const MatmulArgs& args, DType dtype);
 
 // The outputs of a call whose weights are of this type; `rows_per_tile` rows are a block's work.
 Products products_of(const MatmulArgs& args, DType dtype, int rows_per_tile);
+// The same, with what they end in.
+Products products_of(const FusedMatmulArgs& args, DType dtype, int rows_per_tile);
 
 #ifdef __CUDACC__
 // The output that row tile `tile` belongs to.
@@ -38,6 +46,15 @@ __device__ inline const Output& output_of_tile(const Products& p, int tile) {
   int i = 0;
   while (i + 1 < p.n_outputs && tile >= p.outputs[i + 1].first_tile) ++i;
   return p.outputs[i];
+}
+
+// Where row `row` of a tile lies; behind the last row of an output, that one is meant.
+__device__ inline const uint8_t* find_row(const Products& p, int tile, int rows_per_tile, int row) {
+  const int n_own = p.is_gated ? rows_per_tile / 2 : rows_per_tile;
+  const Output& first = output_of_tile(p, tile);
+  const Output& output = row < n_own ? first : p.outputs[1];
+  const int of_output = (tile - first.first_tile) * n_own + row % n_own;
+  return output.weight + min(of_output, first.n_out - 1) * output.row_bytes;
 }
 #endif
 
@@ -177,10 +194,11 @@ size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens);
 HalfActivations halve(Stream& stream, const Tensor& x, DType dtype);
 
 // Rows of weights start at multiples of 16 bytes. float_gemv is for f32, the others are for f16 and bf16;
-// half_gemv takes a single token, which it rounds itself.
+// half_gemv takes a single token, which it rounds itself, and gates and adds up what comes of it; it does not
+// normalise.
 void float_gemv(Stream& stream, const MatmulArgs& args);
 bool half_gemv_serves(Stream& stream, const Tensor& x);
-void half_gemv(Stream& stream, const MatmulArgs& args, DType dtype);
+void half_gemv(Stream& stream, const FusedMatmulArgs& args, DType dtype);
 void half_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x);
 // Any shape and address, in f32.
 void float_tiles(Stream& stream, const MatmulArgs& args, DType dtype);

@@ -62,11 +62,8 @@ struct RowsAhead {
 
   __device__ void find_rows() {
     if (tile >= p.n_tiles) return;
-    const Output& output = output_of_tile(p, tile);
-    const int first_row = (tile - output.first_tile) * kRows;
 #pragma unroll
-    for (int i = 0; i < kLanePieces; ++i)
-      rows[i] = output.weight + min(first_row + row(i), output.n_out - 1) * output.row_bytes;
+    for (int i = 0; i < kLanePieces; ++i) rows[i] = find_row(p, tile, kRows, row(i));
   }
 };
 

@@ -70,7 +70,7 @@ DeviceMemory memory_of(int index) {
   return memory;
 }
 
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public FusesRows {
  public:
   CudaDevice(int index, const cudaDeviceProp& properties, const DeviceOptions& options)
       : index_(index),
@@ -87,6 +87,10 @@ class CudaDevice final : public Device {
   std::string_view description() const override { return description_; }
   DeviceMemory memory() const override { return memory_of(index_); }
   const OpTable& ops() const override { return op_table(); }
+  int64_t most_fused_rows() const override { return 1; }
+  const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override {
+    return cuda::fused_matmul(weights);
+  }
   int64_t most_alike_rows(DType /*weights*/) const override {
     return gpu_.is_deterministic ? INT64_MAX : kMostAlikeTokens;
   }

@@ -1,0 +1,99 @@
+// Products of one token that are normalised, added up or gated on CUDA: by the kernels for one token, or
+// where these have no code for the weights, by kernels of their own that leave in scratch memory what is no
+// result.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/quantised_row.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/weight_types.h"
+
+namespace parlance::cuda {
+
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+const Cell<MatmulArgs>& plain_cell(const FusedMatmulArgs& args) {
+  return op_table().matmul[static_cast<size_t>(args.products.w[0].weight.dtype)];
+}
+
+size_t floats_bytes(int64_t n) {
+  return align_up(static_cast<size_t>(n) * sizeof(float), kAlignment);
+}
+
+size_t products_scratch(const FusedMatmulArgs& args) {
+  return align_up(plain_cell(args).scratch(args.products, 1), kAlignment);
+}
+
+// Behind what the products need: the token under its norm, and products that are no results yet.
+size_t scratch_bytes(const FusedMatmulArgs& args, int) {
+  size_t bytes = products_scratch(args) + floats_bytes(args.products.x.ne[0]);
+  for (int i = 0; i < args.products.n_outputs; ++i)
+    bytes += floats_bytes(args.products.w[static_cast<size_t>(i)].weight.n_rows());
+  return bytes;
+}
+
+// What is left to be done where x is normalised by a kernel of its own.
+FusedMatmulArgs normalise(Stream& stream, const FusedMatmulArgs& args) {
+  FusedMatmulArgs rest = args;
+  if (!args.norm) return rest;
+  rest.norm = {};
+  rest.products.x.data = scratch_of(stream) + products_scratch(args);
+  op_table().rms_norm.run(stream, {args.products.x, args.norm, rest.products.x, args.norm_eps});
+  return rest;
+}
+
+void run_apart(Stream& stream, const FusedMatmulArgs& args) {
+  const FusedMatmulArgs rest = normalise(stream, args);
+  MatmulArgs plain = rest.products;
+  const auto& cell = plain_cell(args);
+  if (args.end == MatmulEnd::store) return cell.run(stream, plain);
+  const Tensor& out = args.products.out[0];
+  std::byte* room = scratch_of(stream) + products_scratch(args) + floats_bytes(plain.x.ne[0]);
+  for (int i = 0; i < plain.n_outputs; ++i) {
+    Tensor& product = plain.out[static_cast<size_t>(i)];
+    product = out;
+    product.data = room;
+    room += floats_bytes(out.n_elements());
+  }
+  cell.run(stream, plain);
+  if (args.end == MatmulEnd::add) {
+    op_table().add.run(stream, {out, plain.out[0]});
+  } else {
+    op_table().swiglu.run(stream, {plain.out[0], plain.out[1], out});
+  }
+}
+
+void run_quantised(Stream& stream, const FusedMatmulArgs& args) {
+  if (!run_quantised_row(stream, args)) run_apart(stream, args);
+}
+
+// Blocks of half_gemv are many: that each normalises the token takes longer than a kernel for it.
+void run_float(Stream& stream, const FusedMatmulArgs& args) {
+  int n_types = 0;
+  bool serves = half_gemv_serves(stream, args.products.x);
+  for (const DType dtype : kFloatTypes) {
+    if (!has_rows_of(args.products, dtype)) continue;
+    ++n_types;
+    serves = serves && dtype != DType::f32 && has_aligned_rows(args.products, dtype);
+  }
+  if (!serves || (n_types > 1 && args.end != MatmulEnd::store)) return run_apart(stream, args);
+  const FusedMatmulArgs rest = normalise(stream, args);
+  for (const DType dtype : kFloatTypes) {
+    if (has_rows_of(rest.products, dtype)) half_gemv(stream, rest, dtype);
+  }
+}
+
+}  // namespace
+
+const Cell<FusedMatmulArgs>& fused_matmul(DType weights) {
+  static constexpr Cell<FusedMatmulArgs> kNone, kQuantised{run_quantised, scratch_bytes},
+      kFloat{run_float, scratch_bytes};
+  const auto is_among = [&](const auto& types) { return std::ranges::count(types, weights) > 0; };
+  return is_among(kBlockTypes) ? kQuantised : is_among(kFloatTypes) ? kFloat : kNone;
+}
+
+}  // namespace parlance::cuda

@@ -1,0 +1,48 @@
+// A token that the kernels for one alone normalise on its way in, as rms_norm does.
+#pragma once
+
+#include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/reduce.cuh"
+
+namespace parlance::cuda {
+
+// Values of a quad, which a thread loads at once; quads of the lanes that make a row's sum.
+inline constexpr int kQuad = 4, kLaneQuads = kMostRowLanes / kQuad;
+
+// The squares of a row of n values, a multiple of 256, of which a thread adds up the quads q, q + kLaneQuads
+// and so on: the sum is that of sum_of_squares().
+struct SquaresOfRow {
+  float sums[kQuad] = {};
+
+  __device__ void add(const float4& v) {
+    sums[0] = fmaf(v.x, v.x, sums[0]);
+    sums[1] = fmaf(v.y, v.y, sums[1]);
+    sums[2] = fmaf(v.z, v.z, sums[2]);
+    sums[3] = fmaf(v.w, v.w, sums[3]);
+  }
+
+  // By whole warps, whose first quads follow each other. sum_of_warp() of 32 lanes, which eight threads have:
+  // lanes that are 16, 8 and 4 apart, then 2 and 1.
+  __device__ void leave(int quad, float (&partial)[kMostRowLanes / 32]) {
+#pragma unroll
+    for (float& sum : sums) {
+#pragma unroll
+      for (int mask = 16; mask >= kQuad; mask /= 2) sum += __shfl_xor_sync(kAllLanes, sum, mask / kQuad);
+    }
+    if (quad % 8 == 0) partial[quad / 8] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+  }
+};
+
+// What the values are multiplied with before their weight; by whole warps, behind a barrier.
+__device__ inline float scale_of_squares(const float (&partial)[kMostRowLanes / 32], int n, float eps) {
+  const int lane = threadIdx.x % 32;
+  const float sum = sum_of_warp(lane < row_lanes(n) / 32 ? partial[lane] : 0.0f);
+  return 1 / sqrtf(sum / static_cast<float>(n) + eps);
+}
+
+__device__ inline float4 normalised(const float4& v, float scale, const float4& weight) {
+  return make_float4(v.x * scale * weight.x, v.y * scale * weight.y, v.z * scale * weight.z,
+                     v.w * scale * weight.w);
+}
+
+}  // namespace parlance::cuda

@@ -1,0 +1,29 @@
+// Operations on few rows in one go: products that normalise what they take, and add up or gate what they
+// yield. For a single row, kernels wait longer for each other than they compute. Only for devices that offer
+// it, and with the bits of the operations that they stand for.
+#pragma once
+
+#include <initializer_list>
+
+#include "kernels/fused_rows.h"
+#include "kernels/ops.h"
+
+namespace parlance {
+
+// Whether the stream's device has the operations below for so few rows.
+bool fuses_rows(const Stream& s, int64_t n_rows);
+
+// rms_norm(x, weight).
+struct Normed {
+  Tensor x, weight;
+  float eps;
+};
+Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const Normed& x);
+
+// h += weight x + bias.
+void matmul_add(Stream& s, const Tensor& h, const Linear& w, const Tensor& x);
+
+// swiglu() of both products.
+Tensor matmul_swiglu(Stream& s, const Linear& gate, const Linear& up, const Normed& x);
+
+}  // namespace parlance

@@ -1,0 +1,30 @@
+// What a device is beside a Device that takes few rows through several operations in one go: see fused_ops.h.
+// As op_table.h, for kernels.
+#pragma once
+
+#include "kernels/op_table.h"
+
+namespace parlance {
+
+// What becomes of products on their way out.
+enum class MatmulEnd : uint8_t {
+  store,
+  add,   // out[0] += the only product
+  gate,  // out[0] = silu(the first product) * the second, which has no result of its own
+};
+
+struct FusedMatmulArgs {
+  MatmulArgs products;
+  Tensor norm = {};  // f32 [n_in]: x goes through rms_norm() with this weight first; or absent
+  float norm_eps = 0;
+  MatmulEnd end = MatmulEnd::store;
+};
+
+class FusesRows {
+ public:
+  virtual ~FusesRows() = default;
+  virtual int64_t most_fused_rows() const = 0;  // of x
+  virtual const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const = 0;
+};
+
+}  // namespace parlance

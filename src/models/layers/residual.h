@@ -1,0 +1,86 @@
+// The residual stream of a part's rows, and what its sub-layers see of it.
+#pragma once
+
+#include <cassert>
+
+#include "kernels/fused_ops.h"
+#include "models/layers/mlp.h"
+
+namespace parlance {
+
+// h (n_embd, n_tokens) and x, the same under the norm of the sub-layer that comes next. Where the device
+// takes so few rows from product to product (fuses_rows()), there is no x: products make it on their way.
+class ResidualStream {
+ public:
+  // `may_fuse`: whether sub-layers do without x.
+  ResidualStream(Stream& s, const Tensor& h, const Tensor& norm, float eps, bool may_fuse = true)
+      : h_(h), norm_(norm), eps_(eps), is_fused_(may_fuse && fuses_rows(s, h.n_rows())) {
+    if (!is_fused_) x_ = rms_norm(s, h, norm, eps);
+  }
+
+  const Tensor& h() const { return h_; }
+  const Tensor& x() const {
+    assert(!is_fused_);
+    return x_;
+  }
+
+  // Rows [first, first + n) of h have changed.
+  void renew(Stream& s, int64_t first, int64_t n) const {
+    if (is_fused_) return;
+    const Frame frame(s);
+    copy(s, x_.rows(first, n), rms_norm(s, h_.rows(first, n), norm_, eps_));
+  }
+
+  // Those rows alone, in tensors of their own; under another norm, if it is given.
+  ResidualStream of_rows(Stream& s, const Tensor& rows, const Tensor& norm = {}) const {
+    ResidualStream some = *this;
+    some.h_ = get_rows(s, h_, rows);
+    some.is_fused_ = is_fused_ && fuses_rows(s, rows.n_elements());
+    if (norm) some.norm_ = norm;
+    if (!some.is_fused_)
+      some.x_ = norm || is_fused_ ? rms_norm(s, some.h_, some.norm_, eps_) : get_rows(s, x_, rows);
+    return some;
+  }
+
+  Tensor normed(Stream& s) const { return is_fused_ ? rms_norm(s, h_, norm_, eps_) : x_; }
+  // Of x.
+  Products products(Stream& s, std::initializer_list<const Linear*> weights) const {
+    return is_fused_ ? matmul(s, weights, Normed{h_, norm_, eps_}) : matmul(s, weights, x_);
+  }
+  // silu(gate x) * up x.
+  Tensor gated(Stream& s, const MlpWeights& w) const {
+    if (is_fused_) return matmul_swiglu(s, w.gate, w.up, Normed{h_, norm_, eps_});
+    const Products gate_up = matmul(s, {&w.gate, &w.up}, x_);
+    return swiglu(s, gate_up.out[0], gate_up.out[1]);
+  }
+
+  // h += w y. What comes next is under `norm`.
+  void add(Stream& s, const Linear& w, const Tensor& y, const Tensor& norm) {
+    if (is_fused_) {
+      matmul_add(s, h_, w, y);
+    } else {
+      add_rms_norm(s, h_, matmul(s, w, y), norm, eps_, x_);
+    }
+    norm_ = norm;
+  }
+  // h += y, where there is x.
+  void add(Stream& s, const Tensor& y, const Tensor& norm) {
+    add_rms_norm(s, h_, y, norm, eps_, x());
+    norm_ = norm;
+  }
+  // h += w y where nothing comes next.
+  void add(Stream& s, const Linear& w, const Tensor& y) const {
+    if (is_fused_) {
+      matmul_add(s, h_, w, y);
+    } else {
+      parlance::add(s, h_, matmul(s, w, y));
+    }
+  }
+
+ private:
+  Tensor h_, x_, norm_;
+  float eps_;
+  bool is_fused_;
+};
+
+}  // namespace parlance

@@ -17,7 +17,7 @@
 #include "kernels/cuda/matmul/rows_ahead.cuh"
 #include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/matmul/run_terms.cuh"
-#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/launch_clusters.h"
 #include "kernels/cuda/silu.cuh"
 #include "kernels/cuda/weight_types.h"
 
@@ -440,7 +440,7 @@ bool is_aligned(const Tensor& tensor) {
 // Whether the kernel has code for these sizes, and for what is asked for on the way in and out.
 bool serves(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Tensor& x = args.products.x;
-  if (gpu_of(stream).compute_capability < 90) return false;
+  if (!has_row_kernels(gpu_of(stream).compute_capability)) return false;
   if (x.n_rows() != 1 || x.ne[0] % kQuantisedUnitValues != 0 || !is_aligned(x)) return false;
   if (args.norm && (x.ne[0] > kMostNormed || !is_aligned(args.norm))) return false;
   for (int i = 0; i < args.products.n_outputs; ++i) {
@@ -455,6 +455,10 @@ bool serves(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
 }
 
 }  // namespace
+
+bool has_row_kernels(int compute_capability) {
+  return has_code_for_clusters() && compute_capability >= 90;
+}
 
 bool run_quantised_row(Stream& stream, const FusedMatmulArgs& args) {
   const auto has = [&](DType dtype) { return has_rows_of(args.products, dtype); };

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/quantised_row.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/cuda/runtime/weight_upload.h"
@@ -87,7 +88,7 @@ class CudaDevice final : public Device, public FusesRows {
   std::string_view description() const override { return description_; }
   DeviceMemory memory() const override { return memory_of(index_); }
   const OpTable& ops() const override { return op_table(); }
-  int64_t most_fused_rows() const override { return 1; }
+  int64_t most_fused_rows() const override { return has_row_kernels(gpu_.compute_capability) ? 1 : 0; }
   const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override {
     return cuda::fused_matmul(weights);
   }

@@ -315,24 +315,33 @@ TEST_F(Drafting, DraftsAreTheSameWhereTheTextWasKnown) {
   EXPECT_FALSE(without->restore(folder.path() / "text.kv", prompt));
 }
 
-// Wherever the model is cut, its drafter proposes the same.
+// Wherever the model is cut, its drafter proposes the same, the second time too, and where the text was read
+// from a file that the whole model wrote.
 TEST_F(Drafting, DraftsAreTheSameForAModelOnTwoDevices) {
   const auto prompt = question(kQuestions[1]);
   const auto whole =
       answer(*test::make_session(*loaded_.model, {.n_ctx = 256, .drafter = drafter_}), prompt, always(7));
   ASSERT_GT(whole.draft.n_accepted, 0);
+  const test::TemporaryFolder folder;
+  const auto writer = test::make_session(*loaded_.model, {.n_ctx = 256, .drafter = drafter_});
+  ASSERT_TRUE(writer->set_prompt(prompt));
+  ASSERT_TRUE(writer->save(folder.path() / "text.kv"));
   const int64_t n_layer = loaded_.model->hyper_parameters().n_layer;
   for (int64_t n = 1; n < n_layer; ++n) {
     const auto host = *make_cpu_device({.n_threads = 1}), device = *make_cpu_device({.n_threads = 2});
     const auto model =
         TextModel::load(*GgufFile::open(test::demo_text()), Placement(*device, *host, n_layer, n));
     ASSERT_TRUE(model) << model.error().message;
-    const auto session =
-        test::make_session(**model, {.n_ctx = 256, .drafter = test::load_demo_drafter((*model)->model())});
-    const GenerateResult got = answer(*session, prompt, always(7));
-    EXPECT_EQ(got.tokens, whole.tokens) << n << " layers on the device";
-    EXPECT_EQ(got.draft.n_drafted, whole.draft.n_drafted);
-    EXPECT_EQ(got.draft.n_accepted, whole.draft.n_accepted);
+    const SessionOptions options{.n_ctx = 256, .drafter = test::load_demo_drafter((*model)->model())};
+    const auto session = test::make_session(**model, options);
+    const auto restored = test::make_session(**model, options);
+    ASSERT_TRUE(restored->restore(folder.path() / "text.kv", prompt));
+    for (Session* const s : {session.get(), session.get(), restored.get()}) {
+      const GenerateResult got = answer(*s, prompt, always(7));
+      EXPECT_EQ(got.tokens, whole.tokens) << n << " layers on the device";
+      EXPECT_EQ(got.draft.n_drafted, whole.draft.n_drafted);
+      EXPECT_EQ(got.draft.n_accepted, whole.draft.n_accepted);
+    }
   }
 }
 

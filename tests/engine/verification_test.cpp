@@ -344,6 +344,48 @@ TEST_F(Verifying, BlockDraftersReadLayersOfTwoDevices) {
   EXPECT_GT(n_some, 20);
 }
 
+// An answer that is cancelled at any operation of either device leaves what goes on as if nothing had been.
+TEST_F(Verifying, CancelledAnswersOfTwoDevicesGoOn) {
+  const auto prompt = text(12, 3);
+  const auto path = folder_.path() / "cut.gguf", block_path = folder_.path() / "block.gguf";
+  test::write_tiny_model(path, {.n_layer = 3});
+  ASSERT_TRUE(test::write_tiny_drafter(block_path, {}));
+  const auto file = *GgufFile::open(block_path);
+  GenerateOptions options = always(5, 10);
+  options.draft.least_probability = 0.006f;  // so that what the drafter knows shows in how much it drafts
+  for (const bool watches_host : {true, false}) {
+    const auto other = *make_cpu_device({.n_threads = 1, .deterministic = true});
+    Device &host = watches_host ? device_ : *other, &device = watches_host ? *other : device_;
+    const auto model = TextModel::load(*GgufFile::open(path), Placement(device, host, 3, 1));
+    ASSERT_TRUE(model) << model.error().message;
+    auto block = Dflash::load(file, (*model)->model());
+    ASSERT_TRUE(block) << block.error().message;
+    const std::shared_ptr<const Dflash> drafter = *std::move(block);
+    const auto fresh = [&] { return test::make_session(**model, {.n_ctx = 128, .drafter = drafter}); };
+    int64_t n_operations = 0;
+    device_.on_operation = [&] { ++n_operations; };
+    const GenerateResult whole = answer(*fresh(), prompt, options);
+    device_.on_operation = nullptr;
+    ASSERT_GT(n_operations, 50);
+    ASSERT_LT(whole.draft.n_drafted, 5 * whole.draft.n_verified);
+    for (int64_t at = 0; at < n_operations; ++at) {
+      const auto session = fresh();
+      CancellationSource source;
+      GenerateOptions stopped = options;
+      stopped.work.cancellation = source.ticket();
+      device_.on_operation = [&, n = int64_t{0}]() mutable {
+        if (n++ == at) source.cancel();
+      };
+      answer(*session, prompt, stopped);
+      device_.on_operation = nullptr;
+      const GenerateResult again = answer(*session, prompt, options);
+      ASSERT_EQ(again.tokens, whole.tokens) << "operation " << at << ", host " << watches_host;
+      ASSERT_EQ(again.draft.n_drafted, whole.draft.n_drafted);
+      ASSERT_EQ(again.draft.n_accepted, whole.draft.n_accepted);
+    }
+  }
+}
+
 TEST_F(Verifying, ARequiredDraftThatDoesNotComeIsAnError) {
   const auto model = load({.n_layer = 1});
   const auto without = test::make_session(*model, {.n_ctx = 64});

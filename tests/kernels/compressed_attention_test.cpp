@@ -88,6 +88,31 @@ class CompressedAttention : public KernelTest {
     expect_close(got, want, factor * attention_rounding(roughest, device, c.places.size()), 0);
   }
 
+  // That what comes of the last query's first head, of which a channel is no number, is none either, and all
+  // else is.
+  void expect_no_number(const KvShape& shape, int32_t n_positions, int64_t n_tokens) {
+    const int64_t n_head = 2 * shape.n_head_kv;
+    const TokenPlaces places =
+        TokenPlaces().add(0, n_positions - static_cast<int32_t>(n_tokens), static_cast<int32_t>(n_tokens));
+    const KvPages pages(shape, {n_positions}, random_);
+    const auto contents = filled(pages, shape, TokenPlaces().add(0, 0, n_positions));
+    auto q = random_floats(shape.head_dim_k * n_head * n_tokens, kQueryLimit);
+    q[static_cast<size_t>(shape.head_dim_k * n_head * (n_tokens - 1) + 3)] =
+        std::numeric_limits<float>::quiet_NaN();
+    OpBench bench = tested();
+    const KvView kv = pages.on(bench, contents).layer(kLayer);
+    const Tensor tq = bench.upload({shape.head_dim_k, n_head, n_tokens, 1}, q);
+    const BatchView batch = places.on(bench);
+    const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
+    const auto got = bench.run([&](Stream& s) { return attention(s, tq, kv, batch, scale); });
+    const auto first = static_cast<size_t>(shape.head_dim_v * n_head * (n_tokens - 1));
+    for (size_t i = 0; i < got.size(); ++i) {
+      const bool is_spoiled = i >= first && i < first + static_cast<size_t>(shape.head_dim_v);
+      ASSERT_EQ(std::isnan(got[i]), is_spoiled)
+          << name(shape.k) << ", " << n_tokens << " tokens, element " << i << " is " << got[i];
+    }
+  }
+
   // Each format as keys and values, as keys alone, as values alone.
   template <class Expect>
   void for_each_pair(int64_t head_dim, int32_t page_tokens, const Expect& expect) {
@@ -244,6 +269,14 @@ TEST_P(CompressedAttention, ExactPages) {
                   .places = TokenPlaces().add(0, 25, 50).add(1, 3, 5),
                   .is_prefill = true,
                   .main_pages = main_pages});
+  }
+}
+
+// What a broken model computes must not become a plausible answer on its way.
+TEST_P(CompressedAttention, AQueryThatIsNoNumberGivesNone) {
+  for (const KvCoding& coding : codings(128)) {
+    const KvShape shape{.k = coding, .v = coding, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 16};
+    for (const int64_t n_tokens : {1, 5, 40}) expect_no_number(shape, 45, n_tokens);
   }
 }
 

@@ -31,7 +31,7 @@ using Lanes = simd::Avx512;
 #include "kernels/cpu/attention/sign_rows.avx512.h"
 
 template <class Codes>
-constexpr KeyKernels kByteKeys = {byte_query_bytes, byte_workspace_bytes, prepare_bytes<Codes>,
+constexpr KeyKernels kByteKeys = {byte_query_bytes<Codes>, byte_workspace_bytes, prepare_bytes<Codes>,
                                   score_bytes<Codes>};
 template <class Codes, class Rows>
 constexpr ValueKernels kByteValues = {byte_workspace_bytes, accumulate_bytes<Codes, Rows>,
@@ -69,7 +69,7 @@ const Kernels kAvx512Vbmi = {
     .few = {kFewRows<F32Rows>,
             kChannelRows<F16Rows>,
             kChannelRows<Bf16Rows>,
-            kChannelRows<Q8Rows>,
+            {kByteKeys<Q8Bytes>, kFewRows<Q8Rows>.values},
             {kByteKeys<Q4Bytes>, kFewRows<Q4Rows>.values},
             {kByteKeys<Tbq3Bytes>, kByteValues<Tbq3Bytes, Tbq3Rows>},
             {kByteKeys<Tbq4Bytes>, kByteValues<Tbq4Bytes, Tbq4Rows>},

@@ -56,8 +56,15 @@ PARLANCE_VBMI PARLANCE_INLINE I load_quarters(const std::byte* const (&at)[4]) {
   return _mm512_mask_broadcast_i32x4(x, 0xf000, load_quarter(at[3]));
 }
 
+// What most formats have in common: a byte for a channel of the query is enough, and the steps of four blocks
+// lie within 64 bytes.
+struct CoarseCodes {
+  static constexpr int kQueryParts = 1;
+  static constexpr bool kIsFar = false;
+};
+
 // 32 codes of four bits in 16 bytes.
-struct NibbleCodes {
+struct NibbleCodes : CoarseCodes {
   using Table = I;
   static constexpr int kPlanes = 1;
   static constexpr bool kReadsBehind = false;  // the end of a row
@@ -108,6 +115,30 @@ struct PolarBytes : NibbleCodes {
   }
 };
 
+// Bytes that are levels themselves.
+struct Q8Bytes {
+  using Table = I;
+  static constexpr int kQueryParts = 2;
+  static constexpr bool kIsFar = true;
+  static constexpr int kPlanes = 2;
+  static constexpr bool kReadsBehind = false;
+  static constexpr const Order& kOrder = kLowNibblesFirst;  // as they are
+  static constexpr size_t step_at(int64_t block) { return static_cast<size_t>(block) * sizeof(BlockQ8_0); }
+  static constexpr size_t codes_at(int64_t block) { return step_at(block) + offsetof(BlockQ8_0, q); }
+  static constexpr float unit() { return 1; }
+  PARLANCE_VBMI static PARLANCE_INLINE Table table(int offset) {
+    return _mm512_set1_epi8(static_cast<char>(offset));
+  }
+  PARLANCE_VBMI static PARLANCE_INLINE void load(const std::byte* const (&at)[4], const Table&,
+                                                 I (&planes)[kPlanes]) {
+    planes[0] = load_quarters(at);
+    planes[1] = load_quarters({at[0] + 16, at[1] + 16, at[2] + 16, at[3] + 16});
+  }
+  PARLANCE_VBMI static PARLANCE_INLINE void levels(I plane, const Table& table, I (&levels)[1]) {
+    levels[0] = _mm512_xor_si512(plane, table);
+  }
+};
+
 // For each byte of a quarter, at which bit of its integer the code begins: from first_code and first_code +
 // 16 on.
 constexpr std::array<uint8_t, 64> shifts_of_3(int first_code) {
@@ -121,7 +152,7 @@ constexpr std::array<uint8_t, 64> shifts_of_3(int first_code) {
 // The step and the 32 codes of three bits behind it are read as two integers of 64 bits: codes 0 to 15 lie
 // from bit 16 of the first on, the others from bit 0 of the second, whose last 16 bits belong to what
 // follows.
-struct Tbq3Bytes {
+struct Tbq3Bytes : CoarseCodes {
   using Table = I;
   static constexpr int kPlanes = 2;
   static constexpr bool kReadsBehind = true;
@@ -151,7 +182,7 @@ struct Tbq3Bytes {
 
 // Levels of 512 states, the last ones of 9 bits that begin at every third: the low 7 choose in four tables of
 // 128, the others one of these. Read as integers of 64 bits, with 16 states in each.
-struct TcqBytes {
+struct TcqBytes : CoarseCodes {
   struct Table {
     I parts[8];
     I offset;  // is added by exclusive or

@@ -1,6 +1,7 @@
 // Tiles of few rows in bytes, included by avx512.cpp after few_rows.simd.h: compressed keys and values are
 // multiplied by vpdpbusd as levels of 8 bits. Levels rounded to integers add 1e-5 or less to a format's mean
 // square error, which is 7e-3 or more, queries rounded to a 127th of the largest of every 32 channels 4e-5.
+// Keys of bytes are exact, and their queries have two bytes for a channel.
 // Weights are rounded up or down by a fixed sequence, so that what many small ones lose together is small as
 // well.
 
@@ -94,8 +95,8 @@ PARLANCE_VBMI PARLANCE_INLINE void gather_four_steps(const std::byte* rows, size
 
 // The steps of n_keys rows, up to a whole group.
 template <class Codes>
-PARLANCE_VBMI void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks,
-                                f16_bits* steps) {
+requires(!Codes::kIsFar) PARLANCE_VBMI
+    void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks, f16_bits* steps) {
   for (int64_t j = 0; j < n_keys; j += kGroup) {
     const std::byte* rows = groups.at(j);
     for (int64_t b = 0; b < n_blocks; b += 4) {
@@ -108,44 +109,91 @@ PARLANCE_VBMI void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int
   }
 }
 
+// Where no two steps are near each other.
+template <class Codes>
+requires(Codes::kIsFar) PARLANCE_VBMI
+    void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks, f16_bits* steps) {
+  const I lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const I rows = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(groups.row_bytes())));
+  for (int64_t j = 0; j < n_keys; j += kGroup) {
+    for (int64_t b = 0; b < n_blocks; ++b) {
+      const I gathered = _mm512_i32gather_epi32(rows, groups.at(j) + Codes::step_at(b), 1);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(steps + b * kKeyBlock + j),
+                          _mm512_cvtepi32_epi16(gathered));
+    }
+  }
+}
+
 PARLANCE_VBMI PARLANCE_INLINE F load_steps(const f16_bits* steps) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(steps)));
 }
 
 // ---- Scores ----
 
-// A prepared query: its bytes, block by block in the format's order; then for each block what unsigned levels
-// add to its products, and the factor of these.
+// A prepared query: its bytes, block by block in the format's order, the high ones before the low ones where
+// there are two for a channel; then for each block what unsigned levels add to their products, and the factor
+// of these.
+template <class Codes>
 struct ByteQuery {
+  static constexpr int kParts = Codes::kQueryParts;
   ByteQuery(std::byte* memory, int64_t head_dim)
       : values(reinterpret_cast<int8_t*>(memory)),
-        offsets(reinterpret_cast<int32_t*>(memory + head_dim)),
-        factors(reinterpret_cast<float*>(offsets + head_dim / kByteBlock)) {}
-  int8_t* values;
-  int32_t* offsets;
-  float* factors;
+        offsets(reinterpret_cast<int32_t*>(memory + kParts * head_dim)),
+        factors(reinterpret_cast<float*>(offsets + kParts * (head_dim / kByteBlock))) {}
+  int8_t* values;    // [kParts][head_dim]
+  int32_t* offsets;  // [blocks][kParts]
+  float* factors;    // [blocks]
 };
 
-inline size_t byte_query_bytes(int64_t head_dim) {
-  return align_up(static_cast<size_t>(head_dim + head_dim / kByteBlock * 8), size_t{64});
+template <class Codes>
+size_t byte_query_bytes(int64_t head_dim) {
+  const int64_t n_block = head_dim / kByteBlock;
+  return align_up(static_cast<size_t>(Codes::kQueryParts * (head_dim + 4 * n_block) + 4 * n_block),
+                  size_t{64});
+}
+
+// How channels of a query become integers up to `most`: what they are multiplied with, and what an integer
+// stands for then, which is no number where a channel is none.
+struct QueryStep {
+  float to_int, step;
+};
+inline QueryStep query_step(const float* x, int64_t n, float most) {
+  float largest = 0, nothing = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    largest = std::max(largest, std::fabs(x[i]));
+    nothing += 0 * x[i];
+  }
+  if (nothing != 0) return {0, nothing};  // NaN, which differs from zero
+  return {largest > kLeast ? most / largest : 0, largest / most};
+}
+
+inline int32_t to_integer(float x, QueryStep step) {
+  return step.to_int == 0 ? 0 : static_cast<int32_t>(std::nearbyint(x * step.to_int));
 }
 
 template <class Codes>
 void prepare_bytes(const Tile& tile, int64_t row, const float* query, float scale) {
-  const ByteQuery prepared(tile.query<std::byte>(row), tile.head_dim_k);
-  for (int64_t b = 0; b < tile.head_dim_k / kByteBlock; ++b) {
+  constexpr bool kHasTwo = Codes::kQueryParts == 2;
+  const int64_t n = tile.head_dim_k;
+  const ByteQuery<Codes> prepared(tile.query<std::byte>(row), n);
+  for (int64_t b = 0; b < n / kByteBlock; ++b) {
     const float* x = query + b * kByteBlock;
-    float largest = 0;
-    for (int64_t i = 0; i < kByteBlock; ++i) largest = std::max(largest, std::fabs(x[i]));
-    const float to_byte = largest > 0 ? 127 / largest : 0;
-    int32_t sum = 0;
+    const QueryStep step = query_step(x, kByteBlock, kHasTwo ? 127 * 256 : 127);
+    int32_t sums[2] = {};
     for (size_t i = 0; i < kByteBlock; ++i) {
-      const auto value = static_cast<int32_t>(std::nearbyint(x[Codes::kOrder[i]] * to_byte));
-      prepared.values[b * kByteBlock + static_cast<int64_t>(i)] = static_cast<int8_t>(value);
-      sum += value;
+      const int32_t value = to_integer(x[Codes::kOrder[i]], step);
+      const int32_t high = kHasTwo ? (value + 128) >> 8 : value;
+      int8_t* const at = prepared.values + b * kByteBlock + static_cast<int64_t>(i);
+      at[0] = static_cast<int8_t>(high);
+      sums[0] += high;
+      if constexpr (kHasTwo) {
+        at[n] = static_cast<int8_t>(value - 256 * high);
+        sums[1] += value - 256 * high;
+      }
     }
-    prepared.offsets[b] = -128 * sum;
-    prepared.factors[b] = scale * unit_of<Codes>() * largest / 127;
+    for (int p = 0; p < Codes::kQueryParts; ++p)
+      prepared.offsets[b * Codes::kQueryParts + p] = -128 * sums[p];
+    prepared.factors[b] = scale * unit_of<Codes>() * step.step;
   }
 }
 
@@ -164,7 +212,7 @@ PARLANCE_VBMI PARLANCE_INLINE void transpose_quarters(I (&x)[4]) {
 template <class Codes, int kRows>
 PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const Groups<Codes>& groups,
                                     int64_t n_keys, const f16_bits* steps, const std::byte* next) {
-  constexpr int kPlanes = Codes::kPlanes, kLevels = 2 / kPlanes;
+  constexpr int kPlanes = Codes::kPlanes, kLevels = 2 / kPlanes, kParts = Codes::kQueryParts;
   const int64_t n_blocks = tile.head_dim_k / kByteBlock;
   const typename Codes::Table table = table_of<Codes, 128>();
   for (int64_t j = 0; j < n_keys; j += kGroup) {
@@ -185,13 +233,16 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
 #pragma GCC unroll 2
         for (int p = 0; p < kPlanes; ++p) planes[p][z] = loaded[p];
       }
-      const int32_t* q[kRows];
-      I sums[kRows];
+      const int32_t* q[kRows][kParts];
+      I sums[kRows][kParts];
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        const ByteQuery query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
-        q[r] = reinterpret_cast<const int32_t*>(query.values + b * kByteBlock);
-        sums[r] = _mm512_set1_epi32(query.offsets[b]);
+        const ByteQuery<Codes> query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
+#pragma GCC unroll 2
+        for (int h = 0; h < kParts; ++h) {
+          q[r][h] = reinterpret_cast<const int32_t*>(query.values + h * tile.head_dim_k + b * kByteBlock);
+          sums[r][h] = _mm512_set1_epi32(query.offsets[b * kParts + h]);
+        }
       }
 #pragma GCC unroll 2
       for (int p = 0; p < kPlanes; ++p) {
@@ -202,10 +253,13 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
           Codes::levels(planes[p][t], table, levels);
 #pragma GCC unroll 2
           for (int l = 0; l < kLevels; ++l) {
+            const int word = 4 * (p * kLevels + l) + t;
 #pragma GCC unroll 4
             for (int r = 0; r < kRows; ++r) {
-              sums[r] =
-                  _mm512_dpbusd_epi32(sums[r], levels[l], _mm512_set1_epi32(q[r][4 * (p * kLevels + l) + t]));
+#pragma GCC unroll 2
+              for (int h = 0; h < kParts; ++h) {
+                sums[r][h] = _mm512_dpbusd_epi32(sums[r][h], levels[l], _mm512_set1_epi32(q[r][h][word]));
+              }
             }
           }
         }
@@ -213,9 +267,11 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
       const F step = load_steps(steps + b * kKeyBlock + j);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        const ByteQuery query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
+        const ByteQuery<Codes> query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
         const F factor = Lanes::multiply(step, Lanes::broadcast(query.factors[b]));
-        scores[r] = Lanes::multiply_add(_mm512_cvtepi32_ps(sums[r]), factor, scores[r]);
+        I sum = sums[r][0];
+        if constexpr (kParts == 2) sum = _mm512_add_epi32(_mm512_slli_epi32(sum, 8), sums[r][1]);
+        scores[r] = Lanes::multiply_add(_mm512_cvtepi32_ps(sum), factor, scores[r]);
       }
     }
 #pragma GCC unroll 4

@@ -22,17 +22,15 @@ inline size_t sketch_query_bytes(int64_t n_stored) {
 inline void prepare_sketch(const Tile& tile, int64_t row, const float* query, float scale) {
   const SketchQuery prepared(tile.query<std::byte>(row), tile.head_dim_k);
   for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c, query += kSketch) {
-    float largest = 0;
-    for (int64_t i = 0; i < kSketch; ++i) largest = std::max(largest, std::fabs(query[i]));
-    const float to_byte = largest > 0 ? 127 / largest : 0;
+    const QueryStep step = query_step(query, kSketch, 127);
     int32_t sum = 0;
     for (int64_t i = 0; i < kSketch; ++i) {
-      const auto value = static_cast<int32_t>(std::nearbyint(query[i] * to_byte));
+      const int32_t value = to_integer(query[i], step);
       prepared.values[c * kSketch + i] = static_cast<int8_t>(value);
       sum += value;
     }
     prepared.sums[c] = static_cast<float>(sum);
-    prepared.factors[c] = scale * largest / 127;
+    prepared.factors[c] = scale * step.step;
   }
 }
 

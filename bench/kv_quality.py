@@ -1,6 +1,6 @@
 """Draws what `parlance eval kv --json` measured: divergence from f16 over bits, as an SVG, and its table as Markdown.
 
-    parlance eval kv --limit 0 --json > docs/kv-quality.json
+    parlance eval kv --limit 50 --json > docs/kv-quality.json
     python3 bench/kv_quality.py docs/kv-quality.json docs/kv-quality.svg docs/kv-quality.md
 """
 import json

@@ -53,6 +53,7 @@ CacheCase recent(KvFormat format) {
 std::vector<CacheCase> cache_cases(const KvLayout& layout) {
   using enum KvFormat;
   std::vector<CacheCase> cases = {both(f16),
+                                  both(f32),
                                   both(bf16),
                                   both(q8_0),
                                   rotated(q8_0),

@@ -137,7 +137,7 @@ std::vector<Option> cache_options(CacheChoice& choice, KvPolicy& policy) {
       parsed_option<bool>(
           "--cache-equalise", "on|off",
           "Store compressed keys without the outliers that the model's weights put into all of them, for the "
-          "same attention. On the CPU and with CUDA.",
+          "same attention.",
           plain.equalises ? "on" : "off", word("on", true, "off", false), store(choice.equalises)),
       parsed_option<bool>(
           "--cache-sketch", "NAME", "How qjl1_256 is read: least-squares, or unbiased as its paper does.",

@@ -43,7 +43,7 @@ FusedMatmulArgs args_of(const Normed& x) {
 
 bool fuses_rows(const Stream& s, int64_t n_rows) {
   const FusesRows* const fuser = fuser_of(s);
-  return fuser && n_rows <= fuser->most_fused_rows();
+  return fuser && fuser->fuses_rows(n_rows);
 }
 
 Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const Normed& x) {

@@ -1,6 +1,6 @@
 // Operations on few rows in one go: products that normalise what they take, and add up or gate what they
-// yield. For a single row, kernels wait longer for each other than they compute. Only for devices that offer
-// it, and with the bits of the operations that they stand for.
+// yield. For so few, kernels wait longer for each other than they compute. Only for devices that offer it,
+// and with the bits of the operations that they stand for.
 #pragma once
 
 #include <initializer_list>

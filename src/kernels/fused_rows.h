@@ -23,7 +23,7 @@ struct FusedMatmulArgs {
 class FusesRows {
  public:
   virtual ~FusesRows() = default;
-  virtual int64_t most_fused_rows() const = 0;  // of x
+  virtual bool fuses_rows(int64_t n_rows) const = 0;  // of x
   virtual const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const = 0;
 };
 

@@ -1,5 +1,5 @@
 // Products that normalise, add up and gate on their way: the bits of the operations that they stand for,
-// which see two rows, as of an answer beside others.
+// which see a row more, as of an answer beside others.
 #include <cstring>
 
 #include "kernels/fused_ops.h"
@@ -31,50 +31,54 @@ class FusedProducts : public KernelTest {
     return linear;
   }
 
-  // One row, and the same with another behind it.
+  // Rows, and the same with another behind them.
   struct Rows {
-    Tensor one, two;
+    Tensor few, more;
   };
-  Rows random_rows(OpBench& bench, int64_t n) {
-    std::vector<float> values = random_floats(2 * n, 3);
-    const Tensor two = bench.upload({n, 2, 1, 1}, values);
-    values.resize(static_cast<size_t>(n));
-    return {bench.upload({n, 1, 1, 1}, values), two};
+  Rows random_rows(OpBench& bench, int64_t n, int64_t n_rows) {
+    std::vector<float> values = random_floats((n_rows + 1) * n, 3);
+    const Tensor more = bench.upload({n, n_rows + 1, 1, 1}, values);
+    values.resize(static_cast<size_t>(n_rows * n));
+    return {bench.upload({n, n_rows, 1, 1}, values), more};
   }
 
-  void expect_products(OpBench& bench, const Linear& a, const Linear& b) {
+  void expect_products(OpBench& bench, const Linear& a, const Linear& b, int64_t n_rows) {
     const int64_t n_in = a.weight.ne[0];
-    const Rows x = random_rows(bench, n_in);
+    const Rows x = random_rows(bench, n_in, n_rows);
     const Tensor norm = bench.upload({n_in, 1, 1, 1}, random_floats(n_in));
     for (int i = 0; i < 2; ++i) {
       const auto got = bench.run([&](Stream& s) {
-        return matmul(s, {&a, &b}, Normed{x.one, norm, kEps}).out[static_cast<size_t>(i)];
+        return matmul(s, {&a, &b}, Normed{x.few, norm, kEps}).out[static_cast<size_t>(i)];
       });
       const auto want = bench.run([&](Stream& s) {
-        return matmul(s, {&a, &b}, rms_norm(s, x.two, norm, kEps)).out[static_cast<size_t>(i)];
+        return matmul(s, {&a, &b}, rms_norm(s, x.more, norm, kEps)).out[static_cast<size_t>(i)];
       });
       expect_same_bits(got, want);
     }
-    const auto got = bench.run([&](Stream& s) { return matmul_swiglu(s, a, b, Normed{x.one, norm, kEps}); });
+    const auto got = bench.run([&](Stream& s) { return matmul_swiglu(s, a, b, Normed{x.few, norm, kEps}); });
     const auto want = bench.run([&](Stream& s) {
-      const Products both = matmul(s, {&a, &b}, rms_norm(s, x.two, norm, kEps));
+      const Products both = matmul(s, {&a, &b}, rms_norm(s, x.more, norm, kEps));
       return swiglu(s, both.out[0], both.out[1]);
     });
     expect_same_bits(got, want);
   }
 
-  void expect_sum(OpBench& bench, const Linear& w) {
-    const Rows x = random_rows(bench, w.weight.ne[0]), h = random_rows(bench, w.weight.n_rows());
+  void expect_sum(OpBench& bench, const Linear& w, int64_t n_rows) {
+    const Rows x = random_rows(bench, w.weight.ne[0], n_rows);
+    const Rows h = random_rows(bench, w.weight.n_rows(), n_rows);
     const auto got = bench.run([&](Stream& s) {
-      matmul_add(s, h.one, w, x.one);
-      return h.one;
+      matmul_add(s, h.few, w, x.few);
+      return h.few;
     });
     const auto want = bench.run([&](Stream& s) {
-      add(s, h.two, matmul(s, w, x.two));
-      return h.two;
+      add(s, h.more, matmul(s, w, x.more));
+      return h.more;
     });
     expect_same_bits(got, want);
   }
+
+  // Rows of one column of a kernel's tiles, or two, with and without gaps.
+  static constexpr int64_t kRowCounts[] = {1, 3, 8, 13, 16};
 };
 
 TEST_P(FusedProducts, AreWhatTheirOperationsGive) {
@@ -93,9 +97,12 @@ TEST_P(FusedProducts, AreWhatTheirOperationsGive) {
         SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << n_in << " x " << n_out);
         const Linear a = random_linear(bench, type, n_in, n_out, n_out == 37);
         const Linear b = random_linear(bench, type, n_in, n_out, false);
-        expect_products(bench, a, b);
-        expect_sum(bench, a);
-        if (HasFailure()) return;
+        for (const int64_t n_rows : kRowCounts) {
+          SCOPED_TRACE(testing::Message() << n_rows << " rows");
+          expect_products(bench, a, b, n_rows);
+          expect_sum(bench, a, n_rows);
+          if (HasFailure()) return;
+        }
       }
     }
   }
@@ -113,8 +120,9 @@ TEST_P(FusedProducts, TakeWeightsOfDifferentTypes) {
     for (const int64_t n_in : {256, 2048}) {
       SCOPED_TRACE(testing::Message()
                    << name_of(first.dtype) << ", " << name_of(second.dtype) << " " << n_in);
-      expect_products(bench, random_linear(bench, first, n_in, 70, true),
-                      random_linear(bench, second, n_in, 70, false));
+      const Linear a = random_linear(bench, first, n_in, 70, true);
+      const Linear b = random_linear(bench, second, n_in, 70, false);
+      for (const int64_t n_rows : kRowCounts) expect_products(bench, a, b, n_rows);
     }
   }
 }

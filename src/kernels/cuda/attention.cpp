@@ -229,10 +229,10 @@ void run_task(Stream& stream, const Task& task) {
   const bool on_tensor_cores = serves(args, heads, shared_bytes);
   if (on_tensor_cores || (!task.is_packed && decode_serves(args))) {
     // Where there are many keys, drafts have a kernel of their own.
-    const bool is_deep = !task.is_packed && args.batch.n_kv_bound > kManyKeys;
+    const bool is_deep =
+        !task.is_packed && args.batch.n_kv_bound > kManyKeys && draft_halves_serves(args, shared_bytes);
     const bool has_drafts =
-        !takes_rows_alone(stream, args) &&
-        (is_deep ? draft_halves_serves(args, shared_bytes) : serves(args, kDraftRows, shared_bytes));
+        !takes_rows_alone(stream, args) && (is_deep || serves(args, kDraftRows, shared_bytes));
     Pass answers{!on_tensor_cores ? run_decode
                  : task.is_packed ? run_decode_packed
                                   : run_decode_halves,
@@ -250,9 +250,14 @@ void run_task(Stream& stream, const Task& task) {
       drafts.least_rows = 2;
       drafts.most_rows = kMostDecodeRows;
       drafts.tile_rows = is_deep ? kMostDraftRows : kDraftRows;
-      drafts.max_tile_tokens = kMostDraftTokens;
-      drafts.resident = is_deep ? 2 : 1;
-      if (is_deep) drafts.run = run_draft_halves;
+      drafts.max_tile_tokens =
+          std::min(power_of_two_from(static_cast<int>(batch.most_rows)), kMostDraftTokens);
+      drafts.resident = 1;
+      if (is_deep) {
+        const Tiling tiling = tiling_of(args, kMostDraftRows, drafts.max_tile_tokens);
+        drafts.resident = std::max(1, kMostDraftRows / (tiling.heads * tiling.tokens));
+        drafts.run = run_draft_halves;
+      }
       if (has_few && batch.most_rows == 1) {
         run_pass(stream, task, answers);
       } else if (has_few && batch.least_rows > 1) {

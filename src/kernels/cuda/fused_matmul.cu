@@ -1,11 +1,14 @@
-// Products of one token that are normalised, added up or gated on CUDA: by the kernels for one token, or
-// where these have no code for the weights, by kernels of their own that leave in scratch memory what is no
-// result.
+// Products of few tokens that are normalised, added up or gated on CUDA: by the kernels for one token or a
+// few, or where these have no code for the weights, by kernels of their own that leave in scratch memory what
+// is no result.
 #include <algorithm>
+#include <optional>
 
 #include "base/checked.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/quantised_few.h"
 #include "kernels/cuda/matmul/quantised_row.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
@@ -28,11 +31,12 @@ size_t products_scratch(const FusedMatmulArgs& args) {
   return align_up(plain_cell(args).scratch(args.products, 1), kAlignment);
 }
 
-// Behind what the products need: the token under its norm, and products that are no results yet.
+// Behind what the products need: the tokens under their norm, and products that are no results yet.
 size_t scratch_bytes(const FusedMatmulArgs& args, int) {
-  size_t bytes = products_scratch(args) + floats_bytes(args.products.x.ne[0]);
+  const int64_t n_tokens = args.products.x.n_rows();
+  size_t bytes = products_scratch(args) + floats_bytes(args.products.x.n_elements());
   for (int i = 0; i < args.products.n_outputs; ++i)
-    bytes += floats_bytes(args.products.w[static_cast<size_t>(i)].weight.n_rows());
+    bytes += floats_bytes(args.products.w[static_cast<size_t>(i)].weight.n_rows() * n_tokens);
   return bytes;
 }
 
@@ -46,13 +50,13 @@ FusedMatmulArgs normalise(Stream& stream, const FusedMatmulArgs& args) {
   return rest;
 }
 
+// Of tokens that are normalised.
 void run_apart(Stream& stream, const FusedMatmulArgs& args) {
-  const FusedMatmulArgs rest = normalise(stream, args);
-  MatmulArgs plain = rest.products;
+  MatmulArgs plain = args.products;
   const auto& cell = plain_cell(args);
   if (args.end == MatmulEnd::store) return cell.run(stream, plain);
   const Tensor& out = args.products.out[0];
-  std::byte* room = scratch_of(stream) + products_scratch(args) + floats_bytes(plain.x.ne[0]);
+  std::byte* room = scratch_of(stream) + products_scratch(args) + floats_bytes(plain.x.n_elements());
   for (int i = 0; i < plain.n_outputs; ++i) {
     Tensor& product = plain.out[static_cast<size_t>(i)];
     product = out;
@@ -67,31 +71,42 @@ void run_apart(Stream& stream, const FusedMatmulArgs& args) {
   }
 }
 
-void run_quantised(Stream& stream, const FusedMatmulArgs& args) {
-  if (!run_quantised_row(stream, args)) run_apart(stream, args);
+// The type of all weights, if they have one.
+std::optional<DType> only_type(const MatmulArgs& args) {
+  const DType type = args.w[0].weight.dtype;
+  for (int i = 1; i < args.n_outputs; ++i) {
+    if (args.w[static_cast<size_t>(i)].weight.dtype != type) return {};
+  }
+  return type;
 }
 
-// Blocks of half_gemv are many: that each normalises the token takes longer than a kernel for it.
-void run_float(Stream& stream, const FusedMatmulArgs& args) {
-  int n_types = 0;
-  bool serves = half_gemv_serves(stream, args.products.x);
-  for (const DType dtype : kFloatTypes) {
-    if (!has_rows_of(args.products, dtype)) continue;
-    ++n_types;
-    serves = serves && dtype != DType::f32 && has_aligned_rows(args.products, dtype);
-  }
-  if (!serves || (n_types > 1 && args.end != MatmulEnd::store)) return run_apart(stream, args);
+// Of tokens that are normalised: adds up or gates on the way. False, and nothing done, where no kernel does.
+bool run_to_end(Stream& stream, const FusedMatmulArgs& args) {
+  const std::optional<DType> type = only_type(args.products);
+  if (args.end == MatmulEnd::store || !type) return false;
+  if (!has_rows_of(args.products, *type)) return true;
+  if (std::ranges::count(kBlockTypes, *type) > 0) return quantised_few(stream, args, *type);
+  if (*type == DType::f32 || !has_aligned_rows(args.products, *type)) return false;
+  if (!half_gemv_serves(stream, args.products.x)) return half_few(stream, args, *type);
+  half_gemv(stream, args, *type);
+  return true;
+}
+
+// Blocks of the kernels for few tokens are many: that each normalises them takes longer than a kernel for it.
+void run_normalised(Stream& stream, const FusedMatmulArgs& args) {
   const FusedMatmulArgs rest = normalise(stream, args);
-  for (const DType dtype : kFloatTypes) {
-    if (has_rows_of(rest.products, dtype)) half_gemv(stream, rest, dtype);
-  }
+  if (!run_to_end(stream, rest)) run_apart(stream, rest);
+}
+
+void run_quantised(Stream& stream, const FusedMatmulArgs& args) {
+  if (!run_quantised_row(stream, args)) run_normalised(stream, args);
 }
 
 }  // namespace
 
 const Cell<FusedMatmulArgs>& fused_matmul(DType weights) {
   static constexpr Cell<FusedMatmulArgs> kNone, kQuantised{run_quantised, scratch_bytes},
-      kFloat{run_float, scratch_bytes};
+      kFloat{run_normalised, scratch_bytes};
   const auto is_among = [&](const auto& types) { return std::ranges::count(types, weights) > 0; };
   return is_among(kBlockTypes) ? kQuantised : is_among(kFloatTypes) ? kFloat : kNone;
 }

@@ -39,7 +39,7 @@ void fill_packed(OpTable& table);
 // The whole table (built once).
 const OpTable& op_table();
 
-// Beside it, for one row; absent for types that no kernel multiplies.
+// Beside it, for few rows; absent for types that no kernel multiplies.
 const Cell<FusedMatmulArgs>& fused_matmul(DType weights);
 
 }  // namespace parlance::cuda

@@ -87,7 +87,7 @@ void run_quantised(Stream& stream, const MatmulArgs& args) {
   std::optional<GemmActivations> many;
   const bool has_gemv = args.x.n_rows() <= kMostGemvTokens;
   for (const DType dtype : kBlockTypes) {
-    if (!has_rows_of(args, dtype) || quantised_few(stream, args, dtype)) continue;
+    if (!has_rows_of(args, dtype) || quantised_few(stream, {args}, dtype)) continue;
     if (has_gemv) {
       if (!few) few = quantise_for_gemv(stream, args.x);
       quantised_gemv(stream, args, dtype, *few);
@@ -117,7 +117,7 @@ void run_float(Stream& stream, const MatmulArgs& args) {
       half_gemv(stream, {args}, dtype);
     } else if (wide_gemm_serves(stream, dtype, args.x.n_rows())) {
       wide_gemm(stream, args, dtype, halve_for_wide(stream, args.x, false));
-    } else if (!half_few(stream, args, dtype)) {
+    } else if (!half_few(stream, {args}, dtype)) {
       half_gemm(stream, args, dtype, halve(stream, args.x, dtype));
     }
   }

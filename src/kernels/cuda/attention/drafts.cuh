@@ -1,180 +1,292 @@
 // attention for drafts on tensor cores: a tile of up to 64 rows (heads of a group, of a draft's tokens) walks
-// over some segments of its keys, or all of them, a warp for each sixteen rows; keys and values are read once
-// for all. The sums are those of answers (tensor_worker.cuh), where warps have a quarter of a segment each:
-// here every warp has one quarter after the other.
+// over some segments of its keys, or all of them. Two warps share sixteen rows and take turns at the quarters
+// of a segment; the warps that have the same quarter share the keys and values that they have on their way to
+// shared memory. The sums of a quarter join those of the ones before it, from warp to warp: they are those of
+// answers (tensor_worker.cuh).
 #pragma once
 
 #include "kernels/cuda/attention/combine.cuh"
-#include "kernels/cuda/attention/unpack.cuh"
+#include "kernels/cuda/attention/warp_rows.cuh"
 
 namespace parlance::cuda::attention {
 
-inline constexpr int kDraftStepKeys = 16;                   // that are worked on at once, as of answers
-inline constexpr int kDraftBlockKeys = 2 * kDraftStepKeys;  // that are copied at once
-inline constexpr int kDraftStages = 4;
+inline constexpr int kDraftStepKeys = 16;  // that a warp works on at once, as of answers
+inline constexpr int kDraftSides = 2;      // that take turns at quarters
 
-constexpr int draft_threads(int n_rows) {
-  return 32 * n_rows / 16;
-}
+template <class Half, int kHeadDim, int kTileRows>
+struct DraftTile {
+  static constexpr int kGroups = kTileRows / 16;
+  static constexpr int kSideThreads = 32 * kGroups, kThreads = kDraftSides * kSideThreads;
+  static constexpr int kBlocksAtOnce = kMostDraftRows / kTileRows;  // on a multiprocessor
+  static constexpr int kStages = kBlocksAtOnce == 1 ? 6 : 4;
 
-template <template <class, int, int, int, int> class Source, class Half, int kHeadDim, int kRows>
-using DraftBlocks = Source<Half, kHeadDim, kDraftBlockKeys, draft_threads(kRows), kDraftStages>;
+  struct Shared {
+    Block<Half, kHeadDim, kDraftStepKeys> blocks[kDraftSides][kStages];
+    float4 sums[kGroups][kHeadDim / 8][32];  // of a segment's quarters so far, as a warp's lanes have them
+    float4 stats[kGroups][32];               // the largest scores of a lane's two rows, the sums of weights
+    float4 stats_so_far[kGroups][32];        // of all segments so far
+    int turn[kGroups];                       // quarters that have left their sums
+  };
+};
 
-// Sums of a warp's rows, of which a lane has two: parts of a segment as they follow each other.
-template <int kHeadDim>
-struct SumsSoFar {
+// What a lane has of two rows.
+struct RowStats {
   float largest[2], sum[2];
-  float out[kHeadDim / 8][4];
 
-  __device__ void start() {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) largest[half] = kLowest, sum[half] = 0;
-#pragma unroll
-    for (int i = 0; i < kHeadDim / 8; ++i) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) out[i][j] = 0;
-    }
-  }
+  __device__ RowStats() : largest{kLowest, kLowest}, sum{0, 0} {}
+  __device__ explicit RowStats(const float4& x) : largest{x.x, x.y}, sum{x.z, x.w} {}
+  __device__ float4 packed() const { return make_float4(largest[0], largest[1], sum[0], sum[1]); }
+};
 
-  template <class Rows>
-  __device__ void add(const Rows& rows) {
+template <class Half, int kHeadDim, int kTileRows>
+class DraftWorker {
+  using Tile = DraftTile<Half, kHeadDim, kTileRows>;
+  static constexpr int kStages = Tile::kStages;
+
+ public:
+  __device__ DraftWorker(const Params& p, typename Tile::Shared& shared, const TokenRun& run,
+                         const SegmentRange& range, const BlockRows& rows, int head_kv)
+      : p_(p),
+        shared_(shared),
+        run_(run),
+        walk_(p, p.seq[run.first], head_kv),
+        side_(static_cast<int>(threadIdx.x) / Tile::kSideThreads),
+        group_(static_cast<int>(threadIdx.x) % Tile::kSideThreads / 32),
+        is_shared_(is_split(p, run)),
+        quarter_keys_(run.segment_keys / kDecodeWarps),
+        first_quarter_(range.first * kDecodeWarps),
+        end_quarter_(min(range.last * kDecodeWarps, (run.n_keys + quarter_keys_ - 1) / quarter_keys_)),
+        quarter_ahead_(first_quarter_ + side_) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float of_rows = rows.sum[half];
-      for (int mask = 1; mask < 4; mask *= 2) of_rows += __shfl_xor_sync(0xffffffff, of_rows, mask);
-      const Fold fold(largest[half], rows.largest[half]);
-      largest[half] = fold.largest;
-      sum[half] = fold(sum[half], of_rows);
-#pragma unroll
-      for (int i = 0; i < kHeadDim / 8; ++i) {
-#pragma unroll
-        for (int j = 2 * half; j < 2 * half + 2; ++j) out[i][j] = fold(out[i][j], rows.out[i][j]);
-      }
+      const int row = group_ * 16 + half * 8 + lane() / 4;
+      exists_[half] = rows.exists(row);
+      token_[half] = exists_[half] ? rows.token(row) : 0;
+      head_[half] = exists_[half] ? rows.head(row) : 0;
+      visible_[half] = exists_[half] ? visible_keys(p, token_[half]) : 0;
     }
   }
 
-  // Adds what no keys have yielded.
+  // By the whole block, with a barrier in it.
+  __device__ void run() {
+    if (threadIdx.x < Tile::kGroups) shared_.turn[threadIdx.x] = 0;
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      sums_.start(p_.q + index_of(half) * kHeadDim, p_.scale, half, visible_[half], exists_[half]);
+#pragma unroll 1  // code that is not there takes longer to come than to run
+    for (int stage = 0; stage < kStages - 1; ++stage) copy_next(stage);
+    __syncthreads();
+    int stage = 0;
+    for (int quarter = first_quarter_ + side_; quarter < end_quarter_; quarter += kDraftSides) {
+      sums_.start_segment();
+      const int n_steps = steps_of(quarter);
+      for (int step = 0; step < n_steps; ++step) {
+        wait_for_copies<kStages - 2>();
+        wait_for_side();
+        copy_next(stage == 0 ? kStages - 1 : stage - 1);
+        sums_.add(shared_.blocks[side_][stage], quarter * quarter_keys_ + step * kDraftStepKeys, run_.n_keys);
+        stage = stage + 1 == kStages ? 0 : stage + 1;
+      }
+      join(quarter);
+    }
+  }
+
+ private:
+  __device__ static int lane() {
+    return static_cast<int>(threadIdx.x) % 32;
+  }
+  // Of a row of this lane, among all tokens' heads.
+  __device__ int64_t index_of(int half) const {
+    return static_cast<int64_t>(token_[half]) * p_.n_head + head_[half];
+  }
+  __device__ int steps_of(int quarter) const {
+    return (min(quarter_keys_, run_.n_keys - quarter * quarter_keys_) + kDraftStepKeys - 1) / kDraftStepKeys;
+  }
+
+  // The warps that have the same quarters.
+  __device__ void wait_for_side() const {
+    if constexpr (Tile::kGroups == 1) {
+      __syncwarp();
+    } else {
+      asm volatile("bar.sync %0, %1;" ::"r"(1 + side_), "r"(Tile::kSideThreads) : "memory");
+    }
+  }
+
+  __device__ void copy_next(int stage) {
+    if (quarter_ahead_ < end_quarter_) {
+      copy_step(shared_.blocks[side_][stage], quarter_ahead_ * quarter_keys_ + step_ahead_ * kDraftStepKeys);
+      if (++step_ahead_ == steps_of(quarter_ahead_)) {
+        quarter_ahead_ += kDraftSides;
+        step_ahead_ = 0;
+      }
+    }
+    end_copy_group();
+  }
+
+  // Keys and values from `first` on. In pages of whole steps, rows are looked up where a quarter or a page
+  // begins.
+  __device__ void copy_step(Block<Half, kHeadDim, kDraftStepKeys>& block, int first) {
+    constexpr int kPieces = kHeadDim / 8, kRowsAtOnce = Tile::kSideThreads / kPieces;  // pieces of a row
+    const int thread = static_cast<int>(threadIdx.x) % Tile::kSideThreads;
+    if (p_.page_tokens % kDraftStepKeys != 0)
+      return block.template load<Tile::kSideThreads>(p_, walk_, first, run_.n_keys, thread);
+    const int key = thread / kPieces, piece = thread % kPieces;
+    if (step_ahead_ == 0 || slot_ahead_ == p_.page_tokens) {
+      const int index = first / p_.page_tokens;
+      slot_ahead_ = first - index * p_.page_tokens;
+      const int64_t page = walk_.page(index) * p_.page_bytes + piece * kPieceBytes;
+      k_ahead_ = walk_.keys + page + (slot_ahead_ + key) * p_.k_row_bytes;
+      v_ahead_ = walk_.values + page + (slot_ahead_ + key) * p_.v_row_bytes;
+    }
+    slot_ahead_ += kDraftStepKeys;
+#pragma unroll
+    for (int i = 0; i < kDraftStepKeys; i += kRowsAtOnce) {
+      // Rows past the end are zeros: their weights are 0, and 0 times what lies there need not be.
+      const int n_bytes = first + i + key < run_.n_keys ? kPieceBytes : 0;
+      copy_piece(&block.k[i + key][piece * 8], k_ahead_, n_bytes);
+      copy_piece(&block.v[i + key][piece * 8], v_ahead_, n_bytes);
+      k_ahead_ += kRowsAtOnce * p_.k_row_bytes;
+      v_ahead_ += kRowsAtOnce * p_.v_row_bytes;
+    }
+  }
+
+  // The sums of a segment go from quarter to quarter; the last one leaves them.
+  __device__ void join(int quarter) {
+    const int turn = quarter - first_quarter_, in_segment = quarter % kDecodeWarps;
+    volatile int& of_group = shared_.turn[group_];
+    while (of_group != turn) __nanosleep(32);
+    __syncwarp();
+    const bool is_first = in_segment == 0,
+               is_last = in_segment == kDecodeWarps - 1 || quarter + 1 == end_quarter_;
+    RowStats stats = is_first ? RowStats() : RowStats(shared_.stats[group_][lane()]);
+    float4(&of_lanes)[kHeadDim / 8][32] = shared_.sums[group_];
+    float4 before[kHeadDim / 8];
+#pragma unroll
+    for (int i = 0; i < kHeadDim / 8; ++i) before[i] = is_first ? float4{} : of_lanes[i][lane()];
+    const Fold folds[2] = {{stats.largest[0], sums_.largest[0]}, {stats.largest[1], sums_.largest[1]}};
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = sums_.sum[half];
+      for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(0xffffffff, sum, mask);
+      stats.largest[half] = folds[half].largest;
+      stats.sum[half] = folds[half](stats.sum[half], sum);
+    }
+#pragma unroll
+    for (int i = 0; i < kHeadDim / 8; ++i) {
+      float(&out)[4] = sums_.out[i];
+      out[0] = folds[0](before[i].x, out[0]), out[1] = folds[0](before[i].y, out[1]);
+      out[2] = folds[1](before[i].z, out[2]), out[3] = folds[1](before[i].w, out[3]);
+      if (!is_last) of_lanes[i][lane()] = make_float4(out[0], out[1], out[2], out[3]);
+    }
+    if (!is_last) shared_.stats[group_][lane()] = stats.packed();
+    __threadfence_block();
+    __syncwarp();
+    if (lane() == 0) of_group = turn + 1;
+    if (!is_last) return;
+    if (in_segment != kDecodeWarps - 1) add_nothing();
+    const int segment = quarter / kDecodeWarps;
+    if (is_shared_) {
+      leave(segment, stats);
+    } else {
+      join_segments(segment, stats);
+    }
+  }
+
+  // What quarters without keys add.
   __device__ void add_nothing() {
 #pragma unroll
     for (int i = 0; i < kHeadDim / 8; ++i) {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) out[i][j] = __fadd_rn(out[i][j], 0.0f);
+      for (int j = 0; j < 4; ++j) sums_.out[i][j] = __fadd_rn(sums_.out[i][j], 0.0f);
     }
   }
+
+  __device__ void leave(int segment, const RowStats& stats) const {
+    const int in_row = 2 * (lane() % 4);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (!exists_[half]) continue;
+      const int64_t at = partial_row(p_, token_[half], head_[half], segment);
+      float* const out = p_.partials.out + at * kHeadDim + in_row;
+#pragma unroll
+      for (int i = 0; i < kHeadDim / 8; ++i)
+        *reinterpret_cast<float2*>(out + 8 * i) =
+            make_float2(sums_.out[i][2 * half], sums_.out[i][2 * half + 1]);
+      if (in_row == 0) p_.partials.stats[at] = make_float2(stats.largest[half], stats.sum[half]);
+    }
+  }
+
+  // What there is so far waits where the result goes.
+  __device__ void join_segments(int segment, const RowStats& stats) {
+    const bool is_first = segment == 0, is_last = segment + 1 == run_.n_segments();
+    const int in_row = 2 * (lane() % 4);
+    RowStats so_far = is_first ? RowStats() : RowStats(shared_.stats_so_far[group_][lane()]);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (!exists_[half]) continue;
+      float* const out = p_.out + index_of(half) * kHeadDim + in_row;
+      float2 values[kHeadDim / 8];
+#pragma unroll
+      for (int i = 0; i < kHeadDim / 8; ++i)
+        values[i] = is_first ? float2{} : *reinterpret_cast<const float2*>(out + 8 * i);
+      const Fold fold(so_far.largest[half], stats.largest[half]);
+      so_far.largest[half] = fold.largest;
+      so_far.sum[half] = fold(so_far.sum[half], stats.sum[half]);
+      const bool is_finished = is_last && !p_.stats;
+#pragma unroll
+      for (int i = 0; i < kHeadDim / 8; ++i) {
+        const float x = fold(values[i].x, sums_.out[i][2 * half]);
+        const float y = fold(values[i].y, sums_.out[i][2 * half + 1]);
+        *reinterpret_cast<float2*>(out + 8 * i) =
+            is_finished ? make_float2(finish(x, so_far.sum[half]), finish(y, so_far.sum[half]))
+                        : make_float2(x, y);
+      }
+      if (is_last && p_.stats && in_row == 0)
+        p_.stats[index_of(half)] = make_float2(fold.largest, so_far.sum[half]);
+    }
+    shared_.stats_so_far[group_][lane()] = so_far.packed();
+  }
+
+  const Params& p_;
+  typename Tile::Shared& shared_;
+  const TokenRun& run_;
+  const Walk walk_;
+  const int side_, group_;
+  const bool is_shared_;
+  const int quarter_keys_, first_quarter_,
+      end_quarter_;                     // numbered through all segments, those that have keys
+  int quarter_ahead_, step_ahead_ = 0;  // where copies are, and in their page
+  int slot_ahead_ = 0;
+  const std::byte *k_ahead_ = nullptr, *v_ahead_ = nullptr;  // this thread's first row of the next step
+  bool exists_[2];                                           // this lane's rows
+  int token_[2], head_[2], visible_[2];
+  WarpRows<Half, kHeadDim, kDraftStepKeys> sums_;
 };
 
-template <template <class, int, int, int, int> class Source, class Half, int kHeadDim, int kRows>
-__global__ void __launch_bounds__(draft_threads(kRows), 128 / kRows)
+template <class Half, int kHeadDim, int kTileRows>
+__global__ void __launch_bounds__(DraftTile<Half, kHeadDim, kTileRows>::kThreads,
+                                  DraftTile<Half, kHeadDim, kTileRows>::kBlocksAtOnce)
     attend_to_draft(const __grid_constant__ Params p) {
-  using Blocks = DraftBlocks<Source, Half, kHeadDim, kRows>;
+  using Tile = DraftTile<Half, kHeadDim, kTileRows>;
   extern __shared__ __align__(16) std::byte dynamic[];
-  auto& shared = *reinterpret_cast<typename Blocks::Shared*>(dynamic);
-  Blocks source(p, shared, dynamic + sizeof shared);
-  const auto thread = static_cast<int>(threadIdx.x);
+  auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic);
   let_next_start();
   const int head_kv = blockIdx.y / p.tiling.parts;
   const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
   const int n_heads = min(p.tiling.heads, p.group - in_group);
-  const int first_head = head_kv * p.group + in_group;
   const BlockPlace place(p);
   const int tile_end = min(p.n_tokens, (place.tile + 1) * p.tiling.tokens);
-  const int first_row = thread / 32 * 16 + thread % 32 / 4, in_row = 2 * (thread % 4);
-  TokenRun run(p, place.tile * p.tiling.tokens,
-               tile_end);  // sequences and positions are not what kernels write
-  wait_for_previous();
-
-  for (;; run = TokenRun(p, run.last, tile_end)) {
+  // Sequences and positions are not what kernels write.
+  TokenRun run(p, place.tile * p.tiling.tokens, tile_end);
+  for (bool has_waited = false;; run = TokenRun(p, run.last, tile_end)) {
     const SegmentRange range(p, run, place.split);
-    if (run.is_served && range.first < range.last) {
-      const bool is_shared = is_split(p, run);
-      const Walk walk(p, p.seq[run.first], head_kv);
-      const BlockRows block_rows{run.first, run.last - run.first, first_head, n_heads};
-      const int begin = range.first * run.segment_keys;
-      const int end = min(run.n_keys, range.last * run.segment_keys);
-      const int quarter_keys = run.segment_keys / kDecodeWarps;
-      const auto copy = [&](int stage, int first) {
-        if (first < end) source.copy(p, walk, stage, first, end, thread);
-        end_copy_group();
-      };
-#pragma unroll
-      for (int i = 0; i < kDraftStages - 1; ++i) copy(i, begin + i * kDraftBlockKeys);
-
-      using Rows = WarpRows<Half, kHeadDim, kDraftStepKeys>;
-      Rows rows;
-      SumsSoFar<kHeadDim> segment_sums;
-      float largest_so_far[2], sum_so_far[2];
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = first_row + 8 * half;
-        const bool exists = block_rows.exists(row);
-        const int token = exists ? block_rows.token(row) : 0, head = exists ? block_rows.head(row) : 0;
-        rows.start(p.q + (static_cast<int64_t>(token) * p.n_head + head) * kHeadDim, p.scale, half,
-                   exists ? visible_keys(p, token) : 0, exists);
-        largest_so_far[half] = kLowest;
-        sum_so_far[half] = 0;
-      }
-      rows.start_segment();
-      segment_sums.start();
-
-      const auto leave_segment = [&](int segment) {
-        const bool is_first = segment == 0, is_last = segment + 1 == run.n_segments();
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int row = first_row + 8 * half;
-          if (!block_rows.exists(row)) continue;
-          const int token = block_rows.token(row), head = block_rows.head(row);
-          const float largest = segment_sums.largest[half], sum = segment_sums.sum[half];
-          if (is_shared) {
-            const int64_t at = partial_row(p, token, head, segment);
-            float* const out = p.partials.out + at * kHeadDim + in_row;
-#pragma unroll
-            for (int i = 0; i < kHeadDim / 8; ++i)
-              *reinterpret_cast<float2*>(out + 8 * i) =
-                  make_float2(segment_sums.out[i][2 * half], segment_sums.out[i][2 * half + 1]);
-            if (in_row == 0) p.partials.stats[at] = make_float2(largest, sum);
-            continue;
-          }
-          // What there is so far waits where the result goes.
-          const Fold fold(largest_so_far[half], largest);
-          largest_so_far[half] = fold.largest;
-          sum_so_far[half] = fold(sum_so_far[half], sum);
-          const int64_t index = static_cast<int64_t>(token) * p.n_head + head;
-          if (is_last && p.stats && in_row == 0) p.stats[index] = make_float2(fold.largest, sum_so_far[half]);
-          float* const out = p.out + index * kHeadDim + in_row;
-#pragma unroll
-          for (int i = 0; i < kHeadDim / 8; ++i) {
-#pragma unroll
-            for (int j = 0; j < 2; ++j) {
-              const float value = fold(is_first ? 0.0f : out[8 * i + j], segment_sums.out[i][2 * half + j]);
-              out[8 * i + j] = is_last && !p.stats ? finish(value, sum_so_far[half]) : value;
-            }
-          }
-        }
-      };
-
-      int stage = 0;
-      for (int first = begin; first < end; first += kDraftBlockKeys) {
-        wait_for_copies<kDraftStages - 2>();
-        __syncthreads();
-        copy((stage + kDraftStages - 1) % kDraftStages, first + (kDraftStages - 1) * kDraftBlockKeys);
-#pragma unroll 1
-        for (int at = 0; at < kDraftBlockKeys && first + at < end; at += kDraftStepKeys) {
-          const int key = first + at, next = key + kDraftStepKeys;
-          rows.add(source.block(stage), at, key, end);
-          if (next % quarter_keys != 0 && next < end) continue;
-          segment_sums.add(rows);
-          rows.start_segment();
-          if (next % run.segment_keys != 0 && next < end) continue;
-          const int segment = key / run.segment_keys;
-          if (next <= (segment + 1) * run.segment_keys - quarter_keys) segment_sums.add_nothing();
-          leave_segment(segment);
-          segment_sums.start();
-        }
-        stage = (stage + 1) % kDraftStages;
-      }
-    }
+    const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
+    DraftWorker<Half, kHeadDim, kTileRows> worker(p, shared, run, range, rows, head_kv);
+    if (!has_waited) wait_for_previous();
+    has_waited = true;
+    if (run.is_served && range.first < range.last) worker.run();
     if (run.last >= tile_end) return;
-    __syncthreads();  // stages are copied to again
+    __syncthreads();  // shared memory is written to again
   }
 }
 
@@ -186,20 +298,19 @@ auto with_draft_rows(int n_rows, const Visit& visit) {
   return visit(std::integral_constant<int, kMostDraftRows>());
 }
 
-template <template <class, int, int, int, int> class Source, class Half, int kHeadDim>
+template <class Half, int kHeadDim>
 size_t shared_bytes_of_drafts() {
-  return sizeof(typename DraftBlocks<Source, Half, kHeadDim, kMostDraftRows>::Shared);
+  return sizeof(typename DraftTile<Half, kHeadDim, kMostDraftRows>::Shared);
 }
 
-template <template <class, int, int, int, int> class Source, class Half, int kHeadDim>
+template <class Half, int kHeadDim>
 void launch_drafts(Stream& stream, const Params& params, int64_t n_head_kv) {
   const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
                   static_cast<unsigned>(n_head_kv * params.tiling.parts));
   with_draft_rows(params.tiling.heads * params.tiling.tokens, [&](auto rows) {
-    launch(stream, attend_to_draft<Source, Half, kHeadDim, decltype(rows)::value>,
-           {.grid = grid,
-            .block = dim3(static_cast<unsigned>(draft_threads(rows))),
-            .shared_bytes = shared_bytes_of_drafts<Source, Half, kHeadDim>()},
+    using Tile = DraftTile<Half, kHeadDim, decltype(rows)::value>;
+    launch(stream, attend_to_draft<Half, kHeadDim, decltype(rows)::value>,
+           {.grid = grid, .block = dim3(Tile::kThreads), .shared_bytes = sizeof(typename Tile::Shared)},
            params);
   });
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kAtOnce = 16;    // segments whose values a thread has on their way
-constexpr int kTogether = 16;  // of kValues values each
+constexpr int kTogether = 32;  // of kValues values each
 static_assert(kMostDecodeSegments <= kThreads && kMostPrefillSegments <= kThreads);
 static_assert(kMostJoinedValues <= kThreads);
 
@@ -102,29 +102,22 @@ struct SegmentWeights {
     return largest;
   }
 
-  // Of kValues neighbours of a row, of which `parts` has those of the first segment, `stride` values before
-  // those of the next one. Returns the sum of weights.
-  template <int kValues>
-  __device__ float add(const float* parts, int stride, int n, float (&total)[kValues]) const {
-    struct alignas(kValues * sizeof(float)) Values {
-      float of[kValues];
-    };
+  // Of kValues neighbours of a row, of which `values` has those of the first segments. Returns the sum of
+  // weights.
+  template <class Values, int kValues>
+  __device__ float add(Values& values, int n, float (&total)[kValues]) const {
     float sum = 0;
 #pragma unroll
     for (int j = 0; j < kValues; ++j) total[j] = 0;
     for (int from = 0; from < n; from += kTogether) {
-      Values values[kTogether];
-#pragma unroll
-      for (int at = 0; at < kTogether; ++at) {
-        if (from + at < n) values[at] = *reinterpret_cast<const Values*>(parts + (from + at) * stride);
-      }
+      if (from > 0) values.load(from);
 #pragma unroll
       for (int at = 0; at < kTogether; ++at) {
         if (from + at >= n) break;
         const float3 segment = segments[from + at];
 #pragma unroll
         for (int j = 0; j < kValues; ++j)
-          total[j] = fmaf(values[at].of[j], segment.z, __fmul_rn(total[j], segment.y));
+          total[j] = fmaf(values.of[at].values[j], segment.z, __fmul_rn(total[j], segment.y));
         sum = fmaf(segment.x, segment.z, __fmul_rn(sum, segment.y));
       }
     }
@@ -132,14 +125,35 @@ struct SegmentWeights {
   }
 };
 
-// 32 times kValues values of a head, from `i` on of this lane.
+// Of kValues neighbours of a row, those that kTogether segments have.
+template <int kValues>
+struct ValuesOfSegments {
+  struct alignas(kValues * sizeof(float)) Values {
+    float values[kValues];
+  };
+  const float* parts;  // those of the first segment, `stride` values before those of the next one
+  int stride, n;
+  Values of[kTogether];
+
+  __device__ ValuesOfSegments(const float* parts, int stride, int n) : parts(parts), stride(stride), n(n) {}
+  __device__ void load(int from) {
+#pragma unroll
+    for (int at = 0; at < kTogether; ++at) {
+      if (from + at < n) of[at] = *reinterpret_cast<const Values*>(parts + (from + at) * stride);
+    }
+  }
+};
+
+// 32 times kValues values of a head, from `i` on of this lane. What waits for memory waits once.
 template <int kValues>
 __device__ void merge_values(const Params& p, SegmentWeights& weights, int token, int head, int i, int n) {
   const int64_t first = partial_row(p, token, head, 0), row = static_cast<int64_t>(token) * p.n_head + head;
+  ValuesOfSegments<kValues> values{p.partials.out + first * p.head_dim_v + i, p.head_dim_v, n};
+  if (i < p.head_dim_v) values.load(0);
   const float largest = weights.start(p, first, n);
   if (i >= p.head_dim_v) return;
   float total[kValues];
-  const float sum = weights.add(p.partials.out + first * p.head_dim_v + i, p.head_dim_v, n, total);
+  const float sum = weights.add(values, n, total);
 #pragma unroll
   for (int j = 0; j < kValues; ++j)
     p.out[row * p.head_dim_v + i + j] = p.stats ? total[j] : finish(total[j], sum);

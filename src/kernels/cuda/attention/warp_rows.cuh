@@ -45,6 +45,13 @@ struct Block {
   }
 };
 
+// 2^x, and 0 for what is below the least normal number: exp2f() takes three instructions more for the others.
+__device__ inline float exp2_flushed(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+
 // Sixteen rows of a warp against their keys; a lane has parts of rows `lane / 4` and `lane / 4 + 8`. With one
 // side there are only the former.
 template <class Half, int kHeadDim, int kKeys, int kSides = 2>
@@ -92,16 +99,12 @@ struct WarpRows {
     for (int half = 0; half < kSides; ++half) largest[half] = kLowest, sum[half] = 0;
   }
 
-  // Keys from `first` on, which are those from `at` on of the block.
-  template <int kBlockKeys>
-  __device__ void add(const Block<Half, kHeadDim, kBlockKeys>& block, int at, int first, int end) {
-    Scores scores = {};
-    multiply_keys(block.k[at], scores);
-    turn_into_weights(scores, first, end);
-    add_values(block.v[at], scores);
-  }
+  // Keys from `first` on, which are the block's.
   __device__ void add(const Block<Half, kHeadDim, kKeys>& block, int first, int end) {
-    add(block, 0, first, end);
+    Scores scores = {};
+    multiply_keys(block.k[0], scores);
+    turn_into_weights(scores, first, end);
+    add_values(block.v[0], scores);
   }
 
  private:
@@ -156,7 +159,7 @@ struct WarpRows {
         }
       }
       for (int mask = 1; mask < 4; mask *= 2) after = fmaxf(after, __shfl_xor_sync(0xffffffff, after, mask));
-      const float keep = exp2f(largest[half] - after);
+      const float keep = exp2_flushed(largest[half] - after);
       largest[half] = after;
       if (__any_sync(0xffffffff, keep != 1)) {  // mostly, no row of the warp has a larger one
         sum[half] *= keep;
@@ -168,7 +171,7 @@ struct WarpRows {
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
           float& score = scores[i][2 * half + j];
-          score = exp2f(score - after);
+          score = exp2_flushed(score - after);
           sum[half] += score;
         }
       }

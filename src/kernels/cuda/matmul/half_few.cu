@@ -2,14 +2,15 @@
 // block keeps one part of the tokens along n_in in shared memory, which it rounds itself, and its warps go
 // through tiles of rows, that part of them, whose next pieces are on their way to shared memory of the warp's
 // own, before the tokens are there too. A cluster has a block for each part: of each tile, every block has
-// some tokens, to which all write the sums of their parts, and adds them up in their order. The sums are those
-// of half_gemv and half_gemm.
+// some tokens, to which all write the sums of their parts, and adds them up in their order. The sums are
+// those of half_gemv and half_gemm.
 #include <algorithm>
 
 #include "base/checked.h"
 #include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/rows_ahead.cuh"
 #include "kernels/cuda/runtime/launch_clusters.h"
+#include "kernels/cuda/silu.cuh"
 
 namespace parlance::cuda {
 
@@ -101,6 +102,54 @@ __device__ void multiply_tokens(RowStage<kRows>& stage, const Tokens<kColumns>& 
   }
 }
 
+// What becomes of a tile's sums, of which a lane has one of each subtile for a pair of tokens. In a gated
+// product the first subtile's are gates of the second's.
+struct TileEnd {
+  const Products& p;
+  const Output& output;
+  int first_row;
+  MatmulEnd end;
+
+  __device__ TileEnd(const Products& products, int tile, MatmulEnd end_of_rows)
+      : p(products),
+        output(output_of_tile(products, tile)),
+        first_row((tile - output.first_tile) * (products.is_gated ? kMmaRows : kRows)),
+        end(end_of_rows) {}
+
+  __device__ int row(int subtile) const {
+    const int lane = threadIdx.x;
+    return first_row + (p.is_gated ? 0 : subtile * kMmaRows) + lane / 4 + lane % 4 / 2 * 8;
+  }
+  // Null where there is no such row or token.
+  __device__ float* place(int subtile, int pair) const {
+    const int token = 2 * pair + static_cast<int>(threadIdx.x) % 2;
+    if (row(subtile) >= output.n_out || token >= p.n_tokens) return nullptr;
+    return output.out + static_cast<int64_t>(token) * output.n_out + row(subtile);
+  }
+  // What the sums are added to.
+  __device__ void load(int pair, float (&before)[kSubtiles]) const {
+#pragma unroll
+    for (int i = 0; i < kSubtiles; ++i) {
+      const float* const from = end == MatmulEnd::add ? place(i, pair) : nullptr;
+      before[i] = from ? *from : 0.0f;
+    }
+  }
+  __device__ void store(int pair, const float (&before)[kSubtiles], const float (&sums)[kSubtiles]) const {
+    float values[kSubtiles];
+#pragma unroll
+    for (int i = 0; i < kSubtiles; ++i) {
+      const float* const bias = (p.is_gated && i > 0 ? p.outputs[1] : output).bias;
+      values[i] = sums[i] + (bias && row(i) < output.n_out ? bias[row(i)] : 0.0f);
+    }
+    if (p.is_gated) values[0] = silu(values[0]) * values[1];
+#pragma unroll
+    for (int i = 0; i < kSubtiles; ++i) {
+      float* const to = p.is_gated && i > 0 ? nullptr : place(i, pair);
+      if (to) *to = end == MatmulEnd::add ? before[i] + values[i] : values[i];
+    }
+  }
+};
+
 // Where blocks leave the sums of their parts for those that add them up, in their shared memory. Of a tile,
 // each block of a cluster has some pairs of tokens. Where warps have several tiles, twice, so that those of a
 // round are read while the next ones are computed.
@@ -137,24 +186,20 @@ struct LeftSums {
     }
   }
 
-  // Of the block's pairs: adds up the parts of a tile's first_row.. and stores them.
-  __device__ void finish(int round, int of_part, const Output& output, int first_row, int n_tokens) const {
-    const int lane = threadIdx.x;
+  // Of the block's pairs: adds up the parts of a tile. `before`: what the first pair's are added to.
+  __device__ void finish(int round, int of_part, const TileEnd& tile, float (&before)[kSubtiles]) const {
     for (int pair = of_part; pair < kPairs; pair += n_parts) {
-      const int token = 2 * pair + lane % 2;
-      const float* const left = at(round, pair, 0);
+      const float* const left = at(round, pair, 0) + threadIdx.x;
+      float sums[kSubtiles] = {};
 #pragma unroll
       for (int i = 0; i < kSubtiles; ++i) {
-        const int row = first_row + i * kMmaRows + lane / 4 + lane % 4 / 2 * 8;
-        float total = 0;
 #pragma unroll
         for (int part = 0; part < kMostParts; ++part) {
-          if (part < n_parts) total = add_part(total, left[(part * kSubtiles + i) * 32 + lane]);
+          if (part < n_parts) sums[i] = add_part(sums[i], left[(part * kSubtiles + i) * 32]);
         }
-        if (row < output.n_out && token < n_tokens)
-          output.out[static_cast<int64_t>(token) * output.n_out + row] =
-              total + (output.bias ? output.bias[row] : 0.0f);
       }
+      if (pair != of_part) tile.load(pair, before);
+      tile.store(pair, before, sums);
     }
   }
 };
@@ -233,7 +278,7 @@ constexpr int block_warps(int n_warps) {
 // memory: stages of all warps, sums, scales, tokens.
 template <class Product, int kColumns, int kHeld>
 __global__ void __launch_bounds__(32 * block_warps<kColumns, kHeld>(kMostWarps))
-    multiply_few(const __grid_constant__ Products p, const float* x, const Parts parts,
+    multiply_few(const __grid_constant__ Products p, const float* x, MatmulEnd end_of_rows, const Parts parts,
                  const BlockShape shape) {
   extern __shared__ uint4 shared[];
   let_next_start();
@@ -270,11 +315,12 @@ __global__ void __launch_bounds__(32 * block_warps<kColumns, kHeld>(kMostWarps))
 
   // All warps of the cluster have as many rounds, and by turns one block's add up a round's.
   const auto finish_round = [&](int round) {
-    wait_for_cluster();
     const int tile = first_tile + round * tiles_at_once;
-    if (tile >= p.n_tiles) return;
-    const Output& output = output_of_tile(p, tile);
-    left.finish(round, part, output, (tile - output.first_tile) * kRows, p.n_tokens);
+    const TileEnd end_of_tile(p, min(tile, p.n_tiles - 1), end_of_rows);
+    float before[kSubtiles];
+    end_of_tile.load(part, before);
+    wait_for_cluster();
+    if (tile < p.n_tiles) left.finish(round, part, end_of_tile, before);
   };
   int stage = 0;
   for (int round = 0; round < shape.n_rounds; ++round) {
@@ -302,7 +348,7 @@ __global__ void __launch_bounds__(32 * block_warps<kColumns, kHeld>(kMostWarps))
 
 // As many clusters as run at the same time. False where the GPU has no room for one.
 template <class Product, int kColumns, int kHeld>
-bool launch_few(Stream& stream, const MatmulArgs& args, const Products& products, const Parts& parts) {
+bool launch_few(Stream& stream, const FusedMatmulArgs& args, const Products& products, const Parts& parts) {
   constexpr size_t kRoomForOthers = 2 << 10;  // for small kernels before and behind this one
   const size_t room = shared_bytes_of_blocks(gpu_of(stream), 1) - kRoomForOthers;
   const auto kernel = multiply_few<Product, kColumns, kHeld>;
@@ -322,12 +368,14 @@ bool launch_few(Stream& stream, const MatmulArgs& args, const Products& products
   if (shape.n_stages == 0) return false;
   Shape all = launched(shape);
   all.grid.x *= static_cast<unsigned>(n_clusters);
-  launch_in_clusters(stream, kernel, all, n_parts, products, args.x.as<const float>(), parts, shape);
+  launch_in_clusters(stream, kernel, all, n_parts, products, args.products.x.as<const float>(), args.end,
+                     parts, shape);
   return true;
 }
 
 template <class Product>
-bool choose_kernel(Stream& stream, const MatmulArgs& args, const Products& products, const Parts& parts) {
+bool choose_kernel(Stream& stream, const FusedMatmulArgs& args, const Products& products,
+                   const Parts& parts) {
   const bool is_narrow = products.n_tokens <= kColumnTokens;
   const bool is_short = parts.units * kHalfStepValues <= kFewPieces * 4 * 32;
   const auto run = is_short
@@ -339,10 +387,11 @@ bool choose_kernel(Stream& stream, const MatmulArgs& args, const Products& produ
 
 }  // namespace
 
-bool half_few(Stream& stream, const MatmulArgs& args, DType dtype) {
+bool half_few(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  if (products.n_tokens > kMostFewTokens || gpu_of(stream).compute_capability < 90 || !has_code_for_clusters())
+  if (products.n_tokens > kMostFewTokens || gpu_of(stream).compute_capability < 90 ||
+      !has_code_for_clusters())
     return false;
   const auto run = dtype == DType::bf16 ? choose_kernel<Bf16Product> : choose_kernel<F16Product>;
   return run(stream, args, products, parts);

@@ -15,6 +15,7 @@
 #include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/matmul/run_sums.cuh"
 #include "kernels/cuda/runtime/launch_clusters.h"
+#include "kernels/cuda/silu.cuh"
 #include "kernels/cuda/weight_types.h"
 
 namespace parlance::cuda {
@@ -49,13 +50,10 @@ struct WarpMemory {
   };
 };
 
-// How far behind a multiple of 16 bytes this lane's row of a unit begins, for rows lane % kRows. Behind the
-// last row of an output, that one is meant.
+// How far behind a multiple of 16 bytes this lane's row of a unit begins, for rows lane % kRows.
 template <class Type>
 __device__ int past_piece_of(const Products& p, int tile, int unit) {
-  const Output& output = output_of_tile(p, tile);
-  const int row = (tile - output.first_tile) * kRows + static_cast<int>(threadIdx.x) % kRows;
-  return bytes_past_piece(output.weight + min(row, output.n_out - 1) * output.row_bytes +
+  return bytes_past_piece(find_row(p, tile, kRows, static_cast<int>(threadIdx.x) % kRows) +
                           unit * WarpMemory<Type>::kUnitBytes);
 }
 
@@ -130,11 +128,9 @@ struct UnitsAhead {
  private:
   __device__ void find_rows() {
     if (tile >= p.n_tiles) return;
-    const Output& output = output_of_tile(p, tile);
-    const int first = (tile - output.first_tile) * kRows + static_cast<int>(threadIdx.x) / kLanes;
 #pragma unroll
     for (int i = 0; i < kRows / kAtOnce; ++i)
-      rows[i] = output.weight + min(first + i * kAtOnce, output.n_out - 1) * output.row_bytes;
+      rows[i] = find_row(p, tile, kRows, static_cast<int>(threadIdx.x) / kLanes + i * kAtOnce);
   }
 };
 
@@ -272,6 +268,44 @@ __device__ void multiply_unit(const typename WarpMemory<Type>::Stage& stage, con
 
 // ---- Sums of parts ----
 
+// What becomes of a tile's sums, of which a lane has one for a pair of tokens. In a gated product the tile's
+// upper rows, which every other two lanes have, are gates of the lower ones.
+struct TileEnd {
+  const Products& p;
+  const Output& output;
+  int row;  // of this lane
+  bool is_gate, is_up;
+  MatmulEnd end;
+
+  __device__ TileEnd(const Products& products, int tile, MatmulEnd end_of_rows)
+      : p(products), output(output_of_tile(products, tile)), end(end_of_rows) {
+    const int lane = threadIdx.x, of_half = lane / 4, half = lane % 4 / 2;
+    const int of_tile = tile - output.first_tile;
+    is_gate = p.is_gated && half == 0, is_up = p.is_gated && half == 1;
+    row = p.is_gated ? of_tile * (kRows / 2) + of_half : of_tile * kRows + of_half + half * 8;
+  }
+
+  // Null where nothing is stored.
+  __device__ float* place(int pair) const {
+    const int token = 2 * pair + static_cast<int>(threadIdx.x) % 2;
+    if (row >= output.n_out || token >= p.n_tokens || is_up) return nullptr;
+    return output.out + static_cast<int64_t>(token) * output.n_out + row;
+  }
+  // What the sum is added to.
+  __device__ float load(int pair) const {
+    const float* const from = end == MatmulEnd::add ? place(pair) : nullptr;
+    return from ? *from : 0.0f;
+  }
+  // By the whole warp.
+  __device__ void store(int pair, float before, float sum) const {
+    const float* const bias = (is_up ? p.outputs[1] : output).bias;
+    float value = sum + (bias && row < output.n_out ? bias[row] : 0.0f);
+    if (p.is_gated) value = silu(value) * __shfl_xor_sync(kAllLanes, value, 2);
+    float* const to = place(pair);
+    if (to) *to = end == MatmulEnd::add ? before + value : value;
+  }
+};
+
 // Where blocks leave the sums of their parts for those that add them up, in their shared memory. Of a tile,
 // each block of a cluster has some pairs of tokens. Where warps have several tiles, twice, so that those of a
 // round are read while the next ones are computed.
@@ -303,20 +337,16 @@ struct LeftSums {
     }
   }
 
-  // Of the pairs of block `block`: adds up the parts of a tile's rows and stores them.
-  __device__ void finish(int round, int block, const Output& output, int first_row, int n_tokens) const {
-    const int lane = threadIdx.x;
-    for (int pair = block; 2 * pair < n_tokens; pair += n_blocks) {
-      const int token = 2 * pair + lane % 2, row = first_row + lane / 4 + lane % 4 / 2 * 8;
-      const float* const left = at(round, pair, 0) + lane;
-      float total = 0;
+  // Of the pairs of block `block`: adds up the parts of a tile. `before`: what the first pair's are added to.
+  __device__ void finish(int round, int block, const TileEnd& tile, float before) const {
+    for (int pair = block; 2 * pair < tile.p.n_tokens; pair += n_blocks) {
+      const float* const left = at(round, pair, 0) + threadIdx.x;
+      float sum = 0;
 #pragma unroll
       for (int part = 0; part < kMostParts; ++part) {
-        if (part < n_parts) total = add_part(total, left[part * kValues]);
+        if (part < n_parts) sum = add_part(sum, left[part * kValues]);
       }
-      if (row < output.n_out && token < n_tokens)
-        output.out[static_cast<int64_t>(token) * output.n_out + row] =
-            total + (output.bias ? output.bias[row] : 0.0f);
+      tile.store(pair, pair == block ? before : tile.load(pair), sum);
     }
   }
 };
@@ -351,7 +381,7 @@ __host__ __device__ inline int parts_of_block(const Parts& parts) {
 // sums, tokens.
 template <class Type, int kColumns, bool kIsAligned>
 __global__ void __launch_bounds__(32 * kMostWarps, 1)
-    multiply_few(const __grid_constant__ Products p, const float* x, const Parts parts,
+    multiply_few(const __grid_constant__ Products p, const float* x, MatmulEnd end_of_rows, const Parts parts,
                  const BlockShape shape) {
 #if __CUDA_ARCH__ >= 900
   using Memory = WarpMemory<Type>;
@@ -384,11 +414,11 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
 
   // All warps of the cluster have as many rounds, and by turns one block's add up a round's.
   const auto finish_round = [&](int round) {
-    wait_for_cluster();
     const int tile = first_tile + round * tiles_at_once;
-    if (tile >= p.n_tiles) return;
-    const Output& output = output_of_tile(p, tile);
-    left.finish(round, block, output, (tile - output.first_tile) * kRows, p.n_tokens);
+    const TileEnd end_of_tile(p, min(tile, p.n_tiles - 1), end_of_rows);
+    const float before = end_of_tile.load(block);
+    wait_for_cluster();
+    if (tile < p.n_tiles) left.finish(round, block, end_of_tile, before);
   };
   const int lane = threadIdx.x;
   int stage = 0;
@@ -465,7 +495,7 @@ BlockShape shape_for(int n_tiles, const Parts& parts, size_t room) {
 
 // As many clusters as run at the same time. False where the GPU has no room for one.
 template <class Type, int kColumns, bool kIsAligned>
-bool launch_few(Stream& stream, const MatmulArgs& args, const Products& products, const Parts& parts) {
+bool launch_few(Stream& stream, const FusedMatmulArgs& args, const Products& products, const Parts& parts) {
   constexpr size_t kReserved = 1 << 10,
                    kRoomForOthers = 2 << 10;  // for small kernels before and behind this one
   const size_t room = gpu_of(stream).shared_bytes_per_block - kReserved - kRoomForOthers;
@@ -486,12 +516,13 @@ bool launch_few(Stream& stream, const MatmulArgs& args, const Products& products
   if (shape.n_stages == 0) return false;
   Shape all = launched(shape);
   all.grid.x *= static_cast<unsigned>(n_clusters);
-  launch_in_clusters(stream, kernel, all, n_blocks, products, args.x.as<const float>(), parts, shape);
+  launch_in_clusters(stream, kernel, all, n_blocks, products, args.products.x.as<const float>(), args.end,
+                     parts, shape);
   return true;
 }
 
 bool has_aligned_rows(const Products& products) {
-  for (int i = 0; i < products.n_outputs; ++i) {
+  for (int i = 0; i < (products.is_gated ? 2 : products.n_outputs); ++i) {
     const Output& output = products.outputs[i];
     if (output.row_bytes % kPieceBytes != 0 || reinterpret_cast<uintptr_t>(output.weight) % kPieceBytes != 0)
       return false;
@@ -501,7 +532,7 @@ bool has_aligned_rows(const Products& products) {
 
 }  // namespace
 
-bool quantised_few(Stream& stream, const MatmulArgs& args, DType dtype) {
+bool quantised_few(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   if (products.n_tokens < kFewestQuantisedTokens || products.n_tokens > kMostQuantisedTokens ||
       gpu_of(stream).compute_capability < 90 || !has_code_for_clusters())

@@ -4,7 +4,9 @@
 #include "base/parameter.h"
 #include "base/units.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/quantised_few.h"
 #include "kernels/cuda/matmul/quantised_row.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
@@ -88,7 +90,11 @@ class CudaDevice final : public Device, public FusesRows {
   std::string_view description() const override { return description_; }
   DeviceMemory memory() const override { return memory_of(index_); }
   const OpTable& ops() const override { return op_table(); }
-  int64_t most_fused_rows() const override { return has_row_kernels(gpu_.compute_capability) ? 1 : 0; }
+  // Two have quantised_gemv, which ends in what it yields.
+  bool fuses_rows(int64_t n_rows) const override {
+    return has_row_kernels(gpu_.compute_capability) &&
+           (n_rows == 1 || (n_rows >= kFewestQuantisedTokens && n_rows <= kMostFewTokens));
+  }
   const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override {
     return cuda::fused_matmul(weights);
   }

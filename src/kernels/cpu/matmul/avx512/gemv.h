@@ -42,18 +42,6 @@ INLINE_AVX512 __m512i iq4_table() {
   return _mm512_broadcast_i32x4(_mm_xor_si128(values, _mm_set1_epi8(-128)));
 }
 
-// 128 bits k of w[i] to 128 bits i of the result's vector k.
-INLINE_AVX512 void transpose_quarters(const __m512i (&w)[4], __m512i* transposed) {
-  const __m512i low01 = _mm512_shuffle_i32x4(w[0], w[1], 0b01'00'01'00);
-  const __m512i low23 = _mm512_shuffle_i32x4(w[2], w[3], 0b01'00'01'00);
-  const __m512i high01 = _mm512_shuffle_i32x4(w[0], w[1], 0b11'10'11'10);
-  const __m512i high23 = _mm512_shuffle_i32x4(w[2], w[3], 0b11'10'11'10);
-  transposed[0] = _mm512_shuffle_i32x4(low01, low23, 0b10'00'10'00);
-  transposed[1] = _mm512_shuffle_i32x4(low01, low23, 0b11'01'11'01);
-  transposed[2] = _mm512_shuffle_i32x4(high01, high23, 0b10'00'10'00);
-  transposed[3] = _mm512_shuffle_i32x4(high01, high23, 0b11'01'11'01);
-}
-
 // Several rows at once are too many short streams for the processor's own prefetching: the weights are asked
 // for, as one stream, this far ahead of the rows that are multiplied.
 constexpr int64_t kPrefetchBytes = 4096;

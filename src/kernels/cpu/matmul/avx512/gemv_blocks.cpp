@@ -14,7 +14,39 @@ namespace parlance::matmul::avx512 {
 
 namespace {
 
-// Bytes of four neighbouring blocks, read as two vectors of which the second one starts at kSecond.
+// Sixteen bytes of four blocks of four rows: vector k holds bytes 4 k .. of run i of row r in lane 4 r + i.
+template <class Block, size_t kOffset>
+INLINE_AVX512 void pieces(const FourRows& rows, __m512i (&w)[4]) {
+  for (size_t b = 0; b < 4; ++b) {
+    const size_t at = b * sizeof(Block) + kOffset;
+    w[b] = _mm512_castsi128_si512(load16(rows[0] + at));
+    w[b] = _mm512_mask_broadcast_i32x4(w[b], 0x00f0, load16(rows[1] + at));
+    w[b] = _mm512_mask_broadcast_i32x4(w[b], 0x0f00, load16(rows[2] + at));
+    w[b] = _mm512_mask_broadcast_i32x4(w[b], 0xf000, load16(rows[3] + at));
+  }
+  const __m512i low01 = _mm512_unpacklo_epi32(w[0], w[1]), high01 = _mm512_unpackhi_epi32(w[0], w[1]);
+  const __m512i low23 = _mm512_unpacklo_epi32(w[2], w[3]), high23 = _mm512_unpackhi_epi32(w[2], w[3]);
+  w[0] = _mm512_unpacklo_epi64(low01, low23);
+  w[1] = _mm512_unpackhi_epi64(low01, low23);
+  w[2] = _mm512_unpacklo_epi64(high01, high23);
+  w[3] = _mm512_unpackhi_epi64(high01, high23);
+}
+
+// The first words of four blocks of four rows, which are steps.
+template <class Block>
+INLINE_AVX512 __m512 steps_of_blocks(const FourRows& rows) {
+  static_assert(3 * sizeof(Block) + 2 <= 64);
+  static constexpr LaneTable<int16_t, 32> kWords(
+      [](int i) { return i % 4 * static_cast<int>(sizeof(Block)) / 2; });
+  __m512i steps = _mm512_setzero_si512();
+  for (int r = 0; r < 4; ++r) {
+    steps = _mm512_mask_permutexvar_epi16(steps, 0xfu << (4 * r), kWords, load(rows[r]));
+  }
+  return _mm512_cvtph_ps(_mm512_castsi512_si256(steps));
+}
+
+// Where the heads of four neighbouring blocks are read: in two vectors, of which the second one starts at
+// kSecond.
 template <class Block, int kFirst, int kSecond>
 struct FourBlocks {
   __m512i first, second;
@@ -27,14 +59,6 @@ struct FourBlocks {
   static constexpr int word(int b, int offset) {
     const int byte = b * static_cast<int>(sizeof(Block)) + offset;
     return byte + 2 <= kFirst + 64 ? (byte - kFirst) / 2 : 32 + (byte - kSecond) / 2;
-  }
-
-  // Sixteen bytes of each block: 128 bits k hold bytes 4 * k .. of the four blocks.
-  template <int kOffset>
-  INLINE_AVX512 __m512i pieces() const {
-    static constexpr LaneTable<int16_t, 32> kWords(
-        [](int i) { return word(i / 2 % 4, kOffset + 4 * (i / 8) + 2 * (i % 2)); });
-    return _mm512_permutex2var_epi16(first, kWords, second);
   }
 
   // 64 bits i: word i of the four blocks' heads.
@@ -78,8 +102,7 @@ struct NibbleBlocks : BlocksOfRows<Block> {
 
   INLINE_AVX512 static void nibbles(const FourRows& rows, __m512i (&u)[8]) {
     __m512i w[4];
-    for (int r = 0; r < 4; ++r) w[r] = Four(rows[r]).template pieces<offsetof(Block, q)>();
-    transpose_quarters(w, w);
+    pieces<Block, offsetof(Block, q)>(rows, w);
     const __m512i mask = _mm512_set1_epi8(15);
     for (int i = 0; i < 4; ++i) {
       u[i] = _mm512_and_si512(w[i], mask);
@@ -120,7 +143,11 @@ template <class Block, int zero>
 struct NibblesAroundZero : NibbleBlocks<Block> {
   static constexpr int kZero = zero;
   INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[1], __m512 (&)[1]) {
-    step[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(rows));
+    if constexpr (3 * sizeof(Block) + 2 <= 64) {
+      step[0] = steps_of_blocks<Block>(rows);
+    } else {
+      step[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(rows));
+    }
   }
 };
 
@@ -167,22 +194,21 @@ struct Q5_1 : NibblesAboveMinimum<BlockQ5_1> {
 // Bytes as they are, each moved up by 128.
 struct Q8_0 : BlocksOfRows<BlockQ8_0> {
   static constexpr int kZero = 128;
-  using FirstHalves = FourBlocks<BlockQ8_0, 0, kBytes - 16 - 64>;  // and heads
-  using SecondHalves = FourBlocks<BlockQ8_0, 16, kBytes - 64>;
+  using Heads = FourBlocks<BlockQ8_0, 0, kBytes - 16 - 64>;
 
   INLINE_AVX512 static void codes(const FourRows& rows, __m512i (&u)[8]) {
     __m512i first[4], second[4];
-    for (int r = 0; r < 4; ++r) {
-      first[r] = FirstHalves(rows[r]).pieces<offsetof(BlockQ8_0, q)>();
-      second[r] = SecondHalves(rows[r]).pieces<offsetof(BlockQ8_0, q) + 16>();
+    pieces<BlockQ8_0, offsetof(BlockQ8_0, q)>(rows, first);
+    pieces<BlockQ8_0, offsetof(BlockQ8_0, q) + 16>(rows, second);
+    for (int k = 0; k < 4; ++k) {
+      u[k] = first[k];
+      u[4 + k] = second[k];
     }
-    transpose_quarters(first, u);
-    transpose_quarters(second, u + 4);
     for (__m512i& codes : u) codes = _mm512_xor_si512(codes, _mm512_set1_epi8(-128));
   }
   INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[1], __m512 (&)[1]) {
     __m256i heads[4];
-    for (int r = 0; r < 4; ++r) heads[r] = FirstHalves(rows[r]).heads();
+    for (int r = 0; r < 4; ++r) heads[r] = Heads(rows[r]).heads();
     step[0] = _mm512_cvtph_ps(words_of_heads<0>(heads));
   }
 };

@@ -1,35 +1,43 @@
 // Whether an assistant beside a loudspeaker interrupts itself, and hears who interrupts it: answers and
 // voices in simulated rooms, through what `parlance talk` takes echo out with.
 //
-//   echo_rooms ANSWERS SPEECH SILERO [ROOMS [FIRST]]
+//   echo_rooms ANSWERS SPEECH SILERO [ROOMS [FIRST [THREADS]]]
 //
-// ANSWERS and SPEECH are folders of recordings, SILERO the detector's weights. In every room, one that
-// nothing is known of, answers are played for 14 seconds, once by themselves and once with somebody who
-// begins to speak, as loud as the echo, 1.5 to 5.5 seconds later. Rooms have walls, a sound that dies away in
-// 0.2 to 0.6 seconds, 20 to 200 ms between playing and hearing, an echo 0 to 20 dB louder than a voice, a
-// loudspeaker that is not quite linear, and clocks 100 ppm apart. Of SPEECH, what the detector does not take
-// for speech at once where nothing disturbs is left out: noises, and voices that are not there when the
-// recording begins.
+// ANSWERS is a folder of recordings, SPEECH a set of them that says what is spoken in each, SILERO the
+// detector's weights. In every room, one that nothing is known of, answers are played for 14 seconds: once by
+// themselves, once with somebody who begins to speak, as loud as the echo, 1.5 to 5.5 seconds later, and once
+// with a noise in place of the voice. Rooms have walls, a sound that dies away in 0.2 to 0.6 seconds, 20 to
+// 200 ms between playing and hearing, an echo 0 to 20 dB louder than a voice, a loudspeaker that is not quite
+// linear, and clocks 100 ppm apart. Rooms in which something goes wrong are listed.
+//
+// Voices are recordings of SPEECH in which somebody speaks and nothing else is heard, since in a noise nobody
+// can tell when a voice begins, and which the detector takes for speech at once where nothing disturbs;
+// noises are those in which nobody speaks.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <complex>
+#include <ctime>
 #include <filesystem>
 #include <numbers>
 #include <optional>
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "audio/audio_file.h"
 #include "audio/resampler.h"
 #include "echo/remover.h"
+#include "json/json.h"
+#include "json/json_lines.h"
 #include "vad/speech_detector.h"
 
 namespace parlance {
@@ -40,6 +48,8 @@ constexpr size_t kRate = kEchoRateHz;
 constexpr double kVoice = 0.02;                 // level of somebody who speaks, root mean square
 constexpr double kSeconds = 14, kInTime = 400;  // ms
 constexpr double kGate = 0.012;                 // of a detector that no echo disturbs
+constexpr size_t kAtOnce = 200;                 // ms
+constexpr double kQuiet = 0.003;                // of a voice's level: what is heard in its pauses is no noise
 using Sound = std::vector<float>;
 
 double level(const float* x, size_t n) {
@@ -68,6 +78,14 @@ double spoken_level(const Sound& x) {
   return std::sqrt(sum / std::max(n, 1));
 }
 
+Result<Sound> load(const std::filesystem::path& path) {
+  PARLANCE_TRY(AudioFile file, AudioFile::open(path));
+  Sound samples(static_cast<size_t>(60 * file.sample_rate_hz()));
+  PARLANCE_TRY(const int64_t n, file.read(samples));
+  samples.resize(static_cast<size_t>(n));
+  return resample(samples, file.sample_rate_hz(), static_cast<int>(kRate));
+}
+
 Result<std::vector<Sound>> load_all(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder))
     return fail(ErrorCode::not_found, "{}: expected a folder of recordings", folder.string());
@@ -79,11 +97,7 @@ Result<std::vector<Sound>> load_all(const std::filesystem::path& folder) {
   std::ranges::sort(paths);
   std::vector<Sound> all;
   for (const auto& path : paths) {
-    PARLANCE_TRY(AudioFile file, AudioFile::open(path));
-    Sound samples(static_cast<size_t>(60 * file.sample_rate_hz()));
-    PARLANCE_TRY(const int64_t n, file.read(samples));
-    samples.resize(static_cast<size_t>(n));
-    PARLANCE_TRY(all.emplace_back(), resample(samples, file.sample_rate_hz(), static_cast<int>(kRate)));
+    PARLANCE_TRY(all.emplace_back(), load(path));
   }
   if (all.empty()) return fail(ErrorCode::not_found, "{}: there are no recordings", folder.string());
   return all;
@@ -183,6 +197,14 @@ struct Scene {
   std::optional<size_t> interruption;  // sample
 };
 
+// In its pauses nothing else is heard: a tenth of it is silent.
+bool is_quiet(const Sound& voice) {
+  std::vector<double> all = levels(voice);
+  const auto softest = all.begin() + std::ssize(all) / 10;
+  std::ranges::nth_element(all, softest);
+  return *softest < kQuiet * spoken_level(voice);
+}
+
 // A voice without the silence before it.
 std::span<const float> begun(const Sound& voice) {
   const std::vector<double> all = levels(voice);
@@ -212,16 +234,17 @@ struct Setting {
   double level;  // of the echo
 };
 
-Scene make_scene(Setting& setting, const Sound* voice) {
+// Somebody speaks in it, or it is a noise, or neither.
+Scene make_scene(Setting& setting, const Sound* sound) {
   std::uniform_real_distribution<double> any(0, 1);
   Scene scene{.played = setting.played, .heard = setting.echo, .interruption = {}};
-  if (voice) {
+  if (sound) {
     const size_t at =
         kRate + static_cast<size_t>((1.5 + 4 * any(setting.random)) * static_cast<double>(kRate));
-    const auto spoken = begun(*voice);
-    const auto loud = static_cast<float>(setting.level / spoken_level(*voice));
-    for (size_t i = 0; i < std::min(spoken.size(), scene.heard.size() - at); ++i)
-      scene.heard[at + i] += loud * spoken[i];
+    const auto begins = begun(*sound);
+    const auto loud = static_cast<float>(setting.level / spoken_level(*sound));
+    for (size_t i = 0; i < std::min(begins.size(), scene.heard.size() - at); ++i)
+      scene.heard[at + i] += loud * begins[i];
     scene.interruption = at;
   }
   std::normal_distribution<float> noise(0, 3e-4f);
@@ -250,77 +273,166 @@ std::vector<size_t> beginnings(const Scene& scene, const std::shared_ptr<const S
   return found;
 }
 
-struct Score {
-  int n_false = 0, n_heard = 0;
-  std::vector<double> latencies;  // ms
-  double seconds = 0, took = 0;
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
-  void take(const Scene& scene, const std::shared_ptr<const SileroModel>& model) {
-    const auto start = std::chrono::steady_clock::now();
-    const std::vector<size_t> found = beginnings(scene, model);
-    took += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    seconds += static_cast<double>(scene.heard.size()) / static_cast<double>(kRate);
-    if (!scene.interruption) {
-      n_false += !found.empty();
-      return;
-    }
-    const auto first = std::ranges::upper_bound(found, *scene.interruption);
-    latencies.push_back(first == found.end() ? HUGE_VAL
-                                             : static_cast<double>(*first - *scene.interruption) * 1000 /
-                                                   static_cast<double>(kRate));
-    n_heard += latencies.back() <= kInTime;
-  }
-
-  void print() {
-    std::ranges::sort(latencies);
-    fmt::print(
-        "in {} of {} rooms the assistant interrupts itself; {} of {} interruptions are heard within "
-        "{:.0f} ms, the median after {:.0f} ms; {:.1f} ms of a processor for a second of sound, the "
-        "detector's among them\n",
-        n_false, latencies.size(), n_heard, latencies.size(), kInTime, latencies[latencies.size() / 2],
-        1000 * took / seconds);
-  }
+// What happened in a room; times in ms, infinite where it did not happen.
+struct Outcome {
+  double interrupts_itself = HUGE_VAL;                               // after the first sound
+  double heard_after = HUGE_VAL, noise_interrupts_after = HUGE_VAL;  // the voice, the noise began
 };
 
-// Whether a detector takes it for speech as soon as it begins, where nothing disturbs. Recordings of noises,
-// and of voices that are not there at once, would measure something else than what takes echo out.
-bool is_speech_at_once(const Sound& voice, const std::shared_ptr<const SileroModel>& model) {
+struct Voices {
+  std::vector<Sound> voices, noises;
+  int n_like_speech = 0;  // noises that a detector takes for speech anyway
+};
+
+class Rooms {
+ public:
+  Rooms(const std::vector<Sound>& answers, const Voices& others, std::shared_ptr<const SileroModel> model)
+      : answers_(answers), others_(others), model_(std::move(model)) {}
+
+  Outcome enter(uint32_t room) {
+    Setting setting(room, answers_);
+    const auto any_of = [&](const std::vector<Sound>& all) {
+      return all.empty() ? nullptr : &all[setting.random() % all.size()];
+    };
+    Outcome outcome;
+    outcome.interrupts_itself = first_found(make_scene(setting, nullptr));
+    outcome.heard_after = first_found(make_scene(setting, any_of(others_.voices)));
+    if (const Sound* const noise = any_of(others_.noises))
+      outcome.noise_interrupts_after = first_found(make_scene(setting, noise));
+    return outcome;
+  }
+
+  // Of a processor, for a second of sound.
+  double ms_per_second() const { return 1000 * took_ / seconds_; }
+
+ private:
+  // In ms after somebody or something begins, or after the first sound.
+  double first_found(const Scene& scene) {
+    const double start = processor_seconds();
+    const std::vector<size_t> found = beginnings(scene, model_);
+    took_ += processor_seconds() - start;
+    seconds_ += static_cast<double>(scene.heard.size()) / static_cast<double>(kRate);
+    const size_t from = scene.interruption.value_or(kRate);
+    const auto first = std::ranges::upper_bound(found, from);
+    return first == found.end() ? HUGE_VAL
+                                : static_cast<double>(*first - from) * 1000 / static_cast<double>(kRate);
+  }
+
+  const std::vector<Sound>& answers_;
+  const Voices& others_;
+  std::shared_ptr<const SileroModel> model_;
+  double seconds_ = 0, took_ = 0;
+};
+
+void print(uint32_t room, const Outcome& outcome) {
+  if (outcome.interrupts_itself < HUGE_VAL)
+    fmt::print("room {}: the assistant interrupts itself after {:.2f} s\n", room,
+               outcome.interrupts_itself / 1000);
+  if (outcome.heard_after == HUGE_VAL)
+    fmt::print("room {}: the voice is not heard\n", room);
+  else if (outcome.heard_after > kInTime)
+    fmt::print("room {}: the voice is heard after {:.0f} ms\n", room, outcome.heard_after);
+}
+
+void print(const std::vector<Outcome>& outcomes, const Voices& others, double ms_per_second) {
+  const auto n_of = [&](auto&& is_it) { return std::ranges::count_if(outcomes, is_it); };
+  std::vector<double> latencies;
+  for (const Outcome& o : outcomes) latencies.push_back(o.heard_after);
+  std::ranges::sort(latencies);
+  fmt::print(
+      "in {} of {} rooms the assistant interrupts itself; {} of {} interruptions ({} voices) are heard "
+      "within {:.0f} ms, the median after {:.0f} ms; {} of as many noises, as loud, interrupt it ({}, of "
+      "which "
+      "the detector takes {} for speech where nothing disturbs); {:.1f} ms of a processor for a second of "
+      "sound, the detector's among them\n",
+      n_of([](const Outcome& o) { return o.interrupts_itself < HUGE_VAL; }), outcomes.size(),
+      n_of([](const Outcome& o) { return o.heard_after <= kInTime; }), outcomes.size(), others.voices.size(),
+      kInTime, latencies[latencies.size() / 2],
+      n_of([](const Outcome& o) { return o.noise_interrupts_after < HUGE_VAL; }), others.noises.size(),
+      others.n_like_speech, ms_per_second);
+}
+
+// Whether a detector takes it for speech within some milliseconds from where it begins, where nothing
+// disturbs.
+bool is_taken_for_speech(const Sound& sound, size_t within_ms,
+                         const std::shared_ptr<const SileroModel>& model) {
   SpeechDetector detector(model);
   detector.set_gate(0);
   bool is_found = false;
   const auto on_event = [&](const TurnEvent& e) { is_found |= e.kind == TurnEvent::Kind::speech_start; };
-  const auto spoken = begun(voice);
+  const auto begins = begun(sound);
   detector.feed(Sound(kRate), on_event, [](std::span<const float>, int64_t) {});
-  detector.feed(spoken.first(std::min(spoken.size(), kRate / 5)), on_event,
+  detector.feed(begins.first(std::min(begins.size(), within_ms * kRate / 1000)), on_event,
                 [](std::span<const float>, int64_t) {});
   return is_found;
 }
 
+Result<Voices> load_voices(const std::filesystem::path& folder,
+                           const std::shared_ptr<const SileroModel>& model) {
+  struct Line {
+    std::filesystem::path path;
+    bool is_voice;
+  };
+  const auto parse = [&](std::string_view text) -> Result<Line> {
+    PARLANCE_TRY(const Json object, Json::parse(text));
+    const auto audio = object.member("audio"), words = object.member("text");
+    if (!audio || !audio->text() || !words || !words->text())
+      return fail(ErrorCode::corrupt_file, R"("audio" and "text" must be there)");
+    return Line{.path = folder / *audio->text(), .is_voice = !words->text()->empty()};
+  };
+  PARLANCE_TRY(const auto lines, read_json_lines(folder / "index.jsonl", kMostSetBytes, "recordings", parse));
+  Voices all;
+  for (const Line& line : lines) {
+    PARLANCE_TRY(Sound sound, load(line.path));
+    if (!line.is_voice) {
+      all.n_like_speech += is_taken_for_speech(sound, 1000 * sound.size() / kRate, model);
+      all.noises.push_back(std::move(sound));
+    } else if (is_quiet(sound) && is_taken_for_speech(sound, kAtOnce, model)) {
+      all.voices.push_back(std::move(sound));
+    }
+  }
+  if (all.voices.empty())
+    return fail(ErrorCode::not_found, "{}: nobody speaks in these recordings", folder.string());
+  return all;
+}
+
 Result<void> run(std::span<char*> arguments) {
   if (arguments.size() < 3)
-    return fail(ErrorCode::invalid_argument, "usage: echo_rooms ANSWERS SPEECH SILERO [ROOMS [FIRST]]");
+    return fail(ErrorCode::invalid_argument,
+                "usage: echo_rooms ANSWERS SPEECH SILERO [ROOMS [FIRST [THREADS]]]");
   PARLANCE_TRY(const auto answers, load_all(arguments[0]));
-  PARLANCE_TRY(auto voices, load_all(arguments[1]));
   PARLANCE_TRY(const auto model, load_silero(arguments[2]));
-  std::erase_if(voices, [&](const Sound& voice) { return !is_speech_at_once(voice, model); });
-  if (voices.empty())
-    return fail(ErrorCode::not_found, "{}: nobody speaks in these recordings", arguments[1]);
-  uint32_t n_rooms = 50, first = 0;
-  for (const auto& [at, number] : {std::pair(size_t{3}, &n_rooms), std::pair(size_t{4}, &first)}) {
-    if (at >= arguments.size()) continue;
-    const std::string_view text = arguments[at];
-    if (std::from_chars(text.data(), text.data() + text.size(), *number).ptr != text.data() + text.size())
-      return fail(ErrorCode::invalid_argument, "{}: expected a number of rooms", text);
+  PARLANCE_TRY(const Voices others, load_voices(arguments[1], model));
+  std::array<uint32_t, 3> numbers = {50, 0, 1};
+  for (size_t i = 0; i < std::min(arguments.size() - 3, numbers.size()); ++i) {
+    const std::string_view text = arguments[3 + i];
+    if (std::from_chars(text.data(), text.data() + text.size(), numbers[i]).ptr != text.data() + text.size())
+      return fail(ErrorCode::invalid_argument, "{}: expected a number of rooms or threads", text);
   }
-  Score score;
-  for (uint32_t room = first; room < first + n_rooms; ++room) {
-    Setting setting(room, answers);
-    const Scene alone = make_scene(setting, nullptr);
-    const Scene disturbed = make_scene(setting, &voices[setting.random() % voices.size()]);
-    score.take(alone, model);
-    score.take(disturbed, model);
+  const auto [n_rooms, first, n_threads] = numbers;
+  if (n_rooms == 0) return {};
+
+  std::vector<Outcome> outcomes(n_rooms);
+  std::vector<Rooms> rooms(std::max(n_threads, 1u), Rooms(answers, others, model));
+  {
+    std::atomic<uint32_t> next = 0;
+    std::vector<std::jthread> threads;
+    for (Rooms& some : rooms) {
+      threads.emplace_back([&] {
+        for (uint32_t i; (i = next++) < n_rooms;) outcomes[i] = some.enter(first + i);
+      });
+    }
   }
-  if (n_rooms > 0) score.print();
+  for (uint32_t i = 0; i < n_rooms; ++i) print(first + i, outcomes[i]);
+  double ms_per_second = 0;
+  for (const Rooms& some : rooms) ms_per_second += some.ms_per_second() / static_cast<double>(rooms.size());
+  print(outcomes, others, ms_per_second);
   return {};
 }
 

@@ -10,6 +10,7 @@ namespace {
 // The filter is given what was played a little before it is heard: what is most alike may be what a wall
 // throws back.
 constexpr int kEarlyMs = 20, kDriftMs = 15;
+constexpr int kMissedMs = 2;  // so much before the filter, and more than the delay is off
 constexpr int kSamplesPerMs = kEchoRateHz / 1000;
 constexpr double kLeastLag = EchoReference::kAhead, kMostLag = EchoReference::kMostLag;
 
@@ -63,8 +64,9 @@ void EchoCanceller::observe_powers() {
 }
 
 // More sound tells the delay better, but a filter that has worked for a while is not disturbed by what looks
-// like another one. Clocks that differ bring the echo nearer all the time: before it would be heard before it
-// is played, half of what the filter begins early is given away.
+// like another one, unless that is before all that it can learn: voices repeat themselves, so that it leaves
+// little while they last, but is surprised by every beginning. Clocks that differ bring the echo nearer all
+// the time: before it would be heard before it is played, half of what the filter begins early is given away.
 void EchoCanceller::follow_delay() {
   const auto delay = delay_.ms();
   if (!delay) return;
@@ -74,7 +76,8 @@ void EchoCanceller::follow_delay() {
   const double wanted = lag_for(kEarlyMs), nearer = lag_for(kEarlyMs / 2);
   const bool is_elsewhere =
       std::abs(wanted - lag_) > kDriftMs * kSamplesPerMs && (trust_ == 0 || n_known_ < kUnsureFrames);
-  if (n_known_ == 0 || is_elsewhere) {
+  const bool is_before = lag_for(0) < lag_ - kMissedMs * kSamplesPerMs;
+  if (n_known_ == 0 || is_elsewhere || is_before) {
     begin(wanted);
   } else if (lag_ < kLeastLag && nearer > kLate) {
     begin(nearer);
@@ -142,7 +145,7 @@ void EchoCanceller::process(std::span<const float> heard, std::span<const float>
   taken_ += kRecent * (power_of(frame) - taken_);
   left_ += kRecent * (power_of(left) - left_);
   if (filter_.is_active()) trust_ = std::clamp(trust_ + (left_ < kWorks * taken_ ? 1 : -1), 0, kMostTrust);
-  if (left_ > kHarms * taken_ + kLeastPower) restart();
+  if (n_known_ > kUnsureFrames && left_ > kHarms * taken_ + kLeastPower) restart();
 }
 
 }  // namespace parlance

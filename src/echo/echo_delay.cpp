@@ -12,6 +12,7 @@ constexpr float kForgets = 0.998f;       // a frame: some five seconds count
 constexpr int kFramesToTell = 25;        // of sound until a delay is believed
 constexpr float kAlike = 0.15f;          // and correlation
 constexpr float kMoreAlike = 2;          // than at the delay that was believed: it has changed
+constexpr size_t kNear = 4;              // shifts around that: clocks differ, and it has moved
 constexpr float kSoundingPower = 1e-6f;  // of a frame, per sample
 
 }  // namespace
@@ -44,10 +45,18 @@ void EchoDelay::take(std::span<const float> heard, std::span<const float> played
     for (size_t i = 0; i < kLags; ++i) likeness_[i] += in[k] * then[i];
   }
   if (n_sounding_ < kFramesToTell) return;
-  const auto best = std::ranges::max_element(likeness_, {}, [](float x) { return std::abs(x); });
-  if (std::abs(*best) < kAlike * std::sqrt(heard_power_ * played_power_)) return;
-  if (best_ && std::abs(*best) < kMoreAlike * std::abs(likeness_[*best_])) return;
-  best_ = static_cast<size_t>(best - likeness_.begin());
+  const auto most_alike = [&](size_t first, size_t end) {
+    const auto shifts = std::span(likeness_).subspan(first, end - first);
+    const auto best = std::ranges::max_element(shifts, {}, [](float x) { return std::abs(x); });
+    return first + static_cast<size_t>(best - shifts.begin());
+  };
+  if (best_) best_ = most_alike(*best_ - std::min(*best_, kNear), std::min(*best_ + kNear + 1, kLags));
+  const size_t best = most_alike(0, kLags);
+  const float likeness = std::abs(likeness_[best]);
+  const bool is_it = likeness >= kAlike * std::sqrt(heard_power_ * played_power_) &&
+                     (!best_ || likeness >= kMoreAlike * std::abs(likeness_[*best_]));
+  if (is_it) best_ = best;
+  if (!best_) return;
   ms_ = static_cast<int>(kLags - 1 - *best_) * 10 / static_cast<int>(kStep);
 }
 

@@ -32,7 +32,8 @@ void SpeechDetector::feed(std::span<const float> samples, OnEvent on_event, OnAu
 // Judges the window, of which the first n_samples were heard.
 void SpeechDetector::take_window(int64_t n_samples, OnEvent on_event, OnAudio on_audio) {
   const bool was_idle = turns_.phase() == TurnPhase::idle;
-  probability_ = vad_.process(window_);
+  static constexpr std::array<float, kSileroWindow> kSilence{};
+  probability_ = vad_.process(was_idle && is_shut_ ? kSilence : window_);
   const std::optional<TurnEvent> event = turns_.next(probability_, root_mean_square(window_), n_samples);
   const auto heard = std::span(window_).first(static_cast<size_t>(n_samples));
   if (was_idle && event) {

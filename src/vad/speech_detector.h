@@ -37,7 +37,12 @@ class SpeechDetector {
 
   // As those of TurnDetector.
   void expect_end(int64_t speech_end, double hangover_ms) { turns_.expect_end(speech_end, hangover_ms); }
-  void set_gate(double rms) { turns_.set_gate(rms); }
+  // Behind a gate that no sound can open (above 1), the model hears nothing as long as nobody is speaking: it
+  // would take what is left of an echo for the beginning of whatever opens the gate.
+  void set_gate(double rms) {
+    turns_.set_gate(rms);
+    is_shut_ = rms > 1;
+  }
   double final_level() const { return turns_.final_level(); }
 
   TurnPhase phase() const { return turns_.phase(); }
@@ -54,6 +59,7 @@ class SpeechDetector {
   int64_t n_filled_ = 0;  // samples in the window
   int64_t position_ = 0;  // of the window's first sample in the stream
   float probability_ = 0;
+  bool is_shut_ = false;
 };
 
 }  // namespace parlance

@@ -35,6 +35,31 @@ TEST(EchoCanceller, FollowsAnEchoThatComesNearer) {
   EXPECT_LT(left_db(left, heard, 5, 6.9), -18);
 }
 
+// For as long as somebody talks, and without beginning anew: 18 ms one way or the other.
+TEST(EchoCanceller, FollowsClocksThatDifferForAMinute) {
+  const std::vector<float> played = soft_hiss(1, 62 * kSecond, 0.1f);
+  for (const double faster : {3e-4, -3e-4}) {
+    const std::vector<float> heard = at_another_clock(echo_of(played, kSecond / 20), faster);
+    EchoCanceller canceller;
+    const std::vector<float> left = cancelled(canceller, heard, played);
+    EXPECT_GT(canceller.n_known(), 6000) << faster;
+    for (const double second : {10, 30, 50, 60})
+      EXPECT_LT(left_db(left, heard, second, second + 1), -20) << faster << " after " << second;
+  }
+}
+
+// Another one whose sound is heard before what the filter can learn: it is not lost time with what it knows.
+TEST(EchoCanceller, BeginsAnewAtOnceWhenTheEchoComesSooner) {
+  const std::vector<float> played = soft_hiss(1, 12 * kSecond, 0.1f);
+  const std::vector<float> near = echo_of(played, kSecond / 50), far = echo_of(played, kSecond / 5);
+  std::vector<float> heard = far;
+  std::copy(near.begin() + 4 * kSecond, near.end(), heard.begin() + 4 * kSecond);
+  EchoCanceller canceller;
+  const std::vector<float> left = cancelled(canceller, heard, played);
+  EXPECT_LT(left_db(left, heard, 3, 4), -20);
+  EXPECT_LT(left_db(left, heard, 9, 12), -20);
+}
+
 TEST(EchoCanceller, SuspectsAllUntilItKnowsAndNothingOfAHeadset) {
   const std::vector<float> played = hiss(1, 2 * kSecond, 0.1f), voice = murmur(2, 2 * kSecond, 0.1f);
   EchoCanceller canceller;

@@ -51,6 +51,23 @@ TEST(EchoDelay, IsFoundWhereverItLies) {
   }
 }
 
+// As far as clocks that are 300 ppm apart move it in a minute.
+TEST(EchoDelay, FollowsAnEchoThatMoves) {
+  const std::vector<float> played = murmur(1, 61 * kSecond, 0.1f);
+  for (const double faster : {3e-4, -3e-4}) {
+    const std::vector<float> heard = at_another_clock(echo_of(played, kSecond / 20), faster);
+    EchoDelay delay;
+    for (size_t i = 0; i + kEchoFrame <= 60 * kSecond; i += kEchoFrame) {
+      delay.take(std::span(heard).subspan(i, kEchoFrame), std::span(played).subspan(i, kEchoFrame));
+      const double ms = 50 - faster * 1000 * static_cast<double>(i) / kSecond;
+      if (i > 2 * kSecond) {
+        ASSERT_TRUE(delay.ms());
+        ASSERT_NEAR(*delay.ms(), ms, 3) << i;
+      }
+    }
+  }
+}
+
 TEST(EchoDelay, IsNotKnownInSilenceNorFromOtherSounds) {
   const std::vector<float> silence(2 * kSecond), other = murmur(3, 2 * kSecond, 0.1f);
   for (const std::vector<float>* const played : {&silence, &other}) {

@@ -165,6 +165,28 @@ TEST_F(SpeechDetectorTest, BrokenSamplesAreGivenAsSilence) {
   for (const float sample : heard.audio) ASSERT_TRUE(std::isfinite(sample));
 }
 
+// As if there had been silence, but the audio before the onset is what was heard.
+TEST_F(SpeechDetectorTest, BehindAShutGateTheModelHearsNothing) {
+  const size_t n_shut = inside_speech();
+  const std::span<const float> before = std::span(speech_).first(n_shut),
+                               after = std::span(speech_).subspan(n_shut);
+  const auto opened_after = [&](std::span<const float> first, double gate) {
+    SpeechDetector detector(model_);
+    detector.set_gate(gate);
+    detector.feed(
+        first, [](const TurnEvent&) { FAIL(); }, [](std::span<const float>, int64_t) { FAIL(); });
+    EXPECT_LT(detector.probability(), 0.1f);
+    detector.set_gate(0);
+    return hear(detector, after, [] { return size_t{100}; });
+  };
+  const Heard shut = opened_after(before, 2), silent = opened_after(std::vector<float>(n_shut), 0);
+  EXPECT_EQ(shut.events, silent.events);
+  ASSERT_FALSE(shut.pieces.empty());
+  const auto first = speech_.begin() + shut.pieces.front().first;
+  EXPECT_LT(shut.pieces.front().first, static_cast<int64_t>(n_shut));
+  EXPECT_TRUE(std::equal(first, first + kSileroWindow, shut.audio.begin()));
+}
+
 TEST_F(SpeechDetectorTest, AResetForgetsSpeech) {
   SpeechDetector detector(model_);
   const auto ignore_event = [](const TurnEvent&) {};

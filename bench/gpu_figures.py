@@ -18,6 +18,7 @@ The JSON file is written after every figure, so that what a run that is cut off 
 gpu-speed.md of such files.
 """
 import argparse
+import importlib.util
 import json
 import os
 import shutil
@@ -227,7 +228,7 @@ def main():
         parser.error(f"--blocks: '{unknown[0]}' is not one of {', '.join(BLOCKS)}")
 
     figures = Figures(args)
-    if not args.no_pytorch:
+    if importlib.util.find_spec("torch"):  # what the card allows is measured with it, beside rivals or without
         copy, flops = gpu_rivals.card_bounds()
         figures.set(bounds={"copy_bytes_per_second": copy, "bf16_flops": flops})
         print(f"bounds: copy {copy / 1e12:.2f} TB/s, bf16 matrix product {flops / 1e12:.0f} TFLOP/s", flush=True)

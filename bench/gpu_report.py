@@ -68,8 +68,9 @@ def model_lines(run):
     for key in ordered((row["shape"], row["type"], row["device"], row["test"]) for row in speeds):
         share = by[*key, depths[0]].get("share") if (*key, depths[0]) in by else None
         body.append([*key, *(number(by[*key, depth]["tokens_per_second"], 4) if (*key, depth) in by else "–"
-                             for depth in depths), f"{100 * share:.0f} %" if share else "–"])
-    lines += ["", *table(["shape", "weights", "device", "", *(f"@ {depth}" for depth in depths), "share"], body)]
+                             for depth in depths), *([f"{100 * share:.0f} %" if share else "–"] if bounds else [])])
+    lines += ["", *table(["shape", "weights", "device", "", *(f"@ {depth}" for depth in depths),
+                          *(["share"] if bounds else [])], body)]
     verified = [row for row in rows if row["test"] == "verify"]
     if verified:
         lines += ["A step that verifies a draft of 16 tokens, in time of a plain one:", "",

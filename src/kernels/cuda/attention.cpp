@@ -37,8 +37,9 @@ bool is_decode_only(const AttentionArgs& args) {
   return args.q.ne[2] <= kMostDecodeRows;
 }
 
-// Keys from which on it pays that a draft's rows share all that is read.
-constexpr int64_t kManyKeys = 4096;
+// Keys up to which a draft's rows are faster each by itself, and those from which on it pays that they share
+// all that is read.
+constexpr int64_t kFewKeys = 256, kManyKeys = 2048;
 
 // Whether every row is taken as an answer's.
 bool takes_rows_alone(Stream& stream, const AttentionArgs& args) {
@@ -131,24 +132,32 @@ Params params_of(const Task& task) {
   return p;
 }
 
+// Keys of the block that has most, where so many share them in segments: see SegmentRange.
+int64_t longest_share(int64_t n_keys, int64_t segment_keys, int64_t splits) {
+  const int64_t n_segments = div_up(n_keys, segment_keys), n_less = n_segments / splits,
+                n_more = n_segments % splits;
+  const int64_t of_last = n_keys - n_segments * (splits - 1) / splits * segment_keys;
+  return std::max(of_last, (n_less + (n_more > 1 ? 1 : 0)) * segment_keys);
+}
+
 // Blocks that share the segments of a row, so that every multiprocessor is busy with `resident` of them: in
 // so many rounds that nobody waits long for the last one.
 int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int64_t most, int resident,
               const Gpu& gpu) {
-  // Keys that a block might have had while it starts, and while the results of several are put together.
-  constexpr int64_t kRounds = 4, kKeysOfStart = 96, kKeysOfMerge = 256;
+  // Keys that a block might have had while it starts, and while the results of several are put together; and
+  // those that the bound is above what there is, about.
+  constexpr int64_t kRounds = 4, kKeysOfStart = 160, kKeysOfMerge = 256, kBeyond = 128;
   const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
   const int64_t passes = n_tiles * args.kv.n_head_kv * tiling.parts;
   if (passes > blocks)
     return static_cast<int>(std::clamp<int64_t>(div_up(kRounds * blocks, passes), 1, most));
-  const auto n_keys = static_cast<int>(args.batch.n_kv_bound);
+  const auto n_keys = static_cast<int>(std::max<int64_t>(args.batch.n_kv_bound - kBeyond, 1));
   const int64_t keys = segment_keys(1, n_keys, kMostCountedRows, most_segments_of(args.kv.n_head_kv));
-  const int64_t n_segments = div_up<int64_t>(n_keys, keys);
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= most; ++splits) {
     const int64_t rounds = div_up(std::max<int64_t>(passes, 1) * splits, blocks);
     const int64_t time =
-        rounds * (div_up(n_segments, splits) * keys + kKeysOfStart) + (splits > 1 ? kKeysOfMerge : 0);
+        rounds * (longest_share(n_keys, keys, splits) + kKeysOfStart) + (splits > 1 ? kKeysOfMerge : 0);
     if (time < least) best = splits, least = time;
   }
   return static_cast<int>(best);
@@ -231,8 +240,8 @@ void run_task(Stream& stream, const Task& task) {
     // Where there are many keys, drafts have a kernel of their own.
     const bool is_deep =
         !task.is_packed && args.batch.n_kv_bound > kManyKeys && draft_halves_serves(args, shared_bytes);
-    const bool has_drafts =
-        !takes_rows_alone(stream, args) && (is_deep || serves(args, kDraftRows, shared_bytes));
+    const bool has_drafts = !takes_rows_alone(stream, args) && args.batch.n_kv_bound > kFewKeys &&
+                            (is_deep || serves(args, kDraftRows, shared_bytes));
     Pass answers{!on_tensor_cores ? run_decode
                  : task.is_packed ? run_decode_packed
                                   : run_decode_halves,

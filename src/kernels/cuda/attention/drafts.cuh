@@ -18,10 +18,12 @@ struct DraftTile {
   static constexpr int kGroups = kTileRows / 16;
   static constexpr int kSideThreads = 32 * kGroups, kThreads = kDraftSides * kSideThreads;
   static constexpr int kBlocksAtOnce = kMostDraftRows / kTileRows;  // on a multiprocessor
-  static constexpr int kStages = kBlocksAtOnce == 1 ? 6 : 4;
+  static constexpr int kBlockKeys =
+      kBlocksAtOnce == 1 ? 2 * kDraftStepKeys : kDraftStepKeys;  // that are copied at once
+  static constexpr int kStages = 4;
 
   struct Shared {
-    Block<Half, kHeadDim, kDraftStepKeys> blocks[kDraftSides][kStages];
+    Block<Half, kHeadDim, kBlockKeys> blocks[kDraftSides][kStages];
     float4 sums[kGroups][kHeadDim / 8][32];  // of a segment's quarters so far, as a warp's lanes have them
     float4 stats[kGroups][32];               // the largest scores of a lane's two rows, the sums of weights
     float4 stats_so_far[kGroups][32];        // of all segments so far
@@ -41,7 +43,7 @@ struct RowStats {
 template <class Half, int kHeadDim, int kTileRows>
 class DraftWorker {
   using Tile = DraftTile<Half, kHeadDim, kTileRows>;
-  static constexpr int kStages = Tile::kStages;
+  static constexpr int kBlockKeys = Tile::kBlockKeys, kStages = Tile::kStages;
 
  public:
   __device__ DraftWorker(const Params& p, typename Tile::Shared& shared, const TokenRun& run,
@@ -56,7 +58,8 @@ class DraftWorker {
         quarter_keys_(run.segment_keys / kDecodeWarps),
         first_quarter_(range.first * kDecodeWarps),
         end_quarter_(min(range.last * kDecodeWarps, (run.n_keys + quarter_keys_ - 1) / quarter_keys_)),
-        quarter_ahead_(first_quarter_ + side_) {
+        quarter_ahead_(first_quarter_ + side_),
+        key_ahead_(quarter_ahead_ * quarter_keys_) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = group_ * 16 + half * 8 + lane() / 4;
@@ -79,12 +82,15 @@ class DraftWorker {
     int stage = 0;
     for (int quarter = first_quarter_ + side_; quarter < end_quarter_; quarter += kDraftSides) {
       sums_.start_segment();
-      const int n_steps = steps_of(quarter);
-      for (int step = 0; step < n_steps; ++step) {
+      const int begin = quarter * quarter_keys_, end = end_of(quarter);
+      for (int first = begin; first < end; first += kBlockKeys) {
         wait_for_copies<kStages - 2>();
         wait_for_side();
         copy_next(stage == 0 ? kStages - 1 : stage - 1);
-        sums_.add(shared_.blocks[side_][stage], quarter * quarter_keys_ + step * kDraftStepKeys, run_.n_keys);
+        // Keys past the end add nothing.
+#pragma unroll
+        for (int at = 0; at < kBlockKeys; at += kDraftStepKeys)
+          sums_.add(shared_.blocks[side_][stage], at, first + at, end);
         stage = stage + 1 == kStages ? 0 : stage + 1;
       }
       join(quarter);
@@ -99,8 +105,8 @@ class DraftWorker {
   __device__ int64_t index_of(int half) const {
     return static_cast<int64_t>(token_[half]) * p_.n_head + head_[half];
   }
-  __device__ int steps_of(int quarter) const {
-    return (min(quarter_keys_, run_.n_keys - quarter * quarter_keys_) + kDraftStepKeys - 1) / kDraftStepKeys;
+  __device__ int end_of(int quarter) const {
+    return min((quarter + 1) * quarter_keys_, run_.n_keys);
   }
 
   // The warps that have the same quarters.
@@ -114,35 +120,37 @@ class DraftWorker {
 
   __device__ void copy_next(int stage) {
     if (quarter_ahead_ < end_quarter_) {
-      copy_step(shared_.blocks[side_][stage], quarter_ahead_ * quarter_keys_ + step_ahead_ * kDraftStepKeys);
-      if (++step_ahead_ == steps_of(quarter_ahead_)) {
+      const int end = end_of(quarter_ahead_);
+      copy_block(shared_.blocks[side_][stage], end);
+      key_ahead_ += kBlockKeys;
+      if (key_ahead_ >= end) {
         quarter_ahead_ += kDraftSides;
-        step_ahead_ = 0;
+        key_ahead_ = quarter_ahead_ * quarter_keys_;
       }
     }
     end_copy_group();
   }
 
-  // Keys and values from `first` on. In pages of whole steps, rows are looked up where a quarter or a page
-  // begins.
-  __device__ void copy_step(Block<Half, kHeadDim, kDraftStepKeys>& block, int first) {
+  // The next keys and values, up to `end`. In pages of whole blocks, where these begin with whole quarters,
+  // rows are looked up where a quarter or a page begins.
+  __device__ void copy_block(Block<Half, kHeadDim, kBlockKeys>& block, int end) {
     constexpr int kPieces = kHeadDim / 8, kRowsAtOnce = Tile::kSideThreads / kPieces;  // pieces of a row
     const int thread = static_cast<int>(threadIdx.x) % Tile::kSideThreads;
-    if (p_.page_tokens % kDraftStepKeys != 0)
-      return block.template load<Tile::kSideThreads>(p_, walk_, first, run_.n_keys, thread);
+    if (p_.page_tokens % kBlockKeys != 0 || quarter_keys_ % kBlockKeys != 0)
+      return block.template load<Tile::kSideThreads>(p_, walk_, key_ahead_, end, thread);
     const int key = thread / kPieces, piece = thread % kPieces;
-    if (step_ahead_ == 0 || slot_ahead_ == p_.page_tokens) {
-      const int index = first / p_.page_tokens;
-      slot_ahead_ = first - index * p_.page_tokens;
+    if (key_ahead_ == quarter_ahead_ * quarter_keys_ || slot_ahead_ == p_.page_tokens) {
+      const int index = key_ahead_ / p_.page_tokens;
+      slot_ahead_ = key_ahead_ - index * p_.page_tokens;
       const int64_t page = walk_.page(index) * p_.page_bytes + piece * kPieceBytes;
       k_ahead_ = walk_.keys + page + (slot_ahead_ + key) * p_.k_row_bytes;
       v_ahead_ = walk_.values + page + (slot_ahead_ + key) * p_.v_row_bytes;
     }
-    slot_ahead_ += kDraftStepKeys;
+    slot_ahead_ += kBlockKeys;
 #pragma unroll
-    for (int i = 0; i < kDraftStepKeys; i += kRowsAtOnce) {
+    for (int i = 0; i < kBlockKeys; i += kRowsAtOnce) {
       // Rows past the end are zeros: their weights are 0, and 0 times what lies there need not be.
-      const int n_bytes = first + i + key < run_.n_keys ? kPieceBytes : 0;
+      const int n_bytes = key_ahead_ + i + key < end ? kPieceBytes : 0;
       copy_piece(&block.k[i + key][piece * 8], k_ahead_, n_bytes);
       copy_piece(&block.v[i + key][piece * 8], v_ahead_, n_bytes);
       k_ahead_ += kRowsAtOnce * p_.k_row_bytes;
@@ -254,8 +262,8 @@ class DraftWorker {
   const int side_, group_;
   const bool is_shared_;
   const int quarter_keys_, first_quarter_,
-      end_quarter_;                     // numbered through all segments, those that have keys
-  int quarter_ahead_, step_ahead_ = 0;  // where copies are, and in their page
+      end_quarter_;                // numbered through all segments, those that have keys
+  int quarter_ahead_, key_ahead_;  // where copies are, and in their page
   int slot_ahead_ = 0;
   const std::byte *k_ahead_ = nullptr, *v_ahead_ = nullptr;  // this thread's first row of the next step
   bool exists_[2];                                           // this lane's rows

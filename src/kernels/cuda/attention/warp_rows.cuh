@@ -99,12 +99,16 @@ struct WarpRows {
     for (int half = 0; half < kSides; ++half) largest[half] = kLowest, sum[half] = 0;
   }
 
-  // Keys from `first` on, which are the block's.
-  __device__ void add(const Block<Half, kHeadDim, kKeys>& block, int first, int end) {
+  // Keys from `first` on, which are those from `at` on of the block.
+  template <int kBlockKeys>
+  __device__ void add(const Block<Half, kHeadDim, kBlockKeys>& block, int at, int first, int end) {
     Scores scores = {};
-    multiply_keys(block.k[0], scores);
+    multiply_keys(block.k[at], scores);
     turn_into_weights(scores, first, end);
-    add_values(block.v[0], scores);
+    add_values(block.v[at], scores);
+  }
+  __device__ void add(const Block<Half, kHeadDim, kKeys>& block, int first, int end) {
+    add(block, 0, first, end);
   }
 
  private:

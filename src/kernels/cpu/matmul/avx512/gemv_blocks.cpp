@@ -32,17 +32,22 @@ INLINE_AVX512 void pieces(const FourRows& rows, __m512i (&w)[4]) {
   w[3] = _mm512_unpackhi_epi64(high01, high23);
 }
 
-// The first words of four blocks of four rows, which are steps.
+// Whether word `word` of each of four blocks is within the 64 bytes of a vector.
 template <class Block>
-INLINE_AVX512 __m512 steps_of_blocks(const FourRows& rows) {
-  static_assert(3 * sizeof(Block) + 2 <= 64);
+constexpr bool is_near(int word) {
+  return 3 * static_cast<int>(sizeof(Block)) + 2 * word + 2 <= 64;
+}
+
+// Word kWord of four blocks of four rows, such as their steps.
+template <class Block, int kWord>
+requires(is_near<Block>(kWord)) INLINE_AVX512 __m512 halves_of_heads(const FourRows& rows) {
   static constexpr LaneTable<int16_t, 32> kWords(
-      [](int i) { return i % 4 * static_cast<int>(sizeof(Block)) / 2; });
-  __m512i steps = _mm512_setzero_si512();
+      [](int i) { return i % 4 * static_cast<int>(sizeof(Block)) / 2 + kWord; });
+  __m512i halves = _mm512_setzero_si512();
   for (int r = 0; r < 4; ++r) {
-    steps = _mm512_mask_permutexvar_epi16(steps, 0xfu << (4 * r), kWords, load(rows[r]));
+    halves = _mm512_mask_permutexvar_epi16(halves, 0xfu << (4 * r), kWords, load(rows[r]));
   }
-  return _mm512_cvtph_ps(_mm512_castsi512_si256(steps));
+  return _mm512_cvtph_ps(_mm512_castsi512_si256(halves));
 }
 
 // Where the heads of four neighbouring blocks are read: in two vectors, of which the second one starts at
@@ -120,6 +125,15 @@ struct NibbleBlocks : BlocksOfRows<Block> {
     return words_of_heads<kWord>(all);
   }
 
+  template <int kWord>
+  INLINE_AVX512 static __m512 halves(const FourRows& rows) {
+    if constexpr (is_near<Block>(kWord)) {
+      return halves_of_heads<Block, kWord>(rows);
+    } else {
+      return _mm512_cvtph_ps(head_words<kWord>(rows));
+    }
+  }
+
   // The fifth bits of values 0..15 are word kWord of a block's head, those of 16..31 the next one.
   template <int kWord>
   INLINE_AVX512 static void add_fifth_bits(const FourRows& rows, __m512i (&u)[8]) {
@@ -143,11 +157,7 @@ template <class Block, int zero>
 struct NibblesAroundZero : NibbleBlocks<Block> {
   static constexpr int kZero = zero;
   INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[1], __m512 (&)[1]) {
-    if constexpr (3 * sizeof(Block) + 2 <= 64) {
-      step[0] = steps_of_blocks<Block>(rows);
-    } else {
-      step[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(rows));
-    }
+    step[0] = NibbleBlocks<Block>::template halves<0>(rows);
   }
 };
 
@@ -156,8 +166,8 @@ template <class Block>
 struct NibblesAboveMinimum : NibbleBlocks<Block> {
   static constexpr int kZero = 0;
   INLINE_AVX512 static void steps(const FourRows& rows, __m512 (&step)[1], __m512 (&offset)[1]) {
-    step[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<0>(rows));
-    offset[0] = _mm512_cvtph_ps(NibbleBlocks<Block>::template head_words<1>(rows));
+    step[0] = NibbleBlocks<Block>::template halves<0>(rows);
+    offset[0] = NibbleBlocks<Block>::template halves<1>(rows);
   }
 };
 

@@ -175,7 +175,7 @@ class ProbeRun {
     using See = FunctionRef<void(Stream& s, int64_t layer, const Tensor& q)>;
     PartTap(PartRunner& part, size_t& current, size_t index, See see)
         : part_(part),
-          seen_([this, &current, index, see](Stream& s, int64_t layer, const Tensor& q) {
+          seen_([&current, index, see](Stream& s, int64_t layer, const Tensor& q) {
             current = index;
             see(s, layer, q);
           }),

@@ -146,18 +146,19 @@ int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int6
               const Gpu& gpu) {
   // Keys that a block might have had while it starts, and while the results of several are put together; and
   // those that the bound is above what there is, about.
-  constexpr int64_t kRounds = 4, kKeysOfStart = 160, kKeysOfMerge = 256, kBeyond = 128;
+  constexpr int64_t kRounds = 4, kKeysOfStart = 200, kKeysOfMerge = 256, kBeyond = 128;
   const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
   const int64_t passes = n_tiles * args.kv.n_head_kv * tiling.parts;
   if (passes > blocks)
     return static_cast<int>(std::clamp<int64_t>(div_up(kRounds * blocks, passes), 1, most));
-  const auto n_keys = static_cast<int>(std::max<int64_t>(args.batch.n_kv_bound - kBeyond, 1));
+  const auto n_keys = static_cast<int>(args.batch.n_kv_bound);
+  const int64_t n_fewer = std::max<int64_t>(n_keys - kBeyond, 1);
   const int64_t keys = segment_keys(1, n_keys, kMostCountedRows, most_segments_of(args.kv.n_head_kv));
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= most; ++splits) {
     const int64_t rounds = div_up(std::max<int64_t>(passes, 1) * splits, blocks);
-    const int64_t time =
-        rounds * (longest_share(n_keys, keys, splits) + kKeysOfStart) + (splits > 1 ? kKeysOfMerge : 0);
+    const int64_t share = (longest_share(n_keys, keys, splits) + longest_share(n_fewer, keys, splits)) / 2;
+    const int64_t time = rounds * (share + kKeysOfStart) + (splits > 1 ? kKeysOfMerge : 0);
     if (time < least) best = splits, least = time;
   }
   return static_cast<int>(best);

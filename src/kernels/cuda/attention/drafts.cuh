@@ -131,30 +131,34 @@ class DraftWorker {
     end_copy_group();
   }
 
-  // The next keys and values, up to `end`. In pages of whole blocks, where these begin with whole quarters,
-  // rows are looked up where a quarter or a page begins.
+  // The next keys and values, up to `end`. In pages of whole steps, rows are looked up where a quarter or a
+  // page begins.
   __device__ void copy_block(Block<Half, kHeadDim, kBlockKeys>& block, int end) {
     constexpr int kPieces = kHeadDim / 8, kRowsAtOnce = Tile::kSideThreads / kPieces;  // pieces of a row
     const int thread = static_cast<int>(threadIdx.x) % Tile::kSideThreads;
-    if (p_.page_tokens % kBlockKeys != 0 || quarter_keys_ % kBlockKeys != 0)
+    if (p_.page_tokens % kDraftStepKeys != 0)
       return block.template load<Tile::kSideThreads>(p_, walk_, key_ahead_, end, thread);
     const int key = thread / kPieces, piece = thread % kPieces;
-    if (key_ahead_ == quarter_ahead_ * quarter_keys_ || slot_ahead_ == p_.page_tokens) {
-      const int index = key_ahead_ / p_.page_tokens;
-      slot_ahead_ = key_ahead_ - index * p_.page_tokens;
-      const int64_t page = walk_.page(index) * p_.page_bytes + piece * kPieceBytes;
-      k_ahead_ = walk_.keys + page + (slot_ahead_ + key) * p_.k_row_bytes;
-      v_ahead_ = walk_.values + page + (slot_ahead_ + key) * p_.v_row_bytes;
-    }
-    slot_ahead_ += kBlockKeys;
 #pragma unroll
-    for (int i = 0; i < kBlockKeys; i += kRowsAtOnce) {
-      // Rows past the end are zeros: their weights are 0, and 0 times what lies there need not be.
-      const int n_bytes = key_ahead_ + i + key < end ? kPieceBytes : 0;
-      copy_piece(&block.k[i + key][piece * 8], k_ahead_, n_bytes);
-      copy_piece(&block.v[i + key][piece * 8], v_ahead_, n_bytes);
-      k_ahead_ += kRowsAtOnce * p_.k_row_bytes;
-      v_ahead_ += kRowsAtOnce * p_.v_row_bytes;
+    for (int at = 0; at < kBlockKeys; at += kDraftStepKeys) {
+      const int first = key_ahead_ + at;
+      if (first < end && (first == quarter_ahead_ * quarter_keys_ || slot_ahead_ == p_.page_tokens)) {
+        const int index = first / p_.page_tokens;
+        slot_ahead_ = first - index * p_.page_tokens;
+        const int64_t page = walk_.page(index) * p_.page_bytes + piece * kPieceBytes;
+        k_ahead_ = walk_.keys + page + (slot_ahead_ + key) * p_.k_row_bytes;
+        v_ahead_ = walk_.values + page + (slot_ahead_ + key) * p_.v_row_bytes;
+      }
+      slot_ahead_ += kDraftStepKeys;
+#pragma unroll
+      for (int i = 0; i < kDraftStepKeys; i += kRowsAtOnce) {
+        // Rows past the end are zeros: their weights are 0, and 0 times what lies there need not be.
+        const int row = i + key, n_bytes = first + row < end ? kPieceBytes : 0;
+        copy_piece(&block.k[at + row][piece * 8], k_ahead_, n_bytes);
+        copy_piece(&block.v[at + row][piece * 8], v_ahead_, n_bytes);
+        k_ahead_ += kRowsAtOnce * p_.k_row_bytes;
+        v_ahead_ += kRowsAtOnce * p_.v_row_bytes;
+      }
     }
   }
 

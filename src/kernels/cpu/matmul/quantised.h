@@ -234,9 +234,12 @@ class QuantisedMatmul {
     });
   }
 
+  static constexpr int64_t kAskedBytes = 128;  // at least, with each run of a tile
+
   // A panel of one output times tiles [first_tile, end_tile).
   static void multiply(const MatmulArgs& args, const TileRun* tiles, const RowTask& task, int64_t first_tile,
                        int64_t end_tile, const Panel& panel) {
+    if (first_tile >= end_tile) return;  // there are more parts than tiles
     const Linear& linear = args.w[task.output];
     const QuantisedKernel kernel = Set::kernel(linear.weight.dtype);
     const int64_t n_out = linear.weight.n_rows(), n_runs = args.x.ne[0] / kRun;
@@ -244,6 +247,10 @@ class QuantisedMatmul {
     float* out = args.out[task.output].template as<float>() + task.first_row;
     const auto panel_bytes = Set::kPanelRows * static_cast<int64_t>(linear.weight.row_size());
     const std::byte* next_panel = linear.weight.row(task.first_row) + panel_bytes;
+    // Asked for by several tiles: memory would keep one waiting that asks for all.
+    const int64_t run_bytes = panel_bytes / n_runs;
+    const int64_t n_asking = std::clamp<int64_t>(run_bytes / kAskedBytes, 1, end_tile - first_tile);
+    const int64_t asked_bytes = align_up(div_up(run_bytes, n_asking), kAskedBytes);
     for (int64_t run = 0; run < n_runs; run += kSegmentRuns) {
       PanelArgs part;
       part.panel = panel;
@@ -265,8 +272,9 @@ class QuantisedMatmul {
         part.out = out + token * n_out;
         part.start = run == 0 ? bias : part.out;
         part.start_stride = run == 0 ? 0 : n_out;
-        part.ahead_bytes = tile == first_tile ? panel_bytes / n_runs : 0;
-        part.ahead = next_panel + run * part.ahead_bytes;
+        const int64_t asked = (tile - first_tile) * asked_bytes;
+        part.ahead_bytes = std::clamp<int64_t>(run_bytes - asked, 0, asked_bytes);
+        part.ahead = next_panel + run * run_bytes + asked * part.n_runs;
         kernel.multiply_panel(part);
       }
     }

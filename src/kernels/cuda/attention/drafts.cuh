@@ -167,6 +167,7 @@ class DraftWorker {
     const int turn = quarter - first_quarter_, in_segment = quarter % kDecodeWarps;
     volatile int& of_group = shared_.turn[group_];
     while (of_group != turn) __nanosleep(32);
+    __threadfence_block();  // what is read from here on is no older than the turn
     __syncwarp();
     const bool is_first = in_segment == 0,
                is_last = in_segment == kDecodeWarps - 1 || quarter + 1 == end_quarter_;

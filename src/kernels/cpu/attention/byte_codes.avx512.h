@@ -56,11 +56,9 @@ PARLANCE_VBMI PARLANCE_INLINE I load_quarters(const std::byte* const (&at)[4]) {
   return _mm512_mask_broadcast_i32x4(x, 0xf000, load_quarter(at[3]));
 }
 
-// What most formats have in common: a byte for a channel of the query is enough, and the steps of four blocks
-// lie within 64 bytes.
+// What most formats have in common: a byte for a channel of the query is enough.
 struct CoarseCodes {
   static constexpr int kQueryParts = 1;
-  static constexpr bool kIsFar = false;
 };
 
 // 32 codes of four bits in 16 bytes.
@@ -119,7 +117,6 @@ struct PolarBytes : NibbleCodes {
 struct Q8Bytes {
   using Table = I;
   static constexpr int kQueryParts = 2;
-  static constexpr bool kIsFar = true;
   static constexpr int kPlanes = 2;
   static constexpr bool kReadsBehind = false;
   static constexpr const Order& kOrder = kLowNibblesFirst;  // as they are

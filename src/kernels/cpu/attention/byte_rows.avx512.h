@@ -95,31 +95,27 @@ PARLANCE_VBMI PARLANCE_INLINE void gather_four_steps(const std::byte* rows, size
 
 // The steps of n_keys rows, up to a whole group.
 template <class Codes>
-requires(!Codes::kIsFar) PARLANCE_VBMI
-    void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks, f16_bits* steps) {
+PARLANCE_VBMI void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks,
+                                f16_bits* steps) {
+  constexpr bool kIsFar = Codes::step_at(3) + sizeof(f16_bits) > 64;  // from those of the other blocks
+  const I lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const I each = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(groups.row_bytes())));
   for (int64_t j = 0; j < n_keys; j += kGroup) {
     const std::byte* rows = groups.at(j);
-    for (int64_t b = 0; b < n_blocks; b += 4) {
-      f16_bits four[4][kGroup];
-      gather_four_steps<Codes>(rows, groups.row_bytes(), b, four);
-      for (int64_t i = 0; i < std::min<int64_t>(4, n_blocks - b); ++i) {
-        std::memcpy(steps + (b + i) * kKeyBlock + j, four[i], sizeof four[i]);
+    if constexpr (kIsFar) {
+      for (int64_t b = 0; b < n_blocks; ++b) {
+        const I gathered = _mm512_i32gather_epi32(each, rows + Codes::step_at(b), 1);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(steps + b * kKeyBlock + j),
+                            _mm512_cvtepi32_epi16(gathered));
       }
-    }
-  }
-}
-
-// Where no two steps are near each other.
-template <class Codes>
-requires(Codes::kIsFar) PARLANCE_VBMI
-    void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks, f16_bits* steps) {
-  const I lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const I rows = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(groups.row_bytes())));
-  for (int64_t j = 0; j < n_keys; j += kGroup) {
-    for (int64_t b = 0; b < n_blocks; ++b) {
-      const I gathered = _mm512_i32gather_epi32(rows, groups.at(j) + Codes::step_at(b), 1);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(steps + b * kKeyBlock + j),
-                          _mm512_cvtepi32_epi16(gathered));
+    } else {
+      for (int64_t b = 0; b < n_blocks; b += 4) {
+        f16_bits four[4][kGroup];
+        gather_four_steps<Codes>(rows, groups.row_bytes(), b, four);
+        for (int64_t i = 0; i < std::min<int64_t>(4, n_blocks - b); ++i) {
+          std::memcpy(steps + (b + i) * kKeyBlock + j, four[i], sizeof four[i]);
+        }
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 // gemv with AVX-512 for the formats with 32 values in a block: a group is four blocks of four rows.
 #include "kernels/cpu/matmul/avx512/gemv_runs.h"
+#include "kernels/cpu/matmul/avx512/transpose_words.h"
 
 #ifdef PARLANCE_X86
 
@@ -24,12 +25,7 @@ INLINE_AVX512 void pieces(const FourRows& rows, __m512i (&w)[4]) {
     w[b] = _mm512_mask_broadcast_i32x4(w[b], 0x0f00, load16(rows[2] + at));
     w[b] = _mm512_mask_broadcast_i32x4(w[b], 0xf000, load16(rows[3] + at));
   }
-  const __m512i low01 = _mm512_unpacklo_epi32(w[0], w[1]), high01 = _mm512_unpackhi_epi32(w[0], w[1]);
-  const __m512i low23 = _mm512_unpacklo_epi32(w[2], w[3]), high23 = _mm512_unpackhi_epi32(w[2], w[3]);
-  w[0] = _mm512_unpacklo_epi64(low01, low23);
-  w[1] = _mm512_unpackhi_epi64(low01, low23);
-  w[2] = _mm512_unpacklo_epi64(high01, high23);
-  w[3] = _mm512_unpackhi_epi64(high01, high23);
+  transpose_words(w);
 }
 
 // Whether word `word` of each of four blocks is within the 64 bytes of a vector.

@@ -1,6 +1,7 @@
 // Unpacks panels of rows for AVX-512. A vector holds four codes of each of 16 rows; what a block's bits say
 // about four neighbouring values is then computed for 16 rows at once.
 #include "kernels/cpu/matmul/avx512/quantised.h"
+#include "kernels/cpu/matmul/avx512/transpose_words.h"
 
 #ifdef PARLANCE_X86
 
@@ -33,19 +34,13 @@ struct Blocks {
 
   // piece[i]: bytes 4 * i .. 4 * i + 3 of the 16 at `at` in each row's block.
   INLINE_AVX512 void load16(size_t at, __m512i (&piece)[4]) const {
-    __m512i v[4];  // v[i]: rows i, i + 4, i + 8, i + 12
-    for (int i = 0; i < 4; ++i) {
-      v[i] = _mm512_castsi128_si512(load(i, at));
-      v[i] = _mm512_inserti32x4(v[i], load(i + 4, at), 1);
-      v[i] = _mm512_inserti32x4(v[i], load(i + 8, at), 2);
-      v[i] = _mm512_inserti32x4(v[i], load(i + 12, at), 3);
+    for (int i = 0; i < 4; ++i) {  // rows i, i + 4, i + 8, i + 12
+      piece[i] = _mm512_castsi128_si512(load(i, at));
+      piece[i] = _mm512_inserti32x4(piece[i], load(i + 4, at), 1);
+      piece[i] = _mm512_inserti32x4(piece[i], load(i + 8, at), 2);
+      piece[i] = _mm512_inserti32x4(piece[i], load(i + 12, at), 3);
     }
-    const __m512i a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]);
-    const __m512i c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
-    piece[0] = _mm512_unpacklo_epi64(a, c);
-    piece[1] = _mm512_unpackhi_epi64(a, c);
-    piece[2] = _mm512_unpacklo_epi64(b, d);
-    piece[3] = _mm512_unpackhi_epi64(b, d);
+    transpose_words(piece);
   }
 
   INLINE_AVX512 void load32(size_t at, __m512i (&piece)[8]) const {

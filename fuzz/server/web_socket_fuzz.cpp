@@ -156,7 +156,7 @@ std::string exchange(uint16_t port, std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static Service service;
+  static Service& service = *new Service;  // as the listener, whose thread is at work while the program ends
   static ListenerOptions options = [] {
     ListenerOptions all;
     all.port = 0;

@@ -70,19 +70,30 @@ ASR_TOKENS = {  # where the published vocabulary has them
     151669: ("<|audio_start|>", CONTROL), 151670: ("<|audio_end|>", CONTROL), 151676: ("<|audio_pad|>", CONTROL),
     151704: ("<asr_text>", USER_DEFINED),
 }
+# Of the prompt, one token each in the published vocabulary: it has as many tokens as there.
+ASR_WORDS = {872: "user", 6364: "ĠEnglish", 8948: "system", 11528: "language", 77091: "assistant"}
+FIRST_BEGINNING = 1000  # token, of the words' beginnings
 
 
-def vocabulary(special):
+def vocabulary(special, words):
+    """Tokens, their types, and merges that make the words of their letters."""
     tokens = byte_alphabet()
     tokens += [f"Ġfiller{i}" for i in range(len(tokens), N_VOCAB)]
     types = [NORMAL] * N_VOCAB
     for token, (text, kind) in special.items():
         tokens[token], types[token] = text, kind
-    return tokens, types
+    merges, free = ["Ġ f"], FIRST_BEGINNING
+    for token, word in words.items():
+        merges += [f"{word[:i]} {word[i]}" for i in range(1, len(word))]
+        beginnings = [word[:i] for i in range(2, len(word))]
+        tokens[free : free + len(beginnings)] = beginnings
+        tokens[token] = word
+        free += len(beginnings)
+    return tokens, types, merges
 
 
-def metadata(name, shape, architecture="qwen3", special=TEXT_TOKENS):
-    tokens, types = vocabulary(special)
+def metadata(name, shape, architecture="qwen3", special=TEXT_TOKENS, words={}):
+    tokens, types, merges = vocabulary(special, words)
     sizes = {
         "block_count": shape["n_layer"], "context_length": N_CTX, "embedding_length": shape["n_embd"],
         "feed_forward_length": shape["n_ff"], "attention.head_count": shape["n_head"],
@@ -95,12 +106,12 @@ def metadata(name, shape, architecture="qwen3", special=TEXT_TOKENS):
         "general.architecture": architecture, "general.name": name,
         **{f"{architecture}.{key}": size for key, size in sizes.items()},
         "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": tokens,
-        "tokenizer.ggml.token_type": types, "tokenizer.ggml.merges": ["Ġ f"], "tokenizer.ggml.eos_token_id": eos,
+        "tokenizer.ggml.token_type": types, "tokenizer.ggml.merges": merges, "tokenizer.ggml.eos_token_id": eos,
     }
 
 
 def asr_metadata(name, shape):
-    return metadata(name, shape, "qwen3vl", ASR_TOKENS) | {
+    return metadata(name, shape, "qwen3vl", ASR_TOKENS, ASR_WORDS) | {
         "qwen3vl.rope.dimension_sections": ROPE_SECTIONS, "qwen3vl.n_deepstack_layers": 0,
         "tokenizer.ggml.add_bos_token": False,
     }

@@ -134,6 +134,7 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create(const AsrModel& model,
   session.n_seq = options.n_streams + 1 + static_cast<int>(RecognizerCore::most_threads(options));
   session.n_outputs = static_cast<int64_t>(kDraftTokens) + 1;
   session.takes_embeddings = true;
+  session.drafts_beside_prompts = true;
   session.batches_as_alone = true;  // the text of what one says must not depend on what others say
   session.sectioned_positions = options.mode.sectioned_positions;
   PARLANCE_TRY(core->context, Context::create(model.text(), session));

@@ -46,13 +46,15 @@ Result<void> SpeechDecoder::take_closed(const AudioRows& audio, const Work& work
 // The windows that are open, the prompt's tail and a draft in one step. Yields what the tail and
 // each token of the draft are most likely followed by.
 Result<std::span<const Token>> SpeechDecoder::append_open(const AudioRows& audio,
-                                                          std::span<const Token> draft, const Work& work) {
+                                                          std::span<const Token> draft, bool is_final,
+                                                          const Work& work) {
   std::vector<float> rows;
   for (const AudioWindow& window : audio.windows().subspan(known_.size()))
     rows.insert(rows.end(), window.rows.begin(), window.rows.end());
   const int64_t n_embd = session_->model().hyper_parameters().n_embd;
   std::vector<Token> tokens(rows.size() / static_cast<size_t>(n_embd), kEmbedded);
   tokens.insert(tokens.end(), prompt_.tail.begin(), prompt_.tail.end());
+  if (is_final) return session_->append_with_draft(tokens, draft, {.rows = rows, .first = 0}, work);
   tokens.insert(tokens.end(), draft.begin(), draft.end());
   return session_->append_for_likeliest(tokens, std::ssize(draft) + 1, {.rows = rows, .first = 0}, work);
 }
@@ -69,16 +71,17 @@ Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeL
   const std::vector<Token> before = answer_;
   std::span<const Token> draft = before;
   const Tokenizer& tokenizer = session_->model().tokenizer();
-  const auto piece_of = [&](size_t first) {
-    return draft.subspan(first, std::min(draft.size() - first, is_final ? kAlikeTokens : kDraftTokens));
+  const auto piece_of = [&](size_t first, size_t most) {
+    return draft.subspan(first, std::min(draft.size() - first, most));
   };
   std::vector<Token> answer;
   int64_t n_new = 0;
 
-  const std::span<const Token> beside = is_final ? std::span<const Token>() : piece_of(0);
+  const size_t most_beside = is_final ? static_cast<size_t>(session_->most_beside_prompt()) : kDraftTokens;
+  const std::span<const Token> beside = piece_of(0, most_beside);
   size_t n_fed = beside.size();  // tokens behind the prompt that the session has
   size_t first_row = 0;          // tokens before which the first of the likeliest stands
-  PARLANCE_TRY(std::span<const Token> likeliest, append_open(audio, beside, work));
+  PARLANCE_TRY(std::span<const Token> likeliest, append_open(audio, beside, is_final, work));
   const int64_t n_prompt = std::ssize(session_->tokens()) - static_cast<int64_t>(n_fed);
   DecodeResult result;
   while (std::ssize(answer) < limits.max_tokens) {
@@ -94,7 +97,7 @@ Result<DecodeResult> SpeechDecoder::decode(const AudioRows& audio, const DecodeL
     const size_t n = answer.size();
     if (n <= draft.size() && next == draft[n - 1]) {
       if (n <= n_fed) continue;
-      const std::span<const Token> piece = piece_of(n - 1);
+      const std::span<const Token> piece = piece_of(n - 1, is_final ? kAlikeTokens : kDraftTokens);
       PARLANCE_TRY(likeliest, append(piece, std::ssize(piece), work));
       n_fed = n - 1 + piece.size();
     } else {

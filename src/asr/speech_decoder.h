@@ -39,9 +39,9 @@ class SpeechDecoder {
   // Puts what the model answers to the windows in place of the answer before, which serves as a draft: of a
   // prefix of it that the model would write again, many tokens cost one step. The answer is that of greedy
   // decoding. With `is_final`, it is the one that a decoder without a draft gives, token for token: the draft
-  // is verified in steps of its own, whose numbers are those of single tokens; else with the windows, which
-  // is faster and may round otherwise. Errors: cancelled (the answer stays as it was), a context that is too
-  // short.
+  // is verified with the windows as far as the device gives its tokens the numbers of single ones there, and
+  // what is left of it in steps of its own; else with the windows, whose numbers may be others. Errors:
+  // cancelled (the answer stays as it was), a context that is too short.
   Result<DecodeResult> decode(const AudioRows& audio, const DecodeLimits& limits, bool is_final,
                               const Work& work = {});
 
@@ -55,7 +55,7 @@ class SpeechDecoder {
  private:
   Result<void> take_closed(const AudioRows& audio, const Work& work);
   Result<std::span<const Token>> append_open(const AudioRows& audio, std::span<const Token> draft,
-                                             const Work& work);
+                                             bool is_final, const Work& work);
   Result<std::span<const Token>> append(std::span<const Token> tokens, int64_t n_outputs, const Work& work);
   int64_t base() const;
 

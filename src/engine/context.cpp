@@ -19,6 +19,10 @@ constexpr size_t kMostStateBytes = size_t{1} << 30;
 // What follows a quotation is less and less likely to be quoted too.
 constexpr int64_t kMostLookedUp = 15;
 
+int n_branch_rows(const SessionOptions& options) {
+  return options.n_tree > 0 ? static_cast<int>(kMostBranchesAtOnce) : 0;
+}
+
 }  // namespace
 
 KvLayout kv_layout(const HyperParameters& hp, const SessionOptions& options) {
@@ -78,7 +82,7 @@ Error or_draft_nothing(Error error) {
 }
 
 int n_table_rows(const SessionOptions& options) {
-  return options.n_seq + 1 + (options.n_tree > 0 ? static_cast<int>(kMostBranchesAtOnce) : 0);
+  return options.n_seq + 1 + n_branch_rows(options) + (options.drafts_beside_prompts ? options.n_seq : 0);
 }
 
 Result<std::shared_ptr<Context>> Context::create(const TextModel& model, const SessionOptions& options) {
@@ -176,7 +180,7 @@ Result<void> Context::allocate() {
   PARLANCE_CHECK(open_draft_context());
   scheduler_ = std::make_unique<Scheduler>(*this);
   for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
-  for (int seq = n_table_rows(options_) - 1; seq > options_.n_seq; --seq) free_branches_.push_back(seq);
+  for (int i = n_branch_rows(options_); i > 0; --i) free_branches_.push_back(options_.n_seq + i);
   return {};
 }
 
@@ -240,6 +244,24 @@ int Context::open_branch() {
 void Context::close_branch(int seq) {
   const std::lock_guard lock(sequences_mutex_);
   free_branches_.push_back(seq);
+}
+
+int64_t Context::most_alike_rows() const {
+  int64_t most = INT64_MAX;
+  for (const auto& part : parts_) most = std::min(most, part->most_alike_rows());
+  return most;
+}
+
+int64_t Context::most_beside_prompt() const {
+  const bool is_exact =
+      most_alike_rows() >= options_.n_batch && state_bytes() == 0 && !options_.cache.has_exact_pages();
+  return options_.drafts_beside_prompts && is_exact
+             ? std::min(Scheduler::kMostAnswerTokens, options_.n_outputs - 1)
+             : 0;
+}
+
+int Context::row_beside(int seq) const {
+  return options_.drafts_beside_prompts ? options_.n_seq + 1 + n_branch_rows(options_) + seq : -1;
 }
 
 // Of the file's size, all that stands before its tensors, and the first kilobyte of each of these: a

@@ -51,6 +51,8 @@ struct SessionOptions {
   // for a step rather than have a part of it.
   bool batches_as_alone = false;
   bool takes_embeddings = false;  // append() may be given rows in place of tokens' embeddings
+  // Room for drafts that are verified beside their prompt: see Session::append_with_draft().
+  bool drafts_beside_prompts = false;
   // Pairs of no section of M-RoPE turn with the positions of such rows, and not at all for tokens: as
   // llama.cpp does it for audio. Else every pair turns with the position.
   bool sectioned_positions = false;
@@ -75,7 +77,8 @@ int64_t most_drafted(const SessionOptions& options);
 // An error of something that drafts, which names the remedy too: where memory lacks, to draft nothing.
 Error or_draft_nothing(Error error);
 
-// Rows of the page tables: of sequences, of the filler of recorded steps, and of branches of drafts.
+// Rows of the page tables: of sequences, of the filler of recorded steps, of branches of drafts, and those
+// that sequences have for drafts beside their prompts.
 int n_table_rows(const SessionOptions& options);
 
 class Context {
@@ -111,6 +114,15 @@ class Context {
   // The same for a branch of a draft, while it is verified; -1 when all are taken.
   int open_branch();
   void close_branch(int seq);
+
+  // Up to how many rows of a sequence are computed as each would be alone, whatever else is in the step.
+  int64_t most_alike_rows() const;
+  // Tokens of a draft that are verified beside its prompt, at most: 0 where the device computes many rows
+  // otherwise than few, or where what memory holds depends on how many tokens have been computed.
+  int64_t most_beside_prompt() const;
+  // A second row of the page tables with the pages of the sequence `seq`: attention takes rows of a step that
+  // have it for those of another sequence with few tokens. -1: there is none.
+  int row_beside(int seq) const;
 
   // What a snapshot must have been made for to be of use here.
   SnapshotIdentity snapshot_identity() const;

@@ -30,9 +30,11 @@ bool Runner::prepare(const Slice& slice) {
 // Tells the devices where the sequence's memory is.
 void Runner::place(Sequence& sequence) {
   const Sequence::PageTable table = sequence.page_table();
+  const int beside = context_.row_beside(sequence.slot());
   for (const auto& part : context_.parts()) {
     for (KvCache* const cache : part->caches()) {
       cache->set_pages(sequence.slot(), table.pages, table.main_first, table.main_end);
+      if (beside >= 0) cache->set_pages(beside, table.pages, table.main_first, table.main_end);
       for (const Sequence::Branch& branch : sequence.branches()) {
         const Sequence::PageTable own = sequence.page_table(branch);
         cache->set_pages(branch.slot, own.pages, own.main_first, own.main_end);
@@ -113,7 +115,8 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
     const Sequence::StateWay states = sequence.state_way(slice.n_tokens);
     for (int64_t i = 0; i < slice.n_tokens; ++i) {
       batch.token.push_back(std::max<Token>(sequence.tokens()[static_cast<size_t>(first + i)], 0));
-      batch.seq.push_back(sequence.slot());
+      const bool is_beside = i >= slice.n_tokens - slice.n_beside;
+      batch.seq.push_back(is_beside ? context_.row_beside(sequence.slot()) : sequence.slot());
       batch.pos.push_back(static_cast<int32_t>(first + i));
       batch.state_from.push_back(static_cast<int32_t>(states.from));
       batch.state_to.push_back(static_cast<int32_t>(states.to));
@@ -130,9 +133,7 @@ HostBatch Runner::batch_of(std::span<const Slice> slices) const {
 }
 
 int64_t Runner::most_alike_rows() const {
-  int64_t most = INT64_MAX;
-  for (const auto& part : context_.parts()) most = std::min(most, part->most_alike_rows());
-  return most;
+  return context_.most_alike_rows();
 }
 
 // Which slices may be computed together, so that nobody's numbers depend on the others: see

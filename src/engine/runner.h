@@ -21,6 +21,7 @@ struct Slice {
   int64_t n_tokens = 0;
   int64_t n_outputs = 0;  // those of branches included
   int64_t n_branch_tokens = 0;
+  int64_t n_beside = 0;  // of the tokens, the last ones: computed as if each were alone, see Task::n_beside_
 
   int64_t n_rows() const { return n_tokens + n_branch_tokens; }
 };
@@ -40,8 +41,7 @@ class Runner {
  public:
   explicit Runner(Context& context) : context_(context) {}
 
-  // Up to how many rows of a sequence are computed as each would be alone, whatever else is in the step.
-  int64_t most_alike_rows() const;
+  int64_t most_alike_rows() const;  // see Context
 
   // Memory for the slice's tokens: compresses what has left the window, takes pages, copies one that others
   // share. False when there are not enough pages, beside those that sequences hold; what was taken stays with

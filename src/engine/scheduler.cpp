@@ -18,10 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Tokens that a running answer may add to a step: one, or a draft that is verified. What has more is a
-// prompt.
-constexpr int64_t kMostAnswerTokens = 32;
-
 // A priority of which nothing was computed for so long is favoured, and from then on for this time.
 constexpr milliseconds kPatience{500}, kFavour{100};
 

@@ -51,6 +51,10 @@ struct SchedulerStats {
 // again later.
 class Scheduler {
  public:
+  // Tokens that a running answer may add to a step: one, or a draft that is verified. What has more is a
+  // prompt.
+  static constexpr int64_t kMostAnswerTokens = 32;
+
   explicit Scheduler(Context& context);
   // Tasks that are left end as cancelled.
   ~Scheduler();

@@ -42,9 +42,11 @@ class OutputsTask final : public Task {
 // Of a sequence's last tokens, what each is most likely followed by.
 class LikeliestTask final : public Task {
  public:
-  LikeliestTask(Sequence& sequence, const Work& work, int64_t n_outputs, std::vector<Token>& likeliest)
+  LikeliestTask(Sequence& sequence, const Work& work, int64_t n_outputs, int64_t n_beside,
+                std::vector<Token>& likeliest)
       : Task(sequence, work), likeliest_(likeliest) {
     n_outputs_ = n_outputs;
+    n_beside_ = n_beside;
     does_with_tokens_ = true;
     likeliest_.clear();
   }
@@ -134,8 +136,33 @@ Result<std::span<const Token>> Session::append_for_likeliest(std::span<const Tok
   PARLANCE_CHECK(check_outputs(std::ssize(tokens), n_outputs));
   const int64_t n_before = sequence_->n_tokens();
   PARLANCE_CHECK(sequence_->append(tokens, embeddings));
+  return likeliest_behind(n_before, n_outputs, 0, work);
+}
+
+Result<std::span<const Token>> Session::append_with_draft(std::span<const Token> tokens,
+                                                          std::span<const Token> draft,
+                                                          const Embeddings& embeddings, const Work& work) {
+  if (std::ssize(draft) > most_beside_prompt()) {
+    return fail(ErrorCode::invalid_argument,
+                "a draft of {} tokens beside a prompt, the context verifies up to {} there", draft.size(),
+                most_beside_prompt());
+  }
+  const int64_t n_before = sequence_->n_tokens();
+  PARLANCE_CHECK(sequence_->append(tokens, embeddings));
+  if (!draft.empty()) {
+    if (const Result<void> appended = sequence_->append(draft); !appended) {
+      sequence_->truncate(n_before);
+      return tl::unexpected(appended.error());
+    }
+  }
+  return likeliest_behind(n_before, std::ssize(draft) + 1, std::ssize(draft), work);
+}
+
+// Computes what was appended behind n_before tokens, or takes it back.
+Result<std::span<const Token>> Session::likeliest_behind(int64_t n_before, int64_t n_outputs,
+                                                         int64_t n_beside, const Work& work) {
   n_behind_ = 0;
-  LikeliestTask task(*sequence_, work, n_outputs, likeliest_);
+  LikeliestTask task(*sequence_, work, n_outputs, n_beside, likeliest_);
   Result<void> done = run(task);
   if (done) done = task.outcome();
   if (!done) {

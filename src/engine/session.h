@@ -72,6 +72,14 @@ class Session {
                                                       const Embeddings& embeddings = {},
                                                       const Work& work = {});
 
+  // Appends tokens, and behind them a draft that is verified in the same steps: yields what the last of the
+  // tokens and each of the draft's is most likely followed by, as if each of the draft's had come alone. That
+  // spares reading the weights once more. The draft is no longer than most_beside_prompt().
+  Result<std::span<const Token>> append_with_draft(std::span<const Token> tokens,
+                                                   std::span<const Token> draft,
+                                                   const Embeddings& embeddings = {}, const Work& work = {});
+  int64_t most_beside_prompt() const { return context_->most_beside_prompt(); }
+
   // What an embedding model makes of a text: n_embd values, the last token's or the mean of all as is wanted,
   // or else as the file says (pooling_type), not normalised.
   Result<std::vector<float>> embed(std::span<const Token> prompt, std::optional<Pooling> wanted = {},
@@ -91,6 +99,8 @@ class Session {
   Result<std::span<const float>> compute(std::vector<Token> prompt, int64_t n_outputs, bool wants_logits,
                                          const Work& work);
   Result<void> run(Task& task);
+  Result<std::span<const Token>> likeliest_behind(int64_t n_before, int64_t n_outputs, int64_t n_beside,
+                                                  const Work& work);
   Result<void> check_outputs(int64_t n_tokens, int64_t n_outputs) const;
 
   std::shared_ptr<Context> context_;

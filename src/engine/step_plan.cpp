@@ -22,7 +22,10 @@ std::optional<StepPlan::Piece> StepPlan::piece_of(Task& task, int64_t n) const {
   n -= std::max<int64_t>(0, n_wanted - n_outputs_);  // the rest of the outputs in the next step
   if (n <= 0) return std::nullopt;
   if (!pieces_.empty() && pieces_.front().task->wants_logits_ != task.wants_logits_) return std::nullopt;
-  return Piece{&task, {task.sequence_, n, std::min(n_wanted, n_outputs_)}, is_prompt, task.urgency_};
+  const int64_t n_before_draft = sequence.n_missing() - task.n_beside_;
+  Slice slice{task.sequence_, n, std::min(n_wanted, n_outputs_)};
+  slice.n_beside = std::clamp<int64_t>(n - n_before_draft, 0, std::min(n, task.n_beside_));
+  return Piece{&task, slice, is_prompt, task.urgency_};
 }
 
 bool StepPlan::has_room_for_branches(const Piece& piece) const {

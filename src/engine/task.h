@@ -42,6 +42,9 @@ class Task {
   std::vector<Token> prompt_;
   // The last tokens of the sequence whose outputs are wanted when all is computed.
   int64_t n_outputs_ = 1;
+  // Of these, the last ones, which are a draft beside its prompt: each is computed as if it were a step of
+  // its own. No more than Context::most_beside_prompt().
+  int64_t n_beside_ = 0;
   // Those of the prompt's last token, where they are known already: if all else of it is, too, they are taken
   // as if they had just been computed. Else empty.
   std::vector<float> known_outputs_;

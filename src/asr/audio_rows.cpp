@@ -42,6 +42,7 @@ std::vector<AudioRows::Range> AudioRows::ranges(int64_t n_chunks, RowsKind kind)
   return ranges;
 }
 
+// Appends the chunk's tokens. Those that were known before, of a clip as loud, are not computed again.
 Result<ChunkLevel> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens,
                                     const Work& work) {
   const int64_t first = chunk * mode_.chunk_frames;
@@ -61,8 +62,26 @@ Result<ChunkLevel> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vec
   // A clip of one chunk is not filled up, others are.
   const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
   const int64_t n_padded = is_alone ? last - first : mode_.chunk_frames;
-  PARLANCE_CHECK(encoder_->embed_chunk(frames, n_padded, tokens, work));
+  const size_t before = tokens.size();
+  const Chunk& known = beginning_.known;
+  const bool is_known = beginning_.chunk == chunk && is_valid(known.level, clip, RowsKind::exact) &&
+                        encoder_->are_alike(beginning_.n_padded, n_padded);
+  if (is_known) tokens.insert(tokens.end(), known.tokens.begin(), known.tokens.end());
+  const auto n_known = std::ssize(tokens) - static_cast<std::ptrdiff_t>(before);
+  PARLANCE_CHECK(encoder_->embed_chunk(frames, n_padded, tokens, work, n_known / encoder_->n_embd()));
+  if (chunk >= chunks_closed()) keep_beginning(chunk, n_padded, std::span(tokens).subspan(before), level);
   return level;
+}
+
+void AudioRows::keep_beginning(int64_t chunk, int64_t n_padded, std::span<const float> tokens,
+                               const ChunkLevel& level) {
+  const int64_t n_final = mel_.n_final() - chunk * mode_.chunk_frames;
+  if (n_final < AudioEncoder::kFramesPerToken) return;
+  const int64_t n_tokens = AudioEncoder::n_final_tokens(n_final);
+  beginning_.chunk = chunk;
+  beginning_.n_padded = n_padded;
+  beginning_.known.level = level;
+  beginning_.known.tokens.assign(tokens.begin(), tokens.begin() + n_tokens * encoder_->n_embd());
 }
 
 // Puts it into chunks_, unless it is there.

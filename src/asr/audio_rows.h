@@ -1,5 +1,6 @@
 // From samples to what the language model sees of them: mel frames, chunks of tokens, windows of rows. What
-// no further sample can change is computed once; what an update computes again is the open chunk and window.
+// no further sample can change is computed once; what an update computes again are the last tokens of the
+// open chunk, and the open window.
 #pragma once
 
 #include <cstdint>
@@ -59,9 +60,17 @@ class AudioRows {
   struct Range {
     int64_t first_chunk, n_chunks;
   };
+  // The first tokens of a chunk that may go on, those that none of its further frames changes.
+  struct Beginning {
+    int64_t chunk = -1;
+    int64_t n_padded = 0;  // of the image that they are from
+    Chunk known;
+  };
 
   std::vector<Range> ranges(int64_t n_chunks, RowsKind kind) const;
   Result<ChunkLevel> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, const Work& work);
+  void keep_beginning(int64_t chunk, int64_t n_padded, std::span<const float> tokens,
+                      const ChunkLevel& level);
   Result<void> compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind, const Work& work);
   Result<AudioWindow> encode(const Range& range, const MelClip& clip, RowsKind kind, const Work& work);
   int64_t chunks_closed() const { return mel_.n_final() / mode_.chunk_frames; }
@@ -70,6 +79,7 @@ class AudioRows {
   AsrMode mode_;
   MelFrontEnd mel_;
   std::vector<Chunk> chunks_;  // closed ones
+  Beginning beginning_;
   std::vector<AudioWindow> windows_;
   std::function<void(int64_t n_frames)> on_window_;
 };

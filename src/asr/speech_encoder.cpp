@@ -68,29 +68,36 @@ Result<Tensor> SpeechEncoder::run(Network network, int64_t n, FunctionRef<Tensor
 }
 
 Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n_padded,
-                                        std::vector<float>& tokens, const Work& work) {
-  const TurnQueue::Turn turn(turns_, work.priority);
+                                        std::vector<float>& tokens, const Work& work, int64_t n_known) {
   const int64_t n_frames = std::ssize(frames) / kMelBands;
-  mel_.assign(static_cast<size_t>(n_padded * kMelBands), 0.0f);
-  for (int64_t t = 0; t < n_frames; ++t) {
+  const int64_t n_tokens = AudioEncoder::n_tokens(mode_.keeps_padding ? n_padded : n_frames);
+  if (n_known == n_tokens) return {};
+  const TurnQueue::Turn turn(turns_, work.priority);
+  // Tokens that are not known see frames from those of the last known one on, which is wrong itself where
+  // the image begins with it.
+  int64_t first_token = std::max<int64_t>(n_known - 1, 0);
+  while (!are_alike(n_padded, n_padded - first_token * AudioEncoder::kFramesPerToken)) --first_token;
+  const int64_t first = first_token * AudioEncoder::kFramesPerToken, width = n_padded - first;
+  mel_.assign(static_cast<size_t>(width * kMelBands), 0.0f);
+  for (int64_t t = first; t < n_frames; ++t) {
     for (int64_t band = 0; band < kMelBands; ++band)
-      mel_[static_cast<size_t>(band * n_padded + t)] = frames[static_cast<size_t>(t * kMelBands + band)];
+      mel_[static_cast<size_t>(band * width + t - first)] = frames[static_cast<size_t>(t * kMelBands + band)];
   }
-  std::vector<int32_t> positions(static_cast<size_t>(AudioEncoder::n_tokens(n_padded)));
-  std::iota(positions.begin(), positions.end(), 0);
+  std::vector<int32_t> positions(static_cast<size_t>(AudioEncoder::n_tokens(width)));
+  std::iota(positions.begin(), positions.end(), static_cast<int32_t>(first_token));
 
-  const Tensor mel = input(DType::f32, 0, 1, n_padded, kMelBands);
+  const Tensor mel = input(DType::f32, 0, 1, width, kMelBands);
   const Tensor pos = input(DType::i32, indices_at_, std::ssize(positions), 1);
   const CancellableWork cancellable(*stream_, work.cancellation);
   stream_->upload(mel, std::as_bytes(std::span(mel_)));
   stream_->upload(pos, std::as_bytes(std::span(positions)));
   PARLANCE_TRY(const Tensor result,
-               run(Network::chunk, n_padded, [&] { return encoder_.embed_chunk(*stream_, mel, pos); }));
+               run(Network::chunk, width, [&] { return encoder_.embed_chunk(*stream_, mel, pos); }));
 
-  const int64_t n_kept = mode_.keeps_padding ? std::ssize(positions) : AudioEncoder::n_tokens(n_frames);
   const size_t before = tokens.size();
-  tokens.resize(before + static_cast<size_t>(n_kept * n_embd()));
-  return stream_->download(std::as_writable_bytes(std::span(tokens).subspan(before)), result.rows(0, n_kept));
+  tokens.resize(before + static_cast<size_t>((n_tokens - n_known) * n_embd()));
+  return stream_->download(std::as_writable_bytes(std::span(tokens).subspan(before)),
+                           result.rows(n_known - first_token, n_tokens - n_known));
 }
 
 Result<void> SpeechEncoder::encode_window(std::span<const float> tokens, std::vector<float>& rows,

@@ -33,9 +33,15 @@ class SpeechEncoder {
   // From any threads: one computes at a time, those whose work is more urgent first.
 
   // One chunk: `frames` normalised [kMelBands, n], n <= chunk_frames, continued with zeros up to n_padded.
-  // Appends the tokens [n_embd] that count to `tokens`. Errors: cancelled, with nothing appended.
+  // Appends the tokens [n_embd] that count to `tokens`, without the first n_known of them: the others are
+  // computed from the frames that they see, if that gives the same bits. Errors: cancelled, with nothing
+  // appended.
   Result<void> embed_chunk(std::span<const float> frames, int64_t n_padded, std::vector<float>& tokens,
-                           const Work& work = {});
+                           const Work& work = {}, int64_t n_known = 0);
+  // See AudioEncoder.
+  bool are_alike(int64_t n_frames, int64_t n_other_frames) const {
+    return encoder_.are_alike(*stream_, n_frames, n_other_frames);
+  }
 
   // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Errors: as above.
   Result<void> encode_window(std::span<const float> tokens, std::vector<float>& rows, const Work& work = {});
@@ -53,6 +59,7 @@ class SpeechEncoder {
   TurnQueue turns_;                 // to what follows
   std::unique_ptr<Buffer> inputs_;  // mel or tokens, then positions or bounds
   size_t indices_at_ = 0;
+  int64_t most_alike_rows_ = 0;         // of what embeds chunks, see Device
   std::unique_ptr<Stream> stream_;      // ends before the memory that its last operations use
   std::map<uint64_t, Tensor> results_;  // of recorded steps
   std::vector<float> mel_;              // of a chunk: time is the fastest

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "kernels/conv_places.h"
 #include "kernels/submit.h"
 
 namespace parlance {
@@ -186,6 +187,17 @@ constexpr int64_t kLeastColumns = 256;
 constexpr int64_t kColumnValuesOfGpu = 1 << 23;
 constexpr int64_t kMostColumns = 1 << 16;
 
+enum class Rows : uint8_t { few, many, both };
+
+// Whether products for so many places have few rows, many, or the last of them few.
+Rows rows_of(const Stream& s, const Tensor& weight, int64_t n_places) {
+  const int64_t most_few = s.device().most_alike_rows(weight.dtype);
+  const int64_t piece = std::min(n_places, conv_places_together(s, weight.ne[0]));
+  if (piece <= most_few) return Rows::few;
+  const int64_t n_last = n_places % piece;
+  return n_last > 0 && n_last <= most_few ? Rows::both : Rows::many;
+}
+
 void run_matmul(Stream& s, const Linear& w, const Tensor& x, const Tensor& out) {
   MatmulArgs args;
   args.x = x;
@@ -206,8 +218,7 @@ Tensor convolve(Stream& s, const Linear& w, const Tensor& x, int64_t first_chann
   const int64_t n_places = width * height;
   const Tensor out = s.workspace().allocate(DType::f32, w.weight.n_rows(), n_places);
   const Frame frame(s);
-  const int64_t values = s.keeps_recordings() ? kColumnValuesOfGpu : kColumnValues;
-  const int64_t piece = std::min({n_places, kMostColumns, std::max(kLeastColumns, values / n_in)});
+  const int64_t piece = std::min(n_places, conv_places_together(s, n_in));
   const Tensor columns = s.workspace().allocate(DType::f32, n_in, piece);
   for (int64_t first = 0; first < n_places; first += piece) {
     const int64_t n = std::min(piece, n_places - first);
@@ -220,6 +231,16 @@ Tensor convolve(Stream& s, const Linear& w, const Tensor& x, int64_t first_chann
 }
 
 }  // namespace
+
+int64_t conv_places_together(const Stream& s, int64_t n_in) {
+  const int64_t values = s.keeps_recordings() ? kColumnValuesOfGpu : kColumnValues;
+  return std::min(kMostColumns, std::max(kLeastColumns, values / n_in));
+}
+
+bool conv_places_are_alike(const Stream& s, const Tensor& weight, int64_t n_places, int64_t n_other_places) {
+  const Rows rows = rows_of(s, weight, n_places);
+  return rows != Rows::both && rows == rows_of(s, weight, n_other_places);
+}
 
 Tensor conv2d(Stream& s, const Linear& w, const Tensor& x, const Conv2dWindow& window) {
   return convolve(s, w, x, 0, x.ne[0], window)

@@ -2,11 +2,14 @@
 
 #include <cmath>
 
+#include "kernels/conv_places.h"
+
 namespace parlance {
 
 namespace {
 
-constexpr Conv2dWindow kHalving{.width = 3, .height = 3, .stride_x = 2, .stride_y = 2, .pad_x = 1, .pad_y = 1};
+constexpr Conv2dWindow kHalving{
+    .width = 3, .height = 3, .stride_x = 2, .stride_y = 2, .pad_x = 1, .pad_y = 1};
 
 int64_t halved(int64_t n) {
   return kHalving.out_width(n);
@@ -16,6 +19,19 @@ int64_t halved(int64_t n) {
 
 int64_t AudioEncoder::n_tokens(int64_t n_frames) {
   return n_frames > 0 ? halved(halved(halved(n_frames))) : 0;
+}
+
+bool AudioEncoder::are_alike(const Stream& s, int64_t n_frames, int64_t n_other_frames) const {
+  if (n_frames == n_other_frames) return true;
+  if (s.keeps_recordings()) return false;
+  int64_t n_bands = hp_.n_mel;
+  for (const Linear* conv : {&w_.conv1, &w_.conv2, &w_.conv3}) {
+    n_frames = halved(n_frames);
+    n_other_frames = halved(n_other_frames);
+    n_bands = halved(n_bands);
+    if (!conv_places_are_alike(s, conv->weight, n_frames * n_bands, n_other_frames * n_bands)) return false;
+  }
+  return conv_places_are_alike(s, w_.conv_out.weight, n_frames, n_other_frames);
 }
 
 // Images are (n_channel, time, frequency).

@@ -58,6 +58,12 @@ class AudioEncoder {
 
   // Tokens that n_frames frames of a chunk yield: three halvings, rounded up.
   static int64_t n_tokens(int64_t n_frames);
+  // Of these, the first ones, which no further frame would change: token t sees frames 8 t - 7 to 8 t + 7.
+  static int64_t n_final_tokens(int64_t n_frames) { return n_frames / kFramesPerToken; }
+  static constexpr int64_t kFramesPerToken = 8;
+  // Whether tokens of images of so many frames have the same bits, as long as they see the same frames. Where
+  // steps are recorded, images have one shape.
+  bool are_alike(const Stream& s, int64_t n_frames, int64_t n_other_frames) const;
 
   // One chunk: normalised mel f32 [1, n_frames, n_mel], its rows i32 [n_tokens] of the position table
   // -> f32 [n_embd, n_tokens].

@@ -1,5 +1,7 @@
 #include "asr/speech_encoder.h"
 
+#include <random>
+
 #include "asr/support/fixture_clips.h"
 #include "support/json_file.h"
 #include "support/tested_device.h"
@@ -99,6 +101,44 @@ TEST_P(SpeechEncoderFixture, RowsOfTheElizaProgram) {
       SCOPED_TRACE(model + " " + wave);
       const auto got = run(model, wave, kElizaAsr, WeightPrecision::as_stored);
       EXPECT_LE(relative_l2(got, want), is_quantised(encoder_file(model)) ? 0.03 : 2e-6);
+    }
+  }
+}
+
+// The last tokens of a chunk, from the frames that they see, and the first ones, before there are more
+// frames: the bits of the whole.
+TEST_P(SpeechEncoderFixture, PartsOfAChunk) {
+  if (IsSkipped()) return;
+  std::vector<float> frames(100 * kMelBands);
+  std::mt19937 random(5);
+  for (float& frame : frames) frame = static_cast<float>(random()) * 0x1p-31f - 1;
+  const GgufFile file = encoder_file(asr_bundles().front());
+  const auto encoder = *AudioEncoder::load(file, *device_, WeightPrecision::as_stored);
+  for (const AsrMode& mode : {kReferenceAsr, kElizaAsr}) {
+    const auto speech = *SpeechEncoder::create(*encoder, *device_, mode);
+    const auto embed = [&](int64_t n, int64_t n_padded, int64_t n_known) {
+      std::vector<float> tokens(static_cast<size_t>(n_known * speech->n_embd()));
+      EXPECT_TRUE(speech->embed_chunk(std::span(frames).first(static_cast<size_t>(n * kMelBands)), n_padded,
+                                      tokens, {}, n_known));
+      return tokens;
+    };
+    std::vector<std::vector<float>> before;  // of so many final tokens
+    for (int64_t n = 0; n <= 12; ++n)
+      before.push_back(embed(std::max<int64_t>(1, AudioEncoder::kFramesPerToken * n), mode.chunk_frames, 0));
+    for (const int64_t n : {7, 8, 57, 95, 100}) {
+      for (const int64_t n_padded : {n, mode.chunk_frames}) {
+        const std::vector<float> whole = embed(n, n_padded, 0);
+        for (int64_t known = 0; known <= AudioEncoder::n_final_tokens(n); ++known) {
+          SCOPED_TRACE(testing::Message() << known << " known of " << n << " in " << n_padded);
+          const auto at = static_cast<std::ptrdiff_t>(known * speech->n_embd());
+          const std::vector<float> rest = embed(n, n_padded, known);
+          ASSERT_EQ(rest.size(), whole.size());
+          EXPECT_TRUE(std::equal(rest.begin() + at, rest.end(), whole.begin() + at));
+          if (!speech->are_alike(mode.chunk_frames, n_padded)) continue;
+          const auto& first = before[static_cast<size_t>(known)];
+          EXPECT_TRUE(std::equal(first.begin(), first.begin() + at, whole.begin()));
+        }
+      }
     }
   }
 }

@@ -38,13 +38,20 @@ Result<DraftModels> load(const std::filesystem::path& path, const TextModel& tar
 }  // namespace
 
 Result<std::shared_ptr<Context>> create_context(const TextModel& model, SessionOptions options,
-                                                DraftModels& drafters, bool may_go,
+                                                DraftModels& drafters, int64_t least_batch, bool may_go,
                                                 const OnRemark& on_remark) {
   options.drafter = drafters.block;
   options.draft_model = drafters.model;
+  const auto lacks_memory = [](const auto& created) {
+    return !created && created.error().code == ErrorCode::out_of_memory;
+  };
   auto context = Context::create(model, options);
+  if (lacks_memory(context) && options.n_batch > least_batch) {
+    options.n_batch = least_batch;
+    context = Context::create(model, options);
+  }
   const bool has_drafter = drafters.block || drafters.model;
-  if (context || context.error().code != ErrorCode::out_of_memory || !may_go || !has_drafter) return context;
+  if (!lacks_memory(context) || !may_go || !has_drafter) return context;
   drafters = {};
   options.drafter = nullptr;
   options.draft_model = nullptr;

@@ -27,10 +27,10 @@ Result<bool> may_draft(const Choice& choice);
 Result<DraftModels> load_drafter(const Choice& choice, const TextModel& target, Device& device,
                                  const OnRemark& on_remark);
 
-// The model's context with these drafters. Where memory lacks for one that may go, without it, with a remark:
-// `drafters` are then none.
+// The model's context with these drafters. Where memory lacks, in batches of least_batch tokens if that is
+// fewer; then, for a drafter that may go, without it, with a remark: `drafters` are then none.
 Result<std::shared_ptr<Context>> create_context(const TextModel& model, SessionOptions options,
-                                                DraftModels& drafters, bool may_go,
+                                                DraftModels& drafters, int64_t least_batch, bool may_go,
                                                 const OnRemark& on_remark);
 
 }  // namespace parlance

@@ -36,6 +36,7 @@ Result<Choice> embedding_choice(const Choice& choice) {
   own.context = {.cache = choice.context.cache, .n_seq = kEmbeddedAtOnce};
   own.n_ctx = std::min(own.context.n_ctx, hp.n_ctx_train);
   own.context.n_cache = 2 * *own.n_ctx;
+  own.n_batch = own.context.n_batch;
   if (n_pooled_rows(hp.pooling, own.context.n_batch) > 1) own.context.n_outputs = own.context.n_batch;
   return own;
 }

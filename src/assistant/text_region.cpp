@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "assistant/batch_size.h"
 #include "assistant/cache_settling.h"
 #include "assistant/draft_region.h"
 #include "assistant/model_files.h"
@@ -29,6 +30,7 @@ int64_t context_size(const Choice& choice, int64_t n_ctx_train, const OnRemark& 
 Result<Placement> place(const Choice& choice, const GgufFile& file, const HyperParameters& hp,
                         DeviceShelf& devices, const OnRemark& on_remark, TextWeights& weights) {
   const std::optional<int64_t> wanted = choice.devices.n_gpu_layers;
+  weights.options.n_batch = choice.n_batch.value_or(choice.context.n_batch);
   if (weights.device->name() == "cpu") {
     if (wanted.value_or(0) > 0) {
       remark(on_remark,
@@ -40,6 +42,7 @@ Result<Placement> place(const Choice& choice, const GgufFile& file, const HyperP
   SessionOptions planned =
       weights.options;  // drafters are loaded later, what they make layers keep counts now
   PARLANCE_TRY(planned.looks_up, may_draft(choice));
+  planned.n_batch = weights.options.n_batch = batch_size(choice, file, hp, planned, *weights.device);
   PARLANCE_TRY(const int64_t n, choose_device_layers(file, hp, planned, *weights.device, wanted));
   if (n == hp.n_layer) return Placement(*weights.device, hp.n_layer);
   if (!wanted) {
@@ -77,8 +80,9 @@ Result<std::shared_ptr<TextRegion>> TextRegion::load(const Choice& choice, Devic
   weights.options.looks_up = choice.draft.looks_up;
   PARLANCE_TRY(DraftModels drafter, load_drafter(choice, *weights.model, *weights.device, on_remark));
   const bool is_named = !choice.files.drafter.empty();
-  PARLANCE_TRY(auto context,
-               create_context(*weights.model, weights.options, drafter, /*may_go=*/!is_named, on_remark));
+  const int64_t least_batch = choice.n_batch.value_or(choice.context.n_batch);
+  PARLANCE_TRY(auto context, create_context(*weights.model, weights.options, drafter, least_batch,
+                                            /*may_go=*/!is_named, on_remark));
   return std::shared_ptr<TextRegion>(new TextRegion(std::move(weights), drafter.bytes, std::move(context)));
 }
 

@@ -109,10 +109,9 @@ int64_t room_for_arrival(const std::vector<BenchTest>& tests, int64_t n_arriving
 std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
                        const std::filesystem::path& path) {
   const SessionOptions& session = options.model.context;
-  return fmt::format("{}\n  device {}, instruction set {}, cache {}/{}, batch {}\n",
+  return fmt::format("{}\n  device {}, instruction set {}, cache {}/{}",
                      io.styled(Style::bold, printable(path.string())), options.model.devices.text,
-                     name_of(isa), name_of(session.cache.k.format), name_of(session.cache.v.format),
-                     session.n_batch);
+                     name_of(isa), name_of(session.cache.k.format), name_of(session.cache.v.format));
 }
 
 // One line of the table, whose columns have the same width from the start: rows come one by one.
@@ -307,8 +306,9 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   Device& device = text->region().device();
   const std::vector<BenchTest> tests = fitting(io, options, all, session.n_ctx());
   PARLANCE_TRY(const Roofline roofline, measure_peaks(device, isa));
+  const int64_t n_batch = session.context().options().n_batch;
   if (!options.wants_json) {
-    io.write(subject);
+    if (!subject.empty()) io.print("{}, batch {}\n", subject, n_batch);
     print_machine(io, device, roofline);
   }
 
@@ -317,8 +317,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   const InterruptGuard guard;
   const Work work{.cancellation = guard.ticket()};
   for (const BenchTest& test : tests) {
-    PARLANCE_TRY(const BenchResult result,
-                 run(session, test, choice.context.n_batch, options.n_repetitions, work));
+    PARLANCE_TRY(const BenchResult result, run(session, test, n_batch, options.n_repetitions, work));
     if (!options.wants_json) print_row(io, test, result, roofline);
     rows.push(to_json(test, result, roofline));
   }
@@ -337,6 +336,7 @@ Result<Json> bench_threads(const Console& io, const BenchOptions& options, int n
   if (!options.wants_json && memory_bytes > 0)
     io.print("  peak memory {}\n", format_bytes(static_cast<double>(memory_bytes)));
   return Json::object({{"threads", device.n_threads()},
+                       {"batch", n_batch},
                        {"peaks", to_json(roofline)},
                        {"tests", rows},
                        {"arrivals", arrivals},
@@ -360,7 +360,7 @@ Result<Json> bench_loading(const Console& io, const BenchOptions& options, int n
     PARLANCE_TRY(const LoadTimes times, time_loading(choice, warnings_to(io)));
     const double total_ms = times.load_ms + times.session_ms + times.first_token_ms;
     if (!options.wants_json) {
-      if (i == 0) io.write(subject);
+      if (i == 0 && !subject.empty()) io.print("{}\n", subject);
       if (i == 0) print_load_titles(io);
       io.print("  {:<8} {:>10} {:>10} {:>12} {:>10}\n", i == 0 ? "first" : "again", format_ms(times.load_ms),
                format_ms(times.session_ms), format_ms(times.first_token_ms), format_ms(total_ms));
@@ -380,8 +380,7 @@ Result<int> bench(Console& io, const BenchOptions& options) {
                             {"device", options.model.devices.text},
                             {"instruction_set", name_of(isa)},
                             {"cache_type_k", name_of(options.model.context.cache.k.format)},
-                            {"cache_type_v", name_of(options.model.context.cache.v.format)},
-                            {"batch", options.model.context.n_batch}});
+                            {"cache_type_v", name_of(options.model.context.cache.v.format)}});
   Json runs = Json::array();
   std::string subject = subject_of(io, options, isa, path);
   for (const int64_t n : options.n_threads) {

@@ -121,6 +121,11 @@ OptionGroup model_group(ModelChoice& choice) {
       "Tokens that the context holds: prompt and answers together. 0: what the model was trained for.",
       choice.n_ctx, 0, kMaxContext);
   n_ctx.fallback = fmt::format("{}, or what the model was trained for if that is less", choice.context.n_ctx);
+  Option n_batch =
+      number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
+                             choice.n_batch, 1, kMaxBatch);
+  n_batch.fallback =
+      fmt::format("{}, or 2048 on a GPU that is faster then and has room", choice.context.n_batch);
   OptionGroup group{
       "Model",
       {model_option(choice.files.folder), hub_option(choice.files.folder),
@@ -130,9 +135,7 @@ OptionGroup model_group(ModelChoice& choice) {
             "The same bits whatever else is computed and wherever a text was cut into steps, also where that "
             "costs speed: on AVX-512, attention takes up to twice as long; a GPU takes prompts row by row.",
             choice.devices.is_deterministic),
-       n_ctx,
-       number_option<int64_t>("-b, --batch-size", "N", "Tokens of a prompt that are computed together.",
-                              choice.context.n_batch, 1, kMaxBatch)}};
+       n_ctx, n_batch}};
   for (Option& option : cache_options(choice.cache, choice.context.cache)) {
     group.options.push_back(std::move(option));
   }

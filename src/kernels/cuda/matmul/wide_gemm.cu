@@ -307,8 +307,12 @@ void choose_tile(Stream& stream, const Products& products, const WideActivations
 
 }  // namespace
 
+bool has_wide_kernels(int compute_capability) {
+  return compute_capability == 90;
+}
+
 bool wide_gemm_serves(Stream& stream, DType dtype, int64_t n_tokens) {
-  return gpu_of(stream).compute_capability == 90 && dtype != DType::f32 && dtype != DType::bf16 &&
+  return has_wide_kernels(gpu_of(stream).compute_capability) && dtype != DType::f32 && dtype != DType::bf16 &&
          !has_one_order(stream, n_tokens);
 }
 
@@ -323,6 +327,9 @@ void wide_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const WideAc
 
 #else
 
+bool has_wide_kernels(int) {
+  return false;
+}
 bool wide_gemm_serves(Stream&, DType, int64_t) {
   return false;
 }

@@ -5,6 +5,9 @@
 
 namespace parlance::cuda {
 
+// Whether there is a wide_gemm() for such GPUs.
+bool has_wide_kernels(int compute_capability);
+
 // Whether wide_gemm() is for this GPU, these weights and so many tokens.
 bool wide_gemm_serves(Stream& stream, DType dtype, int64_t n_tokens);
 

@@ -8,9 +8,11 @@
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/matmul/quantised_few.h"
 #include "kernels/cuda/matmul/quantised_row.h"
+#include "kernels/cuda/matmul/wide_gemm.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/cuda/runtime/weight_upload.h"
+#include "kernels/large_batches.h"
 
 namespace parlance {
 
@@ -73,7 +75,7 @@ DeviceMemory memory_of(int index) {
   return memory;
 }
 
-class CudaDevice final : public Device, public FusesRows {
+class CudaDevice final : public Device, public FusesRows, public TakesLargeBatches {
  public:
   CudaDevice(int index, const cudaDeviceProp& properties, const DeviceOptions& options)
       : index_(index),
@@ -100,6 +102,10 @@ class CudaDevice final : public Device, public FusesRows {
   }
   int64_t most_alike_rows(DType /*weights*/) const override {
     return gpu_.is_deterministic ? INT64_MAX : kMostAlikeTokens;
+  }
+  // On an H200, an 8B model takes 2,048 tokens of a prompt a sixth faster at once than in four batches.
+  int64_t best_batch() const override {
+    return has_wide_kernels(gpu_.compute_capability) && !gpu_.is_deterministic ? 2048 : 0;
   }
 
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {

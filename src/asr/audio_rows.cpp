@@ -42,11 +42,21 @@ std::vector<AudioRows::Range> AudioRows::ranges(int64_t n_chunks, RowsKind kind)
   return ranges;
 }
 
-// Appends the chunk's tokens. Those that were known before, of a clip as loud, are not computed again.
+// Appends the chunk's tokens.
 Result<ChunkLevel> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens,
                                     const Work& work) {
   const int64_t first = chunk * mode_.chunk_frames;
   const int64_t last = std::min(first + mode_.chunk_frames, clip.n_frames);
+  // A clip of one chunk is not filled up, others are.
+  const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
+  return embed(chunk, last, is_alone ? last - first : mode_.chunk_frames, clip, tokens, work);
+}
+
+// The same of its frames before `last`. Tokens that were known before, of a clip as loud, are not computed
+// again.
+Result<ChunkLevel> AudioRows::embed(int64_t chunk, int64_t last, int64_t n_padded, const MelClip& clip,
+                                    std::vector<float>& tokens, const Work& work) {
+  const int64_t first = chunk * mode_.chunk_frames;
   std::vector<float> frames;
   if (first < clip.first) {
     const auto known = mel_.frames(first, std::min(last, clip.first));
@@ -59,9 +69,6 @@ Result<ChunkLevel> AudioRows::embed(int64_t chunk, const MelClip& clip, std::vec
   }
   const ChunkLevel level{.lowest = *std::min_element(frames.begin(), frames.end()), .clamp = clamp_of(clip)};
   normalise_mel(frames, clip.largest);
-  // A clip of one chunk is not filled up, others are.
-  const bool is_alone = clip.n_frames <= mode_.chunk_frames && !mode_.keeps_padding;
-  const int64_t n_padded = is_alone ? last - first : mode_.chunk_frames;
   const size_t before = tokens.size();
   const Chunk& known = beginning_.known;
   const bool is_known = beginning_.chunk == chunk && is_valid(known.level, clip, RowsKind::exact) &&
@@ -117,6 +124,22 @@ Result<AudioWindow> AudioRows::encode(const Range& range, const MelClip& clip, R
   PARLANCE_CHECK(encoder_->encode_window(tokens, window.rows, work));
   window.id = next_id();
   return window;
+}
+
+// Of a chunk that is open only tokens that are final: as if it ended behind their frames.
+Result<void> AudioRows::listen(const Work& work) {
+  if (!listens()) return {};
+  const MelClip clip = mel_.finish();
+  for (int64_t chunk = std::ssize(chunks_); chunk < chunks_closed(); ++chunk)
+    PARLANCE_CHECK(compute_closed_chunk(chunk, clip, RowsKind::preview, work));
+  const int64_t chunk = chunks_closed();
+  const int64_t n_final = AudioEncoder::n_final_tokens(mel_.n_final() - chunk * mode_.chunk_frames);
+  const int64_t n_frames = n_final * AudioEncoder::kFramesPerToken;
+  // In an image so small, tokens may have other bits than in a whole one.
+  if (n_final == 0 || !encoder_->are_alike(n_frames, mode_.chunk_frames)) return {};
+  std::vector<float> tokens;
+  PARLANCE_CHECK(embed(chunk, chunk * mode_.chunk_frames + n_frames, n_frames, clip, tokens, work));
+  return {};
 }
 
 Result<void> AudioRows::refresh(RowsKind kind, const Work& work) {

@@ -42,6 +42,11 @@ class AudioRows {
   // Brings windows() up to the samples there are. Errors: cancelled; calling again goes on.
   Result<void> refresh(RowsKind kind, const Work& work = {});
 
+  // Computes ahead what refresh() will need of the samples there are, and no further one changes: tokens of
+  // chunks. Nothing where the encoder does not take chunks in parts. Errors: as above.
+  Result<void> listen(const Work& work = {});
+  bool listens() const { return encoder_->embeds_in_parts(); }
+
   // Told of the frame behind each window that refresh() has encoded.
   void on_window(std::function<void(int64_t n_frames)> listener) { on_window_ = std::move(listener); }
 
@@ -69,6 +74,8 @@ class AudioRows {
 
   std::vector<Range> ranges(int64_t n_chunks, RowsKind kind) const;
   Result<ChunkLevel> embed(int64_t chunk, const MelClip& clip, std::vector<float>& tokens, const Work& work);
+  Result<ChunkLevel> embed(int64_t chunk, int64_t last, int64_t n_padded, const MelClip& clip,
+                           std::vector<float>& tokens, const Work& work);
   void keep_beginning(int64_t chunk, int64_t n_padded, std::span<const float> tokens,
                       const ChunkLevel& level);
   Result<void> compute_closed_chunk(int64_t chunk, const MelClip& clip, RowsKind kind, const Work& work);

@@ -74,10 +74,13 @@ Result<void> SpeechEncoder::embed_chunk(std::span<const float> frames, int64_t n
   if (n_known == n_tokens) return {};
   const TurnQueue::Turn turn(turns_, work.priority);
   // Tokens that are not known see frames from those of the last known one on, which is wrong itself where
-  // the image begins with it.
+  // the image begins with it, to those of the last that counts.
   int64_t first_token = std::max<int64_t>(n_known - 1, 0);
-  while (!are_alike(n_padded, n_padded - first_token * AudioEncoder::kFramesPerToken)) --first_token;
-  const int64_t first = first_token * AudioEncoder::kFramesPerToken, width = n_padded - first;
+  int64_t end = std::min(n_padded, n_tokens * AudioEncoder::kFramesPerToken);
+  const auto width_from = [&](int64_t token) { return end - token * AudioEncoder::kFramesPerToken; };
+  if (!are_alike(n_padded, width_from(first_token))) end = n_padded;
+  while (!are_alike(n_padded, width_from(first_token))) --first_token;
+  const int64_t first = first_token * AudioEncoder::kFramesPerToken, width = width_from(first_token);
   mel_.assign(static_cast<size_t>(width * kMelBands), 0.0f);
   for (int64_t t = first; t < n_frames; ++t) {
     for (int64_t band = 0; band < kMelBands; ++band)

@@ -38,6 +38,8 @@ class SpeechEncoder {
   // appended.
   Result<void> embed_chunk(std::span<const float> frames, int64_t n_padded, std::vector<float>& tokens,
                            const Work& work = {}, int64_t n_known = 0);
+  // Whether it is of use to know the first tokens of a chunk.
+  bool embeds_in_parts() const { return are_alike(mode_.chunk_frames, mode_.chunk_frames / 2); }
   // See AudioEncoder.
   bool are_alike(int64_t n_frames, int64_t n_other_frames) const {
     return encoder_.are_alike(*stream_, n_frames, n_other_frames);

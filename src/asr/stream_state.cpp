@@ -10,6 +10,7 @@ namespace parlance {
 namespace {
 
 constexpr double kFirstPreviewSeconds = 0.5;  // less does not tell a word
+constexpr double kListenSeconds = 0.1;        // of new audio that is worth taking in by itself
 constexpr double kMaxWaitingSeconds = 600;
 
 }  // namespace
@@ -115,7 +116,9 @@ StreamTask StreamState::wanted() const {
   const int64_t n_samples = n_fed_ - first_sample_;
   const bool is_final = partial_.is_final && inbox_.empty();
   if (is_pausing_ && n_samples > 0 && !is_final) return StreamTask::pause;
-  return may_preview(n_samples) ? StreamTask::preview : StreamTask::none;
+  if (may_preview(n_samples)) return StreamTask::preview;
+  const bool listens = utterance_->listens() && n_samples - n_listened_ >= speech_samples_in(kListenSeconds);
+  return listens ? StreamTask::listen : StreamTask::none;
 }
 
 bool StreamState::may_preview(int64_t n_samples) const {
@@ -131,6 +134,7 @@ bool StreamState::may_preview(int64_t n_samples) const {
 void StreamState::compute(StreamTask task) {
   const Result<void> done = update(task);
   if (!done && done.error().code == ErrorCode::cancelled) return;  // what is wanted now is more, or nothing
+  if (done && task == StreamTask::listen) return;
   if (!done || task == StreamTask::finish) {
     const std::lock_guard lock(mutex_);
     if (done) {
@@ -139,7 +143,7 @@ void StreamState::compute(StreamTask task) {
       failure_ = done.error();
     }
     utterance_->restart();
-    first_sample_ = n_previewed_ = 0;
+    first_sample_ = n_listened_ = n_previewed_ = 0;
     preview_s_ = 0;
     n_fed_ = std::ssize(inbox_);
     is_finishing_ = is_pausing_ = false;
@@ -164,12 +168,12 @@ void StreamState::tell() {
 
 // Takes in what came, and does the task for it.
 Result<void> StreamState::update(StreamTask task) {
-  const bool is_preview = task == StreamTask::preview;
+  const bool is_preview = task == StreamTask::preview, may_be_given_up = task <= StreamTask::preview;
   std::vector<float> samples;
   Cancellation until = cancellation_;
   {
     const std::lock_guard lock(mutex_);
-    if (is_preview) {
+    if (may_be_given_up) {
       if (wanted() != task) return fail(ErrorCode::cancelled, "cancelled");
       until = previews_.ticket();
     }
@@ -177,6 +181,8 @@ Result<void> StreamState::update(StreamTask task) {
   }
   utterance_->push(samples);
   PARLANCE_CHECK(cut_off(task == StreamTask::finish));
+  n_listened_ = std::ssize(utterance_->samples());
+  if (task == StreamTask::listen) return utterance_->listen(work(until));
   const auto start = std::chrono::steady_clock::now();
   PARLANCE_CHECK(is_preview ? utterance_->preview(work(until)) : utterance_->finish(work(until)));
   n_previewed_ = std::ssize(utterance_->samples());
@@ -197,7 +203,7 @@ Result<void> StreamState::cut_off(bool is_end) {
     PARLANCE_CHECK(utterance_->finish(work(cancellation_)));
     segments_.push_back(segment_of(*utterance_, first_sample_));
     first_sample_ += *cut;
-    n_previewed_ = 0;
+    n_listened_ = n_previewed_ = 0;
     utterance_->restart();
     utterance_->push(std::span(samples).subspan(static_cast<size_t>(*cut)));
   }

@@ -36,7 +36,7 @@ Transcription join_segments_of(std::vector<AsrSegment> segments);
 Result<void> check_finite(std::span<const float> samples);
 
 // What can be done for a stream, the more urgent the later.
-enum class StreamTask : uint8_t { none, preview, pause, finish };
+enum class StreamTask : uint8_t { none, listen, preview, pause, finish };
 
 struct StreamRules {
   SplitRule split;
@@ -101,7 +101,8 @@ class StreamState {
   std::unique_ptr<Utterance> utterance_;
   std::vector<AsrSegment> segments_;  // that are finished
   int64_t first_sample_ = 0;          // of the utterance
-  int64_t n_previewed_ = 0;           // samples of the utterance at the last preview
+  int64_t n_listened_ = 0;            // samples of the utterance at the last task
+  int64_t n_previewed_ = 0;           // at the last preview
   double preview_s_ = 0;              // that the last preview took
 };
 

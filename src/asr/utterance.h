@@ -50,6 +50,9 @@ class Utterance {
   // piece give. Errors: cancelled, after which it can be called again.
   Result<void> preview(const Work& work = {});
   Result<void> finish(const Work& work = {});
+  // Computes ahead for either, where it listens(). Errors: as above.
+  Result<void> listen(const Work& work = {}) { return rows_.listen(work); }
+  bool listens() const { return rows_.listens(); }
   const Hypothesis& hypothesis() const { return hypothesis_; }
   bool is_final() const { return is_final_; }  // whether the hypothesis is that of finish(), with all samples
 

@@ -30,8 +30,8 @@ class AudioRowsFixture : public ::testing::Test {
     samples_ = fixture_speech(manifest, 11);
   }
 
-  // The exact rows of all samples, after previews at some seconds.
-  std::vector<float> rows_after(const std::vector<double>& previews) {
+  // The exact rows of all samples, after previews at some seconds, or listening instead of each third.
+  std::vector<float> rows_after(const std::vector<double>& previews, bool listens = false) {
     AudioRows rows(*speech_, kMode);
     size_t at = 0;
     const auto push_until = [&](size_t end) {
@@ -39,9 +39,10 @@ class AudioRowsFixture : public ::testing::Test {
       rows.push(std::span(samples_).subspan(at, end - at));
       at = end;
     };
+    int n = 0;
     for (const double seconds : previews) {
       push_until(static_cast<size_t>(seconds * 16000));
-      EXPECT_TRUE(rows.refresh(RowsKind::preview));
+      EXPECT_TRUE(listens && ++n % 3 > 0 ? rows.listen() : rows.refresh(RowsKind::preview));
     }
     push_until(samples_.size());
     EXPECT_TRUE(rows.refresh(RowsKind::exact));
@@ -74,7 +75,8 @@ TEST_F(AudioRowsFixture, PreviewsLeaveNothingBehind) {
   }
 }
 
-// Previews leave the first tokens of chunks that are not complete, whose frames a louder moment may change.
+// Previews and listening leave the first tokens of chunks that are not complete, whose frames a louder moment
+// may change.
 TEST_F(AudioRowsFixture, PreviewsWithinChunksLeaveNothingBehind) {
   if (IsSkipped()) return;
   samples_.resize(52'345);  // 3.27 s
@@ -85,7 +87,10 @@ TEST_F(AudioRowsFixture, PreviewsWithinChunksLeaveNothingBehind) {
     for (const double every : {0.03, 0.1, 0.25, 0.99}) {
       std::vector<double> previews;
       for (double at = every; at < 3.26; at += every) previews.push_back(at);
-      EXPECT_TRUE(rows_after(previews) == want) << "previews every " << every << " s";
+      for (const bool listens : {false, true}) {
+        EXPECT_TRUE(rows_after(previews, listens) == want)
+            << (listens ? "listening every " : "previews every ") << every << " s";
+      }
     }
   }
 }

@@ -77,6 +77,35 @@ TEST_F(RecognizerCancel, AtEveryOperation) {
   }
 }
 
+// Listening ahead too, at each piece of speech, and what it has left is of use.
+TEST_F(RecognizerCancel, ListeningAtEveryOperation) {
+  const auto encoder = *SpeechEncoder::create(model_->encoder(), device_, kReferenceAsr);
+  ASSERT_TRUE(encoder->embeds_in_parts());
+  constexpr size_t kPiece = 1600;
+  const auto exact_rows = [&](int cancel_at, int& n_listening) {
+    AudioRows rows(*encoder, kReferenceAsr);
+    n_listening = 0;
+    for (size_t at = 0; at < samples_.size(); at += kPiece) {
+      const CancellationSource source;
+      device_.on_operation = [&] {
+        if (n_listening++ == cancel_at) source.cancel();
+      };
+      rows.push(std::span(samples_).subspan(at, std::min(kPiece, samples_.size() - at)));
+      const int n_before = n_listening;
+      const auto heard = rows.listen({.cancellation = source.ticket()});
+      const bool is_cancelled = n_before <= cancel_at && cancel_at < n_listening;
+      EXPECT_EQ(heard.has_value(), !is_cancelled);
+      device_.on_operation = {};
+    }
+    EXPECT_TRUE(rows.refresh(RowsKind::exact));
+    return rows.windows().front().rows;
+  };
+  int n_all = 0, n = 0;
+  const std::vector<float> want = exact_rows(-1, n_all);
+  ASSERT_GT(n_all, 50);
+  for (int at = 0; at < n_all; ++at) EXPECT_TRUE(exact_rows(at, n) == want) << at;
+}
+
 // Somebody pauses while a preview is computed: it is given up, and the final text is that of the whole.
 TEST_F(RecognizerCancel, APauseEndsAPreviewAtEveryOperation) {
   const auto want = transcribe();

@@ -2,10 +2,11 @@
 """Speed of speech recognition on the CPU, beside the machine's bounds and beside a llama.cpp that has Qwen3-ASR.
 
   bench/asr_speed.py --rival /path/to/llama-mtmd-cli [--audio speech.wav] [--types q8_0,f16,q4_k]
+  bench/asr_speed.py --live-only [--types q8_0]
 
 Both programs transcribe the same recording in turn (A B A B) with models of random weights, which write as many tokens
 as there would be words. Prints a table and writes it as Markdown and JSON; what the JSON file has of the same programs
-and recording, of other types, stays in it.
+and recording, of other types, stays in it. The second times streams alone, and the page says on which machine.
 """
 import argparse
 import dataclasses
@@ -31,6 +32,7 @@ from programs import build_of
 SHAPE = "qwen3-asr-0.6b"
 RATE_HZ = 16000
 TOKENS_PER_SECOND = 3  # of the answer, as `parlance bench listen` scripts it
+PAUSE_SECONDS, PAUSE_ROUNDS = 5, 9  # of speech, after which a pause comes
 TURNS = 3  # of the rival in one process: the first warms it up, the last tells where the second ends
 STEPS = ("encoder", "prefill", "decode", "total")
 VARIANTS = {"plain": "off", "flash": "on"}  # flash attention
@@ -205,7 +207,8 @@ def live_lines(live):
             f"| first text after | {live['first_text_seconds']:.2f} s |",
             f"| updates | {live['updates']} |",
             f"| one update | {updates} |",
-            f"| from a pause after 5 s to the final text | {1e3 * live['pause_to_final_seconds']:.0f} ms |",
+            f"| from a pause after {PAUSE_SECONDS} s to the final text |"
+            f" {1e3 * live['pause_to_final_seconds']:.0f} ms |",
             f"| from the last sample to the final text | {1e3 * live['final_seconds']:.0f} ms |",
             f"| longest feed(), partial() | {live['longest_feed_us']:.0f} µs, {live['longest_partial_us']:.0f} µs |"]
 
@@ -220,7 +223,11 @@ def markdown(stored, rows):
              "| " + " | ".join(TITLES) + " |", "|---|---|" + "---:|" * (len(TITLES) - 2)]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
     for dtype, live in stored["live"].items():
-        lines += ["", f"## Live, {dtype}", "", *live_lines(live)]
+        lines += ["", f"## Live, {dtype}", ""]
+        if "machine" in live:
+            lines += [f"Measured on {live['machine']}, {live['threads']} threads, by", "",
+                      *[f"    {command}" for command in live["commands"]], ""]
+        lines += live_lines(live)
     return "\n".join(lines) + "\n"
 
 
@@ -228,6 +235,24 @@ def measured(program, folder, args, n_answer):
     """The figures of a run, of the quietest of some tries."""
     output, quiet = rounds.run_quietly(program.command(folder, args.audio, args.threads, n_answer))
     return program.figures(output, n_answer) | quiet
+
+
+def live_figures(args, folder):
+    """Of streams: a long one, and the median of several pauses."""
+    signal = ["--audio", args.audio] if args.audio else []
+    command = [args.parlance, "bench", "listen", "-m", folder, "-t", str(args.threads), "--json"]
+    commands = [[*command, *signal, "-r", "1"],
+                [*command, "--seconds", str(PAUSE_SECONDS), "-r", str(PAUSE_ROUNDS)]]
+    live = []
+    for one in commands:
+        quiet_process.wait_for_quiet(10)
+        outcome = quiet_process.run(one)
+        if outcome.error:
+            sys.exit(outcome.error)
+        live.append(json.loads(outcome.output)["runs"][0]["live"])
+    return live[0] | {"pause_to_final_seconds": live[1]["pause_to_final_seconds"],
+                      "machine": args.machine or rounds.processor(), "threads": args.threads,
+                      "commands": [shlex.join(["parlance", *one[1:]]) for one in commands]}
 
 
 def parse_arguments():
@@ -241,6 +266,8 @@ def parse_arguments():
     parser.add_argument("--audio", help="speech, a WAV file of up to 30 s at 16 kHz; default: a signal like it")
     parser.add_argument("--audio-words", default="a signal like speech", help="what it is, for the page")
     parser.add_argument("--live", action="store_true", help="also time streams, at the pace of speech")
+    parser.add_argument("--live-only", action="store_true", help="time streams only; what else was measured stays")
+    parser.add_argument("--machine", help="what the processor is, where it does not say so itself")
     parser.add_argument("--work", default="build/bench", help="folder for synthetic models: 3 GB for three types")
     parser.add_argument("--out", default="build/bench", help="folder for asr-speed.md and asr-speed.json")
     args = parser.parse_args()
@@ -250,10 +277,47 @@ def parse_arguments():
     return args
 
 
+def json_path(args):
+    return os.path.join(args.out, "asr-speed.json")
+
+
+def model_folder(args, dtype):
+    """Where the pair of files is, which are made if there are none."""
+    folder = os.path.join(args.work, f"{SHAPE}-{dtype}")
+    if not os.path.exists(os.path.join(folder, synthetic_model.ASR_FILES[1])):
+        rounds.say(f"making {folder}")
+        synthetic_model.write_asr(folder, SHAPE, dtype, quantize=args.parlance)
+    return folder
+
+
+def save(args, stored):
+    """Figures and page; yields the table's rows."""
+    rows = summarise(stored["runs"])
+    rounds.save(json_path(args), stored, rows)
+    with open(os.path.join(args.out, "asr-speed.md"), "w", encoding="utf-8") as file:
+        file.write(markdown(stored, rows))
+    return rows
+
+
+def time_streams(args):
+    """Streams alone, beside what an earlier run has measured."""
+    try:
+        with open(json_path(args), encoding="utf-8") as file:
+            stored = json.load(file)
+    except OSError as error:
+        sys.exit(f"{json_path(args)}: {error.strerror}; --live-only adds to what an earlier run has written there")
+    for dtype in args.types.split(","):
+        stored["live"][dtype] = live_figures(args, model_folder(args, dtype))
+        print("\n".join(live_lines(stored["live"][dtype])))
+    save(args, stored)
+
+
 def main():
     args = parse_arguments()
     os.makedirs(args.work, exist_ok=True)
     command = shlex.join(["bench/asr_speed.py", *sys.argv[1:]])
+    if args.live_only:
+        return time_streams(args)
     if not args.audio:
         args.audio = os.path.join(args.work, "speech.wav")
         write_wav(args.audio, speech_like(29.9))  # 30 s would make llama.cpp encode a window of one frame
@@ -267,16 +331,13 @@ def main():
             programs += [Rival(args.rival, variant, os.path.join(temporary, "turns")) for variant in VARIANTS]
         head = {"processor": rounds.processor(), "threads": args.threads, "audio_seconds": audio_s, "audio": audio_hash,
                 "audio_words": args.audio_words}
-        path = os.path.join(args.out, "asr-speed.json")
+        path = json_path(args)
         stored = rounds.load(path, head, {program.name: program.build for program in programs})
         stored.setdefault("live", {})
         if command not in stored["commands"]:
             stored["commands"].append(command)
         for dtype in args.types.split(","):
-            folder = os.path.join(args.work, f"{SHAPE}-{dtype}")
-            if not os.path.exists(os.path.join(folder, synthetic_model.ASR_FILES[1])):
-                rounds.say(f"making {folder}")
-                synthetic_model.write_asr(folder, SHAPE, dtype, quantize=args.parlance)
+            folder = model_folder(args, dtype)
             if not args.more:
                 stored["runs"] = [run for run in stored["runs"] if run["type"] != dtype]
             first = 1 + max((run["round"] for run in stored["runs"] if run["type"] == dtype), default=-1)
@@ -288,18 +349,9 @@ def main():
                     rounds.say(f"{dtype} round {i + 1} {program.name} {program.variant}: "
                         + ", ".join(f"{step} {seconds(figures[step])}" for step in STEPS))
             if args.live:
-                listen = [part for part in Parlance(args.parlance).command(folder, args.audio, args.threads, n_answer)
-                          if part != "--no-live"]
-                outcome = quiet_process.run(listen)
-                if outcome.error:
-                    sys.exit(outcome.error)
-                stored["live"][dtype] = json.loads(outcome.output)["runs"][0]["live"]
+                stored["live"][dtype] = live_figures(args, folder)
             rounds.save(path, stored, summarise(stored["runs"]))
-        rows = summarise(stored["runs"])
-        rounds.save(path, stored, rows)
-        with open(os.path.join(args.out, "asr-speed.md"), "w", encoding="utf-8") as file:
-            file.write(markdown(stored, rows))
-        print(text(rows))
+        print(text(save(args, stored)))
 
 
 if __name__ == "__main__":

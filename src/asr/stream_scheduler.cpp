@@ -1,9 +1,18 @@
 #include "asr/stream_scheduler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace parlance {
+
+namespace {
+
+// Whoever feeds wakes a thread here, which may take the feeder's processor: it gives it back for so long,
+// unless somebody waits for a text.
+constexpr std::chrono::microseconds kFeederFirst{500};
+
+}  // namespace
 
 void StreamScheduler::add(std::shared_ptr<StreamState> stream) {
   const std::lock_guard lock(mutex_);
@@ -64,6 +73,7 @@ void StreamScheduler::run() {
     chosen->is_at_work = true;
     std::shared_ptr<StreamState> stream = chosen->stream;
     lock.unlock();
+    if (task <= StreamTask::preview) std::this_thread::sleep_for(kFeederFirst);
     stream->compute(task);
     lock.lock();
     const auto entry = std::ranges::find(streams_, stream, &Entry::stream);

@@ -94,11 +94,23 @@ class SyntheticRecogniserTest(unittest.TestCase):
         self.assertAlmostEqual(second[3], 0.99999999, 6)
 
     def test_special_tokens_lie_where_the_published_vocabulary_has_them(self):
-        tokens, types = synthetic_model.vocabulary(synthetic_model.ASR_TOKENS)
+        tokens, types, _ = synthetic_model.vocabulary(synthetic_model.ASR_TOKENS, {})
         self.assertEqual(len(tokens), synthetic_model.N_VOCAB)
         self.assertEqual((tokens[151669], types[151669]), ("<|audio_start|>", synthetic_model.CONTROL))
         self.assertEqual((tokens[151704], types[151704]), ("<asr_text>", synthetic_model.USER_DEFINED))
         self.assertEqual(len(set(tokens)), len(tokens))
+
+    def test_merges_make_one_token_of_each_word_of_the_prompt(self):
+        tokens, _, merges = synthetic_model.vocabulary(synthetic_model.ASR_TOKENS, synthetic_model.ASR_WORDS)
+        self.assertEqual(len(set(tokens)), synthetic_model.N_VOCAB)
+        known, ranks = set(tokens), {tuple(merge.split(" ")): rank for rank, merge in enumerate(merges)}
+        for token, word in synthetic_model.ASR_WORDS.items():
+            pieces = list(word)
+            while len(pieces) > 1:
+                rank, at = min((ranks[pair], i) for i, pair in enumerate(zip(pieces, pieces[1:])) if pair in ranks)
+                pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
+                self.assertIn(pieces[at], known)
+            self.assertEqual(tokens.index(pieces[0]), token)
 
     def test_a_signal_like_speech_is_loudest_first(self):
         samples = list(asr_speed.speech_like(2))

@@ -123,7 +123,7 @@ def hz_of_bands(device):
     return torch.where(mel < 15, mel * (200 / 3), 1000 * torch.exp((mel - 15) * (math.log(6.4) / 27)))
 
 
-def other_throats(spectrum, share=0.5, low=0.87, high=1.15):
+def other_throats(spectrum, share=0.6, low=0.84, high=1.19):
     """Formants moved without the pitch's pace: all frequencies times one factor a clip. (batch, frames, band)."""
     n, frames, bands = spectrum.shape
     factor = torch.exp(torch.rand(n, 1, device=spectrum.device) * math.log(high / low) + math.log(low))

@@ -13,6 +13,8 @@ import sys
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "text"))
 
 from canonical import canonical  # noqa: E402
+import common_words  # noqa: E402
+import everyday  # noqa: E402
 import homophones  # noqa: E402
 import templates  # noqa: E402
 from chat import invented_word  # noqa: E402
@@ -72,6 +74,13 @@ FUNCTION_WORDS = """a the and or but of to in on at for from with by as is are w
 no this that these those it he she they we you I my your his her its what when where who why how if so than then there
 here some any all each every very more most much many can could will should may might must about after before up
 down out off over under again""".split()
+_BEFORE_OTHERS = """the|the|the|a|a|to|to|of the|in the|in|of|and|and the|for the|my|your|his|her|this|that|is|was|are|were|with|
+with a|from|on|on the|at the|by|but|or|not|I|you|he|she|it|we|they|I'm|don't|didn't|doesn't|can't|won't|it is|that's|
+what's|there's|let's|I've|I'll|we'll|who|what|when|why|how|if|so|very|too|more|some|any|no|all the|every|each|another|
+because|before the|after|into|over|under the|about|about the|has|have|had|been|being|will|would|could|should|can|must|
+may|did|does|do|up|down|out|off|back|away|just|still|again|never|always|than|as|like|like a|near the|without|between|
+going to|has been|had to|have to|used to|want to|need to|out of|one of the|kind of|a lot of|as soon as""".replace(
+    "\n", "").split("|")
 INVENTED_SHARE = 0.03
 _SPELLABLE = [word for word in WORDS + world.FIRST_NAMES if word.lower() not in homophones.RARER]
 
@@ -136,6 +145,25 @@ def _free_words(rng, _split, invents):
     return capitalise(" ".join(words)) + "."
 
 
+def _common_word(rng):
+    draw = rng.random()
+    return rng.choice(common_words.common_words(homophones.RARER)[0 if draw < 0.35 else 1 if draw < 0.7 else 2])
+
+
+def _common_sequence(rng, _split, _invents):
+    """Two to six of the commoner words of English, behind words as they stand before others in sentences."""
+    words = []
+    for _ in range(rng.randint(2, 6)):
+        if rng.random() < 0.65:
+            words.append(rng.choice(_BEFORE_OTHERS))
+        words.append(_common_word(rng))
+    return capitalise(" ".join(words)) + "."
+
+
+def _everyday(rng, _split, _invents):
+    return everyday.everyday_sentence(rng)
+
+
 def _template(rng, _split, _invents):
     return templates.template_sentence(rng)
 
@@ -196,14 +224,14 @@ def _name(rng, _split, invents):
                        f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
 
 
-_ENDLESS = (_word_sequence, _free_words, _template)
+_ENDLESS = (_word_sequence, _free_words, _common_sequence, _everyday, _template)
 REPEATED_SHARE = 0.1
 _WORLD = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4), (_command, 2))
-_WORLD_IN_ASR = 0.4 / sum(share for _, share in _WORLD)
+_WORLD_IN_ASR = 0.22 / sum(share for _, share in _WORLD)
 MIXES = {
     "assistant": _WORLD,
-    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_free_words, 0.35), (_number, 0.1),
-            (_wide_spelling, 0.07), (_template, 0.07), (_command, 0.01)),
+    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_everyday, 0.3), (_common_sequence, 0.26),
+            (_free_words, 0.06), (_number, 0.06), (_wide_spelling, 0.05), (_template, 0.04), (_command, 0.01)),
     "tts": ((_answer, 45), (_template, 25), (_question, 15), (_free_words, 10), (_number, 5)),
 }
 

@@ -66,23 +66,29 @@ def _flite():
 
 
 def _festival():
-    """A fourth recorded speaker, of the technique that kal16 has."""
+    """A fourth recorded speaker, of the technique that kal16 has, and a voice of a technique that no other has."""
     shifts = {"deep": 0.86, "low": 0.91, "lower": 0.95, "": 1.0, "higher": 1.05, "high": 1.1, "bright": 1.16}
     for label, shift in shifts.items():
         for melody, f0, spread in (("", 105.0, 14.0), ("-flat", 100.0, 4.0), ("-lively", 120.0, 28.0)):
             name = "-".join(part for part in ("ked", label) if part) + melody
             yield Voice(name, "festival", "ked_diphone", shift, (("f0", f0), ("f0_range", spread)),
                         weight=1.2 if shift == 1 else 0.8)
+    # The same person as flite's slt, by statistics instead of recorded pieces: another sound altogether.
+    yield Voice("slt-hts", "festival", "cmu_us_slt_arctic_hts", split=UNSEEN, weight=3.0)
 
 
 _ACCENTS = {"us": "en-us", "gb": "en", "rp": "en-gb-x-rp", "scotland": "en-gb-scotland", "caribbean": "en-029",
             "nyc": "en-us-nyc", "lancaster": "en-gb-x-gbclan"}
-_SEEN_VARIANTS = """us: m1 m3 f1 f5 Andy Mike boris linda klatt2 grandma victor|
-gb: m3 m7 f2 f5 Alex belinda norbert aunty robert|rp: m1 m5 f1 linda john pablo Annie|scotland: m4 m7 f2 Mike belinda|
-caribbean: m1 m5 f1 boris aunty|nyc: m3 m4 f2 Alex shelby"""
+_SEEN_VARIANTS = """us: m1 m3 f1 f5 Andy Mike boris linda klatt2 grandma victor Alicia Andrea Denis adam anika benjamin
+caleb david klatt paul steph travis rob|
+gb: m3 m7 f2 f5 Alex belinda norbert aunty robert Diogo Henrique Hugo Jacky Marco announcer antonio gustave grandpa klatt3
+max michel Mario steph2|rp: m1 m5 f1 linda john pablo Annie Michael Nguyen Storm edward2 iven marcelo pedro zac|
+scotland: m4 m7 f2 Mike belinda Gene2 iven2 klatt6 m8|
+caribbean: m1 m5 f1 boris aunty david iven3 sandro|nyc: m3 m4 f2 Alex shelby RicishayMax caleb klatt5 miguel steph3 quincy"""
 _UNSEEN_VARIANTS = "us: m2 f3 klatt4 Lee|gb: m6 f4 ed|rp: kaukovalta|scotland: f3|lancaster: m1 f2 m6"
-_FEMALE = frozenset("f1 f2 f3 f4 f5 linda grandma belinda aunty Annie shelby".split())
-_OLD = frozenset("grandma aunty klatt2 paul".split())
+_FEMALE = frozenset("""f1 f2 f3 f4 f5 linda grandma belinda aunty Annie shelby Alicia Andrea anika steph steph2 steph3
+""".split())
+_OLD = frozenset("grandma grandpa aunty klatt2 paul".split())
 
 
 def _espeak():

@@ -35,9 +35,8 @@ def inflected(activity: str, form: str) -> str:
     if form == "does":
         verb = _WITH_S.get(verb) or templates._with_s(verb)
     elif form == "doing":
-        verb = {"be": "being", "lie": "lying", "die": "dying", "tie": "tying", "see": "seeing", "agree": "agreeing"}.get(verb) or (
-            verb + verb[-1] + "ing" if verb in _DOUBLED else
-            verb[:-1] + "ing" if verb.endswith("e") and not verb.endswith(("ee", "oe")) else verb + "ing")
+        verb = (verb + verb[-1] + "ing" if verb in _DOUBLED else verb[:-2] + "ying" if verb.endswith("ie") else
+                verb[:-1] + "ing" if verb.endswith("e") and verb != "be" and not verb.endswith("ee") else verb + "ing")
     elif form in ("did", "done"):
         if verb in _FORMS:
             verb = _FORMS[verb][0 if form == "did" else -1]
@@ -98,7 +97,7 @@ wake up early|wake up at {clock}|wake {them} up|dream about the {sight}|sit on t
 sit next to {them}|stand in line|stand up|stay at {a} {hotel}|stay home|stay in bed|stay up late|stay with {rel}|
 stay for {meal}|wait for {them}|wait for the {vehicle}|wait in the {room}|wait {a} few minutes|wait until {clock}|
 miss the {vehicle}|miss {rel}|miss {event}|catch the {vehicle}|catch {a} {illness}|meet {them} at the {place}|
-meet {some} friends|meet {the} new {worker}|visit {rel}|visit the {sight}|invite {them} to {event}|
+meet {some} friends|meet the new {worker}|visit {rel}|visit the {sight}|invite {them} to {event}|
 help {them} with the {work}|help {them} move|help {them} find {my} {small}|ask {them} about {event}|
 ask for help|ask {a} question|ask for the check|tell {them} the truth|tell {them} about {event}|tell {a} {joke}|
 say hello to {rel}|say goodbye|say something {adj}|say sorry|talk to {rel}|talk about {topic}|talk on the phone|
@@ -340,6 +339,14 @@ I was {feeling}|{they} are {doing}|{he} was {doing}|I was {doing}|it is {adv} {a
 the {thing_is} was {adv} {adj}|there is no {stuff} left|it is raining|it is getting {adj}|the {machine} {trouble}|
 I will {do} {future}|{he} will {do}|I didn't {do}|{he} didn't {do}|we need to {do}|I feel {feeling}|I had to {do}|
 nobody {did}|it started to rain|the {vehicle} was late|I like {doing}|you should {do}|it was too late|the sun is shining""",
+    "do_what": "say|buy|eat|do|find|see|order|cook|need|think|want|learn|play|read|watch|make|bring|wear|go|study|stay|work",
+    "doing_": "doing|saying|eating|cooking|reading|watching|making|wearing|looking at|talking about|thinking about|waiting for",
+    "did_what": "bought|read|found|ordered|borrowed|saw|lost|wanted|got|needed|chose|wrote|liked",
+    "do_who": "meet|call|see|talk to|invite|ask|tell|visit|help|vote for|go with|stay with",
+    "day": "day|afternoon|evening|weekend|morning|summer|holidays|night|week|whole day",
+    "day_": "day|afternoon|evening|weekend|night|trip|vacation|morning|week|birthday|holiday|flight|meeting",
+    "season": "winter|summer|spring|fall|evening|morning|afternoon|mountains|desert|dark",
+    "event_": "party|meeting|concert|wedding|storm|test|surprise|sale|parade|barbecue|game|dance|fire drill",
 }
 FRAMES = _list("""Could you {do}?|Could you {do}, please?|Can you {do} {future}?|Can you help me {do}?|Would you mind {doing}?|
 Would you {do} for me?|Will you {do} {future}?|Please {do}.|Please {do} {future}.|Please don't {do}.|Don't {do}.|
@@ -426,7 +433,7 @@ What do you need from the {place}?|What do you usually do {often}?|What does {he
 What happened to your {small}?|What is {he} {doing_}?|What is wrong with the {machine}?|What is the best way to {do}?|
 What is for {meal}?|What kind of {food} do you like?|What time does the {place} close?|What time did you {do}?|
 What time do you want to {do}?|What time is {event}?|What should I {do_what}?|What if {clause}?|What's {in} the {room}?|
-What's your favorite {movie}?|What a {adj} {thing_is}!|Who {did} {past}?|Who {did}?|Who is {doing}?|Who is going to {do}?|
+What's your favorite {movie}?|What a {adj} {thing_is}.|Who {did} {past}?|Who {did}?|Who is {doing}?|Who is going to {do}?|
 Who left the {door} open?|Who wants to {do}?|Who told you that {clause}?|Who did you {do_who}?|Who ate the {food}?|
 Where did you {do_what}?|Where did you put my {small}?|Where did {he} {do_what}?|Where is my {small}?|Where is the {place}?|
 Where are my {small}?|Where are you going {future}?|Where can I {do_what} {some} {food}?|Where do you keep the {dishes}?|
@@ -466,16 +473,6 @@ You'd better {do} before {clause}.|He'd never {done} before.|She'd like to {do}.
 It'll be {adj} {future}.|That'll be {number} dollars.|He's {doing} again.|She's {feeling} today.|They're {doing}.|
 Who's {doing}?|What's he {doing_}?|Where's my {small}?|There'll be {a} {event_} {future}.|Wasn't it {adj}?|
 Couldn't you {do}?|Wouldn't it be {adj} to {do}?|Won't you {do}?|I won't {do}.|She won't {do}.|He shouldn't {do}.|I'd {do} if {clause}.""")
-WORDS |= {
-    "do_what": "say|buy|eat|do|find|see|order|cook|need|think|want|learn|play|read|watch|make|bring|wear|go|study|stay|work",
-    "doing_": "doing|saying|eating|cooking|reading|watching|making|wearing|looking at|talking about|thinking about|waiting for",
-    "did_what": "bought|read|found|ordered|borrowed|saw|lost|wanted|got|needed|chose|wrote|liked",
-    "do_who": "meet|call|see|talk to|invite|ask|tell|visit|help|vote for|go with|stay with",
-    "day": "day|afternoon|evening|weekend|morning|summer|holidays|night|week|whole day",
-    "day_": "day|afternoon|evening|weekend|night|trip|vacation|morning|week|birthday|holiday|flight|meeting",
-    "season": "winter|summer|spring|fall|evening|morning|afternoon|mountains|desert|dark",
-    "event_": "party|meeting|concert|wedding|storm|test|surprise|sale|parade|barbecue|game|dance|fire drill",
-}
 CHOICES = {name: _list(text) for name, text in WORDS.items()}
 _FORM_NAMES = ("do", "does", "did", "done", "doing")
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -493,8 +490,6 @@ def _draw(rng, text: str, depth: int = 0) -> str:
             return "a" if rng.random() < 0.75 else rng.choice(("the", "my", "your", "another", "this"))
         if name in _FORM_NAMES:
             part = inflected(rng.choice(ACTIVITIES), name)
-        elif name == "the":
-            return "the"
         else:
             part = rng.choice(CHOICES[name])
         return _draw(rng, part, depth + 1) if depth < MOST_DEPTH else _SLOT.sub("it", part)
@@ -509,9 +504,9 @@ def _polished(text: str) -> str:
     def article(match):
         word = match[2].lower()
         is_an = word.startswith(templates._AN) or (word[0] in "aeiou" and not word.startswith(templates._A))
-        return ("an " if is_an else "a ")
+        return "an " if is_an else "a "
     text = _ARTICLE.sub(article, text)
-    text = re.sub(r"\b(\w+) \1\b", r"\1", text).replace("!", ".")
+    text = re.sub(r"\b(\w+) \1\b", r"\1", text)
     return text[0].upper() + text[1:]
 
 

@@ -70,8 +70,8 @@ struct Choice {
   // Of a sequence of the language model, in tokens; 0: as many as it was trained for. Not given: that of
   // `context`, or what it was trained for if that is less.
   std::optional<int64_t> n_ctx;
-  std::optional<int64_t>
-      n_batch;  // tokens of a prompt that it computes together; not given: see batch_size.h
+  // Tokens of a prompt that it computes together; not given: see batch_size.h.
+  std::optional<int64_t> n_batch;
   SessionOptions context;
   RecognizerOptions recognizer;
   SynthesizerOptions synthesizer;

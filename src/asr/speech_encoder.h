@@ -61,7 +61,6 @@ class SpeechEncoder {
   TurnQueue turns_;                 // to what follows
   std::unique_ptr<Buffer> inputs_;  // mel or tokens, then positions or bounds
   size_t indices_at_ = 0;
-  int64_t most_alike_rows_ = 0;         // of what embeds chunks, see Device
   std::unique_ptr<Stream> stream_;      // ends before the memory that its last operations use
   std::map<uint64_t, Tensor> results_;  // of recorded steps
   std::vector<float> mel_;              // of a chunk: time is the fastest

@@ -5,31 +5,15 @@
 
 #include "engine/layer_split.h"
 #include "kernels/large_batches.h"
+#include "support/memory_only_device.h"
 #include "support/text_model.h"
 
 namespace parlance {
 namespace {
 
-// A device of which only the free memory matters.
-class SomeDevice : public Device {
+class LargeDevice final : public test::MemoryOnlyDevice, public TakesLargeBatches {
  public:
-  explicit SomeDevice(size_t free) : free_(free) {}
-  std::string_view name() const override { return "gpu:0"; }
-  std::string_view description() const override { return "some device"; }
-  DeviceMemory memory() const override { return {free_, free_}; }
-  const OpTable& ops() const override { return ops_; }
-  Result<std::unique_ptr<Buffer>> allocate(size_t) override { return fail(ErrorCode::out_of_memory, "none"); }
-  Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte>) override { return allocate(0); }
-  std::unique_ptr<Stream> make_stream() override { return nullptr; }
-
- private:
-  size_t free_;
-  OpTable ops_;
-};
-
-class LargeDevice final : public SomeDevice, public TakesLargeBatches {
- public:
-  explicit LargeDevice(size_t free, int64_t best = 2048) : SomeDevice(free), best_(best) {}
+  explicit LargeDevice(size_t free, int64_t best = 2048) : test::MemoryOnlyDevice(free), best_(best) {}
   int64_t best_batch() const override { return best_; }
 
  private:
@@ -48,7 +32,7 @@ class BatchSize : public testing::Test {
 };
 
 TEST_F(BatchSize, SuitsTheDevice) {
-  EXPECT_EQ(on(SomeDevice(kPlenty)), 512);
+  EXPECT_EQ(on(test::MemoryOnlyDevice(kPlenty)), 512);
   EXPECT_EQ(on(LargeDevice(kPlenty)), 2048);
   EXPECT_EQ(on(LargeDevice(kPlenty, 0)), 512);
   EXPECT_EQ(on(LargeDevice(kPlenty, 64)), 512);
@@ -58,7 +42,7 @@ TEST_F(BatchSize, IsWhatWasChosen) {
   for (const int64_t n : {1, 512, 4096}) {
     choice_.n_batch = n;
     EXPECT_EQ(on(LargeDevice(kPlenty)), n);
-    EXPECT_EQ(on(SomeDevice(kPlenty)), n);
+    EXPECT_EQ(on(test::MemoryOnlyDevice(kPlenty)), n);
   }
 }
 

@@ -2,27 +2,11 @@
 
 #include "base/parameter.h"
 #include "engine/session.h"
+#include "support/memory_only_device.h"
 #include "support/text_model.h"
 
 namespace parlance {
 namespace {
-
-// A device of which only the free memory matters.
-class SmallDevice final : public Device {
- public:
-  explicit SmallDevice(size_t free) : free_(free) {}
-  std::string_view name() const override { return "gpu:0"; }
-  std::string_view description() const override { return "a small one"; }
-  DeviceMemory memory() const override { return {free_, free_}; }
-  const OpTable& ops() const override { return ops_; }
-  Result<std::unique_ptr<Buffer>> allocate(size_t) override { return fail(ErrorCode::out_of_memory, "none"); }
-  Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte>) override { return allocate(0); }
-  std::unique_ptr<Stream> make_stream() override { return nullptr; }
-
- private:
-  size_t free_;
-  OpTable ops_;
-};
 
 class LayerSplit : public testing::Test {
  protected:
@@ -33,7 +17,7 @@ class LayerSplit : public testing::Test {
   }
 
   Result<int64_t> choose(size_t free, std::optional<int64_t> wanted) {
-    return choose_device_layers(*file_, hp_, options_, SmallDevice(free), wanted);
+    return choose_device_layers(*file_, hp_, options_, test::MemoryOnlyDevice(free), wanted);
   }
 
   static constexpr size_t kReserve = size_t{256} << 20;

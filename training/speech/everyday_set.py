@@ -10,25 +10,13 @@ import argparse
 import json
 from pathlib import Path
 import random
-import subprocess
-import tempfile
-import wave
 
 import generate
+from opus import write_opus
 import voices
 
-RATE, KILOBITS = 16000, 32
+RATE = 16000
 UNSEEN_VOICE = "slt-hts"
-
-
-def write_opus(path, sound):
-    with tempfile.NamedTemporaryFile(suffix=".wav") as file:
-        with wave.open(file.name, "wb") as out:
-            out.setnchannels(1)
-            out.setsampwidth(2)
-            out.setframerate(RATE)
-            out.writeframes(generate.sample_values(sound).tobytes())
-        subprocess.run(["opusenc", "--quiet", "--bitrate", str(KILOBITS), file.name, path], check=True)
 
 
 def main():

@@ -11,13 +11,11 @@ import argparse
 import json
 from pathlib import Path
 import random
-import subprocess
-import tempfile
-import wave
 
 import numpy as np
 
 import generate
+from opus import write_opus
 import voices
 
 RATE = 16000
@@ -61,16 +59,6 @@ def hesitate(rng, n, text, voice):
     return sound + noise, [round(begin, 3), round(begin + silence_s, 3)] if stops else None
 
 
-def write_opus(path, sound):
-    with tempfile.NamedTemporaryFile(suffix=".wav") as wav:
-        with wave.open(wav.name, "wb") as file:
-            file.setnchannels(1)
-            file.setsampwidth(2)
-            file.setframerate(RATE)
-            file.writeframes(generate.sample_values(sound).tobytes())
-        subprocess.run(["opusenc", "--quiet", "--bitrate", str(KBITS), "--serial", "0", wav.name, str(path)], check=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", default=Path(__file__).parents[2] / "models/demo-eval/text.jsonl",
@@ -84,7 +72,7 @@ def main():
     for n, text in enumerate(questions(rng, options.questions)):
         sound, pause = hesitate(rng, n, text, rng.choices(names, weights)[0])
         name = f"{n + 1:02d}.opus"
-        write_opus(out / name, sound)
+        write_opus(out / name, sound, RATE, KBITS)
         rows.append({"audio": name, "text": text, "pause": pause})
     (out / "index.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 

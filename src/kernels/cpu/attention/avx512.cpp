@@ -10,6 +10,7 @@
 #include "kernels/cpu/attention/kernels.h"
 #include "kernels/cpu/kv_rows/kernels.h"
 #include "kernels/cpu/simd/avx512.h"
+#include "kernels/cpu/simd/transpose_words.h"
 #include "quant/kv_blocks.h"
 
 #if PARLANCE_X86

@@ -193,17 +193,6 @@ void prepare_bytes(const Tile& tile, int64_t row, const float* query, float scal
   }
 }
 
-// Vectors of four quarters of dwords become vectors of a dword from each: lane 4 q + z of the t-th is dword t
-// of quarter q of the z-th.
-PARLANCE_VBMI PARLANCE_INLINE void transpose_quarters(I (&x)[4]) {
-  const I ab_low = _mm512_unpacklo_epi32(x[0], x[1]), ab_high = _mm512_unpackhi_epi32(x[0], x[1]);
-  const I cd_low = _mm512_unpacklo_epi32(x[2], x[3]), cd_high = _mm512_unpackhi_epi32(x[2], x[3]);
-  x[0] = _mm512_unpacklo_epi64(ab_low, cd_low);
-  x[1] = _mm512_unpackhi_epi64(ab_low, cd_low);
-  x[2] = _mm512_unpacklo_epi64(ab_high, cd_high);
-  x[3] = _mm512_unpackhi_epi64(ab_high, cd_high);
-}
-
 // Sixteen keys at a time, one in each lane: a dword of the query meets the same four channels of all of them.
 template <class Codes, int kRows>
 PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const Groups<Codes>& groups,
@@ -242,7 +231,7 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
       }
 #pragma GCC unroll 2
       for (int p = 0; p < kPlanes; ++p) {
-        transpose_quarters(planes[p]);
+        simd::transpose_words(planes[p]);  // lane 4 q + z of the t-th: dword t of quarter q of the z-th
 #pragma GCC unroll 4
         for (int t = 0; t < 4; ++t) {
           I levels[kLevels];

@@ -1,11 +1,11 @@
-// Four words of four vectors, in every 128 bits.
+// Four words of four vectors of AVX-512, in every 128 bits.
 #pragma once
 
 #include "kernels/cpu/isa.h"
 
 #ifdef PARLANCE_X86
 
-namespace parlance::matmul::avx512 {
+namespace parlance::simd {
 
 // Word i of each quarter of w[k] becomes word k of that quarter of w[i].
 PARLANCE_AVX512 PARLANCE_INLINE void transpose_words(__m512i (&w)[4]) {
@@ -17,6 +17,6 @@ PARLANCE_AVX512 PARLANCE_INLINE void transpose_words(__m512i (&w)[4]) {
   w[3] = _mm512_unpackhi_epi64(high01, high23);
 }
 
-}  // namespace parlance::matmul::avx512
+}  // namespace parlance::simd
 
 #endif

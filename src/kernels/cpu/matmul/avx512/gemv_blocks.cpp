@@ -1,6 +1,6 @@
 // gemv with AVX-512 for the formats with 32 values in a block: a group is four blocks of four rows.
 #include "kernels/cpu/matmul/avx512/gemv_runs.h"
-#include "kernels/cpu/matmul/avx512/transpose_words.h"
+#include "kernels/cpu/simd/transpose_words.h"
 
 #ifdef PARLANCE_X86
 
@@ -25,7 +25,7 @@ INLINE_AVX512 void pieces(const FourRows& rows, __m512i (&w)[4]) {
     w[b] = _mm512_mask_broadcast_i32x4(w[b], 0x0f00, load16(rows[2] + at));
     w[b] = _mm512_mask_broadcast_i32x4(w[b], 0xf000, load16(rows[3] + at));
   }
-  transpose_words(w);
+  simd::transpose_words(w);
 }
 
 // Whether word `word` of each of four blocks is within the 64 bytes of a vector.

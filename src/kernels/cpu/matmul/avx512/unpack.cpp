@@ -1,7 +1,7 @@
 // Unpacks panels of rows for AVX-512. A vector holds four codes of each of 16 rows; what a block's bits say
 // about four neighbouring values is then computed for 16 rows at once.
 #include "kernels/cpu/matmul/avx512/quantised.h"
-#include "kernels/cpu/matmul/avx512/transpose_words.h"
+#include "kernels/cpu/simd/transpose_words.h"
 
 #ifdef PARLANCE_X86
 
@@ -40,7 +40,7 @@ struct Blocks {
       piece[i] = _mm512_inserti32x4(piece[i], load(i + 8, at), 2);
       piece[i] = _mm512_inserti32x4(piece[i], load(i + 12, at), 3);
     }
-    transpose_words(piece);
+    simd::transpose_words(piece);
   }
 
   INLINE_AVX512 void load32(size_t at, __m512i (&piece)[8]) const {

@@ -19,8 +19,8 @@ class Inbox {
   // Sound comes in pieces of 10 ms: an owner that is so far behind has stopped working.
   static constexpr size_t kMostMessages = 8192;
 
-  // `on_mail` is called behind each message or notification, for an owner that does not wait in take(). It must
-  // not wait for anything.
+  // `on_mail` is called behind each message or notification, for an owner that does not wait in take(). It
+  // must not wait for anything.
   explicit Inbox(std::function<void()> on_mail = {}) : on_mail_(std::move(on_mail)) {}
 
   // What is posted to a full inbox is lost, and the conversation broken: the owner is told so.
@@ -54,7 +54,9 @@ class Inbox {
     if (on_mail_) on_mail_();
   }
 
-  // By the owner: what has come, in order, news of parts behind what was posted. Waits for it, but no longer
+  // By the owner, who has done what was handed out before: what was posted, in order, or the news of parts,
+  // by turns where there are both. Parts are asked only then, since what was posted may change what they
+  // have to say: a text that was final is none when there was more to hear. Waits for either, but no longer
   // than this.
   std::vector<TalkMessage> take(std::chrono::microseconds at_most) {
     std::vector<TalkMessage> mail;
@@ -62,12 +64,16 @@ class Inbox {
     {
       std::unique_lock lock(mutex_);
       has_mail_.wait_for(lock, at_most, [&] { return !messages_.empty() || !parts_.empty(); });
-      mail.swap(messages_);
-      parts.swap(parts_);
-      if (has_overflown_) {
-        mail.push_back(Broken{{ErrorCode::busy,
-                               "the conversation is too far behind what is heard; use "
-                               "smaller models"}});
+      is_turn_of_parts_ = !parts_.empty() && (!is_turn_of_parts_ || messages_.empty());
+      if (is_turn_of_parts_) {
+        parts.swap(parts_);
+      } else {
+        mail.swap(messages_);
+        if (has_overflown_) {
+          mail.push_back(Broken{{ErrorCode::busy,
+                                 "the conversation is too far behind what is heard; use "
+                                 "smaller models"}});
+        }
       }
     }
     has_room_.notify_all();
@@ -113,7 +119,7 @@ class Inbox {
   std::condition_variable has_mail_, has_room_, has_settled_;
   std::vector<TalkMessage> messages_;
   std::vector<TalkPart*> parts_;
-  bool has_overflown_ = false, is_settled_ = true, is_closed_ = false;
+  bool is_turn_of_parts_ = false, has_overflown_ = false, is_settled_ = true, is_closed_ = false;
 };
 
 }  // namespace parlance

@@ -23,13 +23,27 @@ TEST(Inbox, APartIsAskedOnceHoweverOftenItHadNews) {
   for (int i = 0; i < 100000; ++i) inbox.notify(part);
   inbox.post(HeardSound{});
   EXPECT_FALSE(inbox.is_settled());
-  const auto mail = inbox.take(kAtOnce);
-  ASSERT_EQ(mail.size(), 2u);
-  EXPECT_TRUE(std::holds_alternative<HeardSound>(mail[0]));
+  EXPECT_EQ(inbox.take(kAtOnce).size(), 1u);
+  EXPECT_EQ(inbox.take(kAtOnce).size(), 1u);
   EXPECT_EQ(part.n_asked, 1);
   inbox.settle(true);
   EXPECT_TRUE(inbox.is_settled());
   EXPECT_TRUE(inbox.take(kAtOnce).empty());
+}
+
+// However fast the one posts or the other has news.
+TEST(Inbox, WhatIsPostedAndNewsAreHandedOutByTurns) {
+  Inbox inbox;
+  Counting part;
+  for (int i = 0; i < 10; ++i) {
+    inbox.post(HeardSound{});
+    inbox.notify(part);
+    (void)inbox.take(kAtOnce);
+    inbox.post(HeardSound{});
+    inbox.notify(part);
+    (void)inbox.take(kAtOnce);
+    EXPECT_EQ(part.n_asked, i + 1);
+  }
 }
 
 TEST(Inbox, HoldsSoMuchAndSaysSo) {

@@ -42,9 +42,25 @@ INLINE_AVX512 __m512i iq4_table() {
   return _mm512_broadcast_i32x4(_mm_xor_si128(values, _mm_set1_epi8(-128)));
 }
 
-// Several rows at once are too many short streams for the processor's own prefetching: the weights are asked
-// for, as one stream, this far ahead of the rows that are multiplied.
-constexpr int64_t kPrefetchBytes = 4096;
+// Memory that is asked for while a group is multiplied. Several rows at once are too many short streams for
+// the processor's own prefetching: the weights are asked for, as one stream, this far ahead of the rows that
+// are multiplied; after the group was taken apart, whose own loads would wait behind them, and not all at
+// once.
+constexpr int64_t kPrefetchBytes = 8192;
+struct Ahead {
+  const std::byte* next;
+  const std::byte* end;
+
+  // What each of n_parts of the work on a group asks for.
+  PARLANCE_INLINE int64_t share(int64_t n_parts) const {
+    return align_up(div_up<int64_t>(end - next, n_parts), int64_t{64});
+  }
+  PARLANCE_INLINE void ask(int64_t n_bytes) {
+    for (const std::byte* const stop = std::min(end, next + n_bytes); next < stop; next += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T1);
+    }
+  }
+};
 
 // Where a group of some rows is. Addresses are not added up before they are used: a load does that.
 template <int kRows>
@@ -66,6 +82,7 @@ template <class Format, int kRows>
 class RowGroup {
  public:
   static constexpr int64_t kSegmentGroups = kSegmentRuns * kRun / Format::kValues;
+  static constexpr int64_t kGroupBytes = kRows * Format::kBytes;
 
   PARLANCE_INLINE RowGroup(const GemvArgs& args, int64_t first)
       : n_groups_(div_up(args.n_in, Format::kValues)), whole_groups_(args.n_in / Format::kValues) {
@@ -77,13 +94,12 @@ class RowGroup {
   }
 
   int64_t n_groups() const { return n_groups_; }
+  // What to ask for with the last group.
+  PARLANCE_INLINE Ahead ahead() const { return {ahead_ - kGroupBytes, ahead_}; }
 
   // Group `index` of each row, in ascending order. What a last group lacks is filled up with zeros in a copy.
   PARLANCE_INLINE const GroupOfRows<kRows>& next(int64_t index) {
-    for (int64_t i = 0; i < kRows * Format::kBytes; i += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(ahead_ + i), _MM_HINT_T1);
-    }
-    ahead_ += kRows * Format::kBytes;
+    ahead_ += kGroupBytes;
     at_.offset = index * Format::kBytes;
     if (index < whole_groups_) return at_;
     for (int r = 0; r < kRows; ++r) {

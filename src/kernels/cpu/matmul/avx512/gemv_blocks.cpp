@@ -88,11 +88,18 @@ struct BlocksOfRows {
   static constexpr int kFours = 1;
   static constexpr int kVectors = 8;  // vector p: piece p of every run
 
-  INLINE_AVX512 static void multiply(const __m512i (&u)[8], const int8_t* x, const __m512i (&start)[1],
-                                     __m512i (&products)[1]) {
-    products[0] = start[0];
+  static constexpr int kTileTokens = 4;
+
+  template <int kGroups, int kTokens>
+  INLINE_AVX512 static void multiply(const __m512i (&u)[kGroups][8], const int8_t* const (&x)[kTokens],
+                                     __m512i (&products)[kTokens][kGroups][1]) {
     for (int v = 0; v < 8; ++v) {
-      products[0] = _mm512_dpbusd_epi32(products[0], u[v], _mm512_broadcast_i32x4(load16(x + 16 * v)));
+      for (int t = 0; t < kTokens; ++t) {
+        const __m512i piece = _mm512_broadcast_i32x4(load16(x[t] + 16 * v));
+        for (int g = 0; g < kGroups; ++g) {
+          products[t][g][0] = _mm512_dpbusd_epi32(products[t][g][0], u[g][v], piece);
+        }
+      }
     }
   }
 };

@@ -35,148 +35,151 @@ INLINE_AVX512 __m128 sums_of_four(const __m512 (&v)[4]) {
   return _mm_unpacklo_ps(_mm512_castps512_ps128(c), _mm512_extractf32x4_ps(c, 2));
 }
 
-// What the rows share of a token's group.
-template <class Format>
-struct GroupActivations {
-  const int8_t* codes;
-  __m512 steps, sums;
-  __m512i start;  // of the integer sums: what code zero contributes, taken away
+constexpr int kRowsAtOnce = 4;
 
-  INLINE_AVX512 GroupActivations(const RowActivations& x, int64_t group)
-      : codes(x.codes[static_cast<size_t>(Format::kOrder)] + group * Format::kValues),
-        steps(Format::x_steps(x, group)) {
-    if constexpr (Format::kZero != 0) {
-      static_assert(std::has_single_bit(static_cast<unsigned>(Format::kZero)));
-      start = _mm512_slli_epi32(Format::x_minus_codes(x, group), std::countr_zero(unsigned{Format::kZero}));
+INLINE_AVX512 __mmask8 first_of_rows(int64_t n) {
+  return static_cast<__mmask8>((1 << std::clamp<int64_t>(n, 0, kRowsAtOnce)) - 1);
+}
+
+// Four rows' groups, ready for products.
+template <class Format>
+struct HalfRunGroups {
+  static constexpr int kVectors = Format::kValues / 64;
+  __m512i u[kRowsAtOnce][kVectors];
+  __m512 step[kRowsAtOnce], offset[kRowsAtOnce];
+
+  INLINE_AVX512 explicit HalfRunGroups(const GroupOfRows<kRowsAtOnce>& rows) {
+    for (int r = 0; r < kRowsAtOnce; ++r) {
+      Format::codes(rows[r], u[r]);
+      Format::steps(rows[r], step[r], offset[r]);
+    }
+  }
+
+  // Adds the products with tokens to their sums, those of several tokens side by side.
+  template <int kTokens>
+  INLINE_AVX512 void add_products(const RowActivations* x, int64_t group,
+                                  __m512 (&sums)[kTokens][kRowsAtOnce]) const {
+    const int8_t* codes[kTokens];
+    __m512i products[kTokens][kRowsAtOnce];
+    for (int t = 0; t < kTokens; ++t) {
+      codes[t] = x[t].codes[static_cast<size_t>(Format::kOrder)] + group * Format::kValues;
+      const __m512i start = start_of(x[t], group);
+      for (int r = 0; r < kRowsAtOnce; ++r) products[t][r] = start;
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      for (int t = 0; t < kTokens; ++t) {
+        const __m512i piece = load(codes[t] + 64 * v);
+        for (int r = 0; r < kRowsAtOnce; ++r)
+          products[t][r] = _mm512_dpbusd_epi32(products[t][r], u[r][v], piece);
+      }
+    }
+    for (int t = 0; t < kTokens; ++t) {
+      const __m512 x_steps = Format::x_steps(x[t], group);
+      for (int r = 0; r < kRowsAtOnce; ++r) {
+        __m512& sum = sums[t][r];
+        if constexpr (Format::kZero == 0) sum = _mm512_fmadd_ps(offset[r], Format::x_sums(x[t], group), sum);
+        sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[t][r]), _mm512_mul_ps(step[r], x_steps), sum);
+      }
+    }
+  }
+
+ private:
+  // What integer sums start from: what code zero contributes, taken away.
+  INLINE_AVX512 static __m512i start_of(const RowActivations& x, int64_t group) {
+    if constexpr (Format::kZero == 0) {
+      return _mm512_setzero_si512();
     } else {
-      sums = Format::x_sums(x, group);
-      start = _mm512_setzero_si512();
+      static_assert(std::has_single_bit(static_cast<unsigned>(Format::kZero)));
+      return _mm512_slli_epi32(Format::x_minus_codes(x, group), std::countr_zero(unsigned{Format::kZero}));
     }
   }
 };
 
-// One row's group, ready for products.
-template <class Format>
-struct Group {
-  static constexpr int kVectors = Format::kValues / 64;
-  __m512i u[kVectors];
-  __m512 step, offset;
-
-  INLINE_AVX512 explicit Group(const std::byte* group) {
-    Format::codes(group, u);
-    Format::steps(group, step, offset);
-  }
-
-  INLINE_AVX512 __m512 add_products(const GroupActivations<Format>& x, __m512 sum) const {
-    __m512i products = x.start;
-    for (int v = 0; v < kVectors; ++v) products = _mm512_dpbusd_epi32(products, u[v], load(x.codes + 64 * v));
-    const __m512 scale = _mm512_mul_ps(step, x.steps);
-    if constexpr (Format::kZero == 0) sum = _mm512_fmadd_ps(offset, x.sums, sum);
-    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), scale, sum);
-  }
-};
-
-// One token times rows [first, first + 4).
+// One token times rows [first, first + kRowsAtOnce).
 template <class Format>
 INLINE_AVX512 void multiply_half_runs_of_token(const GemvArgs& args, int64_t first) {
-  constexpr int kRows = 4;
-  RowGroup<Format, kRows> rows(args, first);
-  const int64_t n_rows = std::min<int64_t>(kRows, args.n_rows - first);
-  const __mmask8 mask = static_cast<__mmask8>((1 << n_rows) - 1);
+  RowGroup<Format, kRowsAtOnce> rows(args, first);
+  const __mmask8 mask = first_of_rows(args.n_rows - first);
   __m128 out = args.bias ? _mm_maskz_loadu_ps(mask, args.bias + first) : _mm_setzero_ps();
   for (int64_t g = 0; g < rows.n_groups();) {
     const int64_t end = std::min(g + rows.kSegmentGroups, rows.n_groups());
-    __m512 sums[kRows];
-    for (int r = 0; r < kRows; ++r) sums[r] = _mm512_setzero_ps();
+    __m512 sums[1][kRowsAtOnce];
+    for (__m512& sum : sums[0]) sum = _mm512_setzero_ps();
     for (; g < end; ++g) {
-      const GroupOfRows<kRows>& groups = rows.next(g);
-      const GroupActivations<Format> x(args.x[0], g);
-      for (int r = 0; r < kRows; ++r) sums[r] = Group<Format>(groups[r]).add_products(x, sums[r]);
+      const HalfRunGroups<Format> groups(rows.next(g));
+      rows.ahead().ask(rows.kGroupBytes);
+      groups.template add_products<1>(args.x, g, sums);
     }
-    out = _mm_add_ps(out, sums_of_four(sums));
+    out = _mm_add_ps(out, sums_of_four(sums[0]));
   }
   _mm_mask_storeu_ps(args.out + first, mask, out);
 }
 
-// The sums of two rows and of all tokens lie in memory: there may be more of them than registers.
-constexpr int kPairRows = 2;
-using PairSums = float[kGemvTokens][kPairRows][16];
+// The sums of all tokens lie in memory: there may be more of them than registers.
+using HalfRunSums = float[kGemvTokens][kRowsAtOnce][16];
 
-// A group of two rows times all tokens. The first group of a segment begins the sums.
+// A group of the rows times kTokens tokens. The first group of a segment begins the sums.
+template <class Format, bool kIsFirst, int kTokens>
+INLINE_AVX512 void add_half_run_tile(const HalfRunGroups<Format>& groups, const RowActivations* x,
+                                     int64_t index, float (*sums)[kRowsAtOnce][16]) {
+  __m512 tile[kTokens][kRowsAtOnce];
+  for (int t = 0; t < kTokens; ++t) {
+    for (int r = 0; r < kRowsAtOnce; ++r)
+      tile[t][r] = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][r]);
+  }
+  groups.template add_products<kTokens>(x, index, tile);
+  for (int t = 0; t < kTokens; ++t) {
+    for (int r = 0; r < kRowsAtOnce; ++r) _mm512_store_ps(sums[t][r], tile[t][r]);
+  }
+}
+
+// The same for all tokens, two at a time.
 template <class Format, bool kIsFirst>
-INLINE_AVX512 void add_half_runs(const GemvArgs& args, int64_t index, const GroupOfRows<kPairRows>& group,
-                                 PairSums& sums) {
-  const Group<Format> row0(group[0]), row1(group[1]);
-  for (int t = 0; t < args.n_tokens; ++t) {
-    const GroupActivations<Format> x(args.x[t], index);
-    const __m512 sum0 = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][0]);
-    const __m512 sum1 = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][1]);
-    _mm512_store_ps(sums[t][0], row0.add_products(x, sum0));
-    _mm512_store_ps(sums[t][1], row1.add_products(x, sum1));
+INLINE_AVX512 void add_half_runs(const GemvArgs& args, int64_t index, RowGroup<Format, kRowsAtOnce>& rows,
+                                 HalfRunSums& sums) {
+  const HalfRunGroups<Format> groups(rows.next(index));
+  Ahead ahead = rows.ahead();
+  const int64_t share = ahead.share(div_up(args.n_tokens, 2));
+  int t = 0;
+  for (; t + 2 <= args.n_tokens; t += 2) {
+    ahead.ask(share);
+    add_half_run_tile<Format, kIsFirst, 2>(groups, args.x + t, index, sums + t);
   }
+  if (t == args.n_tokens) return;
+  ahead.ask(share);
+  add_half_run_tile<Format, kIsFirst, 1>(groups, args.x + t, index, sums + t);
 }
 
-// One token: the sum of row 0 in eight lanes, that of row 1 in the others.
-INLINE_AVX512 __m512 halved(const float (&sums)[kPairRows][16]) {
-  const __m512 low =
-      _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_load_ps(sums[0])), _mm256_load_ps(sums[1]), 1);
-  const __m512 high =
-      _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_load_ps(sums[0] + 8)), _mm256_load_ps(sums[1] + 8), 1);
-  return _mm512_add_ps(low, high);
-}
-
-// From halved() of four tokens: the sums of row 0 in lanes 0..3, those of row 1 in lanes 8..11.
-INLINE_AVX512 __m512 sums_of_pairs(__m512 p0, __m512 p1, __m512 p2, __m512 p3) {
-  const __m512d a = _mm512_castps_pd(quartered(p0, p1)), b = _mm512_castps_pd(quartered(p2, p3));
-  const __m512 c =
-      _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
-  return _mm512_add_ps(c, _mm512_shuffle_f32x4(c, c, 0b10'11'00'01));
-}
-
-// Adds a segment's sums to what all tokens have of rows first and first + 1, or to the bias.
-INLINE_AVX512 void add_segment(const GemvArgs& args, int64_t first, bool is_first, const PairSums& sums) {
-  const bool both = first + 1 < args.n_rows;
-  const __mmask8 mask = both ? 3 : 1;
-  const __m128 bias = args.bias ? _mm_maskz_loadu_ps(mask, args.bias + first) : _mm_setzero_ps();
-  const int last = args.n_tokens - 1;
-  for (int t = 0; t < args.n_tokens; t += 4) {
-    float* out[4];
-    __m128 start[4];
-    for (int i = 0; i < 4; ++i) {  // the last token takes the place of those that there are not
-      out[i] = args.out + first + std::min(t + i, last) * args.out_stride;
-      start[i] = is_first ? bias : _mm_maskz_loadu_ps(mask, out[i]);
-    }
-    const __m512 both_rows =
-        sums_of_pairs(halved(sums[t]), halved(sums[std::min(t + 1, last)]),
-                      halved(sums[std::min(t + 2, last)]), halved(sums[std::min(t + 3, last)]));
-    const __m128 row0 = _mm512_castps512_ps128(both_rows), row1 = _mm512_extractf32x4_ps(both_rows, 2);
-    const __m128 sums01 = _mm_unpacklo_ps(row0, row1), sums23 = _mm_unpackhi_ps(row0, row1);
-    _mm_mask_storeu_ps(out[0], mask, _mm_add_ps(start[0], sums01));
-    _mm_mask_storeu_ps(out[1], mask, _mm_add_ps(start[1], _mm_movehl_ps(sums01, sums01)));
-    _mm_mask_storeu_ps(out[2], mask, _mm_add_ps(start[2], sums23));
-    _mm_mask_storeu_ps(out[3], mask, _mm_add_ps(start[3], _mm_movehl_ps(sums23, sums23)));
-  }
-}
-
-// All tokens times rows first and first + 1.
+// All tokens times rows [first, first + kRowsAtOnce).
 template <class Format>
 INLINE_AVX512 void multiply_half_runs_of_tokens(const GemvArgs& args, int64_t first) {
-  RowGroup<Format, kPairRows> rows(args, first);
-  alignas(64) PairSums sums;
+  RowGroup<Format, kRowsAtOnce> rows(args, first);
+  const __mmask8 mask = first_of_rows(args.n_rows - first);
+  const __m128 bias = args.bias ? _mm_maskz_loadu_ps(mask, args.bias + first) : _mm_setzero_ps();
+  alignas(64) HalfRunSums sums;
   for (int64_t g = 0; g < rows.n_groups();) {
-    const int64_t begin = g, end = std::min(g + rows.kSegmentGroups, rows.n_groups());
-    add_half_runs<Format, true>(args, g, rows.next(g), sums);
-    for (++g; g < end; ++g) add_half_runs<Format, false>(args, g, rows.next(g), sums);
-    add_segment(args, first, begin == 0, sums);
+    const bool is_first = g == 0;
+    const int64_t end = std::min(g + rows.kSegmentGroups, rows.n_groups());
+    add_half_runs<Format, true>(args, g, rows, sums);
+    for (++g; g < end; ++g) add_half_runs<Format, false>(args, g, rows, sums);
+    for (int t = 0; t < args.n_tokens; ++t) {
+      __m512 own[kRowsAtOnce];
+      for (int r = 0; r < kRowsAtOnce; ++r) own[r] = _mm512_load_ps(sums[t][r]);
+      float* out = args.out + t * args.out_stride + first;
+      const __m128 start = is_first ? bias : _mm_maskz_loadu_ps(mask, out);
+      _mm_mask_storeu_ps(out, mask, _mm_add_ps(start, sums_of_four(own)));
+    }
   }
 }
 
 template <class Format>
 PARLANCE_AVX512 void gemv_half_runs(const GemvArgs& args) {
-  if (args.n_tokens == 1) {
-    for (int64_t r = 0; r < args.n_rows; r += 4) multiply_half_runs_of_token<Format>(args, r);
-  } else {
-    for (int64_t r = 0; r < args.n_rows; r += 2) multiply_half_runs_of_tokens<Format>(args, r);
+  for (int64_t r = 0; r < args.n_rows; r += kRowsAtOnce) {
+    if (args.n_tokens == 1) {
+      multiply_half_runs_of_token<Format>(args, r);
+    } else {
+      multiply_half_runs_of_tokens<Format>(args, r);
+    }
   }
 }
 

@@ -128,19 +128,30 @@ struct WholeRuns {
     return *reinterpret_cast<const Block*>(row);
   }
 
-  INLINE_AVX512 static void multiply(const __m512i (&u)[16], const int8_t* x, const __m512i (&start)[2],
-                                     __m512i (&products)[2]) {
-    __m512i rows[4];
-    for (int r = 0; r < 4; ++r) {
-      rows[r] = _mm512_setzero_si512();
-      for (int i = 0; i < 4; ++i) rows[r] = _mm512_dpbusd_epi32(rows[r], u[4 * r + i], load(x + 64 * i));
+  static constexpr int kTileTokens = 2;
+
+  template <int kGroups, int kTokens>
+  INLINE_AVX512 static void multiply(const __m512i (&u)[kGroups][16], const int8_t* const (&x)[kTokens],
+                                     __m512i (&products)[kTokens][kGroups][2]) {
+    static_assert(kGroups == 1);
+    __m512i rows[kTokens][4];
+    for (int t = 0; t < kTokens; ++t) {
+      for (int r = 0; r < 4; ++r) rows[t][r] = _mm512_setzero_si512();
     }
-    const __m512i rows01 = sums_of_neighbours(rows[0], rows[1]),
-                  rows23 = sums_of_neighbours(rows[2], rows[3]);
-    products[0] = _mm512_shuffle_i32x4(rows01, rows23, 0b10'00'10'00);
-    products[1] = _mm512_shuffle_i32x4(rows01, rows23, 0b11'01'11'01);
-    if constexpr (kZero != 0) {
-      for (int f = 0; f < 2; ++f) products[f] = _mm512_add_epi32(products[f], start[f]);
+    for (int i = 0; i < 4; ++i) {
+      for (int t = 0; t < kTokens; ++t) {
+        const __m512i piece = load(x[t] + 64 * i);
+        for (int r = 0; r < 4; ++r) rows[t][r] = _mm512_dpbusd_epi32(rows[t][r], u[0][4 * r + i], piece);
+      }
+    }
+    for (int t = 0; t < kTokens; ++t) {
+      const __m512i rows01 = sums_of_neighbours(rows[t][0], rows[t][1]),
+                    rows23 = sums_of_neighbours(rows[t][2], rows[t][3]);
+      const __m512i both[2] = {_mm512_shuffle_i32x4(rows01, rows23, 0b10'00'10'00),
+                               _mm512_shuffle_i32x4(rows01, rows23, 0b11'01'11'01)};
+      for (int f = 0; f < 2; ++f) {
+        products[t][0][f] = kZero != 0 ? _mm512_add_epi32(products[t][0][f], both[f]) : both[f];
+      }
     }
   }
 

@@ -6,8 +6,9 @@
 //   kFours              fours of runs in a row's group
 //   kVectors            of codes that a group of four rows is taken apart into
 //   codes(rows, u)      unsigned codes of four rows
-//   multiply(u, x, start, products)   sums, from `start` on, of the codes' products with the activations' x:
-//                       a vector for each four of runs
+//   kTileTokens         whose products are summed up side by side
+//   multiply<kGroups, kTokens>(u, x, products)   adds the products of groups' codes with tokens' x to what
+//                       sums start from: a vector for each four of runs
 //   kZero               value = step * (code - kZero); 0: value = step * code + offset
 //   steps(rows, step, offset)    of each run
 #pragma once
@@ -29,39 +30,59 @@ INLINE_AVX512 __m512i four_runs(const int32_t* x) {
   return _mm512_broadcast_i32x4(load16(x));
 }
 
-// A group of four rows, ready for products.
-template <class Format>
-struct RunGroup {
-  __m512i u[Format::kVectors];
-  __m512 step[Format::kFours], offset[Format::kFours];
+// kGroups groups of four rows, ready for products.
+template <class Format, int kGroups>
+struct RunGroups {
+  __m512i u[kGroups][Format::kVectors];
+  __m512 step[kGroups][Format::kFours], offset[kGroups][Format::kFours];
 
-  INLINE_AVX512 explicit RunGroup(const FourRows& rows) {
-    Format::codes(rows, u);
-    Format::steps(rows, step, offset);
+  INLINE_AVX512 explicit RunGroups(const GroupOfRows<kGroups * kFourRows>& rows) {
+    for (int g = 0; g < kGroups; ++g) {
+      Format::codes(rows.four(g * kFourRows), u[g]);
+      Format::steps(rows.four(g * kFourRows), step[g], offset[g]);
+    }
   }
 
-  INLINE_AVX512 __m512 add_products(const RowActivations& x, int64_t group, __m512 sum) const {
-    const int8_t* codes = x.codes[static_cast<size_t>(Format::kOrder)] + group * Format::kValues;
+  // Adds the products with tokens to their sums. A sum of products waits for each of them: those of several
+  // tokens are made side by side.
+  template <int kTokens>
+  INLINE_AVX512 void add_products(const RowActivations* x, int64_t group,
+                                  __m512 (&sums)[kTokens][kGroups]) const {
     const int64_t run = group * Format::kFours * 4;
-    __m512i start[Format::kFours], products[Format::kFours];
-    for (int f = 0; f < Format::kFours; ++f) {
-      if constexpr (Format::kZero != 0) {  // what code zero contributes, taken away
-        static_assert(std::has_single_bit(static_cast<unsigned>(Format::kZero)));
-        start[f] = _mm512_slli_epi32(four_runs(x.minus_codes + run + 4 * f),
-                                     std::countr_zero(unsigned{Format::kZero}));
-      } else {
-        start[f] = _mm512_setzero_si512();
+    const int8_t* codes[kTokens];
+    __m512i products[kTokens][kGroups][Format::kFours];
+    for (int t = 0; t < kTokens; ++t) {
+      codes[t] = x[t].codes[static_cast<size_t>(Format::kOrder)] + group * Format::kValues;
+      for (int f = 0; f < Format::kFours; ++f) {
+        const __m512i start = start_of(x[t], run + 4 * f);
+        for (int g = 0; g < kGroups; ++g) products[t][g][f] = start;
       }
     }
-    Format::multiply(u, codes, start, products);
-    for (int f = 0; f < Format::kFours; ++f) {
-      if constexpr (Format::kZero == 0) {
-        sum = _mm512_fmadd_ps(offset[f], four_runs(x.sums + run + 4 * f), sum);
+    Format::template multiply<kGroups, kTokens>(u, codes, products);
+    for (int t = 0; t < kTokens; ++t) {
+      for (int f = 0; f < Format::kFours; ++f) {
+        const __m512 x_steps = four_runs(x[t].steps + run + 4 * f);
+        for (int g = 0; g < kGroups; ++g) {
+          __m512& sum = sums[t][g];
+          if constexpr (Format::kZero == 0) {
+            sum = _mm512_fmadd_ps(offset[g][f], four_runs(x[t].sums + run + 4 * f), sum);
+          }
+          sum =
+              _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[t][g][f]), _mm512_mul_ps(step[g][f], x_steps), sum);
+        }
       }
-      const __m512 scale = _mm512_mul_ps(step[f], four_runs(x.steps + run + 4 * f));
-      sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[f]), scale, sum);
     }
-    return sum;
+  }
+
+ private:
+  // What integer sums start from: what code zero contributes, taken away.
+  INLINE_AVX512 static __m512i start_of(const RowActivations& x, int64_t run) {
+    if constexpr (Format::kZero == 0) {
+      return _mm512_setzero_si512();
+    } else {
+      static_assert(std::has_single_bit(static_cast<unsigned>(Format::kZero)));
+      return _mm512_slli_epi32(four_runs(x.minus_codes + run), std::countr_zero(unsigned{Format::kZero}));
+    }
   }
 };
 
@@ -85,11 +106,13 @@ INLINE_AVX512 void multiply_runs_of_token(const GemvArgs& args, int64_t first) {
   __m128 out = args.bias ? _mm_maskz_loadu_ps(mask, args.bias + first) : _mm_setzero_ps();
   for (int64_t g = 0; g < rows.n_groups();) {
     const int64_t end = std::min(g + rows.kSegmentGroups, rows.n_groups());
-    __m512 sum = _mm512_setzero_ps();
+    __m512 sums[1][1] = {{_mm512_setzero_ps()}};
     for (; g < end; ++g) {
-      sum = RunGroup<Format>(rows.next(g)).add_products(args.x[0], g, sum);
+      const RunGroups<Format, 1> group(rows.next(g));
+      rows.ahead().ask(rows.kGroupBytes);
+      group.template add_products<1>(args.x, g, sums);
     }
-    out = _mm_add_ps(out, sums_of_rows(sum));
+    out = _mm_add_ps(out, sums_of_rows(sums[0][0]));
   }
   _mm_mask_storeu_ps(args.out + first, mask, out);
 }
@@ -101,26 +124,42 @@ constexpr int kRowFours = Format::kVectors <= 8 ? 2 : 1;
 template <class Format>
 using RunSums = float[kGemvTokens][kRowFours<Format>][16];
 
-// A group of the rows times all tokens. The first group of a segment begins the sums.
+// A group of the rows times kTokens tokens. The first group of a segment begins the sums.
+template <class Format, bool kIsFirst, int kTokens>
+INLINE_AVX512 void add_tile(const RunGroups<Format, kRowFours<Format>>& groups, const RowActivations* x,
+                            int64_t index, float (*sums)[kRowFours<Format>][16]) {
+  __m512 tile[kTokens][kRowFours<Format>];
+  for (int t = 0; t < kTokens; ++t) {
+    for (int g = 0; g < kRowFours<Format>; ++g)
+      tile[t][g] = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][g]);
+  }
+  groups.template add_products<kTokens>(x, index, tile);
+  for (int t = 0; t < kTokens; ++t) {
+    for (int g = 0; g < kRowFours<Format>; ++g) _mm512_store_ps(sums[t][g], tile[t][g]);
+  }
+}
+
+// The same for all tokens, tile by tile.
 template <class Format, bool kIsFirst>
 INLINE_AVX512 void add_runs(const GemvArgs& args, int64_t index,
-                            const GroupOfRows<kRowFours<Format> * kFourRows>& rows, RunSums<Format>& sums) {
-  const RunGroup<Format> group0(rows.four(0));
-  if constexpr (kRowFours<Format> == 1) {
-    for (int t = 0; t < args.n_tokens; ++t) {
-      const __m512 sum0 = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][0]);
-      _mm512_store_ps(sums[t][0], group0.add_products(args.x[t], index, sum0));
-    }
-  } else {
-    const RunGroup<Format> group1(rows.four(4));
-    for (int t = 0; t < args.n_tokens; ++t) {
-      const __m512 sum0 = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][0]);
-      const __m512 sum1 = kIsFirst ? _mm512_setzero_ps() : _mm512_load_ps(sums[t][1]);
-      const __m512 new0 = group0.add_products(args.x[t], index, sum0);
-      const __m512 new1 = group1.add_products(args.x[t], index, sum1);
-      _mm512_store_ps(sums[t][0], new0);
-      _mm512_store_ps(sums[t][1], new1);
-    }
+                            RowGroup<Format, kRowFours<Format> * kFourRows>& rows, RunSums<Format>& sums) {
+  constexpr int kTokens = Format::kTileTokens;
+  const RunGroups<Format, kRowFours<Format>> groups(rows.next(index));
+  Ahead ahead = rows.ahead();
+  const int64_t share = ahead.share(div_up(args.n_tokens, kTokens));
+  int t = 0;
+  for (; t + kTokens <= args.n_tokens; t += kTokens) {
+    ahead.ask(share);
+    add_tile<Format, kIsFirst, kTokens>(groups, args.x + t, index, sums + t);
+  }
+  const int rest = args.n_tokens - t;
+  if (rest == 0) return;
+  ahead.ask(share);
+  static_assert(kTokens == 2 || kTokens == 4);
+  if (rest == 1) return add_tile<Format, kIsFirst, 1>(groups, args.x + t, index, sums + t);
+  if constexpr (kTokens == 4) {
+    if (rest == 2) return add_tile<Format, kIsFirst, 2>(groups, args.x + t, index, sums + t);
+    return add_tile<Format, kIsFirst, 3>(groups, args.x + t, index, sums + t);
   }
 }
 
@@ -133,8 +172,8 @@ INLINE_AVX512 void multiply_runs_of_tokens(const GemvArgs& args, int64_t first) 
   for (int64_t g = 0; g < rows.n_groups();) {
     const bool is_first = g == 0;
     const int64_t end = std::min(g + rows.kSegmentGroups, rows.n_groups());
-    add_runs<Format, true>(args, g, rows.next(g), sums);
-    for (++g; g < end; ++g) add_runs<Format, false>(args, g, rows.next(g), sums);
+    add_runs<Format, true>(args, g, rows, sums);
+    for (++g; g < end; ++g) add_runs<Format, false>(args, g, rows, sums);
     for (int f = 0; f < kRowFours<Format>; ++f) {
       const int64_t row = first + f * kFourRows;
       const __mmask8 mask = first_rows(args.n_rows - row);

@@ -19,9 +19,9 @@ endif()
 # Where loops are arithmetic, they are optimised as far as the compiler can.
 set(arithmetic_folders kernels kernels/cpu quant kv audio echo vad sampling)
 # Where others are told what to compute, light optimisation makes a fifth less to compile and no difference to anybody; and
-# where that happens once for each command, the lightest makes another fifth.
-set(directing_folders kernels/vulkan models jinja chat bundle assistant voice realtime wyoming verify server)
-set(commanding_folders capi cli convert eval http hub measure)
+# where that happens once for each command, request or phrase, the lightest makes another fifth.
+set(directing_folders kernels/vulkan models voice verify)
+set(commanding_folders assistant bundle capi chat cli convert eval http hub jinja measure realtime server wyoming)
 
 # Tests and fuzz targets are compiled more often than they run long: light optimisation halves their share of a build.
 set(test_options $<$<NOT:$<CONFIG:Debug>>:-Og>)

@@ -14,11 +14,12 @@
 namespace parlance {
 namespace {
 
-// Freed memory stays with the address sanitizer for a while: the process does not shrink.
-#if defined(__SANITIZE_ADDRESS__)
+// Freed memory stays with a sanitizer for a while, and it has memory of its own beside: the process does not
+// shrink.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kKeepsFreedMemory = true;
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr bool kKeepsFreedMemory = true;
 #else
 constexpr bool kKeepsFreedMemory = false;

@@ -153,6 +153,9 @@ size_t byte_query_bytes(int64_t head_dim) {
 struct QueryStep {
   float to_int, step;
 };
+inline QueryStep query_step(float largest, float most) {
+  return {largest > kLeast ? most / largest : 0, largest / most};
+}
 inline QueryStep query_step(const float* x, int64_t n, float most) {
   float largest = 0, nothing = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -160,35 +163,64 @@ inline QueryStep query_step(const float* x, int64_t n, float most) {
     nothing += 0 * x[i];
   }
   if (nothing != 0) return {0, nothing};  // NaN, which differs from zero
-  return {largest > kLeast ? most / largest : 0, largest / most};
+  return query_step(largest, most);
 }
 
 inline int32_t to_integer(float x, QueryStep step) {
   return step.to_int == 0 ? 0 : static_cast<int32_t>(std::nearbyint(x * step.to_int));
 }
 
+// The same for a block's channels.
+PARLANCE_VBMI PARLANCE_INLINE QueryStep query_step(F low, F high, float most) {
+  const F zero = Lanes::zero();
+  const float nothing = _mm512_reduce_add_ps(_mm512_fmadd_ps(low, zero, _mm512_mul_ps(high, zero)));
+  if (nothing != 0) return {0, nothing};  // NaN, which differs from zero
+  return query_step(Lanes::largest(Lanes::maximum(_mm512_abs_ps(low), _mm512_abs_ps(high))), most);
+}
+
+// Sixteen channels of a block in the format's order, from number `first` on of that.
 template <class Codes>
-void prepare_bytes(const Tile& tile, int64_t row, const float* query, float scale) {
+PARLANCE_VBMI PARLANCE_INLINE F in_order(F low, F high, int first) {
+  static constexpr std::array<int32_t, 32> kNumbers = [] {
+    std::array<int32_t, 32> numbers{};
+    for (size_t i = 0; i < 32; ++i) numbers[i] = Codes::kOrder[i];
+    return numbers;
+  }();
+  return _mm512_permutex2var_ps(low, _mm512_loadu_si512(kNumbers.data() + first), high);
+}
+
+PARLANCE_VBMI PARLANCE_INLINE void store_bytes(int8_t* bytes, I values) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes), _mm512_cvtepi32_epi8(values));
+}
+
+template <class Codes>
+PARLANCE_VBMI void prepare_bytes(const Tile& tile, int64_t row, const float* query, float scale) {
   constexpr bool kHasTwo = Codes::kQueryParts == 2;
   const int64_t n = tile.head_dim_k;
   const ByteQuery<Codes> prepared(tile.query<std::byte>(row), n);
   for (int64_t b = 0; b < n / kByteBlock; ++b) {
-    const float* x = query + b * kByteBlock;
-    const QueryStep step = query_step(x, kByteBlock, kHasTwo ? 127 * 256 : 127);
-    int32_t sums[2] = {};
-    for (size_t i = 0; i < kByteBlock; ++i) {
-      const int32_t value = to_integer(x[Codes::kOrder[i]], step);
-      const int32_t high = kHasTwo ? (value + 128) >> 8 : value;
-      int8_t* const at = prepared.values + b * kByteBlock + static_cast<int64_t>(i);
-      at[0] = static_cast<int8_t>(high);
-      sums[0] += high;
+    const F low = Lanes::load(query + b * kByteBlock), high = Lanes::load(query + b * kByteBlock + kWidth);
+    const QueryStep step = query_step(low, high, kHasTwo ? 127 * 256 : 127);
+    const __mmask16 counts = step.to_int == 0 ? 0 : 0xffff;  // NaN becomes zero, too
+    I sums[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    for (int first = 0; first < kByteBlock; first += kWidth) {
+      const F x = Lanes::multiply(in_order<Codes>(low, high, first), Lanes::broadcast(step.to_int));
+      const I value = _mm512_maskz_cvtps_epi32(counts, x);
+      int8_t* const at = prepared.values + b * kByteBlock + first;
       if constexpr (kHasTwo) {
-        at[n] = static_cast<int8_t>(value - 256 * high);
-        sums[1] += value - 256 * high;
+        const I upper = _mm512_srai_epi32(_mm512_add_epi32(value, _mm512_set1_epi32(128)), 8);
+        const I lower = _mm512_sub_epi32(value, _mm512_slli_epi32(upper, 8));
+        store_bytes(at, upper);
+        store_bytes(at + n, lower);
+        sums[0] = _mm512_add_epi32(sums[0], upper);
+        sums[1] = _mm512_add_epi32(sums[1], lower);
+      } else {
+        store_bytes(at, value);
+        sums[0] = _mm512_add_epi32(sums[0], value);
       }
     }
     for (int p = 0; p < Codes::kQueryParts; ++p)
-      prepared.offsets[b * Codes::kQueryParts + p] = -128 * sums[p];
+      prepared.offsets[b * Codes::kQueryParts + p] = -128 * _mm512_reduce_add_epi32(sums[p]);
     prepared.factors[b] = scale * unit_of<Codes>() * step.step;
   }
 }
@@ -201,7 +233,7 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
   const int64_t n_blocks = tile.head_dim_k / kByteBlock;
   const typename Codes::Table table = table_of<Codes, 128>();
   for (int64_t j = 0; j < n_keys; j += kGroup) {
-    read_ahead(next, j, j + kGroup, tile.k_row_bytes);
+    read_ahead(next, j, j + kGroup, tile.next_bytes);
     const std::byte* keys = groups.at(j);
     F scores[kRows];
 #pragma GCC unroll 4
@@ -219,14 +251,15 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
         for (int p = 0; p < kPlanes; ++p) planes[p][z] = loaded[p];
       }
       const int32_t* q[kRows][kParts];
-      I sums[kRows][kParts];
+      I sums[kRows][kParts][kLevels];  // each waits for its products: several take turns
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const ByteQuery<Codes> query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
 #pragma GCC unroll 2
         for (int h = 0; h < kParts; ++h) {
           q[r][h] = reinterpret_cast<const int32_t*>(query.values + h * tile.head_dim_k + b * kByteBlock);
-          sums[r][h] = _mm512_set1_epi32(query.offsets[b * kParts + h]);
+          sums[r][h][0] = _mm512_set1_epi32(query.offsets[b * kParts + h]);
+          if constexpr (kLevels == 2) sums[r][h][1] = _mm512_setzero_si512();
         }
       }
 #pragma GCC unroll 2
@@ -243,7 +276,8 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
             for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
               for (int h = 0; h < kParts; ++h) {
-                sums[r][h] = _mm512_dpbusd_epi32(sums[r][h], levels[l], _mm512_set1_epi32(q[r][h][word]));
+                sums[r][h][l] =
+                    _mm512_dpbusd_epi32(sums[r][h][l], levels[l], _mm512_set1_epi32(q[r][h][word]));
               }
             }
           }
@@ -254,8 +288,14 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
       for (int r = 0; r < kRows; ++r) {
         const ByteQuery<Codes> query(tile.query<std::byte>(first_row + r), tile.head_dim_k);
         const F factor = Lanes::multiply(step, Lanes::broadcast(query.factors[b]));
-        I sum = sums[r][0];
-        if constexpr (kParts == 2) sum = _mm512_add_epi32(_mm512_slli_epi32(sum, 8), sums[r][1]);
+        I parts[kParts];
+#pragma GCC unroll 2
+        for (int h = 0; h < kParts; ++h) {
+          parts[h] = sums[r][h][0];
+          if constexpr (kLevels == 2) parts[h] = _mm512_add_epi32(parts[h], sums[r][h][1]);
+        }
+        I sum = parts[0];
+        if constexpr (kParts == 2) sum = _mm512_add_epi32(_mm512_slli_epi32(sum, 8), parts[1]);
         scores[r] = Lanes::multiply_add(_mm512_cvtepi32_ps(sum), factor, scores[r]);
       }
     }

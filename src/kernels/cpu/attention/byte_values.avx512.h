@@ -85,7 +85,7 @@ PARLANCE_VBMI void accumulate_bytes_rows(const Tile& tile, int64_t first_row, co
     for (int n = 0; n < 8; ++n) sums[r][n] = Ints{};
   }
   for (int64_t j = 0; j < n_keys; j += 4) {
-    read_ahead(next, j, j + 4, tile.v_row_bytes);
+    read_ahead(next, j, j + 4, tile.next_bytes);
     const std::byte* rows =
         groups.at(j / kGroup * kGroup) + static_cast<size_t>(j % kGroup) * tile.v_row_bytes;
     I planes[kPlanes][4];
@@ -159,13 +159,23 @@ PARLANCE_VBMI void accumulate_bytes(const Tile& tile, const std::byte* values, i
   }
 }
 
+// For each value of a chunk, where accumulate_bytes_rows() has its sum.
 template <class Codes>
-void finish_bytes(const Tile& tile, int64_t row, float* sums) {
+constexpr std::array<int32_t, kByteChunk> kPlacesOfSums = [] {
+  std::array<int32_t, kByteChunk> places{};
+  for (size_t i = 0; i < places.size(); ++i) {
+    const size_t n = i / 16, block = i % 16 / 4;
+    places[block * kByteBlock + Codes::kOrder[4 * n + i % 4]] = static_cast<int32_t>(i);
+  }
+  return places;
+}();
+
+template <class Codes>
+PARLANCE_VBMI void finish_bytes(const Tile& tile, int64_t row, float* sums) {
   if (!is_in_bytes(tile)) return finish_f32(tile, row, sums);
   const float* out = tile.out + row * tile.out_stride;
-  for (int64_t i = 0; i < tile.head_dim_v; ++i) {
-    const int64_t n = i % kByteChunk / kWidth, block = i % kWidth / 4;
-    const auto value = static_cast<int64_t>(Codes::kOrder[static_cast<size_t>(4 * n + i % 4)]);
-    sums[i / kByteChunk * kByteChunk + block * kByteBlock + value] = out[i];
+  for (int64_t i = 0; i < tile.head_dim_v; i += kWidth) {
+    const I places = _mm512_loadu_si512(kPlacesOfSums<Codes>.data() + i % kByteChunk);
+    Lanes::store(sums + i, _mm512_i32gather_ps(places, out + i / kByteChunk * kByteChunk, sizeof(float)));
   }
 }

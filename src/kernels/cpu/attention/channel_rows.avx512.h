@@ -10,7 +10,6 @@ PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std
   const float* q = tile.query<float>(first_row);
   const auto q_stride = static_cast<int64_t>(tile.query_bytes / sizeof(float));
   for (int64_t j = 0; j < n_keys; j += kKeys) {
-    read_ahead(ahead, j, j + kKeys);
     const std::byte* rows[kKeys];
 #pragma GCC unroll 16
     for (int k = 0; k < kKeys; ++k) {
@@ -20,7 +19,12 @@ PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std
 #pragma GCC unroll 16
     for (int s = 0; s < kSums; ++s) sums[s] = Lanes::zero();
     int64_t i = 0;
+    int64_t asked = j;  // not all at once: the loads of these keys would wait behind them
     for (; i + Rows::kVectors * kWidth <= tile.head_dim_k; i += Rows::kVectors * kWidth) {
+      if (asked < j + kKeys) {
+        read_ahead(ahead, asked, asked + 1);
+        ++asked;
+      }
 #pragma GCC unroll 16
       for (int k = 0; k < kKeys; ++k) {
         F key[Rows::kVectors];
@@ -46,6 +50,7 @@ PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std
         }
       }
     }
+    read_ahead(ahead, asked, j + kKeys);
     float totals[kSums];
 #pragma GCC unroll 4
     for (int s = 0; s < kSums; s += kWidth) {

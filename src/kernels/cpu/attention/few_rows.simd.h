@@ -176,7 +176,7 @@ PARLANCE_SIMD PARLANCE_INLINE void in_groups_of_block(const Tile& tile, const st
                                                       const std::byte* next, const Kernel& kernel) {
   if (std::is_same_v<Rows, F32Rows> || tile.n_rows <= kMostApart) {
     in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* start) {
-      kernel.template operator()<Rows, kRows>(tile, row, rows, n_keys, Ahead{start, row_bytes});
+      kernel.template operator()<Rows, kRows>(tile, row, rows, n_keys, Ahead{start, tile.next_bytes});
     });
     return;
   }
@@ -193,9 +193,9 @@ PARLANCE_SIMD PARLANCE_INLINE void in_groups_of_block(const Tile& tile, const st
     in_groups_of_rows(part, next, [&]<int kRows>(int64_t row, const std::byte*) {
       Ahead ahead;
       if (next) {
-        ahead.key_bytes = div_up(kRows * row_bytes, n_rows);
-        ahead.start = next + static_cast<size_t>(first) * row_bytes +
-                      static_cast<size_t>(n) * row_bytes * static_cast<size_t>(row) / n_rows;
+        ahead.key_bytes = div_up(kRows * tile.next_bytes, n_rows);
+        ahead.start = next + static_cast<size_t>(first) * tile.next_bytes +
+                      static_cast<size_t>(n) * tile.next_bytes * static_cast<size_t>(row) / n_rows;
       }
       kernel.template operator()<F32Rows, kRows>(part, row, tile.workspace, n, ahead);
     });

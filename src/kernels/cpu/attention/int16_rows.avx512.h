@@ -249,7 +249,7 @@ PARLANCE_SIMD void score_int16(const Tile& tile, const std::byte* keys, int64_t 
   }
   for (int64_t row = 0; row < tile.n_rows; row += kPairRows) {
     const int64_t n_rows = std::min<int64_t>(kPairRows, tile.n_rows - row);
-    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.k_row_bytes);
+    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.next_bytes);
     float factors[kPairRows];
     for (int64_t r = 0; r < n_rows; ++r) factors[r] = *query_factor(tile, row + r);
     multiply_pairs<false>(n_rows,
@@ -359,7 +359,7 @@ PARLANCE_SIMD void accumulate_int16(const Tile& tile, const std::byte* values, i
   }
   for (int64_t row = 0; row < tile.n_rows; row += kPairRows) {
     const int64_t n_rows = std::min<int64_t>(kPairRows, tile.n_rows - row);
-    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.v_row_bytes);
+    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.next_bytes);
     const int64_t n = most_visible(tile, row, n_rows);
     alignas(64) int16_t weights[kPairRows][kKeyBlock];
     float factors[kPairRows];

@@ -33,6 +33,7 @@ struct Tile {
   int64_t head_dim_v;  // stored values of a value
   size_t k_row_bytes;
   size_t v_row_bytes;
+  size_t next_bytes;  // to ask for beside each row of a block, of what `next` points to
   size_t query_bytes;
   int64_t out_stride;
 
@@ -54,7 +55,7 @@ struct Tile {
 };
 
 // `rows` are n_keys encoded head vectors, one after the other. `next` is where those of the next block begin,
-// for reading ahead; null after the last.
+// which may be of another kind of page, for reading ahead; null after the last.
 using BlockKernel = void(const Tile& tile, const std::byte* rows, int64_t n_keys, const std::byte* next);
 
 struct KeyKernels {

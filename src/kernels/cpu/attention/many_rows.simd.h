@@ -173,7 +173,7 @@ PARLANCE_SIMD void score_widened(const Tile& tile, const std::byte* keys, int64_
   widen_transposed<Rows>(tile, keys, n_keys, wide);
   for (int64_t row = 0; row < tile.n_rows; row += kPanelRows) {
     const int64_t n_rows = std::min<int64_t>(kPanelRows, tile.n_rows - row);
-    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.k_row_bytes);
+    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.next_bytes);
     multiply<false>(n_rows, tile.query<float>(row), q_stride, wide, kKeyBlock, tile.head_dim_k,
                     tile.scores + row * kKeyBlock, kKeyBlock,
                     div_up<int64_t>(most_visible(tile, row, n_rows), kWidth));
@@ -190,7 +190,7 @@ PARLANCE_SIMD void accumulate_widened(const Tile& tile, const std::byte* values,
   }
   for (int64_t row = 0; row < tile.n_rows; row += kPanelRows) {
     const int64_t n_rows = std::min<int64_t>(kPanelRows, tile.n_rows - row);
-    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.v_row_bytes);
+    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.next_bytes);
     multiply<true>(n_rows, tile.scores + row * kKeyBlock, kKeyBlock, wide, tile.out_stride,
                    most_visible(tile, row, n_rows), tile.out + row * tile.out_stride, tile.out_stride,
                    div_up<int64_t>(tile.head_dim_v, kWidth));

@@ -75,7 +75,8 @@ class SegmentAttention {
     Tile tile{};
     tile.n_rows = item.n_tokens;
     tile.head_dim_k = tile.head_dim_v = head_dim;
-    tile.k_row_bytes = tile.v_row_bytes = static_cast<size_t>(args_.k.ne[1] * head_dim) * sizeof(float);
+    tile.k_row_bytes = tile.v_row_bytes = tile.next_bytes =
+        static_cast<size_t>(args_.k.ne[1] * head_dim) * sizeof(float);
     tile.query_bytes = f32.keys.query_bytes(head_dim);
     tile.out_stride = layout_.out_stride;
     take_rows(pieces, tile, tile.out_stride);

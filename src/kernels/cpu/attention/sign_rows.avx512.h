@@ -44,7 +44,7 @@ PARLANCE_AVX512 void score_signs_rows(const Tile& tile, int64_t first_row, const
   constexpr int kKeys = kWidth / kRows;
   const I ones = _mm512_set1_epi8(1);
   for (int64_t j = 0; j < n_keys; j += kKeys) {
-    read_ahead(next, j, j + kKeys, tile.k_row_bytes);
+    read_ahead(next, j, j + kKeys, tile.next_bytes);
     F scores = Lanes::zero();  // [kRows][kKeys]
     for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c) {
       const std::byte* blocks[kKeys];
@@ -173,7 +173,7 @@ PARLANCE_AVX512 inline void score_sketches(const Tile& tile, const std::byte* ke
   for (int64_t j = 0; j < n_keys; j += kWidth) unpack_signs(tile, keys, n_keys, j, unpacked);
   for (int64_t row = 0; row < tile.n_rows; row += kPairRows) {
     const int64_t n_rows = std::min<int64_t>(kPairRows, tile.n_rows - row);
-    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.k_row_bytes);
+    read_ahead(next, row * n_keys / tile.n_rows, (row + n_rows) * n_keys / tile.n_rows, tile.next_bytes);
     const int64_t n_vectors = div_up<int64_t>(most_visible(tile, row, n_rows), kWidth);
     for (int64_t c = 0; c < tile.head_dim_k / kSketch; ++c) {
       float factors[kPairRows];

@@ -140,7 +140,10 @@ class TiledAttention {
     const int64_t n_tasks = std::clamp<int64_t>(total_cost_ / kLeastTaskCost, 1, n_items_);
     pool_.run(n_tasks, [this, n_tasks](int64_t task, int thread) {
       // Later tokens see more keys: they are taken first, so that the last items are short ones.
-      for (int64_t i = task; i < n_items_; i += n_tasks) work_on(n_items_ - 1 - i, thread);
+      for (int64_t i = task; i < n_items_; i += n_tasks) {
+        const int64_t next = i + n_tasks < n_items_ ? i + n_tasks : task + 1;
+        work_on(n_items_ - 1 - i, n_items_ - 1 - next, thread);
+      }
     });
   }
 
@@ -243,6 +246,16 @@ class TiledAttention {
     return totals;
   }
 
+  // Positions [first, first + n_keys) of one page.
+  struct Block {
+    int64_t first;
+    int64_t n_keys;
+    const std::byte* keys;
+    const std::byte* values;
+    size_t k_bytes;  // of all its keys
+    size_t v_bytes;
+  };
+
   // A thread's memory for an item.
   struct Work {
     Totals totals;     // of a piece, then of all
@@ -250,6 +263,7 @@ class TiledAttention {
     float* query;      // [stored]
     float* stored;     // [stored]
     const KvView* kv;  // whose queries the tile holds; null: none yet
+    Block later;       // what is read behind the item's last keys
     Tile tile;
   };
   static constexpr int kMaxLevels = 64;
@@ -277,10 +291,15 @@ class TiledAttention {
     return take_totals(pieces, item.n_rows);
   }
 
-  void work_on(int64_t index, int thread) const {
+  // The thread most likely goes on with item `next`, if that is one.
+  void work_on(int64_t index, int64_t next, int thread) const {
     const Item item = item_of(index);
     Totals waiting[kMaxLevels];
     Work work = work_of(item, thread, waiting);
+    if (next >= 0 && next < n_items_) {
+      const Item later = item_of(next);
+      work.later = block_from(later, first_of(later));
+    }
     visit(item, work);
     if (item.run.n_splits == 1) {
       finish(item, work.totals);
@@ -297,7 +316,7 @@ class TiledAttention {
   // All pieces of an item, put together in work.totals.
   void visit(const Item& item, Work& work) const {
     const int64_t first = item.split * item.run.split_pieces * kPieceKeys;
-    const int64_t last = std::min(item.run.n_keys, first + item.run.split_pieces * kPieceKeys);
+    const int64_t last = end_of(item);
     uint64_t n_pieces = 0;
     for (int64_t piece = first; piece < last; piece += kPieceKeys, ++n_pieces) {
       visit_piece(item, work, piece, last);
@@ -317,6 +336,22 @@ class TiledAttention {
     }
   }
 
+  // The first position of an item that a row sees, and the one behind its last.
+  int64_t first_of(const Item& item) const {
+    return std::max(item.split * item.run.split_pieces * kPieceKeys, item.run.first_key);
+  }
+  int64_t end_of(const Item& item) const {
+    return std::min(item.run.n_keys, (item.split + 1) * item.run.split_pieces * kPieceKeys);
+  }
+
+  // Where there are exact pages: the positions of the item's sequence that lie in the others.
+  std::pair<int64_t, int64_t> main_positions(const Item& item) const {
+    const KvView& kv = args_.kv;
+    const int32_t* main_pages = kv.main_pages.as<const int32_t>() + 2 * seq_[item.run.first_token];
+    const int64_t first = int64_t{main_pages[0]} * kv.page_tokens;
+    return {first, std::max(first, int64_t{main_pages[1]} * kv.page_tokens)};
+  }
+
   // The positions of the piece that begins at `first`, in segments that lie in pages of one kind; the item
   // goes on to `last`.
   void visit_piece(const Item& item, Work& work, int64_t first, int64_t last) const {
@@ -329,16 +364,14 @@ class TiledAttention {
       to = std::min(to, last);
       if (from >= std::min(to, end)) return;
       start(item, pages, work);
-      visit_keys(item, pages, work.tile, from, std::min(to, end), to);
+      visit_keys(item, pages, work, from, std::min(to, end));
       add_to_totals(item, pages, work, is_first);
       is_first = false;
     };
     if (!kv.exact) {
       visit_segment(kv, 0, last);
     } else {
-      const int32_t* main_pages = kv.main_pages.as<const int32_t>() + 2 * seq_[item.run.first_token];
-      const int64_t main_first = int64_t{main_pages[0]} * kv.page_tokens;
-      const int64_t main_last = std::max(main_first, int64_t{main_pages[1]} * kv.page_tokens);
+      const auto [main_first, main_last] = main_positions(item);
       visit_segment(*kv.exact, 0, main_first);
       visit_segment(kv, main_first, main_last);
       visit_segment(*kv.exact, main_last, last);
@@ -388,45 +421,61 @@ class TiledAttention {
     }
   }
 
-  // Positions [first, first + n_keys) of one page.
-  struct Block {
-    int64_t first;
-    int64_t n_keys;
-    const std::byte* keys;
-    const std::byte* values;
-  };
-
   static Block block_at(const KvView& kv, const int32_t* pages, int64_t head_kv, int64_t first,
                         int64_t last) {
     if (first >= last) return {};
     const int64_t slot = first % kv.page_tokens;
     const std::byte* page = kv.pages + static_cast<size_t>(pages[first / kv.page_tokens]) * kv.page_bytes;
-    return {first, std::min({kKeyBlock, kv.page_tokens - slot, last - first}),
+    const int64_t n_keys = std::min({kKeyBlock, kv.page_tokens - slot, last - first});
+    return {first,
+            n_keys,
             page + kv.k_offset(head_kv) + static_cast<size_t>(slot) * kv.k_row_bytes,
-            page + kv.v_offset(head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes};
+            page + kv.v_offset(head_kv) + static_cast<size_t>(slot) * kv.v_row_bytes,
+            static_cast<size_t>(n_keys) * kv.k_row_bytes,
+            static_cast<size_t>(n_keys) * kv.v_row_bytes};
   }
 
-  // Positions [first, last), and on to `next_last` later.
-  void visit_keys(const Item& item, const KvView& kv, const Tile& tile, int64_t first, int64_t last,
-                  int64_t next_last) const {
+  const int32_t* pages_of(const Item& item, const KvView& kv) const {
+    return kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * kv.page_table.ne[0];
+  }
+
+  // The block of an item that begins at a position, whatever kind of page that lies in; none behind its end.
+  Block block_from(const Item& item, int64_t position) const {
+    const KvView* kv = &args_.kv;
+    int64_t end = end_of(item);
+    if (kv->exact) {
+      const auto [main_first, main_last] = main_positions(item);
+      const bool is_main = position >= main_first && position < main_last;
+      if (is_main || position < main_first) end = std::min(end, is_main ? main_last : main_first);
+      if (!is_main) kv = kv->exact;
+    }
+    return block_at(*kv, pages_of(item, *kv), item.head_kv, position, end);
+  }
+
+  // Positions [first, last), which lie in pages of one kind.
+  void visit_keys(const Item& item, const KvView& kv, const Work& work, int64_t first, int64_t last) const {
+    Tile tile = work.tile;
     const KeyKernels& keys = kernels_of(kv.k.format, item).keys;
     const ValueKernels& values = kernels_of(kv.v.format, item).values;
-    const int32_t* pages =
-        kv.page_table.as<const int32_t>() + seq_[item.run.first_token] * kv.page_table.ne[0];
+    const int32_t* pages = pages_of(item, kv);
     Block block = block_at(kv, pages, item.head_kv, first, last);
     while (block.n_keys > 0) {
       Block next = block_at(kv, pages, item.head_kv, block.first + block.n_keys, last);
-      if (next.n_keys == 0) next = block_at(kv, pages, item.head_kv, last, next_last);
+      const bool is_last = next.n_keys == 0;
+      if (is_last) next = block_from(item, last);
+      if (next.n_keys == 0) next = work.later;
       int32_t* visible = tile.visible;
       for (int64_t token = item.run.first_token; token < item.run.first_token + item.run.n_tokens; ++token) {
         const int64_t seen = std::clamp<int64_t>(pos_[token] + int64_t{1} - block.first, 0, block.n_keys);
         visible = std::fill_n(visible, item.n_heads, static_cast<int32_t>(seen));
       }
+      tile.next_bytes = div_up(next.k_bytes, static_cast<size_t>(block.n_keys));
       keys.score(tile, block.keys, block.n_keys, next.keys);
       if (first_) hide_first(item, tile, block);
       kernels_.softmax(tile, block.n_keys);
+      tile.next_bytes = div_up(next.v_bytes, static_cast<size_t>(block.n_keys));
       values.accumulate(tile, block.values, block.n_keys, next.values);
-      if (next.first >= last) break;
+      if (is_last) break;
       block = next;
     }
   }

@@ -1,5 +1,5 @@
 # Thin wrappers: each installs what is missing, configures, builds and runs one thing.
-.PHONY: build gpu demo lib verify verify-stub-rejected install test bench sanitize tsan fuzz clang aarch64 clean
+.PHONY: build gpu demo lib verify verify-stub-rejected install test test-training bench sanitize tsan fuzz clang aarch64 clean
 
 PARLANCE := build/release/bin/parlance
 
@@ -53,6 +53,11 @@ test:
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release
 	@ctest --preset release
+
+# The Python of training/; what needs PyTorch is skipped, and named, where that is missing.
+test-training:
+	@tools/install-dependencies.sh training
+	@PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m unittest discover -s tests/training -v
 
 # Speed beside the machine's bounds, and beside llama.cpp where LLAMA_BENCH names one; bench/README.md has the variables.
 bench:

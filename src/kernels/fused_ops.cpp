@@ -92,4 +92,16 @@ Tensor matmul_swiglu(Stream& s, const Linear& gate, const Linear& up, const Norm
   return out;
 }
 
+Tensor attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
+                 const Tensor& angles, RopeStyle style, const KvView& kv, const BatchView& batch,
+                 float scale) {
+  assert(fuses_rows(s, q.ne[2]) && !batch.copies && q.ne[0] == kv.head_dim_k && q.ne[1] % kv.n_head_kv == 0);
+  const Tensor out = s.workspace().allocate(DType::f32, kv.head_dim_v, q.ne[1], q.ne[2]);
+  const FusedAttentionArgs args{{q, norms.q, norms.k, norms.eps, angles, style, {kv, k, v, batch}},
+                                {q, kv, batch, scale, out}};
+  submit(s, fuser_of(s)->fused_attention(), args,
+         s.plan() ? fmt::format("attention {} {}", name_of(kv.k.format), name_of(kv.v.format)) : "", "");
+  return out.reshaped(kv.head_dim_v * q.ne[1], q.ne[2]);
+}
+
 }  // namespace parlance

@@ -26,4 +26,10 @@ void matmul_add(Stream& s, const Tensor& h, const Linear& w, const Tensor& x);
 // swiglu() of both products.
 Tensor matmul_swiglu(Stream& s, const Linear& gate, const Linear& up, const Normed& x);
 
+// norm_rope_write() of rows that are no copies' (BatchView::copies), then attention(). What q holds
+// afterwards is not said.
+Tensor attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
+                 const Tensor& angles, RopeStyle style, const KvView& kv, const BatchView& batch,
+                 float scale);
+
 }  // namespace parlance

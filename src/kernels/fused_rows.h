@@ -20,11 +20,18 @@ struct FusedMatmulArgs {
   MatmulEnd end = MatmulEnd::store;
 };
 
+// norm_rope_write(), then attention() with its queries.
+struct FusedAttentionArgs {
+  NormRopeWriteArgs write;
+  AttentionArgs attention;
+};
+
 class FusesRows {
  public:
   virtual ~FusesRows() = default;
   virtual bool fuses_rows(int64_t n_rows) const = 0;  // of x
   virtual const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const = 0;
+  virtual const Cell<FusedAttentionArgs>& fused_attention() const = 0;
 };
 
 }  // namespace parlance

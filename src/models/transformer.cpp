@@ -22,10 +22,17 @@ Outputs Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory
 
     const AttentionWeights& a = w.attention;
     const Products qkv = stream.products(s, {&a.q, &a.k, &a.v});
-    const Tensor q = remember(s, a, hp_, variant_.rope_style, qkv, angles, kv, batch.view);
-    if (wants.queries) (*wants.queries)(s, layer - first_of_part, q);
-    if (layer == last_layer && is_end && !wants_last_layer(wants, layer)) return {};
-    stream.add(s, a.output, attend(s, hp_, q, kv, batch.view), w.ffn_norm);
+    const bool is_last = layer == last_layer && is_end && !wants_last_layer(wants, layer);
+    Tensor attended;
+    if (!wants.queries && !is_last && attends_at_once(s, batch.view)) {
+      attended = remember_and_attend(s, a, hp_, variant_.rope_style, qkv, angles, kv, batch.view);
+    } else {
+      const Tensor q = remember(s, a, hp_, variant_.rope_style, qkv, angles, kv, batch.view);
+      if (wants.queries) (*wants.queries)(s, layer - first_of_part, q);
+      if (is_last) return {};
+      attended = attend(s, hp_, q, kv, batch.view);
+    }
+    stream.add(s, a.output, attended, w.ffn_norm);
 
     if (layer == last_layer) break;
     stream.add(s, w.mlp.down, stream.gated(s, w.mlp), w_.layers[static_cast<size_t>(layer + 1)].attn_norm);

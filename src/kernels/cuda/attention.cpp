@@ -55,6 +55,7 @@ struct Task {
   float2* stats = nullptr;  // see Params
   std::byte* scratch = nullptr;
   KvTransform k_transform = KvTransform::none;  // that queries still have to go through, see Params
+  Preparation preparation = {};
 };
 
 bool has_prefill_kernel(const Task& task) {
@@ -106,6 +107,7 @@ Params params_of(const Task& task) {
   Params p;
   p.q = args.q.as<const float>();
   p.k_transform = task.k_transform;
+  p.preparation = task.preparation;
   p.out = args.out.as<float>();
   p.pages = kv.pages;
   p.page_table = kv.page_table.as<const int32_t>();
@@ -446,7 +448,45 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
   run_task(stream, {.args = args, .scratch = scratch_of(stream)});
 }
 
+// Whether the kernel for an answer's row prepares what it attends with.
+bool prepares(Stream& stream, const FusedAttentionArgs& args) {
+  const AttentionArgs& attention = args.attention;
+  const KvView& kv = attention.kv;
+  const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
+  return attention.q.ne[2] == 1 && is_plain(attention) && !attention.batch.first && !kv.q_scale &&
+         kv.head_dim_k == kPreparedDim && args.write.style == RopeStyle::halves &&
+         2 * args.write.angles.ne[0] == kPreparedDim &&
+         decode_halves_serves(attention, tiling_of(attention, kDecodeHeads, 1).heads, shared_bytes);
+}
+
+void run_prepared(Stream& stream, const FusedAttentionArgs& args) {
+  const NormRopeWriteArgs& write = args.write;
+  if (!prepares(stream, args)) {
+    const KvView& kv = write.write.kv;
+    op_table().norm_rope_write[static_cast<size_t>(kv.k.format)][static_cast<size_t>(kv.v.format)].run(stream,
+                                                                                                       write);
+    return run_attention(stream, args.attention);
+  }
+  run_task(stream, {.args = args.attention,
+                    .scratch = scratch_of(stream),
+                    .preparation = {.k = write.write.k.as<const float>(),
+                                    .v = write.write.v.as<const float>(),
+                                    .q_norm = write.q_norm.as<const float>(),
+                                    .k_norm = write.k_norm.as<const float>(),
+                                    .angles = write.angles.as<const float>(),
+                                    .eps = write.eps}});
+}
+
+size_t scratch_of_prepared(const FusedAttentionArgs& args, int n_threads) {
+  return scratch_of_attention(args.attention, n_threads);
+}
+
 }  // namespace
+
+const Cell<FusedAttentionArgs>& fused_attention() {
+  static constexpr Cell<FusedAttentionArgs> kCell{run_prepared, scratch_of_prepared};
+  return kCell;
+}
 
 void fill_attention(OpTable& table) {
   for (auto& row : table.attention) row.fill({run_attention, scratch_of_attention});

@@ -41,5 +41,6 @@ const OpTable& op_table();
 
 // Beside it, for few rows; absent for types that no kernel multiplies.
 const Cell<FusedMatmulArgs>& fused_matmul(DType weights);
+const Cell<FusedAttentionArgs>& fused_attention();
 
 }  // namespace parlance::cuda

@@ -66,12 +66,22 @@ __host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_row
   return part < 128 ? 128 : part;
 }
 
+// The only token's heads as norm_rope_write() takes them, for a kernel that does its work, too; q is not
+// normed either then.
+struct Preparation {
+  const float *k, *v;                     // (kPreparedDim, n_head_kv); null: it is done
+  const float *q_norm, *k_norm, *angles;  // (kPreparedDim), or null; (kPreparedDim / 2, 2)
+  float eps;
+};
+inline constexpr int kPreparedDim = 128;
+
 // AttentionArgs as kernels take them.
 struct Params {
   const float* q;  // (head_dim_k, n_head, n_tokens)
   // Through which q becomes what meets stored keys; none: it is that already. Only run_decode_packed() and
   // run_decode_joined() know of others.
   KvTransform k_transform;
+  Preparation preparation;    // only run_decode_halves() knows of it
   float* out;                 // (head_dim_v, n_head, n_tokens)
   const std::byte* pages;     // of the layer
   const int32_t* page_table;  // (max_pages, n_seq)

@@ -180,6 +180,7 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
   TokenRun run(p, first, end);  // sequences, positions and pages are not what kernels write
+  const typename Worker::Norms norms(p);
   if (run.is_served) prefetch_pages(p, run, SegmentRange(p, run, place.split));
   // Of a row alone, the keys before it are those of earlier steps.
   const bool starts_early = Worker::kStartsEarly && p.n_tokens == 1;
@@ -198,6 +199,9 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
           worker.start_before(keys_before(p, p.seq[run.first], p.pos[run.first]));
           wait_for_previous();
         }
+      }
+      if constexpr (Worker::kPrepares) {
+        if (p.preparation.k) worker.prepare(norms, rows, head_kv, range.last == run.n_segments());
       }
       worker.start(rows);
       for (int segment = range.first; segment < range.last; ++segment) {

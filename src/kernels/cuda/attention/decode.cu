@@ -143,7 +143,10 @@ class Worker {
         group_(threadIdx.x % 32 / L::kLanes),
         first_segment_(range.first) {}
 
-  static constexpr bool kStartsEarly = false;
+  static constexpr bool kStartsEarly = false, kPrepares = false;
+  struct Norms {
+    __device__ explicit Norms(const Params& /*p*/) {}
+  };
   __device__ void start(const BlockRows& rows) {
 #pragma unroll
     for (int head = 0; head < kHeads; ++head) {

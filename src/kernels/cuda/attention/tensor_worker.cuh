@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/attention/unpack.cuh"
+#include "kernels/cuda/kept_head.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda::attention {
@@ -37,9 +38,21 @@ class TensorWorker {
   using Blocks = Source<Half, kHeadDim, kStepKeys, 32 * kGroups, kStages>;
 
  public:
+  // Whether it has code for a Preparation.
+  static constexpr bool kPrepares = kHeadDim == kPreparedDim && kMostRows <= kDecodeHeads;
+
   struct Shared {
     typename Blocks::Shared sources[kDecodeWarps];
     Quarters<kRows, kHeadDim, kBuffers> quarters;
+    float queries[kPrepares ? kMostRows : 1][kHeadDim];  // prepared
+  };
+
+  // What heads are multiplied with, which no kernel writes.
+  struct Norms {
+    KeptNorm q, k;
+    __device__ explicit Norms(const Params& p)
+        : q(kPrepares && p.preparation.k ? p.preparation.q_norm : nullptr, threadIdx.x % 32),
+          k(kPrepares && p.preparation.k ? p.preparation.k_norm : nullptr, threadIdx.x % 32) {}
   };
 
   __device__ TensorWorker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
@@ -64,14 +77,43 @@ class TensorWorker {
     }
   }
 
+  // By the whole block, a warp for each head: what norm_rope_write() does, queries for this block alone. Keys
+  // and values are written by who reads them.
+  __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
+    const Preparation& of = p_.preparation;
+    const int lane = threadIdx.x % 32, n_written = has_last_keys ? 2 : 0, pos = p_.pos[0];
+    const auto write = [&](const std::byte* to, const float(&x)[2 * kKeptPairs]) {
+      auto* const row = reinterpret_cast<Half*>(const_cast<std::byte*>(to));
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i) row[lane + 32 * i] = rounded(x[i]);
+    };
+    for (int i = threadIdx.x / 32; i < rows.n_heads + n_written; i += kThreads / 32) {
+      const int query = i - n_written;
+      if (query >= 0) {
+        const float* const q = p_.q + (rows.first_head + query) * kHeadDim;
+        KeptHead(q, of.q_norm, norms.q, of.angles, of.eps, lane).store(shared_.queries[query], lane);
+      } else if (i == 0) {
+        write(walk_.k_row(p_, pos),
+              KeptHead(of.k + head_kv * kHeadDim, of.k_norm, norms.k, of.angles, of.eps, lane).x);
+      } else {
+        float v[2 * kKeptPairs];
+#pragma unroll
+        for (int j = 0; j < 2 * kKeptPairs; ++j) v[j] = of.v[head_kv * kHeadDim + lane + 32 * j];
+        write(walk_.v_row(p_, pos), v);
+      }
+    }
+    __syncthreads();
+  }
+
   __device__ void start(const BlockRows& rows) {
     while (n_started_ < kStages - 1) load_next(n_started_++);
 #pragma unroll
     for (int side = 0; side < kSides; ++side) {
       const bool exists = rows.exists(row(side));
       const int token = exists ? rows.token(row(side)) : 0, head = exists ? rows.head(row(side)) : 0;
-      rows_.start(p_.q + (static_cast<int64_t>(token) * p_.n_head + head) * kHeadDim, p_.scale, side,
-                  exists ? visible_keys(p_, token) : 0, exists);
+      const float* query = p_.q + (static_cast<int64_t>(token) * p_.n_head + head) * kHeadDim;
+      if (kPrepares && p_.preparation.k) query = shared_.queries[exists ? row(side) : 0];
+      rows_.start(query, p_.scale, side, exists ? visible_keys(p_, token) : 0, exists);
     }
   }
 
@@ -104,6 +146,13 @@ class TensorWorker {
   }
 
  private:
+  __device__ static Half rounded(float x) {
+    if constexpr (std::is_same_v<Half, __half>) {
+      return __float2half_rn(x);
+    } else {
+      return __float2bfloat16_rn(x);
+    }
+  }
   __device__ int row(int side) const {
     return group_ * 16 + side * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
   }

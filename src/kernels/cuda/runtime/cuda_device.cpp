@@ -100,6 +100,7 @@ class CudaDevice final : public Device, public FusesRows, public TakesLargeBatch
   const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override {
     return cuda::fused_matmul(weights);
   }
+  const Cell<FusedAttentionArgs>& fused_attention() const override { return cuda::fused_attention(); }
   int64_t most_alike_rows(DType /*weights*/) const override {
     return gpu_.is_deterministic ? INT64_MAX : kMostAlikeTokens;
   }

@@ -1,0 +1,54 @@
+// Heads of 128 that are normed and rotated as halves, as most are, by a warp: a lane keeps its two pairs, and
+// has asked for what it multiplies them with before the head was there.
+#pragma once
+
+#include "kernels/cuda/reduce.cuh"
+
+namespace parlance::cuda {
+
+inline constexpr int kKeptPairs = 2, kKeptDim = 2 * kKeptPairs * 32;
+struct KeptNorm {
+  float of[2 * kKeptPairs];
+
+  __device__ KeptNorm(const float* norm, int lane) {
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) of[i] = norm ? norm[lane + 32 * i] : 1;
+  }
+};
+
+struct KeptHead {
+  float x[2 * kKeptPairs];  // elements lane, lane + 32, ...
+
+  __device__ KeptHead(const float* head, bool has_norm, const KeptNorm& norm, const float* cosines, float eps,
+                      int lane) {
+    float cosine[kKeptPairs], sine[kKeptPairs];
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = head[lane + 32 * i];
+#pragma unroll
+    for (int i = 0; i < kKeptPairs; ++i) {
+      cosine[i] = cosines[lane + 32 * i];
+      sine[i] = cosines[kKeptDim / 2 + lane + 32 * i];
+    }
+    if (has_norm) {
+      float sum = 0;
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i) sum += x[i] * x[i];
+      const float scale = 1 / sqrtf(sum_of_warp(sum) / static_cast<float>(kKeptDim) + eps);
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = x[i] * scale * norm.of[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kKeptPairs; ++i) {
+      const float a = x[i], b = x[i + kKeptPairs];
+      x[i] = a * cosine[i] - b * sine[i];
+      x[i + kKeptPairs] = a * sine[i] + b * cosine[i];
+    }
+  }
+
+  __device__ void store(float* head, int lane) const {
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) head[lane + 32 * i] = x[i];
+  }
+};
+
+}  // namespace parlance::cuda

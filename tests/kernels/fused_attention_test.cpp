@@ -1,0 +1,125 @@
+// Attention that norms, rotates and writes its heads first: the bits, and the pages, of the operations that
+// it stands for.
+#include <cstring>
+
+#include "kernels/fused_ops.h"
+#include "kernels/support/kv_pages.h"
+
+namespace parlance::test {
+namespace {
+
+class FusedAttention : public KernelTest {
+ protected:
+  static constexpr int32_t kLength = 2600;
+
+  struct Setting {
+    KvFormat k = KvFormat::f16, v = KvFormat::f16;
+    int64_t head_dim = 128;
+    int64_t n_rot = 128;
+    int64_t n_head = 4;
+    int64_t n_head_kv = 2;
+    bool has_q_norm = true;
+    bool has_k_norm = true;
+    RopeStyle style = RopeStyle::halves;
+    int32_t page_tokens = 64;
+  };
+
+  struct Result {
+    std::vector<float> out;
+    std::vector<std::byte> pages;
+  };
+
+  // Of the last sequence's rows, whose keys and values so far are random.
+  Result run(const Setting& setting, const KvPages& pages, const std::vector<std::vector<float>>& inputs,
+             const TokenPlaces& places, bool is_fused) {
+    OpBench bench = tested();
+    const KvLayers layers = pages.on(bench, pages.unwritten());
+    const KvView kv = layers.layer(1);
+    const int64_t n_all = pages.places().size(), n = places.size(), n_kv = setting.n_head_kv;
+    const Tensor k_all = bench.upload({setting.head_dim, n_kv, n_all, 1}, inputs[0]);
+    const Tensor v_all = bench.upload({setting.head_dim, n_kv, n_all, 1}, inputs[1]);
+    const BatchView everything = pages.places().on(bench), batch = places.on(bench);
+    bench.run([&](Stream& s) {
+      kv_write(s, kv, k_all, v_all, everything);
+      return k_all;
+    });
+    const Tensor q = bench.upload({setting.head_dim, setting.n_head, n, 1}, inputs[2]);
+    const Tensor k = bench.upload({setting.head_dim, n_kv, n, 1}, inputs[3]);
+    const Tensor v = bench.upload({setting.head_dim, n_kv, n, 1}, inputs[4]);
+    const Tensor norm = bench.upload({setting.head_dim, 1, 1, 1}, inputs[5]);
+    const Tensor angles = bench.upload({setting.n_rot / 2, 2, n, 1}, inputs[6]);
+    const HeadNorms norms{setting.has_q_norm ? norm : Tensor{}, setting.has_k_norm ? norm : Tensor{}, 1e-6f};
+    Result result;
+    result.out = bench.run([&](Stream& s) {
+      if (is_fused) return attention(s, q, k, v, norms, angles, setting.style, kv, batch, 0.1f);
+      norm_rope_write(s, q, k, v, norms, angles, setting.style, kv, batch);
+      return attention(s, q, kv, batch, 0.1f);
+    });
+    result.pages = KvPages::contents(bench, layers);
+    return result;
+  }
+
+  void compare(const Setting& setting, std::initializer_list<TokenPlaces> batches) {
+    if (!fuses_rows(tested().stream(), 1)) GTEST_SKIP() << "the device has an operation for each";
+    const KvShape shape{.k = {.format = setting.k},
+                        .v = {.format = setting.v},
+                        .n_head_kv = setting.n_head_kv,
+                        .head_dim_k = setting.head_dim,
+                        .head_dim_v = setting.head_dim,
+                        .page_tokens = setting.page_tokens};
+    const KvPages pages(shape, {40, kLength}, random_);
+    const int64_t row = setting.head_dim * setting.n_head_kv, n_all = pages.places().size();
+    for (const TokenPlaces& places : batches) {
+      SCOPED_TRACE(testing::Message() << name_of(setting.k) << " " << name_of(setting.v) << ", "
+                                      << setting.n_head << " heads of " << setting.head_dim << ", "
+                                      << places.size() << " rows from " << places.pos[0]);
+      const int64_t n = places.size();
+      const std::vector<std::vector<float>> inputs = {random_floats(row * n_all),
+                                                      random_floats(row * n_all),
+                                                      random_floats(setting.head_dim * setting.n_head * n, 3),
+                                                      random_floats(row * n, 3),
+                                                      random_floats(row * n),
+                                                      random_floats(setting.head_dim),
+                                                      random_floats(setting.n_rot * n)};
+      const Result got = run(setting, pages, inputs, places, true);
+      const Result want = run(setting, pages, inputs, places, false);
+      ASSERT_EQ(got.out.size(), want.out.size());
+      ASSERT_EQ(std::memcmp(got.out.data(), want.out.data(), got.out.size() * sizeof(float)), 0);
+      ASSERT_EQ(got.pages, want.pages);
+    }
+  }
+};
+
+TEST_P(FusedAttention, HasTheBitsOfTheOperations) {
+  const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
+  for (const auto format : {KvFormat::f16, KvFormat::bf16}) {
+    for (const int64_t n_head : {2, 4, 8, 16, 24}) {
+      compare(
+          {.k = format, .v = format, .n_head = n_head},
+          {at(0), at(1), at(15), at(16), at(63), at(64), at(257), at(1024), at(2047), at(2048), at(2599)});
+      if (HasFailure() || IsSkipped()) return;
+    }
+  }
+  for (const bool has_q_norm : {false, true}) {
+    for (const bool has_k_norm : {false, true})
+      compare({.n_head_kv = 1, .has_q_norm = has_q_norm, .has_k_norm = has_k_norm, .page_tokens = 16},
+              {at(0), at(31), at(32), at(700)});
+  }
+}
+
+// What no kernel does in one go.
+TEST_P(FusedAttention, OtherShapesHaveThemToo) {
+  const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
+  compare({.head_dim = 64, .n_rot = 64}, {at(0), at(300)});
+  compare({.n_rot = 64}, {at(5), at(300)});
+  compare({.style = RopeStyle::neighbours}, {at(300)});
+  compare({.k = KvFormat::q8_0, .v = KvFormat::q8_0}, {at(0), at(300)});
+  compare({.k = KvFormat::tbq4_0, .v = KvFormat::tbq4_0}, {at(300)});
+  compare({.k = KvFormat::f32, .v = KvFormat::f32}, {at(300)});
+  compare({}, {TokenPlaces().add(1, 300, 16), TokenPlaces().add(0, 7, 1).add(1, 2500, 9)});
+}
+
+PARLANCE_FOR_EACH_DEVICE(FusedAttention);
+
+}  // namespace
+}  // namespace parlance::test

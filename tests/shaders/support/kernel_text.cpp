@@ -83,6 +83,36 @@ std::string contents_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+void run(const std::string& line, const std::string& log, const std::string& what) {
+  if (std::system(fmt::format("{} >'{}' 2>&1", line, log).c_str()) == 0) return;
+  throw std::runtime_error(
+      fmt::format("{}: does not compile: {}\n{}", what, line, contents_of(log).substr(0, 4000)));
+}
+
+constexpr const char* kShim = "shaders/support/metal_shim.h";
+
+// The command that compiles kernels. Their shim is read once for all: g++ takes what it made of it from the
+// first folder that it is told of.
+std::string compiler_in(const std::filesystem::path& folder) {
+  const std::string shim = contents_of(fmt::format("{}/{}", PARLANCE_METAL_INCLUDE, kShim)) +
+                           contents_of(PARLANCE_METAL_INCLUDE "/../src/base/half.h");
+  const auto [first, others] = [] {
+    const std::string all = PARLANCE_METAL_COMPILER;
+    const size_t end = all.find(" -I ");
+    return std::pair(all.substr(0, end), all.substr(end));
+  }();
+  const auto mine = folder / fmt::format("shim-{:016x}", hash_of(shim + first + others));
+  const std::string command = fmt::format("{} -I '{}'{}", first, mine.string(), others);
+  const std::string header = (mine / kShim).string() + ".gch";
+  if (!std::filesystem::exists(header)) {
+    std::filesystem::create_directories(std::filesystem::path(header).parent_path());
+    run(fmt::format("{} -x c++-header -o '{}.new' '{}/{}'", command, header, PARLANCE_METAL_INCLUDE, kShim),
+        header + ".log", kShim);
+    std::filesystem::rename(header + ".new", header);
+  }
+  return command;
+}
+
 }  // namespace
 
 std::string prepared_kernel(const std::string& text, const std::string& name,
@@ -116,7 +146,7 @@ std::string prepared_kernel(const std::string& text, const std::string& name,
   body = std::regex_replace(body, std::regex(R"(simd_max\()"), "metal_shim::simd_reduce(__LINE__, false, ");
   body = std::regex_replace(body, std::regex(R"(simd_is_first\(\))"), "metal_shim::simd_is_first(__LINE__)");
 
-  std::string out = "#include \"shaders/support/metal_shim.h\"\n";
+  std::string out = fmt::format("#include \"{}\"\n", kShim);
   for (size_t i = 0; i < constants.size(); ++i)
     out += fmt::format("#define SPIRV_CROSS_CONSTANT_ID_{0} {1}u\n#define FUNCTION_CONSTANT_{0} {1}u\n", i,
                        constants[i]);
@@ -141,17 +171,13 @@ extern "C" uint32_t metal_kernel_threads() {{ return text::gl_WorkGroupSize.x; }
 MetalKernel load_kernel(const std::string& prepared, const std::string& name,
                         const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  const std::string command = PARLANCE_METAL_COMPILER;
-  static const std::string shim = contents_of(PARLANCE_METAL_INCLUDE "/shaders/support/metal_shim.h");
-  const auto stem = folder / fmt::format("{}-{:016x}", name, hash_of(prepared + shim + command));
+  static const std::string command = compiler_in(folder);
+  const auto stem = folder / fmt::format("{}-{:016x}", name, hash_of(prepared + command));
   const std::string source = stem.string() + ".cpp", library = stem.string() + ".so";
   if (!std::filesystem::exists(library)) {
     std::ofstream(source) << prepared;
-    const std::string log = stem.string() + ".log", fresh = library + ".new";
-    const std::string line = fmt::format("{} -o '{}' '{}' >'{}' 2>&1", command, fresh, source, log);
-    if (std::system(line.c_str()) != 0)
-      throw std::runtime_error(
-          fmt::format("{}: does not compile: {}\n{}", name, line, contents_of(log).substr(0, 4000)));
+    const std::string fresh = library + ".new";
+    run(fmt::format("{} -o '{}' '{}'", command, fresh, source), stem.string() + ".log", name);
     std::filesystem::rename(fresh, library);
   }
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);

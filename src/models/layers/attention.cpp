@@ -32,7 +32,7 @@ Tensor attend(Stream& s, const HyperParameters& hp, const Tensor& q, const KvVie
 }
 
 bool attends_at_once(const Stream& s, const BatchView& batch) {
-  return fuses_rows(s, batch.pos.n_elements()) && !batch.copies;
+  return batch.pos.n_elements() == 1 && fuses_rows(s, 1) && !batch.copies;
 }
 
 Tensor remember_and_attend(Stream& s, const AttentionWeights& w, const HyperParameters& hp,

@@ -81,7 +81,6 @@ struct Params {
   // Through which q becomes what meets stored keys; none: it is that already. Only run_decode_packed() and
   // run_decode_joined() know of others.
   KvTransform k_transform;
-  Preparation preparation;    // only run_decode_halves() knows of it
   float* out;                 // (head_dim_v, n_head, n_tokens)
   const std::byte* pages;     // of the layer
   const int32_t* page_table;  // (max_pages, n_seq)
@@ -115,6 +114,7 @@ struct Params {
   int n_splits;                  // blocks that share the segments of a row
   int n_split_tokens;            // only those of the batch's first tokens are shared
   Partials partials;
+  Preparation preparation;  // only run_decode_halves() knows of it
 };
 
 // Every kernel has a grid of (blocks_of_tiles(), n_head_kv * parts).

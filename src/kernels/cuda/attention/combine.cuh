@@ -200,9 +200,7 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
           wait_for_previous();
         }
       }
-      if constexpr (Worker::kPrepares) {
-        if (p.preparation.k) worker.prepare(norms, rows, head_kv, range.last == run.n_segments());
-      }
+      if constexpr (Worker::kPrepares) worker.prepare(norms, rows, head_kv, range.last == run.n_segments());
       worker.start(rows);
       for (int segment = range.first; segment < range.last; ++segment) {
         const int buffer = segment % kBuffers;

@@ -23,8 +23,10 @@ struct Cursor {
   }
 };
 
-// A warp takes up to sixteen rows; with more, two warps share the keys of a quarter.
-template <template <class, int, int, int, int> class Source, class Half, int kDim, int kMostRows>
+// A warp takes up to sixteen rows; with more, two warps share the keys of a quarter. May have code for a
+// Preparation.
+template <template <class, int, int, int, int> class Source, class Half, int kDim, int kMostRows,
+          bool kHasPreparation = false>
 class TensorWorker {
   static constexpr int kSides = kMostRows > 8 ? 2 : 1;
   static constexpr int kGroups = kMostRows > 16 ? 2 : 1;
@@ -38,8 +40,7 @@ class TensorWorker {
   using Blocks = Source<Half, kHeadDim, kStepKeys, 32 * kGroups, kStages>;
 
  public:
-  // Whether it has code for a Preparation.
-  static constexpr bool kPrepares = kHeadDim == kPreparedDim && kMostRows <= kDecodeHeads;
+  static constexpr bool kPrepares = kHasPreparation;
 
   struct Shared {
     typename Blocks::Shared sources[kDecodeWarps];
@@ -51,8 +52,8 @@ class TensorWorker {
   struct Norms {
     KeptNorm q, k;
     __device__ explicit Norms(const Params& p)
-        : q(kPrepares && p.preparation.k ? p.preparation.q_norm : nullptr, threadIdx.x % 32),
-          k(kPrepares && p.preparation.k ? p.preparation.k_norm : nullptr, threadIdx.x % 32) {}
+        : q(kPrepares ? p.preparation.q_norm : nullptr, threadIdx.x % 32),
+          k(kPrepares ? p.preparation.k_norm : nullptr, threadIdx.x % 32) {}
   };
 
   __device__ TensorWorker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
@@ -112,7 +113,7 @@ class TensorWorker {
       const bool exists = rows.exists(row(side));
       const int token = exists ? rows.token(row(side)) : 0, head = exists ? rows.head(row(side)) : 0;
       const float* query = p_.q + (static_cast<int64_t>(token) * p_.n_head + head) * kHeadDim;
-      if (kPrepares && p_.preparation.k) query = shared_.queries[exists ? row(side) : 0];
+      if (kPrepares) query = shared_.queries[exists ? row(side) : 0];
       rows_.start(query, p_.scale, side, exists ? visible_keys(p_, token) : 0, exists);
     }
   }
@@ -207,10 +208,16 @@ auto with_rows(int n_rows, const Visit& visit) {
   return visit(std::integral_constant<int, kDraftRows>());
 }
 
+// The worker for so many rows of a block; only those of one token have code for a Preparation.
+template <template <class, int, int, int, int> class Source, class Half, int kHeadDim, int kRows,
+          bool kHasPreparation>
+using WorkerFor = TensorWorker<Source, Half, kHeadDim, kRows,
+                               kHasPreparation && kHeadDim == kPreparedDim && kRows <= kDecodeHeads>;
+
 template <template <class, int, int, int, int> class Source, class Half, int kHeadDim>
 size_t shared_bytes_of_worker(int n_rows) {
   return with_rows(n_rows, [](auto rows) {
-    return sizeof(typename TensorWorker<Source, Half, kHeadDim, decltype(rows)::value>::Shared);
+    return sizeof(typename WorkerFor<Source, Half, kHeadDim, decltype(rows)::value, true>::Shared);
   });
 }
 
@@ -218,12 +225,20 @@ template <template <class, int, int, int, int> class Source, class Half, int kHe
 void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
   const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
                   static_cast<unsigned>(n_head_kv * params.tiling.parts));
-  with_rows(params.tiling.heads * params.tiling.tokens, [&](auto rows) {
-    using Worker = TensorWorker<Source, Half, kHeadDim, decltype(rows)::value>;
-    launch(stream, decode_on_tensor_cores<Worker>,
-           {.grid = grid, .block = dim3(Worker::kThreads), .shared_bytes = sizeof(typename Worker::Shared)},
-           params);
-  });
+  const auto launch_with = [&](auto has_preparation) {
+    with_rows(params.tiling.heads * params.tiling.tokens, [&](auto rows) {
+      using Worker =
+          WorkerFor<Source, Half, kHeadDim, decltype(rows)::value, decltype(has_preparation)::value>;
+      launch(stream, decode_on_tensor_cores<Worker>,
+             {.grid = grid, .block = dim3(Worker::kThreads), .shared_bytes = sizeof(typename Worker::Shared)},
+             params);
+    });
+  };
+  if (params.preparation.k) {
+    launch_with(std::true_type());
+  } else {
+    launch_with(std::false_type());
+  }
 }
 
 }  // namespace parlance::cuda::attention

@@ -2,6 +2,7 @@
 #include "voice/talk.h"
 
 #include "voice/support/scripted_talk.h"
+#include "voice/support/silent_parts.h"
 
 namespace parlance {
 namespace {
@@ -289,27 +290,18 @@ TEST(Talk, AnyPaceWorks) {
 }
 
 TEST(Talk, ABrokenPartEndsTheConversation) {
-  struct Silent : Ears, Mind, Mouth, Loudspeaker {
+  struct Deaf : Ears, Mind {
     Result<void> begin() override { return {}; }
     Result<void> feed(std::span<const float>) override { return {}; }
     void pause() override {}
     void ask(uint64_t, const std::string&) override {}
     void drop(uint64_t) override {}
     void cut(uint64_t, const std::string&) override {}
-    void say(uint64_t, int64_t, const std::string&) override {}
-    void cancel() override {}
-    void begin_answer() override {}
-    void play(std::span<const float>) override {}
-    void hush() override {}
-    void unhush() override {}
-    void stop() override {}
-    Result<void> tick() override { return {}; }
-    std::optional<double> wait_ms() const override { return std::nullopt; }
-    int64_t n_heard() const override { return 0; }
-    bool is_drained() const override { return true; }
-  } parts;
+  } deaf;
+  test::SilentMouth mouth;
+  test::SilentLoudspeaker loudspeaker;
   TalkObserver observer;
-  Talk talk({parts, parts, parts, parts}, observer);
+  Talk talk({deaf, deaf, mouth, loudspeaker}, observer);
   const auto done = talk.take(Broken{{ErrorCode::device_failed, "the speaker is gone"}});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().message, "the speaker is gone");

@@ -124,10 +124,36 @@ class Mixes(unittest.TestCase):
         except FileNotFoundError as error:
             self.skipTest(str(error))
         words = [word for words in lists for word in words]
-        sounds = common_words._sounds()
+        sounds = common_words.sounds()
         self.assertEqual(len({sounds[word] for word in words}), len(words))
         self.assertNotIn("the", words)
         self.assertGreater(len(words), 20000)
+
+    def test_varied_sentences_are_everyday_ones_with_other_words(self):
+        import everyday
+        import varied
+        try:
+            self.assertGreater(len(varied.ranks()), 35_000)
+        except FileNotFoundError as error:
+            self.skipTest(str(error))
+        rng, plain, found = random.Random(9), set(), set()
+        held = (SPEECH / "everyday_held.txt").read_text().splitlines()
+        for _ in range(N_SENTENCES):
+            plain.update(re.findall(r"[a-z']+", everyday.everyday_sentence(rng).lower()))
+            text = varied.varied_sentence(rng)
+            self.assertRegex(text, r"^[A-Z][A-Za-z', -]*[.?]$")
+            self.assertNotIn(text, held)
+            found.update(re.findall(r"[a-z']+", text.lower()))
+        self.assertGreater(len(found.intersection(varied.ranks()) - plain), 2_400)
+
+    def test_what_is_most_usual_stays(self):
+        import varied
+        try:
+            usual = [word for word, rank in varied.ranks().items() if rank < varied.MOST_USUAL]
+        except FileNotFoundError as error:
+            self.skipTest(str(error))
+        self.assertEqual({varied._tag(word) for word in usual}, {None})
+        self.assertEqual([varied._tag(word) for word in ("kettle", "kettles", "the", "Anna")], ["nn", "nns", None, None])
 
     def test_sequences_hold_every_word_but_rarer_homophones(self):
         rng, found = random.Random(5), set()

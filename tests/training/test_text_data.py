@@ -5,6 +5,7 @@
 
 from pathlib import Path
 import random
+import struct
 import sys
 import tempfile
 import unittest
@@ -21,6 +22,25 @@ from item import HELD, TRAIN  # noqa: E402
 N_TRAIN, N_HELD = 20_000, 2_000
 MODEL = ROOT / "models" / "demo" / "text" / "parlance-demo-text-q8_0.gguf"
 EVAL = ROOT / "models" / "demo-eval" / "text.jsonl"
+
+
+def value_of_5_bits(block, k):
+    """Value k of a block of Q5_0, as its layout says."""
+    import numpy as np
+    d, high = struct.unpack("<eI", block[:6])
+    low = block[6 + k % 16] >> (4 if k >= 16 else 0) & 15
+    return float(np.float32(d) * np.float32((low | (high >> k & 1) << 4) - 16))
+
+
+def value_of_6_bits(block, k):
+    """Value k of a block of Q6_K, as its layout says."""
+    import numpy as np
+    half, line, at = k // 128, k // 32 % 4, k % 32
+    low = block[64 * half + 32 * (line % 2) + at] >> (4 if line >= 2 else 0) & 15
+    high = block[128 + 32 * half + at] >> (2 * line) & 3
+    scale, = struct.unpack_from("<b", block, 192 + k // 16)
+    d, = struct.unpack_from("<e", block, 208)
+    return float(np.float32(d) * np.float32(scale) * np.float32((low | high << 4) - 32))
 
 
 class HeldOut(unittest.TestCase):
@@ -129,6 +149,24 @@ class File(unittest.TestCase):
         data = self.gguf.quantise_q8_0(x)
         self.assertEqual(len(data), 34)
         self.assertEqual(list(np.frombuffer(data[2:], np.int8)[:4]), [127, 1, -1, 3])
+
+    def test_blocks_of_5_and_6_bits_are_read_back_value_by_value(self):
+        import numpy as np
+        rng = np.random.default_rng(1)
+        rows = [rng.normal(size=256) * 10.0 ** scale for scale in (-1, 0, 3)] + [np.zeros(256), np.ones(256), np.linspace(-1, 1, 256)]
+        x = np.array(rows, np.float32)
+        for kind, bits, run in ((self.gguf.Q5_0, 5, 32), (self.gguf.Q6_K, 6, 16)):
+            data = self.gguf.encode_tensor(x, kind)
+            self.assertEqual(len(data), self.gguf.n_bytes(kind, x.shape))
+            again = self.gguf.decode_tensor(data, kind, x.shape)
+            values, size = self.gguf.BLOCKS[kind]
+            one = value_of_5_bits if bits == 5 else value_of_6_bits
+            for n, value in enumerate(again.reshape(-1)):
+                block = data[n // values * size:][:size]
+                self.assertEqual(float(value), one(block, n % values), (kind, n))
+            largest = np.abs(x.reshape(-1, run)).max(1, keepdims=True)
+            error = np.abs(again - x).reshape(-1, run)
+            self.assertLessEqual(float((error - largest * 1.1 / 2 ** (bits - 1)).max()), 0)
 
     def test_reading_and_writing_the_shipped_model_gives_the_same_file(self):
         config, weights = self.gguf_file.read(MODEL)

@@ -11,14 +11,16 @@ from pathlib import Path
 import torch
 
 import export
+from gguf import F16
 from network import Config, Recogniser
 
 
 def average(parts):
-    """parts: [(folder, weight)]; a model."""
+    """parts: [(folder, weight)]; a model. What smaller ones lack they take from the larger before, so that it adds nothing."""
     total, model = sum(weight for _, weight in parts), Recogniser(Config())
     mean = {name: torch.zeros_like(x) for name, x in model.named_parameters()}
-    for folder, weight in parts:
+    size = lambda part: -sum(file.stat().st_size for file in Path(part[0]).glob("*.gguf"))
+    for folder, weight in sorted(parts, key=size):
         export.load_shipped(folder, model)
         for name, x in model.named_parameters():
             mean[name] += x.detach() * (weight / total)
@@ -39,8 +41,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="+", type=part, metavar="FOLDER=WEIGHT")
     parser.add_argument("--out", required=True, help="folder for the two files")
+    parser.add_argument("--f16", action="store_true", help="matrices in F16, to be quantised further")
     a = parser.parse_args()
-    print(export.write(a.out, average(a.parts)))
+    print(export.write(a.out, average(a.parts), *([(F16, F16)] if a.f16 else [])))
 
 
 if __name__ == "__main__":

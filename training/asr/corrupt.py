@@ -7,6 +7,7 @@ import math
 import random
 
 import torch
+import torch.nn.functional as F
 
 import shared_path  # noqa: F401
 import augment
@@ -123,27 +124,61 @@ def hz_of_bands(device):
     return torch.where(mel < 15, mel * (200 / 3), 1000 * torch.exp((mel - 15) * (math.log(6.4) / 27)))
 
 
-def other_throats(spectrum, share=0.6, low=0.84, high=1.19):
-    """Formants moved without the pitch's pace: all frequencies times one factor a clip. (batch, frames, band)."""
+def uniform(like, *shape, low=0.0, high=1.0):
+    return torch.rand(*shape, device=like.device) * (high - low) + low
+
+
+def other_throats(spectrum, share=0.65, low=0.84, high=1.19, bend=0.06):
+    """Formants moved without the pitch's pace: all frequencies times one factor a clip, and a little more or less of it from
+    the lowest to the highest. (batch, frames, band)."""
     n, frames, bands = spectrum.shape
-    factor = torch.exp(torch.rand(n, 1, device=spectrum.device) * math.log(high / low) + math.log(low))
-    factor = torch.where(torch.rand(n, 1, device=spectrum.device) < share, factor, torch.ones_like(factor))
-    place = mel_places(hz_of_bands(spectrum.device) * factor).clamp(0, bands - 1)
+    hz = hz_of_bands(spectrum.device)
+    bent = uniform(spectrum, n, 1, low=-bend, high=bend) * (2 * torch.linspace(0, 1, bands, device=spectrum.device) - 1)
+    factor = torch.exp(uniform(spectrum, n, 1, low=math.log(low), high=math.log(high)) + bent)
+    factor = torch.where(uniform(spectrum, n, 1) < share, factor, torch.ones_like(factor))
+    place = mel_places(hz * factor).clamp(0, bands - 1)
     first = place.floor().clamp(max=bands - 2)
     index, fraction = first.long()[:, None].expand(n, frames, bands), (place - first)[:, None]
     return spectrum.gather(2, index) * (1 - fraction) + spectrum.gather(2, index + 1) * fraction
 
 
+def other_rhythms(spectrum, n_frames, share=0.4, strength=0.3, knot=24):
+    """Some sounds drawn out and others hurried: frames move by a smooth random map, the ends of the clips stay. spectrum:
+    (batch, frames, band), n_frames: (batch,) of the clips."""
+    n, frames, bands = spectrum.shape
+    knots = torch.randn(n, 1, frames // knot + 2, device=spectrum.device) * strength
+    pace = torch.exp(F.interpolate(knots, size=frames, mode="linear", align_corners=True)[:, 0])
+    place = pace.cumsum(1) - pace[:, :1]
+    last = (n_frames[:, None] - 1).clamp(1, frames - 1)
+    place = place * (last / place.gather(1, last).clamp(min=1e-3))
+    plain = torch.arange(frames, device=spectrum.device, dtype=place.dtype)
+    place = torch.where(uniform(spectrum, n, 1) < share, place, plain).clamp(0, frames - 1)
+    first = place.floor().clamp(max=max(frames - 2, 0))
+    index, fraction = first.long()[..., None].expand(n, frames, bands), (place - first)[..., None]
+    return spectrum.gather(1, index) * (1 - fraction) + spectrum.gather(1, (index + 1).clamp(max=frames - 1)) * fraction
+
+
+def smoothed(spectrum, share=0.2, frames=3):
+    """Transitions blurred over up to `frames` frames on each side, as statistical voices do. (batch, frames, band)."""
+    n = len(spectrum)
+    width = uniform(spectrum, n, 1, low=0.5, high=frames) * (uniform(spectrum, n, 1) < share)
+    taps = torch.arange(-frames, frames + 1, device=spectrum.device)[None]
+    weight = (1 - taps.abs() / (width + 1)).clamp(min=0)
+    weight = weight / weight.sum(1, keepdim=True)
+    padded = F.pad(spectrum.transpose(1, 2), (frames, frames), mode="replicate").transpose(1, 2)
+    return sum(padded[:, k:k + spectrum.shape[1]] * weight[:, k, None, None] for k in range(2 * frames + 1))
+
+
 def hide_parts(spectrum, n_times=3, n_bands=2, longest=10, widest=20):
     """SpecAugment: stretches of up to 100 ms and up to 20 of the bands become 0. spectrum: (batch, frames, band)."""
     n, frames, bands = spectrum.shape
-    uniform = lambda low, high: torch.rand(n, 1, device=spectrum.device) * (high - low) + low
+    drawn = lambda low, high: uniform(spectrum, n, 1, low=low, high=high)
     at, band = (torch.arange(size, device=spectrum.device)[None] for size in (frames, bands))
     shown, heard = torch.ones_like(spectrum[:, 0]), torch.ones_like(spectrum[..., 0])
     for _ in range(n_times):
-        start = uniform(0, frames)
-        heard = heard * ~((at >= start) & (at < start + uniform(0, longest)))
+        start = drawn(0, frames)
+        heard = heard * ~((at >= start) & (at < start + drawn(0, longest)))
     for _ in range(n_bands):
-        start = uniform(-10, bands)
-        shown = shown * ~((band >= start) & (band < start + uniform(0, widest)))
+        start = drawn(-10, bands)
+        shown = shown * ~((band >= start) & (band < start + drawn(0, widest)))
     return spectrum * heard[..., None] * shown[:, None]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 import shared_path  # noqa: F401
-from gguf import ALIGNMENT, BOOL, F16, F32, FLOAT32, I32, Q8_0, STRING, U32, read_file, write_file
+from gguf import ALIGNMENT, BOOL, F16, F32, FLOAT32, I32, Q5_0, Q6_K, STRING, U32, read_file, write_file
 from gguf_file import metadata
 from mel import N_MEL
 from network import Config, Recogniser
@@ -27,7 +27,7 @@ def encoder_metadata(c):
     return [
         ("general.architecture", STRING, "clip"), ("general.type", STRING, "mmproj"),
         ("general.name", STRING, "Parlance demo recogniser, encoder"), ("general.description", STRING, DESCRIPTION),
-        ("general.file_type", U32, 7), ("general.quantization_version", U32, 2), ("general.alignment", U32, ALIGNMENT),
+        ("general.file_type", U32, 18), ("general.quantization_version", U32, 2), ("general.alignment", U32, ALIGNMENT),
         ("clip.has_audio_encoder", BOOL, True), ("clip.audio.projector_type", STRING, "qwen3a"),
         ("clip.audio.projection_dim", U32, c.n_out), ("clip.audio.embedding_length", U32, c.n_embd),
         ("clip.audio.feed_forward_length", U32, c.n_ff), ("clip.audio.block_count", U32, c.n_layer),
@@ -38,7 +38,7 @@ def encoder_metadata(c):
 
 def text_metadata(c):
     """The demo text model's keys under the other architecture's name, and the sections of its rotary positions."""
-    pairs = [(key.replace("qwen3.", "qwen3vl."), kind, value) for key, kind, value in metadata(c, Tokenizer(), 7)
+    pairs = [(key.replace("qwen3.", "qwen3vl."), kind, value) for key, kind, value in metadata(c, Tokenizer(), 8)
              if key not in ("general.architecture", "general.name", "general.description", "qwen3.vocab_size")]
     half = c.head_dim // 2
     sections = [half - 2 * (half * 5 // 16), half * 5 // 16, half * 5 // 16, 0]     # 24, 20, 20, 0 of 64 pairs
@@ -54,14 +54,16 @@ def encoder_name(name):
     raise ValueError(f"no name for {name}")
 
 
-def kind_of(name, x):
+def kind_of(name, x, kind):
     if name.startswith("a.conv2d") and x.ndim == 4:
         return F16
-    return Q8_0 if x.ndim == 2 and name != "a.position_embd.weight" else F32
+    if x.ndim != 2 or name == "a.position_embd.weight":
+        return F32
+    return Q5_0 if kind == Q6_K and x.shape[1] % 256 else kind
 
 
-def write(folder, model):
-    """Writes both files; returns their sizes in bytes."""
+def write(folder, model, kinds=(Q6_K, Q5_0)):
+    """Writes both files, matrices of the encoder and of the decoder in `kinds`; returns their sizes in bytes."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     array = lambda x: np.ascontiguousarray(x.detach().float().cpu().numpy())
@@ -69,22 +71,34 @@ def write(folder, model):
     encoder = [(encoder_name(name), shaped(name, array(x))) for name, x in model.encoder.named_parameters()]
     encoder.append(("a.position_embd.weight", array(model.encoder.position)))
     text = [(name, array(x)) for name, x in model.decoder.named_parameters()]
-    for file_name, pairs, tensors in ((ENCODER_NAME, encoder_metadata(model.config.encoder), encoder),
-                                      (TEXT_NAME, text_metadata(model.config.decoder), text)):
-        write_file(folder / (file_name + ".part"), pairs, [(name, x, kind_of(name, x)) for name, x in tensors])
+    for file_name, pairs, tensors, kind in ((ENCODER_NAME, encoder_metadata(model.config.encoder), encoder, kinds[0]),
+                                            (TEXT_NAME, text_metadata(model.config.decoder), text, kinds[1])):
+        write_file(folder / (file_name + ".part"), pairs, [(name, x, kind_of(name, x, kind)) for name, x in tensors])
         (folder / (file_name + ".part")).replace(folder / file_name)
     return {name: (folder / name).stat().st_size for name in (TEXT_NAME, ENCODER_NAME)}
 
 
 def load_shipped(folder, model):
-    """Gives the model the weights of the files, as rounded there, so that what is scored is what is shipped."""
-    weights = read_file(Path(folder) / ENCODER_NAME)[1]
+    """Gives the model the weights of the files, as rounded there, so that what is scored is what is shipped.
+
+    A model with more layers, or wider ones, answers as the smaller one of the files does: what is new adds nothing yet.
+    """
     with torch.no_grad():
-        for name, x in model.encoder.named_parameters():
-            x.copy_(torch.from_numpy(weights[encoder_name(name)].copy()).view(x.shape))
-        weights = read_file(Path(folder) / TEXT_NAME)[1]
-        for name, x in model.decoder.named_parameters():
-            x.copy_(torch.from_numpy(weights[name].copy()))
+        for file, part, name_of in ((ENCODER_NAME, model.encoder, encoder_name), (TEXT_NAME, model.decoder, lambda name: name)):
+            weights = read_file(Path(folder) / file)[1]
+            for name, x in part.named_parameters():
+                weight = weights.get(name_of(name))
+                if weight is None:
+                    if "attn_out" in name or "ffn_down" in name:
+                        x.zero_()
+                    continue
+                weight = torch.from_numpy(weight.copy())
+                if weight.numel() == x.numel():
+                    x.copy_(weight.view(x.shape))
+                    continue
+                if name.endswith("ffn_down.weight"):
+                    x.zero_()
+                x[tuple(map(slice, weight.shape))] = weight.to(x.device)
 
 
 def load_checkpoint(path, device="cpu"):

@@ -3,8 +3,9 @@
 import torch
 import torch.nn.functional as F
 
-from corrupt import hide_parts, other_throats
+from corrupt import hide_parts, other_rhythms, other_throats, smoothed
 from data import NO_PHONE
+import mel
 from network import N_PHONES
 from optimizer import Muon
 
@@ -74,7 +75,8 @@ class Losses:
         with torch.no_grad():
             spectrum = self.front_end(audio, lengths)
             if mask:
-                spectrum = hide_parts(other_throats(spectrum))
+                spectrum = other_rhythms(other_throats(spectrum), lengths.clamp(min=mel.SHORTEST) // mel.HOP)
+                spectrum = hide_parts(smoothed(spectrum))
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
             h, rows, middle = model.encoder(spectrum, layout)
             hidden = model.hidden(batch.ids, rows, batch.audio_at).flatten(0, 1).index_select(0, batch.places)

@@ -28,8 +28,8 @@ class EncoderConfig:
     n_channel: int = 48
     n_embd: int = 256
     n_head: int = 4
-    n_layer: int = 5
-    n_ff: int = 672
+    n_layer: int = 7
+    n_ff: int = 768
     n_out: int = 192
     n_pos: int = 25             # rows of the position table: 13 are used here, 25 where chunks last two seconds
     norm_eps: float = 1e-5
@@ -39,7 +39,7 @@ class EncoderConfig:
 class Config:
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     decoder: DecoderConfig = field(default_factory=lambda: DecoderConfig(
-        n_vocab=4096, n_embd=192, n_layer=3, n_head=4, n_head_kv=2, head_dim=64, n_ff=448, n_ctx=4096,
+        n_vocab=4096, n_embd=192, n_layer=4, n_head=4, n_head_kv=2, head_dim=64, n_ff=448, n_ctx=4096,
         rope_theta=10_000.0))
 
 

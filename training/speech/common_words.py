@@ -21,11 +21,20 @@ def _file(variable: str, default: str, name: str) -> str:
     return path.read_text(encoding="latin-1")
 
 
+def festival(name: str) -> str:
+    return _file("FESTIVAL_DATA_PATH", "/usr/share/festival", name)
+
+
+def scowl(name: str):
+    """Words of a list."""
+    return _file("SCOWL_PATH", "/usr/share/dict/scowl", name).split()
+
+
 @functools.lru_cache(None)
-def _sounds():
+def sounds():
     """Word -> its phones, without stress. Of several pronunciations the first."""
     found = {}
-    for line in _file("FESTIVAL_DATA_PATH", "/usr/share/festival", "dicts/cmu/cmudict-0.4.out").splitlines():
+    for line in festival("dicts/cmu/cmudict-0.4.out").splitlines():
         entry = _ENTRY.match(line)
         if entry:
             found.setdefault(entry[1], " ".join(_PHONE.findall(entry[2])))
@@ -38,10 +47,10 @@ def common_words(unclear=frozenset()):
     by_sound, listed = {}, set()
     for rank, names in enumerate(LISTS):
         for name in names:
-            for word in _file("SCOWL_PATH", "/usr/share/dict/scowl", name).split():
-                if len(word) > 1 and word in _sounds() and word not in listed:
+            for word in scowl(name):
+                if len(word) > 1 and word in sounds() and word not in listed:
                     listed.add(word)
-                    by_sound.setdefault(_sounds()[word], []).append((rank, word))
+                    by_sound.setdefault(sounds()[word], []).append((rank, word))
     clear = [[] for _ in LISTS]
     for words in by_sound.values():
         best = min(rank for rank, _ in words)

@@ -496,7 +496,7 @@ def _draw(rng, text: str, depth: int = 0) -> str:
     return _SLOT.sub(fill, text)
 
 
-def _polished(text: str) -> str:
+def polished(text: str) -> str:
     text = _MASS.sub(r"some \1", text)
     for twice in ("some a ", "some an ", "some the ", "some some ", "the a ", "the an "):
         text = text.replace(twice, "the ")
@@ -511,4 +511,4 @@ def _polished(text: str) -> str:
 
 
 def everyday_sentence(rng) -> str:
-    return _polished(_draw(rng, rng.choice(FRAMES)))
+    return polished(_draw(rng, rng.choice(FRAMES)))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Packs the synthesizers for a machine on which nothing can be installed:
-#   training/speech/pack.sh OUT           writes OUT/synthesizers.tar.xz and OUT/synthesizers.sh (15 MB)
+#   training/speech/pack.sh OUT           writes OUT/synthesizers.tar.xz and OUT/synthesizers.sh (22 MB)
 #   . OUT/synthesizers.sh                 there: unpacks once to /tmp/synthesizers and lets engines.py find them
 # Needs Debian's espeak-ng-data, libespeak-ng1, libflite1, festival, festvox-kdlpc16k, festvox-us-slt-hts, festlex-cmu,
-# festlex-poslex, scowl and gcc here, and glibc 2.34 or later there.
+# festlex-poslex, scowl, python3-zxcvbn and gcc here, and glibc 2.34 or later there.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 work=$(mktemp -d)
@@ -17,7 +17,8 @@ done
 cp -L "$from"/libest{ools,base,string}.so.2.5 lib/
 mkdir bin && cp -L /usr/bin/festival bin/
 cp -rL /usr/share/festival festival
-mkdir scowl && cp /usr/share/dict/scowl/{english,american}-words.{10,20,35} scowl/
+mkdir scowl && cp /usr/share/dict/scowl/{english,american}-words.{10,20,35,40,50} scowl/
+mkdir zxcvbn && cp /usr/lib/python3/dist-packages/zxcvbn/frequency_lists.py zxcvbn/
 find festival -name '*.scm' -exec sed -i 's|/usr/share/festival|/tmp/synthesizers/festival|g' {} +
 # Devices for sound are linked, but never opened: libraries with the names that are asked for do.
 stub() {  # stub SONAME USERS PATTERN: functions which those libraries lack and which match, with their versions
@@ -44,7 +45,7 @@ if [ ! -e /tmp/synthesizers/lib/libflite.so.1 ]; then
     python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall("/tmp")' "$(dirname "${BASH_SOURCE[0]}")/synthesizers.tar.xz"
 fi
 export PATH=/tmp/synthesizers/bin:$PATH FESTIVAL_DATA_PATH=/tmp/synthesizers/festival
-export SCOWL_PATH=/tmp/synthesizers/scowl
+export SCOWL_PATH=/tmp/synthesizers/scowl ZXCVBN_PATH=/tmp/synthesizers/zxcvbn
 export LD_LIBRARY_PATH=/tmp/synthesizers/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ESPEAK_DATA_PATH=/tmp/synthesizers
 SOURCE
 ls -l "$out"/synthesizers.*

@@ -22,6 +22,7 @@ from dialogue import PREFIXES, SKILLS  # noqa: E402
 from item import HELD, TRAIN, capitalise, is_held, with_article  # noqa: E402
 from notes import KINDS, filler_sentence  # noqa: E402
 import spoken  # noqa: E402
+import varied  # noqa: E402
 from words import WORDS, plain_sentence  # noqa: E402
 import world  # noqa: E402
 
@@ -164,6 +165,10 @@ def _everyday(rng, _split, _invents):
     return everyday.everyday_sentence(rng)
 
 
+def _varied(rng, _split, _invents):
+    return varied.varied_sentence(rng)
+
+
 def _template(rng, _split, _invents):
     return templates.template_sentence(rng)
 
@@ -224,14 +229,15 @@ def _name(rng, _split, invents):
                        f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
 
 
-_ENDLESS = (_word_sequence, _free_words, _common_sequence, _everyday, _template)
+_ENDLESS = (_word_sequence, _free_words, _common_sequence, _everyday, _varied, _template)
 REPEATED_SHARE = 0.1
 _WORLD = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4), (_command, 2))
-_WORLD_IN_ASR = 0.22 / sum(share for _, share in _WORLD)
+_WORLD_IN_ASR = 0.17 / sum(share for _, share in _WORLD)
 MIXES = {
     "assistant": _WORLD,
-    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_everyday, 0.3), (_common_sequence, 0.26),
-            (_free_words, 0.06), (_number, 0.06), (_wide_spelling, 0.05), (_template, 0.04), (_command, 0.01)),
+    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_varied, 0.42),
+            (_everyday, 0.14), (_common_sequence, 0.1), (_free_words, 0.03), (_number, 0.05), (_wide_spelling, 0.04),
+            (_template, 0.04), (_command, 0.01)),
     "tts": ((_answer, 45), (_template, 25), (_question, 15), (_free_words, 10), (_number, 5)),
 }
 

@@ -72,7 +72,7 @@ def _festival():
         for melody, f0, spread in (("", 105.0, 14.0), ("-flat", 100.0, 4.0), ("-lively", 120.0, 28.0)):
             name = "-".join(part for part in ("ked", label) if part) + melody
             yield Voice(name, "festival", "ked_diphone", shift, (("f0", f0), ("f0_range", spread)),
-                        weight=1.2 if shift == 1 else 0.8)
+                        weight=1.9 if shift == 1 else 1.3)
     # The same person as flite's slt, by statistics instead of recorded pieces: another sound altogether.
     yield Voice("slt-hts", "festival", "cmu_us_slt_arctic_hts", split=UNSEEN, weight=3.0)
 

@@ -66,8 +66,12 @@ class Attention : public KernelTest {
 };
 
 TEST_P(Attention, EveryPairOfPlainFormats) {
+  // The shader reads keys and values by functions that know one format each: a driver that compiles each pair
+  // for long meets every format on either side beside another, and in WideHeads beside itself.
+  const bool is_slow = is_software_vulkan();
   for (size_t k = 0; k < kPlainKvFormats; ++k) {
     for (size_t v = 0; v < kPlainKvFormats; ++v) {
+      if (is_slow && v != (k + 1) % kPlainKvFormats) continue;
       KvShape shape{.k = {.format = static_cast<KvFormat>(k)}, .v = {.format = static_cast<KvFormat>(v)}};
       shape.head_dim_v = 96;
       expect_match({.shape = shape, .lengths = {70}, .places = TokenPlaces().add(0, 69, 1)});

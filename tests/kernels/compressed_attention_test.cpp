@@ -120,21 +120,35 @@ class CompressedAttention : public KernelTest {
   // Each format as keys and values, as keys alone, as values alone.
   template <class Expect>
   void for_each_pair(int64_t head_dim, int32_t page_tokens, const Expect& expect) {
-    // A driver that compiles each pair for long meets every format on either side.
     const bool is_slow = is_software_vulkan();
+    for (const KvShape& shape : shapes_of_every_format(head_dim, page_tokens)) {
+      expect(shape);
+      if (is_slow) continue;
+      KvShape keys = shape, values = shape;
+      keys.v = values.k = kExact;
+      expect(keys);
+      expect(values);
+    }
+  }
+
+  // Each format as keys and as values: beside itself; where a driver compiles each pair for long beside the
+  // next one, everywhere the same. The shader reads keys and values by functions that know one format each.
+  std::vector<KvShape> shapes_of_every_format(int64_t head_dim, int32_t page_tokens) {
+    const bool is_slow = is_software_vulkan();
+    std::vector<KvShape> shapes;
     const auto list = codings(head_dim);
     for (size_t i = 0; i < list.size(); ++i) {
       const KvCoding &coding = list[i], &next = list[(i + 1) % list.size()];
       if (is_slow && head_dim != 128 && coding.format != KvFormat::tbq3_0 &&
           coding.format != KvFormat::tbq3_tcq)
         continue;
-      std::vector<std::pair<KvCoding, KvCoding>> pairs = {{coding, head_dim == 128 ? next : coding}};
-      if (!is_slow) pairs = {{coding, coding}, {coding, kExact}, {kExact, coding}};
-      for (const auto& [k, v] : pairs) {
-        expect(KvShape{
-            .k = k, .v = v, .head_dim_k = head_dim, .head_dim_v = head_dim, .page_tokens = page_tokens});
-      }
+      shapes.push_back({.k = coding,
+                        .v = is_slow && head_dim == 128 ? next : coding,
+                        .head_dim_k = head_dim,
+                        .head_dim_v = head_dim,
+                        .page_tokens = page_tokens});
     }
+    return shapes;
   }
 
   void SetUp() override {
@@ -262,8 +276,7 @@ TEST_P(CompressedAttention, Prefills) {
 TEST_P(CompressedAttention, ExactPages) {
   const std::vector<int32_t> lengths = {90, 20};
   const std::vector<MainPages> main_pages = {{2, 4}, {2, 2}};
-  for (const KvCoding& coding : codings(128)) {
-    const KvShape shape{.k = coding, .v = coding, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 16};
+  for (const KvShape& shape : shapes_of_every_format(128, 16)) {
     expect_match({.shape = shape,
                   .lengths = lengths,
                   .places = TokenPlaces().add(0, 89, 1).add(1, 19, 1),
@@ -278,8 +291,7 @@ TEST_P(CompressedAttention, ExactPages) {
 
 // What a broken model computes must not become a plausible answer on its way.
 TEST_P(CompressedAttention, AQueryThatIsNoNumberGivesNone) {
-  for (const KvCoding& coding : codings(128)) {
-    const KvShape shape{.k = coding, .v = coding, .head_dim_k = 128, .head_dim_v = 128, .page_tokens = 16};
+  for (const KvShape& shape : shapes_of_every_format(128, 16)) {
     for (const auto& [n_tokens, channel] : {std::pair{1, 0}, {1, 32}, {1, 127}, {5, 31}, {40, 64}})
       expect_no_number(shape, 45, n_tokens, channel);
   }
@@ -287,9 +299,15 @@ TEST_P(CompressedAttention, AQueryThatIsNoNumberGivesNone) {
 
 // Long passes are split among the threads, in the middle of segments.
 TEST_P(CompressedAttention, LongContexts) {
-  for (const auto format : {KvFormat::q4_0, KvFormat::tbq3_0, KvFormat::tbq4_0}) {
-    const KvShape shape{.k = {.format = format},
-                        .v = {.format = format},
+  std::vector<std::pair<KvFormat, KvFormat>> pairs = {{KvFormat::q4_0, KvFormat::q4_0},
+                                                      {KvFormat::tbq3_0, KvFormat::tbq3_0},
+                                                      {KvFormat::tbq4_0, KvFormat::tbq4_0}};
+  // Of those that have been compiled for the tests above.
+  if (is_software_vulkan())
+    pairs = {{KvFormat::q4_0, KvFormat::tbq3_0}, {KvFormat::tbq3_0, KvFormat::tbq4_0}};
+  for (const auto& [k, v] : pairs) {
+    const KvShape shape{.k = {.format = k},
+                        .v = {.format = v},
                         .n_head_kv = 1,
                         .head_dim_k = 128,
                         .head_dim_v = 128,

@@ -72,6 +72,14 @@ inline std::unique_ptr<Device> reference_device() {
   return std::move(*make_cpu_device({.n_threads = 1, .isa = name_of(Isa::scalar)}));
 }
 
+// Whether a device is tested with long rows of this type. In shaders what unpacks a type knows no length, and
+// the loop over a row knows no type but for how many steps a run has: a driver that compiles each variant for
+// long meets long rows of blocks of either size, with one step and with two, and of floats.
+inline bool meets_in_long_rows(const Device& device, DType dtype) {
+  return !is_software_vulkan(device.name()) || dtype == DType::q4_0 || dtype == DType::q4_k ||
+         dtype == DType::q6_k || traits(dtype).block_elements == 1;
+}
+
 // Tests of one operation on every device.
 class KernelTest : public ::testing::TestWithParam<size_t> {
  protected:

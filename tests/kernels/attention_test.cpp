@@ -1,4 +1,5 @@
 #include "kernels/support/kv_pages.h"
+#include "kernels/support/same_for_all_devices.h"
 
 namespace parlance::test {
 namespace {
@@ -27,23 +28,32 @@ class Attention : public KernelTest {
   // Fills the cache with random keys and values, then lets both devices attend to the same bytes.
   void expect_match(const Case& c) {
     const KvShape& shape = c.shape;
-    const KvPages pages(shape, c.lengths, random_);
-    const auto contents = filled(pages, shape);
     const int64_t n_head = c.group * shape.n_head_kv;
-    const auto q = random_floats(shape.head_dim_k * n_head * c.places.size(), c.q_limit);
-    const auto on = [&](OpBench bench) {
-      const KvLayers kv = pages.on(bench, contents);
-      const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, q);
+    struct Same {
+      KvPages pages;
+      std::vector<std::byte> contents;
+      std::vector<float> q, want;
+    };
+    const auto on = [&](OpBench bench, const Same& same) {
+      const KvLayers kv = same.pages.on(bench, same.contents);
+      const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, same.q);
       const BatchView batch = batch_of(c, bench);
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
       return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, scale); });
     };
-    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k.format) << " [" << shape.head_dim_k << "], v "
-                                    << name_of(shape.v.format) << " [" << shape.head_dim_v << "], " << n_head
-                                    << "/" << shape.n_head_kv << " heads, " << c.places.size()
-                                    << " tokens, pages of " << shape.page_tokens << ", window " << c.window);
+    const std::string what =
+        fmt::format("{} group {} limit {} window {} lengths{} places{}{}", to_text(shape), c.group, c.q_limit,
+                    c.window, listed(c.lengths), listed(c.places.seq), listed(c.places.pos));
+    const Same& same = same_for_all_devices(random_, what, [&] {
+      Same made{.pages = KvPages(shape, c.lengths, random_), .contents = {}, .q = {}, .want = {}};
+      made.contents = filled(made.pages, shape);
+      made.q = random_floats(shape.head_dim_k * n_head * c.places.size(), c.q_limit);
+      made.want = on(reference(), made);
+      return made;
+    });
+    SCOPED_TRACE(what);
     const float rounding = attention_rounding(shape, device_cases()[GetParam()], c.places.size(), c.q_limit);
-    expect_close(on(tested()), on(reference()), c.tolerance > 0 ? c.tolerance : rounding, 0);
+    expect_close(on(tested(), same), same.want, c.tolerance > 0 ? c.tolerance : rounding, 0);
   }
 
   static constexpr int64_t kLayer = 1;

@@ -1,6 +1,7 @@
 // attention at the head sizes of most models, for which devices have kernels of their own: every pair of
 // formats, every kind of group, and contexts that are split.
 #include "kernels/support/kv_pages.h"
+#include "kernels/support/same_for_all_devices.h"
 
 namespace parlance::test {
 namespace {
@@ -10,32 +11,41 @@ class WideHeads : public KernelTest {
   // Both devices attend to the same random cache.
   void expect_match(const KvShape& shape, int64_t group, const std::vector<int32_t>& lengths,
                     const TokenPlaces& places) {
-    const KvPages pages(shape, lengths, random_);
-    const int64_t n_cached = shape.n_head_kv * pages.places().size();
-    const auto k = random_floats(shape.head_dim_k * n_cached);
-    const auto v = random_floats(shape.head_dim_v * n_cached);
-    const auto q = random_floats(shape.head_dim_k * group * shape.n_head_kv * places.size());
-    OpBench writer = reference();
-    const KvLayers written = pages.on(writer, pages.unwritten());
-    const Tensor tk = writer.upload({shape.head_dim_k, shape.n_head_kv, pages.places().size(), 1}, k);
-    const Tensor tv = writer.upload({shape.head_dim_v, shape.n_head_kv, pages.places().size(), 1}, v);
-    const BatchView all = pages.places().on(writer);
-    writer.run([&](Stream& s) {
-      kv_write(s, written.layer(kLayer), tk, tv, all);
-      return tk;
-    });
-    const auto contents = KvPages::contents(writer, written);
-    const auto on = [&](OpBench bench) {
-      const KvLayers kv = pages.on(bench, contents);
-      const Tensor tq = bench.upload({shape.head_dim_k, group * shape.n_head_kv, places.size(), 1}, q);
+    struct Same {
+      KvPages pages;
+      std::vector<std::byte> contents;
+      std::vector<float> q, want;
+    };
+    const auto on = [&](OpBench bench, const Same& same) {
+      const KvLayers kv = same.pages.on(bench, same.contents);
+      const Tensor tq = bench.upload({shape.head_dim_k, group * shape.n_head_kv, places.size(), 1}, same.q);
       const BatchView batch = places.on(bench);
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
       return bench.run([&](Stream& s) { return attention(s, tq, kv.layer(kLayer), batch, scale); });
     };
-    SCOPED_TRACE(testing::Message() << "k " << name_of(shape.k.format) << ", v " << name_of(shape.v.format)
-                                    << " [" << shape.head_dim_k << "], groups of " << group << ", "
-                                    << places.size() << " tokens");
-    expect_close(on(tested()), on(reference()),
+    const std::string what = fmt::format("{} group {} lengths{} places{}{}", to_text(shape), group,
+                                         listed(lengths), listed(places.seq), listed(places.pos));
+    const Same& same = same_for_all_devices(random_, what, [&] {
+      Same made{.pages = KvPages(shape, lengths, random_), .contents = {}, .q = {}, .want = {}};
+      const TokenPlaces cached = made.pages.places();
+      const auto k = random_floats(shape.head_dim_k * shape.n_head_kv * cached.size());
+      const auto v = random_floats(shape.head_dim_v * shape.n_head_kv * cached.size());
+      made.q = random_floats(shape.head_dim_k * group * shape.n_head_kv * places.size());
+      OpBench writer = reference();
+      const KvLayers written = made.pages.on(writer, made.pages.unwritten());
+      const Tensor tk = writer.upload({shape.head_dim_k, shape.n_head_kv, cached.size(), 1}, k);
+      const Tensor tv = writer.upload({shape.head_dim_v, shape.n_head_kv, cached.size(), 1}, v);
+      const BatchView all = cached.on(writer);
+      writer.run([&](Stream& s) {
+        kv_write(s, written.layer(kLayer), tk, tv, all);
+        return tk;
+      });
+      made.contents = KvPages::contents(writer, written);
+      made.want = on(reference(), made);
+      return made;
+    });
+    SCOPED_TRACE(what);
+    expect_close(on(tested(), same), same.want,
                  attention_rounding(shape, device_cases()[GetParam()], places.size()), 0);
   }
 

@@ -1,6 +1,7 @@
 // attention from compressed keys and values, on every device that has it: each format with itself and beside
 // f16, and sequences that begin and end in exact pages.
 #include "kernels/support/kv_pages.h"
+#include "kernels/support/same_for_all_devices.h"
 
 namespace parlance::test {
 namespace {
@@ -42,31 +43,42 @@ class CompressedAttention : public KernelTest {
     const KvShape& shape = c.shape;
     KvShape exact_shape = shape;
     exact_shape.k = exact_shape.v = kExact;
-    const KvPages pages(shape, c.lengths, random_), exact_pages(exact_shape, c.lengths, random_);
-    const auto contents = filled(pages, shape, places_in(c, true));
-    const auto exact_contents = filled(exact_pages, exact_shape, places_in(c, false));
     const int64_t n_head = c.group * shape.n_head_kv;
-    const auto q = random_floats(shape.head_dim_k * n_head * c.places.size(), kQueryLimit);
-    const auto on = [&](OpBench bench) {
-      KvView kv = pages.on(bench, contents).layer(kLayer);
-      const KvLayers exact_layers = exact_pages.on(bench, exact_contents);
+    struct Same {
+      KvPages pages, exact_pages;
+      std::vector<std::byte> contents, exact_contents;
+      std::vector<float> q, want;
+    };
+    const auto on = [&](OpBench bench, const Same& same) {
+      KvView kv = same.pages.on(bench, same.contents).layer(kLayer);
+      const KvLayers exact_layers = same.exact_pages.on(bench, same.exact_contents);
       if (!c.main_pages.empty()) {
         kv.exact = &exact_layers.layer(kLayer);
-        std::vector<int32_t> bounds;
-        for (const auto& [first, last] : c.main_pages) bounds.insert(bounds.end(), {first, last});
-        kv.main_pages = bench.upload(bounds);
+        kv.main_pages = bench.upload(bounds_of(c.main_pages));
       }
-      const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, q);
+      const Tensor tq = bench.upload({shape.head_dim_k, n_head, c.places.size(), 1}, same.q);
       const BatchView batch = c.places.on(bench);
       const float scale = 1 / std::sqrt(static_cast<float>(shape.head_dim_k));
       return bench.run([&](Stream& s) { return attention(s, tq, kv, batch, scale); });
     };
-    SCOPED_TRACE(testing::Message() << "k " << name(shape.k) << " [" << shape.head_dim_k << "], v "
-                                    << name(shape.v) << " [" << shape.head_dim_v << "], groups of " << c.group
-                                    << ", " << c.places.size() << " tokens, pages of " << shape.page_tokens
-                                    << (c.main_pages.empty() ? "" : ", exact pages"));
+    const std::string what = fmt::format("{} group {} lengths{} places{}{} main pages{}", to_text(shape),
+                                         c.group, listed(c.lengths), listed(c.places.seq),
+                                         listed(c.places.pos), listed(bounds_of(c.main_pages)));
+    const Same& same = same_for_all_devices(random_, what, [&] {
+      const KvPages pages(shape, c.lengths, random_), exact_pages(exact_shape, c.lengths, random_);
+      Same made{.pages = pages,
+                .exact_pages = exact_pages,
+                .contents = filled(pages, shape, places_in(c, true)),
+                .exact_contents = filled(exact_pages, exact_shape, places_in(c, false)),
+                .q = random_floats(shape.head_dim_k * n_head * c.places.size(), kQueryLimit),
+                .want = {}};
+      made.want = on(reference(), made);
+      return made;
+    });
+    SCOPED_TRACE(what);
     const DeviceCase& device = device_cases()[GetParam()];
-    const auto got = on(tested()), want = on(reference());
+    const auto got = on(tested(), same);
+    const std::vector<float>& want = same.want;
     const auto is_coarse = [](const KvCoding& coding) {
       return coding.format != KvFormat::f16 && coding.format != KvFormat::q8_0;
     };
@@ -90,6 +102,12 @@ class CompressedAttention : public KernelTest {
     const float factor = 2 * kQueryLimit * (shape.k.least_squares && shape.v.least_squares ? 1 : 3);
     const KvShape& roughest = c.main_pages.empty() ? shape : exact_shape;  // f16 beside sketches
     expect_close(got, want, factor * attention_rounding(roughest, device, c.places.size()), 0);
+  }
+
+  static std::vector<int32_t> bounds_of(const std::vector<MainPages>& main_pages) {
+    std::vector<int32_t> bounds;
+    for (const auto& [first, last] : main_pages) bounds.insert(bounds.end(), {first, last});
+    return bounds;
   }
 
   // That what comes of the last query's first head, of which a channel is no number, is none either, and all

@@ -5,6 +5,7 @@
 
 #include "base/half.h"
 #include "kernels/support/devices.h"
+#include "kernels/support/same_for_all_devices.h"
 #include "kernels/support/weights.h"
 #include "quant/block_format.h"
 
@@ -120,10 +121,12 @@ constexpr double kInt16Tolerance = 2.5e-4;
 constexpr double kF16Tolerance = 0x1p-11, kF16BlockTolerance = 3 * kF16Tolerance;
 constexpr int64_t kMostExactTokens = 64;
 
-void expect_close(const Machine& machine, const Linear& linear, const Tensor& x,
-                  const std::vector<float>& expected, const std::vector<float>& got,
-                  const std::string& what) {
+// The size of the terms of each product [n_out, n_tokens]: what rounding them in another order is relative
+// to.
+std::vector<double> sizes_of_terms(const Linear& linear, const Tensor& x) {
   const int64_t n_in = x.ne[0], n_out = linear.weight.n_rows();
+  const bool is_of_floats = is_float(linear.weight.dtype);
+  std::vector<double> sizes(static_cast<size_t>(n_out * x.n_rows()));
   std::vector<float> w(static_cast<size_t>(n_in));
   for (int64_t r = 0; r < n_out; ++r) {
     block_format(linear.weight.dtype).decode_row(linear.weight.row(r), w.data(), n_in);
@@ -131,23 +134,44 @@ void expect_close(const Machine& machine, const Linear& linear, const Tensor& x,
     for (const float value : w) largest = std::max(largest, std::fabs(value));
     for (int64_t t = 0; t < x.n_rows(); ++t) {
       double terms = 1e-6 + std::fabs(linear.bias ? linear.bias.as<float>()[r] : 0.0f);
-      for (int64_t i = 0; i < n_in; ++i) {
-        const float xi = std::fabs(x.as<float>()[t * n_in + i]);
-        terms += xi * (is_float(linear.weight.dtype) ? std::fabs(w[static_cast<size_t>(i)]) : largest);
-      }
+      const float* const xs = x.as<float>() + t * n_in;
+      for (int64_t i = 0; i < n_in; ++i)
+        terms += std::fabs(xs[i]) * (is_of_floats ? std::fabs(w[static_cast<size_t>(i)]) : largest);
+      sizes[static_cast<size_t>(t * n_out + r)] = terms;
+    }
+  }
+  return sizes;
+}
+
+void expect_close(const Machine& machine, const Linear& linear, const Tensor& x,
+                  const std::vector<float>& expected, const std::vector<double>& sizes,
+                  const std::vector<float>& got, const std::string& what) {
+  const int64_t n_in = x.ne[0], n_out = linear.weight.n_rows();
+  const DType dtype = linear.weight.dtype;
+  const bool is_in_integers = dtype == DType::f16 && machine.tokens() == Machine::Tokens::integers;
+  std::vector<float> w(static_cast<size_t>(n_in));
+  for (int64_t r = 0; r < n_out; ++r) {
+    if (is_in_integers) block_format(dtype).decode_row(linear.weight.row(r), w.data(), n_in);
+    for (int64_t t = 0; t < x.n_rows(); ++t) {
       const size_t at = static_cast<size_t>(t * n_out + r);
-      double margin = tolerance(linear.weight.dtype) * terms;
-      if (linear.weight.dtype == DType::f16 && machine.tokens() == Machine::Tokens::integers) {
+      double margin = tolerance(dtype) * sizes[at];
+      if (is_in_integers) {
         margin += kInt16Tolerance * length_of_blocks(w, x.as<float>() + t * n_in);
       } else if (machine.tokens() == Machine::Tokens::halves && x.n_rows() > kMostExactTokens) {
-        margin += (linear.weight.dtype == DType::f16 ? kF16Tolerance
-                   : is_float(linear.weight.dtype)   ? 0
-                                                     : kF16BlockTolerance) *
-                  terms;
+        margin += (dtype == DType::f16 ? kF16Tolerance
+                   : is_float(dtype)   ? 0
+                                       : kF16BlockTolerance) *
+                  sizes[at];
       }
       ASSERT_NEAR(got[at], expected[at], margin) << what << " row " << r << " token " << t;
     }
   }
+}
+
+void expect_close(const Machine& machine, const Linear& linear, const Tensor& x,
+                  const std::vector<float>& expected, const std::vector<float>& got,
+                  const std::string& what) {
+  expect_close(machine, linear, x, expected, sizes_of_terms(linear, x), got, what);
 }
 
 // One test for each device and instruction set of this machine.
@@ -165,26 +189,52 @@ std::string case_name(DType dtype, int64_t n_in, int64_t n_out, int64_t n_tokens
   return fmt::format("{} [{}, {}] times {} tokens:", name_of(dtype), n_in, n_out, n_tokens);
 }
 
-void compare_shapes(Machine& machine, const WeightType& type, const std::vector<int64_t>& n_ins,
-                    const std::vector<int64_t>& n_outs, const std::vector<int64_t>& n_tokens_list) {
+// A product and what the definition makes of it.
+struct Product {
+  std::shared_ptr<const OwnedTensor> weight, bias;
+  std::unique_ptr<const OwnedTensor> x;
+  Linear linear;
+  std::vector<float> expected;
+  std::vector<double> sizes;
+};
+
+std::vector<Product> products_of(Random& random, const WeightType& type, const std::vector<int64_t>& n_ins,
+                                 const std::vector<int64_t>& n_outs,
+                                 const std::vector<int64_t>& n_tokens_list) {
   Machine definition = definition_machine();
-  Random random(17);
+  std::vector<Product> products;
   for (const int64_t n_in : n_ins) {
     for (const int64_t n_out : n_outs) {
-      OwnedTensor weight(type.dtype, n_in, n_out), bias(DType::f32, n_out, 1);
-      fill_weight(random, type, weight.tensor);
-      fill_normal(random, bias.tensor);
+      const auto weight = std::make_shared<OwnedTensor>(type.dtype, n_in, n_out);
+      const auto bias = std::make_shared<OwnedTensor>(DType::f32, n_out, 1);
+      fill_weight(random, type, weight->tensor);
+      fill_normal(random, bias->tensor);
       for (const int64_t n_tokens : n_tokens_list) {
-        OwnedTensor x(DType::f32, n_in, n_tokens);
-        fill_normal(random, x.tensor);
-        const Linear linear{weight.tensor, n_tokens % 2 == 0 ? bias.tensor : Tensor{}};
-        const auto expected = definition.multiply({linear}, x.tensor);
-        const auto got = machine.multiply({linear}, x.tensor);
-        expect_close(machine, linear, x.tensor, expected[0], got[0],
-                     case_name(type.dtype, n_in, n_out, n_tokens));
-        if (testing::Test::HasFatalFailure()) return;
+        auto x = std::make_unique<OwnedTensor>(DType::f32, n_in, n_tokens);
+        fill_normal(random, x->tensor);
+        const Linear linear{weight->tensor, n_tokens % 2 == 0 ? bias->tensor : Tensor{}};
+        auto expected = definition.multiply({linear}, x->tensor)[0];
+        auto sizes = sizes_of_terms(linear, x->tensor);
+        products.push_back({weight, bias, std::move(x), linear, std::move(expected), std::move(sizes)});
       }
     }
+  }
+  return products;
+}
+
+void compare_shapes(Machine& machine, const WeightType& type, const std::vector<int64_t>& n_ins,
+                    const std::vector<int64_t>& n_outs, const std::vector<int64_t>& n_tokens_list) {
+  Random random(17);
+  const std::string what = fmt::format("{} [{}, {}] times{}", name_of(type.dtype), test::listed(n_ins),
+                                       test::listed(n_outs), test::listed(n_tokens_list));
+  const auto& products = test::same_for_all_devices(
+      random, what, [&] { return products_of(random, type, n_ins, n_outs, n_tokens_list); });
+  for (const Product& product : products) {
+    const Tensor& x = product.x->tensor;
+    const auto got = machine.multiply({product.linear}, x);
+    expect_close(machine, product.linear, x, product.expected, product.sizes, got[0],
+                 case_name(type.dtype, x.ne[0], product.linear.weight.n_rows(), x.n_rows()));
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 

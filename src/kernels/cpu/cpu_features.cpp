@@ -45,9 +45,7 @@ uint32_t saved_state() {
   return low;
 }
 
-}  // namespace
-
-std::vector<Isa> available_isas() {
+std::vector<Isa> find_isas() {
   constexpr uint32_t kYmmState = 0x6, kZmmState = 0xe6;
   std::vector<Isa> isas{Isa::scalar};
 
@@ -65,6 +63,14 @@ std::vector<Isa> available_isas() {
 
   constexpr uint32_t kAvx512Bf16 = 1u << 5;  // leaf 7, sub-leaf 1, eax
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && has_bits(a, kAvx512Bf16)) isas.push_back(Isa::avx512_bf16);
+  return isas;
+}
+
+}  // namespace
+
+// Virtual machines answer each cpuid themselves, which takes microseconds.
+std::vector<Isa> available_isas() {
+  static const std::vector<Isa> isas = find_isas();
   return isas;
 }
 

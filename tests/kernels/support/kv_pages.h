@@ -1,6 +1,8 @@
 // A paged cache for kernel tests: sequences of given lengths whose pages lie in no particular order.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -17,6 +19,17 @@ struct KvShape {
   int32_t page_tokens = 16;
   int64_t n_layer = 2;
 };
+
+// All of a shape, in words.
+inline std::string to_text(const KvShape& shape) {
+  const auto side = [](const KvCoding& coding, int64_t head_dim) {
+    return fmt::format("{}{}{}{} [{}]", name_of(coding.format), coding.rotated ? " rotated" : "",
+                       coding.least_squares ? "" : " unbiased",
+                       coding.encoder == KvEncoder::search ? " searched" : "", head_dim);
+  };
+  return fmt::format("k {}, v {}, {} heads, pages of {}, {} layers", side(shape.k, shape.head_dim_k),
+                     side(shape.v, shape.head_dim_v), shape.n_head_kv, shape.page_tokens, shape.n_layer);
+}
 
 // What attention may be off by, for values near 1 and queries up to a limit. AVX-512 meets caches in fewer
 // bits than f32 with integers, which are off by less than f16 is, 2.4e-4; CUDA rounds queries and weights to

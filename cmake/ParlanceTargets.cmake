@@ -25,6 +25,12 @@ set(commanding_folders assistant bundle capi chat cli convert eval http hub jinj
 
 # Tests and fuzz targets are compiled more often than they run long: light optimisation halves their share of a build.
 set(test_options $<$<NOT:$<CONFIG:Debug>>:-Og>)
+# And linked by the faster of binutils' two linkers, where it is: 80 programs in half the time.
+set(test_link_options)
+find_program(PARLANCE_GOLD ld.gold)
+if(PARLANCE_GOLD AND NOT CMAKE_CROSSCOMPILING AND NOT PARLANCE_SANITIZE)
+  set(test_link_options -fuse-ld=gold)
+endif()
 
 # parlance_library(kernels/cpu DEPENDS ...) makes the static library parlance_kernels_cpu of src/kernels/cpu/**.
 # Sub-folders that are libraries of their own (kernels/cpu below kernels) are left out.
@@ -88,6 +94,7 @@ function(parlance_tests folder)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE GTest::gtest_main ${ARG_DEPENDS} parlance_test_support)
   target_compile_options(${name} PRIVATE ${test_options})
+  target_link_options(${name} PRIVATE $<$<NOT:$<BOOL:${CMAKE_CUDA_COMPILER}>>:${test_link_options}>)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
   add_test(NAME ${folder} COMMAND ${name})
   # What tests find out about models is nothing that their user should keep.
@@ -107,6 +114,7 @@ function(parlance_fuzz folder)
     add_executable(${name} ${source} $<TARGET_OBJECTS:parlance_fuzz_allocations>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/fuzz)
     target_compile_options(${name} PRIVATE ${test_options})
+    target_link_options(${name} PRIVATE $<$<NOT:$<BOOL:${CMAKE_CUDA_COMPILER}>>:${test_link_options}>)
     target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
     if(PARLANCE_LIBFUZZER)
       target_link_options(${name} PRIVATE -fsanitize=fuzzer)

@@ -295,6 +295,18 @@ struct ArgmaxArgs {
   int64_t rank = 0;  // among those that are told
 };
 
+// Of each row of logits the k highest, the highest first and the lowest index of equals first, and what all
+// of them add up to. A row of `out` is: how many are told, which is k, or -1 where a logit is no number or
+// infinite (what follows then means nothing); the sum of e^(logit - highest) over the row, within 1e-4 of it,
+// as the bits of a float; k indices; their k logits, as bits.
+struct TopLogitsArgs {
+  Tensor x;    // f32 [n, n_rows]
+  Tensor out;  // i32 [2 + 2 k, n_rows]; k is at most kMostTopLogits, and n
+
+  int64_t k() const { return out.ne[0] / 2 - 1; }
+};
+inline constexpr int64_t kMostTopLogits = 128;
+
 // What a step of MaskGIT decoding is told beside the logits, in device memory, so that one recorded step
 // serves all of a text. Noise calls are numbered as tts/maskgit.h has it.
 struct MaskGitMove {
@@ -374,6 +386,7 @@ struct OpTable {
   Cell<SwigluArgs> swiglu;
   Cell<AddArgs> add;
   Cell<ArgmaxArgs> argmax;
+  Cell<TopLogitsArgs> top_logits;
   Cell<MaskGitStepArgs> maskgit_step;
   Cell<PackedGetRowsArgs> packed_get_rows;  // those of the CPU are in verify/packed_rows.h
   Cell<PackedScoresArgs> packed_scores;

@@ -396,6 +396,13 @@ Tensor top_k_with_probability(Stream& s, const Tensor& x, int64_t k) {
   return submit_argmax(s, x, 2, k);
 }
 
+Tensor top_logits(Stream& s, const Tensor& x, int64_t k) {
+  assert(x.dtype == DType::f32 && x.ne[0] > 0 && k > 0 && k <= kMostTopLogits);
+  const Tensor out = s.workspace().allocate(DType::i32, 2 + 2 * std::min(k, x.ne[0]), x.n_rows());
+  submit(s, s.device().ops().top_logits, TopLogitsArgs{x, out}, "top_logits", "");
+  return out;
+}
+
 void add(Stream& s, const Tensor& x, const Tensor& y) {
   assert(same_sizes(x, y));
   submit(s, s.device().ops().add, AddArgs{x, y}, "add", "");

@@ -143,6 +143,10 @@ Tensor argmax_with_probability(Stream& s, const Tensor& x);
 // The same of the k largest, one behind the other: i32 [2 k, n_rows]. Where there are no more, -1.
 Tensor top_k_with_probability(Stream& s, const Tensor& x, int64_t k);
 
+// What sampling mostly needs to know of each row of logits, the k highest: i32 [2 + 2 k, n_rows], see
+// TopLogitsArgs; of shorter rows all.
+Tensor top_logits(Stream& s, const Tensor& x, int64_t k);
+
 // x += y.
 void add(Stream& s, const Tensor& x, const Tensor& y);
 

@@ -180,6 +180,25 @@ TEST_F(MetalText, Argmax) {
       1e-6f, 1e-5f);
 }
 
+// Of rows with many equal logits, too, which are told apart by halves.
+TEST_F(MetalText, TopLogits) {
+  auto x = random_floats(3000 * 3);
+  std::fill(x.begin(), x.begin() + 3000, 0.5f);
+  expect_same(
+      [&](OpBench& bench) {
+        const Tensor tx = bench.upload({3000, 3, 1, 1}, x);
+        auto out = bench.run([&](Stream& s) { return top_logits(s, tx, 40); });
+        std::vector<float> told;
+        for (size_t i = 0; i < out.size(); ++i) {
+          const size_t word = i % 82;  // how many, their sum, tokens, logits
+          const bool is_float = word == 1 || word >= 42;
+          told.push_back(is_float ? out[i] : static_cast<float>(std::bit_cast<int32_t>(out[i])));
+        }
+        return told;
+      },
+      1e-6f, 1e-5f);
+}
+
 TEST_F(MetalText, GatesAndRecurrences) {
   const int64_t head_dim = 32, n_head = 2, n_channel = 3 * n_head * head_dim;
   const TokenPlaces places = TokenPlaces().add(0, 3, 4).add(1, 0, 2);

@@ -150,6 +150,7 @@ class WatchedDevice final : public Device {
     watch_one<&OpTable::swiglu>(ops.swiglu);
     watch_one<&OpTable::add>(ops.add);
     watch_one<&OpTable::argmax>(ops.argmax);
+    watch_one<&OpTable::top_logits>(ops.top_logits);
     return ops;
   }
 

@@ -3,22 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "kernels/cpu/cpu_stream.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/simd/avx2.h"
-#include "kernels/cpu/simd/avx512.h"
+#include "kernels/cpu/sum_of_powers.h"
 
 namespace parlance {
 
 namespace {
 
 using LargestOf = int32_t(const float* x, int64_t n);
-using NextOf = int32_t(const float* x, int64_t n, int32_t before);    // behind that one; -1: there is none
-using SumOfPowers = float(const float* x, int64_t n, float largest);  // of e^(x - largest)
+using NextOf = int32_t(const float* x, int64_t n, int32_t before);  // behind that one; -1: there is none
 
 int32_t largest_scalar(const float* x, int64_t n) {
   int64_t largest = 0;
@@ -36,12 +33,6 @@ int32_t next_scalar(const float* x, int64_t n, int32_t before) {
     if (is_behind && (next < 0 || x[i] > x[next])) next = i;
   }
   return static_cast<int32_t>(next);
-}
-
-float sum_scalar(const float* x, int64_t n, float largest) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += std::exp(static_cast<double>(x[i] - largest));
-  return static_cast<float>(sum);
 }
 
 #if PARLANCE_X86
@@ -99,28 +90,6 @@ PARLANCE_AVX2 int32_t largest_avx2(const float* x, int64_t n) {
 PARLANCE_AVX512 int32_t largest_avx512(const float* x, int64_t n) {
   return largest_by_lanes(x, n);
 }
-
-PARLANCE_AVX2 float sum_avx2(const float* x, int64_t n, float largest) {
-  using L = simd::Avx2;
-  L::F sums = L::zero();
-  int64_t i = 0;
-  for (; i + L::kWidth <= n; i += L::kWidth)
-    sums = L::add(sums, L::exp(L::subtract(L::load(x + i), L::broadcast(largest))));
-  float lanes[L::kWidth];
-  L::store(lanes, sums);
-  return std::accumulate(lanes, lanes + L::kWidth, sum_scalar(x + i, n - i, largest));
-}
-
-PARLANCE_AVX512 float sum_avx512(const float* x, int64_t n, float largest) {
-  using L = simd::Avx512;
-  L::F sums = L::zero();
-  int64_t i = 0;
-  for (; i + L::kWidth <= n; i += L::kWidth)
-    sums = L::add(sums, L::exp(L::subtract(L::load(x + i), L::broadcast(largest))));
-  float lanes[L::kWidth];
-  L::store(lanes, sums);
-  return std::accumulate(lanes, lanes + L::kWidth, sum_scalar(x + i, n - i, largest));
-}
 #endif
 
 // What `told` has of the rank before: its index, and its share.
@@ -157,11 +126,11 @@ void run_argmax(Stream& stream, const ArgmaxArgs& args) {
 }  // namespace
 
 void fill_argmax(OpTable& table, [[maybe_unused]] Isa isa) {
-  table.argmax = {run_argmax<largest_scalar, next_scalar, sum_scalar>};
+  table.argmax = {run_argmax<largest_scalar, next_scalar, sum_of_powers_scalar>};
 #if PARLANCE_X86
-  if (isa == Isa::avx2) table.argmax = {run_argmax<largest_avx2, next_avx2, sum_avx2>};
+  if (isa == Isa::avx2) table.argmax = {run_argmax<largest_avx2, next_avx2, sum_of_powers_avx2>};
   if (isa == Isa::avx512 || isa == Isa::avx512_bf16)
-    table.argmax = {run_argmax<largest_avx512, next_avx512, sum_avx512>};
+    table.argmax = {run_argmax<largest_avx512, next_avx512, sum_of_powers_avx512>};
 #endif
 }
 

@@ -37,6 +37,7 @@ std::array<OpTable, kIsaCount> make_tables(bool deterministic) {
     fill_gelu(tables[i], isa);
     fill_swiglu(tables[i], isa);
     fill_argmax(tables[i], isa);
+    fill_top_logits(tables[i], isa);
     fill_add(tables[i], isa);
   }
   return tables;

@@ -32,6 +32,7 @@ void fill_channel_norm(OpTable& table, Isa isa);
 void fill_gelu(OpTable& table, Isa isa);
 void fill_swiglu(OpTable& table, Isa isa);
 void fill_argmax(OpTable& table, Isa isa);
+void fill_top_logits(OpTable& table, Isa isa);
 void fill_add(OpTable& table, Isa isa);
 
 // Up to how many rows of a product with such weights have the bits that each has alone.

@@ -35,6 +35,7 @@ OpTable make_table() {
   fill_gelu(table);
   fill_swiglu(table);
   fill_argmax(table);
+  fill_top_logits(table);
   fill_add(table);
   fill_maskgit_step(table);
   fill_packed(table);

@@ -36,6 +36,7 @@ void fill_channel_norm(OpTable& table);
 void fill_gelu(OpTable& table);
 void fill_swiglu(OpTable& table);
 void fill_argmax(OpTable& table);
+void fill_top_logits(OpTable& table);
 void fill_add(OpTable& table);
 void fill_packed(OpTable& table);
 

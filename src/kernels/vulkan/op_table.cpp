@@ -34,6 +34,7 @@ const OpTable& op_table() {
     fill_gelu(filled);
     fill_swiglu(filled);
     fill_argmax(filled);
+    fill_top_logits(filled);
     fill_add(filled);
     fill_packed(filled);
     return filled;

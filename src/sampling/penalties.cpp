@@ -22,9 +22,18 @@ void Penalties::apply(std::span<float> logits) const {
   for (const auto& [token, count] : counts_) {
     if (token < 0 || static_cast<size_t>(token) >= logits.size()) continue;
     float& logit = logits[static_cast<size_t>(token)];
-    logit = logit > 0 ? logit / options_.repetition : logit * options_.repetition;
-    logit -= static_cast<float>(count) * options_.frequency + options_.presence;
+    logit = penalised(logit, count);
   }
+}
+
+float Penalties::applied_to(int32_t token, float logit) const {
+  const auto seen = counts_.find(token);
+  return seen == counts_.end() ? logit : penalised(logit, seen->second);
+}
+
+float Penalties::penalised(float logit, int count) const {
+  logit = logit > 0 ? logit / options_.repetition : logit * options_.repetition;
+  return logit - (static_cast<float>(count) * options_.frequency + options_.presence);
 }
 
 }  // namespace parlance

@@ -26,8 +26,12 @@ class Penalties {
   bool are_on() const { return !options_.are_off(); }
   bool are_idle() const { return options_.are_off() || counts_.empty(); }
   void apply(std::span<float> logits) const;
+  // What apply() makes of a token's logit.
+  float applied_to(int32_t token, float logit) const;
 
  private:
+  float penalised(float logit, int count) const;
+
   PenaltyOptions options_;
   std::deque<int32_t> window_;  // oldest first; empty when all tokens count
   std::unordered_map<int32_t, int> counts_;

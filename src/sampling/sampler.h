@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "sampling/top_logits.h"
 
 namespace parlance {
 
@@ -31,6 +33,9 @@ struct SamplingOptions {
 
 // Checks ranges; the error names the option and the range.
 Result<void> validate(const SamplingOptions& options);
+
+// Whether the n highest logits may be enough for sample(); else it always needs all of them.
+bool may_do_with_top(const SamplingOptions& options, int64_t n);
 
 // Whether sample() gives the most likely token, whatever was said before.
 bool takes_most_likely(const SamplingOptions& options);
@@ -72,6 +77,10 @@ class Sampler {
   // all that was sampled before it, and on nothing else of this sampler's random source. Draws one number
   // too; a greedy choice is the same with and without proposals.
   int32_t sample(std::span<const float> logits, const Proposal& proposal);
+
+  // What both give for all logits, where these can tell; none, and nothing has changed, where they cannot.
+  std::optional<int32_t> sample(const TopLogits& top);
+  std::optional<int32_t> sample(const TopLogits& top, const Proposal& proposal);
 
   // What sample() draws from: the tokens that the chain leaves, with probabilities that add up to 1. Valid
   // until the next call.

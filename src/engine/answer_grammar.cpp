@@ -38,6 +38,12 @@ Result<std::span<const float>> AnswerGrammar::masked(std::span<const float> logi
   return masked(answer_, logits);
 }
 
+Result<TopLogits> AnswerGrammar::masked(const TopLogits& top) {
+  if (!answer_.has_begun) return top;
+  PARLANCE_TRY(const std::shared_ptr<const TokenMask> mask, answer_.state.allowed());
+  return left_.of(top, [&](Token token) { return mask->allows(token); });
+}
+
 bool AnswerGrammar::accept(Token token) {
   if (!go_on(answer_, token)) return false;
   draft_ = answer_;

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "grammar/token_masks.h"
 #include "sampling/draft_sampler.h"
+#include "sampling/top_logits.h"
 
 namespace parlance {
 
@@ -22,6 +23,8 @@ class AnswerGrammar final : public DraftMask {
   // The logits of the answer's next token, with -inf for those that may not come; valid until the next call.
   // Errors: as of GrammarState::allowed(), and unsupported where none may come.
   Result<std::span<const float>> masked(std::span<const float> logits);
+  // The same of the highest logits, of which those that may not come are left out.
+  Result<TopLogits> masked(const TopLogits& top);
   // The answer goes on by a token, which ends no answer. False: it may not come here.
   bool accept(Token token);
 
@@ -46,6 +49,7 @@ class AnswerGrammar final : public DraftMask {
   Place draft_;  // behind the first n_drafted_ tokens of a draft
   size_t n_drafted_ = 0;
   std::vector<float> masked_;
+  TopLeft left_;
 };
 
 }  // namespace parlance

@@ -87,11 +87,12 @@ Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
     const Shape shape{.n_tokens = n_tokens,
                       .n_outputs = std::min(n_tokens, n_outputs_),
                       .n_kv_bound = n_kv_bound_,
-                      .wanted = Wanted::tokens,
+                      .wanted = Wanted::top,
                       .n_copies = options.n_tree > 0 ? kMostSharedRuns : 0};
     const KvLayers* const draft = draft_layers();
     const Plan dry = stream_->dry_run([&] {
-      result_of(forward(shape, batch_of(shape), memory, draft, layers()), shape);
+      const StepOutputs outputs = result_of(forward(shape, batch_of(shape), memory, draft, layers()), shape);
+      if (outputs.logits) argmax(*stream_, outputs.logits);
       if (draft_) draft_->plan(*stream_, n_kv_bound_);
       for (KvCache* const cache : caches_) {
         if (options.cache.has_exact_pages()) cache->plan_compress(*stream_);
@@ -229,10 +230,13 @@ Outputs PartRunner::forward(const Shape& shape, const Batch& batch, const Sequen
   return model_.model().forward(*stream_, batch, memory, wants, layers);
 }
 
-Tensor PartRunner::result_of(const Outputs& outputs, const Shape& shape) {
-  if (outputs.h) return outputs.h;
-  if (!outputs.logits) return outputs.normed;
-  return shape.wanted == Wanted::tokens ? argmax(*stream_, outputs.logits) : outputs.logits;
+PartRunner::StepOutputs PartRunner::result_of(const Outputs& outputs, const Shape& shape) {
+  if (outputs.h) return {outputs.h, {}};
+  const Tensor& logits = outputs.logits;
+  if (!logits) return {outputs.normed, {}};
+  if (shape.wanted == Wanted::tokens) return {argmax(*stream_, logits), logits};
+  if (shape.wanted == Wanted::top) return {top_logits(*stream_, logits, kMostTopLogits), logits};
+  return {logits, logits};
 }
 
 Tensor PartRunner::step(const HostBatch& host, const Before& before, const LayerRange& layers) {
@@ -244,12 +248,14 @@ Tensor PartRunner::step(const HostBatch& host, const Before& before, const Layer
   const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
   const KvLayers* const draft = draft_layers();
-  Tensor& output = outputs_[shape.key()];
+  StepOutputs& outputs = outputs_[shape.key()];
+  logits_ = {};
   stream_->step(shape.key(),
-                [&] { output = result_of(forward(shape, batch, memory, draft, layers), shape); });
-  if (!output) return {};
+                [&] { outputs = result_of(forward(shape, batch, memory, draft, layers), shape); });
+  if (!outputs.told) return {};
   const bool is_end = model_.model().placement().is_end(layers);
-  return output.rows(0, is_end ? host.n_outputs() : host.n_tokens());
+  if (is_end) logits_ = outputs.logits;
+  return outputs.told.rows(0, is_end ? host.n_outputs() : host.n_tokens());
 }
 
 Result<void> PartRunner::write_noise(const HostBatch& host, std::span<const float> noise) {

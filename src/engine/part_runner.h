@@ -22,8 +22,9 @@ namespace parlance {
 struct SessionOptions;
 
 // What is to be told of the rows whose outputs are wanted: what embeddings are pooled from [n_embd], logits
-// [n_logits], or the token whose logit is the largest, -1 where a logit is no number.
-enum class Wanted : uint8_t { pooled, logits, tokens };
+// [n_logits], the token whose logit is the largest, -1 where a logit is no number, or the highest logits
+// (TopLogitsArgs), while all of them stay where they are.
+enum class Wanted : uint8_t { pooled, logits, tokens, top };
 
 // A batch in host memory. The rows of a sequence lie next to each other, in order of position.
 struct HostBatch {
@@ -82,6 +83,9 @@ class PartRunner {
   Tensor step(const HostBatch& batch, const Before& before, const LayerRange& layers);
   // The same for all layers of the part.
   Tensor step(const HostBatch& batch, const Before& before) { return step(batch, before, layers()); }
+  // Behind the model's last layer, all logits [n_logits, n_outputs] of the last step, on the device; absent
+  // where none were computed.
+  const Tensor& logits() const { return logits_; }
   // What the drafter has made of the last step's layers, [n_embd, n_tokens] on the device; absent where it
   // reads none of them, nor of those before.
   Tensor features(int64_t n_tokens) const;
@@ -117,7 +121,12 @@ class PartRunner {
   Shape shape_of(const HostBatch& batch) const;
   Batch batch_of(const Shape& shape) const;
   Wants wants_of(const Shape& shape) const;
-  Tensor result_of(const Outputs& outputs, const Shape& shape);
+  // What a step leaves.
+  struct StepOutputs {
+    Tensor told;    // of what was wanted
+    Tensor logits;  // all of them, where there are any
+  };
+  StepOutputs result_of(const Outputs& outputs, const Shape& shape);
   const KvLayers* draft_layers() { return draft_ ? &draft_->layers(*stream_) : nullptr; }
   Outputs forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory, const KvLayers* draft,
                   const LayerRange& layers);
@@ -150,8 +159,9 @@ class PartRunner {
   std::unique_ptr<DraftPart> draft_;  // of the last part, where there is a drafter
   std::vector<KvCache*> caches_;
   std::unique_ptr<RecurrentState> states_;
-  std::unique_ptr<Stream> stream_;                // ends before the memory that its last operations use
-  std::unordered_map<uint64_t, Tensor> outputs_;  // by step key: where a recorded step leaves its result
+  std::unique_ptr<Stream> stream_;                     // ends before the memory that its last operations use
+  std::unordered_map<uint64_t, StepOutputs> outputs_;  // by step key: what a recorded step leaves, and where
+  Tensor logits_;                                      // of the last step
   size_t workspace_bytes_ = 0;
 };
 

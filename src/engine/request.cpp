@@ -102,6 +102,7 @@ class Request::Answer final : public Task {
     }
     does_with_tokens_ = takes_most_likely(options.sampling) && !grammar_ && !options.n_top_logprobs &&
                         options.min_tokens == 0;
+    does_with_top_ = !options.n_top_logprobs && may_do_with_top(options.sampling, kMostTopLogits);
     prompt_ = std::move(prompt);
     for (const Token token : prompt_) accept(token);
     result_.n_prompt = std::ssize(prompt_);
@@ -188,6 +189,24 @@ class Request::Answer final : public Task {
       const Result<Token> token = next_token(row);
       token ? say(instead_of(*token), row) : give_up(token.error());
     });
+  }
+
+  Result<void> take_top(TopRows& rows) override {
+    Result<void> taken;
+    take_rows(rows.size(), [&](int64_t i) {
+      const Result<std::optional<Token>> told = next_token(rows.top(i));
+      if (!told) return give_up(told.error());
+      if (*told) return say(instead_of(**told), {});
+      const Result<std::span<const float>> row = rows.logits(i);
+      if (!row) {
+        taken = tl::unexpected(row.error());
+        is_decided_ = true;
+        return;
+      }
+      const Result<Token> token = next_token(*row);
+      token ? say(instead_of(*token), *row) : give_up(token.error());
+    });
+    return taken;
   }
 
   void take_tokens(std::span<const Token> tokens) override {
@@ -298,6 +317,12 @@ class Request::Answer final : public Task {
     return unended_;
   }
 
+  // Of all logits, or of the highest.
+  auto sample(const auto& logits) {
+    const bool is_drawn = draft_sampler_.draws() && n_accepted_ < draft_.n_tokens();
+    return is_drawn ? sampler_.sample(logits, draft_.proposal(n_accepted_)) : sampler_.sample(logits);
+  }
+
   // What the model says behind those that it has taken of the draft. Errors: the grammar's.
   Result<Token> next_token(std::span<const float> logits) {
     if (grammar_) {
@@ -305,15 +330,30 @@ class Request::Answer final : public Task {
     } else if (std::ssize(result_.tokens) < options_.min_tokens) {
       logits = without_ends(logits);
     }
-    const bool is_drawn = draft_sampler_.draws() && n_accepted_ < draft_.n_tokens();
-    const Token token =
-        is_drawn ? sampler_.sample(logits, draft_.proposal(n_accepted_)) : sampler_.sample(logits);
+    const Token token = sample(logits);
     if (grammar_ && !(logits[static_cast<size_t>(token)] > -std::numeric_limits<float>::infinity())) {
       return fail(ErrorCode::unsupported,
                   "what {} forbids is all that the answer's grammar allows here; forbid fewer tokens",
                   Parameter::logit_bias);
     }
     return token;
+  }
+
+  // The same by the highest logits alone; none where they cannot tell.
+  Result<std::optional<Token>> next_token(TopLogits top) {
+    if (grammar_) {
+      PARLANCE_TRY(top, grammar_->masked(top));
+    } else if (std::ssize(result_.tokens) < options_.min_tokens) {
+      top = unended_top_.of(top, [&](Token token) {
+        return !tokenizer_.is_end_of_generation(token) &&
+               std::ranges::find(options_.stop_tokens, token) == options_.stop_tokens.end();
+      });
+    }
+    if (top.tokens.empty()) return std::optional<Token>();
+    const std::optional<Token> token = sample(top);
+    if (!token) return token;
+    const bool is_allowed = !grammar_ || std::ranges::find(top.tokens, *token) != top.tokens.end();
+    return is_allowed ? token : std::nullopt;
   }
 
   // The answer cannot go on.
@@ -487,6 +527,7 @@ class Request::Answer final : public Task {
   bool has_finished_ = false;
 
   std::vector<float> unended_;  // logits, while the answer may not end
+  TopLeft unended_top_;
 
   const Clock::time_point start_ = Clock::now();
   Clock::time_point first_token_ = start_;

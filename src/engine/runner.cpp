@@ -162,6 +162,7 @@ std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices
 // The floats or tokens of a tensor, or nothing of an absent one, which tells whether the device failed.
 Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
   tokens.clear();
+  top.clear();
   const bool has_tokens = from && from.dtype == DType::i32;
   if (!from || has_tokens) rows.clear();
   if (!from) return stream.synchronize();
@@ -179,6 +180,51 @@ Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
   }
   rows.resize(n);  // those of the step before are written over: clearing a vocabulary takes long
   return stream.download(std::as_writable_bytes(std::span(rows)), from);
+}
+
+Result<void> Runner::Outputs::download_top(Stream& stream, const Tensor& from) {
+  rows.clear();
+  tokens.clear();
+  top.resize(static_cast<size_t>(from.n_elements()));
+  return stream.download(std::as_writable_bytes(std::span(top)), from);
+}
+
+// Behind the model's last layer.
+Result<void> Runner::download_outputs(PartRunner& part, const Tensor& from, Wanted wanted, Outputs& outputs) {
+  if (wanted == Wanted::logits && from) n_whole_rows_ += static_cast<uint64_t>(from.n_rows());
+  if (wanted != Wanted::top || !from) return outputs.download(part.stream(), from);
+  n_top_words_ = from.ne[0];
+  return outputs.download_top(part.stream(), from);
+}
+
+int64_t Runner::n_top() const {
+  return outputs_.top.empty() ? 0 : std::ssize(outputs_.top) / n_top_words_;
+}
+
+std::optional<TopLogits> Runner::top(int64_t output) const {
+  const std::span<const int32_t> told(outputs_.top.data() + output * n_top_words_,
+                                      static_cast<size_t>(n_top_words_));
+  if (told[0] < 0) return std::nullopt;
+  const auto n = static_cast<size_t>(told[0]);
+  const std::span<const float> logits(reinterpret_cast<const float*>(told.data() + 2 + n), n);
+  const auto n_vocab = static_cast<size_t>(context_.parts().back()->logits().ne[0]);
+  return TopLogits{.tokens = told.subspan(2, n),
+                   .logits = logits,
+                   .last_token = told[1 + n],
+                   .last_logit = logits.back(),
+                   .highest = logits.front(),
+                   .sum = std::bit_cast<float>(told[1]),
+                   .n_vocab = n_vocab,
+                   .has_all = n == n_vocab};
+}
+
+Result<std::span<const float>> Runner::logits(int64_t first, int64_t n) {
+  PartRunner& part = *context_.parts().back();
+  const Tensor rows = part.logits().rows(first, n);
+  logits_.resize(static_cast<size_t>(rows.n_elements()));
+  n_whole_rows_ += static_cast<uint64_t>(n);
+  PARLANCE_CHECK(part.stream().download(std::as_writable_bytes(std::span(logits_)), rows));
+  return std::span<const float>(logits_);
 }
 
 // Rows [n_before, n_before + n) of n_all.
@@ -202,6 +248,7 @@ Result<bool> Runner::run(std::span<const Slice> slices, Wanted wanted,
     std::swap(outputs_, group_outputs_);
     return done;
   }
+  if (wanted == Wanted::top) wanted = Wanted::logits;  // those of a group are gone when the next is computed
   std::vector<Outputs> outputs(slices.size());
   for (const auto& group : groups) {
     std::vector<Slice> together;
@@ -233,8 +280,10 @@ Result<bool> Runner::run_together(std::span<const Slice> slices, Wanted wanted,
     const PartRunner::Before before{h_.rows, features_.rows};
     const Tensor result = part->step(batch, is_first ? PartRunner::Before{} : before);
     if (part->stream().cancelled()) return false;
-    PARLANCE_CHECK((is_last ? group_outputs_ : h_).download(part->stream(), result));
-    if (!is_last) {
+    if (is_last) {
+      PARLANCE_CHECK(download_outputs(*part, result, wanted, group_outputs_));
+    } else {
+      PARLANCE_CHECK(h_.download(part->stream(), result));
       PARLANCE_CHECK(features_.download(part->stream(), part->features(batch.n_tokens())));
     }
     if (part->stream().cancelled()) return false;
@@ -261,8 +310,12 @@ Result<bool> Runner::run_layers(PausedSlice& paused, int64_t n, int64_t n_others
   const Tensor result = part.step(batch, {.h = paused.h, .features = {}}, layers);
   if (part.stream().cancelled()) return false;
   paused.n_layers = layers.end_layer;
-  PARLANCE_CHECK((is_through(paused) ? outputs_ : h_).download(part.stream(), result));
-  if (!is_through(paused)) std::swap(paused.h, h_.rows);
+  if (is_through(paused)) {
+    PARLANCE_CHECK(download_outputs(part, result, paused.wanted, outputs_));
+  } else {
+    PARLANCE_CHECK(h_.download(part.stream(), result));
+    std::swap(paused.h, h_.rows);
+  }
   return !part.stream().cancelled();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "engine/part_runner.h"
 #include "engine/sequence.h"
+#include "sampling/top_logits.h"
 
 namespace parlance {
 
@@ -63,6 +65,13 @@ class Runner {
   // are pooled from [n_embd, n], or tokens [n].
   std::span<const float> outputs() const { return outputs_.rows; }
   std::span<const Token> tokens() const { return outputs_.tokens; }
+  // Where the highest logits were wanted and the step was computed in one piece: how many outputs there are,
+  // and the highest logits of each; none where a logit is no number. Else outputs() has all logits.
+  int64_t n_top() const;
+  std::optional<TopLogits> top(int64_t output) const;
+  // Of n outputs all logits, from the device, as long as no other step was made; valid until the next call.
+  Result<std::span<const float>> logits(int64_t first, int64_t n);
+  uint64_t n_whole_rows() const { return n_whole_rows_; }  // of logits, that have come from the device
 
   // Blocks of a sequence's last token, which is not computed yet, and what may follow it. Room for their
   // slots was prepared, and is what the next slice goes into.
@@ -84,12 +93,14 @@ class Runner {
   Result<void> write_noise(const Slice& slice, std::span<const float> noise);
 
  private:
-  // Of rows: floats, or a token each.
+  // Of rows: floats, a token each, or words that tell of the highest logits.
   struct Outputs {
     std::vector<float> rows;
     std::vector<Token> tokens;
+    std::vector<int32_t> top;
 
     Result<void> download(Stream& stream, const Tensor& from);
+    Result<void> download_top(Stream& stream, const Tensor& from);
     void append(const Outputs& from, int64_t n_before, int64_t n, int64_t n_all);
   };
 
@@ -102,8 +113,13 @@ class Runner {
   static void add_branches(const Sequence& sequence, int64_t page_tokens, HostBatch& batch);
   void place(Sequence& sequence);
 
+  Result<void> download_outputs(PartRunner& part, const Tensor& from, Wanted wanted, Outputs& outputs);
+
   Context& context_;
-  Outputs h_, features_;  // on their way from one part to the next: see PartRunner::Before
+  int64_t n_top_words_ = 0;  // of an output
+  uint64_t n_whole_rows_ = 0;
+  std::vector<float> logits_;  // of some outputs
+  Outputs h_, features_;       // on their way from one part to the next: see PartRunner::Before
   Outputs outputs_, group_outputs_;
 };
 

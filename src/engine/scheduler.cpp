@@ -21,6 +21,9 @@ using std::chrono::milliseconds;
 // A priority of which nothing was computed for so long is favoured, and from then on for this time.
 constexpr milliseconds kPatience{500}, kFavour{100};
 
+// Steps in which the highest logits were not enough for a task: all of them are asked for at once then.
+constexpr int kMostInVain = 8;
+
 size_t index_of(Priority priority) {
   return static_cast<size_t>(priority);
 }
@@ -441,20 +444,13 @@ void Scheduler::run(const StepPlan& plan) {
   }
   const Clock::time_point now = Clock::now();
   note(pieces, ms_between(start, now));
-  size_t n_outputs = 0, n_before = 0;
-  for (const Slice& slice : slices) n_outputs += static_cast<size_t>(slice.n_outputs);
-  const std::span<const float> rows = runner_.outputs();
-  const std::span<const Token> tokens = runner_.tokens();
+  int64_t n_all = 0, n_before = 0;
+  for (const Slice& slice : slices) n_all += slice.n_outputs;
   for (const StepPlan::Piece& piece : pieces) {
-    const auto n = static_cast<size_t>(piece.slice.n_outputs);
-    const auto part = [&](auto all) {
-      const size_t row = n_outputs > 0 ? all.size() / n_outputs : 0;
-      return all.subspan(n_before * row, n * row);
-    };
     piece.task->waits_since_ = now;
     note_served(*piece.task, now);
-    deliver(piece, part(rows), part(tokens));
-    n_before += n;
+    deliver(piece, n_before, n_all);
+    n_before += piece.slice.n_outputs;
   }
 }
 
@@ -510,26 +506,20 @@ Result<void> Scheduler::keep_states(Sequence& sequence) {
   return {};
 }
 
-void Scheduler::deliver(const StepPlan::Piece& piece, std::span<const float> rows,
-                        std::span<const Token> tokens) {
+// The piece's outputs are those behind n_before others of the step's n_all.
+void Scheduler::deliver(const StepPlan::Piece& piece, int64_t n_before, int64_t n_all) {
   Task& task = *piece.task;
   Sequence& sequence = *task.sequence_;
   sequence.computed(piece.slice.n_tokens);
   if (sequence.wants_snapshot()) {
     if (const Result<void> kept = keep_states(sequence); !kept) return end(task, kept);
   }
-  if (!all_finite(rows) || std::ranges::find(tokens, -1) != tokens.end()) {
-    return end(
-        task, fail(ErrorCode::corrupt_file,
-                   "{}: what the model computed up to token {} is not a number; its file is damaged, or the "
-                   "KV cache's format is too coarse for it: use {}",
-                   context_.model().file().name(), sequence.n_computed(), set_to(Parameter::cache, "exact")));
+  const Result<void> given = give_outputs(piece, n_before, n_all);
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.n_whole_rows = runner_.n_whole_rows();
   }
-  if (!tokens.empty()) {
-    task.take_tokens(tokens);
-  } else if (piece.slice.n_outputs > 0) {
-    task.take(rows, piece.slice.n_outputs);
-  }
+  if (!given) return end(task, given);
   if (sequence.n_missing() > 0) return sequence.remember_pages();
   if (task.stage_ == Task::Stage::prompt) {
     sequence.remember();  // others may begin like this, and end inside the last page
@@ -537,6 +527,55 @@ void Scheduler::deliver(const StepPlan::Piece& piece, std::span<const float> row
     task.stage_ = Task::Stage::answering;
   }
   go_on(task);
+}
+
+Result<void> Scheduler::not_a_number(const Sequence& sequence) const {
+  return fail(ErrorCode::corrupt_file,
+              "{}: what the model computed up to token {} is not a number; its file is damaged, or the KV "
+              "cache's format is too coarse for it: use {}",
+              context_.model().file().name(), sequence.n_computed(), set_to(Parameter::cache, "exact"));
+}
+
+// Errors: an output is no number; the device has failed.
+Result<void> Scheduler::give_outputs(const StepPlan::Piece& piece, int64_t n_before, int64_t n_all) {
+  Task& task = *piece.task;
+  const int64_t n = piece.slice.n_outputs;
+  if (n == 0) return {};
+  if (runner_.n_top() > 0) {
+    for (int64_t i = n_before; i < n_before + n; ++i) {
+      if (!runner_.top(i)) return not_a_number(*task.sequence_);
+    }
+    return give_top(task, {runner_, n_before, n});
+  }
+  const auto part = [&](auto all) {
+    const size_t row = all.size() / static_cast<size_t>(n_all);
+    return all.subspan(static_cast<size_t>(n_before) * row, static_cast<size_t>(n) * row);
+  };
+  const std::span<const float> rows = part(runner_.outputs());
+  const std::span<const Token> tokens = part(runner_.tokens());
+  if (!all_finite(rows) || std::ranges::find(tokens, -1) != tokens.end())
+    return not_a_number(*task.sequence_);
+  tokens.empty() ? task.take(rows, n) : task.take_tokens(tokens);
+  return {};
+}
+
+// What the task needs to know of them.
+Result<void> Scheduler::give_top(Task& task, TopRows rows) {
+  if (task.does_with_tokens_) {
+    std::vector<Token> tokens;
+    for (int64_t i = 0; i < rows.size(); ++i) tokens.push_back(rows.top(i).tokens.front());
+    task.take_tokens(tokens);
+    return {};
+  }
+  if (task.does_with_top_) {
+    PARLANCE_CHECK(task.take_top(rows));
+    task.n_in_vain_ = std::max(0, task.n_in_vain_ + (rows.was_asked() ? 1 : -1));
+    if (task.n_in_vain_ > kMostInVain) task.does_with_top_ = false;
+    return {};
+  }
+  PARLANCE_TRY(const std::span<const float> logits, rows.logits(0, rows.size()));
+  task.take(logits, rows.size());
+  return {};
 }
 
 // All of its sequence has been computed and taken.

@@ -29,6 +29,7 @@ struct StepReport {
 struct SchedulerStats {
   uint64_t n_steps = 0;
   uint64_t n_tokens = 0;       // rows of these steps
+  uint64_t n_whole_rows = 0;   // outputs of which all logits were brought to the host
   uint64_t n_preemptions = 0;  // sequences whose memory was given to more urgent ones
   int64_t n_tasks = 0;         // now
   double draft_ms = 0;         // that drafters took
@@ -143,7 +144,10 @@ class Scheduler {
   void fail_all(const Error& error);
   Result<void> keep_states(Sequence& sequence);
   void count_step(int64_t n_rows);
-  void deliver(const StepPlan::Piece& piece, std::span<const float> rows, std::span<const Token> tokens);
+  void deliver(const StepPlan::Piece& piece, int64_t n_before, int64_t n_all);
+  Result<void> give_outputs(const StepPlan::Piece& piece, int64_t n_before, int64_t n_all);
+  Result<void> give_top(Task& task, TopRows rows);
+  Result<void> not_a_number(const Sequence& sequence) const;
   void go_on(Task& task);
   void end(Task& task, Result<void> outcome);
 

@@ -91,7 +91,7 @@ bool Scheduler::run_layers(Task& task, Portion& portion) {
   task.paused_.reset();
   count_step(n_tokens);
   if (on_step_) on_step_(report);
-  deliver(piece, runner_.outputs(), runner_.tokens());
+  deliver(piece, 0, piece.slice.n_outputs);
   return true;
 }
 

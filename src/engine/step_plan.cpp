@@ -75,10 +75,14 @@ int64_t StepPlan::room_for_prompt(const Task& task, const StepTimes& times) cons
 
 Wanted StepPlan::wanted() const {
   if (pieces_.empty() || !pieces_.front().task->wants_logits_) return Wanted::pooled;
-  const bool needs_logits = std::ranges::any_of(pieces_, [](const Piece& piece) {
-    return piece.slice.n_outputs > 0 && !piece.task->does_with_tokens_;
-  });
-  return needs_logits ? Wanted::logits : Wanted::tokens;
+  bool needs_some = false, needs_all = true;
+  for (const Piece& piece : pieces_) {
+    if (piece.slice.n_outputs == 0) continue;
+    needs_some |= !piece.task->does_with_tokens_;
+    needs_all &= !piece.task->does_with_tokens_ && !piece.task->does_with_top_;
+  }
+  if (!needs_some) return Wanted::tokens;
+  return needs_all ? Wanted::logits : Wanted::top;
 }
 
 void StepPlan::add(const Piece& piece) {

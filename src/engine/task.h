@@ -18,6 +18,27 @@
 
 namespace parlance {
 
+// Outputs of a step whose highest logits are known, all of them numbers; the others are where they were
+// computed.
+class TopRows {
+ public:
+  TopRows(Runner& runner, int64_t first, int64_t n) : runner_(runner), first_(first), n_(n) {}
+
+  int64_t size() const { return n_; }
+  TopLogits top(int64_t i) const { return *runner_.top(first_ + i); }
+  // All logits of some, valid until the next call. Error: the device has failed.
+  Result<std::span<const float>> logits(int64_t i, int64_t n = 1) {
+    was_asked_ = true;
+    return runner_.logits(first_ + i, n);
+  }
+  bool was_asked() const { return was_asked_; }  // for all logits of any
+
+ private:
+  Runner& runner_;
+  int64_t first_, n_;
+  bool was_asked_ = false;
+};
+
 // While a task is with the scheduler, its sequence is the scheduler's. What is virtual is called on the
 // thread that computes.
 class Task {
@@ -49,7 +70,8 @@ class Task {
   // as if they had just been computed. Else empty.
   std::vector<float> known_outputs_;
   bool wants_logits_ = true;       // else what embeddings are pooled from
-  bool does_with_tokens_ = false;  // of logits, it needs to know but which is the largest
+  bool does_with_tokens_ = false;  // of logits, it needs to know but which is the largest,
+  bool does_with_top_ = false;     // or mostly but the highest
 
   // How many tokens it would have proposed behind the sequence's last, for the model to verify; 0: none. What
   // is proposed, by whichever drafter, is given to take_draft(), which appends it and asks for outputs.
@@ -81,6 +103,8 @@ class Task {
   virtual void take(std::span<const float> rows, int64_t n_rows) = 0;
   // In place of them the most likely token of each, if that will do.
   virtual void take_tokens(std::span<const Token> /*tokens*/) {}
+  // In place of them the highest logits of each, if these may do. Error: of `rows`.
+  virtual Result<void> take_top(TopRows& /*rows*/) { return {}; }
   // All tokens of the sequence have been computed. Whether there are more now.
   virtual bool computed() = 0;
   // It is computed from now on; before, it waited.
@@ -105,8 +129,9 @@ class Task {
 
   // The scheduler's notes.
   Stage stage_ = Stage::waiting;
-  bool has_begun_ = false;                                  // its prompt was put in place
-  uint64_t order_ = 0;                                      // of arrival
+  bool has_begun_ = false;  // its prompt was put in place
+  int n_in_vain_ = 0;       // steps in which the highest logits would not do, less those in which they did
+  uint64_t order_ = 0;      // of arrival
   std::chrono::steady_clock::time_point waits_since_ = {};  // when it last got on
   Priority urgency_ = Priority::background;                 // its own, or that of those who wait for it
   PrefixTree::Claim claim_;                                 // while its prompt is being computed

@@ -12,7 +12,7 @@ Models with random weights are written to the work folder one after another and 
               scaled_dot_product_attention in a CUDA graph
   models      tokens/s of prefill and decode at each depth beside the card's copy bandwidth and bf16 matrix rate and
               beside transformers (bf16, static cache, compiled); steps that verify drafts of 16 tokens, in time of a
-              plain step; many answers at once at a depth of 4096
+              plain step; many answers at once at a depth of 4096; answers that are drawn beside those without chance
   speech      passes of OmniVoice's shape and its codec, and a recording through Qwen3-ASR's
 The JSON file is written after every figure, so that what a run that is cut off has measured is there. --report makes
 gpu-speed.md of such files.
@@ -37,6 +37,8 @@ N_DECODE = 128
 N_VERIFIED = 16  # rows of a step that verifies a draft
 MANY_DEPTH = 4096
 N_MANY_DECODE = 32
+N_DRAWN = (1, 64)  # answers at once
+DRAWN = ("--temp", "0.7", "--top-k", "20", "--top-p", "0.95")
 RECORDING_S = 30
 BLOCKS = ("throughput", "attention", "models", "speech")
 
@@ -124,6 +126,14 @@ def verification_figures(args, path, device):
     return {depth: seconds[n, depth] / seconds[1, depth] for n, depth in seconds if n == N_VERIFIED}
 
 
+def drawn_figures(args, path, device):
+    """By the number of answers at once, tokens/s where tokens are drawn and where they are the likeliest."""
+    options = ["-p", "0", "-n", str(N_DECODE), "-d", "0", "-s", ",".join(map(str, N_DRAWN))]
+    rates = [{test["n_sequences"]: test["tokens_per_second"] for test in tests_of(args, path, device, *options, *how)}
+             for how in (DRAWN, ())]
+    return {n: tuple(of[n] for of in rates) for n in rates[0] if n in rates[1]}
+
+
 def measure_model(args, figures, shape, dtype, device, path):
     bounds, rival = figures.all.get("bounds", {}), figures.all.get("pytorch", {}).get(shape, {})
     name = f"{shape:11} {dtype:5} {device:9}"
@@ -148,6 +158,10 @@ def measure_model(args, figures, shape, dtype, device, path):
         figures.add("models", f"{name} {test['n_sequences']} answers @ {MANY_DEPTH}: "
                     f"{test['tokens_per_second']:.1f} tokens/s", **same, test="many", depth=MANY_DEPTH,
                     n_sequences=test["n_sequences"], tokens_per_second=test["tokens_per_second"])
+    for n, (drawn, likeliest) in drawn_figures(args, path, device).items():
+        figures.add("models", f"{name} {n} answers drawn: {drawn:.1f} tokens/s, the likeliest taken: {likeliest:.1f}",
+                    **same, test="drawn", depth=0, n_sequences=n, tokens_per_second=drawn,
+                    likeliest_tokens_per_second=likeliest)
 
 
 def measure_models(args, figures):

@@ -83,6 +83,14 @@ def model_lines(run):
                   *table(["shape", "weights", "device", "answers", "tokens/s of all"],
                          [[row["shape"], row["type"], row["device"], str(row["n_sequences"]),
                            number(row["tokens_per_second"], 4)] for row in many])]
+    drawn = [row for row in rows if row["test"] == "drawn"]
+    if drawn:
+        lines += ["Answers whose tokens are drawn (temperature 0.7, top-k 20, top-p 0.95), beside the likeliest ones, from the "
+                  "start of the context:", "",
+                  *table(["shape", "weights", "device", "answers", "tokens/s of all, drawn", "the likeliest"],
+                         [[row["shape"], row["type"], row["device"], str(row["n_sequences"]),
+                           number(row["tokens_per_second"], 4), number(row["likeliest_tokens_per_second"], 4)]
+                          for row in drawn])]
     return lines
 
 

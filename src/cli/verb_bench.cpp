@@ -37,11 +37,13 @@ struct BenchOptions {
   std::vector<int64_t> depths = {0, 1024, 4096};
   bool has_default_prompts = true, has_default_answers = true, has_default_depths = true;
   std::vector<int64_t> n_sequences = {1};
+  AnswerChoice answers;  // how their tokens are chosen
   std::vector<int64_t> n_verified = {0};
   int64_t n_arriving = 0;
   bool names_drafter = false;  // --draft was given
   bool has_oracle = false;
   DraftOptions draft;
+  bool draws() const { return answers.generate.sampling.temperature > 0; }
   bool has_drafts() const { return names_drafter || has_oracle; }
   int n_repetitions = 3;
   bool times_loading = false;
@@ -70,7 +72,10 @@ std::vector<BenchTest> tests_of(const BenchOptions& options) {
     for (const int64_t depth : options.depths) {
       const size_t n_before = tests.size();
       add(BenchTest::Kind::decode, options.answer_sizes, depth);
-      for (size_t i = n_before; i < tests.size(); ++i) tests[i].n_sequences = n;
+      for (size_t i = n_before; i < tests.size(); ++i) {
+        tests[i].n_sequences = n;
+        if (options.draws()) tests[i].sampling = options.answers.generate.sampling;
+      }
     }
   }
   for (const int64_t depth : options.depths) add(BenchTest::Kind::verify, options.n_verified, depth);
@@ -86,8 +91,8 @@ double n_computed(const BenchTest& test) {
 Result<BenchResult> run(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
                         const Work& work) {
   if (test.kind == BenchTest::Kind::verify) return run_verification(session, test, n_repetitions, work);
-  return test.n_sequences > 1 ? run_many_answers(session, test, n_repetitions, work)
-                              : run_bench(session, test, n_batch, n_repetitions, work);
+  return test.n_sequences > 1 || test.sampling ? run_many_answers(session, test, n_repetitions, work)
+                                               : run_bench(session, test, n_batch, n_repetitions, work);
 }
 
 int64_t longest(const std::vector<BenchTest>& tests) {
@@ -109,9 +114,11 @@ int64_t room_for_arrival(const std::vector<BenchTest>& tests, int64_t n_arriving
 std::string subject_of(const Console& io, const BenchOptions& options, Isa isa,
                        const std::filesystem::path& path) {
   const SessionOptions& session = options.model.context;
-  return fmt::format("{}\n  device {}, instruction set {}, cache {}/{}",
+  const float temperature = options.answers.generate.sampling.temperature;
+  return fmt::format("{}\n  device {}, instruction set {}, cache {}/{}{}",
                      io.styled(Style::bold, printable(path.string())), options.model.devices.text,
-                     name_of(isa), name_of(session.cache.k.format), name_of(session.cache.v.format));
+                     name_of(isa), name_of(session.cache.k.format), name_of(session.cache.v.format),
+                     options.draws() ? fmt::format(", tokens drawn at temperature {}", temperature) : "");
 }
 
 // One line of the table, whose columns have the same width from the start: rows come one by one.
@@ -171,6 +178,7 @@ Json to_json(const BenchTest& test, const BenchResult& result, const Roofline& r
        {"n_tokens", test.n_tokens},
        {"n_sequences", test.n_sequences},
        {"depth", test.depth},
+       {"temperature", test.sampling ? test.sampling->temperature : 0.0f},
        {"tokens_per_second", n / result.median_s},
        {"tokens_per_second_min", n / result.max_s},
        {"tokens_per_second_max", n / result.min_s},
@@ -474,6 +482,8 @@ Command bench_command() {
       {"parlance bench -m model.gguf --load", "time from nothing to the first token"},
       {"parlance bench -m model.gguf -p 0 -d 512 -s 1,8 --arriving 4096",
        "many answers at once, and a long prompt"},
+      {"parlance bench -m model.gguf -p 0 -n 128 -d 0 -s 1,64 --temp 0.7 --top-k 20",
+       "answers whose tokens are drawn, as in a chat"},
       {"parlance bench -m FOLDER -p 0 -n 128 -d 0,4096 --draft auto",
        "answers with the bundle's drafter beside those without"},
       {"parlance bench -m model.gguf -p 0 -n 128 -d 0 --oracle --draft-max 7",
@@ -508,6 +518,16 @@ Command bench_command() {
            "As --draft, with what the model says in place of what is proposed: what a drafter brings that is "
            "always right. One named with --draft still takes its time, without one proposals take none.",
            options->has_oracle));
+  // What a token is drawn from; what was said before it means nothing here.
+  options->answers.generate.sampling.temperature = 0;
+  OptionGroup sampling = sampling_group(options->answers);
+  std::erase_if(sampling.options, [](const Option& option) {
+    const std::array kept = {"--temp", "--top-k", "--top-p", "--min-p"};
+    return std::ranges::find(kept, main_name(option)) == kept.end();
+  });
+  sampling.options.front().help =
+      "Draw the tokens of answers as chat does at this temperature. 0: take the likeliest, which costs "
+      "least.";
   OptionGroup model = model_group(options->model);
   std::erase_if(model.options, [](const Option& option) { return main_name(option) == "--threads"; });
   for (Option& option : model.options) {
@@ -567,6 +587,7 @@ Command bench_command() {
             "Realtime sessions in which somebody talks, at once; 0: none. The questions are the server's own "
             "voice's.",
             options->serve.n_sessions, 0, 256)}},
+      std::move(sampling),
       std::move(drafting),
       std::move(model),
       {"Output", {json_option(options->wants_json)}}};

@@ -13,12 +13,17 @@ namespace parlance {
 
 namespace {
 
-// An answer whose tokens are known beforehand; what the model says of them is computed and not looked at.
+// An answer whose tokens are known beforehand; what the model says in their place is chosen as in an answer,
+// and not looked at.
 class GivenAnswer final : public Task {
  public:
-  GivenAnswer(Sequence& sequence, std::vector<Token> tokens, const Work& work)
+  GivenAnswer(Sequence& sequence, std::vector<Token> tokens, const std::optional<SamplingOptions>& sampling,
+              const Work& work)
       : Task(sequence, work), tokens_(std::move(tokens)) {
-    does_with_tokens_ = true;  // as an answer without chance
+    does_with_tokens_ = !sampling;
+    if (!sampling) return;
+    sampler_.emplace(*sampling);
+    does_with_top_ = may_do_with_top(*sampling, kMostTopLogits);
   }
 
   // Puts the first token behind what there is; the others follow.
@@ -29,7 +34,20 @@ class GivenAnswer final : public Task {
   void stop() { wants_more_ = false; }
 
  private:
-  void take(std::span<const float>, int64_t) override { times_.push_back(Clock::now()); }
+  void take(std::span<const float> row, int64_t) override {
+    if (sampler_) sampler_->accept(sampler_->sample(row));
+    times_.push_back(Clock::now());
+  }
+  Result<void> take_top(TopRows& rows) override {
+    if (const std::optional<Token> token = sampler_->sample(rows.top(0))) {
+      sampler_->accept(*token);
+      times_.push_back(Clock::now());
+      return {};
+    }
+    PARLANCE_TRY(const std::span<const float> row, rows.logits(0));
+    take(row, 1);
+    return {};
+  }
   void take_tokens(std::span<const Token>) override { times_.push_back(Clock::now()); }
   bool computed() override {
     const bool has_more = n_given_ < tokens_.size() || wants_more_;
@@ -43,6 +61,7 @@ class GivenAnswer final : public Task {
   }
 
   std::vector<Token> tokens_;
+  std::optional<Sampler> sampler_;
   size_t n_given_ = 0;
   bool wants_more_ = false;
   std::vector<Clock::time_point> times_;
@@ -73,7 +92,8 @@ Result<std::vector<std::unique_ptr<GivenAnswer>>> begin_all(const Answers& answe
     session->truncate(test.depth);
     PARLANCE_CHECK(fill_with_noise(*session, test.depth));
     tasks.push_back(std::make_unique<GivenAnswer>(
-        session->sequence(), bench_tokens(test.n_tokens, session->model().tokenizer().n_vocab()), work));
+        session->sequence(), bench_tokens(test.n_tokens, session->model().tokenizer().n_vocab()),
+        test.sampling, work));
     PARLANCE_CHECK(tasks.back()->begin());
   }
   return tasks;

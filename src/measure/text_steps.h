@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct BenchTest {
   int64_t n_tokens;         // of verification: of a step
   int64_t depth;            // tokens that are in the context before
   int64_t n_sequences = 1;  // of decoding: answers that are written at once, each as long
+  std::optional<SamplingOptions> sampling = {};  // how their tokens are drawn; none: the likeliest are taken
 
   int64_t n_ctx() const { return depth + n_tokens; }
 };

@@ -164,7 +164,11 @@ constant bool _1429 = (kVPairs < 128u);
 constant uint kPairsAtOnce = _1429 ? kVPairs : 128u;
 constant uint kStride = (128u / kPairsAtOnce);
 constant uint _1432 = (kStride * kPairsAtOnce);
-constant uint _1565 = (8u * kStride);
+#ifndef SPIRV_CROSS_CONSTANT_ID_9
+#define SPIRV_CROSS_CONSTANT_ID_9 8u
+#endif
+constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
+constant uint _1566 = (kValuesAtOnce * kStride);
 
 struct First
 {
@@ -176,7 +180,7 @@ struct Pos
     int positions[1];
 };
 
-constant uint _1750 = (kValues * kPairsAtOnce);
+constant uint _1751 = (kValues * kPairsAtOnce);
 
 struct Out
 {
@@ -372,10 +376,10 @@ int keys_before(thread const uint& seq, thread const int& position, constant Pus
 }
 
 static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_765, const device Pos& v_1600)
+int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_765, const device Pos& v_1601)
 {
     uint param = seq;
-    int param_1 = v_1600.positions[push.pos_at + token] + 1;
+    int param_1 = v_1601.positions[push.pos_at + token] + 1;
     return keys_before(param, param_1, push, v_765);
 }
 
@@ -386,33 +390,33 @@ uint part_positions(thread const uint& n, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _1926;
+    uint _1927;
     if (n <= 1u)
     {
-        _1926 = 1u;
+        _1927 = 1u;
     }
     else
     {
-        _1926 = 2u << uint(int(spvFindUMSB(n - 1u)));
+        _1927 = 2u << uint(int(spvFindUMSB(n - 1u)));
     }
-    return max(128u, (_1926 / 32u));
+    return max(128u, (_1927 / 32u));
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_765, const device First& v_1580)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_765, const device First& v_1581)
 {
-    uint _1574;
+    uint _1575;
     if (push.has_first > 0u)
     {
         uint param = seq;
-        int param_1 = v_1580.firsts[push.first_at + token];
-        _1574 = uint(keys_before(param, param_1, push, v_765));
+        int param_1 = v_1581.firsts[push.first_at + token];
+        _1575 = uint(keys_before(param, param_1, push, v_765));
     }
     else
     {
-        _1574 = 0u;
+        _1575 = 0u;
     }
-    return _1574;
+    return _1575;
 }
 
 static inline __attribute__((always_inline))
@@ -785,7 +789,7 @@ void add_values(thread const uint& n, const device KvWords& v_229, constant Push
     {
         return;
     }
-    spvUnsafeArray<float2, 8> v;
+    spvUnsafeArray<float2, kValuesAtOnce> v;
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
         uint pair = (lane % kPairsAtOnce) + (p * 128u);
@@ -794,15 +798,15 @@ void add_values(thread const uint& n, const device KvWords& v_229, constant Push
             continue;
         }
         uint _1461 = lane / kPairsAtOnce;
-        for (uint first = _1461; first < n; first += _1565)
+        for (uint first = _1461; first < n; first += _1566)
         {
-            for (uint i = 0u; i < 8u; i++)
+            for (uint i = 0u; i < kValuesAtOnce; i++)
             {
                 uint param = v_rows[min((first + (i * kStride)), (n - 1u))];
                 uint param_1 = pair;
                 v[i] = load_v(param, param_1, v_229, push);
             }
-            for (uint i_1 = 0u; i_1 < 8u; i_1++)
+            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
             {
                 uint position = first + (i_1 * kStride);
                 if (position >= n)
@@ -814,8 +818,8 @@ void add_values(thread const uint& n, const device KvWords& v_229, constant Push
                     float4 weight = weights[((position * kValues) + r) / 4u];
                     for (uint j = 0u; j < 4u; j++)
                     {
-                        uint _1547 = ((r + j) * kPairsOfLane) + p;
-                        value_sum[_1547] += (v[i_1] * weight[j]);
+                        uint _1548 = ((r + j) * kPairsOfLane) + p;
+                        value_sum[_1548] += (v[i_1] * weight[j]);
                     }
                 }
             }
@@ -824,60 +828,60 @@ void add_values(thread const uint& n, const device KvWords& v_229, constant Push
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_229, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_647, const device MainPages& v_765, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float4 (&q_tile)[_1074], const device PageTable& v_1115, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410], const device First& v_1580, const device Pos& v_1600)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_229, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_647, const device MainPages& v_765, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float4 (&q_tile)[_1074], const device PageTable& v_1115, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410], const device First& v_1581, const device Pos& v_1601)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kValues)
     {
         uint param = lane;
-        bool _1624 = exists(param, push, first_row, group_size);
-        bool _1632;
-        if (_1624)
+        bool _1625 = exists(param, push, first_row, group_size);
+        bool _1633;
+        if (_1625)
         {
             uint param_1 = lane;
-            _1632 = token_of(param_1, first_row, group_size) >= first_token;
+            _1633 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
-            _1632 = _1624;
+            _1633 = _1625;
         }
-        bool _1640;
-        if (_1632)
+        bool _1641;
+        if (_1633)
         {
             uint param_2 = lane;
-            _1640 = token_of(param_2, first_row, group_size) <= last_token;
+            _1641 = token_of(param_2, first_row, group_size) <= last_token;
         }
         else
         {
-            _1640 = _1632;
+            _1641 = _1633;
         }
-        bool is_among = _1640;
-        int _1643;
+        bool is_among = _1641;
+        int _1644;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _1643 = keys_of(param_4, param_5, push, v_765, v_1600) - 1;
+            _1644 = keys_of(param_4, param_5, push, v_765, v_1601) - 1;
         }
         else
         {
-            _1643 = -1;
+            _1644 = -1;
         }
-        last_seen[lane] = _1643;
-        int _1660;
+        last_seen[lane] = _1644;
+        int _1661;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _1660 = int(first_of(param_7, param_8, push, v_765, v_1580));
+            _1661 = int(first_of(param_7, param_8, push, v_765, v_1581));
         }
         else
         {
-            _1660 = 0;
+            _1661 = 0;
         }
-        first_seen[lane] = _1660;
+        first_seen[lane] = _1661;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -919,25 +923,25 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_913], thre
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_913], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1410], device Out& v_1828, device Softmax& v_1864)
+void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_913], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1410], device Out& v_1829, device Softmax& v_1865)
 {
-    float _1843;
-    for (uint i = gl_LocalInvocationID.x; i < _1750; i += 128u)
+    float _1844;
+    for (uint i = gl_LocalInvocationID.x; i < _1751; i += 128u)
     {
         uint row = i / kPairsAtOnce;
         uint dimension = (2u * ((i % kPairsAtOnce) + (p * 128u))) + component;
         uint param = row;
-        bool _1767 = !exists(param, push, first_row, group_size);
-        bool _1775;
-        if (!_1767)
+        bool _1768 = !exists(param, push, first_row, group_size);
+        bool _1776;
+        if (!_1768)
         {
-            _1775 = dimension >= push.head_dim_v;
+            _1776 = dimension >= push.head_dim_v;
         }
         else
         {
-            _1775 = _1767;
+            _1776 = _1768;
         }
-        if (_1775)
+        if (_1776)
         {
             continue;
         }
@@ -953,22 +957,22 @@ void store_sums(thread const uint& p, thread const uint& component, thread const
         uint vector = (((part * push.n_tokens) + token_of(param_2, first_row, group_size)) * push.n_head) + head_of(param_3, first_row, group_size, head_kv);
         if (push.keeps_sums == 0u)
         {
-            _1843 = sum / total;
+            _1844 = sum / total;
         }
         else
         {
-            _1843 = sum;
+            _1844 = sum;
         }
-        v_1828.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _1843;
+        v_1829.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _1844;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_1864.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_1865.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410], device Out& v_1828, device Softmax& v_1864)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410], device Out& v_1829, device Softmax& v_1865)
 {
     spvUnsafeArray<float, kValues> param;
     param = weight_sum;
@@ -985,13 +989,13 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_4 = p;
             uint param_5 = component;
             uint param_6 = part;
-            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_1828, v_1864);
+            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_1829, v_1865);
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
     }
 }
 
-kernel void attention(const device KvWords& v_229 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_647 [[buffer(1)]], const device PageTable& v_1115 [[buffer(2)]], const device Seq& _2019 [[buffer(3)]], const device Pos& v_1600 [[buffer(4)]], const device Q& v_1045 [[buffer(5)]], device Out& v_1828 [[buffer(6)]], device Softmax& v_1864 [[buffer(7)]], const device First& v_1580 [[buffer(8)]], const device Constants& v_397 [[buffer(9)]], const device MainPages& v_765 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+kernel void attention(const device KvWords& v_229 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_647 [[buffer(1)]], const device PageTable& v_1115 [[buffer(2)]], const device Seq& _2020 [[buffer(3)]], const device Pos& v_1601 [[buffer(4)]], const device Q& v_1045 [[buffer(5)]], device Out& v_1829 [[buffer(6)]], device Softmax& v_1865 [[buffer(7)]], const device First& v_1581 [[buffer(8)]], const device Constants& v_397 [[buffer(9)]], const device MainPages& v_765 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
     threadgroup float v_levels[kVLevels];
     threadgroup float residual_signs[_425];
@@ -1029,36 +1033,36 @@ kernel void attention(const device KvWords& v_229 [[buffer(0)]], constant Push& 
     uint last_of_tile = token_of(param, first_row, group_size);
     uint param_1 = 0u;
     uint token = token_of(param_1, first_row, group_size);
-    uint _2104;
+    uint _2105;
     while (token <= last_of_tile)
     {
-        uint seq = uint(_2019.seqs[push.seq_at + token]);
+        uint seq = uint(_2020.seqs[push.seq_at + token]);
         uint param_2 = seq;
         uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_765, v_1600);
+        int n_keys = keys_of(param_2, param_3, push, v_765, v_1601);
         uint param_4 = uint(n_keys);
         uint n_positions = part_positions(param_4, push);
         uint last_token = token;
         uint param_5 = seq;
         uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_765, v_1580);
+        uint first_position = first_of(param_5, param_6, push, v_765, v_1581);
         for (;;)
         {
-            bool _2054 = last_token < last_of_tile;
-            bool _2067;
-            if (_2054)
+            bool _2055 = last_token < last_of_tile;
+            bool _2068;
+            if (_2055)
             {
-                _2067 = uint(_2019.seqs[(push.seq_at + last_token) + 1u]) == seq;
+                _2068 = uint(_2020.seqs[(push.seq_at + last_token) + 1u]) == seq;
             }
             else
             {
-                _2067 = _2054;
+                _2068 = _2055;
             }
-            if (_2067)
+            if (_2068)
             {
                 uint param_7 = seq;
                 uint param_8 = last_token + 1u;
-                int keys_of_next = keys_of(param_7, param_8, push, v_765, v_1600);
+                int keys_of_next = keys_of(param_7, param_8, push, v_765, v_1601);
                 uint param_9 = uint(keys_of_next);
                 if (part_positions(param_9, push) != n_positions)
                 {
@@ -1068,7 +1072,7 @@ kernel void attention(const device KvWords& v_229 [[buffer(0)]], constant Push& 
                 n_keys = max(n_keys, keys_of_next);
                 uint param_10 = seq;
                 uint param_11 = last_token;
-                first_position = min(first_position, first_of(param_10, param_11, push, v_765, v_1580));
+                first_position = min(first_position, first_of(param_10, param_11, push, v_765, v_1581));
                 continue;
             }
             else
@@ -1079,22 +1083,22 @@ kernel void attention(const device KvWords& v_229 [[buffer(0)]], constant Push& 
         uint first = part * n_positions;
         if (first_position > first)
         {
-            _2104 = ((first_position - first) / 128u) * 128u;
+            _2105 = ((first_position - first) / 128u) * 128u;
         }
         else
         {
-            _2104 = 0u;
+            _2105 = 0u;
         }
-        uint left_out = _2104;
+        uint left_out = _2105;
         uint param_12 = token;
         uint param_13 = last_token;
         uint param_14 = seq;
         uint param_15 = first + left_out;
         uint param_16 = min(uint(n_keys), (first + n_positions));
-        attend(param_12, param_13, param_14, param_15, param_16, v_229, push, gl_LocalInvocationID, v_647, v_765, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, q_tile, v_1115, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights, v_1580, v_1600);
+        attend(param_12, param_13, param_14, param_15, param_16, v_229, push, gl_LocalInvocationID, v_647, v_765, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, q_tile, v_1115, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights, v_1581, v_1601);
         token = last_token + 1u;
     }
     uint param_17 = part;
-    store(param_17, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, v_1828, v_1864);
+    store(param_17, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, v_1829, v_1865);
 }
 

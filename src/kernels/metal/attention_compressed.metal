@@ -164,7 +164,11 @@ constant bool _2123 = (kVPairs < 128u);
 constant uint kPairsAtOnce = _2123 ? kVPairs : 128u;
 constant uint kStride = (128u / kPairsAtOnce);
 constant uint _2126 = (kStride * kPairsAtOnce);
-constant uint _2258 = (8u * kStride);
+#ifndef SPIRV_CROSS_CONSTANT_ID_9
+#define SPIRV_CROSS_CONSTANT_ID_9 8u
+#endif
+constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
+constant uint _2259 = (kValuesAtOnce * kStride);
 
 struct First
 {
@@ -176,7 +180,7 @@ struct Pos
     int positions[1];
 };
 
-constant uint _2443 = (kValues * kPairsAtOnce);
+constant uint _2444 = (kValues * kPairsAtOnce);
 
 struct Out
 {
@@ -372,10 +376,10 @@ int keys_before(thread const uint& seq, thread const int& position, constant Pus
 }
 
 static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1462, const device Pos& v_2293)
+int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1462, const device Pos& v_2294)
 {
     uint param = seq;
-    int param_1 = v_2293.positions[push.pos_at + token] + 1;
+    int param_1 = v_2294.positions[push.pos_at + token] + 1;
     return keys_before(param, param_1, push, v_1462);
 }
 
@@ -386,33 +390,33 @@ uint part_positions(thread const uint& n, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _2619;
+    uint _2620;
     if (n <= 1u)
     {
-        _2619 = 1u;
+        _2620 = 1u;
     }
     else
     {
-        _2619 = 2u << uint(int(spvFindUMSB(n - 1u)));
+        _2620 = 2u << uint(int(spvFindUMSB(n - 1u)));
     }
-    return max(128u, (_2619 / 32u));
+    return max(128u, (_2620 / 32u));
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1462, const device First& v_2273)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1462, const device First& v_2274)
 {
-    uint _2267;
+    uint _2268;
     if (push.has_first > 0u)
     {
         uint param = seq;
-        int param_1 = v_2273.firsts[push.first_at + token];
-        _2267 = uint(keys_before(param, param_1, push, v_1462));
+        int param_1 = v_2274.firsts[push.first_at + token];
+        _2268 = uint(keys_before(param, param_1, push, v_1462));
     }
     else
     {
-        _2267 = 0u;
+        _2268 = 0u;
     }
-    return _2267;
+    return _2268;
 }
 
 static inline __attribute__((always_inline))
@@ -1043,7 +1047,7 @@ void add_values(thread const uint& n, const device KvWords& v_245, constant Push
     {
         return;
     }
-    spvUnsafeArray<float2, 8> v;
+    spvUnsafeArray<float2, kValuesAtOnce> v;
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
         uint pair = (lane % kPairsAtOnce) + (p * 128u);
@@ -1052,15 +1056,15 @@ void add_values(thread const uint& n, const device KvWords& v_245, constant Push
             continue;
         }
         uint _2155 = lane / kPairsAtOnce;
-        for (uint first = _2155; first < n; first += _2258)
+        for (uint first = _2155; first < n; first += _2259)
         {
-            for (uint i = 0u; i < 8u; i++)
+            for (uint i = 0u; i < kValuesAtOnce; i++)
             {
                 uint param = v_rows[min((first + (i * kStride)), (n - 1u))];
                 uint param_1 = pair;
                 v[i] = load_v(param, param_1, v_245, push, v_levels, residual_signs);
             }
-            for (uint i_1 = 0u; i_1 < 8u; i_1++)
+            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
             {
                 uint position = first + (i_1 * kStride);
                 if (position >= n)
@@ -1072,8 +1076,8 @@ void add_values(thread const uint& n, const device KvWords& v_245, constant Push
                     float4 weight = weights[((position * kValues) + r) / 4u];
                     for (uint j = 0u; j < 4u; j++)
                     {
-                        uint _2240 = ((r + j) * kPairsOfLane) + p;
-                        value_sum[_2240] += (v[i_1] * weight[j]);
+                        uint _2241 = ((r + j) * kPairsOfLane) + p;
+                        value_sum[_2241] += (v[i_1] * weight[j]);
                     }
                 }
             }
@@ -1082,60 +1086,60 @@ void add_values(thread const uint& n, const device KvWords& v_245, constant Push
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_245, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_441], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1345, const device MainPages& v_1462, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float4 (&q_tile)[_1770], const device PageTable& v_1811, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104], const device First& v_2273, const device Pos& v_2293)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_245, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_441], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1345, const device MainPages& v_1462, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float4 (&q_tile)[_1770], const device PageTable& v_1811, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104], const device First& v_2274, const device Pos& v_2294)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kValues)
     {
         uint param = lane;
-        bool _2317 = exists(param, push, first_row, group_size);
-        bool _2325;
-        if (_2317)
+        bool _2318 = exists(param, push, first_row, group_size);
+        bool _2326;
+        if (_2318)
         {
             uint param_1 = lane;
-            _2325 = token_of(param_1, first_row, group_size) >= first_token;
+            _2326 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
-            _2325 = _2317;
+            _2326 = _2318;
         }
-        bool _2333;
-        if (_2325)
+        bool _2334;
+        if (_2326)
         {
             uint param_2 = lane;
-            _2333 = token_of(param_2, first_row, group_size) <= last_token;
+            _2334 = token_of(param_2, first_row, group_size) <= last_token;
         }
         else
         {
-            _2333 = _2325;
+            _2334 = _2326;
         }
-        bool is_among = _2333;
-        int _2336;
+        bool is_among = _2334;
+        int _2337;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _2336 = keys_of(param_4, param_5, push, v_1462, v_2293) - 1;
+            _2337 = keys_of(param_4, param_5, push, v_1462, v_2294) - 1;
         }
         else
         {
-            _2336 = -1;
+            _2337 = -1;
         }
-        last_seen[lane] = _2336;
-        int _2353;
+        last_seen[lane] = _2337;
+        int _2354;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _2353 = int(first_of(param_7, param_8, push, v_1462, v_2273));
+            _2354 = int(first_of(param_7, param_8, push, v_1462, v_2274));
         }
         else
         {
-            _2353 = 0;
+            _2354 = 0;
         }
-        first_seen[lane] = _2353;
+        first_seen[lane] = _2354;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -1177,25 +1181,25 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1609], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1609], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2104], device Out& v_2521, device Softmax& v_2557)
+void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1609], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2104], device Out& v_2522, device Softmax& v_2558)
 {
-    float _2536;
-    for (uint i = gl_LocalInvocationID.x; i < _2443; i += 128u)
+    float _2537;
+    for (uint i = gl_LocalInvocationID.x; i < _2444; i += 128u)
     {
         uint row = i / kPairsAtOnce;
         uint dimension = (2u * ((i % kPairsAtOnce) + (p * 128u))) + component;
         uint param = row;
-        bool _2460 = !exists(param, push, first_row, group_size);
-        bool _2468;
-        if (!_2460)
+        bool _2461 = !exists(param, push, first_row, group_size);
+        bool _2469;
+        if (!_2461)
         {
-            _2468 = dimension >= push.head_dim_v;
+            _2469 = dimension >= push.head_dim_v;
         }
         else
         {
-            _2468 = _2460;
+            _2469 = _2461;
         }
-        if (_2468)
+        if (_2469)
         {
             continue;
         }
@@ -1211,22 +1215,22 @@ void store_sums(thread const uint& p, thread const uint& component, thread const
         uint vector = (((part * push.n_tokens) + token_of(param_2, first_row, group_size)) * push.n_head) + head_of(param_3, first_row, group_size, head_kv);
         if (push.keeps_sums == 0u)
         {
-            _2536 = sum / total;
+            _2537 = sum / total;
         }
         else
         {
-            _2536 = sum;
+            _2537 = sum;
         }
-        v_2521.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2536;
+        v_2522.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2537;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_2557.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_2558.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104], device Out& v_2521, device Softmax& v_2557)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104], device Out& v_2522, device Softmax& v_2558)
 {
     spvUnsafeArray<float, kValues> param;
     param = weight_sum;
@@ -1243,13 +1247,13 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_4 = p;
             uint param_5 = component;
             uint param_6 = part;
-            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_2521, v_2557);
+            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_2522, v_2558);
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
     }
 }
 
-kernel void attention_compressed(const device KvWords& v_245 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1345 [[buffer(1)]], const device PageTable& v_1811 [[buffer(2)]], const device Seq& _2712 [[buffer(3)]], const device Pos& v_2293 [[buffer(4)]], const device Q& v_1741 [[buffer(5)]], device Out& v_2521 [[buffer(6)]], device Softmax& v_2557 [[buffer(7)]], const device First& v_2273 [[buffer(8)]], const device Constants& v_413 [[buffer(9)]], const device MainPages& v_1462 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+kernel void attention_compressed(const device KvWords& v_245 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1345 [[buffer(1)]], const device PageTable& v_1811 [[buffer(2)]], const device Seq& _2713 [[buffer(3)]], const device Pos& v_2294 [[buffer(4)]], const device Q& v_1741 [[buffer(5)]], device Out& v_2522 [[buffer(6)]], device Softmax& v_2558 [[buffer(7)]], const device First& v_2274 [[buffer(8)]], const device Constants& v_413 [[buffer(9)]], const device MainPages& v_1462 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
     threadgroup float v_levels[kVLevels];
     threadgroup float residual_signs[_441];
@@ -1287,36 +1291,36 @@ kernel void attention_compressed(const device KvWords& v_245 [[buffer(0)]], cons
     uint last_of_tile = token_of(param, first_row, group_size);
     uint param_1 = 0u;
     uint token = token_of(param_1, first_row, group_size);
-    uint _2796;
+    uint _2797;
     while (token <= last_of_tile)
     {
-        uint seq = uint(_2712.seqs[push.seq_at + token]);
+        uint seq = uint(_2713.seqs[push.seq_at + token]);
         uint param_2 = seq;
         uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_1462, v_2293);
+        int n_keys = keys_of(param_2, param_3, push, v_1462, v_2294);
         uint param_4 = uint(n_keys);
         uint n_positions = part_positions(param_4, push);
         uint last_token = token;
         uint param_5 = seq;
         uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_1462, v_2273);
+        uint first_position = first_of(param_5, param_6, push, v_1462, v_2274);
         for (;;)
         {
-            bool _2746 = last_token < last_of_tile;
-            bool _2759;
-            if (_2746)
+            bool _2747 = last_token < last_of_tile;
+            bool _2760;
+            if (_2747)
             {
-                _2759 = uint(_2712.seqs[(push.seq_at + last_token) + 1u]) == seq;
+                _2760 = uint(_2713.seqs[(push.seq_at + last_token) + 1u]) == seq;
             }
             else
             {
-                _2759 = _2746;
+                _2760 = _2747;
             }
-            if (_2759)
+            if (_2760)
             {
                 uint param_7 = seq;
                 uint param_8 = last_token + 1u;
-                int keys_of_next = keys_of(param_7, param_8, push, v_1462, v_2293);
+                int keys_of_next = keys_of(param_7, param_8, push, v_1462, v_2294);
                 uint param_9 = uint(keys_of_next);
                 if (part_positions(param_9, push) != n_positions)
                 {
@@ -1326,7 +1330,7 @@ kernel void attention_compressed(const device KvWords& v_245 [[buffer(0)]], cons
                 n_keys = max(n_keys, keys_of_next);
                 uint param_10 = seq;
                 uint param_11 = last_token;
-                first_position = min(first_position, first_of(param_10, param_11, push, v_1462, v_2273));
+                first_position = min(first_position, first_of(param_10, param_11, push, v_1462, v_2274));
                 continue;
             }
             else
@@ -1337,22 +1341,22 @@ kernel void attention_compressed(const device KvWords& v_245 [[buffer(0)]], cons
         uint first = part * n_positions;
         if (first_position > first)
         {
-            _2796 = ((first_position - first) / 128u) * 128u;
+            _2797 = ((first_position - first) / 128u) * 128u;
         }
         else
         {
-            _2796 = 0u;
+            _2797 = 0u;
         }
-        uint left_out = _2796;
+        uint left_out = _2797;
         uint param_12 = token;
         uint param_13 = last_token;
         uint param_14 = seq;
         uint param_15 = first + left_out;
         uint param_16 = min(uint(n_keys), (first + n_positions));
-        attend(param_12, param_13, param_14, param_15, param_16, v_245, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1345, v_1462, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, q_tile, v_1811, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights, v_2273, v_2293);
+        attend(param_12, param_13, param_14, param_15, param_16, v_245, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1345, v_1462, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, q_tile, v_1811, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights, v_2274, v_2294);
         token = last_token + 1u;
     }
     uint param_17 = part;
-    store(param_17, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, v_2521, v_2557);
+    store(param_17, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, v_2522, v_2558);
 }
 

@@ -19,6 +19,7 @@ layout(constant_id = 5) const bool kWholeQuads = false;
 layout(constant_id = 6) const uint kKLevels = 1;  // room for levels of keys, and of values
 layout(constant_id = 7) const uint kVLevels = 1;
 layout(constant_id = 8) const bool kHasResidual = false;
+layout(constant_id = 9) const uint kValuesAtOnce = 8;  // that a lane loads before it uses the first
 
 const uint kLanes = 128;
 layout(local_size_x = 128) in;
@@ -186,16 +187,15 @@ void weigh(uint seq, uint first, uint end) {
 void add_values(uint n) {
   const uint lane = gl_LocalInvocationID.x;
   if (lane >= kStride * kPairsAtOnce) return;
-  const uint kAtOnce = 8;
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
     const uint pair = lane % kPairsAtOnce + p * kLanes;
     if (2 * pair >= push.head_dim_v) continue;
-    for (uint first = lane / kPairsAtOnce; first < n; first += kAtOnce * kStride) {
-      vec2 v[kAtOnce];
-      [[unroll]] for (uint i = 0; i < kAtOnce; ++i) {
+    for (uint first = lane / kPairsAtOnce; first < n; first += kValuesAtOnce * kStride) {
+      vec2 v[kValuesAtOnce];
+      [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
         v[i] = load_v(v_rows[min(first + i * kStride, n - 1)], pair);
       }
-      [[unroll]] for (uint i = 0; i < kAtOnce; ++i) {
+      [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
         const uint position = first + i * kStride;
         if (position >= n) break;
         [[unroll]] for (uint r = 0; r < kRows; r += 4) {

@@ -7,7 +7,9 @@
 #include "engine/generate.h"
 #include "engine/scheduler.h"
 #include "support/random_tokens.h"
+#include "support/temporary_folder.h"
 #include "support/text_model.h"
+#include "support/tiny_model.h"
 #include "support/watched_device.h"
 
 namespace parlance {
@@ -20,6 +22,13 @@ class Cancel : public testing::Test {
     EXPECT_TRUE(model) << model.error().message;
     if (model) model_ = *std::move(model);
     return model_ != nullptr;
+  }
+
+  // A first layer, a last one and one between them: no others differ in what is done when.
+  bool load_three_layers() {
+    const test::TemporaryFolder folder;
+    test::write_tiny_model(folder.path() / "tiny.gguf", {.n_layer = 3});
+    return load(folder.path() / "tiny.gguf");
   }
 
   std::unique_ptr<Session> session(const KvPolicy& cache) const {
@@ -74,7 +83,7 @@ class Cancel : public testing::Test {
 };
 
 TEST_F(Cancel, BetweenAnyTwoOperations) {
-  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  ASSERT_TRUE(load_three_layers());
   const auto prompt = test::random_tokens(40, 1), more = test::random_tokens(3, 2);
   for (const KvPolicy& cache :
        {KvPolicy{}, KvPolicy{.k = {.format = KvFormat::tbq4_0}, .v = {.format = KvFormat::tbq4_0}}}) {
@@ -89,7 +98,7 @@ TEST_F(Cancel, BetweenAnyTwoOperations) {
 
 // Tokens before those that are appended have to be computed again: their page was compressed.
 TEST_F(Cancel, WhileTokensAreComputedAgain) {
-  ASSERT_TRUE(load(test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf"));
+  ASSERT_TRUE(load_three_layers());
   const KvPolicy cache{
       .k = {.format = KvFormat::q8_0}, .v = {.format = KvFormat::q8_0}, .n_sink = 0, .n_recent = 16};
   const auto prompt = test::random_tokens(150, 3), more = test::random_tokens(3, 4);

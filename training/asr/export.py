@@ -1,6 +1,7 @@
 """Writes a trained recogniser as the two files of a Qwen3-ASR bundle.
 
     python3 export.py --checkpoint run/checkpoint.pt --out bundle/asr
+    python3 export.py --checkpoint run/checkpoint.pt --f16 --out asr-f16
 """
 
 import argparse
@@ -115,8 +116,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--checkpoint", help="of train.py; without one a model of random weights is written")
     parser.add_argument("--out", required=True, help="folder for the two files")
+    parser.add_argument("--f16", action="store_true", help="matrices in F16, to go on from or to be averaged")
     a = parser.parse_args()
-    sizes = write(a.out, load_checkpoint(a.checkpoint))
+    sizes = write(a.out, load_checkpoint(a.checkpoint), *([(F16, F16)] if a.f16 else []))
     print(*(f"{name} {size} bytes" for name, size in sizes.items()), f"together {sum(sizes.values())} bytes", sep="\n")
 
 

@@ -211,10 +211,10 @@ class Pull(unittest.TestCase):
         self.assertIn("after 3 tries", self.refusal(REPO, "--retries", "2"))
 
     def test_a_silent_server_is_asked_again(self):
-        self.hub.cuts, self.hub.silent_s = [100], 5
+        self.hub.cuts, self.hub.silent_s = [100], 30
         begin = time.monotonic()
         self.pull(f"{REPO}/Model-Q4_K_M.gguf", "--timeout", "1")
-        self.assertLess(time.monotonic() - begin, 4.5)
+        self.assertLess(time.monotonic() - begin, 20)
 
     def test_too_little_room_is_said_before_anything_comes(self):
         self.hub.sizes["Model-Q4_K_M.gguf"] = 1 << 49

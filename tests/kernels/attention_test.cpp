@@ -154,9 +154,6 @@ TEST_P(Attention, HeadSizes) {
       // Those up to 32 that are no whole pieces share a variant of the shader.
       const bool is_compiled_anyway = head_dim == 64 || (head_dim <= 32 && head_dim != 16);
       if (format != KvFormat::f16 && !is_compiled_anyway && is_software_vulkan()) continue;
-      // Nor do these take another way through it than 64, 96 or 100, and 257 take: whole rows or each
-      // dimension checked, a pair of values for a lane or two, one position of a block at a time or several.
-      if ((head_dim == 33 || head_dim == 80 || head_dim == 256) && is_software_vulkan()) continue;
       const KvShape shape{.k = {.format = format},
                           .v = {.format = format},
                           .n_head_kv = 1,

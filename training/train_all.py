@@ -64,7 +64,7 @@ def jobs(run, a):
     yield corpus("held-voice", 0.3, 9, 0.07, *held, *voice)
     yield corpus("voice-1", 7, 100, 0.55, *voice)
     yield corpus("seen", 4, 3, 0.3)
-    yield corpus("speech", a.speech_hours, 2, 1, "--mix", "asr", "--rates", "16", behind=first)
+    yield corpus("speech", a.speech_hours, 2, 1, "--mix", "asr", "--rates", "16", "--hesitant", "0.1", behind=first)
     for n in (2, 3):
         yield corpus(f"voice-{n}", 12, 99 + n, 0.5, *voice, behind=(*first, "speech"))
 

@@ -24,7 +24,7 @@ from spoken_form import cardinal, spoken, to_say  # noqa: E402
 import templates  # noqa: E402
 import world  # noqa: E402
 
-HAS_NUMPY = all(importlib.util.find_spec(name) for name in ("numpy", "scipy"))
+HAS_NUMPY = importlib.util.find_spec("numpy") is not None
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 N_SENTENCES = 2400
 
@@ -155,6 +155,16 @@ class Mixes(unittest.TestCase):
         self.assertEqual({varied._tag(word) for word in usual}, {None})
         self.assertEqual([varied._tag(word) for word in ("kettle", "kettles", "the", "Anna")], ["nn", "nns", None, None])
 
+    def test_subjects_are_contracted_as_they_are_said(self):
+        import everyday
+        always = random.Random(0)
+        always.random = lambda: 0.0
+        for text, expected in (("The kettle is broken.", "The kettle's broken."), ("Is the kettle on?", "Is the kettle on?"),
+                               ("My sister has gone home.", "My sister's gone home."), ("My sister has a cat.", "My sister has a cat."),
+                               ("The bus is late.", "The bus is late."), ("I think the shop is shut.", "I think the shop's shut."),
+                               ("The box is empty.", "The box is empty.")):
+            self.assertEqual(everyday.contracted(always, text), expected)
+
     def test_sequences_hold_every_word_but_rarer_homophones(self):
         rng, found = random.Random(5), set()
         for _ in range(20 * N_SENTENCES):
@@ -182,6 +192,61 @@ class Mixes(unittest.TestCase):
             self.assertTrue(not name or name[1] in world.FIRST_NAMES)
 
 
+class Hesitations(unittest.TestCase):
+    def test_fillers_and_beginnings(self):
+        from hesitant import FILLERS, hesitant
+        rng, kinds = random.Random(8), {"filler": 0, "begun": 0, "before": 0}
+        for _ in range(N_SENTENCES):
+            text = sentences.sentence(rng, "train", "asr")
+            written, said = hesitant(rng, text)
+            self.assertEqual(canonical_module.canonical(said).rstrip(",.?"), written.rstrip(".?"), text)
+            self.assertFalse(re.search("[0-9]", to_say(said)))
+            if said != written:
+                self.assertEqual(said, written + ",")
+                self.assertNotIn(written[-1], ".,?!:")
+                kinds["begun"] += 1
+            elif written != text:
+                fillers = [word for word in FILLERS if re.search(rf"\b{word},", written.lower())]
+                self.assertTrue(fillers, written)
+                kinds["before" if written.lower().startswith(tuple(f"{word}," for word in FILLERS)) else "filler"] += 1
+        for kind, n in kinds.items():
+            self.assertGreater(n, N_SENTENCES / 50, kind)
+
+    def test_a_time_of_day_may_stop_behind_its_hour(self):
+        from hesitant import hesitant
+        rng = random.Random(9)
+        written = {hesitant(rng, "How much time passes between 12:25 pm and 11:55 pm?")[0] for _ in range(400)}
+        for beginning in ("How much time passes between 12:25 pm and 11", "How much time passes between 12:25 pm and 11:55"):
+            self.assertIn(beginning, written)
+
+    def test_a_word_alone_stays(self):
+        from hesitant import hesitant
+        self.assertEqual(hesitant(random.Random(1), "Stop."), ("Stop.", "Stop."))
+
+
+@unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
+class Resampling(unittest.TestCase):
+    def test_tones_keep_their_place_and_height(self):
+        import numpy as np
+        from resample import resample
+        for rate, to in ((16000, 24000), (24000, 16000), (22050, 24000), (15750, 24000), (8000, 24000)):
+            for n in (1, 2, 99, 4000, 4001):
+                tone = lambda r, count: np.sin(2 * np.pi * 500 * np.arange(count) / r).astype(np.float32)
+                out = resample(tone(rate, n), rate, to)
+                self.assertEqual(len(out), -(-n * to // rate))
+                middle = slice(len(out) // 4, -(len(out) // 4))
+                if n > 1000:
+                    self.assertLess(np.abs(out - tone(to, len(out)))[middle].max(), 2e-3, (rate, to))
+        x = np.ones(7, np.float32)
+        self.assertIs(resample(x, 24000, 24000), x)
+
+    def test_what_the_lower_rate_cannot_hold_goes(self):
+        import numpy as np
+        from resample import resample
+        x = np.sin(2 * np.pi * 11000 * np.arange(24000) / 24000).astype(np.float32)
+        self.assertLess(np.abs(resample(x, 24000, 16000))[200:-200].max(), 5e-3)
+
+
 class HeldOut(unittest.TestCase):
     def test_no_held_out_sentence_is_trained(self):
         rng = random.Random(3)
@@ -191,7 +256,7 @@ class HeldOut(unittest.TestCase):
         self.assertEqual(train & held - {command.lower() for command in sentences.COMMANDS}, set())
 
 
-@unittest.skipUnless(HAS_NUMPY, "numpy and scipy are not installed")
+@unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
 class Voices(unittest.TestCase):
     def test_splits_and_presets(self):
         import voices
@@ -214,7 +279,7 @@ class Voices(unittest.TestCase):
 class CorpusFiles(unittest.TestCase):
     def test_constant_edges_and_phones(self):
         if not synthesizers_are_present():
-            self.skipTest("flite, espeak-ng, numpy or scipy is not installed")
+            self.skipTest("flite, espeak-ng or numpy is not installed")
         import numpy as np
         import generate
         import phones
@@ -242,7 +307,7 @@ class CorpusFiles(unittest.TestCase):
 
     def test_one_rate(self):
         if not synthesizers_are_present():
-            self.skipTest("flite, espeak-ng, numpy or scipy is not installed")
+            self.skipTest("flite, espeak-ng or numpy is not installed")
         from corpus import Corpus
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(SPEECH / "generate.py"), "--out", folder, "--hours", "0.004", "--workers", "1"]
@@ -255,7 +320,7 @@ class CorpusFiles(unittest.TestCase):
 
     def test_a_corpus_reads_back_and_repeats(self):
         if not synthesizers_are_present():
-            self.skipTest("flite, espeak-ng, numpy or scipy is not installed")
+            self.skipTest("flite, espeak-ng or numpy is not installed")
         import numpy as np
         from corpus import Corpus
         with tempfile.TemporaryDirectory() as folder:

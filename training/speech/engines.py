@@ -15,9 +15,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+import wave
 
 import numpy as np
-from scipy.io import wavfile
 
 import phones
 
@@ -216,7 +216,8 @@ class Festival:
                  f"(model_f0_std {self.SPREAD_HZ})))",
                  f'(set! said (Utterance Text "{said}"))', "(utt.synth said)",
                  f'(utt.save.wave said "{self.wave}" \'riff)', f'(utt.save.segs said "{self.segments}")')
-        rate, samples = wavfile.read(self.wave)
+        with wave.open(str(self.wave)) as file:
+            rate, samples = file.getframerate(), np.frombuffer(file.readframes(file.getnframes()), np.dtype("<i2"))
         numbers, ends = [], []
         for line in self.segments.read_text().partition("#\n")[2].splitlines():
             end, _, phone = line.split()[:3]

@@ -480,6 +480,9 @@ _ARTICLE = re.compile(r"\b(a|an) (?=([a-zA-Z]+))")
 _MASS = re.compile(r"\b(?:a|an) ((?:[a-z]+ )?(?:soup|salad|pants|jeans|shoes|boots|sneakers|sandals|slippers|socks|gloves|"
                    r"pajamas|sunglasses|shorts|running shoes|coffee|tea|water|juice|milk|wine|lemonade|money|keys|glasses|"
                    r"pills|headphones|tickets|notes|earrings|medicine|change|homework|clothes|a |an |the |some )\b)")
+_SUBJECT_IS = re.compile(r"(\b(?:[Tt]he|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Tt]his|[Tt]hat) [a-z]*[abd-fi-rt-wy]) "
+                         r"(?:is|has(?= [a-z]+(?:ed|en|wn|one|ade|ought|aught|eft|ost|ept)\b)) ")
+CONTRACTED_SHARE = 0.3
 MOST_DEPTH = 8
 
 
@@ -508,6 +511,11 @@ def polished(text: str) -> str:
     text = _ARTICLE.sub(article, text)
     text = re.sub(r"\b(\w+) \1\b", r"\1", text)
     return text[0].upper() + text[1:]
+
+
+def contracted(rng, text: str) -> str:
+    """"The kettle is broken" as it is mostly said; the apostrophe cannot be heard."""
+    return _SUBJECT_IS.sub(lambda match: f"{match[1]}'s " if rng.random() < CONTRACTED_SHARE else match[0], text)
 
 
 def everyday_sentence(rng) -> str:

@@ -13,6 +13,7 @@ import random
 
 import generate
 from opus import write_opus
+from resample import resample
 import voices
 
 RATE = 16000
@@ -38,7 +39,7 @@ def main():
                 voice = rng.choices(names, weights)[0] if group == "everyday" else UNSEEN_VOICE
                 sound, _ = generate.utterance(rng, text, voice, generate.draw_pace(rng, 0.3))
                 name = f"{number:03}.opus"
-                write_opus(a.out / name, generate.resample(sound, 24000, RATE))
+                write_opus(a.out / name, resample(sound, 24000, RATE))
                 index.write(json.dumps({"audio": name, "text": text, "group": group}) + "\n")
                 number += 1
 

@@ -18,12 +18,13 @@ import wave
 import zlib
 
 import numpy as np
-from scipy.signal import resample_poly
 
 from corpus import AUDIO_16K, AUDIO_24K, INDEX, PHONE_NAMES, PHONES, SAMPLES_PER_FRAME_24K
 import duration
 import engines
+from hesitant import hesitant
 import phones
+from resample import resample
 import sentences
 import voices
 
@@ -35,13 +36,6 @@ LEVEL, LARGEST = 0.1, 0.99      # root mean square of an utterance whose edges a
 
 
 RATES = {"16": (AUDIO_16K,), "24": (AUDIO_24K,), "both": (AUDIO_24K, AUDIO_16K)}
-
-
-def resample(x: np.ndarray, rate: int, to: int) -> np.ndarray:
-    if rate == to:
-        return x
-    divisor = math.gcd(rate, to)
-    return resample_poly(x, to // divisor, rate // divisor).astype(np.float32)
 
 
 def draw_pace(rng: random.Random, wide_share: float = 0.5) -> float:
@@ -106,9 +100,11 @@ def work(worker: int, options, out: Path, done, failed, barrier):
 
     is_new = is_new if options.mix != "assistant" else None
     while done[worker] < budget:
-        text = sentences.sentence(rng, options.split, options.mix, is_new)
+        text = said = sentences.sentence(rng, options.split, options.mix, is_new)
+        if options.hesitant and rng.random() < options.hesitant:
+            text, said = hesitant(rng, text)
         voice, pace = rng.choices(names, weights)[0], draw_pace(rng, options.wide_pace)
-        spoken = utterance(rng, text, voice, pace, options.edges == "constant")
+        spoken = utterance(rng, said, voice, pace, options.edges == "constant")
         if spoken is None:
             failed[worker] += 1
             continue
@@ -202,6 +198,7 @@ def main() -> int:
     parser.add_argument("--mix", choices=tuple(sentences.MIXES), default="assistant")
     parser.add_argument("--rates", choices=tuple(RATES), default="both", help="kilohertz of the sound that is kept")
     parser.add_argument("--wide-pace", type=float, default=0.5, help="share of utterances at any pace of 0.8 to 1.25")
+    parser.add_argument("--hesitant", type=float, default=0.0, help="share of sentences with a filler, or only begun")
     parser.add_argument("--edges", choices=("random", "constant"), default="random",
                         help="constant: the same silence and level everywhere, for speech synthesis")
     parser.add_argument("--list", help='speak this file\'s lines, "voice <tab> text", into WAV files instead')

@@ -16,6 +16,7 @@ import numpy as np
 
 import generate
 from opus import write_opus
+from resample import resample
 import voices
 
 RATE = 16000
@@ -37,7 +38,7 @@ def questions(rng, path):
 
 def spoken(text, voice):
     speech = voices.synthesise(text, voice)
-    return generate.resample(speech.samples, speech.rate, RATE)
+    return resample(speech.samples, speech.rate, RATE)
 
 
 def hesitate(rng, n, text, voice):

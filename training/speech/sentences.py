@@ -162,11 +162,11 @@ def _common_sequence(rng, _split, _invents):
 
 
 def _everyday(rng, _split, _invents):
-    return everyday.everyday_sentence(rng)
+    return everyday.contracted(rng, everyday.everyday_sentence(rng))
 
 
 def _varied(rng, _split, _invents):
-    return varied.varied_sentence(rng)
+    return everyday.contracted(rng, varied.varied_sentence(rng))
 
 
 def _template(rng, _split, _invents):

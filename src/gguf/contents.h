@@ -65,6 +65,7 @@ class NameIndex {
 struct GgufFile::Contents {
   std::string name;
   std::optional<MappedFile> mapping;                 // none when the caller keeps the bytes
+  mutable std::vector<OwnCopy> own_copies;           // that are to be made of stretches of all parts
   mutable std::unique_ptr<HugePageMove> huge_pages;  // of the mapping: its readers do not notice
   std::span<const std::byte> bytes;
   std::span<const std::byte> data;

@@ -82,11 +82,22 @@ bool GgufFile::still_whole() const {
 }
 
 void GgufFile::move_to_huge_pages() const {
-  const auto move = [](const Contents& part) {
-    if (part.mapping && !part.huge_pages) part.huge_pages = std::make_unique<HugePageMove>(part.data);
+  const auto move = [this](const Contents& part) {
+    if (!part.mapping || part.huge_pages) return;
+    std::vector<OwnCopy> copies;
+    for (const OwnCopy& copy : contents_->own_copies) {
+      const std::byte* const first = copy.bytes.data();
+      if (first >= part.data.data() && first < part.data.data() + part.data.size()) copies.push_back(copy);
+    }
+    part.huge_pages = std::make_unique<HugePageMove>(part.data, std::move(copies));
   };
   move(*contents_);
   for (const auto& part : contents_->other_parts) move(*part);
+  contents_->own_copies.clear();
+}
+
+void GgufFile::copy_when_moved(OwnCopy copy) const {
+  contents_->own_copies.push_back(std::move(copy));
 }
 
 void GgufFile::wait_for_huge_pages() const {

@@ -18,6 +18,7 @@
 
 #include "base/dtype.h"
 #include "base/os/file.h"
+#include "base/os/huge_pages.h"
 #include "base/result.h"
 #include "gguf/types.h"
 
@@ -80,6 +81,8 @@ class GgufFile {
   // Begins to move the data sections into huge pages of this process's own memory, see HugePageMove. Bytes
   // that the caller keeps stay where they are.
   void move_to_huge_pages() const;
+  // Has a stretch of the data copied then, instead.
+  void copy_when_moved(OwnCopy copy) const;
   // Returns when that has ended.
   void wait_for_huge_pages() const;
 

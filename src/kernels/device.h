@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "base/cancellation.h"
 #include "base/function_ref.h"
+#include "base/os/huge_pages.h"
 #include "base/result.h"
 #include "kernels/op_table.h"
 #include "tensor/arena.h"
@@ -63,6 +65,10 @@ class Device {
   // One weight: a buffer over bytes that stay mapped as long as it lives. The CPU points at them, a GPU
   // uploads them once, in order with what its streams do later.
   virtual Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) = 0;
+
+  // The copy of an imported weight that products read faster than the weight itself, which they do from when
+  // it is made, with the same results; none where there is no such.
+  virtual std::optional<OwnCopy> copy_for_products(const Tensor& /*weight*/) { return std::nullopt; }
 
   virtual std::unique_ptr<Stream> make_stream() = 0;
 };

@@ -71,9 +71,8 @@ Result<RopeWeights> load_rope(WeightLoader& weights, const RopeParameters& rope,
 
 Result<Linear> load_output(WeightLoader& weights, const HyperParameters& hp, int64_t n_vocab) {
   if (weights.has("output.weight")) return weights.linear("output", hp.n_embd, n_vocab);
-  Linear tied;
-  PARLANCE_TRY(tied.weight, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
-  return tied;
+  PARLANCE_TRY(const Tensor tied, weights.matrix("token_embd.weight", hp.n_embd, n_vocab));
+  return weights.linear(tied);
 }
 
 }  // namespace parlance

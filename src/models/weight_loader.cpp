@@ -103,12 +103,17 @@ Result<Linear> WeightLoader::filters(const std::string& name, std::initializer_l
 }
 
 Result<Linear> WeightLoader::linear(const std::string& name, int64_t n_in, int64_t n_out) {
-  Linear linear;
-  PARLANCE_TRY(linear.weight, matrix(name + ".weight", n_in, n_out));
+  PARLANCE_TRY(const Tensor weight, matrix(name + ".weight", n_in, n_out));
+  Linear linear = this->linear(weight);
   if (has(name + ".bias")) {
     PARLANCE_TRY(linear.bias, vector(name + ".bias", n_out));
   }
   return linear;
+}
+
+Linear WeightLoader::linear(const Tensor& weight) {
+  if (auto copy = device_->copy_for_products(weight)) file_.copy_when_moved(*std::move(copy));
+  return {.weight = weight, .bias = {}};
 }
 
 Result<Tensor> WeightLoader::vector(const std::string& name, int64_t n) {

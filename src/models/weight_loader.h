@@ -49,8 +49,11 @@ class WeightLoader {
   // `name`.weight of a convolution as a matrix whose rows are its filters, and, if the file has it,
   // `name`.bias. Sizes are the window's, then channels, then filters.
   Result<Linear> filters(const std::string& name, std::initializer_list<int64_t> ne);
-  // `name`.weight and, if the file has it, `name`.bias.
+  // `name`.weight and, if the file has it, `name`.bias. Products may read a copy of the weight, if the file
+  // is moved into huge pages.
   Result<Linear> linear(const std::string& name, int64_t n_in, int64_t n_out);
+  // The same for a matrix that was asked for already, such as the embeddings that logits are made with.
+  Linear linear(const Tensor& weight);
   // The columns of `name`.weight [n_blocks * n_in, n_out] as n_blocks matrices of their own, each on its
   // device: a product with streams side by side is the sum of products with each. They are copies.
   Result<std::vector<Linear>> column_blocks(const std::string& name, int64_t n_in,

@@ -46,6 +46,60 @@ TEST(CpuDevice, PointsAtWeights) {
   EXPECT_EQ(buffer->size(), weights.size());
 }
 
+TEST(CpuDevice, WeightsAreCopiedOnce) {
+  for (const Isa isa : available_isas()) {
+    const auto device = *make_cpu_device({.n_threads = 1, .isa = name_of(isa)});
+    const bool has_copies = isa == Isa::avx512 || isa == Isa::avx512_bf16;
+    for (const DType dtype : {DType::q4_0, DType::q8_0, DType::q6_k, DType::f16}) {
+      Tensor weight;
+      weight.dtype = dtype;
+      weight.ne = {256, 40, 1, 1};
+      std::vector<std::byte> bytes(weight.size());
+      const auto buffer = *device->import_weights(bytes);
+      weight.data = bytes.data();
+      weight.buffer = buffer.get();
+      const auto copy = device->copy_for_products(weight);
+      const bool is_copied = has_copies && (dtype == DType::q4_0 || dtype == DType::q8_0);
+      ASSERT_EQ(copy.has_value(), is_copied) << name_of(isa) << " " << name_of(dtype);
+      if (!copy) continue;
+      EXPECT_EQ(copy->bytes.data(), bytes.data());
+      EXPECT_EQ(copy->bytes.size(), bytes.size());
+      EXPECT_EQ(copy->n_bytes, weight.row_size() * 64) << "whole strips";
+      EXPECT_FALSE(device->copy_for_products(weight)) << "of a matrix that serves twice";
+      const auto few = *device->import_weights(bytes);
+      weight.buffer = few.get();
+      weight.ne[1] = 31;
+      EXPECT_FALSE(device->copy_for_products(weight)) << "no whole strip";
+    }
+    // What the device allocated is nobody's mapping.
+    Tensor own;
+    own.dtype = DType::q4_0;
+    own.ne = {256, 40, 1, 1};
+    const auto buffer = *device->allocate(own.size());
+    own.data = buffer->base();
+    own.buffer = buffer.get();
+    EXPECT_FALSE(device->copy_for_products(own));
+  }
+}
+
+// A copy that is made when the weight has gone writes nothing.
+TEST(CpuDevice, AGoneWeightIsNotCopied) {
+  const auto device = *make_cpu_device({.n_threads = 1});
+  Tensor weight;
+  weight.dtype = DType::q4_0;
+  weight.ne = {64, 32, 1, 1};
+  std::vector<std::byte> bytes(weight.size(), std::byte{1});
+  auto buffer = *device->import_weights(bytes);
+  weight.data = bytes.data();
+  weight.buffer = buffer.get();
+  const auto copy = device->copy_for_products(weight);
+  if (!copy) GTEST_SKIP() << "this processor's products read no copies";
+  buffer.reset();
+  const auto pages = std::make_shared<const OwnPages>(*OwnPages::map(copy->n_bytes, 4096));
+  copy->make(pages->bytes(), pages, std::atomic<bool>(false));
+  EXPECT_EQ(std::ranges::count(pages->bytes(), std::byte{0}), std::ssize(pages->bytes()));
+}
+
 TEST(CpuDevice, NamesItself) {
   const auto device = *make_cpu_device({.n_threads = 2});
   EXPECT_EQ(device->name(), "cpu");

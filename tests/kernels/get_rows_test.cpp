@@ -1,4 +1,6 @@
+#include "kernels/cpu/cpu_device.h"
 #include "kernels/support/devices.h"
+#include "kernels/support/imported.h"
 #include "quant/block_format.h"
 
 namespace parlance::test {
@@ -45,6 +47,52 @@ TEST_P(GetRows, OddRowLengths) {
     want.insert(want.end(), values.end() - n, values.end());
     EXPECT_EQ(bench.run([&](Stream& s) { return get_rows(s, table, rows); }), want);
   }
+}
+
+// Tied embeddings: once products read a copy, so do these.
+TEST(GetRowsOfCopies, AreTheRowsThatWereCopied) {
+  std::mt19937 random(1);
+  constexpr int64_t n = 96, n_table = 70;
+  int n_copies = 0;
+  for (const Isa isa : available_isas()) {
+    const auto device = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(isa)}));
+    const auto stream = device->make_stream();
+    for (const DType dtype : {DType::q4_0, DType::q8_0, DType::f16}) {
+      std::vector<float> values(n * n_table), decoded(values.size());
+      std::normal_distribution<float> normal;
+      for (float& value : values) value = normal(random);
+      std::vector<std::byte> bytes(row_bytes(dtype, n) * n_table);
+      for (size_t row = 0; row < n_table; ++row) {
+        std::byte* encoded = bytes.data() + row * row_bytes(dtype, n);
+        block_format(dtype).encode_row(values.data() + row * n, encoded, n);
+        block_format(dtype).decode_row(encoded, decoded.data() + row * n, n);
+      }
+      Tensor table;
+      table.dtype = dtype;
+      table.ne = {n, n_table, 1, 1};
+      table.data = bytes.data();
+      ImportedTensor imported(*device, table);
+      if (!imported.has_copy()) continue;
+      ++n_copies;
+      imported.make_copy();
+      imported.spoil();
+      std::vector<int32_t> rows;
+      for (int32_t row = 0; row < n_table; ++row) rows.push_back(n_table - 1 - row);
+      std::vector<float> out(values.size());
+      GetRowsArgs args;
+      args.table = imported.tensor();
+      args.rows.ne = {n_table, 1, 1, 1};
+      args.rows.data = reinterpret_cast<std::byte*>(rows.data());
+      args.out.ne = {n, n_table, 1, 1};
+      args.out.data = reinterpret_cast<std::byte*>(out.data());
+      device->ops().get_rows[static_cast<size_t>(dtype)].run(*stream, args);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        ASSERT_EQ(0, std::memcmp(&out[i * n], &decoded[static_cast<size_t>(rows[i]) * n], n * sizeof(float)))
+            << name_of(dtype) << ", row " << rows[i];
+      }
+    }
+  }
+  if (n_copies == 0) GTEST_SKIP() << "no instruction set of this processor reads copies";
 }
 
 PARLANCE_FOR_EACH_DEVICE(GetRows);

@@ -3,12 +3,14 @@
 // device for it.
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/support/devices.h"
+#include "kernels/support/imported.h"
 #include "kernels/support/weights.h"
 
 namespace parlance {
 namespace {
 
-using test::fill_normal, test::fill_weight, test::OwnedTensor, test::Random, test::WeightType;
+using test::fill_normal, test::fill_weight, test::ImportedTensor, test::OwnedTensor, test::Random,
+    test::WeightType;
 
 std::vector<WeightType> all_types() {
   std::vector<WeightType> types = test::quantised_types();
@@ -18,12 +20,15 @@ std::vector<WeightType> all_types() {
 
 class MatmulRows : public testing::TestWithParam<Isa> {
  protected:
+  static std::unique_ptr<Device> make_device(int n_threads, DType weights) {
+    return std::move(*make_cpu_device(
+        {.n_threads = n_threads, .isa = name_of(GetParam()), .deterministic = weights == DType::f16}));
+  }
+
   // Rows [first, first + n) of x times the weight.
   static std::vector<float> multiply(int n_threads, const Linear& linear, const Tensor& x, int64_t first,
                                      int64_t n) {
-    const auto device = std::move(*make_cpu_device({.n_threads = n_threads,
-                                                    .isa = name_of(GetParam()),
-                                                    .deterministic = linear.weight.dtype == DType::f16}));
+    const auto device = make_device(n_threads, linear.weight.dtype);
     const auto stream = device->make_stream();
     std::vector<float> out(static_cast<size_t>(n * linear.weight.n_rows()), std::nanf(""));
     MatmulArgs args;
@@ -50,21 +55,36 @@ class MatmulRows : public testing::TestWithParam<Isa> {
     fill_weight(random, type, weight.tensor);
     fill_normal(random, bias.tensor);
     fill_normal(random, x.tensor);
-    const Linear linear{weight.tensor, has_bias ? bias.tensor : Tensor{}};
+    Linear linear{weight.tensor, has_bias ? bias.tensor : Tensor{}};
     std::vector<float> alone;
     for (int64_t row = 0; row < most; ++row) {
       const std::vector<float> out = multiply(1, linear, x.tensor, row, 1);
       alone.insert(alone.end(), out.begin(), out.end());
     }
+    expect_rows(linear, x.tensor, alone, counts);
+    if (HasFatalFailure()) return;
+
+    // From the copy of the weight, too.
+    const auto device = make_device(1, type.dtype);
+    ImportedTensor imported(*device, weight.tensor);
+    if (!imported.has_copy()) return;
+    imported.make_copy();
+    imported.spoil();
+    linear.weight = imported.tensor();
+    expect_rows(linear, x.tensor, alone, counts);
+  }
+
+  static void expect_rows(const Linear& linear, const Tensor& x, const std::vector<float>& alone,
+                          const std::vector<int64_t>& counts) {
+    const int64_t most = x.ne[1], n_out = linear.weight.n_rows();
     for (const int64_t count : counts) {
       // The first rows, and the last ones: the same row at another place of the batch.
       for (const int64_t first : {int64_t{0}, most - count}) {
         const std::vector<float> together =
-            multiply(1 + static_cast<int>(count % 3), linear, x.tensor, first, count);
+            multiply(1 + static_cast<int>(count % 3), linear, x, first, count);
         ASSERT_EQ(0,
                   std::memcmp(together.data(), alone.data() + first * n_out, together.size() * sizeof(float)))
-            << name_of(type.dtype) << " [" << n_in << ", " << n_out << "], rows " << first << " to "
-            << first + count;
+            << describe(linear.weight) << ", rows " << first << " to " << first + count;
       }
     }
   }
@@ -98,6 +118,43 @@ TEST_P(MatmulRows, AreWhatTheyAreAloneInModels) {
     expect_rows_alone(type, 1024, 128, false, {1, 2, 4, 9, 23, 100});
     expect_rows_alone(type, 9472, 33, true, {1, 2, 3, 5, 9, 17, 23});
     if (HasFatalFailure()) return;
+  }
+}
+
+// Outputs of one product whose weights are read as they are and from copies, as while these are being made.
+TEST_P(MatmulRows, AreTheSameWhicheverWeightsHaveCopies) {
+  Random random(3);
+  const auto device = make_device(2, DType::q4_0);
+  const auto stream = device->make_stream();
+  for (const WeightType& type : test::quantised_types()) {
+    OwnedTensor weight(type.dtype, 512, 70), x(DType::f32, 512, 30);
+    fill_weight(random, type, weight.tensor);
+    fill_normal(random, x.tensor);
+    for (const int64_t n : {1, 3, 30}) {
+      std::vector<float> expected = multiply(1, {weight.tensor, {}}, x.tensor, 0, n);
+      for (int with_copy = 0; with_copy < 4; ++with_copy) {
+        std::array<std::unique_ptr<ImportedTensor>, 2> weights;
+        std::array<std::vector<float>, 2> out;
+        MatmulArgs args;
+        args.x = x.tensor;
+        args.x.ne[1] = n;
+        args.n_outputs = 2;
+        for (size_t i = 0; i < 2; ++i) {
+          weights[i] = std::make_unique<ImportedTensor>(*device, weight.tensor);
+          if (weights[i]->has_copy()) weights[i]->make_copy(/*stops=*/!(with_copy >> i & 1));
+          args.w[i].weight = weights[i]->tensor();
+          out[i].resize(expected.size());
+          args.out[i].ne = {70, n, 1, 1};
+          args.out[i].data = reinterpret_cast<std::byte*>(out[i].data());
+        }
+        const Cell<MatmulArgs>& cell = device->ops().matmul[static_cast<size_t>(type.dtype)];
+        Plan plan;
+        if (cell.scratch) plan.scratch_bytes = cell.scratch(args, 2);
+        ASSERT_TRUE(stream->reserve(plan).has_value());
+        cell.run(*stream, args);
+        for (const auto& own : out) EXPECT_EQ(own, expected) << name_of(type.dtype) << " " << with_copy;
+      }
+    }
   }
 }
 

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/checked.h"
-#include "base/os/memory.h"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -36,26 +37,74 @@ size_t huge_page_bytes() {
   return size >> bytes && bytes <= kPieceBytes ? bytes : 0;
 }
 
+// Pages that lie within [begin, end).
+std::span<std::byte> whole_pages(const std::byte* begin, const std::byte* end, size_t page) {
+  const auto first = align_up<uintptr_t>(reinterpret_cast<uintptr_t>(begin), page);
+  const uintptr_t last = reinterpret_cast<uintptr_t>(end) / page * page;
+  return {reinterpret_cast<std::byte*>(first), first < last ? last - first : 0};
+}
+
+// What of a mapping lies between the stretches of copies, which are in order, in huge pages.
+std::vector<std::span<std::byte>> pages_between(std::span<const std::byte> mapping,
+                                                const std::vector<OwnCopy>& copies, size_t huge_page) {
+  std::vector<std::span<std::byte>> between;
+  const std::byte* at = mapping.data();
+  const auto add = [&](const std::byte* end) {
+    const std::span<std::byte> pages = whole_pages(at, end, huge_page);
+    if (!pages.empty()) between.push_back(pages);
+  };
+  for (const OwnCopy& copy : copies) {
+    add(copy.bytes.data());
+    at = std::max(at, copy.bytes.data() + copy.bytes.size());
+  }
+  add(mapping.data() + mapping.size());
+  return between;
+}
+
+size_t memory_of(const OwnCopy& copy) {
+  constexpr size_t kCacheLine = 64;
+  return align_up(copy.n_bytes, kCacheLine);
+}
+
 #endif
 
 }  // namespace
 
 #ifdef __linux__
 
-HugePageMove::HugePageMove(std::span<const std::byte> mapping) {
+HugePageMove::HugePageMove(std::span<const std::byte> mapping, std::vector<OwnCopy> copies) {
   const size_t huge_page = huge_page_bytes();
   if (huge_page == 0) return;
-  const auto first = reinterpret_cast<uintptr_t>(mapping.data());
-  const uintptr_t begin = align_up<uintptr_t>(first, huge_page);
-  const uintptr_t end = (first + mapping.size()) / huge_page * huge_page;
-  if (begin >= end) return;
-  const size_t n = end - begin;
-  if (available_memory() < n + n / kSpareDivisor + kSpareBytes) return;
+  std::ranges::sort(copies, {}, [](const OwnCopy& copy) { return copy.bytes.data(); });
+  auto stretches = pages_between(mapping, copies, huge_page);
+  size_t n = 0;
+  for (const auto& pages : stretches) n += pages.size();
+  for (const OwnCopy& copy : copies) n += memory_of(copy);
+  if (n == 0 || available_memory() < n + n / kSpareDivisor + kSpareBytes) return;
   try {
-    thread_ = std::thread([this, begin, n, huge_page] {
-      move_all({reinterpret_cast<std::byte*>(begin), n}, huge_page);
+    thread_ = std::thread([this, stretches = std::move(stretches), copies = std::move(copies), huge_page] {
+      make_copies(copies, huge_page);
+      for (const auto& pages : stretches) move_all(pages, huge_page);
     });
   } catch (const std::system_error&) {  // no thread to be had: the pages stay as they are
+  }
+}
+
+void HugePageMove::make_copies(const std::vector<OwnCopy>& copies, size_t huge_page) {
+  constexpr size_t kPage = 4096;  // or more: the system then lets go of fewer bytes
+  size_t n = 0;
+  for (const OwnCopy& copy : copies) n += memory_of(copy);
+  std::optional<OwnPages> pages = n > 0 ? OwnPages::map(n, huge_page) : std::nullopt;
+  if (!pages) return;
+  const auto allocation = std::make_shared<const OwnPages>(*std::move(pages));
+  std::byte* memory = allocation->bytes().data();
+  for (const OwnCopy& copy : copies) {
+    if (stop_.load(std::memory_order_relaxed)) return;
+    copy.make({memory, copy.n_bytes}, allocation, stop_);
+    memory += memory_of(copy);
+    // Whoever still reads the file's pages gets them again.
+    const auto read = whole_pages(copy.bytes.data(), copy.bytes.data() + copy.bytes.size(), kPage);
+    if (!read.empty()) ::madvise(read.data(), read.size(), MADV_DONTNEED);
   }
 }
 
@@ -83,13 +132,13 @@ void HugePageMove::move_all(std::span<std::byte> whole_pages, size_t huge_page) 
       return;
     }
     at += piece.size();
-    bytes_moved_.store(at, std::memory_order_release);
+    bytes_moved_.fetch_add(piece.size(), std::memory_order_release);
   }
 }
 
 #else
 
-HugePageMove::HugePageMove(std::span<const std::byte>) {}
+HugePageMove::HugePageMove(std::span<const std::byte>, std::vector<OwnCopy>) {}
 
 #endif
 

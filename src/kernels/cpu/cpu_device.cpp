@@ -13,6 +13,7 @@
 #include "base/os/thread.h"
 #include "base/units.h"
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/imported_weights.h"
 #include "kernels/cpu/kernels.h"
 
 namespace parlance {
@@ -38,13 +39,6 @@ class MappedBuffer final : public Buffer {
 
  private:
   OwnPages pages_;
-};
-
-// Weights stay where their file is mapped.
-class ImportedBuffer final : public Buffer {
- public:
-  explicit ImportedBuffer(std::span<const std::byte> bytes)
-      : Buffer(const_cast<std::byte*>(bytes.data()), bytes.size()) {}
 };
 
 DeviceMemory host_memory() {
@@ -101,10 +95,25 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override {
     // Kernels read scalars of up to four bytes in place; a file with an unusual alignment gets a copy that
     // allows it.
-    if (reinterpret_cast<uintptr_t>(bytes.data()) % 4 == 0) return std::make_unique<ImportedBuffer>(bytes);
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % 4 == 0) return std::make_unique<ImportedWeights>(bytes);
     PARLANCE_TRY(auto copy, allocate(bytes.size()));
     if (!bytes.empty()) std::memcpy(copy->base(), bytes.data(), bytes.size());
     return copy;
+  }
+
+  std::optional<OwnCopy> copy_for_products(const Tensor& weight) override {
+    auto* const imported = dynamic_cast<ImportedWeights*>(weight.buffer);
+    if (!imported || imported->packed() || !reads_packed(isa_, weight.dtype)) return std::nullopt;
+    if (weight.n_rows() < kStripRows) return std::nullopt;  // most of a strip would be nothing
+    const auto packed = std::make_shared<PackedWeight>(weight);
+    imported->expect(packed);
+    // Nobody needs the copy when the weight has gone.
+    const auto make = [kept = std::weak_ptr(packed)](std::span<std::byte> memory,
+                                                     std::shared_ptr<const OwnPages> allocation,
+                                                     const std::atomic<bool>& stop) {
+      if (const auto wanted = kept.lock()) wanted->make(memory, std::move(allocation), stop);
+    };
+    return OwnCopy{.bytes = {weight.data, weight.size()}, .n_bytes = packed->n_bytes(), .make = make};
   }
 
   std::unique_ptr<Stream> make_stream() override {

@@ -1,7 +1,9 @@
 // get_rows on the CPU: each row is decoded by its format's own definition.
+#include <array>
 #include <cassert>
 
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/imported_weights.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/parallel.h"
 #include "quant/block_format.h"
@@ -10,15 +12,33 @@ namespace parlance {
 
 namespace {
 
+// A row of a table whose file is not to be read any more.
+void decode_packed_row(const std::byte* strips, const Tensor& table, int64_t row, float* out) {
+  constexpr size_t kMostBytes = 64;
+  std::array<std::byte, kMostBytes> block;
+  const int64_t n = table.ne[0], n_run = traits(table.dtype).block_elements;
+  assert(traits(table.dtype).block_bytes <= kMostBytes);
+  const auto decode_row = block_format(table.dtype).decode_row;
+  for (int64_t i = 0; i < n; i += n_run) {
+    PackedWeight::copy_block(strips, table.dtype, n, row, i / n_run, block.data());
+    decode_row(block.data(), out + i, n_run);
+  }
+}
+
 void run_get_rows(Stream& stream, const GetRowsArgs& args) {
   const auto decode_row = block_format(args.table.dtype).decode_row;
   const int64_t n = args.table.ne[0];
+  const std::byte* const strips = strips_of(args.table);
   const auto* rows = args.rows.as<const int32_t>();
   auto* out = args.out.as<float>();
   parallel_rows(pool_of(stream), args.rows.n_elements(), n, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       assert(rows[i] >= 0 && rows[i] < args.table.n_rows());
-      decode_row(args.table.row(rows[i]), out + i * n, n);
+      if (strips) {
+        decode_packed_row(strips, args.table, rows[i], out + i * n);
+      } else {
+        decode_row(args.table.row(rows[i]), out + i * n, n);
+      }
     }
   });
 }

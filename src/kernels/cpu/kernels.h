@@ -38,6 +38,9 @@ void fill_add(OpTable& table, Isa isa);
 // Up to how many rows of a product with such weights have the bits that each has alone.
 int64_t most_alike_rows(Isa isa, bool deterministic, DType weights);
 
+// Whether products with weights of a type read a PackedWeight where there is one.
+bool reads_packed(Isa isa, DType weights);
+
 // The whole table for an instruction set (built once each).
 const OpTable& cpu_op_table(Isa isa, bool deterministic = false);
 

@@ -2,6 +2,7 @@
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/matmul/cells.h"
 #include "kernels/cpu/matmul/floats.h"
+#include "kernels/cpu/matmul/packed_weight.h"
 #include "kernels/cpu/matmul/scalar.h"
 
 namespace parlance {
@@ -62,6 +63,14 @@ Cell<MatmulArgs> float_cell(Isa isa, [[maybe_unused]] bool deterministic) {
 int64_t most_alike_rows(Isa isa, bool deterministic, DType weights) {
   const bool is_rounded = weights == DType::f16 && (isa == Isa::avx512 || isa == Isa::avx512_bf16);
   return is_rounded && !deterministic ? matmul::FloatKernels::kMostGemvTokens : INT64_MAX;
+}
+
+bool reads_packed([[maybe_unused]] Isa isa, [[maybe_unused]] DType weights) {
+#if defined(__x86_64__)
+  return (isa == Isa::avx512 || isa == Isa::avx512_bf16) && PackedWeight::is_for(weights);
+#else
+  return false;
+#endif
 }
 
 // All quantised types share one cell, and all float types another, so that products of the same x whose

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -78,6 +80,45 @@ TEST(HugePageMove, LeavesWhatFillsNoHugePage) {
   HugePageMove move(bytes);
   move.wait();
   EXPECT_EQ(move.bytes_moved(), 0u);
+}
+
+// Stretches that somebody copies are read once and stay as they are; the others move.
+TEST(HugePageMove, CopiesWhatSomebodyWantsInAnotherOrder) {
+  const test::TemporaryFolder folder;
+  auto file = MappedFile::open(write_words(folder));
+  ASSERT_TRUE(file) << file.error().message;
+  const auto bytes = file->bytes();
+  constexpr size_t kMiB = size_t{1} << 20;
+  std::vector<std::span<std::byte>> made;
+  std::vector<std::shared_ptr<const OwnPages>> allocations;
+  std::vector<OwnCopy> copies;
+  // In any order, next to each other, and longer than what is copied.
+  for (const auto& [first, n] :
+       {std::pair{20 * kMiB, 5 * kMiB}, {3 * kMiB, 100}, {25 * kMiB, 7 * kMiB + 4}}) {
+    const auto stretch = bytes.subspan(first, n);
+    copies.push_back(
+        {stretch, n + 3, [&, stretch](std::span<std::byte> memory, auto allocation, const auto&) {
+           EXPECT_EQ(memory.size(), stretch.size() + 3);
+           EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % 64, 0u);
+           std::ranges::reverse_copy(stretch, memory.begin());
+           made.push_back(memory);
+           allocations.push_back(std::move(allocation));
+         }});
+  }
+  {
+    HugePageMove move(bytes, std::move(copies));
+    move.wait();
+    if (made.empty()) GTEST_SKIP() << "this system has no huge pages or too little memory";
+    EXPECT_LE(move.bytes_moved(), bytes.size() - 12 * kMiB);
+    EXPECT_GE(move.bytes_moved(), 20 * kMiB);
+  }
+  EXPECT_EQ(count_wrong_words(bytes), 0u);
+  ASSERT_EQ(made.size(), 3u);
+  for (size_t i = 0; i < made.size(); ++i) {
+    const auto stretch = bytes.subspan(std::array{3 * kMiB, 20 * kMiB, 25 * kMiB}[i], made[i].size() - 3);
+    EXPECT_TRUE(std::equal(stretch.rbegin(), stretch.rend(), made[i].begin())) << i;
+    EXPECT_EQ(std::ranges::count(made[i].last(3), std::byte{0}), 3);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 // What differs between instruction sets is the template parameter `Set`, a struct with
 //
 //   kGemvTokens               gemv serves up to so many tokens
+//   kReadsPacked              whether kernels read strips of packed weights, where there are such
 //   kPanelRows, kTileTokens   outputs that a tile of gemm holds
 //   kCodeFlip                 codes of activations for gemm are stored xor this (0: signed; -128: plus 128)
 //   quantise_row(x, n_runs, row)   runs of 32 values, into RowCodes
@@ -19,6 +20,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/imported_weights.h"
 #include "kernels/cpu/matmul/activations.h"
 #include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/matmul/scratch.h"
@@ -78,6 +80,10 @@ struct QuantisedKernel {
   void (*unpack)(const UnpackArgs& args);
   void (*multiply_panel)(const PanelArgs& args);
   Order order;  // of the activations for gemv
+  // The same for strips of a PackedWeight, which have the rows' place and length; null: not in strips.
+  // Activations are in natural order, and of the rows to unpack there is the first.
+  void (*gemv_strips)(const GemvArgs& args) = nullptr;
+  void (*unpack_strip)(const UnpackArgs& args) = nullptr;
 };
 
 template <class Set>
@@ -87,6 +93,17 @@ class QuantisedMatmul {
 
  private:
   using TileRun = RunActivations<Set::kTileTokens>;
+
+  // Where the rows of each output are read: strips where there are such, null where the weight itself is
+  // read.
+  using Strips = std::array<const std::byte*, MatmulArgs::kMaxOutputs>;
+  static Strips strips_of(const MatmulArgs& args) {
+    Strips strips{};
+    if constexpr (Set::kReadsPacked) {
+      for (int i = 0; i < args.n_outputs; ++i) strips[i] = parlance::strips_of(args.w[i].weight);
+    }
+    return strips;
+  }
 
   static void run(Stream& stream, const MatmulArgs& args) {
     const int64_t n_tokens = args.x.n_rows();
@@ -104,7 +121,7 @@ class QuantisedMatmul {
     ScratchPieces gemv, gemm;
     for (int t = 0; t < Set::kGemvTokens; ++t) {
       RowMemory row;
-      row.take(gemv, n_in, orders_needed(args));
+      row.take(gemv, n_in, orders_needed(args, {}));
     }
     take_tiles(gemm, n_in, args.x.n_rows());
     for (int thread = 0; thread < n_threads; ++thread) take_panel(gemm);
@@ -113,10 +130,10 @@ class QuantisedMatmul {
 
   // gemv
 
-  static std::array<bool, kOrderCount> orders_needed(const MatmulArgs& args) {
+  static std::array<bool, kOrderCount> orders_needed(const MatmulArgs& args, const Strips& strips) {
     std::array<bool, kOrderCount> needed{};
     for (int i = 0; i < args.n_outputs; ++i) {
-      needed[static_cast<size_t>(Set::kernel(args.w[i].weight.dtype).order)] = true;
+      if (!strips[i]) needed[static_cast<size_t>(Set::kernel(args.w[i].weight.dtype).order)] = true;
     }
     return needed;
   }
@@ -163,7 +180,8 @@ class QuantisedMatmul {
   static void run_gemv(ThreadPool& pool, const MatmulArgs& args, ScratchPieces memory) {
     const int64_t n_in = args.x.ne[0];
     const int n_tokens = static_cast<int>(args.x.n_rows());
-    const std::array<bool, kOrderCount> orders = orders_needed(args);
+    const Strips strips = strips_of(args);
+    const std::array<bool, kOrderCount> orders = orders_needed(args, strips);
     std::array<RowMemory, Set::kGemvTokens> rows;
     for (int t = 0; t < n_tokens; ++t) rows[t].take(memory, n_in, orders);
     std::array<RowActivations, Set::kGemvTokens> x;
@@ -175,7 +193,9 @@ class QuantisedMatmul {
       const RowTask task = tasks[index];
       const Linear& linear = args.w[task.output];
       GemvArgs gemv;
-      gemv.weight = linear.weight.row(task.first_row);
+      const std::byte* own_strips = strips[task.output];
+      gemv.weight = own_strips ? own_strips + static_cast<size_t>(task.first_row) * linear.weight.row_size()
+                               : linear.weight.row(task.first_row);
       gemv.row_bytes = linear.weight.row_size();
       gemv.n_rows = task.n_rows;
       gemv.n_in = n_in;
@@ -184,7 +204,8 @@ class QuantisedMatmul {
       gemv.bias = linear.bias ? linear.bias.template as<float>() + task.first_row : nullptr;
       gemv.out = args.out[task.output].template as<float>() + task.first_row;
       gemv.out_stride = linear.weight.n_rows();
-      Set::kernel(linear.weight.dtype).gemv(gemv);
+      const QuantisedKernel kernel = Set::kernel(linear.weight.dtype);
+      (own_strips ? kernel.gemv_strips : kernel.gemv)(gemv);
     });
   }
 
@@ -237,8 +258,8 @@ class QuantisedMatmul {
   static constexpr int64_t kAskedBytes = 128;  // at least, with each run of a tile
 
   // A panel of one output times tiles [first_tile, end_tile).
-  static void multiply(const MatmulArgs& args, const TileRun* tiles, const RowTask& task, int64_t first_tile,
-                       int64_t end_tile, const Panel& panel) {
+  static void multiply(const MatmulArgs& args, const Strips& strips, const TileRun* tiles,
+                       const RowTask& task, int64_t first_tile, int64_t end_tile, const Panel& panel) {
     if (first_tile >= end_tile) return;  // there are more parts than tiles
     const Linear& linear = args.w[task.output];
     const QuantisedKernel kernel = Set::kernel(linear.weight.dtype);
@@ -246,7 +267,10 @@ class QuantisedMatmul {
     const float* bias = linear.bias ? linear.bias.template as<float>() + task.first_row : nullptr;
     float* out = args.out[task.output].template as<float>() + task.first_row;
     const auto panel_bytes = Set::kPanelRows * static_cast<int64_t>(linear.weight.row_size());
-    const std::byte* next_panel = linear.weight.row(task.first_row) + panel_bytes;
+    const std::byte* own_strips = strips[task.output];
+    const std::byte* first_row =
+        (own_strips ? own_strips : linear.weight.data) + task.first_row * linear.weight.row_size();
+    const std::byte* next_panel = first_row + panel_bytes;
     // Asked for by several tiles: memory would keep one waiting that asks for all.
     const int64_t run_bytes = panel_bytes / n_runs;
     const int64_t n_asking = std::clamp<int64_t>(run_bytes / kAskedBytes, 1, end_tile - first_tile);
@@ -259,11 +283,16 @@ class QuantisedMatmul {
       part.out_stride = n_out;
 
       const std::byte* rows[Set::kPanelRows];
-      for (int r = 0; r < Set::kPanelRows; ++r) {  // a ragged panel repeats its last row
-        rows[r] = linear.weight.row(task.first_row + std::min<int64_t>(r, task.n_rows - 1)) +
-                  row_bytes(linear.weight.dtype, run * kRun);
+      if (own_strips) {
+        rows[0] = first_row + run * run_bytes;
+        kernel.unpack_strip({rows, part.n_runs, panel});
+      } else {
+        for (int r = 0; r < Set::kPanelRows; ++r) {  // a ragged panel repeats its last row
+          rows[r] = first_row + std::min<int64_t>(r, task.n_rows - 1) * linear.weight.row_size() +
+                    row_bytes(linear.weight.dtype, run * kRun);
+        }
+        kernel.unpack({rows, part.n_runs, panel});
       }
-      kernel.unpack({rows, part.n_runs, panel});
 
       for (int64_t tile = first_tile; tile < end_tile; ++tile) {
         const int64_t token = tile * Set::kTileTokens;
@@ -285,6 +314,7 @@ class QuantisedMatmul {
     const int64_t n_tiles = div_up<int64_t>(n_tokens, Set::kTileTokens);
     TileRun* tiles = take_tiles(memory, n_in, n_tokens);
     pack_tiles(pool, args.x, tiles);
+    const Strips strips = strips_of(args);
 
     const RowTasks panels = RowTasks::by_rows(args, Set::kPanelRows);
     const int64_t parts = token_parts(panels.size(), n_tiles, pool.n_threads());
@@ -294,8 +324,8 @@ class QuantisedMatmul {
     pool.run(panels.size() * parts, [&](int64_t index, int thread) {
       ScratchPieces own{memory.base, memory.used + static_cast<size_t>(thread) * one_panel.used};
       const int64_t first_tile = index % parts * tiles_per_part;
-      multiply(args, tiles, panels[index / parts], first_tile, std::min(n_tiles, first_tile + tiles_per_part),
-               take_panel(own));
+      multiply(args, strips, tiles, panels[index / parts], first_tile,
+               std::min(n_tiles, first_tile + tiles_per_part), take_panel(own));
     });
   }
 };

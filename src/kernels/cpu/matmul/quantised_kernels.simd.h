@@ -465,6 +465,7 @@ void multiply_panel(const PanelArgs& args) {
 // ---- The set, see quantised.h ----
 
 struct Set {
+  static constexpr bool kReadsPacked = false;
   static constexpr int kGemvTokens = 2 * kPassTokens;
   static constexpr int kPanelRows = 2 * V::kWidth;
   static constexpr int kTileTokens = 4;

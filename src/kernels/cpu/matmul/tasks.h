@@ -47,7 +47,7 @@ class RowTasks {
 
  private:
   static constexpr int64_t kTaskBytes = 64 << 10;
-  static constexpr int64_t kTaskRows = 16;  // whole cache lines of outputs
+  static constexpr int64_t kTaskRows = 32;  // whole strips of packed weights, and cache lines of outputs
 
   void add(int64_t n_rows, int64_t rows_per_task) {
     n_rows_[n_] = n_rows;

@@ -11,6 +11,7 @@ namespace {
 using namespace avx512;
 
 struct Set {
+  static constexpr bool kReadsPacked = true;
   static constexpr int kGemvTokens = avx512::kGemvTokens;
   static constexpr int kPanelRows = avx512::kPanelRows;
   static constexpr int kTileTokens = avx512::kTileTokens;
@@ -23,9 +24,9 @@ struct Set {
   static QuantisedKernel kernel(DType dtype) {
     switch (dtype) {
       case DType::q8_0:
-        return {gemv_q8_0, unpack_q8_0, multiply_runs, Order::by_runs};
+        return {gemv_q8_0, unpack_q8_0, multiply_runs, Order::by_runs, gemv_strips_q8_0, unpack_strip_q8_0};
       case DType::q4_0:
-        return {gemv_q4_0, unpack_q4_0, multiply_runs, Order::by_runs};
+        return {gemv_q4_0, unpack_q4_0, multiply_runs, Order::by_runs, gemv_strips_q4_0, unpack_strip_q4_0};
       case DType::q4_1:
         return {gemv_q4_1, unpack_q4_1, multiply_runs_with_offset, Order::by_runs};
       case DType::q5_0:

@@ -23,6 +23,11 @@ using Unpack = void(const UnpackArgs& args);
 Unpack unpack_q8_0, unpack_q4_0, unpack_q4_1, unpack_q5_0, unpack_q5_1, unpack_iq4_nl, unpack_q2_k,
     unpack_q3_k, unpack_q4_k, unpack_q5_k, unpack_q6_k, unpack_iq4_xs;
 
+// Strips of packed weights: a panel is unpacked from one.
+static_assert(kPanelRows == kStripRows);
+Gemv gemv_strips_q8_0, gemv_strips_q4_0;
+Unpack unpack_strip_q8_0, unpack_strip_q4_0;
+
 inline constexpr int kTileTokens = 6;
 using MultiplyPanel = void(const PanelArgs& args);
 // By what steps (and offsets) belong to, and whether the format has offsets.

@@ -233,12 +233,13 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
   const int64_t n_blocks = tile.head_dim_k / kByteBlock;
   const typename Codes::Table table = table_of<Codes, 128>();
   for (int64_t j = 0; j < n_keys; j += kGroup) {
-    read_ahead(next, j, j + kGroup, tile.next_bytes);
     const std::byte* keys = groups.at(j);
     F scores[kRows];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) scores[r] = Lanes::zero();
     for (int64_t b = 0; b < n_blocks; ++b) {
+      // Not all at once: these keys' own loads would wait behind it.
+      read_ahead(next, j + b * kGroup / n_blocks, j + (b + 1) * kGroup / n_blocks, tile.next_bytes);
       I planes[kPlanes][4];
 #pragma GCC unroll 4
       for (int z = 0; z < 4; ++z) {

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   read_row<KvFormat::f16>(source.pages + move.x * source.page_bytes + row * source.row_bytes, side.head_dim,
                           lane, x);
   __syncwarp();
-  encode_whole(side, x, side.pages + move.y * page_bytes + row * side.row_bytes, lane);
+  encode_whole(side, x, side.pages + move.y * page_bytes + row * side.row_bytes, {0, 1, lane});
 }
 
 void run_kv_compress(Stream& stream, const KvCompressArgs& args) {

@@ -1,5 +1,6 @@
 // How keys and values are written into a cache, byte for byte as the scalar definitions of quant/ do: sums
-// run in their order, and no product is fused with a sum.
+// run in their order, and no product is fused with a sum. What is not a sum is shared out among lanes, since
+// a step that waits for one token's heads waits for the longest chain of operations.
 #pragma once
 
 #include "kernels/cuda/kv_formats.cuh"
@@ -34,9 +35,29 @@ struct Places {
   int n_head_kv;
 };
 
-// ---- Blocks. x is shared memory of the warp; `code` is lane i's of value i. ----
+// The warps that encode a head vector: one, or all of a block.
+struct Team {
+  int warp, n_warps, lane;
 
-// Lane i has element i of the block.
+  __device__ void sync() const {
+    if (n_warps == 1) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
+  }
+};
+
+// ---- Blocks of 32, by a warp, of which lane i has element i and, later, its code. ----
+
+// Levels that elements have with each of the steps that are tried: stored by elements, added up by steps,
+// both in banks of their own.
+struct LevelRoom {
+  static constexpr int kMostCandidates = 15, kStride = 36;
+  float levels[kMostCandidates][kStride];
+};
+static_assert(LevelRoom::kMostCandidates >= kStepCandidates);
+
 __device__ inline void encode_q8_0(float x, std::byte* block, int lane) {
   const float d = __fdiv_rn(max_of_warp(fabsf(x)), 127.0f);
   const float inverse = d != 0 ? __fdiv_rn(1.0f, d) : 0.0f;
@@ -59,111 +80,181 @@ __device__ inline void put_three_bits(std::byte* codes, int code, int lane) {
 template <class Term>
 __device__ inline float sum_in_order(int n, const Term& term) {
   float sum = 0;
+#pragma unroll 8
   for (int i = 0; i < n; ++i) sum = __fadd_rn(sum, term(i));
   return sum;
 }
 
-// The first value of largest magnitude.
-__device__ inline float largest_of(const float* x, int n) {
-  float largest = 0;
-  for (int i = 0; i < n; ++i) {
-    if (fabsf(x[i]) > fabsf(largest)) largest = x[i];
-  }
-  return largest;
+// The first value of largest magnitude; 0 where there is none.
+__device__ inline float largest_of_warp(float x) {
+  const unsigned magnitude = x == x ? __float_as_uint(fabsf(x)) : 0;
+  const unsigned largest = __reduce_max_sync(kAllLanes, magnitude);
+  const unsigned lanes = __ballot_sync(kAllLanes, magnitude == largest);
+  return largest == 0 ? 0.0f : __shfl_sync(kAllLanes, x, __ffs(static_cast<int>(lanes)) - 1);
 }
 
 // The step of the candidate (a lane's) with the largest gain above 0, the first of equal ones; otherwise
 // `fallback`.
-__device__ inline float best_step_of_warp(bool is_candidate, float gain, float step, float fallback,
-                                          int lane) {
-  if (!(is_candidate && gain > 0)) gain = 0, step = fallback, lane = -1;
-  for (int mask = 1; mask < 32; mask *= 2) {
-    const float other_gain = __shfl_xor_sync(kAllLanes, gain, mask);
-    const float other_step = __shfl_xor_sync(kAllLanes, step, mask);
-    const int other_lane = __shfl_xor_sync(kAllLanes, lane, mask);
-    if (other_gain > gain || (other_gain == gain && other_lane < lane))
-      gain = other_gain, step = other_step, lane = other_lane;
-  }
-  return step;
+__device__ inline float best_step_of_warp(bool is_candidate, float gain, float step, float fallback) {
+  const unsigned rank = is_candidate && gain > 0 ? __float_as_uint(gain) : 0;
+  const unsigned best = __reduce_max_sync(kAllLanes, rank);
+  const unsigned lanes = __ballot_sync(kAllLanes, rank == best);
+  return best == 0 ? fallback : __shfl_sync(kAllLanes, step, __ffs(static_cast<int>(lanes)) - 1);
 }
 
-__device__ inline void encode_q4_0(const float* x, bool is_searched, std::byte* block, int lane) {
+// Of the step that is tried as number `lane`: sums of x level and of level^2, in order. x is shared memory,
+// at a multiple of 16 bytes; level_of(candidate) is that of the lane's own element.
+template <int n_candidates, class LevelOf>
+__device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, const LevelOf& level_of,
+                                  float& product, float& squares) {
+#pragma unroll 3  // code that is not there takes longer to come than to run
+  for (int candidate = 0; candidate < n_candidates; ++candidate)
+    room.levels[candidate][lane] = level_of(candidate);
+  __syncwarp();
+  const float(&own)[LevelRoom::kStride] = room.levels[min(lane, n_candidates - 1)];
+  product = squares = 0;
+#pragma unroll 2
+  for (int i = 0; i < 32; i += 4) {
+    const float4 value = *reinterpret_cast<const float4*>(x + i);
+    const float4 level = *reinterpret_cast<const float4*>(own + i);
+    const auto add = [&](float value_of_one, float level_of_one) {
+      product = __fadd_rn(product, __fmul_rn(value_of_one, level_of_one));
+      squares = __fadd_rn(squares, __fmul_rn(level_of_one, level_of_one));
+    };
+    add(value.x, level.x), add(value.y, level.y), add(value.z, level.z), add(value.w, level.w);
+  }
+  __syncwarp();
+}
+
+// `elements`: shared memory.
+__device__ inline void encode_q4_0(const float* elements, bool is_searched, LevelRoom& room, std::byte* block,
+                                   int lane) {
   constexpr int kCandidates = 9;
-  const float whole = __fdiv_rn(largest_of(x, 32), -8.0f);
+  const float x = elements[lane];
+  const float whole = __fdiv_rn(largest_of_warp(x), -8.0f);
   float d = whole;
   int code = 0;
   if (is_searched) {
-    const float step = __fmul_rn(whole, __fadd_rn(0.7f, __fmul_rn(0.05f, static_cast<float>(lane))));
-    float product = 0, squares = 0;
-    for (int i = 0; i < 32; ++i) {
-      const float nearest = rintf(__fdiv_rn(x[i], step));
-      const float level = nearest < -8 ? -8 : nearest > 7 ? 7 : nearest;
-      product = __fadd_rn(product, __fmul_rn(x[i], level));
-      squares = __fadd_rn(squares, __fmul_rn(level, level));
-    }
+    const auto step_of = [&](int candidate) {
+      return __fmul_rn(whole, __fadd_rn(0.7f, __fmul_rn(0.05f, static_cast<float>(candidate))));
+    };
+    const auto level_of = [&](float scaled) {
+      const float nearest = rintf(scaled);
+      return nearest < -8 ? -8 : nearest > 7 ? 7 : nearest;
+    };
+    float product, squares;
+    sum_levels<kCandidates>(
+        room, elements, lane, [&](int candidate) { return level_of(__fdiv_rn(x, step_of(candidate))); },
+        product, squares);
     const float gain = __fdiv_rn(__fmul_rn(product, product), squares);
-    d = __half2float(__float2half_rn(best_step_of_warp(lane < kCandidates && step != 0 && squares > 0, gain,
-                                                       __fdiv_rn(product, squares), whole, lane)));
-    const float nearest = rintf(__fmul_rn(x[lane], d != 0 ? __fdiv_rn(1.0f, d) : 0.0f));
-    const float level = nearest < -8 ? -8 : nearest > 7 ? 7 : nearest;
+    d = best_step_of_warp(lane < kCandidates && step_of(lane) != 0 && squares > 0, gain,
+                          __fdiv_rn(product, squares), whole);
+    d = __half2float(__float2half_rn(d));
+    const float level = level_of(__fmul_rn(x, d != 0 ? __fdiv_rn(1.0f, d) : 0.0f));
     code = static_cast<int>(level == level ? level : 0) + 8;
   } else {
-    const float scaled = __fadd_rn(__fmul_rn(x[lane], d != 0 ? __fdiv_rn(1.0f, d) : 0.0f), 8.5f);
+    const float scaled = __fadd_rn(__fmul_rn(x, d != 0 ? __fdiv_rn(1.0f, d) : 0.0f), 8.5f);
     code = min(15, fabsf(scaled) < 0x1p22f ? static_cast<int>(truncf(scaled)) : 0);
   }
   put_nibbles(block + 2, code & 15, lane);
   if (lane == 0) *reinterpret_cast<__half*>(block) = __float2half_rn(d);
 }
 
-// nearest_code() of quant/codebook.h, and the level that it stands for.
-struct NearestLevel {
-  int code;
-  float level;
-};
+// The largest float whose nearest code (quant/codebook.h) is no more than i: what is above it has a higher
+// one, since both distances that are compared there are monotonic, rounded or not.
+template <size_t n>
+constexpr float last_of_code(const Table<n>& levels, size_t i) {
+  const float below = levels.of[i], above = levels.of[i + 1];
+  float low = below, high = above;  // the code of the former is i, of the latter i + 1
+  for (int step = 0; step < 64; ++step) {
+    const auto middle = static_cast<float>((static_cast<double>(low) + high) / 2);
+    if (middle <= low || middle >= high) break;
+    const auto to_below = static_cast<float>(static_cast<double>(middle) - below);
+    const auto to_above = static_cast<float>(static_cast<double>(above) - middle);
+    (to_below <= to_above ? low : high) = middle;
+  }
+  return low;
+}
+template <size_t n>
+constexpr Table<n - 1> last_of_codes(const Table<n>& levels) {
+  Table<n - 1> table{};
+  for (size_t i = 0; i + 1 < n; ++i) table.of[i] = last_of_code(levels, i);
+  return table;
+}
+
 template <int n>
 struct Codebook;
 template <>
 struct Codebook<8> {
   static constexpr Table<8> kLevels = kCodebook3;
+  static constexpr Table<7> kLast = last_of_codes(kCodebook3);
 };
 template <>
 struct Codebook<16> {
   static constexpr Table<16> kLevels = kCodebook4;
+  static constexpr Table<15> kLast = last_of_codes(kCodebook4);
 };
+
+// nearest_code() of quant/codebook.h.
 template <int n>
-__device__ inline NearestLevel nearest_level(float v) {
+__device__ inline int nearest_code_of(float v) {
   constexpr Table<n> kLevels = Codebook<n>::kLevels;
-  if (v >= kLevels.of[n - 1]) return {n - 1, kLevels.of[n - 1]};
+  if (v >= kLevels.of[n - 1]) return n - 1;
   int low = 0;
   float below = kLevels.of[0], above = kLevels.of[1];
 #pragma unroll
   for (int i = 1; i + 1 < n; ++i) {
     if (kLevels.of[i] <= v) low = i, below = kLevels.of[i], above = kLevels.of[i + 1];
   }
-  if (v <= kLevels.of[0] || __fsub_rn(v, below) <= __fsub_rn(above, v)) return {low, below};
-  return {low + 1, above};
+  return v <= kLevels.of[0] || __fsub_rn(v, below) <= __fsub_rn(above, v) ? low : low + 1;
 }
 
-// y: transformed.
+// The level of nearest_code().
 template <int n>
-__device__ inline void encode_tbq(const float* y, bool is_searched, std::byte* block, int lane) {
-  const float squares = sum_in_order(32, [&](int i) { return __fmul_rn(y[i], y[i]); });
+__device__ inline float nearest_level(float v) {
+  constexpr Table<n> kLevels = Codebook<n>::kLevels;
+  constexpr Table<n - 1> kLast = Codebook<n>::kLast;
+  float level = kLevels.of[0];
+#pragma unroll
+  for (int i = 0; i + 1 < n; ++i) level = v > kLast.of[i] ? kLevels.of[i + 1] : level;
+  return level;
+}
+
+// to_stored_by_warp() of KvTransform::signed_hadamard_32.
+__device__ inline float signed_hadamard_32_of_warp(float x, int lane) {
+  x = __fmul_rn(x, kSignsOf32.of[lane]);
+#pragma unroll
+  for (int len = 1; len < 32; len *= 2) {
+    const float other = __shfl_xor_sync(kAllLanes, x, len);
+    x = lane & len ? __fsub_rn(other, x) : __fadd_rn(x, other);
+  }
+  return __fmul_rn(x, kInverseRoot32);
+}
+
+// `elements`: shared memory, which is transformed.
+template <int n>
+__device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& room, std::byte* block,
+                                  int lane) {
+  const float y = signed_hadamard_32_of_warp(elements[lane], lane);
+  elements[lane] = y;
+  __syncwarp();
+  const float squares = sum_in_order(32, [&](int i) { return __fmul_rn(elements[i], elements[i]); });
   float d = __fsqrt_rn(__fdiv_rn(squares, 32.0f));
   if (is_searched) {
-    const float step =
-        __fmul_rn(d, __fadd_rn(kLeastStep, __fmul_rn(kStepIncrement, static_cast<float>(lane))));
-    float product = 0, level_squares = 0;
-    for (int i = 0; i < 32; ++i) {
-      const float level = nearest_level<n>(__fdiv_rn(y[i], step)).level;
-      product = __fadd_rn(product, __fmul_rn(y[i], level));
-      level_squares = __fadd_rn(level_squares, __fmul_rn(level, level));
-    }
+    const auto step_of = [&](int candidate) {
+      return __fmul_rn(d, __fadd_rn(kLeastStep, __fmul_rn(kStepIncrement, static_cast<float>(candidate))));
+    };
+    float product, level_squares;
+    sum_levels<kStepCandidates>(
+        room, elements, lane,
+        [&](int candidate) { return nearest_level<n>(__fdiv_rn(y, step_of(candidate))); }, product,
+        level_squares);
     const float gain = __fdiv_rn(__fmul_rn(product, product), level_squares);
-    d = best_step_of_warp(lane < kStepCandidates && step > 0 && product > 0, gain,
-                          __fdiv_rn(product, level_squares), d, lane);
+    d = best_step_of_warp(lane < kStepCandidates && step_of(lane) > 0 && product > 0, gain,
+                          __fdiv_rn(product, level_squares), d);
     d = __half2float(__float2half_rn(d));
   }
-  const int code = d != 0 ? nearest_level<n>(__fmul_rn(y[lane], __fdiv_rn(1.0f, d))).code : 0;
+  const int code = d != 0 ? nearest_code_of<n>(__fmul_rn(y, __fdiv_rn(1.0f, d))) : 0;
   if constexpr (n == 16) {
     put_nibbles(block + 2, code, lane);
   } else {
@@ -172,10 +263,18 @@ __device__ inline void encode_tbq(const float* y, bool is_searched, std::byte* b
   if (lane == 0) *reinterpret_cast<__half*>(block) = __float2half_rn(d);
 }
 
+// ---- Blocks of 128, by a warp. x is shared memory of it. ----
+
+// Three numbers for each element, for lanes to add up.
+struct PolarRoom {
+  float terms[3][128];
+};
+
 // x [128] is lost.
-__device__ inline void encode_polar(float* x, bool is_searched, std::byte* block, int lane) {
+__device__ inline void encode_polar(float* x, bool is_searched, PolarRoom& room, std::byte* block, int lane) {
   constexpr float kLeastLength = 1e-10f;
   double squares = 0;
+#pragma unroll 16
   for (int i = 0; i < 128; ++i)
     squares = __dadd_rn(squares, __dmul_rn(static_cast<double>(x[i]), static_cast<double>(x[i])));
   const auto length = static_cast<float>(__dsqrt_rn(squares));
@@ -190,34 +289,52 @@ __device__ inline void encode_polar(float* x, bool is_searched, std::byte* block
     for (int i = 0; i < 15; ++i) code += kBoundaries.of[i] < v;
     return code;
   };
-  for (int byte = lane; byte < 64; byte += 32)
-    block[2 + byte] = static_cast<std::byte>(code_of(x[2 * byte]) | code_of(x[2 * byte + 1]) << 4);
-  float residual = 0, product = 0, level_squares = 0;
-  for (int i = 0; i < 128; ++i) {
-    const float level = kPolarLevels.of[code_of(x[i])];
-    residual = __fadd_rn(residual, __fmul_rn(__fsub_rn(x[i], level), kPolarResidualSigns.of[i]));
-    if (!is_searched) continue;
-    product = __fadd_rn(product, __fmul_rn(x[i], level));
-    level_squares = __fadd_rn(level_squares, __fmul_rn(level, level));
+#pragma unroll
+  for (int byte = lane; byte < 64; byte += 32) {
+    int codes[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int i = 2 * byte + half;
+      codes[half] = code_of(x[i]);
+      const float level = kPolarLevels.of[codes[half]];
+      room.terms[0][i] = __fmul_rn(__fsub_rn(x[i], level), kPolarResidualSigns.of[i]);
+      room.terms[1][i] = __fmul_rn(x[i], level);
+      room.terms[2][i] = __fmul_rn(level, level);
+    }
+    block[2 + byte] = static_cast<std::byte>(codes[0] | codes[1] << 4);
   }
+  __syncwarp();
+  const float* const terms = room.terms[min(lane, 2)];
+  float sum = 0;
+#pragma unroll 16
+  for (int i = 0; i < 128; ++i) sum = __fadd_rn(sum, terms[i]);
+  const float residual = __shfl_sync(kAllLanes, sum, 0);
+  const float product = __shfl_sync(kAllLanes, sum, 1), level_squares = __shfl_sync(kAllLanes, sum, 2);
   if (lane < 16) block[66 + lane] = static_cast<std::byte>(lane == 0 && residual >= 0 ? 1 : 0);
   const float l2 = is_searched ? __fdiv_rn(__fmul_rn(length, product), level_squares) : length;
   if (lane == 0) *reinterpret_cast<__half*>(block) = __float2half_rn(l2);
 }
 
-__device__ inline void encode_qjl(const float* projection, const float* x, std::byte* block, int lane) {
-  constexpr int kOwn = kSketchOut / 32;
-  float sums[kOwn] = {};
-  for (int i = 0; i < kSketchIn; ++i) {
+// Warps of a team share the projections.
+__device__ inline void encode_qjl(const float* projection, const float* x, std::byte* block,
+                                  const Team& team) {
+  constexpr int kAtOnce = 2, kWords = kSketchOut / 32;
+  const int lane = team.lane;
+  for (int first = team.warp * kAtOnce; first < kWords; first += team.n_warps * kAtOnce) {
+    float sums[kAtOnce] = {};
+#pragma unroll 16
+    for (int i = 0; i < kSketchIn; ++i) {
 #pragma unroll
-    for (int j = 0; j < kOwn; ++j)
-      sums[j] = __fadd_rn(sums[j], __fmul_rn(x[i], projection[i * kSketchOut + j * 32 + lane]));
-  }
+      for (int j = 0; j < kAtOnce; ++j)
+        sums[j] = __fadd_rn(sums[j], __fmul_rn(x[i], projection[i * kSketchOut + (first + j) * 32 + lane]));
+    }
 #pragma unroll
-  for (int j = 0; j < kOwn; ++j) {
-    const unsigned signs = __ballot_sync(kAllLanes, sums[j] > 0);
-    if (lane < 4) block[4 * j + lane] = static_cast<std::byte>(signs >> (8 * lane));
+    for (int j = 0; j < kAtOnce; ++j) {
+      const unsigned signs = __ballot_sync(kAllLanes, sums[j] > 0);
+      if (lane < 4) block[4 * (first + j) + lane] = static_cast<std::byte>(signs >> (8 * lane));
+    }
   }
+  if (team.warp != team.n_warps - 1) return;
   const float squares = sum_in_order(kSketchIn, [&](int i) { return __fmul_rn(x[i], x[i]); });
   if (lane == 0) *reinterpret_cast<__nv_bfloat16*>(block + 32) = __float2bfloat16_rn(__fsqrt_rn(squares));
 }
@@ -225,7 +342,7 @@ __device__ inline void encode_qjl(const float* projection, const float* x, std::
 // What the search for a path keeps in shared memory of a warp.
 struct TrellisRoom {
   static constexpr int kLows = kTrellisSize / 8;
-  float cost[kTrellisSize];
+  float cost[2][kTrellisSize];
   uint8_t came_from[128][kLows];
   uint8_t symbols[128];
 };
@@ -243,38 +360,48 @@ __device__ inline void encode_tcq(float* x, TrellisRoom& room, std::byte* block,
   multiply_by_warp(x, kSteps, lane, [](int) { return kInverseRoot128; });
   multiply_by_warp(x, kSteps, lane, [](int i) { return kSignsAfter128.of[i]; });
 
-  for (int i = lane; i < kTrellisSize; i += 32) room.cost[i] = 0;
+  float levels[kOwn][8];
+#pragma unroll
+  for (int own = 0; own < kOwn; ++own) {
+#pragma unroll
+    for (int symbol = 0; symbol < 8; ++symbol)
+      levels[own][symbol] = kTrellisLevels[symbol * kLows + own * 32 + lane];
+  }
+  for (int i = lane; i < kTrellisSize; i += 32) room.cost[0][i] = 0;
   __syncwarp();
   for (int t = 0; t < kSteps; ++t) {
-    float best[kOwn];
+    const float value = x[t];
+    const float* const before = room.cost[t % 2];
+    float* const after = room.cost[1 - t % 2];
 #pragma unroll
     for (int own = 0; own < kOwn; ++own) {
       const int low = own * 32 + lane;
+      const float4 first = *reinterpret_cast<const float4*>(before + 8 * low);
+      const float4 second = *reinterpret_cast<const float4*>(before + 8 * low + 4);
+      const float costs[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
       int from = 0;
-      best[own] = room.cost[8 * low];
+      float best = costs[0];
+#pragma unroll
       for (int p = 1; p < 8; ++p) {
-        const float cost = room.cost[8 * low + p];
-        if (cost < best[own]) best[own] = cost, from = p;
+        if (costs[p] < best) best = costs[p], from = p;
       }
       room.came_from[t][low] = static_cast<uint8_t>(from);
-    }
-    __syncwarp();
 #pragma unroll
-    for (int own = 0; own < kOwn; ++own) {
       for (int symbol = 0; symbol < 8; ++symbol) {
-        const int state = symbol * kLows + own * 32 + lane;
-        const float distance = __fsub_rn(x[t], kTrellisLevels[state]);
-        room.cost[state] = __fadd_rn(best[own], __fmul_rn(distance, distance));
+        const float distance = __fsub_rn(value, levels[own][symbol]);
+        after[symbol * kLows + low] = __fadd_rn(best, __fmul_rn(distance, distance));
       }
     }
     __syncwarp();
   }
 
   // The first state of least cost.
-  float least = room.cost[lane];
+  static_assert(kSteps % 2 == 0);
+  const float(&costs)[kTrellisSize] = room.cost[0];
+  float least = costs[lane];
   int state = lane;
   for (int i = lane + 32; i < kTrellisSize; i += 32) {
-    if (room.cost[i] < least) least = room.cost[i], state = i;
+    if (costs[i] < least) least = costs[i], state = i;
   }
   for (int mask = 1; mask < 32; mask *= 2) {
     const float other = __shfl_xor_sync(kAllLanes, least, mask);
@@ -308,10 +435,24 @@ __device__ inline void encode_tcq(float* x, TrellisRoom& room, std::byte* block,
 
 // ---- Head vectors ----
 
-// Bytes of shared memory that a warp needs to encode one.
-__host__ __device__ inline int encoding_room(const Side& side) {
-  const int of_vector = (side.head_dim * static_cast<int>(sizeof(float)) + 15) / 16 * 16;
-  return of_vector + (side.format == KvFormat::tbq3_tcq ? static_cast<int>(sizeof(TrellisRoom)) : 0);
+// Bytes of shared memory that a team needs to encode one: the vector, then what its warps need.
+__host__ __device__ inline int vector_room(const Side& side) {
+  return (side.head_dim * static_cast<int>(sizeof(float)) + 15) / 16 * 16;
+}
+__host__ __device__ inline int encoding_room(const Side& side, int n_warps = 1) {
+  switch (side.format) {
+    case KvFormat::q4_0:
+    case KvFormat::tbq3_0:
+    case KvFormat::tbq4_0:
+      return vector_room(side) + n_warps * static_cast<int>(sizeof(LevelRoom));
+    case KvFormat::tbq3_tcq:
+      return vector_room(side) + static_cast<int>(sizeof(TrellisRoom));
+    case KvFormat::q4_polar:
+    case KvFormat::q4_polar_residual:
+      return vector_room(side) + static_cast<int>(sizeof(PolarRoom));
+    default:
+      return vector_room(side);
+  }
 }
 
 // Whether a head vector is encoded as a whole, in shared memory.
@@ -331,46 +472,49 @@ __device__ inline void encode_plain(KvFormat format, float x, bool is_inside, in
   }
 }
 
-// The whole vector in x, which is lost; `x` is the beginning of encoding_room() bytes.
-__device__ inline void encode_whole(const Side& side, float* x, std::byte* row, int lane) {
-  const int n = side.head_dim;
-  if (side.is_rotated) rotate_by_warp(x, n, lane);
+// The whole vector in x, which is there for all of the team and lost; `x` is the beginning of encoding_room()
+// bytes.
+__device__ inline void encode_whole(const Side& side, float* x, std::byte* row, const Team& team) {
+  const int n = side.head_dim, lane = team.lane;
+  if (side.is_rotated) {
+    if (team.warp == 0) rotate_by_warp(x, n, lane);
+    team.sync();
+  }
+  std::byte* const room = reinterpret_cast<std::byte*>(x) + vector_room(side);
+  auto& levels = reinterpret_cast<LevelRoom*>(room)[team.warp];
+  const bool is_first = team.warp == 0;
   switch (side.format) {
     case KvFormat::q4_0:
-      for (int i = 0; i < n / 32; ++i)
-        encode_q4_0(x + 32 * i, side.is_searched, row + i * sizeof(BlockQ4_0), lane);
+      for (int i = team.warp; i < n / 32; i += team.n_warps)
+        encode_q4_0(x + 32 * i, side.is_searched, levels, row + i * sizeof(BlockQ4_0), lane);
       break;
     case KvFormat::tbq3_0:
+      for (int i = team.warp; i < n / 32; i += team.n_warps)
+        encode_tbq<8>(x + 32 * i, side.is_searched, levels, row + i * sizeof(BlockTbq3_0), lane);
+      break;
     case KvFormat::tbq4_0:
-      to_stored_by_warp(KvTransform::signed_hadamard_32, x, n, lane);
-      for (int i = 0; i < n / 32; ++i) {
-        if (side.format == KvFormat::tbq3_0) {
-          encode_tbq<8>(x + 32 * i, side.is_searched, row + i * sizeof(BlockTbq3_0), lane);
-        } else {
-          encode_tbq<16>(x + 32 * i, side.is_searched, row + i * sizeof(BlockTbq4_0), lane);
-        }
-      }
+      for (int i = team.warp; i < n / 32; i += team.n_warps)
+        encode_tbq<16>(x + 32 * i, side.is_searched, levels, row + i * sizeof(BlockTbq4_0), lane);
       break;
-    case KvFormat::tbq3_tcq: {
-      auto& room = *reinterpret_cast<TrellisRoom*>(reinterpret_cast<std::byte*>(x) + encoding_room(side) -
-                                                   sizeof(TrellisRoom));
-      for (int i = 0; i < n / 128; ++i) encode_tcq(x + 128 * i, room, row + i * sizeof(BlockTbq3Tcq), lane);
+    case KvFormat::tbq3_tcq:
+      for (int i = 0; is_first && i < n / 128; ++i)
+        encode_tcq(x + 128 * i, *reinterpret_cast<TrellisRoom*>(room), row + i * sizeof(BlockTbq3Tcq), lane);
       break;
-    }
     case KvFormat::qjl1_256:
       for (int i = 0; i < n / 128; ++i)
-        encode_qjl(side.projection, x + 128 * i, row + i * sizeof(BlockQjl1_256), lane);
+        encode_qjl(side.projection, x + 128 * i, row + i * sizeof(BlockQjl1_256), team);
       break;
     case KvFormat::q4_polar:
     case KvFormat::q4_polar_residual:
-      for (int i = 0; i < n / 128; ++i)
-        encode_polar(x + 128 * i, side.is_searched, row + i * sizeof(BlockQ4Polar), lane);
+      for (int i = 0; is_first && i < n / 128; ++i)
+        encode_polar(x + 128 * i, side.is_searched, *reinterpret_cast<PolarRoom*>(room),
+                     row + i * sizeof(BlockQ4Polar), lane);
       break;
     default:
-      for (int i = lane; i < side.n_chunks * kChunk; i += 32)
+      for (int i = lane; is_first && i < side.n_chunks * kChunk; i += 32)
         encode_plain(side.format, i < n ? x[i] : 0.0f, i < n, i, row, lane);
   }
-  __syncwarp();
+  team.sync();
 }
 
 // The bytes of head `head` of a token.
@@ -396,7 +540,7 @@ __device__ inline void encode_row(const Side& side, const Places& places, int64_
   auto* const x = reinterpret_cast<float*>(room);
   for (int i = lane; i < side.head_dim; i += 32) x[i] = side.x[row * side.head_dim + i];
   __syncwarp();
-  encode_whole(side, x, row_of(side, places, row / places.n_head_kv, row % places.n_head_kv), lane);
+  encode_whole(side, x, row_of(side, places, row / places.n_head_kv, row % places.n_head_kv), {0, 1, lane});
 }
 
 // ---- From arguments ----

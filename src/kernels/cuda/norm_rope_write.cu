@@ -1,4 +1,5 @@
-// norm_rope_write on CUDA: a warp for each head of q, k and v.
+// norm_rope_write on CUDA: a warp for each head of q, k and v, or, where heads are few and encoded as a
+// whole, a block.
 #include "kernels/cuda/kept_head.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/kv_encode.cuh"
@@ -8,7 +9,8 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kWarps = 4;  // heads of a block
+constexpr int kWarps = 4;            // of a block
+constexpr int64_t kFewHeads = 4096;  // that are a block's each
 
 struct Heads {
   float* x;           // (head_dim, n_head, n_tokens)
@@ -51,17 +53,22 @@ __device__ void prepare_head(float* head, const float* norm, const float* cosine
 struct Written {
   Side k, v;
   Places places;
-  int room;  // bytes of shared memory for each warp, where head vectors are encoded as a whole
+  int room;  // bytes of shared memory for each team, where head vectors are encoded as a whole
+
+  __device__ float* room_of(const Team& team) const {
+    extern __shared__ __align__(16) std::byte rooms[];
+    return reinterpret_cast<float*>(rooms + (team.n_warps == 1 ? threadIdx.x / 32 * room : 0));
+  }
 
   // A head vector of k or v, into its place.
   template <bool is_whole>
-  __device__ void encode(const Side& side, const float* head, std::byte* to, int lane) const {
+  __device__ void encode(const Side& side, const float* head, std::byte* to, const Team& team) const {
+    const int lane = team.lane;
     if constexpr (is_whole) {
-      extern __shared__ __align__(16) std::byte rooms[];
-      auto* const x = reinterpret_cast<float*>(rooms + threadIdx.x / 32 * room);
-      for (int i = lane; i < side.head_dim; i += 32) x[i] = head[i];
-      __syncwarp();
-      encode_whole(side, x, to, lane);
+      float* const x = room_of(team);
+      for (int i = team.warp * 32 + lane; i < side.head_dim; i += 32 * team.n_warps) x[i] = head[i];
+      team.sync();
+      encode_whole(side, x, to, team);
     } else {
       constexpr int kAtOnce = 4;
       for (int first = lane; first - lane < side.head_dim; first += kAtOnce * kChunk) {
@@ -85,13 +92,16 @@ struct Equaliser {
   int n_shared;  // query heads of a KV head
 };
 
-// Heads of q, then of k, then of v, token by token.
-template <bool is_whole>
+// Heads of q, then of k, then of v, token by token. Of the warps that encode a head, the first one prepares
+// it.
+template <bool is_whole, int kTeam>
 __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written written, Rotation rotation,
                               Equaliser equaliser, int head_dim, float eps, int64_t n) {
   let_next_start();
-  const int64_t index = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
-  const int n_heads = q.n_head + 2 * k.n_head, lane = threadIdx.x % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = threadIdx.x % 32;
+  const Team team{warp % kTeam, kTeam, lane};
+  const int64_t index = static_cast<int64_t>(blockIdx.x) * (kWarps / kTeam) + warp / kTeam;
+  const int n_heads = q.n_head + 2 * k.n_head;
   const int64_t token = index / n_heads;
   const int head = static_cast<int>(index % n_heads);
   const bool is_q = head < q.n_head;
@@ -104,33 +114,46 @@ __global__ void prepare_heads(Heads q, Heads k, const __grid_constant__ Written 
   const Side& side = is_v ? written.v : written.k;
   std::byte* const to = is_q || index >= n ? nullptr : row_of(side, written.places, token, head_kv);
   wait_for_previous();
-  if (index >= n) return;
+  if (index >= n || (is_q && team.warp > 0)) return;
   if (is_v)
-    return written.encode<is_whole>(side, side.x + (token * k.n_head + head_kv) * side.head_dim, to, lane);
+    return written.encode<is_whole>(side, side.x + (token * k.n_head + head_kv) * side.head_dim, to, team);
   float* const x = heads.x + (is_q ? token * q.n_head + head : token * k.n_head + head_kv) * head_dim;
   const float* const angles = rotation.angles + token * 2 * rotation.n_pairs;
   if (is_kept) {
-    const KeptHead own(x, heads.norm, kept, angles, eps, lane);
-    if (!is_q && !is_whole && !equaliser.q_scale) {
+    const bool is_written = !is_q && !equaliser.q_scale;  // from where it is kept
+    if (team.warp == 0) {
+      const KeptHead own(x, heads.norm, kept, angles, eps, lane);
+      if constexpr (is_whole) {
+        own.store(is_written ? written.room_of(team) : x, lane);
+      } else if (is_written) {
 #pragma unroll
-      for (int i = 0; i < 2 * kKeptPairs; ++i)
-        encode_plain(side.format, own.x[i], true, lane + 32 * i, to, lane);
+        for (int i = 0; i < 2 * kKeptPairs; ++i)
+          encode_plain(side.format, own.x[i], true, lane + 32 * i, to, lane);
+      } else {
+        own.store(x, lane);
+      }
+    }
+    if (is_written) {
+      if constexpr (is_whole) {
+        team.sync();
+        encode_whole(side, written.room_of(team), to, team);
+      }
       return;
     }
-    own.store(x, lane);
-  } else {
+  } else if (team.warp == 0) {
     prepare_head(x, heads.norm, angles, rotation, head_dim, eps, lane);
   }
   __syncwarp();
-  if (equaliser.q_scale) {
+  if (equaliser.q_scale && team.warp == 0) {
     for (int i = lane; i < head_dim; i += 32) {
       const int at = head_kv * head_dim + i;
       x[i] = is_q ? __fmul_rn(x[i], equaliser.q_scale[at])
                   : __fmul_rn(__fsub_rn(x[i], equaliser.k_shift[at]), equaliser.k_scale[at]);
     }
-    __syncwarp();
   }
-  if (!is_q) written.encode<is_whole>(side, x, to, lane);
+  if (is_q) return;
+  team.sync();
+  written.encode<is_whole>(side, x, to, team);
 }
 
 Heads heads_of(const Tensor& x, const Tensor& norm) {
@@ -150,11 +173,15 @@ void run_norm_rope_write(Stream& stream, const NormRopeWriteArgs& args) {
   const int64_t n = (q.n_head + 2 * k.n_head) * args.q.ne[2];
   if (n == 0) return;
   const bool is_whole = is_encoded_whole(written.k) || is_encoded_whole(written.v);
-  if (is_whole) written.room = std::max(encoding_room(written.k), encoding_room(written.v));
-  launch(stream, is_whole ? prepare_heads<true> : prepare_heads<false>,
-         {.grid = dim3(static_cast<unsigned>((n + kWarps - 1) / kWarps)),
+  const int team = is_whole && n <= kFewHeads ? kWarps : 1, n_teams = kWarps / team;
+  if (is_whole) written.room = std::max(encoding_room(written.k, team), encoding_room(written.v, team));
+  launch(stream,
+         !is_whole   ? prepare_heads<false, 1>
+         : team == 1 ? prepare_heads<true, 1>
+                     : prepare_heads<true, kWarps>,
+         {.grid = dim3(static_cast<unsigned>((n + n_teams - 1) / n_teams)),
           .block = dim3(kWarps * 32),
-          .shared_bytes = static_cast<size_t>(kWarps) * static_cast<size_t>(written.room)},
+          .shared_bytes = static_cast<size_t>(n_teams) * static_cast<size_t>(written.room)},
          q, k, written, rotation, equaliser, static_cast<int>(args.q.ne[0]), args.eps, n);
 }
 

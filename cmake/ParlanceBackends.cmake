@@ -17,7 +17,7 @@ endfunction()
 function(parlance_cuda_backend)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/kernels/cuda/*.cu)
   # Instructions that only code for 9.0a may have.
-  set(of_90a ${CMAKE_SOURCE_DIR}/src/kernels/cuda/matmul/wide_gemm.cu)
+  set(of_90a ${CMAKE_SOURCE_DIR}/src/kernels/cuda/matmul/half_many.cu ${CMAKE_SOURCE_DIR}/src/kernels/cuda/matmul/wide_gemm.cu)
   string(REPLACE "native" "${CMAKE_CUDA_ARCHITECTURES_NATIVE}" architectures "${PARLANCE_CUDA_ARCHITECTURES}")
   if(architectures MATCHES "90")
     list(REMOVE_ITEM sources ${of_90a})

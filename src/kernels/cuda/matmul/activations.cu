@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "kernels/cuda/matmul/half.cuh"
+#include "kernels/cuda/matmul/half_many.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/matmul/warpgroup.cuh"
@@ -88,6 +89,29 @@ __global__ void __launch_bounds__(32 * kMostParts)
       kHasSecond ? halves + static_cast<int64_t>(out.n_tokens) * out.row_values : nullptr);
   if (threadIdx.x == 0 && (kHasOrder || part == 0))
     out.scales[static_cast<int64_t>(part) * out.n_tokens + token] = scale;
+}
+
+// The same, where the tensor cores of half_many.cu want them.
+template <class Half>
+__global__ void __launch_bounds__(32 * kMostParts)
+    halve_rows_for_many(const float* x, int n_in, int n_tokens, ManyActivations out, Parts parts) {
+  let_next_start();
+  wait_for_previous();
+  const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
+  const int first = part * n_part;
+  const int n_padded = (n_in + kHalfStepValues - 1) / kHalfStepValues * kHalfStepValues;
+  const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
+  const PartOfX<kHeldPieces> values(x + static_cast<int64_t>(token) * n_in + first, n);
+  const float scale = values.template scale<Half>();
+  values.template for_each_halved<Half>(
+      min(n_part, n_padded - first), scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
+        const int place = swizzled_place(token, (first + at) % kHalfStepValues / kPieceValues) +
+                          at % kPieceValues * static_cast<int>(sizeof(uint16_t));
+        auto* const step = reinterpret_cast<uint8_t*>(out.step((first + at) / kHalfStepValues));
+        *reinterpret_cast<uint2*>(step + place) = make_uint2(high[0], high[1]);
+        *reinterpret_cast<uint2*>(step + ManyActivations::kHalfBytes + place) = make_uint2(low[0], low[1]);
+      });
+  if (threadIdx.x == 0) out.scales[part * kManyTokens + token] = scale;
 }
 
 // Block (token), a warp for each part.
@@ -205,6 +229,19 @@ HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
   launch(stream, kernel,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
          x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
+  return out;
+}
+
+ManyActivations halve_for_many(Stream& stream, const Tensor& x, DType dtype) {
+  const int64_t n_in = x.ne[0];
+  auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
+  auto* scales =
+      reinterpret_cast<float*>(halves + kHalves * kManyTokens * align_up<int64_t>(n_in, kHalfStepValues));
+  const ManyActivations out{halves, scales, scales + kMostParts * kManyTokens};
+  const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
+  launch(stream, dtype == DType::bf16 ? halve_rows_for_many<__nv_bfloat16> : halve_rows_for_many<__half>,
+         {.grid = dim3(kManyTokens), .block = dim3(32, static_cast<unsigned>(parts.n))}, x.as<const float>(),
+         static_cast<int>(n_in), static_cast<int>(x.n_rows()), out, parts);
   return out;
 }
 

@@ -92,10 +92,10 @@ class PartOfX {
     });
   }
 
-  // Writes both halves of n_padded values, or where `second` is null the first; those that do not exist are
-  // zero.
-  template <class Half, bool kIsPaired>
-  __device__ void round(int n_padded, float scale, uint16_t* first, uint16_t* second) const {
+  // Calls visit(place, first, second) for each four of n_padded values: both halves of them, as two pairs
+  // each; those that do not exist are zero.
+  template <class Half, class Visit>
+  __device__ void for_each_halved(int n_padded, float scale, const Visit& visit) const {
     const float inverse = inverse_of_power_of_two(scale);
     for_each_piece(n_padded, [&](int at, const float4& v) {
       const float values[4] = {v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse};
@@ -108,11 +108,20 @@ class PartOfX {
         high.halves[j] = static_cast<Half>(values[j]);
         low.halves[j] = static_cast<Half>(values[j] - static_cast<float>(high.halves[j]));
       }
+      visit(at, high.pairs, low.pairs);
+    });
+  }
+
+  // Writes both halves of n_padded values, or where `second` is null the first; those that do not exist are
+  // zero.
+  template <class Half, bool kIsPaired>
+  __device__ void round(int n_padded, float scale, uint16_t* first, uint16_t* second) const {
+    for_each_halved<Half>(n_padded, scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
         const int to = kIsPaired ? paired_place(at + 2 * pair) : at + 2 * pair;
-        *reinterpret_cast<uint32_t*>(first + to) = high.pairs[pair];
-        if (second) *reinterpret_cast<uint32_t*>(second + to) = low.pairs[pair];
+        *reinterpret_cast<uint32_t*>(first + to) = high[pair];
+        if (second) *reinterpret_cast<uint32_t*>(second + to) = low[pair];
       }
     });
   }

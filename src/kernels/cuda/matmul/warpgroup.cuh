@@ -58,6 +58,22 @@ __device__ inline void pin_sums(float (&c)[n]) {
 #define PARLANCE_SUMS_32(c, i) \
   PARLANCE_SUMS_8(c, i), PARLANCE_SUMS_8(c, i + 8), PARLANCE_SUMS_8(c, i + 16), PARLANCE_SUMS_8(c, i + 24)
 
+// c += a b for 64 rows, 64 columns and 16 floats of 16 bits along k.
+#define PARLANCE_MULTIPLY_64(type)                                                                  \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type                          \
+               " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"            \
+               " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, " \
+               "%32, %33, 1, 1, 1, 0, 0;"                                                           \
+               : PARLANCE_SUMS_32(c, 0)                                                             \
+               : "l"(a), "l"(b))
+__device__ inline void multiply_warpgroup_f16(float (&c)[32], uint64_t a, uint64_t b) {
+  PARLANCE_MULTIPLY_64("f16");
+}
+__device__ inline void multiply_warpgroup_bf16(float (&c)[32], uint64_t a, uint64_t b) {
+  PARLANCE_MULTIPLY_64("bf16");
+}
+#undef PARLANCE_MULTIPLY_64
+
 // c += a b for 64 rows, 128 columns and 16 floats of 16 bits along k.
 __device__ inline void multiply_warpgroup_f16(float (&c)[64], uint64_t a, uint64_t b) {
   asm volatile(

@@ -142,8 +142,9 @@ int64_t longest_share(int64_t n_keys, int64_t segment_keys, int64_t splits) {
   return std::max(of_last, (n_less + (n_more > 1 ? 1 : 0)) * segment_keys);
 }
 
-// Blocks that share the segments of a row, so that every multiprocessor is busy with `resident` of them: in
-// so many rounds that nobody waits long for the last one.
+// Blocks that share the segments of a row, so that every multiprocessor is busy with `resident` of them, and
+// for the least time. Of drafts and prompts whose rows are more than that, in so many rounds that nobody waits
+// long for the last one.
 int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int64_t most, int resident,
               const Gpu& gpu) {
   // Keys that a block might have had while it starts, and while the results of several are put together; and
@@ -151,7 +152,7 @@ int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int6
   constexpr int64_t kRounds = 4, kKeysOfStart = 200, kKeysOfMerge = 256, kBeyond = 128;
   const int64_t blocks = std::min<int64_t>(resident * gpu.n_multiprocessors, kMaxBlocks);
   const int64_t passes = n_tiles * args.kv.n_head_kv * tiling.parts;
-  if (passes > blocks)
+  if (passes > blocks && tiling.tokens > 1)
     return static_cast<int>(std::clamp<int64_t>(div_up(kRounds * blocks, passes), 1, most));
   const auto n_keys = static_cast<int>(args.batch.n_kv_bound);
   const int64_t n_fewer = std::max<int64_t>(n_keys - kBeyond, 1);

@@ -63,7 +63,7 @@ __host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_row
   }
   if (n_keys <= 2048) return 64;
   const int part = ((n_keys + most_segments - 1) / most_segments + 63) / 64 * 64;
-  return part < 128 ? 128 : part;
+  return part < 256 ? 256 : part;
 }
 
 // The only token's heads as norm_rope_write() takes them, for a kernel that does its work, too; q is not

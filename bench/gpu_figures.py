@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Speed on a GPU beside what the card allows and beside PyTorch, all in one run of some minutes.
 
-  bench/gpu_figures.py [--blocks throughput,attention,models,speech] [--devices cuda:0,vulkan:0]
+  bench/gpu_figures.py [--blocks throughput,attention,models,caches,speech] [--devices cuda:0,vulkan:0]
                        [--shapes qwen3-0.6b,qwen3-8b] [--types f16,q8_0,q4_0] [--depths 0,8192,32768]
-                       [--sequences 8,64] [--no-pytorch] [--work DIR] [--json FILE]
+                       [--sequences 8,64] [--caches f16,q8_0,tbq4_0] [--no-pytorch] [--work DIR] [--json FILE]
   bench/gpu_figures.py --report FILE... [--out docs]
 
 Models with random weights are written to the work folder one after another and removed again. The blocks:
@@ -13,6 +13,7 @@ Models with random weights are written to the work folder one after another and 
   models      tokens/s of prefill and decode at each depth beside the card's copy bandwidth and bf16 matrix rate and
               beside transformers (bf16, static cache, compiled); steps that verify drafts of 16 tokens, in time of a
               plain step; many answers at once at a depth of 4096; answers that are drawn beside those without chance
+  caches      tokens/s of decode at each depth, and of many answers at once, with keys and values of each format
   speech      passes of OmniVoice's shape and its codec, and a recording through Qwen3-ASR's
 The JSON file is written after every figure, so that what a run that is cut off has measured is there. --report makes
 gpu-speed.md of such files.
@@ -40,7 +41,7 @@ N_MANY_DECODE = 32
 N_DRAWN = (1, 64)  # answers at once
 DRAWN = ("--temp", "0.7", "--top-k", "20", "--top-p", "0.95")
 RECORDING_S = 30
-BLOCKS = ("throughput", "attention", "models", "speech")
+BLOCKS = ("throughput", "attention", "models", "caches", "speech")
 
 
 class Figures:
@@ -68,7 +69,8 @@ class Figures:
 
 def command_of(args):
     """What says what was measured: without where files were."""
-    names = ("blocks", "devices", "shapes", "types", "depths", "sequences")
+    names = ("blocks", "devices", "shapes", "types", "depths", "sequences",
+             *(["caches"] if "caches" in args.blocks.split(",") else []))
     return " ".join(["bench/gpu_figures.py", *(f"--{name} {getattr(args, name)}" for name in names),
                      *(["--no-pytorch"] if args.no_pytorch else [])])
 
@@ -178,6 +180,26 @@ def measure_models(args, figures):
             os.remove(path)
 
 
+def measure_caches(args, figures):
+    for shape in args.shapes.split(","):
+        for dtype in args.types.split(","):
+            path = os.path.join(args.work, f"{shape}-{dtype}.gguf")
+            synthetic_model.write(path, shape, dtype)
+            for device in args.devices.split(","):
+                for cache in args.caches.split(","):
+                    same = dict(shape=shape, type=dtype, device=device, cache=cache)
+                    formats = ("-ctk", cache, "-ctv", cache)
+                    tests = [*tests_of(args, path, device, "-p", "0", "-n", str(N_DECODE), "-d", args.depths, *formats),
+                             *tests_of(args, path, device, "-p", "0", "-n", str(N_MANY_DECODE), "-d", str(MANY_DEPTH), "-s",
+                                       args.sequences, *formats)]
+                    for test in tests:
+                        n = test["n_sequences"]
+                        figures.add("caches", f"{shape:11} {dtype:5} {device:9} cache {cache}: {n} answers @ "
+                                    f"{test['depth']}: {test['tokens_per_second']:.1f} tokens/s", **same,
+                                    depth=test["depth"], n_sequences=n, tokens_per_second=test["tokens_per_second"])
+            os.remove(path)
+
+
 def write_noise(path):
     """A recording without words: nothing is said of the text, only of the time."""
     with wave.open(path, "wb") as out:
@@ -228,6 +250,7 @@ def main():
     parser.add_argument("--types", default="f16,q8_0,q4_0")
     parser.add_argument("--depths", default="0,8192,32768")
     parser.add_argument("--sequences", default="8,64")
+    parser.add_argument("--caches", default="f16,q8_0,q4_0,tbq4_0,tbq3_0,q4_polar")
     parser.add_argument("--no-pytorch", action="store_true")
     parser.add_argument("--work", default=tempfile.gettempdir())
     parser.add_argument("--json")
@@ -248,7 +271,7 @@ def main():
         print(f"bounds: copy {copy / 1e12:.2f} TB/s, bf16 matrix product {flops / 1e12:.0f} TFLOP/s", flush=True)
     for block in blocks:
         {"throughput": measure_throughput, "attention": measure_attention, "models": measure_models,
-         "speech": measure_speech}[block](args, figures)
+         "caches": measure_caches, "speech": measure_speech}[block](args, figures)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,21 @@ def model_lines(run):
     return lines
 
 
+def cache_lines(run):
+    rows = rows_of(run, "caches")
+    if not rows:
+        return []
+    tests = sorted({(row["n_sequences"], row["depth"]) for row in rows})
+    by = {(row["shape"], row["type"], row["device"], row["cache"], row["n_sequences"], row["depth"]): row for row in rows}
+    return ["### Caches", "",
+            "Tokens/s of decode with keys and values of these formats: one answer behind so many tokens, and all of many "
+            "answers at once.", "",
+            *table(["shape", "weights", "device", "cache", *(f"{n} @ {depth}" for n, depth in tests)],
+                   [[*key, *(number(by[*key, *test]["tokens_per_second"], 4) if (*key, *test) in by else "–"
+                             for test in tests)]
+                    for key in ordered((row["shape"], row["type"], row["device"], row["cache"]) for row in rows)])]
+
+
 def speech_lines(run):
     say, listen = rows_of(run, "speech", test="say"), rows_of(run, "speech", test="listen")
     lines = ["### Speech", ""] if say or listen else []
@@ -122,7 +137,7 @@ def write(paths, out):
         with open(path, encoding="utf-8") as file:
             run = json.load(file)
         lines += [f"## {run['card']}", "", f"`{run['command']}`", "", *throughput_lines(run), *attention_lines(run),
-                  *model_lines(run), *speech_lines(run)]
+                  *model_lines(run), *cache_lines(run), *speech_lines(run)]
     with open(out, "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")
     print(f"written: {out}")

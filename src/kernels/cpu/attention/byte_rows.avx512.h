@@ -96,11 +96,13 @@ PARLANCE_VBMI PARLANCE_INLINE void gather_four_steps(const std::byte* rows, size
 // The steps of n_keys rows, up to a whole group.
 template <class Codes>
 PARLANCE_VBMI void gather_steps(const Groups<Codes>& groups, int64_t n_keys, int64_t n_blocks,
-                                f16_bits* steps) {
+                                f16_bits* steps, Requests requests) {
+  const int64_t share = requests.share(div_up(n_keys, kGroup));
   constexpr bool kIsFar = Codes::step_at(3) + sizeof(f16_bits) > 64;  // from those of the other blocks
   const I lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const I each = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(groups.row_bytes())));
   for (int64_t j = 0; j < n_keys; j += kGroup) {
+    requests.ask(share);
     const std::byte* rows = groups.at(j);
     if constexpr (kIsFar) {
       for (int64_t b = 0; b < n_blocks; ++b) {
@@ -228,9 +230,10 @@ PARLANCE_VBMI void prepare_bytes(const Tile& tile, int64_t row, const float* que
 // Sixteen keys at a time, one in each lane: a dword of the query meets the same four channels of all of them.
 template <class Codes, int kRows>
 PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const Groups<Codes>& groups,
-                                    int64_t n_keys, const f16_bits* steps, const std::byte* next) {
+                                    int64_t n_keys, const f16_bits* steps, Requests requests) {
   constexpr int kPlanes = Codes::kPlanes, kLevels = 2 / kPlanes, kParts = Codes::kQueryParts;
   const int64_t n_blocks = tile.head_dim_k / kByteBlock;
+  const int64_t share = requests.share(div_up(n_keys, kGroup) * n_blocks);
   const typename Codes::Table table = table_of<Codes, 128>();
   for (int64_t j = 0; j < n_keys; j += kGroup) {
     const std::byte* keys = groups.at(j);
@@ -238,8 +241,7 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) scores[r] = Lanes::zero();
     for (int64_t b = 0; b < n_blocks; ++b) {
-      // Not all at once: these keys' own loads would wait behind it.
-      read_ahead(next, j + b * kGroup / n_blocks, j + (b + 1) * kGroup / n_blocks, tile.next_bytes);
+      requests.ask(share);
       I planes[kPlanes][4];
 #pragma GCC unroll 4
       for (int z = 0; z < 4; ++z) {
@@ -310,8 +312,9 @@ PARLANCE_VBMI void score_bytes(const Tile& tile, const std::byte* keys, int64_t 
                                const std::byte* next) {
   const ByteWorkspace work(tile.workspace, tile.head_dim_k);
   const Groups<Codes> groups(keys, n_keys, tile.k_row_bytes, work.last_group);
-  gather_steps<Codes>(groups, n_keys, tile.head_dim_k / kByteBlock, work.steps);
-  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte* ahead) {
-    score_bytes_rows<Codes, kRows>(tile, row, groups, n_keys, work.steps, ahead);
+  Requests requests(tile, next, n_keys);
+  gather_steps<Codes>(groups, n_keys, tile.head_dim_k / kByteBlock, work.steps, requests.take(25));
+  in_groups_of_rows(tile, next, [&]<int kRows>(int64_t row, const std::byte*) {
+    score_bytes_rows<Codes, kRows>(tile, row, groups, n_keys, work.steps, requests.take(100));
   });
 }

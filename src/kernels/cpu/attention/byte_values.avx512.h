@@ -18,7 +18,9 @@ constexpr std::array<float, kGroup> kDither = [] {
 // The weights of a row, times the steps of four blocks, as bytes: quarter g of a group's 64 bytes are those
 // of values 4 g .. 4 g + 3, block by block. Returns in each quarter what one of its block's bytes stands for.
 PARLANCE_VBMI PARLANCE_INLINE F pack_byte_weights(const Tile& tile, int64_t row, int64_t n_keys,
-                                                  const f16_bits* steps, float unit, std::byte* packed) {
+                                                  const f16_bits* steps, float unit, std::byte* packed,
+                                                  Requests requests) {
+  const int64_t share = requests.share(div_up(n_keys, kGroup));
   const float* weights = tile.scores + row * kKeyBlock;
   F largest[4];
 #pragma GCC unroll 4
@@ -38,6 +40,7 @@ PARLANCE_VBMI PARLANCE_INLINE F pack_byte_weights(const Tile& tile, int64_t row,
   for (int b = 0; b < 4; ++b) to_byte[b] = Lanes::broadcast(kLargestByte / most[b]);
   const F dither = Lanes::load(kDither.data());
   for (int64_t j = 0; j < n_keys; j += kGroup) {
+    requests.ask(share);
     const F weight = Lanes::load(weights + j);
     I whole[4];
 #pragma GCC unroll 4
@@ -68,15 +71,16 @@ PARLANCE_VBMI PARLANCE_INLINE void interleave_bytes(I (&x)[4]) {
 template <class Codes, int kRows>
 PARLANCE_VBMI void accumulate_bytes_rows(const Tile& tile, int64_t first_row, const Groups<Codes>& groups,
                                          int64_t n_keys, int64_t chunk, const ByteWorkspace& work,
-                                         const std::byte* next) {
+                                         Requests requests) {
   constexpr int kPlanes = Codes::kPlanes, kLevels = 2 / kPlanes;
   const int64_t first_block = chunk / kByteBlock;
   F factors[kRows];
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) {
     factors[r] = pack_byte_weights(tile, first_row + r, n_keys, work.steps + first_block * kKeyBlock,
-                                   unit_of<Codes>(), work.weights + r * kKeyBlock * 4);
+                                   unit_of<Codes>(), work.weights + r * kKeyBlock * 4, requests.take(15));
   }
+  const int64_t share = requests.share(div_up<int64_t>(n_keys, 4));
   const typename Codes::Table table = table_of<Codes, 0>();
   Ints sums[kRows][8];
 #pragma GCC unroll 2
@@ -85,7 +89,7 @@ PARLANCE_VBMI void accumulate_bytes_rows(const Tile& tile, int64_t first_row, co
     for (int n = 0; n < 8; ++n) sums[r][n] = Ints{};
   }
   for (int64_t j = 0; j < n_keys; j += 4) {
-    read_ahead(next, j, j + 4, tile.next_bytes);
+    requests.ask(share);
     const std::byte* rows =
         groups.at(j / kGroup * kGroup) + static_cast<size_t>(j % kGroup) * tile.v_row_bytes;
     I planes[kPlanes][4];
@@ -146,14 +150,14 @@ PARLANCE_VBMI void accumulate_bytes(const Tile& tile, const std::byte* values, i
   if (!is_in_bytes(tile)) return accumulate_by_row<Rows>(tile, values, n_keys, next);
   const ByteWorkspace work(tile.workspace, tile.head_dim_v);
   const Groups<Codes> groups(values, n_keys, tile.v_row_bytes, work.last_group);
-  gather_steps<Codes>(groups, n_keys, tile.head_dim_v / kByteBlock, work.steps);
+  Requests requests(tile, next, n_keys);
+  gather_steps<Codes>(groups, n_keys, tile.head_dim_v / kByteBlock, work.steps, requests.take(20));
   for (int64_t chunk = 0; chunk < tile.head_dim_v; chunk += kByteChunk) {
     for (int64_t row = 0; row < tile.n_rows; row += 2) {
-      const std::byte* ahead = row == 0 && chunk == 0 ? next : nullptr;
       if (row + 1 == tile.n_rows) {
-        accumulate_bytes_rows<Codes, 1>(tile, row, groups, n_keys, chunk, work, ahead);
+        accumulate_bytes_rows<Codes, 1>(tile, row, groups, n_keys, chunk, work, requests.take(100));
       } else {
-        accumulate_bytes_rows<Codes, 2>(tile, row, groups, n_keys, chunk, work, ahead);
+        accumulate_bytes_rows<Codes, 2>(tile, row, groups, n_keys, chunk, work, requests.take(100));
       }
     }
   }

@@ -116,6 +116,35 @@ PARLANCE_INLINE void read_ahead(const Ahead& ahead, int64_t first_key, int64_t l
   read_ahead(ahead.start, first_key, last_key, ahead.key_bytes);
 }
 
+// What a kernel of several passes over a block asks for, a part in each pass and of that a share with each
+// step: a processor waits for few lines at a time, and waits best if it waits always.
+class Requests {
+ public:
+  // Beside all of n_keys rows.
+  PARLANCE_INLINE Requests(const Tile& tile, const std::byte* next, int64_t n_keys)
+      : next_(next), end_(next ? next + static_cast<size_t>(n_keys) * tile.next_bytes : nullptr) {}
+
+  // Takes the first `percent` of them away.
+  PARLANCE_INLINE Requests take(int64_t percent) {
+    const int64_t n_bytes = end_ - next_;
+    Requests first = *this;
+    first.end_ = next_ = next_ + std::min(n_bytes, align_up(n_bytes * percent / 100, kLine));
+    return first;
+  }
+  PARLANCE_INLINE int64_t share(int64_t n_steps) const {
+    return align_up(div_up<int64_t>(end_ - next_, n_steps), kLine);
+  }
+  PARLANCE_INLINE void ask(int64_t n_bytes) {
+    for (const std::byte* const stop = std::min(end_, next_ + n_bytes); next_ < stop; next_ += kLine)
+      __builtin_prefetch(next_, 0, 2);
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  const std::byte* next_;
+  const std::byte* end_;
+};
+
 // How many of the block's positions some row of these sees.
 inline int64_t most_visible(const Tile& tile, int64_t first_row, int64_t n_rows) {
   return *std::max_element(tile.visible + first_row, tile.visible + first_row + n_rows);

@@ -20,6 +20,7 @@ import torch
 from crops import Crops
 import fused_snake
 import gguf_file
+from hearing import Hearing
 from recorded_steps import EagerSteps, RecordedSteps
 import score
 from trainer import Trainer
@@ -42,6 +43,8 @@ def options():
     parser.add_argument("--start", help="codec.gguf to go on from (default: random weights)")
     parser.add_argument("--keep-codes", action="store_true",
                         help="with --start: train only what makes sound of codes; they stay what they are")
+    parser.add_argument("--see-through", action="store_true",
+                        help="with --start: learn to hear through noise and in other voices; what codes mean stays")
     parser.add_argument("--smoke", action="store_true", help="a tiny codec and batch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--crops", type=int, default=30, help="of a step; a third of that for long ones")
@@ -58,6 +61,8 @@ def options():
     a = parser.parse_args()
     if a.keep_codes and not a.start:
         parser.error("--keep-codes needs --start: a codec whose codes are kept")
+    if a.see_through and (not a.start or a.keep_codes):
+        parser.error("--see-through needs --start, a codec whose codes keep their meaning, and does not go with --keep-codes")
     if a.smoke:
         a.crops, a.free_steps, a.warmup = 4, 4, 10
     return a
@@ -88,11 +93,12 @@ def main():
     is_compiled = fused_snake.install(device, not a.no_compile)
     trainer = Trainer(a, device)
     checkpoint = out / "checkpoint.pt"
+    if a.start:
+        trainer.start_from(a.start)
     if a.resume and checkpoint.exists():
         trainer.load(checkpoint)
-    elif a.start:
-        trainer.start_from(a.start)
     crops = Crops(a.corpus, device, a.seed + trainer.step_count, a.weights)
+    hear = Hearing(device, a.seed, trainer.config.sample_rate_hz, crops.samples) if a.see_through else None
     held = {name: folder for name, folder in (("held_seen", a.held_seen), ("held_unseen", a.held_unseen)) if folder}
     log(f"seed {a.seed}, {sum(x.numel() for x in trainer.codec.parameters())} parameters on {device}, snake compiled: "
         f"{is_compiled}, {crops.hours:.2f} hours, phones: {crops.has_phones}, from step {trainer.step_count}")
@@ -118,7 +124,9 @@ def main():
         adversarial = min(1.0, max(0.0, (progress - a.adversarial_from) / 0.03))
         trainer.learner.may_restart = progress < 0.75
         trainer.set(schedule(progress, trainer.step_count, a.decay, a.warmup), adversarial)
-        parts = steps.run(crops.draw(n_crops, n_frames * trainer.config.hop), trainer.phase())
+        sound, phones = crops.draw(n_crops, n_frames * trainer.config.hop)
+        clean, *heard = hear(sound) if hear else (sound,)
+        parts = steps.run((clean, phones, *heard), trainer.phase())
         trainer.step_count += 1
         for name, value in parts.items():
             mean[name] = mean.get(name, value).lerp(value, 0.05)

@@ -1,6 +1,7 @@
 """A training step of the codec: what is minimised, and how weights move."""
 
 from contextlib import nullcontext
+import copy
 import os
 
 import torch
@@ -18,9 +19,10 @@ AVERAGE = 0.998                                 # decay of the average of the we
 FLOOR, BEND = 5e-4, 0.1                         # of the mel loss
 BALANCE = 0.7                                   # gradient that critics ask for, as a share of the other losses'
 MAKES_SOUND = ("fc2.", "acoustic_decoder.")     # begin of the names of what follows the codes
+MEANS_CODES = ("quantizer.",)
 SHIFT = 3                                       # frames that the second view of a crop begins later
 WEIGHTS = {"mel": 15.0, "heard": 15.0, "commitment": 0.25, "content": 8.0, "phones": 2.0, "views": 10.0,
-           "adversarial": 1.0, "feature": 2.0}
+           "same": 20.0, "adversarial": 1.0, "feature": 2.0}
 
 
 class Trainer:
@@ -35,10 +37,12 @@ class Trainer:
         self.mel = losses.MelLoss(FLOOR, BEND).to(device)
         self.learner = CodebookLearner(self.codec.quantizer)
         self.average = {name: x.detach().clone() for name, x in self.codec.state_dict().items()}
-        if a.keep_codes:
-            for name, x in self.codec.named_parameters():
-                x.requires_grad_(name.startswith(MAKES_SOUND))
-        self.moving = [name for name in self.average if not a.keep_codes or name.startswith(MAKES_SOUND)]
+        moves = ((lambda name: name.startswith(MAKES_SOUND)) if a.keep_codes else
+                 (lambda name: not name.startswith(MEANS_CODES)) if a.see_through else lambda name: True)
+        for name, x in self.codec.named_parameters():
+            x.requires_grad_(moves(name))
+        self.moving = [name for name in self.average if moves(name)]
+        self.teacher = None             # hears clean speech as the codec did at the start
         self.trained = [x for part in (self.codec, self.head, self.phone_head) for x in part.parameters() if x.requires_grad]
         self.optimizer = optimizer(self.trained, a.lr, device)
         self.critics_optimizer = optimizer(self.critics.parameters(), a.critics_lr, device)
@@ -80,6 +84,8 @@ class Trainer:
             total.copy_(embed)
             count.fill_(1)
         self.has_codebooks = True
+        if self.a.see_through:
+            self.teacher = copy.deepcopy(self.codec).requires_grad_(False)
 
     @torch.no_grad()
     def start_codebooks(self, batches):
@@ -127,9 +133,11 @@ class Trainer:
         self.adversarial.fill_(adversarial)
         self.has_critics = adversarial > 0
 
-    def step(self, real, phones):
-        """One step of both sides on sound (crops, samples) and its phones. Nothing in it waits for the device."""
-        parts = self.step_of_sound(real) if self.a.keep_codes else self.step_of_all(real, phones)
+    def step(self, real, phones, heard=None):
+        """One step of both sides on sound (crops, samples), its phones, and what is heard of it if that is not the sound.
+        Nothing in it waits for the device."""
+        parts = (self.step_of_sound(real) if self.a.keep_codes else
+                 self.step_of_all(real, phones) if heard is None else self.step_of_hearing(real, heard))
         parts["norm"] = apply(self.optimizer, self.trained, self.usual)
         with torch.no_grad():
             state, average = self.codec.state_dict(), [self.average[name] for name in self.moving]
@@ -163,6 +171,22 @@ class Trainer:
         parts, of_made = self.listen(made.detach(), real)
         made.backward(of_made)
         return parts
+
+    def step_of_hearing(self, real, heard):
+        """The same where codes mean what they did: what is heard shall have the latents of what is to be understood, and
+        make its sound."""
+        with self.half():
+            r = self.codec.latent(heard)
+            with torch.no_grad():
+                wanted = self.teacher.latent(real)
+        levels = torch.full((r.shape[0] * r.shape[1],), self.config.n_codebook, device=self.device)
+        z, _, _, commitment = self.codec.quantizer(r.flatten(0, 1), levels)
+        with self.half():
+            made = self.codec.sound(z.unflatten(0, r.shape[:2]))
+        parts, of_made = self.listen(made.detach(), real)
+        inner = {"commitment": commitment, "same": losses.relative_error(r, wanted)}
+        torch.autograd.backward([sum(WEIGHTS[name] * value for name, value in inner.items()), made], [None, of_made])
+        return {**parts, **inner}
 
     def listen(self, made, real):
         """What is wrong with the sound that was made, and the gradient of that with respect to it. Critics, who are dear,

@@ -1,0 +1,81 @@
+"""The codec learns to hear through noise: what it is given, and what may move.
+
+    python3 -m unittest discover tests/training
+"""
+
+from argparse import Namespace
+import importlib.util
+from pathlib import Path
+import sys
+import tempfile
+import unittest
+
+CODEC = Path(__file__).resolve().parents[2] / "training" / "codec"
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+NAMES = ("model", "gguf_file", "losses", "score", "data", "train", "trainer", "hearing", "average")     # which other folders have, too
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
+class Hearing(unittest.TestCase):
+    def setUp(self):
+        self.modules, self.path = {name: sys.modules.pop(name) for name in NAMES if name in sys.modules}, list(sys.path)
+        sys.path.insert(0, str(CODEC))
+        import torch
+        import gguf_file
+        import hearing
+        import trainer
+        self.torch, self.gguf_file, self.hearing, self.trainer = torch, gguf_file, hearing, trainer
+
+    def tearDown(self):
+        for name in NAMES:
+            sys.modules.pop(name, None)
+        sys.modules.update(self.modules)
+        sys.path[:] = self.path
+
+    def test_what_is_heard_differs_from_what_is_meant_by_noise_alone(self):
+        torch = self.torch
+        hear = self.hearing.Hearing(torch.device("cpu"), 1, 24000)
+        sound = 0.1 * torch.sin(torch.arange(24000) * 0.1).repeat(40, 1)
+        clean, heard = hear(sound)
+        self.assertEqual((clean.shape, heard.shape), (sound.shape, sound.shape))
+        is_noisy = (heard != clean).any(1)
+        self.assertTrue(0.4 < is_noisy.float().mean() < 0.8)
+        decibels = 10 * torch.log10(clean.square().mean(1) / (heard - clean).square().mean(1))[is_noisy]
+        self.assertTrue(self.hearing.SNR_DB[0] - 3 < decibels.min() and decibels.max() < self.hearing.SNR_DB[1] + 3)
+        is_bent = (clean != sound).any(1)
+        self.assertTrue(0.2 < is_bent.float().mean() < 0.6)
+
+    def test_codes_keep_their_meaning(self):
+        torch = self.torch
+        torch.manual_seed(1)
+        device, options = torch.device("cpu"), Namespace(smoke=True, keep_codes=False, see_through=True, recogniser=None, lr=1e-3,
+                                                         critics_lr=1e-3)
+        trainer = self.trainer.Trainer(options, device)
+        with tempfile.TemporaryDirectory() as folder:
+            self.gguf_file.write(Path(folder) / "codec.gguf", trainer.codec)
+            trainer.start_from(Path(folder) / "codec.gguf")
+        before = {name: x.clone() for name, x in trainer.codec.state_dict().items()}
+        trainer.set(1.0, 0.0)
+        real = 0.1 * torch.randn(2, 24000)
+        for _ in range(2):
+            parts = trainer.step(real, None, real + 0.02 * torch.randn(2, 24000))
+        self.assertLessEqual({"mel", "same", "commitment"}, set(parts))
+        moved = {name for name, x in trainer.codec.state_dict().items() if not torch.equal(x, before[name])}
+        self.assertFalse([name for name in moved if name.startswith("quantizer.")])
+        for part in ("acoustic_encoder.", "semantic_model.", "encoder_semantic.", "fc.", "fc2.", "acoustic_decoder."):
+            self.assertTrue(any(name.startswith(part) for name in moved), part)
+        after = trainer.averaged_codec().state_dict()
+        self.assertTrue(all(torch.equal(after[name], before[name]) for name in before if name.startswith("quantizer.")))
+
+    def test_a_mean_of_decoders(self):
+        import average
+        from model import TINY, Codec, Config
+        first, second = Codec(Config(**TINY)), Codec(Config(**TINY))
+        a, b = ({name: x.clone() for name, x in codec.state_dict().items()} for codec in (first, second))
+        for name, x in average.average(first, second, 0.75).state_dict().items():
+            is_decoder = name.startswith(("fc2.", "acoustic_decoder."))
+            self.assertTrue(self.torch.allclose(x, 0.75 * a[name] + 0.25 * b[name] if is_decoder else a[name]), name)
+
+
+if __name__ == "__main__":
+    unittest.main()

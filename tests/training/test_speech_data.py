@@ -162,7 +162,10 @@ class Mixes(unittest.TestCase):
         for text, expected in (("The kettle is broken.", "The kettle's broken."), ("Is the kettle on?", "Is the kettle on?"),
                                ("My sister has gone home.", "My sister's gone home."), ("My sister has a cat.", "My sister has a cat."),
                                ("The bus is late.", "The bus is late."), ("I think the shop is shut.", "I think the shop's shut."),
-                               ("The box is empty.", "The box is empty.")):
+                               ("The box is empty.", "The box is empty."), ("The dog is out.", "The dog's out."),
+                               ("The path is long.", "The path's long."), ("The music is loud.", "The music's loud."),
+                               ("The church is old.", "The church is old."), ("The quiz is hard.", "The quiz is hard."),
+                               ("My brush has broken.", "My brush has broken.")):
             self.assertEqual(everyday.contracted(always, text), expected)
 
     def test_sequences_hold_every_word_but_rarer_homophones(self):

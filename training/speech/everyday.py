@@ -480,7 +480,8 @@ _ARTICLE = re.compile(r"\b(a|an) (?=([a-zA-Z]+))")
 _MASS = re.compile(r"\b(?:a|an) ((?:[a-z]+ )?(?:soup|salad|pants|jeans|shoes|boots|sneakers|sandals|slippers|socks|gloves|"
                    r"pajamas|sunglasses|shorts|running shoes|coffee|tea|water|juice|milk|wine|lemonade|money|keys|glasses|"
                    r"pills|headphones|tickets|notes|earrings|medicine|change|homework|clothes|a |an |the |some )\b)")
-_SUBJECT_IS = re.compile(r"(\b(?:[Tt]he|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Tt]his|[Tt]hat) [a-z]*[abd-fi-rt-wy]) "
+# Not behind a hiss, as in "the bus is" and "the box is".
+_SUBJECT_IS = re.compile(r"(\b(?:[Tt]he|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Tt]his|[Tt]hat) [a-z]*(?:[a-gi-rt-wy]|[^cs]h)) "
                          r"(?:is|has(?= [a-z]+(?:ed|en|wn|one|ade|ought|aught|eft|ost|ept)\b)) ")
 CONTRACTED_SHARE = 0.3
 MOST_DEPTH = 8

@@ -10,10 +10,10 @@ endif()
 
 # Kernels for one instruction set are compiled by themselves (each defines what the set's shared headers need), and those
 # for other processors than the one that is built for not at all.
-set(instruction_sets "(/|_)(avx2|avx512|neon)(/|\\.cpp$)")
+set(instruction_sets "(/|_)(avx2|avx512|amx|neon)(/|\\.cpp$)")
 set(foreign_sets "(/|_)neon(/|\\.cpp$)")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(foreign_sets "(/|_)(avx2|avx512)(/|\\.cpp$)")
+  set(foreign_sets "(/|_)(avx2|avx512|amx)(/|\\.cpp$)")
 endif()
 
 # Where loops are arithmetic, they are optimised as far as the compiler can.

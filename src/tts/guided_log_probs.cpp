@@ -50,7 +50,7 @@ float guided_log_probs_scalar(const GuidedRow& row, float* log_probs) {
 GuidedLogProbs* guided_log_probs_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return avx2::guided_log_probs;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return avx512::guided_log_probs;
+  if (is_avx512(isa)) return avx512::guided_log_probs;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return neon::guided_log_probs;
 #endif

@@ -92,7 +92,7 @@ float step_scalar(const SileroModel& model, SileroActivations& a, SileroState& s
 SileroVad::Step* silero_step_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return vad::silero_step_avx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return vad::silero_step_avx512;
+  if (is_avx512(isa)) return vad::silero_step_avx512;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return vad::silero_step_neon;
 #endif

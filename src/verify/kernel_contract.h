@@ -33,8 +33,8 @@ inline constexpr std::array<FormatEntry, 11> kContractFormats = {{{"f32", 1, 4},
                                                                   {"q4_polar_residual", 128, 82}}};
 
 // Where the operations of `parlance verify` run for every format, or pair of formats.
-inline constexpr std::array<std::string_view, 7> kContractInstructionSets = {
-    "scalar", "avx2", "avx512", "avx512_bf16", "neon", "neon_dotprod", "neon_i8mm"};
+inline constexpr std::array<std::string_view, 8> kContractInstructionSets = {
+    "scalar", "avx2", "avx512", "avx512_bf16", "avx512_amx", "neon", "neon_dotprod", "neon_i8mm"};
 
 // Operations that `parlance verify kernels` looks at; of the formats that their names stand for, or of all.
 inline constexpr std::array<std::string_view, 13> kContractOperations = {"kv_write",

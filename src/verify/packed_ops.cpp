@@ -260,7 +260,7 @@ PackedOps ops_with() {
 PackedOps packed_ops([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return ops_with<packed::kAvx2>();
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return ops_with<packed::kAvx512>();
+  if (is_avx512(isa)) return ops_with<packed::kAvx512>();
 #elif PARLANCE_NEON
   if (isa != Isa::scalar) return ops_with<packed::kNeon>();
 #endif

@@ -49,7 +49,7 @@ TEST(CpuDevice, PointsAtWeights) {
 TEST(CpuDevice, WeightsAreCopiedOnce) {
   for (const Isa isa : available_isas()) {
     const auto device = *make_cpu_device({.n_threads = 1, .isa = name_of(isa)});
-    const bool has_copies = isa == Isa::avx512 || isa == Isa::avx512_bf16;
+    const bool has_copies = is_avx512(isa);
     for (const DType dtype : {DType::q4_0, DType::q8_0, DType::q6_k, DType::f16}) {
       Tensor weight;
       weight.dtype = dtype;

@@ -40,7 +40,7 @@ void fill_add(OpTable& table, [[maybe_unused]] Isa isa) {
   table.add = {run_add<add_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.add = {run_add<add_avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.add = {run_add<add_avx512>};
+  if (is_avx512(isa)) table.add = {run_add<add_avx512>};
 #endif
 }
 

@@ -27,7 +27,7 @@ void run_add_rms_norm(Stream& stream, const AddRmsNormArgs& args) {
 void fill_add_rms_norm(OpTable& table, Isa isa) {
   table.add_rms_norm = {run_add_rms_norm<Isa::scalar>};
   if (isa == Isa::avx2) table.add_rms_norm = {run_add_rms_norm<Isa::avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.add_rms_norm = {run_add_rms_norm<Isa::avx512>};
+  if (is_avx512(isa)) table.add_rms_norm = {run_add_rms_norm<Isa::avx512>};
   if (is_neon(isa)) table.add_rms_norm = {run_add_rms_norm<Isa::neon>};
 }
 

@@ -130,9 +130,6 @@ void run_scalar(Stream& stream, const AttentionArgs& args) {
 }
 
 #if PARLANCE_X86
-bool is_avx512(Isa isa) {
-  return isa == Isa::avx512 || isa == Isa::avx512_bf16;
-}
 bool has_vbmi() {
   return __builtin_cpu_supports("avx512vbmi") > 0;
 }

@@ -17,12 +17,16 @@ enum class Isa {
   avx2,          // AVX2, FMA, F16C
   avx512,        // AVX-512 F, BW, DQ, VL, VNNI
   avx512_bf16,   // and BF16
+  avx512_amx,    // and AMX's tiles of bytes and of bf16, which the system has to allow
   neon,          // AArch64 baseline
   neon_dotprod,  // and DotProd
   neon_i8mm,     // and I8MM
 };
 
-// For the operations that have one kernel for all sets of an architecture that has vectors.
+// For the operations that have one kernel for all sets with the same vectors.
+constexpr bool is_avx512(Isa isa) {
+  return isa >= Isa::avx512 && isa <= Isa::avx512_amx;
+}
 constexpr bool is_neon(Isa isa) {
   return isa >= Isa::neon;
 }

@@ -1,4 +1,5 @@
 // Which instruction sets the processor has and the operating system preserves.
+#include "base/os/machine.h"
 #include "kernels/cpu/cpu_device.h"
 
 #if defined(__x86_64__)
@@ -20,6 +21,8 @@ std::string_view name_of(Isa isa) {
       return "avx512";
     case Isa::avx512_bf16:
       return "avx512_bf16";
+    case Isa::avx512_amx:
+      return "avx512_amx";
     case Isa::neon:
       return "neon";
     case Isa::neon_dotprod:
@@ -45,8 +48,16 @@ uint32_t saved_state() {
   return low;
 }
 
+// Eight tiles of sixteen rows of 64 bytes, which kernels are made for.
+bool has_usual_tiles() {
+  constexpr uint32_t kRowBytes = 64, kTiles = 8, kRows = 16;
+  uint32_t a, b, c, d;  // of palette 1: bytes of a row and number of tiles in b, rows in c
+  return __get_cpuid_count(0x1d, 1, &a, &b, &c, &d) && (b & 0xffff) == kRowBytes && b >> 16 == kTiles &&
+         (c & 0xffff) == kRows;
+}
+
 std::vector<Isa> find_isas() {
-  constexpr uint32_t kYmmState = 0x6, kZmmState = 0xe6;
+  constexpr uint32_t kYmmState = 0x6, kZmmState = 0xe6, kTileState = 0x60000;
   std::vector<Isa> isas{Isa::scalar};
 
   uint32_t a, b, c, d;
@@ -61,8 +72,14 @@ std::vector<Isa> find_isas() {
   if (!has_bits(state, kZmmState) || !has_bits(b, kAvx512) || !has_bits(c, bit_AVX512VNNI)) return isas;
   isas.push_back(Isa::avx512);
 
+  const uint32_t tiles = d;
   constexpr uint32_t kAvx512Bf16 = 1u << 5;  // leaf 7, sub-leaf 1, eax
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && has_bits(a, kAvx512Bf16)) isas.push_back(Isa::avx512_bf16);
+  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has_bits(a, kAvx512Bf16)) return isas;
+  isas.push_back(Isa::avx512_bf16);
+
+  constexpr uint32_t kAmx = 1u << 22 | 1u << 24 | 1u << 25;  // leaf 7, edx: bf16, tiles, int8
+  if (!has_bits(state, kTileState) || !has_bits(tiles, kAmx) || !has_usual_tiles()) return isas;
+  if (allow_tile_registers()) isas.push_back(Isa::avx512_amx);
   return isas;
 }
 

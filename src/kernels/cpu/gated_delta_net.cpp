@@ -113,7 +113,7 @@ void fill_gated_delta_net(OpTable& table, [[maybe_unused]] Isa isa) {
   if (isa == Isa::avx2) {
     table.gated_delta_net = {run_gated_delta_net<delta_net::kAvx2>, delta_net::scratch_of_heads};
   }
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) {
+  if (is_avx512(isa)) {
     table.gated_delta_net = {run_gated_delta_net<delta_net::kAvx512>, delta_net::scratch_of_heads};
   }
 #elif PARLANCE_NEON

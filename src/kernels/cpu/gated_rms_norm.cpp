@@ -27,7 +27,7 @@ void run_gated_rms_norm(Stream& stream, const GatedRmsNormArgs& args) {
 void fill_gated_rms_norm(OpTable& table, Isa isa) {
   table.gated_rms_norm = {run_gated_rms_norm<Isa::scalar>};
   if (isa == Isa::avx2) table.gated_rms_norm = {run_gated_rms_norm<Isa::avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.gated_rms_norm = {run_gated_rms_norm<Isa::avx512>};
+  if (is_avx512(isa)) table.gated_rms_norm = {run_gated_rms_norm<Isa::avx512>};
   if (is_neon(isa)) table.gated_rms_norm = {run_gated_rms_norm<Isa::neon>};
 }
 

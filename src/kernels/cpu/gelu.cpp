@@ -44,7 +44,7 @@ void fill_gelu(OpTable& table, [[maybe_unused]] Isa isa) {
   table.gelu = {run_gelu<gelu_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.gelu = {run_gelu<avx2::gelu_range>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.gelu = {run_gelu<avx512::gelu_range>};
+  if (is_avx512(isa)) table.gelu = {run_gelu<avx512::gelu_range>};
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.gelu = {run_gelu<neon::gelu_range>};
 #endif

@@ -8,7 +8,7 @@ namespace parlance {
 TransformRow* to_stored_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return kv_rows::to_stored_avx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return kv_rows::to_stored_avx512;
+  if (is_avx512(isa)) return kv_rows::to_stored_avx512;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return kv_rows::to_stored_neon;
 #endif
@@ -18,7 +18,7 @@ TransformRow* to_stored_of([[maybe_unused]] Isa isa) {
 TransformRow* from_stored_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return kv_rows::from_stored_avx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return kv_rows::from_stored_avx512;
+  if (is_avx512(isa)) return kv_rows::from_stored_avx512;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return kv_rows::from_stored_neon;
 #endif

@@ -75,7 +75,7 @@ void run_kv_compress(Stream& stream, const KvCompressArgs& args) {
 const kv_rows::Encoders* encoders_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return &kv_rows::kAvx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return &kv_rows::kAvx512;
+  if (is_avx512(isa)) return &kv_rows::kAvx512;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return &kv_rows::kNeon;
 #endif
@@ -118,7 +118,7 @@ void fill_kv_write(OpTable& table, Isa isa) {
   table.transforms_kv = true;
   fill(run_kv_write<Isa::scalar>, run_kv_compress<Isa::scalar>);
   if (isa == Isa::avx2) fill(run_kv_write<Isa::avx2>, run_kv_compress<Isa::avx2>);
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16)
+  if (is_avx512(isa))
     fill(run_kv_write<Isa::avx512>, run_kv_compress<Isa::avx512>);
   if (is_neon(isa)) fill(run_kv_write<Isa::neon>, run_kv_compress<Isa::neon>);
 }

@@ -105,7 +105,7 @@ void fill_layer_norm(OpTable& table, [[maybe_unused]] Isa isa) {
   table.layer_norm = {run_layer_norm<normalise_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.layer_norm = {run_layer_norm<normalise_avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.layer_norm = {run_layer_norm<normalise_avx512>};
+  if (is_avx512(isa)) table.layer_norm = {run_layer_norm<normalise_avx512>};
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.layer_norm = {run_layer_norm<normalise_neon>};
 #endif

@@ -22,6 +22,8 @@ Cell<MatmulArgs> quantised_cell(Isa isa) {
     case Isa::avx512:
     case Isa::avx512_bf16:
       return matmul::quantised_avx512();
+    case Isa::avx512_amx:
+      return matmul::quantised_amx();
 #elif defined(__aarch64__)
     case Isa::neon:
       return matmul::quantised_neon();
@@ -44,6 +46,7 @@ Cell<MatmulArgs> float_cell(Isa isa, [[maybe_unused]] bool deterministic) {
       return deterministic ? matmul::float_cell<matmul::kDeterministicFloatsAvx512>()
                            : matmul::float_cell<matmul::kFloatsAvx512>();
     case Isa::avx512_bf16:
+    case Isa::avx512_amx:
       return deterministic ? matmul::float_cell<matmul::kDeterministicFloatsAvx512Bf16>()
                            : matmul::float_cell<matmul::kFloatsAvx512Bf16>();
 #elif defined(__aarch64__)
@@ -61,13 +64,13 @@ Cell<MatmulArgs> float_cell(Isa isa, [[maybe_unused]] bool deterministic) {
 
 // More rows meet f16 weights as 16-bit integers.
 int64_t most_alike_rows(Isa isa, bool deterministic, DType weights) {
-  const bool is_rounded = weights == DType::f16 && (isa == Isa::avx512 || isa == Isa::avx512_bf16);
+  const bool is_rounded = weights == DType::f16 && is_avx512(isa);
   return is_rounded && !deterministic ? matmul::FloatKernels::kMostGemvTokens : INT64_MAX;
 }
 
 bool reads_packed([[maybe_unused]] Isa isa, [[maybe_unused]] DType weights) {
 #if defined(__x86_64__)
-  return (isa == Isa::avx512 || isa == Isa::avx512_bf16) && PackedWeight::is_for(weights);
+  return is_avx512(isa) && PackedWeight::is_for(weights);
 #else
   return false;
 #endif

@@ -73,7 +73,7 @@ void fill_norm_rope_write(OpTable& table, Isa isa) {
   for (auto& row : table.norm_rope_write) {
     row.fill({run_norm_rope_write<Isa::scalar>});
     if (isa == Isa::avx2) row.fill({run_norm_rope_write<Isa::avx2>});
-    if (isa == Isa::avx512 || isa == Isa::avx512_bf16) row.fill({run_norm_rope_write<Isa::avx512>});
+    if (is_avx512(isa)) row.fill({run_norm_rope_write<Isa::avx512>});
     if (is_neon(isa)) row.fill({run_norm_rope_write<Isa::neon>});
   }
 }

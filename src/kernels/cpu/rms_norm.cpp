@@ -74,7 +74,7 @@ void run_rms_norm(Stream& stream, const RmsNormArgs& args) {
 NormaliseRow* normalise_row_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return normalise_row_avx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return normalise_row_avx512;
+  if (is_avx512(isa)) return normalise_row_avx512;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return normalise_row_neon;
 #endif
@@ -85,7 +85,7 @@ void fill_rms_norm(OpTable& table, Isa isa) {
   table.rms_norm = {run_rms_norm<normalise_row_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.rms_norm = {run_rms_norm<normalise_row_avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.rms_norm = {run_rms_norm<normalise_row_avx512>};
+  if (is_avx512(isa)) table.rms_norm = {run_rms_norm<normalise_row_avx512>};
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.rms_norm = {run_rms_norm<normalise_row_neon>};
 #endif

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/simd/amx.h"
 
 namespace parlance {
 
@@ -190,6 +191,49 @@ constexpr RooflineLoops kLoopsBf16 = {
 
 }  // namespace avx512
 
+namespace amx {
+
+constexpr int kSums = 4;  // tiles, which hide the latency
+constexpr simd::TileShapes kShapes = [] {
+  simd::TileShapes shapes;
+  for (int tile = 0; tile < kSums + 2; ++tile) shapes.set(tile, simd::kTileRows, simd::kTileRowBytes);
+  return shapes;
+}();
+
+PARLANCE_AMX float int8(int64_t n_rounds) {
+  alignas(64) int8_t ones[simd::kTileRows * simd::kTileRowBytes];
+  std::memset(ones, 1, sizeof ones);
+  PARLANCE_OPAQUE(ones, "+m");
+  _tile_loadconfig(&kShapes);
+  _tile_loadd(4, ones, simd::kTileRowBytes);
+  _tile_loadd(5, ones, simd::kTileRowBytes);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (int64_t round = 0; round < n_rounds; ++round) {
+    _tile_dpbssd(0, 4, 5);
+    _tile_dpbssd(1, 4, 5);
+    _tile_dpbssd(2, 4, 5);
+    _tile_dpbssd(3, 4, 5);
+  }
+  alignas(64) int32_t sums[simd::kTileRows * simd::kTileRowBytes / 4];
+  _tile_stored(3, sums, simd::kTileRowBytes);
+  _tile_release();
+  PARLANCE_OPAQUE(sums, "+m");
+  return static_cast<float>(sums[0]);
+}
+
+// Products of bf16 are AVX-512's here, too: no kernel leaves them to tiles.
+constexpr RooflineLoops kLoops = {
+    avx512::kLoopsBf16.read,
+    avx512::kLoopsBf16.f32,
+    {int8, int64_t{2} * kSums* simd::kTileRows* simd::kTileRows* simd::kTileRowBytes},
+    avx512::kLoopsBf16.int16,
+    avx512::kLoopsBf16.bf16};
+
+}  // namespace amx
+
 #endif  // PARLANCE_X86
 
 #ifdef PARLANCE_NEON
@@ -290,6 +334,8 @@ const RooflineLoops& roofline_loops(Isa isa) {
       return avx512::kLoops;
     case Isa::avx512_bf16:
       return avx512::kLoopsBf16;
+    case Isa::avx512_amx:
+      return amx::kLoops;
 #endif
 #ifdef PARLANCE_NEON
     case Isa::neon:

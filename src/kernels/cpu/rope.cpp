@@ -74,7 +74,7 @@ RotateHead* rotate_head_of([[maybe_unused]] Isa isa, RopeStyle style) {
   const bool is_halves = style == RopeStyle::halves;
 #if PARLANCE_X86
   if (isa == Isa::avx2) return is_halves ? halves_avx2 : neighbours_avx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return is_halves ? halves_avx512 : neighbours_avx512;
+  if (is_avx512(isa)) return is_halves ? halves_avx512 : neighbours_avx512;
 #endif
   return is_halves ? halves_scalar : neighbours_scalar;
 }
@@ -83,7 +83,7 @@ void fill_rope(OpTable& table, [[maybe_unused]] Isa isa) {
   table.rope = {run_rope<halves_scalar, neighbours_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.rope = {run_rope<halves_avx2, neighbours_avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16)
+  if (is_avx512(isa))
     table.rope = {run_rope<halves_avx512, neighbours_avx512>};
 #endif
 }

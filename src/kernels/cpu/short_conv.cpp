@@ -66,7 +66,7 @@ void fill_short_conv(OpTable& table, [[maybe_unused]] Isa isa) {
   if (isa == Isa::avx2) {
     table.short_conv = {run_short_conv<delta_net::kAvx2>, delta_net::scratch_of_channels};
   }
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) {
+  if (is_avx512(isa)) {
     table.short_conv = {run_short_conv<delta_net::kAvx512>, delta_net::scratch_of_channels};
   }
 #elif PARLANCE_NEON

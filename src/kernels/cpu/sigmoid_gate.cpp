@@ -77,7 +77,7 @@ void fill_sigmoid_gate(OpTable& table, [[maybe_unused]] Isa isa) {
   table.sigmoid_gate = {run_sigmoid_gate<gate_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.sigmoid_gate = {run_sigmoid_gate<gate_avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.sigmoid_gate = {run_sigmoid_gate<gate_avx512>};
+  if (is_avx512(isa)) table.sigmoid_gate = {run_sigmoid_gate<gate_avx512>};
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.sigmoid_gate = {run_sigmoid_gate<gate_neon>};
 #endif

@@ -47,7 +47,7 @@ void fill_snake(OpTable& table, [[maybe_unused]] Isa isa) {
   table.snake = {run_snake<snake_row_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.snake = {run_snake<avx2::snake_row>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.snake = {run_snake<avx512::snake_row>};
+  if (is_avx512(isa)) table.snake = {run_snake<avx512::snake_row>};
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.snake = {run_snake<neon::snake_row>};
 #endif

@@ -83,7 +83,7 @@ void run_swiglu(Stream& stream, const SwigluArgs& args) {
 SwigluElements* swiglu_of([[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2) return swiglu_avx2;
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) return swiglu_avx512;
+  if (is_avx512(isa)) return swiglu_avx512;
 #elif PARLANCE_NEON
   if (is_neon(isa)) return swiglu_neon;
 #endif
@@ -94,7 +94,7 @@ void fill_swiglu(OpTable& table, [[maybe_unused]] Isa isa) {
   table.swiglu = {run_swiglu<swiglu_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.swiglu = {run_swiglu<swiglu_avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16) table.swiglu = {run_swiglu<swiglu_avx512>};
+  if (is_avx512(isa)) table.swiglu = {run_swiglu<swiglu_avx512>};
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.swiglu = {run_swiglu<swiglu_neon>};
 #endif

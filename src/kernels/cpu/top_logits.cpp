@@ -131,7 +131,7 @@ void fill_top_logits(OpTable& table, [[maybe_unused]] Isa isa) {
 #if PARLANCE_X86
   if (isa == Isa::avx2)
     table.top_logits = {run_top_logits<all_finite_avx2, take_top_avx2, sum_of_powers_avx2>};
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16)
+  if (is_avx512(isa))
     table.top_logits = {run_top_logits<all_finite_avx512, take_top_avx512, sum_of_powers_avx512>};
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.top_logits = {run_top_logits<all_finite_neon, take_top_neon, sum_of_powers_scalar>};

@@ -7,6 +7,7 @@ namespace parlance::matmul {
 
 Cell<MatmulArgs> quantised_avx2();
 Cell<MatmulArgs> quantised_avx512();
+Cell<MatmulArgs> quantised_amx();
 Cell<MatmulArgs> quantised_neon();
 Cell<MatmulArgs> quantised_neon_dotprod();
 Cell<MatmulArgs> quantised_neon_i8mm();

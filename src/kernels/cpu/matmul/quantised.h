@@ -84,6 +84,9 @@ struct QuantisedKernel {
   // Activations are in natural order, and of the rows to unpack there is the first.
   void (*gemv_strips)(const GemvArgs& args) = nullptr;
   void (*unpack_strip)(const UnpackArgs& args) = nullptr;
+  // What a thread does before it multiplies panels, and when it has done; null: nothing.
+  void (*begin_panels)() = nullptr;
+  void (*end_panels)() = nullptr;
 };
 
 template <class Set>
@@ -275,6 +278,7 @@ class QuantisedMatmul {
     const int64_t run_bytes = panel_bytes / n_runs;
     const int64_t n_asking = std::clamp<int64_t>(run_bytes / kAskedBytes, 1, end_tile - first_tile);
     const int64_t asked_bytes = align_up(div_up(run_bytes, n_asking), kAskedBytes);
+    if (kernel.begin_panels) kernel.begin_panels();
     for (int64_t run = 0; run < n_runs; run += kSegmentRuns) {
       PanelArgs part;
       part.panel = panel;
@@ -307,6 +311,7 @@ class QuantisedMatmul {
         kernel.multiply_panel(part);
       }
     }
+    if (kernel.end_panels) kernel.end_panels();
   }
 
   static void run_gemm(ThreadPool& pool, const MatmulArgs& args, ScratchPieces memory) {

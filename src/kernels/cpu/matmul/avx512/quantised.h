@@ -33,6 +33,8 @@ using MultiplyPanel = void(const PanelArgs& args);
 // By what steps (and offsets) belong to, and whether the format has offsets.
 MultiplyPanel multiply_runs, multiply_runs_with_offset, multiply_half_runs, multiply_half_runs_with_offset;
 
+QuantisedKernel quantised_kernel(DType dtype);
+
 }  // namespace parlance::matmul::avx512
 
 #endif

@@ -1,0 +1,51 @@
+#include "kernels/cpu/matmul/amx/quantised.h"
+
+#include "kernels/cpu/matmul/cells.h"
+
+#ifdef PARLANCE_X86
+
+namespace parlance::matmul {
+
+namespace {
+
+using namespace avx512;
+
+struct Set {
+  static constexpr bool kReadsPacked = true;
+  static constexpr int kGemvTokens = avx512::kGemvTokens;
+  static constexpr int kPanelRows = avx512::kPanelRows;
+  static constexpr int kTileTokens = amx::kTileTokens;
+  static constexpr int8_t kCodeFlip = 0;
+
+  static void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
+    avx512::quantise_row(x, n_runs, row);
+  }
+
+  // AVX-512's kernels for few tokens, and what unpacks; panels are multiplied by tiles.
+  static QuantisedKernel kernel(DType dtype) {
+    QuantisedKernel kernel = quantised_kernel(dtype);
+    const bool is_half = kernel.multiply_panel == multiply_half_runs ||
+                         kernel.multiply_panel == multiply_half_runs_with_offset;
+    kernel.multiply_panel = amx_twin(kernel.multiply_panel);
+    kernel.begin_panels = is_half ? amx::configure_for_half_runs : amx::configure_for_runs;
+    kernel.end_panels = amx::release;
+    return kernel;
+  }
+
+ private:
+  static MultiplyPanel* amx_twin(MultiplyPanel* multiply) {
+    if (multiply == multiply_runs) return amx::multiply_runs;
+    if (multiply == multiply_runs_with_offset) return amx::multiply_runs_with_offset;
+    return multiply == multiply_half_runs ? amx::multiply_half_runs : amx::multiply_half_runs_with_offset;
+  }
+};
+
+}  // namespace
+
+Cell<MatmulArgs> quantised_amx() {
+  return QuantisedMatmul<Set>::cell();
+}
+
+}  // namespace parlance::matmul
+
+#endif

@@ -1,0 +1,156 @@
+// AMX as an instruction set: its products are AVX-512's, bit for bit, and it is none where the system
+// refuses.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+
+#include "base/os/environment.h"
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/support/imported.h"
+#include "kernels/support/weights.h"
+
+#ifdef __linux__
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#endif
+
+namespace parlance::test {
+namespace {
+
+bool has_amx() {
+  const std::vector<Isa> isas = available_isas();
+  return std::find(isas.begin(), isas.end(), Isa::avx512_amx) != isas.end();
+}
+
+std::vector<float> multiply(Device& device, int n_threads, const Linear& linear, const Tensor& x, int64_t n) {
+  const auto stream = device.make_stream();
+  std::vector<float> out(static_cast<size_t>(n * linear.weight.n_rows()), std::nanf(""));
+  MatmulArgs args;
+  args.x = x;
+  args.x.ne[1] = n;
+  args.n_outputs = 1;
+  args.w[0] = linear;
+  args.out[0].ne = {linear.weight.n_rows(), n, 1, 1};
+  args.out[0].data = reinterpret_cast<std::byte*>(out.data());
+  const Cell<MatmulArgs>& cell = device.ops().matmul[static_cast<size_t>(linear.weight.dtype)];
+  Plan plan;
+  if (cell.scratch) plan.scratch_bytes = cell.scratch(args, n_threads);
+  EXPECT_TRUE(stream->reserve(plan).has_value());
+  cell.run(*stream, args);
+  return out;
+}
+
+class Amx : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_amx()) GTEST_SKIP() << "this processor has no AMX, or the system does not let it be used";
+  }
+
+  // All types at one shape, from rows and from strips, with as many rows as in `counts`.
+  static void expect_bits_of_avx512(int64_t n_blocks, int64_t n_out, bool has_bias,
+                                    const std::vector<int64_t>& counts) {
+    const auto wide = *make_cpu_device({.n_threads = 1, .isa = name_of(Isa::avx512)});
+    const auto tiles = *make_cpu_device({.n_threads = 2, .isa = name_of(Isa::avx512_amx)});
+    const int64_t most = *std::max_element(counts.begin(), counts.end());
+    for (const WeightType& type : quantised_types()) {
+      const int64_t n_in = n_blocks * traits(type.dtype).block_elements;
+      Random random(static_cast<uint32_t>(n_in * 100 + n_out));
+      OwnedTensor weight(type.dtype, n_in, n_out), bias(DType::f32, n_out, 1), x(DType::f32, n_in, most);
+      fill_weight(random, type, weight.tensor);
+      fill_normal(random, bias.tensor);
+      fill_normal(random, x.tensor);
+      const Linear linear{weight.tensor, has_bias ? bias.tensor : Tensor{}};
+      ImportedTensor imported(*tiles, weight.tensor);
+      if (imported.has_copy()) imported.make_copy();
+      for (const int64_t count : counts) {
+        const std::vector<float> expected = multiply(*wide, 1, linear, x.tensor, count);
+        const auto expect = [&](const Linear& own) {
+          const std::vector<float> out = multiply(*tiles, 2, own, x.tensor, count);
+          ASSERT_EQ(0, std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)))
+              << name_of(type.dtype) << ", " << n_in << " to " << n_out << ", " << count << " rows";
+        };
+        expect(linear);
+        if (imported.has_copy()) expect({imported.tensor(), linear.bias});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+};
+
+TEST_F(Amx, HasTheBitsOfAvx512ForAnyNumberOfRows) {
+  std::vector<int64_t> counts;
+  for (int64_t count = 1; count <= 65; ++count) counts.push_back(count);
+  expect_bits_of_avx512(1, 33, true, counts);
+  expect_bits_of_avx512(4, 32, false, counts);
+  expect_bits_of_avx512(7, 50, true, counts);
+}
+
+TEST_F(Amx, HasTheBitsOfAvx512AtAnyShape) {
+  const std::vector<int64_t> counts = {25, 31, 32, 33, 48, 49, 70};
+  for (const int64_t n_out : {1, 15, 16, 17, 31, 47, 64}) {
+    for (const int64_t n_blocks : {2, 3, 5, 6}) {
+      expect_bits_of_avx512(n_blocks, n_out, n_out % 2 == 0, counts);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(Amx, HasTheBitsOfAvx512InModels) {
+  for (const int64_t n_blocks : {12, 32, 96}) expect_bits_of_avx512(n_blocks, 96, false, {26, 64, 130});
+  expect_bits_of_avx512(301, 35, true, {40});  // rows longer than what is unpacked at once
+}
+
+#if defined(__linux__) && defined(__x86_64__)
+
+constexpr const char* kRefused = "PARLANCE_TEST_REFUSED_TILES";
+constexpr int kNoFilter = 3;
+
+// From now on, in this process and in what it becomes, the system lets nobody have tiles.
+bool refuse_tiles() {
+  std::array filter = {
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 3),
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x1023, 0, 1),  // ARCH_REQ_XCOMP_PERM
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// This test runs itself again as a program that the system refuses tiles.
+TEST_F(Amx, IsNoSetWhereTheSystemRefuses) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!refuse_tiles()) _exit(kNoFilter);
+    ::setenv(kRefused, "1", 1);
+    execl("/proc/self/exe", "kernels_test", "--gtest_filter=RefusedAmx.*", nullptr);
+    _exit(kNoFilter);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "no filter of system calls can be had here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(RefusedAmx, LeavesAvx512) {
+  if (!environment(kRefused)) GTEST_SKIP() << "run by Amx.IsNoSetWhereTheSystemRefuses";
+  EXPECT_FALSE(has_amx());
+  EXPECT_EQ(available_isas().back(), Isa::avx512_bf16);
+}
+
+#endif
+
+}  // namespace
+}  // namespace parlance::test

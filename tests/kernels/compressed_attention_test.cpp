@@ -188,16 +188,6 @@ class CompressedAttention : public KernelTest {
     return (shape.head_dim_k == 64 || shape.head_dim_k == 128) && !is_sketch(shape.v);
   }
 
-  // Of the squares of what is wanted.
-  static double mean_square_error(const std::vector<float>& got, const std::vector<float>& want) {
-    double errors = 0, squares = 0;
-    for (size_t i = 0; i < got.size(); ++i) {
-      errors += std::pow(static_cast<double>(got[i]) - static_cast<double>(want[i]), 2);
-      squares += std::pow(static_cast<double>(want[i]), 2);
-    }
-    return errors / squares;
-  }
-
   // The positions that lie in compressed pages, or in exact ones.
   static TokenPlaces places_in(const Case& c, bool compressed) {
     TokenPlaces places;

@@ -85,4 +85,14 @@ inline void expect_close(const std::vector<float>& got, const std::vector<float>
   }
 }
 
+// In units of the squares of what is wanted.
+inline double mean_square_error(const std::vector<float>& got, const std::vector<float>& want) {
+  double errors = 0, squares = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    errors += std::pow(static_cast<double>(got[i]) - static_cast<double>(want[i]), 2);
+    squares += std::pow(static_cast<double>(want[i]), 2);
+  }
+  return errors / squares;
+}
+
 }  // namespace parlance::test

@@ -192,17 +192,16 @@ class DraftWorker {
       if (!is_last) of_lanes[i][lane()] = make_float4(out[0], out[1], out[2], out[3]);
     }
     if (!is_last) shared_.stats[group_][lane()] = stats.packed();
+    const int segment = quarter / kDecodeWarps;
+    if (is_last) {
+      if (in_segment != kDecodeWarps - 1) add_nothing();
+      // The last segment may end with a quarter of the other side's, which goes on from here.
+      if (!is_shared_) join_segments(segment, stats);
+    }
     __threadfence_block();
     __syncwarp();
     if (lane() == 0) of_group = turn + 1;
-    if (!is_last) return;
-    if (in_segment != kDecodeWarps - 1) add_nothing();
-    const int segment = quarter / kDecodeWarps;
-    if (is_shared_) {
-      leave(segment, stats);
-    } else {
-      join_segments(segment, stats);
-    }
+    if (is_last && is_shared_) leave(segment, stats);
   }
 
   // What quarters without keys add.

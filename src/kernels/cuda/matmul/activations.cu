@@ -70,25 +70,50 @@ __device__ float largest_of_parts(float scale, int part, int n_parts) {
   return scale;
 }
 
-// Block (token), a warp for each part; each has a scale of its own, or all the largest of them.
+// What a warp has of a token, of blocks (token) with a warp for each part.
+template <bool kInCodes = false>
+struct WarpPart {
+  int token, part;
+  int first;     // value of the part
+  int n_padded;  // values, those that whole steps have more included
+  PartOfX<kHeldPieces, kInCodes> values;
+
+  __device__ WarpPart(const float* x, int n_in, int n_tokens, const Parts& parts)
+      : token(blockIdx.x),
+        part(threadIdx.y),
+        first(part * n_part(parts)),
+        n_padded(
+            min(n_part(parts), (n_in + kHalfStepValues - 1) / kHalfStepValues * kHalfStepValues - first)),
+        values(x + static_cast<int64_t>(token) * n_in + first,
+               token < n_tokens ? min(n_part(parts), n_in - first) : 0) {}
+
+  // Where tiles of warpgroups have values from `at` of the part on, in their step's tile of tokens.
+  __device__ int step(int at) const { return (first + at) / kHalfStepValues; }
+  __device__ int place(int at) const {
+    return swizzled_place(token, (first + at) % kHalfStepValues / kPieceValues) +
+           at % kPieceValues * static_cast<int>(sizeof(uint16_t));
+  }
+
+ private:
+  __device__ static int n_part(const Parts& parts) { return parts.units * kHalfStepValues; }
+};
+
+// Each part has a scale of its own, or all the largest of them.
 template <class Half, bool kHasOrder>
 __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows(const float* x, int n_in, int n_tokens, HalfActivations out, Parts parts) {
   let_next_start();
   wait_for_previous();
-  const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
-  const int first = part * n_part;
-  const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
-  const PartOfX<kHeldPieces> values(x + static_cast<int64_t>(token) * n_in + first, n);
-  float scale = values.template scale<Half>();
-  if constexpr (!kHasOrder) scale = largest_of_parts(scale, part, parts.n);
-  uint16_t* halves = out.halves + static_cast<int64_t>(token) * out.row_values + first;
+  const WarpPart<> own(x, n_in, n_tokens, parts);
+  float scale = own.values.template scale<Half>();
+  if constexpr (!kHasOrder) scale = largest_of_parts(scale, own.part, parts.n);
+  uint16_t* halves = out.halves + static_cast<int64_t>(own.token) * out.row_values + own.first;
   constexpr bool kHasSecond = kHasOrder || std::is_same_v<Half, __nv_bfloat16>;  // see half_gemm.cu
-  values.template round<Half, false>(
-      min(n_part, out.row_values - first), scale, halves,
+  own.values.template round<Half, false>(
+      own.n_padded, scale, halves,
       kHasSecond ? halves + static_cast<int64_t>(out.n_tokens) * out.row_values : nullptr);
-  if (threadIdx.x == 0 && (kHasOrder || part == 0))
-    out.scales[static_cast<int64_t>(part) * out.n_tokens + token] = scale;
+  if (threadIdx.x == 0 && (kHasOrder || own.part == 0))
+    out.scales[static_cast<int64_t>(own.part) * out.n_tokens + own.token] = scale;
 }
 
 // The same, where the tensor cores of half_many.cu want them.
@@ -97,41 +122,28 @@ __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows_for_many(const float* x, int n_in, int n_tokens, ManyActivations out, Parts parts) {
   let_next_start();
   wait_for_previous();
-  const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
-  const int first = part * n_part;
-  const int n_padded = (n_in + kHalfStepValues - 1) / kHalfStepValues * kHalfStepValues;
-  const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
-  const PartOfX<kHeldPieces> values(x + static_cast<int64_t>(token) * n_in + first, n);
-  const float scale = values.template scale<Half>();
-  values.template for_each_halved<Half>(
-      min(n_part, n_padded - first), scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
-        const int place = swizzled_place(token, (first + at) % kHalfStepValues / kPieceValues) +
-                          at % kPieceValues * static_cast<int>(sizeof(uint16_t));
-        auto* const step = reinterpret_cast<uint8_t*>(out.step((first + at) / kHalfStepValues));
-        *reinterpret_cast<uint2*>(step + place) = make_uint2(high[0], high[1]);
-        *reinterpret_cast<uint2*>(step + ManyActivations::kHalfBytes + place) = make_uint2(low[0], low[1]);
+  const WarpPart<> own(x, n_in, n_tokens, parts);
+  const float scale = own.values.template scale<Half>();
+  own.values.template for_each_halved<Half>(
+      own.n_padded, scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
+        auto* const to = reinterpret_cast<uint8_t*>(out.step(own.step(at))) + own.place(at);
+        *reinterpret_cast<uint2*>(to) = make_uint2(high[0], high[1]);
+        *reinterpret_cast<uint2*>(to + ManyActivations::kHalfBytes) = make_uint2(low[0], low[1]);
       });
-  if (threadIdx.x == 0) out.scales[part * kManyTokens + token] = scale;
+  if (threadIdx.x == 0) out.scales[own.part * kManyTokens + own.token] = scale;
 }
 
-// Block (token), a warp for each part.
 template <bool kInCodes>
 __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows_for_wide(const float* x, int n_in, int n_tokens, WideActivations out, Parts parts) {
   let_next_start();
   wait_for_previous();
-  const int token = blockIdx.x, part = threadIdx.y, n_part = parts.units * kHalfStepValues;
-  const int first = part * n_part;
-  const int n_padded = (n_in + kHalfStepValues - 1) / kHalfStepValues * kHalfStepValues;
-  const int n = token < n_tokens ? min(n_part, n_in - first) : 0;
-  const PartOfX<kHeldPieces, kInCodes> values(x + static_cast<int64_t>(token) * n_in + first, n);
-  const float scale = largest_of_parts(values.template scale<__half>(), part, parts.n);
-  values.for_each_rounded(min(n_part, n_padded - first), scale, [&](int at, const uint2& four) {
-    const int place = swizzled_place(token, (first + at) % kHalfStepValues / kPieceValues);
-    auto* const step = reinterpret_cast<uint8_t*>(out.step((first + at) / kHalfStepValues, 0));
-    *reinterpret_cast<uint2*>(step + place + at % kPieceValues * sizeof(uint16_t)) = four;
+  const WarpPart<kInCodes> own(x, n_in, n_tokens, parts);
+  const float scale = largest_of_parts(own.values.template scale<__half>(), own.part, parts.n);
+  own.values.for_each_rounded(own.n_padded, scale, [&](int at, const uint2& four) {
+    *reinterpret_cast<uint2*>(reinterpret_cast<uint8_t*>(out.step(own.step(at), 0)) + own.place(at)) = four;
   });
-  if (threadIdx.x == 0 && part == 0) out.scales[token] = scale;
+  if (threadIdx.x == 0 && own.part == 0) out.scales[own.token] = scale;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.

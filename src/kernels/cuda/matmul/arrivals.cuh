@@ -17,6 +17,9 @@ struct Arrivals {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&state)), "r"(n) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
+  __device__ void arrive() {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&state)) : "memory");
+  }
   // Arrives, and has so many bytes copied: both addresses and n_bytes are multiples of 16.
   __device__ void arrive_with(void* shared, const void* global, uint32_t n_bytes) {
     arrive_before(n_bytes);
@@ -35,7 +38,8 @@ struct Arrivals {
         "l"(global), "r"(n_bytes), "r"(shared_address(&state))
         : "memory");
   }
-  // For phase `phase`, from 0 on, which is the current one or the one before.
+  // For phase `phase`, from 0 on, which is the current one or the one before; that before the first is
+  // complete.
   __device__ void wait(int phase) {
     uint32_t is_complete;
     do {
@@ -51,5 +55,14 @@ struct Arrivals {
     } while (!is_complete);
   }
 };
+
+// Makes counters that one thread arrives at, by a block that then waits for itself.
+template <int n>
+__device__ void start_arrivals(Arrivals (&arrivals)[n]) {
+  if (threadIdx.x == 0) {
+    for (Arrivals& there : arrivals) there.init(1);
+  }
+  __syncthreads();
+}
 
 }  // namespace parlance::cuda

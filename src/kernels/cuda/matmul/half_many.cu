@@ -21,15 +21,13 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kGroupThreads = 128, kGroupRows = 64;          // of a warpgroup
 constexpr int kStepPieces = kHalfStepValues / kPieceValues;  // of a row
 constexpr int kMmaSteps = kHalfStepValues / kMmaValues;
-constexpr int kTileAlignment = 1024;
 
 // A block of so many warpgroups.
 template <int kGroups>
 struct Tile {
-  static constexpr int kThreads = kGroups * kGroupThreads, kRows = kGroups * kGroupRows;
+  static constexpr int kThreads = kGroups * kWarpgroupThreads, kRows = kGroups * kWarpgroupRows;
   // Steps are on their way kAhead steps before they are multiplied, when their room is that of the step
   // before the last: enough for the weights of a multiprocessor's share of the memory's speed.
   static constexpr int kAhead = kGroups == 4 ? 2 : kGroups == 3 ? 3 : 4, kStages = kAhead + 2;
@@ -96,12 +94,8 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
   extern __shared__ uint8_t dynamic[];
   __shared__ Arrivals tokens_there[T::kStages];
   let_next_start();
-  if (threadIdx.x == 0) {
-    for (Arrivals& there : tokens_there) there.init(1);
-  }
-  __syncthreads();
-  uint8_t* const shared =
-      dynamic + (kTileAlignment - shared_address(dynamic) % kTileAlignment) % kTileAlignment;
+  start_arrivals(tokens_there);
+  uint8_t* const shared = first_tile(dynamic);
   const Output& output = output_of_tile(p, blockIdx.y);
   const int first_row = (static_cast<int>(blockIdx.y) - output.first_tile) * T::kRows;
   const int first_part = blockIdx.z * split.parts_per_block;
@@ -134,8 +128,8 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
       show_to_tensor_cores();
       tokens_there[(step - begin) % T::kStages].wait((step - begin) / T::kStages);
       __syncthreads();  // the step is there for all threads, and none multiplies the one before the last
-      const uint64_t a = tile_descriptor(stage(step) + static_cast<int>(threadIdx.x) / kGroupThreads *
-                                                           kGroupRows * kSwizzledRowBytes);
+      const uint64_t a = tile_descriptor(stage(step) + static_cast<int>(threadIdx.x) / kWarpgroupThreads *
+                                                           kWarpgroupRows * kSwizzledRowBytes);
       const uint64_t b = tile_descriptor(stage(step) + T::kWeightBytes);
       constexpr uint64_t kHalfUnits = ManyActivations::kHalfBytes / 16, kMmaUnits = kMmaValues * 2 / 16;
       pin_sums(sums);

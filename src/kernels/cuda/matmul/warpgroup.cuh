@@ -11,8 +11,15 @@
 
 namespace parlance::cuda {
 
+inline constexpr int kWarpgroupThreads = 128, kWarpgroupRows = 64;
 inline constexpr int kSwizzledRowBytes = 128;
 inline constexpr int kSwizzledRows = 8;
+
+// Where the first tile may begin in the memory of a block, of which this is the most that is left before it.
+inline constexpr int kTileAlignment = 1024;
+__device__ inline uint8_t* first_tile(uint8_t* dynamic) {
+  return dynamic + (kTileAlignment - shared_address(dynamic) % kTileAlignment) % kTileAlignment;
+}
 
 // Where piece `piece` (of 16 bytes) of row `row` lies in a tile, in bytes.
 __device__ inline int swizzled_place(int row, int piece) {
@@ -25,6 +32,15 @@ __device__ inline uint64_t tile_descriptor(const void* p) {
   constexpr uint64_t kUnit = 16, kIsSwizzled = uint64_t{1} << 62;
   constexpr uint64_t kGroupBytes = kSwizzledRows * kSwizzledRowBytes;
   return (shared_address(p) / kUnit) | uint64_t{1} << 16 | kGroupBytes / kUnit << 32 | kIsSwizzled;
+}
+
+// The same for a B whose rows lie along k, each with 64 columns of it; those of the next 64 columns are
+// `slice_bytes` behind them. 16 values further along k are 16 rows.
+__device__ inline uint64_t tile_descriptor_along_k(const void* p, int slice_bytes) {
+  constexpr uint64_t kUnit = 16, kIsSwizzled = uint64_t{1} << 62;
+  constexpr uint64_t kGroupBytes = kSwizzledRows * kSwizzledRowBytes;
+  return (shared_address(p) / kUnit) | static_cast<uint64_t>(slice_bytes) / kUnit << 16 |
+         kGroupBytes / kUnit << 32 | kIsSwizzled;
 }
 
 // What this thread has written to shared memory is seen by instructions that other threads start behind a
@@ -50,6 +66,17 @@ template <int n>
 __device__ inline void pin_sums(float (&c)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+f"(c[i])::"memory");
+}
+
+// Registers of a thread, by whole warpgroups of a kernel with a bound on its blocks: those that bring what
+// others multiply need few.
+template <int n>
+__device__ inline void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
+}
+template <int n>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
 }
 
 #define PARLANCE_SUMS_8(c, i)                                                                 \
@@ -85,6 +112,32 @@ __device__ inline void multiply_warpgroup_f16(float (&c)[64], uint64_t a, uint64
       "%64, %65, 1, 1, 1, 0, 0;"
       : PARLANCE_SUMS_32(c, 0), PARLANCE_SUMS_32(c, 32)
       : "l"(a), "l"(b));
+}
+
+// The same, where c is of no meaning before.
+__device__ inline void begin_warpgroup_f16(float (&c)[64], uint64_t a, uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+      " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+      " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+      " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, 0, 1, 1, 0, 0;"
+      : PARLANCE_SUMS_32(c, 0), PARLANCE_SUMS_32(c, 32)
+      : "l"(a), "l"(b));
+}
+
+// c += a b, where a lies in registers as those of mma.cuh do and b's rows along k.
+__device__ inline void multiply_warpgroup_f16(float (&c)[64], const uint32_t (&a)[4], uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+      " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+      " %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+      " %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "{%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
+      : PARLANCE_SUMS_32(c, 0), PARLANCE_SUMS_32(c, 32)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 // c += a b for 64 rows, 256 columns and 16 floats of 16 bits along k.

@@ -19,9 +19,8 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kWarpgroupThreads = 128, kThreads = 2 * kWarpgroupThreads;
-constexpr int kGroupRows = 64;  // of a warpgroup
-constexpr int kTileRows = kThreads / kWarpgroupThreads * kGroupRows;
+constexpr int kThreads = 2 * kWarpgroupThreads;
+constexpr int kTileRows = kThreads / kWarpgroupThreads * kWarpgroupRows;
 constexpr int kStepPieces = kHalfStepValues * 2 / kPieceBytes;  // of a row
 constexpr int kMmaSteps = kHalfStepValues / 16;
 constexpr int kTileBytes = kTileRows * kSwizzledRowBytes;
@@ -74,7 +73,7 @@ __device__ inline void halves_of_codes(uint32_t codes, __half2 (&out)[2]) {
   for (int i = 0; i < 2; ++i) out[i] = __hsub2(*reinterpret_cast<const __half2*>(&pairs[i]), offset);
 }
 
-constexpr size_t kTileAlignment = 1024, kMostShared = 227 << 10;
+constexpr size_t kMostShared = 227 << 10;
 
 // Quantised weights: their bytes, and tiles of f16, of which one is multiplied while another is made.
 template <class Type>
@@ -183,12 +182,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   __shared__ Arrivals tokens_there[kStages];
   constexpr int kRawSteps = Weights::kRawSteps;
   let_next_start();
-  if (threadIdx.x == 0) {
-    for (Arrivals& there : tokens_there) there.init(1);
-  }
-  __syncthreads();
-  uint8_t* const shared =
-      dynamic + (kTileAlignment - shared_address(dynamic) % kTileAlignment) % kTileAlignment;
+  start_arrivals(tokens_there);
+  uint8_t* const shared = first_tile(dynamic);
   uint8_t* const weights = shared + kStages * kTokensBytes<kTokens>;
   const Output& output = output_of_tile(p, blockIdx.y);
   const int first_row = (static_cast<int>(blockIdx.y) - output.first_tile) * kTileRows;
@@ -230,8 +225,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     tokens_there[(step - begin) % kStages].wait((step - begin) / kStages);
     __syncthreads();  // the step is there for all threads, and none multiplies the one before the last
     const uint64_t a =
-        tile_descriptor(Weights::tile(weights, step) +
-                        static_cast<int>(threadIdx.x) / kWarpgroupThreads * kGroupRows * kSwizzledRowBytes);
+        tile_descriptor(Weights::tile(weights, step) + static_cast<int>(threadIdx.x) / kWarpgroupThreads *
+                                                           kWarpgroupRows * kSwizzledRowBytes);
     const uint64_t b = tile_descriptor(stage(step));
     pin_sums(sums);
     begin_warpgroup_products();

@@ -143,8 +143,8 @@ int64_t longest_share(int64_t n_keys, int64_t segment_keys, int64_t splits) {
 }
 
 // Blocks that share the segments of a row, so that every multiprocessor is busy with `resident` of them, and
-// for the least time. Of drafts and prompts whose rows are more than that, in so many rounds that nobody waits
-// long for the last one.
+// for the least time. Of drafts and prompts whose rows are more than that, in so many rounds that nobody
+// waits long for the last one.
 int splits_of(const AttentionArgs& args, const Tiling& tiling, int n_tiles, int64_t most, int resident,
               const Gpu& gpu) {
   // Keys that a block might have had while it starts, and while the results of several are put together; and
@@ -284,9 +284,14 @@ void run_task(Stream& stream, const Task& task) {
     plain.least_rows = kMostDecodeRows + 1;
   }
   if (has_prefill) {
+    const bool is_wide = prefill_wide_serves(args, gpu_of(stream));
+    const int tile_rows = is_wide ? kWidePrefillRows : kPrefillRows;
     run_pass(stream, task,
-             {task.is_packed ? run_prefill_packed : run_prefill, kMostDecodeRows + 1, kAny, kPrefillRows,
-              kPrefillRows, 2, many_rows(args), prefill_room(task), task.scratch + room.bytes(args)});
+             {is_wide          ? run_prefill_wide
+              : task.is_packed ? run_prefill_packed
+                               : run_prefill,
+              kMostDecodeRows + 1, kAny, tile_rows, tile_rows, is_wide ? 1 : 2, many_rows(args),
+              prefill_room(task), task.scratch + room.bytes(args)});
     plain.most_rows = kMostDecodeRows;
   }
   const bool has_rest =

@@ -13,6 +13,10 @@
 
 #include "kernels/op_table.h"
 
+namespace parlance::cuda {
+struct Gpu;
+}
+
 namespace parlance::cuda::attention {
 
 // Heads and tokens that one block works on together, sharing what it reads of one KV head.
@@ -137,6 +141,7 @@ void run_decode_joined(Stream& stream, const Params& main, const Params& exact, 
                        const KvView& exact_kv);
 void run_prefill(Stream& stream, const Params& params, const AttentionArgs& args);
 void run_prefill_packed(Stream& stream, const Params& params, const AttentionArgs& args);
+void run_prefill_wide(Stream& stream, const Params& params, const AttentionArgs& args);
 
 // Whether the kernel has code for these formats, head sizes and this memory layout; otherwise run_plain() is
 // taken.
@@ -148,6 +153,7 @@ bool prefill_serves(const AttentionArgs& args);
 // The same for keys and values that are unpacked on their way.
 bool decode_packed_serves(const AttentionArgs& args, int n_rows, size_t room);
 bool prefill_packed_serves(const AttentionArgs& args);
+bool prefill_wide_serves(const AttentionArgs& args, const Gpu& gpu);  // of what the two above do
 
 // Whether a head vector has 64 or 128 elements, and loads of 16 bytes find rows at multiples of 16 (those of
 // q8_0 at multiples of 4).
@@ -162,7 +168,7 @@ inline bool has_wide_rows(const KvView& kv) {
 inline constexpr int kPlainRows = 16;
 inline constexpr int kDecodeHeads = 8;  // of one token
 inline constexpr int kDraftRows = 32, kMostDraftRows = 64, kMostDraftTokens = 16;
-inline constexpr int kPrefillRows = 64;
+inline constexpr int kPrefillRows = 64, kWidePrefillRows = 128;
 
 // The most that many_rows may be: what rows_of_sequence() counts.
 inline constexpr int kMostCountedRows = 1024;

@@ -3,6 +3,7 @@
 // on.
 #pragma once
 
+#include "kernels/cuda/attention/prefill_rows.cuh"
 #include "kernels/cuda/attention/unpack.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
@@ -50,10 +51,8 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill(const __grid_constant
   for (int token = place.tile * p.tiling.tokens; token < tile_end;) {
     const TokenRun run(p, token, tile_end);
     token = run.last;
-    const int n_segments = run.n_segments();
     const SegmentRange range(p, run, place.split);
     if (!run.is_served || range.first >= range.last) continue;
-    const bool is_shared = is_split(p, run);
     if constexpr (kUnpacks) {
       if (!is_filled) shared.levels.fill(p);
       is_filled = true;
@@ -64,7 +63,7 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill(const __grid_constant
     const auto head_of = [&](int row) { return first_head + row % n_heads; };
 
     WarpRows<Half, kHeadDim, kKeys> rows;
-    float largest_so_far[2], sum_so_far[2];
+    RowsOfSegments<kHeadDim> so_far;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = first_row + 8 * half;
@@ -72,8 +71,6 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill(const __grid_constant
       const int64_t index = is_present ? static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row) : 0;
       rows.start(p.q + index * kHeadDim, p.scale, half, is_present ? visible_keys(p, token_of(row)) : 0,
                  is_present);
-      largest_so_far[half] = kLowest;
-      sum_so_far[half] = 0;
     }
 
     for (int segment = range.first; segment < range.last; ++segment) {
@@ -100,37 +97,8 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill(const __grid_constant
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = first_row + 8 * half;
-        float sum = rows.sum[half];
-        for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(0xffffffff, sum, mask);
-        if (row >= n_rows) continue;
-        const int in_row = 2 * (threadIdx.x % 4);
-        if (is_shared) {
-          const int64_t index = partial_row(p, token_of(row), head_of(row), segment);
-          float* out = p.partials.out + index * kHeadDim + in_row;
-#pragma unroll
-          for (int i = 0; i < kHeadDim / 8; ++i) {
-            out[8 * i] = rows.out[i][2 * half];
-            out[8 * i + 1] = rows.out[i][2 * half + 1];
-          }
-          if (in_row == 0) p.partials.stats[index] = make_float2(rows.largest[half], sum);
-          continue;
-        }
-        // What there is so far waits where the result goes.
-        const bool is_first = segment == 0, is_last = segment + 1 == n_segments;
-        const Fold fold(largest_so_far[half], rows.largest[half]);
-        largest_so_far[half] = fold.largest;
-        sum_so_far[half] = fold(sum_so_far[half], sum);
-        const int64_t index = static_cast<int64_t>(token_of(row)) * p.n_head + head_of(row);
-        if (is_last && p.stats && in_row == 0) p.stats[index] = make_float2(fold.largest, sum_so_far[half]);
-        float* out = p.out + index * kHeadDim + in_row;
-#pragma unroll
-        for (int i = 0; i < kHeadDim / 8; ++i) {
-#pragma unroll
-          for (int j = 0; j < 2; ++j) {
-            const float value = fold(is_first ? 0.0f : out[8 * i + j], rows.out[i][2 * half + j]);
-            out[8 * i + j] = is_last && !p.stats ? finish(value, sum_so_far[half]) : value;
-          }
-        }
+        so_far.add(p, half, row < n_rows, token_of(row), head_of(row), run, segment, rows.largest[half],
+                   rows.sum[half], rows.out);
       }
     }
   }

@@ -183,10 +183,11 @@ inline bool unpacks(KvFormat format) {
   return format == KvFormat::f16 || (format >= KvFormat::q8_0 && format != KvFormat::qjl1_256);
 }
 
-// kKeys rows at `raw` become those of a block, by kThreads threads; rows from n_rows on are zeros.
-template <int kHeadDim, int kKeys, int kThreads, class Unpack>
-__device__ void unpack_rows(__half (&rows)[kKeys][kHeadDim + 8], const std::byte* raw, int row_bytes,
-                            int n_rows, int thread, const Unpack& unpack) {
+// kKeys rows at `raw` become 16-bit floats, by kThreads threads: store(row, first of eight values, these);
+// rows from n_rows on are zeros.
+template <int kHeadDim, int kKeys, int kThreads, class Unpack, class Store>
+__device__ void unpack_rows(const std::byte* raw, int row_bytes, int n_rows, int thread, const Unpack& unpack,
+                            const Store& store) {
   constexpr int kUnits = kHeadDim / 16;
   static_assert(kKeys * kUnits % kThreads == 0);
 #pragma unroll 2
@@ -197,16 +198,16 @@ __device__ void unpack_rows(__half (&rows)[kKeys][kHeadDim + 8], const std::byte
     const auto piece = [&](const uint32_t(&words)[4]) {
       return exists ? make_uint4(words[0], words[1], words[2], words[3]) : make_uint4(0, 0, 0, 0);
     };
-    *reinterpret_cast<uint4*>(&rows[key][x.at_low]) = piece(x.low);
-    *reinterpret_cast<uint4*>(&rows[key][x.at_high]) = piece(x.high);
+    store(key, x.at_low, piece(x.low));
+    store(key, x.at_high, piece(x.high));
   }
 }
 
-template <int kHeadDim, int kKeys, int kThreads>
-__device__ void unpack_rows(KvFormat format, __half (&rows)[kKeys][kHeadDim + 8], const std::byte* raw,
-                            int row_bytes, int n_rows, const uint16_t* levels, int thread) {
+template <int kHeadDim, int kKeys, int kThreads, class Store>
+__device__ void unpack_rows(KvFormat format, const std::byte* raw, int row_bytes, int n_rows,
+                            const uint16_t* levels, int thread, const Store& store) {
   const auto with = [&](const auto& unpack) {
-    unpack_rows<kHeadDim, kKeys, kThreads>(rows, raw, row_bytes, n_rows, thread, unpack);
+    unpack_rows<kHeadDim, kKeys, kThreads>(raw, row_bytes, n_rows, thread, unpack, store);
   };
   switch (format) {
     case KvFormat::f16:
@@ -249,6 +250,14 @@ struct FloatSource {
   __device__ const Blocks& block(int stage) const { return shared.blocks[stage]; }
 };
 
+// So many rows as they are stored, by kThreads threads.
+template <int kRows, int kThreads>
+__device__ void copy_rows(std::byte* to, const std::byte* from, int row_bytes, int thread) {
+  constexpr int kPieces = kRows / kPieceBytes;  // for each byte of a row
+  for (int i = thread; i < row_bytes * kPieces; i += kThreads)
+    copy_piece(to + i * kPieceBytes, from + i * kPieceBytes, kPieceBytes);
+}
+
 // Bytes of a stage of a PackedSource.
 __host__ __device__ inline int packed_stage_bytes(const Params& p, int n_keys) {
   return n_keys * (p.k_row_bytes + p.v_row_bytes);
@@ -275,27 +284,26 @@ struct PackedSource {
     for (int run = 0; run < kKeys / kRunRows; ++run) {
       const int key = first + run * kRunRows;
       if (key >= end) break;
-      copy_run(to + run * kRunRows * p.k_row_bytes, walk.k_row(p, key), p.k_row_bytes, thread);
-      copy_run(to + k_bytes + run * kRunRows * p.v_row_bytes, walk.v_row(p, key), p.v_row_bytes, thread);
+      copy_rows<kRunRows, kThreads>(to + run * kRunRows * p.k_row_bytes, walk.k_row(p, key), p.k_row_bytes,
+                                    thread);
+      copy_rows<kRunRows, kThreads>(to + k_bytes + run * kRunRows * p.v_row_bytes, walk.v_row(p, key),
+                                    p.v_row_bytes, thread);
     }
   }
   // When the copies are there and nobody reads the block before any more.
   __device__ void unpack(const Params& p, const Levels& levels, int stage, int first, int end, int thread) {
     const std::byte* const from = raw + stage * stage_bytes;
-    unpack_rows<kHeadDim, kKeys, kThreads>(p.k_format, shared.block.k, from, p.k_row_bytes, end - first,
-                                           levels.k, thread);
-    unpack_rows<kHeadDim, kKeys, kThreads>(p.v_format, shared.block.v, from + k_bytes, p.v_row_bytes,
-                                           end - first, levels.v, thread);
+    const auto into = [](auto& rows) {
+      return
+          [&rows](int row, int at, const uint4& eight) { *reinterpret_cast<uint4*>(&rows[row][at]) = eight; };
+    };
+    unpack_rows<kHeadDim, kKeys, kThreads>(p.k_format, from, p.k_row_bytes, end - first, levels.k, thread,
+                                           into(shared.block.k));
+    unpack_rows<kHeadDim, kKeys, kThreads>(p.v_format, from + k_bytes, p.v_row_bytes, end - first, levels.v,
+                                           thread, into(shared.block.v));
   }
   __device__ const Blocks& block(int) const {
     return shared.block;
-  }
-
- private:
-  __device__ static void copy_run(std::byte* to, const std::byte* from, int row_bytes, int thread) {
-    constexpr int kPieces = kRunRows / kPieceBytes;  // of 16 rows, for each byte of one
-    for (int i = thread; i < row_bytes * kPieces; i += kThreads)
-      copy_piece(to + i * kPieceBytes, from + i * kPieceBytes, kPieceBytes);
   }
 };
 

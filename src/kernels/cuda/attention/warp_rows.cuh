@@ -45,13 +45,6 @@ struct Block {
   }
 };
 
-// 2^x, and 0 for what is below the least normal number: exp2f() takes three instructions more for the others.
-__device__ inline float exp2_flushed(float x) {
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
-  return power;
-}
-
 // Sixteen rows of a warp against their keys; a lane has parts of rows `lane / 4` and `lane / 4 + 8`. With one
 // side there are only the former.
 template <class Half, int kHeadDim, int kKeys, int kSides = 2>

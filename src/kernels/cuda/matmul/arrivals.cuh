@@ -20,6 +20,11 @@ struct Arrivals {
   __device__ void arrive() {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&state)) : "memory");
   }
+  // Arrives when the thread's copies so far (copy_piece()) have ended.
+  __device__ void arrive_behind_copies() {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(&state))
+                 : "memory");
+  }
   // Arrives, and has so many bytes copied: both addresses and n_bytes are multiples of 16.
   __device__ void arrive_with(void* shared, const void* global, uint32_t n_bytes) {
     arrive_before(n_bytes);

@@ -43,8 +43,8 @@ __device__ inline uint64_t tile_descriptor_along_k(const void* p, int slice_byte
          kGroupBytes / kUnit << 32 | kIsSwizzled;
 }
 
-// What this thread has written to shared memory is seen by instructions that other threads start behind a
-// barrier.
+// What has been written to shared memory is seen by instructions behind this: what this thread has written,
+// by those that other threads start behind a barrier; what it has waited for, by its own.
 __device__ inline void show_to_tensor_cores() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -107,6 +107,22 @@ TEST_P(FusedAttention, HasTheBitsOfTheOperations) {
   }
 }
 
+TEST_P(FusedAttention, CompressedFormatsHaveTheBitsOfTheOperations) {
+  using enum KvFormat;
+  const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
+  constexpr std::pair<KvFormat, KvFormat> kPairs[] = {
+      {q8_0, q8_0}, {q8_0, tbq4_0}, {q4_0, q4_0}, {tbq4_0, tbq4_0}, {tbq3_0, tbq3_0}, {q4_polar, q4_polar}};
+  for (const auto& [k, v] : kPairs) {
+    for (const int64_t n_head : {2, 4, 8, 16}) {
+      compare({.k = k, .v = v, .n_head = n_head}, {at(0), at(1), at(15), at(16), at(63), at(64), at(257),
+                                                   at(1024), at(2047), at(2048), at(2599)});
+      if (HasFailure() || IsSkipped()) return;
+    }
+    compare({.k = k, .v = v, .n_head_kv = 1, .has_q_norm = false}, {at(0), at(31), at(32), at(700)});
+    compare({.k = k, .v = v, .has_k_norm = false}, {at(0), at(31), at(32), at(700)});
+  }
+}
+
 // What no kernel does in one go.
 TEST_P(FusedAttention, OtherShapesHaveThemToo) {
   const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };

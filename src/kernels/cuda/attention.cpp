@@ -383,12 +383,14 @@ void transform_queries(Stream& stream, const AttentionArgs& args, const Compress
                         tasks.queries, static_cast<int>(args.kv.head_dim_k), args.q.ne[1] * args.q.ne[2]);
 }
 
-void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks& tasks) {
+void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks& tasks,
+                const Preparation& preparation = {}) {
   const BatchView& batch = args.batch;
   const bool has_exact = tasks.exact.args.q.data, is_alone = takes_rows_alone(stream, args);
   const int n_split_tokens =
       args.q.ne[2] <= kMostSplitDecodeTokens ? kMostSplitDecodeTokens : kSplitTokensBesidePrompt;
   Task main = tasks.main;
+  main.preparation = preparation;
   if (is_sketch(args.kv.k.transform())) {
     transform_queries(stream, args, tasks);
   } else if (tasks.queries) {
@@ -458,29 +460,39 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
 bool prepares(Stream& stream, const FusedAttentionArgs& args) {
   const AttentionArgs& attention = args.attention;
   const KvView& kv = attention.kv;
+  if (attention.q.ne[2] != 1 || attention.batch.first || kv.q_scale || kv.exact ||
+      kv.head_dim_k != kPreparedDim || args.write.style != RopeStyle::halves ||
+      2 * args.write.angles.ne[0] != kPreparedDim)
+    return false;
   const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
-  return attention.q.ne[2] == 1 && is_plain(attention) && !attention.batch.first && !kv.q_scale &&
-         kv.head_dim_k == kPreparedDim && args.write.style == RopeStyle::halves &&
-         2 * args.write.angles.ne[0] == kPreparedDim &&
-         decode_halves_serves(attention, tiling_of(attention, kDecodeHeads, 1).heads, shared_bytes);
+  const int heads = tiling_of(attention, kDecodeHeads, 1).heads;
+  if (is_plain(attention)) return decode_halves_serves(attention, heads, shared_bytes);
+  const auto is_rotated = [](const KvCoding& coding) { return coding.transform() == KvTransform::hadamard; };
+  const CompressedTasks tasks(attention, nullptr);
+  return !is_rotated(kv.k) && !is_rotated(kv.v) && joins(stream, tasks) &&
+         decode_packed_prepares(tasks.main.args, heads, shared_bytes);
 }
 
 void run_prepared(Stream& stream, const FusedAttentionArgs& args) {
   const NormRopeWriteArgs& write = args.write;
+  const KvView& kv = write.write.kv;
   if (!prepares(stream, args)) {
-    const KvView& kv = write.write.kv;
     op_table().norm_rope_write[static_cast<size_t>(kv.k.format)][static_cast<size_t>(kv.v.format)].run(stream,
                                                                                                        write);
     return run_attention(stream, args.attention);
   }
-  run_task(stream, {.args = args.attention,
-                    .scratch = scratch_of(stream),
-                    .preparation = {.k = write.write.k.as<const float>(),
-                                    .v = write.write.v.as<const float>(),
-                                    .q_norm = write.q_norm.as<const float>(),
-                                    .k_norm = write.k_norm.as<const float>(),
-                                    .angles = write.angles.as<const float>(),
-                                    .eps = write.eps}});
+  const Preparation preparation{.k = write.write.k.as<const float>(),
+                                .v = write.write.v.as<const float>(),
+                                .q_norm = write.q_norm.as<const float>(),
+                                .k_norm = write.k_norm.as<const float>(),
+                                .angles = write.angles.as<const float>(),
+                                .eps = write.eps,
+                                .is_k_searched = kv.k.encoder == KvEncoder::search,
+                                .is_v_searched = kv.v.encoder == KvEncoder::search};
+  if (!is_plain(args.attention))
+    return run_joined(stream, args.attention, CompressedTasks(args.attention, scratch_of(stream)),
+                      preparation);
+  run_task(stream, {.args = args.attention, .scratch = scratch_of(stream), .preparation = preparation});
 }
 
 size_t scratch_of_prepared(const FusedAttentionArgs& args, int n_threads) {

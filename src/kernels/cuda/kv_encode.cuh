@@ -263,6 +263,24 @@ __device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& 
   if (lane == 0) *reinterpret_cast<__half*>(block) = __float2half_rn(d);
 }
 
+// A block of one of the formats that have blocks of 32.
+__host__ __device__ constexpr bool has_blocks_of_32(KvFormat format) {
+  return format == KvFormat::q8_0 || format == KvFormat::q4_0 || format == KvFormat::tbq3_0 ||
+         format == KvFormat::tbq4_0;
+}
+template <KvFormat format>
+__device__ inline void encode_block_of_32(float* elements, bool is_searched, LevelRoom& room,
+                                          std::byte* block, int lane) {
+  if constexpr (format == KvFormat::q8_0) {
+    encode_q8_0(elements[lane], block, lane);
+  } else if constexpr (format == KvFormat::q4_0) {
+    encode_q4_0(elements, is_searched, room, block, lane);
+  } else {
+    static_assert(format == KvFormat::tbq3_0 || format == KvFormat::tbq4_0);
+    encode_tbq<format == KvFormat::tbq3_0 ? 8 : 16>(elements, is_searched, room, block, lane);
+  }
+}
+
 // ---- Blocks of 128, by a warp. x is shared memory of it. ----
 
 // Three numbers for each element, for lanes to add up.

@@ -76,6 +76,7 @@ struct Preparation {
   const float *k, *v;                     // (kPreparedDim, n_head_kv); null: it is done
   const float *q_norm, *k_norm, *angles;  // (kPreparedDim), or null; (kPreparedDim / 2, 2)
   float eps;
+  bool is_k_searched, is_v_searched;  // by KvEncoder::search
 };
 inline constexpr int kPreparedDim = 128;
 
@@ -118,7 +119,7 @@ struct Params {
   int n_splits;                  // blocks that share the segments of a row
   int n_split_tokens;            // only those of the batch's first tokens are shared
   Partials partials;
-  Preparation preparation;  // only run_decode_halves() knows of it
+  Preparation preparation;  // only run_decode_halves() and run_decode_packed() know of it
 };
 
 // Every kernel has a grid of (blocks_of_tiles(), n_head_kv * parts).
@@ -152,6 +153,7 @@ bool draft_halves_serves(const AttentionArgs& args, size_t room);
 bool prefill_serves(const AttentionArgs& args);
 // The same for keys and values that are unpacked on their way.
 bool decode_packed_serves(const AttentionArgs& args, int n_rows, size_t room);
+bool decode_packed_prepares(const AttentionArgs& args, int n_rows, size_t room);  // what it serves
 bool prefill_packed_serves(const AttentionArgs& args);
 bool prefill_wide_serves(const AttentionArgs& args, const Gpu& gpu);  // of what the two above do
 

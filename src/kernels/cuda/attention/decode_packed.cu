@@ -17,6 +17,9 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
   TokenRun run(p, first, end);  // sequences and positions are not what kernels write
+  const typename Worker::Norms norms(p);
+  // Of a row alone, the keys before it are those of earlier steps.
+  const bool starts_early = p.n_tokens == 1 && !p.main_pages;
   auto* const bytes = reinterpret_cast<std::byte*>(&shared);
   const typename Worker::Tables tables(shared_address(bytes + layout.tables), p.k_format, p.v_format);
   const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes), warp = threadIdx.x / 32;
@@ -29,14 +32,19 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
     const SegmentRange range(p, run, place.split);
     const bool has_work = run.is_served && range.first < range.last;
     if (has_work && !is_filled) tables.fill(p.k_format, p.v_format), is_filled = true;
-    if (run.first == first) wait_for_previous();
+    if (run.first == first && !(starts_early && has_work)) wait_for_previous();
     if (has_work) {
       const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
       RowsSoFar<typename Worker::Parts, Worker::kThreads> so_far[Worker::kRounds];
 #pragma unroll
       for (int round = 0; round < Worker::kRounds; ++round)
         so_far[round].start(p, rows, round * Worker::kRoundRows, is_split(p, run));
-      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range, rows);
+      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range);
+      if (starts_early) {
+        worker.start_before(p.pos[run.first]);
+        wait_for_previous();
+      }
+      worker.start(norms, rows, head_kv, range.last == run.n_segments());
       for (int segment = range.first; segment < range.last; ++segment) {
         worker.add_segment(segment);
 #pragma unroll
@@ -65,12 +73,12 @@ template <int kRows>
 constexpr int kResident = kRows <= 8 ? 2 : 1;
 
 // Blocks (…, 0) of two take exact pages, which are few, the others main ones.
-template <int kHeadDim, int kRows, class Formats>
+template <int kHeadDim, int kRows, class Formats, bool kPrepares>
 __global__ void __launch_bounds__(32 * kPackedWarps, kResident<kRows>)
     decode_packed(const __grid_constant__ Params main, const __grid_constant__ PackedLayout main_layout,
                   const __grid_constant__ Params exact, const __grid_constant__ PackedLayout exact_layout) {
   extern __shared__ uint4 dynamic[];
-  using Main = PackedWorker<kHeadDim, kRows, Formats>;
+  using Main = PackedWorker<kHeadDim, kRows, Formats, kPrepares>;
   using Exact = PackedWorker<kHeadDim, kRows, CodesOf<KvFormat::f16, KvFormat::f16>>;
   const bool is_exact = blockIdx.z + 1 < gridDim.z;
   if (static_cast<int>(blockIdx.x) >= blocks_of_tiles(is_exact ? exact : main)) {
@@ -176,7 +184,13 @@ void launch_packed(Stream& stream, const Params& main, const KvView& kv, const P
       using Formats = decltype(formats);
       const PackedLayout layout = layout_of<kHeadDim, kRows, Formats>(kv, room);
       const PackedLayout exact_layout = exact ? layout_of<kHeadDim, kRows, Halves>(*exact_kv, room) : layout;
-      launch(stream, decode_packed<kHeadDim, kRows, Formats>,
+      const auto kernel = [&] {
+        if constexpr (has_preparation<kHeadDim, kRows, Formats>()) {
+          if (main.preparation.k) return decode_packed<kHeadDim, kRows, Formats, true>;
+        }
+        return decode_packed<kHeadDim, kRows, Formats, false>;
+      }();
+      launch(stream, kernel,
              {.grid = grid,
               .block = dim3(32 * kPackedWarps),
               .shared_bytes = static_cast<size_t>(std::max(layout.end, exact_layout.end))},
@@ -193,6 +207,18 @@ bool decode_packed_serves(const AttentionArgs& args, int n_rows, size_t room) {
   const PackedLayout layout =
       kv.head_dim_v == 64 ? layout_of<64>(kv, n_rows, room) : layout_of<128>(kv, n_rows, room);
   return static_cast<size_t>(layout.end) <= room;
+}
+
+bool decode_packed_prepares(const AttentionArgs& args, int n_rows, size_t room) {
+  const KvView& kv = args.kv;
+  return kv.head_dim_v == kPreparedDim && with_packed_rows(n_rows, [&](auto rows) {
+           constexpr int kRows = decltype(rows)::value;
+           return with_formats<kPreparedDim, kRows>(kv, [&](auto formats) {
+             using Formats = decltype(formats);
+             return has_preparation<kPreparedDim, kRows, Formats>() &&
+                    layout_of<kPreparedDim, kRows, Formats>(kv, room).n_parts == kPackedWarps;
+           });
+         });
 }
 
 void run_decode_packed(Stream& stream, const Params& params, const AttentionArgs& args) {

@@ -19,7 +19,9 @@ struct Fold {
   float keep, add;
 
   __device__ Fold(float so_far, float of_segment)
-      : largest(fmaxf(so_far, of_segment)), keep(exp2f(so_far - largest)), add(exp2f(of_segment - largest)) {}
+      : largest(fmaxf(so_far, of_segment)),
+        keep(exp2_flushed(so_far - largest)),
+        add(exp2_flushed(of_segment - largest)) {}
 
   __device__ float operator()(float so_far, float of_segment) const {
     return fmaf(of_segment, add, __fmul_rn(so_far, keep));

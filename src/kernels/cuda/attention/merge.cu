@@ -10,8 +10,9 @@ namespace parlance::cuda::attention {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kAtOnce = 16;    // segments whose values a thread has on their way
-constexpr int kTogether = 32;  // of kValues values each
+// Segments whose values a thread has on their way: as many as a row of eight KV heads has on a large GPU, so
+// that memory is waited for once.
+constexpr int kAtOnce = 34;
 static_assert(kMostDecodeSegments <= kThreads && kMostPrefillSegments <= kThreads);
 static_assert(kMostJoinedValues <= kThreads);
 
@@ -56,8 +57,7 @@ struct SegmentSums {
   template <class Load>
   __device__ void add(float (&values)[kAtOnce], int n, const Load& load, float& total, float& sum) const {
     for (int from = 0; from < n; from += kAtOnce) {
-      float next[kAtOnce];
-      load(next, from + kAtOnce);
+      if (from > 0) load(values, from);
 #pragma unroll
       for (int at = 0; at < kAtOnce; ++at) {
         if (from + at >= n) break;
@@ -65,8 +65,6 @@ struct SegmentSums {
         total = fmaf(values[at], segment.z, __fmul_rn(total, segment.y));
         sum = fmaf(segment.x, segment.z, __fmul_rn(sum, segment.y));
       }
-#pragma unroll
-      for (int at = 0; at < kAtOnce; ++at) values[at] = next[at];
     }
   }
 };
@@ -109,10 +107,10 @@ struct SegmentWeights {
     float sum = 0;
 #pragma unroll
     for (int j = 0; j < kValues; ++j) total[j] = 0;
-    for (int from = 0; from < n; from += kTogether) {
+    for (int from = 0; from < n; from += kAtOnce) {
       if (from > 0) values.load(from);
 #pragma unroll
-      for (int at = 0; at < kTogether; ++at) {
+      for (int at = 0; at < kAtOnce; ++at) {
         if (from + at >= n) break;
         const float3 segment = segments[from + at];
 #pragma unroll
@@ -125,7 +123,7 @@ struct SegmentWeights {
   }
 };
 
-// Of kValues neighbours of a row, those that kTogether segments have.
+// Of kValues neighbours of a row, those that kAtOnce segments have.
 template <int kValues>
 struct ValuesOfSegments {
   struct alignas(kValues * sizeof(float)) Values {
@@ -133,12 +131,12 @@ struct ValuesOfSegments {
   };
   const float* parts;  // those of the first segment, `stride` values before those of the next one
   int stride, n;
-  Values of[kTogether];
+  Values of[kAtOnce];
 
   __device__ ValuesOfSegments(const float* parts, int stride, int n) : parts(parts), stride(stride), n(n) {}
   __device__ void load(int from) {
 #pragma unroll
-    for (int at = 0; at < kTogether; ++at) {
+    for (int at = 0; at < kAtOnce; ++at) {
       if (from + at < n) of[at] = *reinterpret_cast<const Values*>(parts + (from + at) * stride);
     }
   }
@@ -209,7 +207,11 @@ __device__ RowSums sums_of(const Params& p, SegmentSums& segments, const TokenRu
 // Butterflies of from_stored() by the block, a value a thread.
 __device__ float hadamard_by_block(float value, int block, float (&x)[kThreads]) {
   const int i = threadIdx.x;
-  for (int len = 1; len < block; len *= 2) {
+  for (int len = 1; len < min(block, 32); len *= 2) {
+    const float other = __shfl_xor_sync(kAllLanes, value, len);
+    value = i & len ? __fsub_rn(other, value) : __fadd_rn(value, other);
+  }
+  for (int len = 32; len < block; len *= 2) {
     __syncthreads();
     x[i] = value;
     __syncthreads();

@@ -90,6 +90,8 @@ class RunCursor {
   }
 
   __device__ bool has_more() const { return segment_ < end_; }
+  // Whether there are more, and they are among the first n_keys.
+  __device__ bool has_more_of(int n_keys) const { return has_more() && key_ + kPackedKeys <= n_keys; }
   // Moves on to those behind them.
   __device__ void take(const std::byte*& k_run, const std::byte*& v_run, int k_row_bytes, int v_row_bytes) {
     const uint32_t page = page_ * layout_.page_pieces;

@@ -33,6 +33,14 @@ class PackedRing {
     return n_stages_ - 1;
   }
 
+  // What this thread has written to pages can be copied by threads behind a barrier.
+  __device__ static void show_to_copies() {
+    __threadfence_block();
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async;" ::: "memory");
+#endif
+  }
+
   // Two runs into the next stage, which nobody reads any more. Multiples of 16 bytes and addresses.
   __device__ void copy(const std::byte* first, int first_bytes, const std::byte* second, int second_bytes) {
     const uint32_t to = bytes_ + fill_ * stage_bytes_;

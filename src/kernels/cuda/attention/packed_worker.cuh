@@ -11,6 +11,8 @@
 #include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/attention/packed_layout.cuh"
 #include "kernels/cuda/attention/packed_ring.cuh"
+#include "kernels/cuda/kept_head.cuh"
+#include "kernels/cuda/kv_encode.cuh"
 #include "kernels/cuda/kv_transform.cuh"
 
 namespace parlance::cuda::attention {
@@ -22,16 +24,22 @@ __device__ inline uint32_t transposed(uint32_t two) {
   return result;
 }
 
-// 2^x, whose digits are more than those of a 16-bit float; 0 below the least normal one.
-__device__ inline float power_of_two(float x) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
+// Whether there is code for a Preparation: of few heads of a token, in formats whose blocks warps encode side
+// by side.
+template <int kHeadDim, int kRows, class Formats>
+constexpr bool has_preparation() {
+  if constexpr (Formats::kIsAny) {
+    return false;
+  } else {
+    return kHeadDim == kPreparedDim && kRows == 4 && has_blocks_of_32(Formats::kK) &&
+           has_blocks_of_32(Formats::kV);
+  }
 }
 
-template <int kDim, int kMostRows, class Formats>
+template <int kDim, int kMostRows, class Formats, bool kHasPreparation = false>
 class PackedWorker {
  public:
+  static constexpr bool kPrepares = kHasPreparation;
   using Tables = PairTables<Formats::kSharesTable>;
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = 32 * kPackedWarps;
   static constexpr int kTiles = (kRows + 7) / 8;
@@ -45,10 +53,18 @@ class PackedWorker {
     uint64_t barriers[kPackedWarps][kMostStages];
   };
 
+  // What heads are multiplied with, which no kernel writes.
+  struct Norms {
+    KeptNorm q, k;
+    __device__ explicit Norms(const Params& p)
+        : q(kPrepares ? p.preparation.q_norm : nullptr, threadIdx.x % 32),
+          k(kPrepares ? p.preparation.k_norm : nullptr, threadIdx.x % 32) {}
+  };
+
   // `tables` may be filled at the same time.
   __device__ PackedWorker(const Params& p, Shared& shared, const PackedLayout& layout, const Parts& parts,
                           const Tables& tables, PackedRing& ring, int head_kv, const TokenRun& run,
-                          const SegmentRange& range, const BlockRows& rows)
+                          const SegmentRange& range)
       : p_(p),
         shared_(shared),
         parts_(parts),
@@ -57,19 +73,38 @@ class PackedWorker {
         cursor_(p, layout, p.seq[run.first], head_kv, run, range),
         n_keys_(run.n_keys),
         segment_keys_(run.segment_keys),
-        queries_(shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)) {
-    for (int i = 0; i < ring_.n_ahead(); ++i) load_next();
+        queries_(shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)) {}
+
+  // Has those of the first n_keys on their way, as far as they come first.
+  __device__ void start_before(int n_keys) {
+    while (n_started_ < ring_.n_ahead() && cursor_.has_more_of(n_keys)) load_next(), ++n_started_;
+  }
+
+  // By the whole block. `has_last_keys`: of the sequence; with a Preparation, the newest key and value are
+  // written by who reads them.
+  __device__ void start(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
+    const auto load = [&] {
+      for (; n_started_ < ring_.n_ahead(); ++n_started_) load_next();
+    };
+    if (!kPrepares || !has_last_keys) load();
+    if constexpr (kPrepares) prepare_heads(norms, rows, head_kv, has_last_keys);
     prepare_queries(rows);
     __syncthreads();
-    least_visible_ = run.n_keys;
+    if constexpr (kPrepares) {
+      if (has_last_keys) {
+        write_newest(head_kv);
+        load();
+      }
+    }
+    least_visible_ = n_keys_;
 #pragma unroll
     for (int row = 0; row < kRows; ++row)
-      if (rows.exists(row)) least_visible_ = min(least_visible_, shared.visible[row]);
+      if (rows.exists(row)) least_visible_ = min(least_visible_, shared_.visible[row]);
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
       for (int side = 0; side < 2; ++side)
-        factors_[tile][side] = shared.factors[tile * 8 + 2 * (lane() % 4) + side];
+        factors_[tile][side] = shared_.factors[tile * 8 + 2 * (lane() % 4) + side];
     }
     if constexpr (kTiles == 1) {
 #pragma unroll
@@ -151,6 +186,58 @@ class PackedWorker {
     ring_.end_copy();
   }
 
+  // ---- What norm_rope_write() does, by warps side by side ----
+
+  // Where segments are left later: queries; then room for each warp, and the newest key and value.
+  __device__ float* newest() const {
+    constexpr int kRooms = kPackedWarps * static_cast<int>(sizeof(LevelRoom) / sizeof(float));
+    static_assert(kRows * kHeadDim <= kRooms &&
+                  kRooms + 2 * kHeadDim <= kPackedWarps * kRoundRows * Parts::kStride);
+    return parts_.out + kRooms;
+  }
+
+  __device__ void prepare_heads(const Norms& norms, const BlockRows& rows, int head_kv,
+                                bool has_last_keys) const {
+    static_assert(kRows + 2 <= kPackedWarps);
+    const Preparation& of = p_.preparation;
+    if (warp() < rows.n_heads) {
+      const float* const q = p_.q + (rows.first_head + warp()) * kHeadDim;
+      KeptHead(q, of.q_norm, norms.q, of.angles, of.eps, lane())
+          .store(parts_.out + warp() * kHeadDim, lane());
+    } else if (warp() == kRows && has_last_keys) {
+      KeptHead(of.k + head_kv * kHeadDim, of.k_norm, norms.k, of.angles, of.eps, lane())
+          .store(newest(), lane());
+    } else if (warp() == kRows + 1 && has_last_keys) {
+#pragma unroll
+      for (int i = lane(); i < kHeadDim; i += 32) newest()[kHeadDim + i] = of.v[head_kv * kHeadDim + i];
+    }
+  }
+
+  // A block of the key or the value by each warp.
+  __device__ void write_newest(int head_kv) const {
+    constexpr int kBlocks = kHeadDim / 32;
+    static_assert(kPackedWarps == 2 * kBlocks);
+    const Walk walk(p_, p_.seq[0], head_kv);
+    const int block = warp() % kBlocks, pos = p_.pos[0];
+    LevelRoom& room = reinterpret_cast<LevelRoom*>(parts_.out)[warp()];
+    const auto write = [&](auto format, const std::byte* row, float* x, bool is_searched) {
+      constexpr KvFormat kFormat = decltype(format)::value;
+      encode_block_of_32<kFormat>(x + 32 * block, is_searched, room,
+                                  const_cast<std::byte*>(row) + block * Codes<kFormat, 16>::kBlockBytes,
+                                  lane());
+    };
+    if (warp() < kBlocks) {
+      with_k(
+          [&](auto format) { write(format, walk.k_row(p_, pos), newest(), p_.preparation.is_k_searched); });
+    } else {
+      with_v([&](auto format) {
+        write(format, walk.v_row(p_, pos), newest() + kHeadDim, p_.preparation.is_v_searched);
+      });
+    }
+    PackedRing::show_to_copies();
+    __syncthreads();
+  }
+
   // ---- Queries ----
 
   __device__ void prepare_queries(const BlockRows& rows) {
@@ -160,10 +247,12 @@ class PackedWorker {
     const auto query_of = [&](int row) {
       return p_.q + (static_cast<int64_t>(rows.token(row)) * p_.n_head + rows.head(row)) * p_.head_dim_k;
     };
-    if (!is_stored) {
+    if (!is_stored || kPrepares) {
       for (int row = warp(); row < kRows && rows.exists(row); row += kPackedWarps) {
         float* const x = stored + row * kHeadDim;
-        for (int i = lane(); i < kHeadDim; i += 32) x[i] = query_of(row)[i];
+        if constexpr (!kPrepares) {
+          for (int i = lane(); i < kHeadDim; i += 32) x[i] = query_of(row)[i];
+        }
         __syncwarp();
         to_stored_by_warp(p_.k_transform, x, kHeadDim, lane());
       }
@@ -171,7 +260,7 @@ class PackedWorker {
     }
     const auto query_at = [&](int row) -> const float* {
       if (row >= kRows || !rows.exists(row)) return nullptr;
-      return is_stored ? query_of(row) : stored + row * kHeadDim;
+      return is_stored && !kPrepares ? query_of(row) : stored + row * kHeadDim;
     };
     with_k([&](auto format) {
       if constexpr (decltype(format)::value == KvFormat::qjl1_256) {
@@ -423,7 +512,7 @@ class PackedWorker {
       float weight[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        weight[i] = power_of_two(more[tile][i]);
+        weight[i] = exp2_flushed(more[tile][i]);
         sum_[tile][i % 2] += weight[i];
       }
 #pragma unroll
@@ -447,7 +536,7 @@ class PackedWorker {
     for (int mask = 4; mask < 32; mask *= 2) score = fmaxf(score, __shfl_xor_sync(0xffffffff, score, mask));
     float& largest = largest_[tile][side];
     if (!(score > largest + slack)) return;
-    const float keep = power_of_two(largest - score);
+    const float keep = exp2_flushed(largest - score);
     largest = score;
     sum_[tile][side] *= keep;
 #pragma unroll
@@ -535,6 +624,7 @@ class PackedWorker {
   const Tables& tables_;
   PackedRing& ring_;
   RunCursor cursor_;
+  int n_started_ = 0;  // runs that are on their way before the first is waited for
   const int n_keys_, segment_keys_;
   const uint32_t queries_;
   int least_visible_;

@@ -1,10 +1,12 @@
-// AMX as an instruction set: its products are AVX-512's, bit for bit, and it is none where the system
-// refuses.
+// AMX as an instruction set: its products are AVX-512's, bit for bit, or those of a twin in plain loops, and
+// it is none where the system refuses.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 
+#include "base/half.h"
 #include "base/os/environment.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/support/imported.h"
@@ -105,6 +107,50 @@ TEST_F(Amx, HasTheBitsOfAvx512AtAnyShape) {
 TEST_F(Amx, HasTheBitsOfAvx512InModels) {
   for (const int64_t n_blocks : {12, 32, 96}) expect_bits_of_avx512(n_blocks, 96, false, {26, 64, 130});
   expect_bits_of_avx512(301, 35, true, {40});  // rows longer than what is unpacked at once
+}
+
+// What tiles of bf16 compute, in plain loops: a row of weights times one of activations.
+float dot_in_tiles(const bf16_bits* w, const float* x, int64_t n, float bias) {
+  constexpr int64_t kBlock = 32, kSegment = 2048;
+  float total = bias;
+  for (int64_t begin = 0; begin < n; begin += kSegment) {
+    float sum = 0;
+    const int64_t end = std::min(begin + kSegment, n);
+    for (int64_t block = begin; block < end; block += kBlock) {
+      float parts[2] = {0, 0};
+      for (int64_t i = block; i < std::min(block + kBlock, end); ++i)
+        parts[i % 2] = std::fma(f32_from_bf16(w[i]), f32_from_bf16(bf16_from_f32(x[i])), parts[i % 2]);
+      sum += parts[0] + parts[1];
+    }
+    total += sum;
+  }
+  return total;
+}
+
+TEST_F(Amx, SumsBf16AsItsTwinDoes) {
+  const auto device = *make_cpu_device({.n_threads = 2, .isa = name_of(Isa::avx512_amx)});
+  for (const int64_t n_in : {1, 2, 31, 32, 33, 64, 95, 1024, 2048, 2049, 3071, 4160}) {
+    for (const int64_t n_out : {1, 15, 16, 33, 70}) {
+      constexpr int64_t kMost = 61;
+      Random random(static_cast<uint32_t>(n_in * 100 + n_out));
+      OwnedTensor weight(DType::bf16, n_in, n_out), bias(DType::f32, n_out, 1), x(DType::f32, n_in, kMost);
+      fill_weight(random, float_types().back(), weight.tensor);
+      fill_normal(random, bias.tensor);
+      fill_normal(random, x.tensor);
+      std::vector<float> expected;
+      for (int64_t t = 0; t < kMost; ++t) {
+        for (int64_t r = 0; r < n_out; ++r) {
+          expected.push_back(dot_in_tiles(reinterpret_cast<const bf16_bits*>(weight.tensor.row(r)),
+                                          x.tensor.as<float>() + t * n_in, n_in, bias.tensor.as<float>()[r]));
+        }
+      }
+      for (const int64_t count : {1, 2, 3, 4, 5, 12, 13, 16, 17, 24, 25, 61}) {
+        const std::vector<float> out = multiply(*device, 2, {weight.tensor, bias.tensor}, x.tensor, count);
+        ASSERT_EQ(0, std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)))
+            << n_in << " to " << n_out << ", " << count << " rows";
+      }
+    }
+  }
 }
 
 #if defined(__linux__) && defined(__x86_64__)

@@ -14,9 +14,10 @@
   __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")))
 #define PARLANCE_AVX512_VBMI \
   __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi")))
-#define PARLANCE_AMX     \
-  __attribute__((target( \
-      "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8,amx-bf16")))
+#define PARLANCE_AMX                                                                                     \
+  __attribute__((                                                                                        \
+      target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16,amx-tile,amx-" \
+             "int8,amx-bf16")))
 // GCC's header reads registers it never set, on purpose, and warns of it where the intrinsics are inlined.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"

@@ -46,9 +46,11 @@ Cell<MatmulArgs> float_cell(Isa isa, [[maybe_unused]] bool deterministic) {
       return deterministic ? matmul::float_cell<matmul::kDeterministicFloatsAvx512>()
                            : matmul::float_cell<matmul::kFloatsAvx512>();
     case Isa::avx512_bf16:
-    case Isa::avx512_amx:
       return deterministic ? matmul::float_cell<matmul::kDeterministicFloatsAvx512Bf16>()
                            : matmul::float_cell<matmul::kFloatsAvx512Bf16>();
+    case Isa::avx512_amx:
+      return deterministic ? matmul::float_cell<matmul::kDeterministicFloatsAmx>()
+                           : matmul::float_cell<matmul::kFloatsAmx>();
 #elif defined(__aarch64__)
     case Isa::neon:
     case Isa::neon_dotprod:

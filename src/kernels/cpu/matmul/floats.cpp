@@ -160,6 +160,7 @@ void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& 
   const int64_t at_once = values_at_once(kernel.steps);
   const float* bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
   float* out = args.out[task.output].as<float>() + task.first_row;
+  if (kernel.begin_panels) kernel.begin_panels();
   for (int64_t value = 0, step = 0; value < n_in; value += at_once, step += steps_of(at_once, kernel.steps)) {
     const int64_t n_values = std::min(at_once, n_in - value);
     const std::byte* rows[kMostRows];
@@ -182,6 +183,7 @@ void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& 
       kernel.multiply_panel(part);
     }
   }
+  if (kernel.end_panels) kernel.end_panels();
 }
 
 void run_gemm(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kernels, ScratchPieces memory) {

@@ -34,15 +34,16 @@ enum class StepKind : uint8_t {
   f32,           // a value, widened
   bf16_pairs,    // two values; those of activations are rounded
   int16_blocks,  // two integers that stand for values, or what a unit of them is: avx512/int16_blocks.h
+  bf16_blocks,   // two values, in blocks that tiles multiply: amx/floats.cpp
 };
-inline constexpr int kStepKinds = 3;
+inline constexpr int kStepKinds = 4;
 
 // So many values of a row become so many steps; what is left at the end of a row takes as many.
 struct StepLayout {
   int64_t values_per_block;
   int64_t steps_per_block;
 };
-inline constexpr StepLayout kStepLayouts[kStepKinds] = {{1, 1}, {2, 1}, {64, 33}};
+inline constexpr StepLayout kStepLayouts[kStepKinds] = {{1, 1}, {2, 1}, {64, 33}, {32, 16}};
 
 // A stretch of columns of the rows of a panel or tile, no longer than a segment: steps[step][row], where
 // steps of one value or pair each are chain by chain, see order_of_sums.h. Values past the end of a row count
@@ -72,6 +73,9 @@ struct FloatKernel {
   void (*pack_weights)(const FloatPackArgs& args);  // panel_rows rows
   void (*pack_tokens)(const FloatPackArgs& args);   // tile_tokens rows of f32
   void (*multiply_panel)(const FloatPanelArgs& args);
+  // What a thread does before it multiplies panels, and when it has done; null: nothing.
+  void (*begin_panels)() = nullptr;
+  void (*end_panels)() = nullptr;
 };
 
 struct FloatKernels {
@@ -88,9 +92,11 @@ struct FloatKernels {
 extern const FloatKernels kFloatsAvx2;
 extern const FloatKernels kFloatsAvx512;
 extern const FloatKernels kFloatsAvx512Bf16;
+extern const FloatKernels kFloatsAmx;
 // f16 weights meet many tokens as they meet few, in f32, which takes twice as long.
 extern const FloatKernels kDeterministicFloatsAvx512;
 extern const FloatKernels kDeterministicFloatsAvx512Bf16;
+extern const FloatKernels kDeterministicFloatsAmx;
 #elif defined(__aarch64__)
 extern const FloatKernels kFloatsNeon;
 #endif

@@ -10,8 +10,13 @@
 // its offset, then its products, goes into chain i mod n of its segment. At the end of the segment the chains
 // are put together in pairs and added to the total, which starts from the bias.
 //
-// Float weights, everywhere: as quantised ones on AVX-512, with four chains; what there is one of for a step
-// (matmul/floats.h) goes into chain i mod 4 of a segment of kSegmentSteps.
+// Float weights, everywhere but there: as quantised ones on AVX-512, with four chains; what there is one of
+// for a step (matmul/floats.h) goes into chain i mod 4 of a segment of kSegmentSteps.
+//
+// bf16 weights on AMX: as the tile instruction does it. Of each block of 32 values the products of those with
+// an even number are added up one after the other, and those with an odd one, each rounded once with its
+// product and taken for zero where it is below the smallest normal number; the two sums together are added to
+// those of the blocks before, in a segment of kSegmentSteps pairs, and these to the total.
 #pragma once
 
 #include <cstdint>

@@ -72,6 +72,7 @@ struct PanelArgs {
   // unpacked side by side are too many short streams for the processor's own prefetching.
   const std::byte* ahead;
   int64_t ahead_bytes;
+  const std::byte* strip;  // that the panel was unpacked from; null: from rows
 };
 
 // What is particular to a type of weights.
@@ -84,6 +85,8 @@ struct QuantisedKernel {
   // Activations are in natural order, and of the rows to unpack there is the first.
   void (*gemv_strips)(const GemvArgs& args) = nullptr;
   void (*unpack_strip)(const UnpackArgs& args) = nullptr;
+  // Panels whose codes are read from the strip that they would be unpacked from; null: from the panel.
+  void (*multiply_strip)(const PanelArgs& args) = nullptr;
   // What a thread does before it multiplies panels, and when it has done; null: nothing.
   void (*begin_panels)() = nullptr;
   void (*end_panels)() = nullptr;
@@ -278,6 +281,8 @@ class QuantisedMatmul {
     const int64_t run_bytes = panel_bytes / n_runs;
     const int64_t n_asking = std::clamp<int64_t>(run_bytes / kAskedBytes, 1, end_tile - first_tile);
     const int64_t asked_bytes = align_up(div_up(run_bytes, n_asking), kAskedBytes);
+    const auto multiply_panel =
+        own_strips && kernel.multiply_strip ? kernel.multiply_strip : kernel.multiply_panel;
     if (kernel.begin_panels) kernel.begin_panels();
     for (int64_t run = 0; run < n_runs; run += kSegmentRuns) {
       PanelArgs part;
@@ -285,6 +290,7 @@ class QuantisedMatmul {
       part.n_runs = std::min(kSegmentRuns, n_runs - run);
       part.n_rows = task.n_rows;
       part.out_stride = n_out;
+      part.strip = own_strips ? first_row + run * run_bytes : nullptr;
 
       const std::byte* rows[Set::kPanelRows];
       if (own_strips) {
@@ -308,7 +314,7 @@ class QuantisedMatmul {
         const int64_t asked = (tile - first_tile) * asked_bytes;
         part.ahead_bytes = std::clamp<int64_t>(run_bytes - asked, 0, asked_bytes);
         part.ahead = next_panel + run * run_bytes + asked * part.n_runs;
-        kernel.multiply_panel(part);
+        multiply_panel(part);
       }
     }
     if (kernel.end_panels) kernel.end_panels();

@@ -7,6 +7,7 @@
 #include "kernels/cpu/matmul/amx/quantised.h"
 #include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/simd/amx.h"
+#include "quant/q8_0.h"
 
 #ifdef PARLANCE_X86
 
@@ -17,10 +18,11 @@ namespace {
 #define INLINE_AMX PARLANCE_AMX PARLANCE_INLINE
 
 using avx512::kPanelRows;
-constexpr int kSide = 16;                      // rows and columns of a tile of integers
-constexpr int kVectors = 2;                    // of rows
-constexpr int kEighthTokens = 8;               // whose sums registers hold
-constexpr int kPartsAtOnce = 4;                // whose integers, with all else, stay in the first level cache
+constexpr int kSide = 16;         // rows and columns of a tile of integers
+constexpr int kVectors = 2;       // of rows
+constexpr int kEighthTokens = 8;  // whose sums registers hold
+constexpr int kPartsAtOnce = 4;   // whose integers, with all else, stay in the first level cache
+constexpr int64_t kStripRunBytes = kStripRows * static_cast<int64_t>(sizeof(BlockQ8_0));
 constexpr int64_t kRowBytes = kPanelRows * 4;  // of a panel's pieces, and of integers
 static_assert(kPanelRows == kVectors * kSide && kTileTokens == 2 * kSide);
 
@@ -41,7 +43,7 @@ template <int kPartCodes>
 constexpr simd::TileShapes kShapes = shapes_of(kPartCodes);
 
 // A panel and a tile, part by part.
-template <bool kHalfRuns, bool kHasOffset>
+template <bool kHalfRuns, bool kHasOffset, bool kFromStrip>
 struct Product {
   static constexpr int kParts = kHalfRuns ? 2 : 1;  // of a run
   static constexpr int kPartCodes = kRun / kParts;
@@ -62,10 +64,16 @@ struct Product {
   template <bool kMoreThanSixteen>
   INLINE_AMX void multiply_part(int64_t part, Integers& out, Integers* unstored) const {
     const int8_t* x = run_of(part).codes[0] + part % kParts * kPartCodes;
-    const int8_t* w = args.panel.codes + part * kPartCodes * kPanelRows;
     _tile_loadd(4, x, kRun);
-    _tile_loadd(6, w, kRowBytes);
-    _tile_loadd(7, w + 4 * kSide, kRowBytes);
+    if constexpr (kFromStrip) {
+      const std::byte* w = args.strip + part * kStripRunBytes;
+      _tile_loadd(6, w, 4 * kSide);
+      _tile_loadd(7, w + kRun * kSide, 4 * kSide);
+    } else {
+      const int8_t* w = args.panel.codes + part * kPartCodes * kPanelRows;
+      _tile_loadd(6, w, kRowBytes);
+      _tile_loadd(7, w + 4 * kSide, kRowBytes);
+    }
     if (kMoreThanSixteen) _tile_loadd(5, x + kSide * kRun, kRun);
     _tile_zero(0);
     _tile_dpbssd(0, 4, 6);
@@ -215,9 +223,9 @@ struct Product {
   }
 };
 
-template <bool kHalfRuns, bool kHasOffset>
+template <bool kHalfRuns, bool kHasOffset, bool kFromStrip = false>
 PARLANCE_AMX void multiply(const PanelArgs& args) {
-  using Part = Product<kHalfRuns, kHasOffset>;
+  using Part = Product<kHalfRuns, kHasOffset, kFromStrip>;
   alignas(64) Integers integers[kPartsAtOnce];
   alignas(64) TileSums sums, waiting[Part::kLevels];
   const Part product{args, integers, sums, waiting};
@@ -240,6 +248,20 @@ PARLANCE_AMX void release() {
   _tile_release();
 }
 
+PARLANCE_AMX void unpack_strip_steps_q8_0(const UnpackArgs& args) {
+  const std::byte* steps = args.rows[0] + kStripRows * kRun;
+  for (int64_t run = 0; run < args.n_runs; ++run, steps += kStripRunBytes) {
+    for (int v = 0; v < kVectors; ++v) {
+      const auto* halves = reinterpret_cast<const __m256i*>(steps) + v;
+      _mm512_storeu_ps(args.panel.steps + run * kPanelRows + v * kSide,
+                       _mm512_cvtph_ps(_mm256_loadu_si256(halves)));
+    }
+  }
+}
+
+void multiply_strip_q8_0(const PanelArgs& args) {
+  multiply<false, false, true>(args);
+}
 void multiply_runs(const PanelArgs& args) {
   multiply<false, false>(args);
 }

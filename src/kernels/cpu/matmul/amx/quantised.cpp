@@ -27,6 +27,10 @@ struct Set {
     const bool is_half = kernel.multiply_panel == multiply_half_runs ||
                          kernel.multiply_panel == multiply_half_runs_with_offset;
     kernel.multiply_panel = amx_twin(kernel.multiply_panel);
+    if (dtype == DType::q8_0) {
+      kernel.unpack_strip = amx::unpack_strip_steps_q8_0;
+      kernel.multiply_strip = amx::multiply_strip_q8_0;
+    }
     kernel.begin_panels = is_half ? amx::configure_for_half_runs : amx::configure_for_runs;
     kernel.end_panels = amx::release;
     return kernel;

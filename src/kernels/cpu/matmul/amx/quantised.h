@@ -16,6 +16,10 @@ inline constexpr int kTileTokens = 32;
 using MultiplyPanel = void(const PanelArgs& args);
 MultiplyPanel multiply_runs, multiply_runs_with_offset, multiply_half_runs, multiply_half_runs_with_offset;
 
+// Strips of q8_0 have codes as tiles want them: only steps are unpacked.
+avx512::Unpack unpack_strip_steps_q8_0;
+MultiplyPanel multiply_strip_q8_0;
+
 // The shapes of tiles, which take as long to say as many products: before and after panels are multiplied.
 void configure_for_runs();
 void configure_for_half_runs();

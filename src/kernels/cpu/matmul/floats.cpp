@@ -172,11 +172,14 @@ void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& 
     part.panel = panel;
     part.n_steps = steps_of(n_values, kernel.steps);
     part.n_rows = task.n_rows;
+    part.tile_stride = n_steps * kernels.tile_tokens;
     part.out_stride = n_out;
-    for (int64_t tile = first_tile; tile < end_tile; ++tile) {
+    for (int64_t tile = first_tile; tile < end_tile; tile += kernel.tiles_at_once) {
       const int64_t token = tile * kernels.tile_tokens;
       part.x = tiles[kernel.steps] + (tile * n_steps + step) * kernels.tile_tokens;
-      part.n_tokens = static_cast<int>(std::min<int64_t>(kernels.tile_tokens, args.x.n_rows() - token));
+      const int64_t last_token =
+          std::min(std::min(tile + kernel.tiles_at_once, end_tile) * kernels.tile_tokens, args.x.n_rows());
+      part.n_tokens = static_cast<int>(last_token - token);
       part.out = out + token * n_out;
       part.start = value == 0 ? bias : part.out;
       part.start_stride = value == 0 ? 0 : n_out;

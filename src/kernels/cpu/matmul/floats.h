@@ -58,9 +58,10 @@ struct FloatPanelArgs {
   const float* panel;  // [n_steps][panel_rows], whole blocks
   const float* x;      // [n_steps][tile_tokens]
   int64_t n_steps;
-  int n_tokens;        // 1..tile_tokens
-  int64_t n_rows;      // 1..panel_rows: those that exist
-  const float* start;  // what sums start from: token t, row r at [t * start_stride + r]; null: 0
+  int64_t tile_stride;  // from one tile to the next
+  int n_tokens;         // 1..tile_tokens, or as many more as tiles_at_once allows
+  int64_t n_rows;       // 1..panel_rows: those that exist
+  const float* start;   // what sums start from: token t, row r at [t * start_stride + r]; null: 0
   int64_t start_stride;
   float* out;  // token t, row r at [t * out_stride + r]
   int64_t out_stride;
@@ -73,6 +74,7 @@ struct FloatKernel {
   void (*pack_weights)(const FloatPackArgs& args);  // panel_rows rows
   void (*pack_tokens)(const FloatPackArgs& args);   // tile_tokens rows of f32
   void (*multiply_panel)(const FloatPanelArgs& args);
+  int tiles_at_once = 1;  // that multiply_panel takes, one or two
   // What a thread does before it multiplies panels, and when it has done; null: nothing.
   void (*begin_panels)() = nullptr;
   void (*end_panels)() = nullptr;

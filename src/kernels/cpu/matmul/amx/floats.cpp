@@ -82,11 +82,10 @@ PARLANCE_AMX void pack_tokens(const FloatPackArgs& args) {
   }
 }
 
-// Tiles 0 and 1 are sums, of the tokens in 4 with the rows in 6 and 7.
+// Tiles 0 to 3 are sums, of twelve tokens in 4 and twelve in 5 with the rows in 6 and 7.
 constexpr simd::TileShapes kPanelShapes = [] {
   simd::TileShapes shapes;
-  for (int tile = 0; tile < 2; ++tile) shapes.set(tile, kTileTokens, simd::kTileRowBytes);
-  shapes.set(4, kTileTokens, simd::kTileRowBytes);
+  for (int tile = 0; tile < 6; ++tile) shapes.set(tile, kTileTokens, simd::kTileRowBytes);
   for (int tile = 6; tile < 8; ++tile) shapes.set(tile, simd::kTileRows, simd::kTileRowBytes);
   return shapes;
 }();
@@ -98,23 +97,49 @@ PARLANCE_AMX void end_panels() {
   _tile_release();
 }
 
-PARLANCE_AMX void multiply_panel(const FloatPanelArgs& args) {
+template <bool kTwoTiles>
+INLINE_AMX void multiply_tiles(const FloatPanelArgs& args, float (*sums)[kPanelRows]) {
   constexpr int64_t kRowBytes = kPanelRows * sizeof(float);
-  const float *panel = args.panel, *x = args.x;
+  const float *panel = args.panel, *x = args.x, *second = args.x + args.tile_stride;
   _tile_zero(0);
   _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
   for (int64_t step = 0; step < args.n_steps; step += kPairs) {
     _tile_loadd(4, x, simd::kTileRowBytes);
     _tile_loadd(6, panel, kRowBytes);
     _tile_dpbf16ps(0, 4, 6);
+    if constexpr (kTwoTiles) {
+      _tile_loadd(5, second, simd::kTileRowBytes);
+      _tile_dpbf16ps(2, 5, 6);
+    }
     _tile_loadd(7, panel + simd::kTileRows, kRowBytes);
     _tile_dpbf16ps(1, 4, 7);
+    if constexpr (kTwoTiles) _tile_dpbf16ps(3, 5, 7);
     x += kTileTokens * kPairs;
+    second += kTileTokens * kPairs;
     panel += kPanelRows * kPairs;
   }
-  alignas(64) float sums[kTileTokens][kPanelRows];
   _tile_stored(0, sums[0], kRowBytes);
   _tile_stored(1, sums[0] + simd::kTileRows, kRowBytes);
+  if constexpr (kTwoTiles) {
+    _tile_stored(2, sums[kTileTokens], kRowBytes);
+    _tile_stored(3, sums[kTileTokens] + simd::kTileRows, kRowBytes);
+  }
+}
+
+PARLANCE_AMX void multiply_panel(const FloatPanelArgs& args) {
+  alignas(64) float sums[2 * kTileTokens][kPanelRows];
+  // Where the sums go to is asked for now: storing them would wait for it.
+  for (int t = 0; t < args.n_tokens; ++t) {
+    for (int64_t row = 0; row < args.n_rows; row += simd::kTileRows)
+      __builtin_prefetch(args.out + t * args.out_stride + row, 1);
+  }
+  if (args.n_tokens > kTileTokens) {
+    multiply_tiles<true>(args, sums);
+  } else {
+    multiply_tiles<false>(args, sums);
+  }
   for (int v = 0; v < kVectors; ++v) {
     const int64_t n_rows = std::clamp<int64_t>(args.n_rows - v * simd::kTileRows, 0, simd::kTileRows);
     const auto rows = static_cast<__mmask16>((1u << n_rows) - 1);
@@ -242,6 +267,7 @@ constexpr FloatKernel kBlocks = {.gemv = gemv,
                                  .pack_weights = pack_weights,
                                  .pack_tokens = pack_tokens,
                                  .multiply_panel = multiply_panel,
+                                 .tiles_at_once = 2,
                                  .begin_panels = begin_panels,
                                  .end_panels = end_panels};
 

@@ -10,7 +10,7 @@
 // its offset, then its products, goes into chain i mod n of its segment. At the end of the segment the chains
 // are put together in pairs and added to the total, which starts from the bias.
 //
-// Float weights, everywhere but there: as quantised ones on AVX-512, with four chains; what there is one of
+// Float weights, but for bf16 on AMX: as quantised ones on AVX-512, with four chains; what there is one of
 // for a step (matmul/floats.h) goes into chain i mod 4 of a segment of kSegmentSteps.
 //
 // bf16 weights on AMX: as the tile instruction does it. Of each block of 32 values the products of those with

@@ -146,6 +146,23 @@ class Mixes(unittest.TestCase):
             found.update(re.findall(r"[a-z']+", text.lower()))
         self.assertGreater(len(found.intersection(varied.ranks()) - plain), 2_400)
 
+    def test_examples_are_whole_sentences_of_words_with_known_sounds(self):
+        import examples
+        try:
+            found = examples.examples()
+        except FileNotFoundError as error:
+            self.skipTest(str(error))
+        self.assertGreater(len(found), 30_000)
+        self.assertFalse(set(found).intersection((SPEECH / "everyday_held.txt").read_text().splitlines()))
+        for text in found:
+            self.assertTrue(re.fullmatch(r"[A-Z][A-Za-z', .?]*[A-Za-z'][.?]", text) and ".." not in text, text)
+        for example, sentence in (("the sky was leaden and thick", "The sky was leaden and thick."),
+                                  ("when are you expected to arrive?", "When are you expected to arrive?"),
+                                  ("do you know him", "Do you know him?"), ("Clean the stove!", "Clean the stove."),
+                                  ("first came; then they won't go!", "First came, then they won't go."),
+                                  ("it's a quarter til 4", None), ("a clean qzx throw", None)):
+            self.assertEqual(examples.cleaned(example), sentence)
+
     def test_what_is_most_usual_stays(self):
         import varied
         try:

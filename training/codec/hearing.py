@@ -8,9 +8,31 @@ import torch
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent / "speech"))
 import augment
 
-ROWS_OF_A_KIND, SECONDS = 12, 8         # of noise that is made once
-NOISY, SNR_DB = 0.6, (2.0, 30.0)        # share of the crops, and speech above noise in them
-BENT, MOST_BENT = 0.4, 0.22             # share whose speed and pitch change, and by how much at most (logarithm)
+ROWS_OF_A_KIND, SECONDS = 64, 8         # of noise that is made once
+NOISY, SNR_DB = 0.6, (0.0, 25.0)        # share of the crops, and speech above noise in them
+NOISE_DB = 8.0                          # by which a noise's spectrum is bent each time
+BENT, MOST_BENT = 0.35, 0.22            # share whose speed and pitch change, and by how much at most (logarithm)
+RESHAPED, MOST_RESHAPED = 0.35, 0.25    # share whose throat is longer or shorter, at the same pitch
+COLOURED, COLOUR_DB = 0.3, 6.0          # share whose voice has another colour
+WINDOW, HOP = 1024, 256                 # samples of a spectrum
+ENVELOPE = 40                           # places of the cepstrum that hold the throat; the pitch lies behind them
+MOST_GAIN = 3.0                         # of the envelope, natural logarithm
+
+
+def other_throat(sound, factor):
+    """Resonances of row b at factor[b] times their frequencies, while the pitch stays: the smooth part of each frame's
+    logarithmic spectrum (its first places in the cepstrum) is stretched. sound: (rows, samples)."""
+    window = torch.hann_window(WINDOW, device=sound.device)
+    spectrum = torch.stft(sound, WINDOW, HOP, window=window, return_complex=True)
+    cepstrum = torch.fft.irfft(spectrum.abs().clamp_min(1e-5).log(), dim=1)
+    cepstrum[:, ENVELOPE:WINDOW - ENVELOPE + 1] = 0
+    envelope = torch.fft.rfft(cepstrum, dim=1).real
+    place = torch.arange(envelope.shape[1], device=sound.device) / factor[:, None]
+    place = place.clamp(max=envelope.shape[1] - 1.001)
+    whole, index = place.floor(), place.long()[:, :, None].expand(-1, -1, envelope.shape[2])
+    moved = envelope.gather(1, index).lerp(envelope.gather(1, index + 1), (place - whole)[:, :, None])
+    gain = (moved - envelope).clamp(-MOST_GAIN, MOST_GAIN).exp()
+    return torch.istft(spectrum * gain, WINDOW, HOP, window=window, length=sound.shape[1])
 
 
 class Hearing:
@@ -19,20 +41,29 @@ class Hearing:
         self.generator = torch.Generator(device=device).manual_seed(seed)
         self.noise = augment.Noise(rate_hz, self.generator, speech)
         self.rate_hz, self.device = rate_hz, device
-        self.bank = torch.cat([self.noise.draw(kind, ROWS_OF_A_KIND, SECONDS * rate_hz).half() for kind in augment.SEEN_NOISES])
+        self.bank = torch.cat([self.noise.draw(kind, 8, SECONDS * rate_hz).half()
+                               for kind in augment.SEEN_NOISES for _ in range(ROWS_OF_A_KIND // 8)])
 
     def random(self, *size):
         return torch.rand(*size, device=self.device, generator=self.generator)
+
+    def factor(self, n, share, most):
+        """(n,) factors around 1, and 1 for all but a share."""
+        return torch.exp((self.random(n) * 2 - 1) * most * (self.random(n) < share))
 
     @torch.no_grad()
     def __call__(self, sound):
         """sound: (crops, samples) -> (what is to be understood, what is heard), both of that shape."""
         n_crops, n = sound.shape
-        bend = torch.exp((self.random(n_crops) * 2 - 1) * MOST_BENT * (self.random(n_crops) < BENT))
-        clean = augment.changed_speed(sound, bend)
+        clean = augment.changed_speed(sound, self.factor(n_crops, BENT, MOST_BENT))
+        throat = self.factor(n_crops, RESHAPED, MOST_RESHAPED)
+        clean = torch.where(throat[:, None] == 1, clean, other_throat(clean, throat))
+        clean = torch.where(self.random(n_crops, 1) < COLOURED, augment.coloured(clean, self.noise, COLOUR_DB), clean)
+        clean = clean / clean.abs().amax(1, keepdim=True).clamp_min(1.0)
         row = (self.random(n_crops) * len(self.bank)).long()
         first = (self.random(n_crops) * (self.bank.shape[1] - n)).long()
         noise = self.bank[row[:, None], first[:, None] + torch.arange(n, device=self.device)].float()
+        noise = augment.coloured(noise, self.noise, NOISE_DB)
         decibels = SNR_DB[0] + (SNR_DB[1] - SNR_DB[0]) * self.random(n_crops)
         heard = augment.mix(clean, noise, decibels, self.rate_hz)
         heard = torch.where(self.random(n_crops, 1) < NOISY, heard, clean)

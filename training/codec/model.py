@@ -28,7 +28,7 @@ class Config:
     n_semantic: int = 64
     n_semantic_ff: int = 192
     n_semantic_head: int = 1
-    n_semantic_layer: int = 1
+    n_semantic_layer: int = 3
     n_conv: int = 32            # of each of the seven convolutions in front
     conv_kernel: tuple = (10, 3, 3, 3, 3, 2, 2)
     conv_stride: tuple = (5, 2, 2, 2, 2, 2, 2)
@@ -238,3 +238,18 @@ class Codec(nn.Module):
         """(batch, n_codebook, frames) -> (batch, frames * hop)."""
         flat = codes.transpose(1, 2).flatten(0, 1).long()
         return self.sound(self.quantizer.decode(flat).unflatten(0, (codes.shape[0], codes.shape[2])))
+
+    @torch.no_grad()
+    def take(self, other):
+        """The weights of a codec that has these sizes, but maybe fewer semantic layers. What those have more adds nothing to
+        the stream yet."""
+        state = other.state_dict()
+        begins = [f"semantic_model.encoder.layers.{k}." for k in range(other.config.n_semantic_layer, self.config.n_semantic_layer)]
+        more = {name: x for name, x in self.state_dict().items() if name.startswith(tuple(begins))}
+        last = f"semantic_model.encoder.layers.{other.config.n_semantic_layer - 1}."
+        for name, x in more.items():
+            if ".out_proj." in name or ".output_dense." in name:
+                x.zero_()
+            elif ".final_layer_norm." in name:      # a norm of what is normal already: only its scale and shift count
+                x.copy_(state[last + name.split(".", 4)[4]])
+        self.load_state_dict({**state, **more})

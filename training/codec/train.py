@@ -30,7 +30,8 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", required=True, nargs="+")
     parser.add_argument("--weights", type=float, nargs="+", help="how often each corpus is drawn (default: their hours)")
-    parser.add_argument("--recogniser", help="folder of the recogniser that listens (default: none)")
+    parser.add_argument("--recogniser", nargs="+", metavar="DIR",
+                        help="folders of recognisers that listen (default: none); the first one's word errors are logged")
     parser.add_argument("--held-seen")
     parser.add_argument("--held-unseen")
     parser.add_argument("--out", required=True)

@@ -1,7 +1,6 @@
 """A training step of the codec: what is minimised, and how weights move."""
 
 from contextlib import nullcontext
-import copy
 import os
 
 import torch
@@ -23,6 +22,7 @@ MEANS_CODES = ("quantizer.",)
 SHIFT = 3                                       # frames that the second view of a crop begins later
 WEIGHTS = {"mel": 15.0, "heard": 15.0, "commitment": 0.25, "content": 8.0, "phones": 2.0, "views": 10.0,
            "same": 20.0, "adversarial": 1.0, "feature": 2.0}
+HEARD_THROUGH = 25.0                            # weight of "heard" with --see-through, where words are what is to be learnt
 
 
 class Trainer:
@@ -32,7 +32,8 @@ class Trainer:
         self.codec = Codec(self.config).to(device)
         self.head = losses.ContentHead(self.config.n_latent).to(device)
         self.phone_head = losses.PhoneHead(self.config.n_latent).to(device)
-        self.judge_of_speech = Judge(a.recogniser, device) if a.recogniser else None
+        self.listeners = [Judge(folder, device) for folder in a.recogniser or ()]
+        self.judge_of_speech = self.listeners[0] if self.listeners else None
         self.critics = Critics(*((4, 2) if a.smoke else (32, 16))).to(device)
         self.mel = losses.MelLoss(FLOOR, BEND).to(device)
         self.learner = CodebookLearner(self.codec.quantizer)
@@ -77,7 +78,8 @@ class Trainer:
 
     def start_from(self, path):
         """Weights and codebooks of a codec that exists, whose counts are taken as even."""
-        self.codec.load_state_dict(gguf_file.load(path, self.device).state_dict())
+        start = gguf_file.load(path, self.device)
+        self.codec.take(start)
         for name, x in self.codec.state_dict().items():
             self.average[name].copy_(x)
         for embed, total, count in zip(self.learner.embeds, self.learner.sums, self.learner.counts):
@@ -85,7 +87,7 @@ class Trainer:
             count.fill_(1)
         self.has_codebooks = True
         if self.a.see_through:
-            self.teacher = copy.deepcopy(self.codec).requires_grad_(False)
+            self.teacher = start.requires_grad_(False)
 
     @torch.no_grad()
     def start_codebooks(self, batches):
@@ -193,9 +195,10 @@ class Trainer:
         hear half of the crops; what they say counts as much as BALANCE has it beside the rest."""
         made.requires_grad_()
         parts = {"mel": self.mel(made, real)}
-        if self.judge_of_speech:
-            parts["heard"] = self.judge_of_speech(made, real, self.half)
-        of_made, = torch.autograd.grad(sum(WEIGHTS[name] * value for name, value in parts.items()), made)
+        if self.listeners:
+            parts["heard"] = sum(listener(made, real, self.half) for listener in self.listeners) / len(self.listeners)
+        weights = {**WEIGHTS, "heard": HEARD_THROUGH} if self.a.see_through else WEIGHTS
+        of_made, = torch.autograd.grad(sum(weights[name] * value for name, value in parts.items()), made)
         if self.has_critics:
             n = max(1, len(real) // 2)
             said, of_critics = self.criticise(real[:n], made[:n].detach())

@@ -3,7 +3,7 @@
 #   training/speech/pack.sh OUT           writes OUT/synthesizers.tar.xz and OUT/synthesizers.sh (22 MB)
 #   . OUT/synthesizers.sh                 there: unpacks once to /tmp/synthesizers and lets engines.py find them
 # Needs Debian's espeak-ng-data, libespeak-ng1, libflite1, festival, festvox-kdlpc16k, festvox-us-slt-hts, festlex-cmu,
-# festlex-poslex, scowl, python3-zxcvbn and gcc here, and glibc 2.34 or later there.
+# festlex-poslex, scowl, python3-zxcvbn, wordnet-base and gcc here, and glibc 2.34 or later there.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 work=$(mktemp -d)
@@ -19,6 +19,7 @@ mkdir bin && cp -L /usr/bin/festival bin/
 cp -rL /usr/share/festival festival
 mkdir scowl && cp /usr/share/dict/scowl/{english,american}-words.{10,20,35,40,50} scowl/
 mkdir zxcvbn && cp /usr/lib/python3/dist-packages/zxcvbn/frequency_lists.py zxcvbn/
+mkdir wordnet && (cd /usr/share/wordnet && for part in noun verb adj adv; do grep '"' data.$part >"$OLDPWD/wordnet/data.$part"; done)
 find festival -name '*.scm' -exec sed -i 's|/usr/share/festival|/tmp/synthesizers/festival|g' {} +
 # Devices for sound are linked, but never opened: libraries with the names that are asked for do.
 stub() {  # stub SONAME USERS PATTERN: functions which those libraries lack and which match, with their versions
@@ -45,7 +46,7 @@ if [ ! -e /tmp/synthesizers/lib/libflite.so.1 ]; then
     python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall("/tmp")' "$(dirname "${BASH_SOURCE[0]}")/synthesizers.tar.xz"
 fi
 export PATH=/tmp/synthesizers/bin:$PATH FESTIVAL_DATA_PATH=/tmp/synthesizers/festival
-export SCOWL_PATH=/tmp/synthesizers/scowl ZXCVBN_PATH=/tmp/synthesizers/zxcvbn
+export SCOWL_PATH=/tmp/synthesizers/scowl ZXCVBN_PATH=/tmp/synthesizers/zxcvbn WORDNET_PATH=/tmp/synthesizers/wordnet
 export LD_LIBRARY_PATH=/tmp/synthesizers/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ESPEAK_DATA_PATH=/tmp/synthesizers
 SOURCE
 ls -l "$out"/synthesizers.*

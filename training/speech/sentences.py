@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "text"))
 from canonical import canonical  # noqa: E402
 import common_words  # noqa: E402
 import everyday  # noqa: E402
+import examples  # noqa: E402
 import homophones  # noqa: E402
 import templates  # noqa: E402
 from chat import invented_word  # noqa: E402
@@ -169,6 +170,10 @@ def _varied(rng, _split, _invents):
     return everyday.contracted(rng, varied.varied_sentence(rng))
 
 
+def _example(rng, _split, _invents):
+    return examples.example_sentence(rng)
+
+
 def _template(rng, _split, _invents):
     return templates.template_sentence(rng)
 
@@ -229,14 +234,14 @@ def _name(rng, _split, invents):
                        f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
 
 
-_ENDLESS = (_word_sequence, _free_words, _common_sequence, _everyday, _varied, _template)
+_ENDLESS = (_word_sequence, _free_words, _common_sequence, _everyday, _varied, _example, _template)
 REPEATED_SHARE = 0.1
 _WORLD = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4), (_command, 2))
 _WORLD_IN_ASR = 0.17 / sum(share for _, share in _WORLD)
 MIXES = {
     "assistant": _WORLD,
-    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_varied, 0.42),
-            (_everyday, 0.14), (_common_sequence, 0.1), (_free_words, 0.03), (_number, 0.05), (_wide_spelling, 0.04),
+    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_varied, 0.22),
+            (_everyday, 0.12), (_example, 0.26), (_common_sequence, 0.06), (_free_words, 0.03), (_number, 0.05), (_wide_spelling, 0.04),
             (_template, 0.04), (_command, 0.01)),
     "tts": ((_answer, 45), (_template, 25), (_question, 15), (_free_words, 10), (_number, 5)),
 }

@@ -200,37 +200,56 @@ constexpr simd::TileShapes kShapes = [] {
   return shapes;
 }();
 
-PARLANCE_AMX float int8(int64_t n_rounds) {
-  alignas(64) int8_t ones[simd::kTileRows * simd::kTileRowBytes];
-  std::memset(ones, 1, sizeof ones);
-  PARLANCE_OPAQUE(ones, "+m");
+// What is loaded as two factors, before products; one of the sums afterwards.
+PARLANCE_AMX PARLANCE_INLINE void begin(const void* factors) {
   _tile_loadconfig(&kShapes);
-  _tile_loadd(4, ones, simd::kTileRowBytes);
-  _tile_loadd(5, ones, simd::kTileRowBytes);
+  _tile_loadd(4, factors, simd::kTileRowBytes);
+  _tile_loadd(5, factors, simd::kTileRowBytes);
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
+}
+PARLANCE_AMX PARLANCE_INLINE void end(void* sums) {
+  _tile_stored(3, sums, simd::kTileRowBytes);
+  _tile_release();
+}
+
+PARLANCE_AMX float int8(int64_t n_rounds) {
+  alignas(64) int8_t ones[simd::kTileRows * simd::kTileRowBytes];
+  std::memset(ones, 1, sizeof ones);
+  PARLANCE_OPAQUE(ones, "+m");
+  begin(ones);
   for (int64_t round = 0; round < n_rounds; ++round) {
     _tile_dpbssd(0, 4, 5);
     _tile_dpbssd(1, 4, 5);
     _tile_dpbssd(2, 4, 5);
     _tile_dpbssd(3, 4, 5);
   }
-  alignas(64) int32_t sums[simd::kTileRows * simd::kTileRowBytes / 4];
-  _tile_stored(3, sums, simd::kTileRowBytes);
-  _tile_release();
-  PARLANCE_OPAQUE(sums, "+m");
+  alignas(64) int32_t sums[simd::kTileRows * simd::kTileRows];
+  end(sums);
   return static_cast<float>(sums[0]);
 }
 
-// Products of bf16 are AVX-512's here, too: no kernel leaves them to tiles.
+PARLANCE_AMX float bf16(int64_t n_rounds) {
+  alignas(64) uint16_t ones[simd::kTileRows * simd::kTileRowBytes / 2];
+  for (uint16_t& one : ones) one = 0x3f80;
+  PARLANCE_OPAQUE(ones, "+m");
+  begin(ones);
+  for (int64_t round = 0; round < n_rounds; ++round) {
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_dpbf16ps(1, 4, 5);
+    _tile_dpbf16ps(2, 4, 5);
+    _tile_dpbf16ps(3, 4, 5);
+  }
+  alignas(64) float sums[simd::kTileRows * simd::kTileRows];
+  end(sums);
+  return sums[0];
+}
+
+constexpr int64_t kRoundOps = int64_t{2} * kSums * simd::kTileRows * simd::kTileRows * simd::kTileRowBytes;
 constexpr RooflineLoops kLoops = {
-    avx512::kLoopsBf16.read,
-    avx512::kLoopsBf16.f32,
-    {int8, int64_t{2} * kSums* simd::kTileRows* simd::kTileRows* simd::kTileRowBytes},
-    avx512::kLoopsBf16.int16,
-    avx512::kLoopsBf16.bf16};
+    avx512::kLoops.read, avx512::kLoops.f32, {int8, kRoundOps}, avx512::kLoops.int16, {bf16, kRoundOps / 2}};
 
 }  // namespace amx
 

@@ -152,11 +152,12 @@ struct ThreadPool::State {
 
   // The worker looks at caller_sleeps after its last task is counted, the caller at the count after saying
   // that it sleeps: one of them sees the other. A worker that comes late wakes the caller of a newer job for
-  // nothing.
+  // nothing. Both say it by exchanging: qemu on x86 lets a load pass a plain store of the guest, whatever its
+  // order, and neither would see the other.
   void await_completion() {
     if (spin_until_finished()) return;
     for (;;) {
-      caller_sleeps.store(1);
+      caller_sleeps.exchange(1);
       if (unfinished.load() == 0) break;
       caller_sleeps.wait(1);
     }
@@ -164,7 +165,7 @@ struct ThreadPool::State {
   }
 
   void wake_caller() {
-    caller_sleeps.store(0);
+    caller_sleeps.exchange(0);
     caller_sleeps.notify_one();
   }
 

@@ -129,8 +129,7 @@ void fill_argmax(OpTable& table, [[maybe_unused]] Isa isa) {
   table.argmax = {run_argmax<largest_scalar, next_scalar, sum_of_powers_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.argmax = {run_argmax<largest_avx2, next_avx2, sum_of_powers_avx2>};
-  if (is_avx512(isa))
-    table.argmax = {run_argmax<largest_avx512, next_avx512, sum_of_powers_avx512>};
+  if (is_avx512(isa)) table.argmax = {run_argmax<largest_avx512, next_avx512, sum_of_powers_avx512>};
 #endif
 }
 

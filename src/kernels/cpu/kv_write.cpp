@@ -118,8 +118,7 @@ void fill_kv_write(OpTable& table, Isa isa) {
   table.transforms_kv = true;
   fill(run_kv_write<Isa::scalar>, run_kv_compress<Isa::scalar>);
   if (isa == Isa::avx2) fill(run_kv_write<Isa::avx2>, run_kv_compress<Isa::avx2>);
-  if (is_avx512(isa))
-    fill(run_kv_write<Isa::avx512>, run_kv_compress<Isa::avx512>);
+  if (is_avx512(isa)) fill(run_kv_write<Isa::avx512>, run_kv_compress<Isa::avx512>);
   if (is_neon(isa)) fill(run_kv_write<Isa::neon>, run_kv_compress<Isa::neon>);
 }
 

@@ -83,8 +83,7 @@ void fill_rope(OpTable& table, [[maybe_unused]] Isa isa) {
   table.rope = {run_rope<halves_scalar, neighbours_scalar>};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.rope = {run_rope<halves_avx2, neighbours_avx2>};
-  if (is_avx512(isa))
-    table.rope = {run_rope<halves_avx512, neighbours_avx512>};
+  if (is_avx512(isa)) table.rope = {run_rope<halves_avx512, neighbours_avx512>};
 #endif
 }
 

@@ -69,8 +69,7 @@ void fill_segment_attention(OpTable& table, [[maybe_unused]] Isa isa) {
   table.segment_attention = {run_scalar, scratch_scalar};
 #if PARLANCE_X86
   if (isa == Isa::avx2) table.segment_attention = attention::segment_cell<attention::kAvx2>();
-  if (is_avx512(isa))
-    table.segment_attention = attention::segment_cell<attention::kAvx512>();
+  if (is_avx512(isa)) table.segment_attention = attention::segment_cell<attention::kAvx512>();
 #elif PARLANCE_NEON
   if (is_neon(isa)) table.segment_attention = attention::segment_cell<attention::kNeon>();
 #endif

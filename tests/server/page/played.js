@@ -1,14 +1,13 @@
-// Before the page's own script: what it gives to the loudspeaker is kept, as it leaves for the device.
-window.played = {pieces: [], rate: 0};
+// Before the page's own script: what it gives to the loudspeaker is kept, as it leaves for the device. The page's own processor of
+// microphones records it: on the thread of the sound, which misses nothing when the page is busy.
+window.played = {pieces: [], rate: 24000};
 const connect = AudioNode.prototype.connect;
 AudioNode.prototype.connect = function (to, ...more) {
   const result = connect.call(this, to, ...more);
-  if (to instanceof AudioDestinationNode && !(this instanceof ScriptProcessorNode)) {
-    const recorder = to.context.createScriptProcessor(4096, 1, 1);
-    window.played.rate = to.context.sampleRate;
-    recorder.onaudioprocess = ({inputBuffer}) => window.played.pieces.push(inputBuffer.getChannelData(0).slice());
+  if (to instanceof AudioDestinationNode) {
+    const recorder = new AudioWorkletNode(to.context, 'capture', {numberOfOutputs: 0});
+    recorder.port.onmessage = ({data}) => window.played.pieces.push(Float32Array.from(data.samples, (sample) => sample / 32767));
     connect.call(this, recorder);
-    connect.call(recorder, to);
   }
   return result;
 };

@@ -1,5 +1,9 @@
 #include "assistant/regions.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -26,6 +30,12 @@ constexpr bool kKeepsFreedMemory = false;
 #endif
 #else
 constexpr bool kKeepsFreedMemory = false;
+#endif
+
+#ifdef __GLIBC__
+// One heap for all threads, from before the first of them: each other heap keeps some megabytes that the one
+// given back would hide, more or fewer with how the machine shares out its time.
+[[maybe_unused]] const int kOneHeap = ::mallopt(M_ARENA_MAX, 1);
 #endif
 
 namespace fs = std::filesystem;
@@ -270,9 +280,8 @@ TEST(Regions, EveryRegionOfTheDemoComesAndGoes) {
   for (int i = 0; i < 60; ++i) cycle();
   EXPECT_EQ(Resources().n_files, resources.n_files);
   EXPECT_EQ(Resources().n_threads, resources.n_threads);
-  // What threads' heaps keep comes and goes by some megabytes; sixty of the smallest region are more.
   if (!kKeepsFreedMemory) {
-    EXPECT_LT(resident_memory(), before + (size_t{16} << 20));
+    EXPECT_LT(resident_memory(), before + (size_t{1} << 20));  // of 60 times all weights
   }
 }
 

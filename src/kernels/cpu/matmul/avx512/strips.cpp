@@ -93,6 +93,22 @@ struct StripRun {
   }
 };
 
+// Asks for what comes behind a run of a strip: for the next run to be nearest, since its loads would hold up
+// the products behind them, and for what is so far away that memory has it there in time. With less than a
+// page between them the processor's own prefetching runs along and is waited for less. Line by line without a
+// loop, which would cost as much as it hides.
+template <class Format>
+INLINE_AVX512 void ask_behind(const std::byte* run) {
+  constexpr int64_t kFar = 3328, kLine = 64, kBytes = StripRun<Format>::kBytes;
+  static_assert(kBytes <= 17 * kLine);
+#pragma GCC unroll 17
+  for (int64_t byte = 0; byte < kBytes; byte += kLine)
+    _mm_prefetch(reinterpret_cast<const char*>(run + kBytes + byte), _MM_HINT_T0);
+#pragma GCC unroll 17
+  for (int64_t byte = 0; byte < kBytes; byte += kLine)
+    _mm_prefetch(reinterpret_cast<const char*>(run + kFar + byte), _MM_HINT_T1);
+}
+
 // Sums of a token and a segment, by chain.
 using ChainSums = float[kRunChains][kHalves][kHalfRows];
 
@@ -129,7 +145,7 @@ INLINE_AVX512 void multiply_strip_of_token(const GemvArgs& args, int64_t first) 
       for (int c = 0; c < kRunChains; ++c) {
         if (run + c >= end) break;
         const std::byte* at = strip + (run + c) * Run::kBytes;
-        Ahead{at + kPrefetchBytes, at + kPrefetchBytes + Run::kBytes}.ask(Run::kBytes);
+        ask_behind<Format>(at);
         Run(at).template add_products<1>(args.x, run + c, sums[c]);
       }
     }
@@ -162,18 +178,10 @@ template <class Format>
 INLINE_AVX512 void add_run(const GemvArgs& args, const std::byte* at, int64_t run, ChainSums* sums) {
   constexpr int kTokens = 4;
   const StripRun<Format> strip(at);
-  // What comes next is near by now, and had better be nearer: its loads would hold up the products behind
-  // them.
-  for (int64_t byte = strip.kBytes; byte < 2 * strip.kBytes; byte += 64)
-    _mm_prefetch(reinterpret_cast<const char*>(at + byte), _MM_HINT_T0);
-  Ahead ahead{at + kPrefetchBytes, at + kPrefetchBytes + strip.kBytes};
-  const int64_t share = ahead.share(div_up(args.n_tokens, kTokens));
+  ask_behind<Format>(at);
   int t = 0;
-  for (; t + kTokens <= args.n_tokens; t += kTokens) {
-    ahead.ask(share);
+  for (; t + kTokens <= args.n_tokens; t += kTokens)
     add_tile<Format, kTokens>(strip, args.x + t, run, sums + t);
-  }
-  ahead.ask(share);
   switch (args.n_tokens - t) {
     case 1:
       return add_tile<Format, 1>(strip, args.x + t, run, sums + t);

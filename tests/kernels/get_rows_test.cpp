@@ -52,13 +52,14 @@ TEST_P(GetRows, OddRowLengths) {
 // Tied embeddings: once products read a copy, so do these.
 TEST(GetRowsOfCopies, AreTheRowsThatWereCopied) {
   std::mt19937 random(1);
-  constexpr int64_t n = 96, n_table = 70;
+  constexpr int64_t n_blocks = 3, n_table = 70;
   int n_copies = 0;
   for (const Isa isa : available_isas()) {
     const auto device = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(isa)}));
     const auto stream = device->make_stream();
-    for (const DType dtype : {DType::q4_0, DType::q8_0, DType::f16}) {
-      std::vector<float> values(n * n_table), decoded(values.size());
+    for (const DType dtype : {DType::q4_0, DType::q8_0, DType::q4_k, DType::q6_k, DType::f16}) {
+      const int64_t n = n_blocks * traits(dtype).block_elements;
+      std::vector<float> values(static_cast<size_t>(n * n_table)), decoded(values.size());
       std::normal_distribution<float> normal;
       for (float& value : values) value = normal(random);
       std::vector<std::byte> bytes(row_bytes(dtype, n) * n_table);

@@ -14,14 +14,14 @@ namespace {
 
 // A row of a table whose file is not to be read any more.
 void decode_packed_row(const std::byte* strips, const Tensor& table, int64_t row, float* out) {
-  constexpr size_t kMostBytes = 64;
+  constexpr size_t kMostBytes = 256;
   std::array<std::byte, kMostBytes> block;
-  const int64_t n = table.ne[0], n_run = traits(table.dtype).block_elements;
+  const int64_t n = table.ne[0], n_block = traits(table.dtype).block_elements;
   assert(traits(table.dtype).block_bytes <= kMostBytes);
   const auto decode_row = block_format(table.dtype).decode_row;
-  for (int64_t i = 0; i < n; i += n_run) {
-    PackedWeight::copy_block(strips, table.dtype, n, row, i / n_run, block.data());
-    decode_row(block.data(), out + i, n_run);
+  for (int64_t i = 0; i < n; i += n_block) {
+    PackedWeight::copy_block(strips, table.dtype, n, row, i / n_block, block.data());
+    decode_row(block.data(), out + i, n_block);
   }
 }
 

@@ -1,11 +1,12 @@
 // A copy of a quantised weight in strips of 32 rows, which AVX-512 reads as one stream and without taking
-// rows apart. Of each run of 32 values a strip has
+// rows apart. Of each block of a row a strip has
 //
 //   codes   sixteen rows' pieces of four bytes side by side, for the lanes of a vector, piece after piece;
 //           then those of the other sixteen rows
 //   steps   [32]: f16
 //
-// in as many bytes as the rows had. Rows beyond the last one are zeros.
+// in as many bytes as the rows had. Where a block has 256 values, all that is not codes comes first, byte by
+// byte of all rows, and codes lie in groups that are unpacked together. Rows beyond the last one are zeros.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,9 @@ inline constexpr int64_t kStripRows = 32;
 class PackedWeight {
  public:
   // Whether there is such a layout for a type.
-  static bool is_for(DType dtype) { return dtype == DType::q4_0 || dtype == DType::q8_0; }
+  static bool is_for(DType dtype) {
+    return dtype == DType::q4_0 || dtype == DType::q8_0 || dtype == DType::q4_k || dtype == DType::q6_k;
+  }
 
   explicit PackedWeight(const Tensor& weight);
 
@@ -38,8 +41,8 @@ class PackedWeight {
   // where that row does not begin a strip.
   const std::byte* strips_of(const Tensor& rows) const;
 
-  // A run of a row as it was, a block of the type; `strips` are those of rows of n_in values.
-  static void copy_block(const std::byte* strips, DType dtype, int64_t n_in, int64_t row, int64_t run,
+  // A block of a row as it was; `strips` are those of rows of n_in values.
+  static void copy_block(const std::byte* strips, DType dtype, int64_t n_in, int64_t row, int64_t index,
                          std::byte* block);
 
  private:

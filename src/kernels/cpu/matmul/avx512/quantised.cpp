@@ -45,11 +45,13 @@ QuantisedKernel avx512::quantised_kernel(DType dtype) {
     case DType::q3_k:
       return {gemv_q3_k, unpack_q3_k, multiply_half_runs, Order::by_half_runs};
     case DType::q4_k:
-      return {gemv_q4_k, unpack_q4_k, multiply_runs_with_offset, Order::by_half_runs};
+      return {gemv_q4_k,           unpack_q4_k,      multiply_runs_with_offset,
+              Order::by_half_runs, gemv_strips_q4_k, unpack_strip_q4_k};
     case DType::q5_k:
       return {gemv_q5_k, unpack_q5_k, multiply_runs_with_offset, Order::by_half_runs};
     case DType::q6_k:
-      return {gemv_q6_k, unpack_q6_k, multiply_half_runs, Order::by_half_runs};
+      return {gemv_q6_k,           unpack_q6_k,      multiply_half_runs,
+              Order::by_half_runs, gemv_strips_q6_k, unpack_strip_q6_k};
     default:
       return {gemv_iq4_xs, unpack_iq4_xs, multiply_runs, Order::by_half_runs};
   }

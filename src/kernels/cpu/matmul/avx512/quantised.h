@@ -25,8 +25,8 @@ Unpack unpack_q8_0, unpack_q4_0, unpack_q4_1, unpack_q5_0, unpack_q5_1, unpack_i
 
 // Strips of packed weights: a panel is unpacked from one.
 static_assert(kPanelRows == kStripRows);
-Gemv gemv_strips_q8_0, gemv_strips_q4_0;
-Unpack unpack_strip_q8_0, unpack_strip_q4_0;
+Gemv gemv_strips_q8_0, gemv_strips_q4_0, gemv_strips_q4_k, gemv_strips_q6_k;
+Unpack unpack_strip_q8_0, unpack_strip_q4_0, unpack_strip_q4_k, unpack_strip_q6_k;
 
 inline constexpr int kTileTokens = 6;
 using MultiplyPanel = void(const PanelArgs& args);

@@ -7,7 +7,7 @@
 //   codes(x, u)       unsigned codes of sixteen rows: vector p has piece p of the run
 #include <bit>
 
-#include "kernels/cpu/matmul/avx512/gemv.h"
+#include "kernels/cpu/matmul/avx512/strips.h"
 
 #ifdef PARLANCE_X86
 
@@ -17,10 +17,6 @@
 namespace parlance::matmul::avx512 {
 
 namespace {
-
-constexpr int kHalves = 2;  // of a strip
-constexpr int64_t kHalfRows = kStripRows / kHalves;
-constexpr int kPieces = 8;  // of four codes in a run
 
 struct Q4_0 {
   static constexpr int64_t kBlockBytes = sizeof(BlockQ4_0);
@@ -93,35 +89,6 @@ struct StripRun {
   }
 };
 
-// Asks for what comes behind a run of a strip: for the next run to be nearest, since its loads would hold up
-// the products behind them, and for what is so far away that memory has it there in time. With less than a
-// page between them the processor's own prefetching runs along and is waited for less. Line by line without a
-// loop, which would cost as much as it hides.
-template <class Format>
-INLINE_AVX512 void ask_behind(const std::byte* run) {
-  constexpr int64_t kFar = 3328, kLine = 64, kBytes = StripRun<Format>::kBytes;
-  static_assert(kBytes <= 17 * kLine);
-#pragma GCC unroll 17
-  for (int64_t byte = 0; byte < kBytes; byte += kLine)
-    _mm_prefetch(reinterpret_cast<const char*>(run + kBytes + byte), _MM_HINT_T0);
-#pragma GCC unroll 17
-  for (int64_t byte = 0; byte < kBytes; byte += kLine)
-    _mm_prefetch(reinterpret_cast<const char*>(run + kFar + byte), _MM_HINT_T1);
-}
-
-// Sums of a token and a segment, by chain.
-using ChainSums = float[kRunChains][kHalves][kHalfRows];
-
-// The chains, put together in the order of order_of_sums.h.
-INLINE_AVX512 __m512 sum_of_chains(__m512 a, __m512 b, __m512 c, __m512 d) {
-  return _mm512_add_ps(_mm512_add_ps(a, c), _mm512_add_ps(b, d));
-}
-
-INLINE_AVX512 __mmask16 rows_of_half(int64_t n_rows, int half) {
-  const int64_t n = std::clamp<int64_t>(n_rows - half * kHalfRows, 0, kHalfRows);
-  return static_cast<__mmask16>((1 << n) - 1);
-}
-
 // One token times rows [first, first + kStripRows).
 template <class Format>
 INLINE_AVX512 void multiply_strip_of_token(const GemvArgs& args, int64_t first) {
@@ -145,7 +112,7 @@ INLINE_AVX512 void multiply_strip_of_token(const GemvArgs& args, int64_t first) 
       for (int c = 0; c < kRunChains; ++c) {
         if (run + c >= end) break;
         const std::byte* at = strip + (run + c) * Run::kBytes;
-        ask_behind<Format>(at);
+        ask_behind<StripRun<Format>::kBytes, StripRun<Format>::kBytes>(at);
         Run(at).template add_products<1>(args.x, run + c, sums[c]);
       }
     }
@@ -161,7 +128,7 @@ INLINE_AVX512 void multiply_strip_of_token(const GemvArgs& args, int64_t first) 
 // A run of a strip times kTokens tokens.
 template <class Format, int kTokens>
 INLINE_AVX512 void add_tile(const StripRun<Format>& strip, const RowActivations* x, int64_t run,
-                            ChainSums* sums) {
+                            ChainSums<kRunChains>* sums) {
   const auto chain = static_cast<size_t>(run % kRunChains);
   __m512 tile[kTokens][kHalves];
   for (int t = 0; t < kTokens; ++t) {
@@ -175,10 +142,11 @@ INLINE_AVX512 void add_tile(const StripRun<Format>& strip, const RowActivations*
 
 // The same for all tokens, tile by tile.
 template <class Format>
-INLINE_AVX512 void add_run(const GemvArgs& args, const std::byte* at, int64_t run, ChainSums* sums) {
+INLINE_AVX512 void add_run(const GemvArgs& args, const std::byte* at, int64_t run,
+                           ChainSums<kRunChains>* sums) {
   constexpr int kTokens = 4;
   const StripRun<Format> strip(at);
-  ask_behind<Format>(at);
+  ask_behind<StripRun<Format>::kBytes, StripRun<Format>::kBytes>(at);
   int t = 0;
   for (; t + kTokens <= args.n_tokens; t += kTokens)
     add_tile<Format, kTokens>(strip, args.x + t, run, sums + t);
@@ -199,26 +167,13 @@ template <class Format>
 INLINE_AVX512 void multiply_strip_of_tokens(const GemvArgs& args, int64_t first) {
   const std::byte* strip = args.weight + static_cast<size_t>(first) * args.row_bytes;
   const int64_t n_runs = args.n_in / kRun;
-  alignas(64) ChainSums sums[kGemvTokens];
+  alignas(64) ChainSums<kRunChains> sums[kGemvTokens];
   for (int64_t run = 0; run < n_runs;) {
     const bool is_first = run == 0;
     const int64_t end = std::min(run + kSegmentRuns, n_runs);
-    std::memset(sums, 0, static_cast<size_t>(args.n_tokens) * sizeof(ChainSums));
+    std::memset(sums, 0, static_cast<size_t>(args.n_tokens) * sizeof(sums[0]));
     for (; run < end; ++run) add_run<Format>(args, strip + run * StripRun<Format>::kBytes, run, sums);
-    for (int h = 0; h < kHalves; ++h) {
-      const int64_t row = first + h * kHalfRows;
-      const __mmask16 mask = rows_of_half(args.n_rows - first, h);
-      const __m512 bias = args.bias ? _mm512_maskz_loadu_ps(mask, args.bias + row) : _mm512_setzero_ps();
-      for (int t = 0; t < args.n_tokens; ++t) {
-        float* out = args.out + t * args.out_stride + row;
-        const __m512 start = is_first ? bias : _mm512_maskz_loadu_ps(mask, out);
-        const auto& own = sums[t];
-        _mm512_mask_storeu_ps(
-            out, mask,
-            _mm512_add_ps(start, sum_of_chains(_mm512_load_ps(own[0][h]), _mm512_load_ps(own[1][h]),
-                                               _mm512_load_ps(own[2][h]), _mm512_load_ps(own[3][h]))));
-      }
-    }
+    put_segment<kRunChains>(args, first, is_first, sums);
   }
 }
 

@@ -5,7 +5,10 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -89,9 +92,7 @@ double measure_products(ThreadPool& pool, const RooflineLoops::Products& product
   return static_cast<double>(n_tasks * n_rounds * products.ops_per_round) / best_s;
 }
 
-}  // namespace
-
-Roofline measure_roofline(Isa isa, int n_threads) {
+Roofline measure_now(Isa isa, int n_threads) {
   ThreadPool pool(n_threads, /*pin=*/true);
   const RooflineLoops& loops = roofline_loops(isa);
   Roofline roofline;
@@ -101,6 +102,17 @@ Roofline measure_roofline(Isa isa, int n_threads) {
   roofline.int16_ops_per_second = measure_products(pool, loops.int16);
   roofline.bf16_ops_per_second = measure_products(pool, loops.bf16);
   return roofline;
+}
+
+}  // namespace
+
+Roofline measure_roofline(Isa isa, int n_threads) {
+  static std::mutex mutex;
+  static std::map<std::pair<Isa, int>, Roofline> measured;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = measured.try_emplace({isa, n_threads});
+  if (is_new) found->second = measure_now(isa, n_threads);
+  return found->second;
 }
 
 }  // namespace parlance

@@ -16,7 +16,8 @@ struct Roofline {
   double bf16_ops_per_second = 0;   // products of bf16 summed to f32; 0: the instruction set has none
 };
 
-// Takes a few hundred MiB of memory while it runs, less where there is less.
+// Measured when it is first asked for with so many threads; takes a few hundred MiB of memory meanwhile, less
+// where there is less.
 Roofline measure_roofline(Isa isa, int n_threads);
 
 }  // namespace parlance

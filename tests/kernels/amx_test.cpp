@@ -10,6 +10,7 @@
 #include "base/os/environment.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/support/imported.h"
+#include "kernels/support/multiply.h"
 #include "kernels/support/weights.h"
 
 #ifdef __linux__
@@ -29,24 +30,6 @@ namespace {
 bool has_amx() {
   const std::vector<Isa> isas = available_isas();
   return std::find(isas.begin(), isas.end(), Isa::avx512_amx) != isas.end();
-}
-
-std::vector<float> multiply(Device& device, int n_threads, const Linear& linear, const Tensor& x, int64_t n) {
-  const auto stream = device.make_stream();
-  std::vector<float> out(static_cast<size_t>(n * linear.weight.n_rows()), std::nanf(""));
-  MatmulArgs args;
-  args.x = x;
-  args.x.ne[1] = n;
-  args.n_outputs = 1;
-  args.w[0] = linear;
-  args.out[0].ne = {linear.weight.n_rows(), n, 1, 1};
-  args.out[0].data = reinterpret_cast<std::byte*>(out.data());
-  const Cell<MatmulArgs>& cell = device.ops().matmul[static_cast<size_t>(linear.weight.dtype)];
-  Plan plan;
-  if (cell.scratch) plan.scratch_bytes = cell.scratch(args, n_threads);
-  EXPECT_TRUE(stream->reserve(plan).has_value());
-  cell.run(*stream, args);
-  return out;
 }
 
 class Amx : public testing::Test {
@@ -72,9 +55,9 @@ class Amx : public testing::Test {
       ImportedTensor imported(*tiles, weight.tensor);
       if (imported.has_copy()) imported.make_copy();
       for (const int64_t count : counts) {
-        const std::vector<float> expected = multiply(*wide, 1, linear, x.tensor, count);
+        const std::vector<float> expected = multiply(*wide, 1, linear, x.tensor, 0, count);
         const auto expect = [&](const Linear& own) {
-          const std::vector<float> out = multiply(*tiles, 2, own, x.tensor, count);
+          const std::vector<float> out = multiply(*tiles, 2, own, x.tensor, 0, count);
           ASSERT_EQ(0, std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)))
               << name_of(type.dtype) << ", " << n_in << " to " << n_out << ", " << count << " rows";
         };
@@ -145,7 +128,7 @@ TEST_F(Amx, SumsBf16AsItsTwinDoes) {
         }
       }
       for (const int64_t count : {1, 2, 3, 4, 5, 12, 13, 16, 17, 24, 25, 61}) {
-        const std::vector<float> out = multiply(*device, 2, {weight.tensor, bias.tensor}, x.tensor, count);
+        const std::vector<float> out = multiply(*device, 2, {weight.tensor, bias.tensor}, x.tensor, 0, count);
         ASSERT_EQ(0, std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)))
             << n_in << " to " << n_out << ", " << count << " rows";
       }

@@ -4,6 +4,7 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/support/devices.h"
 #include "kernels/support/imported.h"
+#include "kernels/support/multiply.h"
 #include "kernels/support/weights.h"
 
 namespace parlance {
@@ -29,22 +30,7 @@ class MatmulRows : public testing::TestWithParam<Isa> {
   static std::vector<float> multiply(int n_threads, const Linear& linear, const Tensor& x, int64_t first,
                                      int64_t n) {
     const auto device = make_device(n_threads, linear.weight.dtype);
-    const auto stream = device->make_stream();
-    std::vector<float> out(static_cast<size_t>(n * linear.weight.n_rows()), std::nanf(""));
-    MatmulArgs args;
-    args.x = x;
-    args.x.ne[1] = n;
-    args.x.data += static_cast<size_t>(first) * x.row_size();
-    args.n_outputs = 1;
-    args.w[0] = linear;
-    args.out[0].ne = {linear.weight.n_rows(), n, 1, 1};
-    args.out[0].data = reinterpret_cast<std::byte*>(out.data());
-    const Cell<MatmulArgs>& cell = device->ops().matmul[static_cast<size_t>(linear.weight.dtype)];
-    Plan plan;
-    if (cell.scratch) plan.scratch_bytes = cell.scratch(args, n_threads);
-    EXPECT_TRUE(stream->reserve(plan).has_value());
-    cell.run(*stream, args);
-    return out;
+    return test::multiply(*device, n_threads, linear, x, first, n);
   }
 
   static void expect_rows_alone(const WeightType& type, int64_t n_in, int64_t n_out, bool has_bias,

@@ -10,16 +10,9 @@ namespace {
 
 using namespace avx512;
 
-struct Set {
-  static constexpr bool kReadsPacked = true;
-  static constexpr int kGemvTokens = avx512::kGemvTokens;
-  static constexpr int kPanelRows = avx512::kPanelRows;
+struct Set : CommonSet {
   static constexpr int kTileTokens = amx::kTileTokens;
   static constexpr int8_t kCodeFlip = 0;
-
-  static void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
-    avx512::quantise_row(x, n_runs, row);
-  }
 
   // AVX-512's kernels for few tokens, and what unpacks; panels are multiplied by tiles.
   static QuantisedKernel kernel(DType dtype) {

@@ -35,6 +35,17 @@ MultiplyPanel multiply_runs, multiply_runs_with_offset, multiply_half_runs, mult
 
 QuantisedKernel quantised_kernel(DType dtype);
 
+// What the sets with these kernels for few tokens have in common.
+struct CommonSet {
+  static constexpr bool kReadsPacked = true;
+  static constexpr int kGemvTokens = avx512::kGemvTokens;
+  static constexpr int kPanelRows = avx512::kPanelRows;
+
+  static void quantise_row(const float* x, int64_t n_runs, const RowCodes& row) {
+    avx512::quantise_row(x, n_runs, row);
+  }
+};
+
 }  // namespace parlance::matmul::avx512
 
 #endif

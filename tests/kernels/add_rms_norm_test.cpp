@@ -34,7 +34,7 @@ TEST_P(AddRmsNorm, AddsThenNormalises) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(AddRmsNorm);
+PARLANCE_FOR_EACH_DEVICE(AddRmsNorm, &OpTable::add_rms_norm, &OpTable::add, &OpTable::rms_norm);
 
 }  // namespace
 }  // namespace parlance::test

@@ -22,7 +22,7 @@ TEST_P(Add, AddsInPlace) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(Add);
+PARLANCE_FOR_EACH_DEVICE(Add, &OpTable::add);
 
 }  // namespace
 }  // namespace parlance::test

@@ -125,7 +125,7 @@ TEST_P(Argmax, TopKAreThoseOfASortedRow) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(Argmax);
+PARLANCE_FOR_EACH_DEVICE(Argmax, &OpTable::argmax);
 
 }  // namespace
 }  // namespace parlance::test

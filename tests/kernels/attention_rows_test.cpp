@@ -154,7 +154,8 @@ TEST_P(AttentionRows, OfLongContexts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, AttentionRows, testing::ValuesIn(available_isas()),
+INSTANTIATE_TEST_SUITE_P(Sets, AttentionRows,
+                         testing::ValuesIn(isas_with_own(&OpTable::attention, &OpTable::kv_write)),
                          [](const auto& param) { return std::string(name_of(param.param)); });
 
 }  // namespace

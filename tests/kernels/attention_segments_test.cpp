@@ -206,7 +206,7 @@ TEST_P(AttentionSegments, PiecesOfPromptsAcrossALimit) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(AttentionSegments);
+PARLANCE_FOR_EACH_DEVICE(AttentionSegments, &OpTable::attention, &OpTable::kv_write);
 
 }  // namespace
 }  // namespace parlance::test

@@ -263,7 +263,7 @@ TEST_P(Attention, MeanOfValues) {
   expect_close(got, {2.5f, 25, 1.5f, 15}, 1e-5f, 0);
 }
 
-PARLANCE_FOR_EACH_DEVICE(Attention);
+PARLANCE_FOR_EACH_DEVICE(Attention, &OpTable::attention, &OpTable::kv_write);
 
 }  // namespace
 }  // namespace parlance::test

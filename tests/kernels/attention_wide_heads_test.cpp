@@ -93,7 +93,7 @@ TEST_P(WideHeads, LongContexts) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(WideHeads);
+PARLANCE_FOR_EACH_DEVICE(WideHeads, &OpTable::attention);
 
 }  // namespace
 }  // namespace parlance::test

@@ -329,7 +329,7 @@ TEST_P(CompressedAttention, LongContexts) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(CompressedAttention);
+PARLANCE_FOR_EACH_DEVICE(CompressedAttention, &OpTable::attention);
 
 }  // namespace
 }  // namespace parlance::test

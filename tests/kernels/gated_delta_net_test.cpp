@@ -134,7 +134,7 @@ TEST_P(GatedDeltaNet, QueriesAndKeysOfNoLength) {
   for (const float limit : {0.0f, 1e-9f, 1e-7f}) expect_match({.places = tokens(40), .input_limit = limit});
 }
 
-PARLANCE_FOR_EACH_DEVICE(GatedDeltaNet);
+PARLANCE_FOR_EACH_DEVICE(GatedDeltaNet, &OpTable::gated_delta_net);
 
 // Tokens give the same bits, and leave the same state, however a text is cut.
 class GatedDeltaNetRows : public testing::TestWithParam<Isa> {};
@@ -190,7 +190,7 @@ TEST_P(GatedDeltaNetRows, AreTheSameWhereverATextIsCut) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, GatedDeltaNetRows, testing::ValuesIn(available_isas()),
+INSTANTIATE_TEST_SUITE_P(Sets, GatedDeltaNetRows, testing::ValuesIn(isas_with_own(&OpTable::gated_delta_net)),
                          [](const auto& param) { return std::string(name_of(param.param)); });
 
 }  // namespace

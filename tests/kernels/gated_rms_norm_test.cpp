@@ -27,7 +27,7 @@ TEST_P(GatedRmsNorm, NormalisesThenGates) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(GatedRmsNorm);
+PARLANCE_FOR_EACH_DEVICE(GatedRmsNorm, &OpTable::gated_rms_norm, &OpTable::rms_norm);
 
 }  // namespace
 }  // namespace parlance::test

@@ -32,7 +32,7 @@ TEST_P(Gelu, FarTailsAreZeroOrTheValue) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(got[i], std::max(x[i], 0.0f), 1e-30f) << x[i];
 }
 
-PARLANCE_FOR_EACH_DEVICE(Gelu);
+PARLANCE_FOR_EACH_DEVICE(Gelu, &OpTable::gelu);
 
 }  // namespace
 }  // namespace parlance::test

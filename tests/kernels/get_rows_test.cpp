@@ -96,7 +96,7 @@ TEST(GetRowsOfCopies, AreTheRowsThatWereCopied) {
   if (n_copies == 0) GTEST_SKIP() << "no instruction set of this processor reads copies";
 }
 
-PARLANCE_FOR_EACH_DEVICE(GetRows);
+PARLANCE_FOR_EACH_DEVICE(GetRows, &OpTable::get_rows);
 
 }  // namespace
 }  // namespace parlance::test

@@ -123,7 +123,7 @@ TEST_P(KvCopy, ExactPagesWhereThereAreSuch) {
   EXPECT_TRUE(KvPages::contents(bench, main) == main_bytes);
 }
 
-PARLANCE_FOR_EACH_DEVICE(KvCopy);
+PARLANCE_FOR_EACH_DEVICE(KvCopy, &OpTable::kv_copy);
 
 }  // namespace
 }  // namespace parlance::test

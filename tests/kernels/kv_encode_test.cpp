@@ -62,9 +62,8 @@ class KvEncode : public ::testing::TestWithParam<Isa> {
   }
 
   std::vector<float> normal(int64_t n, float scale = 1) {
-    std::normal_distribution<float> distribution(0, scale);
     std::vector<float> x(static_cast<size_t>(n));
-    for (float& value : x) value = distribution(random_);
+    fill_normal(random_, x, scale);
     return x;
   }
 
@@ -214,7 +213,22 @@ TEST_P(KvEncode, TransformsAreThoseOfTheDefinition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, KvEncode, ::testing::ValuesIn(available_isas()),
+// The tests above run once for sets that write caches alike.
+TEST(KvEncoders, AreTheSameWhereKvWriteIs) {
+  for (const Isa isa : available_isas()) {
+    for (const Isa other : available_isas()) {
+      if (!share_kernels(isa, other, &OpTable::kv_write)) continue;
+      EXPECT_EQ(to_stored_of(isa), to_stored_of(other)) << name_of(isa) << ", " << name_of(other);
+      EXPECT_EQ(from_stored_of(isa), from_stored_of(other)) << name_of(isa) << ", " << name_of(other);
+      for (const KvCoding& coding : compressed_codings()) {
+        EXPECT_TRUE(RowEncoder(isa, coding) == RowEncoder(other, coding))
+            << to_text(coding) << ": " << name_of(isa) << ", " << name_of(other);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, KvEncode, ::testing::ValuesIn(isas_with_own(&OpTable::kv_write)),
                          [](const auto& param) { return std::string(name_of(param.param)); });
 
 class KvWriteCompressed : public KernelTest {
@@ -335,7 +349,7 @@ TEST_P(KvWriteCompressed, PagesAreCompressed) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(KvWriteCompressed);
+PARLANCE_FOR_EACH_DEVICE(KvWriteCompressed, &OpTable::kv_write, &OpTable::kv_compress);
 
 }  // namespace
 }  // namespace parlance::test

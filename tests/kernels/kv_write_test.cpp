@@ -93,7 +93,7 @@ TEST_P(KvWrite, RowsLieWhereTheViewSays) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(KvWrite);
+PARLANCE_FOR_EACH_DEVICE(KvWrite, &OpTable::kv_write);
 
 }  // namespace
 }  // namespace parlance::test

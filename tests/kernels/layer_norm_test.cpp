@@ -34,7 +34,7 @@ TEST_P(LayerNorm, EqualValuesGiveTheBias) {
   expect_close(bench.run([&](Stream& s) { return layer_norm(s, x, w, 1e-5f); }), bias, 1e-6f, 0);
 }
 
-PARLANCE_FOR_EACH_DEVICE(LayerNorm);
+PARLANCE_FOR_EACH_DEVICE(LayerNorm, &OpTable::layer_norm);
 
 }  // namespace
 }  // namespace parlance::test

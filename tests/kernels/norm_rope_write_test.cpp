@@ -148,7 +148,8 @@ TEST_P(NormRopeWrite, EqualisesKeysAndQueries) {
     ASSERT_EQ(got.q[i], plain.q[i] * inverse[head * kDim + i % kDim]) << i;
   }
   // Where keys of a head lie in a page of 16 positions, before all values.
-  const std::vector<float> before = decoded(plain.pages, KvFormat::f32), after = decoded(got.pages, KvFormat::f32);
+  const std::vector<float> before = decoded(plain.pages, KvFormat::f32),
+                           after = decoded(got.pages, KvFormat::f32);
   int n_keys = 0;
   for (size_t i = 0; i < before.size() / 2; ++i) {
     const size_t in_page = i % (2 * kHeadsKv * 16 * kDim), head = in_page / (16 * kDim);
@@ -163,7 +164,8 @@ TEST_P(NormRopeWrite, EqualisesKeysAndQueries) {
   EXPECT_EQ(n_keys, n * kHeadsKv * kDim);
 }
 
-PARLANCE_FOR_EACH_DEVICE(NormRopeWrite);
+PARLANCE_FOR_EACH_DEVICE(NormRopeWrite, &OpTable::norm_rope_write, &OpTable::rms_norm, &OpTable::rope,
+                         &OpTable::kv_write);
 
 }  // namespace
 }  // namespace parlance::test

@@ -227,7 +227,7 @@ TEST_P(RecurrenceRows, LargeHeads) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(RecurrenceRows);
+PARLANCE_FOR_EACH_DEVICE(RecurrenceRows, &OpTable::short_conv, &OpTable::gated_delta_net);
 
 }  // namespace
 }  // namespace parlance::test

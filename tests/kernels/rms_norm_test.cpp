@@ -38,7 +38,7 @@ TEST_P(RmsNorm, KnownValues) {
                1e-6f);
 }
 
-PARLANCE_FOR_EACH_DEVICE(RmsNorm);
+PARLANCE_FOR_EACH_DEVICE(RmsNorm, &OpTable::rms_norm);
 
 }  // namespace
 }  // namespace parlance::test

@@ -114,7 +114,7 @@ TEST_P(Rope, ManyTokensAndNone) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(Rope);
+PARLANCE_FOR_EACH_DEVICE(Rope, &OpTable::rope, &OpTable::rope_angles, &OpTable::sectioned_rope_angles);
 
 }  // namespace
 }  // namespace parlance::test

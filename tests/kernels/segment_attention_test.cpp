@@ -61,7 +61,7 @@ TEST_P(SegmentAttention, SegmentsDoNotSeeEachOther) {
   EXPECT_TRUE(std::equal(one.begin(), one.end(), both.begin()));
 }
 
-PARLANCE_FOR_EACH_DEVICE(SegmentAttention);
+PARLANCE_FOR_EACH_DEVICE(SegmentAttention, &OpTable::segment_attention);
 
 }  // namespace
 }  // namespace parlance::test

@@ -59,7 +59,7 @@ TEST_P(ShortConv, SequencesSideBySide) {
   for (const int64_t n_tap : {2, 4, 8}) expect_match(70, n_tap, places);
 }
 
-PARLANCE_FOR_EACH_DEVICE(ShortConv);
+PARLANCE_FOR_EACH_DEVICE(ShortConv, &OpTable::short_conv);
 
 }  // namespace
 }  // namespace parlance::test

@@ -38,7 +38,7 @@ TEST_P(SigmoidGate, FarGatesAreShutOrOpen) {
   EXPECT_EQ(got, (std::vector<float>{0, 0, 0, 2, 2, 2}));
 }
 
-PARLANCE_FOR_EACH_DEVICE(SigmoidGate);
+PARLANCE_FOR_EACH_DEVICE(SigmoidGate, &OpTable::sigmoid_gate);
 
 }  // namespace
 }  // namespace parlance::test

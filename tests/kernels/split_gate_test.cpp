@@ -31,7 +31,7 @@ TEST_P(SplitGate, SeparatesQueriesFromGates) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(SplitGate);
+PARLANCE_FOR_EACH_DEVICE(SplitGate, &OpTable::split_gate);
 
 }  // namespace
 }  // namespace parlance::test

@@ -30,7 +30,7 @@ TEST_P(Swiglu, FarTailsAreZeroOrTheGate) {
   }
 }
 
-PARLANCE_FOR_EACH_DEVICE(Swiglu);
+PARLANCE_FOR_EACH_DEVICE(Swiglu, &OpTable::swiglu);
 
 }  // namespace
 }  // namespace parlance::test

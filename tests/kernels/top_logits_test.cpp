@@ -109,7 +109,7 @@ TEST_P(TopLogits, WhatIsNoNumberIsSeen) {
   for (size_t row = 0; row < told.size(); ++row) EXPECT_EQ(told[row].n, row % 2 == 0 ? 40 : -1) << row;
 }
 
-PARLANCE_FOR_EACH_DEVICE(TopLogits);
+PARLANCE_FOR_EACH_DEVICE(TopLogits, &OpTable::top_logits);
 
 }  // namespace
 }  // namespace parlance::test

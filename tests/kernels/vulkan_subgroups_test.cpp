@@ -20,10 +20,7 @@ class WithoutSubgroups : public ::testing::Test {
   }
 
   std::vector<float> random_floats(int64_t n, float limit = 1) {
-    std::vector<float> values(static_cast<size_t>(n));
-    std::uniform_real_distribution<float> distribution(-limit, limit);
-    for (float& value : values) value = distribution(random_);
-    return values;
+    return test::random_floats(random_, n, limit);
   }
 
   template <class Operation>

@@ -27,6 +27,7 @@ class RowEncoder {
  public:
   RowEncoder(Isa isa, const KvCoding& coding);
   void operator()(const float* x, std::byte* out, int64_t n) const;
+  bool operator==(const RowEncoder&) const = default;  // whether it is the same functions
 
  private:
   void (*encode_)(const float* x, std::byte* out, int64_t n);

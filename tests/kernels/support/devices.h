@@ -13,7 +13,9 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/support/op_bench.h"
+#include "kernels/support/own_kernels.h"
 #include "kernels/vulkan/vulkan_device.h"
+#include "support/random_numbers.h"
 
 namespace parlance::test {
 
@@ -46,6 +48,21 @@ inline const std::vector<DeviceCase>& device_cases() {
     return list;
   }();
   return cases;
+}
+
+// The numbers of the cases that a suite runs on, for INSTANTIATE_TEST_SUITE_P: all, or, where it tests the
+// given operations and no others, all but sets of the CPU that do these by another's functions.
+template <class... Cells>
+std::vector<size_t> cases_with_own(Cells OpTable::*... operations) {
+  const std::vector<Isa> own = isas_with_own(operations...);
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < device_cases().size(); ++i) {
+    const std::string& name = device_cases()[i].name;
+    const bool is_of_own = std::any_of(own.begin(), own.end(),
+                                       [&](Isa isa) { return name == "cpu_" + std::string(name_of(isa)); });
+    if (is_of_own || !name.starts_with("cpu_")) numbers.push_back(i);
+  }
+  return numbers;
 }
 
 // The device of a case: made now, or at its first use in the program. Shared ones go away after the last
@@ -101,10 +118,7 @@ class KernelTest : public ::testing::TestWithParam<size_t> {
 
   // Uniform in [-limit, limit).
   std::vector<float> random_floats(int64_t n, float limit = 1) {
-    std::vector<float> values(static_cast<size_t>(n));
-    std::uniform_real_distribution<float> distribution(-limit, limit);
-    for (float& value : values) value = distribution(random_);
-    return values;
+    return test::random_floats(random_, n, limit);
   }
 
   std::mt19937 random_{12345};
@@ -112,7 +126,10 @@ class KernelTest : public ::testing::TestWithParam<size_t> {
 
 }  // namespace parlance::test
 
-#define PARLANCE_FOR_EACH_DEVICE(suite)                                                     \
-  INSTANTIATE_TEST_SUITE_P(                                                                 \
-      Devices, suite, ::testing::Range(size_t{0}, ::parlance::test::device_cases().size()), \
+// PARLANCE_FOR_EACH_DEVICE(Gelu, &OpTable::gelu): the tests of a suite on every device. Behind its name may
+// stand all operations that it has the tested device do: it then runs once for sets of the CPU that share
+// these.
+#define PARLANCE_FOR_EACH_DEVICE(suite, ...)                                              \
+  INSTANTIATE_TEST_SUITE_P(                                                               \
+      Devices, suite, ::testing::ValuesIn(::parlance::test::cases_with_own(__VA_ARGS__)), \
       [](const auto& param) { return ::parlance::test::device_cases()[param.param].name; })

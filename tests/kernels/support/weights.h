@@ -20,6 +20,7 @@
 #include "quant/q5_k.h"
 #include "quant/q6_k.h"
 #include "quant/q8_0.h"
+#include "support/random_numbers.h"
 #include "tensor/tensor.h"
 
 namespace parlance::test {
@@ -79,16 +80,14 @@ struct OwnedTensor {
 using Random = std::mt19937;
 
 inline void fill_normal(Random& random, const Tensor& x, float scale = 1) {
-  std::normal_distribution<float> normal(0, scale);
-  for (int64_t i = 0; i < x.n_elements(); ++i) x.as<float>()[i] = normal(random);
+  fill_normal(random, {x.as<float>(), static_cast<size_t>(x.n_elements())}, scale);
 }
 
 inline void fill_weight(Random& random, const WeightType& type, const Tensor& w) {
   if (is_float(type.dtype)) {
     std::vector<float> row(static_cast<size_t>(w.ne[0]));
-    std::normal_distribution<float> normal(0, 0.05f);
     for (int64_t r = 0; r < w.n_rows(); ++r) {
-      for (float& value : row) value = normal(random);
+      fill_normal(random, row, 0.05f);
       block_format(type.dtype)
           .encode_row(row.data(), w.data + static_cast<size_t>(r) * w.row_size(), w.ne[0]);
     }

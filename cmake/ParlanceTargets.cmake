@@ -82,6 +82,36 @@ function(parlance_compiled_together folder)
   endforeach()
 endfunction()
 
+# parlance_precompile(parlance_test_headers support/precompiled DEPENDS ...): reads support/precompiled.h once for all programs
+# that share it; by g++, to which it does not matter that some of them are compiled with definitions of their own.
+# Sources include what they need themselves, since other compilers and editors have nothing else.
+set(pch_launcher)
+if(CCACHE)  # which takes what was read before for a header like others only where it is told to
+  set(pch_launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+endif()
+function(parlance_precompile target stem)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  add_executable(${target} EXCLUDE_FROM_ALL ${stem}.cpp)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(${target} SYSTEM PRIVATE ${FMT_INCLUDE_DIR})
+  target_link_libraries(${target} PRIVATE ${ARG_DEPENDS})
+  target_compile_options(${target} PRIVATE ${test_options} -fpch-preprocess)
+  target_precompile_headers(${target} PRIVATE ${stem}.h)
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${pch_launcher}")
+endfunction()
+
+# parlance_headers_of(gguf_test parlance_test_headers): a program is one of those.
+function(parlance_headers_of program target)
+  if(TARGET ${target})
+    target_precompile_headers(${program} REUSE_FROM ${target})
+    target_compile_options(${program} PRIVATE -fpch-preprocess)
+    set_target_properties(${program} PROPERTIES CXX_COMPILER_LAUNCHER "${pch_launcher}")
+  endif()
+endfunction()
+
 # parlance_tests(tokenizer DEPENDS ...) makes one GoogleTest program of tests/tokenizer/**_test.cpp.
 function(parlance_tests folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
@@ -96,6 +126,7 @@ function(parlance_tests folder)
   target_compile_options(${name} PRIVATE ${test_options})
   target_link_options(${name} PRIVATE $<$<NOT:$<BOOL:${CMAKE_CUDA_COMPILER}>>:${test_link_options}>)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${PARLANCE_UNITY} UNITY_BUILD_BATCH_SIZE ${unity_batch})
+  parlance_headers_of(${name} parlance_test_headers)
   add_test(NAME ${folder} COMMAND ${name})
   # What tests find out about models is nothing that their user should keep.
   set_property(TEST ${folder} APPEND PROPERTY ENVIRONMENT XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests-cache)
@@ -116,6 +147,7 @@ function(parlance_fuzz folder)
     target_compile_options(${name} PRIVATE ${test_options})
     target_link_options(${name} PRIVATE $<$<NOT:$<BOOL:${CMAKE_CUDA_COMPILER}>>:${test_link_options}>)
     target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+    parlance_headers_of(${name} parlance_fuzz_headers)
     if(PARLANCE_LIBFUZZER)
       target_link_options(${name} PRIVATE -fsanitize=fuzzer)
       continue()

@@ -1,0 +1,2 @@
+// Of the program whose headers others share, nothing is run.
+int main() {}

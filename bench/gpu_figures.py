@@ -83,7 +83,11 @@ def card_name():
 
 def output_of(command):
     """Of a program; empty, with its complaint, where it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        print(f"{command[0]} is not built: cmake --build --preset release --target parlance bench_programs", file=sys.stderr, flush=True)
+        return ""
     if done.returncode == 0:
         return done.stdout
     print(f"{' '.join(command)}: {done.stderr.strip() or 'failed'}", file=sys.stderr, flush=True)

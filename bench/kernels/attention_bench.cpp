@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <numeric>
 #include <random>
 
@@ -27,13 +26,6 @@ namespace {
 constexpr int64_t kHeads = 16, kHeadsKv = 8, kHeadDim = 128;
 constexpr int32_t kPageTokens = 64;
 constexpr size_t kCacheBytes = size_t{256} << 20;  // beyond the largest caches
-
-const Roofline& roofline(int n_threads) {
-  static std::map<int, Roofline> measured;
-  const auto [entry, is_new] = measured.try_emplace(n_threads);
-  if (is_new) entry->second = measure_roofline(*choose_isa(), n_threads);
-  return entry->second;
-}
 
 // One sequence of n_keys positions in as many layers as fill kCacheBytes, and a batch of its last tokens.
 class Setting {
@@ -140,7 +132,7 @@ void run_benchmark(benchmark::State& state, KvFormat format_k, KvFormat format_v
   using benchmark::Counter;
   const auto n = static_cast<double>(state.iterations());
   const auto seen = static_cast<double>(n_tokens) * (static_cast<double>(2 * n_keys - n_tokens) + 1) / 2;
-  const Roofline& bound = roofline(n_threads);
+  const Roofline bound = measure_roofline(*choose_isa(), n_threads);
   state.counters["GB/s"] =
       Counter(n * static_cast<double>(setting.layer_bytes_read) * 1e-9, Counter::kIsRate);
   state.counters["of_GB/s"] = bound.read_bytes_per_second * 1e-9;

@@ -9,7 +9,6 @@
 // PARLANCE_ISA chooses another instruction set than the best.
 #include <benchmark/benchmark.h>
 
-#include <map>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -33,13 +32,6 @@ struct Rows {
   int64_t n_tokens;
   std::optional<int64_t> n_again;
 };
-
-const Roofline& roofline(int n_threads) {
-  static std::map<int, Roofline> measured;
-  const auto [entry, is_new] = measured.try_emplace(n_threads);
-  if (is_new) entry->second = measure_roofline(*choose_isa(), n_threads);
-  return entry->second;
-}
 
 // The inputs of a batch of one sequence, and the states of all layers.
 class Setting {
@@ -158,7 +150,7 @@ void run_benchmark(benchmark::State& state, const Operation& operation, const Ro
   }
   using benchmark::Counter;
   const auto n = static_cast<double>(state.iterations()), tokens = static_cast<double>(rows.n_tokens);
-  const Roofline& bound = roofline(n_threads);
+  const Roofline bound = measure_roofline(*choose_isa(), n_threads);
   const double bytes = operation.bytes_per_layer + tokens * operation.bytes_per_token;
   state.counters["us/token"] = Counter(n * tokens * 1e-6, Counter::kIsRate | Counter::kInvert);
   state.counters["GB/s"] = Counter(n * bytes * 1e-9, Counter::kIsRate);

@@ -42,7 +42,8 @@ class Amx : public testing::Test {
   static void expect_bits_of_avx512(int64_t n_blocks, int64_t n_out, bool has_bias,
                                     const std::vector<int64_t>& counts) {
     const auto wide = *make_cpu_device({.n_threads = 1, .isa = name_of(Isa::avx512)});
-    const auto tiles = *make_cpu_device({.n_threads = 2, .isa = name_of(Isa::avx512_amx)});
+    const auto tiles =
+        *make_cpu_device({.n_threads = 2, .isa = name_of(Isa::avx512_amx), .deterministic = true});
     const int64_t most = *std::max_element(counts.begin(), counts.end());
     for (const WeightType& type : quantised_types()) {
       const int64_t n_in = n_blocks * traits(type.dtype).block_elements;
@@ -127,13 +128,74 @@ TEST_F(Amx, SumsBf16AsItsTwinDoes) {
                                           x.tensor.as<float>() + t * n_in, n_in, bias.tensor.as<float>()[r]));
         }
       }
-      for (const int64_t count : {1, 2, 3, 4, 5, 12, 13, 16, 17, 24, 25, 61}) {
+      for (const int64_t count : {1, 2, 3, 4, 5, 12, 15, 16, 17, 31, 32, 33, 49, 61}) {
         const std::vector<float> out = multiply(*device, 2, {weight.tensor, bias.tensor}, x.tensor, 0, count);
         ASSERT_EQ(0, std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)))
             << n_in << " to " << n_out << ", " << count << " rows";
       }
     }
   }
+}
+
+// More rows than are alike meet quantised weights as if these were bf16: as many as that, and more, at all
+// edges of tiles and panels, from rows and from strips.
+class WidenedAmx : public Amx {
+ protected:
+  static void expect_products_of_bf16(int64_t n_blocks, int64_t n_out, const std::vector<int64_t>& counts) {
+    const auto device = *make_cpu_device({.n_threads = 2, .isa = name_of(Isa::avx512_amx)});
+    const int64_t most = *std::max_element(counts.begin(), counts.end());
+    for (const WeightType& type : quantised_types()) {
+      const int64_t n_in = n_blocks * traits(type.dtype).block_elements;
+      Random random(static_cast<uint32_t>(n_in * 100 + n_out));
+      OwnedTensor weight(type.dtype, n_in, n_out), bias(DType::f32, n_out, 1), x(DType::f32, n_in, most);
+      fill_weight(random, type, weight.tensor);
+      fill_normal(random, bias.tensor);
+      fill_normal(random, x.tensor);
+      OwnedTensor rounded(DType::bf16, n_in, n_out);
+      std::vector<float> values(static_cast<size_t>(n_in));
+      for (int64_t row = 0; row < n_out; ++row) {
+        block_format(type.dtype).decode_row(weight.tensor.row(row), values.data(), n_in);
+        std::transform(values.begin(), values.end(), rounded.tensor.as<bf16_bits>() + row * n_in,
+                       bf16_from_f32);
+      }
+      ImportedTensor imported(*device, weight.tensor);
+      if (imported.has_copy()) imported.make_copy();
+      for (const int64_t count : counts) {
+        ASSERT_GT(count, device->most_alike_rows(type.dtype));
+        const std::vector<float> expected =
+            multiply(*device, 2, {rounded.tensor, bias.tensor}, x.tensor, 0, count);
+        const auto expect = [&](const Tensor& own) {
+          const std::vector<float> out = multiply(*device, 2, {own, bias.tensor}, x.tensor, 0, count);
+          ASSERT_EQ(0, std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)))
+              << name_of(type.dtype) << ", " << n_in << " to " << n_out << ", " << count << " rows";
+        };
+        expect(weight.tensor);
+        if (imported.has_copy()) expect(imported.tensor());
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+};
+
+TEST_F(WidenedAmx, IsTheProductOfRoundedWeightsForAnyNumberOfRows) {
+  std::vector<int64_t> counts;
+  for (int64_t count = 65; count <= 130; ++count) counts.push_back(count);
+  expect_products_of_bf16(1, 33, counts);
+  expect_products_of_bf16(9, 32, counts);
+}
+
+TEST_F(WidenedAmx, IsTheProductOfRoundedWeightsAtAnyShape) {
+  for (const int64_t n_out : {1, 15, 16, 17, 31, 32, 47, 64, 70}) {
+    for (const int64_t n_blocks : {2, 3, 7, 8, 17}) {
+      expect_products_of_bf16(n_blocks, n_out, {66, 96, 97});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(WidenedAmx, IsTheProductOfRoundedWeightsInModels) {
+  for (const int64_t n_blocks : {12, 32}) expect_products_of_bf16(n_blocks, 40, {513});
+  expect_products_of_bf16(4, 544, {513});  // past the caches
 }
 
 #if defined(__linux__) && defined(__x86_64__)

@@ -133,7 +133,8 @@ OptionGroup model_group(ModelChoice& choice) {
        gpu_layers_option(choice.devices.n_gpu_layers), huge_pages_option(choice.devices.huge_pages),
        flag("--deterministic",
             "The same bits whatever else is computed and wherever a text was cut into steps, also where that "
-            "costs speed: on AVX-512, attention takes up to twice as long; a GPU takes prompts row by row.",
+            "costs speed: on AVX-512, attention takes up to twice as long, on AMX products of prompts too; "
+            "a GPU takes prompts row by row.",
             choice.devices.is_deterministic),
        n_ctx, n_batch}};
   for (Option& option : cache_options(choice.cache, choice.context.cache)) {

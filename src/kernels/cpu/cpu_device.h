@@ -49,7 +49,8 @@ struct CpuOptions {
   std::string_view isa = "";  // "": the best available; else a name of available_isas()
   // A row's results are the same bits whatever else is in a step and wherever a prompt was cut. Without it
   // the former is so if steps keep to Device::most_alike_rows(), and on AVX2 and NEON both are. On AVX-512
-  // the latter costs more than a few per cent with f16 weights, and with attention over all caches but f32.
+  // the latter costs more than a few per cent with f16 weights, and with attention over all caches but f32;
+  // with AMX also with quantised weights.
   bool deterministic = false;
 };
 

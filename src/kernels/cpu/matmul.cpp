@@ -14,7 +14,7 @@ constexpr DType kQuantisedTypes[] = {DType::q8_0, DType::q4_0, DType::q4_1,   DT
                                      DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs};
 constexpr DType kFloatTypes[] = {DType::f32, DType::f16, DType::bf16};
 
-Cell<MatmulArgs> quantised_cell(Isa isa) {
+Cell<MatmulArgs> quantised_cell(Isa isa, [[maybe_unused]] bool deterministic) {
   switch (isa) {
 #if defined(__x86_64__)
     case Isa::avx2:
@@ -23,7 +23,7 @@ Cell<MatmulArgs> quantised_cell(Isa isa) {
     case Isa::avx512_bf16:
       return matmul::quantised_avx512();
     case Isa::avx512_amx:
-      return matmul::quantised_amx();
+      return matmul::quantised_amx(deterministic);
 #elif defined(__aarch64__)
     case Isa::neon:
       return matmul::quantised_neon();
@@ -64,10 +64,14 @@ Cell<MatmulArgs> float_cell(Isa isa, [[maybe_unused]] bool deterministic) {
 
 }  // namespace
 
-// More rows meet f16 weights as 16-bit integers.
+// More rows meet f16 weights as 16-bit integers, and quantised ones on AMX as bf16.
 int64_t most_alike_rows(Isa isa, bool deterministic, DType weights) {
-  const bool is_rounded = weights == DType::f16 && is_avx512(isa);
-  return is_rounded && !deterministic ? matmul::FloatKernels::kMostGemvTokens : INT64_MAX;
+  if (deterministic) return INT64_MAX;
+#if defined(__x86_64__)
+  if (weights == DType::f16 && is_avx512(isa)) return matmul::FloatKernels::kMostGemvTokens;
+  if (traits(weights).block_elements > 1 && isa == Isa::avx512_amx) return matmul::amx::kMostAlikeRows;
+#endif
+  return INT64_MAX;
 }
 
 bool reads_packed([[maybe_unused]] Isa isa, [[maybe_unused]] DType weights) {
@@ -81,7 +85,8 @@ bool reads_packed([[maybe_unused]] Isa isa, [[maybe_unused]] DType weights) {
 // All quantised types share one cell, and all float types another, so that products of the same x whose
 // weights differ in type run together.
 void fill_matmul(OpTable& table, Isa isa, bool deterministic) {
-  for (const DType dtype : kQuantisedTypes) table.matmul[static_cast<size_t>(dtype)] = quantised_cell(isa);
+  for (const DType dtype : kQuantisedTypes)
+    table.matmul[static_cast<size_t>(dtype)] = quantised_cell(isa, deterministic);
   for (const DType dtype : kFloatTypes)
     table.matmul[static_cast<size_t>(dtype)] = float_cell(isa, deterministic);
 }

@@ -1,10 +1,12 @@
 #include "kernels/cpu/matmul/floats.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/checked.h"
 #include "kernels/cpu/cpu_stream.h"
+#include "kernels/cpu/imported_weights.h"
 #include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/matmul/scratch.h"
 #include "kernels/cpu/matmul/tasks.h"
@@ -13,10 +15,32 @@ namespace parlance::matmul {
 
 namespace {
 
-constexpr int kMostRows = 32;  // of a panel or tile
+constexpr int kMostRows = 32;                         // of a panel or tile
+constexpr int64_t kStreamedBytes = int64_t{1} << 20;  // half of a second level cache
 
 const FloatKernel& kernel_of(const FloatKernels& kernels, DType dtype) {
-  return dtype == DType::f32 ? kernels.f32 : dtype == DType::f16 ? kernels.f16 : kernels.bf16;
+  switch (dtype) {
+    case DType::f32:
+      return kernels.f32;
+    case DType::f16:
+      return kernels.f16;
+    case DType::bf16:
+      return kernels.bf16;
+    default:
+      return *kernels.quantised(dtype);
+  }
+}
+
+int tile_tokens_of(const FloatKernels& kernels, const FloatKernel& kernel) {
+  return kernel.tile_tokens > 0 ? kernel.tile_tokens : kernels.tile_tokens;
+}
+
+// Tokens that are whole tiles of every kernel that a product needs.
+int64_t whole_tiles(const MatmulArgs& args, const FloatKernels& kernels) {
+  int64_t n = 1;
+  for (int i = 0; i < args.n_outputs; ++i)
+    n = std::lcm(n, tile_tokens_of(kernels, kernel_of(kernels, args.w[i].weight.dtype)));
+  return n;
 }
 
 const StepLayout& layout_of(StepKind kind) {
@@ -84,27 +108,35 @@ void run_gemv(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
   });
 }
 
-// Activations in tiles [tile][step][tile_tokens], of each kind that a weight needs.
+// Activations in tiles [tile][step][token], of each kind that a weight needs.
 struct Tiles {
   float* of_kind[kStepKinds] = {};
   float* operator[](StepKind kind) const { return of_kind[static_cast<size_t>(kind)]; }
 };
 
 Tiles take_tiles(ScratchPieces& memory, const MatmulArgs& args, const FloatKernels& kernels) {
-  const int64_t n_tiles = div_up<int64_t>(args.x.n_rows(), kernels.tile_tokens);
   Tiles tiles;
   bool is_taken[kStepKinds] = {};
   for (int i = 0; i < args.n_outputs; ++i) {
-    const StepKind kind = kernel_of(kernels, args.w[i].weight.dtype).steps;
-    const auto index = static_cast<size_t>(kind);
+    const FloatKernel& kernel = kernel_of(kernels, args.w[i].weight.dtype);
+    const auto index = static_cast<size_t>(kernel.steps);
     if (std::exchange(is_taken[index], true)) continue;
-    tiles.of_kind[index] = memory.take<float>(n_tiles * kernels.tile_tokens * steps_of(args.x.ne[0], kind));
+    const int64_t n_tokens = align_up<int64_t>(args.x.n_rows(), tile_tokens_of(kernels, kernel));
+    tiles.of_kind[index] = memory.take<float>(n_tokens * steps_of(args.x.ne[0], kernel.steps));
   }
   return tiles;
 }
 
-float* take_panel(ScratchPieces& memory, const FloatKernels& kernels) {
-  return memory.take<float>(kSegmentSteps * kernels.panel_rows);
+// Of a thread: a panel, and of rows that are longer than a segment what was summed up before.
+struct PanelMemory {
+  float* panel;
+  float* totals;  // [token][panel_rows]
+};
+
+PanelMemory take_panel(ScratchPieces& memory, const MatmulArgs& args, const FloatKernels& kernels) {
+  const int64_t n_tokens = align_up(args.x.n_rows(), whole_tiles(args, kernels));
+  float* panel = memory.take<float>(kSegmentSteps * kernels.panel_rows);
+  return {panel, memory.take<float>(n_tokens * kernels.panel_rows)};
 }
 
 // Where `count` rows begin, one every row_bytes; those past n_rows repeat the last one.
@@ -138,51 +170,69 @@ void pack_tiles(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& ke
     const FloatKernel& kernel = kernel_of(kernels, args.w[i].weight.dtype);
     packing[static_cast<size_t>(kernel.steps)] = &kernel;
   }
-  pool.run(div_up<int64_t>(n_tokens, kernels.tile_tokens), [&](int64_t tile, int) {
-    const int64_t first = tile * kernels.tile_tokens;
-    for (const FloatKernel* kernel : packing) {
-      if (!kernel) continue;
+  for (const FloatKernel* kernel : packing) {
+    if (!kernel) continue;
+    const int tile_tokens = tile_tokens_of(kernels, *kernel);
+    pool.run(div_up<int64_t>(n_tokens, tile_tokens), [&](int64_t tile, int) {
+      const int64_t first = tile * tile_tokens;
       const std::byte* rows[kMostRows];
-      find_rows(args.x.row(first), args.x.row_size(), n_tokens - first, kernels.tile_tokens, rows);
-      pack_stretches(*kernel, rows, kernels.tile_tokens, n_in,
+      find_rows(args.x.row(first), args.x.row_size(), n_tokens - first, tile_tokens, rows);
+      pack_stretches(*kernel, rows, tile_tokens, n_in,
                      tiles[kernel->steps] + first * steps_of(n_in, kernel->steps));
-    }
-  });
+    });
+  }
 }
 
-// A panel of one output times tiles [first_tile, end_tile).
+// The weights of a panel, values [first, first + n_values) of each of a task's rows.
+void pack_panel(const FloatKernel& kernel, const FloatKernels& kernels, const Tensor& weight,
+                const RowTask& task, int64_t first, int64_t n_values, float* panel) {
+  const std::byte* rows[kMostRows];
+  const std::byte* strips = kernel.pack_strip ? strips_of(weight) : nullptr;
+  if (strips) {
+    rows[0] = strips + static_cast<size_t>(task.first_row) * weight.row_size() +
+              static_cast<size_t>(kStripRows) * row_bytes(weight.dtype, first);
+    return kernel.pack_strip({rows, n_values, panel});
+  }
+  find_rows(weight.row(task.first_row) + row_bytes(weight.dtype, first), weight.row_size(), task.n_rows,
+            kernels.panel_rows, rows);
+  kernel.pack_weights({rows, n_values, panel});
+}
+
+// A panel of one output times tokens [first_token, end_token), whole tiles but for the last ones.
 void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& tiles, const RowTask& task,
-              int64_t first_tile, int64_t end_tile, float* panel) {
+              int64_t first_token, int64_t end_token, const PanelMemory& memory) {
+  if (first_token >= end_token) return;  // there are more parts than tiles
   const Linear& linear = args.w[task.output];
   const FloatKernel& kernel = kernel_of(kernels, linear.weight.dtype);
   const int64_t n_out = linear.weight.n_rows(), n_in = args.x.ne[0];
   const int64_t n_steps = steps_of(n_in, kernel.steps);
   const int64_t at_once = values_at_once(kernel.steps);
+  const int tile_tokens = tile_tokens_of(kernels, kernel);
   const float* bias = linear.bias ? linear.bias.as<float>() + task.first_row : nullptr;
   float* out = args.out[task.output].as<float>() + task.first_row;
+  // Results that no cache keeps until they are read need not be fetched before they are written.
+  const bool is_large = args.x.n_rows() * n_out * static_cast<int64_t>(sizeof(float)) > kStreamedBytes;
   if (kernel.begin_panels) kernel.begin_panels();
   for (int64_t value = 0, step = 0; value < n_in; value += at_once, step += steps_of(at_once, kernel.steps)) {
     const int64_t n_values = std::min(at_once, n_in - value);
-    const std::byte* rows[kMostRows];
-    find_rows(linear.weight.row(task.first_row) + row_bytes(linear.weight.dtype, value),
-              linear.weight.row_size(), task.n_rows, kernels.panel_rows, rows);
-    kernel.pack_weights({rows, n_values, panel});
+    pack_panel(kernel, kernels, linear.weight, task, value, n_values, memory.panel);
+    const bool begins = value == 0, ends = value + n_values == n_in;
 
     FloatPanelArgs part;
-    part.panel = panel;
+    part.panel = memory.panel;
     part.n_steps = steps_of(n_values, kernel.steps);
     part.n_rows = task.n_rows;
-    part.tile_stride = n_steps * kernels.tile_tokens;
-    part.out_stride = n_out;
-    for (int64_t tile = first_tile; tile < end_tile; tile += kernel.tiles_at_once) {
-      const int64_t token = tile * kernels.tile_tokens;
-      part.x = tiles[kernel.steps] + (tile * n_steps + step) * kernels.tile_tokens;
-      const int64_t last_token =
-          std::min(std::min(tile + kernel.tiles_at_once, end_tile) * kernels.tile_tokens, args.x.n_rows());
-      part.n_tokens = static_cast<int>(last_token - token);
-      part.out = out + token * n_out;
-      part.start = value == 0 ? bias : part.out;
-      part.start_stride = value == 0 ? 0 : n_out;
+    part.tile_stride = n_steps * tile_tokens;
+    part.start_stride = begins ? 0 : kernels.panel_rows;
+    part.out_stride = ends ? n_out : kernels.panel_rows;
+    part.streams_out = ends && is_large;
+    for (int64_t token = first_token; token < end_token; token += kernel.tiles_at_once * tile_tokens) {
+      part.x = tiles[kernel.steps] + token * n_steps + step * tile_tokens;
+      part.n_tokens =
+          static_cast<int>(std::min<int64_t>(kernel.tiles_at_once * tile_tokens, end_token - token));
+      float* totals = memory.totals + (token - first_token) * kernels.panel_rows;
+      part.out = ends ? out + token * n_out : totals;
+      part.start = begins ? bias : totals;
       kernel.multiply_panel(part);
     }
   }
@@ -194,35 +244,46 @@ void run_gemm(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
   pack_tiles(pool, args, kernels, tiles);
 
   const RowTasks panels = RowTasks::by_rows(args, kernels.panel_rows);
-  const int64_t n_tiles = div_up<int64_t>(args.x.n_rows(), kernels.tile_tokens);
-  const int64_t parts = token_parts(panels.size(), n_tiles, pool.n_threads());
-  const int64_t tiles_per_part = div_up(n_tiles, parts);
-  float* panel_memory = take_panel(memory, kernels);
+  const int64_t n_tokens = args.x.n_rows(), together = whole_tiles(args, kernels);
+  const int64_t n_pieces = div_up(n_tokens, together);
+  const int64_t parts = token_parts(panels.size(), n_pieces, pool.n_threads());
+  const int64_t part_tokens = div_up(n_pieces, parts) * together;
+  ScratchPieces one_panel;
+  take_panel(one_panel, args, kernels);
   pool.run(panels.size() * parts, [&](int64_t index, int thread) {
-    const int64_t first_tile = index % parts * tiles_per_part;
-    multiply(args, kernels, tiles, panels[index / parts], first_tile,
-             std::min(n_tiles, first_tile + tiles_per_part),
-             panel_memory + thread * kSegmentSteps * kernels.panel_rows);
+    const int64_t first = index % parts * part_tokens;
+    ScratchPieces own{memory.base, memory.used + static_cast<size_t>(thread) * one_panel.used};
+    multiply(args, kernels, tiles, panels[index / parts], first, std::min(n_tokens, first + part_tokens),
+             take_panel(own, args, kernels));
   });
 }
 
 }  // namespace
 
+void run_float_panels(Stream& stream, const MatmulArgs& args, const FloatKernels& kernels) {
+  run_gemm(pool_of(stream), args, kernels, ScratchPieces{stream.scratch().data()});
+}
+
+size_t scratch_of_float_panels(const MatmulArgs& args, int n_threads, const FloatKernels& kernels) {
+  ScratchPieces gemm;
+  take_tiles(gemm, args, kernels);
+  for (int thread = 0; thread < n_threads; ++thread) take_panel(gemm, args, kernels);
+  return gemm.used;
+}
+
 void run_floats(Stream& stream, const MatmulArgs& args, const FloatKernels& kernels) {
   const int64_t n_tokens = args.x.n_rows();
   if (n_tokens > FloatKernels::kMostGemvTokens) {
-    run_gemm(pool_of(stream), args, kernels, ScratchPieces{stream.scratch().data()});
+    run_float_panels(stream, args, kernels);
   } else if (n_tokens > 0) {
     run_gemv(pool_of(stream), args, kernels, ScratchPieces{stream.scratch().data()});
   }
 }
 
 size_t scratch_of_floats(const MatmulArgs& args, int n_threads, const FloatKernels& kernels) {
-  ScratchPieces gemv, gemm;
+  ScratchPieces gemv;
   take_rounded(gemv, args, kernels);
-  take_tiles(gemm, args, kernels);
-  for (int thread = 0; thread < n_threads; ++thread) take_panel(gemm, kernels);
-  return std::max(gemv.used, gemm.used);
+  return std::max(gemv.used, scratch_of_float_panels(args, n_threads, kernels));
 }
 
 }  // namespace parlance::matmul

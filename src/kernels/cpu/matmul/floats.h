@@ -1,7 +1,8 @@
 // matmul with f32, f16 and bf16 weights, for any instruction set: which memory it needs and how it is cut
 // into tasks. Few tokens are multiplied row by row, straight from the weights (gemv). For more, panels of
 // rows are widened into memory that stays in the cache and multiplied with tiles of tokens in registers
-// (gemm).
+// (gemm). Quantised weights may be widened like that, too, where an instruction set multiplies floats much
+// faster.
 //
 // Panels and tiles consist of steps of four bytes for each row or token; what these hold depends on what the
 // instruction set multiplies fastest (StepKind). The kernels are fields of FloatKernels, one object for each
@@ -34,7 +35,7 @@ enum class StepKind : uint8_t {
   f32,           // a value, widened
   bf16_pairs,    // two values; those of activations are rounded
   int16_blocks,  // two integers that stand for values, or what a unit of them is: avx512/int16_blocks.h
-  bf16_blocks,   // two values, in blocks that tiles multiply: amx/floats.cpp
+  bf16_blocks,   // two values, in blocks that tiles multiply: amx/tiles.h
 };
 inline constexpr int kStepKinds = 4;
 
@@ -49,7 +50,7 @@ inline constexpr StepLayout kStepLayouts[kStepKinds] = {{1, 1}, {2, 1}, {64, 33}
 // steps of one value or pair each are chain by chain, see order_of_sums.h. Values past the end of a row count
 // as zero.
 struct FloatPackArgs {
-  const std::byte* const* rows;  // address of the first value of the stretch in each row
+  const std::byte* const* rows;  // of the first value of the stretch in each row; of a strip, one address
   int64_t n_values;
   float* steps;
 };
@@ -65,6 +66,7 @@ struct FloatPanelArgs {
   int64_t start_stride;
   float* out;  // token t, row r at [t * out_stride + r]
   int64_t out_stride;
+  bool streams_out = false;  // results are many: past the caches, where that can be
 };
 
 struct FloatKernel {
@@ -74,10 +76,12 @@ struct FloatKernel {
   void (*pack_weights)(const FloatPackArgs& args);  // panel_rows rows
   void (*pack_tokens)(const FloatPackArgs& args);   // tile_tokens rows of f32
   void (*multiply_panel)(const FloatPanelArgs& args);
-  int tiles_at_once = 1;  // that multiply_panel takes, one or two
+  int tiles_at_once = 1;  // that multiply_panel takes at most
   // What a thread does before it multiplies panels, and when it has done; null: nothing.
   void (*begin_panels)() = nullptr;
   void (*end_panels)() = nullptr;
+  int tile_tokens = 0;
+  void (*pack_strip)(const FloatPackArgs& args) = nullptr;  // of a PackedWeight; null: rows are read
 };
 
 struct FloatKernels {
@@ -86,8 +90,9 @@ struct FloatKernels {
   // cache, where widening them for gemm would cost more.
   static constexpr int kMostGemvTokens = 16;
   int panel_rows;
-  int tile_tokens;
+  int tile_tokens;  // of a kernel that says nothing else
   FloatKernel f32, f16, bf16;
+  const FloatKernel* (*quantised)(DType) = nullptr;  // for more than kMostGemvTokens tokens
 };
 
 #if defined(__x86_64__)
@@ -95,6 +100,7 @@ extern const FloatKernels kFloatsAvx2;
 extern const FloatKernels kFloatsAvx512;
 extern const FloatKernels kFloatsAvx512Bf16;
 extern const FloatKernels kFloatsAmx;
+extern const FloatKernels kQuantisedAsFloatsAmx;
 // f16 weights meet many tokens as they meet few, in f32, which takes twice as long.
 extern const FloatKernels kDeterministicFloatsAvx512;
 extern const FloatKernels kDeterministicFloatsAvx512Bf16;
@@ -103,7 +109,10 @@ extern const FloatKernels kDeterministicFloatsAmx;
 extern const FloatKernels kFloatsNeon;
 #endif
 
+// A panel and its tiles at a time, for any number of tokens; run_floats() where these are many.
+void run_float_panels(Stream& stream, const MatmulArgs& args, const FloatKernels& kernels);
 void run_floats(Stream& stream, const MatmulArgs& args, const FloatKernels& kernels);
+size_t scratch_of_float_panels(const MatmulArgs& args, int n_threads, const FloatKernels& kernels);
 size_t scratch_of_floats(const MatmulArgs& args, int n_threads, const FloatKernels& kernels);
 
 // The cell of an instruction set.

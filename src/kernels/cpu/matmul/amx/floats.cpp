@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "base/half.h"
-#include "kernels/cpu/matmul/floats.h"
+#include "kernels/cpu/matmul/amx/tiles.h"
 #include "kernels/cpu/matmul/order_of_sums.h"
 #include "kernels/cpu/simd/amx.h"
 #include "kernels/cpu/simd/avx512.h"
@@ -24,8 +24,8 @@ constexpr auto kLayout = kStepLayouts[static_cast<size_t>(StepKind::bf16_blocks)
 constexpr int64_t kBlock = kLayout.values_per_block;
 constexpr int64_t kPairs = kLayout.steps_per_block;
 constexpr int64_t kBlockBytes = kBlock * static_cast<int64_t>(sizeof(bf16_bits));
-constexpr int kPanelRows = 32;
-constexpr int kTileTokens = 12;
+constexpr int kPanelRows = amx::kBf16PanelRows;
+constexpr int kTileTokens = amx::kBf16TileTokens;
 constexpr int kVectors = 2;
 static_assert(kBlockBytes == simd::kTileRowBytes && kPairs == simd::kTileRows && kBlock == 2 * kPairs);
 
@@ -51,7 +51,6 @@ PARLANCE_AMX void round_row(const float* x, int64_t n, float* pairs) {
     _mm512_storeu_si512(pairs, round_block(x + i, n - i));
 }
 
-// [block][pair][row]
 PARLANCE_AMX void pack_weights(const FloatPackArgs& args) {
   for (int64_t first = 0; first < args.n_values; first += kBlock) {
     float* block = args.steps + first / 2 * kPanelRows;
@@ -65,7 +64,7 @@ PARLANCE_AMX void pack_weights(const FloatPackArgs& args) {
       simd::Avx512::transpose(square);
 #pragma GCC unroll 16
       for (int k = 0; k < kPairs; ++k)
-        _mm512_storeu_ps(block + k * kPanelRows + v * simd::kTileRows, square[k]);
+        _mm512_storeu_ps(block + amx::place_in_block(v * simd::kTileRows, k), square[k]);
     }
   }
 }
@@ -82,11 +81,10 @@ PARLANCE_AMX void pack_tokens(const FloatPackArgs& args) {
   }
 }
 
-// Tiles 0 to 3 are sums, of twelve tokens in 4 and twelve in 5 with the rows in 6 and 7.
+// Tiles 0 to 3 are sums, of sixteen tokens in 4 and sixteen in 5 with the rows in 6 and 7.
 constexpr simd::TileShapes kPanelShapes = [] {
   simd::TileShapes shapes;
-  for (int tile = 0; tile < 6; ++tile) shapes.set(tile, kTileTokens, simd::kTileRowBytes);
-  for (int tile = 6; tile < 8; ++tile) shapes.set(tile, simd::kTileRows, simd::kTileRowBytes);
+  for (int tile = 0; tile < 8; ++tile) shapes.set(tile, simd::kTileRows, simd::kTileRowBytes);
   return shapes;
 }();
 
@@ -95,60 +93,114 @@ PARLANCE_AMX void begin_panels() {
 }
 PARLANCE_AMX void end_panels() {
   _tile_release();
+  _mm_sfence();  // what was streamed is there when another thread is told that it is
 }
 
+// A panel goes through the first level cache in such stretches, each for all tokens whose sums wait meanwhile
+// in the second.
+constexpr int64_t kStretchSteps = 8 * kPairs;
+constexpr int kTilesAtOnce = 32;
+constexpr int64_t kTileSteps = kTileTokens * kPairs;  // of a block
+using TileSums = float[kVectors][kTileTokens][simd::kTileRows];
+
+INLINE_AMX void load_sums(const TileSums& of, bool begins, int which) {
+  if (which == 0) {
+    if (begins) {
+      _tile_zero(0);
+      _tile_zero(1);
+    } else {
+      _tile_loadd(0, of[0], simd::kTileRowBytes);
+      _tile_loadd(1, of[1], simd::kTileRowBytes);
+    }
+  } else if (begins) {
+    _tile_zero(2);
+    _tile_zero(3);
+  } else {
+    _tile_loadd(2, of[0], simd::kTileRowBytes);
+    _tile_loadd(3, of[1], simd::kTileRowBytes);
+  }
+}
+
+// A stretch of a panel times one or two tiles.
 template <bool kTwoTiles>
-INLINE_AMX void multiply_tiles(const FloatPanelArgs& args, float (*sums)[kPanelRows]) {
-  constexpr int64_t kRowBytes = kPanelRows * sizeof(float);
-  const float *panel = args.panel, *x = args.x, *second = args.x + args.tile_stride;
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  for (int64_t step = 0; step < args.n_steps; step += kPairs) {
+INLINE_AMX void multiply_tiles(const float* panel, const float* x, int64_t tile_stride, int64_t n_steps,
+                               bool begins, TileSums* sums) {
+  const float* second = x + tile_stride;
+  load_sums(sums[0], begins, 0);
+  if constexpr (kTwoTiles) load_sums(sums[1], begins, 1);
+  for (int64_t step = 0; step < n_steps; step += kPairs) {
     _tile_loadd(4, x, simd::kTileRowBytes);
-    _tile_loadd(6, panel, kRowBytes);
+    _tile_loadd(6, panel, simd::kTileRowBytes);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (kTwoTiles) {
       _tile_loadd(5, second, simd::kTileRowBytes);
       _tile_dpbf16ps(2, 5, 6);
     }
-    _tile_loadd(7, panel + simd::kTileRows, kRowBytes);
+    _tile_loadd(7, panel + amx::place_in_block(simd::kTileRows, 0), simd::kTileRowBytes);
     _tile_dpbf16ps(1, 4, 7);
     if constexpr (kTwoTiles) _tile_dpbf16ps(3, 5, 7);
-    x += kTileTokens * kPairs;
-    second += kTileTokens * kPairs;
+    x += kTileSteps;
+    second += kTileSteps;
     panel += kPanelRows * kPairs;
   }
-  _tile_stored(0, sums[0], kRowBytes);
-  _tile_stored(1, sums[0] + simd::kTileRows, kRowBytes);
+  _tile_stored(0, sums[0][0], simd::kTileRowBytes);
+  _tile_stored(1, sums[0][1], simd::kTileRowBytes);
   if constexpr (kTwoTiles) {
-    _tile_stored(2, sums[kTileTokens], kRowBytes);
-    _tile_stored(3, sums[kTileTokens] + simd::kTileRows, kRowBytes);
+    _tile_stored(2, sums[1][0], simd::kTileRowBytes);
+    _tile_stored(3, sums[1][1], simd::kTileRowBytes);
+  }
+}
+
+bool is_on_lines(const float* out) {
+  return reinterpret_cast<uintptr_t>(out) % simd::kTileRowBytes == 0;
+}
+
+// Tokens [first, end) of the results are asked for: storing them would wait.
+INLINE_AMX void prefetch_out(const FloatPanelArgs& args, int first, int end) {
+  for (int t = first; t < end; ++t) {
+    for (int64_t row = 0; row < args.n_rows; row += simd::kTileRows)
+      __builtin_prefetch(args.out + t * args.out_stride + row, 1);
+  }
+}
+
+// Tokens [first, end).
+INLINE_AMX void put_out(const FloatPanelArgs& args, int first, int end, const TileSums* sums, bool streams) {
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t at = v * simd::kTileRows;
+    const int64_t n_rows = std::clamp<int64_t>(args.n_rows - at, 0, simd::kTileRows);
+    const auto rows = static_cast<__mmask16>((1u << n_rows) - 1);
+    for (int t = first; t < end; ++t) {
+      const __m512 start = args.start ? _mm512_maskz_loadu_ps(rows, args.start + t * args.start_stride + at)
+                                      : _mm512_setzero_ps();
+      const __m512 sum = _mm512_load_ps(sums[(t - first) / kTileTokens][v][(t - first) % kTileTokens]);
+      float* out = args.out + t * args.out_stride + at;
+      if (streams) {
+        _mm512_stream_ps(out, _mm512_add_ps(start, sum));
+      } else {
+        _mm512_mask_storeu_ps(out, rows, _mm512_add_ps(start, sum));
+      }
+    }
   }
 }
 
 PARLANCE_AMX void multiply_panel(const FloatPanelArgs& args) {
-  alignas(64) float sums[2 * kTileTokens][kPanelRows];
-  // Where the sums go to is asked for now: storing them would wait for it.
-  for (int t = 0; t < args.n_tokens; ++t) {
-    for (int64_t row = 0; row < args.n_rows; row += simd::kTileRows)
-      __builtin_prefetch(args.out + t * args.out_stride + row, 1);
-  }
-  if (args.n_tokens > kTileTokens) {
-    multiply_tiles<true>(args, sums);
-  } else {
-    multiply_tiles<false>(args, sums);
-  }
-  for (int v = 0; v < kVectors; ++v) {
-    const int64_t n_rows = std::clamp<int64_t>(args.n_rows - v * simd::kTileRows, 0, simd::kTileRows);
-    const auto rows = static_cast<__mmask16>((1u << n_rows) - 1);
-    for (int t = 0; t < args.n_tokens; ++t) {
-      const int64_t at = v * simd::kTileRows;
-      const __m512 start = args.start ? _mm512_maskz_loadu_ps(rows, args.start + t * args.start_stride + at)
-                                      : _mm512_setzero_ps();
-      _mm512_mask_storeu_ps(args.out + t * args.out_stride + at, rows,
-                            _mm512_add_ps(start, _mm512_load_ps(sums[t] + at)));
+  alignas(64) TileSums sums[kTilesAtOnce];
+  const int n_tiles = static_cast<int>(div_up<int64_t>(args.n_tokens, kTileTokens));
+  const bool streams = args.streams_out && args.n_rows == kPanelRows && is_on_lines(args.out) &&
+                       args.out_stride % simd::kTileRows == 0;
+  for (int64_t step = 0; step < args.n_steps; step += kStretchSteps) {
+    const int64_t n_steps = std::min(kStretchSteps, args.n_steps - step);
+    const bool ends = step + n_steps == args.n_steps;
+    const float *panel = args.panel + step * kPanelRows, *x = args.x + step * kTileTokens;
+    for (int tile = 0; tile < n_tiles; tile += 2, x += 2 * args.tile_stride) {
+      const int first = tile * kTileTokens, end = std::min(first + 2 * kTileTokens, args.n_tokens);
+      if (ends && !streams) prefetch_out(args, first, end);
+      if (tile + 2 <= n_tiles) {
+        multiply_tiles<true>(panel, x, args.tile_stride, n_steps, step == 0, sums + tile);
+      } else {
+        multiply_tiles<false>(panel, x, 0, n_steps, step == 0, sums + tile);
+      }
+      if (ends) put_out(args, first, end, sums + tile, streams);
     }
   }
 }
@@ -261,29 +313,37 @@ void gemv(const FloatGemvArgs& args) {
   }
 }
 
-constexpr FloatKernel kBlocks = {.gemv = gemv,
-                                 .round_row = round_row,
-                                 .steps = StepKind::bf16_blocks,
-                                 .pack_weights = pack_weights,
-                                 .pack_tokens = pack_tokens,
-                                 .multiply_panel = multiply_panel,
-                                 .tiles_at_once = 2,
-                                 .begin_panels = begin_panels,
-                                 .end_panels = end_panels};
-
 }  // namespace
 
+const FloatKernel amx::kBf16Blocks = {.gemv = gemv,
+                                      .round_row = round_row,
+                                      .steps = StepKind::bf16_blocks,
+                                      .pack_weights = pack_weights,
+                                      .pack_tokens = pack_tokens,
+                                      .multiply_panel = multiply_panel,
+                                      .tiles_at_once = kTilesAtOnce,
+                                      .begin_panels = begin_panels,
+                                      .end_panels = end_panels,
+                                      .tile_tokens = kTileTokens};
+
 const FloatKernels kFloatsAmx = {.panel_rows = kPanelRows,
-                                 .tile_tokens = kTileTokens,
+                                 .tile_tokens = kFloatsAvx512Bf16.tile_tokens,
                                  .f32 = kFloatsAvx512Bf16.f32,
                                  .f16 = kFloatsAvx512Bf16.f16,
-                                 .bf16 = kBlocks};
+                                 .bf16 = amx::kBf16Blocks};
 
 const FloatKernels kDeterministicFloatsAmx = {.panel_rows = kPanelRows,
-                                              .tile_tokens = kTileTokens,
+                                              .tile_tokens = kFloatsAvx512Bf16.tile_tokens,
                                               .f32 = kDeterministicFloatsAvx512Bf16.f32,
                                               .f16 = kDeterministicFloatsAvx512Bf16.f16,
-                                              .bf16 = kBlocks};
+                                              .bf16 = amx::kBf16Blocks};
+
+const FloatKernels kQuantisedAsFloatsAmx = {.panel_rows = kPanelRows,
+                                            .tile_tokens = kTileTokens,
+                                            .f32 = {},
+                                            .f16 = {},
+                                            .bf16 = {},
+                                            .quantised = amx::quantised_as_bf16};
 
 }  // namespace parlance::matmul
 

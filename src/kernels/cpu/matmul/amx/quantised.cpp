@@ -1,6 +1,9 @@
 #include "kernels/cpu/matmul/amx/quantised.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/matmul/cells.h"
+#include "kernels/cpu/matmul/floats.h"
 
 #ifdef PARLANCE_X86
 
@@ -39,8 +42,20 @@ struct Set : CommonSet {
 
 }  // namespace
 
-Cell<MatmulArgs> quantised_amx() {
-  return QuantisedMatmul<Set>::cell();
+Cell<MatmulArgs> quantised_amx(bool deterministic) {
+  static const Cell<MatmulArgs> cell = QuantisedMatmul<Set>::cell();
+  if (deterministic) return cell;
+  return {[](Stream& stream, const MatmulArgs& args) {
+            if (args.x.n_rows() > amx::kMostAlikeRows) {
+              run_float_panels(stream, args, kQuantisedAsFloatsAmx);
+            } else {
+              cell.run(stream, args);
+            }
+          },
+          [](const MatmulArgs& args, int n_threads) {
+            return std::max(cell.scratch(args, n_threads),
+                            scratch_of_float_panels(args, n_threads, kQuantisedAsFloatsAmx));
+          }};
 }
 
 }  // namespace parlance::matmul

@@ -249,7 +249,7 @@ template <class Bringer>
 __global__ void __launch_bounds__(kThreads<Bringer>, 1) prefill_wide(const __grid_constant__ Params p) {
   extern __shared__ uint8_t dynamic[];
   auto& shared = *reinterpret_cast<Shared*>(first_tile(dynamic));
-  auto& levels = *reinterpret_cast<Levels*>(&shared + 1);
+  const UnpackRoom room{reinterpret_cast<std::byte*>(&shared + 1)};
   if (threadIdx.x == 0) shared.init();
   let_next_start();
   wait_for_previous();
@@ -260,11 +260,11 @@ __global__ void __launch_bounds__(kThreads<Bringer>, 1) prefill_wide(const __gri
   const int first = place.tile * p.tiling.tokens;
   // A barrier, too.
   if (!has_long_run(p, first, min(p.n_tokens, first + p.tiling.tokens))) return;
-  if constexpr (std::is_same_v<Bringer, Unpacked>) levels.fill(p);
+  if constexpr (std::is_same_v<Bringer, Unpacked>) room.fill(p);
   const int group = static_cast<int>(threadIdx.x) / kWarpgroupThreads;
   if (group >= kGroups) {
     give_registers<Bringer::kRegisters>();
-    Bringer bringer(p, shared, group - kGroups, reinterpret_cast<std::byte*>(&levels + 1), levels);
+    Bringer bringer(p, shared, group - kGroups, room);
     for_each_run(p, place,
                  [&](const TokenRun& run, const SegmentRange& range) { bringer.bring(run, range, head_kv); });
     bringer.finish();
@@ -288,8 +288,8 @@ void launch_wide(Stream& stream, const Params& p, int64_t n_head_kv, size_t more
 }
 
 size_t bytes_to_unpack(const KvView& kv) {
-  return sizeof(Levels) +
-         static_cast<size_t>(Unpacked::raw_bytes(static_cast<int>(kv.k_row_bytes + kv.v_row_bytes)));
+  return static_cast<size_t>(UnpackRoom::table_bytes(kv.k.format, kv.v.format) +
+                             Unpacked::raw_bytes(static_cast<int>(kv.k_row_bytes + kv.v_row_bytes)));
 }
 
 }  // namespace

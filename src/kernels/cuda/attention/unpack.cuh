@@ -183,20 +183,18 @@ inline bool unpacks(KvFormat format) {
   return format == KvFormat::f16 || (format >= KvFormat::q8_0 && format != KvFormat::qjl1_256);
 }
 
-// kKeys rows at `raw` become 16-bit floats, by kThreads threads: store(row, first of eight values, these);
-// rows from n_rows on are zeros.
+// kKeys rows at `raw` become 16-bit floats, by kThreads threads: store(row, first of eight values, these).
 template <int kHeadDim, int kKeys, int kThreads, class Unpack, class Store>
-__device__ void unpack_rows(const std::byte* raw, int row_bytes, int n_rows, int thread, const Unpack& unpack,
+__device__ void unpack_rows(const std::byte* raw, int row_bytes, int thread, const Unpack& unpack,
                             const Store& store) {
   constexpr int kUnits = kHeadDim / 16;
   static_assert(kKeys * kUnits % kThreads == 0);
 #pragma unroll 2
   for (int i = thread; i < kKeys * kUnits; i += kThreads) {
     const int key = i % kKeys, unit = i / kKeys;  // lanes that store at once have rows in different banks
-    Sixteen x = unpack(raw + key * row_bytes, unit);
-    const bool exists = key < n_rows;
-    const auto piece = [&](const uint32_t(&words)[4]) {
-      return exists ? make_uint4(words[0], words[1], words[2], words[3]) : make_uint4(0, 0, 0, 0);
+    const Sixteen x = unpack(raw + key * row_bytes, unit);
+    const auto piece = [](const uint32_t(&words)[4]) {
+      return make_uint4(words[0], words[1], words[2], words[3]);
     };
     store(key, x.at_low, piece(x.low));
     store(key, x.at_high, piece(x.high));
@@ -204,10 +202,10 @@ __device__ void unpack_rows(const std::byte* raw, int row_bytes, int n_rows, int
 }
 
 template <int kHeadDim, int kKeys, int kThreads, class Store>
-__device__ void unpack_rows(KvFormat format, const std::byte* raw, int row_bytes, int n_rows,
-                            const uint16_t* levels, int thread, const Store& store) {
+__device__ void unpack_rows(KvFormat format, const std::byte* raw, int row_bytes, const uint16_t* levels,
+                            int thread, const Store& store) {
   const auto with = [&](const auto& unpack) {
-    unpack_rows<kHeadDim, kKeys, kThreads>(raw, row_bytes, n_rows, thread, unpack, store);
+    unpack_rows<kHeadDim, kKeys, kThreads>(raw, row_bytes, thread, unpack, store);
   };
   switch (format) {
     case KvFormat::f16:
@@ -293,14 +291,16 @@ struct PackedSource {
   // When the copies are there and nobody reads the block before any more.
   __device__ void unpack(const Params& p, const Levels& levels, int stage, int first, int end, int thread) {
     const std::byte* const from = raw + stage * stage_bytes;
-    const auto into = [](auto& rows) {
-      return
-          [&rows](int row, int at, const uint4& eight) { *reinterpret_cast<uint4*>(&rows[row][at]) = eight; };
+    // Rows past the end are zeros.
+    const auto into = [n = end - first](auto& rows) {
+      return [&rows, n](int row, int at, const uint4& eight) {
+        *reinterpret_cast<uint4*>(&rows[row][at]) = row < n ? eight : uint4{};
+      };
     };
-    unpack_rows<kHeadDim, kKeys, kThreads>(p.k_format, from, p.k_row_bytes, end - first, levels.k, thread,
+    unpack_rows<kHeadDim, kKeys, kThreads>(p.k_format, from, p.k_row_bytes, levels.k, thread,
                                            into(shared.block.k));
-    unpack_rows<kHeadDim, kKeys, kThreads>(p.v_format, from + k_bytes, p.v_row_bytes, end - first, levels.v,
-                                           thread, into(shared.block.v));
+    unpack_rows<kHeadDim, kKeys, kThreads>(p.v_format, from + k_bytes, p.v_row_bytes, levels.v, thread,
+                                           into(shared.block.v));
   }
   __device__ const Blocks& block(int) const {
     return shared.block;

@@ -19,6 +19,11 @@ __device__ inline void copy_piece(void* shared, const void* global, int n_bytes)
                : "memory");
 }
 
+__device__ inline void copy_piece(void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global)
+               : "memory");
+}
+
 // Ends a group of copies; each thread waits for its own groups.
 __device__ inline void end_copy_group() {
   asm volatile("cp.async.commit_group;" ::: "memory");

@@ -57,6 +57,7 @@ Result<std::unique_ptr<AsrModel>> AsrModel::load(const AsrFiles& files, Device& 
   PARLANCE_TRY(auto encoder_file, GgufFile::open(files.encoder));
   std::unique_ptr<AsrModel> model(new AsrModel(std::move(encoder_file), device));
   PARLANCE_TRY(model->encoder_, AudioEncoder::load(model->encoder_file_, device, options.precision));
+  if (options.huge_pages && device.name() == "cpu") model->encoder_file_.move_to_huge_pages();
   PARLANCE_TRY(auto text_file, GgufFile::open(files.text));
   PARLANCE_CHECK(architecture_of(text_file));
   PARLANCE_TRY(const HyperParameters hp, read_hyper_parameters(text_file));

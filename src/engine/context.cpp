@@ -253,8 +253,7 @@ int64_t Context::most_alike_rows() const {
 }
 
 int64_t Context::most_beside_prompt() const {
-  const bool is_exact =
-      most_alike_rows() >= options_.n_batch && state_bytes() == 0 && !options_.cache.has_exact_pages();
+  const bool is_exact = state_bytes() == 0 && !options_.cache.has_exact_pages();
   return options_.drafts_beside_prompts && is_exact
              ? std::min(Scheduler::kMostAnswerTokens, options_.n_outputs - 1)
              : 0;

@@ -117,8 +117,8 @@ class Context {
 
   // Up to how many rows of a sequence are computed as each would be alone, whatever else is in the step.
   int64_t most_alike_rows() const;
-  // Tokens of a draft that are verified beside its prompt, at most: 0 where the device computes many rows
-  // otherwise than few, or where what memory holds depends on how many tokens have been computed.
+  // Tokens of a draft that are verified beside its prompt, at most: 0 where what memory holds depends on how
+  // many tokens have been computed.
   int64_t most_beside_prompt() const;
   // A second row of the page tables with the pages of the sequence `seq`: attention takes rows of a step that
   // have it for those of another sequence with few tokens. -1: there is none.

@@ -336,7 +336,7 @@ std::vector<Task*> Scheduler::ready(Task::Stage stage) const {
 // Answers first, each with the few tokens that it has; then branches of drafts, and prompts, as much of them
 // as fits.
 StepPlan Scheduler::plan_step() {
-  StepPlan plan(context_.options());
+  StepPlan plan(context_);
   if (const Task* const kept_waiting = std::exchange(kept_waiting_, nullptr)) {
     for (Task* const task : ready(Task::Stage::prompt)) {
       if (task == kept_waiting && !task->paused_) add(plan, *task, plan.room_for_prompt(*task, times_));

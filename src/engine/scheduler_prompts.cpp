@@ -51,7 +51,7 @@ bool Scheduler::has_time_for(const Task& task, const Portion& portion) const {
 // it.
 bool Scheduler::begin_piece(Task& task, double portion_ms) {
   const Sequence& sequence = *task.sequence_;
-  StepPlan plan(context_.options());
+  StepPlan plan(context_);
   const int64_t n = std::min(
       {layer_times_.piece_for(portion_ms, sequence.n_computed()), sequence.n_missing(), plan.n_rows_left()});
   const std::optional<StepPlan::Piece> piece = plan.piece_of(

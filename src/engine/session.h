@@ -72,9 +72,11 @@ class Session {
                                                       const Embeddings& embeddings = {},
                                                       const Work& work = {});
 
-  // Appends tokens, and behind them a draft that is verified in the same steps: yields what the last of the
-  // tokens and each of the draft's is most likely followed by, as if each of the draft's had come alone. That
-  // spares reading the weights once more. The draft is no longer than most_beside_prompt().
+  // Appends tokens, and behind them a draft that is verified in the same steps, or, where these have more
+  // rows than are alike (Context::most_alike_rows()), in the next ones: yields what the last of the tokens
+  // and each of the draft's is most likely followed by, as if each of the draft's had come alone. Where a
+  // step has both, that spares reading the weights once more. The draft is no longer than
+  // most_beside_prompt().
   Result<std::span<const Token>> append_with_draft(std::span<const Token> tokens,
                                                    std::span<const Token> draft,
                                                    const Embeddings& embeddings = {}, const Work& work = {});

@@ -6,14 +6,23 @@
 
 namespace parlance {
 
-StepPlan::StepPlan(const SessionOptions& options)
-    : n_batch_(options.n_batch),
-      batches_as_alone_(options.batches_as_alone),
-      n_rows_(options.n_batch),
-      n_outputs_(options.n_outputs) {}
+StepPlan::StepPlan(const Context& context)
+    : n_batch_(context.options().n_batch),
+      most_alike_rows_(context.most_alike_rows()),
+      batches_as_alone_(context.options().batches_as_alone),
+      n_rows_(n_batch_),
+      n_outputs_(context.options().n_outputs) {}
+
+// Of the task's next n tokens so many that those of a draft beside its prompt are computed as each would be
+// alone. The prompt is cut nowhere that it would not be without a draft.
+int64_t StepPlan::alike(const Task& task, int64_t n) const {
+  const int64_t n_before_draft = std::max<int64_t>(0, task.sequence_->n_missing() - task.n_beside_);
+  return n <= n_before_draft ? n : std::min(n, std::max(n_before_draft, most_alike_rows_));
+}
 
 std::optional<StepPlan::Piece> StepPlan::piece_of(Task& task, int64_t n) const {
   const Sequence& sequence = *task.sequence_;
+  if (task.n_beside_ > 0) n = alike(task, n);
   const int64_t first_output = sequence.n_tokens() - task.n_outputs_;
   const int64_t end = sequence.n_computed() + n;
   const int64_t n_wanted = std::max<int64_t>(0, end - std::max(sequence.n_computed(), first_output));

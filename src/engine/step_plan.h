@@ -13,7 +13,7 @@
 
 namespace parlance {
 
-struct SessionOptions;
+class Context;
 
 class StepPlan {
  public:
@@ -25,7 +25,7 @@ class StepPlan {
     Priority urgency;
   };
 
-  explicit StepPlan(const SessionOptions& options);
+  explicit StepPlan(const Context& context);
 
   std::span<const Piece> pieces() const { return pieces_; }
   bool has(const Task& task) const {
@@ -33,8 +33,8 @@ class StepPlan {
   }
   int64_t n_rows_left() const { return n_rows_; }
 
-  // The task's next n tokens, or fewer where there is no room for all of their outputs; none where the step
-  // computes outputs of the other kind.
+  // The task's next n tokens, or fewer where there is no room for all of their outputs, or where a draft's
+  // would have other numbers than alone; none where the step computes outputs of the other kind.
   std::optional<Piece> piece_of(Task& task, int64_t n) const;
   // Whether answers in it that are as urgent wait for what else it has.
   bool is_awaited_beside(const Task& task) const;
@@ -57,9 +57,10 @@ class StepPlan {
 
  private:
   bool has_room_for_branches(const Piece& piece) const;
+  int64_t alike(const Task& task, int64_t n) const;
 
   std::vector<Piece> pieces_;
-  int64_t n_batch_;
+  int64_t n_batch_, most_alike_rows_;
   bool batches_as_alone_;
   int64_t n_rows_, n_outputs_;  // that are left
 };

@@ -39,9 +39,9 @@ class AlikeRows : public test::TinyPair {
 };
 
 TEST_F(AlikeRows, AnswersBesideManyAndBesidePrompts) {
-  for (const bool is_half : {false, true}) {
-    SCOPED_TRACE(is_half ? "f16" : "f32");
-    const auto model = load({.n_layer = 2, .is_half = is_half});
+  for (const DType matrices : {DType::f32, DType::f16}) {
+    SCOPED_TRACE(name_of(matrices));
+    const auto model = load({.n_layer = 2, .matrices = matrices});
     ASSERT_TRUE(model);
     constexpr int kSessions = 24;
     // Their texts: a prompt each, computed one by one, then a token; the last two are prompts of many rows.
@@ -66,7 +66,7 @@ TEST_F(AlikeRows, AnswersBesideManyAndBesidePrompts) {
 
 // A draft is no longer than what is verified with the numbers of single tokens.
 TEST_F(AlikeRows, DraftsAreNoLongerThanWhatIsComputedAlike) {
-  const auto model = load({.n_layer = 2, .is_half = true});
+  const auto model = load({.n_layer = 2, .matrices = DType::f16});
   ASSERT_TRUE(model);
   const auto prompt = text(20, 5);
   SessionOptions options{.n_ctx = 256, .n_batch = 64};

@@ -22,7 +22,7 @@ std::vector<float> logits_of(Session& session, const std::vector<Token>& prompt)
 TEST(BatchesAsAlone, WhoeverElseIsThere) {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "tiny.gguf";
-  test::write_tiny_model(path, {.n_layer = 4, .is_half = true});
+  test::write_tiny_model(path, {.n_layer = 4, .matrices = DType::f16});
   const auto loaded = test::load_text_model(path, CpuOptions{.n_threads = 2});
   ASSERT_TRUE(loaded.model);
   constexpr size_t kSpeakers = 3;

@@ -60,9 +60,9 @@ Token largest_of(const std::vector<float>& row) {
 
 class DraftBesidePrompt : public testing::TestWithParam<Isa> {
  protected:
-  LoadedModel load(bool is_half = false) {
+  LoadedModel load(DType matrices = DType::f32) {
     const auto path = folder_ / "tiny.gguf";
-    write_tiny_model(path, {.n_layer = 2, .is_half = is_half});
+    write_tiny_model(path, {.n_layer = 2, .matrices = matrices});
     return load_text_model(path, CpuOptions{.n_threads = 2, .isa = name_of(GetParam())});
   }
 
@@ -146,12 +146,55 @@ TEST_P(DraftBesidePrompt, BesideOthers) {
   }
 }
 
-// Where a device rounds otherwise in large steps there is no place beside a prompt.
-TEST_P(DraftBesidePrompt, NotWhereRowsAreNotAlike) {
-  const auto loaded = load(/*is_half=*/true);
-  const auto session = *Session::create(*loaded.model, options_with(KvFormat::f16));
-  const bool is_alike = session->context().most_alike_rows() >= kBatch;
-  EXPECT_EQ(session->most_beside_prompt(), is_alike ? 32 : 0);
+// A device may round otherwise in large steps. Drafts are then in steps that are not, the prompt's rows in
+// those that it would have alone: prompts up to what is alike with them and beyond it, that end before a
+// batch does or behind it.
+TEST_P(DraftBesidePrompt, InStepsWhoseRowsAreAlike) {
+  constexpr int64_t kLargeBatch = 192;
+  for (const DType matrices : {DType::f16, DType::q8_0, DType::q4_0}) {
+    const auto loaded = load(matrices);
+    SessionOptions options = options_with(KvFormat::f16);
+    options.n_batch = kLargeBatch;
+    const auto beside = *Session::create(*loaded.model, options);
+    const auto alone = *Session::create(*loaded.model, options);
+    const Scheduler& scheduler = beside->context().scheduler();
+    const int64_t most = beside->context().most_alike_rows();
+    if (most >= kLargeBatch) continue;  // always alike
+    std::vector<int64_t> prompts = {1, kLargeBatch + 1, kLargeBatch + most - 3, kLargeBatch + most + 1};
+    for (int64_t n = std::max<int64_t>(2, most - 17); n <= most + 2; ++n) prompts.push_back(n);
+    for (int64_t n = kLargeBatch - 17; n <= kLargeBatch; n += 3) prompts.push_back(n);
+    const std::vector<Token> draft = random_tokens(32, 99);
+    for (const int64_t n_prompt : prompts) {
+      const std::vector<Token> prompt = random_tokens(n_prompt, static_cast<unsigned>(n_prompt));
+      alone->truncate(0);
+      ASSERT_TRUE(alone->sequence().append(prompt));
+      Rows want = compute(*alone, 1, 0);
+      for (const Token token : draft) {
+        ASSERT_TRUE(alone->sequence().append({&token, 1}));
+        want.push_back(compute(*alone, 1, 0).front());
+      }
+      for (int64_t n = 1; n <= std::ssize(draft); n += n < 17 ? 1 : 15) {
+        SCOPED_TRACE(testing::Message() << name_of(matrices) << ", " << n_prompt << " + " << n);
+        beside->truncate(0);
+        ASSERT_TRUE(beside->sequence().append(prompt));
+        ASSERT_TRUE(beside->sequence().append(std::span(draft).first(static_cast<size_t>(n))));
+        const uint64_t n_before = scheduler.stats().n_steps;
+        const Rows got = compute(*beside, n + 1, n);
+        ASSERT_TRUE(got == Rows(want.begin(), want.begin() + n + 1));
+        if (n_prompt + n <= most) {
+          EXPECT_EQ(scheduler.stats().n_steps - n_before, 1u);
+        }
+        if (n == std::ssize(draft)) continue;
+        ASSERT_TRUE(beside->sequence().append({&draft[static_cast<size_t>(n)], 1}));
+        ASSERT_TRUE(compute(*beside, 1, 0).front() == want[static_cast<size_t>(n) + 1]);
+      }
+    }
+  }
+}
+
+// What memory holds must not depend on how many tokens a step has.
+TEST_P(DraftBesidePrompt, NotWhereMemoryForgets) {
+  const auto loaded = load();
   const auto plain = *Session::create(*loaded.model, SessionOptions{.n_ctx = 128, .n_outputs = 40});
   EXPECT_EQ(plain->most_beside_prompt(), 0);
   SessionOptions windowed = options_with(KvFormat::f16);

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/half.h"
+#include "base/dtype.h"
 #include "gguf/writer.h"
 #include "gtest/gtest.h"
+#include "quant/block_format.h"
 #include "tokenizer/byte_alphabet.h"
 
 namespace parlance::test {
@@ -26,7 +27,7 @@ struct TinyShape {
   // Where it is given: which token each is followed by, whatever stands before it; n_embd is then no less
   // than the vocabulary.
   std::vector<int32_t> next = {};
-  bool is_half = false;  // matrices are f16
+  DType matrices = DType::f32;
 };
 
 inline constexpr int64_t kTinyVocabulary = 259;  // 257 ends an answer
@@ -91,9 +92,8 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyShape&
     }
   }
   tensors.push_back({"output_norm.weight", {n_embd}});
-  const auto is_half = [&](const Declared& tensor) { return shape.is_half && tensor.ne.size() > 1; };
   for (const Declared& tensor : tensors)
-    writer.add_tensor(tensor.name, is_half(tensor) ? DType::f16 : DType::f32, tensor.ne);
+    writer.add_tensor(tensor.name, tensor.ne.size() > 1 ? shape.matrices : DType::f32, tensor.ne);
   ASSERT_TRUE(writer.begin(path));
   std::mt19937 random(shape.seed), other(shape.seed + 1);
   const auto value_of = [](std::mt19937& source) { return static_cast<float>(source()) * 0x1p-32f - 0.5f; };
@@ -113,12 +113,13 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyShape&
         values[static_cast<size_t>(row * n_embd + token)] = 1;
       }
     }
-    if (is_half(tensor)) {
-      std::vector<f16_bits> halves(values.size());
-      std::ranges::transform(values, halves.begin(), f16_from_f32);
-      ASSERT_TRUE(writer.write_tensor(std::as_bytes(std::span(halves))));
-    } else {
+    if (is_norm || shape.matrices == DType::f32) {
       ASSERT_TRUE(writer.write_tensor(std::as_bytes(std::span(values))));
+    } else {
+      const auto n = static_cast<int64_t>(values.size());
+      std::vector<std::byte> bytes(row_bytes(shape.matrices, n));
+      block_format(shape.matrices).encode_row(values.data(), bytes.data(), n);
+      ASSERT_TRUE(writer.write_tensor(bytes));
     }
   }
   ASSERT_TRUE(writer.finish());

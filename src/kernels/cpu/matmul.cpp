@@ -69,7 +69,8 @@ int64_t most_alike_rows(Isa isa, bool deterministic, DType weights) {
   if (deterministic) return INT64_MAX;
 #if defined(__x86_64__)
   if (weights == DType::f16 && is_avx512(isa)) return matmul::FloatKernels::kMostGemvTokens;
-  if (traits(weights).block_elements > 1 && isa == Isa::avx512_amx) return matmul::amx::kMostAlikeRows;
+  if (traits(weights).block_elements > 1 && isa == Isa::avx512_amx)
+    return matmul::amx::most_alike_rows(weights);
 #endif
   return INT64_MAX;
 }

@@ -6,8 +6,11 @@
 namespace parlance::matmul {
 
 namespace amx {
-// More rows meet weights rounded to bf16, in tiles of floats, unless the device is deterministic.
-inline constexpr int64_t kMostAlikeRows = 64;
+// More rows meet weights rounded to bf16, in tiles of floats, unless the device is deterministic: from where
+// on that is faster. Runs of q8_0 come out of strips as tiles want them.
+constexpr int64_t most_alike_rows(DType weights) {
+  return weights == DType::q8_0 ? 128 : 64;
+}
 }  // namespace amx
 
 Cell<MatmulArgs> quantised_avx2();

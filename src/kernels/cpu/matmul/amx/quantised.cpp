@@ -40,13 +40,21 @@ struct Set : CommonSet {
   }
 };
 
+// What a model has of both kinds is alike as far as the first of them.
+int64_t most_alike_rows(const MatmulArgs& args) {
+  int64_t most = INT64_MAX;
+  for (int i = 0; i < args.n_outputs; ++i)
+    most = std::min(most, amx::most_alike_rows(args.w[static_cast<size_t>(i)].weight.dtype));
+  return most;
+}
+
 }  // namespace
 
 Cell<MatmulArgs> quantised_amx(bool deterministic) {
   static const Cell<MatmulArgs> cell = QuantisedMatmul<Set>::cell();
   if (deterministic) return cell;
   return {[](Stream& stream, const MatmulArgs& args) {
-            if (args.x.n_rows() > amx::kMostAlikeRows) {
+            if (args.x.n_rows() > most_alike_rows(args)) {
               run_float_panels(stream, args, kQuantisedAsFloatsAmx);
             } else {
               cell.run(stream, args);

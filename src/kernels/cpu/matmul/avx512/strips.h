@@ -16,9 +16,9 @@ constexpr int kPieces = 8;  // of four codes in a run
 // nearest, since its loads would hold up the products behind them, and for what is so far away that memory
 // has it there in time. With less than a page between them the processor's own prefetching runs along and is
 // waited for less. Line by line without a loop, which would cost as much as it hides.
-template <int64_t kBytes, int64_t kNear>
+template <int64_t kBytes, int64_t kNear, int64_t kFar = 3328>
 INLINE_AVX512 void ask_behind(const std::byte* at) {
-  constexpr int64_t kFar = 3328, kLine = 64;
+  constexpr int64_t kLine = 64;
   static_assert(kBytes <= 17 * kLine);
 #pragma GCC unroll 17
   for (int64_t byte = 0; byte < kBytes; byte += kLine)

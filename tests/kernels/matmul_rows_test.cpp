@@ -1,6 +1,9 @@
 // A row of a product is the same bits whatever other rows are multiplied with it, and on however many
 // threads: every type of weights on every instruction set of this CPU. A device that is not deterministic
 // promises it for up to Device::most_alike_rows() rows, and more are close to that.
+#include <map>
+#include <utility>
+
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/support/devices.h"
 #include "kernels/support/imported.h"
@@ -22,16 +25,20 @@ std::vector<WeightType> all_types() {
 
 class MatmulRows : public testing::TestWithParam<Isa> {
  protected:
-  static std::unique_ptr<Device> make_device(int n_threads, bool is_deterministic) {
-    return std::move(*make_cpu_device(
-        {.n_threads = n_threads, .isa = name_of(GetParam()), .deterministic = is_deterministic}));
+  // Made once for all products of a test, whose threads would else take longer to start than to multiply.
+  Device& device(int n_threads, bool is_deterministic) {
+    std::unique_ptr<Device>& device = devices_[{n_threads, is_deterministic}];
+    if (!device) {
+      device = std::move(*make_cpu_device(
+          {.n_threads = n_threads, .isa = name_of(GetParam()), .deterministic = is_deterministic}));
+    }
+    return *device;
   }
 
   // Rows [first, first + n) of x times the weight.
-  static std::vector<float> multiply(int n_threads, bool is_deterministic, const Linear& linear,
-                                     const Tensor& x, int64_t first, int64_t n) {
-    const auto device = make_device(n_threads, is_deterministic);
-    return test::multiply(*device, n_threads, linear, x, first, n);
+  std::vector<float> multiply(int n_threads, bool is_deterministic, const Linear& linear, const Tensor& x,
+                              int64_t first, int64_t n) {
+    return test::multiply(device(n_threads, is_deterministic), n_threads, linear, x, first, n);
   }
 
   // What rows of activations give each alone.
@@ -41,8 +48,8 @@ class MatmulRows : public testing::TestWithParam<Isa> {
     std::vector<float> weights;  // [n_out][n_in]
   };
 
-  static void expect_rows_alone(const WeightType& type, int64_t n_in, int64_t n_out, bool has_bias,
-                                const std::vector<int64_t>& counts) {
+  void expect_rows_alone(const WeightType& type, int64_t n_in, int64_t n_out, bool has_bias,
+                         const std::vector<int64_t>& counts) {
     Random random(static_cast<uint32_t>(n_in * 100 + n_out));
     const int64_t most = *std::max_element(counts.begin(), counts.end());
     OwnedTensor weight(type.dtype, n_in, n_out), bias(DType::f32, n_out, 1), x(DType::f32, n_in, most);
@@ -61,8 +68,7 @@ class MatmulRows : public testing::TestWithParam<Isa> {
     if (HasFatalFailure()) return;
 
     // From the copy of the weight, too.
-    const auto device = make_device(1, true);
-    ImportedTensor imported(*device, weight.tensor);
+    ImportedTensor imported(device(1, true), weight.tensor);
     if (!imported.has_copy()) return;
     imported.make_copy();
     imported.spoil();
@@ -71,16 +77,15 @@ class MatmulRows : public testing::TestWithParam<Isa> {
   }
 
   // In both modes, where there are two.
-  static void expect_rows(const Linear& linear, const Expected& expected,
-                          const std::vector<int64_t>& counts) {
+  void expect_rows(const Linear& linear, const Expected& expected, const std::vector<int64_t>& counts) {
     expect_rows(linear, expected, counts, /*is_deterministic=*/true, INT64_MAX);
-    const int64_t most_alike = make_device(1, false)->most_alike_rows(linear.weight.dtype);
+    const int64_t most_alike = device(1, false).most_alike_rows(linear.weight.dtype);
     if (most_alike < INT64_MAX && !HasFatalFailure())
       expect_rows(linear, expected, counts, /*is_deterministic=*/false, most_alike);
   }
 
-  static void expect_rows(const Linear& linear, const Expected& expected, const std::vector<int64_t>& counts,
-                          bool is_deterministic, int64_t most_alike) {
+  void expect_rows(const Linear& linear, const Expected& expected, const std::vector<int64_t>& counts,
+                   bool is_deterministic, int64_t most_alike) {
     const int64_t most = expected.x.ne[1], n_out = linear.weight.n_rows();
     for (const int64_t count : counts) {
       // The first rows, and the last ones: the same row at another place of the batch.
@@ -116,6 +121,9 @@ class MatmulRows : public testing::TestWithParam<Isa> {
           << "row " << first + i / n_out << ", " << i % n_out;
     }
   }
+
+ private:
+  std::map<std::pair<int, bool>, std::unique_ptr<Device>> devices_;
 };
 
 TEST_P(MatmulRows, AreWhatTheyAreAlone) {
@@ -152,8 +160,8 @@ TEST_P(MatmulRows, AreWhatTheyAreAloneInModels) {
 // Outputs of one product whose weights are read as they are and from copies, as while these are being made.
 TEST_P(MatmulRows, AreTheSameWhicheverWeightsHaveCopies) {
   Random random(3);
-  const auto device = make_device(2, false);
-  const auto stream = device->make_stream();
+  Device& device = this->device(2, false);
+  const auto stream = device.make_stream();
   for (const WeightType& type : test::quantised_types()) {
     OwnedTensor weight(type.dtype, 512, 70), x(DType::f32, 512, 30);
     fill_weight(random, type, weight.tensor);
@@ -168,14 +176,14 @@ TEST_P(MatmulRows, AreTheSameWhicheverWeightsHaveCopies) {
         args.x.ne[1] = n;
         args.n_outputs = 2;
         for (size_t i = 0; i < 2; ++i) {
-          weights[i] = std::make_unique<ImportedTensor>(*device, weight.tensor);
+          weights[i] = std::make_unique<ImportedTensor>(device, weight.tensor);
           if (weights[i]->has_copy()) weights[i]->make_copy(/*stops=*/!(with_copy >> i & 1));
           args.w[i].weight = weights[i]->tensor();
           out[i].resize(expected.size());
           args.out[i].ne = {70, n, 1, 1};
           args.out[i].data = reinterpret_cast<std::byte*>(out[i].data());
         }
-        const Cell<MatmulArgs>& cell = device->ops().matmul[static_cast<size_t>(type.dtype)];
+        const Cell<MatmulArgs>& cell = device.ops().matmul[static_cast<size_t>(type.dtype)];
         Plan plan;
         if (cell.scratch) plan.scratch_bytes = cell.scratch(args, 2);
         ASSERT_TRUE(stream->reserve(plan).has_value());

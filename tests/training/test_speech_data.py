@@ -146,6 +146,15 @@ class Mixes(unittest.TestCase):
             found.update(re.findall(r"[a-z']+", text.lower()))
         self.assertGreater(len(found.intersection(varied.ranks()) - plain), 2_400)
 
+    def test_written_sentences_are_whole_and_none_is_nearly_a_held_out_one(self):
+        import written
+        words = lambda text: set(re.findall(r"[a-z']+", text.lower()))
+        held = [words(text) for text in (SPEECH / "everyday_held.txt").read_text().splitlines()]
+        self.assertEqual(len(set(written.written())), len(written.written()))
+        for text in written.written():
+            self.assertRegex(text, r"^[A-Z][A-Za-z', ]+[.?]$")
+            self.assertLessEqual(max(len(words(text) & other) / len(words(text) | other) for other in held), 0.5, text)
+
     def test_examples_are_whole_sentences_of_words_with_known_sounds(self):
         import examples
         try:

@@ -20,12 +20,14 @@ import homophones  # noqa: E402
 import templates  # noqa: E402
 from chat import invented_word  # noqa: E402
 from dialogue import PREFIXES, SKILLS  # noqa: E402
+from facts import RELATIONS  # noqa: E402
 from item import HELD, TRAIN, capitalise, is_held, with_article  # noqa: E402
 from notes import KINDS, filler_sentence  # noqa: E402
 import spoken  # noqa: E402
 import varied  # noqa: E402
 from words import WORDS, plain_sentence  # noqa: E402
 import world  # noqa: E402
+from written import written_sentence  # noqa: E402
 
 MAX_LENGTH = 110
 OPERATORS = ("plus", "minus", "times", "divided by")
@@ -84,6 +86,7 @@ may|did|does|do|up|down|out|off|back|away|just|still|again|never|always|than|as|
 going to|has been|had to|have to|used to|want to|need to|out of|one of the|kind of|a lot of|as soon as""".replace(
     "\n", "").split("|")
 INVENTED_SHARE = 0.03
+_OF_SYMBOLS, _TO_SYMBOLS = (next(relation for relation in RELATIONS if relation.name == name) for name in ("element", "symbol"))
 _SPELLABLE = [word for word in WORDS + world.FIRST_NAMES if word.lower() not in homophones.RARER]
 
 
@@ -174,6 +177,10 @@ def _example(rng, _split, _invents):
     return examples.example_sentence(rng)
 
 
+def _written(rng, _split, _invents):
+    return written_sentence(rng)
+
+
 def _template(rng, _split, _invents):
     return templates.template_sentence(rng)
 
@@ -222,6 +229,23 @@ def _spelled(rng, word):
                        f"Spell {word}."))
 
 
+def _letters(rng, split, _invents):
+    """Letters in the company of other words: chemical symbols, seats, initials. "E" and "I" differ by their sound alone there."""
+    if rng.random() < 0.5:
+        if rng.random() < 0.6:
+            return _OF_SYMBOLS.item(rng, split).question
+        return rng.choice((_OF_SYMBOLS, _TO_SYMBOLS)).item(rng, split).answers[0]
+    a, b, c = rng.sample("BCDEFGHIJKLMNOPQRSTUVWXYZ", 3)
+    name, thing, n = rng.choice(world.FIRST_NAMES), rng.choice(world.OBJECTS), rng.randint(13, 99)
+    return rng.choice((
+        f"The letter {a}.", f"Is it {a} or {b}?", f"It begins with {a}, {b}.", f"Does it end with {a}, {b}?", f"My initials are {a}, {b}.",
+        f"{name}'s initials are {a}, {b}, {c}.", f"We sit in row {a}.", f"Take platform {a}.", f"Is plan {a} better than plan {b}?",
+        f"Which letter comes after {a}?", f"Which letter comes before {a}?", f"I said {a}, {b}, not {a}, {c}.", f"Not {a}, {b}.",
+        f"The {thing} is in box {a}.", f"Press {a}, then {b}.", f"Room {n} {a}.", f"Turn to page {n}, part {a}.",
+        f"Write {a}, {b}, {c} on the {thing}.", f"Vitamin {a} is good for you.", f"The answer is {a}.", f"Choose {a}, {b} or {c}.",
+        f"How do you write the letter {a}?", f"The code begins with {a}, {b}."))
+
+
 def _name(rng, _split, invents):
     name = rng.choice(world.FIRST_NAMES + [""])
     if not name:
@@ -234,15 +258,15 @@ def _name(rng, _split, invents):
                        f"{capitalise(with_article(thing))}.", f"And {place}?", f"What about {name}?"))
 
 
-_ENDLESS = (_word_sequence, _free_words, _common_sequence, _everyday, _varied, _example, _template)
+_ENDLESS = (_word_sequence, _free_words, _common_sequence, _everyday, _varied, _example, _written, _template, _letters)
 REPEATED_SHARE = 0.1
 _WORLD = ((_question, 45), (_answer, 25), (_word_sequence, 10), (_number, 8), (_spelling, 6), (_name, 4), (_command, 2))
 _WORLD_IN_ASR = 0.17 / sum(share for _, share in _WORLD)
 MIXES = {
     "assistant": _WORLD,
-    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_varied, 0.22),
-            (_everyday, 0.12), (_example, 0.26), (_common_sequence, 0.06), (_free_words, 0.03), (_number, 0.05), (_wide_spelling, 0.04),
-            (_template, 0.04), (_command, 0.01)),
+    "asr": (*((maker, share * _WORLD_IN_ASR) for maker, share in _WORLD), (_varied, 0.19), (_written, 0.14),
+            (_everyday, 0.08), (_example, 0.21), (_common_sequence, 0.05), (_free_words, 0.03), (_number, 0.05), (_wide_spelling, 0.03),
+            (_letters, 0.02), (_template, 0.02), (_command, 0.01)),
     "tts": ((_answer, 45), (_template, 25), (_question, 15), (_free_words, 10), (_number, 5)),
 }
 

@@ -1,7 +1,7 @@
 """Everyday sentences with other words in them: each noun, verb, adjective and adverb may be one of the 38,000 commoner words of
 English that stands in such places.
 
-The grammar of everyday.py has a few thousand words; a recogniser must have heard most others in sentences, too. How common a
+The grammar of everyday.py and what was written by hand have a few thousand words; a recogniser must have heard most others in sentences, too. How common a
 word is say the lists of Debian's python3-zxcvbn (films and television, an encyclopedia, passwords) and scowl, what it can be
 festlex-poslex, how it sounds festlex-cmu. Of words that sound alike in the same place only the commonest is taken.
 """
@@ -15,6 +15,7 @@ import runpy
 
 import common_words
 import everyday
+from written import written_sentence
 
 SIZES = {10: 6_000, 20: 12_000, 35: 25_000, 40: 30_000, 50: 40_000}   # of scowl, and the rank of words that no other list has
 RANKED_BY = {"us_tv_and_film": 1, "english_wikipedia": 1, "passwords": 2}   # and by what their ranks are multiplied
@@ -24,6 +25,7 @@ MOST_USUAL = 150                                    # ranks of words that stay w
 _TAGS = {"nn": 0.13, "nns": 0.06, "jj": 0.06, "rb": 0.03, "vb": 0.026, "vbd": 0.03, "vbn": 0.02, "vbg": 0.015, "vbz": 0.02}
 _OTHERS = {"in": 0.1, "dt": 0.08, "nnp": 0.09, "prp": 0.02, "prp$": 0.01, "md": 0.01, "cc": 0.025, "cd": 0.035, "to": 0.022,
            "wdt": 0.005, "wp": 0.003, "wrb": 0.002, "ex": 0.001, "uh": 0.0001, "nnps": 0.002, "pdt": 0.001, "rp": 0.003}
+WRITTEN = 0.4                                       # share of the sentences that begin as one of everyday_written.txt
 LEAST_SHARE = 0.25                                  # of its uses, so that a word counts as this tag
 _ENTRY = re.compile(r'\("([a-z]+)" \((.*)\) \(\) \)')
 _TAG = re.compile(r"\((\S+) (-[0-9.]+)\)")
@@ -94,9 +96,14 @@ def _draw(rng, tag):
 
 
 def varied_sentence(rng) -> str:
-    share, added = rng.choice((0.25, 0.5, 0.8)), rng.choice((0.0, 0.0, 0.25))
+    if rng.random() < WRITTEN:
+        return _varied(rng, written_sentence(rng), rng.choice((0.1, 0.25)), 0.0)
+    return _varied(rng, everyday.everyday_sentence(rng), rng.choice((0.25, 0.5, 0.8)), rng.choice((0.0, 0.0, 0.25)))
+
+
+def _varied(rng, text, share, added) -> str:
+    """share: of the words that may be others; added: of the nouns that get a word before them."""
     out, at, before = [], 0, ""
-    text = everyday.everyday_sentence(rng)
     for match in _WORD.finditer(text):
         word = match[0]
         tag = _tag(word.lower() if not match.start() else word)

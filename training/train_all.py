@@ -111,8 +111,8 @@ def jobs(run, a):
     yield codec("codec", 330, "--start", coder, "--keep-codes", "--adversarial-from", 0.3, "--decay", 0.5,
                 after=("codec-codes",), behind=codes, shares=0)
     # And then its ear, while codes keep their meaning.
-    yield codec("codec-hearing", 430, "--start", run / "codec/codec.gguf", "--see-through", "--adversarial-from", 0.3, "--decay", 0.8,
-                "--lr", 0.0004, after=("codec",), behind=when_idle, shares=0)
+    yield codec("codec-hearing", 430, "--start", run / "codec/codec.gguf", "--see-through", "--keep-voices", 1, "--adversarial-from", 0.3,
+                "--decay", 0.8, "--lr", 0.0004, after=("codec",), behind=when_idle, shares=0)
     yield Job("asr", run / "asr/scores.json",
               [*python(asr_gpus), HERE / "asr/train.py", "--train", c / "speech", "--held", c / "held-seen", "--unseen",
                c / "held-unseen", "--out", run / "asr", "--threads", 8, "--max-seconds", seconds(850), "--resume"],

@@ -44,7 +44,11 @@ class Hearing(unittest.TestCase):
         decibels = 10 * torch.log10(clean.square().mean(1) / (heard - clean).square().mean(1))[is_noisy]
         self.assertTrue(self.hearing.SNR_DB[0] - 3 < decibels.min() and decibels.max() < self.hearing.SNR_DB[1] + 3)
         is_another = (clean != sound).any(1)
-        self.assertTrue(0.5 < is_another.float().mean() < 0.95)
+        self.assertTrue(0.6 < is_another.float().mean() < 1.0)
+        keeps = torch.arange(40) < 20
+        clean, heard = hear(sound, keeps)
+        self.assertTrue(torch.equal(clean[keeps], sound[keeps]) and not torch.equal(clean, sound))
+        self.assertTrue(0.2 < (heard != clean).any(1)[keeps].float().mean() < 0.95)
 
     def test_another_throat_has_other_resonances_and_the_same_pitch(self):
         """A buzz of 120 Hz through a resonance at 1 kHz."""
@@ -61,6 +65,26 @@ class Hearing(unittest.TestCase):
             self.assertGreater(on_pitch, 0.9)
             self.assertAlmostEqual(float(centre) / (resonance * factor), 1.0, delta=0.08)
         self.assertLess(float((self.hearing.other_throat(buzz, torch.ones(1)) - buzz).abs().max()), 1e-4)
+
+    def test_a_vocoder_keeps_resonances_and_loudness(self):
+        """A buzz of 120 Hz through a resonance at 1 kHz."""
+        import vocoder
+        torch, n = self.torch, 24000
+        k = torch.arange(1, 90)[:, None]
+        partials = torch.cos(2 * math.pi * 120 * k * torch.arange(n) / n)
+        buzz = (torch.exp(-((k * 120 - 1000) / 300.0) ** 2) * partials).sum(0).repeat(20, 1) * 0.05
+        hertz, is_voiced = vocoder.pitch(buzz, n)
+        self.assertTrue(is_voiced.float().mean() > 0.95 and abs(float(hertz[is_voiced].median()) / 120 - 1) < 0.02)
+        self.assertFalse(vocoder.pitch(torch.randn(2, n), n)[1].float().mean() > 0.1)
+        made = vocoder.vocoded(buzz, n, torch.Generator().manual_seed(1))
+        self.assertLess(float((made.square().mean(1) / buzz.square().mean(1)).log().abs().max()), 1e-3)
+        power = torch.fft.rfft(made)[:, :4000].abs().square()
+        centre = (power * torch.arange(4000)).sum(1) / power.sum(1)
+        self.assertLess(float((centre / 1000).log().abs().max()), 0.2)
+        pitches = [float(vocoder.pitch(row[None], n)[0].median()) for row in made]
+        self.assertLess(max(abs(math.log(each / 120)) for each in pitches), vocoder.TRANSPOSED + 0.05)
+        self.assertGreater(max(pitches) / min(pitches), 1.15)
+        self.assertEqual(float(vocoder.vocoded(torch.zeros(1, n), n, torch.Generator()).abs().max()), 0.0)
 
     def test_more_layers_begin_as_fewer(self):
         from dataclasses import replace

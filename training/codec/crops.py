@@ -37,6 +37,7 @@ class Crops:
         corpora = [Corpus(folder) for folder in folders]
         weights = weights or [corpus.hours() for corpus in corpora]
         audio, phones, start, share, at = [], [], [], [], 0
+        self.folder = torch.from_numpy(np.repeat(np.arange(len(corpora)), [len(corpus.n24) for corpus in corpora])).to(device)
         for corpus, weight in zip(corpora, weights):
             sound, labels = np.array(corpus.audio(24)), phones_of(corpus)
             audio.append(sound)
@@ -54,8 +55,8 @@ class Crops:
         self.generator = torch.Generator(device=device).manual_seed(seed)
 
     def draw(self, n_crops, n_samples):
-        """(n_crops, n_samples) float32 and (n_crops, n_samples / 240) phones: cuts at any sample, with up to a quarter of
-        silence, half of them within 2 dB of the usual level, the others within 8."""
+        """(n_crops, n_samples) float32, (n_crops, n_samples / 240) phones, and (n_crops,) which of the folders each is from: cuts
+        at any sample, with up to a quarter of silence, half of them within 2 dB of the usual level, the others within 8."""
         random = lambda *size: torch.rand(*size, device=self.device, generator=self.generator)
         pick = torch.searchsorted(self.ends, random(n_crops).double() * self.ends[-1]).clamp_max(len(self.n) - 1)
         room = (self.n[pick] - n_samples // 2).clamp_min(n_samples // 4)
@@ -69,4 +70,4 @@ class Crops:
         phones = phones * is_inside[:, middle]
         decibels = (random(n_crops, 1) * 2 - 1) * torch.where(random(n_crops, 1) < 0.5, 2.0, 8.0)
         gain = RMS / self.level[pick][:, None] * 10 ** (decibels / 20)
-        return sound * torch.minimum(gain, LARGEST / sound.abs().amax(1, keepdim=True).clamp_min(1e-3)), phones
+        return sound * torch.minimum(gain, LARGEST / sound.abs().amax(1, keepdim=True).clamp_min(1e-3)), phones, self.folder[pick]

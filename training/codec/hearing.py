@@ -7,15 +7,16 @@ import torch
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent / "speech"))
 import augment
+from vocoder import ENVELOPE, vocoded
 
 ROWS_OF_A_KIND, SECONDS = 64, 8         # of noise that is made once
 NOISY, SNR_DB = 0.6, (0.0, 25.0)        # share of the crops, and speech above noise in them
 NOISE_DB = 8.0                          # by which a noise's spectrum is bent each time
 BENT, MOST_BENT = 0.35, 0.22            # share whose speed and pitch change, and by how much at most (logarithm)
 RESHAPED, MOST_RESHAPED = 0.35, 0.25    # share whose throat is longer or shorter, at the same pitch
+VOCODED = 0.3                           # share whose voice is a vocoder's
 COLOURED, COLOUR_DB = 0.3, 6.0          # share whose voice has another colour
 WINDOW, HOP = 1024, 256                 # samples of a spectrum
-ENVELOPE = 40                           # places of the cepstrum that hold the throat; the pitch lies behind them
 MOST_GAIN = 3.0                         # of the envelope, natural logarithm
 
 
@@ -52,13 +53,17 @@ class Hearing:
         return torch.exp((self.random(n) * 2 - 1) * most * (self.random(n) < share))
 
     @torch.no_grad()
-    def __call__(self, sound):
-        """sound: (crops, samples) -> (what is to be understood, what is heard), both of that shape."""
+    def __call__(self, sound, keeps=None):
+        """sound: (crops, samples) -> (what is to be understood, what is heard), both of that shape. keeps: (crops,) bool,
+        whose voice stays what it is."""
         n_crops, n = sound.shape
         clean = augment.changed_speed(sound, self.factor(n_crops, BENT, MOST_BENT))
         throat = self.factor(n_crops, RESHAPED, MOST_RESHAPED)
         clean = torch.where(throat[:, None] == 1, clean, other_throat(clean, throat))
+        clean = torch.where(self.random(n_crops, 1) < VOCODED, vocoded(clean, self.rate_hz, self.generator), clean)
         clean = torch.where(self.random(n_crops, 1) < COLOURED, augment.coloured(clean, self.noise, COLOUR_DB), clean)
+        if keeps is not None:
+            clean = torch.where(keeps[:, None], sound, clean)
         clean = clean / clean.abs().amax(1, keepdim=True).clamp_min(1.0)
         row = (self.random(n_crops) * len(self.bank)).long()
         first = (self.random(n_crops) * (self.bank.shape[1] - n)).long()

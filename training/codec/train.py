@@ -46,6 +46,8 @@ def options():
                         help="with --start: train only what makes sound of codes; they stay what they are")
     parser.add_argument("--see-through", action="store_true",
                         help="with --start: learn to hear through noise and in other voices; what codes mean stays")
+    parser.add_argument("--keep-voices", type=int, default=0, metavar="N",
+                        help="with --see-through: voices of the first N corpora, which a speech model has, are not changed")
     parser.add_argument("--smoke", action="store_true", help="a tiny codec and batch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--crops", type=int, default=30, help="of a step; a third of that for long ones")
@@ -125,8 +127,8 @@ def main():
         adversarial = min(1.0, max(0.0, (progress - a.adversarial_from) / 0.03))
         trainer.learner.may_restart = progress < 0.75
         trainer.set(schedule(progress, trainer.step_count, a.decay, a.warmup), adversarial)
-        sound, phones = crops.draw(n_crops, n_frames * trainer.config.hop)
-        clean, *heard = hear(sound) if hear else (sound,)
+        sound, phones, folder = crops.draw(n_crops, n_frames * trainer.config.hop)
+        clean, *heard = hear(sound, folder < a.keep_voices) if hear else (sound,)
         parts = steps.run((clean, phones, *heard), trainer.phase())
         trainer.step_count += 1
         for name, value in parts.items():

@@ -2,6 +2,7 @@
 // threads: every type of weights on every instruction set of this CPU. A device that is not deterministic
 // promises it for up to Device::most_alike_rows() rows, and more are close to that.
 #include <map>
+#include <set>
 #include <utility>
 
 #include "kernels/cpu/cpu_device.h"
@@ -46,6 +47,7 @@ class MatmulRows : public testing::TestWithParam<Isa> {
     const Tensor& x;
     std::vector<float> alone;    // [row][n_out]
     std::vector<float> weights;  // [n_out][n_in]
+    std::vector<double> bounds;  // [row][n_out]: how near rows are that are not alike; 0: not known yet
   };
 
   void expect_rows_alone(const WeightType& type, int64_t n_in, int64_t n_out, bool has_bias,
@@ -57,7 +59,7 @@ class MatmulRows : public testing::TestWithParam<Isa> {
     fill_normal(random, bias.tensor);
     fill_normal(random, x.tensor);
     Linear linear{weight.tensor, has_bias ? bias.tensor : Tensor{}};
-    Expected expected{x.tensor, {}, std::vector<float>(static_cast<size_t>(n_out * n_in))};
+    Expected expected{x.tensor, {}, std::vector<float>(static_cast<size_t>(n_out * n_in)), {}};
     for (int64_t row = 0; row < most; ++row) {
       const std::vector<float> out = multiply(1, true, linear, x.tensor, row, 1);
       expected.alone.insert(expected.alone.end(), out.begin(), out.end());
@@ -77,19 +79,19 @@ class MatmulRows : public testing::TestWithParam<Isa> {
   }
 
   // In both modes, where there are two.
-  void expect_rows(const Linear& linear, const Expected& expected, const std::vector<int64_t>& counts) {
+  void expect_rows(const Linear& linear, Expected& expected, const std::vector<int64_t>& counts) {
     expect_rows(linear, expected, counts, /*is_deterministic=*/true, INT64_MAX);
     const int64_t most_alike = device(1, false).most_alike_rows(linear.weight.dtype);
     if (most_alike < INT64_MAX && !HasFatalFailure())
       expect_rows(linear, expected, counts, /*is_deterministic=*/false, most_alike);
   }
 
-  void expect_rows(const Linear& linear, const Expected& expected, const std::vector<int64_t>& counts,
+  void expect_rows(const Linear& linear, Expected& expected, const std::vector<int64_t>& counts,
                    bool is_deterministic, int64_t most_alike) {
     const int64_t most = expected.x.ne[1], n_out = linear.weight.n_rows();
     for (const int64_t count : counts) {
       // The first rows, and the last ones: the same row at another place of the batch.
-      for (const int64_t first : {int64_t{0}, most - count}) {
+      for (const int64_t first : std::set<int64_t>{0, most - count}) {
         SCOPED_TRACE(testing::Message() << describe(linear.weight) << ", rows " << first << " to "
                                         << first + count << (is_deterministic ? ", deterministic" : ""));
         const std::vector<float> together =
@@ -106,20 +108,26 @@ class MatmulRows : public testing::TestWithParam<Isa> {
   }
 
   // More rows than are alike. How near those of f16 weights are is known to matmul_test.cpp.
-  static void expect_near(const std::vector<float>& got, DType dtype, const Expected& expected, int64_t first,
+  static void expect_near(const std::vector<float>& got, DType dtype, Expected& expected, int64_t first,
                           int64_t n_out) {
     if (test::is_float(dtype)) return;
+    expected.bounds.resize(expected.alone.size());
+    for (int64_t i = 0; i < std::ssize(got); ++i) {
+      const int64_t at = first * n_out + i;
+      double& bound = expected.bounds[at];
+      if (bound == 0) bound = bound_of(expected, at / n_out, at % n_out);
+      ASSERT_NEAR(got[i], expected.alone[at], bound) << "row " << at / n_out << ", " << at % n_out;
+    }
+  }
+
+  static double bound_of(const Expected& expected, int64_t row, int64_t out) {
     constexpr double kSums = 3e-6;  // in another order, of terms and a bias of about one
     const int64_t n_in = expected.x.ne[0];
-    for (int64_t i = 0; i < std::ssize(got); ++i) {
-      const float* const w = expected.weights.data() + i % n_out * n_in;
-      const float* const x = expected.x.as<float>() + (first + i / n_out) * n_in;
-      double terms = 0;
-      for (int64_t k = 0; k < n_in; ++k) terms += std::fabs(w[k] * x[k]);
-      ASSERT_NEAR(got[i], expected.alone[first * n_out + i],
-                  test::bf16_beside_bytes(w, x, n_in).most + kSums * (terms + 1))
-          << "row " << first + i / n_out << ", " << i % n_out;
-    }
+    const float* const w = expected.weights.data() + out * n_in;
+    const float* const x = expected.x.as<float>() + row * n_in;
+    double terms = 0;
+    for (int64_t k = 0; k < n_in; ++k) terms += std::fabs(w[k] * x[k]);
+    return test::bf16_beside_bytes(w, x, n_in).most + kSums * (terms + 1);
   }
 
  private:

@@ -145,9 +145,8 @@ template <class Format>
 INLINE_AVX512 void add_run(const GemvArgs& args, const std::byte* at, int64_t run,
                            ChainSums<kRunChains>* sums) {
   constexpr int kTokens = 4;
-  constexpr int64_t kFar = 4352;  // less comes too late for eight tokens; more slows down two and twelve
   const StripRun<Format> strip(at);
-  ask_behind<StripRun<Format>::kBytes, StripRun<Format>::kBytes, kFar>(at);
+  ask_behind<StripRun<Format>::kBytes, StripRun<Format>::kBytes, kFarOfTokens>(at);
   int t = 0;
   for (; t + kTokens <= args.n_tokens; t += kTokens)
     add_tile<Format, kTokens>(strip, args.x + t, run, sums + t);

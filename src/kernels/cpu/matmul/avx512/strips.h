@@ -12,11 +12,15 @@ constexpr int kHalves = 2;  // of a strip
 constexpr int64_t kHalfRows = kStripRows / kHalves;
 constexpr int kPieces = 8;  // of four codes in a run
 
+// How far behind weights are asked for that meet one token, and several. Less comes too late for eight; more
+// slows down two and twelve.
+constexpr int64_t kFarOfToken = 3328, kFarOfTokens = 4352;
+
 // Asks for what comes behind `at` in a strip while kBytes are multiplied: for what lies kNear behind to be
 // nearest, since its loads would hold up the products behind them, and for what is so far away that memory
 // has it there in time. With less than a page between them the processor's own prefetching runs along and is
 // waited for less. Line by line without a loop, which would cost as much as it hides.
-template <int64_t kBytes, int64_t kNear, int64_t kFar = 3328>
+template <int64_t kBytes, int64_t kNear, int64_t kFar = kFarOfToken>
 INLINE_AVX512 void ask_behind(const std::byte* at) {
   constexpr int64_t kLine = 64;
   static_assert(kBytes <= 17 * kLine);

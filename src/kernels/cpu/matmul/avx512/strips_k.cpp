@@ -216,7 +216,12 @@ INLINE_AVX512 void add_run(const GemvArgs& args, const std::byte* block, int64_t
   constexpr int kTokens = 4;
   constexpr int64_t kRunBytes = kStripRows * Format::kBlockBytes / kBlockRuns;
   const StripRun<Format> strip(block, run % kBlockRuns);
-  ask_behind<kRunBytes, Format::kNear>(block + run % kBlockRuns * kRunBytes);
+  const std::byte* const at = block + run % kBlockRuns * kRunBytes;
+  if (args.n_tokens == 1) {
+    ask_behind<kRunBytes, Format::kNear>(at);
+  } else {
+    ask_behind<kRunBytes, Format::kNear, kFarOfTokens>(at);
+  }
   int t = 0;
   for (; t + kTokens <= args.n_tokens; t += kTokens)
     strip.template add_products<kTokens>(args.x + t, run, sums + t);

@@ -7,6 +7,7 @@
 #include "base/parameter.h"
 #include "engine/context.h"
 #include "engine/step_size.h"
+#include "kernels/fused_ops.h"
 
 namespace parlance {
 
@@ -83,7 +84,15 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
 Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   const SequenceMemory memory = this->memory();
   Plan plan;
-  for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens /= 2) {
+  // Rows that the device fuses may need less than fewer ones that it does not.
+  const auto next = [&](int64_t n) {
+    int64_t fewer = n / 2;
+    if (fuses_rows(*stream_, n)) {
+      for (fewer = n - 1; fewer > n / 2 && fuses_rows(*stream_, fewer);) --fewer;
+    }
+    return fewer;
+  };
+  for (int64_t n_tokens = n_batch_; n_tokens > 0; n_tokens = next(n_tokens)) {
     const Shape shape{.n_tokens = n_tokens,
                       .n_outputs = std::min(n_tokens, n_outputs_),
                       .n_kv_bound = n_kv_bound_,

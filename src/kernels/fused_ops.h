@@ -1,6 +1,6 @@
-// Operations on few rows in one go: products that normalise what they take, and add up or gate what they
-// yield. For so few, kernels wait longer for each other than they compute. Only for devices that offer it,
-// and with the bits of the operations that they stand for.
+// Operations on rows in one go: products that normalise what they take, and add up or gate what they yield.
+// For few rows, kernels wait longer for each other than they compute; many are not written and read between
+// operations. Only for devices that offer it, and with the bits of the operations that they stand for.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace parlance {
 
-// Whether the stream's device has the operations below for so few rows.
+// Whether the stream's device has the operations below for so many rows.
 bool fuses_rows(const Stream& s, int64_t n_rows);
 
 // rms_norm(x, weight).

@@ -1,4 +1,4 @@
-// What a device is beside a Device that takes few rows through several operations in one go: see fused_ops.h.
+// What a device is beside a Device that takes rows through several operations in one go: see fused_ops.h.
 // As op_table.h, for kernels.
 #pragma once
 

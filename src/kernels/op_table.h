@@ -151,6 +151,12 @@ struct SegmentAttentionArgs {
   Tensor bias;    // f32 [n, n_tokens]: added to a token's score of key i of its segment, or absent
   float scale;
   Tensor out;  // f32 [head_dim, n_head, n_tokens]
+  // Where OpTable::turns_segment_heads: rms_norm of each head of q and k first, then rope of both. What they
+  // hold afterwards is not said.
+  Tensor q_norm = {}, k_norm = {};  // f32 [head_dim], or absent
+  float eps = 0;
+  Tensor angles = {};  // f32 [head_dim / 2, 2, n_tokens], or absent
+  RopeStyle style = RopeStyle::halves;
 };
 
 // What a recurrence keeps of each sequence. The tokens of a sequence lie next to each other in the batch, in
@@ -357,6 +363,7 @@ void fill_plain_formats(CellsByKvFormats<Args>& cells, const std::type_identity_
 struct OpTable {
   bool transforms_kv = false;  // whether the kernels below know KvCoding::transform() and exact pages
   bool equalises_kv = false;   // whether norm_rope_write does what KvView::k_shift, k_scale and q_scale say
+  bool turns_segment_heads = false;  // whether segment_attention knows norms and angles
   CellsByDType<GetRowsArgs> get_rows;
   Cell<RmsNormArgs> rms_norm;
   Cell<LayerNormArgs> layer_norm;

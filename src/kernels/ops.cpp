@@ -165,15 +165,39 @@ Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& 
   return out.reshaped(kv.head_dim_v * q.ne[1], q.ne[2]);
 }
 
+namespace {
+
+Tensor attend_segments(Stream& s, SegmentAttentionArgs args) {
+  const Tensor& q = args.q;
+  assert(same_sizes(args.k, args.v) && q.ne[0] == args.k.ne[0] && q.ne[1] % args.k.ne[1] == 0 &&
+         q.ne[2] == args.k.ne[2]);
+  assert(args.bounds.dtype == DType::i32 && args.bounds.n_elements() >= 2);
+  assert(!args.bias || args.bias.ne[1] == q.ne[2]);
+  args.out = like(s, q);
+  submit(s, s.device().ops().segment_attention, args, "segment_attention", "");
+  return args.out.reshaped(q.ne[0] * q.ne[1], q.ne[2]);
+}
+
+}  // namespace
+
 Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bounds,
                          float scale, const Tensor& bias) {
-  assert(q.ne[0] == k.ne[0] && same_sizes(k, v) && q.ne[1] % k.ne[1] == 0 && q.ne[2] == k.ne[2]);
-  assert(bounds.dtype == DType::i32 && bounds.n_elements() >= 2);
-  assert(!bias || bias.ne[1] == q.ne[2]);
-  const Tensor out = like(s, q);
-  submit(s, s.device().ops().segment_attention, SegmentAttentionArgs{q, k, v, bounds, bias, scale, out},
-         "segment_attention", "");
-  return out.reshaped(q.ne[0] * q.ne[1], q.ne[2]);
+  return attend_segments(s, {q, k, v, bounds, bias, scale, {}});
+}
+
+Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
+                         const Tensor& angles, RopeStyle style, const Tensor& bounds, float scale,
+                         const Tensor& bias) {
+  assert(2 * angles.ne[0] <= q.ne[0] && angles.ne[2] == q.ne[2]);
+  if (s.device().ops().turns_segment_heads)
+    return attend_segments(s, {q, k, v, bounds, bias, scale, {}, norms.q, norms.k, norms.eps, angles, style});
+  const auto turned = [&](const Tensor& x, const Tensor& norm) {
+    const Tensor normed = norm ? rms_norm(s, x, norm, norms.eps) : x;
+    rope(s, normed, angles, style);
+    return normed;
+  };
+  const Tensor turned_q = turned(q, norms.q), turned_k = turned(k, norms.k);
+  return segment_attention(s, turned_q, turned_k, v, bounds, scale, bias);
 }
 
 namespace {

@@ -75,6 +75,11 @@ Tensor attention(Stream& s, const Tensor& q, const KvView& kv, const BatchView& 
 // n_tokens] is added to the scores of each token's keys, which it has as many of as the longest segment.
 Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bounds,
                          float scale, const Tensor& bias = {});
+// The same of heads of q and k that go through rms_norm where norms are given, and through rope: in one pass,
+// where the device has one. q and k are used up.
+Tensor segment_attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,
+                         const Tensor& angles, RopeStyle style, const Tensor& bounds, float scale,
+                         const Tensor& bias = {});
 
 // weight * x + bias of an image [n_channel, width, height]. Weights are [width * height * n_channel, n_out]
 // with the window's x the fastest and channels the slowest, as files have them.

@@ -1,5 +1,7 @@
 #include "models/omnivoice_lm.h"
 
+#include "models/layers/residual.h"
+
 namespace parlance {
 
 // The residual stream (n_embd, n_columns): embeddings of the text, sums of the embeddings of a column's
@@ -22,35 +24,33 @@ Tensor OmniVoiceLm::embed(Stream& s, const OmniVoiceInput& input) const {
   return h;
 }
 
-// x (n_embd, n_columns), already normalised -> (n_embd, n_columns). Columns of a row see each other, before
+// Products of (n_embd, n_columns) -> (n_head * head_dim, n_columns). Columns of a row see each other, before
 // and behind.
-Tensor OmniVoiceLm::attend(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+Tensor OmniVoiceLm::attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                            const OmniVoiceInput& input) const {
   const HyperParameters& hp = hp_.text;
-  const int64_t n = x.ne[1];
-  const Products qkv = matmul(s, {&w.q, &w.k, &w.v}, x);
-  const Tensor q = rms_norm(s, qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n), w.q_norm, hp.norm_eps);
-  const Tensor k = rms_norm(s, qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n), w.k_norm, hp.norm_eps);
+  const int64_t n = qkv.out[0].ne[1];
+  const Tensor q = qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n);
+  const Tensor k = qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n);
   const Tensor v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n);
-  rope(s, q, angles, RopeStyle::halves);
-  rope(s, k, angles, RopeStyle::halves);
-  return matmul(s, w.o, segment_attention(s, q, k, v, input.bounds, hp.attention_scale, input.bias));
+  return segment_attention(s, q, k, v, {.q = w.q_norm, .k = w.k_norm, .eps = hp.norm_eps}, angles,
+                           RopeStyle::halves, input.bounds, hp.attention_scale, input.bias);
 }
 
 Tensor OmniVoiceLm::forward(Stream& s, const OmniVoiceInput& input) const {
   const float eps = hp_.text.norm_eps;
   const Tensor h = embed(s, input);
   const Tensor angles = rope_angles(s, input.pos, rope_inverse_, 1);
-  const Tensor x = rms_norm(s, h, layers_.front().input_norm, eps);
+  ResidualStream stream(s, h, layers_.front().input_norm, eps);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const OmniVoiceLayer& w = layers_[i];
     const Frame frame(s);
-    add_rms_norm(s, h, attend(s, w, x, angles, input), w.mlp_norm, eps, x);
-    const Tensor y = mlp(s, w.mlp, x);
+    stream.add(s, w.o, attend(s, stream.products(s, {&w.q, &w.k, &w.v}), w, angles, input), w.mlp_norm);
+    const Tensor gated = stream.gated(s, w.mlp);
     if (i + 1 < layers_.size()) {
-      add_rms_norm(s, h, y, layers_[i + 1].input_norm, eps, x);
+      stream.add(s, w.mlp.down, gated, layers_[i + 1].input_norm);
     } else {
-      add(s, h, y);
+      stream.add(s, w.mlp.down, gated);
     }
   }
   // The target ends the conditional row and begins the unconditional one.

@@ -91,7 +91,7 @@ class OmniVoiceLm {
   explicit OmniVoiceLm(OmniVoiceParameters hp) : hp_(std::move(hp)) {}
   Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
   Tensor embed(Stream& s, const OmniVoiceInput& input) const;
-  Tensor attend(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+  Tensor attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                 const OmniVoiceInput& input) const;
   Tensor embed_columns(Stream& s, const OmniVoiceColumns& columns) const;
   Tensor attend_kept(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,

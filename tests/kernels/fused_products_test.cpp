@@ -31,13 +31,16 @@ class FusedProducts : public KernelTest {
     return linear;
   }
 
-  // Rows, and the same with another behind them.
+  // Rows, and the same with another behind them; without where many rows are summed up as is fastest for so
+  // many.
+  static constexpr int64_t kMostAlike = 64;
   struct Rows {
     Tensor few, more;
   };
   Rows random_rows(OpBench& bench, int64_t n, int64_t n_rows) {
-    std::vector<float> values = random_floats((n_rows + 1) * n, 3);
-    const Tensor more = bench.upload({n, n_rows + 1, 1, 1}, values);
+    const int64_t n_more = n_rows + (n_rows > kMostAlike ? 0 : 1);
+    std::vector<float> values = random_floats(n_more * n, 3);
+    const Tensor more = bench.upload({n, n_more, 1, 1}, values);
     values.resize(static_cast<size_t>(n_rows * n));
     return {bench.upload({n, n_rows, 1, 1}, values), more};
   }
@@ -98,6 +101,31 @@ TEST_P(FusedProducts, AreWhatTheirOperationsGive) {
         const Linear a = random_linear(bench, type, n_in, n_out, n_out == 37);
         const Linear b = random_linear(bench, type, n_in, n_out, false);
         for (const int64_t n_rows : kRowCounts) {
+          SCOPED_TRACE(testing::Message() << n_rows << " rows");
+          expect_products(bench, a, b, n_rows);
+          expect_sum(bench, a, n_rows);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Tiles that are full and not, of a few shapes, of which some have parts that are summed up apart.
+TEST_P(FusedProducts, OfPiecesOfPromptsToo) {
+  OpBench bench = tested();
+  if (!fuses_rows(bench.stream(), kMostAlike + 1)) GTEST_SKIP() << "the device has an operation for each";
+  std::vector<WeightType> types = quantised_types();
+  types.insert(types.end(), float_types().begin(), float_types().end());
+  for (const WeightType& type : types) {
+    const int64_t block = traits(type.dtype).block_elements;
+    for (const int64_t n_in : {block, int64_t{1024}, int64_t{1280}, int64_t{3072}}) {
+      if (n_in % block != 0) continue;
+      for (const int64_t n_out : {int64_t{37}, n_in < 1000 ? int64_t{6000} : int64_t{200}}) {
+        SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << n_in << " x " << n_out);
+        const Linear a = random_linear(bench, type, n_in, n_out, n_out == 37);
+        const Linear b = random_linear(bench, type, n_in, n_out, false);
+        for (const int64_t n_rows : {65, 130, 500}) {
           SCOPED_TRACE(testing::Message() << n_rows << " rows");
           expect_products(bench, a, b, n_rows);
           expect_sum(bench, a, n_rows);

@@ -22,6 +22,8 @@ TEST_P(SegmentAttention, MatchesDefinition) {
       {128, 4, 2, {0, 300, 300, 457}},       // several blocks of keys; an empty segment
       {20, 3, 1, {0, 47, 48, 49, 96, 145}},  // an odd head
       {8, 1, 1, {0, 128, 256, 385}},
+      {128, 2, 1, {0, 641, 770}},  // many steps of keys
+      {64, 2, 2, {0, 129, 258}},   // a step more than whole ones
   };
   for (const SegmentShape& shape : shapes) {
     SCOPED_TRACE(fmt::format("head_dim {} tokens {}", shape.head_dim, shape.bounds.back()));
@@ -59,6 +61,58 @@ TEST_P(SegmentAttention, SegmentsDoNotSeeEachOther) {
   };
   const auto both = run(n, {0, 40, 60}), one = run(40, {0, 40});
   EXPECT_TRUE(std::equal(one.begin(), one.end(), both.begin()));
+}
+
+// Heads that are normed and turned on the way have the bits of the operations.
+TEST_P(SegmentAttention, TurnsHeadsAsTheOperationsDo) {
+  OpBench bench = tested();
+  if (may_skip(bench.device().ops().segment_attention))
+    GTEST_SKIP() << "this device has no segment_attention";
+  constexpr float kEps = 1e-6f, kScale = 0.125f;
+  struct Shape {
+    int64_t head_dim, n_head, n_head_kv, n_pairs;
+    bool has_norms;
+    RopeStyle style;
+  };
+  for (const Shape& shape : {Shape{128, 4, 2, 64, true, RopeStyle::halves},
+                             {64, 2, 2, 32, true, RopeStyle::halves},
+                             {128, 2, 1, 64, false, RopeStyle::halves},
+                             {128, 2, 1, 64, true, RopeStyle::neighbours},
+                             {96, 2, 1, 24, true, RopeStyle::halves}}) {
+    SCOPED_TRACE(fmt::format("head_dim {} pairs {}", shape.head_dim, shape.n_pairs));
+    const int64_t n = 150;
+    const auto q = random_floats(shape.head_dim * shape.n_head * n, 2);
+    const auto k = random_floats(shape.head_dim * shape.n_head_kv * n, 2);
+    const auto v = random_floats(shape.head_dim * shape.n_head_kv * n);
+    const auto q_norm = random_floats(shape.head_dim), k_norm = random_floats(shape.head_dim);
+    const auto angles = random_floats(shape.n_pairs * 2 * n);
+    const auto run = [&](const auto& attend) {
+      const Tensor tq = bench.upload({shape.head_dim, shape.n_head, n, 1}, q);
+      const Tensor tk = bench.upload({shape.head_dim, shape.n_head_kv, n, 1}, k);
+      const Tensor tv = bench.upload({shape.head_dim, shape.n_head_kv, n, 1}, v);
+      const Tensor ta = bench.upload({shape.n_pairs, 2, n, 1}, angles);
+      const Tensor bounds = bench.upload(std::vector<int32_t>{0, 37, 150});
+      HeadNorms norms{{}, {}, kEps};
+      if (shape.has_norms) {
+        norms.q = bench.upload({shape.head_dim, 1, 1, 1}, q_norm);
+        norms.k = bench.upload({shape.head_dim, 1, 1, 1}, k_norm);
+      }
+      return bench.run([&](Stream& s) { return attend(s, tq, tk, tv, norms, ta, bounds); });
+    };
+    const auto got = run([&](Stream& s, const Tensor& tq, const Tensor& tk, const Tensor& tv,
+                             const HeadNorms& norms, const Tensor& ta, const Tensor& bounds) {
+      return segment_attention(s, tq, tk, tv, norms, ta, shape.style, bounds, kScale);
+    });
+    const auto want = run([&](Stream& s, const Tensor& tq, const Tensor& tk, const Tensor& tv,
+                              const HeadNorms& norms, const Tensor& ta, const Tensor& bounds) {
+      const Tensor nq = norms.q ? rms_norm(s, tq, norms.q, kEps) : tq;
+      const Tensor nk = norms.k ? rms_norm(s, tk, norms.k, kEps) : tk;
+      rope(s, nq, ta, shape.style);
+      rope(s, nk, ta, shape.style);
+      return segment_attention(s, nq, nk, tv, bounds, kScale);
+    });
+    EXPECT_EQ(got, want);
+  }
 }
 
 PARLANCE_FOR_EACH_DEVICE(SegmentAttention, &OpTable::segment_attention);

@@ -1,6 +1,6 @@
-// Products of few tokens that are normalised, added up or gated on CUDA: by the kernels for one token or a
-// few, or where these have no code for the weights, by kernels of their own that leave in scratch memory what
-// is no result.
+// Products that are normalised, added up or gated on CUDA: by the kernels for one token or a few, by those of
+// wide_gemm() for large pieces of a prompt, or where these have no code for the weights, by kernels of their
+// own that leave in scratch memory what is no result.
 #include <algorithm>
 #include <optional>
 
@@ -10,6 +10,7 @@
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/matmul/quantised_few.h"
 #include "kernels/cuda/matmul/quantised_row.h"
+#include "kernels/cuda/matmul/wide_gemm.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
 
@@ -50,25 +51,38 @@ FusedMatmulArgs normalise(Stream& stream, const FusedMatmulArgs& args) {
   return rest;
 }
 
-// Of tokens that are normalised.
-void run_apart(Stream& stream, const FusedMatmulArgs& args) {
-  MatmulArgs plain = args.products;
-  const auto& cell = plain_cell(args);
-  if (args.end == MatmulEnd::store) return cell.run(stream, plain);
+// Products that are no results yet, into scratch memory.
+FusedMatmulArgs to_room(Stream& stream, const FusedMatmulArgs& args) {
+  FusedMatmulArgs plain = args;
+  plain.end = MatmulEnd::store;
   const Tensor& out = args.products.out[0];
-  std::byte* room = scratch_of(stream) + products_scratch(args) + floats_bytes(plain.x.n_elements());
-  for (int i = 0; i < plain.n_outputs; ++i) {
-    Tensor& product = plain.out[static_cast<size_t>(i)];
+  std::byte* room = scratch_of(stream) + products_scratch(args) + floats_bytes(args.products.x.n_elements());
+  for (int i = 0; i < args.products.n_outputs; ++i) {
+    Tensor& product = plain.products.out[static_cast<size_t>(i)];
     product = out;
     product.data = room;
     room += floats_bytes(out.n_elements());
   }
-  cell.run(stream, plain);
+  return plain;
+}
+
+// What is to become of them.
+void finish(Stream& stream, const FusedMatmulArgs& args, const MatmulArgs& plain) {
+  const Tensor& out = args.products.out[0];
   if (args.end == MatmulEnd::add) {
     op_table().add.run(stream, {out, plain.out[0]});
   } else {
     op_table().swiglu.run(stream, {plain.out[0], plain.out[1], out});
   }
+}
+
+// Of tokens that are normalised.
+void run_apart(Stream& stream, const FusedMatmulArgs& args) {
+  const auto& cell = plain_cell(args);
+  if (args.end == MatmulEnd::store) return cell.run(stream, args.products);
+  const FusedMatmulArgs plain = to_room(stream, args);
+  cell.run(stream, plain.products);
+  finish(stream, args, plain.products);
 }
 
 // The type of all weights, if they have one.
@@ -92,8 +106,44 @@ bool run_to_end(Stream& stream, const FusedMatmulArgs& args) {
   return true;
 }
 
+// Whether all weights are wide_gemm()'s.
+bool is_wide(Stream& stream, const MatmulArgs& args) {
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const DType type = args.w[static_cast<size_t>(i)].weight.dtype;
+    if (!wide_gemm_serves(stream, type, args.x) || (type == DType::f16 && !has_aligned_rows(args, type)))
+      return false;
+  }
+  return true;
+}
+
+// The tokens are rounded in the same pass as they are normalised, once for all weights.
+void run_wide(Stream& stream, const FusedMatmulArgs& args) {
+  const bool are_blocks = args.products.w[0].weight.dtype != DType::f16;
+  FusedMatmulArgs rest = args;
+  if (args.norm && !normed_for_wide(args.products.x, args.norm)) rest = normalise(stream, args);
+  const WideActivations x = halve_for_wide(stream, rest.products.x, are_blocks, rest.norm, args.norm_eps);
+  rest.norm = {};
+  if (rest.end == MatmulEnd::store) {
+    for (const DType type : kBlockTypes) {
+      if (has_rows_of(rest.products, type)) wide_gemm(stream, rest, type, x);
+    }
+    if (has_rows_of(rest.products, DType::f16)) wide_gemm(stream, rest, DType::f16, x);
+    return;
+  }
+  const std::optional<DType> type = only_type(rest.products);
+  if (type && (!has_rows_of(rest.products, *type) || wide_gemm(stream, rest, *type, x))) return;
+  // Parts of products are added up before they are gated.
+  FusedMatmulArgs plain = to_room(stream, rest);
+  for (const DType dtype : kBlockTypes) {
+    if (has_rows_of(plain.products, dtype)) wide_gemm(stream, plain, dtype, x);
+  }
+  if (has_rows_of(plain.products, DType::f16)) wide_gemm(stream, plain, DType::f16, x);
+  finish(stream, rest, plain.products);
+}
+
 // Blocks of the kernels for few tokens are many: that each normalises them takes longer than a kernel for it.
 void run_normalised(Stream& stream, const FusedMatmulArgs& args) {
+  if (args.products.x.n_rows() > 0 && is_wide(stream, args.products)) return run_wide(stream, args);
   const FusedMatmulArgs rest = normalise(stream, args);
   if (!run_to_end(stream, rest)) run_apart(stream, rest);
 }

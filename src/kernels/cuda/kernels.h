@@ -40,7 +40,7 @@ void fill_packed(OpTable& table);
 // The whole table (built once).
 const OpTable& op_table();
 
-// Beside it, for few rows; absent for types that no kernel multiplies.
+// Beside it, see fused_ops.h; absent for types that no kernel multiplies.
 const Cell<FusedMatmulArgs>& fused_matmul(DType weights);
 const Cell<FusedAttentionArgs>& fused_attention();
 

@@ -1,6 +1,6 @@
-// maskgit_step on CUDA: a block finds what a masked slot would become and how sure that is, then a thread for
-// each slot counts those that come before it. The arithmetic is that of tts/maskgit.cpp, which is the
-// definition.
+// maskgit_step on CUDA: a block finds what a masked slot would become and how sure that is, then a few
+// threads for each slot count those that come before it. The arithmetic is that of tts/maskgit.cpp, which is
+// the definition.
 #include <cfloat>
 
 #include "kernels/cuda/kernels.h"
@@ -172,13 +172,16 @@ __global__ void __launch_bounds__(kThreads) score_slots(const Decision p) {
   p.choices[slot] = choice;
 }
 
+// A slot is so many threads', which share those that it is compared with.
+constexpr int kThreadsOfSlot = 8, kSlots = kThreads / kThreadsOfSlot;
 __global__ void __launch_bounds__(kThreads) decide_slots(const Decision p) {
   __shared__ float scores[kThreads];
   __shared__ int choices[kThreads];
   let_next_start();
   wait_for_previous();
   if (p.move->fault != INT32_MAX) return;
-  const int n_slots = p.n_codebook * p.n_frames, slot = blockIdx.x * kThreads + threadIdx.x;
+  const int n_slots = p.n_codebook * p.n_frames, part = threadIdx.x % kThreadsOfSlot;
+  const int slot = blockIdx.x * kSlots + threadIdx.x / kThreadsOfSlot;
   const bool is_masked = slot < n_slots && p.choices[slot] >= 0;
   const float own = is_masked ? p.scores[slot] : 0;
   int rank = 0;  // masked slots that are decided before this one
@@ -189,10 +192,11 @@ __global__ void __launch_bounds__(kThreads) decide_slots(const Decision p) {
       choices[threadIdx.x] = p.choices[first + threadIdx.x];
     }
     __syncthreads();
-    for (int i = 0; i < min(kThreads, n_slots - first); ++i)
+    for (int i = part; i < min(kThreads, n_slots - first); i += kThreadsOfSlot)
       rank += choices[i] >= 0 && (scores[i] > own || (scores[i] == own && first + i < slot));
   }
-  if (is_masked && rank < p.move->n_chosen) {
+  for (int mask = 1; mask < kThreadsOfSlot; mask *= 2) rank += __shfl_xor_sync(kAllLanes, rank, mask);
+  if (part == 0 && is_masked && rank < p.move->n_chosen) {
     const int codebook = slot / p.n_frames;
     p.code_of(codebook, slot % p.n_frames) = codebook * p.n_vocab + p.choices[slot];
   }
@@ -228,8 +232,7 @@ void run_maskgit_step(Stream& stream, const MaskGitStepArgs& args) {
          p);
   const int n_slots = p.n_codebook * p.n_frames;
   launch(stream, decide_slots,
-         {.grid = dim3(static_cast<unsigned>((n_slots + kThreads - 1) / kThreads)), .block = dim3(kThreads)},
-         p);
+         {.grid = dim3(static_cast<unsigned>((n_slots + kSlots - 1) / kSlots)), .block = dim3(kThreads)}, p);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // to bytes, once for all weights of a call and equally on every device; f16 and bf16 weights meet x as a sum
 // of two such floats, 33 to 64 tokens on GPUs of compute capability 9.0 in half_many.cu. In large pieces of a
 // prompt f16 weights meet one (half_gemm.cu), and on GPUs of compute capability 9.0 quantised weights, too,
-// become f16 and meet their activations as one (wide_gemm.cu).
+// become f16 and meet their activations as one (wide_gemm.cu, wide_blocks.cu).
 #include <algorithm>
 #include <optional>
 
@@ -77,10 +77,10 @@ namespace {
 void run_quantised(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
   if (run_quantised_row(stream, {args})) return;
-  if (wide_gemm_serves(stream, DType::q8_0, args.x.n_rows())) {
+  if (wide_gemm_serves(stream, DType::q8_0, args.x)) {
     const WideActivations x = halve_for_wide(stream, args.x, true);
     for (const DType dtype : kBlockTypes) {
-      if (has_rows_of(args, dtype)) wide_gemm(stream, args, dtype, x);
+      if (has_rows_of(args, dtype)) wide_gemm(stream, {args}, dtype, x);
     }
     return;
   }
@@ -103,22 +103,24 @@ void run_quantised(Stream& stream, const MatmulArgs& args) {
 size_t quantised_scratch(const MatmulArgs& args, int) {
   const int64_t n_in = args.x.ne[0], n_tokens = args.x.n_rows();
   return std::max(quantised_scratch_bytes(n_in, n_tokens),
-                  n_tokens > kMostAlikeTokens ? half_scratch_bytes(n_in, n_tokens) : 0);
+                  n_tokens > kMostAlikeTokens ? half_scratch_bytes(n_in, n_tokens) + widened_bytes(args) : 0);
 }
 
 void run_float(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
   for (const DType dtype : kFloatTypes) {
     if (!has_rows_of(args, dtype)) continue;
-    const bool is_many_f32 = dtype == DType::f32 && !has_one_order(stream, args.x.n_rows());
-    if (!has_aligned_rows(args, dtype) || is_many_f32) {
+    const bool has_order = has_one_order(stream, args.x.n_rows());
+    const bool are_tiles = dtype == DType::f32 && !has_order && args.x.ne[0] < kFewestGemmValues;
+    if (are_tiles || !has_aligned_rows(args, dtype)) {
       float_tiles(stream, args, dtype);
     } else if (dtype == DType::f32) {
-      float_gemv(stream, args);
+      const auto run = has_order ? float_gemv : float_gemm;
+      run(stream, args);
     } else if (half_gemv_serves(stream, args.x)) {
       half_gemv(stream, {args}, dtype);
-    } else if (wide_gemm_serves(stream, dtype, args.x.n_rows())) {
-      wide_gemm(stream, args, dtype, halve_for_wide(stream, args.x, false));
+    } else if (wide_gemm_serves(stream, dtype, args.x)) {
+      wide_gemm(stream, {args}, dtype, halve_for_wide(stream, args.x, false));
     } else if (half_few(stream, {args}, dtype)) {
       continue;
     } else if (half_many_serves(stream, args.x.n_rows())) {

@@ -7,7 +7,7 @@ namespace {
 
 OpTable make_table() {
   OpTable table;
-  table.transforms_kv = table.equalises_kv = true;
+  table.transforms_kv = table.equalises_kv = table.turns_segment_heads = true;
   fill_get_rows(table);
   fill_rms_norm(table);
   fill_layer_norm(table);

@@ -1,10 +1,13 @@
-// segment_attention on CUDA: tensor cores for the heads of models, a warp for each row for all others.
+// segment_attention on CUDA: tensor cores for the heads of models (segments_wide.cu for large ones on
+// GPUs of compute capability 9.0), a warp for each row for all others.
 // Queries, keys, values and weights go into the tensor cores as sums of two f16, whose product is short of
 // f32's by what both leave out; so magnitudes above 65,504 are not served, which no normalised model comes
 // near.
 #include <cfloat>
+#include <utility>
 
 #include "kernels/cuda/attention/mma.cuh"
+#include "kernels/cuda/attention/segments_wide.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -308,7 +311,22 @@ void launch_tiles(Stream& stream, const Segments& p, int64_t n_tokens) {
          p);
 }
 
-void run_segment_attention(Stream& stream, const SegmentAttentionArgs& args) {
+// What heads of q and k go through first, in place.
+void turn_heads(Stream& stream, const SegmentAttentionArgs& args) {
+  for (const auto& [x, norm] : {std::pair{args.q, args.q_norm}, std::pair{args.k, args.k_norm}}) {
+    if (norm) op_table().rms_norm.run(stream, {x, norm, x, args.eps});
+    if (args.angles) op_table().rope.run(stream, {x, args.angles, args.style});
+  }
+}
+
+void run_segment_attention(Stream& stream, const SegmentAttentionArgs& given) {
+  SegmentAttentionArgs args = given;
+  const bool is_wide = attention::segments_wide_serves(stream, args);
+  if ((args.angles || args.q_norm || args.k_norm) && !(is_wide && attention::segments_wide_turns(args))) {
+    turn_heads(stream, args);
+    args.q_norm = args.k_norm = args.angles = {};
+  }
+  if (is_wide) return attention::run_segments_wide(stream, args);
   const auto size = [](int64_t n) { return static_cast<int>(n); };
   const int64_t n_tokens = args.q.ne[2];
   const Segments p{
@@ -344,7 +362,9 @@ void run_segment_attention(Stream& stream, const SegmentAttentionArgs& args) {
 }  // namespace
 
 void fill_segment_attention(OpTable& table) {
-  table.segment_attention = {run_segment_attention};
+  table.segment_attention = {run_segment_attention, [](const SegmentAttentionArgs& args, int) {
+                               return attention::segments_wide_scratch(args);
+                             }};
 }
 
 }  // namespace parlance::cuda

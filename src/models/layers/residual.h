@@ -9,7 +9,7 @@
 namespace parlance {
 
 // h (n_embd, n_tokens) and x, the same under the norm of the sub-layer that comes next. Where the device
-// takes so few rows from product to product (fuses_rows()), there is no x: products make it on their way.
+// takes so many rows from product to product (fuses_rows()), there is no x: products make it on their way.
 class ResidualStream {
  public:
   // `may_fuse`: whether sub-layers do without x.

@@ -71,12 +71,11 @@ __device__ float largest_of_parts(float scale, int part, int n_parts) {
 }
 
 // What a warp has of a token, of blocks (token) with a warp for each part.
-template <bool kInCodes = false>
 struct WarpPart {
   int token, part;
   int first;     // value of the part
   int n_padded;  // values, those that whole steps have more included
-  PartOfX<kHeldPieces, kInCodes> values;
+  PartOfX<kHeldPieces> values;
 
   __device__ WarpPart(const float* x, int n_in, int n_tokens, const Parts& parts)
       : token(blockIdx.x),
@@ -104,7 +103,7 @@ __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows(const float* x, int n_in, int n_tokens, HalfActivations out, Parts parts) {
   let_next_start();
   wait_for_previous();
-  const WarpPart<> own(x, n_in, n_tokens, parts);
+  const WarpPart own(x, n_in, n_tokens, parts);
   float scale = own.values.template scale<Half>();
   if constexpr (!kHasOrder) scale = largest_of_parts(scale, own.part, parts.n);
   uint16_t* halves = out.halves + static_cast<int64_t>(own.token) * out.row_values + own.first;
@@ -122,7 +121,7 @@ __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows_for_many(const float* x, int n_in, int n_tokens, ManyActivations out, Parts parts) {
   let_next_start();
   wait_for_previous();
-  const WarpPart<> own(x, n_in, n_tokens, parts);
+  const WarpPart own(x, n_in, n_tokens, parts);
   const float scale = own.values.template scale<Half>();
   own.values.template for_each_halved<Half>(
       own.n_padded, scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
@@ -131,19 +130,6 @@ __global__ void __launch_bounds__(32 * kMostParts)
         *reinterpret_cast<uint2*>(to + ManyActivations::kHalfBytes) = make_uint2(low[0], low[1]);
       });
   if (threadIdx.x == 0) out.scales[own.part * kManyTokens + own.token] = scale;
-}
-
-template <bool kInCodes>
-__global__ void __launch_bounds__(32 * kMostParts)
-    halve_rows_for_wide(const float* x, int n_in, int n_tokens, WideActivations out, Parts parts) {
-  let_next_start();
-  wait_for_previous();
-  const WarpPart<kInCodes> own(x, n_in, n_tokens, parts);
-  const float scale = largest_of_parts(own.values.template scale<__half>(), own.part, parts.n);
-  own.values.for_each_rounded(own.n_padded, scale, [&](int at, const uint2& four) {
-    *reinterpret_cast<uint2*>(reinterpret_cast<uint8_t*>(out.step(own.step(at), 0)) + own.place(at)) = four;
-  });
-  if (threadIdx.x == 0 && own.part == 0) out.scales[own.token] = scale;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.
@@ -254,19 +240,6 @@ ManyActivations halve_for_many(Stream& stream, const Tensor& x, DType dtype) {
   launch(stream, dtype == DType::bf16 ? halve_rows_for_many<__nv_bfloat16> : halve_rows_for_many<__half>,
          {.grid = dim3(kManyTokens), .block = dim3(32, static_cast<unsigned>(parts.n))}, x.as<const float>(),
          static_cast<int>(n_in), static_cast<int>(x.n_rows()), out, parts);
-  return out;
-}
-
-WideActivations halve_for_wide(Stream& stream, const Tensor& x, bool is_for_blocks) {
-  const int64_t n_in = x.ne[0], n_tokens = x.n_rows();
-  const int64_t n_rows = padded_half_tokens(n_tokens);
-  auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
-  auto* scales = reinterpret_cast<float*>(halves + n_rows * align_up<int64_t>(n_in, kHalfStepValues));
-  const WideActivations out{halves, scales, scales + n_rows, static_cast<int>(n_rows)};
-  const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
-  launch(stream, is_for_blocks ? halve_rows_for_wide<true> : halve_rows_for_wide<false>,
-         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
-         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
   return out;
 }
 

@@ -1,5 +1,4 @@
-// Products of float weights in plain f32, for any address and length of rows: what the faster kernels leave, and f32
-// weights with many tokens, such as a codec's.
+// Products of float weights in plain f32, for any address and length of rows: what the faster kernels leave.
 #include "base/checked.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"

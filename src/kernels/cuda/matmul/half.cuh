@@ -9,7 +9,6 @@
 
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
-#include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace parlance::cuda {
@@ -53,9 +52,18 @@ __device__ inline int exponent_of(float magnitude) {
   return (__float_as_int(magnitude) >> 23) - 127;
 }
 
+// A power of two that brings the largest magnitude near the top of f16.
+__device__ inline float scale_for_f16(float magnitude) {
+  // The inverse must be finite, too.
+  constexpr int kTopExponent = 14, kLowestExponent = -100;
+  const int exponent =
+      magnitude > 0 ? max(exponent_of(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
+  return power_of_two(exponent - kTopExponent);
+}
+
 // A warp's part of a token: n values, a multiple of 4. Its lanes hold so many pieces of four, and load others
-// again. Values are those of x or, where kInCodes, what its codes stand for; n is a multiple of 32 then.
-template <int kHeld, bool kInCodes = false>
+// again.
+template <int kHeld>
 class PartOfX {
  public:
   __device__ PartOfX(const float* x, int n) : x_(x), n_(n) {
@@ -63,8 +71,7 @@ class PartOfX {
     for (int i = 0; i < kHeld; ++i) held_[i] = i * 32 * 4 < n ? load(i) : float4{};
   }
 
-  // A power of two that brings the largest magnitude near the top of f16, or 1 for bf16, which reaches as far
-  // as f32.
+  // scale_for_f16(), or 1 for bf16, which reaches as far as f32.
   template <class Half>
   __device__ float scale() const {
     if constexpr (std::is_same_v<Half, __nv_bfloat16>) return 1;
@@ -72,24 +79,7 @@ class PartOfX {
     for_each_piece(n_, [&](int, const float4& v) {
       magnitude = fmaxf(magnitude, fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w))));
     });
-    magnitude = max_of_warp(magnitude);
-    // The inverse must be finite, too.
-    constexpr int kTopExponent = 14, kLowestExponent = -100;
-    const int exponent =
-        magnitude > 0 ? max(exponent_of(fminf(magnitude, 3e38f)), kLowestExponent) : kTopExponent;
-    return power_of_two(exponent - kTopExponent);
-  }
-
-  // Calls visit(place, four halves) for each four of n_padded values that are divided by scale and rounded to
-  // f16; those that do not exist are zero.
-  template <class Visit>
-  __device__ void for_each_rounded(int n_padded, float scale, const Visit& visit) const {
-    const float inverse = inverse_of_power_of_two(scale);
-    for_each_piece(n_padded, [&](int at, const float4& v) {
-      const __half2 pairs[2] = {__floats2half2_rn(v.x * inverse, v.y * inverse),
-                                __floats2half2_rn(v.z * inverse, v.w * inverse)};
-      visit(at, *reinterpret_cast<const uint2*>(pairs));
-    });
+    return scale_for_f16(max_of_warp(magnitude));
   }
 
   // Calls visit(place, first, second) for each four of n_padded values: both halves of them, as two pairs
@@ -131,8 +121,7 @@ class PartOfX {
     return (i * 32 + static_cast<int>(threadIdx.x) % 32) * 4;
   }
   __device__ float4 load(int i) const {
-    const float4 values = place(i) < n_ ? *reinterpret_cast<const float4*>(x_ + place(i)) : float4{};
-    return kInCodes ? rounded_to_codes(values) : values;
+    return place(i) < n_ ? *reinterpret_cast<const float4*>(x_ + place(i)) : float4{};
   }
   // Of the first n values.
   template <class Visit>

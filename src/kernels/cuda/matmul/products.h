@@ -190,13 +190,18 @@ struct HalfActivations {
 #endif
 };
 
+int64_t padded_half_tokens(int64_t n_tokens);
 size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens);
 HalfActivations halve(Stream& stream, const Tensor& x, DType dtype);
 
-// Rows of weights start at multiples of 16 bytes. float_gemv is for f32, the others are for f16 and bf16;
-// half_gemv takes a single token, which it rounds itself, and gates and adds up what comes of it; it does not
-// normalise.
+// Rows of weights start at multiples of 16 bytes. float_gemv and float_gemm are for f32, the others are for
+// f16 and bf16; half_gemv takes a single token, which it rounds itself, and gates and adds up what comes of
+// it; it does not normalise.
 void float_gemv(Stream& stream, const MatmulArgs& args);
+// Many tokens, whose sums have no order; off by 2^-21 of each product. With shorter rows than this there is
+// little to compute, and float_tiles() is nearer.
+inline constexpr int64_t kFewestGemmValues = 512;
+void float_gemm(Stream& stream, const MatmulArgs& args);
 bool half_gemv_serves(Stream& stream, const Tensor& x);
 void half_gemv(Stream& stream, const FusedMatmulArgs& args, DType dtype);
 void half_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x);

@@ -51,7 +51,8 @@ struct TileShares {
 // Block (sums (m, n) of all threads, tile), for tiles in the order of the grid that has left their parts.
 template <class Shares>
 __global__ void __launch_bounds__(Shares::kThreads)
-    add_parts(const __grid_constant__ Products p, const Split split, int n_parts, int n_token_tiles) {
+    add_parts(const __grid_constant__ Products p, const Split split, int n_parts, int n_token_tiles,
+              MatmulEnd end) {
   let_next_start();
   wait_for_previous();
   const int m = blockIdx.x / Shares::kColumns, n = blockIdx.x % Shares::kColumns;
@@ -72,20 +73,22 @@ __global__ void __launch_bounds__(Shares::kThreads)
   for (int e = 0; e < 4; ++e) {
     const int r = first_row + Shares::row(m, e), t = first_token + Shares::token(n, e);
     if (r >= output.n_out || t >= p.n_tokens) continue;
-    output.out[static_cast<int64_t>(t) * output.n_out + r] = total[e] + (output.bias ? output.bias[r] : 0.0f);
+    float& to = output.out[static_cast<int64_t>(t) * output.n_out + r];
+    const float sum = total[e] + (output.bias ? output.bias[r] : 0.0f);
+    to = end == MatmulEnd::add ? to + sum : sum;
   }
 }
 
 // Behind the kernel that has left them, where several blocks share a tile.
 template <class Shares>
 void launch_add_parts(Stream& stream, const Products& products, const Split& split, int n_parts,
-                      int n_token_tiles) {
+                      int n_token_tiles, MatmulEnd end = MatmulEnd::store) {
   if (!split.sums) return;
   launch(stream, add_parts<Shares>,
          {.grid = dim3(Shares::kRowTiles * Shares::kColumns,
                        static_cast<unsigned>(n_token_tiles * products.n_tiles)),
           .block = dim3(Shares::kThreads)},
-         products, split, n_parts, n_token_tiles);
+         products, split, n_parts, n_token_tiles, end);
 }
 
 }  // namespace parlance::cuda

@@ -140,6 +140,17 @@ __device__ inline void multiply_warpgroup_f16(float (&c)[64], const uint32_t (&a
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
+// c += a b for 64 rows and 64 columns, where a lies in registers and b's columns along k.
+__device__ inline void multiply_warpgroup_rows_f16(float (&c)[32], const uint32_t (&a)[4], uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+      " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+      "{%32, %33, %34, %35}, %36, 1, 1, 1, 0;"
+      : PARLANCE_SUMS_32(c, 0)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+
 // c += a b for 64 rows, 256 columns and 16 floats of 16 bits along k.
 __device__ inline void multiply_warpgroup_f16(float (&c)[128], uint64_t a, uint64_t b) {
   asm volatile(

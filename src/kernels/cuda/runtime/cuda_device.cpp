@@ -94,8 +94,10 @@ class CudaDevice final : public Device, public FusesRows, public TakesLargeBatch
   const OpTable& ops() const override { return op_table(); }
   // Two have quantised_gemv, which ends in what it yields.
   bool fuses_rows(int64_t n_rows) const override {
-    return has_row_kernels(gpu_.compute_capability) &&
-           (n_rows == 1 || (n_rows >= kFewestQuantisedTokens && n_rows <= kMostFewTokens));
+    const bool are_few = n_rows == 1 || (n_rows >= kFewestQuantisedTokens && n_rows <= kMostFewTokens);
+    const bool are_many = n_rows > kMostAlikeTokens && !gpu_.is_deterministic;
+    return (are_few && has_row_kernels(gpu_.compute_capability)) ||
+           (are_many && has_wide_kernels(gpu_.compute_capability));
   }
   const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override {
     return cuda::fused_matmul(weights);

@@ -1,0 +1,467 @@
+// segment_attention on the tensor cores of compute capability 9.0. A kernel rounds heads to f16 and keeps
+// what that leaves out as another f16, after it has normed and turned them where that is asked for; it writes
+// them as the tensor cores want them. Then each warpgroup of two has 64 rows of a head and takes 64 keys at a
+// time, which a third brings for both. A product of two such sums of halves is short of f32's by what both
+// leave out. One's scores become weights while the tensor cores are the other's.
+#include "kernels/cuda/attention/segments_wide.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/cuda/attention/fold.cuh"
+#include "kernels/cuda/attention/mma.cuh"
+#include "kernels/cuda/matmul/arrivals.cuh"
+#include "kernels/cuda/matmul/warpgroup.cuh"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/runtime/launch.h"
+
+namespace parlance::cuda::attention {
+
+namespace {
+
+constexpr int kGroups = 2, kRows = kGroups * kWarpgroupRows;  // of a block
+constexpr int kKeys = 64;                                     // of a step
+constexpr int kStages = 2;
+constexpr int kSliceValues = 64;  // of a row: tiles of warpgroup.cuh
+constexpr int kAlignedRows = kSwizzledRows;
+constexpr int kDim = 128;  // of heads, with zeros behind shorter ones
+
+// Rows of all segments, each of which begins at a multiple of kAlignedRows, and as many zeros behind them as
+// a step may read.
+int64_t padded_rows(int64_t n_tokens, int64_t n_segments) {
+  return align_up<int64_t>(n_tokens + kAlignedRows * n_segments + kKeys, kAlignedRows);
+}
+
+}  // namespace
+
+size_t segments_wide_scratch(const SegmentAttentionArgs& args) {
+  const int64_t n_heads = args.q.ne[1] + 2 * args.k.ne[1];
+  const int64_t n_rows = padded_rows(args.q.ne[2], args.bounds.n_elements() - 1);
+  return static_cast<size_t>(n_heads * n_rows * kDim * 2) * sizeof(uint16_t);
+}
+
+#if PARLANCE_HAS_WARPGROUPS
+
+namespace {
+
+constexpr float kLowest = -1e30f;
+constexpr float kLog2OfE = 1.4426950408889634f;
+// Keeps small weights out of f16's subnormal numbers; sums have it, too.
+constexpr float kLog2OfWeightScale = 10;
+
+struct Segments {
+  const float *q, *k, *v;
+  const int32_t* bounds;
+  const float* bias;  // or null
+  float* out;
+  int64_t bias_stride;
+  int n_segments, n_head, n_head_kv, head_dim;
+  float scale;
+  // Of heads that are turned.
+  const float *q_norm, *k_norm;  // or null
+  const float* angles;           // (head_dim / 2, 2, n_tokens): cos, then sin; or null
+  float eps;
+  // Halves and rests of rows: see QueryRow and TileRows.
+  uint16_t* rounded;
+  int n_rows;  // padded
+};
+
+struct SegmentRows {
+  int first, n;      // tokens
+  int first_padded;  // row
+};
+
+__device__ inline SegmentRows segment_of(const Segments& p, int i) {
+  const int first = p.bounds[i];
+  return {first, p.bounds[i + 1] - first, first / kAlignedRows * kAlignedRows + kAlignedRows * i};
+}
+
+// ---- Rounded rows ----
+
+// Queries go from memory to registers: a lane has four halves of sixteen values, those that its registers of
+// A hold (mma.cuh), next to each other.
+struct QueryRow {
+  __device__ static uint16_t* at(const Segments& p, int head, int row) {
+    return p.rounded + (static_cast<int64_t>(head) * p.n_rows + row) * 2 * kDim;
+  }
+  // Of an even value, its halves; the rests are kDim behind them.
+  __device__ static int place(int value) {
+    const int in_step = value % 16;
+    return value - in_step + in_step % 8 / 2 * 4 + in_step / 8 * 2;
+  }
+};
+
+// Keys and values go to shared memory in tiles, by slices of 64 values: (halves and rests, slices, rows).
+struct TileRows {
+  static constexpr int kSlices = kDim / kSliceValues;
+  // Bytes from the first row of a head's slices on, of halves and of rests.
+  __device__ static uint8_t* at(const Segments& p, int head_of_both, int part, int slice) {
+    const int64_t index = (static_cast<int64_t>(p.n_head + head_of_both) * 2 + part) * kSlices + slice;
+    return reinterpret_cast<uint8_t*>(p.rounded) + index * p.n_rows * kSwizzledRowBytes;
+  }
+  __device__ static int place(int row, int value) {
+    return swizzled_place(row, value % kSliceValues / 8) + value % 8 * static_cast<int>(sizeof(uint16_t));
+  }
+};
+
+// A head of a row by a warp: elements lane, lane + 32, ...
+struct WarpHead {
+  static constexpr int kEach = 4;
+  float x[kEach] = {};
+
+  __device__ void load(const float* head, int head_dim, int lane) {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) x[i] = lane + 32 * i < head_dim ? head[lane + 32 * i] : 0.0f;
+  }
+
+  // Of kDim elements; the sum is that of sum_of_squares().
+  __device__ void norm(const float* weight, float eps, int lane) {
+    float sums[kEach];
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) sums[i] = sum_of_warp(__fmul_rn(x[i], x[i]));
+    const float sum = __fadd_rn(__fadd_rn(sums[0], sums[2]), __fadd_rn(sums[1], sums[3]));
+    const float scale = 1 / sqrtf(sum / static_cast<float>(kDim) + eps);
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) x[i] = x[i] * scale * weight[lane + 32 * i];
+  }
+
+  // Pairs are halves of the head.
+  __device__ void turn(const float* cosines, int lane) {
+#pragma unroll
+    for (int i = 0; i < kEach / 2; ++i) {
+      const float cosine = cosines[lane + 32 * i], sine = cosines[kDim / 2 + lane + 32 * i];
+      const float a = x[i], b = x[i + kEach / 2];
+      x[i] = a * cosine - b * sine;
+      x[i + kEach / 2] = a * sine + b * cosine;
+    }
+  }
+
+  // Calls visit(even value, two halves, two rests).
+  template <class Visit>
+  __device__ void for_each_pair(int lane, const Visit& visit) const {
+#pragma unroll
+    for (int i = 0; i < kEach; i += 2) {
+      // A lane of each two has the pair of element i, the other that of the next one.
+      const bool is_odd = lane % 2 == 1;
+      const float other = __shfl_xor_sync(kAllLanes, is_odd ? x[i] : x[i + 1], 1);
+      uint32_t halves, rests;
+      if (is_odd) {
+        split<__half>(other, x[i + 1], halves, rests);
+      } else {
+        split<__half>(x[i], other, halves, rests);
+      }
+      visit(lane - lane % 2 + 32 * (i + lane % 2), halves, rests);
+    }
+  }
+};
+
+constexpr int kRoundWarps = 8;
+
+// A warp for each head of q, then of k, then of v, of each padded row.
+__global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_constant__ Segments p) {
+  let_next_start();
+  wait_for_previous();
+  const int lane = threadIdx.x % 32;
+  const int index = static_cast<int>(blockIdx.x) * kRoundWarps + static_cast<int>(threadIdx.x) / 32;
+  const int n_heads = p.n_head + 2 * p.n_head_kv;
+  const int row = index / n_heads, head = index % n_heads;
+  if (row >= p.n_rows) return;
+  int token = -1;
+  for (int i = 0; i < p.n_segments; ++i) {
+    const SegmentRows segment = segment_of(p, i);
+    if (row < segment.first_padded) break;
+    if (row - segment.first_padded < segment.n) token = segment.first + row - segment.first_padded;
+  }
+  const bool is_q = head < p.n_head, is_k = !is_q && head < p.n_head + p.n_head_kv;
+  const int head_of_side = is_q ? head : is_k ? head - p.n_head : head - p.n_head - p.n_head_kv;
+  const float* const side = is_q ? p.q : is_k ? p.k : p.v;
+  WarpHead own;
+  if (token >= 0) {
+    const int of_side = is_q ? p.n_head : p.n_head_kv;
+    own.load(side + (static_cast<int64_t>(token) * of_side + head_of_side) * p.head_dim, p.head_dim, lane);
+    if (is_q || is_k) {
+      const float* const norm = is_q ? p.q_norm : p.k_norm;
+      if (norm) own.norm(norm, p.eps, lane);
+      if (p.angles) own.turn(p.angles + static_cast<int64_t>(token) * kDim, lane);
+    }
+  }
+  if (is_q) {
+    uint16_t* const to = QueryRow::at(p, head, row);
+    own.for_each_pair(lane, [&](int value, uint32_t halves, uint32_t rests) {
+      auto* const pair = reinterpret_cast<uint32_t*>(to + QueryRow::place(value));
+      pair[0] = halves;
+      pair[kDim / 2] = rests;
+    });
+    return;
+  }
+  own.for_each_pair(lane, [&](int value, uint32_t halves, uint32_t rests) {
+    const int slice = value / kSliceValues, place = TileRows::place(row, value);
+    *reinterpret_cast<uint32_t*>(TileRows::at(p, head - p.n_head, 0, slice) + place) = halves;
+    *reinterpret_cast<uint32_t*>(TileRows::at(p, head - p.n_head, 1, slice) + place) = rests;
+  });
+}
+
+// ---- A warpgroup's rows ----
+
+enum Side { keys, values };
+
+struct Shared {
+  static constexpr int kSlices = TileRows::kSlices;
+  static constexpr int kSliceBytes = kKeys * kSwizzledRowBytes;
+  uint8_t tiles[2][kStages][2][kSlices * kSliceBytes];  // keys, values; halves, rests
+  Arrivals there[2][kStages], free[2][kStages];
+};
+
+constexpr int kThreads = (kGroups + 1) * kWarpgroupThreads;
+constexpr int kFewRegisters = 24, kManyRegisters = 240;  // of who brings tiles, and of who multiplies them
+static_assert((kGroups * kManyRegisters + kFewRegisters) * kWarpgroupThreads <= 65536);
+
+__global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_constant__ Segments p) {
+  using S = Shared;
+  constexpr int kMmaValues = 16, kDimSteps = kDim / kMmaValues, kKeySteps = kKeys / kMmaValues;
+  constexpr int kUnits = 16;  // of descriptors, in bytes
+  extern __shared__ uint8_t dynamic[];
+  auto& shared = *reinterpret_cast<S*>(first_tile(dynamic));
+  if (threadIdx.x == 0) {
+    for (int side = 0; side < 2; ++side) {
+      for (int stage = 0; stage < kStages; ++stage) {
+        shared.there[side][stage].init(1);
+        shared.free[side][stage].init(kGroups * kWarpgroupThreads / 32);
+      }
+    }
+  }
+  __syncthreads();
+  let_next_start();
+  wait_for_previous();
+
+  int tile = blockIdx.x, n_keys = 0, first_token = 0, first_padded = 0;
+  for (int i = 0; i < p.n_segments; ++i) {
+    const SegmentRows segment = segment_of(p, i);
+    const int n_tiles = (segment.n + kRows - 1) / kRows;
+    if (tile < n_tiles) {
+      n_keys = segment.n;
+      first_token = segment.first;
+      first_padded = segment.first_padded;
+      break;
+    }
+    tile -= n_tiles;
+  }
+  if (n_keys == 0) return;
+  const int head = blockIdx.y, head_kv = head / (p.n_head / p.n_head_kv);
+  const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
+
+  const int group_of_rows = static_cast<int>(threadIdx.x) / kWarpgroupThreads;
+  if (group_of_rows == kGroups) {
+    give_registers<kFewRegisters>();
+    if (threadIdx.x % kWarpgroupThreads != 0) return;
+    for (int first = 0, step = 0; first < n_keys; first += kKeys, ++step) {
+      const int stage = step % kStages;
+      for (const Side side : {keys, values}) {
+        if (step >= kStages) shared.free[side][stage].wait(step / kStages - 1);
+        Arrivals& there = shared.there[side][stage];
+        there.arrive_before(sizeof shared.tiles[side][stage]);
+        for (int part = 0; part < 2; ++part) {
+          for (int slice = 0; slice < S::kSlices; ++slice)
+            there.copy(shared.tiles[side][stage][part] + slice * S::kSliceBytes,
+                       TileRows::at(p, side * p.n_head_kv + head_kv, part, slice) +
+                           static_cast<int64_t>(first_padded + first) * kSwizzledRowBytes,
+                       S::kSliceBytes);
+        }
+      }
+    }
+    return;
+  }
+  take_registers<kManyRegisters>();
+
+  // A lane has parts of two rows of its warp's sixteen.
+  int rows[2];
+  uint32_t q[2][kDimSteps][4];  // halves, rests
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    rows[half] = tile * kRows + static_cast<int>(threadIdx.x) / 32 * 16 + group + 8 * half;
+    const uint16_t* const from =
+        QueryRow::at(p, head, first_padded + min(rows[half], n_keys - 1)) + 4 * in_group;
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+#pragma unroll
+      for (int step = 0; step < kDimSteps; ++step) {
+        const uint2 four = *reinterpret_cast<const uint2*>(from + part * kDim + step * kMmaValues);
+        q[part][step][half] = four.x;
+        q[part][step][2 + half] = four.y;
+      }
+    }
+  }
+
+  float out[kDim / 2] = {}, largest[2] = {kLowest, kLowest}, sums[2] = {};
+  for (int first = 0, n_done = 0; first < n_keys; first += kKeys, ++n_done) {
+    const int stage = n_done % kStages, phase = n_done / kStages;
+    float scores[kKeys / 2] = {};
+    shared.there[keys][stage].wait(phase);
+    pin_sums(scores);
+    begin_warpgroup_products();
+#pragma unroll
+    for (int step = 0; step < kDimSteps; ++step) {
+      const int slice = step / (kSliceValues / kMmaValues), in_slice = step % (kSliceValues / kMmaValues);
+      const auto tile_of = [&](int part) {
+        return tile_descriptor(shared.tiles[keys][stage][part] + slice * S::kSliceBytes) +
+               in_slice * (kMmaValues * 2 / kUnits);
+      };
+      multiply_warpgroup_rows_f16(scores, q[0][step], tile_of(0));
+      multiply_warpgroup_rows_f16(scores, q[0][step], tile_of(1));
+      multiply_warpgroup_rows_f16(scores, q[1][step], tile_of(0));
+    }
+    end_warpgroup_group();
+    wait_for_products<0>();
+    pin_sums(scores);
+    if (lane == 0) shared.free[keys][stage].arrive();
+
+    uint32_t weights[2][kKeySteps][4];  // halves, rests
+    float keep[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float* const bias =
+          p.bias ? p.bias + (first_token + min(rows[half], n_keys - 1)) * p.bias_stride + first : nullptr;
+      float top = largest[half];
+#pragma unroll
+      for (int i = 0; i < kKeys / 8; ++i) {
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+          const int key = 8 * i + 2 * in_group + j;
+          float& score = scores[4 * i + 2 * half + j];
+          score *= p.scale;
+          if (bias && first + key < n_keys) score = fmaxf(score + bias[key], kLowest);
+          if (first + key >= n_keys) score = kLowest;
+          top = fmaxf(top, score);
+        }
+      }
+      for (int mask = 1; mask < 4; mask *= 2) top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, mask));
+      keep[half] = exp2_flushed((largest[half] - top) * kLog2OfE);
+      largest[half] = top;
+      const float of_top = kLog2OfWeightScale - top * kLog2OfE;
+      float sum = 0;
+#pragma unroll
+      for (int i = 0; i < kKeys / 8; ++i) {
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+          float& score = scores[4 * i + 2 * half + j];
+          score = exp2_flushed(fmaf(score, kLog2OfE, of_top));
+          if (first + 8 * i + 2 * in_group + j >= n_keys) score = 0;
+          sum += score;
+        }
+      }
+      sums[half] = sums[half] * keep[half] + sum;
+    }
+#pragma unroll
+    for (int step = 0; step < kKeySteps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        split<__half>(scores[8 * step + 2 * i], scores[8 * step + 2 * i + 1], weights[0][step][i],
+                      weights[1][step][i]);
+    }
+    if (__any_sync(kAllLanes, keep[0] != 1 || keep[1] != 1)) {  // mostly, no row has a larger score
+#pragma unroll
+      for (int i = 0; i < kDim / 2; ++i) out[i] *= keep[i / 2 % 2];
+    }
+
+    shared.there[values][stage].wait(phase);
+    pin_sums(out);
+    begin_warpgroup_products();
+#pragma unroll
+    for (int step = 0; step < kKeySteps; ++step) {
+      const auto tile_of = [&](int part) {
+        return tile_descriptor_along_k(shared.tiles[values][stage][part], S::kSliceBytes) +
+               step * (kMmaValues * kSwizzledRowBytes / kUnits);
+      };
+      multiply_warpgroup_f16(out, weights[0][step], tile_of(0));
+      multiply_warpgroup_f16(out, weights[0][step], tile_of(1));
+      multiply_warpgroup_f16(out, weights[1][step], tile_of(0));
+    }
+    end_warpgroup_group();
+    wait_for_products<0>();
+    pin_sums(out);
+    if (lane == 0) shared.free[values][stage].arrive();
+  }
+
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float sum = sums[half];
+    for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(kAllLanes, sum, mask);
+    if (rows[half] >= n_keys) continue;
+    float* const to = p.out + (static_cast<int64_t>(first_token + rows[half]) * p.n_head + head) * p.head_dim;
+#pragma unroll
+    for (int i = 0; i < kDim / 8; ++i) {
+      const int at = 8 * i + 2 * in_group;
+      if (at < p.head_dim)
+        *reinterpret_cast<float2*>(to + at) =
+            make_float2(out[4 * i + 2 * half] / sum, out[4 * i + 2 * half + 1] / sum);
+    }
+  }
+}
+
+void launch_segments(Stream& stream, const Segments& p, int64_t n_tokens) {
+  const int64_t n_heads = (p.n_head + 2 * p.n_head_kv) * static_cast<int64_t>(p.n_rows);
+  launch(stream, round_heads,
+         {.grid = dim3(static_cast<unsigned>(div_up<int64_t>(n_heads, kRoundWarps))),
+          .block = dim3(32 * kRoundWarps)},
+         p);
+  // A segment begins at most one tile that is not full.
+  launch(
+      stream, attend_segments,
+      {.grid = dim3(static_cast<unsigned>(n_tokens / kRows + p.n_segments), static_cast<unsigned>(p.n_head)),
+       .block = dim3(kThreads),
+       .shared_bytes = kTileAlignment + sizeof(Shared)},
+      p);
+}
+
+}  // namespace
+
+bool segments_wide_serves(Stream& stream, const SegmentAttentionArgs& args) {
+  return gpu_of(stream).compute_capability == 90 && args.q.ne[0] % 4 == 0 && args.q.ne[0] > kDim / 2 &&
+         args.q.ne[0] <= kDim;
+}
+
+bool segments_wide_turns(const SegmentAttentionArgs& args) {
+  return args.q.ne[0] == kDim && args.style == RopeStyle::halves && 2 * args.angles.ne[0] == args.q.ne[0];
+}
+
+void run_segments_wide(Stream& stream, const SegmentAttentionArgs& args) {
+  const auto size = [](int64_t n) { return static_cast<int>(n); };
+  const auto floats = [](const Tensor& x) { return x ? x.as<const float>() : nullptr; };
+  const int64_t n_tokens = args.q.ne[2];
+  if (n_tokens == 0) return;
+  const Segments p{
+      .q = floats(args.q),
+      .k = floats(args.k),
+      .v = floats(args.v),
+      .bounds = args.bounds.as<const int32_t>(),
+      .bias = floats(args.bias),
+      .out = args.out.as<float>(),
+      .bias_stride = args.bias ? args.bias.ne[0] : 0,
+      .n_segments = size(args.bounds.n_elements()) - 1,
+      .n_head = size(args.q.ne[1]),
+      .n_head_kv = size(args.k.ne[1]),
+      .head_dim = size(args.q.ne[0]),
+      .scale = args.scale,
+      .q_norm = floats(args.q_norm),
+      .k_norm = floats(args.k_norm),
+      .angles = floats(args.angles),
+      .eps = args.eps,
+      .rounded = reinterpret_cast<uint16_t*>(scratch_of(stream)),
+      .n_rows = size(padded_rows(n_tokens, args.bounds.n_elements() - 1)),
+  };
+  launch_segments(stream, p, n_tokens);
+}
+
+#else
+
+bool segments_wide_serves(Stream&, const SegmentAttentionArgs&) {
+  return false;
+}
+bool segments_wide_turns(const SegmentAttentionArgs&) {
+  return false;
+}
+void run_segments_wide(Stream&, const SegmentAttentionArgs&) {}
+
+#endif
+
+}  // namespace parlance::cuda::attention

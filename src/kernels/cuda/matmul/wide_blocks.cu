@@ -1,0 +1,271 @@
+// Tokens times quantised weights on the tensor cores of compute capability 9.0, which take both from shared
+// memory as f16 and sum in f32 while threads go on. While a step of 64 values is multiplied, the rows' next
+// one, whose blocks were copied as they are, becomes f16: a value is a code times a step plus a minimum,
+// rounded once. More tokens than a few hundred meet weights that a kernel before has made f16 of: see
+// widened_weights().
+#include "base/checked.h"
+#include "kernels/cuda/matmul/wide_tile.cuh"
+#include "kernels/cuda/weight_types.h"
+
+namespace parlance::cuda {
+
+namespace {
+
+// Four signed codes as f16, exactly.
+__device__ inline void halves_of_codes(uint32_t codes, __half2 (&out)[2]) {
+  constexpr uint32_t kThousands = 0x64646464;                     // 0x64xx is 1024 + xx
+  const __half2 offset = __half2half2(__ushort_as_half(0x6480));  // 1024 + 128
+  const uint32_t unsigned_codes = codes ^ 0x80808080u;
+  const uint32_t pairs[2] = {__byte_perm(unsigned_codes, kThousands, 0x4140),
+                             __byte_perm(unsigned_codes, kThousands, 0x4342)};
+#pragma unroll
+  for (int i = 0; i < 2; ++i) out[i] = __hsub2(*reinterpret_cast<const __half2*>(&pairs[i]), offset);
+}
+
+// Eight values of a run: piece `piece` of it.
+template <class Type>
+__device__ uint4 halves_of_run(const Run& w, int piece) {
+  const int half = Type::kHalves ? piece / 2 : 0;
+  const __half2 scale = __float2half2_rn(w.step[half]);
+  uint4 values;
+  auto* const pairs = reinterpret_cast<__half2*>(&values);
+#pragma unroll
+  for (int word = 0; word < 2; ++word) {
+    __half2 codes[2];
+    halves_of_codes(w.codes[2 * piece + word], codes);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      if constexpr (Type::kHasMinimum) {
+        pairs[2 * word + i] = __hfma2(codes[i], scale, __float2half2_rn(w.minimum[half]));
+      } else {
+        pairs[2 * word + i] = __hmul2(codes[i], scale);
+      }
+    }
+  }
+  return values;
+}
+
+constexpr int kRunPieces = kRunValues * 2 / kPieceBytes;
+
+// ---- Weights that are made f16 before ----
+
+constexpr int kWidenThreads = 256;
+
+// Block (runs of a row, row): a thread makes a run. Rows of all outputs follow each other.
+template <class Type>
+__global__ void __launch_bounds__(kWidenThreads)
+    widen_rows(const __grid_constant__ Products p, uint4* out, int n_runs, int n_all) {
+  let_next_start();
+  const int index = static_cast<int>(blockIdx.x) * kWidenThreads + static_cast<int>(threadIdx.x);
+  Run w{};
+  if (index < n_all) {
+    int row = index / n_runs, i = 0;
+    const int run = index % n_runs;
+    for (; i + 1 < p.n_outputs && row >= p.outputs[i].n_out; ++i) row -= p.outputs[i].n_out;
+    const Output& output = p.outputs[i];
+    Type::unpack(output.weight + row * output.row_bytes + run / Type::kBlockRuns * Type::kBlockBytes,
+                 run % Type::kBlockRuns, w);
+  }
+  wait_for_previous();
+  if (index >= n_all) return;
+#pragma unroll
+  for (int piece = 0; piece < kRunPieces; ++piece)
+    out[static_cast<int64_t>(index) * kRunPieces + piece] = halves_of_run<Type>(w, piece);
+}
+
+}  // namespace
+
+void widen_weights(Stream& stream, DType dtype, const Products& products, std::byte* out) {
+  const int n_runs = products.n_in / kRunValues;
+  int n_rows = 0;
+  for (int i = 0; i < products.n_outputs; ++i) n_rows += products.outputs[i].n_out;
+  visit_block_type(dtype, [&](auto type) {
+    launch(stream, widen_rows<decltype(type)>,
+           {.grid = dim3(static_cast<unsigned>(div_up(n_rows * n_runs, kWidenThreads))),
+            .block = dim3(kWidenThreads)},
+           products, reinterpret_cast<uint4*>(out), n_runs, n_rows * n_runs);
+  });
+}
+
+#if PARLANCE_HAS_WARPGROUPS
+
+namespace {
+
+using namespace wide_tile;
+
+constexpr int kMmaSteps = kHalfStepValues / 16;
+constexpr int kTileBytes = kTileRows * kSwizzledRowBytes;
+// Steps are on their way kAhead steps before they are multiplied, when their room is that of the step before
+// the last.
+constexpr int kAhead = 2, kStages = kAhead + 2;
+constexpr size_t kMostShared = 227 << 10;
+
+// A thread's part of the weights: their bytes, and tiles of f16, of which one is multiplied while another is
+// made. It has a run of a step of a row, and brings its bytes together with the thread that has the other.
+template <class Type>
+class Blocks {
+ public:
+  // Bytes are copied for so many values at once, of two such chunks: whole blocks, and as many steps as are
+  // ahead.
+  static constexpr int kRawRuns = Type::kBlockRuns > 1 ? Type::kBlockRuns : 4;
+  static constexpr int kRawSteps = kRawRuns * kRunValues / kHalfStepValues;
+  static_assert(kRawSteps >= kAhead && kUnitSteps % kRawSteps == 0);
+  static constexpr int kRawBytes = kRawRuns / Type::kBlockRuns * Type::kBlockBytes;  // of a row
+  // Rows begin in different banks: an odd number of pieces apart.
+  static constexpr int kRawStride = (staged_bytes(kRawBytes) / kPieceBytes | 1) * kPieceBytes;
+  static constexpr int kRawTile = kTileRows * kRawStride;
+  // With three, a tile is made while the two before it are multiplied.
+  static constexpr size_t kTokensRoom = kTileAlignment + kStages * kMostTileTokens * kSwizzledRowBytes;
+  static constexpr int kTiles = kTokensRoom + 3 * kTileBytes + 2 * kRawTile <= kMostShared ? 3 : 2;
+  static constexpr size_t kSharedBytes = kTiles * kTileBytes + 2 * kRawTile;
+
+  // Behind the last row that exists, it is meant.
+  __device__ Blocks(uint8_t* shared, const Products& p, const Place& place)
+      : shared_(shared),
+        raw_(shared + kTiles * kTileBytes + row() * kRawStride),
+        first_(place.rows_of(p, row() / kWarpgroupRows).row(row() % kWarpgroupRows)),
+        row_bytes_(static_cast<int>(place.output.row_bytes)),
+        n_in_(p.n_in) {}
+
+  __device__ uint8_t* tile(int step) const { return shared_ + step % kTiles * kTileBytes; }
+
+  __device__ void copy_raw(int chunk) const {
+    const int n = min(kRawBytes, row_bytes_ - chunk * kRawBytes);
+    if (n > 0)
+      stage_bytes<kRawBytes, kStepRuns>(raw_ + chunk % 2 * kRawTile, first_ + chunk * kRawBytes, n,
+                                        threadIdx.x % kStepRuns);
+  }
+
+  // Runs that do not exist are zero.
+  __device__ void unpack(int step) const {
+    const int run_of_step = threadIdx.x % kStepRuns;
+    const int chunk = step / kRawSteps, run = step % kRawSteps * kStepRuns + run_of_step;
+    Run w{};
+    __syncwarp();
+    if ((step * kStepRuns + run_of_step) * kRunValues < n_in_) {
+      Type::unpack(raw_ + chunk % 2 * kRawTile + bytes_past_piece(first_ + chunk * kRawBytes) +
+                       run / Type::kBlockRuns * Type::kBlockBytes,
+                   run % Type::kBlockRuns, w);
+    }
+#pragma unroll
+    for (int piece = 0; piece < kRunPieces; ++piece)
+      *reinterpret_cast<uint4*>(tile(step) + swizzled_place(row(), run_of_step * kRunPieces + piece)) =
+          halves_of_run<Type>(w, piece);
+  }
+
+ private:
+  static constexpr int kStepRuns = kHalfStepValues / kRunValues;
+  static_assert(kTileRows * kStepRuns == kThreads);
+  __device__ static int row() {
+    return static_cast<int>(threadIdx.x) / kStepRuns;
+  }
+
+  uint8_t *shared_, *raw_;
+  const uint8_t* first_;
+  const int row_bytes_, n_in_;
+};
+
+template <class Type, int kTokens>
+constexpr size_t kSharedBytes = kTileAlignment + kStages* kTokensBytes<kTokens> + Blocks<Type>::kSharedBytes;
+
+// Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
+template <class Type, int kTokens>
+__global__ void __launch_bounds__(kThreads, 1)
+    multiply_blocks(const __grid_constant__ Products p, const WideActivations x, const Parts parts,
+                    const Split split, MatmulEnd matmul_end) {
+  using Weights = Blocks<Type>;
+  extern __shared__ uint8_t dynamic[];
+  __shared__ Arrivals tokens_there[kStages];
+  constexpr int kRawSteps = Weights::kRawSteps;
+  let_next_start();
+  start_arrivals(tokens_there);
+  uint8_t* const shared = first_tile(dynamic);
+  const Place place(p, parts, kTokens);
+  const Weights weights(shared + kStages * kTokensBytes<kTokens>, p, place);
+  const int begin = place.begin, end = place.end;
+  const auto stage = [&](int step) { return shared + (step - begin) % kStages * kTokensBytes<kTokens>; };
+  const auto bring_tokens = [&](int step) {
+    if (threadIdx.x == 0 && step < end)
+      copy_tokens<kTokens>(stage(step), tokens_there[(step - begin) % kStages], x, place.first_token, step);
+  };
+  const auto unpack = [&](int step) {
+    if (step < end) weights.unpack(step);
+  };
+
+  static_assert(kAhead == 2);
+  for (int i = 0; i < kAhead; ++i) {
+    weights.copy_raw(begin / kRawSteps + i);
+    end_copy_group();
+  }
+  wait_for_previous();
+  for (int i = 0; i < kAhead; ++i) bring_tokens(begin + i);
+  wait_for_copies<kAhead - 1>();
+  unpack(begin);
+
+  float sums[kTokens / 2] = {};
+  for (int step = begin; step < end; ++step) {
+    wait_for_copies<kAhead - 1>();
+    show_to_tensor_cores();
+    tokens_there[(step - begin) % kStages].wait((step - begin) / kStages);
+    __syncthreads();  // the step is there for all threads, and none multiplies the one before the last
+    const uint64_t a =
+        tile_descriptor(weights.tile(step) + static_cast<int>(threadIdx.x) / kWarpgroupThreads *
+                                                 kWarpgroupRows * kSwizzledRowBytes);
+    const uint64_t b = tile_descriptor(stage(step));
+    pin_sums(sums);
+    begin_warpgroup_products();
+#pragma unroll
+    for (int k = 0; k < kMmaSteps; ++k) multiply_warpgroup_f16(sums, a + 2 * k, b + 2 * k);
+    end_warpgroup_group();
+
+    bring_tokens(step + kAhead);
+    // The last step of a chunk of bytes has been unpacked; those of the next one are there or on their way.
+    if ((step + 1) % kRawSteps == 0) weights.copy_raw((step + 1) / kRawSteps + 1);
+    end_copy_group();
+    constexpr bool kHasOtherTile = Weights::kTiles > 2;
+    if constexpr (kHasOtherTile) unpack(step + 1);
+    wait_for_products<1>();
+    if constexpr (!kHasOtherTile) unpack(step + 1);
+  }
+  wait_for_products<0>();
+  pin_sums(sums);
+  end_tile<kTokens>(p, x, place, matmul_end, parts, split, sums, shared);
+}
+
+template <class Type, int kTokens>
+void launch_blocks(Stream& stream, const Products& products, const WideActivations& x, const Parts& parts,
+                   const Split& split, MatmulEnd end) {
+  const int n_token_tiles = div_up(products.n_tokens, kTokens);
+  launch(stream, multiply_blocks<Type, kTokens>,
+         {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
+                       static_cast<unsigned>(parts.n)),
+          .block = dim3(kThreads),
+          .shared_bytes = kSharedBytes<Type, kTokens>},
+         products, x, parts, split, end);
+  launch_add_parts<OfTile<kTokens>>(stream, products, split, parts.n, n_token_tiles, end);
+}
+
+}  // namespace
+
+size_t wide_blocks_shared(DType dtype, int tile_tokens) {
+  size_t bytes = 0;
+  visit_block_type(dtype, [&](auto type) {
+    using Type = decltype(type);
+    bytes = tile_tokens == kMostTileTokens ? kSharedBytes<Type, kMostTileTokens> : kSharedBytes<Type, 128>;
+  });
+  return bytes;
+}
+
+void wide_blocks(Stream& stream, DType dtype, int tile_tokens, const Products& products,
+                 const WideActivations& x, const Parts& parts, const Split& split, MatmulEnd end) {
+  visit_block_type(dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto run =
+        tile_tokens == kMostTileTokens ? launch_blocks<Type, kMostTileTokens> : launch_blocks<Type, 128>;
+    run(stream, products, x, parts, split, end);
+  });
+}
+
+#endif
+
+}  // namespace parlance::cuda

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numbers>
 
 #include "audio/fft.h"
@@ -74,7 +75,7 @@ typedef float Floats __attribute__((vector_size(kLogsAtOnce * sizeof(float))));
 typedef int32_t Ints __attribute__((vector_size(kLogsAtOnce * sizeof(int32_t))));
 
 // log10 of positive normal numbers, off by no more than the last bits: x is 2^e m, where m is from sqrt(1/2)
-// on, and log m = 2 artanh(s) of s = (m - 1) / (m + 1), which is at most 0.172.
+// on, and log m = 2 artanh(s) of s = (m - 1) / (m + 1), which is at most 0.172. What is not finite stays so.
 Floats log10_of(Floats x) {
   constexpr auto kRootHalf = std::bit_cast<int32_t>(0.70710678f);
   constexpr auto kLog10Of2 = static_cast<float>(std::numbers::ln2 / std::numbers::ln10);
@@ -84,7 +85,8 @@ Floats log10_of(Floats x) {
   const Floats m = std::bit_cast<Floats>(bits - (exponent << 23));
   const Floats s = (m - 1) / (m + 1), square = s * s;
   const Floats tail = square * (1.0f / 3 + square * (1.0f / 5 + square * (1.0f / 7 + square * (1.0f / 9))));
-  return __builtin_convertvector(exponent, Floats) * kLog10Of2 + kScale * (s + s * tail);
+  const Floats log = __builtin_convertvector(exponent, Floats) * kLog10Of2 + kScale * (s + s * tail);
+  return x <= std::numeric_limits<float>::max() ? log : x;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <utility>
@@ -108,6 +109,36 @@ TEST(Mel, AgreesWithTheDefinition) {
             << n << " samples, frame " << i / kMelBands << " band " << i % kMelBands;
     }
   }
+}
+
+// Sound that is louder by a power of two has the same mantissas, and logarithms that are larger by as much.
+TEST(Mel, LogarithmsOfAllExponents) {
+  constexpr MelOptions kNoFloor{.floor = std::numeric_limits<float>::min(), .keeps_last_frame = true};
+  const std::vector<float> samples = signal(2000);
+  const auto frames_at = [&](int exponent) {
+    std::vector<float> louder = samples;
+    for (float& x : louder) x = std::ldexp(x, exponent);
+    MelFrontEnd mel(kNoFloor);
+    mel.push(louder);
+    return all_frames(mel, mel.finish());
+  };
+  const std::vector<float> want = frames_at(0);
+  for (int exponent = -40; exponent <= 55; ++exponent) {
+    const std::vector<float> got = frames_at(exponent);
+    for (size_t i = 0; i < want.size(); ++i) {
+      const double larger = static_cast<double>(want[i]) + 2 * exponent * std::log10(2.0);
+      ASSERT_NEAR(got[i], larger, 1e-5) << "2^" << exponent << ", value " << i;
+    }
+  }
+}
+
+// Energies beyond what floats hold are infinite, and not those of any sound.
+TEST(Mel, WhatIsTooLoudForFloatsIsInfinite) {
+  std::vector<float> samples(1600);
+  samples[5 * kMelHop] = 1e30f;
+  MelFrontEnd mel;
+  mel.push(samples);
+  for (const float x : mel.frame(5)) EXPECT_EQ(x, std::numeric_limits<float>::infinity());
 }
 
 TEST(Mel, AnySplitGivesTheSameFrames) {

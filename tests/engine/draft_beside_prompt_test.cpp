@@ -54,6 +54,18 @@ Rows compute(Session& session, int64_t n_outputs, int64_t n_beside) {
   return task.rows;
 }
 
+// The prompt's numbers, and those of each of the draft's tokens behind it, which come one by one.
+Rows compute_alone(Session& session, std::span<const Token> prompt, std::span<const Token> draft) {
+  session.truncate(0);
+  EXPECT_TRUE(session.sequence().append(prompt));
+  Rows rows = compute(session, 1, 0);
+  for (const Token& token : draft) {
+    EXPECT_TRUE(session.sequence().append({&token, 1}));
+    rows.push_back(compute(session, 1, 0).front());
+  }
+  return rows;
+}
+
 Token largest_of(const std::vector<float>& row) {
   return static_cast<Token>(std::max_element(row.begin(), row.end()) - row.begin());
 }
@@ -80,13 +92,7 @@ TEST_P(DraftBesidePrompt, EachHasTheBitsOfComingAlone) {
     for (const int64_t n_prompt : {1, 31, 32, 33, 50, 64, 65, 150}) {
       const std::vector<Token> prompt = random_tokens(n_prompt, static_cast<unsigned>(n_prompt));
       const std::vector<Token> draft = random_tokens(32, 99);
-      alone->truncate(0);
-      ASSERT_TRUE(alone->sequence().append(prompt));
-      Rows want = compute(*alone, 1, 0);
-      for (const Token token : draft) {
-        ASSERT_TRUE(alone->sequence().append({&token, 1}));
-        want.push_back(compute(*alone, 1, 0).front());
-      }
+      const Rows want = compute_alone(*alone, prompt, draft);
       for (size_t n = 0; n <= draft.size(); n += n < 3 ? 1 : 7) {
         SCOPED_TRACE(testing::Message() << traits(format).name << ", " << n_prompt << " + " << n);
         beside->truncate(0);
@@ -108,41 +114,44 @@ TEST_P(DraftBesidePrompt, EachHasTheBitsOfComingAlone) {
 
 // Several at once, beside an answer whose steps come between their layers.
 TEST_P(DraftBesidePrompt, BesideOthers) {
-  const auto loaded = load();
-  constexpr size_t kSpeakers = 3, kRounds = 6;
-  const auto context = *Context::create(*loaded.model, options_with(KvFormat::f16, kSpeakers + 1));
-  const auto prompt = [](size_t speaker, size_t round) {
-    auto tokens = random_tokens(static_cast<int64_t>(20 + 17 * round + speaker), 5);
-    tokens.front() = static_cast<Token>(kRounds * speaker + round);
-    return tokens;
-  };
-  const std::vector<Token> draft = random_tokens(20, 3);
-  GenerateOptions saying;
-  saying.max_tokens = 400;
-  saying.ignore_eos = true;
-  const auto answer = *Request::start(context, {100, 101, 102}, saying);
-  std::vector<std::vector<Token>> got(kSpeakers * kRounds);
-  {
-    std::vector<std::jthread> speakers;
-    for (size_t speaker = 0; speaker < kSpeakers; ++speaker) {
-      speakers.emplace_back([&, speaker] {
-        const auto session = *Session::create(context);
-        for (size_t round = 0; round < kRounds; ++round) {
-          session->truncate(0);
-          const auto tokens = session->append_with_draft(prompt(speaker, round), draft);
-          ASSERT_TRUE(tokens) << tokens.error().message;
-          got[kRounds * speaker + round].assign(tokens->begin(), tokens->end());
-        }
-      });
+  for (const DType matrices : {DType::f32, DType::f16}) {
+    SCOPED_TRACE(name_of(matrices));
+    const auto loaded = load(matrices);
+    constexpr size_t kSpeakers = 3, kRounds = 6;
+    const auto context = *Context::create(*loaded.model, options_with(KvFormat::f16, kSpeakers + 1));
+    const auto prompt = [](size_t speaker, size_t round) {
+      auto tokens = random_tokens(static_cast<int64_t>(20 + 17 * round + speaker), 5);
+      tokens.front() = static_cast<Token>(kRounds * speaker + round);
+      return tokens;
+    };
+    const std::vector<Token> draft = random_tokens(20, 3);
+    GenerateOptions saying;
+    saying.max_tokens = 400;
+    saying.ignore_eos = true;
+    const auto answer = *Request::start(context, {100, 101, 102}, saying);
+    std::vector<std::vector<Token>> got(kSpeakers * kRounds);
+    {
+      std::vector<std::jthread> speakers;
+      for (size_t speaker = 0; speaker < kSpeakers; ++speaker) {
+        speakers.emplace_back([&, speaker] {
+          const auto session = *Session::create(context);
+          for (size_t round = 0; round < kRounds; ++round) {
+            session->truncate(0);
+            const auto tokens = session->append_with_draft(prompt(speaker, round), draft);
+            ASSERT_TRUE(tokens) << tokens.error().message;
+            got[kRounds * speaker + round].assign(tokens->begin(), tokens->end());
+          }
+        });
+      }
     }
-  }
-  const auto alone = *Session::create(*loaded.model, options_with(KvFormat::f16));
-  for (size_t i = 0; i < got.size(); ++i) {
-    alone->truncate(0);
-    ASSERT_TRUE(alone->sequence().append(prompt(i / kRounds, i % kRounds)));
-    std::vector<Token> want = {largest_of(compute(*alone, 1, 0).front())};
-    for (const Token token : draft) want.push_back((*alone->append_for_likeliest({&token, 1}, 1)).front());
-    EXPECT_EQ(got[i], want) << i;
+    const auto alone = *Session::create(*loaded.model, options_with(KvFormat::f16));
+    for (size_t i = 0; i < got.size(); ++i) {
+      alone->truncate(0);
+      ASSERT_TRUE(alone->sequence().append(prompt(i / kRounds, i % kRounds)));
+      std::vector<Token> want = {largest_of(compute(*alone, 1, 0).front())};
+      for (const Token token : draft) want.push_back((*alone->append_for_likeliest({&token, 1}, 1)).front());
+      EXPECT_EQ(got[i], want) << i;
+    }
   }
 }
 
@@ -166,13 +175,7 @@ TEST_P(DraftBesidePrompt, InStepsWhoseRowsAreAlike) {
     const std::vector<Token> draft = random_tokens(32, 99);
     for (const int64_t n_prompt : prompts) {
       const std::vector<Token> prompt = random_tokens(n_prompt, static_cast<unsigned>(n_prompt));
-      alone->truncate(0);
-      ASSERT_TRUE(alone->sequence().append(prompt));
-      Rows want = compute(*alone, 1, 0);
-      for (const Token token : draft) {
-        ASSERT_TRUE(alone->sequence().append({&token, 1}));
-        want.push_back(compute(*alone, 1, 0).front());
-      }
+      const Rows want = compute_alone(*alone, prompt, draft);
       for (int64_t n = 1; n <= std::ssize(draft); n += n < 17 ? 1 : 15) {
         SCOPED_TRACE(testing::Message() << name_of(matrices) << ", " << n_prompt << " + " << n);
         beside->truncate(0);
@@ -215,34 +218,44 @@ TEST_P(DraftBesidePrompt, ADraftThatIsTooLongIsRefused) {
   EXPECT_EQ(session->tokens(), random_tokens(5, 1));
 }
 
+// Where the draft's rows are in steps of the prompt, and where they have one of their own.
 TEST(DraftBesidePromptCancel, AtEveryOperation) {
   const TemporaryFolder folder;
   write_tiny_model(folder / "tiny.gguf", {.n_layer = 2});
   WatchedDevice device;
   const auto model = *TextModel::load(folder / "tiny.gguf", device);
-  const auto session = *Session::create(*model, options_with(KvFormat::f16));
   const auto prompt = random_tokens(70, 2), draft = random_tokens(9, 3);
-  int n_all = 0;
-  device.on_operation = [&] { ++n_all; };
-  const auto whole = *session->append_with_draft(prompt, draft);
-  const std::vector<Token> want(whole.begin(), whole.end());
-  for (int at = 0; at < n_all; ++at) {
-    SCOPED_TRACE(at);
-    session->truncate(0);
-    const CancellationSource source;
-    int n = 0;
-    device.on_operation = [&] {
-      if (n++ == at) source.cancel();
-    };
-    const auto cancelled = session->append_with_draft(prompt, draft, {}, {.cancellation = source.ticket()});
-    ASSERT_FALSE(cancelled);
-    EXPECT_EQ(cancelled.error().code, ErrorCode::cancelled);
-    EXPECT_TRUE(session->tokens().empty());
+  std::vector<Token> want;
+  std::vector<uint64_t> n_steps;
+  for (const int64_t n_alike : {INT64_MAX, int64_t{5}}) {
+    device.n_alike = n_alike;
+    const auto session = *Session::create(*model, options_with(KvFormat::f16));
+    int n_all = 0;
+    device.on_operation = [&] { ++n_all; };
+    const auto whole = *session->append_with_draft(prompt, draft);
+    n_steps.push_back(session->context().scheduler().stats().n_steps);
+    if (want.empty()) want.assign(whole.begin(), whole.end());
+    EXPECT_TRUE(std::ranges::equal(whole, want));
+    for (int at = 0; at < n_all; ++at) {
+      SCOPED_TRACE(testing::Message() << n_alike << " alike, operation " << at);
+      session->truncate(0);
+      const CancellationSource source;
+      int n = 0;
+      device.on_operation = [&] {
+        if (n++ == at) source.cancel();
+      };
+      const auto cancelled = session->append_with_draft(prompt, draft, {}, {.cancellation = source.ticket()});
+      ASSERT_FALSE(cancelled);
+      EXPECT_EQ(cancelled.error().code, ErrorCode::cancelled);
+      EXPECT_TRUE(session->tokens().empty());
+      device.on_operation = {};
+      const auto again = session->append_with_draft(prompt, draft);
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_TRUE(std::ranges::equal(*again, want));
+    }
     device.on_operation = {};
-    const auto again = session->append_with_draft(prompt, draft);
-    ASSERT_TRUE(again) << again.error().message;
-    EXPECT_TRUE(std::ranges::equal(*again, want));
   }
+  EXPECT_LT(n_steps.front(), n_steps.back());
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, DraftBesidePrompt, testing::ValuesIn(available_isas()),

@@ -26,6 +26,9 @@ class WatchedDevice final : public Device {
   // Called before each operation of the models (packed caches aside); one device at a time.
   std::function<void()> on_operation;
 
+  // What it says of itself; whether steps are cut depends on it.
+  int64_t n_alike = INT64_MAX;
+
   size_t n_in_use = 0;            // bytes that are allocated, weights aside
   size_t most_in_use = SIZE_MAX;  // that may be
 
@@ -34,6 +37,7 @@ class WatchedDevice final : public Device {
   DeviceMemory memory() const override { return cpu_->memory(); }
   const OpTable& ops() const override { return ops_; }
   int n_threads() const override { return cpu_->n_threads(); }
+  int64_t most_alike_rows(DType /*weights*/) const override { return n_alike; }
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
     if (bytes > most_in_use - std::min(n_in_use, most_in_use)) {
       return fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; use a smaller {}", bytes,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/cuda/attention/mma.cuh"
+#include "kernels/cuda/attention/segments.h"
 #include "kernels/cuda/attention/segments_wide.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/reduce.cuh"
@@ -17,17 +18,8 @@ namespace parlance::cuda {
 namespace {
 
 using attention::load_transposed;
+using attention::Segments;
 using attention::split;
-
-struct Segments {
-  const float *q, *k, *v;
-  const int32_t* bounds;
-  const float* bias;  // or null
-  float* out;
-  int64_t bias_stride;
-  int n_segments, n_head, n_head_kv, head_dim;
-  float scale;
-};
 
 // Tokens of a segment.
 struct TokenRange {
@@ -327,29 +319,15 @@ void run_segment_attention(Stream& stream, const SegmentAttentionArgs& given) {
     args.q_norm = args.k_norm = args.angles = {};
   }
   if (is_wide) return attention::run_segments_wide(stream, args);
-  const auto size = [](int64_t n) { return static_cast<int>(n); };
   const int64_t n_tokens = args.q.ne[2];
-  const Segments p{
-      .q = args.q.as<const float>(),
-      .k = args.k.as<const float>(),
-      .v = args.v.as<const float>(),
-      .bounds = args.bounds.as<const int32_t>(),
-      .bias = args.bias ? args.bias.as<const float>() : nullptr,
-      .out = args.out.as<float>(),
-      .bias_stride = args.bias ? args.bias.ne[0] : 0,
-      .n_segments = size(args.bounds.n_elements()) - 1,
-      .n_head = size(args.q.ne[1]),
-      .n_head_kv = size(args.k.ne[1]),
-      .head_dim = size(args.q.ne[0]),
-      .scale = args.scale,
-  };
+  const Segments p = attention::segments_of(args);
   if (n_tokens == 0) return;
   if (p.head_dim % 4 != 0 || p.head_dim > 128) {
     launch(stream, attend_rows,
            {.grid = dim3(static_cast<unsigned>((n_tokens + kWarps - 1) / kWarps),
                          static_cast<unsigned>(p.n_head)),
             .block = dim3(32, kWarps)},
-           p, size(n_tokens));
+           p, static_cast<int>(n_tokens));
   } else if (p.head_dim > 64) {
     launch_tiles<128>(stream, p, n_tokens);
   } else if (p.head_dim > 32) {

@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/attention/mma.cuh"
+#include "kernels/cuda/attention/segments.h"
 #include "kernels/cuda/matmul/arrivals.cuh"
 #include "kernels/cuda/matmul/warpgroup.cuh"
 #include "kernels/cuda/reduce.cuh"
@@ -49,14 +50,7 @@ constexpr float kLog2OfE = 1.4426950408889634f;
 // Keeps small weights out of f16's subnormal numbers; sums have it, too.
 constexpr float kLog2OfWeightScale = 10;
 
-struct Segments {
-  const float *q, *k, *v;
-  const int32_t* bounds;
-  const float* bias;  // or null
-  float* out;
-  int64_t bias_stride;
-  int n_segments, n_head, n_head_kv, head_dim;
-  float scale;
+struct WideSegments : Segments {
   // Of heads that are turned.
   const float *q_norm, *k_norm;  // or null
   const float* angles;           // (head_dim / 2, 2, n_tokens): cos, then sin; or null
@@ -71,7 +65,7 @@ struct SegmentRows {
   int first_padded;  // row
 };
 
-__device__ inline SegmentRows segment_of(const Segments& p, int i) {
+__device__ inline SegmentRows segment_of(const WideSegments& p, int i) {
   const int first = p.bounds[i];
   return {first, p.bounds[i + 1] - first, first / kAlignedRows * kAlignedRows + kAlignedRows * i};
 }
@@ -81,7 +75,7 @@ __device__ inline SegmentRows segment_of(const Segments& p, int i) {
 // Queries go from memory to registers: a lane has four halves of sixteen values, those that its registers of
 // A hold (mma.cuh), next to each other.
 struct QueryRow {
-  __device__ static uint16_t* at(const Segments& p, int head, int row) {
+  __device__ static uint16_t* at(const WideSegments& p, int head, int row) {
     return p.rounded + (static_cast<int64_t>(head) * p.n_rows + row) * 2 * kDim;
   }
   // Of an even value, its halves; the rests are kDim behind them.
@@ -95,7 +89,7 @@ struct QueryRow {
 struct TileRows {
   static constexpr int kSlices = kDim / kSliceValues;
   // Bytes from the first row of a head's slices on, of halves and of rests.
-  __device__ static uint8_t* at(const Segments& p, int head_of_both, int part, int slice) {
+  __device__ static uint8_t* at(const WideSegments& p, int head_of_both, int part, int slice) {
     const int64_t index = (static_cast<int64_t>(p.n_head + head_of_both) * 2 + part) * kSlices + slice;
     return reinterpret_cast<uint8_t*>(p.rounded) + index * p.n_rows * kSwizzledRowBytes;
   }
@@ -158,7 +152,7 @@ struct WarpHead {
 constexpr int kRoundWarps = 8;
 
 // A warp for each head of q, then of k, then of v, of each padded row.
-__global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_constant__ Segments p) {
+__global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_constant__ WideSegments p) {
   let_next_start();
   wait_for_previous();
   const int lane = threadIdx.x % 32;
@@ -216,7 +210,7 @@ constexpr int kThreads = (kGroups + 1) * kWarpgroupThreads;
 constexpr int kFewRegisters = 24, kManyRegisters = 240;  // of who brings tiles, and of who multiplies them
 static_assert((kGroups * kManyRegisters + kFewRegisters) * kWarpgroupThreads <= 65536);
 
-__global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_constant__ Segments p) {
+__global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_constant__ WideSegments p) {
   using S = Shared;
   constexpr int kMmaValues = 16, kDimSteps = kDim / kMmaValues, kKeySteps = kKeys / kMmaValues;
   constexpr int kUnits = 16;  // of descriptors, in bytes
@@ -398,7 +392,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
   }
 }
 
-void launch_segments(Stream& stream, const Segments& p, int64_t n_tokens) {
+void launch_segments(Stream& stream, const WideSegments& p, int64_t n_tokens) {
   const int64_t n_heads = (p.n_head + 2 * p.n_head_kv) * static_cast<int64_t>(p.n_rows);
   launch(stream, round_heads,
          {.grid = dim3(static_cast<unsigned>(div_up<int64_t>(n_heads, kRoundWarps))),
@@ -425,29 +419,17 @@ bool segments_wide_turns(const SegmentAttentionArgs& args) {
 }
 
 void run_segments_wide(Stream& stream, const SegmentAttentionArgs& args) {
-  const auto size = [](int64_t n) { return static_cast<int>(n); };
   const auto floats = [](const Tensor& x) { return x ? x.as<const float>() : nullptr; };
   const int64_t n_tokens = args.q.ne[2];
   if (n_tokens == 0) return;
-  const Segments p{
-      .q = floats(args.q),
-      .k = floats(args.k),
-      .v = floats(args.v),
-      .bounds = args.bounds.as<const int32_t>(),
-      .bias = floats(args.bias),
-      .out = args.out.as<float>(),
-      .bias_stride = args.bias ? args.bias.ne[0] : 0,
-      .n_segments = size(args.bounds.n_elements()) - 1,
-      .n_head = size(args.q.ne[1]),
-      .n_head_kv = size(args.k.ne[1]),
-      .head_dim = size(args.q.ne[0]),
-      .scale = args.scale,
-      .q_norm = floats(args.q_norm),
-      .k_norm = floats(args.k_norm),
-      .angles = floats(args.angles),
-      .eps = args.eps,
-      .rounded = reinterpret_cast<uint16_t*>(scratch_of(stream)),
-      .n_rows = size(padded_rows(n_tokens, args.bounds.n_elements() - 1)),
+  const WideSegments p{
+      segments_of(args),
+      floats(args.q_norm),
+      floats(args.k_norm),
+      floats(args.angles),
+      args.eps,
+      reinterpret_cast<uint16_t*>(scratch_of(stream)),
+      static_cast<int>(padded_rows(n_tokens, args.bounds.n_elements() - 1)),
   };
   launch_segments(stream, p, n_tokens);
 }

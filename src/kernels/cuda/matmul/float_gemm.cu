@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/shared_tile.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda {
@@ -15,6 +16,7 @@ constexpr int kTileRows = 128, kTokens = 64;
 constexpr int kAlongRows = 4, kAlongTokens = 2;  // warps
 constexpr int kThreads = 32 * kAlongRows * kAlongTokens;
 constexpr int kRowTiles = kTileRows / kAlongRows / 16, kColumns = kTokens / kAlongTokens / 8;  // of a warp
+using OfTile = TileShares<kThreads, kAlongRows, kRowTiles, kColumns>;
 constexpr int kStepValues = 32, kStages = 3;
 constexpr int kPieceValues = kPieceBytes / static_cast<int>(sizeof(float)),
               kStepPieces = kStepValues / kPieceValues;
@@ -144,20 +146,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       }
     }
   }
-#pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) {
-#pragma unroll
-    for (int n = 0; n < kColumns; ++n) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
-        const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
-        if (r >= output.n_out || t >= p.n_tokens) continue;
-        output.out[static_cast<int64_t>(t) * output.n_out + r] =
-            sums[m][n][e] + (output.bias ? output.bias[r] : 0.0f);
-      }
-    }
-  }
+  OfTile::store(p, output, first_row, first_token, sums);
 }
 
 }  // namespace

@@ -150,23 +150,6 @@ struct Place {
       }
     }
   }
-
-  __device__ void store(const Sums<kTokens>& sums, int n_tokens) const {
-#pragma unroll
-    for (int m = 0; m < S::kRowTiles; ++m) {
-#pragma unroll
-      for (int n = 0; n < S::kColumns; ++n) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
-          const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
-          if (r >= output.n_out || t >= n_tokens) continue;
-          output.out[static_cast<int64_t>(t) * output.n_out + r] =
-              sums[m][n][e] + (output.bias ? output.bias[r] : 0.0f);
-        }
-      }
-    }
-  }
 };
 
 // Block (tile of tokens, tile of rows, its parts, or one if sums have no order). Tiles of tokens that share
@@ -233,7 +216,7 @@ __global__ void __launch_bounds__(kThreads, kHasOrder ? Shares<kTokens>::kBlocks
     place.scale(total, x, 0);
     if (split.sums) S::OfTile::leave(split, parts.n, first_part, total);
   }
-  if (!split.sums) place.store(total, p.n_tokens);
+  if (!split.sums) S::OfTile::store(p, place.output, place.first_row, place.first_token, total);
 }
 
 template <class Product, int kTokens, bool kHasOrder>

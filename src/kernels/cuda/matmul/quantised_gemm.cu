@@ -224,20 +224,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (split.sums) OfTile::leave(split, parts.n, first_part, total);
   }
   if (split.sums) return;
-#pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) {
-#pragma unroll
-    for (int n = 0; n < kColumns; ++n) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int r = first_row + row + 16 * m + lane / 4 + e / 2 * 8;
-        const int t = first_token + column + 8 * n + lane % 4 * 2 + e % 2;
-        if (r >= output.n_out || t >= p.n_tokens) continue;
-        output.out[static_cast<int64_t>(t) * output.n_out + r] =
-            total[m][n][e] + (output.bias ? output.bias[r] : 0.0f);
-      }
-    }
-  }
+  OfTile::store(p, output, first_row, first_token, total);
 }
 
 template <class Type, int kTokens, bool kHasOrder>

@@ -35,6 +35,24 @@ struct TileShares {
     return (warp / kAlongRows * kColumns + n) * 8 + lane % 4 * 2 + e % 2;
   }
 
+  // Sums of a whole tile, to where they are results.
+  __device__ static void store(const Products& p, const Output& output, int first_row, int first_token,
+                               const Sums& sums) {
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < kColumns; ++n) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int r = first_row + row(m, e), t = first_token + token(n, e);
+          if (r >= output.n_out || t >= p.n_tokens) continue;
+          output.out[static_cast<int64_t>(t) * output.n_out + r] =
+              sums[m][n][e] + (output.bias ? output.bias[r] : 0.0f);
+        }
+      }
+    }
+  }
+
   __device__ static void leave(const Split& split, int n_parts, int part, const Sums& sums) {
     const auto tile = static_cast<int>(blockIdx.y * gridDim.x + blockIdx.x);
 #pragma unroll

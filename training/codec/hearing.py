@@ -7,7 +7,7 @@ import torch
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent / "speech"))
 import augment
-from vocoder import ENVELOPE, vocoded
+from vocoder import WINDOW, envelope_of, vocoded
 
 ROWS_OF_A_KIND, SECONDS = 64, 8         # of noise that is made once
 NOISY, SNR_DB = 0.6, (0.0, 25.0)        # share of the crops, and speech above noise in them
@@ -16,7 +16,7 @@ BENT, MOST_BENT = 0.35, 0.22            # share whose speed and pitch change, an
 RESHAPED, MOST_RESHAPED = 0.35, 0.25    # share whose throat is longer or shorter, at the same pitch
 VOCODED = 0.3                           # share whose voice is a vocoder's
 COLOURED, COLOUR_DB = 0.3, 6.0          # share whose voice has another colour
-WINDOW, HOP = 1024, 256                 # samples of a spectrum
+HOP = 256                               # samples from one spectrum to the next
 MOST_GAIN = 3.0                         # of the envelope, natural logarithm
 
 
@@ -25,9 +25,7 @@ def other_throat(sound, factor):
     logarithmic spectrum (its first places in the cepstrum) is stretched. sound: (rows, samples)."""
     window = torch.hann_window(WINDOW, device=sound.device)
     spectrum = torch.stft(sound, WINDOW, HOP, window=window, return_complex=True)
-    cepstrum = torch.fft.irfft(spectrum.abs().clamp_min(1e-5).log(), dim=1)
-    cepstrum[:, ENVELOPE:WINDOW - ENVELOPE + 1] = 0
-    envelope = torch.fft.rfft(cepstrum, dim=1).real
+    envelope = envelope_of(spectrum.abs().clamp_min(1e-5).log())
     place = torch.arange(envelope.shape[1], device=sound.device) / factor[:, None]
     place = place.clamp(max=envelope.shape[1] - 1.001)
     whole, index = place.floor(), place.long()[:, :, None].expand(-1, -1, envelope.shape[2])

@@ -1,15 +1,24 @@
 """A voice as a vocoder gives it back: pulses and noise through the smooth spectra of a sound, with another melody. So speak voices
 made of statistics or of joined pieces, of which a corpus has few."""
 
+import math
+
 import torch
 
 WINDOW, HOP = 1024, 120                 # samples of a spectrum, and from one to the next (5 ms at 24 kHz)
 ENVELOPE = 40                           # places of the cepstrum that hold the throat; the pitch lies behind them
-PITCH_HZ = (65.0, 400.0)
+PITCH_HZ, USUAL_HZ = (65.0, 400.0), 120.0     # the latter where a sound has none
 VOICED = 0.45                           # of a frame's power that repeats after a period, so that it has a pitch
 LONGEST_WEIGHS = 0.85                   # what repeats after the longest period counts less, since it does after its half, too
 SMOOTHED = 4                            # frames on either side, with whose spectra a frame's is more or less averaged
 MELODY, TRANSPOSED = (0.0, 1.2), 0.25   # how much of the melody stays, and by how much the voice is higher or lower (logarithm)
+
+
+def envelope_of(log):
+    """(rows, places, frames): the smooth part of logarithmic spectra, the first places of their cepstrum."""
+    cepstrum = torch.fft.irfft(log, dim=1)
+    cepstrum[:, ENVELOPE:WINDOW - ENVELOPE + 1] = 0
+    return torch.fft.rfft(cepstrum, dim=1).real
 
 
 def pitch(sound, rate_hz):
@@ -38,7 +47,7 @@ def vocoded(sound, rate_hz, generator):
     random = lambda *size: torch.rand(*size, device=sound.device, generator=generator)
     hertz, is_voiced = pitch(sound, rate_hz)
     log, weight = hertz.log(), is_voiced.float()
-    middle = ((log * weight).sum(1, keepdim=True) + 4.8) / (weight.sum(1, keepdim=True) + 1)
+    middle = ((log * weight).sum(1, keepdim=True) + math.log(USUAL_HZ)) / (weight.sum(1, keepdim=True) + 1)
     kept = MELODY[0] + (MELODY[1] - MELODY[0]) * random(rows, 1)
     log = middle + (random(rows, 1) * 2 - 1) * TRANSPOSED + kept * (log - middle)
     per_sample = _at_samples(log.exp().clamp(*PITCH_HZ), n) / rate_hz
@@ -52,8 +61,6 @@ def vocoded(sound, rate_hz, generator):
     spectra = lambda x: torch.stft(x, WINDOW, HOP, window=window, return_complex=True)
     log = spectra(sound).abs().clamp_min(1e-4).log()
     smooth = torch.nn.functional.avg_pool1d(log, 2 * SMOOTHED + 1, 1, SMOOTHED, count_include_pad=False)
-    log = log.lerp(smooth, random(rows, 1, 1))
-    cepstrum = torch.fft.irfft(log, dim=1)
-    cepstrum[:, ENVELOPE:WINDOW - ENVELOPE + 1] = 0
-    made = torch.istft(spectra(source) * torch.fft.rfft(cepstrum, dim=1).real.exp(), WINDOW, HOP, window=window, length=n)
+    envelope = envelope_of(log.lerp(smooth, random(rows, 1, 1)))
+    made = torch.istft(spectra(source) * envelope.exp(), WINDOW, HOP, window=window, length=n)
     return made * (sound.square().mean(1, keepdim=True).sqrt() / made.square().mean(1, keepdim=True).sqrt().clamp_min(1e-8))

@@ -9,7 +9,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from masks import known_shares
+from masks import blocks, known_shares
 from prompt import DENOISE, TEXT_END, TEXT_START, expected_frames, instruct_of, style_ids
 from speech_lm import N_CODEBOOK
 
@@ -193,7 +193,8 @@ class Sampler:
 
     def batch(self, documents=None):
         """Rows of documents, the longest first, each where it fits: arrays of (n_rows, ROW), the places of target
-        frames, and known (n_documents + 1, 8)."""
+        frames, known (n_documents + 1, 8), and the positions (n_documents + 1, 2) before which all is known and from which
+        on nothing is."""
         if documents is None:
             documents, n = [], 0
             while n < 0.98 * self.n_rows * ROW:
@@ -230,4 +231,7 @@ class Sampler:
         out["targets"][:len(targets)] = targets
         out["n_targets"] = len(targets)
         out["known"] = np.concatenate([known_shares(self.rng, len(placed)), np.ones((1, N_CODEBOOK), np.float32)])
+        first_target = length[:, :C_SILENCE].sum(1)
+        within = first_target[:, None] + blocks(self.rng, totals - first_target)
+        out["block"] = np.concatenate([within, np.zeros((1, 2), np.int64)]).astype(np.int32)
         return out

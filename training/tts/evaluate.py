@@ -31,6 +31,7 @@ def accuracies(model, speech, device, n_rows=16):
     documents = [sampler.document(row, -1, style, False, is_plain=True) for row, style in zip(rows, styles)]
     batch = sampler.batch([d for d in documents if d[1].sum() <= ROW])
     states = [np.arange(N_CODEBOOK) < k for k in range(N_CODEBOOK)] + [batch["known"].copy()]
+    batch["block"][:, 0], batch["block"][:, 1] = 0, ROW           # all frames are at the same state
     inputs, right, out = Batches(speech, model.config, device), [], {}
     weights = torch.tensor(CODEBOOK_WEIGHTS, dtype=torch.float32, device=device)
     for k, state in enumerate(states):

@@ -17,6 +17,8 @@ def race_times():
 
 RACE_SHARE, RACE_TIME = race_times()
 T_SHIFT, STEPS = 0.1, (12, 16, 16, 16, 24, 32)      # of decoding
+FIRST_FRAMES, BLOCK_FRAMES = 32, 64                 # of blocks that are decided one after the other
+IN_BLOCKS, IN_SMALL_BLOCKS = 0.35, 0.4              # share of documents decided so; of these, behind the first one, too
 
 
 def known_shares(rng, n):
@@ -38,3 +40,23 @@ def known_shares(rng, n):
     even = np.repeat(np.cos(np.pi / 2 * draws), N_CODEBOOK, 1)
     return np.select([(kind < 0.5)[:, None], (kind < 0.8)[:, None], (kind < 0.9)[:, None]], [race, frontier, first],
                      even).astype(np.float32)
+
+
+def block_ends(n_frames, first, others):
+    """Where blocks end: the first one's frames, blocks of `others` frames (0: none), and what is left, which is no small rest."""
+    ends, size = [], first
+    while size and n_frames - (ends[-1] if ends else 0) >= size + size // 2:
+        ends.append((ends[-1] if ends else 0) + size)
+        size = others
+    return [*ends, n_frames]
+
+
+def blocks(rng, n_frames):
+    """(n, 2): the frames that documents of so many frames are at; before them all is known, and behind them nothing. They are all
+    frames, but where decoding goes block by block."""
+    out = np.stack([np.zeros_like(n_frames), n_frames], 1)
+    for number in np.flatnonzero(rng.random(len(n_frames)) < IN_BLOCKS):
+        ends = block_ends(int(n_frames[number]), FIRST_FRAMES, BLOCK_FRAMES if rng.random() < IN_SMALL_BLOCKS else 0)
+        block = rng.integers(len(ends))
+        out[number] = ends[block - 1] if block else 0, ends[block]
+    return out

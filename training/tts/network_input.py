@@ -51,7 +51,10 @@ class Batches:
         source = torch.where(is_text, 0 * source, source)
         codes = self.codes[source].long()
         is_target = (kind == TARGET)[..., None]
-        is_masked = (torch.rand(codes.shape, device=self.device) >= known[document]) & is_target
+        pos, block = place(batch["pos"]).long(), place(batch["block"])[document]
+        share = torch.where((pos < block[..., 0])[..., None], 1, known[document])
+        share = torch.where((pos >= block[..., 1])[..., None], 0, share)
+        is_masked = (torch.rand(codes.shape, device=self.device) >= share) & is_target
         # What a fine codebook refines is not known yet where coarser ones are masked: little can be learnt there.
         n_coarser = (is_masked.cumsum(-1) - is_masked.long()).float()
         slot_weights = is_masked * codebook_weights * UNKNOWN_BELOW ** n_coarser
@@ -62,5 +65,5 @@ class Batches:
         phones = self.phones[source.view(-1)[targets]].long().masked_fill(~is_real, NO_PHONE)
         if has_errors:
             codes = torch.where(is_target, self.with_errors(codes, source, document, len(known)), codes)
-        pos, codes = place(batch["pos"]).long(), codes.masked_fill(is_masked, self.mask)
+        codes = codes.masked_fill(is_masked, self.mask)
         return Input(text, codes, is_text, pos, document, targets, labels, weights, phones)

@@ -46,7 +46,7 @@ def parse_arguments(description):
     parser.add_argument("--samples", type=int, default=75,
                         help="held-out texts to write codes of at the end; a third more are cloned")
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--start-from", help="checkpoint.pt of another run whose weights to begin with")
+    parser.add_argument("--start-from", help="checkpoint.pt or base.gguf of another run whose weights to begin with")
     parser.add_argument("--new-codes", action="store_true",
                         help="that run had another codec: its tables of codes are left")
     parser.add_argument("--no-compile", action="store_true")

@@ -57,8 +57,12 @@ def load_speech(a, log):
 
 
 def begin_with(model, path, has_new_codes, log):
-    """Takes over the weights of a checkpoint, all but the tables of codes if these mean something else."""
-    found, own = torch.load(path, map_location="cpu")["average"], model.state_dict()
+    """Takes over the weights of a checkpoint or a file, all but the tables of codes if these mean something else."""
+    if path.endswith(".gguf"):
+        found = {name: torch.from_numpy(np.array(x)) for name, x in base_file.read(path)[1].items()}
+    else:
+        found = torch.load(path, map_location="cpu")["average"]
+    own = model.state_dict()
     taken = {name: x for name, x in found.items()
              if name in own and own[name].shape == x.shape and not (has_new_codes and name.startswith("audio_"))}
     model.load_state_dict({**own, **taken})

@@ -134,6 +134,17 @@ class Hearing(unittest.TestCase):
             is_decoder = name.startswith(("fc2.", "acoustic_decoder."))
             self.assertTrue(self.torch.allclose(x, 0.75 * a[name] + 0.25 * b[name] if is_decoder else a[name]), name)
 
+    def test_a_mean_of_all_but_the_codes(self):
+        import average
+        from model import TINY, Codec, Config
+        first, second = Codec(Config(**TINY)), Codec(Config(**TINY))
+        with self.assertRaises(ValueError):
+            average.average(first, second, 0.5, is_whole=True)
+        second.quantizer.load_state_dict(first.quantizer.state_dict())
+        a, b = ({name: x.clone() for name, x in codec.state_dict().items()} for codec in (first, second))
+        for name, x in average.average(first, second, 0.5, is_whole=True).state_dict().items():
+            self.assertTrue(self.torch.allclose(x, 0.5 * (a[name] + b[name])), name)
+
 
 if __name__ == "__main__":
     unittest.main()

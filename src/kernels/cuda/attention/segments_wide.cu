@@ -2,7 +2,7 @@
 // what that leaves out as another f16, after it has normed and turned them where that is asked for; it writes
 // them as the tensor cores want them. Then each warpgroup of two has 64 rows of a head and takes 64 keys at a
 // time, which a third brings for both. A product of two such sums of halves is short of f32's by what both
-// leave out. One's scores become weights while the tensor cores are the other's.
+// leave out. One's scores become weights while the tensor cores are the other's, and its own.
 #include "kernels/cuda/attention/segments_wide.h"
 
 #include <algorithm>
@@ -98,54 +98,84 @@ struct TileRows {
   }
 };
 
-// A head of a row by a warp: elements lane, lane + 32, ...
+// A head of a row by a warp: a lane has four values that follow each other.
 struct WarpHead {
-  static constexpr int kEach = 4;
+  static constexpr int kEach = kDim / 32;
+  static_assert(kEach == 4);
   float x[kEach] = {};
 
   __device__ void load(const float* head, int head_dim, int lane) {
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) x[i] = lane + 32 * i < head_dim ? head[lane + 32 * i] : 0.0f;
+    if (kEach * lane < head_dim) take(*reinterpret_cast<const float4*>(head + kEach * lane));
   }
 
-  // Of kDim elements; the sum is that of sum_of_squares().
+  // Of kDim elements; the sum is that of sum_of_squares(): eight lanes have the values of a warp.
   __device__ void norm(const float* weight, float eps, int lane) {
     float sums[kEach];
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) sums[i] = sum_of_warp(__fmul_rn(x[i], x[i]));
-    const float sum = __fadd_rn(__fadd_rn(sums[0], sums[2]), __fadd_rn(sums[1], sums[3]));
-    const float scale = 1 / sqrtf(sum / static_cast<float>(kDim) + eps);
+    for (int i = 0; i < kEach; ++i) {
+      sums[i] = __fmul_rn(x[i], x[i]);
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) x[i] = x[i] * scale * weight[lane + 32 * i];
+      for (int mask = 4; mask > 0; mask /= 2)
+        sums[i] = __fadd_rn(sums[i], __shfl_xor_sync(kAllLanes, sums[i], mask));
+    }
+    float sum = __fadd_rn(__fadd_rn(sums[0], sums[2]), __fadd_rn(sums[1], sums[3]));
+#pragma unroll
+    for (int mask = 16; mask > 4; mask /= 2) sum = __fadd_rn(sum, __shfl_xor_sync(kAllLanes, sum, mask));
+    const float scale = 1 / sqrtf(sum / static_cast<float>(kDim) + eps);
+    const float4 w = reinterpret_cast<const float4*>(weight)[lane];
+    take(make_float4(x[0] * scale * w.x, x[1] * scale * w.y, x[2] * scale * w.z, x[3] * scale * w.w));
   }
 
   // Pairs are halves of the head.
   __device__ void turn(const float* cosines, int lane) {
+    const float4 cosine = reinterpret_cast<const float4*>(cosines)[lane % 16],
+                 sine = reinterpret_cast<const float4*>(cosines)[16 + lane % 16];
+    const float c[kEach] = {cosine.x, cosine.y, cosine.z, cosine.w};
+    const float s[kEach] = {sine.x, sine.y, sine.z, sine.w};
 #pragma unroll
-    for (int i = 0; i < kEach / 2; ++i) {
-      const float cosine = cosines[lane + 32 * i], sine = cosines[kDim / 2 + lane + 32 * i];
-      const float a = x[i], b = x[i + kEach / 2];
-      x[i] = a * cosine - b * sine;
-      x[i + kEach / 2] = a * sine + b * cosine;
+    for (int i = 0; i < kEach; ++i) {
+      const float other = __shfl_xor_sync(kAllLanes, x[i], 16);
+      const bool is_first = lane < 16;
+      const float a = is_first ? x[i] : other, b = is_first ? other : x[i];
+      x[i] = is_first ? a * c[i] - b * s[i] : a * s[i] + b * c[i];
     }
   }
 
-  // Calls visit(even value, two halves, two rests).
-  template <class Visit>
-  __device__ void for_each_pair(int lane, const Visit& visit) const {
+  struct Rounded {
+    uint32_t halves[2], rests[2];
+  };
+  __device__ Rounded rounded() const {
+    Rounded r;
 #pragma unroll
-    for (int i = 0; i < kEach; i += 2) {
-      // A lane of each two has the pair of element i, the other that of the next one.
-      const bool is_odd = lane % 2 == 1;
-      const float other = __shfl_xor_sync(kAllLanes, is_odd ? x[i] : x[i + 1], 1);
-      uint32_t halves, rests;
-      if (is_odd) {
-        split<__half>(other, x[i + 1], halves, rests);
-      } else {
-        split<__half>(x[i], other, halves, rests);
-      }
-      visit(lane - lane % 2 + 32 * (i + lane % 2), halves, rests);
+    for (int i = 0; i < 2; ++i) split<__half>(x[2 * i], x[2 * i + 1], r.halves[i], r.rests[i]);
+    return r;
+  }
+
+  // Two lanes, whose numbers differ by `apart`, have the halves and the rests of eight values: the first of
+  // them shall have all halves, the other all rests, by lanes.
+  struct Exchanged {
+    bool has_rests;
+    uint32_t of_first[2], of_second[2];
+  };
+  __device__ Exchanged exchanged(int lane, int apart) const {
+    const Rounded own = rounded();
+    Exchanged e;
+    e.has_rests = (lane & apart) != 0;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const uint32_t others = __shfl_xor_sync(kAllLanes, e.has_rests ? own.halves[i] : own.rests[i], apart);
+      e.of_first[i] = e.has_rests ? others : own.halves[i];
+      e.of_second[i] = e.has_rests ? own.rests[i] : others;
     }
+    return e;
+  }
+
+ private:
+  __device__ void take(const float4& v) {
+    x[0] = v.x;
+    x[1] = v.y;
+    x[2] = v.z;
+    x[3] = v.w;
   }
 };
 
@@ -180,19 +210,17 @@ __global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_con
     }
   }
   if (is_q) {
-    uint16_t* const to = QueryRow::at(p, head, row);
-    own.for_each_pair(lane, [&](int value, uint32_t halves, uint32_t rests) {
-      auto* const pair = reinterpret_cast<uint32_t*>(to + QueryRow::place(value));
-      pair[0] = halves;
-      pair[kDim / 2] = rests;
-    });
+    const auto e = own.exchanged(lane, 2);
+    uint16_t* const to = QueryRow::at(p, head, row) + QueryRow::place((lane & ~2) * WarpHead::kEach);
+    *reinterpret_cast<uint4*>(to + (e.has_rests ? kDim : 0)) =
+        make_uint4(e.of_first[0], e.of_second[0], e.of_first[1], e.of_second[1]);
     return;
   }
-  own.for_each_pair(lane, [&](int value, uint32_t halves, uint32_t rests) {
-    const int slice = value / kSliceValues, place = TileRows::place(row, value);
-    *reinterpret_cast<uint32_t*>(TileRows::at(p, head - p.n_head, 0, slice) + place) = halves;
-    *reinterpret_cast<uint32_t*>(TileRows::at(p, head - p.n_head, 1, slice) + place) = rests;
-  });
+  const auto e = own.exchanged(lane, 1);
+  const int value = (lane & ~1) * WarpHead::kEach;
+  *reinterpret_cast<uint4*>(TileRows::at(p, head - p.n_head, e.has_rests, value / kSliceValues) +
+                            TileRows::place(row, value)) =
+      make_uint4(e.of_first[0], e.of_first[1], e.of_second[0], e.of_second[1]);
 }
 
 // ---- A warpgroup's rows ----
@@ -287,30 +315,53 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
   }
 
   float out[kDim / 2] = {}, largest[2] = {kLowest, kLowest}, sums[2] = {};
-  for (int first = 0, n_done = 0; first < n_keys; first += kKeys, ++n_done) {
-    const int stage = n_done % kStages, phase = n_done / kStages;
-    float scores[kKeys / 2] = {};
-    shared.there[keys][stage].wait(phase);
+  float scores[kKeys / 2];
+  uint32_t weights[2][kKeySteps][4];  // halves, rests
+  float keep[2];                      // what is left of the sums so far under a larger score
+
+  const auto start_scores = [&](int step) {
+    const int stage = step % kStages;
+    shared.there[keys][stage].wait(step / kStages);
+#pragma unroll
+    for (float& score : scores) score = 0;
     pin_sums(scores);
     begin_warpgroup_products();
 #pragma unroll
-    for (int step = 0; step < kDimSteps; ++step) {
-      const int slice = step / (kSliceValues / kMmaValues), in_slice = step % (kSliceValues / kMmaValues);
+    for (int i = 0; i < kDimSteps; ++i) {
+      const int slice = i / (kSliceValues / kMmaValues), in_slice = i % (kSliceValues / kMmaValues);
       const auto tile_of = [&](int part) {
         return tile_descriptor(shared.tiles[keys][stage][part] + slice * S::kSliceBytes) +
                in_slice * (kMmaValues * 2 / kUnits);
       };
-      multiply_warpgroup_rows_f16(scores, q[0][step], tile_of(0));
-      multiply_warpgroup_rows_f16(scores, q[0][step], tile_of(1));
-      multiply_warpgroup_rows_f16(scores, q[1][step], tile_of(0));
+      multiply_warpgroup_rows_f16(scores, q[0][i], tile_of(0));
+      multiply_warpgroup_rows_f16(scores, q[0][i], tile_of(1));
+      multiply_warpgroup_rows_f16(scores, q[1][i], tile_of(0));
     }
     end_warpgroup_group();
-    wait_for_products<0>();
-    pin_sums(scores);
-    if (lane == 0) shared.free[keys][stage].arrive();
-
-    uint32_t weights[2][kKeySteps][4];  // halves, rests
-    float keep[2];
+  };
+  const auto start_values = [&](int step) {
+    const int stage = step % kStages;
+    shared.there[values][stage].wait(step / kStages);
+    pin_sums(out);
+    begin_warpgroup_products();
+#pragma unroll
+    for (int i = 0; i < kKeySteps; ++i) {
+      const auto tile_of = [&](int part) {
+        return tile_descriptor_along_k(shared.tiles[values][stage][part], S::kSliceBytes) +
+               i * (kMmaValues * kSwizzledRowBytes / kUnits);
+      };
+      multiply_warpgroup_f16(out, weights[0][i], tile_of(0));
+      multiply_warpgroup_f16(out, weights[0][i], tile_of(1));
+      multiply_warpgroup_f16(out, weights[1][i], tile_of(0));
+    }
+    end_warpgroup_group();
+  };
+  const auto leave = [&](Side side, int step) {
+    if (lane == 0) shared.free[side][step % kStages].arrive();
+  };
+  // Scores become weights, which are not rounded yet.
+  const auto weigh = [&](int step) {
+    const int first = step * kKeys;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float* const bias =
@@ -345,6 +396,9 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
       }
       sums[half] = sums[half] * keep[half] + sum;
     }
+  };
+  // When nothing is multiplied.
+  const auto round_weights = [&] {
 #pragma unroll
     for (int step = 0; step < kKeySteps; ++step) {
 #pragma unroll
@@ -356,25 +410,47 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
 #pragma unroll
       for (int i = 0; i < kDim / 2; ++i) out[i] *= keep[i / 2 % 2];
     }
+  };
+  // The tensor cores are one warpgroup's after the other's: each starts its products in its turn, and weighs
+  // while they have the other's.
+  const auto take_turn = [&] {
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + group_of_rows), "n"(kGroups * kWarpgroupThreads) : "memory");
+  };
+  const auto pass_turn = [&] {
+    asm volatile("bar.arrive %0, %1;" ::"r"(2 - group_of_rows), "n"(kGroups * kWarpgroupThreads) : "memory");
+  };
+  static_assert(kGroups == 2);
+  if (group_of_rows == 1) pass_turn();
 
-    shared.there[values][stage].wait(phase);
-    pin_sums(out);
-    begin_warpgroup_products();
-#pragma unroll
-    for (int step = 0; step < kKeySteps; ++step) {
-      const auto tile_of = [&](int part) {
-        return tile_descriptor_along_k(shared.tiles[values][stage][part], S::kSliceBytes) +
-               step * (kMmaValues * kSwizzledRowBytes / kUnits);
-      };
-      multiply_warpgroup_f16(out, weights[0][step], tile_of(0));
-      multiply_warpgroup_f16(out, weights[0][step], tile_of(1));
-      multiply_warpgroup_f16(out, weights[1][step], tile_of(0));
-    }
-    end_warpgroup_group();
+  const int n_steps = (n_keys + kKeys - 1) / kKeys;
+  take_turn();
+  start_scores(0);
+  pass_turn();
+  wait_for_products<0>();
+  pin_sums(scores);
+  leave(keys, 0);
+  weigh(0);
+  round_weights();
+  for (int step = 1; step < n_steps; ++step) {  // scores of a step beside the values of the one before
+    take_turn();
+    start_scores(step);
+    start_values(step - 1);
+    pass_turn();
+    wait_for_products<1>();
+    pin_sums(scores);
+    leave(keys, step);
+    weigh(step);
     wait_for_products<0>();
     pin_sums(out);
-    if (lane == 0) shared.free[values][stage].arrive();
+    leave(values, step - 1);
+    round_weights();
   }
+  take_turn();
+  start_values(n_steps - 1);
+  pass_turn();
+  wait_for_products<0>();
+  pin_sums(out);
+  leave(values, n_steps - 1);
 
 #pragma unroll
   for (int half = 0; half < 2; ++half) {

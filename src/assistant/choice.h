@@ -46,6 +46,7 @@ struct DeviceChoice {
   std::optional<int64_t> n_gpu_layers;  // on the language model's device; not given: as many as fit
   bool huge_pages = true;               // weights that the CPU reads move into memory of this program
   std::optional<bool> asr_huge_pages;   // the recogniser's alone
+  bool widened_weights = true;          // GPUs with ample memory keep the synthesizer's as f16, too
   // What a model says does not depend on what else is computed, nor on where a text was cut into steps, to
   // the last bit: also where that costs speed.
   bool is_deterministic = false;

@@ -53,9 +53,10 @@ Result<std::shared_ptr<TtsRegion>> TtsRegion::load(const Choice& choice, DeviceS
   const DeviceChoice& where = choice.devices;
   PARLANCE_TRY(region->device, devices.get(where.of_voice(), CpuRank::mouth));
   PARLANCE_TRY(region->codec_device, devices.get(where.of_codec(), CpuRank::mouth));
-  PARLANCE_TRY(region->model,
-               TtsModel::load(files, *region->device,
-                              {.huge_pages = where.huge_pages, .codec_device = region->codec_device.get()}));
+  PARLANCE_TRY(region->model, TtsModel::load(files, *region->device,
+                                             {.huge_pages = where.huge_pages,
+                                              .widened_weights = where.widened_weights,
+                                              .codec_device = region->codec_device.get()}));
   SynthesizerOptions options = choice.synthesizer;
   if (const auto folder = cache_folder(); folder && !options.hidden_folder)
     options.hidden_folder = *folder / "voices";
@@ -65,7 +66,7 @@ Result<std::shared_ptr<TtsRegion>> TtsRegion::load(const Choice& choice, DeviceS
 }
 
 RegionBytes TtsRegion::bytes() const {
-  return {.weights = model->weight_bytes(), .working = 0};
+  return {.weights = model->weight_bytes() + model->lm().widened_bytes(), .working = 0};
 }
 
 Result<std::shared_ptr<VadRegion>> VadRegion::load(const Choice& choice) {

@@ -17,7 +17,7 @@ OptionGroup say_model_group(Choice& choice) {
                          files.base),
        model_text_option("--codec", "FILE", "The codec (\"tokenizer\") that belongs to --base.", files.codec),
        threads_option(choice.devices.n_threads), device_option(choice.devices.voice),
-       huge_pages_option(choice.devices.huge_pages)}};
+       huge_pages_option(choice.devices.huge_pages), widened_weights_option(choice.devices.widened_weights)}};
 }
 
 Result<void> check_speech_models(const Choice& choice) {

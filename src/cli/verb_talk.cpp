@@ -295,20 +295,21 @@ OptionGroup models_group(Choice& models) {
   device.help =
       "Where all models run but the voice detector, which is on the processors: cpu, vulkan, cuda, or one of "
       "several such as cuda:1.";
-  return {"Models",
-          {model_text_option(
-               "-m, --model", "FOLDER",
-               "A bundle with a language model (text), a recogniser (asr), a synthesizer (tts), a voice "
-               "detector (vad) and voices (cache). Without it: the bundled demo.",
-               files.folder),
-           model_text_option("--text", "FILE", "Another language model.", files.text),
-           model_text_option("--asr", "FILE", "Another recogniser, with --mmproj.", files.asr),
-           model_text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
-           model_text_option("--base", "FILE", "Another synthesizer, with --codec.", files.base),
-           model_text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec),
-           model_text_option("--vad", "FILE", "Another voice detector.", files.vad),
-           threads_option(models.devices.n_threads), device, voice_device_option(models.devices.voice),
-           huge_pages_option(models.devices.huge_pages)}};
+  return {
+      "Models",
+      {model_text_option(
+           "-m, --model", "FOLDER",
+           "A bundle with a language model (text), a recogniser (asr), a synthesizer (tts), a voice "
+           "detector (vad) and voices (cache). Without it: the bundled demo.",
+           files.folder),
+       model_text_option("--text", "FILE", "Another language model.", files.text),
+       model_text_option("--asr", "FILE", "Another recogniser, with --mmproj.", files.asr),
+       model_text_option("--mmproj", "FILE", "The audio encoder that belongs to --asr.", files.mmproj),
+       model_text_option("--base", "FILE", "Another synthesizer, with --codec.", files.base),
+       model_text_option("--codec", "FILE", "The codec that belongs to --base.", files.codec),
+       model_text_option("--vad", "FILE", "Another voice detector.", files.vad),
+       threads_option(models.devices.n_threads), device, voice_device_option(models.devices.voice),
+       huge_pages_option(models.devices.huge_pages), widened_weights_option(models.devices.widened_weights)}};
 }
 
 }  // namespace

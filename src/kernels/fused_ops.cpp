@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "kernels/fused_mlp.h"
 #include "kernels/submit.h"
 
 namespace parlance {
@@ -90,6 +91,19 @@ Tensor matmul_swiglu(Stream& s, const Linear& gate, const Linear& up, const Norm
   take_weight(s, up, args);
   run(s, args);
   return out;
+}
+
+void mlp_add(Stream& s, const Tensor& h, const Linear& gate, const Linear& up, const Linear& down,
+             const Tensor& norm, float eps) {
+  const FusedMlpArgs args{h, gate, up, down, norm, eps};
+  const auto* const fuser = dynamic_cast<const FusesMlps*>(&s.device());
+  const Cell<FusedMlpArgs>* const cell = fuser ? fuser->fused_mlp(args) : nullptr;
+  if (!cell) return matmul_add(s, h, down, matmul_swiglu(s, gate, up, Normed{h, norm, eps}));
+  if (Plan* plan = s.plan()) {
+    for (const Linear* w : {&gate, &down})
+      plan->most_alike_rows = std::min(plan->most_alike_rows, s.device().most_alike_rows(w->weight.dtype));
+  }
+  submit(s, *cell, args, "", gate.weight.name);
 }
 
 Tensor attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,

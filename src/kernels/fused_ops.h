@@ -26,6 +26,10 @@ void matmul_add(Stream& s, const Tensor& h, const Linear& w, const Tensor& x);
 // swiglu() of both products.
 Tensor matmul_swiglu(Stream& s, const Linear& gate, const Linear& up, const Normed& x);
 
+// h += down swiglu(gate x, up x), where x is rms_norm(h, norm).
+void mlp_add(Stream& s, const Tensor& h, const Linear& gate, const Linear& up, const Linear& down,
+             const Tensor& norm, float eps);
+
 // norm_rope_write() of rows that are no copies' (BatchView::copies), then attention(). What q holds
 // afterwards is not said.
 Tensor attention(Stream& s, const Tensor& q, const Tensor& k, const Tensor& v, const HeadNorms& norms,

@@ -46,12 +46,7 @@ Tensor OmniVoiceLm::forward(Stream& s, const OmniVoiceInput& input) const {
     const OmniVoiceLayer& w = layers_[i];
     const Frame frame(s);
     stream.add(s, w.o, attend(s, stream.products(s, {&w.q, &w.k, &w.v}), w, angles, input), w.mlp_norm);
-    const Tensor gated = stream.gated(s, w.mlp);
-    if (i + 1 < layers_.size()) {
-      stream.add(s, w.mlp.down, gated, layers_[i + 1].input_norm);
-    } else {
-      stream.add(s, w.mlp.down, gated);
-    }
+    stream.add_mlp(s, w.mlp, i + 1 < layers_.size() ? layers_[i + 1].input_norm : Tensor{});
   }
   // The target ends the conditional row and begins the unconditional one.
   const int64_t n_row = input.text.n_elements() + input.audio.ne[0];

@@ -74,10 +74,15 @@ struct OmniVoiceColumns {
 class OmniVoiceLm {
  public:
   // The mapping of the file and the device must outlive the model. Errors name the key or tensor.
+  // `may_widen`: a device with ample memory, whose passes are faster for it (WidensWeights), keeps the
+  // weights of layers and heads as wide floats, too: steps over many columns read all of them again and
+  // again.
   static Result<std::unique_ptr<OmniVoiceLm>> load(const GgufFile& file, Device& device,
-                                                   WeightPrecision precision = WeightPrecision::as_stored);
+                                                   WeightPrecision precision = WeightPrecision::as_stored,
+                                                   bool may_widen = true);
 
   const OmniVoiceParameters& parameters() const { return hp_; }
+  size_t widened_bytes() const { return widened_bytes_; }  // of these
 
   // Logits f32 [n_codebook * n_audio_vocab, n]: of the target's columns of the conditional row, then, with
   // guidance, of those of the unconditional row.
@@ -90,6 +95,7 @@ class OmniVoiceLm {
  private:
   explicit OmniVoiceLm(OmniVoiceParameters hp) : hp_(std::move(hp)) {}
   Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
+  Result<void> widen_weights(Device& device);
   Tensor embed(Stream& s, const OmniVoiceInput& input) const;
   Tensor attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                 const OmniVoiceInput& input) const;
@@ -107,6 +113,7 @@ class OmniVoiceLm {
   Linear audio_heads_;  // [n_embd, n_codebook * n_audio_vocab], in high precision
   Tensor rope_inverse_;
   WeightBuffers buffers_;
+  size_t widened_bytes_ = 0;
 };
 
 }  // namespace parlance

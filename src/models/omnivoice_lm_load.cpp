@@ -1,6 +1,7 @@
 // Finds the sizes and weights of OmniVoice's language model in a file.
 #include <string>
 
+#include "kernels/widens_weights.h"
 #include "models/layers/rope.h"
 #include "models/omnivoice_lm.h"
 
@@ -68,12 +69,37 @@ Result<OmniVoiceLayer> load_omnivoice_layer(WeightLoader& weights, const HyperPa
 }  // namespace
 
 Result<std::unique_ptr<OmniVoiceLm>> OmniVoiceLm::load(const GgufFile& file, Device& device,
-                                                       WeightPrecision precision) {
+                                                       WeightPrecision precision, bool may_widen) {
   PARLANCE_TRY(OmniVoiceParameters hp, read_omnivoice(file));
   PARLANCE_TRY(auto weights, WeightLoader::create(file, precision));
   std::unique_ptr<OmniVoiceLm> model(new OmniVoiceLm(std::move(hp)));
   PARLANCE_CHECK(model->load_weights(file, std::move(weights), device));
+  if (may_widen) {
+    PARLANCE_CHECK(model->widen_weights(device));
+  }
   return model;
+}
+
+Result<void> OmniVoiceLm::widen_weights(Device& device) {
+  constexpr size_t kAmple = 4;  // times what is taken
+  auto* const widener = dynamic_cast<WidensWeights*>(&device);
+  if (!widener) return {};
+  std::vector<const Tensor*> list{&audio_heads_.weight};
+  for (const OmniVoiceLayer& l : layers_) {
+    for (const Linear* linear : {&l.q, &l.k, &l.v, &l.o, &l.mlp.gate, &l.mlp.up, &l.mlp.down}) {
+      // Of f32, sums are wanted that are as near as they get.
+      if (linear->weight.dtype != DType::f32) list.push_back(&linear->weight);
+    }
+  }
+  size_t bytes = 0;
+  for (const Tensor* weight : list) bytes += widener->widened_bytes(*weight);
+  if (device.memory().free / kAmple < bytes) return {};
+  for (const Tensor* weight : list) {
+    if (widener->widened_bytes(*weight) == 0) continue;
+    PARLANCE_CHECK(widener->widen(*weight));
+  }
+  widened_bytes_ = bytes;
+  return {};
 }
 
 Result<void> OmniVoiceLm::load_weights(const GgufFile& file, WeightLoader weights, Device& device) {

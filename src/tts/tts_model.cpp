@@ -106,7 +106,8 @@ Result<std::unique_ptr<TtsModel>> TtsModel::load(const TtsFiles& files, Device& 
   PARLANCE_TRY(GgufFile codec, open_with_architecture(files.codec, kCodecArchitecture));
   Device& codec_device = options.codec_device ? *options.codec_device : device;
   std::unique_ptr<TtsModel> model(new TtsModel(std::move(base), std::move(codec), device, codec_device));
-  PARLANCE_TRY(model->lm_, OmniVoiceLm::load(model->base_file_, device));
+  PARLANCE_TRY(model->lm_, OmniVoiceLm::load(model->base_file_, device, WeightPrecision::as_stored,
+                                             options.widened_weights));
   PARLANCE_TRY(model->codec_, OmniVoiceCodec::load(model->codec_file_, codec_device));
   PARLANCE_CHECK(model->check_pair());
   PARLANCE_TRY(model->traits_, speech_traits_of(model->base_file_));

@@ -30,6 +30,7 @@ std::filesystem::path bundle_of_tts(const std::filesystem::path& folder_or_file)
 struct TtsModelOptions {
   TtsPreTokenizer pre_tokenizer = TtsPreTokenizer::qwen2;
   bool huge_pages = true;          // weights that the CPU reads move into huge pages, memory allowing
+  bool widened_weights = true;     // GPUs keep the language model's as wide floats, too, memory allowing
   Device* codec_device = nullptr;  // where the codec runs; null: where the language model does
 };
 

@@ -98,6 +98,19 @@ Option huge_pages_option(bool& huge_pages) {
   return option;
 }
 
+Option widened_weights_option(bool& widened_weights) {
+  Option option = flag(
+      "--no-widened-weights",
+      "Do not keep the weights of the speech model as f16, too, on GPUs that speak faster for it and have "
+      "ample memory.",
+      widened_weights);
+  option.set = [&widened_weights](const std::string&) -> Result<void> {
+    widened_weights = false;
+    return {};
+  };
+  return option;
+}
+
 Option json_option(bool& target, std::string help) {
   return flag("--json", std::move(help), target);
 }

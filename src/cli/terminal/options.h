@@ -45,6 +45,7 @@ Option device_option(std::string& device);
 Option voice_device_option(std::string& device);  // --voice-device
 Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers);
 Option huge_pages_option(bool& huge_pages);
+Option widened_weights_option(bool& widened_weights);
 Option json_option(bool& target, std::string help = "Print one JSON object instead of text for people.");
 
 OptionGroup model_group(ModelChoice& choice);                       // --model to --cache-sketch

@@ -121,7 +121,9 @@ void run_wide(Stream& stream, const FusedMatmulArgs& args) {
   const bool are_blocks = args.products.w[0].weight.dtype != DType::f16;
   FusedMatmulArgs rest = args;
   if (args.norm && !normed_for_wide(args.products.x, args.norm)) rest = normalise(stream, args);
-  const WideActivations x = halve_for_wide(stream, rest.products.x, are_blocks, rest.norm, args.norm_eps);
+  const WideActivations x =
+      halve_for_wide(stream, rest.products.x, are_blocks ? WideRounding::codes : WideRounding::halves,
+                     rest.norm, args.norm_eps);
   rest.norm = {};
   if (rest.end == MatmulEnd::store) {
     for (const DType type : kBlockTypes) {

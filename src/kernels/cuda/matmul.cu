@@ -14,6 +14,7 @@
 #include "kernels/cuda/matmul/quantised_few.h"
 #include "kernels/cuda/matmul/quantised_row.h"
 #include "kernels/cuda/matmul/wide_gemm.h"
+#include "kernels/cuda/matmul/wide_kept.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/weight_types.h"
 
@@ -78,7 +79,7 @@ void run_quantised(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
   if (run_quantised_row(stream, {args})) return;
   if (wide_gemm_serves(stream, DType::q8_0, args.x)) {
-    const WideActivations x = halve_for_wide(stream, args.x, true);
+    const WideActivations x = halve_for_wide(stream, args.x, WideRounding::codes);
     for (const DType dtype : kBlockTypes) {
       if (has_rows_of(args, dtype)) wide_gemm(stream, {args}, dtype, x);
     }
@@ -112,7 +113,9 @@ void run_float(Stream& stream, const MatmulArgs& args) {
     if (!has_rows_of(args, dtype)) continue;
     const bool has_order = has_one_order(stream, args.x.n_rows());
     const bool are_tiles = dtype == DType::f32 && !has_order && args.x.ne[0] < kFewestGemmValues;
-    if (are_tiles || !has_aligned_rows(args, dtype)) {
+    if (dtype == DType::f32 && !has_order && has_kept(args, dtype)) {
+      wide_kept(stream, {args}, dtype, halve_for_wide(stream, args.x, WideRounding::with_rests));
+    } else if (are_tiles || !has_aligned_rows(args, dtype)) {
       float_tiles(stream, args, dtype);
     } else if (dtype == DType::f32) {
       const auto run = has_order ? float_gemv : float_gemm;
@@ -120,7 +123,7 @@ void run_float(Stream& stream, const MatmulArgs& args) {
     } else if (half_gemv_serves(stream, args.x)) {
       half_gemv(stream, {args}, dtype);
     } else if (wide_gemm_serves(stream, dtype, args.x)) {
-      wide_gemm(stream, {args}, dtype, halve_for_wide(stream, args.x, false));
+      wide_gemm(stream, {args}, dtype, halve_for_wide(stream, args.x, WideRounding::halves));
     } else if (half_few(stream, {args}, dtype)) {
       continue;
     } else if (half_many_serves(stream, args.x.n_rows())) {

@@ -54,6 +54,18 @@ class ResidualStream {
     return swiglu(s, gate_up.out[0], gate_up.out[1]);
   }
 
+  // h += mlp(x). What comes next is under `norm`, if anything does.
+  void add_mlp(Stream& s, const MlpWeights& w, const Tensor& norm) {
+    if (is_fused_) {
+      mlp_add(s, h_, w.gate, w.up, w.down, norm_, eps_);
+      norm_ = norm;
+    } else if (norm) {
+      add(s, w.down, gated(s, w), norm);
+    } else {
+      add(s, w.down, gated(s, w));
+    }
+  }
+
   // h += w y. What comes next is under `norm`.
   void add(Stream& s, const Linear& w, const Tensor& y, const Tensor& norm) {
     if (is_fused_) {

@@ -25,10 +25,11 @@ struct Rounding {
 };
 
 // Block (tokens, of kOfToken threads each). Threads hold kHeld chunks, as many as there are.
-template <bool kInCodes, int kHeld, int kOfToken>
+template <WideRounding kRounding, int kHeld, int kOfToken>
 __global__ void __launch_bounds__(kThreads) halve_rows(const Rounding p, const WideActivations out) {
   constexpr int kWarps = kOfToken / 32;
-  __shared__ float largest_of_warps[kThreads / 32], sums_of_lanes[kMostRowLanes / 32];
+  __shared__ float largest_of_warps[kThreads / 32], squares_of_warps[kThreads / 32],
+      sums_of_lanes[kMostRowLanes / 32];
   let_next_start();
   const int thread = threadIdx.x % kOfToken,
             token = blockIdx.x * (kThreads / kOfToken) + threadIdx.x / kOfToken;
@@ -68,33 +69,53 @@ __global__ void __launch_bounds__(kThreads) halve_rows(const Rounding p, const W
       v = make_float4(v.x * scale * w.x, v.y * scale * w.y, v.z * scale * w.z, v.w * scale * w.w);
     }
   }
-  float largest = 0;
+  float largest = 0, squares = 0;
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
     float4& v = values[i];
-    if constexpr (kInCodes) v = rounded_to_codes(v);
+    if constexpr (kRounding == WideRounding::codes) v = rounded_to_codes(v);
     largest = fmaxf(largest, fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w))));
+    squares += v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
   }
   largest = max_of_warp(largest);
+  squares = sum_of_warp(squares);
   if constexpr (kWarps > 1) {
-    if (threadIdx.x % 32 == 0) largest_of_warps[threadIdx.x / 32] = largest;
+    if (threadIdx.x % 32 == 0) {
+      largest_of_warps[threadIdx.x / 32] = largest;
+      squares_of_warps[threadIdx.x / 32] = squares;
+    }
     __syncthreads();
-    largest = max_of_warp(largest_of_warps[threadIdx.x / kOfToken * kWarps + threadIdx.x % kWarps]);
+    const int first_warp = threadIdx.x / kOfToken * kWarps;
+    largest = max_of_warp(largest_of_warps[first_warp + threadIdx.x % kWarps]);
+    if (thread == 0) {
+      squares = 0;
+      for (int i = 0; i < kWarps; ++i) squares += squares_of_warps[first_warp + i];
+    }
   }
   if (!exists) return;
   const float scale = scale_for_f16(largest), inverse = inverse_of_power_of_two(scale);
-  if (thread == 0) out.scales[token] = scale;
+  if (thread == 0) {
+    out.scales[token] = scale;
+    out.lengths[token] = sqrtf(squares);
+  }
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
     if (place(i) >= p.n_padded) break;
     const float4& v = values[i];
-    const __half2 pairs[2] = {__floats2half2_rn(v.x * inverse, v.y * inverse),
-                              __floats2half2_rn(v.z * inverse, v.w * inverse)};
-    const auto& bits = reinterpret_cast<const uint2&>(pairs);
-    auto* const step = reinterpret_cast<uint8_t*>(out.step(place(i) / kHalfStepValues, 0));
-    const int at = place(i) % kHalfStepValues;
-    *reinterpret_cast<uint2*>(step + swizzled_place(token, at / kPieceValues) +
-                              at % kPieceValues * static_cast<int>(sizeof(uint16_t))) = bits;
+    float4 left = make_float4(v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse);
+    constexpr int kPasses = kRounding == WideRounding::with_rests ? 2 : 1;
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const __half2 pairs[2] = {__floats2half2_rn(left.x, left.y), __floats2half2_rn(left.z, left.w)};
+      const int step_of = (place(i) + pass * p.n_padded) / kHalfStepValues;
+      auto* const step = reinterpret_cast<uint8_t*>(out.step(step_of, 0));
+      const int at = place(i) % kHalfStepValues;
+      *reinterpret_cast<uint2*>(step + swizzled_place(token, at / kPieceValues) +
+                                at % kPieceValues * static_cast<int>(sizeof(uint16_t))) =
+          reinterpret_cast<const uint2&>(pairs);
+      const float2 low = __half22float2(pairs[0]), high = __half22float2(pairs[1]);
+      left = make_float4(left.x - low.x, left.y - low.y, left.z - high.x, left.w - high.y);
+    }
   }
 }
 
@@ -105,22 +126,29 @@ struct HalveRows {
   int tokens;  // of a block
 };
 
-template <bool kInCodes>
+template <WideRounding kRounding>
 HalveRows kernel_for(int n_values) {
-  if (n_values <= kChunk / 8) return {halve_rows<kInCodes, 1, 32>, 8};
-  if (n_values <= kChunk / 4) return {halve_rows<kInCodes, 1, 64>, 4};
-  if (n_values <= kChunk / 2) return {halve_rows<kInCodes, 1, 128>, 2};
+  if (n_values <= kChunk / 8) return {halve_rows<kRounding, 1, 32>, 8};
+  if (n_values <= kChunk / 4) return {halve_rows<kRounding, 1, 64>, 4};
+  if (n_values <= kChunk / 2) return {halve_rows<kRounding, 1, 128>, 2};
   const int n_chunks = div_up(n_values, kChunk);
-  return {n_chunks == 1    ? halve_rows<kInCodes, 1, kThreads>
-          : n_chunks <= 2  ? halve_rows<kInCodes, 2, kThreads>
-          : n_chunks <= 4  ? halve_rows<kInCodes, 4, kThreads>
-          : n_chunks <= 8  ? halve_rows<kInCodes, 8, kThreads>
-          : n_chunks <= 16 ? halve_rows<kInCodes, 16, kThreads>
-                           : halve_rows<kInCodes, kMostChunks, kThreads>,
+  return {n_chunks == 1    ? halve_rows<kRounding, 1, kThreads>
+          : n_chunks <= 2  ? halve_rows<kRounding, 2, kThreads>
+          : n_chunks <= 4  ? halve_rows<kRounding, 4, kThreads>
+          : n_chunks <= 8  ? halve_rows<kRounding, 8, kThreads>
+          : n_chunks <= 16 ? halve_rows<kRounding, 16, kThreads>
+                           : halve_rows<kRounding, kMostChunks, kThreads>,
           1};
 }
 
 }  // namespace
+
+WideActivations wide_activations_at(std::byte* at, int64_t n_values, int64_t n_tokens) {
+  const int64_t n_rows = padded_half_tokens(n_tokens);
+  auto* halves = reinterpret_cast<uint16_t*>(at);
+  auto* scales = reinterpret_cast<float*>(halves + n_rows * align_up<int64_t>(n_values, kHalfStepValues));
+  return {halves, scales, scales + n_rows, scales + 2 * n_rows, static_cast<int>(n_rows)};
+}
 
 bool normed_for_wide(const Tensor& x, const Tensor& norm) {
   const auto has_pieces = [](const Tensor& t) {
@@ -129,15 +157,15 @@ bool normed_for_wide(const Tensor& x, const Tensor& norm) {
   return x.ne[0] % kChunk == 0 && has_pieces(x) && has_pieces(norm);
 }
 
-WideActivations halve_for_wide(Stream& stream, const Tensor& x, bool is_for_blocks, const Tensor& norm,
+WideActivations halve_for_wide(Stream& stream, const Tensor& x, WideRounding rounding, const Tensor& norm,
                                float eps) {
   const int64_t n_in = x.ne[0], n_padded = align_up<int64_t>(n_in, kHalfStepValues);
-  const int64_t n_rows = padded_half_tokens(x.n_rows());
-  auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
-  auto* scales = reinterpret_cast<float*>(halves + n_rows * n_padded);
-  const WideActivations out{halves, scales, scales + n_rows, static_cast<int>(n_rows)};
-  const auto [kernel, tokens] = is_for_blocks ? kernel_for<true>(static_cast<int>(n_padded))
-                                              : kernel_for<false>(static_cast<int>(n_padded));
+  const int64_t n_passes = rounding == WideRounding::with_rests ? 2 : 1;
+  const WideActivations out = wide_activations_at(scratch_of(stream), n_passes * n_padded, x.n_rows());
+  const auto choose = rounding == WideRounding::codes        ? kernel_for<WideRounding::codes>
+                      : rounding == WideRounding::with_rests ? kernel_for<WideRounding::with_rests>
+                                                             : kernel_for<WideRounding::halves>;
+  const auto [kernel, tokens] = choose(static_cast<int>(n_padded));
   launch(stream, kernel,
          {.grid = dim3(static_cast<unsigned>(div_up<int64_t>(x.n_rows(), tokens))), .block = dim3(kThreads)},
          Rounding{x.as<const float4>(), norm ? norm.as<const float4>() : nullptr, eps, static_cast<int>(n_in),

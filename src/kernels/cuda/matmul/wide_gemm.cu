@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/matmul/wide_kept.h"
 #include "kernels/cuda/matmul/wide_tile.cuh"
 
 namespace parlance::cuda {
@@ -58,6 +59,40 @@ class Weights {
   const uint8_t* from_[kPieces];
 };
 
+// The same of weights that are kept as f16 in tiles (wide_kept.h): rows of a step follow each other, and
+// steps are Output::row_bytes apart.
+class KeptTiles {
+ public:
+  __device__ KeptTiles(const Products& p, const Place& place) : step_bytes_(place.output.row_bytes) {
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) {
+      const int row = row_of(i), group = row / kWarpgroupRows;
+      const Output& output = p.is_gated && group == 1 ? p.outputs[1] : place.output;
+      const int first = place.first_row + (p.is_gated ? 0 : group * kWarpgroupRows);
+      from_[i] = output.weight + static_cast<int64_t>(first) * kSwizzledRowBytes +
+                 swizzled_place(row % kWarpgroupRows, piece());
+    }
+  }
+
+  __device__ void copy(uint8_t* tile, int step) const {
+    const int64_t at = step * step_bytes_;
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) copy_piece(tile + swizzled_place(row_of(i), piece()), from_[i] + at);
+  }
+
+ private:
+  static constexpr int kRowsAtOnce = kThreads / kStepPieces, kPieces = kTileRows / kRowsAtOnce;
+  __device__ static int piece() {
+    return static_cast<int>(threadIdx.x) % kStepPieces;
+  }
+  __device__ static int row_of(int i) {
+    return i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kStepPieces;
+  }
+
+  const int64_t step_bytes_;
+  const uint8_t* from_[kPieces];
+};
+
 // Two blocks share a multiprocessor: one multiplies while the other waits for its steps or stores what has
 // come of them. There is no room for a step to be multiplied while the one before still is.
 template <int kTokens>
@@ -68,7 +103,7 @@ struct Steps {
 };
 
 // Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
-template <int kTokens>
+template <class RowPieces, int kTokens>
 __global__ void __launch_bounds__(kThreads, 2)
     multiply_halves(const __grid_constant__ Products p, const WideActivations x, const Parts parts,
                     const Split split, MatmulEnd matmul_end, bool is_made_before) {
@@ -79,7 +114,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   start_arrivals(tokens_there);
   uint8_t* const shared = first_tile(dynamic);
   const Place place(p, parts, kTokens);
-  const Weights weights(p, place);
+  const RowPieces weights(p, place);
   const int begin = place.begin, end = place.end;
   const auto stage = [&](int step) { return shared + (step - begin) % S::kStages * S::kStageBytes; };
   const auto tile = [&](int step) { return stage(step) + kTokensBytes<kTokens>; };
@@ -119,11 +154,11 @@ __global__ void __launch_bounds__(kThreads, 2)
   end_tile<kTokens>(p, x, place, matmul_end, parts, split, sums, shared);
 }
 
-template <int kTokens>
+template <class RowPieces, int kTokens>
 void launch_halves(Stream& stream, const Products& products, const WideActivations& x, const Parts& parts,
                    const Split& split, MatmulEnd end, bool is_made_before) {
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  launch(stream, multiply_halves<kTokens>,
+  launch(stream, multiply_halves<RowPieces, kTokens>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(parts.n)),
           .block = dim3(kThreads),
@@ -137,8 +172,10 @@ size_t halves_shared(int tile_tokens) {
 }
 
 void wide_halves(Stream& stream, int tile_tokens, const Products& products, const WideActivations& x,
-                 const Parts& parts, const Split& split, MatmulEnd end, bool is_made_before) {
-  const auto run = tile_tokens == 64 ? launch_halves<64> : launch_halves<128>;
+                 const Parts& parts, const Split& split, MatmulEnd end, bool is_made_before, bool is_kept) {
+  const auto run = is_kept ? tile_tokens == 64 ? launch_halves<KeptTiles, 64> : launch_halves<KeptTiles, 128>
+                   : tile_tokens == 64 ? launch_halves<Weights, 64>
+                                       : launch_halves<Weights, 128>;
   run(stream, products, x, parts, split, end, is_made_before);
 }
 
@@ -159,6 +196,8 @@ int tile_tokens_for_halves(const Products& products) {
 
 size_t widened_bytes(const MatmulArgs& args) {
   if (args.x.n_rows() < kFewestWidening) return 0;
+  const auto is_kept = [](const Linear& linear) { return kept_copy_of(linear.weight) != nullptr; };
+  if (std::all_of(args.w.begin(), args.w.begin() + args.n_outputs, is_kept)) return 0;
   int64_t n = 0;
   for (int i = 0; i < args.n_outputs; ++i) n += args.w[static_cast<size_t>(i)].weight.n_elements();
   return n <= kMostWidened ? static_cast<size_t>(n) * sizeof(uint16_t) : 0;
@@ -174,10 +213,15 @@ bool wide_gemm_serves(Stream& stream, DType dtype, const Tensor& x) {
 }
 
 bool wide_gemm(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x) {
+  const bool is_kept = has_kept(args.products, dtype);
+  if (is_kept && args.products.x.n_rows() < kFewestForHalves) {
+    wide_kept(stream, args, dtype, x);
+    return true;
+  }
   // Whether products end in gates does not change their sums.
   const Products plain = products_of(args.products, dtype, kTileRows);
-  const bool is_widened = dtype != DType::f16 && widened_bytes(args.products) > 0;
-  const bool is_f16 = dtype == DType::f16 || is_widened;
+  const bool is_widened = dtype != DType::f16 && !is_kept && widened_bytes(args.products) > 0;
+  const bool is_f16 = dtype == DType::f16 || is_widened || is_kept;
   const int tile_tokens = is_f16 ? tile_tokens_for_halves(plain) : tile_tokens_for_blocks(plain.n_tokens);
   const int n_token_tiles = div_up(plain.n_tokens, tile_tokens);
   const size_t shared = is_f16 ? halves_shared(tile_tokens) : wide_blocks_shared(dtype, tile_tokens);
@@ -197,8 +241,18 @@ bool wide_gemm(Stream& stream, const FusedMatmulArgs& args, DType dtype, const W
       of_output += plain.outputs[i].n_out * products.outputs[i].row_bytes;
     }
   }
+  if (is_kept) {
+    int i = 0;
+    for (int given = 0; given < args.products.n_outputs; ++given) {
+      const Tensor& weight = args.products.w[static_cast<size_t>(given)].weight;
+      if (weight.dtype != dtype || weight.n_rows() == 0) continue;
+      const KeptWeight kept(dtype, weight.ne[0], weight.n_rows());
+      products.outputs[i].weight = reinterpret_cast<const uint8_t*>(kept_copy_of(weight));
+      products.outputs[i++].row_bytes = static_cast<int64_t>(kept.n_rows) * kSwizzledRowBytes;
+    }
+  }
   if (is_f16) {
-    wide_halves(stream, tile_tokens, products, x, parts, split, args.end, is_widened);
+    wide_halves(stream, tile_tokens, products, x, parts, split, args.end, is_widened, is_kept);
   } else {
     wide_blocks(stream, dtype, tile_tokens, products, x, parts, split, args.end);
   }

@@ -17,7 +17,8 @@ inline constexpr int64_t kMostWideValues = 1 << 15;  // of a token
 // token's change places (swizzled_place() of warpgroup.cuh).
 struct WideActivations {
   uint16_t* halves;
-  float* scales;  // [n_tokens]
+  float* scales;   // [n_tokens]
+  float* lengths;  // of the tokens before they became f16: roots of the sums of their squares
   float* part_sums;
   int n_tokens;  // padded
 
@@ -29,11 +30,16 @@ struct WideActivations {
 #endif
 };
 
-// For quantised weights x is rounded to bytes first, as wherever it meets them. With a norm, x goes through
-// rms_norm() before, if normed_for_wide() is true. The scratch memory is that of halve().
-WideActivations halve_for_wide(Stream& stream, const Tensor& x, bool is_for_blocks, const Tensor& norm = {},
-                               float eps = 0);
+// For quantised weights x is rounded to bytes first, as wherever it meets them (codes). What rounding to f16
+// leaves out may be another f16, n_steps further. With a norm, x goes through rms_norm() before, if
+// normed_for_wide() is true. The scratch memory is that of halve().
+enum class WideRounding : uint8_t { halves, codes, with_rests };
+WideActivations halve_for_wide(Stream& stream, const Tensor& x, WideRounding rounding,
+                               const Tensor& norm = {}, float eps = 0);
 bool normed_for_wide(const Tensor& x, const Tensor& norm);
+
+// Such tokens in memory from `at` on, for a kernel that makes them; without room for sums of parts.
+WideActivations wide_activations_at(std::byte* at, int64_t n_values, int64_t n_tokens);
 
 // Products of weights of any block type, or f16, with tokens that are rounded to f16; the sums have no order.
 // Rows of f16 weights start at multiples of 16 bytes. False, and nothing done, where products are to be gated

@@ -9,10 +9,12 @@
 #include "kernels/cuda/matmul/quantised_few.h"
 #include "kernels/cuda/matmul/quantised_row.h"
 #include "kernels/cuda/matmul/wide_gemm.h"
+#include "kernels/cuda/matmul/wide_kept.h"
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/cuda/runtime/weight_upload.h"
 #include "kernels/large_batches.h"
+#include "kernels/widens_weights.h"
 
 namespace parlance {
 
@@ -75,7 +77,11 @@ DeviceMemory memory_of(int index) {
   return memory;
 }
 
-class CudaDevice final : public Device, public FusesRows, public TakesLargeBatches {
+class CudaDevice final : public Device,
+                         public FusesRows,
+                         public TakesLargeBatches,
+                         public WidensWeights,
+                         public FusesMlps {
  public:
   CudaDevice(int index, const cudaDeviceProp& properties, const DeviceOptions& options)
       : index_(index),
@@ -101,6 +107,9 @@ class CudaDevice final : public Device, public FusesRows, public TakesLargeBatch
   }
   const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override {
     return cuda::fused_matmul(weights);
+  }
+  const Cell<FusedMlpArgs>* fused_mlp(const FusedMlpArgs& args) const override {
+    return cuda::fused_mlp(gpu_, args);
   }
   const Cell<FusedAttentionArgs>& fused_attention() const override { return cuda::fused_attention(); }
   int64_t most_alike_rows(DType /*weights*/) const override {
@@ -142,6 +151,16 @@ class CudaDevice final : public Device, public FusesRows, public TakesLargeBatch
     return buffer;
   }
 
+  size_t widened_bytes(const Tensor& weight) const override { return kept_bytes(gpu_, weight); }
+
+  Result<void> widen(const Tensor& weight) override {
+    PARLANCE_TRY(auto copy, allocate(kept_bytes(gpu_, weight)));
+    const cudaError_t code = make_kept(weight, copy->base());
+    if (code != cudaSuccess) return tl::unexpected(device_error(name_, "widening weights", code));
+    static_cast<CudaBuffer&>(*weight.buffer).keep(std::move(copy));
+    return {};
+  }
+
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CudaStream>(*this, index_, gpu_); }
 
  private:
@@ -153,6 +172,12 @@ class CudaDevice final : public Device, public FusesRows, public TakesLargeBatch
 };
 
 }  // namespace
+
+const std::byte* kept_copy_of(const Tensor& weight) {
+  const auto* const buffer = static_cast<const CudaBuffer*>(weight.buffer);
+  return buffer && buffer->kept() && weight.data == buffer->base() ? buffer->kept()->base() : nullptr;
+}
+
 }  // namespace cuda
 
 Result<std::vector<DeviceInfo>> list_cuda_devices() {

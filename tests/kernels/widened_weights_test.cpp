@@ -1,0 +1,137 @@
+// Products by the copies of weights that a device keeps as wide floats, beside those by the weights
+// themselves: the same values, in sums of another order.
+#include <cmath>
+
+#include "kernels/fused_ops.h"
+#include "kernels/support/devices.h"
+#include "kernels/support/weights.h"
+#include "kernels/widens_weights.h"
+
+namespace parlance::test {
+namespace {
+
+class WidenedWeights : public KernelTest {
+ protected:
+  static constexpr float kEps = 1e-6f;
+
+  struct Both {
+    Linear plain, widened;
+  };
+
+  static Both random_linear(OpBench& bench, const WeightType& type, int64_t n_in, int64_t n_out,
+                            uint32_t seed) {
+    Random random(seed);
+    OwnedTensor weight(type.dtype, n_in, n_out);
+    fill_weight(random, type, weight.tensor);
+    const std::span bytes(weight.tensor.data, weight.tensor.size());
+    Both both;
+    for (Linear* linear : {&both.plain, &both.widened}) {
+      linear->weight = bench.upload(type.dtype, {n_in, n_out, 1, 1}, bytes);
+      if (seed % 2 == 1) {
+        OwnedTensor bias(DType::f32, n_out, 1);
+        Random of_bias(seed);
+        fill_normal(of_bias, bias.tensor);
+        linear->bias = bench.upload(DType::f32, {n_out, 1, 1, 1}, {bias.tensor.data, bias.tensor.size()});
+      }
+    }
+    EXPECT_TRUE(bench.stream().synchronize().has_value());
+    EXPECT_TRUE(widener(bench)->widen(both.widened.weight).has_value());
+    return both;
+  }
+
+  static WidensWeights* widener(OpBench& bench) { return dynamic_cast<WidensWeights*>(&bench.device()); }
+
+  // Both are f16 with as many bits; of f32 weights, which lose next to none, those of the sums.
+  static void expect_same(const std::vector<float>& got, const std::vector<float>& want) {
+    ASSERT_EQ(got.size(), want.size());
+    double squares = 0;
+    for (const float value : want) squares += static_cast<double>(value) * value;
+    const auto size = static_cast<float>(std::sqrt(squares / static_cast<double>(want.size())));
+    expect_close(got, want, 1e-4f * size + 1e-30f, 1e-4f);
+  }
+
+  void expect_products(OpBench& bench, const WeightType& type, int64_t n_in, int64_t n_out, int64_t n_rows) {
+    SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << n_in << " x " << n_out << ", " << n_rows
+                                    << " rows");
+    const Both a = random_linear(bench, type, n_in, n_out, 3), b = random_linear(bench, type, n_in, n_out, 4),
+               c = random_linear(bench, type, n_in, n_out / 2 + 1, 5);
+    const Tensor x = bench.upload({n_in, n_rows, 1, 1}, random_floats(n_rows * n_in, 3));
+    for (size_t i = 0; i < 3; ++i) {
+      expect_same(bench.run([&](Stream& s) {
+        return matmul(s, {&a.widened, &b.widened, &c.widened}, x).out[i];
+      }),
+                  bench.run([&](Stream& s) {
+                    return matmul(s, {&a.plain, &b.plain, &c.plain}, x).out[i];
+                  }));
+      if (HasFatalFailure()) return;
+    }
+    if (!fuses_rows(bench.stream(), n_rows)) return;
+    const Tensor norm = bench.upload({n_in, 1, 1, 1}, random_floats(n_in));
+    const Normed normed{x, norm, kEps};
+    expect_same(bench.run([&](Stream& s) { return matmul_swiglu(s, a.widened, b.widened, normed); }),
+                bench.run([&](Stream& s) { return matmul_swiglu(s, a.plain, b.plain, normed); }));
+    const std::vector<float> h = random_floats(n_rows * n_out);
+    const auto added = [&](const Linear& w) {
+      const Tensor to = bench.upload({n_out, n_rows, 1, 1}, h);
+      return bench.run([&](Stream& s) {
+        const Tensor sum = s.workspace().allocate(DType::f32, n_out, n_rows);
+        copy(s, sum, to);
+        matmul_add(s, sum, w, x);
+        return sum;
+      });
+    };
+    expect_same(added(a.widened), added(a.plain));
+    if (n_out % (is_float(type.dtype) ? 8 : traits(type.dtype).block_elements) != 0) return;
+    const Both down = random_linear(bench, type, n_out, n_in, 6);
+    const std::vector<float> rows = random_floats(n_rows * n_in);
+    const auto through = [&](const Linear& gate, const Linear& up, const Linear& down) {
+      const Tensor to = bench.upload({n_in, n_rows, 1, 1}, rows);
+      return bench.run([&](Stream& s) {
+        const Tensor sum = s.workspace().allocate(DType::f32, n_in, n_rows);
+        copy(s, sum, to);
+        mlp_add(s, sum, gate, up, down, norm, kEps);
+        return sum;
+      });
+    };
+    // Gates that are close to the middle between two bytes may become either.
+    EXPECT_LT(mean_square_error(through({a.widened.weight, {}}, b.widened, down.widened),
+                                through({a.plain.weight, {}}, b.plain, down.plain)),
+              1e-6);
+  }
+};
+
+// Tiles that are full and not, one and several of them and of parts of their sums, alone and in clusters.
+TEST_P(WidenedWeights, GiveTheProductsOfTheWeights) {
+  OpBench bench = tested();
+  if (!widener(bench)) GTEST_SKIP() << "the device has no use for copies";
+  std::vector<WeightType> types = quantised_types();
+  types.insert(types.end(), float_types().begin(), float_types().end());
+  for (const WeightType& type : types) {
+    const int64_t block = is_float(type.dtype) ? 8 : traits(type.dtype).block_elements;
+    Tensor weight;
+    weight.dtype = type.dtype;
+    weight.ne = {1024, 8, 1, 1};
+    if (widener(bench)->widened_bytes(weight) == 0) continue;
+    const bool is_usual = type.dtype == DType::q8_0;
+    std::vector<int64_t> n_ins{block, 5 * block, 1024};
+    if (is_usual) n_ins.insert(n_ins.end(), {2048, 3072});
+    for (const int64_t n_in : n_ins) {
+      for (const int64_t n_out : {int64_t{1}, int64_t{37}, int64_t{200}, int64_t{is_usual ? 2016 : 512}}) {
+        for (const int64_t n_rows : {65, 128, 130, 500}) {
+          expect_products(bench, type, n_in, n_out, n_rows);
+          if (HasFailure()) return;
+        }
+      }
+    }
+    if (is_usual || type.dtype == DType::f32) {
+      expect_products(bench, type, 1024, 3072, 961);
+      expect_products(bench, type, 2048, 1024, 961);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+PARLANCE_FOR_EACH_DEVICE(WidenedWeights);
+
+}  // namespace
+}  // namespace parlance::test

@@ -12,7 +12,9 @@ namespace parlance::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kParts = 32;                    // of a row, at most: a warp looks at what they have found
+// Parts of a row, at most: a warp looks at what they have found. Of few rows, as many as keep the GPU busy,
+// unless there is a sum, which tells how a row was cut.
+constexpr int kParts = 32, kMostParts = 4 * kParts, kFewRows = 4;
 constexpr int kLeastElements = 4 * kThreads;  // of a part
 
 // The best of some elements; index -1 stands above all, and says that one was no number. `sum`: of e to the
@@ -99,9 +101,16 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncwarp();
   if (!is_last) return;
-  const volatile Found* of_part = found_by + row * n_parts + lane;
-  found = kNone;
-  if (lane < n_parts) found = {of_part->value, of_part->index, of_part->sum};
+  const volatile Found* const of_row = found_by + row * n_parts;
+  Found of_parts[kMostParts / 32];
+#pragma unroll
+  for (int i = 0; i < kMostParts / 32; ++i) {
+    const volatile Found& of = of_row[lane + 32 * i];
+    of_parts[i] = lane + 32 * i < n_parts ? Found{of.value, of.index, of.sum} : kNone;
+  }
+  found = of_parts[0];
+#pragma unroll
+  for (int i = 1; i < kMostParts / 32; ++i) found = found.template with<kHasSum>(of_parts[i]);
   found = best_of_warp<kHasSum>(found);
   if (lane != 0) return;
   if constexpr (tell == Tell::next) {
@@ -115,7 +124,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 int parts_of(const ArgmaxArgs& args) {
-  return static_cast<int>(std::clamp<int64_t>(args.x.ne[0] / kLeastElements, 1, kParts));
+  const bool has_sum = args.out.ne[0] > 1;
+  const int64_t most = args.x.n_rows() <= kFewRows && !has_sum ? kMostParts : kParts;
+  return static_cast<int>(std::clamp<int64_t>(args.x.ne[0] / kLeastElements, 1, most));
 }
 
 void run_argmax(Stream& stream, const ArgmaxArgs& args) {
@@ -136,7 +147,7 @@ void run_argmax(Stream& stream, const ArgmaxArgs& args) {
 }
 
 size_t scratch_of_argmax(const ArgmaxArgs& args, int) {
-  return static_cast<size_t>(std::min<int64_t>(args.x.n_rows(), kCounters)) * kParts * sizeof(Found);
+  return static_cast<size_t>(std::min<int64_t>(args.x.n_rows(), kCounters)) * kMostParts * sizeof(Found);
 }
 
 }  // namespace

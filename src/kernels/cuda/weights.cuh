@@ -211,6 +211,15 @@ __host__ __device__ void load_two_words(const Bytes& q, uint32_t (&words)[2]) {
   words[1] = load_word(q + 16);
 }
 
+// Two words of the above in place: bytes as they are, and 16 times as large ones, which the sum of products
+// undoes.
+template <class Bytes>
+__host__ __device__ void load_raw_nibbles(const Bytes& q, uint32_t& low, uint32_t& high_times_16) {
+  const uint32_t word = load_word(q);
+  low = word & 0x0f0f0f0f;
+  high_times_16 = word & 0xf0f0f0f0;
+}
+
 // ---- One struct for each type ----
 
 // unpack() takes run `run` of a block, below kBlockRuns. Its parts: unpack_scales() steps and minimums,
@@ -240,6 +249,7 @@ struct Q8_0 : BlockLayout<34, 1, false, false> {
 };
 
 struct Q4_0 : BlockLayout<18, 1, false, false> {
+  static constexpr int kOffset = 8;  // of nibbles from what they stand for
   __host__ __device__ static void unpack(const uint8_t* block, int, Run& out) {
     load_nibbles(block + 2, out.codes);
     for (uint32_t& codes : out.codes) codes = less(codes, 8);

@@ -13,9 +13,8 @@
 #include "base/checked.h"
 #include "kernels/cuda/matmul/arrivals.cuh"
 #include "kernels/cuda/matmul/copy.cuh"
-#include "kernels/cuda/matmul/row_norm.cuh"
+#include "kernels/cuda/matmul/rounded_token.cuh"
 #include "kernels/cuda/matmul/rows_ahead.cuh"
-#include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/matmul/run_terms.cuh"
 #include "kernels/cuda/runtime/launch_clusters.h"
 #include "kernels/cuda/silu.cuh"
@@ -26,14 +25,12 @@ namespace parlance::cuda {
 namespace {
 
 // Warps of a block: as many as normalise the token or, where they have many tiles, which take long to
-// multiply, as registers allow.
-constexpr int kWarps = 8, kThreads = 32 * kWarps;
-constexpr int kMostWarps = 16;
+// multiply, or the token is long, as registers allow.
+constexpr int kWarps = 8, kMostWarps = 16;
+// Of a thread, at most. The compiler takes 64 where it is told how many threads there are, and spills.
+constexpr int kRegisters = 96;
 constexpr int kUnitRuns = kQuantisedUnitValues / kRunValues;
 constexpr int kMostStages = 4;
-constexpr int kHeldQuads = 8;  // of a thread, where the token is normalised
-constexpr int kMostNormed = kHeldQuads * kQuad * kThreads;
-static_assert(kThreads == kLaneQuads);
 
 template <class Type>
 constexpr int kUnitBytes = kUnitRuns / Type::kBlockRuns* Type::kBlockBytes;
@@ -46,6 +43,11 @@ constexpr bool kHasWholePieces = kUnitBytes<Type> % kPieceBytes == 0;
 template <class Type>
 constexpr int kUnitPieces = staged_bytes(kUnitBytes<Type>) / kPieceBytes;
 
+// How a stage is filled: by one copy of a whole tile, whose lanes' parts lie side by side; piece by piece, a
+// piece of room between parts of an even number of them, which are then in different banks; or by a copy for
+// each lane.
+enum class Filling : uint8_t { tiles, pieces, lanes };
+
 // How lanes share the rows of a tile, and warps a block's tiles.
 struct RowShape {
   int n_units;             // of a row
@@ -56,49 +58,29 @@ struct RowShape {
   int units_at_once;       // of a lane, that arrive together
   int lane_bytes;         // what they take in shared memory: an odd number of pieces, if units are whole ones
   int n_warps, n_stages;  // of the warps that have tiles
-
-  __host__ __device__ int stage_bytes() const { return 32 * lane_bytes; }
-  // Whether a tile's lanes have what lies one behind the other.
-  __host__ __device__ bool is_dense(int unit_bytes) const {
-    return units_at_once == part_units && n_parts * part_units == n_units && n_parts == 1 << log_part_lanes &&
-           lane_bytes == units_at_once * unit_bytes;
-  }
-};
-
-// The token as bytes. Parts begin in different banks.
-struct RoundedToken {
-  uint8_t* memory;
-  int part_runs, n_parts;
-  int inverse;  // of part_runs: see inverse_of()
+  Filling filling;
+  int inverse_pieces;  // of a lane's pieces: a quotient is a product and a shift
 
   static constexpr int kShift = 20;
-  __host__ __device__ static int inverse_of(int part_runs) { return (1 << kShift) / part_runs + 1; }
-
-  __host__ __device__ static int bytes(const RowShape& shape) {
-    const int n = shape.n_parts * shape.part_units * kUnitRuns;
-    return (n * (kRunValues + static_cast<int>(sizeof(RunScale))) +
-            shape.n_parts * (kPieceBytes + static_cast<int>(sizeof(RunScale))) + kPieceBytes - 1) /
-           kPieceBytes * kPieceBytes;
-  }
-  __device__ uint8_t* codes(int part, int run) const {
-    return memory + (part * part_runs + run) * kRunValues + part * kPieceBytes;
-  }
-  __device__ RunScale* scale(int part, int run) const {
-    auto* const scales =
-        reinterpret_cast<RunScale*>(memory + n_parts * (part_runs * kRunValues + kPieceBytes));
-    return scales + part * part_runs + run + part;
-  }
-
-  // Whole warps, of which each lane has a quad; eight a run.
-  __device__ void store(int quad, const float4& values) const {
-    const QuantisedRun rounded = quantised_run(values);
-    const int second_sum = __shfl_down_sync(kAllLanes, rounded.half_sum, kRunLanes / 2);
-    const int run = quad / kRunLanes, in_run = quad % kRunLanes;
-    const int part = run * inverse >> kShift, of_part = run - part * part_runs;
-    reinterpret_cast<uint32_t*>(codes(part, of_part))[in_run] = rounded.codes;
-    if (in_run == 0) *scale(part, of_part) = {rounded.step, (rounded.half_sum & 0xffff) | second_sum << 16};
+  __host__ __device__ int stage_bytes() const { return 32 * lane_bytes; }
+  // Whether a tile's lanes have what lies one behind the other.
+  bool has_whole_rows() const {
+    return units_at_once == part_units && n_parts * part_units == n_units && n_parts == 1 << log_part_lanes;
   }
 };
+
+template <class Type>
+constexpr int kOffsetOf = [] {
+  if constexpr (requires { Type::kOffset; }) {
+    return Type::kOffset;
+  } else {
+    return 0;
+  }
+}();
+
+__host__ __device__ inline TokenLayout token_layout(const RowShape& shape) {
+  return TokenLayout(shape.part_units * kUnitRuns, shape.n_parts);
+}
 
 // A warp's tile: rows from first_row on of one output, or of both that meet.
 struct Tile {
@@ -133,7 +115,8 @@ struct LanePlace {
   }
 };
 
-// What fills a warp's stages, where units are whole pieces: copies of a lane's units, or of whole tiles.
+// What fills a warp's stages, where units are whole pieces: copies of whole tiles, piece by piece where
+// lanes' parts are to lie apart, or of each lane's units.
 template <class Type>
 struct UnitCopies {
   const RowShape& shape;
@@ -143,19 +126,33 @@ struct UnitCopies {
 
   __device__ void init() {
     const int lane = threadIdx.x % 32;
-    if (lane < shape.n_stages) arrivals[lane].init(1);
+    if (lane < shape.n_stages) arrivals[lane].init(shape.filling == Filling::pieces ? 32 : 1);
     __syncwarp();
   }
   __device__ void start(const Tile& tile, int unit, uint8_t* stages, int stage) const {
     const int lane = threadIdx.x % 32;
     uint8_t* const to = stages + stage * shape.stage_bytes();
-    if (shape.is_dense(kUnitBytes<Type>)) {
+    const int strip_bytes = tile.n_rows * row_bytes;  // that there are
+    if (shape.filling == Filling::tiles) {
       if (lane != 0) return;
-      const int n = tile.n_rows * row_bytes;
-      arrivals[stage].arrive_before(static_cast<uint32_t>(n * shape.strips));
+      arrivals[stage].arrive_before(static_cast<uint32_t>(strip_bytes * shape.strips));
       for (int strip = 0; strip < shape.strips; ++strip)
         arrivals[stage].copy(to + strip * shape.strip_rows * row_bytes, tile.strip(strip),
-                             static_cast<uint32_t>(n));
+                             static_cast<uint32_t>(strip_bytes));
+      return;
+    }
+    if (shape.filling == Filling::pieces) {
+      const int strip_pieces = shape.strip_rows * row_bytes / kPieceBytes;
+      const uint8_t* const second = tile.second_strip - strip_pieces * kPieceBytes;
+#pragma unroll 4
+      for (int i = lane; i < shape.strips * strip_pieces; i += 32) {
+        const bool is_first = i < strip_pieces;
+        const int at = i * kPieceBytes, of_strip = is_first ? at : at - strip_pieces * kPieceBytes;
+        if (of_strip < strip_bytes)
+          copy_piece(to + at + (i * shape.inverse_pieces >> RowShape::kShift) * kPieceBytes,
+                     (is_first ? tile.first_strip : second) + at);
+      }
+      arrivals[stage].arrive_behind_copies();
       return;
     }
     const int n_units = place.exists(tile) ? max(min(shape.units_at_once, place.n_units - unit), 0) : 0;
@@ -168,7 +165,9 @@ struct UnitCopies {
                            place.template find<Type>(shape, tile, row_bytes, unit), n);
   }
   __device__ void start_nothing() const {}
-  __device__ void wait(int stage, int phase) const { arrivals[stage].wait(phase); }
+  __device__ void wait(int stage, int phase) const {
+    arrivals[stage].wait(phase);
+  }
 };
 
 // The same where units begin anywhere: one at once, in the pieces that hold it, by lanes next to each other.
@@ -217,6 +216,12 @@ struct PieceCopies {
   }
 };
 
+// sum + the products of four unsigned bytes and four signed ones.
+__device__ inline int dot_of_unsigned(uint32_t a, uint32_t b, int sum) {
+  asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+
 template <class Type>
 __device__ void add_run(float& sum, const Run& w, const uint8_t* x_codes, const RunScale& x_scale) {
   const uint4 a = reinterpret_cast<const uint4*>(x_codes)[0], b = reinterpret_cast<const uint4*>(x_codes)[1];
@@ -225,6 +230,20 @@ __device__ void add_run(float& sum, const Run& w, const uint8_t* x_codes, const 
   multiply_run<Type>(w, words, x_scale, terms);
 #pragma unroll
   for (int term = 0; term < kTerms<Type>; ++term) sum = fmaf(terms[term].x, terms[term].y, sum);
+}
+
+// The same of a run whose nibbles are taken as they are: x_scale has what they are too much by.
+__device__ inline void add_nibbles(float& sum, const uint32_t (&low)[4], const uint32_t (&high_times_16)[4],
+                                   float step, const uint8_t* x_codes, const RunScale& x_scale) {
+  const uint4 a = reinterpret_cast<const uint4*>(x_codes)[0], b = reinterpret_cast<const uint4*>(x_codes)[1];
+  const uint32_t first[4] = {a.x, a.y, a.z, a.w}, second[4] = {b.x, b.y, b.z, b.w};
+  int of_low = x_scale.half_sums, of_high = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    of_low = __dp4a(static_cast<int>(low[i]), static_cast<int>(first[i]), of_low);
+    of_high = dot_of_unsigned(high_times_16[i], second[i], of_high);
+  }
+  sum = fmaf(static_cast<float>(of_low + (of_high >> 4)), __fmul_rn(step, x_scale.step), sum);
 }
 
 // Adds the runs of a unit, one after the other.
@@ -241,15 +260,22 @@ __device__ void add_unit(float& sum, const uint8_t* unit, const uint8_t* x_codes
 #pragma unroll
     for (int run = 0; run < kUnitRuns; ++run) {
       const WordsAt<kWords> block{words, run / Type::kBlockRuns * Type::kBlockBytes};
-      Run w;
+      if constexpr (kOffsetOf<Type> != 0) {
+        uint32_t low[4], high[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        uint32_t two[2];
-        Type::unpack_words(block, run % Type::kBlockRuns, i, two);
-        w.codes[i] = two[0], w.codes[i + 4] = two[1];
+        for (int i = 0; i < 4; ++i) load_raw_nibbles(at_word(block + 2, i), low[i], high[i]);
+        add_nibbles(sum, low, high, load_f16(block), x_codes + run * kRunValues, x_scales[run]);
+      } else {
+        Run w;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          uint32_t two[2];
+          Type::unpack_words(block, run % Type::kBlockRuns, i, two);
+          w.codes[i] = two[0], w.codes[i + 4] = two[1];
+        }
+        Type::unpack_scales(block, run % Type::kBlockRuns, w);
+        add_run<Type>(sum, w, x_codes + run * kRunValues, x_scales[run]);
       }
-      Type::unpack_scales(block, run % Type::kBlockRuns, w);
-      add_run<Type>(sum, w, x_codes + run * kRunValues, x_scales[run]);
     }
   } else {
 #pragma unroll
@@ -261,10 +287,9 @@ __device__ void add_unit(float& sum, const uint8_t* unit, const uint8_t* x_codes
   }
 }
 
-// Blocks of kThreads; tiles go round the blocks, then round their warps. Shared memory: the token, then
-// stages.
+// Tiles go round the blocks, then round their warps. Shared memory: the token, then stages.
 template <class Type>
-__global__ void __launch_bounds__(32 * kMostWarps)
+__global__ void __maxnreg__(kRegisters)
     multiply_row(const __grid_constant__ Products p, const float* x, const float* norm, float eps,
                  MatmulEnd end, const __grid_constant__ RowShape shape) {
 #if __CUDA_ARCH__ >= 900
@@ -274,9 +299,8 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   let_next_start();
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
   auto* const memory = reinterpret_cast<uint8_t*>(shared);
-  const int part_runs = shape.part_units * kUnitRuns;
-  const RoundedToken token{memory, part_runs, shape.n_parts, RoundedToken::inverse_of(part_runs)};
-  uint8_t* const stages = memory + RoundedToken::bytes(shape) + warp * shape.n_stages * shape.stage_bytes();
+  const RoundedToken<kOffsetOf<Type>> token(memory, token_layout(shape));
+  uint8_t* const stages = memory + token.layout.bytes() + warp * shape.n_stages * shape.stage_bytes();
   const auto row_bytes = static_cast<int>(p.outputs[0].row_bytes);
   const auto tile_of = [&](int round) {
     return static_cast<int>((round * shape.n_warps + warp) * gridDim.x + blockIdx.x);
@@ -297,50 +321,7 @@ __global__ void __launch_bounds__(32 * kMostWarps)
     if (++stage_ahead == shape.n_stages) stage_ahead = 0;
   };
   for (int i = 0; i < shape.n_stages; ++i) copy_ahead();
-  const int n_quads = p.n_in / kQuad;
-  const auto* const quads = reinterpret_cast<const float4*>(x);
-  if (norm) {
-    const int n_own = thread < kThreads ? n_quads : 0;
-    float4 weights[kHeldQuads], values[kHeldQuads];
-#pragma unroll
-    for (int i = 0; i < kHeldQuads; ++i) {
-      if (i * kThreads + thread < n_own)
-        weights[i] = reinterpret_cast<const float4*>(norm)[i * kThreads + thread];
-    }
-    wait_for_previous();
-#pragma unroll
-    for (int i = 0; i < kHeldQuads; ++i) {
-      if (i * kThreads + thread < n_own) values[i] = quads[i * kThreads + thread];
-    }
-    SquaresOfRow squares;
-#pragma unroll
-    for (int i = 0; i < kHeldQuads; ++i) {
-      if (i * kThreads + thread < n_own) squares.add(values[i]);
-    }
-    if (thread < n_own) squares.leave(thread, partial);
-    __syncthreads();
-    const float scale = scale_of_squares(partial, p.n_in, eps);
-#pragma unroll
-    for (int i = 0; i < kHeldQuads; ++i) {
-      if (i * kThreads + thread >= n_own) break;
-      token.store(i * kThreads + thread, normalised(values[i], scale, weights[i]));
-    }
-  } else {
-    wait_for_previous();
-    constexpr int kAtOnce = 4;
-    const int n_threads = static_cast<int>(blockDim.x);
-    for (int first = thread; first < n_quads; first += kAtOnce * n_threads) {
-      float4 values[kAtOnce];
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * n_threads < n_quads) values[i] = quads[first + i * n_threads];
-      }
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * n_threads < n_quads) token.store(first + i * n_threads, values[i]);
-      }
-    }
-  }
+  round_token(token, x, p.n_in, norm, eps, partial, [] { wait_for_previous(); });
   __syncthreads();
   if (warp >= shape.n_warps) return;
 
@@ -389,7 +370,7 @@ constexpr int kFewBytes = 300, kManyBytes = 640;
 struct Launch {
   RowShape shape;
   Products products;
-  int n_blocks;
+  int n_blocks, n_threads;
   size_t shared_bytes;
 };
 
@@ -419,8 +400,13 @@ std::optional<Launch> plan_launch(const Gpu& gpu, const FusedMatmulArgs& args, D
                          ? (shape.units_at_once * kUnitBytes<Type> / kPieceBytes | 1) * kPieceBytes
                          : (kUnitPieces<Type> | 1) * kPieceBytes;
   shape.n_warps = std::min(is_large ? kMostWarps : kWarps, tiles_of_block);
+  const int lane_pieces = shape.units_at_once * kUnitBytes<Type> / kPieceBytes;
+  shape.inverse_pieces = (1 << RowShape::kShift) / lane_pieces + 1;
+  shape.filling = !shape.has_whole_rows() ? Filling::lanes
+                  : lane_pieces % 2 != 0  ? Filling::tiles
+                                          : Filling::pieces;
   constexpr size_t kRoomForOthers = 2 << 10;
-  const auto token_bytes = static_cast<size_t>(RoundedToken::bytes(shape));
+  const auto token_bytes = static_cast<size_t>(token_layout(shape).bytes());
   const size_t all = shared_bytes_of_blocks(gpu, 1);
   const auto bytes_of_round = [&] { return static_cast<size_t>(shape.n_warps * shape.stage_bytes()); };
   while (shape.n_warps > kWarps && all < kRoomForOthers + token_bytes + kFewestStages * bytes_of_round())
@@ -430,7 +416,9 @@ std::optional<Launch> plan_launch(const Gpu& gpu, const FusedMatmulArgs& args, D
   const size_t room = std::min(all - kRoomForOthers - token_bytes, kEnoughBytes);
   const int n_steps = div_up(tiles_of_block, shape.n_warps) * (parts.units / shape.units_at_once);
   shape.n_stages = std::clamp(static_cast<int>(room / round_bytes), 1, std::min(n_steps, kMostStages));
-  return Launch{shape, products, n_blocks, token_bytes + round_bytes * static_cast<size_t>(shape.n_stages)};
+  const int n_warps = n_in > kMostQuads ? kMostWarps : std::max(kWarps, shape.n_warps);
+  return Launch{shape, products, n_blocks, 32 * n_warps,
+                token_bytes + round_bytes * static_cast<size_t>(shape.n_stages)};
 }
 
 bool is_aligned(const Tensor& tensor) {
@@ -442,7 +430,7 @@ bool serves(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Tensor& x = args.products.x;
   if (!has_row_kernels(gpu_of(stream).compute_capability)) return false;
   if (x.n_rows() != 1 || x.ne[0] % kQuantisedUnitValues != 0 || !is_aligned(x)) return false;
-  if (args.norm && (x.ne[0] > kMostNormed || !is_aligned(args.norm))) return false;
+  if (args.norm && !is_aligned(args.norm)) return false;
   for (int i = 0; i < args.products.n_outputs; ++i) {
     const Tensor& weight = args.products.w[static_cast<size_t>(i)].weight;
     if (weight.dtype == dtype ? !is_aligned(weight) : args.end != MatmulEnd::store) return false;
@@ -472,7 +460,7 @@ bool run_quantised_row(Stream& stream, const FusedMatmulArgs& args) {
       const Launch plan = *plan_launch<Type>(gpu_of(stream), args, dtype);
       launch(stream, multiply_row<Type>,
              {.grid = dim3(static_cast<unsigned>(plan.n_blocks)),
-              .block = dim3(static_cast<unsigned>(32 * std::max(kWarps, plan.shape.n_warps))),
+              .block = dim3(static_cast<unsigned>(plan.n_threads)),
               .shared_bytes = plan.shared_bytes},
              plan.products, args.products.x.as<const float>(), args.norm.as<const float>(), args.norm_eps,
              args.end, plan.shape);

@@ -33,6 +33,29 @@ struct SquaresOfRow {
   }
 };
 
+// Has a block, of whole warps, leave the squares of a row of n values.
+__device__ inline void leave_squares(const float* x, int n, float (&partial)[kMostRowLanes / 32]) {
+  constexpr int kAtOnce = 4;
+  const int n_quads = n / kQuad, n_threads = static_cast<int>(blockDim.x);
+#pragma unroll 1
+  for (int own = static_cast<int>(threadIdx.x); own < min(n_quads, kLaneQuads); own += n_threads) {
+    SquaresOfRow squares;
+    for (int first = own; first < n_quads; first += kAtOnce * kLaneQuads) {
+      float4 quads[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (first + i * kLaneQuads < n_quads)
+          quads[i] = reinterpret_cast<const float4*>(x)[first + i * kLaneQuads];
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (first + i * kLaneQuads < n_quads) squares.add(quads[i]);
+      }
+    }
+    squares.leave(own, partial);
+  }
+}
+
 // What the values are multiplied with before their weight; by whole warps, behind a barrier.
 __device__ inline float scale_of_squares(const float (&partial)[kMostRowLanes / 32], int n, float eps) {
   const int lane = threadIdx.x % 32;

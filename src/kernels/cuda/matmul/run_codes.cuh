@@ -9,6 +9,19 @@ namespace parlance::cuda {
 inline constexpr int kQuarter = 4;               // values of a lane
 inline constexpr int kRunLanes = 32 / kQuarter;  // that follow each other share a run
 
+// What a run whose largest magnitude is this is multiplied with, and what its codes count.
+struct RunStep {
+  float inverse, step;
+
+  __device__ explicit RunStep(float magnitude) {
+    constexpr float kSmallestMagnitude = 1e-30f;
+    const bool is_tiny = magnitude < kSmallestMagnitude;
+    inverse = is_tiny ? 0.0f : __fdiv_rn(127.0f, magnitude);
+    step = is_tiny ? 0.0f : __fdiv_rn(magnitude, 127.0f);
+  }
+  __device__ int code(float value) const { return __float2int_rn(__fmul_rn(value, inverse)); }
+};
+
 struct RunCodes {
   int codes[kQuarter];  // this lane's
   float step;
@@ -16,19 +29,17 @@ struct RunCodes {
 
 // By all lanes of the run.
 __device__ inline RunCodes codes_of_run(const float4& v) {
-  constexpr float kSmallestMagnitude = 1e-30f;
   const unsigned lanes = ((1u << kRunLanes) - 1) << (threadIdx.x % 32 / kRunLanes * kRunLanes);
   float magnitude = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
 #pragma unroll
   for (int mask = 1; mask < kRunLanes; mask *= 2)
     magnitude = fmaxf(magnitude, __shfl_xor_sync(lanes, magnitude, mask));
-  const bool is_tiny = magnitude < kSmallestMagnitude;
-  const float inverse = is_tiny ? 0.0f : __fdiv_rn(127.0f, magnitude);
+  const RunStep step(magnitude);
   const float values[kQuarter] = {v.x, v.y, v.z, v.w};
   RunCodes run;
-  run.step = is_tiny ? 0.0f : __fdiv_rn(magnitude, 127.0f);
+  run.step = step.step;
 #pragma unroll
-  for (int i = 0; i < kQuarter; ++i) run.codes[i] = __float2int_rn(__fmul_rn(values[i], inverse));
+  for (int i = 0; i < kQuarter; ++i) run.codes[i] = step.code(values[i]);
   return run;
 }
 
@@ -52,6 +63,34 @@ __device__ inline QuantisedRun quantised_run(const float4& v) {
   for (int mask = 1; mask < kRunLanes / 2; mask *= 2)
     run.half_sum += __shfl_xor_sync(kAllLanes, run.half_sum, mask);
   return run;
+}
+
+// The same by two lanes for a run, neighbours that have half of it each.
+inline constexpr int kHalfRunValues = 16;
+
+struct HalfRun {
+  uint32_t codes[kHalfRunValues / 4];
+  float step;
+  int sum, other_sum;  // of this half's codes, of the other's
+};
+
+__device__ inline HalfRun half_of_run(const float (&values)[kHalfRunValues]) {
+  const unsigned lanes = 3u << (threadIdx.x % 32 / 2 * 2);
+  float magnitude = 0;
+#pragma unroll
+  for (const float value : values) magnitude = fmaxf(magnitude, fabsf(value));
+  const RunStep step(fmaxf(magnitude, __shfl_xor_sync(lanes, magnitude, 1)));
+  HalfRun half{};
+  half.step = step.step;
+#pragma unroll
+  for (int i = 0; i < kHalfRunValues / 4; ++i) {
+    const auto code = [&](int j) { return static_cast<uint32_t>(step.code(values[4 * i + j])); };
+    const uint32_t low = __byte_perm(code(0), code(1), 0x0040), high = __byte_perm(code(2), code(3), 0x0040);
+    half.codes[i] = __byte_perm(low, high, 0x5410);
+    half.sum = __dp4a(static_cast<int>(half.codes[i]), 0x01010101, half.sum);
+  }
+  half.other_sum = __shfl_xor_sync(lanes, half.sum, 1);
+  return half;
 }
 
 // What the codes stand for.

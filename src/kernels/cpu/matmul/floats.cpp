@@ -239,6 +239,19 @@ void multiply(const MatmulArgs& args, const FloatKernels& kernels, const Tiles& 
   if (kernel.end_panels) kernel.end_panels();
 }
 
+// So many tokens that the second level cache keeps their tiles while panel after panel comes by, where
+// kernels are fast enough to wait for the caches behind it: whole tiles, `together` at least.
+int64_t kept_tokens(const MatmulArgs& args, const FloatKernels& kernels, int64_t together) {
+  int64_t tokens = align_up(args.x.n_rows(), together);
+  for (int i = 0; i < args.n_outputs; ++i) {
+    const FloatKernel& kernel = kernel_of(kernels, args.w[i].weight.dtype);
+    if (kernel.tiles_at_once == 1) continue;
+    const int64_t token_bytes = steps_of(args.x.ne[0], kernel.steps) * static_cast<int64_t>(sizeof(float));
+    tokens = std::min(tokens, kStreamedBytes / token_bytes / together * together);
+  }
+  return std::max(tokens, together);
+}
+
 void run_gemm(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kernels, ScratchPieces memory) {
   const Tiles tiles = take_tiles(memory, args, kernels);
   pack_tiles(pool, args, kernels, tiles);
@@ -246,14 +259,16 @@ void run_gemm(ThreadPool& pool, const MatmulArgs& args, const FloatKernels& kern
   const RowTasks panels = RowTasks::by_rows(args, kernels.panel_rows);
   const int64_t n_tokens = args.x.n_rows(), together = whole_tiles(args, kernels);
   const int64_t n_pieces = div_up(n_tokens, together);
-  const int64_t parts = token_parts(panels.size(), n_pieces, pool.n_threads());
-  const int64_t part_tokens = div_up(n_pieces, parts) * together;
+  const int64_t wanted = std::max(token_parts(panels.size(), n_pieces, pool.n_threads()),
+                                  div_up(n_tokens, kept_tokens(args, kernels, together)));
+  const int64_t part_tokens = div_up(n_pieces, wanted) * together, n_panels = panels.size();
   ScratchPieces one_panel;
   take_panel(one_panel, args, kernels);
-  pool.run(panels.size() * parts, [&](int64_t index, int thread) {
-    const int64_t first = index % parts * part_tokens;
+  // Part after part: a thread's panels, which follow each other, meet tokens that its cache has kept.
+  pool.run(n_panels * div_up(n_tokens, part_tokens), [&](int64_t index, int thread) {
+    const int64_t first = index / n_panels * part_tokens;
     ScratchPieces own{memory.base, memory.used + static_cast<size_t>(thread) * one_panel.used};
-    multiply(args, kernels, tiles, panels[index / parts], first, std::min(n_tokens, first + part_tokens),
+    multiply(args, kernels, tiles, panels[index % n_panels], first, std::min(n_tokens, first + part_tokens),
              take_panel(own, args, kernels));
   });
 }

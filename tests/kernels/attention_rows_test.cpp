@@ -120,6 +120,27 @@ TEST_P(AttentionRows, OfDraftsWithoutBeingAskedFor) {
   }
 }
 
+// Of pieces of a prompt that are attended to in tiles, which keep a row's numbers for themselves.
+TEST_P(AttentionRows, OfPiecesInTiles) {
+  using enum KvFormat;
+  if (GetParam() != Isa::avx512_amx) GTEST_SKIP() << "rows of a piece share steps";
+  is_deterministic_ = false;
+  for (const KvFormat format :
+       {f16, bf16, q8_0, q4_0, tbq3_0, tbq4_0, tbq3_tcq, q4_polar, q4_polar_residual}) {
+    SCOPED_TRACE(name_of(format));
+    const Cache cache = filled_with(format);
+    const TokenPlaces places = TokenPlaces().add(0, 77, 180);
+    const int64_t row = kGroup * cache.shape.head_dim_k;
+    const auto q = random_floats(row * places.size());
+    const auto whole = attend(1, cache, places, q, 0, places.size());
+    for (const auto& [first, n] : {std::pair<int64_t, int64_t>{0, 33}, {0, 100}, {17, 60}, {101, 79}}) {
+      const auto piece = attend(3, cache, places, q, first, n);
+      ASSERT_EQ(0, std::memcmp(piece.data(), whole.data() + first * row, piece.size() * sizeof(float)))
+          << "rows " << first << " to " << first + n;
+    }
+  }
+}
+
 TEST_P(AttentionRows, OfEveryHeadSize) {
   for (const int64_t head_dim : {1, 7, 20, 33, 64, 80, 100, 257}) {
     for (const auto format : {KvFormat::f32, KvFormat::f16}) {

@@ -150,6 +150,7 @@ Choice choose([[maybe_unused]] Isa isa, [[maybe_unused]] bool deterministic) {
   if (isa == Isa::avx2) return choice_of<attention::kAvx2>();
   if (is_avx512(isa)) {
     if (deterministic) return choice_of<attention::kDeterministicAvx512>();
+    if (isa == Isa::avx512_amx) return choice_of<attention::kAmx>();
     return has_vbmi() ? choice_of<attention::kAvx512Vbmi>() : choice_of<attention::kAvx512>();
   }
 #elif PARLANCE_NEON

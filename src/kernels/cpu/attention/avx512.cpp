@@ -23,6 +23,7 @@ namespace {
 using Lanes = simd::Avx512;
 #include "kernels/cpu/attention/every_format.simd.h"
 
+#include "kernels/cpu/attention/chunks.avx512.h"
 #include "kernels/cpu/attention/int16_rows.avx512.h"
 
 #include "kernels/cpu/attention/byte_codes.avx512.h"

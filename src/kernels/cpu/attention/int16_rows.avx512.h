@@ -1,4 +1,4 @@
-// Tiles of many rows in 16-bit integers, included by avx512.cpp after rows.simd.h: pairs of them are
+// Tiles of many rows in 16-bit integers, included by avx512.cpp after chunks.avx512.h: pairs of them are
 // multiplied and summed up without rounding, at twice the speed of f32.
 //
 // Queries and keys are divided by their length, so that no sum of 32 bits overflows (Cauchy and Schwarz) and
@@ -9,7 +9,6 @@
 
 using I = __m512i;
 using Ints = __v16si;                 // sums stay in registers only where their type does not change
-constexpr int64_t kChunk = 32;        // channels that become a vector of pairs at a time
 constexpr float kUnitLength = 32760;  // of a query or key: below 2^15 with all roundings, products below 2^31
 constexpr float kLargestValue = 16383;   // below 2^14 and ...
 constexpr float kSumOfWeights = 131000;  // ... nearly 2^17: products with both stay below 2^31
@@ -17,32 +16,6 @@ constexpr float kLargestWeight = 32767;
 constexpr float kLeastSquares = 1e-30f;  // squared lengths count as no less: a zero has none to divide by
 constexpr float kLeast = 1e-30f;         // largest weights and values, too
 static_assert((int64_t{131000} + kKeyBlock / 2) * 16383 < int64_t{1} << 31);
-
-// Elements i .. i + 31 of a row of n as two vectors; where they are not kWhole, those past the end are zero.
-template <class Rows, bool kWhole>
-PARLANCE_SIMD PARLANCE_INLINE void load_chunk(const std::byte* row, int64_t i, int64_t n, F& low, F& high) {
-  if constexpr (Rows::kVectors == 2) {
-    F x[2];
-    Rows::load(row, i, x);
-    low = x[0];
-    high = x[1];
-  } else {
-    F x[1];
-    if constexpr (kWhole) {
-      Rows::load(row, i, x);
-      low = x[0];
-      Rows::load(row, i + kWidth, x);
-      high = x[0];
-    } else if (i + kWidth <= n) {
-      Rows::load(row, i, x);
-      low = x[0];
-      high = Rows::load_first(row, i + kWidth, n - i - kWidth);
-    } else {
-      low = Rows::load_first(row, i, n - i);
-      high = Lanes::zero();
-    }
-  }
-}
 
 // Lane by lane, parts of the sum of a row's squares.
 template <class Rows>

@@ -95,6 +95,7 @@ struct Kernels {
 extern const Kernels kAvx2;
 extern const Kernels kAvx512;
 extern const Kernels kAvx512Vbmi;  // with VBMI, which Ice Lake and Zen 4 have, and Cascade Lake has not
+extern const Kernels kAmx;         // with VBMI, too, which every processor with AMX has
 // What a row finds is the same bits however many rows its tile has: sums in f32, a quarter to a half slower
 // where rows are few, at half the speed where they are many. The sets above keep that promise for f32 caches;
 // those of AVX2 and NEON for all.

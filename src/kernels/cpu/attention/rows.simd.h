@@ -79,7 +79,7 @@ inline size_t no_workspace(int64_t) {
 }
 
 // The scaled query, padded with zeros.
-PARLANCE_SIMD void prepare_f32(const Tile& tile, int64_t row, const float* query, float scale) {
+PARLANCE_SIMD inline void prepare_f32(const Tile& tile, int64_t row, const float* query, float scale) {
   auto* scaled = tile.query<float>(row);
   const F factor = Lanes::broadcast(scale);
   int64_t i = 0;

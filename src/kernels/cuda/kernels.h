@@ -1,6 +1,8 @@
 // Each operation's file puts its kernels into the table; op_table.cpp calls them all.
 #pragma once
 
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/fused_mlp.h"
 #include "kernels/fused_rows.h"
 
 namespace parlance::cuda {
@@ -43,5 +45,8 @@ const OpTable& op_table();
 // Beside it, see fused_ops.h; absent for types that no kernel multiplies.
 const Cell<FusedMatmulArgs>& fused_matmul(DType weights);
 const Cell<FusedAttentionArgs>& fused_attention();
+
+// See FusesMlps.
+const Cell<FusedMlpArgs>* fused_mlp(const Gpu& gpu, const FusedMlpArgs& args);
 
 }  // namespace parlance::cuda

@@ -20,7 +20,7 @@ class CudaBuffer final : public Buffer {
   CudaBuffer(int index, std::byte* base, size_t size) : Buffer(base, size), index_(index) {}
   ~CudaBuffer() override;
 
-  // A copy of the weight that is all of this buffer, as products of many rows read it (wide_kept.h); or null.
+  // A copy of the weight that is all of this buffer, as products of many rows read it (kept_weights.h); or null.
   const Buffer* kept() const { return kept_.get(); }
   void keep(std::unique_ptr<Buffer> copy) { kept_ = std::move(copy); }
 

@@ -116,7 +116,7 @@ OptionGroup work_group(ServeOptions& o) {
            "How much is computed for a text that is spoken: exact as the model was published, standard "
            "what is heard, fast a little less.",
            std::string(kSpeechQualities), o.server.speech_quality, speech_quality_from_name, "standard"),
-       voice_device_option(o.model.devices.voice)}};
+       voice_device_option(o.model.devices.voice), widened_weights_option(o.model.devices.widened_weights)}};
 }
 
 // Defaults are those of the server's own options.

@@ -42,6 +42,16 @@ Option logit_bias_option(std::vector<std::pair<int32_t, float>>& biases) {
   return option;
 }
 
+// A flag that takes something back.
+Option switch_off(std::string name, std::string help, bool& target) {
+  Option option = flag(std::move(name), std::move(help), target);
+  option.set = [&target](const std::string&) -> Result<void> {
+    target = false;
+    return {};
+  };
+  return option;
+}
+
 }  // namespace
 
 Option model_option(std::string& path) {
@@ -86,29 +96,19 @@ Option gpu_layers_option(std::optional<int64_t>& n_gpu_layers) {
 }
 
 Option huge_pages_option(bool& huge_pages) {
-  Option option =
-      flag("--no-huge-pages",
-           "Leave the weights in the mapping of their file, which several programs share, where the CPU "
-           "reads them up to a third slower than from huge pages of memory of their own.",
-           huge_pages);
-  option.set = [&huge_pages](const std::string&) -> Result<void> {
-    huge_pages = false;
-    return {};
-  };
-  return option;
+  return switch_off(
+      "--no-huge-pages",
+      "Leave the weights in the mapping of their file, which several programs share, where the CPU "
+      "reads them up to a third slower than from huge pages of memory of their own.",
+      huge_pages);
 }
 
 Option widened_weights_option(bool& widened_weights) {
-  Option option = flag(
+  return switch_off(
       "--no-widened-weights",
       "Do not keep the weights of the speech model as f16, too, on GPUs that speak faster for it and have "
       "ample memory.",
       widened_weights);
-  option.set = [&widened_weights](const std::string&) -> Result<void> {
-    widened_weights = false;
-    return {};
-  };
-  return option;
 }
 
 Option json_option(bool& target, std::string help) {

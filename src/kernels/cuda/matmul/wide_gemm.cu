@@ -24,7 +24,16 @@ constexpr int kTileBytes = kTileRows * kSwizzledRowBytes;
 // Steps are on their way kAhead steps before they are multiplied.
 constexpr int kAhead = 2;
 
-// A thread's pieces of the rows of every step.
+// The pieces of a step's rows that a thread brings.
+constexpr int kRowsAtOnce = kThreads / kStepPieces, kPieces = kTileRows / kRowsAtOnce;
+__device__ int piece() {
+  return static_cast<int>(threadIdx.x) % kStepPieces;
+}
+__device__ int row_of(int i) {
+  return i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kStepPieces;
+}
+
+// Those of every step.
 class Weights {
  public:
   __device__ Weights(const Products& p, const Place& place) : n_in_(p.n_in) {
@@ -47,19 +56,11 @@ class Weights {
   }
 
  private:
-  static constexpr int kRowsAtOnce = kThreads / kStepPieces, kPieces = kTileRows / kRowsAtOnce;
-  __device__ static int piece() {
-    return static_cast<int>(threadIdx.x) % kStepPieces;
-  }
-  __device__ static int row_of(int i) {
-    return i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kStepPieces;
-  }
-
   const int n_in_;
   const uint8_t* from_[kPieces];
 };
 
-// The same of weights that are kept as f16 in tiles (wide_kept.h): rows of a step follow each other, and
+// The same of weights that are kept as f16 in tiles (kept_weights.h): rows of a step follow each other, and
 // steps are Output::row_bytes apart.
 class KeptTiles {
  public:
@@ -81,14 +82,6 @@ class KeptTiles {
   }
 
  private:
-  static constexpr int kRowsAtOnce = kThreads / kStepPieces, kPieces = kTileRows / kRowsAtOnce;
-  __device__ static int piece() {
-    return static_cast<int>(threadIdx.x) % kStepPieces;
-  }
-  __device__ static int row_of(int i) {
-    return i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kStepPieces;
-  }
-
   const int64_t step_bytes_;
   const uint8_t* from_[kPieces];
 };

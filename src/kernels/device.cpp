@@ -1,6 +1,21 @@
 #include "kernels/device.h"
 
+#include "base/os/thread.h"
+#include "base/thread_pool.h"
+
 namespace parlance {
+
+Stream::Stream(Device& device) : device_(device) {}
+Stream::~Stream() = default;
+
+void Stream::on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task) {
+  constexpr size_t kMostThreads = 8;  // beside a GPU, for milliseconds of work
+  if (!host_threads_) {
+    const auto n = std::min(usable_processors().size(), kMostThreads);
+    host_threads_ = std::make_unique<ThreadPool>(static_cast<int>(n), /*pin=*/false);
+  }
+  host_threads_->run(n_tasks, [&](int64_t i, int) { task(i); });
+}
 
 Plan Stream::dry_run(FunctionRef<void()> record) {
   Plan plan;

@@ -23,6 +23,7 @@
 namespace parlance {
 
 class Stream;
+class ThreadPool;
 
 // Bytes of a device's memory; `free` is what this process may still allocate, as far as the driver tells.
 struct DeviceMemory {
@@ -83,8 +84,8 @@ struct Plan {
 
 class Stream {
  public:
-  explicit Stream(Device& device) : device_(device) {}
-  virtual ~Stream() = default;
+  explicit Stream(Device& device);
+  virtual ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -106,6 +107,11 @@ class Stream {
   // CPU the system gives memory when it is first written, and takes about as long for it as kernels for
   // writing it several times. A step of its own, on all threads; nothing on other devices.
   virtual void take_memory(std::span<const std::span<std::byte>> /*stretches*/) {}
+
+  // Calls task(i) for every i in [0, n_tasks), in any order: the host's work on what a step has given, on the
+  // threads that the CPU computes with, or on some of its own beside another device. Returns when all are
+  // done. Not within a step.
+  virtual void on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task);
 
   // Runs the operations that `record` calls. Steps with the same key record the same operations on the same
   // addresses (what differs between them lies in device tensors), so that a device may keep the recording of
@@ -169,6 +175,7 @@ class Stream {
   std::span<const Cancellation>
       cancellations_;  // of those whom the running work is for; none: it is not cancelled
   Plan* plan_ = nullptr;
+  std::unique_ptr<ThreadPool> host_threads_;  // from when they are first wanted
 };
 
 // What a stream computes while this lives is for those who hold these tickets, and ends when all of them are

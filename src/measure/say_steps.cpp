@@ -124,7 +124,8 @@ Result<SayStep> run_say_steps(const TtsModel& model, const SayCase& chunk, Guida
     pass_s.push_back(seconds_since(start));
     const Clock::time_point middle = Clock::now();
     const size_t half = logits.size() / 2;
-    PARLANCE_CHECK(decoder.take(logits.first(half), logits.subspan(half)));
+    PARLANCE_CHECK(decoder.take(logits.first(half), logits.subspan(half),
+                                [&](int64_t n, FunctionRef<void(int64_t)> task) { lm.on_host(n, task); }));
     decide_s.push_back(seconds_since(middle));
   }
   step.memory_bytes = memory.bytes();

@@ -26,9 +26,7 @@ BlockMaskGit::BlockMaskGit(const BlockOptions& options, const CodeGridShape& sha
       shape_(shape),
       noise_calls_(&noise_calls),
       guided_log_probs_(guided_log_probs_of(isa)),
-      tokens_(static_cast<size_t>(shape.n_codebook * shape.n_frames), shape.mask_id),
-      log_probs_(static_cast<size_t>(shape.n_vocab)),
-      scratch_(static_cast<size_t>(shape.n_vocab)) {
+      tokens_(static_cast<size_t>(shape.n_codebook * shape.n_frames), shape.mask_id) {
   assert(!tokens_.empty() && shape.mask_id >= 0 && shape.mask_id < shape.n_vocab && shape.n_vocab > 1);
 }
 
@@ -46,15 +44,27 @@ bool BlockMaskGit::next() {
   return !undecided_.empty() && step_ < slots_per_step_.size();
 }
 
-// The likeliest code of each undecided slot, or one that is drawn, and what speaks for it.
-Result<void> BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits) {
+// A few slots each; where they are summed up by codebook, all of one, so that sums have one order.
+std::vector<BlockMaskGit::Slots> BlockMaskGit::tasks() const {
+  std::vector<Slots> tasks;
+  const size_t n = undecided_.size();
+  for (size_t first = 0, end = 0; first < n; first = end) {
+    if (options_.marginal > 0) {
+      while (end < n && undecided_[end].codebook == undecided_[first].codebook) ++end;
+    } else {
+      end = std::min(n, first + static_cast<size_t>(kSlotsOfTask));
+    }
+    tasks.push_back({first, end});
+  }
+  return tasks;
+}
+
+// The likeliest code of each of these slots, or one that is drawn, and what speaks for it.
+void BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits, const Slots& slots,
+                          uint64_t class_calls) {
   const MaskGitOptions& decoding = options_.decoding;
-  const bool draws = decoding.class_temperature > 0;
-  const uint64_t class_calls = *noise_calls_;
-  if (draws) *noise_calls_ += tokens_.size();
-  if (options_.marginal > 0) marginals_.assign(static_cast<size_t>(shape_.n_codebook * shape_.n_vocab), 0.0f);
-  choices_.clear();
-  for (size_t i = 0; i < undecided_.size(); ++i) {
+  std::vector<float> log_probs(static_cast<size_t>(shape_.n_vocab)), scratch;
+  for (size_t i = slots.first; i < slots.end; ++i) {
     const CodeSlot& slot = undecided_[i];
     const SlotLogits given = logits(i);
     assert((given.unconditional == nullptr) == (decoding.guidance == 0));
@@ -63,15 +73,33 @@ Result<void> BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& log
                                           .guidance = decoding.guidance,
                                           .n_vocab = shape_.n_vocab,
                                           .mask_id = shape_.mask_id},
-                                         log_probs_.data());
-    if (std::isnan(best)) return damaged_logits(slot.frame, slot.codebook);
-    const int32_t token =
-        draws ? drawn_code(log_probs_, decoding, class_calls + index_of(slot), scratch_)
-              : static_cast<int32_t>(std::ranges::find(log_probs_, best) - log_probs_.begin());
-    choices_.push_back({.score = best, .probability = std::exp(best), .token = token, .slot = i});
+                                         log_probs.data());
+    choices_[i] = {.score = best, .probability = std::exp(best), .token = 0, .slot = i};
+    if (std::isnan(best)) return;
+    if (decoding.class_temperature > 0) {
+      scratch.resize(log_probs.size());
+      choices_[i].token = drawn_code(log_probs, decoding, class_calls + index_of(slot), scratch);
+    } else {
+      choices_[i].token = static_cast<int32_t>(std::ranges::find(log_probs, best) - log_probs.begin());
+    }
     if (options_.marginal == 0) continue;
     float* sums = marginals_.data() + slot.codebook * shape_.n_vocab;
-    for (int64_t id = 0; id < shape_.n_vocab; ++id) sums[id] += std::exp(log_probs_[static_cast<size_t>(id)]);
+    for (int64_t id = 0; id < shape_.n_vocab; ++id) sums[id] += std::exp(log_probs[static_cast<size_t>(id)]);
+  }
+}
+
+Result<void> BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out) {
+  const uint64_t class_calls = *noise_calls_;
+  if (options_.decoding.class_temperature > 0) *noise_calls_ += tokens_.size();
+  if (options_.marginal > 0) marginals_.assign(static_cast<size_t>(shape_.n_codebook * shape_.n_vocab), 0.0f);
+  choices_.assign(undecided_.size(), {});
+  const std::vector<Slots> all = tasks();
+  share_out(std::ssize(all),
+            [&](int64_t task) { choose(logits, all[static_cast<size_t>(task)], class_calls); });
+  for (const Choice& choice : choices_) {
+    if (!std::isnan(choice.score)) continue;
+    const CodeSlot& slot = undecided_[choice.slot];
+    return damaged_logits(slot.frame, slot.codebook);
   }
   return {};
 }
@@ -117,9 +145,9 @@ void BlockMaskGit::decide(std::span<const Choice> chosen) {
   std::erase_if(undecided_, [&](const CodeSlot& slot) { return tokens_[index_of(slot)] != shape_.mask_id; });
 }
 
-Result<void> BlockMaskGit::take(const std::function<SlotLogits(size_t i)>& logits) {
+Result<void> BlockMaskGit::take(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out) {
   assert(next());
-  PARLANCE_CHECK(choose(logits));
+  PARLANCE_CHECK(choose(logits, share_out));
   subtract_marginals();
   add_noise(*noise_calls_);
   *noise_calls_ += options_.decoding.position_temperature > 0 ? 1 : 0;

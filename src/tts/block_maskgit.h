@@ -49,7 +49,7 @@ class BlockMaskGit {
   struct SlotLogits {
     const float *conditional, *unconditional;
   };
-  Result<void> take(const std::function<SlotLogits(size_t i)>& logits);
+  Result<void> take(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out = one_by_one);
 
   // (n_codebook, n_frames), the mask's id where nothing is decided yet.
   std::span<const int32_t> tokens() const { return tokens_; }
@@ -66,7 +66,13 @@ class BlockMaskGit {
   size_t index_of(const CodeSlot& slot) const {
     return static_cast<size_t>(slot.codebook * shape_.n_frames + slot.frame);
   }
-  Result<void> choose(const std::function<SlotLogits(size_t i)>& logits);
+  // Undecided slots [first, end), which one thread sees, and what that takes.
+  struct Slots {
+    size_t first, end;
+  };
+  std::vector<Slots> tasks() const;
+  Result<void> choose(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out);
+  void choose(const std::function<SlotLogits(size_t i)>& logits, const Slots& slots, uint64_t class_calls);
   void subtract_marginals();
   void add_noise(uint64_t call);
   bool is_sure_of(std::span<const Choice> rest) const;
@@ -83,9 +89,8 @@ class BlockMaskGit {
   std::vector<int64_t> slots_per_step_;
   size_t step_ = 0;
   std::vector<CodeSlot> undecided_;
-  std::vector<Choice> choices_;             // of the step that is taken
-  std::vector<float> log_probs_, scratch_;  // (n_vocab) of one slot
-  std::vector<float> marginals_;            // (n_codebook, n_vocab): sums of probabilities
+  std::vector<Choice> choices_;   // of the step that is taken
+  std::vector<float> marginals_;  // (n_codebook, n_vocab): sums of probabilities
 };
 
 }  // namespace parlance

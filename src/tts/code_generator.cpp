@@ -55,7 +55,8 @@ Result<CodeGenerator::Output> CodeGenerator::generate_exactly(const CodeRequest&
       PARLANCE_CHECK(lm_.advance(decoder.hand_over(), cancellation));
     } else {
       PARLANCE_TRY(const std::span<const float> logits, lm_.step(decoder.tokens(), cancellation));
-      PARLANCE_CHECK(decoder.take(logits.first(n_logits), logits.subspan(n_logits)));
+      PARLANCE_CHECK(decoder.take(logits.first(n_logits), logits.subspan(n_logits),
+                                  [&](int64_t n, FunctionRef<void(int64_t)> task) { lm_.on_host(n, task); }));
     }
     if (on_step) on_step(decoder.n_steps_done(), decoder.n_steps_total());
   }

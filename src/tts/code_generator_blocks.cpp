@@ -133,10 +133,12 @@ Result<CodeGenerator::Output> CodeGenerator::generate_in_blocks(const CodeReques
       PARLANCE_CHECK(kept_lm_.run(pass, decoder.tokens(), slots, cancellation));
       for (size_t i = 0; keeps_guidance && pass.takes_unconditional && i < slots.size(); ++i)
         guidance.keep(slots[i], kept_lm_.unconditional(i));
-      PARLANCE_CHECK(decoder.take([&](size_t i) {
+      const auto logits_of = [&](size_t i) {
         return BlockMaskGit::SlotLogits{
             kept_lm_.conditional(i), keeps_guidance ? guidance.place(slots[i]) : kept_lm_.unconditional(i)};
-      }));
+      };
+      PARLANCE_CHECK(decoder.take(
+          logits_of, [&](int64_t n, FunctionRef<void(int64_t)> task) { kept_lm_.on_host(n, task); }));
       if (on_step) on_step(decoder.n_steps_done(), n_planned);
     }
     // What the block did not take is taken from what was planned.

@@ -192,17 +192,19 @@ Result<OmniVoiceColumns> KeptSpeechLm::place(const Columns& columns) {
 
 // Brings the logits of each codebook to where conditional() and unconditional() find them.
 Result<void> KeptSpeechLm::fetch(const std::vector<Tensor>& logits, const Columns& columns) {
-  logits_.resize((has_unconditional_ ? 2 : 1) * n_slots_ * vocab());
+  const size_t n_slots = columns.first_slot.back();
+  logits_.resize((has_unconditional_ ? 2 : 1) * n_slots * vocab());
+  slots_at_.resize(n_slots);
+  size_t row = 0;
   for (size_t k = 0; k < logits.size(); ++k) {
     if (!logits[k]) continue;
-    const size_t first = columns.first_slot[k], n = (columns.first_slot[k + 1] - first) * vocab();
-    fetched_.resize(static_cast<size_t>(logits[k].n_elements()));
-    PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(fetched_)), logits[k]));
-    std::copy_n(fetched_.begin(), n, logits_.begin() + static_cast<ptrdiff_t>(first * vocab()));
-    if (has_unconditional_) {
-      std::copy_n(fetched_.begin() + static_cast<ptrdiff_t>(n), n,
-                  logits_.begin() + static_cast<ptrdiff_t>((n_slots_ + first) * vocab()));
-    }
+    const size_t first = columns.first_slot[k], n = columns.first_slot[k + 1] - first;
+    const std::span<float> rows =
+        std::span(logits_).subspan(row * vocab(), (has_unconditional_ ? 2 : 1) * n * vocab());
+    PARLANCE_CHECK(stream_->download(std::as_writable_bytes(rows), logits[k]));
+    for (size_t i = 0; i < n; ++i)
+      slots_at_[first + i] = {.conditional = row + i, .unconditional = row + n + i};
+    row += rows.size() / vocab();
   }
   return {};
 }
@@ -226,7 +228,6 @@ Result<void> KeptSpeechLm::run(const KeptPass& pass, std::span<const int32_t> co
   PARLANCE_CHECK(stream_->reserve(plan));
   stream_->step(Stream::kOnce, compute);
   if (stream_->cancelled()) return fail(ErrorCode::cancelled, "speech was cancelled");
-  n_slots_ = slots.size();
   has_unconditional_ = is_guided_ && pass.takes_unconditional;
   n_columns_ += columns.n();
   return fetch(logits, columns);

@@ -48,10 +48,13 @@ class KeptSpeechLm {
 
   // Of slot i of the last pass: n_audio_vocab logits of either row. The unconditional ones are null where
   // that row was not taken.
-  const float* conditional(size_t i) const { return logits_.data() + i * vocab(); }
+  const float* conditional(size_t i) const { return logits_.data() + slots_at_[i].conditional * vocab(); }
   const float* unconditional(size_t i) const {
-    return has_unconditional_ ? logits_.data() + (n_slots_ + i) * vocab() : nullptr;
+    return has_unconditional_ ? logits_.data() + slots_at_[i].unconditional * vocab() : nullptr;
   }
+
+  // Of what is done with them, see Stream::on_host().
+  void on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task) { stream_->on_host(n_tasks, task); }
 
   const OmniVoiceParameters& parameters() const { return model_.parameters(); }
   int64_t n_columns() const { return n_columns_; }  // that were computed since the prompt
@@ -78,8 +81,12 @@ class KeptSpeechLm {
   int64_t n_reference_ = 0, n_target_ = 0;
   bool is_guided_ = true;
 
-  std::vector<float> logits_, fetched_;
-  size_t n_slots_ = 0;
+  // Rows of logits: of each codebook the conditional ones, then the others.
+  struct SlotRows {
+    size_t conditional, unconditional;
+  };
+  std::vector<float> logits_;
+  std::vector<SlotRows> slots_at_;
   bool has_unconditional_ = false;
   int64_t n_columns_ = 0;
   std::unique_ptr<Stream> stream_;  // ends before the memory that its last operations use

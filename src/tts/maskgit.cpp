@@ -61,9 +61,7 @@ MaskGit::MaskGit(const MaskGitOptions& options, const CodeGridShape& shape, uint
       shape_(shape),
       noise_calls_(&noise_calls),
       guided_log_probs_(guided_log_probs_of(isa)),
-      tokens_(static_cast<size_t>(shape.n_codebook * shape.n_frames), shape.mask_id),
-      log_probs_(static_cast<size_t>(shape.n_vocab)),
-      scratch_(static_cast<size_t>(shape.n_vocab)) {
+      tokens_(static_cast<size_t>(shape.n_codebook * shape.n_frames), shape.mask_id) {
   assert(check_options(options));
   assert(!tokens_.empty() && shape.mask_id >= 0 && shape.mask_id < shape.n_vocab && shape.n_vocab > 1);
   slots_per_step_ = slots_per_step(options.n_step, options.t_shift, static_cast<int64_t>(tokens_.size()));
@@ -75,22 +73,25 @@ bool MaskGit::next() {
   return step_ < slots_per_step_.size();
 }
 
-// Leaves a slot's log-probabilities at hand and yields the largest.
-float MaskGit::find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond) {
+// Leaves a slot's log-probabilities in the room and yields the largest.
+float MaskGit::find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond,
+                              Room& room) const {
   const int64_t row = (slot.frame * shape_.n_codebook + slot.codebook) * shape_.n_vocab;
+  room.log_probs.resize(static_cast<size_t>(shape_.n_vocab));
   return guided_log_probs_({.cond = cond.data() + row,
                             .uncond = uncond.empty() ? nullptr : uncond.data() + row,
                             .guidance = options_.guidance,
                             .n_vocab = shape_.n_vocab,
                             .mask_id = shape_.mask_id},
-                           log_probs_.data());
+                           room.log_probs.data());
 }
 
-// The code of the slot whose log-probabilities are at hand, `best` the largest of them.
-int32_t MaskGit::choose_token(float best, uint64_t noise_call) {
+// The code of the slot whose log-probabilities are in the room, `best` the largest of them.
+int32_t MaskGit::choose_token(float best, uint64_t noise_call, Room& room) const {
   if (options_.class_temperature == 0)
-    return static_cast<int32_t>(std::ranges::find(log_probs_, best) - log_probs_.begin());
-  return drawn_code(log_probs_, options_, noise_call, scratch_);
+    return static_cast<int32_t>(std::ranges::find(room.log_probs, best) - room.log_probs.begin());
+  room.scratch.resize(room.log_probs.size());
+  return drawn_code(room.log_probs, options_, noise_call, room.scratch);
 }
 
 // Every slot has its own noise call for the choice of its code, decided or not; one follows for the choice
@@ -118,7 +119,7 @@ MaskGitMove MaskGit::hand_over() {
   return move;
 }
 
-Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> uncond) {
+Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> uncond, ShareOut share_out) {
   assert(next());
   assert(cond.size() == tokens_.size() * static_cast<size_t>(shape_.n_vocab));
   assert(uncond.size() == (options_.guidance == 0 ? 0 : cond.size()));
@@ -127,16 +128,18 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
   undecided_.clear();
   for (int64_t frame = 0; frame < shape_.n_frames; ++frame) {
     for (int64_t codebook = 0; codebook < shape_.n_codebook; ++codebook) {
-      Slot slot{.score = 0, .codebook = codebook, .frame = frame};
-      if (tokens_[static_cast<size_t>(index_of(slot))] != shape_.mask_id) continue;
-      const float best = find_log_probs(slot, cond, uncond);
-      if (std::isnan(best)) return damaged_logits(frame, codebook);
-      slot.score = best - static_cast<float>(codebook) * options_.layer_penalty;
-      if (options_.position_temperature > 0) {
-        slot.score = gumbel_score(slot.score, options_.position_temperature, options_.seed,
-                                  move.position_call, static_cast<uint64_t>(index_of(slot)));
-      }
-      undecided_.push_back(slot);
+      const Slot slot{.score = 0, .codebook = codebook, .frame = frame};
+      if (tokens_[static_cast<size_t>(index_of(slot))] == shape_.mask_id) undecided_.push_back(slot);
+    }
+  }
+  for_each_slot(share_out, undecided_,
+                [&](Slot& slot, Room& room) { slot.score = find_log_probs(slot, cond, uncond, room); });
+  for (Slot& slot : undecided_) {
+    if (std::isnan(slot.score)) return damaged_logits(slot.frame, slot.codebook);
+    slot.score -= static_cast<float>(slot.codebook) * options_.layer_penalty;
+    if (options_.position_temperature > 0) {
+      slot.score = gumbel_score(slot.score, options_.position_temperature, options_.seed, move.position_call,
+                                static_cast<uint64_t>(index_of(slot)));
     }
   }
 
@@ -146,11 +149,11 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
   std::ranges::nth_element(undecided_, last_chosen, [&](const Slot& a, const Slot& b) {
     return a.score != b.score ? a.score > b.score : index_of(a) < index_of(b);
   });
-  for (const Slot& slot : std::span(undecided_).first(n_chosen)) {
-    const float best = find_log_probs(slot, cond, uncond);
+  for_each_slot(share_out, std::span(undecided_).first(n_chosen), [&](const Slot& slot, Room& room) {
+    const float best = find_log_probs(slot, cond, uncond, room);
     const auto index = static_cast<uint64_t>(index_of(slot));
-    tokens_[index] = choose_token(best, move.class_calls + index);
-  }
+    tokens_[index] = choose_token(best, move.class_calls + index, room);
+  });
   step_ += 1;
   n_steps_done_ += 1;
   return {};

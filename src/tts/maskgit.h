@@ -12,10 +12,13 @@
 // take(), and has the speech.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/checked.h"
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "kernels/op_table.h"
 #include "tts/guided_log_probs.h"
@@ -47,6 +50,15 @@ struct CodeGridShape {
   int32_t mask_id;
 };
 
+// Who shares out the work of a decoder's step: calls task(i) for every i in [0, n_tasks). What is decided
+// does not depend on it.
+using ShareOut = FunctionRef<void(int64_t n_tasks, FunctionRef<void(int64_t task)> task)>;
+inline constexpr auto one_by_one = [](int64_t n_tasks, FunctionRef<void(int64_t task)> task) {
+  for (int64_t i = 0; i < n_tasks; ++i) task(i);
+};
+
+inline constexpr int64_t kSlotsOfTask = 8;  // tens of microseconds
+
 class MaskGit {
  public:
   // Checked options. `noise_calls` counts the draws of a whole request: it begins at 0 and goes on from one
@@ -62,7 +74,8 @@ class MaskGit {
 
   // What the network says of the grid, (n_frames, n_codebook, n_vocab) each: as rows of the audio heads come
   // for each frame. `uncond` is empty where guidance is 0. Refuses numbers that are not finite.
-  Result<void> take(std::span<const float> cond, std::span<const float> uncond);
+  Result<void> take(std::span<const float> cond, std::span<const float> uncond,
+                    ShareOut share_out = one_by_one);
 
   // The step that is due, for a device that takes it; it counts as done.
   MaskGitMove hand_over();
@@ -77,8 +90,24 @@ class MaskGit {
   };
 
   int64_t index_of(const Slot& slot) const { return slot.codebook * shape_.n_frames + slot.frame; }
-  float find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond);
-  int32_t choose_token(float best, uint64_t noise_call);
+  // Room for what is known of one slot.
+  struct Room {
+    std::vector<float> log_probs, scratch;  // (n_vocab) each
+  };
+
+  // Calls what(slot, room) for each of them, in tasks of several.
+  template <class What>
+  static void for_each_slot(ShareOut share_out, std::span<Slot> slots, const What& what) {
+    share_out(div_up<int64_t>(std::ssize(slots), kSlotsOfTask), [&](int64_t task) {
+      Room room;
+      const int64_t first = task * kSlotsOfTask, n = std::min(kSlotsOfTask, std::ssize(slots) - first);
+      for (Slot& slot : slots.subspan(static_cast<size_t>(first), static_cast<size_t>(n))) what(slot, room);
+    });
+  }
+
+  float find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond,
+                       Room& room) const;
+  int32_t choose_token(float best, uint64_t noise_call, Room& room) const;
   MaskGitMove next_move();
 
   MaskGitOptions options_;
@@ -89,8 +118,7 @@ class MaskGit {
   size_t step_ = 0;
   int n_steps_done_ = 0, n_steps_total_ = 0;
   std::vector<int32_t> tokens_;
-  std::vector<Slot> undecided_;             // in the step that is taken
-  std::vector<float> log_probs_, scratch_;  // (n_vocab) each, of one slot
+  std::vector<Slot> undecided_;  // in the step that is taken
 };
 
 }  // namespace parlance

@@ -56,6 +56,9 @@ class SpeechLm {
   // prompt is guided; valid until the next call. Errors: cancelled.
   Result<std::span<const float>> step(std::span<const int32_t> codes, Cancellation cancellation = {});
 
+  // Of what is done with them, see Stream::on_host().
+  void on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task) { stream_->on_host(n_tasks, task); }
+
   const OmniVoiceParameters& parameters() const { return model_.parameters(); }
   size_t workspace_bytes() const { return workspace_bytes_; }
 

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "base/thread_pool.h"
+
 namespace parlance::test {
 namespace {
 
@@ -75,6 +77,61 @@ TEST(BlockMaskGit, OneBlockIsTheWholeDecoder) {
     EXPECT_EQ(calls, calls_of_block);
     EXPECT_EQ(block.n_decided(), static_cast<size_t>(kShape.n_codebook * kShape.n_frames));
     EXPECT_EQ(whole.n_steps_done(), block.n_steps_done());
+  }
+}
+
+// Tasks one by one, from the last to the first, and by several threads: the same codes and the same errors.
+TEST(BlockMaskGit, WhoDoesTheTasksChangesNothing) {
+  ThreadPool pool(3, /*pin=*/false);
+  const auto backwards = [](int64_t n, FunctionRef<void(int64_t)> task) {
+    while (n > 0) task(--n);
+  };
+  const auto in_threads = [&](int64_t n, FunctionRef<void(int64_t)> task) {
+    pool.run(n, [&](int64_t i, int) { task(i); });
+  };
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    const bool is_guided = seed % 2 == 0;
+    const MaskGitOptions options{.n_step = 6,
+                                 .guidance = is_guided ? 2.0f : 0.0f,
+                                 .class_temperature = seed % 4 < 2 ? 0.0f : 0.8f,
+                                 .seed = seed};
+    const BlockOptions of_block{.decoding = options, .marginal = seed < 4 ? 0.0f : 0.5f};
+    const auto codes_of = [&](ShareOut share_out, bool is_in_blocks) {
+      Network network(seed);
+      uint64_t calls = 0;
+      MaskGit whole(options, kShape, calls);
+      BlockMaskGit block(of_block, kShape, calls);
+      if (is_in_blocks) block.begin(0, kShape.n_frames, options.n_step);
+      const auto tokens = [&] { return is_in_blocks ? block.tokens() : whole.tokens(); };
+      while (is_in_blocks ? block.next() : whole.next()) {
+        const auto of = [&](size_t i) { return logits_of(network, block, i, is_guided); };
+        const auto uncond = is_guided ? network.all_uncond() : std::span<const float>();
+        EXPECT_TRUE(is_in_blocks ? block.take(of, share_out)
+                                 : whole.take(network.all_cond(), uncond, share_out));
+        network.see(tokens());
+      }
+      return std::vector<int32_t>(tokens().begin(), tokens().end());
+    };
+    for (const bool is_in_blocks : {false, true}) {
+      const auto expected = codes_of(one_by_one, is_in_blocks);
+      EXPECT_EQ(codes_of(backwards, is_in_blocks), expected) << seed;
+      EXPECT_EQ(codes_of(in_threads, is_in_blocks), expected) << seed;
+    }
+  }
+  // Of several that are damaged, the first is named.
+  Network network(1);
+  for (const size_t frame : {3, 12})
+    network.all_cond()[(frame * kShape.n_codebook + 1) * kShape.n_vocab] =
+        std::numeric_limits<float>::quiet_NaN();
+  for (const ShareOut share_out : {ShareOut(one_by_one), ShareOut(backwards), ShareOut(in_threads)}) {
+    uint64_t calls = 0;
+    BlockMaskGit block({.decoding = {}}, kShape, calls);
+    block.begin(0, kShape.n_frames, 4);
+    ASSERT_TRUE(block.next());
+    const auto result = block.take([&](size_t i) { return logits_of(network, block, i, true); }, share_out);
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().message.find("frame 3, codebook 1"), std::string::npos)
+        << result.error().message;
   }
 }
 

@@ -190,6 +190,10 @@ void CpuStream::take_memory(std::span<const std::span<std::byte>> stretches) {
   });
 }
 
+void CpuStream::on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task) {
+  run_step(kOnce, [&] { pool().run(n_tasks, [&](int64_t i, int) { task(i); }); });
+}
+
 void CpuStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
   assert(dst.size() == bytes.size());
   if (!bytes.empty()) std::memcpy(dst.data, bytes.data(), bytes.size());

@@ -52,6 +52,7 @@ class CpuStream final : public Stream {
   void copy(const Tensor& dst, const Tensor& src) override;
   Result<void> synchronize() override { return {}; }
   void take_memory(std::span<const std::span<std::byte>> stretches) override;
+  void on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task) override;
 
  protected:
   void run_step(uint64_t, FunctionRef<void()> record) override {

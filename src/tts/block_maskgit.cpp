@@ -61,9 +61,9 @@ std::vector<BlockMaskGit::Slots> BlockMaskGit::tasks() const {
 
 // The likeliest code of each of these slots, or one that is drawn, and what speaks for it.
 void BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits, const Slots& slots,
-                          uint64_t class_calls) {
+                          uint64_t class_calls, SlotRoom& room) {
   const MaskGitOptions& decoding = options_.decoding;
-  std::vector<float> log_probs(static_cast<size_t>(shape_.n_vocab)), scratch;
+  std::vector<float>& log_probs = room.log_probs;
   for (size_t i = slots.first; i < slots.end; ++i) {
     const CodeSlot& slot = undecided_[i];
     const SlotLogits given = logits(i);
@@ -77,8 +77,7 @@ void BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits, con
     choices_[i] = {.score = best, .probability = std::exp(best), .token = 0, .slot = i};
     if (std::isnan(best)) return;
     if (decoding.class_temperature > 0) {
-      scratch.resize(log_probs.size());
-      choices_[i].token = drawn_code(log_probs, decoding, class_calls + index_of(slot), scratch);
+      choices_[i].token = drawn_code(log_probs, decoding, class_calls + index_of(slot), room.scratch);
     } else {
       choices_[i].token = static_cast<int32_t>(std::ranges::find(log_probs, best) - log_probs.begin());
     }
@@ -94,8 +93,11 @@ Result<void> BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& log
   if (options_.marginal > 0) marginals_.assign(static_cast<size_t>(shape_.n_codebook * shape_.n_vocab), 0.0f);
   choices_.assign(undecided_.size(), {});
   const std::vector<Slots> all = tasks();
-  share_out(std::ssize(all),
-            [&](int64_t task) { choose(logits, all[static_cast<size_t>(task)], class_calls); });
+  make_rooms(rooms_, std::ssize(all), shape_.n_vocab);
+  share_out(std::ssize(all), [&](int64_t task) {
+    const auto i = static_cast<size_t>(task);
+    choose(logits, all[i], class_calls, rooms_[i]);
+  });
   for (const Choice& choice : choices_) {
     if (!std::isnan(choice.score)) continue;
     const CodeSlot& slot = undecided_[choice.slot];

@@ -66,13 +66,14 @@ class BlockMaskGit {
   size_t index_of(const CodeSlot& slot) const {
     return static_cast<size_t>(slot.codebook * shape_.n_frames + slot.frame);
   }
-  // Undecided slots [first, end), which one thread sees, and what that takes.
+  // Undecided slots [first, end), which are one task.
   struct Slots {
     size_t first, end;
   };
   std::vector<Slots> tasks() const;
   Result<void> choose(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out);
-  void choose(const std::function<SlotLogits(size_t i)>& logits, const Slots& slots, uint64_t class_calls);
+  void choose(const std::function<SlotLogits(size_t i)>& logits, const Slots& slots, uint64_t class_calls,
+              SlotRoom& room);
   void subtract_marginals();
   void add_noise(uint64_t call);
   bool is_sure_of(std::span<const Choice> rest) const;
@@ -90,6 +91,7 @@ class BlockMaskGit {
   size_t step_ = 0;
   std::vector<CodeSlot> undecided_;
   std::vector<Choice> choices_;   // of the step that is taken
+  std::vector<SlotRoom> rooms_;   // of its tasks
   std::vector<float> marginals_;  // (n_codebook, n_vocab): sums of probabilities
 };
 

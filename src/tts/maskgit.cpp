@@ -49,6 +49,11 @@ int32_t drawn_code(std::span<const float> log_probs, const MaskGitOptions& optio
   return chosen;
 }
 
+void make_rooms(std::vector<SlotRoom>& rooms, int64_t n_tasks, int64_t n_vocab) {
+  const auto wanted = static_cast<size_t>(n_tasks), n = static_cast<size_t>(n_vocab);
+  while (rooms.size() < wanted) rooms.push_back({std::vector<float>(n), std::vector<float>(n)});
+}
+
 tl::unexpected<Error> damaged_logits(int64_t frame, int64_t codebook) {
   return fail(ErrorCode::corrupt_file,
               "the speech model's logits of frame {}, codebook {}, are no finite numbers; its weights are "
@@ -75,9 +80,8 @@ bool MaskGit::next() {
 
 // Leaves a slot's log-probabilities in the room and yields the largest.
 float MaskGit::find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond,
-                              Room& room) const {
+                              SlotRoom& room) const {
   const int64_t row = (slot.frame * shape_.n_codebook + slot.codebook) * shape_.n_vocab;
-  room.log_probs.resize(static_cast<size_t>(shape_.n_vocab));
   return guided_log_probs_({.cond = cond.data() + row,
                             .uncond = uncond.empty() ? nullptr : uncond.data() + row,
                             .guidance = options_.guidance,
@@ -87,10 +91,9 @@ float MaskGit::find_log_probs(const Slot& slot, std::span<const float> cond, std
 }
 
 // The code of the slot whose log-probabilities are in the room, `best` the largest of them.
-int32_t MaskGit::choose_token(float best, uint64_t noise_call, Room& room) const {
+int32_t MaskGit::choose_token(float best, uint64_t noise_call, SlotRoom& room) const {
   if (options_.class_temperature == 0)
     return static_cast<int32_t>(std::ranges::find(room.log_probs, best) - room.log_probs.begin());
-  room.scratch.resize(room.log_probs.size());
   return drawn_code(room.log_probs, options_, noise_call, room.scratch);
 }
 
@@ -133,7 +136,7 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
     }
   }
   for_each_slot(share_out, undecided_,
-                [&](Slot& slot, Room& room) { slot.score = find_log_probs(slot, cond, uncond, room); });
+                [&](Slot& slot, SlotRoom& room) { slot.score = find_log_probs(slot, cond, uncond, room); });
   for (Slot& slot : undecided_) {
     if (std::isnan(slot.score)) return damaged_logits(slot.frame, slot.codebook);
     slot.score -= static_cast<float>(slot.codebook) * options_.layer_penalty;
@@ -149,7 +152,7 @@ Result<void> MaskGit::take(std::span<const float> cond, std::span<const float> u
   std::ranges::nth_element(undecided_, last_chosen, [&](const Slot& a, const Slot& b) {
     return a.score != b.score ? a.score > b.score : index_of(a) < index_of(b);
   });
-  for_each_slot(share_out, std::span(undecided_).first(n_chosen), [&](const Slot& slot, Room& room) {
+  for_each_slot(share_out, std::span(undecided_).first(n_chosen), [&](const Slot& slot, SlotRoom& room) {
     const float best = find_log_probs(slot, cond, uncond, room);
     const auto index = static_cast<uint64_t>(index_of(slot));
     tokens_[index] = choose_token(best, move.class_calls + index, room);

@@ -59,6 +59,13 @@ inline constexpr auto one_by_one = [](int64_t n_tasks, FunctionRef<void(int64_t 
 
 inline constexpr int64_t kSlotsOfTask = 8;  // tens of microseconds
 
+// A task's room for what is known of one slot. Made before tasks are shared out, since threads have nobody to
+// tell that memory is gone.
+struct SlotRoom {
+  std::vector<float> log_probs, scratch;  // (n_vocab) each
+};
+void make_rooms(std::vector<SlotRoom>& rooms, int64_t n_tasks, int64_t n_vocab);
+
 class MaskGit {
  public:
   // Checked options. `noise_calls` counts the draws of a whole request: it begins at 0 and goes on from one
@@ -90,24 +97,21 @@ class MaskGit {
   };
 
   int64_t index_of(const Slot& slot) const { return slot.codebook * shape_.n_frames + slot.frame; }
-  // Room for what is known of one slot.
-  struct Room {
-    std::vector<float> log_probs, scratch;  // (n_vocab) each
-  };
-
   // Calls what(slot, room) for each of them, in tasks of several.
   template <class What>
-  static void for_each_slot(ShareOut share_out, std::span<Slot> slots, const What& what) {
-    share_out(div_up<int64_t>(std::ssize(slots), kSlotsOfTask), [&](int64_t task) {
-      Room room;
+  void for_each_slot(ShareOut share_out, std::span<Slot> slots, const What& what) {
+    const int64_t n_tasks = div_up<int64_t>(std::ssize(slots), kSlotsOfTask);
+    make_rooms(rooms_, n_tasks, shape_.n_vocab);
+    share_out(n_tasks, [&](int64_t task) {
+      SlotRoom& room = rooms_[static_cast<size_t>(task)];
       const int64_t first = task * kSlotsOfTask, n = std::min(kSlotsOfTask, std::ssize(slots) - first);
       for (Slot& slot : slots.subspan(static_cast<size_t>(first), static_cast<size_t>(n))) what(slot, room);
     });
   }
 
   float find_log_probs(const Slot& slot, std::span<const float> cond, std::span<const float> uncond,
-                       Room& room) const;
-  int32_t choose_token(float best, uint64_t noise_call, Room& room) const;
+                       SlotRoom& room) const;
+  int32_t choose_token(float best, uint64_t noise_call, SlotRoom& room) const;
   MaskGitMove next_move();
 
   MaskGitOptions options_;
@@ -119,6 +123,7 @@ class MaskGit {
   int n_steps_done_ = 0, n_steps_total_ = 0;
   std::vector<int32_t> tokens_;
   std::vector<Slot> undecided_;  // in the step that is taken
+  std::vector<SlotRoom> rooms_;  // of its tasks
 };
 
 }  // namespace parlance

@@ -1,5 +1,6 @@
 // What the host does with results of steps, on the threads of each device's streams.
 #include <atomic>
+#include <thread>
 
 #include "kernels/support/devices.h"
 
@@ -27,6 +28,25 @@ TEST(OnHost, EveryTaskIsDoneOnce) {
       }
     }
   }
+}
+
+// Of streams that share the CPU's threads: beside each other, and beside steps.
+TEST(OnHost, SeveralAtOnce) {
+  const auto device = *make_cpu_device({.n_threads = 3});
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      const auto stream = device->make_stream();
+      for (int64_t n = 0; n < 200; ++n) {
+        if (thread % 2 == 0 || n % 2 == 0) {
+          expect_each_once(*stream, n % 40);
+        } else {
+          stream->step(Stream::kOnce, [] { std::this_thread::yield(); });
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // Nobody has to have wanted the step before.

@@ -41,7 +41,9 @@ class WidenedWeights : public KernelTest {
 
   static WidensWeights* widener(OpBench& bench) { return dynamic_cast<WidensWeights*>(&bench.device()); }
 
-  // Both are f16 with as many bits; of f32 weights, which lose next to none, those of the sums.
+  // Both are f16 with as many bits; of f32 weights, which lose next to none, those of the sums: tensor cores
+  // cut off what is below the 24th bit of a sum at each 16 values, of which 2048 have 384 in three
+  // passes, 4.6e-5 of it at most.
   static void expect_same(const std::vector<float>& got, const std::vector<float>& want) {
     ASSERT_EQ(got.size(), want.size());
     double squares = 0;

@@ -102,11 +102,19 @@ class Talks(Served):
     def test_the_space_bar_is_held_for_a_question(self):
         self.open()
         seconds = self.let_hear("2-sum")
-        began = time.monotonic()
+        # The recording begins when the microphone is open, which takes a busy browser a while.
+        self.tab.run("""(() => {
+          const devices = navigator.mediaDevices, open = devices.getUserMedia.bind(devices);
+          devices.getUserMedia = async (wanted) => {
+            const stream = await open(wanted);
+            window.openedAt = performance.now();
+            return stream;
+          };
+        })()""")
         self.tab.key("keyDown", " ", "Space")
         self.state_is("listening")
         self.tab.wait("document.querySelector('[data-role=user] .open')?.textContent", 30)  # words while they are said
-        time.sleep(max(0, began + seconds - time.monotonic()))
+        time.sleep(max(0, seconds + 0.25 - self.tab.run("(performance.now() - window.openedAt) / 1000")))
         self.tab.key("keyUp", " ", "Space")
         self.wait_for_turn("user", "What is 23 plus 5?", 30)
         self.wait_for_answer(["23 plus 5 is 28."])

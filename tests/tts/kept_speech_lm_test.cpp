@@ -1,7 +1,7 @@
 #include "tts/kept_speech_lm.h"
 
-#include "kernels/cpu/cpu_device.h"
 #include "support/fixtures.h"
+#include "support/tested_device.h"
 #include "tts/speech_lm.h"
 #include "tts/support/maskgit_case.h"
 
@@ -12,7 +12,7 @@ class KeptSpeechLmTest : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
     PARLANCE_REQUIRE_FIXTURES("omnivoice/models");
-    device_ = std::move(*make_cpu_device({.n_threads = 2, .isa = name_of(GetParam())}));
+    device_ = std::move(*make_tested_device({.n_threads = 2, .isa = name_of(GetParam())}));
     auto file = GgufFile::open(fixtures_root() / "omnivoice/models/lm-tiny-f32.gguf");
     ASSERT_TRUE(file) << file.error().message;
     file_.emplace(*std::move(file));
@@ -22,13 +22,18 @@ class KeptSpeechLmTest : public ::testing::TestWithParam<Isa> {
     for (int32_t i = 0; i < 9; ++i) text_.push_back(3 + 7 * i);
     for (int64_t i = 0; i < hp().n_codebook * kReference; ++i)
       reference_.push_back(static_cast<int32_t>(i * 13 % hp().mask));
-    codes_.assign(static_cast<size_t>(hp().n_codebook * kTarget), hp().mask);
+    set_target(kTarget);
+  }
+
+  void set_target(int64_t n_frames) {
+    n_target_ = n_frames;
+    codes_.assign(static_cast<size_t>(hp().n_codebook * n_frames), hp().mask);
     for (size_t i = 0; i < codes_.size(); i += 5) codes_[i] = static_cast<int32_t>(i % 11);
   }
 
   const OmniVoiceParameters& hp() const { return model_->parameters(); }
   KeptPrompt prompt(bool is_guided = true) const {
-    return {.text = text_, .reference = reference_, .n_target = kTarget, .is_guided = is_guided};
+    return {.text = text_, .reference = reference_, .n_target = n_target_, .is_guided = is_guided};
   }
   std::vector<CodeSlot> slots_of(int64_t first, int64_t end) const {
     std::vector<CodeSlot> slots;
@@ -41,8 +46,8 @@ class KeptSpeechLmTest : public ::testing::TestWithParam<Isa> {
   // How far the logits of the last pass are from those of a pass over everything.
   double distance(const KeptSpeechLm& kept, std::span<const CodeSlot> slots, bool is_guided = true) const {
     SpeechLm whole(*model_, *device_);
-    EXPECT_TRUE(
-        whole.prepare({.text = text_, .reference = reference_, .n_target = kTarget, .is_guided = is_guided}));
+    EXPECT_TRUE(whole.prepare(
+        {.text = text_, .reference = reference_, .n_target = n_target_, .is_guided = is_guided}));
     const auto logits = whole.step(codes_);
     EXPECT_TRUE(logits);
     const auto n_vocab = static_cast<size_t>(hp().n_audio_vocab);
@@ -62,6 +67,7 @@ class KeptSpeechLmTest : public ::testing::TestWithParam<Isa> {
   }
 
   static constexpr int64_t kReference = 5, kTarget = 21;
+  int64_t n_target_ = 0;
   std::unique_ptr<Device> device_;
   std::optional<GgufFile> file_;
   std::unique_ptr<OmniVoiceLm> model_;
@@ -79,6 +85,19 @@ TEST_P(KeptSpeechLmTest, APassOverAllColumnsIsThatOfTheWholeModel) {
     EXPECT_LE(distance(kept, slots, is_guided), 1e-4);
     EXPECT_EQ(kept.unconditional(0) != nullptr, is_guided);
     EXPECT_EQ(kept.n_columns(), 9 + kReference + (is_guided ? 2 : 1) * kTarget);
+  }
+}
+
+// So many that products take the ways that devices have for hundreds of rows, each head's alone.
+TEST_P(KeptSpeechLmTest, HundredsOfColumnsAreThoseOfTheWholeModel) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
+  for (const int64_t n_frames : {70, 150, 300}) {
+    set_target(n_frames);
+    ASSERT_TRUE(kept.prepare(prompt()));
+    const auto slots = slots_of(0, n_frames);
+    ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = n_frames}, codes_, slots));
+    EXPECT_LE(distance(kept, slots), 1e-4) << n_frames;
   }
 }
 

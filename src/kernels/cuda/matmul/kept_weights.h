@@ -31,7 +31,7 @@ size_t kept_bytes(const Gpu& gpu, const Tensor& weight);
 // Makes it, and returns when it is there.
 cudaError_t make_kept(const Tensor& weight, std::byte* out);
 
-// The copy, or null.
+// The copy, or null; also for some rows of a weight that has one.
 const std::byte* kept_copy_of(const Tensor& weight);
 
 }  // namespace parlance::cuda

@@ -157,7 +157,7 @@ class CudaDevice final : public Device,
     PARLANCE_TRY(auto copy, allocate(kept_bytes(gpu_, weight)));
     const cudaError_t code = make_kept(weight, copy->base());
     if (code != cudaSuccess) return tl::unexpected(device_error(name_, "widening weights", code));
-    static_cast<CudaBuffer&>(*weight.buffer).keep(std::move(copy));
+    static_cast<CudaBuffer&>(*weight.buffer).keep(std::move(copy), weight.size());
     return {};
   }
 
@@ -175,7 +175,9 @@ class CudaDevice final : public Device,
 
 const std::byte* kept_copy_of(const Tensor& weight) {
   const auto* const buffer = static_cast<const CudaBuffer*>(weight.buffer);
-  return buffer && buffer->kept() && weight.data == buffer->base() ? buffer->kept()->base() : nullptr;
+  const bool is_of_all = buffer && buffer->kept() && weight.data == buffer->base() &&
+                         weight.size() == buffer->kept_weight_bytes();
+  return is_of_all ? buffer->kept()->base() : nullptr;
 }
 
 }  // namespace cuda

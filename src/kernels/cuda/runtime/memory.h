@@ -20,13 +20,19 @@ class CudaBuffer final : public Buffer {
   CudaBuffer(int index, std::byte* base, size_t size) : Buffer(base, size), index_(index) {}
   ~CudaBuffer() override;
 
-  // A copy of the weight that is all of this buffer, as products of many rows read it (kept_weights.h); or null.
+  // A copy of the weight that the first so many bytes of this buffer are, as products of many rows read it
+  // (kept_weights.h); or null. It is of no use for some of the weight's rows: what it holds of each is apart.
   const Buffer* kept() const { return kept_.get(); }
-  void keep(std::unique_ptr<Buffer> copy) { kept_ = std::move(copy); }
+  size_t kept_weight_bytes() const { return kept_weight_bytes_; }
+  void keep(std::unique_ptr<Buffer> copy, size_t weight_bytes) {
+    kept_ = std::move(copy);
+    kept_weight_bytes_ = weight_bytes;
+  }
 
  private:
   int index_;  // of the GPU
   std::unique_ptr<Buffer> kept_;
+  size_t kept_weight_bytes_ = 0;
 };
 
 // Host memory that the GPU copies from and to without help of the processor.

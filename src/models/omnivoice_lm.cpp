@@ -1,5 +1,6 @@
 #include "models/omnivoice_lm.h"
 
+#include "kernels/sum_rows.h"
 #include "models/layers/residual.h"
 
 namespace parlance {
@@ -13,9 +14,7 @@ Tensor OmniVoiceLm::embed(Stream& s, const OmniVoiceInput& input) const {
   const Tensor h = s.workspace().allocate(DType::f32, hp_.text.n_embd,
                                           n_row + (input.is_guided ? n_target + n_padding : 0));
   const Frame frame(s);
-  const Tensor audio = get_rows(s, audio_embeddings_, input.audio.rows(0, 1));
-  for (int64_t k = 1; k < hp_.n_codebook; ++k)
-    add(s, audio, get_rows(s, audio_embeddings_, input.audio.rows(k, 1)));
+  const Tensor audio = sum_rows(s, audio_embeddings_, input.audio);
   copy(s, h.rows(0, n_text), get_rows(s, embed_tokens_, input.text));
   copy(s, h.rows(n_text, n_audio), audio);
   if (!input.is_guided) return h;

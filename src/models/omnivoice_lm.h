@@ -61,7 +61,9 @@ struct OmniVoiceColumns {
   Tensor pos;              // i32 [n_text + n]: in their row
   Tensor seq;              // i32 [n_text + n]
   Tensor end;              // i32 [n_text + n]: the last position of a column's row, which it sees up to
+  Tensor seen;             // i32 [n_text + n]: the sequence that a column sees; absent: `seq`
   int64_t n_kv_bound = 0;  // no position is this large or larger
+  int64_t least_of_row = 1, most_of_row = INT64_MAX;  // bounds on how many columns a row has
 
   // Columns of which something is asked, in order, as the fields above have them for all.
   struct Asked {
@@ -92,6 +94,10 @@ class OmniVoiceLm {
   // is asked, an absent tensor for the others. Columns see all of their row, the kept ones as they were.
   std::vector<Tensor> forward_columns(Stream& s, const OmniVoiceColumns& columns, const KvLayers& kv) const;
 
+  // The same for devices that had rather compute a little more in passes of few shapes: logits f32
+  // [n_codebook * n_audio_vocab, n_asked], of all codebooks. Of what is asked only the columns are looked at.
+  Tensor forward_asked(Stream& s, const OmniVoiceColumns& columns, const KvLayers& kv) const;
+
  private:
   explicit OmniVoiceLm(OmniVoiceParameters hp) : hp_(std::move(hp)) {}
   Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
@@ -100,7 +106,7 @@ class OmniVoiceLm {
   Tensor attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                 const OmniVoiceInput& input) const;
   Tensor embed_columns(Stream& s, const OmniVoiceColumns& columns) const;
-  Tensor attend_kept(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+  Tensor attend_kept(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                      const OmniVoiceColumns& columns, const KvView& kv) const;
   Tensor attend_asked(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& asked,
                       const Tensor& angles, const OmniVoiceColumns& columns, const KvView& kv) const;

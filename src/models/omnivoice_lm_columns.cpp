@@ -1,39 +1,43 @@
 // A pass of OmniVoice's language model over some columns, against kept keys and values of the others. The
 // layers are those of omnivoice_lm.cpp. Attention is that of caches: as every column sees its row to the end,
 // each counts as if it were the last one.
+#include "kernels/sum_rows.h"
+#include "models/layers/residual.h"
 #include "models/omnivoice_lm.h"
 
 namespace parlance {
 
 Tensor OmniVoiceLm::embed_columns(Stream& s, const OmniVoiceColumns& columns) const {
   const int64_t n_text = columns.text ? columns.text.n_elements() : 0, n_audio = columns.audio.ne[0];
+  if (n_text == 0) return sum_rows(s, audio_embeddings_, columns.audio);
   const Tensor h = s.workspace().allocate(DType::f32, hp_.text.n_embd, n_text + n_audio);
   const Frame frame(s);
-  const Tensor audio = get_rows(s, audio_embeddings_, columns.audio.rows(0, 1));
-  for (int64_t k = 1; k < hp_.n_codebook; ++k)
-    add(s, audio, get_rows(s, audio_embeddings_, columns.audio.rows(k, 1)));
-  if (n_text > 0) copy(s, h.rows(0, n_text), get_rows(s, embed_tokens_, columns.text));
+  const Tensor audio = sum_rows(s, audio_embeddings_, columns.audio);
+  copy(s, h.rows(0, n_text), get_rows(s, embed_tokens_, columns.text));
   copy(s, h.rows(n_text, n_audio), audio);
   return h;
 }
 
-// x (n_embd, n_columns), already normalised -> (n_embd, n_columns)
-Tensor OmniVoiceLm::attend_kept(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& angles,
+// Products of (n_embd, n_columns) -> (n_head * head_dim, n_columns).
+Tensor OmniVoiceLm::attend_kept(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                                 const OmniVoiceColumns& columns, const KvView& kv) const {
   const HyperParameters& hp = hp_.text;
-  const int64_t n = x.ne[1];
-  const Products qkv = matmul(s, {&w.q, &w.k, &w.v}, x);
+  const int64_t n = qkv.out[0].ne[1];
   const Tensor q = qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n);
   const Tensor k = qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n);
   const Tensor v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n);
   norm_rope_write(s, q, k, v, {.q = w.q_norm, .k = w.k_norm, .eps = hp.norm_eps}, angles, RopeStyle::halves,
                   kv, {.seq = columns.seq, .pos = columns.pos, .n_kv_bound = columns.n_kv_bound});
-  const BatchView seen{.seq = columns.seq, .pos = columns.end, .n_kv_bound = columns.n_kv_bound};
-  return matmul(s, w.o, attention(s, q, kv, seen, hp.attention_scale));
+  const BatchView seen{.seq = columns.seen ? columns.seen : columns.seq,
+                       .pos = columns.end,
+                       .n_kv_bound = columns.n_kv_bound,
+                       .least_rows = columns.least_of_row,
+                       .most_rows = columns.most_of_row};
+  return attention(s, q, kv, seen, hp.attention_scale);
 }
 
-// The same of the columns that are asked alone: asked (n_embd, n_asked) of x -> (n_embd, n_asked). Keys and
-// values are written for all.
+// x (n_embd, n_columns), already normalised, and those of them that are asked alone: asked (n_embd, n_asked)
+// of x -> (n_embd, n_asked). Keys and values are written for all.
 Tensor OmniVoiceLm::attend_asked(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& asked,
                                  const Tensor& angles, const OmniVoiceColumns& columns,
                                  const KvView& kv) const {
@@ -60,9 +64,8 @@ std::vector<Tensor> OmniVoiceLm::forward_columns(Stream& s, const OmniVoiceColum
   for (size_t i = 0; i < last; ++i) {
     const OmniVoiceLayer& w = layers_[i];
     const Frame frame(s);
-    add(s, h,
-        attend_kept(s, w, rms_norm(s, h, w.input_norm, eps), angles, columns,
-                    kv.layer(static_cast<int64_t>(i))));
+    const Products qkv = matmul(s, {&w.q, &w.k, &w.v}, rms_norm(s, h, w.input_norm, eps));
+    add(s, h, matmul(s, w.o, attend_kept(s, qkv, w, angles, columns, kv.layer(static_cast<int64_t>(i)))));
     add(s, h, mlp(s, w.mlp, rms_norm(s, h, w.mlp_norm, eps)));
   }
   const OmniVoiceLayer& w = layers_[last];
@@ -85,6 +88,31 @@ std::vector<Tensor> OmniVoiceLm::forward_columns(Stream& s, const OmniVoiceColum
     logits.push_back(matmul(s, head, get_rows(s, normed, rows)));
   }
   return logits;
+}
+
+Tensor OmniVoiceLm::forward_asked(Stream& s, const OmniVoiceColumns& columns, const KvLayers& kv) const {
+  const float eps = hp_.text.norm_eps;
+  const Tensor h = embed_columns(s, columns);
+  const Tensor angles = rope_angles(s, columns.pos, rope_inverse_, 1);
+  ResidualStream stream(s, h, layers_.front().input_norm, eps);
+  const auto attended = [&](size_t i) {
+    const OmniVoiceLayer& w = layers_[i];
+    return attend_kept(s, stream.products(s, {&w.q, &w.k, &w.v}), w, angles, columns,
+                       kv.layer(static_cast<int64_t>(i)));
+  };
+  const size_t last = layers_.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    const Frame frame(s);
+    stream.add(s, layers_[i].o, attended(i), layers_[i].mlp_norm);
+    stream.add_mlp(s, layers_[i].mlp, layers_[i + 1].input_norm);
+  }
+  const OmniVoiceLayer& w = layers_[last];
+  const Tensor seen = attended(last), asked = columns.asked.columns;
+  const bool are_few = 2 * asked.n_elements() < h.ne[1];
+  ResidualStream rest = are_few ? stream.of_rows(s, asked) : stream;
+  rest.add(s, w.o, are_few ? get_rows(s, seen, asked) : seen, w.mlp_norm);
+  rest.add_mlp(s, w.mlp, {});
+  return matmul(s, audio_heads_, rms_norm(s, are_few ? rest.h() : get_rows(s, h, asked), norm_, eps));
 }
 
 }  // namespace parlance

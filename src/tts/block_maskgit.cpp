@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "tts/gumbel.h"
 #include "tts/schedule.h"
@@ -32,6 +33,8 @@ BlockMaskGit::BlockMaskGit(const BlockOptions& options, const CodeGridShape& sha
 
 void BlockMaskGit::begin(int64_t first, int64_t end, int n_step) {
   assert(undecided_.empty() && first >= 0 && first < end && end <= shape_.n_frames);
+  first_ = first;
+  end_ = end;
   for (int64_t k = 0; k < shape_.n_codebook; ++k) {
     for (int64_t t = first; t < end; ++t) undecided_.push_back({k, t});
   }
@@ -87,9 +90,8 @@ void BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits, con
   }
 }
 
-Result<void> BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out) {
-  const uint64_t class_calls = *noise_calls_;
-  if (options_.decoding.class_temperature > 0) *noise_calls_ += tokens_.size();
+Result<void> BlockMaskGit::choose(const std::function<SlotLogits(size_t i)>& logits, uint64_t class_calls,
+                                  ShareOut share_out) {
   if (options_.marginal > 0) marginals_.assign(static_cast<size_t>(shape_.n_codebook * shape_.n_vocab), 0.0f);
   choices_.assign(undecided_.size(), {});
   const std::vector<Slots> all = tasks();
@@ -143,18 +145,58 @@ bool BlockMaskGit::is_sure_of(std::span<const Choice> rest) const {
 
 void BlockMaskGit::decide(std::span<const Choice> chosen) {
   for (const Choice& choice : chosen) tokens_[index_of(undecided_[choice.slot])] = choice.token;
-  n_decided_ += chosen.size();
-  std::erase_if(undecided_, [&](const CodeSlot& slot) { return tokens_[index_of(slot)] != shape_.mask_id; });
+}
+
+void BlockMaskGit::end_step() {
+  n_decided_ += std::erase_if(
+      undecided_, [&](const CodeSlot& slot) { return tokens_[index_of(slot)] != shape_.mask_id; });
+  step_ += 1;
+  n_steps_done_ += 1;
+}
+
+// Noise calls as MaskGit has them.
+MaskGitMove BlockMaskGit::next_move() {
+  const MaskGitOptions& decoding = options_.decoding;
+  const uint64_t class_calls = *noise_calls_;
+  const uint64_t position_call = class_calls + (decoding.class_temperature > 0 ? tokens_.size() : 0);
+  *noise_calls_ = position_call + (decoding.position_temperature > 0 ? 1 : 0);
+  return {.n_chosen = static_cast<int32_t>(slots_per_step_[step_]),
+          .fault = std::numeric_limits<int32_t>::max(),
+          .seed = decoding.seed,
+          .class_calls = class_calls,
+          .position_call = position_call,
+          .guidance = decoding.guidance,
+          .layer_penalty = decoding.layer_penalty,
+          .position_temperature = decoding.position_temperature,
+          .class_temperature = decoding.class_temperature};
+}
+
+BlockMove BlockMaskGit::hand_over() {
+  assert(next());
+  return {.step = next_move(),
+          .first_frame = static_cast<int32_t>(first_),
+          .n_frames = static_cast<int32_t>(shape_.n_frames),
+          .marginal = options_.marginal,
+          .confidence = options_.confidence};
+}
+
+void BlockMaskGit::accept(std::span<const int32_t> codes) {
+  const int64_t n_block = end_ - first_;
+  assert(next() && std::ssize(codes) == shape_.n_codebook * n_block);
+  for (const CodeSlot& slot : undecided_) {
+    tokens_[index_of(slot)] = codes[static_cast<size_t>(slot.codebook * n_block + slot.frame - first_)];
+  }
+  end_step();
 }
 
 Result<void> BlockMaskGit::take(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out) {
   assert(next());
-  PARLANCE_CHECK(choose(logits, share_out));
+  const MaskGitMove move = next_move();
+  PARLANCE_CHECK(choose(logits, move.class_calls, share_out));
   subtract_marginals();
-  add_noise(*noise_calls_);
-  *noise_calls_ += options_.decoding.position_temperature > 0 ? 1 : 0;
+  add_noise(move.position_call);
 
-  auto n_chosen = static_cast<size_t>(slots_per_step_[step_]);
+  auto n_chosen = static_cast<size_t>(move.n_chosen);
   assert(n_chosen <= choices_.size());
   std::ranges::nth_element(choices_, choices_.begin() + static_cast<ptrdiff_t>(n_chosen) - 1,
                            [](const Choice& a, const Choice& b) {
@@ -162,8 +204,7 @@ Result<void> BlockMaskGit::take(const std::function<SlotLogits(size_t i)>& logit
                            });
   if (is_sure_of(std::span(choices_).subspan(n_chosen))) n_chosen = choices_.size();
   decide(std::span(choices_).first(n_chosen));
-  step_ += 1;
-  n_steps_done_ += 1;
+  end_step();
   return {};
 }
 

@@ -9,6 +9,9 @@
 //       PARLANCE_CHECK(decoder.take(logits));
 //     }
 //   }
+//
+// Where the device decides by itself (block_step() of kernels/block_step.h), it is told hand_over(), and what
+// the block's codes are then is told accept(), in place of take().
 #pragma once
 
 #include <cstdint>
@@ -16,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/block_step.h"
 #include "tts/code_slot.h"
 #include "tts/maskgit.h"
 
@@ -51,6 +55,11 @@ class BlockMaskGit {
   };
   Result<void> take(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out = one_by_one);
 
+  // The step that is due, for a device that takes it; accept() must follow: with the codes of the block,
+  // [n_codebook][end - first], the mask's id where nothing is decided yet.
+  BlockMove hand_over();
+  void accept(std::span<const int32_t> codes);
+
   // (n_codebook, n_frames), the mask's id where nothing is decided yet.
   std::span<const int32_t> tokens() const { return tokens_; }
   size_t n_decided() const { return n_decided_; }
@@ -71,13 +80,16 @@ class BlockMaskGit {
     size_t first, end;
   };
   std::vector<Slots> tasks() const;
-  Result<void> choose(const std::function<SlotLogits(size_t i)>& logits, ShareOut share_out);
+  MaskGitMove next_move();
+  Result<void> choose(const std::function<SlotLogits(size_t i)>& logits, uint64_t class_calls,
+                      ShareOut share_out);
   void choose(const std::function<SlotLogits(size_t i)>& logits, const Slots& slots, uint64_t class_calls,
               SlotRoom& room);
   void subtract_marginals();
   void add_noise(uint64_t call);
   bool is_sure_of(std::span<const Choice> rest) const;
   void decide(std::span<const Choice> chosen);
+  void end_step();  // which has decided all that it is to
 
   BlockOptions options_;
   CodeGridShape shape_;
@@ -87,6 +99,7 @@ class BlockMaskGit {
   size_t n_decided_ = 0;
   int n_steps_done_ = 0;
 
+  int64_t first_ = 0, end_ = 0;  // of the block
   std::vector<int64_t> slots_per_step_;
   size_t step_ = 0;
   std::vector<CodeSlot> undecided_;

@@ -125,10 +125,19 @@ Result<CodeGenerator::Output> CodeGenerator::generate_in_blocks(const CodeReques
     const int64_t end = ends[block];
     decoder.begin(first, end, steps_of_block(block));
     plan.begin_block(first, end);
-    if (keeps_guidance) guidance.begin_block(first, end);
+    if (keeps_guidance && !kept_lm_.decides()) guidance.begin_block(first, end);
     const int n_before = decoder.n_steps_done();
     while (decoder.next()) {
       const KeptPass pass = plan.next(decoder.n_decided());
+      if (kept_lm_.decides()) {
+        PARLANCE_TRY(const std::span<const int32_t> codes,
+                     kept_lm_.decide(pass, decoder.tokens(),
+                                     {.first = first, .end = end, .keeps_guidance = keeps_guidance},
+                                     decoder.hand_over(), cancellation));
+        decoder.accept(codes);
+        if (on_step) on_step(decoder.n_steps_done(), n_planned);
+        continue;
+      }
       const auto slots = decoder.undecided();
       PARLANCE_CHECK(kept_lm_.run(pass, decoder.tokens(), slots, cancellation));
       for (size_t i = 0; keeps_guidance && pass.takes_unconditional && i < slots.size(); ++i)

@@ -5,45 +5,16 @@
 
 #include "base/checked.h"
 #include "base/parameter.h"
+#include "tts/kept_columns.h"
 #include "tts/speech_lm.h"
 
 namespace parlance {
 
 namespace {
 
-constexpr int32_t kConditional = 0, kUnconditional = 1;
 constexpr int64_t kRoomStep = 256;  // positions: room grows in such steps
 
 }  // namespace
-
-// Columns in the order of OmniVoiceColumns.
-struct KeptSpeechLm::Columns {
-  struct Place {
-    int32_t row, pos, end;
-  };
-
-  std::vector<int32_t> text;
-  std::vector<std::vector<int32_t>> audio;  // by codebook: rows of the embedding
-  std::vector<int32_t> pos, seq, end;
-
-  // Those of which something is asked: frames of the conditional row, then of the other one.
-  std::vector<int32_t> asked, asked_pos, asked_seq, asked_end;
-  std::vector<std::vector<int32_t>> of_codebook;  // numbers of asked ones, of either row alike
-  std::vector<size_t> first_slot;                 // by codebook, and behind the last
-
-  int64_t n() const { return std::ssize(pos); }
-  void add(const Place& place) {
-    pos.push_back(place.pos);
-    seq.push_back(place.row);
-    end.push_back(place.end);
-  }
-  void ask(size_t column) {
-    asked.push_back(static_cast<int32_t>(column));
-    asked_pos.push_back(pos[column]);
-    asked_seq.push_back(seq[column]);
-    asked_end.push_back(end[column]);
-  }
-};
 
 Result<void> KeptSpeechLm::prepare(const KeptPrompt& prompt) {
   PARLANCE_CHECK(check_speech_prompt(
@@ -67,29 +38,35 @@ Result<void> KeptSpeechLm::make_room() {
                   .head_dim_v = hp.head_dim_v};
   layout.policy.k.format = layout.policy.v.format = kept_;
   const int64_t n_pages = div_up<int64_t>(room, layout.page_tokens);
+  const int64_t n_nobodys = decides() ? div_up<int64_t>(most_unseen(), layout.page_tokens) : 0;
   cache_.reset();
   room_ = 0;
-  auto cache = KvCache::create(device_, layout, {.main = static_cast<int32_t>(2 * n_pages), .exact = 0}, room,
-                               /*n_seq=*/2);
+  auto cache =
+      KvCache::create(device_, layout, {.main = static_cast<int32_t>(2 * n_pages + n_nobodys), .exact = 0},
+                      room, /*n_seq=*/n_nobodys > 0 ? 3 : 2);
   if (!cache) {
     return fail(cache.error().code,
                 "keys and values of {} columns of speech do not fit into memory; speak in shorter chunks",
                 room);
   }
   cache_ = *std::move(cache);
-  for (int row = 0; row < 2; ++row) {
+  for (int row = 0; row < (n_nobodys > 0 ? 3 : 2); ++row) {
+    const int64_t n = row == Columns::kNobody ? n_nobodys : n_pages;
     std::vector<PageRef> pages;
-    for (int64_t i = 0; i < n_pages; ++i) pages.push_back({.main = static_cast<int32_t>(row * n_pages + i)});
-    cache_->set_pages(row, pages, 0, static_cast<int32_t>(n_pages));
+    for (int64_t i = 0; i < n; ++i) pages.push_back({.main = static_cast<int32_t>(row * n_pages + i)});
+    cache_->set_pages(row, pages, 0, static_cast<int32_t>(n));
   }
   (void)cache_->layers(*stream_);  // the tables go to the device while nobody can cancel that
   PARLANCE_CHECK(stream_->synchronize());
+  if (decides()) PARLANCE_CHECK(make_device_room(room));
   room_ = room;
   return {};
 }
 
+// Those that the pass takes; its frames of the conditional row lie behind `first_target` others, and those of
+// the other row follow them.
 KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<const int32_t> codes,
-                                               std::span<const CodeSlot> slots) const {
+                                               size_t& first_target) const {
   const OmniVoiceParameters& hp = parameters();
   const auto n_codebook = static_cast<size_t>(hp.n_codebook);
   const auto n_text = std::ssize(text_);
@@ -104,22 +81,31 @@ KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<c
   const auto end = static_cast<int32_t>(n_row() - 1);
   if (pass.takes_prompt) {
     columns.text = text_;
-    for (int64_t i = 0; i < n_text; ++i) columns.add({kConditional, static_cast<int32_t>(i), end});
+    for (int64_t i = 0; i < n_text; ++i) columns.add({Columns::kConditional, static_cast<int32_t>(i), end});
     for (int64_t t = 0; t < n_reference_; ++t) {
-      columns.add({kConditional, static_cast<int32_t>(n_text + t), end});
+      columns.add({Columns::kConditional, static_cast<int32_t>(n_text + t), end});
       add_audio(reference_, n_reference_, t);
     }
   }
-  const auto first_target = static_cast<int64_t>(columns.pos.size());
+  first_target = columns.pos.size();
   for (int64_t t = pass.first; t < pass.end; ++t) {
-    columns.add({kConditional, static_cast<int32_t>(n_text + n_reference_ + t), end});
+    columns.add({Columns::kConditional, static_cast<int32_t>(n_text + n_reference_ + t), end});
     add_audio(codes, n_target_, t);
   }
   const bool is_guided = is_guided_ && pass.takes_unconditional;
   for (int64_t t = pass.first; is_guided && t < pass.end; ++t) {
-    columns.add({kUnconditional, static_cast<int32_t>(t), static_cast<int32_t>(n_target_ - 1)});
+    columns.add({Columns::kUnconditional, static_cast<int32_t>(t), static_cast<int32_t>(n_target_ - 1)});
     add_audio(codes, n_target_, t);
   }
+  return columns;
+}
+
+KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<const int32_t> codes,
+                                               std::span<const CodeSlot> slots) const {
+  size_t first_target = 0;
+  Columns columns = columns_of(pass, codes, first_target);
+  const auto n_codebook = static_cast<size_t>(parameters().n_codebook);
+  const bool is_guided = is_guided_ && pass.takes_unconditional;
 
   // Frames of which a code is asked, each once, and their numbers among these.
   std::vector<int32_t> number(static_cast<size_t>(pass.end - pass.first), -1);
@@ -128,10 +114,10 @@ KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<c
   for (size_t t = 0; t < number.size(); ++t) {
     if (number[t] < 0) continue;
     number[t] = n_asked++;
-    columns.ask(static_cast<size_t>(first_target) + t);
+    columns.ask(first_target + t);
   }
   for (size_t t = 0; is_guided && t < number.size(); ++t) {
-    if (number[t] >= 0) columns.ask(static_cast<size_t>(first_target) + number.size() + t);
+    if (number[t] >= 0) columns.ask(first_target + number.size() + t);
   }
   columns.of_codebook.resize(n_codebook);
   for (size_t k = 0, i = 0; k < n_codebook; ++k) {

@@ -4,13 +4,16 @@
 // is the caller's to choose.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/cancellation.h"
 #include "base/result.h"
+#include "kernels/block_step.h"
 #include "kv/cache.h"
 #include "models/omnivoice_lm.h"
 #include "tts/code_slot.h"
@@ -31,6 +34,13 @@ struct KeptPass {
   bool takes_unconditional = true;  // and in the other one
 };
 
+// A block of frames that the device decides codes of.
+struct KeptBlock {
+  int64_t first = 0, end = 0;
+  // Whether passes without the unconditional row are decided by what the last one with it said of it.
+  bool keeps_guidance = false;
+};
+
 class KeptSpeechLm {
  public:
   // `kept` is the format of keys and values.
@@ -45,6 +55,15 @@ class KeptSpeechLm {
   // takes: those whose logits are asked for. Errors: memory, missing kernels, cancelled.
   Result<void> run(const KeptPass& pass, std::span<const int32_t> codes, std::span<const CodeSlot> slots,
                    const Cancellation& cancellation = {});
+
+  // Whether the device decides codes by itself: then decide() is called pass by pass, else run().
+  bool decides() const { return decides_blocks(device_); }
+  // A pass as run() takes it, and the step of decoding that is due: yields the codes of the block,
+  // [n_codebook][end - first], which lies in the frames that the pass takes. Errors: those of run(), and
+  // logits that are no finite numbers.
+  Result<std::span<const int32_t>> decide(const KeptPass& pass, std::span<const int32_t> codes,
+                                          const KeptBlock& block, const BlockMove& move,
+                                          const Cancellation& cancellation = {});
 
   // Of slot i of the last pass: n_audio_vocab logits of either row. The unconditional ones are null where
   // that row was not taken.
@@ -62,11 +81,37 @@ class KeptSpeechLm {
  private:
   struct Columns;  // of a pass, as numbers
 
+  // What passes that the device decides by differ in, beside numbers in its memory: one recording serves all
+  // that do not.
+  struct PassShape {
+    int64_t n_text, n_audio, n_asked, n_block;  // n_audio: columns that have codes
+    int64_t least_of_row, most_of_row;
+    bool is_guided, takes_unconditional, keeps_guidance, has_marginals, may_end;
+
+    auto operator<=>(const PassShape&) const = default;
+  };
+  struct PassState {
+    uint64_t key = 0;
+    int n_runs = 0;
+  };
+  struct InputPlaces;  // of these numbers in device memory
+
   size_t vocab() const { return static_cast<size_t>(parameters().n_audio_vocab); }
   int64_t n_row() const { return std::ssize(text_) + n_reference_ + n_target_; }
   Result<void> make_room();
+  Result<void> make_device_room(int64_t room);
+  Columns columns_of(const KeptPass& pass, std::span<const int32_t> codes, size_t& first_target) const;
   Columns columns_of(const KeptPass& pass, std::span<const int32_t> codes,
                      std::span<const CodeSlot> slots) const;
+  int64_t least_columns() const;
+  int64_t most_unseen() const;
+  int64_t pad(Columns& columns) const;
+  Tensor input_at(size_t offset, int64_t n0, int64_t n1 = 1) const;
+  void write_inputs(const Columns& columns, std::span<const int32_t> codes, const KeptBlock& block,
+                    const BlockMove& move, const InputPlaces& places);
+  OmniVoiceColumns placed_inputs(const PassShape& shape, const InputPlaces& places) const;
+  void compute(const PassShape& shape, const InputPlaces& places, const KvLayers& kv);
+  Result<PassState*> state_of(const PassShape& shape, FunctionRef<void()> compute);
   Result<OmniVoiceColumns> place(const Columns& columns);
   Result<void> fetch(const std::vector<Tensor>& logits, const Columns& columns);
 
@@ -76,6 +121,13 @@ class KeptSpeechLm {
   std::unique_ptr<KvCache> cache_;  // of room_ positions in each row
   int64_t room_ = 0;
   std::unique_ptr<Buffer> inputs_;
+
+  // Where the device decides.
+  std::unique_ptr<Buffer> device_inputs_, guidance_;  // guidance_: logits of a block's unconditional row
+  std::vector<int32_t> numbers_;                      // the inputs, on their way; then what is decided
+  std::map<PassShape, PassState> passes_;
+  uint64_t n_shapes_ = 0;  // that there ever were: keys of recordings
+  Plan reserved_;
 
   std::vector<int32_t> text_, reference_;
   int64_t n_reference_ = 0, n_target_ = 0;

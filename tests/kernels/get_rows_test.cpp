@@ -1,4 +1,5 @@
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/sum_rows.h"
 #include "kernels/support/devices.h"
 #include "kernels/support/imported.h"
 #include "quant/block_format.h"
@@ -46,6 +47,32 @@ TEST_P(GetRows, OddRowLengths) {
     want.insert(want.end(), values.begin(), values.begin() + n);
     want.insert(want.end(), values.end() - n, values.end());
     EXPECT_EQ(bench.run([&](Stream& s) { return get_rows(s, table, rows); }), want);
+  }
+}
+
+TEST_P(GetRows, SumsHaveTheBitsOfTheirSummands) {
+  OpBench bench = tested();
+  for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_k}) {
+    for (const int64_t n : {int64_t{256}, int64_t{1024}}) {
+      constexpr int64_t n_table = 23;
+      const auto values = random_floats(n * n_table);
+      std::vector<std::byte> bytes(row_bytes(dtype, n) * n_table);
+      for (size_t row = 0; row < n_table; ++row)
+        block_format(dtype).encode_row(values.data() + row * n, bytes.data() + row * row_bytes(dtype, n), n);
+      const Tensor table = bench.upload(dtype, {n, n_table, 1, 1}, bytes);
+      for (const int64_t n_summands : {1, 2, 8}) {
+        constexpr int64_t n_rows = 37;
+        std::vector<int32_t> rows(static_cast<size_t>(n_rows * n_summands));
+        for (int32_t& row : rows) row = static_cast<int32_t>(random_() % n_table);
+        const Tensor all =
+            bench.upload(DType::i32, {n_rows, n_summands, 1, 1}, std::as_bytes(std::span(rows)));
+        EXPECT_EQ(bench.run([&](Stream& s) { return sum_rows(s, table, all); }), bench.run([&](Stream& s) {
+          const Tensor sum = get_rows(s, table, all.rows(0, 1));
+          for (int64_t i = 1; i < n_summands; ++i) add(s, sum, get_rows(s, table, all.rows(i, 1)));
+          return sum;
+        }));
+      }
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "support/fixtures.h"
 #include "support/tested_device.h"
+#include "tts/guided_log_probs.h"
 #include "tts/speech_lm.h"
 #include "tts/support/maskgit_case.h"
 
@@ -167,6 +168,81 @@ TEST_P(KeptSpeechLmTest, RefusesWhatTheModelDoesNotKnow) {
   const std::vector<int32_t> wrong{static_cast<int32_t>(hp().n_text_vocab)};
   EXPECT_FALSE(kept.prepare({.text = wrong, .reference = {}, .n_target = 3}));
   EXPECT_FALSE(kept.prepare({.text = text_, .reference = {}, .n_target = 0}));
+}
+
+// Codes that a pass decides are as likely, by the logits of the same pass, as those that are likeliest there.
+TEST_P(KeptSpeechLmTest, DecidesByTheLogitsOfThePass) {
+  if (IsSkipped()) return;
+  KeptSpeechLm told(*model_, *device_), deciding(*model_, *device_);
+  if (!deciding.decides()) GTEST_SKIP() << "the device does not decide blocks";
+  const auto n_vocab = static_cast<size_t>(hp().n_audio_vocab);
+  std::vector<float> log_probs(n_vocab), kept_rows;
+  for (const bool is_guided : {true, false}) {
+    ASSERT_TRUE(told.prepare(prompt(is_guided)));
+    ASSERT_TRUE(deciding.prepare(prompt(is_guided)));
+    int n_different = 0, n_all = 0;
+    // Everything; then some columns, thrice each, so that passes are recorded and replayed.
+    std::vector<KeptPass> passes{{true, 0, kTarget, true}};
+    for (int i = 0; i < 3; ++i) {
+      passes.push_back({false, 4, 15, true});
+      passes.push_back({false, 4, 15, false});
+      passes.push_back({false, 2, 15, true});
+      passes.push_back({true, 0, 15, true});
+    }
+    for (size_t i = 0; i < passes.size(); ++i) {
+      const KeptPass& pass = passes[i];
+      codes_[2] = static_cast<int32_t>(i % 7);  // of a frame before the block
+      const KeptBlock block{.first = 4, .end = 15, .keeps_guidance = true};
+      const int64_t n_block = block.end - block.first;
+      std::vector<CodeSlot> slots;
+      for (int64_t k = 0; k < hp().n_codebook; ++k) {
+        for (int64_t t = block.first; t < block.end; ++t) slots.push_back({k, t});
+      }
+      ASSERT_TRUE(told.run(pass, codes_, slots));
+      BlockMove move{.step = {.n_chosen = static_cast<int32_t>(slots.size()),
+                              .fault = std::numeric_limits<int32_t>::max(),
+                              .seed = 1,
+                              .class_calls = 0,
+                              .position_call = 0,
+                              .guidance = is_guided ? 2.0f : 0.0f,
+                              .layer_penalty = 0,
+                              .position_temperature = 0,
+                              .class_temperature = 0},
+                     .first_frame = 4,
+                     .n_frames = kTarget,
+                     .marginal = 0,
+                     .confidence = 1};
+      const auto decided = deciding.decide(pass, codes_, block, move);
+      ASSERT_TRUE(decided) << decided.error().message;
+      EXPECT_EQ(told.n_columns(), deciding.n_columns());
+      if (is_guided && pass.takes_unconditional) {
+        kept_rows.clear();
+        for (size_t slot = 0; slot < slots.size(); ++slot)
+          kept_rows.insert(kept_rows.end(), told.unconditional(slot), told.unconditional(slot) + n_vocab);
+      }
+      for (size_t slot = 0; slot < slots.size(); ++slot) {
+        const auto [codebook, frame] = slots[slot];
+        const int32_t code = (*decided)[static_cast<size_t>(codebook * n_block + frame - block.first)];
+        const int32_t before = codes_[static_cast<size_t>(codebook * kTarget + frame)];
+        if (before != hp().mask) {
+          EXPECT_EQ(code, before) << "decided before";
+          continue;
+        }
+        const float best = guided_log_probs_of(Isa::scalar)(
+            {.cond = told.conditional(slot),
+             .uncond = is_guided ? kept_rows.data() + slot * n_vocab : nullptr,
+             .guidance = move.step.guidance,
+             .n_vocab = hp().n_audio_vocab,
+             .mask_id = hp().mask},
+            log_probs.data());
+        ASSERT_TRUE(code >= 0 && code < hp().n_audio_vocab && code != hp().mask) << code;
+        EXPECT_GE(log_probs[static_cast<size_t>(code)], best - 0.05f) << "pass " << i << " slot " << slot;
+        n_different += log_probs[static_cast<size_t>(code)] != best;
+        ++n_all;
+      }
+    }
+    EXPECT_LE(n_different, n_all / 20);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, KeptSpeechLmTest, ::testing::ValuesIn(available_isas()),

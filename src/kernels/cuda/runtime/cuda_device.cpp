@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/parameter.h"
 #include "base/units.h"
+#include "kernels/cuda/block_step.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/kept_weights.h"
@@ -13,6 +14,7 @@
 #include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/cuda/runtime/weight_upload.h"
+#include "kernels/cuda/sum_rows.h"
 #include "kernels/large_batches.h"
 #include "kernels/widens_weights.h"
 
@@ -81,7 +83,9 @@ class CudaDevice final : public Device,
                          public FusesRows,
                          public TakesLargeBatches,
                          public WidensWeights,
-                         public FusesMlps {
+                         public FusesMlps,
+                         public DecidesBlocks,
+                         public SumsRows {
  public:
   CudaDevice(int index, const cudaDeviceProp& properties, const DeviceOptions& options)
       : index_(index),
@@ -112,6 +116,8 @@ class CudaDevice final : public Device,
     return cuda::fused_mlp(gpu_, args);
   }
   const Cell<FusedAttentionArgs>& fused_attention() const override { return cuda::fused_attention(); }
+  const Cell<BlockStepArgs>& block_step() const override { return cuda::block_step(); }
+  const Cell<SumRowsArgs>& sum_rows(DType table) const override { return cuda::sum_rows(table); }
   int64_t most_alike_rows(DType /*weights*/) const override {
     return gpu_.is_deterministic ? INT64_MAX : kMostAlikeTokens;
   }

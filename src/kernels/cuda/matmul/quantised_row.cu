@@ -27,6 +27,8 @@ namespace {
 // Warps of a block: as many as normalise the token or, where they have many tiles, which take long to
 // multiply, or the token is long, as registers allow.
 constexpr int kWarps = 8, kMostWarps = 16;
+// Longer tokens take all of them to round.
+constexpr int kLongToken = 4096;
 // Of a thread, at most. The compiler takes 64 where it is told how many threads there are, and spills.
 constexpr int kRegisters = 96;
 constexpr int kUnitRuns = kQuantisedUnitValues / kRunValues;
@@ -416,7 +418,7 @@ std::optional<Launch> plan_launch(const Gpu& gpu, const FusedMatmulArgs& args, D
   const size_t room = std::min(all - kRoomForOthers - token_bytes, kEnoughBytes);
   const int n_steps = div_up(tiles_of_block, shape.n_warps) * (parts.units / shape.units_at_once);
   shape.n_stages = std::clamp(static_cast<int>(room / round_bytes), 1, std::min(n_steps, kMostStages));
-  const int n_warps = n_in > kMostQuads ? kMostWarps : std::max(kWarps, shape.n_warps);
+  const int n_warps = n_in > kLongToken ? kMostWarps : std::max(kWarps, shape.n_warps);
   return Launch{shape, products, n_blocks, 32 * n_warps,
                 token_bytes + round_bytes * static_cast<size_t>(shape.n_stages)};
 }

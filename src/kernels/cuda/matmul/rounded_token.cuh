@@ -80,10 +80,9 @@ __device__ inline void load_half_run(const float* from, int half, float (&values
   }
 }
 
-// Tokens of up to so many values are rounded by as many threads as there are, which takes the least time; of
-// longer ones, it is their instructions that take long.
-constexpr int kMostQuads = 4096;
-constexpr int kHeldQuads = kMostQuads / kMostRowLanes;  // of a thread
+// Tokens of up to so many values are rounded by as many threads as have a quad, which takes the least time;
+// of longer ones, it is their instructions that take long.
+constexpr int kMostQuadValues = kQuad * kLaneQuads;
 
 // Rounds a token of n values, a multiple of kQuantisedUnitValues, by a block of at least kLaneQuads threads;
 // with a barrier in it where `norm` is there. wait() comes before the token is read.
@@ -91,42 +90,28 @@ template <int kOffset, class Wait>
 __device__ void round_token(const RoundedToken<kOffset>& token, const float* x, int n, const float* norm,
                             float eps, float (&partial)[kMostRowLanes / 32], const Wait& wait) {
   const int thread = threadIdx.x, n_threads = static_cast<int>(blockDim.x);
-  const int n_quads = n / kQuad, n_halves = n / kHalfRunValues;
-  if (n <= kMostQuads) {
-    const int n_own = thread < kLaneQuads ? n_quads : 0;
-    float4 weights[kHeldQuads], values[kHeldQuads];
-    if (norm) {
-#pragma unroll
-      for (int i = 0; i < kHeldQuads; ++i) {
-        if (i * kLaneQuads + thread < n_own)
-          weights[i] = reinterpret_cast<const float4*>(norm)[i * kLaneQuads + thread];
-      }
-    }
+  if (n <= kMostQuadValues) {
+    const bool has_quad = thread < n / kQuad;
+    float4 weights = {}, values = {};
+    if (norm && has_quad) weights = reinterpret_cast<const float4*>(norm)[thread];
     wait();
-#pragma unroll
-    for (int i = 0; i < kHeldQuads; ++i) {
-      if (i * kLaneQuads + thread < n_own)
-        values[i] = reinterpret_cast<const float4*>(x)[i * kLaneQuads + thread];
-    }
-    float scale = 1;
+    if (has_quad) values = reinterpret_cast<const float4*>(x)[thread];
     if (norm) {
       SquaresOfRow squares;
-#pragma unroll
-      for (int i = 0; i < kHeldQuads; ++i) {
-        if (i * kLaneQuads + thread < n_own) squares.add(values[i]);
-      }
-      if (thread < n_own) squares.leave(thread, partial);
+      squares.add(values);
+      if (has_quad) squares.leave(thread, partial);
       __syncthreads();
-      scale = scale_of_squares(partial, n, eps);
+      values = normalised(values, scale_of_squares(partial, n, eps), weights);
     }
-#pragma unroll
-    for (int i = 0; i < kHeldQuads; ++i) {
-      if (i * kLaneQuads + thread >= n_own) break;
-      token.store(i * kLaneQuads + thread, norm ? normalised(values[i], scale, weights[i]) : values[i]);
-    }
+    if (has_quad) token.store(thread, values);
     return;
   }
+  // The first half of a run that a thread has, and its weights, are on their way early.
+  const int n_halves = n / kHalfRunValues;
+  float weights[kHalfRunValues], values[kHalfRunValues];
+  if (norm && thread < n_halves) load_half_run(norm, thread, weights);
   wait();
+  if (thread < n_halves) load_half_run(x, thread, values);
   float scale = 1;
   if (norm) {
     leave_squares(x, n, partial);
@@ -134,11 +119,11 @@ __device__ void round_token(const RoundedToken<kOffset>& token, const float* x, 
     scale = scale_of_squares(partial, n, eps);
   }
   for (int half = thread; half < n_halves; half += n_threads) {
-    float values[kHalfRunValues];
-    load_half_run(x, half, values);
+    if (half != thread) {
+      load_half_run(x, half, values);
+      if (norm) load_half_run(norm, half, weights);
+    }
     if (norm) {
-      float weights[kHalfRunValues];
-      load_half_run(norm, half, weights);
 #pragma unroll
       for (int i = 0; i < kHalfRunValues; ++i) values[i] = values[i] * scale * weights[i];
     }

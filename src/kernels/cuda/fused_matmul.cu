@@ -143,9 +143,17 @@ void run_wide(Stream& stream, const FusedMatmulArgs& args) {
   finish(stream, rest, plain.products);
 }
 
+// Whether half_gemv() does all that there is to do.
+bool is_normalised_by_gemv(Stream& stream, const FusedMatmulArgs& args) {
+  const std::optional<DType> type = only_type(args.products);
+  return args.norm && (type == DType::f16 || type == DType::bf16) && has_rows_of(args.products, *type) &&
+         has_aligned_rows(args.products, *type) && half_gemv_normalises(stream, args.products.x, args.norm);
+}
+
 // Blocks of the kernels for few tokens are many: that each normalises them takes longer than a kernel for it.
 void run_normalised(Stream& stream, const FusedMatmulArgs& args) {
   if (args.products.x.n_rows() > 0 && is_wide(stream, args.products)) return run_wide(stream, args);
+  if (is_normalised_by_gemv(stream, args)) return half_gemv(stream, args, args.products.w[0].weight.dtype);
   const FusedMatmulArgs rest = normalise(stream, args);
   if (!run_to_end(stream, rest)) run_apart(stream, rest);
 }

@@ -71,6 +71,10 @@ class PartOfX {
     for (int i = 0; i < kHeld; ++i) held_[i] = i * 32 * 4 < n ? load(i) : float4{};
   }
 
+  __device__ float4& first_piece() {
+    return held_[0];
+  }
+
   // scale_for_f16(), or 1 for bf16, which reaches as far as f32.
   template <class Half>
   __device__ float scale() const {

@@ -3,10 +3,14 @@
 // to shared memory of the warp's own, beyond the end of a tile too, and before the token is there. Each block
 // rounds the token for itself: that takes less than a launch. The sums are those of half_gemm, so tensor
 // cores make them, most of whose columns stay empty.
+//
+// All products of a small model are made by the same instructions, however many stages they have: those that
+// another product has just used are at hand.
 #include <algorithm>
 
 #include "base/checked.h"
 #include "kernels/cuda/matmul/half.cuh"
+#include "kernels/cuda/matmul/row_norm.cuh"
 #include "kernels/cuda/matmul/rows_ahead.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/silu.cuh"
@@ -18,12 +22,14 @@ namespace {
 constexpr int kRows = 16;  // of a tile
 constexpr int kStepBlocks = kHalfStepValues / kPairedValues;
 constexpr int kBlocksAtOnce = 2;  // on a multiprocessor
+// Pieces of four values that a lane holds of its part: of a short one all.
+constexpr int kShortHeld = 4, kLongHeld = 12;
 using Stage = RowStage<kRows>;
 
 // Adds a step to the sums of 16 rows; column 0 of the sums is the token's. `x`: its halves, from the step on.
 template <class Product>
 __device__ void multiply_step(Stage& stage, const uint4* const (&x)[kHalves], float (&acc)[4]) {
-  const int lane = threadIdx.x, g = lane / 4, i = lane % 4;
+  const int lane = threadIdx.x % 32, g = lane / 4, i = lane % 4;
 #pragma unroll
   for (int block = 0; block < kStepBlocks; ++block) {
     uint4 values[kHalves] = {};
@@ -47,35 +53,70 @@ __host__ __device__ constexpr int x_bytes(int part_steps) {  // of a warp
   return part_steps * kHalfStepValues * kHalves * static_cast<int>(sizeof(uint16_t));
 }
 
-// Block: 32 lanes, a warp for each part. Shared memory: of each warp its stages, and both halves of its part
-// of x.
-template <class Product, int kStages, int kHeld>
-__global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
-    multiply_rows(const __grid_constant__ Products p, const float* x, MatmulEnd end_of_rows,
-                  const Parts parts) {
+// Steps that are on their way before they are asked for, at most.
+constexpr int kMostAhead = 5;
+
+// Until all but so many groups of copies are there, which are at least one.
+__device__ inline void wait_for_all_but(int n_groups) {
+  switch (n_groups) {
+    case 1:
+      return wait_for_copies<1>();
+    case 2:
+      return wait_for_copies<2>();
+    case 3:
+      return wait_for_copies<3>();
+    case 4:
+      return wait_for_copies<4>();
+    default:
+      return wait_for_copies<kMostAhead>();
+  }
+}
+
+// What a warp has on its way: steps, and the stages that these take turns at.
+struct Ahead {
+  int n_steps, n_stages;
+};
+
+// Block: a warp for each part; there is room for one of the next kernel's beside two of them. Shared memory:
+// of each warp its stages, and both halves of its part of x. With `norm`, the token's pieces of four values
+// are as many as threads.
+template <class Product, int kHeld>
+__global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocksAtOnce + 1 : kBlocksAtOnce)
+    multiply_rows(const __grid_constant__ Products p, const float* x, const float* norm, float eps,
+                  MatmulEnd end_of_rows, const Parts parts, const Ahead steps_ahead) {
   extern __shared__ uint4 shared[];
   __shared__ float sums[2][kMostParts][kRows];
   let_next_start();
-  const int lane = threadIdx.x, part = threadIdx.y;
+  const int thread = threadIdx.x, lane = thread % 32, part = thread / 32;
   const int begin = part * parts.units;
   const int end = min(begin + parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
+  const int n_stages = steps_ahead.n_stages;
   uint8_t* const own = reinterpret_cast<uint8_t*>(shared) +
-                       part * (kStages * static_cast<int>(sizeof(Stage)) + x_bytes(parts.units));
+                       part * (n_stages * static_cast<int>(sizeof(Stage)) + x_bytes(parts.units));
   auto* const stages = reinterpret_cast<Stage*>(own);
   RowsAhead<kRows> ahead(p, begin, end, blockIdx.x, gridDim.x);
-#pragma unroll
-  for (int stage = 0; stage < kStages - 1; ++stage) ahead.copy(stages[stage]);
+#pragma unroll 1
+  for (int stage = 0; stage < steps_ahead.n_steps; ++stage) ahead.copy(stages[stage]);
+  const bool has_norm = kHeld == kShortHeld && norm;
+  float4 weights = {};
+  if (has_norm) weights = reinterpret_cast<const float4*>(norm)[thread];
   wait_for_previous();
 
   const int n_part = parts.units * kHalfStepValues, first = begin * kHalfStepValues;
-  auto* const halves = reinterpret_cast<uint16_t*>(own + kStages * sizeof(Stage));
-  const int n = min(n_part, p.n_in - first);
-  float scale;
-  {
-    const PartOfX<kHeld> values(x + first, n);
-    scale = values.template scale<typename Product::Half>();
-    values.template round<typename Product::Half, true>(n_part, scale, halves, halves + n_part);
+  auto* const halves = reinterpret_cast<uint16_t*>(own + n_stages * static_cast<int>(sizeof(Stage)));
+  PartOfX<kHeld> values(x + first, min(n_part, p.n_in - first));
+  if (has_norm) {
+    // The second tile's sums come behind a barrier of the first's.
+    auto& partial = reinterpret_cast<float(&)[kMostRowLanes / 32]>(sums[1]);
+    float4& piece = values.first_piece();
+    SquaresOfRow squares;
+    squares.add(piece);
+    squares.leave(thread, partial);
+    __syncthreads();
+    piece = normalised(piece, scale_of_squares(partial, p.n_in, eps), weights);
   }
+  const float scale = values.template scale<typename Product::Half>();
+  values.template round<typename Product::Half, true>(n_part, scale, halves, halves + n_part);
   __syncwarp();
   const auto* x_first = reinterpret_cast<const uint4*>(halves);
   const auto* x_second = reinterpret_cast<const uint4*>(halves + n_part);
@@ -90,13 +131,13 @@ __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
     const float before = is_stored && end_of_rows == MatmulEnd::add ? output.out[row] : 0.0f;
     float acc[4] = {};
     for (int step = begin; step < end; ++step) {
-      ahead.copy(stages[stage == 0 ? kStages - 1 : stage - 1]);
-      wait_for_copies<kStages - 1>();
+      ahead.copy(stages[stage == 0 ? n_stages - 1 : stage - 1]);
+      wait_for_all_but(steps_ahead.n_steps);
       __syncwarp();
       const int at = (step - begin) * kStepPieces;
       multiply_step<Product>(stages[stage], {x_first + at, x_second + at}, acc);
       __syncwarp();
-      stage = stage + 1 == kStages ? 0 : stage + 1;
+      stage = stage + 1 == n_stages ? 0 : stage + 1;
     }
     if (lane % 4 == 0) {
       sums[turn][part][lane / 4] = __fmul_rn(acc[0], scale);
@@ -114,9 +155,9 @@ __global__ void __launch_bounds__(32 * kMostParts, kBlocksAtOnce)
   }
 }
 
-template <int kStages>
-size_t shared_bytes(const Parts& parts) {
-  return static_cast<size_t>(parts.n) * (kStages * sizeof(Stage) + static_cast<size_t>(x_bytes(parts.units)));
+size_t shared_bytes(const Parts& parts, int n_stages) {
+  return static_cast<size_t>(parts.n) *
+         (static_cast<size_t>(n_stages) * sizeof(Stage) + static_cast<size_t>(x_bytes(parts.units)));
 }
 
 // Dynamic shared memory that each of so many blocks of a multiprocessor can have, beside the sums.
@@ -124,44 +165,55 @@ size_t room_of_blocks(const Gpu& gpu, size_t n) {
   return shared_bytes_of_blocks(gpu, n) - 2 * kMostParts * kRows * sizeof(float);
 }
 
-template <class Product, int kStages, int kHeld>
-void launch_gemv(Stream& stream, const FusedMatmulArgs& args, const Products& products, int n_blocks) {
-  const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  launch(stream, multiply_rows<Product, kStages, kHeld>,
-         {.grid = dim3(static_cast<unsigned>(n_blocks)),
-          .block = dim3(32, static_cast<unsigned>(parts.n)),
-          .shared_bytes = shared_bytes<kStages>(parts)},
-         products, args.products.x.as<const float>(), args.end, parts);
+// All that there is to come is on its way before the token is there, if that is little; if it is not much,
+// what leaves most room for the kernels around. Otherwise as many steps as leave room for the second block of
+// a multiprocessor: the next kernel's weights may then be on their way while this one computes.
+Ahead choose_ahead(const Gpu& gpu, const Parts& parts, int n_steps) {
+  constexpr int kFew = 4, kSome = 6, kFewAhead = 3;
+  if (n_steps <= kFew) return {n_steps, n_steps};
+  if (n_steps <= kSome) return {kFewAhead, kFewAhead + 1};
+  int n_ahead = kMostAhead;
+  while (n_ahead > 2 && shared_bytes(parts, n_ahead + 1) > room_of_blocks(gpu, kBlocksAtOnce)) --n_ahead;
+  return {n_ahead, n_ahead + 1};
 }
 
-// As many stages as leave room for the second block of a multiprocessor, and no more than there is to come:
-// the next kernel's weights may then be on their way while this one computes.
+bool is_short(const Parts& parts) {  // a lane has no more pieces than it holds
+  return parts.units * kHalfStepValues <= 4 * 32 * kShortHeld;
+}
+
 template <class Product>
-void choose_stages(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
+void run(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
   const int n_blocks = std::min(products.n_tiles, kBlocksAtOnce * gpu_of(stream).n_multiprocessors);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  const size_t room = room_of_blocks(gpu_of(stream), kBlocksAtOnce);
-  const int n_steps = parts.units * div_up(products.n_tiles, n_blocks);
-  const bool is_short = parts.units * kHalfStepValues <= 4 * 32 * 4;  // a lane has no more than four pieces
-  const auto run =
-      !is_short ? (shared_bytes<4>(parts) <= room ? launch_gemv<Product, 4, 12> : launch_gemv<Product, 3, 12>)
-      : n_steps <= 2 ? launch_gemv<Product, 3, 4>
-      : n_steps <= 3 ? launch_gemv<Product, 4, 4>
-                     : launch_gemv<Product, 6, 4>;
-  run(stream, args, products, n_blocks);
+  const Ahead ahead = choose_ahead(gpu_of(stream), parts, parts.units * div_up(products.n_tiles, n_blocks));
+  launch(stream, is_short(parts) ? multiply_rows<Product, kShortHeld> : multiply_rows<Product, kLongHeld>,
+         {.grid = dim3(static_cast<unsigned>(n_blocks)),
+          .block = dim3(32 * static_cast<unsigned>(parts.n)),
+          .shared_bytes = shared_bytes(parts, ahead.n_stages)},
+         products, args.products.x.as<const float>(), args.norm.as<const float>(), args.norm_eps, args.end,
+         parts, ahead);
 }
 
 }  // namespace
 
 void half_gemv(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
-  const auto run = dtype == DType::bf16 ? choose_stages<Bf16Product> : choose_stages<F16Product>;
-  run(stream, args, dtype);
+  (dtype == DType::bf16 ? run<Bf16Product> : run<F16Product>)(stream, args, dtype);
 }
 
 bool half_gemv_serves(Stream& stream, const Tensor& x) {
   const Parts parts = parts_of(static_cast<int>(x.ne[0]), kHalfStepValues);
-  return x.n_rows() == 1 && shared_bytes<3>(parts) <= room_of_blocks(gpu_of(stream), 1);
+  return x.n_rows() == 1 && shared_bytes(parts, 3) <= room_of_blocks(gpu_of(stream), 1);
+}
+
+bool half_gemv_normalises(Stream& stream, const Tensor& x, const Tensor& norm) {
+  const auto is_aligned = [](const Tensor& t) {
+    return reinterpret_cast<uintptr_t>(t.data) % kPieceBytes == 0;
+  };
+  const auto n = static_cast<int>(x.ne[0]);
+  const Parts parts = parts_of(n, kHalfStepValues);
+  return half_gemv_serves(stream, x) && n == kQuad * 32 * parts.n && n % (kQuad * 64) == 0 &&
+         is_short(parts) && is_aligned(x) && is_aligned(norm);
 }
 
 }  // namespace parlance::cuda

@@ -196,13 +196,14 @@ HalfActivations halve(Stream& stream, const Tensor& x, DType dtype);
 
 // Rows of weights start at multiples of 16 bytes. float_gemv and float_gemm are for f32, the others are for
 // f16 and bf16; half_gemv takes a single token, which it rounds itself, and gates and adds up what comes of
-// it; it does not normalise.
+// it; of some lengths, such as 1,024, it normalises it, too.
 void float_gemv(Stream& stream, const MatmulArgs& args);
 // Many tokens, whose sums have no order; off by 2^-21 of each product. With shorter rows than this there is
 // little to compute, and float_tiles() is nearer.
 inline constexpr int64_t kFewestGemmValues = 512;
 void float_gemm(Stream& stream, const MatmulArgs& args);
 bool half_gemv_serves(Stream& stream, const Tensor& x);
+bool half_gemv_normalises(Stream& stream, const Tensor& x, const Tensor& norm);
 void half_gemv(Stream& stream, const FusedMatmulArgs& args, DType dtype);
 void half_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const HalfActivations& x);
 // Any shape and address, in f32.

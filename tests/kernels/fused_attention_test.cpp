@@ -22,6 +22,7 @@ class FusedAttention : public KernelTest {
     bool has_k_norm = true;
     RopeStyle style = RopeStyle::halves;
     int32_t page_tokens = 64;
+    bool is_equalised = false;
   };
 
   struct Result {
@@ -34,8 +35,12 @@ class FusedAttention : public KernelTest {
              const TokenPlaces& places, bool is_fused) {
     OpBench bench = tested();
     const KvLayers layers = pages.on(bench, pages.unwritten());
-    const KvView kv = layers.layer(1);
+    KvView kv = layers.layer(1);
     const int64_t n_all = pages.places().size(), n = places.size(), n_kv = setting.n_head_kv;
+    if (setting.is_equalised) {
+      const auto of_heads = [&](size_t i) { return bench.upload({setting.head_dim, n_kv, 1, 1}, inputs[i]); };
+      kv.k_shift = of_heads(7), kv.k_scale = of_heads(8), kv.q_scale = of_heads(9);
+    }
     const Tensor k_all = bench.upload({setting.head_dim, n_kv, n_all, 1}, inputs[0]);
     const Tensor v_all = bench.upload({setting.head_dim, n_kv, n_all, 1}, inputs[1]);
     const BatchView everything = pages.places().on(bench), batch = places.on(bench);
@@ -80,7 +85,10 @@ class FusedAttention : public KernelTest {
                                                       random_floats(row * n, 3),
                                                       random_floats(row * n),
                                                       random_floats(setting.head_dim),
-                                                      random_floats(setting.n_rot * n)};
+                                                      random_floats(setting.n_rot * n),
+                                                      random_floats(row),
+                                                      random_floats(row),
+                                                      random_floats(row)};
       const Result got = run(setting, pages, inputs, places, true);
       const Result want = run(setting, pages, inputs, places, false);
       ASSERT_EQ(got.out.size(), want.out.size());
@@ -121,6 +129,21 @@ TEST_P(FusedAttention, CompressedFormatsHaveTheBitsOfTheOperations) {
     compare({.k = k, .v = v, .n_head_kv = 1, .has_q_norm = false}, {at(0), at(31), at(32), at(700)});
     compare({.k = k, .v = v, .has_k_norm = false}, {at(0), at(31), at(32), at(700)});
   }
+}
+
+TEST_P(FusedAttention, EqualisedKeysHaveThemToo) {
+  if (!tested().device().ops().equalises_kv) GTEST_SKIP() << "this device does not equalise keys";
+  using enum KvFormat;
+  const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
+  for (const KvFormat format : {q8_0, q4_0, tbq4_0, tbq3_0, q4_polar, f16}) {
+    for (const int64_t n_head : {2, 4, 8, 16}) {
+      compare({.k = format, .v = format, .n_head = n_head, .is_equalised = true},
+              {at(0), at(17), at(64), at(95), at(127), at(1500), at(2048), at(2599)});
+      if (HasFailure() || IsSkipped()) return;
+    }
+  }
+  compare({.k = tbq4_0, .v = tbq4_0, .has_q_norm = false, .has_k_norm = false, .is_equalised = true},
+          {at(0), at(700)});
 }
 
 // What no kernel does in one go.

@@ -421,6 +421,13 @@ void run_joined(Stream& stream, const AttentionArgs& args, const CompressedTasks
     exact_answers = params_of_pass(tasks.exact, false), exact_drafts = params_of_pass(tasks.exact, true);
     settle(exact_answers, exact_drafts);
   }
+  if (preparation.k && answers.n_splits == 1) {
+    answers.out = args.out.as<float>();
+    answers.stats = nullptr;
+    answers.preparation.is_joined = true;
+    answers.preparation.of_values = args.kv.v.transform();
+    return run_decode_packed(stream, answers, main.args);
+  }
   const auto run = [&](const Params& of_main, const Params& of_exact) {
     if (has_exact) {
       run_decode_joined(stream, of_main, of_exact, main.args, tasks.exact.args.kv);
@@ -460,13 +467,12 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
 bool prepares(Stream& stream, const FusedAttentionArgs& args) {
   const AttentionArgs& attention = args.attention;
   const KvView& kv = attention.kv;
-  if (attention.q.ne[2] != 1 || attention.batch.first || kv.q_scale || kv.exact ||
-      kv.head_dim_k != kPreparedDim || args.write.style != RopeStyle::halves ||
-      2 * args.write.angles.ne[0] != kPreparedDim)
+  if (attention.q.ne[2] != 1 || attention.batch.first || kv.exact || kv.head_dim_k != kPreparedDim ||
+      args.write.style != RopeStyle::halves || 2 * args.write.angles.ne[0] != kPreparedDim)
     return false;
   const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
   const int heads = tiling_of(attention, kDecodeHeads, 1).heads;
-  if (is_plain(attention)) return decode_halves_serves(attention, heads, shared_bytes);
+  if (is_plain(attention)) return !kv.q_scale && decode_halves_serves(attention, heads, shared_bytes);
   const auto is_rotated = [](const KvCoding& coding) { return coding.transform() == KvTransform::hadamard; };
   const CompressedTasks tasks(attention, nullptr);
   return !is_rotated(kv.k) && !is_rotated(kv.v) && joins(stream, tasks) &&
@@ -488,7 +494,10 @@ void run_prepared(Stream& stream, const FusedAttentionArgs& args) {
                                 .angles = write.angles.as<const float>(),
                                 .eps = write.eps,
                                 .is_k_searched = kv.k.encoder == KvEncoder::search,
-                                .is_v_searched = kv.v.encoder == KvEncoder::search};
+                                .is_v_searched = kv.v.encoder == KvEncoder::search,
+                                .k_shift = kv.k_shift.as<const float>(),
+                                .k_scale = kv.k_scale.as<const float>(),
+                                .q_scale = kv.q_scale.as<const float>()};
   if (!is_plain(args.attention))
     return run_joined(stream, args.attention, CompressedTasks(args.attention, scratch_of(stream)),
                       preparation);

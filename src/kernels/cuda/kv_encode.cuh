@@ -102,18 +102,41 @@ __device__ inline float best_step_of_warp(bool is_candidate, float gain, float s
   return best == 0 ? fallback : __shfl_sync(kAllLanes, step, __ffs(static_cast<int>(lanes)) - 1);
 }
 
+// Quotients by numbers that are the same for all lanes, correctly rounded: by what __fdiv_rn() does where
+// nothing can become too large or too small. Without its way out for other numbers several run side by side.
+struct Quotient {
+  float divisor, inverse;
+
+  // Whether all of a warp's numbers are such that their quotients may be had so.
+  __device__ static bool serves(float x) {
+    const float size = fabsf(x);
+    return __all_sync(kAllLanes, x == 0 || (size > 0x1p-60f && size < 0x1p60f));
+  }
+  __device__ explicit Quotient(float divisor) : divisor(divisor) {
+    float about;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(about) : "f"(divisor));
+    inverse = __fmaf_rn(about, __fmaf_rn(-divisor, about, 1.0f), about);
+  }
+  __device__ float of(float x) const {
+    float quotient = __fmul_rn(x, inverse);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) quotient = __fmaf_rn(inverse, __fmaf_rn(-divisor, quotient, x), quotient);
+    return quotient;
+  }
+};
+
 // Of the step that is tried as number `lane`: sums of x level and of level^2, in order. x is shared memory,
 // at a multiple of 16 bytes; level_of(candidate) is that of the lane's own element.
 template <int n_candidates, class LevelOf>
 __device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, const LevelOf& level_of,
                                   float& product, float& squares) {
-#pragma unroll 3  // code that is not there takes longer to come than to run
+#pragma unroll 5  // code that is not there takes longer to come than to run
   for (int candidate = 0; candidate < n_candidates; ++candidate)
     room.levels[candidate][lane] = level_of(candidate);
   __syncwarp();
   const float(&own)[LevelRoom::kStride] = room.levels[min(lane, n_candidates - 1)];
   product = squares = 0;
-#pragma unroll 2
+#pragma unroll 4
   for (int i = 0; i < 32; i += 4) {
     const float4 value = *reinterpret_cast<const float4*>(x + i);
     const float4 level = *reinterpret_cast<const float4*>(own + i);
@@ -220,17 +243,6 @@ __device__ inline float nearest_level(float v) {
   return level;
 }
 
-// to_stored_by_warp() of KvTransform::signed_hadamard_32.
-__device__ inline float signed_hadamard_32_of_warp(float x, int lane) {
-  x = __fmul_rn(x, kSignsOf32.of[lane]);
-#pragma unroll
-  for (int len = 1; len < 32; len *= 2) {
-    const float other = __shfl_xor_sync(kAllLanes, x, len);
-    x = lane & len ? __fsub_rn(other, x) : __fadd_rn(x, other);
-  }
-  return __fmul_rn(x, kInverseRoot32);
-}
-
 // `elements`: shared memory, which is transformed.
 template <int n>
 __device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& room, std::byte* block,
@@ -239,16 +251,25 @@ __device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& 
   elements[lane] = y;
   __syncwarp();
   const float squares = sum_in_order(32, [&](int i) { return __fmul_rn(elements[i], elements[i]); });
-  float d = __fsqrt_rn(__fdiv_rn(squares, 32.0f));
+  float d = __fsqrt_rn(__fmul_rn(squares, 1.0f / 32));
   if (is_searched) {
     const auto step_of = [&](int candidate) {
       return __fmul_rn(d, __fadd_rn(kLeastStep, __fmul_rn(kStepIncrement, static_cast<float>(candidate))));
     };
     float product, level_squares;
-    sum_levels<kStepCandidates>(
-        room, elements, lane,
-        [&](int candidate) { return nearest_level<n>(__fdiv_rn(y, step_of(candidate))); }, product,
-        level_squares);
+    if (Quotient::serves(y) && Quotient::serves(d)) {
+      const Quotient own(step_of(lane));
+      const auto level_of = [&](int candidate) {
+        Quotient quotient = own;
+        quotient.divisor = __shfl_sync(kAllLanes, own.divisor, candidate);
+        quotient.inverse = __shfl_sync(kAllLanes, own.inverse, candidate);
+        return nearest_level<n>(quotient.of(y));
+      };
+      sum_levels<kStepCandidates>(room, elements, lane, level_of, product, level_squares);
+    } else {
+      const auto level_of = [&](int candidate) { return nearest_level<n>(__fdiv_rn(y, step_of(candidate))); };
+      sum_levels<kStepCandidates>(room, elements, lane, level_of, product, level_squares);
+    }
     const float gain = __fdiv_rn(__fmul_rn(product, product), level_squares);
     d = best_step_of_warp(lane < kStepCandidates && step_of(lane) > 0 && product > 0, gain,
                           __fdiv_rn(product, level_squares), d);

@@ -84,6 +84,22 @@ __device__ inline void from_stored_by_warp(KvTransform transform, float* x, int 
   }
 }
 
+// The two of KvTransform::signed_hadamard_32 where a lane has an element of a block.
+__device__ inline float hadamard_32_of_warp(float x, int lane) {
+#pragma unroll
+  for (int len = 1; len < 32; len *= 2) {
+    const float other = __shfl_xor_sync(0xffffffff, x, len);
+    x = lane & len ? __fsub_rn(other, x) : __fadd_rn(x, other);
+  }
+  return x;
+}
+__device__ inline float signed_hadamard_32_of_warp(float x, int lane) {
+  return __fmul_rn(hadamard_32_of_warp(__fmul_rn(x, kSignsOf32.of[lane]), lane), kInverseRoot32);
+}
+__device__ inline float signed_hadamard_32_from_stored(float x, int lane) {
+  return __fmul_rn(hadamard_32_of_warp(x, lane), kInverseRoot32 * kSignsOf32.of[lane]);
+}
+
 // stored [2 n] = M^T x [n], block by block; `matrix` is M [kSketchIn][kSketchOut].
 __device__ inline void sketch_by_warp(const float* matrix, const float* x, float* stored, int n, int lane) {
   constexpr int kOwn = kSketchOut / 32;

@@ -76,7 +76,11 @@ struct Preparation {
   const float *k, *v;                     // (kPreparedDim, n_head_kv); null: it is done
   const float *q_norm, *k_norm, *angles;  // (kPreparedDim), or null; (kPreparedDim / 2, 2)
   float eps;
-  bool is_k_searched, is_v_searched;  // by KvEncoder::search
+  bool is_k_searched, is_v_searched;         // by KvEncoder::search
+  const float *k_shift, *k_scale, *q_scale;  // see KvView: (kPreparedDim, n_head_kv), or null
+  // The kernel takes what it has summed up back through this transform itself, and `out` is finished.
+  bool is_joined;
+  KvTransform of_values;
 };
 inline constexpr int kPreparedDim = 128;
 

@@ -80,10 +80,12 @@ class RowsSoFar {
 
   // The same where a segment has more parts than there is room for at once.
   __device__ void start_segment() { of_segment_ = Sums(); }
-  __device__ void gather(const Parts& parts, int buffer) {
+  __device__ void gather(const Parts& parts, int buffer) { gather(parts, buffer, parts.n_parts); }
+  // Of the first n parts: what is in the others must be nothing.
+  __device__ void gather(const Parts& parts, int buffer, int n) {
     const int row = own_row();
 #pragma unroll kDecodeWarps
-    for (int w = 0; w < parts.n_parts; ++w) {
+    for (int w = 0; w < n; ++w) {
       const float2 stats = parts.stats_of(buffer, w, row);
       const Fold fold(of_segment_.largest, stats.x);
       of_segment_.largest = fold.largest;
@@ -129,6 +131,22 @@ class RowsSoFar {
         for (int j = 0; j < kPiece; ++j)
           so_far_.out[i].values[j] = finish(so_far_.out[i].values[j], so_far_.sum);
       }
+    }
+    store(p_->out + row * kHeadDim, so_far_.out);
+  }
+  // What merge_and_join() makes of it, of rows that nobody else has keys of. from_stored() is given an
+  // element of 32 neighbours by each lane of a warp.
+  template <class FromStored>
+  __device__ void store_joined(const FromStored& from_stored) {
+    static_assert(kPiece == 1 && kRowThreads % 32 == 0);
+    if (!has_row_) return;
+    const int64_t row = static_cast<int64_t>(token_) * p_->n_head + head_;
+    const Fold fold(so_far_.largest, kLowest);
+    const float weights = fold(so_far_.sum, 0.0f);
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) {
+      float& value = so_far_.out[i].values[0];
+      value = finish(fold(from_stored(value), 0.0f), weights);
     }
     store(p_->out + row * kHeadDim, so_far_.out);
   }

@@ -17,7 +17,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
   TokenRun run(p, first, end);  // sequences and positions are not what kernels write
-  const typename Worker::Norms norms(p);
+  const typename Worker::Norms norms(p, head_kv);
   // Of a row alone, the keys before it are those of earlier steps.
   const bool starts_early = p.n_tokens == 1 && !p.main_pages;
   auto* const bytes = reinterpret_cast<std::byte*>(&shared);
@@ -41,28 +41,43 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
         so_far[round].start(p, rows, round * Worker::kRoundRows, is_split(p, run));
       Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range);
       if (starts_early) {
-        worker.start_before(p.pos[run.first]);
+        // Whoever prepares the newest key and value puts them where copies brought something else.
+        worker.start_before(Worker::kPrepares ? kAllKeys : p.pos[run.first]);
         wait_for_previous();
       }
-      worker.start(norms, rows, head_kv, range.last == run.n_segments());
+      const bool has_last_keys = range.last == run.n_segments();
+      worker.start(norms, rows, head_kv, has_last_keys);
       for (int segment = range.first; segment < range.last; ++segment) {
         worker.add_segment(segment);
+        if (Worker::kPrepares && has_last_keys && segment == range.first) __syncthreads();
+        const int n_busy = worker.n_busy_warps(segment);
 #pragma unroll
         for (int round = 0; round < Worker::kRounds; ++round) {
           const auto take_turn = [&](int turn) {
             worker.leave(round, turn);
             __syncthreads();
-            so_far[round].gather(parts, 0);
+            so_far[round].gather(parts, 0, min(parts.n_parts, n_busy - turn * parts.n_parts));
             __syncthreads();
           };
           so_far[round].start_segment();
           take_turn(0);
-          if (parts.n_parts < kPackedWarps) take_turn(1);
+          if (parts.n_parts < n_busy) take_turn(1);
           so_far[round].end_segment(segment);
         }
       }
 #pragma unroll
-      for (int round = 0; round < Worker::kRounds; ++round) so_far[round].store();
+      for (int round = 0; round < Worker::kRounds; ++round) {
+        if constexpr (Worker::kPrepares) {
+          if (p.preparation.is_joined) {
+            so_far[round].store_joined([&](float value) {
+              if (p.preparation.of_values == KvTransform::none) return value;
+              return signed_hadamard_32_from_stored(value, threadIdx.x % 32);
+            });
+            continue;
+          }
+        }
+        so_far[round].store();
+      }
     }
     if (run.last >= end) return;
   }
@@ -116,7 +131,8 @@ PackedLayout layout_of(const KvView& kv, size_t room) {
     PackedLayout layout;
     layout.parts = whole_pieces(sizeof(typename Worker::Shared));
     layout.queries = layout.parts + whole_pieces(n_parts * Worker::Parts::kPartBytes);
-    layout.ring = layout.queries + Worker::kTiles * static_cast<int>(kv.head_dim_k) / 16 * kFragment;
+    layout.ring = layout.queries + std::max(Worker::kTiles * static_cast<int>(kv.head_dim_k) / 16 * kFragment,
+                                            Worker::kPreparedBytes);
     layout.tables = layout.ring + n_stages * stage_bytes;
     const typename Worker::Tables tables(static_cast<uint32_t>(layout.tables), kv.k.format, kv.v.format);
     layout.end = static_cast<int>(tables.end) + kReadBehind;
@@ -216,7 +232,7 @@ bool decode_packed_prepares(const AttentionArgs& args, int n_rows, size_t room) 
            return with_formats<kPreparedDim, kRows>(kv, [&](auto formats) {
              using Formats = decltype(formats);
              return has_preparation<kPreparedDim, kRows, Formats>() &&
-                    layout_of<kPreparedDim, kRows, Formats>(kv, room).n_parts == kPackedWarps;
+                    static_cast<size_t>(layout_of<kPreparedDim, kRows, Formats>(kv, room).end) <= room;
            });
          });
 }

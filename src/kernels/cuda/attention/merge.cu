@@ -2,6 +2,7 @@
 // pages have yielded, one block for each.
 #include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/kv_transform.cuh"
+#include "kernels/cuda/matmul/copy.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
@@ -10,8 +11,8 @@ namespace parlance::cuda::attention {
 namespace {
 
 constexpr int kThreads = 128;
-// Segments whose values a thread has on their way: as many as a row of eight KV heads has on a large GPU, so
-// that memory is waited for once.
+// Segments whose values a thread has on their way in registers, where it has several of each: as many as a
+// row of eight KV heads has on a large GPU, so that memory is waited for once.
 constexpr int kAtOnce = 34;
 static_assert(kMostDecodeSegments <= kThreads && kMostPrefillSegments <= kThreads);
 static_assert(kMostJoinedValues <= kThreads);
@@ -37,41 +38,65 @@ struct RowSums {
   float largest, weights, value;
 };
 
-// The segments of a row that blocks have left, put together: value `i`, which begins in `values`.
+// A segment's sum of weights, what so far and it are multiplied with.
+struct alignas(16) SegmentFactors {
+  float weights, keep, add;
+};
+
+// What one thread of a row has of its segments, on the way to shared memory, a value of each. With so few
+// values, code for each of them would take longer to come than to run.
+template <int kRoomThreads>
+struct SegmentValues {
+  float of[kMostDecodeSegments][kRoomThreads];
+
+  // Of n segments, from that of the first one on.
+  __device__ void load(const float* first, int stride, int n, int thread) {
+#pragma unroll 4
+    for (int at = 0; at < n; ++at, first += stride) copy_value(&of[at][thread], first);
+    end_copy_group();
+  }
+  // The sums of all segments, whose factors are there for all who ask.
+  __device__ float2 sum(const SegmentFactors* segments, int n, int thread) const {
+    wait_for_copies<0>();
+    float value = 0, weights = 0;
+#pragma unroll 8
+    for (int at = 0; at < n; ++at) {
+      const SegmentFactors segment = segments[at];
+      value = fmaf(of[at][thread], segment.add, __fmul_rn(value, segment.keep));
+      weights = fmaf(segment.weights, segment.add, __fmul_rn(weights, segment.keep));
+    }
+    return make_float2(value, weights);
+  }
+
+ private:
+  __device__ static void copy_value(float* to, const float* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from) : "memory");
+  }
+};
+
+// The segments of a row that blocks have left, put together by a block, a value by each thread.
 struct SegmentSums {
-  float3 segments[kThreads];  // their sum of weights, what so far and they are multiplied with
+  SegmentFactors segments[kMostDecodeSegments];
+  SegmentValues<kThreads> values;
   float largest_of_warps[kThreads / 32];
 
-  // By the whole block. n is above 0.
+  // By the whole block: what becomes of each segment's sums; returns the largest score. n is above 0.
   __device__ float start(const Params& p, int64_t first, int n) {
     const int thread = threadIdx.x;
     const float2 stats = thread < n ? p.partials.stats[first + thread] : make_float2(kLowest, 0);
     const float before = largest_before(stats.x, largest_of_warps);
     const Fold fold(before, stats.x);
-    if (thread < n) segments[thread] = make_float3(stats.y, fold.keep, fold.add);
+    if (thread < n) segments[thread] = {stats.y, fold.keep, fold.add};
     __syncthreads();
     float largest = kLowest;
     for (int i = 0; i < kThreads / 32; ++i) largest = fmaxf(largest, largest_of_warps[i]);
     return largest;
   }
-  template <class Load>
-  __device__ void add(float (&values)[kAtOnce], int n, const Load& load, float& total, float& sum) const {
-    for (int from = 0; from < n; from += kAtOnce) {
-      if (from > 0) load(values, from);
-#pragma unroll
-      for (int at = 0; at < kAtOnce; ++at) {
-        if (from + at >= n) break;
-        const float3 segment = segments[from + at];
-        total = fmaf(values[at], segment.z, __fmul_rn(total, segment.y));
-        sum = fmaf(segment.x, segment.z, __fmul_rn(sum, segment.y));
-      }
-    }
-  }
 };
 
 // What the segments of a row, which a warp puts together, are multiplied with.
 struct SegmentWeights {
-  float3 segments[kMostDecodeSegments];  // their sum of weights, what so far and they are multiplied with
+  SegmentFactors segments[kMostDecodeSegments];
 
   // By the whole warp; returns the largest score. n is above 0.
   __device__ float start(const Params& p, int64_t first, int n) {
@@ -93,7 +118,7 @@ struct SegmentWeights {
       float before = __shfl_up_sync(kAllLanes, up_to, 1);
       before = lane == 0 ? largest : fmaxf(before, largest);
       const Fold fold(before, stats[i].x);
-      if (lane + 32 * i < n) segments[lane + 32 * i] = make_float3(stats[i].y, fold.keep, fold.add);
+      if (lane + 32 * i < n) segments[lane + 32 * i] = {stats[i].y, fold.keep, fold.add};
       largest = fmaxf(largest, __shfl_sync(kAllLanes, up_to, 31));
     }
     __syncwarp();
@@ -112,11 +137,11 @@ struct SegmentWeights {
 #pragma unroll
       for (int at = 0; at < kAtOnce; ++at) {
         if (from + at >= n) break;
-        const float3 segment = segments[from + at];
+        const SegmentFactors segment = segments[from + at];
 #pragma unroll
         for (int j = 0; j < kValues; ++j)
-          total[j] = fmaf(values.of[at].values[j], segment.z, __fmul_rn(total[j], segment.y));
-        sum = fmaf(segment.x, segment.z, __fmul_rn(sum, segment.y));
+          total[j] = fmaf(values.of[at].values[j], segment.add, __fmul_rn(total[j], segment.keep));
+        sum = fmaf(segment.weights, segment.add, __fmul_rn(sum, segment.keep));
       }
     }
     return sum;
@@ -142,16 +167,33 @@ struct ValuesOfSegments {
   }
 };
 
+// What a warp needs to put segments together, kValues values a lane.
+template <int kValues>
+struct WarpRoom {
+  SegmentWeights weights;
+  SegmentValues<kValues == 1 ? 32 : 1> values;
+};
+
 // 32 times kValues values of a head, from `i` on of this lane. What waits for memory waits once.
 template <int kValues>
-__device__ void merge_values(const Params& p, SegmentWeights& weights, int token, int head, int i, int n) {
+__device__ void merge_values(const Params& p, WarpRoom<kValues>& room, int token, int head, int i, int n) {
   const int64_t first = partial_row(p, token, head, 0), row = static_cast<int64_t>(token) * p.n_head + head;
-  ValuesOfSegments<kValues> values{p.partials.out + first * p.head_dim_v + i, p.head_dim_v, n};
-  if (i < p.head_dim_v) values.load(0);
-  const float largest = weights.start(p, first, n);
-  if (i >= p.head_dim_v) return;
-  float total[kValues];
-  const float sum = weights.add(values, n, total);
+  const float* const parts = p.partials.out + first * p.head_dim_v + i;
+  float largest, sum, total[kValues];
+  if constexpr (kValues == 1) {
+    const int lane = threadIdx.x;
+    if (i < p.head_dim_v) room.values.load(parts, p.head_dim_v, n, lane);
+    largest = room.weights.start(p, first, n);
+    if (i >= p.head_dim_v) return;
+    const float2 sums = room.values.sum(room.weights.segments, n, lane);
+    total[0] = sums.x, sum = sums.y;
+  } else {
+    ValuesOfSegments<kValues> values{parts, p.head_dim_v, n};
+    if (i < p.head_dim_v) values.load(0);
+    largest = room.weights.start(p, first, n);
+    if (i >= p.head_dim_v) return;
+    sum = room.weights.add(values, n, total);
+  }
 #pragma unroll
   for (int j = 0; j < kValues; ++j)
     p.out[row * p.head_dim_v + i + j] = p.stats ? total[j] : finish(total[j], sum);
@@ -166,7 +208,7 @@ __host__ __device__ inline int merged_at_once(int values_of_lane) {
 // Block (token, some heads), of 32 lanes by warps, which take turns at the heads' values.
 template <int kValues>
 __global__ void __launch_bounds__(kThreads) merge_segments(const __grid_constant__ Params p) {
-  __shared__ SegmentWeights weights[kThreads / 32];
+  __shared__ WarpRoom<kValues> rooms[kThreads / 32];
   let_next_start();
   const int token = blockIdx.x, warp = threadIdx.y, n_warps = kThreads / 32;
   const TokenRun run(p, token, token + 1);  // sequences and positions are not what kernels write
@@ -175,7 +217,7 @@ __global__ void __launch_bounds__(kThreads) merge_segments(const __grid_constant
   const int of_head = (p.head_dim_v + merged_at_once(kValues) - 1) / merged_at_once(kValues);
   for (int turn = blockIdx.y * n_warps + warp; turn < p.n_head * of_head; turn += gridDim.y * n_warps) {
     const int i = turn % of_head * merged_at_once(kValues) + static_cast<int>(threadIdx.x) * kValues;
-    merge_values<kValues>(p, weights[warp], token, turn / of_head, i, run.n_segments());
+    merge_values<kValues>(p, rooms[warp], token, turn / of_head, i, run.n_segments());
   }
 }
 
@@ -190,18 +232,10 @@ __device__ RowSums sums_of(const Params& p, SegmentSums& segments, const TokenRu
     return {stats.x, stats.y, i < p.head_dim_v ? p.out[row * p.head_dim_v + i] : 0};
   }
   const int64_t first = partial_row(p, token, head, 0);
-  const float* parts = p.partials.out + first * p.head_dim_v;
-  const auto load = [&](float(&values)[kAtOnce], int from) {
-#pragma unroll
-    for (int at = 0; at < kAtOnce; ++at)
-      values[at] =
-          from + at < n && i < p.head_dim_v ? parts[static_cast<int64_t>(from + at) * p.head_dim_v + i] : 0;
-  };
-  float values[kAtOnce];
-  load(values, 0);
+  if (i < p.head_dim_v) segments.values.load(p.partials.out + first * p.head_dim_v + i, p.head_dim_v, n, i);
   sums.largest = segments.start(p, first, n);
-  segments.add(values, n, load, sums.value, sums.weights);
-  return sums;
+  const float2 all = segments.values.sum(segments.segments, n, i);
+  return {sums.largest, all.y, all.x};
 }
 
 // Butterflies of from_stored() by the block, a value a thread.
@@ -246,7 +280,7 @@ __device__ float from_stored_by_block(KvTransform transform, float value, int n,
 __global__ void __launch_bounds__(kThreads)
     merge_and_join(const __grid_constant__ Params main, const __grid_constant__ Params exact,
                    KvTransform of_values, float* out) {
-  __shared__ SegmentSums segments[2];
+  __shared__ SegmentSums segments;
   __shared__ float x[kThreads];
   let_next_start();
   const int token = blockIdx.x, head = blockIdx.y, i = threadIdx.x, n = main.head_dim_v;
@@ -254,10 +288,13 @@ __global__ void __launch_bounds__(kThreads)
   const TokenRun run_of_main(main, token, token + 1);
   const TokenRun run_of_exact(has_exact ? exact : main, token, token + 1);
   wait_for_previous();
-  RowSums of_main = sums_of(main, segments[0], run_of_main, token, head);
+  RowSums of_main = sums_of(main, segments, run_of_main, token, head);
   if (run_of_main.n_segments() > 0) of_main.value = from_stored_by_block(of_values, of_main.value, n, x);
-  const RowSums of_exact =
-      has_exact ? sums_of(exact, segments[1], run_of_exact, token, head) : RowSums{kLowest, 0, 0};
+  RowSums of_exact{kLowest, 0, 0};
+  if (has_exact) {
+    __syncthreads();
+    of_exact = sums_of(exact, segments, run_of_exact, token, head);
+  }
   const Fold fold(of_main.largest, of_exact.largest);
   if (i >= n) return;
   out[(static_cast<int64_t>(token) * main.n_head + head) * n + i] =

@@ -45,20 +45,43 @@ class PackedWorker {
   static constexpr int kTiles = (kRows + 7) / 8;
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;
+  static constexpr bool kMayPrepare = has_preparation<kDim, kMostRows, Formats>();
+  static constexpr int kMostRowBytes = kMayPrepare ? kPreparedDim / 32 * 34 : 1;  // that is prepared, of q8_0
+  // Of queries that are prepared, in shared memory.
+  static constexpr int kQueryStride = kHeadDim + 4;
+  static constexpr int kPreparedBytes =
+      kMayPrepare ? kRows * kQueryStride * static_cast<int>(sizeof(float)) : 0;
   using Parts = PackedParts<kRoundRows, kHeadDim>;
   struct Shared {
     int totals[kTiles * 8];     // of a row's projections, where these are integers
     float factors[kTiles * 8];  // of a row's scores
     int visible[kTiles * 8];    // keys that a row sees
     uint64_t barriers[kPackedWarps][kMostStages];
+    // The newest key and value as they are stored.
+    alignas(16) std::byte newest[2][kMostRowBytes];
   };
 
-  // What heads are multiplied with, which no kernel writes.
+  // Of a Preparation, a warp has queries or a block of 32 elements of the newest key and value: what their
+  // heads are multiplied with, and keys' shift, which no kernel writes.
   struct Norms {
-    KeptNorm q, k;
-    __device__ explicit Norms(const Params& p)
-        : q(kPrepares ? p.preparation.q_norm : nullptr, threadIdx.x % 32),
-          k(kPrepares ? p.preparation.k_norm : nullptr, threadIdx.x % 32) {}
+    KeptNorm norm;
+    float scale[2 * kKeptPairs], shift[2 * kKeptPairs];
+    __device__ Norms(const Params& p, int head_kv) : norm(kPrepares ? norm_of(p) : nullptr, lane()) {
+      if constexpr (kPrepares) {
+        const Preparation& of = p.preparation;
+        const bool has_query = warp() < kQueryWarps;
+        const float* const scales = has_query ? of.q_scale : of.k_scale;
+#pragma unroll
+        for (int i = 0; i < 2 * kKeptPairs; ++i) {
+          const int at = head_kv * kHeadDim + lane() + 32 * i;
+          scale[i] = scales ? scales[at] : 1.0f;
+          shift[i] = of.k_shift && !has_query ? of.k_shift[at] : 0.0f;
+        }
+      }
+    }
+    __device__ static const float* norm_of(const Params& p) {
+      return warp() < kQueryWarps ? p.preparation.q_norm : p.preparation.k_norm;
+    }
   };
 
   // `tables` may be filled at the same time.
@@ -81,37 +104,32 @@ class PackedWorker {
   }
 
   // By the whole block. `has_last_keys`: of the sequence; with a Preparation, the newest key and value are
-  // written by who reads them.
+  // written by who reads them. Until all warps are through with their first segment, room for segments is
+  // theirs who encode.
   __device__ void start(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
-    const auto load = [&] {
-      for (; n_started_ < ring_.n_ahead(); ++n_started_) load_next();
-    };
-    if (!kPrepares || !has_last_keys) load();
-    if constexpr (kPrepares) prepare_heads(norms, rows, head_kv, has_last_keys);
-    prepare_queries(rows);
-    __syncthreads();
-    if constexpr (kPrepares) {
-      if (has_last_keys) {
-        write_newest(head_kv);
-        load();
-      }
-    }
-    least_visible_ = n_keys_;
-#pragma unroll
-    for (int row = 0; row < kRows; ++row)
-      if (rows.exists(row)) least_visible_ = min(least_visible_, shared_.visible[row]);
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-      for (int side = 0; side < 2; ++side)
-        factors_[tile][side] = shared_.factors[tile * 8 + 2 * (lane() % 4) + side];
-    }
-    if constexpr (kTiles == 1) {
-#pragma unroll
-      for (int step = 0; step < kSteps; ++step) load_fragment(query_fragment<kSteps>(0, step), q_[step]);
-    }
+    for (; n_started_ < ring_.n_ahead(); ++n_started_) load_next();
     own_key_ = order().first(lane() / 4);
     own_value_ = order().first(2 * (lane() % 4));
+    least_visible_ = n_keys_;
+    if constexpr (kPrepares) {
+      prepare(norms, rows, head_kv, has_last_keys);
+    } else {
+      prepare_queries(rows);
+      __syncthreads();
+#pragma unroll
+      for (int row = 0; row < kRows; ++row)
+        if (rows.exists(row)) least_visible_ = min(least_visible_, shared_.visible[row]);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int side = 0; side < 2; ++side)
+          factors_[tile][side] = shared_.factors[tile * 8 + 2 * (lane() % 4) + side];
+      }
+      if constexpr (kTiles == 1) {
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step) load_fragment(query_fragment<kSteps>(0, step), q_[step]);
+      }
+    }
   }
 
   __device__ void add_segment(int segment) {
@@ -120,9 +138,19 @@ class PackedWorker {
     for (int key = segment * segment_keys_ + warp() * kPackedKeys; key < end;
          key += kPackedWarps * kPackedKeys) {
       load_next();
-      add_keys(ring_.wait(), key);
+      const uint32_t at = ring_.wait();
+      if constexpr (kPrepares) {
+        if (key + kPackedKeys >= n_keys_) put_newest(at, n_keys_ - 1 - key);
+      }
+      add_keys(at, key);
       ring_.release();
     }
+  }
+
+  // Warps that have keys of a segment: the first ones.
+  __device__ int n_busy_warps(int segment) const {
+    const int n = min(n_keys_ - segment * segment_keys_, segment_keys_);
+    return min((n + kPackedKeys - 1) / kPackedKeys, kPackedWarps);
   }
 
   // What the warps that have a turn have of the segment, of a round's rows.
@@ -188,54 +216,128 @@ class PackedWorker {
 
   // ---- What norm_rope_write() does, by warps side by side ----
 
-  // Where segments are left later: queries; then room for each warp, and the newest key and value.
-  __device__ float* newest() const {
-    constexpr int kRooms = kPackedWarps * static_cast<int>(sizeof(LevelRoom) / sizeof(float));
-    static_assert(kRows * kHeadDim <= kRooms &&
-                  kRooms + 2 * kHeadDim <= kPackedWarps * kRoundRows * Parts::kStride);
-    return parts_.out + kRooms;
+  static constexpr int kQueryWarps = kPackedWarps / 2;  // the others encode
+  // Barriers of some of the warps; 0 is that of all.
+  static constexpr int kQueriesOfQueryWarps = 1, kQueriesOfOthers = 2, kNewest = 3;
+
+  static __device__ void wait_at(int barrier, int n_warps) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
+  }
+  static __device__ void pass(int barrier, int n_warps) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
   }
 
-  __device__ void prepare_heads(const Norms& norms, const BlockRows& rows, int head_kv,
-                                bool has_last_keys) const {
-    static_assert(kRows + 2 <= kPackedWarps);
-    const Preparation& of = p_.preparation;
-    if (warp() < rows.n_heads) {
-      const float* const q = p_.q + (rows.first_head + warp()) * kHeadDim;
-      KeptHead(q, of.q_norm, norms.q, of.angles, of.eps, lane())
-          .store(parts_.out + warp() * kHeadDim, lane());
-    } else if (warp() == kRows && has_last_keys) {
-      KeptHead(of.k + head_kv * kHeadDim, of.k_norm, norms.k, of.angles, of.eps, lane())
-          .store(newest(), lane());
-    } else if (warp() == kRows + 1 && has_last_keys) {
-#pragma unroll
-      for (int i = lane(); i < kHeadDim; i += 32) newest()[kHeadDim + i] = of.v[head_kv * kHeadDim + i];
-    }
-  }
-
-  // A block of the key or the value by each warp.
-  __device__ void write_newest(int head_kv) const {
-    constexpr int kBlocks = kHeadDim / 32;
-    static_assert(kPackedWarps == 2 * kBlocks);
-    const Walk walk(p_, p_.seq[0], head_kv);
-    const int block = warp() % kBlocks, pos = p_.pos[0];
-    LevelRoom& room = reinterpret_cast<LevelRoom*>(parts_.out)[warp()];
-    const auto write = [&](auto format, const std::byte* row, float* x, bool is_searched) {
-      constexpr KvFormat kFormat = decltype(format)::value;
-      encode_block_of_32<kFormat>(x + 32 * block, is_searched, room,
-                                  const_cast<std::byte*>(row) + block * Codes<kFormat, 16>::kBlockBytes,
-                                  lane());
-    };
-    if (warp() < kBlocks) {
-      with_k(
-          [&](auto format) { write(format, walk.k_row(p_, pos), newest(), p_.preparation.is_k_searched); });
+  // By the whole block: queries, a warp for each head; beside them, where a block has the last keys, the
+  // newest key and value, a block of each by each warp. Who encodes sees the queries later.
+  __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
+    static_assert(kRows <= kQueryWarps && kTiles == 1);
+    if (threadIdx.x < 8) shared_.visible[threadIdx.x] = rows.exists(threadIdx.x) ? n_keys_ : 0;
+    if (warp() < rows.n_heads) prepare_query(norms, (rows.first_head + warp()) * kHeadDim);
+    if (!has_last_keys) {
+      __syncthreads();
+    } else if (warp() < kQueryWarps) {
+      pass(kQueriesOfOthers, kPackedWarps);
+      wait_at(kQueriesOfQueryWarps, kQueryWarps);
     } else {
-      with_v([&](auto format) {
-        write(format, walk.v_row(p_, pos), newest() + kHeadDim, p_.preparation.is_v_searched);
-      });
+      encode_newest(norms, head_kv);
+      wait_at(kQueriesOfOthers, kPackedWarps);
     }
-    PackedRing::show_to_copies();
-    __syncthreads();
+    with_k([&](auto format) {
+      const int row = lane() / 4;
+      const bool exists = row < rows.n_heads;
+      const uint32_t at = queries_ + 4 * (exists ? row * kQueryStride : 0);
+      const auto element = [&](int i) {
+        const float x = __uint_as_float(shared_word(at + 4 * (i + i / 32)));
+        return exists ? x : 0.0f;
+      };
+      const float factor = halve_query<decltype(format)::value>(
+          element,
+          [&](int step, uint32_t first, uint32_t second) { q_[step][0] = first, q_[step][1] = second; });
+#pragma unroll
+      for (int side = 0; side < 2; ++side)
+        factors_[0][side] = __shfl_sync(0xffffffff, factor, 4 * (2 * (lane() % 4) + side));
+    });
+  }
+
+  // Elements of the blocks of 32 lie in banks of their own.
+  __device__ void prepare_query(const Norms& norms, int first) const {
+    const Preparation& of = p_.preparation;
+    const KeptHead head(p_.q + first, of.q_norm, norms.norm, of.angles, of.eps, lane());
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) {
+      float x = of.q_scale ? __fmul_rn(head.x[i], norms.scale[i]) : head.x[i];
+      if (p_.k_transform == KvTransform::signed_hadamard_32) x = signed_hadamard_32_of_warp(x, lane());
+      const uint32_t at = queries_ + 4 * (warp() * kQueryStride + 33 * i + lane());
+      asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory");
+    }
+  }
+
+  __device__ void encode_newest(const Norms& norms, int head_kv) const {
+    constexpr int kRooms = kQueryWarps * static_cast<int>(sizeof(LevelRoom) / sizeof(float));
+    static_assert(kHeadDim == 32 * kQueryWarps);
+    static_assert(kRooms + kHeadDim <= kLeastParts * kRoundRows * Parts::kStride);
+    const Preparation& of = p_.preparation;
+    const int block = warp() - kQueryWarps;
+    const float value = of.v[head_kv * kHeadDim + 32 * block + lane()];
+    const KeptHead head(of.k + head_kv * kHeadDim, of.k_norm, norms.norm, of.angles, of.eps, lane());
+    float key = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) {
+      const float x =
+          of.k_scale ? __fmul_rn(__fsub_rn(head.x[i], norms.shift[i]), norms.scale[i]) : head.x[i];
+      if (i == block) key = x;
+    }
+    LevelRoom& room = reinterpret_cast<LevelRoom*>(parts_.out)[block];
+    float* const elements = parts_.out + kRooms + 32 * block;
+    const Walk walk(p_, p_.seq[0], head_kv);
+    const auto encode = [&](auto format, float x, bool is_searched, std::byte* stored, const std::byte* row) {
+      constexpr int kBytes = Codes<decltype(format)::value, 16>::kBlockBytes;
+      std::byte* const to = stored + block * kBytes;
+      elements[lane()] = x;
+      __syncwarp();
+      encode_block_of_32<decltype(format)::value>(elements, is_searched, room, to, lane());
+      __syncwarp();
+      auto* const in_page = reinterpret_cast<uint16_t*>(const_cast<std::byte*>(row) + block * kBytes);
+      if (lane() < kBytes / 2) in_page[lane()] = reinterpret_cast<const uint16_t*>(to)[lane()];
+    };
+    const int pos = n_keys_ - 1;
+    if constexpr (Formats::kK == Formats::kV) {
+#pragma unroll 1  // code that is not there takes longer to come than to run
+      for (int side = 0; side < 2; ++side)
+        encode(std::integral_constant<KvFormat, Formats::kK>(), side == 0 ? key : value,
+               side == 0 ? of.is_k_searched : of.is_v_searched, shared_.newest[side],
+               side == 0 ? walk.k_row(p_, pos) : walk.v_row(p_, pos));
+    } else {
+      encode(std::integral_constant<KvFormat, Formats::kK>(), key, of.is_k_searched, shared_.newest[0],
+             walk.k_row(p_, pos));
+      encode(std::integral_constant<KvFormat, Formats::kV>(), value, of.is_v_searched, shared_.newest[1],
+             walk.v_row(p_, pos));
+    }
+    const int reader = warp_of_newest();
+    if (warp() == reader) {
+      wait_at(kNewest, kQueryWarps);
+    } else {
+      pass(kNewest, kQueryWarps + (reader < kQueryWarps ? 1 : 0));
+    }
+  }
+
+  // Who has the run with the newest key.
+  __device__ int warp_of_newest() const {
+    return (n_keys_ - 1) % segment_keys_ / kPackedKeys % kPackedWarps;
+  }
+
+  // By the warp that has sixteen keys at `at`: the newest ones, in place of what was in the page.
+  __device__ void put_newest(uint32_t at, int key) const {
+    if (warp() < kQueryWarps) wait_at(kNewest, kQueryWarps + 1);
+    const auto put = [&](uint32_t to, const std::byte* stored, int n_bytes) {
+      for (int i = 4 * lane(); i < n_bytes; i += 4 * 32) {
+        const uint32_t word = *reinterpret_cast<const uint32_t*>(stored + i);
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + i), "r"(word) : "memory");
+      }
+    };
+    put(at + key * k_row_bytes(), shared_.newest[0], k_row_bytes());
+    put(at + kPackedKeys * k_row_bytes() + key * v_row_bytes(), shared_.newest[1], v_row_bytes());
+    __syncwarp();
   }
 
   // ---- Queries ----
@@ -247,12 +349,10 @@ class PackedWorker {
     const auto query_of = [&](int row) {
       return p_.q + (static_cast<int64_t>(rows.token(row)) * p_.n_head + rows.head(row)) * p_.head_dim_k;
     };
-    if (!is_stored || kPrepares) {
+    if (!is_stored) {
       for (int row = warp(); row < kRows && rows.exists(row); row += kPackedWarps) {
         float* const x = stored + row * kHeadDim;
-        if constexpr (!kPrepares) {
-          for (int i = lane(); i < kHeadDim; i += 32) x[i] = query_of(row)[i];
-        }
+        for (int i = lane(); i < kHeadDim; i += 32) x[i] = query_of(row)[i];
         __syncwarp();
         to_stored_by_warp(p_.k_transform, x, kHeadDim, lane());
       }
@@ -260,7 +360,7 @@ class PackedWorker {
     }
     const auto query_at = [&](int row) -> const float* {
       if (row >= kRows || !rows.exists(row)) return nullptr;
-      return is_stored && !kPrepares ? query_of(row) : stored + row * kHeadDim;
+      return is_stored ? query_of(row) : stored + row * kHeadDim;
     };
     with_k([&](auto format) {
       if constexpr (decltype(format)::value == KvFormat::qjl1_256) {
@@ -276,10 +376,22 @@ class PackedWorker {
     }
   }
 
-  // Of a row, by four lanes; null: zeros. A power of two brings the largest to 8..16, so that few digits are
-  // lost whatever queries are like.
+  // Of a row, by four lanes; null: zeros.
   template <KvFormat format>
   __device__ void store_queries(int tile, const float* q) {
+    const float factor = halve_query<format>(
+        [&](int i) { return q ? q[i] : 0.0f; },
+        [&](int step, uint32_t first, uint32_t second) {
+          asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(query_fragment<kSteps>(tile, step)),
+                       "r"(first), "r"(second)
+                       : "memory");
+        });
+    if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = factor;
+  }
+  // Leaves this lane's part of each step's fragment; returns what scores are to be multiplied with. A power
+  // of two brings the largest to 8..16, so that few digits are lost whatever queries are like.
+  template <KvFormat format, class Element, class Leave>
+  __device__ float halve_query(const Element& element, const Leave& leave) const {
     constexpr int kPairs = kKeyPairs<kHeadDim>;
     float x[kPairs][2];
     float largest = 0;
@@ -287,7 +399,7 @@ class PackedWorker {
     for (int t = 0; t < kPairs; ++t) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        x[t][half] = q ? q[Codes<format, kPairs>::place(lane() % 4, t, half)] : 0.0f;
+        x[t][half] = element(Codes<format, kPairs>::place(lane() % 4, t, half));
         largest = fmaxf(largest, fabsf(x[t][half]));
       }
     }
@@ -301,11 +413,9 @@ class PackedWorker {
     for (int t = 0; t < kPairs; t += 2) {
       const uint32_t first = bits_of(__floats2half2_rn(x[t][0] * up, x[t][1] * up));
       const uint32_t second = bits_of(__floats2half2_rn(x[t + 1][0] * up, x[t + 1][1] * up));
-      asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(query_fragment<kSteps>(tile, t / 2)), "r"(first),
-                   "r"(second)
-                   : "memory");
+      leave(t / 2, first, second);
     }
-    if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = down * p_.scale;
+    return down * p_.scale;
   }
   // Of a row of projections, by a warp; null: zeros. They become integers of kPlanes bits, and these planes,
   // two of them for each of four rows in a fragment.

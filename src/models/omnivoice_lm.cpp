@@ -36,16 +36,45 @@ Tensor OmniVoiceLm::attend(Stream& s, const Products& qkv, const OmniVoiceLayer&
                            RopeStyle::halves, input.bounds, hp.attention_scale, input.bias);
 }
 
+Tensor OmniVoiceLm::attend_through(Stream& s, ResidualStream& stream, Attend attend) const {
+  const size_t last = layers_.size() - 1;
+  bool joins = true;
+  for (size_t i = 0; i < last && joins; ++i) {
+    const OmniVoiceLayer &w = layers_[i], &next = layers_[i + 1];
+    joins = stream.joins(s, w.o, w.mlp_norm, w.mlp, next.input_norm, {&next.q, &next.k, &next.v});
+  }
+  const auto products_of = [&](const OmniVoiceLayer& w) { return stream.products(s, {&w.q, &w.k, &w.v}); };
+  if (joins) {
+    const Products qkv = products_of(layers_.front());
+    for (size_t i = 0; i < last; ++i) {
+      const OmniVoiceLayer &w = layers_[i], &next = layers_[i + 1];
+      const Frame frame(s);
+      stream.join(s, w.o, attend(qkv, i), w.mlp_norm, w.mlp, next.input_norm, {&next.q, &next.k, &next.v},
+                  qkv);
+    }
+    return attend(qkv, last);
+  }
+  for (size_t i = 0; i < last; ++i) {
+    const OmniVoiceLayer& w = layers_[i];
+    const Frame frame(s);
+    stream.add(s, w.o, attend(products_of(w), i), w.mlp_norm);
+    stream.add_mlp(s, w.mlp, layers_[i + 1].input_norm);
+  }
+  return attend(products_of(layers_[last]), last);
+}
+
 Tensor OmniVoiceLm::forward(Stream& s, const OmniVoiceInput& input) const {
   const float eps = hp_.text.norm_eps;
   const Tensor h = embed(s, input);
   const Tensor angles = rope_angles(s, input.pos, rope_inverse_, 1);
   ResidualStream stream(s, h, layers_.front().input_norm, eps);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const OmniVoiceLayer& w = layers_[i];
+  {
     const Frame frame(s);
-    stream.add(s, w.o, attend(s, stream.products(s, {&w.q, &w.k, &w.v}), w, angles, input), w.mlp_norm);
-    stream.add_mlp(s, w.mlp, i + 1 < layers_.size() ? layers_[i + 1].input_norm : Tensor{});
+    const OmniVoiceLayer& last = layers_.back();
+    const Tensor seen = attend_through(
+        s, stream, [&](const Products& qkv, size_t i) { return attend(s, qkv, layers_[i], angles, input); });
+    stream.add(s, last.o, seen, last.mlp_norm);
+    stream.add_mlp(s, last.mlp, {});
   }
   // The target ends the conditional row and begins the unconditional one.
   const int64_t n_row = input.text.n_elements() + input.audio.ne[0];

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "gguf/reader.h"
 #include "kernels/kv_view.h"
 #include "kernels/ops.h"
@@ -16,6 +17,8 @@
 #include "models/weight_loader.h"
 
 namespace parlance {
+
+class ResidualStream;
 
 // Keys `omnivoice.*` beside the hyper-parameters under `omnivoice-lm.*`.
 struct OmniVoiceParameters {
@@ -102,6 +105,9 @@ class OmniVoiceLm {
   explicit OmniVoiceLm(OmniVoiceParameters hp) : hp_(std::move(hp)) {}
   Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
   Result<void> widen_weights(Device& device);
+  // All layers but what comes behind the attention of the last one, which is what it yields.
+  using Attend = FunctionRef<Tensor(const Products& qkv, size_t layer)>;
+  Tensor attend_through(Stream& s, ResidualStream& stream, Attend attend) const;
   Tensor embed(Stream& s, const OmniVoiceInput& input) const;
   Tensor attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                 const OmniVoiceInput& input) const;

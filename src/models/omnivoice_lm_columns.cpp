@@ -95,19 +95,11 @@ Tensor OmniVoiceLm::forward_asked(Stream& s, const OmniVoiceColumns& columns, co
   const Tensor h = embed_columns(s, columns);
   const Tensor angles = rope_angles(s, columns.pos, rope_inverse_, 1);
   ResidualStream stream(s, h, layers_.front().input_norm, eps);
-  const auto attended = [&](size_t i) {
-    const OmniVoiceLayer& w = layers_[i];
-    return attend_kept(s, stream.products(s, {&w.q, &w.k, &w.v}), w, angles, columns,
-                       kv.layer(static_cast<int64_t>(i)));
-  };
-  const size_t last = layers_.size() - 1;
-  for (size_t i = 0; i < last; ++i) {
-    const Frame frame(s);
-    stream.add(s, layers_[i].o, attended(i), layers_[i].mlp_norm);
-    stream.add_mlp(s, layers_[i].mlp, layers_[i + 1].input_norm);
-  }
-  const OmniVoiceLayer& w = layers_[last];
-  const Tensor seen = attended(last), asked = columns.asked.columns;
+  const Tensor seen = attend_through(s, stream, [&](const Products& qkv, size_t i) {
+    return attend_kept(s, qkv, layers_[i], angles, columns, kv.layer(static_cast<int64_t>(i)));
+  });
+  const OmniVoiceLayer& w = layers_.back();
+  const Tensor& asked = columns.asked.columns;
   const bool are_few = 2 * asked.n_elements() < h.ne[1];
   ResidualStream rest = are_few ? stream.of_rows(s, asked) : stream;
   rest.add(s, w.o, are_few ? get_rows(s, seen, asked) : seen, w.mlp_norm);

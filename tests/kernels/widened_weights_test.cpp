@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/between_attentions.h"
 #include "kernels/fused_ops.h"
 #include "kernels/support/devices.h"
 #include "kernels/support/weights.h"
@@ -37,8 +38,9 @@ class WidenedWeights : public KernelTest {
       }
     }
     EXPECT_TRUE(bench.stream().synchronize().has_value());
-    if (widener(bench)->widened_bytes(both.widened.weight) > 0)
+    if (widener(bench)->widened_bytes(both.widened.weight) > 0) {
       EXPECT_TRUE(widener(bench)->widen(both.widened.weight).has_value());
+    }
     return both;
   }
 
@@ -160,6 +162,62 @@ TEST_P(WidenedWeights, RowsOfAWeightAreItsOwn) {
       }
     }
   }
+}
+
+TEST_P(WidenedWeights, JoinedLayersHaveTheBitsOfTheirOperations) {
+  OpBench bench = tested();
+  if (!widener(bench)) GTEST_SKIP() << "the device has no use for copies";
+  constexpr int64_t kEmbd = 1024, kHeads = 2048, kFf = 3072, kKv = 1000;
+  const WeightType& type = quantised_types().front();
+  const auto linear = [&](int64_t n_in, int64_t n_out, uint32_t seed) {
+    return random_linear(bench, type, n_in, n_out, 2 * seed).widened;
+  };
+  const Linear o = linear(kHeads, kEmbd, 1), gate = linear(kEmbd, kFf, 2), up = linear(kEmbd, kFf, 3),
+               down = linear(kFf, kEmbd, 4), q = linear(kEmbd, kHeads, 5), k = linear(kEmbd, kKv, 6);
+  const Tensor mlp_norm = bench.upload({kEmbd, 1, 1, 1}, random_floats(kEmbd)),
+               next_norm = bench.upload({kEmbd, 1, 1, 1}, random_floats(kEmbd));
+  int n_joined = 0;
+  for (const int64_t n : {100, 512, 738, 961}) {
+    SCOPED_TRACE(n);
+    const Tensor rows = bench.upload({kEmbd, n, 1, 1}, random_floats(n * kEmbd, 3)),
+                 y = bench.upload({kHeads, n, 1, 1}, random_floats(n * kHeads, 3));
+    const auto args_of = [&](const Tensor& h) {
+      return BetweenAttentionsArgs{.h = h,
+                                   .y = y,
+                                   .o = o,
+                                   .mlp_norm = mlp_norm,
+                                   .gate = gate,
+                                   .up = up,
+                                   .down = down,
+                                   .next_norm = next_norm,
+                                   .norm_eps = kEps,
+                                   .gates = {},
+                                   .next = {}};
+    };
+    if (!joins_layers(bench.stream(), args_of(rows), {&q, &k})) continue;
+    ++n_joined;
+    for (int result = 0; result < 3; ++result) {
+      const auto through = [&](bool is_joined) {
+        return bench.run([&](Stream& s) {
+          const Tensor h = s.workspace().allocate(DType::f32, kEmbd, n);
+          copy(s, h, rows);
+          Products next;
+          if (is_joined) {
+            next.out[0] = s.workspace().allocate(DType::f32, kHeads, n);
+            next.out[1] = s.workspace().allocate(DType::f32, kKv, n);
+            between_attentions(s, args_of(h), {&q, &k}, next);
+          } else {
+            matmul_add(s, h, o, y);
+            matmul_add(s, h, down, matmul_swiglu(s, gate, up, Normed{h, mlp_norm, kEps}));
+            next = matmul(s, {&q, &k}, Normed{h, next_norm, kEps});
+          }
+          return result == 2 ? h : next.out[static_cast<size_t>(result)];
+        });
+      };
+      EXPECT_EQ(through(true), through(false)) << result;
+    }
+  }
+  EXPECT_TRUE(n_joined == 0 || n_joined == 3) << n_joined;
 }
 
 PARLANCE_FOR_EACH_DEVICE(WidenedWeights);

@@ -3,6 +3,7 @@
 
 #include <cassert>
 
+#include "kernels/between_attentions.h"
 #include "kernels/fused_ops.h"
 #include "models/layers/mlp.h"
 
@@ -54,6 +55,18 @@ class ResidualStream {
     return swiglu(s, gate_up.out[0], gate_up.out[1]);
   }
 
+  // What lies between this layer's attention, of which y comes, and the next one's, whose products `next`
+  // are: whether the device does that in one go; and that, into products whose values nobody needs any more.
+  bool joins(const Stream& s, const Linear& w, const Tensor& mlp_norm, const MlpWeights& mlp,
+             const Tensor& next_norm, std::initializer_list<const Linear*> next) const {
+    return is_fused_ && joins_layers(s, between(w, {}, mlp_norm, mlp, next_norm), next);
+  }
+  void join(Stream& s, const Linear& w, const Tensor& y, const Tensor& mlp_norm, const MlpWeights& mlp,
+            const Tensor& next_norm, std::initializer_list<const Linear*> next, const Products& products) {
+    between_attentions(s, between(w, y, mlp_norm, mlp, next_norm), next, products);
+    norm_ = next_norm;
+  }
+
   // h += mlp(x). What comes next is under `norm`, if anything does.
   void add_mlp(Stream& s, const MlpWeights& w, const Tensor& norm) {
     if (is_fused_) {
@@ -90,6 +103,21 @@ class ResidualStream {
   }
 
  private:
+  BetweenAttentionsArgs between(const Linear& w, const Tensor& y, const Tensor& mlp_norm,
+                                const MlpWeights& mlp, const Tensor& next_norm) const {
+    return {.h = h_,
+            .y = y,
+            .o = w,
+            .mlp_norm = mlp_norm,
+            .gate = mlp.gate,
+            .up = mlp.up,
+            .down = mlp.down,
+            .next_norm = next_norm,
+            .norm_eps = eps_,
+            .gates = {},
+            .next = {}};
+  }
+
   Tensor h_, x_, norm_;
   float eps_;
   bool is_fused_;

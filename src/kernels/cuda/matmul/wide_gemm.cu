@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "kernels/cuda/matmul/wide_kept.h"
+#include "kernels/cuda/matmul/wide_rounded.cuh"
+#include "kernels/cuda/matmul/wide_rounded.h"
 #include "kernels/cuda/matmul/wide_tile.cuh"
 
 namespace parlance::cuda {
@@ -149,7 +151,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 template <class RowPieces, int kTokens>
 void launch_halves(Stream& stream, const Products& products, const WideActivations& x, const Parts& parts,
-                   const Split& split, MatmulEnd end, bool is_made_before) {
+                   const Split& split, MatmulEnd end, bool is_made_before, const NextNorm* next) {
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
   launch(stream, multiply_halves<RowPieces, kTokens>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
@@ -157,6 +159,8 @@ void launch_halves(Stream& stream, const Products& products, const WideActivatio
           .block = dim3(kThreads),
           .shared_bytes = Steps<kTokens>::kSharedBytes},
          products, x, parts, split, end, is_made_before);
+  if (next && split.sums)
+    return launch_add_and_round<kTokens>(stream, products, split, parts.n, n_token_tiles, *next);
   launch_add_parts<OfTile<kTokens>>(stream, products, split, parts.n, n_token_tiles, end);
 }
 
@@ -165,11 +169,12 @@ size_t halves_shared(int tile_tokens) {
 }
 
 void wide_halves(Stream& stream, int tile_tokens, const Products& products, const WideActivations& x,
-                 const Parts& parts, const Split& split, MatmulEnd end, bool is_made_before, bool is_kept) {
+                 const Parts& parts, const Split& split, MatmulEnd end, bool is_made_before, bool is_kept,
+                 const NextNorm* next) {
   const auto run = is_kept ? tile_tokens == 64 ? launch_halves<KeptTiles, 64> : launch_halves<KeptTiles, 128>
                    : tile_tokens == 64 ? launch_halves<Weights, 64>
                                        : launch_halves<Weights, 128>;
-  run(stream, products, x, parts, split, end, is_made_before);
+  run(stream, products, x, parts, split, end, is_made_before, next);
 }
 
 // Of quantised weights, which become f16 once for each tile of tokens, the widest one that is filled.
@@ -205,11 +210,18 @@ bool wide_gemm_serves(Stream& stream, DType dtype, const Tensor& x) {
          !has_one_order(stream, x.n_rows()) && x.ne[0] <= kMostWideValues;
 }
 
-bool wide_gemm(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x) {
+namespace {
+
+// What has become of products: nothing, where they were to be gated and have parts; results; and rows that
+// are rounded for the next ones, if these were asked for and had parts.
+enum class Done : uint8_t { nothing, products, rounded };
+
+Done multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x,
+              const NextNorm* next) {
   const bool is_kept = has_kept(args.products, dtype);
   if (is_kept && args.products.x.n_rows() < kFewestForHalves) {
     wide_kept(stream, args, dtype, x);
-    return true;
+    return Done::products;
   }
   // Whether products end in gates does not change their sums.
   const Products plain = products_of(args.products, dtype, kTileRows);
@@ -220,7 +232,7 @@ bool wide_gemm(Stream& stream, const FusedMatmulArgs& args, DType dtype, const W
   const size_t shared = is_f16 ? halves_shared(tile_tokens) : wide_blocks_shared(dtype, tile_tokens);
   const int tile_values = kTileRows * tile_tokens;
   const Parts parts = parts_for_blocks(stream, plain, n_token_tiles, kUnitValues, shared, tile_values);
-  if (args.end == MatmulEnd::gate && parts.n > 1) return false;
+  if (args.end == MatmulEnd::gate && parts.n > 1) return Done::nothing;
   const Split split = split_parts(stream, plain, n_token_tiles, parts, shared, tile_values, x.part_sums);
   Products products = args.end == MatmulEnd::gate ? products_of(args, dtype, kTileRows) : plain;
   if (is_widened) {
@@ -245,11 +257,32 @@ bool wide_gemm(Stream& stream, const FusedMatmulArgs& args, DType dtype, const W
     }
   }
   if (is_f16) {
-    wide_halves(stream, tile_tokens, products, x, parts, split, args.end, is_widened, is_kept);
+    wide_halves(stream, tile_tokens, products, x, parts, split, args.end, is_widened, is_kept, next);
   } else {
     wide_blocks(stream, dtype, tile_tokens, products, x, parts, split, args.end);
   }
-  return true;
+  return next && is_f16 && split.sums ? Done::rounded : Done::products;
+}
+
+}  // namespace
+
+bool wide_gemm(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x) {
+  return multiply(stream, args, dtype, x, nullptr) != Done::nothing;
+}
+
+bool wide_gemm_rounds(const Tensor& h, const Linear& w, const Tensor& norm) {
+  return h.ne[0] == kRoundedValues && w.weight.n_rows() == kRoundedValues &&
+         w.weight.ne[0] > kRoundedValues && normed_for_wide(h, norm);
+}
+
+// What is rounded lies where x has its halves, which are more.
+WideActivations wide_gemm_rounded(Stream& stream, const FusedMatmulArgs& args, DType dtype,
+                                  const WideActivations& x, const Tensor& norm, float eps) {
+  const Tensor& h = args.products.out[0];
+  const NextNorm next{norm.as<const float4>(), eps,
+                      wide_activations_at(scratch_of(stream), h.ne[0], h.n_rows())};
+  if (multiply(stream, args, dtype, x, &next) == Done::rounded) return next.rounded;
+  return halve_for_wide(stream, h, WideRounding::codes, norm, eps);
 }
 
 #else
@@ -265,6 +298,13 @@ bool wide_gemm_serves(Stream&, DType, const Tensor&) {
 }
 bool wide_gemm(Stream&, const FusedMatmulArgs&, DType, const WideActivations&) {
   return false;
+}
+bool wide_gemm_rounds(const Tensor&, const Linear&, const Tensor&) {
+  return false;
+}
+WideActivations wide_gemm_rounded(Stream&, const FusedMatmulArgs&, DType, const WideActivations& x,
+                                  const Tensor&, float) {
+  return x;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/parameter.h"
 #include "base/units.h"
+#include "kernels/cuda/between_attentions.h"
 #include "kernels/cuda/block_step.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/half_few.h"
@@ -85,7 +86,8 @@ class CudaDevice final : public Device,
                          public WidensWeights,
                          public FusesMlps,
                          public DecidesBlocks,
-                         public SumsRows {
+                         public SumsRows,
+                         public JoinsLayers {
  public:
   CudaDevice(int index, const cudaDeviceProp& properties, const DeviceOptions& options)
       : index_(index),
@@ -116,6 +118,9 @@ class CudaDevice final : public Device,
     return cuda::fused_mlp(gpu_, args);
   }
   const Cell<FusedAttentionArgs>& fused_attention() const override { return cuda::fused_attention(); }
+  const Cell<BetweenAttentionsArgs>* between_attentions(const BetweenAttentionsArgs& args) const override {
+    return cuda::between_attentions(gpu_, args);
+  }
   const Cell<BlockStepArgs>& block_step() const override { return cuda::block_step(); }
   const Cell<SumRowsArgs>& sum_rows(DType table) const override { return cuda::sum_rows(table); }
   int64_t most_alike_rows(DType /*weights*/) const override {

@@ -1,0 +1,91 @@
+// What lies between the attentions of two layers, for many rows and weights that are kept as f16: where parts
+// of products are added up to the residual stream, the norm and the rounding of what comes next are made,
+// too.
+#include "kernels/cuda/between_attentions.h"
+
+#include <algorithm>
+
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matmul/wide_kept.h"
+#include "kernels/cuda/matmul/wide_rounded.h"
+#include "kernels/cuda/weight_types.h"
+
+namespace parlance::cuda {
+
+namespace {
+
+FusedMatmulArgs added_product(const Tensor& h, const Linear& w, const Tensor& x) {
+  FusedMatmulArgs args;
+  args.products.x = x;
+  args.products.n_outputs = 1;
+  args.products.w[0] = w;
+  args.products.out[0] = h;
+  args.end = MatmulEnd::add;
+  return args;
+}
+
+FusedMatmulArgs gated_product(const BetweenAttentionsArgs& args) {
+  FusedMatmulArgs gate;
+  gate.products.x = args.h;
+  gate.products.n_outputs = 2;
+  gate.products.w[0] = args.gate;
+  gate.products.w[1] = args.up;
+  gate.products.out[0] = args.gates;
+  gate.norm = args.mlp_norm;
+  gate.norm_eps = args.norm_eps;
+  gate.end = MatmulEnd::gate;
+  return gate;
+}
+
+// h += w x, then rms_norm(h, norm), rounded.
+WideActivations add_and_round(Stream& stream, const BetweenAttentionsArgs& args, const Linear& w,
+                              const Tensor& x, const Tensor& norm) {
+  return wide_gemm_rounded(stream, added_product(args.h, w, x), w.weight.dtype,
+                           halve_for_wide(stream, x, WideRounding::codes), norm, args.norm_eps);
+}
+
+void run_between_attentions(Stream& stream, const BetweenAttentionsArgs& args) {
+  FusedMatmulArgs gate = gated_product(args);
+  const DType type = args.gate.weight.dtype;
+  const WideActivations x = add_and_round(stream, args, args.o, args.y, args.mlp_norm);
+  FusedMatmulArgs normed = gate;
+  normed.norm = {};
+  if (!wide_gemm(stream, normed, type, x)) fused_matmul(type).run(stream, gate);
+  const WideActivations next = add_and_round(stream, args, args.down, args.gates, args.next_norm);
+  for (const DType of_next : kBlockTypes) {
+    if (has_rows_of(args.next, of_next)) wide_gemm(stream, {args.next}, of_next, next);
+  }
+}
+
+size_t scratch_bytes(const BetweenAttentionsArgs& args, int n_threads) {
+  size_t bytes = 0;
+  for (const FusedMatmulArgs& product :
+       {added_product(args.h, args.o, args.y), gated_product(args),
+        added_product(args.h, args.down, args.gates), FusedMatmulArgs{args.next}}) {
+    bytes = std::max(bytes, fused_matmul(product.products.w[0].weight.dtype).scratch(product, n_threads));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+const Cell<BetweenAttentionsArgs>* between_attentions(const Gpu& gpu, const BetweenAttentionsArgs& args) {
+  static constexpr Cell<BetweenAttentionsArgs> kCell{run_between_attentions, scratch_bytes};
+  if (args.h.n_rows() < kFewestForHalves || gpu.is_deterministic || !has_wide_kernels(gpu.compute_capability))
+    return nullptr;
+  const auto is_kept = [](const Linear& linear) {
+    return std::ranges::count(kBlockTypes, linear.weight.dtype) > 0 && !linear.bias &&
+           kept_copy_of(linear.weight) != nullptr;
+  };
+  const auto serves = [&](const Linear& w, const Tensor& norm) {
+    return is_kept(w) && wide_gemm_rounds(args.h, w, norm);
+  };
+  const bool is_next_kept =
+      std::all_of(args.next.w.begin(), args.next.w.begin() + args.next.n_outputs, is_kept);
+  return is_next_kept && is_kept(args.gate) && is_kept(args.up) && serves(args.o, args.mlp_norm) &&
+                 serves(args.down, args.next_norm) && args.gate.weight.dtype == args.up.weight.dtype
+             ? &kCell
+             : nullptr;
+}
+
+}  // namespace parlance::cuda

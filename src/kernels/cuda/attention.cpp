@@ -497,7 +497,9 @@ void run_prepared(Stream& stream, const FusedAttentionArgs& args) {
                                 .is_v_searched = kv.v.encoder == KvEncoder::search,
                                 .k_shift = kv.k_shift.as<const float>(),
                                 .k_scale = kv.k_scale.as<const float>(),
-                                .q_scale = kv.q_scale.as<const float>()};
+                                .q_scale = kv.q_scale.as<const float>(),
+                                .is_joined = false,
+                                .of_values = KvTransform::none};
   if (!is_plain(args.attention))
     return run_joined(stream, args.attention, CompressedTasks(args.attention, scratch_of(stream)),
                       preparation);

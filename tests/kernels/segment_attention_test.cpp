@@ -63,6 +63,35 @@ TEST_P(SegmentAttention, SegmentsDoNotSeeEachOther) {
   EXPECT_TRUE(std::equal(one.begin(), one.end(), both.begin()));
 }
 
+// NaN and infinities in a key or a value show in the rows of its segment, and change no bit of another's.
+TEST_P(SegmentAttention, WhatIsNoNumberShowsInItsSegment) {
+  if (!device_cases()[GetParam()].name.starts_with("cpu")) GTEST_SKIP() << "infinite scores have no weight";
+  OpBench bench = tested();
+  constexpr int64_t kSize = 64, kTokens = 190, kDamaged = 64 * 130 + 17;  // in the last segment, of 5 and 100
+  const auto q = random_floats(kSize * kTokens), k = random_floats(kSize * kTokens),
+             v = random_floats(kSize * kTokens);
+  const auto run = [&](const std::vector<float>& keys, const std::vector<float>& values) {
+    const auto upload = [&](const std::vector<float>& x) { return bench.upload({kSize, 1, kTokens, 1}, x); };
+    const Tensor tq = upload(q), tk = upload(keys), tv = upload(values);
+    const Tensor bounds = bench.upload(std::vector<int32_t>{0, 85, 90, kTokens});
+    return bench.run([&](Stream& s) { return segment_attention(s, tq, tk, tv, bounds, 0.125f); });
+  };
+  const auto sound = run(k, v);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const float odd : {std::numeric_limits<float>::quiet_NaN(), std::bit_cast<float>(~0u), kInf, -kInf}) {
+    for (const bool is_key : {true, false}) {
+      auto damaged = is_key ? k : v;
+      damaged[kDamaged] = odd;
+      const auto got = is_key ? run(damaged, v) : run(k, damaged);
+      for (size_t i = 0; i < got.size(); ++i) {
+        const bool is_shown = i >= kSize * 90 && (is_key || i % kSize == kDamaged % kSize);
+        ASSERT_TRUE(is_shown ? !std::isfinite(got[i]) : got[i] == sound[i])
+            << odd << (is_key ? " in a key" : " in a value") << ": element " << i << " is " << got[i];
+      }
+    }
+  }
+}
+
 // Heads that are normed and turned on the way have the bits of the operations.
 TEST_P(SegmentAttention, TurnsHeadsAsTheOperationsDo) {
   OpBench bench = tested();

@@ -53,7 +53,9 @@ size_t scratch_scalar(const AttentionArgs& args, int n_threads) {
   return static_cast<size_t>(n_threads) * row * sizeof(float);
 }
 
-// scores[pos] = scale q . k for the positions of a segment; `query` and `stored` are temporary.
+// scores[pos] = scale q . k for the positions of a segment, or NaN where that is infinite: with minus
+// infinity a key would have no weight, and that it is damaged would not show. `query` and `stored` are
+// temporary.
 void score_segment(const AttentionArgs& args, const SegmentRange& range, const RowWalk& keys, const float* q,
                    float* query, float* stored, float* scores) {
   const KvCoding& k = range.kv->k;
@@ -63,7 +65,8 @@ void score_segment(const AttentionArgs& args, const SegmentRange& range, const R
     traits(k.format).decode_stored_row(keys.row(pos), stored, args.kv.head_dim_k);
     double score = 0;
     for (int64_t i = 0; i < n; ++i) score += static_cast<double>(query[i]) * static_cast<double>(stored[i]);
-    scores[pos] = static_cast<float>(score) * args.scale;
+    const auto product = static_cast<float>(score);
+    scores[pos] = (product + 0 * product) * args.scale;
   }
 }
 

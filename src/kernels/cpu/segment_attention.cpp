@@ -35,7 +35,8 @@ void attend(const SegmentAttentionArgs& args, int64_t token, int64_t head, float
     double score = 0;
     for (int64_t i = 0; i < head_dim; ++i)
       score += static_cast<double>(q[i]) * static_cast<double>(k[key * stride + i]);
-    weights[key] = static_cast<float>(score) * args.scale + (bias ? bias[key] : 0);
+    const auto product = static_cast<float>(score);  // NaN where that is infinite, as in attention.cpp
+    weights[key] = (product + 0 * product) * args.scale + (bias ? bias[key] : 0);
   }
   const float largest = *std::max_element(weights, weights + n_keys);
   double sum = 0;

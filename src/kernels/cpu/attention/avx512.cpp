@@ -1,6 +1,7 @@
 // Attention's block kernels for AVX-512.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstring>

@@ -303,7 +303,9 @@ PARLANCE_VBMI void score_bytes_rows(const Tile& tile, int64_t first_row, const G
       }
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) Lanes::store(tile.scores + (first_row + r) * kKeyBlock + j, scores[r]);
+    for (int r = 0; r < kRows; ++r) {
+      Lanes::store(tile.scores + (first_row + r) * kKeyBlock + j, number_or_nan(scores[r]));
+    }
   }
 }
 

@@ -29,12 +29,14 @@ PARLANCE_VBMI PARLANCE_INLINE F pack_byte_weights(const Tile& tile, int64_t row,
     const F weight = Lanes::load(weights + j);
 #pragma GCC unroll 4
     for (int b = 0; b < 4; ++b) {
-      largest[b] = Lanes::maximum(largest[b], Lanes::multiply(weight, load_steps(steps + b * kKeyBlock + j)));
+      const F product = Lanes::multiply(weight, load_steps(steps + b * kKeyBlock + j));
+      largest[b] = larger_magnitude(largest[b], product);
     }
   }
   float most[4];
 #pragma GCC unroll 4
-  for (int b = 0; b < 4; ++b) most[b] = Lanes::largest(largest[b]);
+  for (int b = 0; b < 4; ++b)  // of magnitudes: NaN comes before all others
+    most[b] = std::bit_cast<float>(_mm512_reduce_max_epi32(_mm512_castps_si512(largest[b])));
   F to_byte[4];
 #pragma GCC unroll 4
   for (int b = 0; b < 4; ++b) to_byte[b] = Lanes::broadcast(kLargestByte / most[b]);

@@ -54,7 +54,7 @@ PARLANCE_SIMD void score_channels(const Tile& tile, int64_t first_row, const std
     float totals[kSums];
 #pragma GCC unroll 4
     for (int s = 0; s < kSums; s += kWidth) {
-      Lanes::store(totals + s, Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(sums[s])));
+      Lanes::store(totals + s, number_or_nan(Lanes::sums_of(reinterpret_cast<const F(&)[kWidth]>(sums[s]))));
     }
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {

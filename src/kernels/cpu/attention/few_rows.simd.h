@@ -71,7 +71,9 @@ PARLANCE_SIMD void score_few(const Tile& tile, int64_t first_row, const std::byt
     for (int r = 0; r < kRows; ++r) {
       float* scores = tile.scores + (first_row + r) * kKeyBlock + j;
 #pragma GCC unroll 4
-      for (int g = 0; g < kGroups; ++g) Lanes::store_quad_sums(scores + g * kQuadKeys, sums[r][g]);
+      for (int g = 0; g < kGroups; ++g) {
+        Lanes::store_quad_sums(scores + g * kQuadKeys, number_or_nan(sums[r][g]));
+      }
     }
   }
 }

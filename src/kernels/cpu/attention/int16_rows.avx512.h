@@ -5,7 +5,8 @@
 // an outlier costs the other channels little: a score is off by about 1e-5 |q| |k|. Values are divided by the
 // largest of their channel in the block, a row's weights by their sum there. What f16 keeps of a key or a
 // value is coarser than any of these: of 2048 gaussian positions the result is off by 2e-4 of its rms, by
-// 4e-4 with channels twenty times as large as others.
+// 4e-4 with channels twenty times as large as others. What is no number has no integer: it makes the factor
+// of its key or channel NaN.
 
 using I = __m512i;
 using Ints = __v16si;                 // sums stay in registers only where their type does not change
@@ -32,6 +33,13 @@ PARLANCE_SIMD PARLANCE_INLINE F squares_of(const std::byte* row, int64_t n) {
     sum = Lanes::multiply_add(low, low, Lanes::multiply_add(high, high, sum));
   }
   return sum;
+}
+
+// The larger magnitude lane by lane, of which `largest` is one already; NaN, whose bits are above those of
+// all others, is kept.
+PARLANCE_SIMD PARLANCE_INLINE F larger_magnitude(F largest, F x) {
+  return _mm512_castsi512_ps(
+      _mm512_max_epi32(_mm512_castps_si512(largest), _mm512_castps_si512(_mm512_abs_ps(x))));
 }
 
 // Both vectors times `scale` as 16-bit integers; their order, the same for queries and keys, does not matter.
@@ -153,7 +161,7 @@ PARLANCE_SIMD void prepare_int16(const Tile& tile, int64_t row, const float* que
     load_chunk<F32Rows, false>(bytes, i, n, low, high);
     _mm512_store_si512(packed + i, to_int16(low, high, to_unit));
   }
-  *query_factor(tile, row) = scale * length / kUnitLength;
+  *query_factor(tile, row) = scale * (length + 0 * length) / kUnitLength;  // of an infinite length NaN
 }
 
 // ---- Keys ----
@@ -196,7 +204,7 @@ PARLANCE_SIMD void pack_keys(const std::byte* const (&rows)[kWidth], int64_t n, 
   F squares[kWidth];
 #pragma GCC unroll 16
   for (int r = 0; r < kWidth; ++r) squares[r] = squares_of<Rows>(rows[r], n);
-  const F length = _mm512_sqrt_ps(Lanes::sums_of(squares));
+  const F length = number_or_nan(_mm512_sqrt_ps(Lanes::sums_of(squares)));
   Lanes::store(packed.factors + j, Lanes::multiply(length, Lanes::broadcast(1 / kUnitLength)));
   float to_unit[kWidth];
   Lanes::store(to_unit, Lanes::divide(Lanes::broadcast(kUnitLength), length));
@@ -283,7 +291,7 @@ PARLANCE_SIMD void pack_columns(const Tile& tile, const std::byte* values, int64
   for (int64_t j = 0; j < n_keys; ++j) {
     load_columns<Rows, kVectors>(values + static_cast<size_t>(j) * tile.v_row_bytes, i, n, x);
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) largest[v] = Lanes::maximum(largest[v], _mm512_abs_ps(x[v]));
+    for (int v = 0; v < kVectors; ++v) largest[v] = larger_magnitude(largest[v], x[v]);
   }
   F to_int[kVectors];
 #pragma GCC unroll 4

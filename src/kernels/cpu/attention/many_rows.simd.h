@@ -41,7 +41,7 @@ PARLANCE_SIMD PARLANCE_INLINE void add_panel(const float* a, int64_t a_stride, c
 }
 
 // c [kRows][kVectors * kWidth] = a [kRows][depth] b [depth][kVectors * kWidth], in the four chains of
-// few_rows.simd.h.
+// few_rows.simd.h: scores, none of which is infinite.
 template <int kRows, int kVectors>
 PARLANCE_SIMD PARLANCE_INLINE void set_panel(const float* a, int64_t a_stride, const float* b,
                                              int64_t b_stride, int64_t depth, float* c, int64_t c_stride) {
@@ -73,7 +73,9 @@ PARLANCE_SIMD PARLANCE_INLINE void set_panel(const float* a, int64_t a_stride, c
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) Lanes::store(c + r * c_stride + v * kWidth, sums[r][v]);
+    for (int v = 0; v < kVectors; ++v) {
+      Lanes::store(c + r * c_stride + v * kWidth, number_or_nan(sums[r][v]));
+    }
   }
 }
 

@@ -68,6 +68,12 @@ PARLANCE_SIMD PARLANCE_INLINE void widen(const std::byte* row, int64_t n, float*
   if (i < n) Lanes::store(wide + i, Rows::load_first(row, i, n - i));
 }
 
+// x, or NaN where that is infinite. A score of minus infinity would have no weight, and what is damaged would
+// not show.
+PARLANCE_SIMD PARLANCE_INLINE F number_or_nan(F x) {
+  return Lanes::multiply_add(x, Lanes::zero(), x);
+}
+
 // ---- Queries and results in f32 ----
 
 inline size_t f32_query_bytes(int64_t head_dim) {

@@ -96,7 +96,7 @@ PARLANCE_AVX512 void score_signs_rows(const Tile& tile, int64_t first_row, const
       scores = Lanes::multiply_add(product, Lanes::multiply(norm, factors), scores);
     }
     float totals[kWidth];
-    Lanes::store(totals, scores);
+    Lanes::store(totals, number_or_nan(scores));
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       std::memcpy(tile.scores + (first_row + r) * kKeyBlock + j, totals + r * kKeys, kKeys * sizeof(float));
@@ -156,7 +156,7 @@ PARLANCE_AVX512 inline void unpack_signs(const Tile& tile, const std::byte* keys
       for (size_t i = 0; i < kSketch / 32; ++i) std::memcpy(&signs[i][k], block + 4 * i, sizeof(uint32_t));
     }
     Lanes::store(unpacked.norms + c * kKeyBlock + j,
-                 Lanes::widen_bf16(reinterpret_cast<const std::byte*>(norms)));
+                 number_or_nan(Lanes::widen_bf16(reinterpret_cast<const std::byte*>(norms))));
     int32_t* fours = unpacked.fours + c * kFours * kKeyBlock + j;
     for (const auto& of_keys : signs) {
       I bits = _mm512_loadu_si512(of_keys);

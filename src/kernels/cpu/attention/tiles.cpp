@@ -8,6 +8,9 @@
 // split is a branch of the tree. Pages before the first key that any row sees are left out; what of the
 // others lies before a row's first key has the lowest score there is, whose weight is nothing beside that of
 // a key.
+//
+// Values that are no numbers (a damaged model or cache) show in the rows that see them, and in no others:
+// where an item's furthest row shows one, all of the item is done once more with damage.h.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -17,6 +20,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "kernels/cpu/attention/damage.h"
 #include "kernels/cpu/attention/kernels.h"
 #include "kernels/cpu/attention/pieces.h"
 #include "kernels/cpu/cpu_stream.h"
@@ -73,13 +77,14 @@ struct ScratchLayout {
   ScratchLayout(const AttentionArgs& args, int n_threads, const Kernels& kernels)
       : grouping(args), total_stride(align_up(args.kv.head_dim_v, kStrideElements)) {
     const auto rows = static_cast<size_t>(grouping.max_rows);
-    size_t query_bytes = 0, workspace = 0;
+    size_t query_bytes = 0, workspace = 0, v_row_bytes = 0;
     for (const KvView* kv : {&args.kv, args.kv.exact}) {
       if (!kv) continue;
       const int64_t stored_k = stored_elements(kv->k.transform(), kv->head_dim_k);
       const int64_t stored_v = stored_elements(kv->v.transform(), kv->head_dim_v);
       stored = std::max({stored, stored_k, stored_v});
       out_stride = std::max(out_stride, align_up(stored_v, kStrideElements));
+      v_row_bytes = std::max(v_row_bytes, kv->v_row_bytes);
       for (const auto* by_format : {&kernels.few, &kernels.many}) {
         const KeyKernels& keys = (*by_format)[static_cast<size_t>(kv->k.format)].keys;
         const ValueKernels& values = (*by_format)[static_cast<size_t>(kv->v.format)].values;
@@ -96,10 +101,11 @@ struct ScratchLayout {
     slots = counters + align_up(max_groups * sizeof(int32_t), kLine);
     slot_bytes = floats(rows * static_cast<size_t>(total_stride)) + 2 * floats(rows);
     threads = slots + max_slots * slot_bytes;
-    thread_bytes = static_cast<size_t>(grouping.n_levels + 1) * slot_bytes +
-                   2 * floats(static_cast<size_t>(stored)) + align_up(rows * query_bytes, kLine) +
-                   floats(rows * static_cast<size_t>(out_stride)) + floats(rows * kKeyBlock) +
-                   5 * floats(rows) + align_up(workspace, kLine);
+    damage = static_cast<size_t>(grouping.n_levels + 1) * slot_bytes +
+             2 * floats(static_cast<size_t>(stored)) + align_up(rows * query_bytes, kLine) +
+             floats(rows * static_cast<size_t>(out_stride)) + floats(rows * kKeyBlock) + 5 * floats(rows) +
+             align_up(workspace, kLine);
+    thread_bytes = damage + Damage::bytes(grouping.max_rows, stored, v_row_bytes);
     total = threads + static_cast<size_t>(n_threads) * thread_bytes;
   }
 
@@ -108,6 +114,7 @@ struct ScratchLayout {
   int64_t out_stride = 0;  // of rows of sums of stored values
   int64_t stored = 0;      // most stored values of a key or value
   size_t runs, counters, slots, threads, total;
+  size_t damage;  // of a thread's bytes
   size_t slot_bytes, thread_bytes;
 };
 
@@ -264,12 +271,17 @@ class TiledAttention {
     float* stored;     // [stored]
     const KvView* kv;  // whose queries the tile holds; null: none yet
     Block later;       // what is read behind the item's last keys
+    Damage* damage;    // null: as if there were none
     Tile tile;
   };
   static constexpr int kMaxLevels = 64;
 
+  std::byte* memory_of(int thread) const {
+    return scratch_ + layout_.threads + static_cast<size_t>(thread) * layout_.thread_bytes;
+  }
+
   Work work_of(const Item& item, int thread, Totals (&waiting)[kMaxLevels]) const {
-    Pieces pieces(scratch_ + layout_.threads + static_cast<size_t>(thread) * layout_.thread_bytes);
+    Pieces pieces(memory_of(thread));
     Work work{};
     work.totals = take_totals(pieces, item.n_rows);
     for (int level = 0; level < grouping_.n_levels; ++level)
@@ -301,6 +313,11 @@ class TiledAttention {
       work.later = block_from(later, first_of(later));
     }
     visit(item, work);
+    if (!is_of_numbers(item, work.totals)) {
+      Damage damage(memory_of(thread) + layout_.damage, item.n_rows, layout_.stored);
+      work.damage = &damage;
+      visit(item, work);
+    }
     if (item.run.n_splits == 1) {
       finish(item, work.totals);
       return;
@@ -311,6 +328,16 @@ class TiledAttention {
     if (n_finished.fetch_add(1, std::memory_order_acq_rel) + 1 == item.run.n_splits) {
       finish(item, merge_splits(item));
     }
+  }
+
+  // Whether no value that an item has met is NaN or infinite: a kernel lets it show in each row that sees it,
+  // and the token that is furthest in the text sees all that any token does. Where scores are none, too, this
+  // may say no.
+  bool is_of_numbers(const Item& item, const Totals& totals) const {
+    const int32_t* pos = pos_ + item.run.first_token;
+    const int64_t furthest = std::max_element(pos, pos + item.run.n_tokens) - pos;
+    const float* total = totals.total + furthest * item.n_heads * layout_.total_stride;
+    return std::all_of(total, total + args_.kv.head_dim_v, [](float x) { return std::isfinite(x); });
   }
 
   // All pieces of an item, put together in work.totals.
@@ -395,6 +422,7 @@ class TiledAttention {
     Tile& tile = work.tile;
     if (std::exchange(work.kv, &kv) != &kv) prepare_queries(item, kv, work);
     std::fill_n(tile.out, tile.n_rows * tile.out_stride, 0.0f);
+    if (work.damage) work.damage->begin();
   }
 
   void prepare_queries(const Item& item, const KvView& kv, Work& work) const {
@@ -474,19 +502,33 @@ class TiledAttention {
       if (first_) hide_first(item, tile, block);
       kernels_.softmax(tile, block.n_keys);
       tile.next_bytes = div_up(next.v_bytes, static_cast<size_t>(block.n_keys));
-      values.accumulate(tile, block.values, block.n_keys, next.values);
+      const std::byte* const mended = work.damage ? mend(item, kv, work, block) : block.values;
+      values.accumulate(tile, mended, block.n_keys, next.values);
       if (is_last) break;
       block = next;
     }
   }
 
-  // Keys of a block that lie before the first one that a row sees.
+  // How many keys of a block lie before the first one that a row sees.
+  int64_t n_hidden(const Item& item, int64_t row, const Block& block) const {
+    if (!first_) return 0;
+    const int64_t first = first_[item.run.first_token + row / item.n_heads];
+    return std::clamp<int64_t>(first - block.first, 0, block.n_keys);
+  }
+
   void hide_first(const Item& item, const Tile& tile, const Block& block) const {
     for (int64_t row = 0; row < tile.n_rows; ++row) {
-      const int64_t first = first_[item.run.first_token + row / item.n_heads];
-      const int64_t n = std::clamp<int64_t>(first - block.first, 0, block.n_keys);
-      std::fill_n(tile.scores + row * kKeyBlock, n, std::numeric_limits<float>::lowest());
+      std::fill_n(tile.scores + row * kKeyBlock, n_hidden(item, row, block),
+                  std::numeric_limits<float>::lowest());
     }
+  }
+
+  // The values of a block without what is no number, which the rows that see it are told.
+  const std::byte* mend(const Item& item, const KvView& kv, const Work& work, const Block& block) const {
+    const std::byte* values = work.damage->mend(kv, block.values, block.n_keys, work.stored);
+    for (int64_t row = 0; row < item.n_rows; ++row)
+      work.damage->see(row, n_hidden(item, row, block), work.tile.visible[row]);
+    return values;
   }
 
   // Takes the tile's sums of a segment into the totals, which shrink as the largest score has grown.
@@ -500,8 +542,10 @@ class TiledAttention {
       float* total = totals.total + row * layout_.total_stride;
       if (is_first && transform == KvTransform::none) {
         values.finish(tile, row, total);
+        if (work.damage) work.damage->show(row, total);
       } else {
         values.finish(tile, row, work.stored);
+        if (work.damage) work.damage->show(row, work.stored);
         const float* sums = work.stored;
         if (transform != KvTransform::none) {
           kernels_.from_stored(transform, work.stored, work.query, n);

@@ -119,15 +119,14 @@ struct Avx2 {
 
   PARLANCE_AVX2 static PARLANCE_INLINE F exp2(F x) {
     x = _mm256_max_ps(_mm256_set1_ps(kPowerLowest), x);  // NaN, the second operand, is kept
-    const F rounded = _mm256_add_ps(x, _mm256_set1_ps(kRounding));
-    const F f = _mm256_sub_ps(x, _mm256_sub_ps(rounded, _mm256_set1_ps(kRounding)));
+    const __m256i n = _mm256_cvtps_epi32(x);
+    const F f = _mm256_sub_ps(x, _mm256_cvtepi32_ps(n));
     F p = _mm256_fmadd_ps(_mm256_set1_ps(kPower5), f, _mm256_set1_ps(kPower4));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower3));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower2));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(kPower1));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(1));
-    return _mm256_castsi256_ps(
-        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_castps_si256(rounded), 23)));
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(n, 23)));
   }
 
   PARLANCE_AVX2 static PARLANCE_INLINE void transpose(F (&rows)[kWidth]) {

@@ -114,15 +114,14 @@ struct Avx512 {
 
   PARLANCE_AVX512 static PARLANCE_INLINE F exp2(F x) {
     x = _mm512_max_ps(_mm512_set1_ps(kPowerLowest), x);  // NaN, the second operand, is kept
-    const F rounded = _mm512_add_ps(x, _mm512_set1_ps(kRounding));
-    const F f = _mm512_sub_ps(x, _mm512_sub_ps(rounded, _mm512_set1_ps(kRounding)));
+    const __m512i n = _mm512_cvtps_epi32(x);
+    const F f = _mm512_sub_ps(x, _mm512_cvtepi32_ps(n));
     F p = _mm512_fmadd_ps(_mm512_set1_ps(kPower5), f, _mm512_set1_ps(kPower4));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower3));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower2));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPower1));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1));
-    return _mm512_castsi512_ps(
-        _mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(rounded), 23)));
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(n, 23)));
   }
 
   // rows[i] lane j becomes rows[j] lane i.

@@ -19,10 +19,8 @@ inline constexpr float kExp5 = 0.00836871687972814f;
 inline constexpr float kExp6 = 0.0013814598646664034f;
 
 // exp2(x) = 2^n (1 + f (kPower1 + kPower2 f + ... + kPower5 f^4)) with n = round(x) and f = x - n: minimax
-// too, with a relative error of 9.2e-8. It is for attention's weights, x <= 0, and no less than 2^-126.
-// Adding and taking away kRounding rounds x; what the sum's lowest bits hold, n, is then added to the
-// exponent.
-inline constexpr float kRounding = 0x1.8p+23f;
+// too, with a relative error of 9.2e-8. It is for attention's weights, x <= 0, and no less than 2^-126. The
+// integer n is added to the exponent; of NaN it is one whose low bits are zero, so that any NaN is kept.
 inline constexpr float kPower1 = 0.6931469775948481f;
 inline constexpr float kPower2 = 0.24022242078913317f;
 inline constexpr float kPower3 = 0.05550733746883271f;

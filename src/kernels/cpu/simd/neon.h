@@ -113,15 +113,14 @@ struct Neon {
 
   static PARLANCE_INLINE F exp2(F x) {
     x = vmaxq_f32(vdupq_n_f32(kPowerLowest), x);  // NaN is kept
-    const F rounded = vaddq_f32(x, vdupq_n_f32(kRounding));
-    const F f = vsubq_f32(x, vsubq_f32(rounded, vdupq_n_f32(kRounding)));
+    const int32x4_t n = vcvtnq_s32_f32(x);
+    const F f = vsubq_f32(x, vcvtq_f32_s32(n));
     F p = vfmaq_f32(vdupq_n_f32(kPower4), vdupq_n_f32(kPower5), f);
     p = vfmaq_f32(vdupq_n_f32(kPower3), p, f);
     p = vfmaq_f32(vdupq_n_f32(kPower2), p, f);
     p = vfmaq_f32(vdupq_n_f32(kPower1), p, f);
     p = vfmaq_f32(vdupq_n_f32(1), p, f);
-    return vreinterpretq_f32_s32(
-        vaddq_s32(vreinterpretq_s32_f32(p), vshlq_n_s32(vreinterpretq_s32_f32(rounded), 23)));
+    return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(p), vshlq_n_s32(n, 23)));
   }
 
   static PARLANCE_INLINE void transpose(F (&rows)[kWidth]) {

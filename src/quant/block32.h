@@ -2,8 +2,10 @@
 // (these serve the larger blocks too).
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace parlance {
 
@@ -29,6 +31,13 @@ inline uint32_t pack_fifth_bits(const uint8_t* codes) {
 
 // What searches of a step take for zero: below this x² loses its digits.
 inline constexpr float kNegligible = 1e-15f;
+
+// Steps of blocks that hold NaN or an infinity are NaN: what is decoded shows it.
+inline float step_or_nan(float step, const float* x, int n) {
+  uint32_t n_damaged = 0;
+  for (int i = 0; i < n; ++i) n_damaged += (std::bit_cast<uint32_t>(x[i]) & 0x7f800000) == 0x7f800000;
+  return n_damaged == 0 ? step : std::numeric_limits<float>::quiet_NaN();
+}
 
 // The first of n values that has the largest magnitude, with its sign; 0 when all are zero or NaN.
 inline float largest_magnitude(const float* x, int n) {

@@ -15,7 +15,7 @@ void decode(const BlockQ4_0& block, float* x) {
 
 // The value of largest magnitude becomes code 0, which reaches one step farther from 8 than code 15 does.
 void encode(const float* x, BlockQ4_0& block) {
-  const float d = largest_magnitude(x, 32) / -8;
+  const float d = step_or_nan(largest_magnitude(x, 32) / -8, x, 32);
   const float inverse = d != 0 ? 1 / d : 0;
   uint8_t codes[32];
   for (int i = 0; i < 32; ++i) {
@@ -28,7 +28,7 @@ void encode(const float* x, BlockQ4_0& block) {
 // The step that fits the codes of each candidate best; the least error leaves the largest gain.
 void encode_searched(const float* x, BlockQ4_0& block) {
   constexpr int kCandidates = 9;
-  const float whole = largest_magnitude(x, 32) / -8;
+  const float whole = step_or_nan(largest_magnitude(x, 32) / -8, x, 32);
   float best_gain = 0, best_step = whole;
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
     const float step = whole * (0.7f + 0.05f * static_cast<float>(candidate));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "quant/block32.h"
 #include "quant/rounding.h"
 
 namespace parlance {
@@ -14,7 +15,7 @@ void decode(const BlockQ8_0& block, float* x) {
 void encode(const float* x, BlockQ8_0& block) {
   float largest = 0;
   for (int i = 0; i < 32; ++i) largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
-  const float d = largest / 127;
+  const float d = step_or_nan(largest / 127, x, 32);
   const float inverse = d != 0 ? 1 / d : 0;
   block.d = f16_from_f32(d);
   for (int i = 0; i < 32; ++i) block.q[i] = static_cast<int8_t>(round_half_away(x[i] * inverse));

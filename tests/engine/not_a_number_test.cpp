@@ -41,8 +41,10 @@ class NotANumber : public testing::Test {
     loaded_ = test::load_text_model(folder_ / "damaged.gguf", {.n_threads = 2});
     ASSERT_TRUE(loaded_.model);
   }
-  std::unique_ptr<Session> open(int n_seq = 1) const {
-    return test::make_session(*loaded_.model, {.n_ctx = 256, .n_batch = 16, .n_seq = n_seq});
+  std::unique_ptr<Session> open(KvFormat cache = KvFormat::f16) const {
+    return test::make_session(
+        *loaded_.model,
+        {.n_ctx = 256, .n_batch = 16, .cache = {.k = {.format = cache}, .v = {.format = cache}}});
   }
   static void expect_named(const Error& error, int64_t n_tokens) {
     EXPECT_EQ(error.code, ErrorCode::corrupt_file);
@@ -68,6 +70,25 @@ TEST_F(NotANumber, AnywhereInAModelIsAnError) {
         EXPECT_TRUE(std::ranges::all_of(*logits, [](float logit) { return std::isfinite(logit); }));
       } else {
         expect_named(logits.error(), 20);
+      }
+    }
+  }
+}
+
+// However keys and values are kept, and whether they come to be read by rows of their own step or of later
+// ones.
+TEST_F(NotANumber, InKeysAndValuesOfAnyFormatIsAnError) {
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    for (const char* tensor : {"blk.0.attn_k.weight", "blk.0.attn_v.weight"}) {
+      ASSERT_NO_FATAL_FAILURE(load_with(tensor, 5, value));
+      for (size_t id = 0; id < kKvFormatCount; ++id) {
+        const auto format = static_cast<KvFormat>(id);
+        if (traits(format).block_elements > 32) continue;  // than a head has
+        SCOPED_TRACE(fmt::format("{} in {}, cache {}", value, tensor, name_of(format)));
+        const auto logits = open(format)->set_prompt(std::vector<Token>(20, kGood));
+        EXPECT_FALSE(logits);
+        if (!logits) expect_named(logits.error(), 20);
       }
     }
   }

@@ -155,6 +155,29 @@ TEST_P(KvEncode, NumbersThatAreNoneStayInTheirRow) {
   }
 }
 
+// What is no number must not be read as one: in no format, not even where others of its block are large.
+TEST_P(KvEncode, NumbersThatAreNoneShow) {
+  std::vector<KvCoding> codings = compressed_codings();
+  for (size_t format = 0; format < kPlainKvFormats; ++format)
+    codings.push_back({.format = static_cast<KvFormat>(format)});
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::q4_0})
+    codings.push_back({.format = format, .rotated = true});
+  for (const KvCoding& coding : codings) {
+    for (const float odd : {kNan, -kNan, kInf, -kInf}) {
+      for (const size_t i : {0, 17, 31, 130, 255}) {
+        const auto sound = normal(256);
+        auto x = sound;
+        x[i] = odd;
+        const auto got = decoded(coding, tested(coding, x), x.size());
+        EXPECT_FALSE(std::isfinite(got[i])) << to_text(coding) << ": " << odd << " at " << i;
+        const size_t other = (i + 128) % 256;  // in another block, but for rotations
+        if (coding.rotated) continue;
+        EXPECT_EQ(got[other], decoded(coding, tested(coding, sound), x.size())[other]) << to_text(coding);
+      }
+    }
+  }
+}
+
 TEST_P(KvEncode, RotatedRows) {
   for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::q4_0}) {
     const KvCoding coding{.format = format, .rotated = true};

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "base/half.h"
@@ -123,12 +124,15 @@ PARLANCE_AVX2 void to_q8_0_avx2(const float* x, std::byte* out, int64_t n) {
   const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // undoes the packing by 128-bit lanes
   for (int64_t block = 0; block < n / 32; ++block, x += 32, out += sizeof(BlockQ8_0)) {
-    __m256 largest = _mm256_setzero_ps();
+    __m256 largest = _mm256_setzero_ps(), nothing = largest;
     for (int i = 0; i < 32; i += 8) {
-      largest =
-          _mm256_max_ps(_mm256_and_ps(_mm256_loadu_ps(x + i), magnitude), largest);  // NaN is passed over
+      const __m256 value = _mm256_loadu_ps(x + i);
+      largest = _mm256_max_ps(_mm256_and_ps(value, magnitude), largest);
+      nothing =
+          _mm256_fmadd_ps(value, _mm256_setzero_ps(), nothing);  // NaN where a value is that or infinite
     }
-    const float d = simd::Avx2::largest(largest) / 127;
+    const bool is_damaged = _mm256_movemask_ps(_mm256_cmp_ps(nothing, nothing, _CMP_UNORD_Q)) != 0;
+    const float d = is_damaged ? std::numeric_limits<float>::quiet_NaN() : simd::Avx2::largest(largest) / 127;
     const __m256 inverse = _mm256_set1_ps(d != 0 ? 1 / d : 0);
     const uint16_t d_bits = _cvtss_sh(d, _MM_FROUND_TO_NEAREST_INT);
     std::memcpy(out, &d_bits, sizeof d_bits);

@@ -17,21 +17,24 @@ PARLANCE_SIMD PARLANCE_INLINE void store_nibbles(const Codes32& codes, uint8_t* 
 
 // ---- q4_0 ----
 
-// The first value of the largest magnitude, with its sign; 0 when there is none.
+// The first value of the largest magnitude, with its sign; NaN where a value is that or infinite.
 PARLANCE_SIMD PARLANCE_INLINE float largest_of(const float* x) {
   Block32 v;
   load_block(x, v);
-  F largest = Lanes::zero();
+  F largest = Lanes::zero(), nothing = Lanes::zero();
 #pragma GCC unroll 8
   for (F& value : v) {
     value = Lanes::magnitude(value);
     largest = Lanes::maximum(value, largest);
+    nothing = Lanes::multiply_add(value, Lanes::zero(), nothing);
   }
+  constexpr uint32_t kAll = (1u << kWidth) - 1;
+  if (Lanes::lanes_equal(nothing, nothing) != kAll) return std::numeric_limits<float>::quiet_NaN();
   const F limit = Lanes::broadcast(Lanes::largest(largest));
   uint32_t found = 0;
 #pragma GCC unroll 8
   for (int i = 0; i < 32 / kWidth; ++i) found |= Lanes::lanes_equal(v[i], limit) << (i * kWidth);
-  return found ? x[std::countr_zero(found)] : 0;
+  return x[std::countr_zero(found)];
 }
 
 PARLANCE_SIMD void encode_q4_0(const float* x, std::byte* out, int64_t n) {

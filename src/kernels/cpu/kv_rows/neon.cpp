@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "base/half.h"
@@ -106,7 +107,8 @@ void to_f16(const float* x, std::byte* out, int64_t n) {
 void to_q8_0(const float* x, std::byte* out, int64_t n) {
   for (int64_t block = 0; block < n / 32; ++block, x += 32, out += sizeof(BlockQ8_0)) {
     float32x4_t largest = vdupq_n_f32(0);
-    for (int i = 0; i < 32; i += 4) largest = vmaxnmq_f32(largest, vabsq_f32(vld1q_f32(x + i)));
+    for (int i = 0; i < 32; i += 4)  // keeps NaN
+      largest = vmaxq_f32(largest, vabsq_f32(vld1q_f32(x + i)));
     const float d = vmaxvq_f32(largest) / 127;
     const float inverse = d != 0 ? 1 / d : 0;
     const f16_bits d_bits = f16_from_f32(d);

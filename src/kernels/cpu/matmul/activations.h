@@ -3,6 +3,8 @@
 // instruction set computes the same integers.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -14,10 +16,13 @@ inline constexpr int64_t kRun = 32;  // values that share a step
 // Runs whose largest magnitude is below this count as zero (the inverse of their step could overflow).
 inline constexpr float kSmallestMagnitude = 1e-30f;
 
-// Codes of one run, rounded to nearest even, -127..127; returns the step.
+// Codes of one run, rounded to nearest even, -127..127; returns the step. Magnitudes are ordered as their
+// bits are, with NaN above all numbers: a run with NaN or an infinity has such a step, and so have all
+// products with it.
 inline float quantise_run(const float* x, int8_t* codes) {
-  float magnitude = 0;
-  for (int64_t i = 0; i < kRun; ++i) magnitude = std::fmax(magnitude, std::fabs(x[i]));
+  uint32_t bits = 0;
+  for (int64_t i = 0; i < kRun; ++i) bits = std::max(bits, std::bit_cast<uint32_t>(std::fabs(x[i])));
+  const float magnitude = std::bit_cast<float>(bits);
   const bool tiny = magnitude < kSmallestMagnitude;
   const float inverse = tiny ? 0.0f : 127.0f / magnitude;
   for (int64_t i = 0; i < kRun; ++i) codes[i] = static_cast<int8_t>(std::lrint(x[i] * inverse));

@@ -162,16 +162,24 @@ struct V : simd::Avx2 {
     }
   }
 
+  // The largest of magnitudes as integers, of which NaN is the largest.
+  PARLANCE_SIMD static PARLANCE_INLINE float largest_magnitude(__m256i bits) {
+    __m128i most = _mm_max_epi32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
+    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, 0x4e));
+    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, 0xb1));
+    return _mm_cvtss_f32(_mm_castsi128_ps(most));
+  }
+
   PARLANCE_SIMD static RunCodes quantise(const float* x) {
     const F sign = broadcast(-0.0f);
     F v[4];
-    F largest_of = zero();
+    __m256i largest_of = _mm256_setzero_si256();
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
       v[i] = load(x + 8 * i);
-      largest_of = maximum(largest_of, _mm256_andnot_ps(sign, v[i]));
+      largest_of = _mm256_max_epi32(largest_of, _mm256_castps_si256(_mm256_andnot_ps(sign, v[i])));
     }
-    const float magnitude = largest(largest_of);
+    const float magnitude = largest_magnitude(largest_of);
     const bool tiny = magnitude < kSmallestMagnitude;
     const F inverse = broadcast(tiny ? 0.0f : 127.0f / magnitude);
     __m256i codes[4];

@@ -1,5 +1,7 @@
 // Activations as bytes with AVX-512: one run, or a row of them, where sixteen runs share the work between
 // lanes.
+#include <bit>
+
 #include "kernels/cpu/matmul/avx512/quantised.h"
 
 #ifdef PARLANCE_X86
@@ -12,31 +14,35 @@ namespace {
 
 constexpr int kLanes = 16;
 
+// The larger of magnitudes, which are ordered as their bits are; NaN is the largest.
+INLINE_AVX512 __m512 larger(__m512 a, __m512 b) {
+  return _mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b)));
+}
+
 // Lane i: the largest magnitude of run i of sixteen.
 INLINE_AVX512 __m512 magnitudes(const float* x) {
   __m512 runs[16];
   for (int i = 0; i < 16; ++i) {
-    runs[i] = _mm512_max_ps(_mm512_abs_ps(_mm512_loadu_ps(x + i * kRun)),
-                            _mm512_abs_ps(_mm512_loadu_ps(x + i * kRun + 16)));
+    runs[i] = larger(_mm512_abs_ps(_mm512_loadu_ps(x + i * kRun)),
+                     _mm512_abs_ps(_mm512_loadu_ps(x + i * kRun + 16)));
   }
   // Two vectors at a time become one in which each has half as many lanes.
   __m512 halves[8];  // runs i, i + 8
   for (int i = 0; i < 8; ++i) {
-    halves[i] = _mm512_max_ps(_mm512_shuffle_f32x4(runs[i], runs[i + 8], 0b01'00'01'00),
-                              _mm512_shuffle_f32x4(runs[i], runs[i + 8], 0b11'10'11'10));
+    halves[i] = larger(_mm512_shuffle_f32x4(runs[i], runs[i + 8], 0b01'00'01'00),
+                       _mm512_shuffle_f32x4(runs[i], runs[i + 8], 0b11'10'11'10));
   }
   __m512 quarters[4];  // runs i, i + 8, i + 4, i + 12
   for (int i = 0; i < 4; ++i) {
-    quarters[i] = _mm512_max_ps(_mm512_shuffle_f32x4(halves[i], halves[i + 4], 0b10'00'10'00),
-                                _mm512_shuffle_f32x4(halves[i], halves[i + 4], 0b11'01'11'01));
+    quarters[i] = larger(_mm512_shuffle_f32x4(halves[i], halves[i + 4], 0b10'00'10'00),
+                         _mm512_shuffle_f32x4(halves[i], halves[i + 4], 0b11'01'11'01));
   }
   __m512 pairs[2];
   for (int i = 0; i < 2; ++i) {
-    pairs[i] = _mm512_max_ps(_mm512_unpacklo_ps(quarters[i], quarters[i + 2]),
-                             _mm512_unpackhi_ps(quarters[i], quarters[i + 2]));
+    pairs[i] = larger(_mm512_unpacklo_ps(quarters[i], quarters[i + 2]),
+                      _mm512_unpackhi_ps(quarters[i], quarters[i + 2]));
   }
-  const __m512 all =
-      _mm512_max_ps(_mm512_unpacklo_ps(pairs[0], pairs[1]), _mm512_unpackhi_ps(pairs[0], pairs[1]));
+  const __m512 all = larger(_mm512_unpacklo_ps(pairs[0], pairs[1]), _mm512_unpackhi_ps(pairs[0], pairs[1]));
   return _mm512_shuffle_f32x4(all, all, 0b11'01'10'00);
 }
 
@@ -89,7 +95,8 @@ INLINE_AVX512 void quantise_group(const float* x, const RowCodes& row) {
 
 PARLANCE_AVX512 RunCodes quantise(const float* x) {
   const __m512 low = _mm512_loadu_ps(x), high = _mm512_loadu_ps(x + 16);
-  const float magnitude = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(low), _mm512_abs_ps(high)));
+  const float magnitude = std::bit_cast<float>(
+      _mm512_reduce_max_epi32(_mm512_castps_si512(larger(_mm512_abs_ps(low), _mm512_abs_ps(high)))));
   const bool tiny = magnitude < kSmallestMagnitude;
   const __m512 inverse = _mm512_set1_ps(tiny ? 0.0f : 127.0f / magnitude);
   const __m512i low_codes = _mm512_cvtps_epi32(_mm512_mul_ps(low, inverse));

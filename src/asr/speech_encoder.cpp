@@ -1,6 +1,7 @@
 #include "asr/speech_encoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/checked.h"
@@ -118,7 +119,15 @@ Result<void> SpeechEncoder::encode_window(std::span<const float> tokens, std::ve
 
   const size_t before = rows.size();
   rows.resize(before + static_cast<size_t>(n * n_out()));
-  return stream_->download(std::as_writable_bytes(std::span(rows).subspan(before)), result);
+  const auto added = std::span(rows).subspan(before);
+  Result<void> got = stream_->download(std::as_writable_bytes(added), result);
+  if (got && !std::ranges::all_of(added, [](float value) { return std::isfinite(value); })) {
+    got = fail(ErrorCode::corrupt_file,
+               "{}: what the audio encoder computed is not a number; the file is damaged, download it again",
+               encoder_.file_name());
+  }
+  if (!got) rows.resize(before);
+  return got;
 }
 
 }  // namespace parlance

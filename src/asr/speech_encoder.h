@@ -45,7 +45,8 @@ class SpeechEncoder {
     return encoder_.are_alike(*stream_, n_frames, n_other_frames);
   }
 
-  // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Errors: as above.
+  // One window: tokens [n_embd, n] -> rows [n_out, n], appended. Errors: as above, and rows that are no
+  // finite numbers.
   Result<void> encode_window(std::span<const float> tokens, std::vector<float>& rows, const Work& work = {});
 
  private:

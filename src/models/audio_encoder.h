@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gguf/reader.h"
@@ -55,6 +57,7 @@ class AudioEncoder {
                                                     WeightPrecision precision = WeightPrecision::as_stored);
 
   const AudioEncoderParameters& parameters() const { return hp_; }
+  const std::string& file_name() const { return file_name_; }  // for messages
 
   // Tokens that n_frames frames of a chunk yield: three halvings, rounded up.
   static int64_t n_tokens(int64_t n_frames);
@@ -74,10 +77,12 @@ class AudioEncoder {
   Tensor encode_windows(Stream& s, const Tensor& h, const Tensor& bounds) const;
 
  private:
-  explicit AudioEncoder(const AudioEncoderParameters& hp) : hp_(hp) {}
+  AudioEncoder(std::string file_name, const AudioEncoderParameters& hp)
+      : file_name_(std::move(file_name)), hp_(hp) {}
   Result<void> load_weights(WeightLoader weights, Device& device);
   Tensor attend(Stream& s, const AudioEncoderLayer& w, const Tensor& x, const Tensor& bounds) const;
 
+  std::string file_name_;
   AudioEncoderParameters hp_;
   AudioEncoderWeights w_;
   WeightBuffers buffers_;

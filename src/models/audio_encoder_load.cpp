@@ -68,7 +68,7 @@ Result<std::unique_ptr<AudioEncoder>> AudioEncoder::load(const GgufFile& file, D
                                                          WeightPrecision precision) {
   PARLANCE_TRY(const AudioEncoderParameters hp, read_parameters(file));
   PARLANCE_TRY(auto weights, WeightLoader::create(file, precision));
-  std::unique_ptr<AudioEncoder> encoder(new AudioEncoder(hp));
+  std::unique_ptr<AudioEncoder> encoder(new AudioEncoder(file.name(), hp));
   PARLANCE_CHECK(encoder->load_weights(std::move(weights), device));
   return encoder;
 }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gguf/reader.h"
@@ -99,6 +101,7 @@ class OmniVoiceCodec {
                                                       WeightPrecision precision = WeightPrecision::as_stored);
 
   const OmniVoiceCodecParameters& parameters() const { return hp_; }
+  const std::string& file_name() const { return file_name_; }  // for messages
 
   // Sound of the frames [first, last) of codes i32 [n_frames, n_codebook] -> [1, (last - first) * hop]. It
   // depends on no more than margin_frames() to either side, and each block of the decoder computes only what
@@ -123,11 +126,13 @@ class OmniVoiceCodec {
 
  private:
   int64_t margin_before(size_t block) const;
-  explicit OmniVoiceCodec(OmniVoiceCodecParameters hp) : hp_(std::move(hp)) {}
+  OmniVoiceCodec(std::string file_name, OmniVoiceCodecParameters hp)
+      : file_name_(std::move(file_name)), hp_(std::move(hp)) {}
   Result<void> load_weights(WeightLoader weights, Device& device);
   Result<void> load_quantisers(WeightLoader& weights);
   Result<void> load_hubert(WeightLoader& weights);
 
+  std::string file_name_;
   OmniVoiceCodecParameters hp_;
   std::vector<CodecQuantiser> quantisers_;
   Linear fc_, fc2_;

@@ -245,7 +245,7 @@ Result<std::unique_ptr<OmniVoiceCodec>> OmniVoiceCodec::load(const GgufFile& fil
                                                              WeightPrecision precision) {
   PARLANCE_TRY(OmniVoiceCodecParameters hp, read_codec(file));
   PARLANCE_TRY(auto weights, WeightLoader::create(file, precision));
-  std::unique_ptr<OmniVoiceCodec> codec(new OmniVoiceCodec(std::move(hp)));
+  std::unique_ptr<OmniVoiceCodec> codec(new OmniVoiceCodec(file.name(), std::move(hp)));
   PARLANCE_CHECK(codec->load_weights(std::move(weights), device));
   return codec;
 }

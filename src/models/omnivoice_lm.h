@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -87,7 +89,8 @@ class OmniVoiceLm {
                                                    bool may_widen = true);
 
   const OmniVoiceParameters& parameters() const { return hp_; }
-  size_t widened_bytes() const { return widened_bytes_; }  // of these
+  const std::string& file_name() const { return file_name_; }  // for messages
+  size_t widened_bytes() const { return widened_bytes_; }      // of these
 
   // Logits f32 [n_codebook * n_audio_vocab, n]: of the target's columns of the conditional row, then, with
   // guidance, of those of the unconditional row.
@@ -102,7 +105,8 @@ class OmniVoiceLm {
   Tensor forward_asked(Stream& s, const OmniVoiceColumns& columns, const KvLayers& kv) const;
 
  private:
-  explicit OmniVoiceLm(OmniVoiceParameters hp) : hp_(std::move(hp)) {}
+  OmniVoiceLm(std::string file_name, OmniVoiceParameters hp)
+      : file_name_(std::move(file_name)), hp_(std::move(hp)) {}
   Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
   Result<void> widen_weights(Device& device);
   // All layers but what comes behind the attention of the last one, which is what it yields.
@@ -117,6 +121,7 @@ class OmniVoiceLm {
   Tensor attend_asked(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& asked,
                       const Tensor& angles, const OmniVoiceColumns& columns, const KvView& kv) const;
 
+  std::string file_name_;
   OmniVoiceParameters hp_;
   Tensor embed_tokens_;      // [n_embd, n_text_vocab]
   Tensor audio_embeddings_;  // [n_embd, n_codebook * n_audio_vocab]

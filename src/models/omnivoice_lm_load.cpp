@@ -72,7 +72,7 @@ Result<std::unique_ptr<OmniVoiceLm>> OmniVoiceLm::load(const GgufFile& file, Dev
                                                        WeightPrecision precision, bool may_widen) {
   PARLANCE_TRY(OmniVoiceParameters hp, read_omnivoice(file));
   PARLANCE_TRY(auto weights, WeightLoader::create(file, precision));
-  std::unique_ptr<OmniVoiceLm> model(new OmniVoiceLm(std::move(hp)));
+  std::unique_ptr<OmniVoiceLm> model(new OmniVoiceLm(file.name(), std::move(hp)));
   PARLANCE_CHECK(model->load_weights(file, std::move(weights), device));
   if (may_widen) {
     PARLANCE_CHECK(model->widen_weights(device));

@@ -24,9 +24,14 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
                    .n_reference = request.reference ? static_cast<int32_t>(request.reference->n_frames()) : 0,
                    .n_target = request.n_frames,
                    .denoise = request.denoise});
-  if (request.shortcuts)
-    return generate_in_blocks(request, prompt, noise_calls, on_step, cancellation, on_block);
-  return generate_exactly(request, prompt, noise_calls, on_step, cancellation);
+  Result<Output> output =
+      request.shortcuts ? generate_in_blocks(request, prompt, noise_calls, on_step, cancellation, on_block)
+                        : generate_exactly(request, prompt, noise_calls, on_step, cancellation);
+  if (!output &&
+      output.error().code == ErrorCode::corrupt_file) {  // the decoder does not know whose logits it has
+    output.error().message = fmt::format("{}: {}", lm_.file_name(), output.error().message);
+  }
+  return output;
 }
 
 Result<CodeGenerator::Output> CodeGenerator::generate_exactly(const CodeRequest& request,

@@ -70,6 +70,11 @@ Result<std::vector<float>> SpeechCodec::run(const GraphShape& shape, FunctionRef
   if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
   std::vector<float> result(static_cast<size_t>(planned->result.n_elements()));
   PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(result)), planned->result));
+  if (!std::ranges::all_of(result, [](float value) { return std::isfinite(value); })) {
+    return fail(ErrorCode::corrupt_file,
+                "{}: what the codec computed is not a number; the file is damaged, download it again",
+                model_.file_name());
+  }
   return result;
 }
 

@@ -27,13 +27,14 @@ class SpeechCodec {
 
   // Sound of the frames [first, last) of codes [n_codebook][n_frames], appended to `pcm`: samples_per_frame()
   // each, those of decoding all frames at once, since a sample depends on few frames to either side. Memory
-  // goes by last - first. Errors: codes out of range, memory, missing kernels, cancelled (nothing is
-  // appended).
+  // goes by last - first. Errors: codes out of range, memory, missing kernels, sound that is no finite
+  // numbers, cancelled (nothing is appended).
   Result<void> decode(std::span<const int32_t> codes, int64_t n_frames, int64_t first, int64_t last,
                       std::vector<float>& pcm, Cancellation cancellation = {});
 
   // Codes [n_codebook][n_frames] of sound at kSpeechRateHz, as it is: see reference preparation for what a
-  // voice needs. Errors: too short (about 100 samples), not finite, too long (memory), cancelled.
+  // voice needs. Errors: too short (about 100 samples), not finite, too long (memory),
+  // what is computed of it not finite, cancelled.
   Result<std::vector<int32_t>> encode(std::span<const float> pcm, Cancellation cancellation = {});
 
  private:

@@ -60,6 +60,7 @@ class SpeechLm {
   void on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task) { stream_->on_host(n_tasks, task); }
 
   const OmniVoiceParameters& parameters() const { return model_.parameters(); }
+  const std::string& file_name() const { return model_.file_name(); }  // for messages
   size_t workspace_bytes() const { return workspace_bytes_; }
 
  private:

@@ -1,9 +1,12 @@
 #include "asr/speech_encoder.h"
 
+#include <cmath>
 #include <random>
 
 #include "asr/support/fixture_clips.h"
+#include "support/damaged_gguf.h"
 #include "support/json_file.h"
+#include "support/temporary_folder.h"
 #include "support/tested_device.h"
 
 namespace parlance::test {
@@ -102,6 +105,28 @@ TEST_P(SpeechEncoderFixture, RowsOfTheElizaProgram) {
       const auto got = run(model, wave, kElizaAsr, WeightPrecision::as_stored);
       EXPECT_LE(relative_l2(got, want), is_quantised(encoder_file(model)) ? 0.03 : 2e-6);
     }
+  }
+}
+
+// An error of the encoder, which names its file: the language model would be blamed for what it is told.
+TEST_P(SpeechEncoderFixture, DamagedWeightsAreAnError) {
+  if (IsSkipped()) return;
+  const auto files = find_asr(asr_bundle(asr_bundles().front()));
+  ASSERT_TRUE(files) << files.error().message;
+  const TemporaryFolder folder;
+  for (const char* tensor : {"a.conv2d.1.bias", "a.blk.0.ln1.weight", "mm.a.mlp.2.bias"}) {
+    SCOPED_TRACE(tensor);
+    ASSERT_NO_FATAL_FAILURE(damage_gguf(files->encoder, folder / "damaged.gguf", tensor, 0, std::nanf("")));
+    const auto file = GgufFile::open(folder / "damaged.gguf");
+    const auto encoder = *AudioEncoder::load(*file, *device_);
+    const auto speech = *SpeechEncoder::create(*encoder, *device_, kReferenceAsr);
+    std::vector<float> tokens, rows{1, 2, 3};
+    ASSERT_TRUE(speech->embed_chunk(std::vector<float>(100 * kMelBands, 0.25f), 100, tokens));
+    const auto encoded = speech->encode_window(tokens, rows);
+    ASSERT_FALSE(encoded);
+    EXPECT_EQ(encoded.error().code, ErrorCode::corrupt_file);
+    EXPECT_NE(encoded.error().message.find("damaged.gguf"), std::string::npos) << encoded.error().message;
+    EXPECT_EQ(rows, (std::vector<float>{1, 2, 3}));
   }
 }
 

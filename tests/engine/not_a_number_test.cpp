@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "engine/generate.h"
-#include "support/fixtures.h"
+#include "support/damaged_gguf.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/tiny_model.h"
@@ -24,20 +24,8 @@ class NotANumber : public testing::Test {
 
   // The tiny model with one row of a tensor replaced.
   void load_with(const char* tensor, int64_t row, float value) {
-    std::string bytes = test::read_text(folder_ / "plain.gguf");
-    {
-      const auto file = GgufFile::open(folder_ / "plain.gguf");
-      ASSERT_TRUE(file) << file.error().message;
-      const auto found =
-          std::ranges::find_if(file->tensors(), [&](const GgufTensor& t) { return t.name == tensor; });
-      ASSERT_NE(found, file->tensors().end()) << tensor;
-      const auto n = static_cast<size_t>(found->ne[0]);
-      const auto at = static_cast<size_t>(found->bytes.data() - file->bytes().data()) +
-                      static_cast<size_t>(row) * n * sizeof(float);
-      const std::vector<float> values(n, value);
-      std::memcpy(bytes.data() + at, values.data(), n * sizeof(float));
-    }
-    std::ofstream(folder_ / "damaged.gguf", std::ios::binary) << bytes;
+    test::damage_gguf(folder_ / "plain.gguf", folder_ / "damaged.gguf", tensor, row, value);
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
     loaded_ = test::load_text_model(folder_ / "damaged.gguf", {.n_threads = 2});
     ASSERT_TRUE(loaded_.model);
   }

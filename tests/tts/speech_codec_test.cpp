@@ -1,7 +1,11 @@
 #include "tts/speech_codec.h"
 
+#include <cmath>
+
+#include "support/damaged_gguf.h"
 #include "support/fixtures.h"
 #include "support/npy.h"
+#include "support/temporary_folder.h"
 #include "support/tested_device.h"
 #include "tts/support/codec_full.h"
 
@@ -148,6 +152,40 @@ TEST_P(SpeechCodecFixture, RefusesWhatCannotBe) {
   std::vector<float> sound(24000, 0.1f);
   sound[7] = NAN;
   EXPECT_FALSE(codec.encode(sound));
+}
+
+// Whatever network they are of; nothing is appended to what was there.
+TEST_P(SpeechCodecFixture, DamagedWeightsAreAnError) {
+  if (IsSkipped()) return;
+  const TemporaryFolder folder;
+  const auto load_damaged = [&](const char* tensor) {
+    ASSERT_NO_FATAL_FAILURE(damage_gguf(root() / "models/codec-tiny-f32.gguf", folder / "damaged.gguf",
+                                        tensor, 0, std::nanf("")));
+    load(folder / "damaged.gguf");
+  };
+  const auto expect_named = [](const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::corrupt_file);
+    EXPECT_NE(error.message.find("damaged.gguf"), std::string::npos) << error.message;
+  };
+  for (const char* tensor : {"acoustic_decoder.block.0.conv_t1.bias", "acoustic_decoder.conv2.bias"}) {
+    SCOPED_TRACE(tensor);
+    ASSERT_NO_FATAL_FAILURE(load_damaged(tensor));
+    SpeechCodec codec(*model_, *device_);
+    std::vector<float> pcm{1, 2};
+    const auto decoded =
+        codec.decode(std::vector<int32_t>(static_cast<size_t>(codec.n_codebook() * 2)), 2, 0, 2, pcm);
+    ASSERT_FALSE(decoded);
+    expect_named(decoded.error());
+    EXPECT_EQ(pcm, (std::vector<float>{1, 2}));
+  }
+  for (const char* tensor : {"acoustic_encoder.conv1.bias", "acoustic_encoder.block.2.res_unit2.conv1.bias",
+                             "semantic_model.encoder.layers.1.feed_forward.output_dense.bias"}) {
+    SCOPED_TRACE(tensor);
+    ASSERT_NO_FATAL_FAILURE(load_damaged(tensor));
+    const auto encoded = SpeechCodec(*model_, *device_).encode(std::vector<float>(24000, 0.1f));
+    ASSERT_FALSE(encoded);
+    expect_named(encoded.error());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, SpeechCodecFixture, ::testing::ValuesIn(available_isas()),

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/damaged_gguf.h"
 #include "support/npy.h"
 #include "tts/support/codec_full.h"
 #include "tts/support/tiny_tts.h"
@@ -245,6 +246,26 @@ TEST_F(SynthesizerTest, AStreamsFirstClauseComesAlone) {
   EXPECT_EQ(report->chunks[0].text, "This is a test of speech.");
   EXPECT_EQ(first_chunk_steps, (std::vector<int>{1, 2, 3, 4}));
   EXPECT_TRUE(has_sound_before_second_chunk);
+}
+
+// And the file is named that they are in, whichever quality it is.
+TEST_F(SynthesizerTest, DamagedWeightsAreAnError) {
+  const TemporaryFolder folder;
+  for (const char* tensor : {"llm.layers.1.self_attn.v_proj.weight", "llm.norm.weight"}) {
+    ASSERT_NO_FATAL_FAILURE(damage_gguf(tts_fixtures() / "models/lm-tiny-f32.gguf", folder / "damaged.gguf",
+                                        tensor, 0, std::nanf("")));
+    LoadedTts damaged = load_tts(tts_fixtures() / "models/codec-tiny-f32.gguf", folder / "damaged.gguf");
+    ASSERT_TRUE(damaged.synthesizer);
+    for (const SpeechQuality quality : {SpeechQuality::exact, SpeechQuality::standard, SpeechQuality::fast}) {
+      SCOPED_TRACE(testing::Message() << tensor << ", quality " << static_cast<int>(quality));
+      SpeechRequest spoken = request("Hello world.");
+      spoken.quality = quality;
+      const auto speech = damaged.synthesizer->synthesize(spoken);
+      ASSERT_FALSE(speech);
+      EXPECT_EQ(speech.error().code, ErrorCode::corrupt_file);
+      EXPECT_NE(speech.error().message.find("damaged.gguf"), std::string::npos) << speech.error().message;
+    }
+  }
 }
 
 TEST_F(SynthesizerTest, TheSameSeedSaysTheSame) {

@@ -22,11 +22,12 @@ struct LoadedTts {
   std::unique_ptr<Synthesizer> synthesizer;
 };
 
-inline LoadedTts load_tts(const std::filesystem::path& codec) {
+inline LoadedTts load_tts(const std::filesystem::path& codec,
+                          const std::filesystem::path& base = tts_fixtures() / "models/lm-tiny-f32.gguf") {
   LoadedTts loaded;
   loaded.device = std::move(*make_tested_device({.n_threads = 2}));
-  auto model = TtsModel::load({.base = tts_fixtures() / "models/lm-tiny-f32.gguf", .codec = codec},
-                              *loaded.device, {.pre_tokenizer = TtsPreTokenizer::eliza, .huge_pages = false});
+  auto model = TtsModel::load({.base = base, .codec = codec}, *loaded.device,
+                              {.pre_tokenizer = TtsPreTokenizer::eliza, .huge_pages = false});
   EXPECT_TRUE(model) << model.error().message;
   if (!model) return loaded;
   loaded.model = *std::move(model);

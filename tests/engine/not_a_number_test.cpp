@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/generate.h"
+#include "kernels/vulkan/vulkan_device.h"
 #include "support/damaged_gguf.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
@@ -23,10 +24,11 @@ class NotANumber : public testing::Test {
   void SetUp() override { test::write_tiny_model(folder_ / "plain.gguf", {.n_layer = 2}); }
 
   // The tiny model with one row of a tensor replaced.
-  void load_with(const char* tensor, int64_t row, float value) {
+  void load_with(const char* tensor, int64_t row, float value,
+                 Result<std::unique_ptr<Device>> device = make_cpu_device({.n_threads = 2})) {
     test::damage_gguf(folder_ / "plain.gguf", folder_ / "damaged.gguf", tensor, row, value);
     ASSERT_FALSE(testing::Test::HasFatalFailure());
-    loaded_ = test::load_text_model(folder_ / "damaged.gguf", {.n_threads = 2});
+    loaded_ = test::load_text_model(folder_ / "damaged.gguf", std::move(device));
     ASSERT_TRUE(loaded_.model);
   }
   std::unique_ptr<Session> open(KvFormat cache = KvFormat::f16) const {
@@ -80,6 +82,17 @@ TEST_F(NotANumber, InKeysAndValuesOfAnyFormatIsAnError) {
       }
     }
   }
+}
+
+// In blocks whose largest magnitude is found by comparing.
+TEST_F(NotANumber, OnVulkanIsAnError) {
+  auto device = make_vulkan_device(0);
+  if (!device) GTEST_SKIP() << device.error().message;
+  ASSERT_NO_FATAL_FAILURE(
+      load_with("blk.0.attn_v.weight", 5, std::numeric_limits<float>::quiet_NaN(), std::move(device)));
+  const auto logits = open(KvFormat::q4_0)->set_prompt(std::vector<Token>(20, kGood));
+  ASSERT_FALSE(logits);
+  expect_named(logits.error(), 20);
 }
 
 TEST_F(NotANumber, TheStepIsTheOneThatYieldedIt) {

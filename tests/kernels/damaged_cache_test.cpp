@@ -1,7 +1,8 @@
 // Attention over a cache that holds NaN or an infinity at one place, as a damaged model or file leaves it:
 // that shows in every row that sees the position, as in the definition, and changes no bit of any other.
-// Every format of the cache, on every instruction set of this CPU.
+// Every format of the cache, on every instruction set of this CPU; some on Vulkan.
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/support/kv_pages.h"
 #include "quant/kv_blocks.h"
@@ -47,7 +48,7 @@ struct Case {
 // A device with a cache in its memory, whose bytes are changed in place.
 class Attending {
  public:
-  Attending(std::unique_ptr<Device> device, const Case& c, const KvPages& pages,
+  Attending(std::shared_ptr<Device> device, const Case& c, const KvPages& pages,
             std::span<const std::byte> contents, const KvPages& exact_pages,
             std::span<const std::byte> exact_contents)
       : bench_(std::move(device)),
@@ -79,13 +80,16 @@ class Attending {
   // The same where a key or value of the first sequence is damaged.
   std::vector<float> rows_with(Side side, int32_t pos, Kind kind, const std::vector<float>& q, int64_t first,
                                int64_t last) {
-    const size_t n_bytes = format_of(side, pos) == KvFormat::f32 ? sizeof(uint32_t) : sizeof(uint16_t);
-    std::array<std::byte, sizeof(uint32_t)> kept;
-    std::memcpy(kept.data(), place(side, pos), n_bytes);
-    put(side, pos, kind);
-    const auto result = rows(q, first, last);
-    std::memcpy(place(side, pos), kept.data(), n_bytes);
-    return result;
+    return with(side, pos, kind, [&] { return rows(q, first, last); });
+  }
+
+  // What lies in pages of either kind.
+  struct Contents {
+    std::vector<std::byte> main, exact;
+  };
+  Contents contents() const { return {bytes_of(kv_), bytes_of(exact_layers_.layer(0))}; }
+  Contents contents_with(Side side, int32_t pos, Kind kind) const {
+    return with(side, pos, kind, [&] { return contents(); });
   }
 
   void put_zero(Side side, int32_t pos) const {
@@ -94,6 +98,20 @@ class Attending {
   }
 
  private:
+  static std::vector<std::byte> bytes_of(const KvView& kv) { return {kv.pages, kv.pages + kv.layer_bytes}; }
+
+  // What there is while a key or value is damaged.
+  template <class Get>
+  std::invoke_result_t<Get> with(Side side, int32_t pos, Kind kind, const Get& get) const {
+    const size_t n_bytes = format_of(side, pos) == KvFormat::f32 ? sizeof(uint32_t) : sizeof(uint16_t);
+    std::array<std::byte, sizeof(uint32_t)> kept;
+    std::memcpy(kept.data(), place(side, pos), n_bytes);
+    put(side, pos, kind);
+    auto result = get();
+    std::memcpy(place(side, pos), kept.data(), n_bytes);
+    return result;
+  }
+
   // The cache that holds a position of the first sequence.
   const KvView& view_of(int32_t pos) const {
     const int32_t page = pos / kv_.page_tokens;
@@ -143,7 +161,10 @@ class DamagedCache : public testing::TestWithParam<KvFormat> {
     std::vector<uint8_t> is_shown = {};
   };
 
-  void expect_in_rows_that_see(const Case& c) {
+  using Devices = std::vector<std::shared_ptr<Device>>;
+
+  // On every instruction set of this CPU; or on the given devices.
+  void expect_in_rows_that_see(const Case& c, const Devices& devices = {}) {
     const KvShape shape = shape_of(c.format), exact_shape = shape_of(KvFormat::f16);
     const KvPages pages(shape, c.lengths, random_), exact_pages(exact_shape, c.lengths, random_);
     const auto contents = filled(pages), exact_contents = filled(exact_pages);
@@ -163,6 +184,16 @@ class DamagedCache : public testing::TestWithParam<KvFormat> {
       find_shown(c, definition, q, damage);
       if (HasFatalFailure()) return;
     }
+    for (const auto& device : devices) {
+      const auto rows_of = [&](const Attending::Contents& cache) {
+        Attending attending(device, c, pages, cache.main, exact_pages, cache.exact);
+        return attending.rows(q, 0, c.places.size());
+      };
+      expect_shown(c, damages, rows_of(definition.contents()), [&](const Damage& damage) {
+        return rows_of(definition.contents_with(damage.side, damage.pos, damage.kind));
+      });
+    }
+    if (!devices.empty()) return;
     for (const Isa isa : isas_with_own(&OpTable::attention)) {
       if (isa == Isa::scalar) continue;  // takes rows one at a time
       for (const bool deterministic : {false, true}) {
@@ -170,15 +201,10 @@ class DamagedCache : public testing::TestWithParam<KvFormat> {
           continue;
         SCOPED_TRACE(fmt::format("{}{}", name_of(isa), deterministic ? ", deterministic" : ""));
         Attending attending = on(isa, deterministic);
-        const auto sound = attending.rows(q, 0, c.places.size());
-        for (const float x : sound) ASSERT_TRUE(std::isfinite(x));
-        for (const Damage& damage : damages) {
-          SCOPED_TRACE(fmt::format("kind {} in the {} of position {}", static_cast<int>(damage.kind),
-                                   damage.side == Side::key ? "key" : "value", damage.pos));
-          const auto got = attending.rows_with(damage.side, damage.pos, damage.kind, q, 0, c.places.size());
-          expect_only(c, damage, got, sound);
-          if (HasFatalFailure()) return;
-        }
+        expect_shown(c, damages, attending.rows(q, 0, c.places.size()), [&](const Damage& damage) {
+          return attending.rows_with(damage.side, damage.pos, damage.kind, q, 0, c.places.size());
+        });
+        if (HasFatalFailure()) return;
       }
     }
   }
@@ -215,6 +241,19 @@ class DamagedCache : public testing::TestWithParam<KvFormat> {
     // All of both heads, or at least a channel of each.
     const auto n = std::ranges::count(damage.is_shown, 1);
     ASSERT_GE(n, damage.side == Side::key ? kGroup * kHeadDim : kGroup) << "position " << damage.pos;
+  }
+
+  // That each damage shows as it should in what `rows_with` gives.
+  template <class RowsWith>
+  static void expect_shown(const Case& c, const std::vector<Damage>& damages, const std::vector<float>& sound,
+                           const RowsWith& rows_with) {
+    for (const float x : sound) ASSERT_TRUE(std::isfinite(x));
+    for (const Damage& damage : damages) {
+      SCOPED_TRACE(fmt::format("kind {} in the {} of position {}", static_cast<int>(damage.kind),
+                               damage.side == Side::key ? "key" : "value", damage.pos));
+      expect_only(c, damage, rows_with(damage), sound);
+      if (HasFatalFailure()) return;
+    }
   }
 
   // That rows which see the damage have no number where the definition has none, and all else has the bits
@@ -312,6 +351,65 @@ std::vector<KvFormat> every_format() {
 
 INSTANTIATE_TEST_SUITE_P(Formats, DamagedCache, testing::ValuesIn(every_format()),
                          [](const auto& param) { return std::string(name_of(param.param)); });
+
+// The shader knows formats only where it loads; with queries and values that are transformed it ends
+// differently.
+class DamagedCacheOnVulkan : public DamagedCache {
+ protected:
+  void SetUp() override {
+    for (const DeviceCase& device : device_cases()) {
+      if (device.name.starts_with("vulkan")) devices_.push_back(device_of(device));
+    }
+    if (devices_.empty()) GTEST_SKIP() << "there is no Vulkan device";
+  }
+
+  Devices devices_;
+};
+
+TEST_P(DamagedCacheOnVulkan, ShowsInPiecesOfPrompts) {
+  expect_in_rows_that_see({.format = GetParam(),
+                           .lengths = {37, 9},
+                           .places = TokenPlaces().add(1, 7, 2).add(0, 3, 34),
+                           .damaged = {0, 2, 3, 20, 36}},
+                          devices_);
+}
+
+TEST_P(DamagedCacheOnVulkan, ShowsInDraftsAndAnswers) {
+  expect_in_rows_that_see({.format = GetParam(),
+                           .lengths = {21, 9, 9},
+                           .places = TokenPlaces().add(1, 8, 1).add(0, 14, 7).add(2, 8, 1),
+                           .damaged = {0, 13, 14, 17, 20}},
+                          devices_);
+}
+
+TEST_P(DamagedCacheOnVulkan, ShowsInWindows) {
+  Case c{.format = GetParam(), .lengths = {144}, .places = TokenPlaces().add(0, 136, 8)};
+  for (const int32_t pos : c.places.pos) c.first.push_back(pos - 10);
+  c.damaged = {120, 126, 128, 133, 135, 143};
+  expect_in_rows_that_see(c, devices_);
+}
+
+TEST_P(DamagedCacheOnVulkan, ShowsBesideExactPages) {
+  expect_in_rows_that_see({.format = GetParam(),
+                           .lengths = {100},
+                           .places = TokenPlaces().add(0, 92, 8),
+                           .main = {2, 5},
+                           .damaged = {3, 31, 32, 79, 80, 96, 99}},
+                          devices_);
+}
+
+// In parts, which are put together.
+TEST_P(DamagedCacheOnVulkan, ShowsInLongContexts) {
+  expect_in_rows_that_see({.format = GetParam(),
+                           .lengths = {600},
+                           .places = TokenPlaces().add(0, 595, 5),
+                           .damaged = {0, 127, 300, 597}},
+                          devices_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, DamagedCacheOnVulkan,
+                         testing::Values(KvFormat::f16, KvFormat::q8_0, KvFormat::tbq3_0),
+                         [](const auto& param) { return "vulkan_" + std::string(name_of(param.param)); });
 
 }  // namespace
 }  // namespace parlance::test::damaged_cache

@@ -65,7 +65,7 @@ TEST_P(SegmentAttention, SegmentsDoNotSeeEachOther) {
 
 // NaN and infinities in a key or a value show in the rows of its segment, and change no bit of another's.
 TEST_P(SegmentAttention, WhatIsNoNumberShowsInItsSegment) {
-  if (!device_cases()[GetParam()].name.starts_with("cpu")) GTEST_SKIP() << "infinite scores have no weight";
+  if (device_cases()[GetParam()].name.starts_with("cuda")) GTEST_SKIP() << "infinite scores have no weight";
   OpBench bench = tested();
   constexpr int64_t kSize = 64, kTokens = 190, kDamaged = 64 * 130 + 17;  // in the last segment, of 5 and 100
   const auto q = random_floats(kSize * kTokens), k = random_floats(kSize * kTokens),

@@ -68,7 +68,7 @@ struct KvWords
 
 constant bool kWholeQuads_tmp [[function_constant(5)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _290 = (!kWholeQuads);
+constant bool _348 = (!kWholeQuads);
 
 struct Push
 {
@@ -112,12 +112,12 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_8 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_8;
-constant int _425 = kHasResidual ? 128 : 1;
+constant int _483 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_6
 #define SPIRV_CROSS_CONSTANT_ID_6 1u
 #endif
 constant uint kKLevels = SPIRV_CROSS_CONSTANT_ID_6;
-constant bool _578 = (!kWholeQuads);
+constant bool _636 = (!kWholeQuads);
 
 struct KvQuads
 {
@@ -129,21 +129,21 @@ struct MainPages
     int main_pages[1];
 };
 
-constant uint _913 = (32u * kValues);
+constant uint _971 = (32u * kValues);
 #ifndef SPIRV_CROSS_CONSTANT_ID_3
 #define SPIRV_CROSS_CONSTANT_ID_3 1u
 #endif
 constant uint kKPieces = SPIRV_CROSS_CONSTANT_ID_3;
 constant uint row_floats = (kKPieces * 16u);
-constant uint _1021 = (kValues * row_floats);
+constant uint _1101 = (kValues * row_floats);
 
 struct Q
 {
     float q[1];
 };
 
-constant uint _1073 = (kValues * kKPieces);
-constant uint _1074 = (_1073 * 4u);
+constant uint _1153 = (kValues * kKPieces);
+constant uint _1154 = (_1153 * 4u);
 
 struct PageTable
 {
@@ -154,21 +154,21 @@ struct PageTable
 #define SPIRV_CROSS_CONSTANT_ID_4 1u
 #endif
 constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
-constant uint _1387 = (kVPairs + 128u);
-constant uint _1388 = (_1387 - 1u);
-constant uint kPairsOfLane = (_1388 / 128u);
-constant uint _1391 = (kValues * kPairsOfLane);
-constant uint _1409 = (128u * kValues);
-constant uint _1410 = (_1409 / 4u);
-constant bool _1429 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _1429 ? kVPairs : 128u;
+constant uint _1457 = (kVPairs + 128u);
+constant uint _1458 = (_1457 - 1u);
+constant uint kPairsOfLane = (_1458 / 128u);
+constant uint _1461 = (kValues * kPairsOfLane);
+constant uint _1479 = (128u * kValues);
+constant uint _1480 = (_1479 / 4u);
+constant bool _1568 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _1568 ? kVPairs : 128u;
 constant uint kStride = (128u / kPairsAtOnce);
-constant uint _1432 = (kStride * kPairsAtOnce);
+constant uint _1571 = (kStride * kPairsAtOnce);
 #ifndef SPIRV_CROSS_CONSTANT_ID_9
 #define SPIRV_CROSS_CONSTANT_ID_9 8u
 #endif
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
-constant uint _1566 = (kValuesAtOnce * kStride);
+constant uint _1738 = (kValuesAtOnce * kStride);
 
 struct First
 {
@@ -180,7 +180,7 @@ struct Pos
     int positions[1];
 };
 
-constant uint _1751 = (kValues * kPairsAtOnce);
+constant uint _1945 = (kValues * kPairsAtOnce);
 
 struct Out
 {
@@ -191,6 +191,8 @@ struct Softmax
 {
     float2 softmax[1];
 };
+
+constant uint _2153 = (kValues * kPairsOfLane);
 
 struct Seq
 {
@@ -218,29 +220,29 @@ uint head_of(thread const uint& row, thread uint& first_row, thread uint& group_
 }
 
 static inline __attribute__((always_inline))
-void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1045, threadgroup float4 (&q_tile)[_1074])
+void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1125, threadgroup float4 (&q_tile)[_1154])
 {
-    for (uint i = gl_LocalInvocationID.x; i < _1021; i += 128u)
+    for (uint i = gl_LocalInvocationID.x; i < _1101; i += 128u)
     {
         uint row = i / row_floats;
         uint dimension = i % row_floats;
         float value = 0.0;
         uint param = row;
-        bool _1032 = exists(param, push, first_row, group_size);
-        bool _1039;
-        if (_1032)
+        bool _1112 = exists(param, push, first_row, group_size);
+        bool _1119;
+        if (_1112)
         {
-            _1039 = dimension < push.head_dim_k;
+            _1119 = dimension < push.head_dim_k;
         }
         else
         {
-            _1039 = _1032;
+            _1119 = _1112;
         }
-        if (_1039)
+        if (_1119)
         {
             uint param_1 = row;
             uint param_2 = row;
-            value = v_1045.q[(push.q_at + (((token_of(param_1, first_row, group_size) * push.n_head) + head_of(param_2, first_row, group_size, head_kv)) * push.head_dim_k)) + dimension] * push.scale;
+            value = v_1125.q[(push.q_at + (((token_of(param_1, first_row, group_size) * push.n_head) + head_of(param_2, first_row, group_size, head_kv)) * push.head_dim_k)) + dimension] * push.scale;
         }
         ((threadgroup float*)&q_tile[i / 4u])[i % 4u] = value;
     }
@@ -297,18 +299,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_397, threadgroup float (&residual_signs)[_425])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_455, threadgroup float (&residual_signs)[_483])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _385 = v_format();
-        uint param = _385;
-        uint _387 = n_levels(param);
-        if (i < _387)
+        uint _443 = v_format();
+        uint param = _443;
+        uint _445 = n_levels(param);
+        if (i < _445)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_397.constants[first_level(param_1) + i];
+            v_levels[i] = v_455.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -319,7 +321,7 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 128u)
     {
-        residual_signs[i_1] = v_397.constants[352u + i_1];
+        residual_signs[i_1] = v_455.constants[352u + i_1];
     }
 }
 
@@ -330,19 +332,19 @@ uint k_format()
 }
 
 static inline __attribute__((always_inline))
-void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_397, threadgroup float (&residual_signs)[_425], threadgroup float (&k_levels)[kKLevels])
+void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_455, threadgroup float (&residual_signs)[_483], threadgroup float (&k_levels)[kKLevels])
 {
-    load_v_levels(gl_LocalInvocationID, v_levels, v_397, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_455, residual_signs);
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _495 = k_format();
-        uint param = _495;
-        uint _497 = n_levels(param);
-        if (i < _497)
+        uint _553 = k_format();
+        uint param = _553;
+        uint _555 = n_levels(param);
+        if (i < _555)
         {
             uint param_1 = k_format();
-            k_levels[i] = v_397.constants[first_level(param_1) + i];
+            k_levels[i] = v_455.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -354,33 +356,33 @@ void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_level
 }
 
 static inline __attribute__((always_inline))
-int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_765)
+int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_823)
 {
     if (push.pages_of == 0u)
     {
         return position;
     }
-    int first = v_765.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
-    int last = v_765.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
+    int first = v_823.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
+    int last = v_823.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
     int n_main = min(max((position - first), 0), max((last - first), 0));
-    int _805;
+    int _863;
     if (push.pages_of == 2u)
     {
-        _805 = position - n_main;
+        _863 = position - n_main;
     }
     else
     {
-        _805 = n_main;
+        _863 = n_main;
     }
-    return _805;
+    return _863;
 }
 
 static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_765, const device Pos& v_1601)
+int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_823, const device Pos& v_1773)
 {
     uint param = seq;
-    int param_1 = v_1601.positions[push.pos_at + token] + 1;
-    return keys_before(param, param_1, push, v_765);
+    int param_1 = v_1773.positions[push.pos_at + token] + 1;
+    return keys_before(param, param_1, push, v_823);
 }
 
 static inline __attribute__((always_inline))
@@ -390,65 +392,65 @@ uint part_positions(thread const uint& n, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _1927;
+    uint _2120;
     if (n <= 1u)
     {
-        _1927 = 1u;
+        _2120 = 1u;
     }
     else
     {
-        _1927 = 2u << uint(int(spvFindUMSB(n - 1u)));
+        _2120 = 2u << uint(int(spvFindUMSB(n - 1u)));
     }
-    return max(128u, (_1927 / 32u));
+    return max(128u, (_2120 / 32u));
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_765, const device First& v_1581)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_823, const device First& v_1753)
 {
-    uint _1575;
+    uint _1747;
     if (push.has_first > 0u)
     {
         uint param = seq;
-        int param_1 = v_1581.firsts[push.first_at + token];
-        _1575 = uint(keys_before(param, param_1, push, v_765));
+        int param_1 = v_1753.firsts[push.first_at + token];
+        _1747 = uint(keys_before(param, param_1, push, v_823));
     }
     else
     {
-        _1575 = 0u;
+        _1747 = 0u;
     }
-    return _1575;
+    return _1747;
 }
 
 static inline __attribute__((always_inline))
-uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_765)
+uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_823)
 {
     uint index = key / push.page_tokens;
     if (push.pages_of == 0u)
     {
         return index;
     }
-    int first = v_765.main_pages[push.main_pages_at + (2u * seq)];
-    int last = v_765.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
+    int first = v_823.main_pages[push.main_pages_at + (2u * seq)];
+    int last = v_823.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
     if (push.pages_of == 1u)
     {
         return index + uint(first);
     }
-    uint _859;
+    uint _917;
     if (index < uint(first))
     {
-        _859 = index;
+        _917 = index;
     }
     else
     {
-        _859 = index + uint(max((last - first), 0));
+        _917 = index + uint(max((last - first), 0));
     }
-    return _859;
+    return _917;
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device KvWords& v_229)
+uint half_at(thread const uint& at, const device KvWords& v_287)
 {
-    return (v_229.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_287.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -458,69 +460,69 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _211;
+    uint _269;
     if (magnitude < 1024u)
     {
-        _211 = subnormal;
+        _269 = subnormal;
     }
     else
     {
-        _211 = (magnitude << uint(13)) + exponent_offset;
+        _269 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _211);
+    return as_type<float>(_sign | _269);
 }
 
 static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, const device KvWords& v_229)
+uint two_halves_at(thread const uint& at, const device KvWords& v_287)
 {
     uint param = at;
     uint param_1 = at + 2u;
-    return half_at(param, v_229) | (half_at(param_1, v_229) << uint(16));
+    return half_at(param, v_287) | (half_at(param_1, v_287) << uint(16));
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_229)
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_287)
 {
     switch (format)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_229);
+            uint param_1 = half_at(param, v_287);
             return f32_from_f16(param_1);
         }
         case 2u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_229) << uint(16));
+            return as_type<float>(half_at(param_2, v_287) << uint(16));
         }
     }
-    return as_type<float>(v_229.kv_words[(row / 4u) + i]);
+    return as_type<float>(v_287.kv_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_229, constant Push& push, const device KvQuads& v_647)
+void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_287, constant Push& push, const device KvQuads& v_705)
 {
     uint format = k_format();
     if (format == 3u)
     {
         uint block = row + ((piece / 2u) * 34u);
         uint param = block;
-        uint param_1 = half_at(param, v_229);
+        uint param_1 = half_at(param, v_287);
         float _step = f32_from_f16(param_1);
         uint first = (block + 2u) + (16u * (piece % 2u));
         for (uint i = 0u; i < 4u; i++)
         {
             uint param_2 = first + (4u * i);
-            int codes = int(two_halves_at(param_2, v_229));
+            int codes = int(two_halves_at(param_2, v_287));
             k[i] = float4(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8))), float(extract_bits(codes, uint(16), uint(8))), float(extract_bits(codes, uint(24), uint(8)))) * _step;
         }
     }
     else
     {
-        if (_578)
+        if (_636)
         {
-            float _612;
+            float _670;
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
                 for (uint j = 0u; j < 4u; j++)
@@ -531,13 +533,13 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
                         uint param_3 = format;
                         uint param_4 = row;
                         uint param_5 = dimension;
-                        _612 = load_float(param_3, param_4, param_5, v_229);
+                        _670 = load_float(param_3, param_4, param_5, v_287);
                     }
                     else
                     {
-                        _612 = 0.0;
+                        _670 = 0.0;
                     }
-                    k[i_1][j] = _612;
+                    k[i_1][j] = _670;
                 }
             }
         }
@@ -547,14 +549,14 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
             {
                 for (uint i_2 = 0u; i_2 < 4u; i_2++)
                 {
-                    k[i_2] = as_type<float4>(v_647.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
+                    k[i_2] = as_type<float4>(v_705.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
                 }
             }
             else
             {
                 for (uint i_3 = 0u; i_3 < 2u; i_3++)
                 {
-                    uint4 pairs = v_647.kv_quads[((row / 16u) + (2u * piece)) + i_3];
+                    uint4 pairs = v_705.kv_quads[((row / 16u) + (2u * piece)) + i_3];
                     if (format == 1u)
                     {
                         k[2u * i_3] = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
@@ -572,24 +574,69 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID)
+bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues])
+{
+    bool _1077 = int(position) >= first_seen[row];
+    bool _1087;
+    if (_1077)
+    {
+        _1087 = int(position) <= last_seen[row];
+    }
+    else
+    {
+        _1087 = _1077;
+    }
+    return _1087;
+}
+
+static inline __attribute__((always_inline))
+uint magnitude_bits(thread const float& value)
+{
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+bool is_finite(thread const float& value)
+{
+    float param = value;
+    return magnitude_bits(param) < 2139095040u;
+}
+
+static inline __attribute__((always_inline))
+float finite_or_nan(thread const float& value)
+{
+    float param = value;
+    uint _198;
+    if (is_finite(param))
+    {
+        _198 = as_type<uint>(value);
+    }
+    else
+    {
+        _198 = 2143289344u;
+    }
+    return as_type<float>(_198);
+}
+
+static inline __attribute__((always_inline))
+void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
-    float _885;
+    float _943;
     for (uint i = 0u; i < kValues; i++)
     {
         if (is_sum)
         {
-            _885 = simd_sum(values[i]);
+            _943 = simd_sum(values[i]);
         }
         else
         {
-            _885 = simd_max(values[i]);
+            _943 = simd_max(values[i]);
         }
-        results[i] = _885;
+        results[i] = _943;
     }
-    bool _901 = simd_is_first();
-    if (_901)
+    bool _959 = simd_is_first();
+    if (_959)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -606,7 +653,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_913], thread uint& gl_NumSubgroups)
+float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_971], thread uint& gl_NumSubgroups)
 {
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
     {
@@ -616,7 +663,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_229, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_647, const device MainPages& v_765, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& head_kv, threadgroup float4 (&q_tile)[_1074], const device PageTable& v_1115, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410])
+void weigh(thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_705, const device MainPages& v_823, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1154], const device PageTable& v_1195, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -629,7 +676,7 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
     {
         uint param = seq;
         uint param_1 = position;
-        uint page = uint(v_1115.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_765)]);
+        uint page = uint(v_1195.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_823)]);
         uint keys = push.kv_at + (page * push.page_bytes);
         uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
         uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
@@ -639,7 +686,7 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
         {
             uint param_2 = keys + (slot * push.k_row_bytes);
             uint param_3 = piece;
-            load_k(param_2, param_3, param_4, v_229, push, v_647);
+            load_k(param_2, param_3, param_4, v_287, push, v_705);
             spvUnsafeArray<float4, 4> k;
             k = param_4;
             for (uint r_1 = 0u; r_1 < kValues; r_1++)
@@ -649,73 +696,72 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
             }
         }
     }
+    float _1353;
     for (uint r_2 = 0u; r_2 < kValues; r_2++)
     {
-        bool _1264 = position < end;
-        bool _1277;
-        if (_1264)
+        bool _1344 = position < end;
+        bool _1352;
+        if (_1344)
         {
-            _1277 = int(position) >= first_seen[r_2];
+            uint param_5 = r_2;
+            uint param_6 = position;
+            _1352 = is_seen(param_5, param_6, first_seen, last_seen);
         }
         else
         {
-            _1277 = _1264;
+            _1352 = _1344;
         }
-        bool _1287;
-        if (_1277)
+        if (_1352)
         {
-            _1287 = int(position) <= last_seen[r_2];
+            float param_7 = scores[r_2];
+            _1353 = finite_or_nan(param_7);
         }
         else
         {
-            _1287 = _1277;
+            _1353 = -1000000015047466219876688855040.0;
         }
-        bool is_seen = _1287;
-        if (!is_seen)
-        {
-            scores[r_2] = -1000000015047466219876688855040.0;
-        }
+        scores[r_2] = _1353;
     }
-    spvUnsafeArray<float, kValues> param_5;
-    param_5 = scores;
-    bool param_6 = false;
-    reduce(param_5, param_6, reduced, gl_SubgroupID);
+    spvUnsafeArray<float, kValues> param_8;
+    param_8 = scores;
+    bool param_9 = false;
+    reduce(param_8, param_9, reduced, gl_SubgroupID);
     if (lane < kValues)
     {
-        uint param_7 = lane;
-        float param_8 = largest[lane];
-        float _1315 = reduced_max(param_7, param_8, reduced, gl_NumSubgroups);
-        float top = _1315;
-        float _1323;
+        uint param_10 = lane;
+        float param_11 = largest[lane];
+        float _1385 = reduced_max(param_10, param_11, reduced, gl_NumSubgroups);
+        float top = _1385;
+        float _1393;
         if (largest[lane] == top)
         {
-            _1323 = 1.0;
+            _1393 = 1.0;
         }
         else
         {
-            _1323 = exp(largest[lane] - top);
+            _1393 = exp(largest[lane] - top);
         }
-        shrink[lane] = _1323;
+        shrink[lane] = _1393;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _1352;
+    float _1422;
     for (uint r_3 = 0u; r_3 < kValues; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _1352 = 0.0;
+            _1422 = 0.0;
         }
         else
         {
-            _1352 = exp(scores[r_3] - largest[r_3]);
+            _1422 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _1352;
+        float weight = _1422;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _1398 = (r_3 * kPairsOfLane) + p;
-            value_sum[_1398] *= shrink[r_3];
+            uint _1468 = (r_3 * kPairsOfLane) + p;
+            value_sum[_1468] *= shrink[r_3];
         }
         ((threadgroup float*)&weights[((lane * kValues) + r_3) / 4u])[r_3 % 4u] = weight;
     }
@@ -723,28 +769,28 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
 }
 
 static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_229, constant Push& push)
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_287, constant Push& push)
 {
-    if (_290)
+    if (_348)
     {
         uint param = format;
         uint param_1 = row;
         uint param_2 = 2u * pair;
-        float _312;
+        float _370;
         if (((2u * pair) + 1u) < push.head_dim_v)
         {
             uint param_3 = format;
             uint param_4 = row;
             uint param_5 = (2u * pair) + 1u;
-            _312 = load_float(param_3, param_4, param_5, v_229);
+            _370 = load_float(param_3, param_4, param_5, v_287);
         }
         else
         {
-            _312 = 0.0;
+            _370 = 0.0;
         }
-        return float2(load_float(param, param_1, param_2, v_229), _312);
+        return float2(load_float(param, param_1, param_2, v_287), _370);
     }
-    uint word = v_229.kv_words[(row / 4u) + pair];
+    uint word = v_287.kv_words[(row / 4u) + pair];
     switch (format)
     {
         case 1u:
@@ -756,11 +802,11 @@ float2 load_pair_of_floats(thread const uint& format, thread const uint& row, th
             return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
         }
     }
-    return as_type<float2>(uint2(v_229.kv_words[(row / 4u) + (2u * pair)], v_229.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+    return as_type<float2>(uint2(v_287.kv_words[(row / 4u) + (2u * pair)], v_287.kv_words[((row / 4u) + (2u * pair)) + 1u]));
 }
 
 static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_229, constant Push& push)
+float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_287, constant Push& push)
 {
     uint format = v_format();
     switch (format)
@@ -769,23 +815,62 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
         {
             uint block = row + ((pair / 16u) * 34u);
             uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_229));
+            int codes = int(half_at(param, v_287));
             uint param_1 = block;
-            uint param_2 = half_at(param_1, v_229);
+            uint param_2 = half_at(param_1, v_287);
             return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
         }
     }
     uint param_3 = format;
     uint param_4 = row;
     uint param_5 = pair;
-    return load_pair_of_floats(param_3, param_4, param_5, v_229, push);
+    return load_pair_of_floats(param_3, param_4, param_5, v_287, push);
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& n, const device KvWords& v_229, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410])
+void leave_out(thread const uint& position, thread const uint& p, thread float2& v, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+{
+    float param = v.x;
+    bool is_first = !is_finite(param);
+    float param_1 = v.y;
+    bool is_second = !is_finite(param_1);
+    if ((!is_first) && (!is_second))
+    {
+        return;
+    }
+    uint seeing = 0u;
+    uint _1529;
+    for (uint r = 0u; r < kValues; r++)
+    {
+        uint param_2 = r;
+        uint param_3 = position;
+        if (is_seen(param_2, param_3, first_seen, last_seen))
+        {
+            _1529 = 1u << r;
+        }
+        else
+        {
+            _1529 = 0u;
+        }
+        seeing |= _1529;
+    }
+    if (is_first)
+    {
+        damaged[p] |= seeing;
+        v.x = 0.0;
+    }
+    if (is_second)
+    {
+        damaged[p] |= (seeing << 16u);
+        v.y = 0.0;
+    }
+}
+
+static inline __attribute__((always_inline))
+void add_values(thread const uint& block, thread const uint& n, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _1432)
+    if (lane >= _1571)
     {
         return;
     }
@@ -797,18 +882,29 @@ void add_values(thread const uint& n, const device KvWords& v_229, constant Push
         {
             continue;
         }
-        uint _1461 = lane / kPairsAtOnce;
-        for (uint first = _1461; first < n; first += _1566)
+        uint _1600 = lane / kPairsAtOnce;
+        for (uint first = _1600; first < n; first += _1738)
         {
             for (uint i = 0u; i < kValuesAtOnce; i++)
             {
                 uint param = v_rows[min((first + (i * kStride)), (n - 1u))];
                 uint param_1 = pair;
-                v[i] = load_v(param, param_1, v_229, push);
+                v[i] = load_v(param, param_1, v_287, push);
             }
-            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
+            if (is_careful)
             {
-                uint position = first + (i_1 * kStride);
+                for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
+                {
+                    uint param_2 = block + min((first + (i_1 * kStride)), (n - 1u));
+                    uint param_3 = p;
+                    float2 param_4 = v[i_1];
+                    leave_out(param_2, param_3, param_4, first_seen, last_seen, damaged);
+                    v[i_1] = param_4;
+                }
+            }
+            for (uint i_2 = 0u; i_2 < kValuesAtOnce; i_2++)
+            {
+                uint position = first + (i_2 * kStride);
                 if (position >= n)
                 {
                     break;
@@ -818,8 +914,8 @@ void add_values(thread const uint& n, const device KvWords& v_229, constant Push
                     float4 weight = weights[((position * kValues) + r) / 4u];
                     for (uint j = 0u; j < 4u; j++)
                     {
-                        uint _1548 = ((r + j) * kPairsOfLane) + p;
-                        value_sum[_1548] += (v[i_1] * weight[j]);
+                        uint _1720 = ((r + j) * kPairsOfLane) + p;
+                        value_sum[_1720] += (v[i_2] * weight[j]);
                     }
                 }
             }
@@ -828,60 +924,60 @@ void add_values(thread const uint& n, const device KvWords& v_229, constant Push
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_229, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_647, const device MainPages& v_765, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float4 (&q_tile)[_1074], const device PageTable& v_1115, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410], const device First& v_1581, const device Pos& v_1601)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_705, const device MainPages& v_823, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1154], const device PageTable& v_1195, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_1753, const device Pos& v_1773)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kValues)
     {
         uint param = lane;
-        bool _1625 = exists(param, push, first_row, group_size);
-        bool _1633;
-        if (_1625)
+        bool _1797 = exists(param, push, first_row, group_size);
+        bool _1805;
+        if (_1797)
         {
             uint param_1 = lane;
-            _1633 = token_of(param_1, first_row, group_size) >= first_token;
+            _1805 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
-            _1633 = _1625;
+            _1805 = _1797;
         }
-        bool _1641;
-        if (_1633)
+        bool _1813;
+        if (_1805)
         {
             uint param_2 = lane;
-            _1641 = token_of(param_2, first_row, group_size) <= last_token;
+            _1813 = token_of(param_2, first_row, group_size) <= last_token;
         }
         else
         {
-            _1641 = _1633;
+            _1813 = _1805;
         }
-        bool is_among = _1641;
-        int _1644;
+        bool is_among = _1813;
+        int _1816;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _1644 = keys_of(param_4, param_5, push, v_765, v_1601) - 1;
+            _1816 = keys_of(param_4, param_5, push, v_823, v_1773) - 1;
         }
         else
         {
-            _1644 = -1;
+            _1816 = -1;
         }
-        last_seen[lane] = _1644;
-        int _1661;
+        last_seen[lane] = _1816;
+        int _1833;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _1661 = int(first_of(param_7, param_8, push, v_765, v_1581));
+            _1833 = int(first_of(param_7, param_8, push, v_823, v_1753));
         }
         else
         {
-            _1661 = 0;
+            _1833 = 0;
         }
-        first_seen[lane] = _1661;
+        first_seen[lane] = _1833;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -889,30 +985,167 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
         uint param_9 = seq;
         uint param_10 = block;
         uint param_11 = end;
-        weigh(param_9, param_10, param_11, v_229, push, gl_LocalInvocationID, v_647, v_765, reduced, gl_SubgroupID, gl_NumSubgroups, head_kv, q_tile, v_1115, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights);
-        uint param_12 = min(128u, (end - block));
-        add_values(param_12, v_229, push, gl_LocalInvocationID, v_rows, value_sum, weights);
+        weigh(param_9, param_10, param_11, v_287, push, gl_LocalInvocationID, v_705, v_823, reduced, gl_SubgroupID, gl_NumSubgroups, head_kv, first_seen, last_seen, q_tile, v_1195, v_rows, largest, shrink, weight_sum, value_sum, weights);
+        uint param_12 = block;
+        uint param_13 = min(128u, (end - block));
+        add_values(param_12, param_13, v_287, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410])
+void sum_up(thread const uint& part, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_705, const device MainPages& v_823, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1154], const device PageTable& v_1195, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_1753, const device Pos& v_1773, const device Seq& v_2252)
+{
+    for (uint r = 0u; r < kValues; r++)
+    {
+        weight_sum[r] = 0.0;
+        for (uint p = 0u; p < kPairsOfLane; p++)
+        {
+            value_sum[(r * kPairsOfLane) + p] = float2(0.0);
+        }
+    }
+    if (gl_LocalInvocationID.x < kValues)
+    {
+        largest[gl_LocalInvocationID.x] = -1000000015047466219876688855040.0;
+    }
+    uint n_rows = min(kValues, ((push.n_tokens * group_size) - first_row));
+    uint param = n_rows - 1u;
+    uint last_of_tile = token_of(param, first_row, group_size);
+    uint param_1 = 0u;
+    uint token = token_of(param_1, first_row, group_size);
+    uint _2337;
+    while (token <= last_of_tile)
+    {
+        uint seq = uint(v_2252.seqs[push.seq_at + token]);
+        uint param_2 = seq;
+        uint param_3 = token;
+        int n_keys = keys_of(param_2, param_3, push, v_823, v_1773);
+        uint param_4 = uint(n_keys);
+        uint n_positions = part_positions(param_4, push);
+        uint last_token = token;
+        uint param_5 = seq;
+        uint param_6 = token;
+        uint first_position = first_of(param_5, param_6, push, v_823, v_1753);
+        for (;;)
+        {
+            bool _2287 = last_token < last_of_tile;
+            bool _2300;
+            if (_2287)
+            {
+                _2300 = uint(v_2252.seqs[(push.seq_at + last_token) + 1u]) == seq;
+            }
+            else
+            {
+                _2300 = _2287;
+            }
+            if (_2300)
+            {
+                uint param_7 = seq;
+                uint param_8 = last_token + 1u;
+                int keys_of_next = keys_of(param_7, param_8, push, v_823, v_1773);
+                uint param_9 = uint(keys_of_next);
+                if (part_positions(param_9, push) != n_positions)
+                {
+                    break;
+                }
+                last_token++;
+                n_keys = max(n_keys, keys_of_next);
+                uint param_10 = seq;
+                uint param_11 = last_token;
+                first_position = min(first_position, first_of(param_10, param_11, push, v_823, v_1753));
+                continue;
+            }
+            else
+            {
+                break;
+            }
+        }
+        uint first = part * n_positions;
+        if (first_position > first)
+        {
+            _2337 = ((first_position - first) / 128u) * 128u;
+        }
+        else
+        {
+            _2337 = 0u;
+        }
+        uint left_out = _2337;
+        uint param_12 = token;
+        uint param_13 = last_token;
+        uint param_14 = seq;
+        uint param_15 = first + left_out;
+        uint param_16 = min(uint(n_keys), (first + n_positions));
+        attend(param_12, param_13, param_14, param_15, param_16, v_287, push, gl_LocalInvocationID, v_705, v_823, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1195, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_1753, v_1773);
+        token = last_token + 1u;
+    }
+}
+
+static inline __attribute__((always_inline))
+bool are_sums_damaged(threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread spvUnsafeArray<float2, _1461>& value_sum)
+{
+    spvUnsafeArray<float, kValues> found;
+    for (uint r = 0u; r < kValues; r++)
+    {
+        found[r] = 0.0;
+    }
+    for (uint i = 0u; i < _2153; i++)
+    {
+        float param = value_sum[i].x;
+        bool _2160 = !is_finite(param);
+        bool _2170;
+        if (!_2160)
+        {
+            float param_1 = value_sum[i].y;
+            _2170 = !is_finite(param_1);
+        }
+        else
+        {
+            _2170 = _2160;
+        }
+        if (_2170)
+        {
+            found[0] = 1.0;
+        }
+    }
+    spvUnsafeArray<float, kValues> param_2;
+    param_2 = found;
+    bool param_3 = false;
+    reduce(param_2, param_3, reduced, gl_SubgroupID);
+    uint param_4 = 0u;
+    float param_5 = 0.0;
+    float _2183 = reduced_max(param_4, param_5, reduced, gl_NumSubgroups);
+    bool are_damaged = _2183 > 0.0;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    return are_damaged;
+}
+
+static inline __attribute__((always_inline))
+void share_sums(thread const uint& p, thread const uint& component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
     float4 sums;
+    float _1909;
     for (uint r = 0u; r < kValues; r += 4u)
     {
         for (uint j = 0u; j < 4u; j++)
         {
-            sums[j] = value_sum[((r + j) * kPairsOfLane) + p][component];
+            bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
+            if (is_damaged)
+            {
+                _1909 = as_type<float>(2143289344u);
+            }
+            else
+            {
+                _1909 = value_sum[((r + j) * kPairsOfLane) + p][component];
+            }
+            sums[j] = _1909;
         }
         weights[((lane * kValues) + r) / 4u] = sums;
     }
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_913], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_971], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -923,25 +1156,25 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_913], thre
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_913], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1410], device Out& v_1829, device Softmax& v_1865)
+void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_971], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1480], device Out& v_2023, device Softmax& v_2059)
 {
-    float _1844;
-    for (uint i = gl_LocalInvocationID.x; i < _1751; i += 128u)
+    float _2038;
+    for (uint i = gl_LocalInvocationID.x; i < _1945; i += 128u)
     {
         uint row = i / kPairsAtOnce;
         uint dimension = (2u * ((i % kPairsAtOnce) + (p * 128u))) + component;
         uint param = row;
-        bool _1768 = !exists(param, push, first_row, group_size);
-        bool _1776;
-        if (!_1768)
+        bool _1962 = !exists(param, push, first_row, group_size);
+        bool _1970;
+        if (!_1962)
         {
-            _1776 = dimension >= push.head_dim_v;
+            _1970 = dimension >= push.head_dim_v;
         }
         else
         {
-            _1776 = _1768;
+            _1970 = _1962;
         }
-        if (_1776)
+        if (_1970)
         {
             continue;
         }
@@ -957,22 +1190,22 @@ void store_sums(thread const uint& p, thread const uint& component, thread const
         uint vector = (((part * push.n_tokens) + token_of(param_2, first_row, group_size)) * push.n_head) + head_of(param_3, first_row, group_size, head_kv);
         if (push.keeps_sums == 0u)
         {
-            _1844 = sum / total;
+            _2038 = sum / total;
         }
         else
         {
-            _1844 = sum;
+            _2038 = sum;
         }
-        v_1829.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _1844;
+        v_2023.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2038;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_1865.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_2059.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_913], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1391>& value_sum, threadgroup float4 (&weights)[_1410], device Out& v_1829, device Softmax& v_1865)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, device Out& v_2023, device Softmax& v_2059)
 {
     spvUnsafeArray<float, kValues> param;
     param = weight_sum;
@@ -984,121 +1217,67 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
         {
             uint param_2 = p;
             uint param_3 = component;
-            share_sums(param_2, param_3, gl_LocalInvocationID, value_sum, weights);
+            share_sums(param_2, param_3, gl_LocalInvocationID, value_sum, weights, damaged);
             threadgroup_barrier(mem_flags::mem_threadgroup);
             uint param_4 = p;
             uint param_5 = component;
             uint param_6 = part;
-            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_1829, v_1865);
+            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_2023, v_2059);
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
     }
 }
 
-kernel void attention(const device KvWords& v_229 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_647 [[buffer(1)]], const device PageTable& v_1115 [[buffer(2)]], const device Seq& _2020 [[buffer(3)]], const device Pos& v_1601 [[buffer(4)]], const device Q& v_1045 [[buffer(5)]], device Out& v_1829 [[buffer(6)]], device Softmax& v_1865 [[buffer(7)]], const device First& v_1581 [[buffer(8)]], const device Constants& v_397 [[buffer(9)]], const device MainPages& v_765 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+kernel void attention(const device KvWords& v_287 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_705 [[buffer(1)]], const device PageTable& v_1195 [[buffer(2)]], const device Seq& v_2252 [[buffer(3)]], const device Pos& v_1773 [[buffer(4)]], const device Q& v_1125 [[buffer(5)]], device Out& v_2023 [[buffer(6)]], device Softmax& v_2059 [[buffer(7)]], const device First& v_1753 [[buffer(8)]], const device Constants& v_455 [[buffer(9)]], const device MainPages& v_823 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_425];
+    threadgroup float residual_signs[_483];
     threadgroup float k_levels[kKLevels];
-    threadgroup float reduced[_913];
-    threadgroup float4 q_tile[_1074];
-    threadgroup uint v_rows[128];
+    threadgroup float reduced[_971];
     threadgroup int first_seen[kValues];
     threadgroup int last_seen[kValues];
+    threadgroup float4 q_tile[_1154];
+    threadgroup uint v_rows[128];
     threadgroup float largest[kValues];
     threadgroup float shrink[kValues];
-    threadgroup float4 weights[_1410];
+    threadgroup float4 weights[_1480];
     uint head_kv = gl_WorkGroupID.y;
     uint group_size = push.n_head / push.n_head_kv;
     uint first_row = gl_WorkGroupID.x * kValues;
     uint part = gl_WorkGroupID.z;
     spvUnsafeArray<float, kValues> weight_sum;
-    spvUnsafeArray<float2, _1391> value_sum;
-    for (uint r = 0u; r < kValues; r++)
+    spvUnsafeArray<float2, _1461> value_sum;
+    spvUnsafeArray<uint, kPairsOfLane> damaged;
+    bool is_careful;
+    for (uint p = 0u; p < kPairsOfLane; p++)
     {
-        weight_sum[r] = 0.0;
-        for (uint p = 0u; p < kPairsOfLane; p++)
-        {
-            value_sum[(r * kPairsOfLane) + p] = float2(0.0);
-        }
+        damaged[p] = 0u;
     }
-    if (gl_LocalInvocationID.x < kValues)
+    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1125, q_tile);
+    load_levels(gl_LocalInvocationID, v_levels, v_455, residual_signs, k_levels);
+    is_careful = false;
+    for (;;)
     {
-        largest[gl_LocalInvocationID.x] = -1000000015047466219876688855040.0;
-    }
-    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1045, q_tile);
-    load_levels(gl_LocalInvocationID, v_levels, v_397, residual_signs, k_levels);
-    uint n_rows = min(kValues, ((push.n_tokens * group_size) - first_row));
-    uint param = n_rows - 1u;
-    uint last_of_tile = token_of(param, first_row, group_size);
-    uint param_1 = 0u;
-    uint token = token_of(param_1, first_row, group_size);
-    uint _2105;
-    while (token <= last_of_tile)
-    {
-        uint seq = uint(_2020.seqs[push.seq_at + token]);
-        uint param_2 = seq;
-        uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_765, v_1601);
-        uint param_4 = uint(n_keys);
-        uint n_positions = part_positions(param_4, push);
-        uint last_token = token;
-        uint param_5 = seq;
-        uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_765, v_1581);
-        for (;;)
+        uint param = part;
+        sum_up(param, v_287, push, gl_LocalInvocationID, v_705, v_823, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1195, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_1753, v_1773, v_2252);
+        bool _2408;
+        if (!is_careful)
         {
-            bool _2055 = last_token < last_of_tile;
-            bool _2068;
-            if (_2055)
-            {
-                _2068 = uint(_2020.seqs[(push.seq_at + last_token) + 1u]) == seq;
-            }
-            else
-            {
-                _2068 = _2055;
-            }
-            if (_2068)
-            {
-                uint param_7 = seq;
-                uint param_8 = last_token + 1u;
-                int keys_of_next = keys_of(param_7, param_8, push, v_765, v_1601);
-                uint param_9 = uint(keys_of_next);
-                if (part_positions(param_9, push) != n_positions)
-                {
-                    break;
-                }
-                last_token++;
-                n_keys = max(n_keys, keys_of_next);
-                uint param_10 = seq;
-                uint param_11 = last_token;
-                first_position = min(first_position, first_of(param_10, param_11, push, v_765, v_1581));
-                continue;
-            }
-            else
-            {
-                break;
-            }
-        }
-        uint first = part * n_positions;
-        if (first_position > first)
-        {
-            _2105 = ((first_position - first) / 128u) * 128u;
+            bool _2406 = are_sums_damaged(reduced, gl_SubgroupID, gl_NumSubgroups, value_sum);
+            _2408 = !_2406;
         }
         else
         {
-            _2105 = 0u;
+            _2408 = is_careful;
         }
-        uint left_out = _2105;
-        uint param_12 = token;
-        uint param_13 = last_token;
-        uint param_14 = seq;
-        uint param_15 = first + left_out;
-        uint param_16 = min(uint(n_keys), (first + n_positions));
-        attend(param_12, param_13, param_14, param_15, param_16, v_229, push, gl_LocalInvocationID, v_647, v_765, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, q_tile, v_1115, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights, v_1581, v_1601);
-        token = last_token + 1u;
+        if (_2408)
+        {
+            break;
+        }
+        is_careful = true;
+        continue;
     }
-    uint param_17 = part;
-    store(param_17, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, v_1829, v_1865);
+    uint param_1 = part;
+    store(param_1, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, damaged, v_2023, v_2059);
 }
 

@@ -68,7 +68,7 @@ struct KvWords
 
 constant bool kWholeQuads_tmp [[function_constant(5)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _306 = (!kWholeQuads);
+constant bool _364 = (!kWholeQuads);
 
 struct Push
 {
@@ -112,12 +112,12 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_8 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_8;
-constant int _441 = kHasResidual ? 128 : 1;
+constant int _499 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_6
 #define SPIRV_CROSS_CONSTANT_ID_6 1u
 #endif
 constant uint kKLevels = SPIRV_CROSS_CONSTANT_ID_6;
-constant bool _1278 = (!kWholeQuads);
+constant bool _1335 = (!kWholeQuads);
 
 struct KvQuads
 {
@@ -129,21 +129,21 @@ struct MainPages
     int main_pages[1];
 };
 
-constant uint _1609 = (32u * kValues);
+constant uint _1666 = (32u * kValues);
 #ifndef SPIRV_CROSS_CONSTANT_ID_3
 #define SPIRV_CROSS_CONSTANT_ID_3 1u
 #endif
 constant uint kKPieces = SPIRV_CROSS_CONSTANT_ID_3;
 constant uint row_floats = (kKPieces * 16u);
-constant uint _1717 = (kValues * row_floats);
+constant uint _1796 = (kValues * row_floats);
 
 struct Q
 {
     float q[1];
 };
 
-constant uint _1769 = (kValues * kKPieces);
-constant uint _1770 = (_1769 * 4u);
+constant uint _1848 = (kValues * kKPieces);
+constant uint _1849 = (_1848 * 4u);
 
 struct PageTable
 {
@@ -154,21 +154,21 @@ struct PageTable
 #define SPIRV_CROSS_CONSTANT_ID_4 1u
 #endif
 constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
-constant uint _2081 = (kVPairs + 128u);
-constant uint _2082 = (_2081 - 1u);
-constant uint kPairsOfLane = (_2082 / 128u);
-constant uint _2085 = (kValues * kPairsOfLane);
-constant uint _2103 = (128u * kValues);
-constant uint _2104 = (_2103 / 4u);
-constant bool _2123 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _2123 ? kVPairs : 128u;
+constant uint _2150 = (kVPairs + 128u);
+constant uint _2151 = (_2150 - 1u);
+constant uint kPairsOfLane = (_2151 / 128u);
+constant uint _2154 = (kValues * kPairsOfLane);
+constant uint _2172 = (128u * kValues);
+constant uint _2173 = (_2172 / 4u);
+constant bool _2261 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _2261 ? kVPairs : 128u;
 constant uint kStride = (128u / kPairsAtOnce);
-constant uint _2126 = (kStride * kPairsAtOnce);
+constant uint _2264 = (kStride * kPairsAtOnce);
 #ifndef SPIRV_CROSS_CONSTANT_ID_9
 #define SPIRV_CROSS_CONSTANT_ID_9 8u
 #endif
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
-constant uint _2259 = (kValuesAtOnce * kStride);
+constant uint _2431 = (kValuesAtOnce * kStride);
 
 struct First
 {
@@ -180,7 +180,7 @@ struct Pos
     int positions[1];
 };
 
-constant uint _2444 = (kValues * kPairsAtOnce);
+constant uint _2638 = (kValues * kPairsAtOnce);
 
 struct Out
 {
@@ -191,6 +191,8 @@ struct Softmax
 {
     float2 softmax[1];
 };
+
+constant uint _2846 = (kValues * kPairsOfLane);
 
 struct Seq
 {
@@ -218,29 +220,29 @@ uint head_of(thread const uint& row, thread uint& first_row, thread uint& group_
 }
 
 static inline __attribute__((always_inline))
-void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1741, threadgroup float4 (&q_tile)[_1770])
+void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1820, threadgroup float4 (&q_tile)[_1849])
 {
-    for (uint i = gl_LocalInvocationID.x; i < _1717; i += 128u)
+    for (uint i = gl_LocalInvocationID.x; i < _1796; i += 128u)
     {
         uint row = i / row_floats;
         uint dimension = i % row_floats;
         float value = 0.0;
         uint param = row;
-        bool _1728 = exists(param, push, first_row, group_size);
-        bool _1735;
-        if (_1728)
+        bool _1807 = exists(param, push, first_row, group_size);
+        bool _1814;
+        if (_1807)
         {
-            _1735 = dimension < push.head_dim_k;
+            _1814 = dimension < push.head_dim_k;
         }
         else
         {
-            _1735 = _1728;
+            _1814 = _1807;
         }
-        if (_1735)
+        if (_1814)
         {
             uint param_1 = row;
             uint param_2 = row;
-            value = v_1741.q[(push.q_at + (((token_of(param_1, first_row, group_size) * push.n_head) + head_of(param_2, first_row, group_size, head_kv)) * push.head_dim_k)) + dimension] * push.scale;
+            value = v_1820.q[(push.q_at + (((token_of(param_1, first_row, group_size) * push.n_head) + head_of(param_2, first_row, group_size, head_kv)) * push.head_dim_k)) + dimension] * push.scale;
         }
         ((threadgroup float*)&q_tile[i / 4u])[i % 4u] = value;
     }
@@ -297,18 +299,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_413, threadgroup float (&residual_signs)[_441])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_471, threadgroup float (&residual_signs)[_499])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _401 = v_format();
-        uint param = _401;
-        uint _403 = n_levels(param);
-        if (i < _403)
+        uint _459 = v_format();
+        uint param = _459;
+        uint _461 = n_levels(param);
+        if (i < _461)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_413.constants[first_level(param_1) + i];
+            v_levels[i] = v_471.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -319,7 +321,7 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 128u)
     {
-        residual_signs[i_1] = v_413.constants[352u + i_1];
+        residual_signs[i_1] = v_471.constants[352u + i_1];
     }
 }
 
@@ -330,19 +332,19 @@ uint k_format()
 }
 
 static inline __attribute__((always_inline))
-void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_413, threadgroup float (&residual_signs)[_441], threadgroup float (&k_levels)[kKLevels])
+void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_471, threadgroup float (&residual_signs)[_499], threadgroup float (&k_levels)[kKLevels])
 {
-    load_v_levels(gl_LocalInvocationID, v_levels, v_413, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_471, residual_signs);
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _807 = k_format();
-        uint param = _807;
-        uint _809 = n_levels(param);
-        if (i < _809)
+        uint _864 = k_format();
+        uint param = _864;
+        uint _866 = n_levels(param);
+        if (i < _866)
         {
             uint param_1 = k_format();
-            k_levels[i] = v_413.constants[first_level(param_1) + i];
+            k_levels[i] = v_471.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -354,33 +356,33 @@ void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_level
 }
 
 static inline __attribute__((always_inline))
-int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_1462)
+int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_1519)
 {
     if (push.pages_of == 0u)
     {
         return position;
     }
-    int first = v_1462.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
-    int last = v_1462.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
+    int first = v_1519.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
+    int last = v_1519.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
     int n_main = min(max((position - first), 0), max((last - first), 0));
-    int _1502;
+    int _1559;
     if (push.pages_of == 2u)
     {
-        _1502 = position - n_main;
+        _1559 = position - n_main;
     }
     else
     {
-        _1502 = n_main;
+        _1559 = n_main;
     }
-    return _1502;
+    return _1559;
 }
 
 static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1462, const device Pos& v_2294)
+int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1519, const device Pos& v_2466)
 {
     uint param = seq;
-    int param_1 = v_2294.positions[push.pos_at + token] + 1;
-    return keys_before(param, param_1, push, v_1462);
+    int param_1 = v_2466.positions[push.pos_at + token] + 1;
+    return keys_before(param, param_1, push, v_1519);
 }
 
 static inline __attribute__((always_inline))
@@ -390,65 +392,65 @@ uint part_positions(thread const uint& n, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _2620;
+    uint _2813;
     if (n <= 1u)
     {
-        _2620 = 1u;
+        _2813 = 1u;
     }
     else
     {
-        _2620 = 2u << uint(int(spvFindUMSB(n - 1u)));
+        _2813 = 2u << uint(int(spvFindUMSB(n - 1u)));
     }
-    return max(128u, (_2620 / 32u));
+    return max(128u, (_2813 / 32u));
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1462, const device First& v_2274)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1519, const device First& v_2446)
 {
-    uint _2268;
+    uint _2440;
     if (push.has_first > 0u)
     {
         uint param = seq;
-        int param_1 = v_2274.firsts[push.first_at + token];
-        _2268 = uint(keys_before(param, param_1, push, v_1462));
+        int param_1 = v_2446.firsts[push.first_at + token];
+        _2440 = uint(keys_before(param, param_1, push, v_1519));
     }
     else
     {
-        _2268 = 0u;
+        _2440 = 0u;
     }
-    return _2268;
+    return _2440;
 }
 
 static inline __attribute__((always_inline))
-uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_1462)
+uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_1519)
 {
     uint index = key / push.page_tokens;
     if (push.pages_of == 0u)
     {
         return index;
     }
-    int first = v_1462.main_pages[push.main_pages_at + (2u * seq)];
-    int last = v_1462.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
+    int first = v_1519.main_pages[push.main_pages_at + (2u * seq)];
+    int last = v_1519.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
     if (push.pages_of == 1u)
     {
         return index + uint(first);
     }
-    uint _1556;
+    uint _1613;
     if (index < uint(first))
     {
-        _1556 = index;
+        _1613 = index;
     }
     else
     {
-        _1556 = index + uint(max((last - first), 0));
+        _1613 = index + uint(max((last - first), 0));
     }
-    return _1556;
+    return _1613;
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device KvWords& v_245)
+uint half_at(thread const uint& at, const device KvWords& v_303)
 {
-    return (v_245.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_303.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -458,59 +460,59 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _227;
+    uint _285;
     if (magnitude < 1024u)
     {
-        _227 = subnormal;
+        _285 = subnormal;
     }
     else
     {
-        _227 = (magnitude << uint(13)) + exponent_offset;
+        _285 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _227);
+    return as_type<float>(_sign | _285);
 }
 
 static inline __attribute__((always_inline))
-float residual_step(thread const uint& block, const device KvWords& v_245)
+float residual_step(thread const uint& block, const device KvWords& v_303)
 {
     uint param = block + 66u;
-    return ((half_at(param, v_245) & 1u) != 0u) ? 0.0441941730678081512451171875 : (-0.0441941730678081512451171875);
+    return ((half_at(param, v_303) & 1u) != 0u) ? 0.0441941730678081512451171875 : (-0.0441941730678081512451171875);
 }
 
 static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, const device KvWords& v_245)
+uint two_halves_at(thread const uint& at, const device KvWords& v_303)
 {
     uint param = at;
     uint param_1 = at + 2u;
-    return half_at(param, v_245) | (half_at(param_1, v_245) << uint(16));
+    return half_at(param, v_303) | (half_at(param_1, v_303) << uint(16));
 }
 
 static inline __attribute__((always_inline))
 uint bits_from(thread const uint& low, thread const uint& high, thread const uint& at)
 {
-    uint _828;
+    uint _885;
     if (at == 0u)
     {
-        _828 = low;
+        _885 = low;
     }
     else
     {
-        uint _835;
+        uint _892;
         if (at < 32u)
         {
-            _835 = (low >> at) | (high << (32u - at));
+            _892 = (low >> at) | (high << (32u - at));
         }
         else
         {
-            _835 = high >> (at - 32u);
+            _892 = high >> (at - 32u);
         }
-        _828 = _835;
+        _885 = _892;
     }
-    return _828;
+    return _885;
 }
 
 static inline __attribute__((always_inline))
-void load_compressed_k(thread const uint& format, thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_245, threadgroup float (&residual_signs)[_441], threadgroup float (&k_levels)[kKLevels])
+void load_compressed_k(thread const uint& format, thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_303, threadgroup float (&residual_signs)[_499], threadgroup float (&k_levels)[kKLevels])
 {
     switch (format)
     {
@@ -520,23 +522,23 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
             uint block = row + ((piece / 2u) * 18u);
             uint shift = (piece % 2u) * 4u;
             uint param = block;
-            uint param_1 = half_at(param, v_245);
+            uint param_1 = half_at(param, v_303);
             float _step = f32_from_f16(param_1);
-            float4 _913;
+            float4 _970;
             for (uint i = 0u; i < 4u; i++)
             {
                 uint param_2 = (block + 2u) + (4u * i);
-                uint codes = two_halves_at(param_2, v_245) >> shift;
+                uint codes = two_halves_at(param_2, v_303) >> shift;
                 uint4 code = uint4(codes, codes >> uint(8), codes >> uint(16), codes >> uint(24)) & uint4(15u);
                 if (format == 4u)
                 {
-                    _913 = (float4(code) - float4(8.0)) * _step;
+                    _970 = (float4(code) - float4(8.0)) * _step;
                 }
                 else
                 {
-                    _913 = float4(k_levels[code.x], k_levels[code.y], k_levels[code.z], k_levels[code.w]) * _step;
+                    _970 = float4(k_levels[code.x], k_levels[code.y], k_levels[code.z], k_levels[code.w]) * _step;
                 }
-                k[i] = _913;
+                k[i] = _970;
             }
             break;
         }
@@ -544,43 +546,43 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
         case 7u:
         {
             bool is_path = format == 7u;
-            uint _953;
+            uint _1010;
             if (is_path)
             {
-                _953 = row + ((piece / 8u) * 52u);
+                _1010 = row + ((piece / 8u) * 52u);
             }
             else
             {
-                _953 = row + ((piece / 2u) * 14u);
+                _1010 = row + ((piece / 2u) * 14u);
             }
-            uint block_1 = _953;
-            uint _972;
+            uint block_1 = _1010;
+            uint _1029;
             if (is_path)
             {
-                _972 = piece % 8u;
+                _1029 = piece % 8u;
             }
             else
             {
-                _972 = piece % 2u;
+                _1029 = piece % 2u;
             }
-            uint at = (block_1 + 2u) + (_972 * 6u);
+            uint at = (block_1 + 2u) + (_1029 * 6u);
             uint param_3 = at;
-            uint low = two_halves_at(param_3, v_245);
-            uint _989;
+            uint low = two_halves_at(param_3, v_303);
+            uint _1046;
             if (is_path)
             {
                 uint param_4 = at + 4u;
-                _989 = two_halves_at(param_4, v_245);
+                _1046 = two_halves_at(param_4, v_303);
             }
             else
             {
                 uint param_5 = at + 4u;
-                _989 = half_at(param_5, v_245);
+                _1046 = half_at(param_5, v_303);
             }
-            uint high = _989;
+            uint high = _1046;
             uint mask = uint(is_path ? 511 : 7);
             uint param_6 = block_1;
-            uint param_7 = half_at(param_6, v_245);
+            uint param_7 = half_at(param_6, v_303);
             float _step_1 = f32_from_f16(param_7);
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
@@ -598,9 +600,9 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
         {
             uint block_2 = row + ((piece / 16u) * 34u);
             uint param_11 = block_2 + 32u;
-            float norm = as_type<float>(half_at(param_11, v_245) << uint(16));
+            float norm = as_type<float>(half_at(param_11, v_303) << uint(16));
             uint param_12 = block_2 + ((piece % 16u) * 2u);
-            uint signs = half_at(param_12, v_245);
+            uint signs = half_at(param_12, v_303);
             for (uint i_2 = 0u; i_2 < 4u; i_2++)
             {
                 bool4 is_positive = (uint4(signs >> (4u * i_2)) & uint4(1u, 2u, 4u, 8u)) != uint4(0u);
@@ -613,18 +615,18 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
             uint block_3 = row + ((piece / 8u) * 82u);
             uint first = (piece % 8u) * 16u;
             uint param_13 = block_3;
-            uint param_14 = half_at(param_13, v_245);
+            uint param_14 = half_at(param_13, v_303);
             float norm_1 = f32_from_f16(param_14);
             for (uint i_3 = 0u; i_3 < 4u; i_3++)
             {
                 uint param_15 = ((block_3 + 2u) + (first / 2u)) + (2u * i_3);
-                uint codes_1 = half_at(param_15, v_245);
+                uint codes_1 = half_at(param_15, v_303);
                 float4 levels = float4(k_levels[codes_1 & 15u], k_levels[(codes_1 >> uint(4)) & 15u], k_levels[(codes_1 >> uint(8)) & 15u], k_levels[codes_1 >> uint(12)]);
                 if (format == 10u)
                 {
                     uint at_1 = first + (4u * i_3);
                     uint param_16 = block_3;
-                    levels += (float4(residual_signs[at_1], residual_signs[at_1 + 1u], residual_signs[at_1 + 2u], residual_signs[at_1 + 3u]) * residual_step(param_16, v_245));
+                    levels += (float4(residual_signs[at_1], residual_signs[at_1 + 1u], residual_signs[at_1 + 2u], residual_signs[at_1 + 3u]) * residual_step(param_16, v_303));
                 }
                 k[i_3] = levels * norm_1;
             }
@@ -634,27 +636,27 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_245)
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_303)
 {
     switch (format)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_245);
+            uint param_1 = half_at(param, v_303);
             return f32_from_f16(param_1);
         }
         case 2u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_245) << uint(16));
+            return as_type<float>(half_at(param_2, v_303) << uint(16));
         }
     }
-    return as_type<float>(v_245.kv_words[(row / 4u) + i]);
+    return as_type<float>(v_303.kv_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_245, constant Push& push, threadgroup float (&residual_signs)[_441], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1345)
+void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_303, constant Push& push, threadgroup float (&residual_signs)[_499], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1402)
 {
     uint format = k_format();
     if (format > 3u)
@@ -663,7 +665,7 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
         uint param_1 = row;
         uint param_2 = piece;
         spvUnsafeArray<float4, 4> param_3;
-        load_compressed_k(param, param_1, param_2, param_3, v_245, residual_signs, k_levels);
+        load_compressed_k(param, param_1, param_2, param_3, v_303, residual_signs, k_levels);
         k = param_3;
         return;
     }
@@ -671,21 +673,21 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
     {
         uint block = row + ((piece / 2u) * 34u);
         uint param_4 = block;
-        uint param_5 = half_at(param_4, v_245);
+        uint param_5 = half_at(param_4, v_303);
         float _step = f32_from_f16(param_5);
         uint first = (block + 2u) + (16u * (piece % 2u));
         for (uint i = 0u; i < 4u; i++)
         {
             uint param_6 = first + (4u * i);
-            int codes = int(two_halves_at(param_6, v_245));
+            int codes = int(two_halves_at(param_6, v_303));
             k[i] = float4(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8))), float(extract_bits(codes, uint(16), uint(8))), float(extract_bits(codes, uint(24), uint(8)))) * _step;
         }
     }
     else
     {
-        if (_1278)
+        if (_1335)
         {
-            float _1311;
+            float _1368;
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
                 for (uint j = 0u; j < 4u; j++)
@@ -696,13 +698,13 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
                         uint param_7 = format;
                         uint param_8 = row;
                         uint param_9 = dimension;
-                        _1311 = load_float(param_7, param_8, param_9, v_245);
+                        _1368 = load_float(param_7, param_8, param_9, v_303);
                     }
                     else
                     {
-                        _1311 = 0.0;
+                        _1368 = 0.0;
                     }
-                    k[i_1][j] = _1311;
+                    k[i_1][j] = _1368;
                 }
             }
         }
@@ -712,14 +714,14 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
             {
                 for (uint i_2 = 0u; i_2 < 4u; i_2++)
                 {
-                    k[i_2] = as_type<float4>(v_1345.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
+                    k[i_2] = as_type<float4>(v_1402.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
                 }
             }
             else
             {
                 for (uint i_3 = 0u; i_3 < 2u; i_3++)
                 {
-                    uint4 pairs = v_1345.kv_quads[((row / 16u) + (2u * piece)) + i_3];
+                    uint4 pairs = v_1402.kv_quads[((row / 16u) + (2u * piece)) + i_3];
                     if (format == 1u)
                     {
                         k[2u * i_3] = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
@@ -737,24 +739,69 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID)
+bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues])
+{
+    bool _1772 = int(position) >= first_seen[row];
+    bool _1782;
+    if (_1772)
+    {
+        _1782 = int(position) <= last_seen[row];
+    }
+    else
+    {
+        _1782 = _1772;
+    }
+    return _1782;
+}
+
+static inline __attribute__((always_inline))
+uint magnitude_bits(thread const float& value)
+{
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+bool is_finite(thread const float& value)
+{
+    float param = value;
+    return magnitude_bits(param) < 2139095040u;
+}
+
+static inline __attribute__((always_inline))
+float finite_or_nan(thread const float& value)
+{
+    float param = value;
+    uint _214;
+    if (is_finite(param))
+    {
+        _214 = as_type<uint>(value);
+    }
+    else
+    {
+        _214 = 2143289344u;
+    }
+    return as_type<float>(_214);
+}
+
+static inline __attribute__((always_inline))
+void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1666], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
-    float _1582;
+    float _1639;
     for (uint i = 0u; i < kValues; i++)
     {
         if (is_sum)
         {
-            _1582 = simd_sum(values[i]);
+            _1639 = simd_sum(values[i]);
         }
         else
         {
-            _1582 = simd_max(values[i]);
+            _1639 = simd_max(values[i]);
         }
-        results[i] = _1582;
+        results[i] = _1639;
     }
-    bool _1598 = simd_is_first();
-    if (_1598)
+    bool _1655 = simd_is_first();
+    if (_1655)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -771,7 +818,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1609], thread uint& gl_NumSubgroups)
+float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1666], thread uint& gl_NumSubgroups)
 {
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
     {
@@ -781,7 +828,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_245, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&residual_signs)[_441], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1345, const device MainPages& v_1462, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& head_kv, threadgroup float4 (&q_tile)[_1770], const device PageTable& v_1811, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104])
+void weigh(thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_303, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&residual_signs)[_499], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1402, const device MainPages& v_1519, threadgroup float (&reduced)[_1666], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1849], const device PageTable& v_1890, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2154>& value_sum, threadgroup float4 (&weights)[_2173])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -794,7 +841,7 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
     {
         uint param = seq;
         uint param_1 = position;
-        uint page = uint(v_1811.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_1462)]);
+        uint page = uint(v_1890.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_1519)]);
         uint keys = push.kv_at + (page * push.page_bytes);
         uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
         uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
@@ -804,7 +851,7 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
         {
             uint param_2 = keys + (slot * push.k_row_bytes);
             uint param_3 = piece;
-            load_k(param_2, param_3, param_4, v_245, push, residual_signs, k_levels, v_1345);
+            load_k(param_2, param_3, param_4, v_303, push, residual_signs, k_levels, v_1402);
             spvUnsafeArray<float4, 4> k;
             k = param_4;
             for (uint r_1 = 0u; r_1 < kValues; r_1++)
@@ -814,73 +861,72 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
             }
         }
     }
+    float _2046;
     for (uint r_2 = 0u; r_2 < kValues; r_2++)
     {
-        bool _1958 = position < end;
-        bool _1971;
-        if (_1958)
+        bool _2037 = position < end;
+        bool _2045;
+        if (_2037)
         {
-            _1971 = int(position) >= first_seen[r_2];
+            uint param_5 = r_2;
+            uint param_6 = position;
+            _2045 = is_seen(param_5, param_6, first_seen, last_seen);
         }
         else
         {
-            _1971 = _1958;
+            _2045 = _2037;
         }
-        bool _1981;
-        if (_1971)
+        if (_2045)
         {
-            _1981 = int(position) <= last_seen[r_2];
+            float param_7 = scores[r_2];
+            _2046 = finite_or_nan(param_7);
         }
         else
         {
-            _1981 = _1971;
+            _2046 = -1000000015047466219876688855040.0;
         }
-        bool is_seen = _1981;
-        if (!is_seen)
-        {
-            scores[r_2] = -1000000015047466219876688855040.0;
-        }
+        scores[r_2] = _2046;
     }
-    spvUnsafeArray<float, kValues> param_5;
-    param_5 = scores;
-    bool param_6 = false;
-    reduce(param_5, param_6, reduced, gl_SubgroupID);
+    spvUnsafeArray<float, kValues> param_8;
+    param_8 = scores;
+    bool param_9 = false;
+    reduce(param_8, param_9, reduced, gl_SubgroupID);
     if (lane < kValues)
     {
-        uint param_7 = lane;
-        float param_8 = largest[lane];
-        float _2009 = reduced_max(param_7, param_8, reduced, gl_NumSubgroups);
-        float top = _2009;
-        float _2017;
+        uint param_10 = lane;
+        float param_11 = largest[lane];
+        float _2078 = reduced_max(param_10, param_11, reduced, gl_NumSubgroups);
+        float top = _2078;
+        float _2086;
         if (largest[lane] == top)
         {
-            _2017 = 1.0;
+            _2086 = 1.0;
         }
         else
         {
-            _2017 = exp(largest[lane] - top);
+            _2086 = exp(largest[lane] - top);
         }
-        shrink[lane] = _2017;
+        shrink[lane] = _2086;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _2046;
+    float _2115;
     for (uint r_3 = 0u; r_3 < kValues; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _2046 = 0.0;
+            _2115 = 0.0;
         }
         else
         {
-            _2046 = exp(scores[r_3] - largest[r_3]);
+            _2115 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _2046;
+        float weight = _2115;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _2092 = (r_3 * kPairsOfLane) + p;
-            value_sum[_2092] *= shrink[r_3];
+            uint _2161 = (r_3 * kPairsOfLane) + p;
+            value_sum[_2161] *= shrink[r_3];
         }
         ((threadgroup float*)&weights[((lane * kValues) + r_3) / 4u])[r_3 % 4u] = weight;
     }
@@ -888,28 +934,28 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
 }
 
 static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_245, constant Push& push)
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_303, constant Push& push)
 {
-    if (_306)
+    if (_364)
     {
         uint param = format;
         uint param_1 = row;
         uint param_2 = 2u * pair;
-        float _328;
+        float _386;
         if (((2u * pair) + 1u) < push.head_dim_v)
         {
             uint param_3 = format;
             uint param_4 = row;
             uint param_5 = (2u * pair) + 1u;
-            _328 = load_float(param_3, param_4, param_5, v_245);
+            _386 = load_float(param_3, param_4, param_5, v_303);
         }
         else
         {
-            _328 = 0.0;
+            _386 = 0.0;
         }
-        return float2(load_float(param, param_1, param_2, v_245), _328);
+        return float2(load_float(param, param_1, param_2, v_303), _386);
     }
-    uint word = v_245.kv_words[(row / 4u) + pair];
+    uint word = v_303.kv_words[(row / 4u) + pair];
     switch (format)
     {
         case 1u:
@@ -921,11 +967,11 @@ float2 load_pair_of_floats(thread const uint& format, thread const uint& row, th
             return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
         }
     }
-    return as_type<float2>(uint2(v_245.kv_words[(row / 4u) + (2u * pair)], v_245.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+    return as_type<float2>(uint2(v_303.kv_words[(row / 4u) + (2u * pair)], v_303.kv_words[((row / 4u) + (2u * pair)) + 1u]));
 }
 
 static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_245, constant Push& push, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_441])
+float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_303, constant Push& push, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_499])
 {
     uint format = v_format();
     switch (format)
@@ -934,9 +980,9 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
         {
             uint block = row + ((pair / 16u) * 34u);
             uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_245));
+            int codes = int(half_at(param, v_303));
             uint param_1 = block;
-            uint param_2 = half_at(param_1, v_245);
+            uint param_2 = half_at(param_1, v_303);
             return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
         }
         case 4u:
@@ -944,9 +990,9 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
         {
             uint block_1 = row + ((pair / 16u) * 18u);
             uint param_3 = (block_1 + 2u) + (2u * (pair % 8u));
-            uint codes_1 = half_at(param_3, v_245) >> (((pair % 16u) / 8u) * 4u);
+            uint codes_1 = half_at(param_3, v_303) >> (((pair % 16u) / 8u) * 4u);
             uint param_4 = block_1;
-            uint param_5 = half_at(param_4, v_245);
+            uint param_5 = half_at(param_4, v_303);
             float _step = f32_from_f16(param_5);
             uint a = codes_1 & 15u;
             uint b = (codes_1 >> uint(8)) & 15u;
@@ -962,20 +1008,20 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
             uint bit = 6u * (pair % 16u);
             uint at = (block_2 + 2u) + ((bit / 16u) * 2u);
             uint param_6 = at;
-            uint _595;
+            uint _653;
             if ((bit % 16u) > 10u)
             {
                 uint param_7 = at + 2u;
-                _595 = half_at(param_7, v_245) << uint(16);
+                _653 = half_at(param_7, v_303) << uint(16);
             }
             else
             {
-                _595 = 0u;
+                _653 = 0u;
             }
-            uint bits = half_at(param_6, v_245) | _595;
+            uint bits = half_at(param_6, v_303) | _653;
             uint codes_2 = bits >> (bit % 16u);
             uint param_8 = block_2;
-            uint param_9 = half_at(param_8, v_245);
+            uint param_9 = half_at(param_8, v_303);
             return float2(v_levels[codes_2 & 7u], v_levels[(codes_2 >> uint(3)) & 7u]) * f32_from_f16(param_9);
         }
         case 7u:
@@ -983,37 +1029,37 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
             uint block_3 = row + ((pair / 64u) * 52u);
             uint bit_1 = 6u * (pair % 64u);
             uint param_10 = (block_3 + 2u) + ((bit_1 / 16u) * 2u);
-            uint states = two_halves_at(param_10, v_245) >> (bit_1 % 16u);
+            uint states = two_halves_at(param_10, v_303) >> (bit_1 % 16u);
             uint param_11 = block_3;
-            uint param_12 = half_at(param_11, v_245);
+            uint param_12 = half_at(param_11, v_303);
             return float2(v_levels[states & 511u], v_levels[(states >> uint(3)) & 511u]) * f32_from_f16(param_12);
         }
         case 8u:
         {
             uint block_4 = row + ((pair / 128u) * 34u);
             uint param_13 = block_4 + 32u;
-            float norm = as_type<float>(half_at(param_13, v_245) << uint(16));
+            float norm = as_type<float>(half_at(param_13, v_303) << uint(16));
             uint param_14 = block_4 + (((pair % 128u) / 8u) * 2u);
-            uint signs = half_at(param_14, v_245) >> ((pair % 8u) * 2u);
-            float _702;
+            uint signs = half_at(param_14, v_303) >> ((pair % 8u) * 2u);
+            float _760;
             if ((signs & 1u) != 0u)
             {
-                _702 = norm;
+                _760 = norm;
             }
             else
             {
-                _702 = -norm;
+                _760 = -norm;
             }
-            float _713;
+            float _771;
             if ((signs & 2u) != 0u)
             {
-                _713 = norm;
+                _771 = norm;
             }
             else
             {
-                _713 = -norm;
+                _771 = -norm;
             }
-            return float2(_702, _713);
+            return float2(_760, _771);
         }
         case 9u:
         case 10u:
@@ -1021,29 +1067,68 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
             uint block_5 = row + ((pair / 64u) * 82u);
             uint i = pair % 64u;
             uint param_15 = (block_5 + 2u) + (i & 4294967294u);
-            uint codes_3 = half_at(param_15, v_245) >> (8u * (i & 1u));
+            uint codes_3 = half_at(param_15, v_303) >> (8u * (i & 1u));
             float2 levels = float2(v_levels[codes_3 & 15u], v_levels[(codes_3 >> uint(4)) & 15u]);
             if (format == 10u)
             {
                 uint param_16 = block_5;
-                levels += (float2(residual_signs[2u * i], residual_signs[(2u * i) + 1u]) * residual_step(param_16, v_245));
+                levels += (float2(residual_signs[2u * i], residual_signs[(2u * i) + 1u]) * residual_step(param_16, v_303));
             }
             uint param_17 = block_5;
-            uint param_18 = half_at(param_17, v_245);
+            uint param_18 = half_at(param_17, v_303);
             return levels * f32_from_f16(param_18);
         }
     }
     uint param_19 = format;
     uint param_20 = row;
     uint param_21 = pair;
-    return load_pair_of_floats(param_19, param_20, param_21, v_245, push);
+    return load_pair_of_floats(param_19, param_20, param_21, v_303, push);
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& n, const device KvWords& v_245, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_441], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104])
+void leave_out(thread const uint& position, thread const uint& p, thread float2& v, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+{
+    float param = v.x;
+    bool is_first = !is_finite(param);
+    float param_1 = v.y;
+    bool is_second = !is_finite(param_1);
+    if ((!is_first) && (!is_second))
+    {
+        return;
+    }
+    uint seeing = 0u;
+    uint _2222;
+    for (uint r = 0u; r < kValues; r++)
+    {
+        uint param_2 = r;
+        uint param_3 = position;
+        if (is_seen(param_2, param_3, first_seen, last_seen))
+        {
+            _2222 = 1u << r;
+        }
+        else
+        {
+            _2222 = 0u;
+        }
+        seeing |= _2222;
+    }
+    if (is_first)
+    {
+        damaged[p] |= seeing;
+        v.x = 0.0;
+    }
+    if (is_second)
+    {
+        damaged[p] |= (seeing << 16u);
+        v.y = 0.0;
+    }
+}
+
+static inline __attribute__((always_inline))
+void add_values(thread const uint& block, thread const uint& n, const device KvWords& v_303, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_499], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _2154>& value_sum, threadgroup float4 (&weights)[_2173], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _2126)
+    if (lane >= _2264)
     {
         return;
     }
@@ -1055,18 +1140,29 @@ void add_values(thread const uint& n, const device KvWords& v_245, constant Push
         {
             continue;
         }
-        uint _2155 = lane / kPairsAtOnce;
-        for (uint first = _2155; first < n; first += _2259)
+        uint _2293 = lane / kPairsAtOnce;
+        for (uint first = _2293; first < n; first += _2431)
         {
             for (uint i = 0u; i < kValuesAtOnce; i++)
             {
                 uint param = v_rows[min((first + (i * kStride)), (n - 1u))];
                 uint param_1 = pair;
-                v[i] = load_v(param, param_1, v_245, push, v_levels, residual_signs);
+                v[i] = load_v(param, param_1, v_303, push, v_levels, residual_signs);
             }
-            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
+            if (is_careful)
             {
-                uint position = first + (i_1 * kStride);
+                for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
+                {
+                    uint param_2 = block + min((first + (i_1 * kStride)), (n - 1u));
+                    uint param_3 = p;
+                    float2 param_4 = v[i_1];
+                    leave_out(param_2, param_3, param_4, first_seen, last_seen, damaged);
+                    v[i_1] = param_4;
+                }
+            }
+            for (uint i_2 = 0u; i_2 < kValuesAtOnce; i_2++)
+            {
+                uint position = first + (i_2 * kStride);
                 if (position >= n)
                 {
                     break;
@@ -1076,8 +1172,8 @@ void add_values(thread const uint& n, const device KvWords& v_245, constant Push
                     float4 weight = weights[((position * kValues) + r) / 4u];
                     for (uint j = 0u; j < 4u; j++)
                     {
-                        uint _2241 = ((r + j) * kPairsOfLane) + p;
-                        value_sum[_2241] += (v[i_1] * weight[j]);
+                        uint _2413 = ((r + j) * kPairsOfLane) + p;
+                        value_sum[_2413] += (v[i_2] * weight[j]);
                     }
                 }
             }
@@ -1086,60 +1182,60 @@ void add_values(thread const uint& n, const device KvWords& v_245, constant Push
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_245, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_441], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1345, const device MainPages& v_1462, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float4 (&q_tile)[_1770], const device PageTable& v_1811, threadgroup uint (&v_rows)[128], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104], const device First& v_2274, const device Pos& v_2294)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_303, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_499], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1402, const device MainPages& v_1519, threadgroup float (&reduced)[_1666], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1849], const device PageTable& v_1890, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2154>& value_sum, threadgroup float4 (&weights)[_2173], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_2446, const device Pos& v_2466)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kValues)
     {
         uint param = lane;
-        bool _2318 = exists(param, push, first_row, group_size);
-        bool _2326;
-        if (_2318)
+        bool _2490 = exists(param, push, first_row, group_size);
+        bool _2498;
+        if (_2490)
         {
             uint param_1 = lane;
-            _2326 = token_of(param_1, first_row, group_size) >= first_token;
+            _2498 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
-            _2326 = _2318;
+            _2498 = _2490;
         }
-        bool _2334;
-        if (_2326)
+        bool _2506;
+        if (_2498)
         {
             uint param_2 = lane;
-            _2334 = token_of(param_2, first_row, group_size) <= last_token;
+            _2506 = token_of(param_2, first_row, group_size) <= last_token;
         }
         else
         {
-            _2334 = _2326;
+            _2506 = _2498;
         }
-        bool is_among = _2334;
-        int _2337;
+        bool is_among = _2506;
+        int _2509;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _2337 = keys_of(param_4, param_5, push, v_1462, v_2294) - 1;
+            _2509 = keys_of(param_4, param_5, push, v_1519, v_2466) - 1;
         }
         else
         {
-            _2337 = -1;
+            _2509 = -1;
         }
-        last_seen[lane] = _2337;
-        int _2354;
+        last_seen[lane] = _2509;
+        int _2526;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _2354 = int(first_of(param_7, param_8, push, v_1462, v_2274));
+            _2526 = int(first_of(param_7, param_8, push, v_1519, v_2446));
         }
         else
         {
-            _2354 = 0;
+            _2526 = 0;
         }
-        first_seen[lane] = _2354;
+        first_seen[lane] = _2526;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -1147,30 +1243,167 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
         uint param_9 = seq;
         uint param_10 = block;
         uint param_11 = end;
-        weigh(param_9, param_10, param_11, v_245, push, gl_LocalInvocationID, residual_signs, k_levels, v_1345, v_1462, reduced, gl_SubgroupID, gl_NumSubgroups, head_kv, q_tile, v_1811, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights);
-        uint param_12 = min(128u, (end - block));
-        add_values(param_12, v_245, push, gl_LocalInvocationID, v_levels, residual_signs, v_rows, value_sum, weights);
+        weigh(param_9, param_10, param_11, v_303, push, gl_LocalInvocationID, residual_signs, k_levels, v_1402, v_1519, reduced, gl_SubgroupID, gl_NumSubgroups, head_kv, first_seen, last_seen, q_tile, v_1890, v_rows, largest, shrink, weight_sum, value_sum, weights);
+        uint param_12 = block;
+        uint param_13 = min(128u, (end - block));
+        add_values(param_12, param_13, v_303, push, gl_LocalInvocationID, v_levels, residual_signs, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104])
+void sum_up(thread const uint& part, const device KvWords& v_303, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_499], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1402, const device MainPages& v_1519, threadgroup float (&reduced)[_1666], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1849], const device PageTable& v_1890, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2154>& value_sum, threadgroup float4 (&weights)[_2173], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_2446, const device Pos& v_2466, const device Seq& v_2945)
+{
+    for (uint r = 0u; r < kValues; r++)
+    {
+        weight_sum[r] = 0.0;
+        for (uint p = 0u; p < kPairsOfLane; p++)
+        {
+            value_sum[(r * kPairsOfLane) + p] = float2(0.0);
+        }
+    }
+    if (gl_LocalInvocationID.x < kValues)
+    {
+        largest[gl_LocalInvocationID.x] = -1000000015047466219876688855040.0;
+    }
+    uint n_rows = min(kValues, ((push.n_tokens * group_size) - first_row));
+    uint param = n_rows - 1u;
+    uint last_of_tile = token_of(param, first_row, group_size);
+    uint param_1 = 0u;
+    uint token = token_of(param_1, first_row, group_size);
+    uint _3029;
+    while (token <= last_of_tile)
+    {
+        uint seq = uint(v_2945.seqs[push.seq_at + token]);
+        uint param_2 = seq;
+        uint param_3 = token;
+        int n_keys = keys_of(param_2, param_3, push, v_1519, v_2466);
+        uint param_4 = uint(n_keys);
+        uint n_positions = part_positions(param_4, push);
+        uint last_token = token;
+        uint param_5 = seq;
+        uint param_6 = token;
+        uint first_position = first_of(param_5, param_6, push, v_1519, v_2446);
+        for (;;)
+        {
+            bool _2979 = last_token < last_of_tile;
+            bool _2992;
+            if (_2979)
+            {
+                _2992 = uint(v_2945.seqs[(push.seq_at + last_token) + 1u]) == seq;
+            }
+            else
+            {
+                _2992 = _2979;
+            }
+            if (_2992)
+            {
+                uint param_7 = seq;
+                uint param_8 = last_token + 1u;
+                int keys_of_next = keys_of(param_7, param_8, push, v_1519, v_2466);
+                uint param_9 = uint(keys_of_next);
+                if (part_positions(param_9, push) != n_positions)
+                {
+                    break;
+                }
+                last_token++;
+                n_keys = max(n_keys, keys_of_next);
+                uint param_10 = seq;
+                uint param_11 = last_token;
+                first_position = min(first_position, first_of(param_10, param_11, push, v_1519, v_2446));
+                continue;
+            }
+            else
+            {
+                break;
+            }
+        }
+        uint first = part * n_positions;
+        if (first_position > first)
+        {
+            _3029 = ((first_position - first) / 128u) * 128u;
+        }
+        else
+        {
+            _3029 = 0u;
+        }
+        uint left_out = _3029;
+        uint param_12 = token;
+        uint param_13 = last_token;
+        uint param_14 = seq;
+        uint param_15 = first + left_out;
+        uint param_16 = min(uint(n_keys), (first + n_positions));
+        attend(param_12, param_13, param_14, param_15, param_16, v_303, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1402, v_1519, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1890, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_2446, v_2466);
+        token = last_token + 1u;
+    }
+}
+
+static inline __attribute__((always_inline))
+bool are_sums_damaged(threadgroup float (&reduced)[_1666], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread spvUnsafeArray<float2, _2154>& value_sum)
+{
+    spvUnsafeArray<float, kValues> found;
+    for (uint r = 0u; r < kValues; r++)
+    {
+        found[r] = 0.0;
+    }
+    for (uint i = 0u; i < _2846; i++)
+    {
+        float param = value_sum[i].x;
+        bool _2853 = !is_finite(param);
+        bool _2863;
+        if (!_2853)
+        {
+            float param_1 = value_sum[i].y;
+            _2863 = !is_finite(param_1);
+        }
+        else
+        {
+            _2863 = _2853;
+        }
+        if (_2863)
+        {
+            found[0] = 1.0;
+        }
+    }
+    spvUnsafeArray<float, kValues> param_2;
+    param_2 = found;
+    bool param_3 = false;
+    reduce(param_2, param_3, reduced, gl_SubgroupID);
+    uint param_4 = 0u;
+    float param_5 = 0.0;
+    float _2876 = reduced_max(param_4, param_5, reduced, gl_NumSubgroups);
+    bool are_damaged = _2876 > 0.0;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    return are_damaged;
+}
+
+static inline __attribute__((always_inline))
+void share_sums(thread const uint& p, thread const uint& component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _2154>& value_sum, threadgroup float4 (&weights)[_2173], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
     float4 sums;
+    float _2602;
     for (uint r = 0u; r < kValues; r += 4u)
     {
         for (uint j = 0u; j < 4u; j++)
         {
-            sums[j] = value_sum[((r + j) * kPairsOfLane) + p][component];
+            bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
+            if (is_damaged)
+            {
+                _2602 = as_type<float>(2143289344u);
+            }
+            else
+            {
+                _2602 = value_sum[((r + j) * kPairsOfLane) + p][component];
+            }
+            sums[j] = _2602;
         }
         weights[((lane * kValues) + r) / 4u] = sums;
     }
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1609], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1666], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -1181,25 +1414,25 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1609], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1609], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2104], device Out& v_2522, device Softmax& v_2558)
+void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1666], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2173], device Out& v_2716, device Softmax& v_2752)
 {
-    float _2537;
-    for (uint i = gl_LocalInvocationID.x; i < _2444; i += 128u)
+    float _2731;
+    for (uint i = gl_LocalInvocationID.x; i < _2638; i += 128u)
     {
         uint row = i / kPairsAtOnce;
         uint dimension = (2u * ((i % kPairsAtOnce) + (p * 128u))) + component;
         uint param = row;
-        bool _2461 = !exists(param, push, first_row, group_size);
-        bool _2469;
-        if (!_2461)
+        bool _2655 = !exists(param, push, first_row, group_size);
+        bool _2663;
+        if (!_2655)
         {
-            _2469 = dimension >= push.head_dim_v;
+            _2663 = dimension >= push.head_dim_v;
         }
         else
         {
-            _2469 = _2461;
+            _2663 = _2655;
         }
-        if (_2469)
+        if (_2663)
         {
             continue;
         }
@@ -1215,22 +1448,22 @@ void store_sums(thread const uint& p, thread const uint& component, thread const
         uint vector = (((part * push.n_tokens) + token_of(param_2, first_row, group_size)) * push.n_head) + head_of(param_3, first_row, group_size, head_kv);
         if (push.keeps_sums == 0u)
         {
-            _2537 = sum / total;
+            _2731 = sum / total;
         }
         else
         {
-            _2537 = sum;
+            _2731 = sum;
         }
-        v_2522.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2537;
+        v_2716.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2731;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_2558.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_2752.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1609], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2085>& value_sum, threadgroup float4 (&weights)[_2104], device Out& v_2522, device Softmax& v_2558)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1666], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2154>& value_sum, threadgroup float4 (&weights)[_2173], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, device Out& v_2716, device Softmax& v_2752)
 {
     spvUnsafeArray<float, kValues> param;
     param = weight_sum;
@@ -1242,121 +1475,67 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
         {
             uint param_2 = p;
             uint param_3 = component;
-            share_sums(param_2, param_3, gl_LocalInvocationID, value_sum, weights);
+            share_sums(param_2, param_3, gl_LocalInvocationID, value_sum, weights, damaged);
             threadgroup_barrier(mem_flags::mem_threadgroup);
             uint param_4 = p;
             uint param_5 = component;
             uint param_6 = part;
-            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_2522, v_2558);
+            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_2716, v_2752);
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
     }
 }
 
-kernel void attention_compressed(const device KvWords& v_245 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1345 [[buffer(1)]], const device PageTable& v_1811 [[buffer(2)]], const device Seq& _2713 [[buffer(3)]], const device Pos& v_2294 [[buffer(4)]], const device Q& v_1741 [[buffer(5)]], device Out& v_2522 [[buffer(6)]], device Softmax& v_2558 [[buffer(7)]], const device First& v_2274 [[buffer(8)]], const device Constants& v_413 [[buffer(9)]], const device MainPages& v_1462 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+kernel void attention_compressed(const device KvWords& v_303 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1402 [[buffer(1)]], const device PageTable& v_1890 [[buffer(2)]], const device Seq& v_2945 [[buffer(3)]], const device Pos& v_2466 [[buffer(4)]], const device Q& v_1820 [[buffer(5)]], device Out& v_2716 [[buffer(6)]], device Softmax& v_2752 [[buffer(7)]], const device First& v_2446 [[buffer(8)]], const device Constants& v_471 [[buffer(9)]], const device MainPages& v_1519 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_441];
+    threadgroup float residual_signs[_499];
     threadgroup float k_levels[kKLevels];
-    threadgroup float reduced[_1609];
-    threadgroup float4 q_tile[_1770];
-    threadgroup uint v_rows[128];
+    threadgroup float reduced[_1666];
     threadgroup int first_seen[kValues];
     threadgroup int last_seen[kValues];
+    threadgroup float4 q_tile[_1849];
+    threadgroup uint v_rows[128];
     threadgroup float largest[kValues];
     threadgroup float shrink[kValues];
-    threadgroup float4 weights[_2104];
+    threadgroup float4 weights[_2173];
     uint head_kv = gl_WorkGroupID.y;
     uint group_size = push.n_head / push.n_head_kv;
     uint first_row = gl_WorkGroupID.x * kValues;
     uint part = gl_WorkGroupID.z;
     spvUnsafeArray<float, kValues> weight_sum;
-    spvUnsafeArray<float2, _2085> value_sum;
-    for (uint r = 0u; r < kValues; r++)
+    spvUnsafeArray<float2, _2154> value_sum;
+    spvUnsafeArray<uint, kPairsOfLane> damaged;
+    bool is_careful;
+    for (uint p = 0u; p < kPairsOfLane; p++)
     {
-        weight_sum[r] = 0.0;
-        for (uint p = 0u; p < kPairsOfLane; p++)
-        {
-            value_sum[(r * kPairsOfLane) + p] = float2(0.0);
-        }
+        damaged[p] = 0u;
     }
-    if (gl_LocalInvocationID.x < kValues)
+    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1820, q_tile);
+    load_levels(gl_LocalInvocationID, v_levels, v_471, residual_signs, k_levels);
+    is_careful = false;
+    for (;;)
     {
-        largest[gl_LocalInvocationID.x] = -1000000015047466219876688855040.0;
-    }
-    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1741, q_tile);
-    load_levels(gl_LocalInvocationID, v_levels, v_413, residual_signs, k_levels);
-    uint n_rows = min(kValues, ((push.n_tokens * group_size) - first_row));
-    uint param = n_rows - 1u;
-    uint last_of_tile = token_of(param, first_row, group_size);
-    uint param_1 = 0u;
-    uint token = token_of(param_1, first_row, group_size);
-    uint _2797;
-    while (token <= last_of_tile)
-    {
-        uint seq = uint(_2713.seqs[push.seq_at + token]);
-        uint param_2 = seq;
-        uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_1462, v_2294);
-        uint param_4 = uint(n_keys);
-        uint n_positions = part_positions(param_4, push);
-        uint last_token = token;
-        uint param_5 = seq;
-        uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_1462, v_2274);
-        for (;;)
+        uint param = part;
+        sum_up(param, v_303, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1402, v_1519, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1890, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_2446, v_2466, v_2945);
+        bool _3100;
+        if (!is_careful)
         {
-            bool _2747 = last_token < last_of_tile;
-            bool _2760;
-            if (_2747)
-            {
-                _2760 = uint(_2713.seqs[(push.seq_at + last_token) + 1u]) == seq;
-            }
-            else
-            {
-                _2760 = _2747;
-            }
-            if (_2760)
-            {
-                uint param_7 = seq;
-                uint param_8 = last_token + 1u;
-                int keys_of_next = keys_of(param_7, param_8, push, v_1462, v_2294);
-                uint param_9 = uint(keys_of_next);
-                if (part_positions(param_9, push) != n_positions)
-                {
-                    break;
-                }
-                last_token++;
-                n_keys = max(n_keys, keys_of_next);
-                uint param_10 = seq;
-                uint param_11 = last_token;
-                first_position = min(first_position, first_of(param_10, param_11, push, v_1462, v_2274));
-                continue;
-            }
-            else
-            {
-                break;
-            }
-        }
-        uint first = part * n_positions;
-        if (first_position > first)
-        {
-            _2797 = ((first_position - first) / 128u) * 128u;
+            bool _3098 = are_sums_damaged(reduced, gl_SubgroupID, gl_NumSubgroups, value_sum);
+            _3100 = !_3098;
         }
         else
         {
-            _2797 = 0u;
+            _3100 = is_careful;
         }
-        uint left_out = _2797;
-        uint param_12 = token;
-        uint param_13 = last_token;
-        uint param_14 = seq;
-        uint param_15 = first + left_out;
-        uint param_16 = min(uint(n_keys), (first + n_positions));
-        attend(param_12, param_13, param_14, param_15, param_16, v_245, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1345, v_1462, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, q_tile, v_1811, v_rows, first_seen, last_seen, largest, shrink, weight_sum, value_sum, weights, v_2274, v_2294);
-        token = last_token + 1u;
+        if (_3100)
+        {
+            break;
+        }
+        is_careful = true;
+        continue;
     }
-    uint param_17 = part;
-    store(param_17, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, v_2522, v_2558);
+    uint param_1 = part;
+    store(param_1, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, damaged, v_2716, v_2752);
 }
 

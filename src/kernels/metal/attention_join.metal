@@ -148,9 +148,9 @@ struct Parts
 
 constant uint kTransform_tmp [[function_constant(0)]];
 constant uint kTransform = is_function_constant_defined(kTransform_tmp) ? kTransform_tmp : 0u;
-constant bool _519 = (kTransform < 5u);
-constant uint _520 = _519 ? kStored : 0u;
-constant bool _597 = (kTransform < 5u);
+constant bool _520 = (kTransform < 5u);
+constant uint _521 = _520 ? kStored : 0u;
+constant bool _598 = (kTransform < 5u);
 
 struct Out
 {
@@ -323,7 +323,7 @@ float from_sketch(thread const uint& i, threadgroup float (&x)[kStored], const d
     return sum;
 }
 
-kernel void attention_join(constant Push& push [[buffer(30)]], const device Parts& _502 [[buffer(0)]], const device Softmax& _359 [[buffer(1)]], device Out& _653 [[buffer(2)]], const device Constants& v_167 [[buffer(3)]], const device Sketch& v_318 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void attention_join(constant Push& push [[buffer(30)]], const device Parts& _503 [[buffer(0)]], const device Softmax& _359 [[buffer(1)]], device Out& _654 [[buffer(2)]], const device Constants& v_167 [[buffer(3)]], const device Sketch& v_318 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float x[kStored];
     uint vector = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
@@ -348,7 +348,7 @@ kernel void attention_join(constant Push& push [[buffer(30)]], const device Part
     for (uint part_2 = 0u; part_2 < push.n_parts; part_2++)
     {
         float2 of_part = _359.softmax[(push.main_softmax_at + (part_2 * push.n_vectors)) + vector];
-        if (of_part.y == 0.0)
+        if (as_type<uint>(of_part.y) == 0u)
         {
             continue;
         }
@@ -357,52 +357,52 @@ kernel void attention_join(constant Push& push [[buffer(30)]], const device Part
         uint at = push.main_at + (((part_2 * push.n_vectors) + vector) * kStored);
         for (uint i_1 = gl_LocalInvocationID.x; i_1 < kStored; i_1 += 64u)
         {
-            x[i_1] = spvFAdd(x[i_1], spvFMul(weight, _502.parts[at + i_1]));
+            x[i_1] = spvFAdd(x[i_1], spvFMul(weight, _503.parts[at + i_1]));
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     uint param = kTransform;
-    uint param_1 = _520;
+    uint param_1 = _521;
     uint param_2 = push.rotated_block;
     float param_3 = push.root;
     from_stored(param, param_1, param_2, param_3, gl_LocalInvocationID, x, v_167);
     spvUnsafeArray<float, 32> of_exact;
-    float _562;
+    float _563;
     for (uint part_3 = 0u; part_3 < push.n_exact_parts; part_3++)
     {
         float2 of_part_1 = _359.softmax[(push.exact_softmax_at + (part_3 * push.n_vectors)) + vector];
         if (of_part_1.y == 0.0)
         {
-            _562 = 0.0;
+            _563 = 0.0;
         }
         else
         {
-            _562 = exp(of_part_1.x - largest);
+            _563 = exp(of_part_1.x - largest);
         }
-        of_exact[part_3] = _562;
+        of_exact[part_3] = _563;
         weight_sum += (of_exact[part_3] * of_part_1.y);
     }
-    float _598;
+    float _599;
     for (uint i_2 = gl_LocalInvocationID.x; i_2 < push.head_dim; i_2 += 64u)
     {
-        if (_597)
+        if (_598)
         {
-            _598 = x[i_2];
+            _599 = x[i_2];
         }
         else
         {
             uint param_4 = i_2;
-            _598 = from_sketch(param_4, x, v_318);
+            _599 = from_sketch(param_4, x, v_318);
         }
-        float value = _598;
+        float value = _599;
         for (uint part_4 = 0u; part_4 < push.n_exact_parts; part_4++)
         {
             if (of_exact[part_4] != 0.0)
             {
-                value += (of_exact[part_4] * _502.parts[(push.exact_at + (((part_4 * push.n_vectors) + vector) * push.head_dim)) + i_2]);
+                value += (of_exact[part_4] * _503.parts[(push.exact_at + (((part_4 * push.n_vectors) + vector) * push.head_dim)) + i_2]);
             }
         }
-        _653.result[(push.out_at + (vector * push.head_dim)) + i_2] = value / weight_sum;
+        _654.result[(push.out_at + (vector * push.head_dim)) + i_2] = value / weight_sum;
     }
 }
 

@@ -128,28 +128,33 @@ float sum_of_slices(thread const float2& sum, thread const uint& channel_of_grou
 }
 
 static inline __attribute__((always_inline))
+uint magnitude_bits(thread const float& value)
+{
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+bool is_finite(thread const float& value)
+{
+    float param = value;
+    return magnitude_bits(param) < 2139095040u;
+}
+
+static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _66 = value != 0.0;
-    bool _72;
-    if (_66)
+    bool _86 = value != 0.0;
+    bool _92;
+    if (_86)
     {
-        _72 = !isinf(value);
+        float param = value;
+        _92 = is_finite(param);
     }
     else
     {
-        _72 = _66;
+        _92 = _86;
     }
-    bool _78;
-    if (_72)
-    {
-        _78 = !isnan(value);
-    }
-    else
-    {
-        _78 = _72;
-    }
-    return _78;
+    return _92;
 }
 
 static inline __attribute__((always_inline))
@@ -163,18 +168,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _88 = !is_ordinary(param);
-    bool _96;
-    if (!_88)
+    bool _102 = !is_ordinary(param);
+    bool _110;
+    if (!_102)
     {
         float param_1 = b;
-        _96 = !is_ordinary(param_1);
+        _110 = !is_ordinary(param_1);
     }
     else
     {
-        _96 = _88;
+        _110 = _102;
     }
-    if (_96)
+    if (_110)
     {
         return quotient;
     }
@@ -189,7 +194,7 @@ float divided(thread const float& a, thread const float& b)
     return corrected;
 }
 
-kernel void channel_norm(constant Push& push [[buffer(30)]], device X& _285 [[buffer(0)]], const device Weight& _381 [[buffer(1)]], const device Bias& _393 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void channel_norm(constant Push& push [[buffer(30)]], device X& _299 [[buffer(0)]], const device Weight& _395 [[buffer(1)]], const device Bias& _407 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float2 parts[256];
     uint group = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
@@ -201,34 +206,34 @@ kernel void channel_norm(constant Push& push [[buffer(30)]], device X& _285 [[bu
     uint slice = gl_LocalInvocationID.x / 16u;
     uint channel = (group * 16u) + own;
     bool exists = channel < push.n_channel;
-    uint _263;
+    uint _277;
     if (exists)
     {
-        _263 = push.n;
+        _277 = push.n;
     }
     else
     {
-        _263 = 0u;
+        _277 = 0u;
     }
-    uint n = _263;
+    uint n = _277;
     float2 sum = float2(0.0);
     for (uint i = slice; i < n; i += 16u)
     {
         float2 param = sum;
-        float param_1 = _285.x[(push.x_first + (i * push.n_channel)) + channel];
+        float param_1 = _299.x[(push.x_first + (i * push.n_channel)) + channel];
         sum = added(param, param_1);
     }
     float2 param_2 = sum;
     uint param_3 = own;
     uint param_4 = slice;
-    float _312 = sum_of_slices(param_2, param_3, param_4, parts);
-    float param_5 = _312;
+    float _326 = sum_of_slices(param_2, param_3, param_4, parts);
+    float param_5 = _326;
     float param_6 = float(push.n);
     float mean = divided(param_5, param_6);
     sum = float2(0.0);
     for (uint i_1 = slice; i_1 < n; i_1 += 16u)
     {
-        float _distance = _285.x[(push.x_first + (i_1 * push.n_channel)) + channel] - mean;
+        float _distance = _299.x[(push.x_first + (i_1 * push.n_channel)) + channel] - mean;
         float2 param_7 = sum;
         float param_8 = _distance * _distance;
         sum = added(param_7, param_8);
@@ -236,18 +241,18 @@ kernel void channel_norm(constant Push& push [[buffer(30)]], device X& _285 [[bu
     float2 param_9 = sum;
     uint param_10 = own;
     uint param_11 = slice;
-    float _360 = sum_of_slices(param_9, param_10, param_11, parts);
-    float scale = 1.0 / sqrt((_360 / float(push.n)) + push.eps);
+    float _374 = sum_of_slices(param_9, param_10, param_11, parts);
+    float scale = 1.0 / sqrt((_374 / float(push.n)) + push.eps);
     if (!exists)
     {
         return;
     }
-    float factor = _381.weight[push.weight_first + channel];
-    float summand = _393.bias0[push.bias_first + channel];
+    float factor = _395.weight[push.weight_first + channel];
+    float summand = _407.bias0[push.bias_first + channel];
     for (uint i_2 = slice; i_2 < n; i_2 += 16u)
     {
         uint at = (push.x_first + (i_2 * push.n_channel)) + channel;
-        _285.x[at] = (((_285.x[at] - mean) * scale) * factor) + summand;
+        _299.x[at] = (((_299.x[at] - mean) * scale) * factor) + summand;
     }
 }
 

@@ -87,9 +87,15 @@ uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroup
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+uint magnitude_bits(thread const float& value)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+float accurate_exp(thread const float& exponent)
+{
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -100,7 +106,9 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
 static inline __attribute__((always_inline))
@@ -109,8 +117,7 @@ float accurate_expm1(thread const float& v)
     if (v < (-0.3499999940395355224609375))
     {
         float param = v;
-        float _123 = accurate_exp(param);
-        return _123 - 1.0;
+        return accurate_exp(param) - 1.0;
     }
     float sum = 2.4801587642286904156208038330078e-05;
     sum = (sum * v) + 0.00019841270113829523324966430664062;
@@ -122,18 +129,18 @@ float accurate_expm1(thread const float& v)
     return v + (v * (v * sum));
 }
 
-kernel void elu(constant Push& push [[buffer(30)]], device X& _180 [[buffer(0)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void elu(constant Push& push [[buffer(30)]], device X& _200 [[buffer(0)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     if (i >= push.n)
     {
         return;
     }
-    float value = _180.x[push.x_first + i];
+    float value = _200.x[push.x_first + i];
     if (value < 0.0)
     {
         float param = value;
-        _180.x[push.x_first + i] = accurate_expm1(param);
+        _200.x[push.x_first + i] = accurate_expm1(param);
     }
 }
 

@@ -219,31 +219,31 @@ struct State
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
-int seq_of(thread const uint& token, const device Seq& v_185, constant Push& push)
+int seq_of(thread const uint& token, const device Seq& v_205, constant Push& push)
 {
-    return v_185.seqs[push.seq_at + token];
+    return v_205.seqs[push.seq_at + token];
 }
 
 static inline __attribute__((always_inline))
-bool starts_run(thread const uint& token, const device Seq& v_185, constant Push& push)
+bool starts_run(thread const uint& token, const device Seq& v_205, constant Push& push)
 {
-    bool _202 = token == 0u;
-    bool _215;
-    if (!_202)
+    bool _222 = token == 0u;
+    bool _235;
+    if (!_222)
     {
         uint param = token - 1u;
         uint param_1 = token;
-        _215 = seq_of(param, v_185, push) != seq_of(param_1, v_185, push);
+        _235 = seq_of(param, v_205, push) != seq_of(param_1, v_205, push);
     }
     else
     {
-        _215 = _202;
+        _235 = _222;
     }
-    return _215;
+    return _235;
 }
 
 static inline __attribute__((always_inline))
-uint end_of_run(thread const uint& token, const device Seq& v_185, constant Push& push)
+uint end_of_run(thread const uint& token, const device Seq& v_205, constant Push& push)
 {
     uint inside = token;
     uint outside = push.n_tokens;
@@ -252,7 +252,7 @@ uint end_of_run(thread const uint& token, const device Seq& v_185, constant Push
         uint middle = (inside + outside) / 2u;
         uint param = middle;
         uint param_1 = token;
-        if (seq_of(param, v_185, push) == seq_of(param_1, v_185, push))
+        if (seq_of(param, v_205, push) == seq_of(param_1, v_205, push))
         {
             inside = middle;
         }
@@ -265,21 +265,21 @@ uint end_of_run(thread const uint& token, const device Seq& v_185, constant Push
 }
 
 static inline __attribute__((always_inline))
-Way way_of(thread const uint& first, const device Seq& v_185, constant Push& push, const device Pos& v_266, const device From& v_303, const device To& v_316)
+Way way_of(thread const uint& first, const device Seq& v_205, constant Push& push, const device Pos& v_286, const device From& v_323, const device To& v_336)
 {
     Way way;
     way.first = first;
     uint param = first;
-    way.seq = uint(seq_of(param, v_185, push));
-    way.pos = uint(v_266.positions[push.pos_at + first]);
+    way.seq = uint(seq_of(param, v_205, push));
+    way.pos = uint(v_286.positions[push.pos_at + first]);
     uint param_1 = first;
-    way.end = (way.pos + end_of_run(param_1, v_185, push)) - first;
+    way.end = (way.pos + end_of_run(param_1, v_205, push)) - first;
     way.from = way.pos;
     way.to = way.end;
     if (push.n_places > 0u)
     {
-        way.from = uint(v_303.froms[push.from_at + first]);
-        way.to = uint(v_316.tos[push.to_at + first]);
+        way.from = uint(v_323.froms[push.from_at + first]);
+        way.to = uint(v_336.tos[push.to_at + first]);
     }
     return way;
 }
@@ -331,18 +331,18 @@ uint v_at(constant Push& push, thread uint& head, thread uint& value)
 }
 
 static inline __attribute__((always_inline))
-float qkv_of(thread const Inputs& inputs, thread const uint& i, device Kept& v_496, const device Qkv& v_508)
+float qkv_of(thread const Inputs& inputs, thread const uint& i, device Kept& v_516, const device Qkv& v_528)
 {
-    float _490;
+    float _510;
     if (bool(inputs.is_kept))
     {
-        _490 = v_496.kept[inputs.qkv_at + i];
+        _510 = v_516.kept[inputs.qkv_at + i];
     }
     else
     {
-        _490 = v_508.qkv[inputs.qkv_at + i];
+        _510 = v_528.qkv[inputs.qkv_at + i];
     }
-    return _490;
+    return _510;
 }
 
 static inline __attribute__((always_inline))
@@ -358,49 +358,49 @@ uint k_at(constant Push& push, thread uint& head)
 }
 
 static inline __attribute__((always_inline))
-float alpha_of(thread const Inputs& inputs, device Kept& v_496, const device Alpha& v_531)
+float alpha_of(thread const Inputs& inputs, device Kept& v_516, const device Alpha& v_551)
 {
-    float _520;
+    float _540;
     if (bool(inputs.is_kept))
     {
-        _520 = v_496.kept[inputs.alpha_at];
+        _540 = v_516.kept[inputs.alpha_at];
     }
     else
     {
-        _520 = v_531.alphas[inputs.alpha_at];
+        _540 = v_551.alphas[inputs.alpha_at];
     }
-    return _520;
+    return _540;
 }
 
 static inline __attribute__((always_inline))
-float beta_of(thread const Inputs& inputs, device Kept& v_496, const device Beta& v_552)
+float beta_of(thread const Inputs& inputs, device Kept& v_516, const device Beta& v_572)
 {
-    float _541;
+    float _561;
     if (bool(inputs.is_kept))
     {
-        _541 = v_496.kept[inputs.beta_at];
+        _561 = v_516.kept[inputs.beta_at];
     }
     else
     {
-        _541 = v_552.betas[inputs.beta_at];
+        _561 = v_572.betas[inputs.beta_at];
     }
-    return _541;
+    return _561;
 }
 
 static inline __attribute__((always_inline))
-void keep(thread const uint& p, thread const Inputs& inputs, constant Push& push, thread uint& head, thread uint& value, thread Way& way, device Kept& v_496, const device Qkv& v_508, const device Alpha& v_531, const device Beta& v_552, thread bool& exists, thread uint& first_key)
+void keep(thread const uint& p, thread const Inputs& inputs, constant Push& push, thread uint& head, thread uint& value, thread Way& way, device Kept& v_516, const device Qkv& v_528, const device Alpha& v_551, const device Beta& v_572, thread bool& exists, thread uint& first_key)
 {
-    bool _567 = (!exists) || (first_key != 0u);
-    bool _578;
-    if (!_567)
+    bool _587 = (!exists) || (first_key != 0u);
+    bool _598;
+    if (!_587)
     {
-        _578 = p < max(way.pos, way.to);
+        _598 = p < max(way.pos, way.to);
     }
     else
     {
-        _578 = _567;
+        _598 = _587;
     }
-    if (_578)
+    if (_598)
     {
         return;
     }
@@ -408,22 +408,22 @@ void keep(thread const uint& p, thread const Inputs& inputs, constant Push& push
     uint at = kept_at(param, push, way);
     Inputs param_1 = inputs;
     uint param_2 = v_at(push, head, value);
-    v_496.kept[at + v_at(push, head, value)] = qkv_of(param_1, param_2, v_496, v_508);
+    v_516.kept[at + v_at(push, head, value)] = qkv_of(param_1, param_2, v_516, v_528);
     if (head < push.n_key_head)
     {
         Inputs param_3 = inputs;
         uint param_4 = q_at(push, head) + value;
-        v_496.kept[(at + q_at(push, head)) + value] = qkv_of(param_3, param_4, v_496, v_508);
+        v_516.kept[(at + q_at(push, head)) + value] = qkv_of(param_3, param_4, v_516, v_528);
         Inputs param_5 = inputs;
         uint param_6 = k_at(push, head) + value;
-        v_496.kept[(at + k_at(push, head)) + value] = qkv_of(param_5, param_6, v_496, v_508);
+        v_516.kept[(at + k_at(push, head)) + value] = qkv_of(param_5, param_6, v_516, v_528);
     }
     if (value == 0u)
     {
         Inputs param_7 = inputs;
-        v_496.kept[(at + n_qkv(push)) + head] = alpha_of(param_7, v_496, v_531);
+        v_516.kept[(at + n_qkv(push)) + head] = alpha_of(param_7, v_516, v_551);
         Inputs param_8 = inputs;
-        v_496.kept[((at + n_qkv(push)) + push.n_value_head) + head] = beta_of(param_8, v_496, v_552);
+        v_516.kept[((at + n_qkv(push)) + push.n_value_head) + head] = beta_of(param_8, v_516, v_572);
     }
 }
 
@@ -432,9 +432,9 @@ Sums sum_up(thread const Sums& own, thread uint& n_walked, constant Push& push, 
 {
     uint lane = gl_LocalInvocationID.x;
     uint first_lane = lane - (lane % push.n_lanes);
-    uint _728 = n_walked;
-    n_walked = _728 + uint(1);
-    uint turn = _728 % 2u;
+    uint _748 = n_walked;
+    n_walked = _748 + uint(1);
+    uint turn = _748 % 2u;
     sums_of_lanes[turn][lane] = own;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     Sums _all = sums_of_lanes[turn][first_lane];
@@ -451,9 +451,15 @@ Sums sum_up(thread const Sums& own, thread uint& n_walked, constant Push& push, 
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+uint magnitude_bits(thread const float& value)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+float accurate_exp(thread const float& exponent)
+{
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -464,15 +470,16 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
 static inline __attribute__((always_inline))
 float softplus(thread const float& x)
 {
     float param = -abs(x);
-    float _657 = accurate_exp(param);
-    float y = _657;
+    float y = accurate_exp(param);
     float z = y / (2.0 + y);
     float z2 = z * z;
     float sum = 0.066666670143604278564453125;
@@ -489,32 +496,31 @@ float softplus(thread const float& x)
 static inline __attribute__((always_inline))
 float sigmoid(thread const float& x)
 {
-    float _168;
+    float _188;
     if (x < (-88.0))
     {
-        _168 = 0.0;
+        _188 = 0.0;
     }
     else
     {
         float param = -x;
-        float _176 = accurate_exp(param);
-        _168 = 1.0 / (1.0 + _176);
+        _188 = 1.0 / (1.0 + accurate_exp(param));
     }
-    return _168;
+    return _188;
 }
 
 static inline __attribute__((always_inline))
-void advance(thread const uint& p, thread uint& n_walked, constant Push& push, thread uint& head, thread uint& value, thread Way& way, device Kept& v_496, const device Qkv& v_508, const device Alpha& v_531, const device Beta& v_552, thread bool& exists, thread uint& first_key, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread spvUnsafeArray<float, kKeys>& row, const device DtBias& v_926, const device A& v_941, device Out& v_1055)
+void advance(thread const uint& p, thread uint& n_walked, constant Push& push, thread uint& head, thread uint& value, thread Way& way, device Kept& v_516, const device Qkv& v_528, const device Alpha& v_551, const device Beta& v_572, thread bool& exists, thread uint& first_key, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread spvUnsafeArray<float, kKeys>& row, const device DtBias& v_946, const device A& v_961, device Out& v_1075)
 {
     uint param = p;
     Inputs inputs = inputs_of(param, push, head, way);
     uint param_1 = p;
     Inputs param_2 = inputs;
-    keep(param_1, param_2, push, head, value, way, v_496, v_508, v_531, v_552, exists, first_key);
+    keep(param_1, param_2, push, head, value, way, v_516, v_528, v_551, v_572, exists, first_key);
     Sums own = Sums{ 0.0, 0.0, 0.0, 0.0, 0.0 };
     spvUnsafeArray<float, kKeys> k;
-    float _836;
-    float _851;
+    float _856;
+    float _871;
     for (uint i = 0u; i < kKeys; i++)
     {
         uint key = first_key + (i * push.n_lanes);
@@ -523,24 +529,24 @@ void advance(thread const uint& p, thread uint& n_walked, constant Push& push, t
         {
             Inputs param_3 = inputs;
             uint param_4 = k_at(push, head) + key;
-            _836 = qkv_of(param_3, param_4, v_496, v_508);
+            _856 = qkv_of(param_3, param_4, v_516, v_528);
         }
         else
         {
-            _836 = 0.0;
+            _856 = 0.0;
         }
-        k[i] = _836;
+        k[i] = _856;
         if (is_key)
         {
             Inputs param_5 = inputs;
             uint param_6 = q_at(push, head) + key;
-            _851 = qkv_of(param_5, param_6, v_496, v_508);
+            _871 = qkv_of(param_5, param_6, v_516, v_528);
         }
         else
         {
-            _851 = 0.0;
+            _871 = 0.0;
         }
-        float q = _851;
+        float q = _871;
         own.qq += (q * q);
         own.kk += (k[i] * k[i]);
         own.kq += (k[i] * q);
@@ -548,73 +554,72 @@ void advance(thread const uint& p, thread uint& n_walked, constant Push& push, t
         own.sk += (row[i] * k[i]);
     }
     Sums param_7 = own;
-    Sums _918 = sum_up(param_7, n_walked, push, gl_LocalInvocationID, sums_of_lanes);
-    Sums sums = _918;
+    Sums _938 = sum_up(param_7, n_walked, push, gl_LocalInvocationID, sums_of_lanes);
+    Sums sums = _938;
     Inputs param_8 = inputs;
-    float param_9 = alpha_of(param_8, v_496, v_531) + v_926.dt_bias[push.dt_bias_at + head];
+    float param_9 = alpha_of(param_8, v_516, v_551) + v_946.dt_bias[push.dt_bias_at + head];
     float _step = softplus(param_9);
-    float param_10 = v_941.a[push.a_at + head] * _step;
-    float _952 = accurate_exp(param_10);
-    float decay = _952;
+    float param_10 = v_961.a[push.a_at + head] * _step;
+    float decay = accurate_exp(param_10);
     Inputs param_11 = inputs;
-    float param_12 = beta_of(param_11, v_496, v_552);
+    float param_12 = beta_of(param_11, v_516, v_572);
     float beta = sigmoid(param_12);
     float k_scale = 1.0 / fast::max(sqrt(sums.kk), push.eps);
     float q_scale = 1.0 / (fast::max(sqrt(sums.qq), push.eps) * sqrt(float(push.head_dim)));
     float seen = (decay * k_scale) * sums.sk;
     Inputs param_13 = inputs;
     uint param_14 = v_at(push, head, value);
-    float learned = (beta * (qkv_of(param_13, param_14, v_496, v_508) - seen)) * k_scale;
+    float learned = (beta * (qkv_of(param_13, param_14, v_516, v_528) - seen)) * k_scale;
     for (uint i_1 = 0u; i_1 < kKeys; i_1++)
     {
         row[i_1] = (decay * row[i_1]) + (learned * k[i_1]);
     }
-    bool _1027 = exists && (first_key == 0u);
-    bool _1033;
-    if (_1027)
+    bool _1047 = exists && (first_key == 0u);
+    bool _1053;
+    if (_1047)
     {
-        _1033 = !bool(inputs.is_kept);
+        _1053 = !bool(inputs.is_kept);
     }
     else
     {
-        _1033 = _1027;
+        _1053 = _1047;
     }
-    if (_1033)
+    if (_1053)
     {
         uint head_at = ((((way.first + p) - way.pos) * push.n_value_head) + head) * push.head_dim;
-        v_1055.result[(push.out_at + head_at) + value] = q_scale * ((decay * sums.sq) + (learned * sums.kq));
+        v_1075.result[(push.out_at + head_at) + value] = q_scale * ((decay * sums.sq) + (learned * sums.kq));
     }
 }
 
 static inline __attribute__((always_inline))
-void walk_run(thread const uint& first, thread uint& n_walked, const device Seq& v_185, constant Push& push, const device Pos& v_266, const device From& v_303, const device To& v_316, thread uint& head, thread uint& value, thread Way& way, device Kept& v_496, const device Qkv& v_508, const device Alpha& v_531, const device Beta& v_552, thread bool& exists, thread uint& first_key, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread spvUnsafeArray<float, kKeys>& row, const device DtBias& v_926, const device A& v_941, device Out& v_1055, device State& v_1112)
+void walk_run(thread const uint& first, thread uint& n_walked, const device Seq& v_205, constant Push& push, const device Pos& v_286, const device From& v_323, const device To& v_336, thread uint& head, thread uint& value, thread Way& way, device Kept& v_516, const device Qkv& v_528, const device Alpha& v_551, const device Beta& v_572, thread bool& exists, thread uint& first_key, thread uint3& gl_LocalInvocationID, threadgroup Sums (&sums_of_lanes)[2][128], thread spvUnsafeArray<float, kKeys>& row, const device DtBias& v_946, const device A& v_961, device Out& v_1075, device State& v_1132)
 {
     uint param = first;
-    way = way_of(param, v_185, push, v_266, v_303, v_316);
+    way = way_of(param, v_205, push, v_286, v_323, v_336);
     uint at = row_at(push, head, value, way);
-    float _1106;
+    float _1126;
     for (uint i = 0u; i < kKeys; i++)
     {
         uint key = first_key + (i * push.n_lanes);
-        bool _1099 = key < push.head_dim;
-        bool _1105;
-        if (_1099)
+        bool _1119 = key < push.head_dim;
+        bool _1125;
+        if (_1119)
         {
-            _1105 = way.from > 0u;
+            _1125 = way.from > 0u;
         }
         else
         {
-            _1105 = _1099;
+            _1125 = _1119;
         }
-        if (_1105)
+        if (_1125)
         {
-            _1106 = v_1112.state[at + key];
+            _1126 = v_1132.state[at + key];
         }
         else
         {
-            _1106 = 0.0;
+            _1126 = 0.0;
         }
-        row[i] = _1106;
+        row[i] = _1126;
     }
     for (uint p = way.from; p <= way.end; p++)
     {
@@ -623,30 +628,30 @@ void walk_run(thread const uint& first, thread uint& n_walked, const device Seq&
             for (uint i_1 = 0u; i_1 < kKeys; i_1++)
             {
                 uint key_1 = first_key + (i_1 * push.n_lanes);
-                bool _1163;
+                bool _1183;
                 if (exists)
                 {
-                    _1163 = key_1 < push.head_dim;
+                    _1183 = key_1 < push.head_dim;
                 }
                 else
                 {
-                    _1163 = exists;
+                    _1183 = exists;
                 }
-                if (_1163)
+                if (_1183)
                 {
-                    v_1112.state[at + key_1] = row[i_1];
+                    v_1132.state[at + key_1] = row[i_1];
                 }
             }
         }
         if (p < way.end)
         {
             uint param_1 = p;
-            advance(param_1, n_walked, push, head, value, way, v_496, v_508, v_531, v_552, exists, first_key, gl_LocalInvocationID, sums_of_lanes, row, v_926, v_941, v_1055);
+            advance(param_1, n_walked, push, head, value, way, v_516, v_528, v_551, v_572, exists, first_key, gl_LocalInvocationID, sums_of_lanes, row, v_946, v_961, v_1075);
         }
     }
 }
 
-kernel void gated_delta_net(constant Push& push [[buffer(30)]], const device Qkv& v_508 [[buffer(0)]], const device Alpha& v_531 [[buffer(1)]], const device Beta& v_552 [[buffer(2)]], const device A& v_941 [[buffer(3)]], const device DtBias& v_926 [[buffer(4)]], device State& v_1112 [[buffer(5)]], const device Seq& v_185 [[buffer(6)]], const device Pos& v_266 [[buffer(7)]], device Out& v_1055 [[buffer(8)]], device Kept& v_496 [[buffer(9)]], const device From& v_303 [[buffer(10)]], const device To& v_316 [[buffer(11)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+kernel void gated_delta_net(constant Push& push [[buffer(30)]], const device Qkv& v_528 [[buffer(0)]], const device Alpha& v_551 [[buffer(1)]], const device Beta& v_572 [[buffer(2)]], const device A& v_961 [[buffer(3)]], const device DtBias& v_946 [[buffer(4)]], device State& v_1132 [[buffer(5)]], const device Seq& v_205 [[buffer(6)]], const device Pos& v_286 [[buffer(7)]], device Out& v_1075 [[buffer(8)]], device Kept& v_516 [[buffer(9)]], const device From& v_323 [[buffer(10)]], const device To& v_336 [[buffer(11)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
     threadgroup Sums sums_of_lanes[2][128];
     uint n_walked = 0u;
@@ -662,10 +667,10 @@ kernel void gated_delta_net(constant Push& push [[buffer(30)]], const device Qkv
     for (uint token = first; token < min((first + push.window), push.n_tokens); token++)
     {
         uint param = token;
-        if (starts_run(param, v_185, push))
+        if (starts_run(param, v_205, push))
         {
             uint param_1 = token;
-            walk_run(param_1, n_walked, v_185, push, v_266, v_303, v_316, head, value, way, v_496, v_508, v_531, v_552, exists, first_key, gl_LocalInvocationID, sums_of_lanes, row, v_926, v_941, v_1055, v_1112);
+            walk_run(param_1, n_walked, v_205, push, v_286, v_323, v_336, head, value, way, v_516, v_528, v_551, v_572, exists, first_key, gl_LocalInvocationID, sums_of_lanes, row, v_946, v_961, v_1075, v_1132);
         }
     }
 }

@@ -143,21 +143,21 @@ static inline __attribute__((always_inline))
 void reduce(thread const spvUnsafeArray<float, 1>& values, thread const bool& is_sum, threadgroup float (&reduced)[16], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, 1> results;
-    float _152;
+    float _172;
     for (uint i = 0u; i < 1u; i++)
     {
         if (is_sum)
         {
-            _152 = simd_sum(values[i]);
+            _172 = simd_sum(values[i]);
         }
         else
         {
-            _152 = simd_max(values[i]);
+            _172 = simd_max(values[i]);
         }
-        results[i] = _152;
+        results[i] = _172;
     }
-    bool _170 = simd_is_first();
-    if (_170)
+    bool _190 = simd_is_first();
+    if (_190)
     {
         for (uint i_1 = 0u; i_1 < 1u; i_1++)
         {
@@ -198,9 +198,15 @@ float sum_of_group(thread const float& value, threadgroup float (&reduced)[16], 
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+uint magnitude_bits(thread const float& value)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+float accurate_exp(thread const float& exponent)
+{
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -211,27 +217,28 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
 static inline __attribute__((always_inline))
 float silu(thread const float& x)
 {
-    float _110;
+    float _130;
     if (x < (-88.0))
     {
-        _110 = 0.0;
+        _130 = 0.0;
     }
     else
     {
         float param = -x;
-        float _119 = accurate_exp(param);
-        _110 = x / (1.0 + _119);
+        _130 = x / (1.0 + accurate_exp(param));
     }
-    return _110;
+    return _130;
 }
 
-kernel void gated_rms_norm(constant Push& push [[buffer(30)]], const device X& _275 [[buffer(0)]], const device Weight& _346 [[buffer(1)]], const device Gate& _358 [[buffer(2)]], device Out& _329 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void gated_rms_norm(constant Push& push [[buffer(30)]], const device X& _295 [[buffer(0)]], const device Weight& _366 [[buffer(1)]], const device Gate& _378 [[buffer(2)]], device Out& _349 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float reduced[16];
     uint row = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
@@ -243,18 +250,18 @@ kernel void gated_rms_norm(constant Push& push [[buffer(30)]], const device X& _
     float sum = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < push.n; i += 64u)
     {
-        float value = _275.x[(push.x_first + row_first) + i];
+        float value = _295.x[(push.x_first + row_first) + i];
         sum += (value * value);
     }
     float param = sum;
-    float _296 = sum_of_group(param, reduced, gl_SubgroupID, gl_NumSubgroups);
-    sum = _296;
+    float _316 = sum_of_group(param, reduced, gl_SubgroupID, gl_NumSubgroups);
+    sum = _316;
     float scale = 1.0 / sqrt((sum / float(push.n)) + push.eps);
     for (uint i_1 = gl_LocalInvocationID.x; i_1 < push.n; i_1 += 64u)
     {
         uint at = row_first + i_1;
-        float param_1 = _358.gate[push.gate_first + at];
-        _329.result[push.out_first + at] = ((_275.x[push.x_first + at] * scale) * _346.weight[push.weight_first + i_1]) * silu(param_1);
+        float param_1 = _378.gate[push.gate_first + at];
+        _349.result[push.out_first + at] = ((_295.x[push.x_first + at] * scale) * _366.weight[push.weight_first + i_1]) * silu(param_1);
     }
 }
 

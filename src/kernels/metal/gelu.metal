@@ -113,7 +113,7 @@ struct X
 
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
-constant spvUnsafeArray<float, 9> _185 = spvUnsafeArray<float, 9>({ 0.445458590984344482421875, 0.92010033130645751953125, 1.4611322879791259765625, 1.7699224948883056640625, 1.56544244289398193359375, 0.88233911991119384765625, 0.13905005156993865966796875, -0.20628421008586883544921875, -0.124049365520477294921875 });
+constant spvUnsafeArray<float, 9> _205 = spvUnsafeArray<float, 9>({ 0.445458590984344482421875, 0.92010033130645751953125, 1.4611322879791259765625, 1.7699224948883056640625, 1.56544244289398193359375, 0.88233911991119384765625, 0.13905005156993865966796875, -0.20628421008586883544921875, -0.124049365520477294921875 });
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -128,9 +128,15 @@ uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroup
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+uint magnitude_bits(thread const float& value)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+float accurate_exp(thread const float& exponent)
+{
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -141,17 +147,19 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
-kernel void gelu(constant Push& push [[buffer(30)]], device X& _132 [[buffer(0)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void gelu(constant Push& push [[buffer(30)]], device X& _152 [[buffer(0)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     if (i >= push.n)
     {
         return;
     }
-    float value = _132.x[push.x_first + i];
+    float value = _152.x[push.x_first + i];
     float size = abs(value);
     float z = fast::min(size, 20.0) * 0.707106769084930419921875;
     float t = 1.0 / ((z * 0.300000011920928955078125) + 1.0);
@@ -159,20 +167,19 @@ kernel void gelu(constant Push& push [[buffer(30)]], device X& _132 [[buffer(0)]
     float p = -0.124049365520477294921875;
     for (int term = 7; term >= 0; term--)
     {
-        p = (p * u) + _185[term];
+        p = (p * u) + _205[term];
     }
-    float _198;
+    float _218;
     if (size > 13.0)
     {
-        _198 = 0.0;
+        _218 = 0.0;
     }
     else
     {
         float param = (-z) * z;
-        float _211 = accurate_exp(param);
-        _198 = 0.5 * ((t * p) * _211);
+        _218 = 0.5 * ((t * p) * accurate_exp(param));
     }
-    float half_tail = _198;
-    _132.x[push.x_first + i] = fast::max(value, 0.0) - (size * half_tail);
+    float half_tail = _218;
+    _152.x[push.x_first + i] = fast::max(value, 0.0) - (size * half_tail);
 }
 

@@ -127,59 +127,59 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_0 1u
 #endif
 constant uint kFormat = SPIRV_CROSS_CONSTANT_ID_0;
-constant bool _840 = (kFormat == 0u);
+constant bool _873 = (kFormat == 0u);
 #ifndef SPIRV_CROSS_CONSTANT_ID_2
 #define SPIRV_CROSS_CONSTANT_ID_2 128u
 #endif
 constant uint kRowHalves = SPIRV_CROSS_CONSTANT_ID_2;
-constant bool _861 = (kFormat == 1u);
-constant uint _885 = (kHeadDim / 32u);
+constant bool _894 = (kFormat == 1u);
+constant uint _918 = (kHeadDim / 32u);
 #ifndef SPIRV_CROSS_CONSTANT_ID_3
 #define SPIRV_CROSS_CONSTANT_ID_3 1u
 #endif
 constant uint kRoom = SPIRV_CROSS_CONSTANT_ID_3;
 constant uint n_blocks = (kHeadDim / 32u);
-constant uint _1092 = (kHeadDim / 32u);
-constant uint _1093 = (_1092 + 1u);
+constant uint _1135 = (kHeadDim / 32u);
+constant uint _1136 = (_1135 + 1u);
 constant bool kIsSearched_tmp [[function_constant(4)]];
 constant bool kIsSearched = is_function_constant_defined(kIsSearched_tmp) ? kIsSearched_tmp : false;
-constant uint _1115 = (n_blocks * 9u);
-constant uint _1221 = (n_blocks * 9u);
-constant bool _1318 = (kFormat == 5u);
-constant uint first = _1318 ? 0u : 8u;
-constant bool _1321 = (kFormat == 5u);
-constant int _1322 = _1321 ? 8 : 16;
-constant uint n = (uint(_1322) + 0u);
-constant uint _1324 = (first + n);
-constant uint _1325 = (_1324 - 1u);
-constant uint _1331 = (n - 1u);
-constant bool _1387 = (kFormat == 5u);
-constant uint _1388 = _1387 ? 0u : 8u;
+constant uint _1160 = (n_blocks * 9u);
+constant uint _1266 = (n_blocks * 9u);
+constant bool _1363 = (kFormat == 5u);
+constant uint first = _1363 ? 0u : 8u;
+constant bool _1366 = (kFormat == 5u);
+constant int _1367 = _1366 ? 8 : 16;
+constant uint n = (uint(_1367) + 0u);
+constant uint _1369 = (first + n);
+constant uint _1370 = (_1369 - 1u);
+constant uint _1376 = (n - 1u);
+constant bool _1432 = (kFormat == 5u);
+constant uint _1433 = _1432 ? 0u : 8u;
 constant uint n_blocks_1 = (kHeadDim / 32u);
-constant uint _1438 = (n_blocks_1 * 15u);
-constant bool _1545 = (kFormat == 5u);
-constant int _1548 = _1545 ? 7 : 9;
-constant uint n_units = (uint(_1548) + 0u);
-constant uint _1550 = (n_blocks_1 * n_units);
-constant bool _1583 = (kFormat == 5u);
-constant bool _1595 = (kFormat == 5u);
-constant bool _1622 = (kFormat == 5u);
-constant bool _1655 = (kFormat == 5u);
+constant uint _1483 = (n_blocks_1 * 15u);
+constant bool _1590 = (kFormat == 5u);
+constant int _1593 = _1590 ? 7 : 9;
+constant uint n_units = (uint(_1593) + 0u);
+constant uint _1595 = (n_blocks_1 * n_units);
+constant bool _1628 = (kFormat == 5u);
+constant bool _1640 = (kFormat == 5u);
+constant bool _1667 = (kFormat == 5u);
+constant bool _1700 = (kFormat == 5u);
 constant uint n_blocks_2 = (kHeadDim / 128u);
-constant uint _1870 = (n_blocks_2 * 32u);
+constant uint _1915 = (n_blocks_2 * 32u);
 
 struct Projection
 {
     float projection[1];
 };
 
-constant bool _2217 = (kFormat == 7u);
-constant uint _2219 = _2217 ? 832u : 1u;
-constant bool _2300 = (kFormat == 7u);
-constant uint _2302 = _2300 ? 129u : 1u;
+constant bool _2262 = (kFormat == 7u);
+constant uint _2264 = _2262 ? 832u : 1u;
+constant bool _2345 = (kFormat == 7u);
+constant uint _2347 = _2345 ? 129u : 1u;
 constant uint n_blocks_3 = (kHeadDim / 128u);
-constant uint _2577 = (kHeadDim / 128u);
-constant uint _2661 = (kRowHalves - 1u);
+constant uint _2622 = (kHeadDim / 128u);
+constant uint _2706 = (kRowHalves - 1u);
 
 struct Push
 {
@@ -219,16 +219,16 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _314;
+    uint _344;
     if (magnitude < 1024u)
     {
-        _314 = subnormal;
+        _344 = subnormal;
     }
     else
     {
-        _314 = (magnitude << uint(13)) + exponent_offset;
+        _344 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _314);
+    return as_type<float>(_sign | _344);
 }
 
 static inline __attribute__((always_inline))
@@ -259,17 +259,17 @@ void multiply(thread const uint& n_1, thread const float& factor, thread uint3& 
 }
 
 static inline __attribute__((always_inline))
-void multiply_signs(thread const uint& n_1, thread const uint& first_1, thread const uint& period, thread const float& factor, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_695)
+void multiply_signs(thread const uint& n_1, thread const uint& first_1, thread const uint& period, thread const float& factor, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_728)
 {
     for (uint i = gl_LocalInvocationID.x; i < n_1; i += 64u)
     {
-        x[i] = spvFMul(x[i], spvFMul(factor, v_695.constants[first_1 + (i & (period - 1u))]));
+        x[i] = spvFMul(x[i], spvFMul(factor, v_728.constants[first_1 + (i & (period - 1u))]));
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
 static inline __attribute__((always_inline))
-void to_stored(thread const uint& transform, thread const uint& n_1, thread const uint& block, thread const float& root, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_695)
+void to_stored(thread const uint& transform, thread const uint& n_1, thread const uint& block, thread const float& root, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_728)
 {
     switch (transform)
     {
@@ -292,7 +292,7 @@ void to_stored(thread const uint& transform, thread const uint& n_1, thread cons
             uint param_5 = 64u;
             uint param_6 = 32u;
             float param_7 = 1.0;
-            multiply_signs(param_4, param_5, param_6, param_7, gl_LocalInvocationID, x, v_695);
+            multiply_signs(param_4, param_5, param_6, param_7, gl_LocalInvocationID, x, v_728);
             uint param_8 = n_1;
             uint param_9 = 32u;
             hadamard(param_8, param_9, gl_LocalInvocationID, x);
@@ -307,7 +307,7 @@ void to_stored(thread const uint& transform, thread const uint& n_1, thread cons
             uint param_13 = 96u;
             uint param_14 = 128u;
             float param_15 = 1.0;
-            multiply_signs(param_12, param_13, param_14, param_15, gl_LocalInvocationID, x, v_695);
+            multiply_signs(param_12, param_13, param_14, param_15, gl_LocalInvocationID, x, v_728);
             uint param_16 = n_1;
             uint param_17 = 128u;
             hadamard(param_16, param_17, gl_LocalInvocationID, x);
@@ -315,7 +315,7 @@ void to_stored(thread const uint& transform, thread const uint& n_1, thread cons
             uint param_19 = 224u;
             uint param_20 = 128u;
             float param_21 = 0.088388346135616302490234375;
-            multiply_signs(param_18, param_19, param_20, param_21, gl_LocalInvocationID, x, v_695);
+            multiply_signs(param_18, param_19, param_20, param_21, gl_LocalInvocationID, x, v_728);
             break;
         }
         case 4u:
@@ -370,30 +370,36 @@ uint bf16_bits(thread const uint& bits)
 static inline __attribute__((always_inline))
 void encode_floats(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], threadgroup uint (&encoded)[kRowHalves])
 {
-    uint _862;
+    uint _895;
     for (uint i = gl_LocalInvocationID.x; i < kHeadDim; i += 64u)
     {
         uint bits = as_type<uint>(x[i]);
-        if (_840)
+        if (_873)
         {
             encoded[2u * i] = bits & 65535u;
             encoded[(2u * i) + 1u] = bits >> uint(16);
         }
         else
         {
-            if (_861)
+            if (_894)
             {
                 uint param = bits;
-                _862 = f16_bits(param);
+                _895 = f16_bits(param);
             }
             else
             {
                 uint param_1 = bits;
-                _862 = bf16_bits(param_1);
+                _895 = bf16_bits(param_1);
             }
-            encoded[i] = _862;
+            encoded[i] = _895;
         }
     }
+}
+
+static inline __attribute__((always_inline))
+uint magnitude_bits(thread const float& value)
+{
+    return as_type<uint>(value) & 2147483647u;
 }
 
 static inline __attribute__((always_inline))
@@ -432,35 +438,39 @@ uint divide(thread const uint& a, thread const uint& b)
 static inline __attribute__((always_inline))
 uint q8_0_step(thread const uint& largest)
 {
-    uint _536;
+    if (largest >= 2139095040u)
+    {
+        return 2143289344u;
+    }
+    uint _569;
     if (largest < 8388608u)
     {
-        _536 = 0u;
+        _569 = 0u;
     }
     else
     {
         uint param = largest;
         uint param_1 = 1123942400u;
-        _536 = divide(param, param_1);
+        _569 = divide(param, param_1);
     }
-    return _536;
+    return _569;
 }
 
 static inline __attribute__((always_inline))
 float q8_0_inverse(thread const uint& _step)
 {
-    float _550;
+    float _583;
     if (_step == 0u)
     {
-        _550 = 0.0;
+        _583 = 0.0;
     }
     else
     {
         uint param = 1065353216u;
         uint param_1 = _step;
-        _550 = as_type<float>(divide(param, param_1));
+        _583 = as_type<float>(divide(param, param_1));
     }
-    return _550;
+    return _583;
 }
 
 static inline __attribute__((always_inline))
@@ -469,69 +479,85 @@ uint q8_0_code(thread const float& value, thread const float& _inverse)
     float scaled = spvFMul(value, _inverse);
     float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
     int code = int(moved);
-    int _577;
+    int _610;
     if (scaled < 0.0)
     {
-        _577 = -code;
+        _610 = -code;
     }
     else
     {
-        _577 = code;
+        _610 = code;
     }
-    return uint(_577 & 255);
+    return uint(_610 & 255);
 }
 
 static inline __attribute__((always_inline))
 void encode_q8_0(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], threadgroup uint (&encoded)[kRowHalves])
 {
-    for (uint block = gl_LocalInvocationID.x; block < _885; block += 64u)
+    for (uint block = gl_LocalInvocationID.x; block < _918; block += 64u)
     {
         uint largest = 0u;
         for (uint i = 0u; i < 32u; i++)
         {
-            largest = max(largest, (as_type<uint>(x[(32u * block) + i]) & 2147483647u));
+            float param = x[(32u * block) + i];
+            largest = max(largest, magnitude_bits(param));
         }
-        uint param = largest;
-        uint d = q8_0_step(param);
-        uint param_1 = d;
-        float _inverse = q8_0_inverse(param_1);
+        uint param_1 = largest;
+        uint d = q8_0_step(param_1);
         uint param_2 = d;
-        encoded[17u * block] = f16_bits(param_2);
+        float _inverse = q8_0_inverse(param_2);
+        uint param_3 = d;
+        encoded[17u * block] = f16_bits(param_3);
         for (uint i_1 = 0u; i_1 < 16u; i_1++)
         {
             uint at = (32u * block) + (2u * i_1);
-            float param_3 = x[at];
-            float param_4 = _inverse;
-            float param_5 = x[at + 1u];
-            float param_6 = _inverse;
-            encoded[((17u * block) + 1u) + i_1] = q8_0_code(param_3, param_4) | (q8_0_code(param_5, param_6) << uint(8));
+            float param_4 = x[at];
+            float param_5 = _inverse;
+            float param_6 = x[at + 1u];
+            float param_7 = _inverse;
+            encoded[((17u * block) + 1u) + i_1] = q8_0_code(param_4, param_5) | (q8_0_code(param_6, param_7) << uint(8));
         }
     }
 }
 
 static inline __attribute__((always_inline))
+bool is_finite(thread const float& value)
+{
+    float param = value;
+    return magnitude_bits(param) < 2139095040u;
+}
+
+static inline __attribute__((always_inline))
+float finite_or_nan(thread const float& value)
+{
+    float param = value;
+    uint _177;
+    if (is_finite(param))
+    {
+        _177 = as_type<uint>(value);
+    }
+    else
+    {
+        _177 = 2143289344u;
+    }
+    return as_type<float>(_177);
+}
+
+static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _161 = value != 0.0;
-    bool _167;
-    if (_161)
+    bool _197 = value != 0.0;
+    bool _203;
+    if (_197)
     {
-        _167 = !isinf(value);
+        float param = value;
+        _203 = is_finite(param);
     }
     else
     {
-        _167 = _161;
+        _203 = _197;
     }
-    bool _173;
-    if (_167)
-    {
-        _173 = !isnan(value);
-    }
-    else
-    {
-        _173 = _167;
-    }
-    return _173;
+    return _203;
 }
 
 static inline __attribute__((always_inline))
@@ -545,18 +571,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _183 = !is_ordinary(param);
-    bool _191;
-    if (!_183)
+    bool _213 = !is_ordinary(param);
+    bool _221;
+    if (!_213)
     {
         float param_1 = b;
-        _191 = !is_ordinary(param_1);
+        _221 = !is_ordinary(param_1);
     }
     else
     {
-        _191 = _183;
+        _221 = _213;
     }
-    if (_191)
+    if (_221)
     {
         return quotient;
     }
@@ -582,35 +608,40 @@ void put_candidate(thread const uint& block, thread const uint& candidate, threa
 {
     float square = spvFMul(product, product);
     uint at = 2u * ((block * 16u) + candidate);
-    float _981;
+    float _1014;
     if (is_one)
     {
         float param = square;
         float param_1 = squares;
-        _981 = divided(param, param_1);
+        _1014 = divided(param, param_1);
     }
     else
     {
-        _981 = 0.0;
+        _1014 = 0.0;
     }
-    room[at] = _981;
-    float _995;
+    room[at] = _1014;
+    float _1028;
     if (is_one)
     {
         float param_2 = product;
         float param_3 = squares;
-        _995 = divided(param_2, param_3);
+        _1028 = divided(param_2, param_3);
     }
     else
     {
-        _995 = 0.0;
+        _1028 = 0.0;
     }
-    room[at + 1u] = _995;
+    room[at + 1u] = _1028;
 }
 
 static inline __attribute__((always_inline))
 float best_step(thread const uint& block, thread const uint& n_candidates, thread const float& fallback, threadgroup float (&room)[kRoom])
 {
+    float param = fallback;
+    if (!is_finite(param))
+    {
+        return fallback;
+    }
     float gain = 0.0;
     float _step = fallback;
     for (uint candidate = 0u; candidate < n_candidates; candidate++)
@@ -641,7 +672,7 @@ float rounded_to_f16(thread const float& value)
 }
 
 static inline __attribute__((always_inline))
-void encode_q4_0(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1093])
+void encode_q4_0(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1136])
 {
     uint lane = gl_LocalInvocationID.x;
     for (uint block = lane; block < n_blocks; block += 64u)
@@ -649,17 +680,20 @@ void encode_q4_0(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHea
         float largest = 0.0;
         for (uint i = 0u; i < 32u; i++)
         {
-            if (abs(x[(32u * block) + i]) > abs(largest))
+            float param = x[(32u * block) + i];
+            float param_1 = largest;
+            if (magnitude_bits(param) > magnitude_bits(param_1))
             {
                 largest = x[(32u * block) + i];
             }
         }
-        steps[block] = largest / (-8.0);
+        float param_2 = largest / (-8.0);
+        steps[block] = finite_or_nan(param_2);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (kIsSearched)
     {
-        for (uint task = lane; task < _1115; task += 64u)
+        for (uint task = lane; task < _1160; task += 64u)
         {
             uint block_1 = task / 9u;
             uint candidate = task % 9u;
@@ -670,53 +704,53 @@ void encode_q4_0(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHea
             for (uint i_1 = 0u; i_1 < 32u; i_1++)
             {
                 float value = x[(32u * block_1) + i_1];
-                float param = value;
-                float param_1 = _step;
-                float param_2 = divided(param, param_1);
-                float level0 = q4_0_level(param_2);
+                float param_3 = value;
+                float param_4 = _step;
+                float param_5 = divided(param_3, param_4);
+                float level0 = q4_0_level(param_5);
                 product = spvFAdd(product, spvFMul(value, level0));
                 squares = spvFAdd(squares, spvFMul(level0, level0));
             }
-            uint param_3 = block_1;
-            uint param_4 = candidate;
-            float param_5 = product;
-            float param_6 = squares;
-            bool param_7 = (_step != 0.0) && (squares > 0.0);
-            put_candidate(param_3, param_4, param_5, param_6, param_7, room);
+            uint param_6 = block_1;
+            uint param_7 = candidate;
+            float param_8 = product;
+            float param_9 = squares;
+            bool param_10 = (_step != 0.0) && (squares > 0.0);
+            put_candidate(param_6, param_7, param_8, param_9, param_10, room);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint block_2 = lane; block_2 < n_blocks; block_2 += 64u)
         {
-            uint param_8 = block_2;
-            uint param_9 = 9u;
-            float param_10 = steps[block_2];
-            float param_11 = best_step(param_8, param_9, param_10, room);
-            steps[block_2] = rounded_to_f16(param_11);
+            uint param_11 = block_2;
+            uint param_12 = 9u;
+            float param_13 = steps[block_2];
+            float param_14 = best_step(param_11, param_12, param_13, room);
+            steps[block_2] = rounded_to_f16(param_14);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    float _1244;
-    int _1287;
-    for (uint unit = lane; unit < _1221; unit += 64u)
+    float _1289;
+    int _1332;
+    for (uint unit = lane; unit < _1266; unit += 64u)
     {
         uint block_3 = unit / 9u;
         uint part = unit % 9u;
         float d = steps[block_3];
-        float param_12 = d;
-        uint bits = f16_of(param_12);
+        float param_15 = d;
+        uint bits = f16_of(param_15);
         if (part > 0u)
         {
             if (d != 0.0)
             {
-                float param_13 = 1.0;
-                float param_14 = d;
-                _1244 = divided(param_13, param_14);
+                float param_16 = 1.0;
+                float param_17 = d;
+                _1289 = divided(param_16, param_17);
             }
             else
             {
-                _1244 = 0.0;
+                _1289 = 0.0;
             }
-            float _inverse = _1244;
+            float _inverse = _1289;
             bits = 0u;
             for (uint i_2 = 0u; i_2 < 4u; i_2++)
             {
@@ -725,14 +759,14 @@ void encode_q4_0(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHea
                 float moved = spvFAdd(scaled, 8.5);
                 if (kIsSearched)
                 {
-                    float param_15 = scaled;
-                    _1287 = int(q4_0_level(param_15)) + 8;
+                    float param_18 = scaled;
+                    _1332 = int(q4_0_level(param_18)) + 8;
                 }
                 else
                 {
-                    _1287 = min(15, int(moved));
+                    _1332 = min(15, int(moved));
                 }
-                int code = _1287;
+                int code = _1332;
                 bits |= (uint(code & 15) << (4u * i_2));
             }
         }
@@ -769,48 +803,48 @@ float root(thread const float& high, thread const float& low)
 }
 
 static inline __attribute__((always_inline))
-uint nearest_code(thread const float& v, const device Constants& v_695)
+uint nearest_code(thread const float& v, const device Constants& v_728)
 {
-    if (v >= v_695.constants[_1325])
+    if (v >= v_728.constants[_1370])
     {
-        return _1331;
+        return _1376;
     }
     uint low = 0u;
     for (uint i = 1u; (i + 1u) < n; i++)
     {
-        if (v_695.constants[first + i] <= v)
+        if (v_728.constants[first + i] <= v)
         {
             low = i;
         }
     }
-    float above = spvFSub(v_695.constants[(first + low) + 1u], v);
-    float below = spvFSub(v, v_695.constants[first + low]);
-    uint _1377;
-    if ((v <= v_695.constants[first]) || (below <= above))
+    float above = spvFSub(v_728.constants[(first + low) + 1u], v);
+    float below = spvFSub(v, v_728.constants[first + low]);
+    uint _1422;
+    if ((v <= v_728.constants[first]) || (below <= above))
     {
-        _1377 = low;
+        _1422 = low;
     }
     else
     {
-        _1377 = low + 1u;
+        _1422 = low + 1u;
     }
-    return _1377;
+    return _1422;
 }
 
 static inline __attribute__((always_inline))
-float level_of(thread const uint& code, const device Constants& v_695)
+float level_of(thread const uint& code, const device Constants& v_728)
 {
-    return v_695.constants[_1388 + code];
+    return v_728.constants[_1433 + code];
 }
 
 static inline __attribute__((always_inline))
-void encode_tbq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_695, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1093])
+void encode_tbq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_728, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1136])
 {
     uint param = 2u;
     uint param_1 = kHeadDim;
     uint param_2 = 1u;
     float param_3 = 1.0;
-    to_stored(param, param_1, param_2, param_3, gl_LocalInvocationID, x, v_695);
+    to_stored(param, param_1, param_2, param_3, gl_LocalInvocationID, x, v_728);
     uint lane = gl_LocalInvocationID.x;
     for (uint block = lane; block < n_blocks_1; block += 64u)
     {
@@ -823,7 +857,7 @@ void encode_tbq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (kIsSearched)
     {
-        for (uint task = lane; task < _1438; task += 64u)
+        for (uint task = lane; task < _1483; task += 64u)
         {
             uint block_1 = task / 15u;
             uint candidate = task % 15u;
@@ -837,8 +871,8 @@ void encode_tbq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
                 float param_8 = value;
                 float param_9 = _step;
                 float param_10 = divided(param_8, param_9);
-                uint param_11 = nearest_code(param_10, v_695);
-                float level0 = level_of(param_11, v_695);
+                uint param_11 = nearest_code(param_10, v_728);
+                float level0 = level_of(param_11, v_728);
                 product = spvFAdd(product, spvFMul(value, level0));
                 squares = spvFAdd(squares, spvFMul(level0, level0));
             }
@@ -860,13 +894,13 @@ void encode_tbq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    float _1573;
-    uint _1584;
-    uint _1596;
-    uint _1623;
-    int _1656;
-    uint _1674;
-    for (uint unit = lane; unit < _1550; unit += 64u)
+    float _1618;
+    uint _1629;
+    uint _1641;
+    uint _1668;
+    int _1701;
+    uint _1719;
+    for (uint unit = lane; unit < _1595; unit += 64u)
     {
         uint block_3 = unit / n_units;
         uint part = unit % n_units;
@@ -880,63 +914,63 @@ void encode_tbq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
             {
                 float param_22 = 1.0;
                 float param_23 = d;
-                _1573 = divided(param_22, param_23);
+                _1618 = divided(param_22, param_23);
             }
             else
             {
-                _1573 = 0.0;
+                _1618 = 0.0;
             }
-            float _inverse = _1573;
-            if (_1583)
+            float _inverse = _1618;
+            if (_1628)
             {
-                _1584 = (16u * (part - 1u)) / 3u;
+                _1629 = (16u * (part - 1u)) / 3u;
             }
             else
             {
-                _1584 = 0u;
+                _1629 = 0u;
             }
-            uint first_1 = _1584;
-            if (_1595)
+            uint first_1 = _1629;
+            if (_1640)
             {
-                _1596 = ((((16u * (part - 1u)) + 15u) / 3u) - first_1) + 1u;
+                _1641 = ((((16u * (part - 1u)) + 15u) / 3u) - first_1) + 1u;
             }
             else
             {
-                _1596 = 4u;
+                _1641 = 4u;
             }
-            uint n_1 = _1596;
+            uint n_1 = _1641;
             for (uint i_1 = 0u; (i_1 < n_1) && (d != 0.0); i_1++)
             {
-                if (_1622)
+                if (_1667)
                 {
-                    _1623 = first_1 + i_1;
+                    _1668 = first_1 + i_1;
                 }
                 else
                 {
-                    _1623 = ((2u * (part - 1u)) + (i_1 / 2u)) + (16u * (i_1 % 2u));
+                    _1668 = ((2u * (part - 1u)) + (i_1 / 2u)) + (16u * (i_1 % 2u));
                 }
-                uint element = _1623;
+                uint element = _1668;
                 float scaled = spvFMul(x[(32u * block_3) + element], _inverse);
                 float param_24 = scaled;
-                uint code = nearest_code(param_24, v_695);
-                if (_1655)
+                uint code = nearest_code(param_24, v_728);
+                if (_1700)
                 {
-                    _1656 = int(3u * element) - int(16u * (part - 1u));
+                    _1701 = int(3u * element) - int(16u * (part - 1u));
                 }
                 else
                 {
-                    _1656 = int(4u * i_1);
+                    _1701 = int(4u * i_1);
                 }
-                int shift = _1656;
+                int shift = _1701;
                 if (shift < 0)
                 {
-                    _1674 = code >> uint(-shift);
+                    _1719 = code >> uint(-shift);
                 }
                 else
                 {
-                    _1674 = code << uint(shift);
+                    _1719 = code << uint(shift);
                 }
-                bits |= _1674;
+                bits |= _1719;
             }
         }
         encoded[unit] = bits & 65535u;
@@ -944,13 +978,13 @@ void encode_tbq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
 }
 
 static inline __attribute__((always_inline))
-void find_path(thread const uint& block, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_695, threadgroup float (&room)[kRoom], threadgroup uint (&came_from)[_2219], threadgroup uint (&symbols)[_2302])
+void find_path(thread const uint& block, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_728, threadgroup float (&room)[kRoom], threadgroup uint (&came_from)[_2264], threadgroup uint (&symbols)[_2347])
 {
     uint lane = gl_LocalInvocationID.x;
     spvUnsafeArray<float, 8> levels;
     for (uint s = 0u; s < 8u; s++)
     {
-        levels[s] = v_695.constants[(512u + (s * 64u)) + lane];
+        levels[s] = v_728.constants[(512u + (s * 64u)) + lane];
     }
     for (uint s_1 = 0u; s_1 < 8u; s_1++)
     {
@@ -1010,7 +1044,7 @@ void find_path(thread const uint& block, thread uint3& gl_LocalInvocationID, thr
 }
 
 static inline __attribute__((always_inline))
-void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_695, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1093], threadgroup uint (&came_from)[_2219], threadgroup uint (&symbols)[_2302])
+void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_728, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1136], threadgroup uint (&came_from)[_2264], threadgroup uint (&symbols)[_2347])
 {
     uint lane = gl_LocalInvocationID.x;
     for (uint block = lane; block < n_blocks_3; block += 64u)
@@ -1022,7 +1056,7 @@ void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
         steps[block] = root(param_2, param_3);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _2379;
+    float _2424;
     for (uint i = lane; i < kHeadDim; i += 64u)
     {
         float _length = steps[i / 128u];
@@ -1030,27 +1064,27 @@ void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
         {
             float param_4 = 1.0;
             float param_5 = _length;
-            _2379 = divided(param_4, param_5);
+            _2424 = divided(param_4, param_5);
         }
         else
         {
-            _2379 = 0.0;
+            _2424 = 0.0;
         }
-        x[i] = spvFMul(x[i], _2379);
+        x[i] = spvFMul(x[i], _2424);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     uint param_6 = 3u;
     uint param_7 = kHeadDim;
     uint param_8 = 1u;
     float param_9 = 1.0;
-    to_stored(param_6, param_7, param_8, param_9, gl_LocalInvocationID, x, v_695);
-    uint _2436;
-    uint _2447;
-    float _2527;
+    to_stored(param_6, param_7, param_8, param_9, gl_LocalInvocationID, x, v_728);
+    uint _2481;
+    uint _2492;
+    float _2572;
     for (uint block_1 = 0u; block_1 < n_blocks_3; block_1++)
     {
         uint param_10 = block_1;
-        find_path(param_10, gl_LocalInvocationID, x, v_695, room, came_from, symbols);
+        find_path(param_10, gl_LocalInvocationID, x, v_728, room, came_from, symbols);
         uint first_1 = symbols[128];
         if (lane < 25u)
         {
@@ -1060,21 +1094,21 @@ void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
                 uint bit = (16u * lane) + i_1;
                 if (bit < 6u)
                 {
-                    _2436 = first_1 >> (3u + bit);
+                    _2481 = first_1 >> (3u + bit);
                 }
                 else
                 {
                     if (bit < 390u)
                     {
-                        _2447 = symbols[(bit - 6u) / 3u] >> ((bit - 6u) % 3u);
+                        _2492 = symbols[(bit - 6u) / 3u] >> ((bit - 6u) % 3u);
                     }
                     else
                     {
-                        _2447 = 0u;
+                        _2492 = 0u;
                     }
-                    _2436 = _2447;
+                    _2481 = _2492;
                 }
-                uint value = _2436;
+                uint value = _2481;
                 bits |= ((value & 1u) << i_1);
             }
             encoded[((block_1 * 26u) + 1u) + lane] = bits;
@@ -1086,7 +1120,7 @@ void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
             for (uint t = 0u; t < 128u; t++)
             {
                 state = (state >> uint(3)) | (symbols[t] << uint(6));
-                float level0 = v_695.constants[512u + state];
+                float level0 = v_728.constants[512u + state];
                 squares = spvFAdd(squares, spvFMul(level0, level0));
             }
             float param_11 = squares;
@@ -1097,13 +1131,13 @@ void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
             {
                 float param_13 = _length_1;
                 float param_14 = decoded;
-                _2527 = divided(param_13, param_14);
+                _2572 = divided(param_13, param_14);
             }
             else
             {
-                _2527 = _length_1;
+                _2572 = _length_1;
             }
-            float param_15 = _2527;
+            float param_15 = _2572;
             encoded[block_1 * 26u] = f16_of(param_15);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1111,7 +1145,7 @@ void encode_tcq(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHead
 }
 
 static inline __attribute__((always_inline))
-void encode_qjl(thread const uint& block, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], const device Projection& v_2051)
+void encode_qjl(thread const uint& block, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], const device Projection& v_2096)
 {
     uint lane = gl_LocalInvocationID.x;
     for (uint j = lane; j < 256u; j += 64u)
@@ -1119,7 +1153,7 @@ void encode_qjl(thread const uint& block, thread uint3& gl_LocalInvocationID, th
         float sum = 0.0;
         for (uint i = 0u; i < 128u; i++)
         {
-            sum = spvFAdd(sum, spvFMul(x[(128u * block) + i], v_2051.projection[(i * 256u) + j]));
+            sum = spvFAdd(sum, spvFMul(x[(128u * block) + i], v_2096.projection[(i * 256u) + j]));
         }
         room[j] = sum;
     }
@@ -1164,33 +1198,33 @@ float length_of_block(thread const uint& first_1, threadgroup float (&x)[kHeadDi
         high = sum;
         low = spvFAdd(low, spvFAdd(sum_rest, square_rest));
     }
-    float _1792;
+    float _1837;
     if (isinf(high))
     {
-        _1792 = high;
+        _1837 = high;
     }
     else
     {
         float param_1 = high;
         float param_2 = low;
-        _1792 = root(param_1, param_2);
+        _1837 = root(param_1, param_2);
     }
-    return _1792;
+    return _1837;
 }
 
 static inline __attribute__((always_inline))
-uint polar_code(thread const float& v, const device Constants& v_695)
+uint polar_code(thread const float& v, const device Constants& v_728)
 {
     uint code = 0u;
     for (uint i = 0u; i < 15u; i++)
     {
-        code += uint(int(v_695.constants[40u + i] < v));
+        code += uint(int(v_728.constants[40u + i] < v));
     }
     return code;
 }
 
 static inline __attribute__((always_inline))
-void encode_polar(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_695, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&steps)[_1093])
+void encode_polar(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_728, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&steps)[_1136])
 {
     uint lane = gl_LocalInvocationID.x;
     for (uint block = lane; block < n_blocks_2; block += 64u)
@@ -1199,7 +1233,7 @@ void encode_polar(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHe
         steps[block] = length_of_block(param, x);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _1844;
+    float _1889;
     for (uint i = lane; i < kHeadDim; i += 64u)
     {
         float _length = steps[i / 128u];
@@ -1207,29 +1241,29 @@ void encode_polar(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHe
         {
             float param_1 = 1.0;
             float param_2 = _length;
-            _1844 = divided(param_1, param_2);
+            _1889 = divided(param_1, param_2);
         }
         else
         {
-            _1844 = 0.0;
+            _1889 = 0.0;
         }
-        x[i] = spvFMul(x[i], _1844);
+        x[i] = spvFMul(x[i], _1889);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     uint param_3 = kHeadDim;
     uint param_4 = 128u;
     hadamard(param_3, param_4, gl_LocalInvocationID, x);
-    for (uint unit = lane; unit < _1870; unit += 64u)
+    for (uint unit = lane; unit < _1915; unit += 64u)
     {
         uint bits = 0u;
         for (uint i_1 = 0u; i_1 < 4u; i_1++)
         {
             float param_5 = x[(4u * unit) + i_1];
-            bits |= (polar_code(param_5, v_695) << (4u * i_1));
+            bits |= (polar_code(param_5, v_728) << (4u * i_1));
         }
         encoded[(((unit / 32u) * 41u) + 1u) + (unit % 32u)] = bits;
     }
-    float _1973;
+    float _2018;
     for (uint block_1 = lane; block_1 < n_blocks_2; block_1 += 64u)
     {
         float residual = 0.0;
@@ -1239,8 +1273,8 @@ void encode_polar(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHe
         {
             float value = x[(128u * block_1) + i_2];
             float param_6 = value;
-            float level0 = v_695.constants[24u + polar_code(param_6, v_695)];
-            residual = spvFAdd(residual, spvFMul(spvFSub(value, level0), v_695.constants[352u + i_2]));
+            float level0 = v_728.constants[24u + polar_code(param_6, v_728)];
+            residual = spvFAdd(residual, spvFMul(spvFSub(value, level0), v_728.constants[352u + i_2]));
             product = spvFAdd(product, spvFMul(value, level0));
             squares = spvFAdd(squares, spvFMul(level0, level0));
         }
@@ -1249,13 +1283,13 @@ void encode_polar(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHe
         {
             float param_7 = scaled;
             float param_8 = squares;
-            _1973 = divided(param_7, param_8);
+            _2018 = divided(param_7, param_8);
         }
         else
         {
-            _1973 = steps[block_1];
+            _2018 = steps[block_1];
         }
-        float _length_1 = _1973;
+        float _length_1 = _2018;
         float param_9 = _length_1;
         encoded[block_1 * 41u] = f16_of(param_9);
         encoded[(block_1 * 41u) + 33u] = uint(int(residual >= 0.0));
@@ -1267,15 +1301,15 @@ void encode_polar(thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHe
 }
 
 static inline __attribute__((always_inline))
-void store_half(thread const uint& at, thread const uint& bits, device Pages& v_338)
+void store_half(thread const uint& at, thread const uint& bits, device Pages& v_368)
 {
     uint shift = (at & 1u) * 16u;
-    uint _350 = atomic_fetch_and_explicit((device atomic_uint*)&v_338.pages[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
-    uint _357 = atomic_fetch_or_explicit((device atomic_uint*)&v_338.pages[at >> uint(1)], bits << shift, memory_order_relaxed);
+    uint _380 = atomic_fetch_and_explicit((device atomic_uint*)&v_368.pages[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
+    uint _387 = atomic_fetch_or_explicit((device atomic_uint*)&v_368.pages[at >> uint(1)], bits << shift, memory_order_relaxed);
 }
 
 static inline __attribute__((always_inline))
-void encode_row(thread const uint& at, thread const uint& rotated_block, thread const float& root_of_block, device Pages& v_338, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_695, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1093], const device Projection& v_2051, threadgroup uint (&came_from)[_2219], threadgroup uint (&symbols)[_2302])
+void encode_row(thread const uint& at, thread const uint& rotated_block, thread const float& root_of_block, device Pages& v_368, thread uint3& gl_LocalInvocationID, threadgroup float (&x)[kHeadDim], const device Constants& v_728, threadgroup uint (&encoded)[kRowHalves], threadgroup float (&room)[kRoom], threadgroup float (&steps)[_1136], const device Projection& v_2096, threadgroup uint (&came_from)[_2264], threadgroup uint (&symbols)[_2347])
 {
     if (rotated_block > 1u)
     {
@@ -1283,7 +1317,7 @@ void encode_row(thread const uint& at, thread const uint& rotated_block, thread 
         uint param_1 = kHeadDim;
         uint param_2 = rotated_block;
         float param_3 = root_of_block;
-        to_stored(param, param_1, param_2, param_3, gl_LocalInvocationID, x, v_695);
+        to_stored(param, param_1, param_2, param_3, gl_LocalInvocationID, x, v_728);
     }
     switch (kFormat)
     {
@@ -1300,27 +1334,27 @@ void encode_row(thread const uint& at, thread const uint& rotated_block, thread 
         case 5u:
         case 6u:
         {
-            encode_tbq(gl_LocalInvocationID, x, v_695, encoded, room, steps);
+            encode_tbq(gl_LocalInvocationID, x, v_728, encoded, room, steps);
             break;
         }
         case 7u:
         {
-            encode_tcq(gl_LocalInvocationID, x, v_695, encoded, room, steps, came_from, symbols);
+            encode_tcq(gl_LocalInvocationID, x, v_728, encoded, room, steps, came_from, symbols);
             break;
         }
         case 8u:
         {
-            for (uint block = 0u; block < _2577; block++)
+            for (uint block = 0u; block < _2622; block++)
             {
                 uint param_4 = block;
-                encode_qjl(param_4, gl_LocalInvocationID, x, encoded, room, v_2051);
+                encode_qjl(param_4, gl_LocalInvocationID, x, encoded, room, v_2096);
             }
             break;
         }
         case 9u:
         case 10u:
         {
-            encode_polar(gl_LocalInvocationID, x, v_695, encoded, steps);
+            encode_polar(gl_LocalInvocationID, x, v_728, encoded, steps);
             break;
         }
         default:
@@ -1335,41 +1369,41 @@ void encode_row(thread const uint& at, thread const uint& rotated_block, thread 
     uint n_words = (kRowHalves - first_1) / 2u;
     for (uint i = lane; i < n_words; i += 64u)
     {
-        v_338.pages[((at + first_1) >> uint(1)) + i] = encoded[first_1 + (2u * i)] | (encoded[(first_1 + (2u * i)) + 1u] << uint(16));
+        v_368.pages[((at + first_1) >> uint(1)) + i] = encoded[first_1 + (2u * i)] | (encoded[(first_1 + (2u * i)) + 1u] << uint(16));
     }
     if ((lane == 0u) && (first_1 == 1u))
     {
         uint param_5 = at;
         uint param_6 = encoded[0];
-        store_half(param_5, param_6, v_338);
+        store_half(param_5, param_6, v_368);
     }
-    bool _2647 = lane == 1u;
-    bool _2655;
-    if (_2647)
+    bool _2692 = lane == 1u;
+    bool _2700;
+    if (_2692)
     {
-        _2655 = (first_1 + (2u * n_words)) < kRowHalves;
+        _2700 = (first_1 + (2u * n_words)) < kRowHalves;
     }
     else
     {
-        _2655 = _2647;
+        _2700 = _2692;
     }
-    if (_2655)
+    if (_2700)
     {
         uint param_7 = (at + kRowHalves) - 1u;
-        uint param_8 = encoded[_2661];
-        store_half(param_7, param_8, v_338);
+        uint param_8 = encoded[_2706];
+        store_half(param_7, param_8, v_368);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
-kernel void kv_compress(constant Push& push [[buffer(30)]], const device Exact& _2745 [[buffer(0)]], const device Moves& _2714 [[buffer(1)]], device Pages& v_338 [[buffer(4)]], const device Constants& v_695 [[buffer(5)]], const device Projection& v_2051 [[buffer(6)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void kv_compress(constant Push& push [[buffer(30)]], const device Exact& _2790 [[buffer(0)]], const device Moves& _2759 [[buffer(1)]], device Pages& v_368 [[buffer(4)]], const device Constants& v_728 [[buffer(5)]], const device Projection& v_2096 [[buffer(6)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float x[kHeadDim];
     threadgroup uint encoded[kRowHalves];
     threadgroup float room[kRoom];
-    threadgroup float steps[_1093];
-    threadgroup uint came_from[_2219];
-    threadgroup uint symbols[_2302];
+    threadgroup float steps[_1136];
+    threadgroup uint came_from[_2264];
+    threadgroup uint symbols[_2347];
     uint index = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
     if (index >= push.n)
     {
@@ -1377,17 +1411,17 @@ kernel void kv_compress(constant Push& push [[buffer(30)]], const device Exact& 
     }
     uint move = push.moves_first + (2u * (index / push.rows_of_page));
     uint row = index % push.rows_of_page;
-    uint from = (push.exact_first_half + (uint(_2714.moves[move]) * push.exact_page_halves)) + (row * kHeadDim);
+    uint from = (push.exact_first_half + (uint(_2759.moves[move]) * push.exact_page_halves)) + (row * kHeadDim);
     for (uint i = gl_LocalInvocationID.x; i < kHeadDim; i += 64u)
     {
         uint at = from + i;
-        uint param = (_2745.exact[at >> uint(1)] >> ((at & 1u) * 16u)) & 65535u;
+        uint param = (_2790.exact[at >> uint(1)] >> ((at & 1u) * 16u)) & 65535u;
         x[i] = f32_from_f16(param);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint param_1 = (push.first_half + (uint(_2714.moves[move + 1u]) * push.page_halves)) + (row * kRowHalves);
+    uint param_1 = (push.first_half + (uint(_2759.moves[move + 1u]) * push.page_halves)) + (row * kRowHalves);
     uint param_2 = push.rotated_block;
     float param_3 = push.root;
-    encode_row(param_1, param_2, param_3, v_338, gl_LocalInvocationID, x, v_695, encoded, room, steps, v_2051, came_from, symbols);
+    encode_row(param_1, param_2, param_3, v_368, gl_LocalInvocationID, x, v_728, encoded, room, steps, v_2096, came_from, symbols);
 }
 

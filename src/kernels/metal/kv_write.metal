@@ -146,10 +146,10 @@ struct PageTable
 
 constant uint kFormat_tmp [[function_constant(0)]];
 constant uint kFormat = is_function_constant_defined(kFormat_tmp) ? kFormat_tmp : 1u;
-constant bool _600 = (kFormat == 0u);
-constant bool _615 = (kFormat == 3u);
-constant bool _640 = (kFormat == 1u);
-constant bool _673 = (kFormat == 1u);
+constant bool _606 = (kFormat == 0u);
+constant bool _621 = (kFormat == 3u);
+constant bool _646 = (kFormat == 1u);
+constant bool _679 = (kFormat == 1u);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -200,35 +200,39 @@ uint divide(thread const uint& a, thread const uint& b)
 static inline __attribute__((always_inline))
 uint q8_0_step(thread const uint& largest)
 {
-    uint _287;
+    if (largest >= 2139095040u)
+    {
+        return 2143289344u;
+    }
+    uint _293;
     if (largest < 8388608u)
     {
-        _287 = 0u;
+        _293 = 0u;
     }
     else
     {
         uint param = largest;
         uint param_1 = 1123942400u;
-        _287 = divide(param, param_1);
+        _293 = divide(param, param_1);
     }
-    return _287;
+    return _293;
 }
 
 static inline __attribute__((always_inline))
 float q8_0_inverse(thread const uint& _step)
 {
-    float _301;
+    float _307;
     if (_step == 0u)
     {
-        _301 = 0.0;
+        _307 = 0.0;
     }
     else
     {
         uint param = 1065353216u;
         uint param_1 = _step;
-        _301 = as_type<float>(divide(param, param_1));
+        _307 = as_type<float>(divide(param, param_1));
     }
-    return _301;
+    return _307;
 }
 
 static inline __attribute__((always_inline))
@@ -263,16 +267,16 @@ uint q8_0_code(thread const float& value, thread const float& _inverse)
     float scaled = spvFMul(value, _inverse);
     float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
     int code = int(moved);
-    int _329;
+    int _335;
     if (scaled < 0.0)
     {
-        _329 = -code;
+        _335 = -code;
     }
     else
     {
-        _329 = code;
+        _335 = code;
     }
-    return uint(_329 & 255);
+    return uint(_335 & 255);
 }
 
 static inline __attribute__((always_inline))
@@ -284,12 +288,12 @@ void store_half(thread const uint& at, thread const uint& bits, device Pages& v_
 }
 
 static inline __attribute__((always_inline))
-void write_q8_0(thread const uint& from, thread const uint& at, device Pages& v_82, const device X& v_356)
+void write_q8_0(thread const uint& from, thread const uint& at, device Pages& v_82, const device X& v_362)
 {
     uint largest = 0u;
     for (uint i = 0u; i < 32u; i++)
     {
-        largest = max(largest, (v_356.x[from + i] & 2147483647u));
+        largest = max(largest, (v_362.x[from + i] & 2147483647u));
     }
     uint param = largest;
     uint d = q8_0_step(param);
@@ -300,24 +304,24 @@ void write_q8_0(thread const uint& from, thread const uint& at, device Pages& v_
     halves[0] = f16_bits(param_2);
     for (uint i_1 = 0u; i_1 < 16u; i_1++)
     {
-        float param_3 = as_type<float>(v_356.x[from + (2u * i_1)]);
+        float param_3 = as_type<float>(v_362.x[from + (2u * i_1)]);
         float param_4 = _inverse;
         uint low = q8_0_code(param_3, param_4);
-        float param_5 = as_type<float>(v_356.x[(from + (2u * i_1)) + 1u]);
+        float param_5 = as_type<float>(v_362.x[(from + (2u * i_1)) + 1u]);
         float param_6 = _inverse;
         halves[1u + i_1] = low | (q8_0_code(param_5, param_6) << uint(8));
     }
     uint first = at & 1u;
-    uint _429;
+    uint _435;
     if (first == 1u)
     {
-        _429 = at;
+        _435 = at;
     }
     else
     {
-        _429 = at + 16u;
+        _435 = at + 16u;
     }
-    uint param_7 = _429;
+    uint param_7 = _435;
     uint param_8 = halves[(first == 1u) ? 0 : 16];
     store_half(param_7, param_8, v_82);
     for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -336,7 +340,7 @@ uint bf16_bits(thread const uint& bits)
     return (bits + (32767u + ((bits >> uint(16)) & 1u))) >> uint(16);
 }
 
-kernel void kv_write(const device X& v_356 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Pos& _517 [[buffer(1)]], const device Seq& _537 [[buffer(2)]], const device PageTable& _558 [[buffer(3)]], device Pages& v_82 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void kv_write(const device X& v_362 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Pos& _523 [[buffer(1)]], const device Seq& _543 [[buffer(2)]], const device PageTable& _564 [[buffer(3)]], device Pages& v_82 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     if (i >= push.n)
@@ -347,74 +351,74 @@ kernel void kv_write(const device X& v_356 [[buffer(0)]], constant Push& push [[
     uint row = i / push.units_per_row;
     uint head = row % push.n_head;
     uint token = row / push.n_head;
-    uint position = uint(_517.pos[push.pos_first + token]);
+    uint position = uint(_523.pos[push.pos_first + token]);
     uint slot = position % push.page_tokens;
-    uint entry = (uint(_537.seq[push.seq_first + token]) * push.max_pages) + (position / push.page_tokens);
-    uint page = uint(_558.page_table[push.table_first + entry]);
+    uint entry = (uint(_543.seq[push.seq_first + token]) * push.max_pages) + (position / push.page_tokens);
+    uint page = uint(_564.page_table[push.table_first + entry]);
     uint from = push.x_first + (row * push.head_dim);
     uint slot_of_page = (head * push.page_tokens) + slot;
     uint at = (push.first_half + (page * push.page_halves)) + (slot_of_page * push.row_halves);
-    if (_600)
+    if (_606)
     {
-        v_82.pages[(at >> uint(1)) + unit] = v_356.x[from + unit];
+        v_82.pages[(at >> uint(1)) + unit] = v_362.x[from + unit];
     }
     else
     {
-        if (_615)
+        if (_621)
         {
             uint param = from + (32u * unit);
             uint param_1 = at + (17u * unit);
-            write_q8_0(param, param_1, v_82, v_356);
+            write_q8_0(param, param_1, v_82, v_362);
         }
         else
         {
             uint element = 2u * unit;
-            uint a = v_356.x[from + element];
-            uint _641;
-            if (_640)
+            uint a = v_362.x[from + element];
+            uint _647;
+            if (_646)
             {
                 uint param_2 = a;
-                _641 = f16_bits(param_2);
+                _647 = f16_bits(param_2);
             }
             else
             {
                 uint param_3 = a;
-                _641 = bf16_bits(param_3);
+                _647 = bf16_bits(param_3);
             }
-            uint first = _641;
+            uint first = _647;
             bool is_pair = (element + 1u) < push.head_dim;
-            uint _661;
+            uint _667;
             if (is_pair)
             {
-                _661 = v_356.x[(from + element) + 1u];
+                _667 = v_362.x[(from + element) + 1u];
             }
             else
             {
-                _661 = 0u;
+                _667 = 0u;
             }
-            uint b = _661;
-            uint _674;
-            if (_673)
+            uint b = _667;
+            uint _680;
+            if (_679)
             {
                 uint param_4 = b;
-                _674 = f16_bits(param_4);
+                _680 = f16_bits(param_4);
             }
             else
             {
                 uint param_5 = b;
-                _674 = bf16_bits(param_5);
+                _680 = bf16_bits(param_5);
             }
-            uint second = _674;
-            bool _691;
+            uint second = _680;
+            bool _697;
             if (is_pair)
             {
-                _691 = (at & 1u) == 0u;
+                _697 = (at & 1u) == 0u;
             }
             else
             {
-                _691 = is_pair;
+                _697 = is_pair;
             }
-            if (_691)
+            if (_697)
             {
                 v_82.pages[(at >> uint(1)) + unit] = first | (second << uint(16));
             }

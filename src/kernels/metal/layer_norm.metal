@@ -149,21 +149,21 @@ static inline __attribute__((always_inline))
 void reduce(thread const spvUnsafeArray<float, 1>& values, thread const bool& is_sum, threadgroup float (&reduced)[32], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, 1> results;
-    float _72;
+    float _79;
     for (uint i = 0u; i < 1u; i++)
     {
         if (is_sum)
         {
-            _72 = simd_sum(values[i]);
+            _79 = simd_sum(values[i]);
         }
         else
         {
-            _72 = simd_max(values[i]);
+            _79 = simd_max(values[i]);
         }
-        results[i] = _72;
+        results[i] = _79;
     }
-    bool _91 = simd_is_first();
-    if (_91)
+    bool _98 = simd_is_first();
+    if (_98)
     {
         for (uint i_1 = 0u; i_1 < 1u; i_1++)
         {
@@ -204,28 +204,33 @@ float sum_of_group(thread const float& value, threadgroup float (&reduced)[32], 
 }
 
 static inline __attribute__((always_inline))
+uint magnitude_bits(thread const float& value)
+{
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+bool is_finite(thread const float& value)
+{
+    float param = value;
+    return magnitude_bits(param) < 2139095040u;
+}
+
+static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _169 = value != 0.0;
-    bool _175;
-    if (_169)
+    bool _189 = value != 0.0;
+    bool _195;
+    if (_189)
     {
-        _175 = !isinf(value);
+        float param = value;
+        _195 = is_finite(param);
     }
     else
     {
-        _175 = _169;
+        _195 = _189;
     }
-    bool _181;
-    if (_175)
-    {
-        _181 = !isnan(value);
-    }
-    else
-    {
-        _181 = _175;
-    }
-    return _181;
+    return _195;
 }
 
 static inline __attribute__((always_inline))
@@ -239,18 +244,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _191 = !is_ordinary(param);
-    bool _199;
-    if (!_191)
+    bool _205 = !is_ordinary(param);
+    bool _213;
+    if (!_205)
     {
         float param_1 = b;
-        _199 = !is_ordinary(param_1);
+        _213 = !is_ordinary(param_1);
     }
     else
     {
-        _199 = _191;
+        _213 = _205;
     }
-    if (_199)
+    if (_213)
     {
         return quotient;
     }
@@ -265,7 +270,7 @@ float divided(thread const float& a, thread const float& b)
     return corrected;
 }
 
-kernel void layer_norm(constant Push& push [[buffer(30)]], const device X& _286 [[buffer(0)]], const device Weight& _392 [[buffer(1)]], const device Bias& _404 [[buffer(2)]], device Out& _376 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void layer_norm(constant Push& push [[buffer(30)]], const device X& _300 [[buffer(0)]], const device Weight& _406 [[buffer(1)]], const device Bias& _418 [[buffer(2)]], device Out& _390 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float reduced[32];
     uint row = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
@@ -277,27 +282,27 @@ kernel void layer_norm(constant Push& push [[buffer(30)]], const device X& _286 
     float sum = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < push.n; i += 128u)
     {
-        sum += _286.x[x_first + i];
+        sum += _300.x[x_first + i];
     }
     float param = sum;
-    float _301 = sum_of_group(param, reduced, gl_SubgroupID, gl_NumSubgroups);
-    float param_1 = _301;
+    float _315 = sum_of_group(param, reduced, gl_SubgroupID, gl_NumSubgroups);
+    float param_1 = _315;
     float param_2 = float(push.n);
     float mean = divided(param_1, param_2);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     float squares = 0.0;
     for (uint i_1 = gl_LocalInvocationID.x; i_1 < push.n; i_1 += 128u)
     {
-        float _distance = _286.x[x_first + i_1] - mean;
+        float _distance = _300.x[x_first + i_1] - mean;
         squares += (_distance * _distance);
     }
     float param_3 = squares;
-    float _340 = sum_of_group(param_3, reduced, gl_SubgroupID, gl_NumSubgroups);
-    float scale = 1.0 / sqrt((_340 / float(push.n)) + push.eps);
+    float _354 = sum_of_group(param_3, reduced, gl_SubgroupID, gl_NumSubgroups);
+    float scale = 1.0 / sqrt((_354 / float(push.n)) + push.eps);
     uint out_first = push.out_first + (row * push.n);
     for (uint i_2 = gl_LocalInvocationID.x; i_2 < push.n; i_2 += 128u)
     {
-        _376.result[out_first + i_2] = (((_286.x[x_first + i_2] - mean) * scale) * _392.weight[push.weight_first + i_2]) + _404.bias0[push.bias_first + i_2];
+        _390.result[out_first + i_2] = (((_300.x[x_first + i_2] - mean) * scale) * _406.weight[push.weight_first + i_2]) + _418.bias0[push.bias_first + i_2];
     }
 }
 

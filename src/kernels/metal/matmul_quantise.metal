@@ -105,28 +105,39 @@ uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroup
 }
 
 static inline __attribute__((always_inline))
+uint4 magnitude_bits(thread const float4& values)
+{
+    return as_type<uint4>(values) & uint4(2147483647u);
+}
+
+static inline __attribute__((always_inline))
+uint magnitude_bits(thread const float& value)
+{
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+bool is_finite(thread const float& value)
+{
+    float param = value;
+    return magnitude_bits(param) < 2139095040u;
+}
+
+static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _63 = value != 0.0;
-    bool _69;
-    if (_63)
+    bool _96 = value != 0.0;
+    bool _102;
+    if (_96)
     {
-        _69 = !isinf(value);
+        float param = value;
+        _102 = is_finite(param);
     }
     else
     {
-        _69 = _63;
+        _102 = _96;
     }
-    bool _75;
-    if (_69)
-    {
-        _75 = !isnan(value);
-    }
-    else
-    {
-        _75 = _69;
-    }
-    return _75;
+    return _102;
 }
 
 static inline __attribute__((always_inline))
@@ -140,18 +151,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _85 = !is_ordinary(param);
-    bool _93;
-    if (!_85)
+    bool _112 = !is_ordinary(param);
+    bool _120;
+    if (!_112)
     {
         float param_1 = b;
-        _93 = !is_ordinary(param_1);
+        _120 = !is_ordinary(param_1);
     }
     else
     {
-        _93 = _85;
+        _120 = _112;
     }
-    if (_93)
+    if (_120)
     {
         return quotient;
     }
@@ -166,45 +177,48 @@ float divided(thread const float& a, thread const float& b)
     return corrected;
 }
 
-kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _176 [[buffer(0)]], device Codes& _301 [[buffer(1)]], device Scales& _366 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _201 [[buffer(0)]], device Codes& _331 [[buffer(1)]], device Scales& _396 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
-    threadgroup float largest[128];
+    threadgroup uint largest[128];
     threadgroup int sums[128];
     uint lane = gl_LocalInvocationID.x;
     uint first_lane = lane - (lane % 8u);
     uint run = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID) / 8u;
     bool is_inside = run < push.n_runs;
-    float4 _170;
+    float4 _195;
     if (is_inside)
     {
-        _170 = _176.x[(push.x_at + (8u * run)) + (lane % 8u)];
+        _195 = _201.x[(push.x_at + (8u * run)) + (lane % 8u)];
     }
     else
     {
-        _170 = float4(0.0);
+        _195 = float4(0.0);
     }
-    float4 values = _170;
-    float4 magnitudes = abs(values);
-    largest[lane] = fast::max(fast::max(magnitudes.x, magnitudes.y), fast::max(magnitudes.z, magnitudes.w));
+    float4 values = _195;
+    float4 param = values;
+    uint4 magnitudes = magnitude_bits(param);
+    largest[lane] = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float magnitude = 0.0;
+    uint most = 0u;
     for (uint i = 0u; i < 8u; i++)
     {
-        magnitude = fast::max(magnitude, largest[first_lane + i]);
+        most = max(most, largest[first_lane + i]);
     }
-    bool is_zero = magnitude < push.smallest_magnitude;
-    float _243;
+    float param_1 = push.smallest_magnitude;
+    bool is_zero = most < magnitude_bits(param_1);
+    float magnitude = as_type<float>(most);
+    float _275;
     if (is_zero)
     {
-        _243 = 0.0;
+        _275 = 0.0;
     }
     else
     {
-        float param = 127.0;
-        float param_1 = magnitude;
-        _243 = divided(param, param_1);
+        float param_2 = 127.0;
+        float param_3 = magnitude;
+        _275 = divided(param_2, param_3);
     }
-    float _inverse = _243;
+    float _inverse = _275;
     float4 scaled = values * _inverse;
     int4 code = int4(rint(scaled));
     uint4 bits = uint4(code & int4(255)) << uint4(0u, 8u, 16u, 24u);
@@ -214,7 +228,7 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
     {
         return;
     }
-    _301.codes[(8u * run) + (lane % 8u)] = ((bits.x | bits.y) | bits.z) | bits.w;
+    _331.codes[(8u * run) + (lane % 8u)] = ((bits.x | bits.y) | bits.z) | bits.w;
     if (lane != first_lane)
     {
         return;
@@ -226,16 +240,16 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
         first_half += sums[first_lane + i_1];
         second_half += sums[(first_lane + 4u) + i_1];
     }
-    float _356;
+    float _386;
     if (is_zero)
     {
-        _356 = 0.0;
+        _386 = 0.0;
     }
     else
     {
-        _356 = magnitude / 127.0;
+        _386 = magnitude / 127.0;
     }
-    float _step = _356;
-    _366.scales[push.scales_at + run] = float4(_step, float3(float(first_half), float(second_half), float(first_half + second_half)) * _step);
+    float _step = _386;
+    _396.scales[push.scales_at + run] = float4(_step, float3(float(first_half), float(second_half), float(first_half + second_half)) * _step);
 }
 

@@ -105,7 +105,7 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_4 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_4;
-constant int _383 = kHasResidual ? 128 : 1;
+constant int _387 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_2
 #define SPIRV_CROSS_CONSTANT_ID_2 128u
 #endif
@@ -118,17 +118,17 @@ struct Sketch
 
 constant uint kTransform_tmp [[function_constant(1)]];
 constant uint kTransform = is_function_constant_defined(kTransform_tmp) ? kTransform_tmp : 0u;
-constant bool _1002 = (kTransform < 5u);
-constant bool _1016 = (kTransform < 5u);
-constant uint _1017 = _1016 ? kStored : 0u;
+constant bool _1006 = (kTransform < 5u);
+constant bool _1020 = (kTransform < 5u);
+constant uint _1021 = _1020 ? kStored : 0u;
 
 struct Scores
 {
     float scores[1];
 };
 
-constant uint _1298 = (kStored + 1u);
-constant uint _1299 = (_1298 / 2u);
+constant uint _1318 = (kStored + 1u);
+constant uint _1319 = (_1318 / 2u);
 
 struct Out
 {
@@ -194,18 +194,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_354, threadgroup float (&residual_signs)[_383])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_358, threadgroup float (&residual_signs)[_387])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _342 = v_format();
-        uint param = _342;
-        uint _344 = n_levels(param);
-        if (i < _344)
+        uint _346 = v_format();
+        uint param = _346;
+        uint _348 = n_levels(param);
+        if (i < _348)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_354.constants[first_level(param_1) + i];
+            v_levels[i] = v_358.constants[first_level(param_1) + i];
             i += 64u;
             continue;
         }
@@ -216,14 +216,20 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 64u)
     {
-        residual_signs[i_1] = v_354.constants[352u + i_1];
+        residual_signs[i_1] = v_358.constants[352u + i_1];
     }
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+uint magnitude_bits(thread const float& value)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+float accurate_exp(thread const float& exponent)
+{
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -234,13 +240,15 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device KvWords& v_189)
+uint half_at(thread const uint& at, const device KvWords& v_193)
 {
-    return (v_189.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_193.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -250,76 +258,76 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _171;
+    uint _175;
     if (magnitude < 1024u)
     {
-        _171 = subnormal;
+        _175 = subnormal;
     }
     else
     {
-        _171 = (magnitude << uint(13)) + exponent_offset;
+        _175 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _171);
+    return as_type<float>(_sign | _175);
 }
 
 static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, const device KvWords& v_189)
+uint two_halves_at(thread const uint& at, const device KvWords& v_193)
 {
     uint param = at;
     uint param_1 = at + 2u;
-    return half_at(param, v_189) | (half_at(param_1, v_189) << uint(16));
+    return half_at(param, v_193) | (half_at(param_1, v_193) << uint(16));
 }
 
 static inline __attribute__((always_inline))
-float residual_step(thread const uint& block, const device KvWords& v_189)
+float residual_step(thread const uint& block, const device KvWords& v_193)
 {
     uint param = block + 66u;
-    return ((half_at(param, v_189) & 1u) != 0u) ? 0.0441941730678081512451171875 : (-0.0441941730678081512451171875);
+    return ((half_at(param, v_193) & 1u) != 0u) ? 0.0441941730678081512451171875 : (-0.0441941730678081512451171875);
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_189)
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_193)
 {
     switch (format)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_189);
+            uint param_1 = half_at(param, v_193);
             return f32_from_f16(param_1);
         }
         case 2u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_189) << uint(16));
+            return as_type<float>(half_at(param_2, v_193) << uint(16));
         }
     }
-    return as_type<float>(v_189.kv_words[(row / 4u) + i]);
+    return as_type<float>(v_193.kv_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_189, constant Push& push)
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_193, constant Push& push)
 {
     if (true)
     {
         uint param = format;
         uint param_1 = row;
         uint param_2 = 2u * pair;
-        float _272;
+        float _276;
         if (((2u * pair) + 1u) < push.head_dim_v)
         {
             uint param_3 = format;
             uint param_4 = row;
             uint param_5 = (2u * pair) + 1u;
-            _272 = load_float(param_3, param_4, param_5, v_189);
+            _276 = load_float(param_3, param_4, param_5, v_193);
         }
         else
         {
-            _272 = 0.0;
+            _276 = 0.0;
         }
-        return float2(load_float(param, param_1, param_2, v_189), _272);
+        return float2(load_float(param, param_1, param_2, v_193), _276);
     }
-    uint word = v_189.kv_words[(row / 4u) + pair];
+    uint word = v_193.kv_words[(row / 4u) + pair];
     switch (format)
     {
         case 1u:
@@ -331,11 +339,11 @@ float2 load_pair_of_floats(thread const uint& format, thread const uint& row, th
             return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
         }
     }
-    return as_type<float2>(uint2(v_189.kv_words[(row / 4u) + (2u * pair)], v_189.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+    return as_type<float2>(uint2(v_193.kv_words[(row / 4u) + (2u * pair)], v_193.kv_words[((row / 4u) + (2u * pair)) + 1u]));
 }
 
 static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_189, constant Push& push, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_383])
+float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_193, constant Push& push, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_387])
 {
     uint format = v_format();
     switch (format)
@@ -344,9 +352,9 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
         {
             uint block = row + ((pair / 16u) * 34u);
             uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_189));
+            int codes = int(half_at(param, v_193));
             uint param_1 = block;
-            uint param_2 = half_at(param_1, v_189);
+            uint param_2 = half_at(param_1, v_193);
             return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
         }
         case 4u:
@@ -354,9 +362,9 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
         {
             uint block_1 = row + ((pair / 16u) * 18u);
             uint param_3 = (block_1 + 2u) + (2u * (pair % 8u));
-            uint codes_1 = half_at(param_3, v_189) >> (((pair % 16u) / 8u) * 4u);
+            uint codes_1 = half_at(param_3, v_193) >> (((pair % 16u) / 8u) * 4u);
             uint param_4 = block_1;
-            uint param_5 = half_at(param_4, v_189);
+            uint param_5 = half_at(param_4, v_193);
             float _step = f32_from_f16(param_5);
             uint a = codes_1 & 15u;
             uint b = (codes_1 >> uint(8)) & 15u;
@@ -372,20 +380,20 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
             uint bit = 6u * (pair % 16u);
             uint at = (block_2 + 2u) + ((bit / 16u) * 2u);
             uint param_6 = at;
-            uint _538;
+            uint _542;
             if ((bit % 16u) > 10u)
             {
                 uint param_7 = at + 2u;
-                _538 = half_at(param_7, v_189) << uint(16);
+                _542 = half_at(param_7, v_193) << uint(16);
             }
             else
             {
-                _538 = 0u;
+                _542 = 0u;
             }
-            uint bits = half_at(param_6, v_189) | _538;
+            uint bits = half_at(param_6, v_193) | _542;
             uint codes_2 = bits >> (bit % 16u);
             uint param_8 = block_2;
-            uint param_9 = half_at(param_8, v_189);
+            uint param_9 = half_at(param_8, v_193);
             return float2(v_levels[codes_2 & 7u], v_levels[(codes_2 >> uint(3)) & 7u]) * f32_from_f16(param_9);
         }
         case 7u:
@@ -393,37 +401,37 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
             uint block_3 = row + ((pair / 64u) * 52u);
             uint bit_1 = 6u * (pair % 64u);
             uint param_10 = (block_3 + 2u) + ((bit_1 / 16u) * 2u);
-            uint states = two_halves_at(param_10, v_189) >> (bit_1 % 16u);
+            uint states = two_halves_at(param_10, v_193) >> (bit_1 % 16u);
             uint param_11 = block_3;
-            uint param_12 = half_at(param_11, v_189);
+            uint param_12 = half_at(param_11, v_193);
             return float2(v_levels[states & 511u], v_levels[(states >> uint(3)) & 511u]) * f32_from_f16(param_12);
         }
         case 8u:
         {
             uint block_4 = row + ((pair / 128u) * 34u);
             uint param_13 = block_4 + 32u;
-            float norm = as_type<float>(half_at(param_13, v_189) << uint(16));
+            float norm = as_type<float>(half_at(param_13, v_193) << uint(16));
             uint param_14 = block_4 + (((pair % 128u) / 8u) * 2u);
-            uint signs = half_at(param_14, v_189) >> ((pair % 8u) * 2u);
-            float _644;
+            uint signs = half_at(param_14, v_193) >> ((pair % 8u) * 2u);
+            float _648;
             if ((signs & 1u) != 0u)
             {
-                _644 = norm;
+                _648 = norm;
             }
             else
             {
-                _644 = -norm;
+                _648 = -norm;
             }
-            float _655;
+            float _659;
             if ((signs & 2u) != 0u)
             {
-                _655 = norm;
+                _659 = norm;
             }
             else
             {
-                _655 = -norm;
+                _659 = -norm;
             }
-            return float2(_644, _655);
+            return float2(_648, _659);
         }
         case 9u:
         case 10u:
@@ -431,22 +439,22 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
             uint block_5 = row + ((pair / 64u) * 82u);
             uint i = pair % 64u;
             uint param_15 = (block_5 + 2u) + (i & 4294967294u);
-            uint codes_3 = half_at(param_15, v_189) >> (8u * (i & 1u));
+            uint codes_3 = half_at(param_15, v_193) >> (8u * (i & 1u));
             float2 levels = float2(v_levels[codes_3 & 15u], v_levels[(codes_3 >> uint(4)) & 15u]);
             if (format == 10u)
             {
                 uint param_16 = block_5;
-                levels += (float2(residual_signs[2u * i], residual_signs[(2u * i) + 1u]) * residual_step(param_16, v_189));
+                levels += (float2(residual_signs[2u * i], residual_signs[(2u * i) + 1u]) * residual_step(param_16, v_193));
             }
             uint param_17 = block_5;
-            uint param_18 = half_at(param_17, v_189);
+            uint param_18 = half_at(param_17, v_193);
             return levels * f32_from_f16(param_18);
         }
     }
     uint param_19 = format;
     uint param_20 = row;
     uint param_21 = pair;
-    return load_pair_of_floats(param_19, param_20, param_21, v_189, push);
+    return load_pair_of_floats(param_19, param_20, param_21, v_193, push);
 }
 
 static inline __attribute__((always_inline))
@@ -477,17 +485,17 @@ void multiply(thread const uint& n, thread const float& factor, thread uint3& gl
 }
 
 static inline __attribute__((always_inline))
-void multiply_signs(thread const uint& n, thread const uint& first, thread const uint& period, thread const float& factor, thread uint3& gl_LocalInvocationID, const device Constants& v_354, threadgroup float (&x)[kStored])
+void multiply_signs(thread const uint& n, thread const uint& first, thread const uint& period, thread const float& factor, thread uint3& gl_LocalInvocationID, const device Constants& v_358, threadgroup float (&x)[kStored])
 {
     for (uint i = gl_LocalInvocationID.x; i < n; i += 64u)
     {
-        x[i] = spvFMul(x[i], spvFMul(factor, v_354.constants[first + (i & (period - 1u))]));
+        x[i] = spvFMul(x[i], spvFMul(factor, v_358.constants[first + (i & (period - 1u))]));
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
 static inline __attribute__((always_inline))
-void to_stored(thread const uint& transform, thread const uint& n, thread const uint& block, thread const float& root, thread uint3& gl_LocalInvocationID, const device Constants& v_354, threadgroup float (&x)[kStored])
+void to_stored(thread const uint& transform, thread const uint& n, thread const uint& block, thread const float& root, thread uint3& gl_LocalInvocationID, const device Constants& v_358, threadgroup float (&x)[kStored])
 {
     switch (transform)
     {
@@ -510,7 +518,7 @@ void to_stored(thread const uint& transform, thread const uint& n, thread const 
             uint param_5 = 64u;
             uint param_6 = 32u;
             float param_7 = 1.0;
-            multiply_signs(param_4, param_5, param_6, param_7, gl_LocalInvocationID, v_354, x);
+            multiply_signs(param_4, param_5, param_6, param_7, gl_LocalInvocationID, v_358, x);
             uint param_8 = n;
             uint param_9 = 32u;
             hadamard(param_8, param_9, gl_LocalInvocationID, x);
@@ -525,7 +533,7 @@ void to_stored(thread const uint& transform, thread const uint& n, thread const 
             uint param_13 = 96u;
             uint param_14 = 128u;
             float param_15 = 1.0;
-            multiply_signs(param_12, param_13, param_14, param_15, gl_LocalInvocationID, v_354, x);
+            multiply_signs(param_12, param_13, param_14, param_15, gl_LocalInvocationID, v_358, x);
             uint param_16 = n;
             uint param_17 = 128u;
             hadamard(param_16, param_17, gl_LocalInvocationID, x);
@@ -533,7 +541,7 @@ void to_stored(thread const uint& transform, thread const uint& n, thread const 
             uint param_19 = 224u;
             uint param_20 = 128u;
             float param_21 = 0.088388346135616302490234375;
-            multiply_signs(param_18, param_19, param_20, param_21, gl_LocalInvocationID, v_354, x);
+            multiply_signs(param_18, param_19, param_20, param_21, gl_LocalInvocationID, v_358, x);
             break;
         }
         case 4u:
@@ -550,7 +558,7 @@ void to_stored(thread const uint& transform, thread const uint& n, thread const 
 }
 
 static inline __attribute__((always_inline))
-void from_stored(thread const uint& transform, thread const uint& n, thread const uint& block, thread const float& root, thread uint3& gl_LocalInvocationID, const device Constants& v_354, threadgroup float (&x)[kStored])
+void from_stored(thread const uint& transform, thread const uint& n, thread const uint& block, thread const float& root, thread uint3& gl_LocalInvocationID, const device Constants& v_358, threadgroup float (&x)[kStored])
 {
     switch (transform)
     {
@@ -563,7 +571,7 @@ void from_stored(thread const uint& transform, thread const uint& n, thread cons
             uint param_3 = 64u;
             uint param_4 = 32u;
             float param_5 = 0.17677669227123260498046875;
-            multiply_signs(param_2, param_3, param_4, param_5, gl_LocalInvocationID, v_354, x);
+            multiply_signs(param_2, param_3, param_4, param_5, gl_LocalInvocationID, v_358, x);
             break;
         }
         case 3u:
@@ -572,7 +580,7 @@ void from_stored(thread const uint& transform, thread const uint& n, thread cons
             uint param_7 = 224u;
             uint param_8 = 128u;
             float param_9 = 1.0;
-            multiply_signs(param_6, param_7, param_8, param_9, gl_LocalInvocationID, v_354, x);
+            multiply_signs(param_6, param_7, param_8, param_9, gl_LocalInvocationID, v_358, x);
             uint param_10 = n;
             uint param_11 = 128u;
             hadamard(param_10, param_11, gl_LocalInvocationID, x);
@@ -580,7 +588,7 @@ void from_stored(thread const uint& transform, thread const uint& n, thread cons
             uint param_13 = 96u;
             uint param_14 = 128u;
             float param_15 = 0.088388346135616302490234375;
-            multiply_signs(param_12, param_13, param_14, param_15, gl_LocalInvocationID, v_354, x);
+            multiply_signs(param_12, param_13, param_14, param_15, gl_LocalInvocationID, v_358, x);
             break;
         }
         default:
@@ -589,54 +597,54 @@ void from_stored(thread const uint& transform, thread const uint& n, thread cons
             uint param_17 = n;
             uint param_18 = block;
             float param_19 = root;
-            to_stored(param_16, param_17, param_18, param_19, gl_LocalInvocationID, v_354, x);
+            to_stored(param_16, param_17, param_18, param_19, gl_LocalInvocationID, v_358, x);
             break;
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void from_stored_values(thread uint3& gl_LocalInvocationID, const device Constants& v_354, threadgroup float (&x)[kStored])
+void from_stored_values(thread uint3& gl_LocalInvocationID, const device Constants& v_358, threadgroup float (&x)[kStored])
 {
     uint param = kTransform;
-    uint param_1 = _1017;
+    uint param_1 = _1021;
     uint param_2 = 1u;
     float param_3 = 1.0;
-    from_stored(param, param_1, param_2, param_3, gl_LocalInvocationID, v_354, x);
+    from_stored(param, param_1, param_2, param_3, gl_LocalInvocationID, v_358, x);
 }
 
 static inline __attribute__((always_inline))
-float from_sketch(thread const uint& i, threadgroup float (&x)[kStored], const device Sketch& v_979)
+float from_sketch(thread const uint& i, threadgroup float (&x)[kStored], const device Sketch& v_983)
 {
     uint first = (i / 128u) * 256u;
     float sum = 0.0;
     for (uint j = 0u; j < 256u; j++)
     {
-        sum += (v_979.sketch[((i % 128u) * 256u) + j] * x[first + j]);
+        sum += (v_983.sketch[((i % 128u) * 256u) + j] * x[first + j]);
     }
     return sum;
 }
 
 static inline __attribute__((always_inline))
-float from_stored_value(thread const uint& i, threadgroup float (&x)[kStored], const device Sketch& v_979)
+float from_stored_value(thread const uint& i, threadgroup float (&x)[kStored], const device Sketch& v_983)
 {
-    float _1003;
-    if (_1002)
+    float _1007;
+    if (_1006)
     {
-        _1003 = x[i];
+        _1007 = x[i];
     }
     else
     {
         uint param = i;
-        _1003 = from_sketch(param, x, v_979);
+        _1007 = from_sketch(param, x, v_983);
     }
-    return _1003;
+    return _1007;
 }
 
-kernel void packed_values(const device KvWords& v_189 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Constants& v_354 [[buffer(1)]], const device Sketch& v_979 [[buffer(2)]], const device Scores& _1180 [[buffer(3)]], device Out& _1378 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void packed_values(const device KvWords& v_193 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Constants& v_358 [[buffer(1)]], const device Sketch& v_983 [[buffer(2)]], const device Scores& _1200 [[buffer(3)]], device Out& _1398 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_383];
+    threadgroup float residual_signs[_387];
     threadgroup float x[kStored];
     threadgroup float weights[64];
     uint vector = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
@@ -645,115 +653,114 @@ kernel void packed_values(const device KvWords& v_189 [[buffer(0)]], constant Pu
     {
         return;
     }
-    load_v_levels(gl_LocalInvocationID, v_levels, v_354, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_358, residual_signs);
     int n_seen = (push.q_pos_base + int((vector / push.n_head) % push.n_batch)) + 1;
-    uint _1123;
+    uint _1143;
     if (push.is_causal != 0u)
     {
-        _1123 = uint(clamp(n_seen, 0, int(push.n_rows)));
+        _1143 = uint(clamp(n_seen, 0, int(push.n_rows)));
     }
     else
     {
-        _1123 = push.n_rows;
+        _1143 = push.n_rows;
     }
-    uint n_visible = _1123;
+    uint n_visible = _1143;
     uint head_kv = (vector % push.n_head) / (push.n_head / push.n_head_kv);
     uint sequence = vector / (push.n_head * push.n_batch);
     uint first_row = ((sequence * push.n_head_kv) + head_kv) * push.n_rows;
     uint score_at = vector * push.n_rows;
-    float _1174;
+    float _1194;
     if (n_visible > 0u)
     {
-        _1174 = _1180.scores[score_at];
+        _1194 = _1200.scores[score_at];
     }
     else
     {
-        _1174 = 0.0;
+        _1194 = 0.0;
     }
-    float largest = _1174;
+    float largest = _1194;
     for (uint row = 1u; row < n_visible; row++)
     {
-        largest = fast::max(largest, _1180.scores[score_at + row]);
+        largest = fast::max(largest, _1200.scores[score_at + row]);
     }
-    bool _1207 = n_visible > 0u;
-    bool _1213;
-    if (_1207)
+    bool _1227 = n_visible > 0u;
+    bool _1233;
+    if (_1227)
     {
-        _1213 = !isinf(largest);
+        _1233 = !isinf(largest);
     }
     else
     {
-        _1213 = _1207;
+        _1233 = _1227;
     }
-    bool _1219;
-    if (_1213)
+    bool _1239;
+    if (_1233)
     {
-        _1219 = !isnan(largest);
+        _1239 = !isnan(largest);
     }
     else
     {
-        _1219 = _1213;
+        _1239 = _1233;
     }
-    bool sees_any = _1219;
+    bool sees_any = _1239;
     for (uint i = lane; i < kStored; i += 64u)
     {
         x[i] = 0.0;
     }
     float sum = 0.0;
-    float _1257;
+    float _1277;
     for (uint block = 0u; sees_any && (block < n_visible); block += 64u)
     {
         uint n = min(64u, (n_visible - block));
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (lane < n)
         {
-            float param = spvFSub(_1180.scores[(score_at + block) + lane], largest);
-            float _1270 = accurate_exp(param);
-            _1257 = _1270;
+            float param = spvFSub(_1200.scores[(score_at + block) + lane], largest);
+            _1277 = accurate_exp(param);
         }
         else
         {
-            _1257 = 0.0;
+            _1277 = 0.0;
         }
-        weights[lane] = _1257;
+        weights[lane] = _1277;
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint i_1 = 0u; i_1 < n; i_1++)
         {
             sum += weights[i_1];
         }
-        for (uint pair = lane; pair < _1299; pair += 64u)
+        for (uint pair = lane; pair < _1319; pair += 64u)
         {
             float2 sums = float2(0.0);
             for (uint i_2 = 0u; i_2 < n; i_2++)
             {
                 uint param_1 = push.bytes_at + (((first_row + block) + i_2) * push.row_bytes);
                 uint param_2 = pair;
-                sums = spvFAdd(sums, load_v(param_1, param_2, v_189, push, v_levels, residual_signs) * weights[i_2]);
+                sums = spvFAdd(sums, load_v(param_1, param_2, v_193, push, v_levels, residual_signs) * weights[i_2]);
             }
-            uint _1336 = 2u * pair;
-            x[_1336] = spvFAdd(x[_1336], sums.x);
+            uint _1356 = 2u * pair;
+            x[_1356] = spvFAdd(x[_1356], sums.x);
             if (((2u * pair) + 1u) < kStored)
             {
-                uint _1351 = (2u * pair) + 1u;
-                x[_1351] = spvFAdd(x[_1351], sums.y);
+                uint _1371 = (2u * pair) + 1u;
+                x[_1371] = spvFAdd(x[_1371], sums.y);
             }
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    from_stored_values(gl_LocalInvocationID, v_354, x);
-    float _1389;
+    from_stored_values(gl_LocalInvocationID, v_358, x);
+    float _1409;
     for (uint i_3 = lane; i_3 < push.head_dim; i_3 += 64u)
     {
         if (sees_any)
         {
             uint param_3 = i_3;
-            _1389 = from_stored_value(param_3, x, v_979) / sum;
+            _1409 = from_stored_value(param_3, x, v_983) / sum;
         }
         else
         {
-            _1389 = 0.0;
+            _1409 = 0.0;
         }
-        _1378.result[(push.out_first + (vector * push.head_dim)) + i_3] = _1389;
+        _1398.result[(push.out_first + (vector * push.head_dim)) + i_3] = _1409;
     }
 }
 

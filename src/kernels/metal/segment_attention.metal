@@ -126,8 +126,8 @@ struct Bounds
 #define SPIRV_CROSS_CONSTANT_ID_0 64u
 #endif
 constant uint kHeadDim = SPIRV_CROSS_CONSTANT_ID_0;
-constant uint _244 = (8u * kHeadDim);
-constant uint _251 = (8u * kHeadDim);
+constant uint _291 = (8u * kHeadDim);
+constant uint _298 = (8u * kHeadDim);
 
 struct Q
 {
@@ -138,8 +138,8 @@ struct Q
 #define SPIRV_CROSS_CONSTANT_ID_1 1u
 #endif
 constant uint kDimsOfLane = SPIRV_CROSS_CONSTANT_ID_1;
-constant uint _344 = (8u * kDimsOfLane);
-constant uint _346 = (8u * kDimsOfLane);
+constant uint _391 = (8u * kDimsOfLane);
+constant uint _393 = (8u * kDimsOfLane);
 
 struct K
 {
@@ -164,14 +164,14 @@ struct Out
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(64u, 1u, 1u);
 
 static inline __attribute__((always_inline))
-uint segment_of(thread const uint& token, constant Push& push, const device Bounds& v_123)
+uint segment_of(thread const uint& token, constant Push& push, const device Bounds& v_170)
 {
     uint low = 0u;
     uint high = push.n_bounds;
     while ((high - low) > 1u)
     {
         uint middle = (low + high) / 2u;
-        if (uint(v_123.bounds[push.bounds_first + middle]) <= token)
+        if (uint(v_170.bounds[push.bounds_first + middle]) <= token)
         {
             low = middle;
         }
@@ -184,31 +184,60 @@ uint segment_of(thread const uint& token, constant Push& push, const device Boun
 }
 
 static inline __attribute__((always_inline))
+uint magnitude_bits(thread const float& value)
+{
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+bool is_finite(thread const float& value)
+{
+    float param = value;
+    return magnitude_bits(param) < 2139095040u;
+}
+
+static inline __attribute__((always_inline))
+float finite_or_nan(thread const float& value)
+{
+    float param = value;
+    uint _53;
+    if (is_finite(param))
+    {
+        _53 = as_type<uint>(value);
+    }
+    else
+    {
+        _53 = 2143289344u;
+    }
+    return as_type<float>(_53);
+}
+
+static inline __attribute__((always_inline))
 float of_lanes(thread const uint& row, thread const uint& part, thread const bool& is_sum, threadgroup float (&weights)[512])
 {
     float value = is_sum ? 0.0 : (-1000000015047466219876688855040.0);
-    uint _152 = part * 8u;
-    float _176;
-    for (uint key = _152; key < ((part * 8u) + 8u); key++)
+    uint _199 = part * 8u;
+    float _223;
+    for (uint key = _199; key < ((part * 8u) + 8u); key++)
     {
         float own = weights[(key * 8u) + row];
         if (is_sum)
         {
-            _176 = value + own;
+            _223 = value + own;
         }
         else
         {
-            _176 = fast::max(value, own);
+            _223 = fast::max(value, own);
         }
-        value = _176;
+        value = _223;
     }
     return value;
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+float accurate_exp(thread const float& exponent)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -219,13 +248,15 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
-kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q& _265 [[buffer(0)]], const device K& _415 [[buffer(1)]], const device V& _666 [[buffer(2)]], const device Bounds& v_123 [[buffer(3)]], const device Bias& _484 [[buffer(4)]], device Out& _807 [[buffer(5)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q& _312 [[buffer(0)]], const device K& _462 [[buffer(1)]], const device V& _715 [[buffer(2)]], const device Bounds& v_170 [[buffer(3)]], const device Bias& _533 [[buffer(4)]], device Out& _856 [[buffer(5)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
     threadgroup float weights[512];
-    threadgroup float q_tile[_251];
+    threadgroup float q_tile[_298];
     threadgroup float largest[8];
     threadgroup float weight_sum[8];
     threadgroup float parts[64];
@@ -238,39 +269,39 @@ kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q
     uint end_token = min((first_token + 8u), push.n_tokens);
     uint row = lane % 8u;
     uint part = lane / 8u;
-    float _259;
-    for (uint i = lane; i < _244; i += 64u)
+    float _306;
+    for (uint i = lane; i < _291; i += 64u)
     {
         uint token = first_token + (i / kHeadDim);
         if (token < end_token)
         {
-            _259 = _265.q[(push.q_first + (((token * push.n_head) + head) * kHeadDim)) + (i % kHeadDim)];
+            _306 = _312.q[(push.q_first + (((token * push.n_head) + head) * kHeadDim)) + (i % kHeadDim)];
         }
         else
         {
-            _259 = 0.0;
+            _306 = 0.0;
         }
-        q_tile[i] = _259;
+        q_tile[i] = _306;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     uint token_1 = first_token;
-    spvUnsafeArray<float, _346> sums;
+    spvUnsafeArray<float, _393> sums;
     spvUnsafeArray<float, 8> scores;
-    float _576;
+    float _625;
     spvUnsafeArray<float, 8> block_sums;
     while (token_1 < end_token)
     {
         uint param = token_1;
-        uint segment = segment_of(param, push, v_123);
-        uint first_key = uint(v_123.bounds[push.bounds_first + segment]);
-        uint end_key = uint(v_123.bounds[(push.bounds_first + segment) + 1u]);
+        uint segment = segment_of(param, push, v_170);
+        uint first_key = uint(v_170.bounds[push.bounds_first + segment]);
+        uint end_key = uint(v_170.bounds[(push.bounds_first + segment) + 1u]);
         uint last_token = min(end_token, end_key);
         if (lane < 8u)
         {
             largest[lane] = -1000000015047466219876688855040.0;
             weight_sum[lane] = 0.0;
         }
-        for (uint i_1 = 0u; i_1 < _344; i_1++)
+        for (uint i_1 = 0u; i_1 < _391; i_1++)
         {
             sums[i_1] = 0.0;
         }
@@ -286,7 +317,7 @@ kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q
             }
             for (uint i_2 = 0u; i_2 < push.head_dim; i_2++)
             {
-                float own = _415.k[k_at + i_2];
+                float own = _462.k[k_at + i_2];
                 for (uint r_1 = 0u; r_1 < 8u; r_1++)
                 {
                     scores[r_1] += (own * q_tile[(r_1 * kHeadDim) + i_2]);
@@ -295,18 +326,19 @@ kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q
             for (uint r_2 = 0u; r_2 < 8u; r_2++)
             {
                 uint of_row = first_token + r_2;
-                float score = scores[r_2] * push.scale;
+                float param_1 = scores[r_2];
+                float score = finite_or_nan(param_1) * push.scale;
                 if (((push.bias_width > 0u) && (key < end_key)) && (of_row < end_token))
                 {
-                    score += _484.bias0[(push.bias_first + (of_row * push.bias_width)) + (key - first_key)];
+                    score += _533.bias0[(push.bias_first + (of_row * push.bias_width)) + (key - first_key)];
                 }
                 weights[(lane * 8u) + r_2] = (key < end_key) ? score : (-1000000015047466219876688855040.0);
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
-            uint param_1 = row;
-            uint param_2 = part;
-            bool param_3 = false;
-            parts[lane] = of_lanes(param_1, param_2, param_3, weights);
+            uint param_2 = row;
+            uint param_3 = part;
+            bool param_4 = false;
+            parts[lane] = of_lanes(param_2, param_3, param_4, weights);
             threadgroup_barrier(mem_flags::mem_threadgroup);
             if (lane < 8u)
             {
@@ -315,9 +347,8 @@ kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q
                 {
                     top = fast::max(top, parts[(i_3 * 8u) + lane]);
                 }
-                float param_4 = largest[lane] - top;
-                float _559 = accurate_exp(param_4);
-                shrink[lane] = _559;
+                float param_5 = largest[lane] - top;
+                shrink[lane] = accurate_exp(param_5);
                 largest[lane] = top;
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -325,22 +356,21 @@ kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q
             {
                 if (key < end_key)
                 {
-                    float param_5 = weights[(lane * 8u) + r_3] - largest[r_3];
-                    float _590 = accurate_exp(param_5);
-                    _576 = _590;
+                    float param_6 = weights[(lane * 8u) + r_3] - largest[r_3];
+                    _625 = accurate_exp(param_6);
                 }
                 else
                 {
-                    _576 = 0.0;
+                    _625 = 0.0;
                 }
-                float weight = _576;
+                float weight = _625;
                 weights[(lane * 8u) + r_3] = weight;
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
-            uint param_6 = row;
-            uint param_7 = part;
-            bool param_8 = true;
-            parts[lane] = of_lanes(param_6, param_7, param_8, weights);
+            uint param_7 = row;
+            uint param_8 = part;
+            bool param_9 = true;
+            parts[lane] = of_lanes(param_7, param_8, param_9, weights);
             for (uint d = 0u; d < kDimsOfLane; d++)
             {
                 uint dimension = (d * 64u) + lane;
@@ -353,7 +383,7 @@ kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q
                     uint v_at = ((push.v_first + (block * stride)) + (head_kv * kHeadDim)) + dimension;
                     for (uint i_4 = 0u; i_4 < n_keys; i_4++)
                     {
-                        float own_1 = _666.v[v_at + (i_4 * stride)];
+                        float own_1 = _715.v[v_at + (i_4 * stride)];
                         for (uint r_5 = 0u; r_5 < 8u; r_5++)
                         {
                             block_sums[r_5] += (weights[(i_4 * 8u) + r_5] * own_1);
@@ -389,7 +419,7 @@ kernel void segment_attention(constant Push& push [[buffer(30)]], const device Q
                 uint dimension_1 = (d_1 * 64u) + lane;
                 if (dimension_1 < kHeadDim)
                 {
-                    _807.result[(push.out_first + (((of_row_1 * push.n_head) + head) * kHeadDim)) + dimension_1] = sums[(r_7 * kDimsOfLane) + d_1] / weight_sum[r_7];
+                    _856.result[(push.out_first + (((of_row_1 * push.n_head) + head) * kHeadDim)) + dimension_1] = sums[(r_7 * kDimsOfLane) + d_1] / weight_sum[r_7];
                 }
             }
         }

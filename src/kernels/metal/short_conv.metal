@@ -148,45 +148,51 @@ uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroup
 }
 
 static inline __attribute__((always_inline))
-int seq_of(thread const uint& token, const device Seq& v_190, constant Push& push)
+int seq_of(thread const uint& token, const device Seq& v_210, constant Push& push)
 {
-    return v_190.seqs[push.seq_at + token];
+    return v_210.seqs[push.seq_at + token];
 }
 
 static inline __attribute__((always_inline))
-bool starts_run(thread const uint& token, const device Seq& v_190, constant Push& push)
+bool starts_run(thread const uint& token, const device Seq& v_210, constant Push& push)
 {
-    bool _207 = token == 0u;
-    bool _219;
-    if (!_207)
+    bool _227 = token == 0u;
+    bool _239;
+    if (!_227)
     {
         uint param = token - 1u;
         uint param_1 = token;
-        _219 = seq_of(param, v_190, push) != seq_of(param_1, v_190, push);
+        _239 = seq_of(param, v_210, push) != seq_of(param_1, v_210, push);
     }
     else
     {
-        _219 = _207;
+        _239 = _227;
     }
-    return _219;
+    return _239;
 }
 
 static inline __attribute__((always_inline))
-float weight_of(thread const uint& tap, constant Push& push, thread uint& channel, const device Weight& v_367)
+float weight_of(thread const uint& tap, constant Push& push, thread uint& channel, const device Weight& v_387)
 {
-    return v_367.weights[(push.weight_at + (channel * (push.n_back + 1u))) + tap];
+    return v_387.weights[(push.weight_at + (channel * (push.n_back + 1u))) + tap];
 }
 
 static inline __attribute__((always_inline))
-float x_of(thread const uint& token, constant Push& push, const device X& v_347, thread uint& channel)
+float x_of(thread const uint& token, constant Push& push, const device X& v_367, thread uint& channel)
 {
-    return v_347.x[(push.x_at + (token * push.n_channel)) + channel];
+    return v_367.x[(push.x_at + (token * push.n_channel)) + channel];
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+uint magnitude_bits(thread const float& value)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+float accurate_exp(thread const float& exponent)
+{
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -197,35 +203,36 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
 static inline __attribute__((always_inline))
 float silu(thread const float& x)
 {
-    float _146;
+    float _166;
     if (x < (-88.0))
     {
-        _146 = 0.0;
+        _166 = 0.0;
     }
     else
     {
         float param = -x;
-        float _155 = accurate_exp(param);
-        _146 = x / (1.0 + _155);
+        _166 = x / (1.0 + accurate_exp(param));
     }
-    return _146;
+    return _166;
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& token, thread const float& sum, constant Push& push, thread uint& channel, device Out& v_385)
+void store(thread const uint& token, thread const float& sum, constant Push& push, thread uint& channel, device Out& v_405)
 {
     float param = sum;
-    v_385.result[(push.out_at + (token * push.n_channel)) + channel] = silu(param);
+    v_405.result[(push.out_at + (token * push.n_channel)) + channel] = silu(param);
 }
 
 static inline __attribute__((always_inline))
-uint end_of_run(thread const uint& token, const device Seq& v_190, constant Push& push)
+uint end_of_run(thread const uint& token, const device Seq& v_210, constant Push& push)
 {
     uint inside = token;
     uint outside = push.n_tokens;
@@ -234,7 +241,7 @@ uint end_of_run(thread const uint& token, const device Seq& v_190, constant Push
         uint middle = (inside + outside) / 2u;
         uint param = middle;
         uint param_1 = token;
-        if (seq_of(param, v_190, push) == seq_of(param_1, v_190, push))
+        if (seq_of(param, v_210, push) == seq_of(param_1, v_210, push))
         {
             inside = middle;
         }
@@ -247,21 +254,21 @@ uint end_of_run(thread const uint& token, const device Seq& v_190, constant Push
 }
 
 static inline __attribute__((always_inline))
-Way way_of(thread const uint& first, const device Seq& v_190, constant Push& push, const device Pos& v_270, const device From& v_306, const device To& v_319)
+Way way_of(thread const uint& first, const device Seq& v_210, constant Push& push, const device Pos& v_290, const device From& v_326, const device To& v_339)
 {
     Way way;
     way.first = first;
     uint param = first;
-    way.seq = uint(seq_of(param, v_190, push));
-    way.pos = uint(v_270.positions[push.pos_at + first]);
+    way.seq = uint(seq_of(param, v_210, push));
+    way.pos = uint(v_290.positions[push.pos_at + first]);
     uint param_1 = first;
-    way.end = (way.pos + end_of_run(param_1, v_190, push)) - first;
+    way.end = (way.pos + end_of_run(param_1, v_210, push)) - first;
     way.from = way.pos;
     way.to = way.end;
     if (push.n_places > 0u)
     {
-        way.from = uint(v_306.froms[push.from_at + first]);
-        way.to = uint(v_319.tos[push.to_at + first]);
+        way.from = uint(v_326.froms[push.from_at + first]);
+        way.to = uint(v_339.tos[push.to_at + first]);
     }
     return way;
 }
@@ -287,38 +294,38 @@ uint state_at(thread const Way& way, thread const uint& i, constant Push& push, 
 }
 
 static inline __attribute__((always_inline))
-float input_of_run(thread const Way& way, thread const uint& p, constant Push& push, const device X& v_347, thread uint& channel, device Kept& v_468, device State& v_490)
+float input_of_run(thread const Way& way, thread const uint& p, constant Push& push, const device X& v_367, thread uint& channel, device Kept& v_488, device State& v_510)
 {
     if (p >= (way.pos + push.n_back))
     {
         uint param = ((way.first + p) - push.n_back) - way.pos;
-        return x_of(param, push, v_347, channel);
+        return x_of(param, push, v_367, channel);
     }
     if (p >= (way.from + push.n_back))
     {
         Way param_1 = way;
         uint param_2 = p - push.n_back;
-        return v_468.kept[kept_at(param_1, param_2, push, channel)];
+        return v_488.kept[kept_at(param_1, param_2, push, channel)];
     }
-    float _483;
+    float _503;
     if (way.from == 0u)
     {
-        _483 = 0.0;
+        _503 = 0.0;
     }
     else
     {
         Way param_3 = way;
         uint param_4 = p - way.from;
-        _483 = v_490.state[state_at(param_3, param_4, push, channel)];
+        _503 = v_510.state[state_at(param_3, param_4, push, channel)];
     }
-    return _483;
+    return _503;
 }
 
 static inline __attribute__((always_inline))
-void begin_run(thread const uint& first, const device Seq& v_190, constant Push& push, const device Pos& v_270, const device From& v_306, const device To& v_319, const device X& v_347, thread uint& channel, const device Weight& v_367, device Out& v_385, device Kept& v_468, device State& v_490)
+void begin_run(thread const uint& first, const device Seq& v_210, constant Push& push, const device Pos& v_290, const device From& v_326, const device To& v_339, const device X& v_367, thread uint& channel, const device Weight& v_387, device Out& v_405, device Kept& v_488, device State& v_510)
 {
     uint param = first;
-    Way way = way_of(param, v_190, push, v_270, v_306, v_319);
+    Way way = way_of(param, v_210, push, v_290, v_326, v_339);
     for (uint p = way.pos; p < min(way.end, (way.pos + push.n_back)); p++)
     {
         float sum = 0.0;
@@ -327,11 +334,11 @@ void begin_run(thread const uint& first, const device Seq& v_190, constant Push&
             uint param_1 = tap;
             Way param_2 = way;
             uint param_3 = p + tap;
-            sum += (weight_of(param_1, push, channel, v_367) * input_of_run(param_2, param_3, push, v_347, channel, v_468, v_490));
+            sum += (weight_of(param_1, push, channel, v_387) * input_of_run(param_2, param_3, push, v_367, channel, v_488, v_510));
         }
         uint param_4 = (first + p) - way.pos;
         float param_5 = sum;
-        store(param_4, param_5, push, channel, v_385);
+        store(param_4, param_5, push, channel, v_405);
     }
     for (uint i = 0u; i < push.n_back; i++)
     {
@@ -339,20 +346,20 @@ void begin_run(thread const uint& first, const device Seq& v_190, constant Push&
         uint param_7 = i;
         Way param_8 = way;
         uint param_9 = way.to + i;
-        v_490.state[state_at(param_6, param_7, push, channel)] = input_of_run(param_8, param_9, push, v_347, channel, v_468, v_490);
+        v_510.state[state_at(param_6, param_7, push, channel)] = input_of_run(param_8, param_9, push, v_367, channel, v_488, v_510);
     }
-    uint _595 = max(way.pos, way.to);
-    for (uint p_1 = _595; p_1 < way.end; p_1++)
+    uint _615 = max(way.pos, way.to);
+    for (uint p_1 = _615; p_1 < way.end; p_1++)
     {
         Way param_10 = way;
         uint param_11 = p_1;
         Way param_12 = way;
         uint param_13 = p_1 + push.n_back;
-        v_468.kept[kept_at(param_10, param_11, push, channel)] = input_of_run(param_12, param_13, push, v_347, channel, v_468, v_490);
+        v_488.kept[kept_at(param_10, param_11, push, channel)] = input_of_run(param_12, param_13, push, v_367, channel, v_488, v_510);
     }
 }
 
-kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_347 [[buffer(0)]], const device Weight& v_367 [[buffer(1)]], device State& v_490 [[buffer(2)]], const device Seq& v_190 [[buffer(3)]], const device Pos& v_270 [[buffer(4)]], device Out& v_385 [[buffer(5)]], device Kept& v_468 [[buffer(6)]], const device From& v_306 [[buffer(7)]], const device To& v_319 [[buffer(8)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_367 [[buffer(0)]], const device Weight& v_387 [[buffer(1)]], device State& v_510 [[buffer(2)]], const device Seq& v_210 [[buffer(3)]], const device Pos& v_290 [[buffer(4)]], device Out& v_405 [[buffer(5)]], device Kept& v_488 [[buffer(6)]], const device From& v_326 [[buffer(7)]], const device To& v_339 [[buffer(8)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     uint channel;
@@ -365,18 +372,18 @@ kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_347
     uint n_before = 0u;
     for (;;)
     {
-        bool _651 = n_before < push.n_back;
-        bool _660;
-        if (_651)
+        bool _671 = n_before < push.n_back;
+        bool _680;
+        if (_671)
         {
             uint param = token - n_before;
-            _660 = !starts_run(param, v_190, push);
+            _680 = !starts_run(param, v_210, push);
         }
         else
         {
-            _660 = _651;
+            _680 = _671;
         }
-        if (_660)
+        if (_680)
         {
             n_before++;
             continue;
@@ -393,18 +400,18 @@ kernel void short_conv(constant Push& push [[buffer(30)]], const device X& v_347
         {
             uint param_1 = tap;
             uint param_2 = (token - push.n_back) + tap;
-            sum += (weight_of(param_1, push, channel, v_367) * x_of(param_2, push, v_347, channel));
+            sum += (weight_of(param_1, push, channel, v_387) * x_of(param_2, push, v_367, channel));
         }
         uint param_3 = token;
         float param_4 = sum;
-        store(param_3, param_4, push, channel, v_385);
+        store(param_3, param_4, push, channel, v_405);
     }
     else
     {
         if (n_before == 0u)
         {
             uint param_5 = token;
-            begin_run(param_5, v_190, push, v_270, v_306, v_319, v_347, channel, v_367, v_385, v_468, v_490);
+            begin_run(param_5, v_210, push, v_290, v_326, v_339, v_367, channel, v_387, v_405, v_488, v_510);
         }
     }
 }

@@ -99,9 +99,15 @@ uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroup
 }
 
 static inline __attribute__((always_inline))
-float accurate_exp(thread float& x)
+uint magnitude_bits(thread const float& value)
 {
-    x = fast::clamp(x, -87.0, 88.0);
+    return as_type<uint>(value) & 2147483647u;
+}
+
+static inline __attribute__((always_inline))
+float accurate_exp(thread const float& exponent)
+{
+    float x = fast::clamp(exponent, -87.0, 88.0);
     float n = rint(spvFMul(x, 1.44269502162933349609375));
     float r = spvFSub(spvFSub(x, spvFMul(n, 0.693145751953125)), spvFMul(n, 1.4286067653301870450377464294434e-06));
     float sum = 0.00019841270113829523324966430664062;
@@ -112,34 +118,35 @@ float accurate_exp(thread float& x)
     sum = (sum * r) + 0.5;
     sum = (sum * r) + 1.0;
     sum = (sum * r) + 1.0;
-    return sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float power = sum * as_type<float>(uint(int(n) + 127) << uint(23));
+    float param = exponent;
+    return (magnitude_bits(param) > 2139095040u) ? exponent : power;
 }
 
 static inline __attribute__((always_inline))
 float silu(thread const float& x)
 {
-    float _93;
+    float _113;
     if (x < (-88.0))
     {
-        _93 = 0.0;
+        _113 = 0.0;
     }
     else
     {
         float param = -x;
-        float _102 = accurate_exp(param);
-        _93 = x / (1.0 + _102);
+        _113 = x / (1.0 + accurate_exp(param));
     }
-    return _93;
+    return _113;
 }
 
-kernel void swiglu(constant Push& push [[buffer(30)]], const device Gate& _161 [[buffer(0)]], const device Up& _175 [[buffer(1)]], device Out& _152 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void swiglu(constant Push& push [[buffer(30)]], const device Gate& _181 [[buffer(0)]], const device Up& _195 [[buffer(1)]], device Out& _172 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
     if (i >= push.n)
     {
         return;
     }
-    float param = _161.gate[push.gate_first + i];
-    _152.result[push.out_first + i] = silu(param) * _175.up[push.up_first + i];
+    float param = _181.gate[push.gate_first + i];
+    _172.result[push.out_first + i] = silu(param) * _195.up[push.up_first + i];
 }
 

@@ -6,6 +6,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "subgroups.glsl"
 
+#include "finite.glsl"
 #include "kv_formats.glsl"
 
 layout(constant_id = 0) const uint kKFormat = 0;
@@ -117,6 +118,12 @@ const uint kStride = kLanes / kPairsAtOnce;
 float weight_sum[kRows];  // of the lane's positions
 vec2 value_sum[kRows * kPairsOfLane];
 
+// A row has no weight for positions that it does not see, but no weight times NaN is NaN. Where sums are no numbers,
+// all is done once more with care: what of a value is no number is left out, and noted for the rows that see it.
+bool is_careful;
+uint damaged[kPairsOfLane];  // a bit for each row; of the second dimension from bit kMostRows on
+const uint kMostRows = 16;
+
 uint head_kv;
 uint group_size;  // query heads that share a KV head
 uint first_row;   // of the tile, among token * group_size + head of the group
@@ -124,6 +131,9 @@ uint first_row;   // of the tile, among token * group_size + head of the group
 uint token_of(uint row) { return (first_row + row) / group_size; }
 uint head_of(uint row) { return head_kv * group_size + (first_row + row) % group_size; }
 bool exists(uint row) { return first_row + row < push.n_tokens * group_size; }
+bool is_seen(uint row, uint position) {
+  return int(position) >= first_seen[row] && int(position) <= last_seen[row];
+}
 
 void load_q_tile() {
   const uint row_floats = kKPieces * 16;
@@ -162,10 +172,9 @@ void weigh(uint seq, uint first, uint end) {
       }
     }
   }
-  [[unroll]] for (uint r = 0; r < kRows; ++r) {
-    const bool is_seen = position < end && int(position) >= first_seen[r] && int(position) <= last_seen[r];
-    if (!is_seen) scores[r] = kNothingSeen;
-  }
+  // What is infinite could have no weight, so that it would not show.
+  [[unroll]] for (uint r = 0; r < kRows; ++r)
+    scores[r] = position < end && is_seen(r, position) ? finite_or_nan(scores[r]) : kNothingSeen;
   reduce(scores, false);
   if (lane < kRows) {
     const float top = reduced_max(lane, largest[lane]);
@@ -182,9 +191,25 @@ void weigh(uint seq, uint first, uint end) {
   barrier();
 }
 
-// Adds n weighted values to the lane's sums. Several are loaded before the first is used: that hides the
-// latency of memory.
-void add_values(uint n) {
+// Leaves out what of a position's value is no number.
+void leave_out(uint position, uint p, inout vec2 v) {
+  const bool is_first = !is_finite(v.x), is_second = !is_finite(v.y);
+  if (!is_first && !is_second) return;
+  uint seeing = 0;
+  for (uint r = 0; r < kRows; ++r) seeing |= is_seen(r, position) ? 1u << r : 0;
+  if (is_first) {
+    damaged[p] |= seeing;
+    v.x = 0;
+  }
+  if (is_second) {
+    damaged[p] |= seeing << kMostRows;
+    v.y = 0;
+  }
+}
+
+// Adds the weighted values of n positions, from the block's first, to the lane's sums. Several are loaded before the
+// first is used: that hides the latency of memory.
+void add_values(uint block, uint n) {
   const uint lane = gl_LocalInvocationID.x;
   if (lane >= kStride * kPairsAtOnce) return;
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
@@ -194,6 +219,10 @@ void add_values(uint n) {
       vec2 v[kValuesAtOnce];
       [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
         v[i] = load_v(v_rows[min(first + i * kStride, n - 1)], pair);
+      }
+      if (is_careful) {
+        [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i)
+          leave_out(block + min(first + i * kStride, n - 1), p, v[i]);
       }
       [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
         const uint position = first + i * kStride;
@@ -225,7 +254,7 @@ void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
   barrier();
   for (uint block = first; block < end; block += kLanes) {
     weigh(seq, block, end);
-    add_values(min(kLanes, end - block));
+    add_values(block, min(kLanes, end - block));
     barrier();
   }
 }
@@ -235,7 +264,10 @@ void share_sums(uint p, uint component) {
   const uint lane = gl_LocalInvocationID.x;
   [[unroll]] for (uint r = 0; r < kRows; r += 4) {
     vec4 sums;
-    [[unroll]] for (uint j = 0; j < 4; ++j) sums[j] = value_sum[(r + j) * kPairsOfLane + p][component];
+    [[unroll]] for (uint j = 0; j < 4; ++j) {
+      const bool is_damaged = (damaged[p] >> (r + j + component * kMostRows) & 1u) != 0;
+      sums[j] = is_damaged ? uintBitsToFloat(kNanBits) : value_sum[(r + j) * kPairsOfLane + p][component];
+    }
     weights[(lane * kRows + r) / 4] = sums;
   }
 }
@@ -276,18 +308,25 @@ uint part_positions(uint n) {
   return max(kLanes, (n <= 1 ? 1 : 2u << findMSB(n - 1)) / kMostParts);
 }
 
-void main() {
-  head_kv = gl_WorkGroupID.y;
-  group_size = push.n_head / push.n_head_kv;
-  first_row = gl_WorkGroupID.x * kRows;
-  const uint part = gl_WorkGroupID.z;
+// Whether any lane's sums are no numbers.
+bool are_sums_damaged() {
+  float found[kRows];  // the first: 1 where they are
+  [[unroll]] for (uint r = 0; r < kRows; ++r) found[r] = 0;
+  [[unroll]] for (uint i = 0; i < kRows * kPairsOfLane; ++i)
+    if (!is_finite(value_sum[i].x) || !is_finite(value_sum[i].y)) found[0] = 1;
+  reduce(found, false);
+  const bool are_damaged = reduced_max(0, 0) > 0;
+  barrier();
+  return are_damaged;
+}
+
+// Sums up what all rows of the tile see of a part.
+void sum_up(uint part) {
   [[unroll]] for (uint r = 0; r < kRows; ++r) {
     weight_sum[r] = 0;
     [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) value_sum[r * kPairsOfLane + p] = vec2(0);
   }
   if (gl_LocalInvocationID.x < kRows) largest[gl_LocalInvocationID.x] = kNothingSeen;
-  load_q_tile();
-  load_levels();
 
   const uint n_rows = min(kRows, push.n_tokens * group_size - first_row);
   const uint last_of_tile = token_of(n_rows - 1);
@@ -309,6 +348,20 @@ void main() {
     const uint left_out = first_position > first ? (first_position - first) / kLanes * kLanes : 0;
     attend(token, last_token, seq, first + left_out, min(uint(n_keys), first + n_positions));
     token = last_token + 1;
+  }
+}
+
+void main() {
+  head_kv = gl_WorkGroupID.y;
+  group_size = push.n_head / push.n_head_kv;
+  first_row = gl_WorkGroupID.x * kRows;
+  const uint part = gl_WorkGroupID.z;
+  [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) damaged[p] = 0;
+  load_q_tile();
+  load_levels();
+  for (is_careful = false;; is_careful = true) {
+    sum_up(part);
+    if (is_careful || !are_sums_damaged()) break;
   }
   store(part);
 }

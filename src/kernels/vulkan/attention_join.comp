@@ -46,7 +46,7 @@ void main() {
   for (uint i = gl_LocalInvocationID.x; i < kStored; i += kLanes) x[i] = 0;
   for (uint part = 0; part < push.n_parts; ++part) {
     const vec2 of_part = softmax[push.main_softmax_at + part * push.n_vectors + vector];
-    if (of_part.y == 0) continue;
+    if (floatBitsToUint(of_part.y) == 0) continue;  // NaN is not passed over
     const float weight = exp(of_part.x - largest);
     weight_sum += weight * of_part.y;
     const uint at = push.main_at + (part * push.n_vectors + vector) * kStored;

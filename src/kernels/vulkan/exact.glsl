@@ -1,10 +1,12 @@
 // Quotients and roots to the nearest float, which Vulkan leaves to drivers: what they answer is corrected by
 // its residual, computed without rounding (fma() need not be fused).
 
+#include "finite.glsl"
+
 // The upper 12 bits of a float's mantissa; the rest is exact too, and so are products of such parts.
 float upper_part(float value) { return uintBitsToFloat(floatBitsToUint(value) & 0xfffff000); }
 
-bool is_ordinary(float value) { return value != 0 && !isinf(value) && !isnan(value); }
+bool is_ordinary(float value) { return value != 0 && is_finite(value); }
 
 float divided(float a, float b) {
   precise const float quotient = a / b;

@@ -1,5 +1,6 @@
 // Bits of floats as caches store them, with integers alone: drivers' rules for rounding and small numbers
 // differ. For shaders that write `pages`, the words of a layer.
+#include "finite.glsl"
 
 // Writes two bytes beside which another invocation may write.
 void store_half(uint at, uint bits) {
@@ -52,8 +53,11 @@ uint divide(uint a, uint b) {
   return (uint(exponent) << 23) + (quotient - 0x800000u);
 }
 
-// The step of a block of q8_0 whose largest magnitude has these bits, and its inverse.
-uint q8_0_step(uint largest) { return largest < 0x800000u ? 0 : divide(largest, 0x42fe0000u); }
+// The step of a block of q8_0 whose largest magnitude has these bits, NaN where that is no number; and its inverse.
+uint q8_0_step(uint largest) {
+  if (largest >= kInfinityBits) return kNanBits;
+  return largest < 0x800000u ? 0 : divide(largest, 0x42fe0000u);
+}
 float q8_0_inverse(uint step) { return step == 0 ? 0.0 : uintBitsToFloat(divide(0x3f800000u, step)); }
 
 uint q8_0_code(float value, float inverse) {

@@ -49,7 +49,7 @@ void encode_floats() {
 void encode_q8_0() {
   for (uint block = gl_LocalInvocationID.x; block < kHeadDim / 32; block += kLanes) {
     uint largest = 0;
-    for (uint i = 0; i < 32; ++i) largest = max(largest, floatBitsToUint(x[32 * block + i]) & 0x7fffffffu);
+    for (uint i = 0; i < 32; ++i) largest = max(largest, magnitude_bits(x[32 * block + i]));
     const uint d = q8_0_step(largest);
     const float inverse = q8_0_inverse(d);
     encoded[17 * block] = f16_bits(d);
@@ -69,8 +69,9 @@ void put_candidate(uint block, uint candidate, float product, float squares, boo
   room[at + 1] = is_one ? divided(product, squares) : 0;
 }
 
-// The step of the first candidate with the largest gain; without one, `fallback`.
+// The step of the first candidate with the largest gain; without one, and where that is no number, `fallback`.
 float best_step(uint block, uint n_candidates, float fallback) {
+  if (!is_finite(fallback)) return fallback;
   float gain = 0, step = fallback;
   for (uint candidate = 0; candidate < n_candidates; ++candidate) {
     const uint at = 2 * (block * kMostCandidates + candidate);
@@ -90,8 +91,8 @@ void encode_q4_0() {
   for (uint block = lane; block < n_blocks; block += kLanes) {
     float largest = 0;  // the first value of largest magnitude
     for (uint i = 0; i < 32; ++i)
-      if (abs(x[32 * block + i]) > abs(largest)) largest = x[32 * block + i];
-    steps[block] = largest / -8;
+      if (magnitude_bits(x[32 * block + i]) > magnitude_bits(largest)) largest = x[32 * block + i];
+    steps[block] = finite_or_nan(largest / -8);
   }
   barrier();
   if (kIsSearched) {

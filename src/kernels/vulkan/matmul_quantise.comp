@@ -21,7 +21,7 @@ layout(push_constant) uniform Push {
 } push;
 
 const uint kLanes = 8;  // of a run
-shared float largest[128];
+shared uint largest[128];  // bits of a magnitude
 shared int sums[128];
 
 void main() {
@@ -30,13 +30,14 @@ void main() {
   const uint run = flat_invocation() / kLanes;
   const bool is_inside = run < push.n_runs;
   const vec4 values = is_inside ? x[push.x_at + kLanes * run + lane % kLanes] : vec4(0);
-  const vec4 magnitudes = abs(values);
+  const uvec4 magnitudes = magnitude_bits(values);
   largest[lane] = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
   barrier();
-  float magnitude = 0;
-  for (uint i = 0; i < kLanes; ++i) magnitude = max(magnitude, largest[first_lane + i]);
+  uint most = 0;
+  for (uint i = 0; i < kLanes; ++i) most = max(most, largest[first_lane + i]);
 
-  const bool is_zero = magnitude < push.smallest_magnitude;
+  const bool is_zero = most < magnitude_bits(push.smallest_magnitude);
+  const float magnitude = uintBitsToFloat(most);
   const float inverse = is_zero ? 0 : divided(127, magnitude);
   precise const vec4 scaled = values * inverse;
   const ivec4 code = ivec4(roundEven(scaled));

@@ -2,14 +2,16 @@
 // (kernels/cpu/matmul/activations.h is the definition).
 
 #include "exact.glsl"
+#include "finite.glsl"
 
 // 32 values as codes, four in a word, and the step; the step times the sum of the first 16 codes, of the last 16, of
-// all. Runs below the smallest magnitude count as zero.
+// all. Runs below the smallest magnitude count as zero; of one with NaN or an infinity that is the step.
 void round_run(vec4 values[8], float smallest_magnitude, out uvec4 low, out uvec4 high, out vec4 scales) {
-  vec4 magnitudes = vec4(0);
-  for (uint i = 0; i < 8; ++i) magnitudes = max(magnitudes, abs(values[i]));
-  const float magnitude = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
-  const bool is_zero = magnitude < smallest_magnitude;
+  uvec4 magnitudes = uvec4(0);
+  for (uint i = 0; i < 8; ++i) magnitudes = max(magnitudes, magnitude_bits(values[i]));
+  const uint most = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
+  const bool is_zero = most < magnitude_bits(smallest_magnitude);
+  const float magnitude = uintBitsToFloat(most);
   const float inverse = is_zero ? 0 : divided(127, magnitude);
   uint words[8];
   ivec4 sums[2] = ivec4[2](ivec4(0), ivec4(0));

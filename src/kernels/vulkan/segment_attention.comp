@@ -91,7 +91,7 @@ void main() {
       }
       [[unroll]] for (uint r = 0; r < kRows; ++r) {
         const uint of_row = first_token + r;
-        float score = scores[r] * push.scale;
+        float score = finite_or_nan(scores[r]) * push.scale;  // infinite, it could have no weight
         if (push.bias_width > 0 && key < end_key && of_row < end_token)
           score += bias[push.bias_first + of_row * push.bias_width + (key - first_key)];
         weights[lane * kRows + r] = key < end_key ? score : kNothingSeen;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <set>
 
 #include "kernels/support/kv_pages.h"
@@ -307,6 +309,34 @@ TEST_F(MetalText, CachesAndAttention) {
         // Where a norm's last bit moves a value to another code, some results move by a step of one key.
         c.k.format <= KvFormat::bf16 && c.v.format <= KvFormat::bf16 ? 1e-3f : 5e-2f, 0, c.simd_width);
   }
+}
+
+// A value that is no number, in a tile with a row that does not see it.
+TEST_F(MetalText, WhatIsNoNumberShowsWhereItIsSeen) {
+  const KvShape shape{.n_head_kv = 1, .head_dim_k = 128, .head_dim_v = 128};
+  const KvPages pages(shape, {20}, random_);
+  const int64_t n = 128, n_head = 2, n_tokens = 2;
+  const auto k = random_floats(n * 20), q = random_floats(n * n_head * n_tokens);
+  auto v = random_floats(n * 20);
+  v[19 * n + 5] = std::numeric_limits<float>::quiet_NaN();
+  v[19 * n + 6] = std::numeric_limits<float>::infinity();
+  expect_same(
+      [&](OpBench& bench) {
+        const KvLayers layers = pages.on(bench, pages.unwritten());
+        const KvView& kv = layers.layer(0);
+        const Tensor tk = bench.upload({n, 1, 20, 1}, k), tv = bench.upload({n, 1, 20, 1}, v),
+                     tq = bench.upload({n, n_head, n_tokens, 1}, q);
+        const BatchView written = pages.places().on(bench), batch = TokenPlaces().add(0, 18, 2).on(bench);
+        bench.run([&](Stream& s) {
+          kv_write(s, kv, tk, tv, written);
+          return tk;
+        });
+        auto result = bench.run([&](Stream& s) { return attention(s, tq, kv, batch, 0.09f); });
+        EXPECT_EQ(std::ranges::count_if(result, [](float x) { return !std::isfinite(x); }), 2 * n_head);
+        for (float& x : result) x = std::isfinite(x) ? x : 12345;
+        return result;
+      },
+      1e-3f, 0);
 }
 
 TEST_F(MetalText, Speech) {

@@ -99,8 +99,10 @@ PARLANCE_AVX512 RunCodes quantise(const float* x) {
       _mm512_reduce_max_epi32(_mm512_castps_si512(larger(_mm512_abs_ps(low), _mm512_abs_ps(high)))));
   const bool tiny = magnitude < kSmallestMagnitude;
   const __m512 inverse = _mm512_set1_ps(tiny ? 0.0f : 127.0f / magnitude);
-  const __m512i low_codes = _mm512_cvtps_epi32(_mm512_mul_ps(low, inverse));
-  const __m512i high_codes = _mm512_cvtps_epi32(_mm512_mul_ps(high, inverse));
+  // NaN becomes the least integer, which sums have no room for.
+  const __m512i least = _mm512_set1_epi32(-128);
+  const __m512i low_codes = _mm512_max_epi32(_mm512_cvtps_epi32(_mm512_mul_ps(low, inverse)), least);
+  const __m512i high_codes = _mm512_max_epi32(_mm512_cvtps_epi32(_mm512_mul_ps(high, inverse)), least);
   RunCodes run;
   _mm_store_si128(reinterpret_cast<__m128i*>(run.codes), _mm512_cvtepi32_epi8(low_codes));
   _mm_store_si128(reinterpret_cast<__m128i*>(run.codes + 16), _mm512_cvtepi32_epi8(high_codes));

@@ -1,11 +1,11 @@
 #include "asr/speech_encoder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/checked.h"
 #include "base/parameter.h"
+#include "sampling/logits.h"
 
 namespace parlance {
 
@@ -121,7 +121,7 @@ Result<void> SpeechEncoder::encode_window(std::span<const float> tokens, std::ve
   rows.resize(before + static_cast<size_t>(n * n_out()));
   const auto added = std::span(rows).subspan(before);
   Result<void> got = stream_->download(std::as_writable_bytes(added), result);
-  if (got && !std::ranges::all_of(added, [](float value) { return std::isfinite(value); })) {
+  if (got && !all_finite(added)) {
     got = fail(ErrorCode::corrupt_file,
                "{}: what the audio encoder computed is not a number; the file is damaged, download it again",
                encoder_.file_name());

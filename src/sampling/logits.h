@@ -1,5 +1,5 @@
-// Looks at every logit of a vocabulary, in loops of a fixed number of lanes, which compilers make vector code
-// of.
+// Looks at every logit of a vocabulary, or at other numbers that a model has computed, in loops of a fixed
+// number of lanes, which compilers make vector code of.
 #pragma once
 
 #include <span>

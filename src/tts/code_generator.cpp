@@ -27,8 +27,8 @@ Result<CodeGenerator::Output> CodeGenerator::generate(const CodeRequest& request
   Result<Output> output =
       request.shortcuts ? generate_in_blocks(request, prompt, noise_calls, on_step, cancellation, on_block)
                         : generate_exactly(request, prompt, noise_calls, on_step, cancellation);
-  if (!output &&
-      output.error().code == ErrorCode::corrupt_file) {  // the decoder does not know whose logits it has
+  // The decoder does not know whose logits it has.
+  if (!output && output.error().code == ErrorCode::corrupt_file) {
     output.error().message = fmt::format("{}: {}", lm_.file_name(), output.error().message);
   }
   return output;

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/parameter.h"
+#include "sampling/logits.h"
 #include "tts/audio/sinc_resampler.h"
 
 namespace parlance {
@@ -70,7 +71,7 @@ Result<std::vector<float>> SpeechCodec::run(const GraphShape& shape, FunctionRef
   if (stream_->cancelled()) return fail(ErrorCode::cancelled, "cancelled");
   std::vector<float> result(static_cast<size_t>(planned->result.n_elements()));
   PARLANCE_CHECK(stream_->download(std::as_writable_bytes(std::span(result)), planned->result));
-  if (!std::ranges::all_of(result, [](float value) { return std::isfinite(value); })) {
+  if (!all_finite(result)) {
     return fail(ErrorCode::corrupt_file,
                 "{}: what the codec computed is not a number; the file is damaged, download it again",
                 model_.file_name());

@@ -32,6 +32,16 @@ std::vector<KvCoding> compressed_codings() {
   return codings;
 }
 
+// These, plain formats, and rotated ones.
+std::vector<KvCoding> all_codings() {
+  std::vector<KvCoding> codings = compressed_codings();
+  for (size_t format = 0; format < kPlainKvFormats; ++format)
+    codings.push_back({.format = static_cast<KvFormat>(format)});
+  for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::q4_0})
+    codings.push_back({.format = format, .rotated = true});
+  return codings;
+}
+
 std::string to_text(const KvCoding& coding) {
   return std::string(name_of(coding.format)) +
          (coding.encoder == KvEncoder::search ? " search" : " compatible");
@@ -157,12 +167,7 @@ TEST_P(KvEncode, NumbersThatAreNoneStayInTheirRow) {
 
 // What is no number must not be read as one: in no format, not even where others of its block are large.
 TEST_P(KvEncode, NumbersThatAreNoneShow) {
-  std::vector<KvCoding> codings = compressed_codings();
-  for (size_t format = 0; format < kPlainKvFormats; ++format)
-    codings.push_back({.format = static_cast<KvFormat>(format)});
-  for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::q4_0})
-    codings.push_back({.format = format, .rotated = true});
-  for (const KvCoding& coding : codings) {
+  for (const KvCoding& coding : all_codings()) {
     for (const float odd : {kNan, -kNan, kInf, -kInf}) {
       for (const size_t i : {0, 17, 31, 130, 255}) {
         const auto sound = normal(256);
@@ -339,12 +344,7 @@ TEST_P(KvWriteCompressed, RowsOfEveryMagnitude) {
 TEST_P(KvWriteCompressed, NumbersThatAreNoneShow) {
   if (device_cases()[GetParam()].name.starts_with("cuda")) GTEST_SKIP() << "may pass over NaN";
   constexpr int64_t kHeadDim = 128, kPage = 16;
-  std::vector<KvCoding> codings = compressed_codings();
-  for (size_t format = 0; format < kPlainKvFormats; ++format)
-    codings.push_back({.format = static_cast<KvFormat>(format)});
-  for (const auto format : {KvFormat::f16, KvFormat::q8_0, KvFormat::q4_0})
-    codings.push_back({.format = format, .rotated = true});
-  for (const KvCoding& coding : codings) {
+  for (const KvCoding& coding : all_codings()) {
     const KvShape shape{.k = coding, .v = coding, .head_dim_k = kHeadDim, .head_dim_v = kHeadDim};
     const KvPages pages(shape, {kPage}, random_);
     const TokenPlaces places = TokenPlaces().add(0, 0, kPage);

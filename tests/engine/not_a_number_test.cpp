@@ -11,6 +11,7 @@
 #include "kernels/vulkan/vulkan_device.h"
 #include "support/damaged_gguf.h"
 #include "support/temporary_folder.h"
+#include "support/tested_device.h"
 #include "support/text_model.h"
 #include "support/tiny_model.h"
 
@@ -25,7 +26,7 @@ class NotANumber : public testing::Test {
 
   // The tiny model with one row of a tensor replaced.
   void load_with(const char* tensor, int64_t row, float value,
-                 Result<std::unique_ptr<Device>> device = make_cpu_device({.n_threads = 2})) {
+                 Result<std::unique_ptr<Device>> device = test::make_tested_device()) {
     test::damage_gguf(folder_ / "plain.gguf", folder_ / "damaged.gguf", tensor, row, value);
     ASSERT_FALSE(testing::Test::HasFatalFailure());
     loaded_ = test::load_text_model(folder_ / "damaged.gguf", std::move(device));

@@ -63,9 +63,9 @@ TEST_P(SegmentAttention, SegmentsDoNotSeeEachOther) {
   EXPECT_TRUE(std::equal(one.begin(), one.end(), both.begin()));
 }
 
-// NaN and infinities in a key or a value show in the rows of its segment, and change no bit of another's.
+// NaN and infinities in a key or a value show in the rows of its segment, and change no bit of another's. (On CUDA a
+// score of minus infinity has no weight.)
 TEST_P(SegmentAttention, WhatIsNoNumberShowsInItsSegment) {
-  if (device_cases()[GetParam()].name.starts_with("cuda")) GTEST_SKIP() << "infinite scores have no weight";
   OpBench bench = tested();
   constexpr int64_t kSize = 64, kTokens = 190, kDamaged = 64 * 130 + 17;  // in the last segment, of 5 and 100
   const auto q = random_floats(kSize * kTokens), k = random_floats(kSize * kTokens),
@@ -80,6 +80,7 @@ TEST_P(SegmentAttention, WhatIsNoNumberShowsInItsSegment) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (const float odd : {std::numeric_limits<float>::quiet_NaN(), std::bit_cast<float>(~0u), kInf, -kInf}) {
     for (const bool is_key : {true, false}) {
+      if (is_key && std::isinf(odd) && device_cases()[GetParam()].name.starts_with("cuda")) continue;
       auto damaged = is_key ? k : v;
       damaged[kDamaged] = odd;
       const auto got = is_key ? run(damaged, v) : run(k, damaged);

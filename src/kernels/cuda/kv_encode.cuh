@@ -59,7 +59,7 @@ struct LevelRoom {
 static_assert(LevelRoom::kMostCandidates >= kStepCandidates);
 
 __device__ inline void encode_q8_0(float x, std::byte* block, int lane) {
-  const float d = __fdiv_rn(max_of_warp(fabsf(x)), 127.0f);
+  const float d = __fdiv_rn(max_or_nan_of_warp(fabsf(x)), 127.0f);
   const float inverse = d != 0 ? __fdiv_rn(1.0f, d) : 0.0f;
   const float scaled = __fmul_rn(x, inverse);
   const int code = isfinite(scaled) ? static_cast<int>(roundf(scaled)) : 0;
@@ -85,12 +85,12 @@ __device__ inline float sum_in_order(int n, const Term& term) {
   return sum;
 }
 
-// The first value of largest magnitude; 0 where there is none.
+// The first value of largest magnitude, which NaN has.
 __device__ inline float largest_of_warp(float x) {
-  const unsigned magnitude = x == x ? __float_as_uint(fabsf(x)) : 0;
+  const unsigned magnitude = __float_as_uint(fabsf(x));
   const unsigned largest = __reduce_max_sync(kAllLanes, magnitude);
   const unsigned lanes = __ballot_sync(kAllLanes, magnitude == largest);
-  return largest == 0 ? 0.0f : __shfl_sync(kAllLanes, x, __ffs(static_cast<int>(lanes)) - 1);
+  return __shfl_sync(kAllLanes, x, __ffs(static_cast<int>(lanes)) - 1);
 }
 
 // The step of the candidate (a lane's) with the largest gain above 0, the first of equal ones; otherwise

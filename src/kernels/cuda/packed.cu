@@ -91,9 +91,9 @@ __device__ void prepare(const Queries& queries, const Rows& k, int64_t query, fl
     }
     for (int first = 0; queries.is_rounded && first < k.n_stored; first += kSketchOut) {
       float largest = 0;
-      for (int i = lane; i < kSketchOut; i += 32) largest = fmaxf(largest, fabsf(stored[first + i]));
-      largest = max_of_warp(largest);
-      const float scale = largest > 0 ? __fdiv_rn(largest, 127) : 1, inverse = __fdiv_rn(1, scale);
+      for (int i = lane; i < kSketchOut; i += 32) largest = max_or_nan(largest, fabsf(stored[first + i]));
+      largest = max_or_nan_of_warp(largest);
+      const float scale = largest == 0 ? 1 : __fdiv_rn(largest, 127), inverse = __fdiv_rn(1, scale);
       for (int i = lane; i < kSketchOut; i += 32) {
         const float code = rintf(__fmul_rn(stored[first + i], inverse));
         stored[first + i] = scale * fminf(fmaxf(code, -127), 127);

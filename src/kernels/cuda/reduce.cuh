@@ -15,6 +15,21 @@ __device__ inline float max_of_warp(float value) {
   return value;
 }
 
+// The larger one; fmaxf() passes over NaN, this does not.
+__device__ inline float max_or_nan(float a, float b) {
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+}
+__device__ inline float largest_magnitude(const float4& v) {
+  return max_or_nan(max_or_nan(fabsf(v.x), fabsf(v.y)), max_or_nan(fabsf(v.z), fabsf(v.w)));
+}
+__device__ inline float max_or_nan_of_warp(float value) {
+  for (int mask = 16; mask > 0; mask /= 2)
+    value = max_or_nan(value, __shfl_xor_sync(kAllLanes, value, mask));
+  return value;
+}
+
 // Lanes (whole warps of them) whose sums make that of a row of n elements.
 inline constexpr int kMostRowLanes = 1024;
 __host__ __device__ inline int row_lanes(int64_t n) {

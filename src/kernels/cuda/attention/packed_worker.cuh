@@ -425,10 +425,11 @@ class PackedWorker {
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
       x[word] = q ? q[32 * word + lane()] : 0.0f;
-      largest = fmaxf(largest, fabsf(x[word]));
+      largest = max_or_nan(largest, fabsf(x[word]));
     }
     largest = __uint_as_float(__reduce_max_sync(0xffffffff, __float_as_uint(largest)));
-    const float up = largest > 1e-30f ? kMost / largest : 0.0f;
+    constexpr float kLeast = 1e-30f;
+    const float up = largest <= kLeast ? 0.0f : kMost / largest;
     int total = 0;
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
@@ -448,7 +449,7 @@ class PackedWorker {
     }
     total = __reduce_add_sync(0xffffffff, total);
     if (lane() != 0) return;
-    shared_.factors[row] = largest > 1e-30f ? largest / kMost * p_.scale : 0.0f;
+    shared_.factors[row] = largest <= kLeast ? 0.0f : largest / kMost * p_.scale;
     shared_.totals[row] = total;
   }
   // Of this lane: planes 2 pair and 2 pair + 1 of four rows, the first or second ones of a tile.

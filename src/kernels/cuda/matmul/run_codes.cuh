@@ -9,7 +9,8 @@ namespace parlance::cuda {
 inline constexpr int kQuarter = 4;               // values of a lane
 inline constexpr int kRunLanes = 32 / kQuarter;  // that follow each other share a run
 
-// What a run whose largest magnitude is this is multiplied with, and what its codes count.
+// What a run whose largest magnitude is this is multiplied with, and what its codes count. Where that is no number,
+// neither is the step, and what the codes, which are zero, are multiplied with shows it.
 struct RunStep {
   float inverse, step;
 
@@ -30,10 +31,10 @@ struct RunCodes {
 // By all lanes of the run.
 __device__ inline RunCodes codes_of_run(const float4& v) {
   const unsigned lanes = ((1u << kRunLanes) - 1) << (threadIdx.x % 32 / kRunLanes * kRunLanes);
-  float magnitude = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
+  float magnitude = largest_magnitude(v);
 #pragma unroll
   for (int mask = 1; mask < kRunLanes; mask *= 2)
-    magnitude = fmaxf(magnitude, __shfl_xor_sync(lanes, magnitude, mask));
+    magnitude = max_or_nan(magnitude, __shfl_xor_sync(lanes, magnitude, mask));
   const RunStep step(magnitude);
   const float values[kQuarter] = {v.x, v.y, v.z, v.w};
   RunCodes run;
@@ -78,8 +79,8 @@ __device__ inline HalfRun half_of_run(const float (&values)[kHalfRunValues]) {
   const unsigned lanes = 3u << (threadIdx.x % 32 / 2 * 2);
   float magnitude = 0;
 #pragma unroll
-  for (const float value : values) magnitude = fmaxf(magnitude, fabsf(value));
-  const RunStep step(fmaxf(magnitude, __shfl_xor_sync(lanes, magnitude, 1)));
+  for (const float value : values) magnitude = max_or_nan(magnitude, fabsf(value));
+  const RunStep step(max_or_nan(magnitude, __shfl_xor_sync(lanes, magnitude, 1)));
   HalfRun half{};
   half.step = step.step;
 #pragma unroll

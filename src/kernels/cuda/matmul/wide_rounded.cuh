@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads) add_and_round(const Split split, int
     const float4& w = weights[i];
     float4& v = values[i];
     v = make_float4(v.x * scale * w.x, v.y * scale * w.y, v.z * scale * w.z, v.w * scale * w.w);
-    magnitude = fmaxf(magnitude, fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w))));
+    magnitude = max_or_nan(magnitude, largest_magnitude(v));
   }
   const RunStep step(magnitude);
   float largest = 0, squares = 0;

@@ -1,5 +1,5 @@
 # Thin wrappers: each installs what is missing, configures, builds and runs one thing.
-.PHONY: build gpu demo lib verify verify-stub-rejected install test test-training bench sanitize tsan fuzz clang aarch64 clean
+.PHONY: build gpu demo lib verify verify-stub-rejected install test test-device test-training bench sanitize tsan fuzz clang aarch64 clean
 
 PARLANCE := build/release/bin/parlance
 
@@ -53,6 +53,17 @@ test:
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release
 	@ctest --preset release
+
+# What computes, on a GPU of this machine: its kernels, then engine, ears and mouth. DEVICE is as --device takes it.
+DEVICE ?= cuda:0
+test-device:
+	@tools/install-dependencies.sh build test
+	@cmake --preset release $(if $(filter cuda%,$(DEVICE)),-DPARLANCE_CUDA=ON) >/dev/null
+	@cmake --build --preset release --target parlance kernels_test engine_test asr_test tts_test
+	@$(PARLANCE) verify kernels --device $(DEVICE)
+	@build/release/bin/kernels_test --gtest_brief=1 --gtest_filter='*$(firstword $(subst :, ,$(DEVICE)))*'
+	@set -e; export XDG_CACHE_HOME=$(CURDIR)/build/release/tests-cache; for test in engine asr tts; do \
+	  PARLANCE_TEST_DEVICE=$(DEVICE) build/release/bin/$${test}_test --gtest_brief=1; done
 
 # The Python of training/; what needs PyTorch is skipped, and named, where that is missing.
 test-training:

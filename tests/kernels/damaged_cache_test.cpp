@@ -1,8 +1,8 @@
 // Attention over a cache that holds NaN or an infinity at one place, as a damaged model or file leaves it:
 // that shows in every row that sees the position, as in the definition, and changes no bit of any other.
-// Every format of the cache, on every instruction set of this CPU; some on Vulkan. On CUDA a damaged value may show in
-// rows of its sequence that come before it, too, since matrix units multiply it with their zero weights, and a key
-// whose score is minus infinity has no weight.
+// Every format of the cache, on every instruction set of this CPU; some on Vulkan. On CUDA a damaged value
+// may show in rows of its sequence that come before it, too, since matrix units multiply it with their zero
+// weights, and a key whose score is minus infinity has no weight.
 #include <cstring>
 #include <type_traits>
 
@@ -422,7 +422,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, DamagedCacheOnVulkan,
                          testing::Values(KvFormat::f16, KvFormat::q8_0, KvFormat::tbq3_0),
                          [](const auto& param) { return "vulkan_" + std::string(name_of(param.param)); });
 
-// Kernels for an answer's row, a draft's and a prompt's, of which some read blocks as they are and some unpack them.
+// Kernels for an answer's row, a draft's and a prompt's, of which some read blocks as they are and some
+// unpack them.
 class DamagedCacheOnCuda : public DamagedCacheOnDevices {
  protected:
   void SetUp() override { find_devices("cuda"); }

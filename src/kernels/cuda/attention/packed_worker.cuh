@@ -10,9 +10,8 @@
 #include "kernels/cuda/attention/codes.cuh"
 #include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/attention/packed_layout.cuh"
+#include "kernels/cuda/attention/packed_preparation.cuh"
 #include "kernels/cuda/attention/packed_ring.cuh"
-#include "kernels/cuda/kept_head.cuh"
-#include "kernels/cuda/kv_encode.cuh"
 #include "kernels/cuda/kv_transform.cuh"
 
 namespace parlance::cuda::attention {
@@ -22,18 +21,6 @@ __device__ inline uint32_t transposed(uint32_t two) {
   uint32_t result;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(two));
   return result;
-}
-
-// Whether there is code for a Preparation: of few heads of a token, in formats whose blocks warps encode side
-// by side.
-template <int kHeadDim, int kRows, class Formats>
-constexpr bool has_preparation() {
-  if constexpr (Formats::kIsAny) {
-    return false;
-  } else {
-    return kHeadDim == kPreparedDim && kRows == 4 && has_blocks_of_32(Formats::kK) &&
-           has_blocks_of_32(Formats::kV);
-  }
 }
 
 template <int kDim, int kMostRows, class Formats, bool kHasPreparation = false>
@@ -46,42 +33,16 @@ class PackedWorker {
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;
   static constexpr bool kMayPrepare = has_preparation<kDim, kMostRows, Formats>();
-  static constexpr int kMostRowBytes = kMayPrepare ? kPreparedDim / 32 * 34 : 1;  // that is prepared, of q8_0
-  // Of queries that are prepared, in shared memory.
-  static constexpr int kQueryStride = kHeadDim + 4;
-  static constexpr int kPreparedBytes =
-      kMayPrepare ? kRows * kQueryStride * static_cast<int>(sizeof(float)) : 0;
+  using Heads = PreparedHeads<kHeadDim, Formats>;
+  using Norms = HeadNorms<kHeadDim, kPrepares>;
+  static constexpr int kPreparedBytes = kMayPrepare ? kRows * Heads::kQueryBytes : 0;  // in shared memory
   using Parts = PackedParts<kRoundRows, kHeadDim>;
   struct Shared {
     int totals[kTiles * 8];     // of a row's projections, where these are integers
     float factors[kTiles * 8];  // of a row's scores
     int visible[kTiles * 8];    // keys that a row sees
     uint64_t barriers[kPackedWarps][kMostStages];
-    // The newest key and value as they are stored.
-    alignas(16) std::byte newest[2][kMostRowBytes];
-  };
-
-  // Of a Preparation, a warp has queries or a block of 32 elements of the newest key and value: what their
-  // heads are multiplied with, and keys' shift, which no kernel writes.
-  struct Norms {
-    KeptNorm norm;
-    float scale[2 * kKeptPairs], shift[2 * kKeptPairs];
-    __device__ Norms(const Params& p, int head_kv) : norm(kPrepares ? norm_of(p) : nullptr, lane()) {
-      if constexpr (kPrepares) {
-        const Preparation& of = p.preparation;
-        const bool has_query = warp() < kQueryWarps;
-        const float* const scales = has_query ? of.q_scale : of.k_scale;
-#pragma unroll
-        for (int i = 0; i < 2 * kKeptPairs; ++i) {
-          const int at = head_kv * kHeadDim + lane() + 32 * i;
-          scale[i] = scales ? scales[at] : 1.0f;
-          shift[i] = of.k_shift && !has_query ? of.k_shift[at] : 0.0f;
-        }
-      }
-    }
-    __device__ static const float* norm_of(const Params& p) {
-      return warp() < kQueryWarps ? p.preparation.q_norm : p.preparation.k_norm;
-    }
+    NewestRows<kMayPrepare> newest;
   };
 
   // `tables` may be filled at the same time.
@@ -140,7 +101,8 @@ class PackedWorker {
       load_next();
       const uint32_t at = ring_.wait();
       if constexpr (kPrepares) {
-        if (key + kPackedKeys >= n_keys_) put_newest(at, n_keys_ - 1 - key);
+        if (key + kPackedKeys >= n_keys_)
+          heads().put_newest(shared_.newest, at, n_keys_ - 1 - key, k_row_bytes(), v_row_bytes());
       }
       add_keys(at, key);
       ring_.release();
@@ -214,40 +176,24 @@ class PackedWorker {
     ring_.end_copy();
   }
 
-  // ---- What norm_rope_write() does, by warps side by side ----
+  // ---- Queries ----
 
-  static constexpr int kQueryWarps = kPackedWarps / 2;  // the others encode
-  // Barriers of some of the warps; 0 is that of all.
-  static constexpr int kQueriesOfQueryWarps = 1, kQueriesOfOthers = 2, kNewest = 3;
-
-  static __device__ void wait_at(int barrier, int n_warps) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
-  }
-  static __device__ void pass(int barrier, int n_warps) {
-    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
+  __device__ Heads heads() const {
+    return {p_, queries_, n_keys_, segment_keys_};
   }
 
   // By the whole block: queries, a warp for each head; beside them, where a block has the last keys, the
   // newest key and value, a block of each by each warp. Who encodes sees the queries later.
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
-    static_assert(kRows <= kQueryWarps && kTiles == 1);
+    static_assert(kRows <= Heads::kQueryWarps && kTiles == 1);
+    static_assert(Heads::kRoomFloats <= kLeastParts * kRoundRows * Parts::kStride);
     if (threadIdx.x < 8) shared_.visible[threadIdx.x] = rows.exists(threadIdx.x) ? n_keys_ : 0;
-    if (warp() < rows.n_heads) prepare_query(norms, (rows.first_head + warp()) * kHeadDim);
-    if (!has_last_keys) {
-      __syncthreads();
-    } else if (warp() < kQueryWarps) {
-      pass(kQueriesOfOthers, kPackedWarps);
-      wait_at(kQueriesOfQueryWarps, kQueryWarps);
-    } else {
-      encode_newest(norms, head_kv);
-      wait_at(kQueriesOfOthers, kPackedWarps);
-    }
+    heads().prepare(norms, rows, head_kv, has_last_keys, parts_.out, shared_.newest);
     with_k([&](auto format) {
       const int row = lane() / 4;
       const bool exists = row < rows.n_heads;
-      const uint32_t at = queries_ + 4 * (exists ? row * kQueryStride : 0);
       const auto element = [&](int i) {
-        const float x = __uint_as_float(shared_word(at + 4 * (i + i / 32)));
+        const float x = heads().query_element(exists ? row : 0, i);
         return exists ? x : 0.0f;
       };
       const float factor = halve_query<decltype(format)::value>(
@@ -258,89 +204,6 @@ class PackedWorker {
         factors_[0][side] = __shfl_sync(0xffffffff, factor, 4 * (2 * (lane() % 4) + side));
     });
   }
-
-  // Elements of the blocks of 32 lie in banks of their own.
-  __device__ void prepare_query(const Norms& norms, int first) const {
-    const Preparation& of = p_.preparation;
-    const KeptHead head(p_.q + first, of.q_norm, norms.norm, of.angles, of.eps, lane());
-#pragma unroll
-    for (int i = 0; i < 2 * kKeptPairs; ++i) {
-      float x = of.q_scale ? __fmul_rn(head.x[i], norms.scale[i]) : head.x[i];
-      if (p_.k_transform == KvTransform::signed_hadamard_32) x = signed_hadamard_32_of_warp(x, lane());
-      const uint32_t at = queries_ + 4 * (warp() * kQueryStride + 33 * i + lane());
-      asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory");
-    }
-  }
-
-  __device__ void encode_newest(const Norms& norms, int head_kv) const {
-    constexpr int kRooms = kQueryWarps * static_cast<int>(sizeof(LevelRoom) / sizeof(float));
-    static_assert(kHeadDim == 32 * kQueryWarps);
-    static_assert(kRooms + kHeadDim <= kLeastParts * kRoundRows * Parts::kStride);
-    const Preparation& of = p_.preparation;
-    const int block = warp() - kQueryWarps;
-    const float value = of.v[head_kv * kHeadDim + 32 * block + lane()];
-    const KeptHead head(of.k + head_kv * kHeadDim, of.k_norm, norms.norm, of.angles, of.eps, lane());
-    float key = 0;
-#pragma unroll
-    for (int i = 0; i < 2 * kKeptPairs; ++i) {
-      const float x =
-          of.k_scale ? __fmul_rn(__fsub_rn(head.x[i], norms.shift[i]), norms.scale[i]) : head.x[i];
-      if (i == block) key = x;
-    }
-    LevelRoom& room = reinterpret_cast<LevelRoom*>(parts_.out)[block];
-    float* const elements = parts_.out + kRooms + 32 * block;
-    const Walk walk(p_, p_.seq[0], head_kv);
-    const auto encode = [&](auto format, float x, bool is_searched, std::byte* stored, const std::byte* row) {
-      constexpr int kBytes = Codes<decltype(format)::value, 16>::kBlockBytes;
-      std::byte* const to = stored + block * kBytes;
-      elements[lane()] = x;
-      __syncwarp();
-      encode_block_of_32<decltype(format)::value>(elements, is_searched, room, to, lane());
-      __syncwarp();
-      auto* const in_page = reinterpret_cast<uint16_t*>(const_cast<std::byte*>(row) + block * kBytes);
-      if (lane() < kBytes / 2) in_page[lane()] = reinterpret_cast<const uint16_t*>(to)[lane()];
-    };
-    const int pos = n_keys_ - 1;
-    if constexpr (Formats::kK == Formats::kV) {
-#pragma unroll 1  // code that is not there takes longer to come than to run
-      for (int side = 0; side < 2; ++side)
-        encode(std::integral_constant<KvFormat, Formats::kK>(), side == 0 ? key : value,
-               side == 0 ? of.is_k_searched : of.is_v_searched, shared_.newest[side],
-               side == 0 ? walk.k_row(p_, pos) : walk.v_row(p_, pos));
-    } else {
-      encode(std::integral_constant<KvFormat, Formats::kK>(), key, of.is_k_searched, shared_.newest[0],
-             walk.k_row(p_, pos));
-      encode(std::integral_constant<KvFormat, Formats::kV>(), value, of.is_v_searched, shared_.newest[1],
-             walk.v_row(p_, pos));
-    }
-    const int reader = warp_of_newest();
-    if (warp() == reader) {
-      wait_at(kNewest, kQueryWarps);
-    } else {
-      pass(kNewest, kQueryWarps + (reader < kQueryWarps ? 1 : 0));
-    }
-  }
-
-  // Who has the run with the newest key.
-  __device__ int warp_of_newest() const {
-    return (n_keys_ - 1) % segment_keys_ / kPackedKeys % kPackedWarps;
-  }
-
-  // By the warp that has sixteen keys at `at`: the newest ones, in place of what was in the page.
-  __device__ void put_newest(uint32_t at, int key) const {
-    if (warp() < kQueryWarps) wait_at(kNewest, kQueryWarps + 1);
-    const auto put = [&](uint32_t to, const std::byte* stored, int n_bytes) {
-      for (int i = 4 * lane(); i < n_bytes; i += 4 * 32) {
-        const uint32_t word = *reinterpret_cast<const uint32_t*>(stored + i);
-        asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + i), "r"(word) : "memory");
-      }
-    };
-    put(at + key * k_row_bytes(), shared_.newest[0], k_row_bytes());
-    put(at + kPackedKeys * k_row_bytes() + key * v_row_bytes(), shared_.newest[1], v_row_bytes());
-    __syncwarp();
-  }
-
-  // ---- Queries ----
 
   __device__ void prepare_queries(const BlockRows& rows) {
     float* const stored = parts_.out;  // where segments are left later

@@ -1,0 +1,196 @@
+// What norm_rope_write() does before attention, by the warps of a PackedWorker's block side by side: some
+// prepare the heads of a query; where the block has the newest key and value, the others encode these, for
+// the page and for who reads them in the same kernel.
+#pragma once
+
+#include "kernels/cuda/attention/codes.cuh"
+#include "kernels/cuda/attention/combine.cuh"
+#include "kernels/cuda/attention/packed_layout.cuh"
+#include "kernels/cuda/kept_head.cuh"
+#include "kernels/cuda/kv_encode.cuh"
+#include "kernels/cuda/kv_transform.cuh"
+
+namespace parlance::cuda::attention {
+
+// Whether there is code for a Preparation: of few heads of a token, in formats whose blocks warps encode side
+// by side.
+template <int kHeadDim, int kRows, class Formats>
+constexpr bool has_preparation() {
+  if constexpr (Formats::kIsAny) {
+    return false;
+  } else {
+    return kHeadDim == kPreparedDim && kRows == 4 && has_blocks_of_32(Formats::kK) &&
+           has_blocks_of_32(Formats::kV);
+  }
+}
+
+inline constexpr int kQueryWarpsOfPreparation = kPackedWarps / 2;  // the others encode
+
+// The newest key and value as they are stored, in shared memory.
+template <bool kExist>
+struct NewestRows {
+  static constexpr int kMostRowBytes = kExist ? kPreparedDim / 32 * 34 : 1;  // of q8_0
+  alignas(16) std::byte side[2][kMostRowBytes];
+};
+
+// A warp has queries or a block of 32 elements of the newest key and value: what their heads are multiplied
+// with, and keys' shift, which no kernel writes.
+template <int kHeadDim, bool kExist>
+struct HeadNorms {
+  KeptNorm norm;
+  float scale[2 * kKeptPairs], shift[2 * kKeptPairs];
+
+  __device__ HeadNorms(const Params& p, int head_kv) : norm(kExist ? norm_of(p) : nullptr, threadIdx.x % 32) {
+    if constexpr (kExist) {
+      const Preparation& of = p.preparation;
+      const float* const scales = has_query() ? of.q_scale : of.k_scale;
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i) {
+        const int at = head_kv * kHeadDim + threadIdx.x % 32 + 32 * i;
+        scale[i] = scales ? scales[at] : 1.0f;
+        shift[i] = of.k_shift && !has_query() ? of.k_shift[at] : 0.0f;
+      }
+    }
+  }
+
+ private:
+  __device__ static bool has_query() {
+    return threadIdx.x / 32 < kQueryWarpsOfPreparation;
+  }
+  __device__ static const float* norm_of(const Params& p) {
+    return has_query() ? p.preparation.q_norm : p.preparation.k_norm;
+  }
+};
+
+template <int kHeadDim, class Formats>
+struct PreparedHeads {
+  static constexpr int kQueryWarps = kQueryWarpsOfPreparation;
+  // Elements of the blocks of 32 lie in banks of their own.
+  static constexpr int kQueryStride = kHeadDim + 4;
+  static constexpr int kQueryBytes = kQueryStride * static_cast<int>(sizeof(float));
+  // What is needed to encode a key and a value.
+  static constexpr int kLevelFloats = kQueryWarps * static_cast<int>(sizeof(LevelRoom) / sizeof(float));
+  static constexpr int kRoomFloats = kLevelFloats + kHeadDim;
+  using Norms = HeadNorms<kHeadDim, true>;
+  using Newest = NewestRows<true>;
+
+  const Params& p;
+  uint32_t queries;  // address of the queries in shared memory, a stride apart
+  int n_keys, segment_keys;
+
+  // By the whole block, all of whose warps may have filled tables before: who has queries waits until the
+  // others have, and these, when they have encoded, until the queries are there.
+  __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys,
+                          float* room, Newest& newest) const {
+    if (warp() < rows.n_heads) prepare_query(norms, (rows.first_head + warp()) * kHeadDim);
+    if (!has_last_keys) {
+      __syncthreads();
+    } else if (warp() < kQueryWarps) {
+      pass(kReadyForEncoders, kPackedWarps);
+      wait_at(kReadyForQueryWarps, kPackedWarps);
+    } else {
+      pass(kReadyForQueryWarps, kPackedWarps);
+      encode_newest(norms, head_kv, room, newest);
+      wait_at(kReadyForEncoders, kPackedWarps);
+    }
+  }
+
+  __device__ float query_element(int row, int i) const {
+    return __uint_as_float(shared_word(queries + 4 * (row * kQueryStride + i + i / 32)));
+  }
+
+  // By the warp that has sixteen keys at `at`: the newest ones, in place of what was in the page.
+  __device__ void put_newest(const Newest& newest, uint32_t at, int key, int k_row_bytes,
+                             int v_row_bytes) const {
+    if (warp() < kQueryWarps) wait_at(kNewest, kQueryWarps + 1);
+    const auto put = [&](uint32_t to, const std::byte* stored, int n_bytes) {
+      for (int i = 4 * lane(); i < n_bytes; i += 4 * 32) {
+        const uint32_t word = *reinterpret_cast<const uint32_t*>(stored + i);
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + i), "r"(word) : "memory");
+      }
+    };
+    put(at + key * k_row_bytes, newest.side[0], k_row_bytes);
+    put(at + kPackedKeys * k_row_bytes + key * v_row_bytes, newest.side[1], v_row_bytes);
+    __syncwarp();
+  }
+
+ private:
+  // Barriers of some of the warps; 0 is that of all.
+  static constexpr int kReadyForQueryWarps = 1, kReadyForEncoders = 2, kNewest = 3;
+
+  __device__ static int lane() { return threadIdx.x % 32; }
+  __device__ static int warp() { return threadIdx.x / 32; }
+  __device__ static void wait_at(int barrier, int n_warps) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
+  }
+  __device__ static void pass(int barrier, int n_warps) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
+  }
+
+  __device__ void prepare_query(const Norms& norms, int first) const {
+    const Preparation& of = p.preparation;
+    const KeptHead head(p.q + first, of.q_norm, norms.norm, of.angles, of.eps, lane());
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) {
+      float x = of.q_scale ? __fmul_rn(head.x[i], norms.scale[i]) : head.x[i];
+      if (p.k_transform == KvTransform::signed_hadamard_32) x = signed_hadamard_32_of_warp(x, lane());
+      const uint32_t at = queries + 4 * (warp() * kQueryStride + 33 * i + lane());
+      asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory");
+    }
+  }
+
+  // By the warps that have no query, a block of 32 elements each.
+  __device__ void encode_newest(const Norms& norms, int head_kv, float* room, Newest& newest) const {
+    static_assert(kHeadDim == 32 * kQueryWarps);
+    const Preparation& of = p.preparation;
+    const int block = warp() - kQueryWarps;
+    const float value = of.v[head_kv * kHeadDim + 32 * block + lane()];
+    const KeptHead head(of.k + head_kv * kHeadDim, of.k_norm, norms.norm, of.angles, of.eps, lane());
+    float key = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) {
+      const float x =
+          of.k_scale ? __fmul_rn(__fsub_rn(head.x[i], norms.shift[i]), norms.scale[i]) : head.x[i];
+      if (i == block) key = x;
+    }
+    LevelRoom& levels = reinterpret_cast<LevelRoom*>(room)[block];
+    float* const elements = room + kLevelFloats + 32 * block;
+    const Walk walk(p, p.seq[0], head_kv);
+    const auto encode = [&](auto format, float x, bool is_searched, std::byte* stored, const std::byte* row) {
+      constexpr int kBytes = Codes<decltype(format)::value, 16>::kBlockBytes;
+      std::byte* const to = stored + block * kBytes;
+      elements[lane()] = x;
+      __syncwarp();
+      encode_block_of_32<decltype(format)::value>(elements, is_searched, levels, to, lane());
+      __syncwarp();
+      auto* const in_page = reinterpret_cast<uint16_t*>(const_cast<std::byte*>(row) + block * kBytes);
+      if (lane() < kBytes / 2) in_page[lane()] = reinterpret_cast<const uint16_t*>(to)[lane()];
+    };
+    const int pos = n_keys - 1;
+    if constexpr (Formats::kK == Formats::kV) {
+#pragma unroll 1  // code that is not there takes longer to come than to run
+      for (int side = 0; side < 2; ++side)
+        encode(std::integral_constant<KvFormat, Formats::kK>(), side == 0 ? key : value,
+               side == 0 ? of.is_k_searched : of.is_v_searched, newest.side[side],
+               side == 0 ? walk.k_row(p, pos) : walk.v_row(p, pos));
+    } else {
+      encode(std::integral_constant<KvFormat, Formats::kK>(), key, of.is_k_searched, newest.side[0],
+             walk.k_row(p, pos));
+      encode(std::integral_constant<KvFormat, Formats::kV>(), value, of.is_v_searched, newest.side[1],
+             walk.v_row(p, pos));
+    }
+    const int reader = warp_of_newest();
+    if (warp() == reader) {
+      wait_at(kNewest, kQueryWarps);
+    } else {
+      pass(kNewest, kQueryWarps + (reader < kQueryWarps ? 1 : 0));
+    }
+  }
+
+  // Who has the run with the newest key.
+  __device__ int warp_of_newest() const {
+    return (n_keys - 1) % segment_keys / kPackedKeys % kPackedWarps;
+  }
+};
+
+}  // namespace parlance::cuda::attention

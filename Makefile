@@ -57,6 +57,7 @@ test:
 # What computes, on a GPU of this machine: its kernels, then engine, ears and mouth. DEVICE is as --device takes it.
 DEVICE ?= cuda:0
 test-device:
+	@case '$(DEVICE)' in cpu*) echo 'the tests of the CPU are those of make test; DEVICE names a GPU: cuda:0, vulkan:0' >&2; exit 2;; esac
 	@tools/install-dependencies.sh build test
 	@cmake --preset release $(if $(filter cuda%,$(DEVICE)),-DPARLANCE_CUDA=ON) >/dev/null
 	@cmake --build --preset release --target parlance kernels_test engine_test asr_test tts_test

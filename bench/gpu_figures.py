@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Speed on a GPU beside what the card allows and beside PyTorch, all in one run of some minutes.
+"""Speed on a GPU beside what the card allows, and beside PyTorch and llama.cpp, all in one run of some minutes.
 
   bench/gpu_figures.py [--blocks throughput,attention,models,caches,speech] [--devices cuda:0,vulkan:0]
                        [--shapes qwen3-0.6b,qwen3-8b] [--types f16,q8_0,q4_0] [--depths 0,8192,32768]
-                       [--sequences 8,64] [--caches f16,q8_0,tbq4_0] [--no-pytorch] [--work DIR] [--json FILE]
+                       [--sequences 8,64] [--caches f16,q8_0,tbq4_0] [--no-pytorch] [--llama-bench PROGRAM]
+                       [--work DIR] [--json FILE]
   bench/gpu_figures.py --report FILE... [--out docs]
 
 Models with random weights are written to the work folder one after another and removed again. The blocks:
@@ -11,10 +12,12 @@ Models with random weights are written to the work folder one after another and 
   attention   one layer alone, by cache format, depth and rows (device_attention_bench), beside PyTorch's
               scaled_dot_product_attention in a CUDA graph
   models      tokens/s of prefill and decode at each depth beside the card's copy bandwidth and bf16 matrix rate and
-              beside transformers (bf16, static cache, compiled); steps that verify drafts of 16 tokens, in time of a
-              plain step; many answers at once at a depth of 4096; answers that are drawn beside those without chance
+              beside transformers (bf16, static cache, compiled) and llama.cpp on the same file; a long prompt in one
+              batch; steps that verify drafts of 16 tokens, in time of a plain step; many answers at once at a depth of
+              4096; answers that are drawn beside those without chance
   caches      tokens/s of decode at each depth, and of many answers at once, with keys and values of each format
-  speech      passes of OmniVoice's shape and its codec, and a recording through Qwen3-ASR's
+  speech      passes of OmniVoice's shape and its codec, first sounds of speech that is made in blocks, and a
+              recording through Qwen3-ASR's
 The JSON file is written after every figure, so that what a run that is cut off has measured is there. --report makes
 gpu-speed.md of such files.
 """
@@ -34,6 +37,7 @@ import synthetic_model
 import synthetic_omnivoice
 
 N_PROMPT = 512
+N_LONG_PROMPT = 2048  # in one batch
 N_DECODE = 128
 N_VERIFIED = 16  # rows of a step that verifies a draft
 MANY_DEPTH = 4096
@@ -41,6 +45,7 @@ N_MANY_DECODE = 32
 N_DRAWN = (1, 64)  # answers at once
 DRAWN = ("--temp", "0.7", "--top-k", "20", "--top-p", "0.95")
 RECORDING_S = 30
+IN_BLOCKS = ("--quality", "fast", "--quality", "standard", "--case", "long", "--case", "answer", "--case", "clause")
 BLOCKS = ("throughput", "attention", "models", "caches", "speech")
 
 
@@ -72,10 +77,12 @@ def command_of(args):
     names = ("blocks", "devices", "shapes", "types", "depths", "sequences",
              *(["caches"] if "caches" in args.blocks.split(",") else []))
     return " ".join(["bench/gpu_figures.py", *(f"--{name} {getattr(args, name)}" for name in names),
-                     *(["--no-pytorch"] if args.no_pytorch else [])])
+                     *(["--no-pytorch"] if args.no_pytorch else []), *(["--llama-bench llama-bench"] if args.llama_bench else [])])
 
 
 def card_name():
+    if not shutil.which("nvidia-smi"):
+        return "a card without nvidia-smi"
     done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
                           capture_output=True, text=True, check=False)
     return done.stdout.strip().splitlines()[0] if done.returncode == 0 else ""
@@ -140,6 +147,20 @@ def drawn_figures(args, path, device):
     return {n: tuple(of[n] for of in rates) for n in rates[0] if n in rates[1]}
 
 
+def measure_llama_cpp(args, figures, shape, dtype, path):
+    """The same file by llama.cpp, all of it on the card, with flash attention."""
+    text = output_of([args.llama_bench, "-m", path, "-ngl", "99", "-fa", "1", "-p", str(N_PROMPT), "-n", str(N_DECODE), "-d",
+                      args.depths, "-r", "3", "-o", "json"])
+    long_text = output_of([args.llama_bench, "-m", path, "-ngl", "99", "-fa", "1", "-p", str(N_LONG_PROMPT), "-n", "0", "-ub",
+                           str(N_LONG_PROMPT), "-r", "3", "-o", "json"])
+    for run in [*json.loads(text or "[]"), *json.loads(long_text or "[]")]:
+        is_decode = run["n_gen"] > 0
+        test = "decode" if is_decode else "prefill" if run["n_prompt"] == N_PROMPT else "long"
+        figures.add("models", f"{shape:11} {dtype:5} llama.cpp {test:7} @ {run['n_depth']:<6}{run['avg_ts']:9.1f} tokens/s",
+                    shape=shape, type=dtype, device="llama.cpp", test=test, depth=run["n_depth"],
+                    tokens_per_second=run["avg_ts"], share=None)
+
+
 def measure_model(args, figures, shape, dtype, device, path):
     bounds, rival = figures.all.get("bounds", {}), figures.all.get("pytorch", {}).get(shape, {})
     name = f"{shape:11} {dtype:5} {device:9}"
@@ -156,6 +177,10 @@ def measure_model(args, figures, shape, dtype, device, path):
             text += f"  {rate / other:5.2f} x PyTorch"
         figures.add("models", text, **same, test=test["test"], depth=test["depth"], tokens_per_second=rate,
                     share=reached / bound if bound else None)
+    for test in tests_of(args, path, device, "-p", str(N_LONG_PROMPT), "-n", "0", "-d", "0", "-b", str(N_LONG_PROMPT)):
+        figures.add("models", f"{name} {N_LONG_PROMPT} tokens in one batch: {test['tokens_per_second']:.0f} tokens/s", **same,
+                    test="long", depth=0, tokens_per_second=test["tokens_per_second"],
+                    share=test["ops_per_second"] / bounds["bf16_flops"] if bounds else None)
     for depth, steps in verification_figures(args, path, device).items():
         figures.add("models", f"{name} {N_VERIFIED} rows verified @ {depth}: {steps:.2f} plain steps", **same,
                     test="verify", depth=depth, n_rows=N_VERIFIED, plain_steps=steps)
@@ -181,6 +206,8 @@ def measure_models(args, figures):
             synthetic_model.write(path, shape, dtype)
             for device in args.devices.split(","):
                 measure_model(args, figures, shape, dtype, device, path)
+            if args.llama_bench:
+                measure_llama_cpp(args, figures, shape, dtype, path)
             os.remove(path)
 
 
@@ -226,6 +253,12 @@ def measure_speech(args, figures):
                         columns=step["columns"], step_seconds=step["pass_seconds"],
                         codec_seconds=decode["windowed_seconds"], first_window_seconds=decode["first_window_seconds"],
                         real_time_factor=step["real_time_factor"])
+        text = output_of([args.parlance, "bench", "say", "-m", folder, "--device", device, "-r", "7", *IN_BLOCKS, "--json"])
+        for case in json.loads(text)["runs"][0]["whole"] if text else []:
+            figures.add("speech", f"{device} say {case['case']} in {case['quality']}: first sound "
+                        f"{case['first_sound_seconds'] * 1e3:.1f} ms", device=device, test="blocks", case=case["case"],
+                        **{key: case[key] for key in ("quality", "audio_seconds", "first_sound_seconds", "model_seconds",
+                                                      "codec_seconds")})
     shutil.rmtree(folder)
     folder = os.path.join(args.work, "asr")
     synthetic_model.write_asr(folder, "qwen3-asr-0.6b", "q8_0")
@@ -256,6 +289,7 @@ def main():
     parser.add_argument("--sequences", default="8,64")
     parser.add_argument("--caches", default="f16,q8_0,q4_0,tbq4_0,tbq3_0,q4_polar")
     parser.add_argument("--no-pytorch", action="store_true")
+    parser.add_argument("--llama-bench", metavar="PROGRAM", help="of a llama.cpp that computes on the card")
     parser.add_argument("--work", default=tempfile.gettempdir())
     parser.add_argument("--json")
     parser.add_argument("--report", nargs="+", metavar="FILE")

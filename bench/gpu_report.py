@@ -54,20 +54,24 @@ def model_lines(run):
     if not rows:
         return []
     bounds, pytorch = run.get("bounds"), run.get("pytorch", {})
-    lines = ["### Language models", "", "Tokens/s of prefill (512 tokens) and decode behind so many tokens; cache f16."]
+    lines = ["### Language models", "", "Tokens/s of prefill (512 tokens, and 2 048 in one batch) and decode behind so many tokens; "
+             "cache f16. A decoded token is the likeliest one, which the card itself finds."]
     if bounds:
         lines += [f"The card copies {bounds['copy_bytes_per_second'] / 1e12:.2f} TB/s (read and written) and multiplies "
                   f"bf16 matrices at {bounds['bf16_flops'] / 1e12:.0f} TFLOP/s: the shares at depth 0 are of these."]
     for shape, rates in pytorch.items():
         lines += [f"PyTorch (transformers, bf16, static cache, compiled) reaches {number(rates['prefill'])} and "
                   f"{number(rates['decode'])} with {shape}."]
-    speeds = [row for row in rows if row["test"] in ("prefill", "decode")]
+    if any(row["device"] == "llama.cpp" for row in rows):
+        lines += ["llama.cpp reads the same files, all of it on the card, with flash attention."]
+    names = {"prefill": "prefill", "long": "prefill of 2 048", "decode": "decode"}
+    speeds = [row for row in rows if row["test"] in names]
     depths = sorted({row["depth"] for row in speeds})
     by = {(row["shape"], row["type"], row["device"], row["test"], row["depth"]): row for row in speeds}
     body = []
     for key in ordered((row["shape"], row["type"], row["device"], row["test"]) for row in speeds):
         share = by[*key, depths[0]].get("share") if (*key, depths[0]) in by else None
-        body.append([*key, *(number(by[*key, depth]["tokens_per_second"], 4) if (*key, depth) in by else "–"
+        body.append([*key[:3], names[key[3]], *(number(by[*key, depth]["tokens_per_second"], 4) if (*key, depth) in by else "–"
                              for depth in depths), *([f"{100 * share:.0f} %" if share else "–"] if bounds else [])])
     lines += ["", *table(["shape", "weights", "device", "", *(f"@ {depth}" for depth in depths),
                           *(["share"] if bounds else [])], body)]
@@ -110,8 +114,8 @@ def cache_lines(run):
 
 
 def speech_lines(run):
-    say, listen = rows_of(run, "speech", test="say"), rows_of(run, "speech", test="listen")
-    lines = ["### Speech", ""] if say or listen else []
+    say, blocks, listen = (rows_of(run, "speech", test=test) for test in ("say", "blocks", "listen"))
+    lines = ["### Speech", ""] if say or blocks or listen else []
     if say:
         lines += ["OmniVoice's shape, weights q8_0, codec f16, 32 steps with guidance; a step includes its decisions.", "",
                   *table(["device", "", "sound", "columns", "step", "codec", "first window", "real-time factor"],
@@ -119,6 +123,13 @@ def speech_lines(run):
                            f"{row['step_seconds'] * 1e3:.2f} ms", f"{row['codec_seconds'] * 1e3:.1f} ms",
                            f"{row['first_window_seconds'] * 1e3:.1f} ms", f"{row['real_time_factor']:.4f}"]
                           for row in say])]
+    if blocks:
+        lines += ["Made in blocks, from the text to the first sound: ten seconds in one part behind a reference of 3.5 s, an answer "
+                  "of ten seconds in parts, and a clause.", "",
+                  *table(["device", "", "sound", "quality", "first sound", "network", "codec"],
+                         [[row["device"], row["case"], f"{row['audio_seconds']:.1f} s", row["quality"],
+                           *(f"{row[stage] * 1e3:.1f} ms" for stage in
+                             ("first_sound_seconds", "model_seconds", "codec_seconds"))] for row in blocks])]
     if listen:
         stages = ordered(stage for row in listen for stage in row["stages"])
         lines += ["Qwen3-ASR's 0.6B shape, weights q8_0, a recording of 30 s, three tokens of answer for each second:", "",

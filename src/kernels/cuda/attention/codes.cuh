@@ -34,6 +34,13 @@ __device__ inline uint32_t masked_or(uint32_t x, uint32_t mask, uint32_t other) 
   return result;
 }
 
+// Bits of x where the mask has them, of y elsewhere, in one instruction.
+__device__ inline uint32_t selected(uint32_t mask, uint32_t x, uint32_t y) {
+  uint32_t result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(result) : "r"(mask), "r"(x), "r"(y));
+  return result;
+}
+
 // ---- Tables ----
 
 inline constexpr int kTrellisPairs = 4096, kSignPairs = 64;
@@ -174,17 +181,49 @@ __device__ inline uint32_t twice(uint32_t half) {
   return __byte_perm(half, 0, 0x1010);
 }
 
+// ---- Halves of pairs ----
+
+// Of codes of n_bits, two after the other in all of the words.
+template <int n_bits, int kWords>
+__device__ inline void exchange_codes(uint32_t (&x)[kWords], uint32_t (&y)[kWords]) {
+  uint32_t first[kWords], second[kWords];
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    uint32_t firsts = 0;  // bits of first codes
+    for (int bit = 0; bit < 32; ++bit)
+      firsts |= static_cast<uint32_t>((32 * i + bit) / n_bits % 2 == 0) << bit;
+    const uint32_t x_down =
+        i + 1 < kWords ? __funnelshift_r(x[i], x[i + 1 < kWords ? i + 1 : i], n_bits) : x[i] >> n_bits;
+    const uint32_t y_up = i > 0 ? __funnelshift_l(y[i > 0 ? i - 1 : i], y[i], n_bits) : y[i] << n_bits;
+    first[i] = selected(firsts, x[i], y_up);
+    second[i] = selected(firsts, x_down, y[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) x[i] = first[i], y[i] = second[i];
+}
+// Of bytes that __byte_perm() takes from a word of x and one of y.
+template <uint32_t firsts, uint32_t seconds, int kWords>
+__device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWords]) {
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    const uint32_t first = __byte_perm(x[i], y[i], firsts);
+    y[i] = __byte_perm(x[i], y[i], seconds);
+    x[i] = first;
+  }
+}
+
 // ---- Formats ----
 
 // kPairs pairs of a row, those of number `unit` on of as many units as there are lanes for a row. `own_copy`:
 // see PairTables. Stored values are the pair times `step`, which is there twice; those
-// of a place in a row are the stored elements place(unit, t, half).
+// of a place in a row are the stored elements place(unit, t, half). What exchange_halves() leaves of the same
+// part of two rows are pairs of their first elements, and of their second ones.
 template <KvFormat format, int kPairs>
 struct Codes;
 
 template <int kPairs>
 struct Codes<KvFormat::tbq4_0, kPairs> {
-  static constexpr bool kHasStep = true;
+  static constexpr bool kHasStep = true, kExchanges = true;
   static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockTbq4_0);
   uint32_t words[kPairs / 4], step;
 
@@ -201,6 +240,7 @@ struct Codes<KvFormat::tbq4_0, kPairs> {
       load_words<KvFormat::tbq4_0>(words, row, block + 2 + unit * kPairs % 16);
     }
   }
+  __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<4>(x.words, y.words); }
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
     return tables.of_byte(words, t, own_copy);
@@ -209,7 +249,7 @@ struct Codes<KvFormat::tbq4_0, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::q4_0, kPairs> {
-  static constexpr bool kHasStep = true;
+  static constexpr bool kHasStep = true, kExchanges = true;
   static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockQ4_0);
   uint32_t words[kPairs / 4], step;
 
@@ -228,19 +268,23 @@ struct Codes<KvFormat::q4_0, kPairs> {
     }
   }
   // 1024 + n is a 16-bit float whose low bits are n.
+  __device__ static void exchange_halves(Codes& x, Codes& y) {
+    exchange_bytes<0x5410, 0x7632>(x.words, y.words);
+  }
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
     const uint32_t word = t % 4 / 2 == 0 ? words[t / 4] : words[t / 4] >> 8;
+    constexpr uint32_t k1024 = 0x64006400;
     if (t % 2 == 0)
-      return bits_of(__hsub2(as_half2((word & 0x000f000f) | 0x64006400), __float2half2_rn(1024 + 8)));
-    return bits_of(__hfma2(as_half2((word & 0x00f000f0) | 0x64006400), __float2half2_rn(1.0f / 16),
+      return bits_of(__hsub2(as_half2(masked_or(word, 0x000f000f, k1024)), __float2half2_rn(1024 + 8)));
+    return bits_of(__hfma2(as_half2(masked_or(word, 0x00f000f0, k1024)), __float2half2_rn(1.0f / 16),
                            __float2half2_rn(-64 - 8)));
   }
 };
 
 template <int kPairs>
 struct Codes<KvFormat::q8_0, kPairs> {
-  static constexpr bool kHasStep = true;
+  static constexpr bool kHasStep = true, kExchanges = true;
   static constexpr int kBlockElements = 32, kBlockBytes = kQ8Bytes;
   uint32_t words[kPairs / 2], step;
 
@@ -256,6 +300,9 @@ struct Codes<KvFormat::q8_0, kPairs> {
 #pragma unroll
     for (uint32_t& word : words) word ^= 0x80808080;
   }
+  __device__ static void exchange_halves(Codes& x, Codes& y) {
+    exchange_bytes<0x6240, 0x7351>(x.words, y.words);
+  }
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
     const uint32_t two = __byte_perm(words[t / 2], 0x64, t % 2 == 0 ? 0x4140 : 0x4342);
@@ -265,7 +312,7 @@ struct Codes<KvFormat::q8_0, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::tbq3_0, kPairs> {
-  static constexpr bool kHasStep = true;
+  static constexpr bool kHasStep = true, kExchanges = true;
   static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockTbq3_0);
   static constexpr int kWords = (6 * kPairs + 31) / 32;
   uint32_t words[kWords], step;
@@ -280,6 +327,7 @@ struct Codes<KvFormat::tbq3_0, kPairs> {
       load_words<KvFormat::tbq3_0>(words, row, block + 2 + unit * kPairs % 16 * 6 / 8);
     }
   }
+  __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<3>(x.words, y.words); }
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
     return tables.of_six_bits(words, 6 * t, own_copy);
@@ -288,7 +336,7 @@ struct Codes<KvFormat::tbq3_0, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::tbq3_tcq, kPairs> {
-  static constexpr bool kHasStep = true;
+  static constexpr bool kHasStep = true, kExchanges = false;
   static constexpr int kBlockElements = 128, kBlockBytes = sizeof(BlockTbq3Tcq);
   static constexpr int kWords = (6 * kPairs + 6 + 31) / 32;
   uint32_t words[kWords], step;
@@ -307,7 +355,7 @@ struct Codes<KvFormat::tbq3_tcq, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::q4_polar, kPairs> {
-  static constexpr bool kHasStep = true;
+  static constexpr bool kHasStep = true, kExchanges = true;
   static constexpr int kBlockElements = 128, kBlockBytes = sizeof(BlockQ4Polar);
   uint32_t words[kPairs / 4], step;
 
@@ -316,6 +364,7 @@ struct Codes<KvFormat::q4_polar, kPairs> {
     step = twice(shared_half(row));
     load_words<KvFormat::q4_polar>(words, row, 2 + unit * kPairs);
   }
+  __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<4>(x.words, y.words); }
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
     return tables.of_byte(words, t, own_copy);
@@ -324,6 +373,7 @@ struct Codes<KvFormat::q4_polar, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::q4_polar_residual, kPairs> : Codes<KvFormat::q4_polar, kPairs> {
+  static constexpr bool kExchanges = false;
   using Base = Codes<KvFormat::q4_polar, kPairs>;
   uint32_t flip;       // of signs
   uint32_t own_signs;  // of the unit, from the first pair on
@@ -342,7 +392,7 @@ struct Codes<KvFormat::q4_polar_residual, kPairs> : Codes<KvFormat::q4_polar, kP
 
 template <int kPairs>
 struct Codes<KvFormat::f16, kPairs> {
-  static constexpr bool kHasStep = false;
+  static constexpr bool kHasStep = false, kExchanges = true;
   static constexpr int kBlockElements = 1, kBlockBytes = 2;
   uint32_t words[kPairs], step;
 
@@ -350,6 +400,9 @@ struct Codes<KvFormat::f16, kPairs> {
   __device__ void load(uint32_t row, int unit) {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) words[i] = shared_word(row + 4 * (unit * kPairs + i));
+  }
+  __device__ static void exchange_halves(Codes& x, Codes& y) {
+    exchange_bytes<0x5410, 0x7632>(x.words, y.words);
   }
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables&, uint32_t) const {

@@ -22,7 +22,8 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
   const bool starts_early = p.n_tokens == 1 && !p.main_pages;
   auto* const bytes = reinterpret_cast<std::byte*>(&shared);
   const typename Worker::Tables tables(shared_address(bytes + layout.tables), p.k_format, p.v_format);
-  const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes), warp = threadIdx.x / 32;
+  const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes);
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // so that the compiler knows it to be uniform
   PackedRing ring(bytes + layout.ring + warp * layout.n_stages * stage_bytes, shared.barriers[warp],
                   layout.n_stages, stage_bytes);
   const typename Worker::Parts parts(bytes + layout.parts, layout.n_parts);

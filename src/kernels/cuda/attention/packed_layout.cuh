@@ -70,7 +70,7 @@ struct KeyOrder {
 };
 
 // Where a warp's next sixteen keys lie. All of a layer is made of runs of sixteen rows, in pages of so many
-// of them, and is counted in pieces of sixteen bytes.
+// of them, and is counted in pieces of sixteen bytes. 32 of them are looked up at a time, by a lane each.
 class RunCursor {
  public:
   __device__ RunCursor(const Params& p, const PackedLayout& layout, int seq, int head_kv, const TokenRun& run,
@@ -80,51 +80,71 @@ class RunCursor {
         first_k_(head_kv * layout.page_runs * p.k_row_bytes),
         first_v_(static_cast<uint32_t>(p.v_start / kPieceBytes) + head_kv * layout.page_runs * p.v_row_bytes),
         first_page_(static_cast<int>(seq * p.max_pages)),
-        n_keys_(run.n_keys),
+        first_key_(range.first * run.segment_keys + own_first()),
         segment_keys_(run.segment_keys),
-        end_(range.last) {
+        segment_runs_(n_runs(run.segment_keys)) {
     const Walk walk(p, seq, head_kv);
     gap_at_ = walk.gap_at, gap_ = walk.gap;
-    enter(range.first);
-    settle();
+    const int last_start = (range.last - 1) * run.segment_keys;
+    const int n_last = n_runs(min(run.n_keys - last_start, run.segment_keys));
+    n_all_ = (range.last - 1 - range.first) * segment_runs_ + n_last;
+    end_ = n_last == 0 ? 0 : last_start + own_first() + (n_last - 1) * kStride + kPackedKeys;
+    look_up();
   }
 
-  __device__ bool has_more() const { return segment_ < end_; }
+  __device__ bool has_more() const { return n_taken_ < n_all_; }
   // Whether there are more, and they are among the first n_keys.
-  __device__ bool has_more_of(int n_keys) const { return has_more() && key_ + kPackedKeys <= n_keys; }
+  __device__ bool has_more_of(int n_keys) const {
+    return n_taken_ + 1 < n_all_ || (has_more() && end_ <= n_keys);
+  }
   // Moves on to those behind them.
-  __device__ void take(const std::byte*& k_run, const std::byte*& v_run, int k_row_bytes, int v_row_bytes) {
-    const uint32_t page = page_ * layout_.page_pieces;
-    k_run = p_.pages + static_cast<uint64_t>(page + first_k_ + run_ * k_row_bytes) * kPieceBytes;
-    v_run = p_.pages + static_cast<uint64_t>(page + first_v_ + run_ * v_row_bytes) * kPieceBytes;
-    key_ += kPackedWarps * kPackedKeys;
-    settle();
+  __device__ void take(const std::byte*& k_run, const std::byte*& v_run) {
+    const unsigned turn = static_cast<unsigned>(n_taken_) % 32;
+    k_run = p_.pages + uint64_t{__shfl_sync(0xffffffff, k_piece_, turn)} * kPieceBytes;
+    v_run = p_.pages + uint64_t{__shfl_sync(0xffffffff, v_piece_, turn)} * kPieceBytes;
+    ++n_taken_;
+  }
+  // Whenever some have been taken, 32 at most since the last time.
+  __device__ void keep_up() {
+    if (static_cast<unsigned>(n_taken_) % 32 == 0) look_up();
   }
 
  private:
-  __device__ void enter(int segment) {
-    segment_ = segment;
-    key_ = segment * segment_keys_ + static_cast<int>(threadIdx.x) / 32 * kPackedKeys;
-    key_end_ = min(n_keys_, (segment + 1) * segment_keys_);
+  static constexpr int kStride = kPackedWarps * kPackedKeys;
+
+  __device__ static int own_first() { return static_cast<int>(threadIdx.x) / 32 * kPackedKeys; }
+  // That this warp has of a segment's first keys.
+  __device__ static int n_runs(int n_keys) {
+    return static_cast<unsigned>(max(n_keys - own_first() + kStride - 1, 0)) / kStride;
   }
-  // In the first segment, from here on, that has some. Their page is looked up long before it is asked for.
-  __device__ void settle() {
-    while (segment_ < end_ && key_ >= key_end_) enter(segment_ + 1);
-    if (segment_ >= end_) return;
-    const uint32_t run = static_cast<uint32_t>(key_) / kPackedKeys;
-    const auto index = static_cast<int>(layout_.page_runs == 1 ? run : __umulhi(run, layout_.runs_factor));
-    run_ = run - index * layout_.page_runs;
-    page_ = p_.page_table[first_page_ + index + (index >= gap_at_ ? gap_ : 0)];
+  __device__ void look_up() {
+    const int index = n_taken_ + static_cast<int>(threadIdx.x) % 32;
+    if (index >= n_all_) return;
+    int key = first_key_ + index * kStride;
+    if (index >= segment_runs_) {
+      // Half of one away from the next whole number, which is more than the quotient is inexact by.
+      const float n_segments =
+          __fdividef(static_cast<float>(index) + 0.5f, static_cast<float>(segment_runs_));
+      key += static_cast<int>(n_segments) * (segment_keys_ - segment_runs_ * kStride);
+    }
+    const uint32_t run = static_cast<uint32_t>(key) / kPackedKeys;
+    const auto in_table = static_cast<int>(layout_.page_runs == 1 ? run : __umulhi(run, layout_.runs_factor));
+    const uint32_t in_page = run - in_table * layout_.page_runs;
+    const uint32_t page = p_.page_table[first_page_ + in_table + (in_table >= gap_at_ ? gap_ : 0)];
+    k_piece_ = page * layout_.page_pieces + first_k_ + in_page * p_.k_row_bytes;
+    v_piece_ = page * layout_.page_pieces + first_v_ + in_page * p_.v_row_bytes;
   }
 
   const Params& p_;
   const PackedLayout& layout_;
   const uint32_t first_k_, first_v_;  // pieces of a page before those of the head
   const int first_page_;              // in the page table
-  const int n_keys_, segment_keys_, end_;
-  int gap_at_, gap_;  // see Walk
-  int segment_ = 0, key_ = 0, key_end_ = 0;
-  uint32_t page_ = 0, run_ = 0;  // of pages, of the page
+  const int first_key_, segment_keys_;
+  const int segment_runs_;  // of this warp in each segment but the last one
+  int gap_at_, gap_;        // see Walk
+  int n_all_, n_taken_ = 0;
+  int end_;                             // of the last ones' keys
+  uint32_t k_piece_ = 0, v_piece_ = 0;  // of this lane's run
 };
 
 // Which formats a kernel serves: any, or one pair, whose code is all in one place. kSharesTable: see

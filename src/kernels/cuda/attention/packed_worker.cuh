@@ -99,6 +99,7 @@ class PackedWorker {
     for (int key = segment * segment_keys_ + warp() * kPackedKeys; key < end;
          key += kPackedWarps * kPackedKeys) {
       load_next();
+      cursor_.keep_up();
       const uint32_t at = ring_.wait();
       if constexpr (kPrepares) {
         if (key + kPackedKeys >= n_keys_)
@@ -170,7 +171,7 @@ class PackedWorker {
   __device__ void load_next() {
     if (cursor_.has_more()) {
       const std::byte *k, *v;
-      cursor_.take(k, v, k_row_bytes(), v_row_bytes());
+      cursor_.take(k, v);
       ring_.copy(k, kPackedKeys * k_row_bytes(), v, kPackedKeys * v_row_bytes());
     }
     ring_.end_copy();
@@ -357,10 +358,13 @@ class PackedWorker {
       }
     });
     if (first + kPackedKeys > least_visible_) hide_keys(scores, first);
-    Weights weights;
-    turn_into_weights(scores, weights);
     with_v([&](auto format) {
-      add_values<decltype(format)::value>(at + kPackedKeys * k_row_bytes(), n_keys_ - first, weights);
+      // Values are on their way to registers while scores become weights.
+      Values<decltype(format)::value> v;
+      load_values<decltype(format)::value>(at + kPackedKeys * k_row_bytes(), n_keys_ - first, v);
+      Weights weights;
+      turn_into_weights(scores, weights);
+      add_values<decltype(format)::value>(v, weights);
     });
   }
 
@@ -370,6 +374,7 @@ class PackedWorker {
     constexpr int kPairs = kKeyPairs<kHeadDim>;
     constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
     using K = Codes<format, kPairs>;
+    constexpr bool kHasRowStep = K::kBlockElements == kHeadDim;  // which scores are multiplied with
     const uint32_t row[2] = {at + own_key_ * kRowBytes, at + (own_key_ + order().apart()) * kRowBytes};
     const uint32_t own_copy = Tables::own_copy(false);
     K k[2];
@@ -383,7 +388,7 @@ class PackedWorker {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         a[i] = k[i % 2].pair(2 * step + i / 2, tables_, own_copy);
-        if constexpr (K::kHasStep) a[i] = scaled(a[i], as_half2(k[i % 2].step));
+        if constexpr (K::kHasStep && !kHasRowStep) a[i] = scaled(a[i], as_half2(k[i % 2].step));
       }
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
@@ -399,7 +404,10 @@ class PackedWorker {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) scores[tile][i] = sums[tile][0][i] + sums[tile][1][i];
+      for (int i = 0; i < 4; ++i) {
+        scores[tile][i] = sums[tile][0][i] + sums[tile][1][i];
+        if constexpr (kHasRowStep) scores[tile][i] *= __low2float(as_half2(k[i / 2].step));
+      }
     }
   }
 
@@ -517,13 +525,14 @@ class PackedWorker {
     for (int i = 0; i < kSteps; ++i) out_[tile][i][side] *= keep, out_[tile][i][side + 2] *= keep;
   }
 
+  template <KvFormat format>
+  using Values = Codes<format, kValuePairs<kHeadDim>>[4];  // of keys that are columns of this lane
+
   // n_keys of these are there.
   template <KvFormat format>
-  __device__ void add_values(uint32_t at, int n_keys, const Weights& weights) {
-    constexpr int kPairs = kValuePairs<kHeadDim>, kRowBytes = kCodesBytes<format, kHeadDim>;
-    using V = Codes<format, kPairs>;
-    const uint32_t own_copy = Tables::own_copy(true);
-    V v[4];
+  __device__ void load_values(uint32_t at, int n_keys, Values<format>& v) const {
+    constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
+    using V = Codes<format, kValuePairs<kHeadDim>>;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       v[i].load(at + (own_value_ + i % 2 + i / 2 * order().apart()) * kRowBytes, lane() / 4);
@@ -538,6 +547,17 @@ class PackedWorker {
         }
       }
     }
+    if constexpr (V::kExchanges) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) V::exchange_halves(v[2 * half], v[2 * half + 1]);
+    }
+  }
+
+  template <KvFormat format>
+  __device__ void add_values(const Values<format>& v, const Weights& weights) {
+    constexpr int kPairs = kValuePairs<kHeadDim>;
+    using V = Codes<format, kPairs>;
+    const uint32_t own_copy = Tables::own_copy(true);
     uint32_t steps[2];
     if constexpr (V::kHasStep) {
 #pragma unroll
@@ -550,7 +570,8 @@ class PackedWorker {
       for (int half = 0; half < 2; ++half) {
         const uint32_t x = v[2 * half].pair(t, tables_, own_copy);
         const uint32_t y = v[2 * half + 1].pair(t, tables_, own_copy);
-        a[2 * half] = pair_of(x, y), a[2 * half + 1] = __byte_perm(x, y, 0x7632);
+        a[2 * half] = V::kExchanges ? x : pair_of(x, y);
+        a[2 * half + 1] = V::kExchanges ? y : __byte_perm(x, y, 0x7632);
         if constexpr (V::kHasStep) {
           a[2 * half] = scaled(a[2 * half], as_half2(steps[half]));
           a[2 * half + 1] = scaled(a[2 * half + 1], as_half2(steps[half]));

@@ -5,7 +5,7 @@
                        [--shapes qwen3-0.6b,qwen3-8b] [--types f16,q8_0,q4_0] [--depths 0,8192,32768]
                        [--sequences 8,64] [--caches f16,q8_0,tbq4_0] [--no-pytorch] [--llama-bench PROGRAM]
                        [--work DIR] [--json FILE]
-  bench/gpu_figures.py --report FILE... [--out docs]
+  bench/gpu_figures.py --report FILE... [--out docs]          a "note" in a FILE is printed above its tables
 
 Models with random weights are written to the work folder one after another and removed again. The blocks:
   throughput  instructions of a multiprocessor in a clock, and the card's memory (build/.../bin/gpu_throughput)

@@ -143,11 +143,13 @@ def speech_lines(run):
 def write(paths, out):
     lines = ["# Speed on GPUs", "",
              "Models have the shapes of published ones and random weights. Figures of different cards are not to be "
-             "compared; each section is one run on one machine, by the command that it names.", ""]
+             "compared; each section is of one machine, by the command that it names. [gpu-limits.md](gpu-limits.md) says where the "
+             "time goes.", ""]
     for path in paths:
         with open(path, encoding="utf-8") as file:
             run = json.load(file)
-        lines += [f"## {run['card']}", "", f"`{run['command']}`", "", *throughput_lines(run), *attention_lines(run),
+        note = [run["note"], ""] if run.get("note") else []
+        lines += [f"## {run['card']}", "", f"`{run['command']}`", "", *note, *throughput_lines(run), *attention_lines(run),
                   *model_lines(run), *cache_lines(run), *speech_lines(run)]
     with open(out, "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")

@@ -183,7 +183,8 @@ __device__ inline uint32_t twice(uint32_t half) {
 
 // ---- Halves of pairs ----
 
-// Of codes of n_bits, two after the other in all of the words.
+// The second halves of x's pairs and the first ones of y's change places, while they are codes: of n_bits,
+// two after the other in all of the words.
 template <int n_bits, int kWords>
 __device__ inline void exchange_codes(uint32_t (&x)[kWords], uint32_t (&y)[kWords]) {
   uint32_t first[kWords], second[kWords];
@@ -201,7 +202,7 @@ __device__ inline void exchange_codes(uint32_t (&x)[kWords], uint32_t (&y)[kWord
 #pragma unroll
   for (int i = 0; i < kWords; ++i) x[i] = first[i], y[i] = second[i];
 }
-// Of bytes that __byte_perm() takes from a word of x and one of y.
+// The same of bytes that __byte_perm() takes from a word of x and one of y.
 template <uint32_t firsts, uint32_t seconds, int kWords>
 __device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWords]) {
 #pragma unroll
@@ -216,8 +217,8 @@ __device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWord
 
 // kPairs pairs of a row, those of number `unit` on of as many units as there are lanes for a row. `own_copy`:
 // see PairTables. Stored values are the pair times `step`, which is there twice; those
-// of a place in a row are the stored elements place(unit, t, half). What exchange_halves() leaves of the same
-// part of two rows are pairs of their first elements, and of their second ones.
+// of a place in a row are the stored elements place(unit, t, half). kExchanges: exchange_halves() of the same
+// part of two rows leaves pairs of both rows' first elements in x, of their second ones in y.
 template <KvFormat format, int kPairs>
 struct Codes;
 
@@ -267,10 +268,10 @@ struct Codes<KvFormat::q4_0, kPairs> {
       load_words<KvFormat::q4_0>(words, row, block + 2 + unit * kPairs % 16);
     }
   }
-  // 1024 + n is a 16-bit float whose low bits are n.
   __device__ static void exchange_halves(Codes& x, Codes& y) {
     exchange_bytes<0x5410, 0x7632>(x.words, y.words);
   }
+  // 1024 + n is a 16-bit float whose low bits are n.
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables&, uint32_t) const {
     const uint32_t word = t % 4 / 2 == 0 ? words[t / 4] : words[t / 4] >> 8;
@@ -373,10 +374,10 @@ struct Codes<KvFormat::q4_polar, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::q4_polar_residual, kPairs> : Codes<KvFormat::q4_polar, kPairs> {
-  static constexpr bool kExchanges = false;
   using Base = Codes<KvFormat::q4_polar, kPairs>;
-  uint32_t flip;       // of signs
-  uint32_t own_signs;  // of the unit, from the first pair on
+  static constexpr bool kExchanges = false;  // signs are of pairs
+  uint32_t flip;                             // of signs
+  uint32_t own_signs;                        // of the unit, from the first pair on
 
   __device__ void load(uint32_t row, int unit) {
     Base::load(row, unit);

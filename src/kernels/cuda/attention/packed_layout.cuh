@@ -122,7 +122,7 @@ class RunCursor {
     if (index >= n_all_) return;
     int key = first_key_ + index * kStride;
     if (index >= segment_runs_) {
-      // Half of one away from the next whole number, which is more than the quotient is inexact by.
+      // With the half, further from a whole number than a quotient of less than 2^21 / segment_runs_ is wrong.
       const float n_segments =
           __fdividef(static_cast<float>(index) + 0.5f, static_cast<float>(segment_runs_));
       key += static_cast<int>(n_segments) * (segment_keys_ - segment_runs_ * kStride);

@@ -3,7 +3,7 @@
 # Many small sources that include the same headers: several are compiled as one, which is most of what makes a build
 # fast. OFF compiles each source by itself, as editors like it and as an edit of one file is tried soonest.
 option(PARLANCE_UNITY "Compile several sources of a folder at once" ON)
-set(unity_batch 32)
+set(unity_batch 48)
 if(PARLANCE_SANITIZE)  # what is instrumented takes the compiler long as it is
   set(unity_batch 8)
 endif()

@@ -9,7 +9,7 @@ namespace parlance {
 
 namespace {
 
-constexpr int64_t kGapMs = 400;  // between answers in a file
+constexpr int64_t kPauseMs = 400;  // between answers in a file
 constexpr double kBufferSeconds = 2;
 constexpr double kPlayedSeconds = 60;  // of what was played, for a microphone that is as late
 
@@ -43,7 +43,7 @@ Result<AnswerOutput> AnswerOutput::open(const Console& io, const TalkChoice& cho
                          needs_gap = output.needs_gap_](std::span<const float> samples) -> Result<void> {
     if (!file) return {};
     if (std::exchange(*needs_gap, false)) {
-      PARLANCE_CHECK(file->write(std::vector<float>(speech_samples(kGapMs))));
+      PARLANCE_CHECK(file->write(std::vector<float>(speech_samples(kPauseMs))));
     }
     return file->write(samples);
   };

@@ -105,8 +105,8 @@ TEST_F(VoiceSessionTest, SessionsShareModelsAndThreads) {
       ASSERT_TRUE(session) << session.error().message;
       more.push_back(*std::move(session));
     }
-    // A scheduler that was served by who asked it may take its thread only now: fewer than one for each.
-    EXPECT_LT(n_threads_now(), n_threads + static_cast<int>(more.size()));
+    // The mouth's queue takes the second of its two threads when two have wanted to speak for the first time.
+    EXPECT_LE(n_threads_now(), n_threads + 1);  // threads that move pages end by themselves
   }
   const auto a = VoiceSession::open(regions, options_, clock_),
              b = VoiceSession::open(regions, options_, clock_);

@@ -4,7 +4,8 @@
 //
 // With PARLANCE_VULKAN_VALIDATION=1 in the environment the Khronos validation layer checks every call; its
 // messages are logged and counted. With PARLANCE_VULKAN_SUBGROUPS=0 devices are taken as if they had no
-// subgroup arithmetic.
+// subgroup arithmetic, with PARLANCE_VULKAN_SOFTWARE=0 drivers on the CPU as if they were GPUs: with larger groups,
+// and products of four bytes at once.
 #pragma once
 
 #include <cstdint>

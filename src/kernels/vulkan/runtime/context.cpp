@@ -51,9 +51,21 @@ struct Features {
   Features& operator=(const Features&) = delete;
 };
 
+bool is_set_to_zero(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && value == std::string_view("0");
+}
+
+// Whether the device is a driver on the CPU, and is not to be taken for a GPU.
+bool is_software(const PhysicalDevice& physical) {
+  return physical.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+         !is_set_to_zero("PARLANCE_VULKAN_SOFTWARE");
+}
+
 // Whether the driver says that products of packed bytes are faster than what a shader could write itself.
 bool has_fast_dot_product(const PhysicalDevice& physical, const Features& features) {
   if (!features.dot_product.shaderIntegerDotProduct) return false;
+  if (physical.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) return !is_software(physical);
   auto dot_product = typed<VkPhysicalDeviceShaderIntegerDotProductPropertiesKHR>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES_KHR);
   auto properties = typed<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
@@ -75,11 +87,10 @@ void probe(Context& context, const Features& features) {
   vkGetPhysicalDeviceProperties2(physical.handle, &properties);
   // Reductions in shared memory do what smaller subgroups would.
   constexpr uint32_t kLeastSubgroup = 4;
-  const char* wanted = std::getenv("PARLANCE_VULKAN_SUBGROUPS");
   const bool has_subgroups = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
                              (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) &&
                              subgroup.subgroupSize >= kLeastSubgroup &&
-                             !(wanted && wanted == std::string_view("0"));
+                             !is_set_to_zero("PARLANCE_VULKAN_SUBGROUPS");
   const VkPhysicalDeviceLimits& limits = properties.properties.limits;
   context.max_allocation = maintenance.maxMemoryAllocationSize;
   context.limits = {
@@ -95,7 +106,7 @@ void probe(Context& context, const Features& features) {
       .has_float16 = features.arithmetic.shaderFloat16 == VK_TRUE,
       .has_int8 = features.arithmetic.shaderInt8 == VK_TRUE,
       .has_integer_dot_product = has_fast_dot_product(physical, features),
-      .is_software = physical.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU,
+      .is_software = is_software(physical),
   };
 }
 

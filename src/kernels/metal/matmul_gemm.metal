@@ -52,6 +52,12 @@ struct Run
     float2 minimum;
 };
 
+struct Eight
+{
+    uint4 low;
+    uint4 high;
+};
+
 struct WeightWords
 {
     uint weight_words[1];
@@ -69,17 +75,10 @@ constant uint kType_tmp [[function_constant(0)]];
 constant uint kType = is_function_constant_defined(kType_tmp) ? kType_tmp : 0u;
 constant uint kBlockElements_tmp [[function_constant(2)]];
 constant uint kBlockElements = is_function_constant_defined(kBlockElements_tmp) ? kBlockElements_tmp : 1u;
-constant bool _1150 = (kBlockElements == 32u);
+constant bool _1186 = (kBlockElements == 32u);
 constant uint kBlockBytes_tmp [[function_constant(1)]];
 constant uint kBlockBytes = is_function_constant_defined(kBlockBytes_tmp) ? kBlockBytes_tmp : 4u;
-constant bool _1296 = (kType == 0u);
-
-struct WeightQuads
-{
-    uint4 weight_quads[1];
-};
-
-constant bool _1331 = (kType == 1u);
+constant bool _1332 = (kType == 1u);
 
 struct Push
 {
@@ -108,24 +107,47 @@ struct Out
     float result[1];
 };
 
-constant bool _1495 = (kType == 0u);
-constant bool _1496 = (kType == 1u);
-constant bool _1497 = (_1495 || _1496);
-constant bool _1499 = (kType == 30u);
-constant bool kIsFloat = (_1497 || _1499);
-constant bool _1501 = (!kIsFloat);
+#ifndef SPIRV_CROSS_CONSTANT_ID_9
+#define SPIRV_CROSS_CONSTANT_ID_9 8u
+#endif
+constant uint kRowLanes = SPIRV_CROSS_CONSTANT_ID_9;
+constant uint blocks_beside = (kRowLanes / 8u);
+constant uint kTileRows = (kRowLanes * 8u);
+constant uint kRowQuads = (kTileRows / 4u);
+constant uint _1522 = (32u * kRowQuads);
+#ifndef SPIRV_CROSS_CONSTANT_ID_10
+#define SPIRV_CROSS_CONSTANT_ID_10 4u
+#endif
+constant uint kTokenLanes = SPIRV_CROSS_CONSTANT_ID_10;
+constant uint kTileTokens = (kTokenLanes * 4u);
+constant uint kTokenQuads = (kTileTokens / 4u);
+constant uint _1557 = (32u * kTokenQuads);
+constant uint kLanes = (kRowLanes * kTokenLanes);
 constant bool kWholeQuads_tmp [[function_constant(3)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _1652 = (!kIsFloat);
+constant bool _1608 = (kType != 0u);
+constant bool kIsPairs = (kWholeQuads && _1608);
 
-struct XScales
+struct WeightQuads
 {
-    float4 x_scales[1];
+    uint4 weight_quads[1];
 };
+
+constant bool _1847 = (kType == 0u);
+constant bool _1848 = (kType == 1u);
+constant bool _1849 = (_1847 || _1848);
+constant bool _1851 = (kType == 30u);
+constant bool kIsFloat = (_1849 || _1851);
+constant bool _1853 = (!kIsFloat);
 
 struct XCodes
 {
     uint4 x_codes[1];
+};
+
+struct XScales
+{
+    float4 x_scales[1];
 };
 
 struct XQuads
@@ -138,12 +160,32 @@ struct X
     float x[1];
 };
 
-constant bool _2040 = (kType == 10u);
-constant bool _2041 = (kType == 11u);
-constant bool _2042 = (_2040 || _2041);
-constant bool _2043 = (kType == 14u);
-constant bool kStepsOfHalves = (_2042 || _2043);
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
+constant uint _1965 = (kTileTokens * 8u);
+constant uint _2115 = (kTileRows * 4u);
+constant uint _2116 = (_2115 + kLanes);
+constant uint _2117 = (_2116 - 1u);
+constant uint kWeightsOfLane = (_2117 / kLanes);
+constant uint _2140 = (kTileTokens * 8u);
+constant uint _2141 = (_2140 + kLanes);
+constant uint _2142 = (_2141 - 1u);
+constant uint kActivationsOfLane = (_2142 / kLanes);
+constant uint _2349_tmp [[function_constant(8)]];
+constant uint _2349 = is_function_constant_defined(_2349_tmp) ? _2349_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_2349, 1u, 1u);
+constant bool _2358 = (kType == 10u);
+constant bool _2359 = (kType == 11u);
+constant bool _2360 = (_2358 || _2359);
+constant bool _2361 = (kType == 14u);
+constant bool kStepsOfHalves = (_2360 || _2361);
+
+static inline __attribute__((always_inline))
+uint2 place_of(thread const uint& lane)
+{
+    uint block = lane / 32u;
+    uint row = ((lane >> uint(1)) & 1u) | ((lane >> uint(2)) & 6u);
+    uint token = (lane & 1u) | ((lane >> uint(1)) & 2u);
+    return uint2(row + (8u * (block % blocks_beside)), token + (4u * (block / blocks_beside)));
+}
 
 static inline __attribute__((always_inline))
 uint row_address(thread const uint& row, constant Push& push)
@@ -152,9 +194,9 @@ uint row_address(thread const uint& row, constant Push& push)
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device WeightWords& v_200)
+uint half_at(thread const uint& at, const device WeightWords& v_236)
 {
-    return (v_200.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_236.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -164,74 +206,246 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _182;
+    uint _218;
     if (magnitude < 1024u)
     {
-        _182 = subnormal;
+        _218 = subnormal;
     }
     else
     {
-        _182 = (magnitude << uint(13)) + exponent_offset;
+        _218 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _182);
+    return as_type<float>(_sign | _218);
 }
 
 static inline __attribute__((always_inline))
-void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightWords& v_200)
+float load_float(thread const uint& row, thread const uint& i, const device WeightWords& v_236)
+{
+    switch (kType)
+    {
+        case 1u:
+        {
+            uint param = row + (2u * i);
+            uint param_1 = half_at(param, v_236);
+            return f32_from_f16(param_1);
+        }
+        case 30u:
+        {
+            uint param_2 = row + (2u * i);
+            return as_type<float>(half_at(param_2, v_236) << uint(16));
+        }
+    }
+    return as_type<float>(v_236.weight_words[(row / 4u) + i]);
+}
+
+static inline __attribute__((always_inline))
+Eight load_weights(thread const uint& n, thread const uint& first_row, thread const uint& first, const device WeightWords& v_236, constant Push& push, thread uint3& gl_LocalInvocationID, const device WeightQuads& v_1622)
+{
+    uint piece = gl_LocalInvocationID.x + (n * kLanes);
+    uint param = first_row + (piece / 4u);
+    uint address = row_address(param, push);
+    uint at = first + (8u * (piece % 4u));
+    Eight values = Eight{ uint4(0u), uint4(0u) };
+    if (kIsPairs)
+    {
+        if (at < push.n_in)
+        {
+            values.low = v_1622.weight_quads[(address / 16u) + (at / 8u)];
+        }
+    }
+    else
+    {
+        if (kWholeQuads)
+        {
+            if (at < push.n_in)
+            {
+                values = Eight{ v_1622.weight_quads[(address / 16u) + (at / 4u)], v_1622.weight_quads[((address / 16u) + (at / 4u)) + 1u] };
+            }
+        }
+        else
+        {
+            for (uint j = 0u; j < 4u; j++)
+            {
+                if ((at + j) < push.n_in)
+                {
+                    uint param_1 = address;
+                    uint param_2 = at + j;
+                    values.low[j] = as_type<uint>(load_float(param_1, param_2, v_236));
+                }
+                if (((at + 4u) + j) < push.n_in)
+                {
+                    uint param_3 = address;
+                    uint param_4 = (at + 4u) + j;
+                    values.high[j] = as_type<uint>(load_float(param_3, param_4, v_236));
+                }
+            }
+        }
+    }
+    return values;
+}
+
+static inline __attribute__((always_inline))
+uint token_or_last(thread const uint& token, constant Push& push)
+{
+    return min(token, (push.n_tokens - 1u));
+}
+
+static inline __attribute__((always_inline))
+float4 load_activations(thread const uint& n, thread const uint& first_token, thread const uint& first, constant Push& push, thread uint3& gl_LocalInvocationID, const device XCodes& v_1863, const device XScales& v_1875, const device XQuads& v_1909, const device X& v_1943)
+{
+    uint piece = gl_LocalInvocationID.x + (n * kLanes);
+    uint i = first + (4u * (piece % 8u));
+    uint param = first_token + (piece / 8u);
+    uint at = (token_or_last(param, push) * push.n_in) + i;
+    if (_1853)
+    {
+        uint run = at / 32u;
+        int codes = int(((device uint*)&v_1863.x_codes[at / 16u])[(at / 4u) % 4u]);
+        return float4(int4(codes << 24, codes << 16, codes << 8, codes) >> int4(24)) * ((device float*)&v_1875.x_scales[push.x_scales_at + run])[0u];
+    }
+    if (kWholeQuads)
+    {
+        float4 _1903;
+        if (i < push.n_in)
+        {
+            _1903 = v_1909.x_quads[(push.x_at + at) / 4u];
+        }
+        else
+        {
+            _1903 = float4(0.0);
+        }
+        return _1903;
+    }
+    float4 values = float4(0.0);
+    for (uint j = 0u; j < 4u; j++)
+    {
+        if ((i + j) < push.n_in)
+        {
+            values[j] = v_1943.x[(push.x_at + at) + j];
+        }
+    }
+    return values;
+}
+
+static inline __attribute__((always_inline))
+void unpack_8_floats(thread const uint4& pairs, thread float4& first, thread float4& last)
+{
+    if (_1332)
+    {
+        first = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
+        last = float4(float2(as_type<half2>(pairs.z)), float2(as_type<half2>(pairs.w)));
+    }
+    else
+    {
+        first = as_type<float4>(uint4(pairs.x << uint(16), pairs.x & 4294901760u, pairs.y << uint(16), pairs.y & 4294901760u));
+        last = as_type<float4>(uint4(pairs.z << uint(16), pairs.z & 4294901760u, pairs.w << uint(16), pairs.w & 4294901760u));
+    }
+}
+
+static inline __attribute__((always_inline))
+uint place_in(thread const uint& quad, thread const uint& i)
+{
+    return quad ^ ((i / 4u) % 8u);
+}
+
+static inline __attribute__((always_inline))
+void put_w(thread const uint& row, thread const uint& i, thread const float4& values, threadgroup float4 (&w_tile)[_1522])
+{
+    for (uint j = 0u; j < 4u; j++)
+    {
+        uint param = row / 4u;
+        uint param_1 = i;
+        ((threadgroup float*)&w_tile[((i + j) * kRowQuads) + place_in(param, param_1)])[row % 4u] = values[j];
+    }
+}
+
+static inline __attribute__((always_inline))
+void put_weights(thread const uint& n, thread const Eight& values, threadgroup float4 (&w_tile)[_1522], thread uint3& gl_LocalInvocationID)
+{
+    uint piece = gl_LocalInvocationID.x + (n * kLanes);
+    uint row = piece / 4u;
+    uint i = 8u * (piece % 4u);
+    if (row >= kTileRows)
+    {
+        return;
+    }
+    float4 low = as_type<float4>(values.low);
+    float4 high = as_type<float4>(values.high);
+    if (kIsPairs)
+    {
+        uint4 param = values.low;
+        float4 param_1;
+        float4 param_2;
+        unpack_8_floats(param, param_1, param_2);
+        low = param_1;
+        high = param_2;
+    }
+    uint param_3 = row;
+    uint param_4 = i;
+    float4 param_5 = low;
+    put_w(param_3, param_4, param_5, w_tile);
+    uint param_6 = row;
+    uint param_7 = i + 4u;
+    float4 param_8 = high;
+    put_w(param_6, param_7, param_8, w_tile);
+}
+
+static inline __attribute__((always_inline))
+void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightWords& v_236)
 {
     spvUnsafeArray<uint, 9> aligned;
     for (uint i = 0u; i < 8u; i++)
     {
-        aligned[i] = v_200.weight_words[(at >> uint(2)) + i];
+        aligned[i] = v_236.weight_words[(at >> uint(2)) + i];
     }
-    aligned[8] = v_200.weight_words[(at + 31u) >> uint(2)];
+    aligned[8] = v_236.weight_words[(at + 31u) >> uint(2)];
     bool straddles = (at & 2u) != 0u;
-    uint _292;
+    uint _328;
     for (uint i_1 = 0u; i_1 < 8u; i_1++)
     {
         if (straddles)
         {
-            _292 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            _328 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
         }
         else
         {
-            _292 = aligned[i_1];
+            _328 = aligned[i_1];
         }
-        loaded[i_1] = _292;
+        loaded[i_1] = _328;
     }
 }
 
 static inline __attribute__((always_inline))
-void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_200)
+void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_236)
 {
     spvUnsafeArray<uint, 5> aligned;
     for (uint i = 0u; i < 4u; i++)
     {
-        aligned[i] = v_200.weight_words[(at >> uint(2)) + i];
+        aligned[i] = v_236.weight_words[(at >> uint(2)) + i];
     }
-    aligned[4] = v_200.weight_words[(at + 15u) >> uint(2)];
+    aligned[4] = v_236.weight_words[(at + 15u) >> uint(2)];
     bool straddles = (at & 2u) != 0u;
-    uint _358;
+    uint _394;
     for (uint i_1 = 0u; i_1 < 4u; i_1++)
     {
         if (straddles)
         {
-            _358 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            _394 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
         }
         else
         {
-            _358 = aligned[i_1];
+            _394 = aligned[i_1];
         }
-        loaded[i_1] = _358;
+        loaded[i_1] = _394;
     }
 }
 
 static inline __attribute__((always_inline))
-void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_200)
+void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_236)
 {
     uint param = at;
     spvUnsafeArray<uint, 4> param_1;
-    load_4_words(param, param_1, v_200);
+    load_4_words(param, param_1, v_236);
     spvUnsafeArray<uint, 4> q;
     q = param_1;
     for (uint i = 0u; i < 4u; i++)
@@ -242,20 +456,20 @@ void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes
 }
 
 static inline __attribute__((always_inline))
-uint word_at(thread const uint& at, const device WeightWords& v_200)
+uint word_at(thread const uint& at, const device WeightWords& v_236)
 {
-    uint first = v_200.weight_words[at >> uint(2)];
-    uint last = v_200.weight_words[(at + 3u) >> uint(2)];
-    uint _233;
+    uint first = v_236.weight_words[at >> uint(2)];
+    uint last = v_236.weight_words[(at + 3u) >> uint(2)];
+    uint _269;
     if ((at & 2u) == 0u)
     {
-        _233 = first;
+        _269 = first;
     }
     else
     {
-        _233 = (first >> uint(16)) | (last << uint(16));
+        _269 = (first >> uint(16)) | (last << uint(16));
     }
-    return _233;
+    return _269;
 }
 
 static inline __attribute__((always_inline))
@@ -289,10 +503,10 @@ void look_up_iq4(thread spvUnsafeArray<uint, 8>& codes)
 }
 
 static inline __attribute__((always_inline))
-void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_200)
+void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_236)
 {
     uint param = at;
-    uint param_1 = half_at(param, v_200);
+    uint param_1 = half_at(param, v_236);
     float d = f32_from_f16(param_1);
     run._step = float2(d);
     switch (kType)
@@ -301,7 +515,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
         {
             uint param_2 = at + 2u;
             spvUnsafeArray<uint, 8> param_3;
-            load_8_words(param_2, param_3, v_200);
+            load_8_words(param_2, param_3, v_236);
             run.codes = param_3;
             run.minimum = float2(0.0);
             break;
@@ -311,7 +525,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_4 = at + 2u;
             spvUnsafeArray<uint, 8> param_5;
             param_5 = run.codes;
-            unpack_nibbles(param_4, param_5, v_200);
+            unpack_nibbles(param_4, param_5, v_236);
             run.codes = param_5;
             run.minimum = float2((-8.0) * d);
             break;
@@ -321,10 +535,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_6 = at + 4u;
             spvUnsafeArray<uint, 8> param_7;
             param_7 = run.codes;
-            unpack_nibbles(param_6, param_7, v_200);
+            unpack_nibbles(param_6, param_7, v_236);
             run.codes = param_7;
             uint param_8 = at + 2u;
-            uint param_9 = half_at(param_8, v_200);
+            uint param_9 = half_at(param_8, v_236);
             run.minimum = float2(f32_from_f16(param_9));
             break;
         }
@@ -333,10 +547,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_10 = at + 6u;
             spvUnsafeArray<uint, 8> param_11;
             param_11 = run.codes;
-            unpack_nibbles(param_10, param_11, v_200);
+            unpack_nibbles(param_10, param_11, v_236);
             run.codes = param_11;
             uint param_12 = at + 2u;
-            uint param_13 = word_at(param_12, v_200);
+            uint param_13 = word_at(param_12, v_236);
             spvUnsafeArray<uint, 8> param_14;
             param_14 = run.codes;
             add_fifth_bits(param_13, param_14);
@@ -349,16 +563,16 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_15 = at + 8u;
             spvUnsafeArray<uint, 8> param_16;
             param_16 = run.codes;
-            unpack_nibbles(param_15, param_16, v_200);
+            unpack_nibbles(param_15, param_16, v_236);
             run.codes = param_16;
             uint param_17 = at + 4u;
-            uint param_18 = word_at(param_17, v_200);
+            uint param_18 = word_at(param_17, v_236);
             spvUnsafeArray<uint, 8> param_19;
             param_19 = run.codes;
             add_fifth_bits(param_18, param_19);
             run.codes = param_19;
             uint param_20 = at + 2u;
-            uint param_21 = half_at(param_20, v_200);
+            uint param_21 = half_at(param_20, v_236);
             run.minimum = float2(f32_from_f16(param_21));
             break;
         }
@@ -367,7 +581,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_22 = at + 2u;
             spvUnsafeArray<uint, 8> param_23;
             param_23 = run.codes;
-            unpack_nibbles(param_22, param_23, v_200);
+            unpack_nibbles(param_22, param_23, v_236);
             run.codes = param_23;
             spvUnsafeArray<uint, 8> param_24;
             param_24 = run.codes;
@@ -380,86 +594,86 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
 }
 
 static inline __attribute__((always_inline))
-void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_200)
+void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_236)
 {
     uint param = (at + 16u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_200);
+    load_8_words(param, param_1, v_236);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = (run.codes[i] >> (2u * (r % 4u))) & 50529027u;
     }
     uint param_2 = at + (2u * r);
-    uint scales = half_at(param_2, v_200);
+    uint scales = half_at(param_2, v_236);
     uint param_3 = at + 80u;
-    uint param_4 = half_at(param_3, v_200);
+    uint param_4 = half_at(param_3, v_236);
     run._step = float2(float(scales & 15u), float((scales >> uint(8)) & 15u)) * f32_from_f16(param_4);
     uint param_5 = at + 82u;
-    uint param_6 = half_at(param_5, v_200);
+    uint param_6 = half_at(param_5, v_236);
     run.minimum = float2(float((scales >> uint(4)) & 15u), float(scales >> uint(12))) * (-f32_from_f16(param_6));
 }
 
 static inline __attribute__((always_inline))
-void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_200)
+void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_236)
 {
     uint param = at;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_200);
+    load_8_words(param, param_1, v_236);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 32u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_200);
+    load_8_words(param_2, param_3, v_236);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (2u * (r % 4u))) & 50529027u) | (((high[i] >> r) & 16843009u) << uint(2));
     }
     uint param_4 = (at + 96u) + ((2u * r) % 8u);
-    uint low_bits = half_at(param_4, v_200) >> (4u * (r / 4u));
+    uint low_bits = half_at(param_4, v_236) >> (4u * (r / 4u));
     uint param_5 = (at + 104u) + ((2u * r) % 4u);
-    uint high_bits = half_at(param_5, v_200) >> (2u * (r / 2u));
+    uint high_bits = half_at(param_5, v_236) >> (2u * (r / 2u));
     uint scales = (low_bits & 3855u) | ((high_bits & 771u) << uint(4));
     uint param_6 = at + 108u;
-    uint param_7 = half_at(param_6, v_200);
+    uint param_7 = half_at(param_6, v_236);
     run._step = (float2(float(scales & 255u), float(scales >> uint(8))) - float2(32.0)) * f32_from_f16(param_7);
     run.minimum = run._step * (-4.0);
 }
 
 static inline __attribute__((always_inline))
-void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_200)
+void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_236)
 {
     uint shift = 8u * (r % 4u);
     uint param = at + 4u;
-    uint steps = word_at(param, v_200) >> shift;
+    uint steps = word_at(param, v_236) >> shift;
     uint param_1 = at + 8u;
-    uint minimums = word_at(param_1, v_200) >> shift;
+    uint minimums = word_at(param_1, v_236) >> shift;
     uint param_2 = at + 12u;
-    uint low_bits = word_at(param_2, v_200) >> shift;
+    uint low_bits = word_at(param_2, v_236) >> shift;
     bool is_whole = r < 4u;
-    uint _674;
+    uint _710;
     if (is_whole)
     {
-        _674 = steps & 63u;
+        _710 = steps & 63u;
     }
     else
     {
-        _674 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
+        _710 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
     }
-    uint _step = _674;
-    uint _692;
+    uint _step = _710;
+    uint _728;
     if (is_whole)
     {
-        _692 = minimums & 63u;
+        _728 = minimums & 63u;
     }
     else
     {
-        _692 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
+        _728 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
     }
-    uint minimum = _692;
+    uint minimum = _728;
     uint param_3 = at;
-    uint block_steps = word_at(param_3, v_200);
+    uint block_steps = word_at(param_3, v_236);
     uint param_4 = block_steps & 65535u;
     run._step = float2(f32_from_f16(param_4) * float(_step));
     uint param_5 = block_steps >> uint(16);
@@ -467,11 +681,11 @@ void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run,
 }
 
 static inline __attribute__((always_inline))
-void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_200)
+void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_236)
 {
     uint param = (at + 16u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_200);
+    load_8_words(param, param_1, v_236);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -480,21 +694,21 @@ void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_2 = at;
     uint param_3 = r;
     Run param_4 = run;
-    load_k_scales(param_2, param_3, param_4, v_200);
+    load_k_scales(param_2, param_3, param_4, v_236);
     run = param_4;
 }
 
 static inline __attribute__((always_inline))
-void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_200)
+void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_236)
 {
     uint param = at + 16u;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_200);
+    load_8_words(param, param_1, v_236);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 48u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_200);
+    load_8_words(param_2, param_3, v_236);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -503,65 +717,65 @@ void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_4 = at;
     uint param_5 = r;
     Run param_6 = run;
-    load_k_scales(param_4, param_5, param_6, v_200);
+    load_k_scales(param_4, param_5, param_6, v_236);
     run = param_6;
 }
 
 static inline __attribute__((always_inline))
-void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_200)
+void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_236)
 {
     uint k = r % 4u;
     uint param = (at + 128u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_200);
+    load_8_words(param, param_1, v_236);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + (64u * (r / 4u))) + (32u * (k % 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_200);
+    load_8_words(param_2, param_3, v_236);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (4u * (k / 2u))) & 252645135u) | (((high[i] >> (2u * k)) & 50529027u) << uint(4));
     }
     uint param_4 = (at + 192u) + (2u * r);
-    int scales = int(half_at(param_4, v_200));
+    int scales = int(half_at(param_4, v_236));
     uint param_5 = at + 208u;
-    uint param_6 = half_at(param_5, v_200);
+    uint param_6 = half_at(param_5, v_236);
     run._step = float2(float(extract_bits(scales, uint(0), uint(8))), float(extract_bits(scales, uint(8), uint(8)))) * f32_from_f16(param_6);
     run.minimum = run._step * (-32.0);
 }
 
 static inline __attribute__((always_inline))
-void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_200)
+void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_236)
 {
     uint param = (at + 8u) + (16u * r);
     spvUnsafeArray<uint, 8> param_1;
     param_1 = run.codes;
-    unpack_nibbles(param, param_1, v_200);
+    unpack_nibbles(param, param_1, v_236);
     run.codes = param_1;
     spvUnsafeArray<uint, 8> param_2;
     param_2 = run.codes;
     look_up_iq4(param_2);
     run.codes = param_2;
     uint param_3 = at;
-    uint head = word_at(param_3, v_200);
+    uint head = word_at(param_3, v_236);
     uint param_4 = at + 4u;
-    uint _step = ((word_at(param_4, v_200) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
+    uint _step = ((word_at(param_4, v_236) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
     uint param_5 = head & 65535u;
     run._step = float2(f32_from_f16(param_5) * (float(_step) - 32.0));
     run.minimum = float2(0.0);
 }
 
 static inline __attribute__((always_inline))
-Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_200)
+Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_236)
 {
     Run run;
-    if (_1150)
+    if (_1186)
     {
         uint param = row + (index * kBlockBytes);
         Run param_1 = run;
-        load_blocks_of_32(param, param_1, v_200);
+        load_blocks_of_32(param, param_1, v_236);
         run = param_1;
         return run;
     }
@@ -574,7 +788,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_2 = at;
             uint param_3 = r;
             Run param_4 = run;
-            load_q2_k(param_2, param_3, param_4, v_200);
+            load_q2_k(param_2, param_3, param_4, v_236);
             run = param_4;
             break;
         }
@@ -583,7 +797,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_5 = at;
             uint param_6 = r;
             Run param_7 = run;
-            load_q3_k(param_5, param_6, param_7, v_200);
+            load_q3_k(param_5, param_6, param_7, v_236);
             run = param_7;
             break;
         }
@@ -592,7 +806,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_8 = at;
             uint param_9 = r;
             Run param_10 = run;
-            load_q4_k(param_8, param_9, param_10, v_200);
+            load_q4_k(param_8, param_9, param_10, v_236);
             run = param_10;
             break;
         }
@@ -601,7 +815,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_11 = at;
             uint param_12 = r;
             Run param_13 = run;
-            load_q5_k(param_11, param_12, param_13, v_200);
+            load_q5_k(param_11, param_12, param_13, v_236);
             run = param_13;
             break;
         }
@@ -610,7 +824,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_14 = at;
             uint param_15 = r;
             Run param_16 = run;
-            load_q6_k(param_14, param_15, param_16, v_200);
+            load_q6_k(param_14, param_15, param_16, v_236);
             run = param_16;
             break;
         }
@@ -619,7 +833,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_17 = at;
             uint param_18 = r;
             Run param_19 = run;
-            load_iq4_xs(param_17, param_18, param_19, v_200);
+            load_iq4_xs(param_17, param_18, param_19, v_236);
             run = param_19;
             break;
         }
@@ -635,304 +849,211 @@ float value_of(thread const Run& run, thread const uint& i)
 }
 
 static inline __attribute__((always_inline))
-void put_w(thread const uint& column, thread const uint& i, thread const float& value, threadgroup float4 (&w_tile)[32][16])
+void unpack_weights(thread const uint& first_row, thread const uint& first, const device WeightWords& v_236, constant Push& push, threadgroup float4 (&w_tile)[_1522], thread uint3& gl_LocalInvocationID)
 {
-    ((threadgroup float*)&w_tile[i][column / 4u])[column % 4u] = value;
-}
-
-static inline __attribute__((always_inline))
-void load_8_floats(thread const uint& row, thread const uint& i, thread float4& first, thread float4& last, const device WeightQuads& v_1303)
-{
-    if (_1296)
+    for (uint row = gl_LocalInvocationID.x; row < kTileRows; row += kLanes)
     {
-        first = as_type<float4>(v_1303.weight_quads[(row / 16u) + (2u * i)]);
-        last = as_type<float4>(v_1303.weight_quads[((row / 16u) + (2u * i)) + 1u]);
-        return;
-    }
-    uint4 pairs = v_1303.weight_quads[(row / 16u) + i];
-    if (_1331)
-    {
-        first = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
-        last = float4(float2(as_type<half2>(pairs.z)), float2(as_type<half2>(pairs.w)));
-    }
-    else
-    {
-        first = as_type<float4>(uint4(pairs.x << uint(16), pairs.x & 4294901760u, pairs.y << uint(16), pairs.y & 4294901760u));
-        last = as_type<float4>(uint4(pairs.z << uint(16), pairs.z & 4294901760u, pairs.w << uint(16), pairs.w & 4294901760u));
-    }
-}
-
-static inline __attribute__((always_inline))
-float load_float(thread const uint& row, thread const uint& i, const device WeightWords& v_200)
-{
-    switch (kType)
-    {
-        case 1u:
-        {
-            uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_200);
-            return f32_from_f16(param_1);
-        }
-        case 30u:
-        {
-            uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_200) << uint(16));
-        }
-    }
-    return as_type<float>(v_200.weight_words[(row / 4u) + i]);
-}
-
-static inline __attribute__((always_inline))
-void load_weights(thread const uint& column, thread const uint& row, thread const uint& first, const device WeightWords& v_200, const device WeightQuads& v_1303, constant Push& push, threadgroup float4 (&w_tile)[32][16])
-{
-    uint param = row;
-    uint address = row_address(param, push);
-    if (_1501)
-    {
-        uint param_1 = address;
+        uint param = first_row + row;
+        uint param_1 = row_address(param, push);
         uint param_2 = first / 32u;
-        Run run = load_run(param_1, param_2, v_200);
-        for (uint i = 0u; i < 32u; i++)
+        Run run = load_run(param_1, param_2, v_236);
+        for (uint i = 0u; i < 32u; i += 4u)
         {
             Run param_3 = run;
             uint param_4 = i;
-            uint param_5 = column;
-            uint param_6 = i;
-            float param_7 = value_of(param_3, param_4);
-            put_w(param_5, param_6, param_7, w_tile);
+            Run param_5 = run;
+            uint param_6 = i + 1u;
+            Run param_7 = run;
+            uint param_8 = i + 2u;
+            Run param_9 = run;
+            uint param_10 = i + 3u;
+            uint param_11 = row;
+            uint param_12 = i;
+            float4 param_13 = float4(value_of(param_3, param_4), value_of(param_5, param_6), value_of(param_7, param_8), value_of(param_9, param_10));
+            put_w(param_11, param_12, param_13, w_tile);
         }
+    }
+}
+
+static inline __attribute__((always_inline))
+void put_x(thread const uint& token, thread const uint& i, thread const float4& values, threadgroup float4 (&x_tile)[_1557])
+{
+    for (uint j = 0u; j < 4u; j++)
+    {
+        uint param = token / 4u;
+        uint param_1 = i;
+        ((threadgroup float*)&x_tile[((i + j) * kTokenQuads) + place_in(param, param_1)])[token % 4u] = values[j];
+    }
+}
+
+static inline __attribute__((always_inline))
+void put_activations(thread const uint& n, thread const float4& values, threadgroup float4 (&x_tile)[_1557], thread uint3& gl_LocalInvocationID)
+{
+    uint piece = gl_LocalInvocationID.x + (n * kLanes);
+    if (piece < _1965)
+    {
+        uint param = piece / 8u;
+        uint param_1 = 4u * (piece % 8u);
+        float4 param_2 = values;
+        put_x(param, param_1, param_2, x_tile);
+    }
+}
+
+static inline __attribute__((always_inline))
+void multiply(thread const uint& i, thread const uint2& place, threadgroup float4 (&w_tile)[_1522], threadgroup float4 (&x_tile)[_1557], thread spvUnsafeArray<float4, 8>& sums)
+{
+    spvUnsafeArray<float4, 2> w4;
+    for (uint r = 0u; r < 2u; r++)
+    {
+        uint param = place.x + (r * kRowLanes);
+        uint param_1 = i;
+        w4[r] = w_tile[(i * kRowQuads) + place_in(param, param_1)];
+    }
+    spvUnsafeArray<float4, 1> x4;
+    for (uint t = 0u; t < 1u; t++)
+    {
+        uint param_2 = place.y + (t * kTokenLanes);
+        uint param_3 = i;
+        x4[t] = x_tile[(i * kTokenQuads) + place_in(param_2, param_3)];
+    }
+    for (uint t_1 = 0u; t_1 < 4u; t_1++)
+    {
+        for (uint r_1 = 0u; r_1 < 2u; r_1++)
+        {
+            uint _2060 = (t_1 * 2u) + r_1;
+            sums[_2060] += (w4[r_1] * x4[t_1 / 4u][t_1 % 4u]);
+        }
+    }
+}
+
+static inline __attribute__((always_inline))
+void store(thread const uint& row, thread const uint& token, thread const float& product, constant Push& push, const device Bias& v_1445, device Out& v_1458)
+{
+    bool _1416 = row >= push.n_rows;
+    bool _1424;
+    if (!_1416)
+    {
+        _1424 = token >= push.n_tokens;
     }
     else
     {
-        if (kWholeQuads)
-        {
-            float4 param_10;
-            float4 param_11;
-            for (uint i_1 = 0u; i_1 < 32u; i_1 += 8u)
-            {
-                float4 low = float4(0.0);
-                float4 high = float4(0.0);
-                if ((first + i_1) < push.n_in)
-                {
-                    uint param_8 = address;
-                    uint param_9 = (first + i_1) / 8u;
-                    load_8_floats(param_8, param_9, param_10, param_11, v_1303);
-                    low = param_10;
-                    high = param_11;
-                }
-                for (uint j = 0u; j < 4u; j++)
-                {
-                    uint param_12 = column;
-                    uint param_13 = i_1 + j;
-                    float param_14 = low[j];
-                    put_w(param_12, param_13, param_14, w_tile);
-                }
-                for (uint j_1 = 0u; j_1 < 4u; j_1++)
-                {
-                    uint param_15 = column;
-                    uint param_16 = (i_1 + 4u) + j_1;
-                    float param_17 = high[j_1];
-                    put_w(param_15, param_16, param_17, w_tile);
-                }
-            }
-        }
-        else
-        {
-            float _1628;
-            for (uint i_2 = 0u; i_2 < 32u; i_2++)
-            {
-                if ((first + i_2) < push.n_in)
-                {
-                    uint param_18 = address;
-                    uint param_19 = first + i_2;
-                    _1628 = load_float(param_18, param_19, v_200);
-                }
-                else
-                {
-                    _1628 = 0.0;
-                }
-                uint param_20 = column;
-                uint param_21 = i_2;
-                float param_22 = _1628;
-                put_w(param_20, param_21, param_22, w_tile);
-            }
-        }
+        _1424 = _1416;
     }
-}
-
-static inline __attribute__((always_inline))
-uint token_or_last(thread const uint& token, constant Push& push)
-{
-    return min(token, (push.n_tokens - 1u));
-}
-
-static inline __attribute__((always_inline))
-void put_x(thread const uint& column, thread const uint& i, thread const float& value, threadgroup float4 (&x_tile)[32][16])
-{
-    ((threadgroup float*)&x_tile[i][column / 4u])[column % 4u] = value;
-}
-
-static inline __attribute__((always_inline))
-void load_activations(thread const uint& column, thread const uint& token, thread const uint& first, constant Push& push, threadgroup float4 (&x_tile)[32][16], const device XScales& v_1667, const device XCodes& v_1687, const device XQuads& v_1751, const device X& v_1815)
-{
-    uint param = token;
-    uint from = token_or_last(param, push);
-    if (_1652)
-    {
-        uint run = ((from * push.n_in) + first) / 32u;
-        float _step = ((device float*)&v_1667.x_scales[push.x_scales_at + run])[0u];
-        for (uint i = 0u; i < 32u; i++)
-        {
-            int codes = int(((device uint*)&v_1687.x_codes[(2u * run) + (i / 16u)])[(i / 4u) % 4u]);
-            uint param_1 = column;
-            uint param_2 = i;
-            float param_3 = _step * float(extract_bits(codes, uint(int(8u * (i % 4u))), uint(8)));
-            put_x(param_1, param_2, param_3, x_tile);
-        }
-    }
-    else
-    {
-        if (kWholeQuads)
-        {
-            uint at = ((push.x_at + (from * push.n_in)) + first) / 4u;
-            float4 _1745;
-            for (uint i_1 = 0u; i_1 < 32u; i_1 += 4u)
-            {
-                if ((first + i_1) < push.n_in)
-                {
-                    _1745 = v_1751.x_quads[at + (i_1 / 4u)];
-                }
-                else
-                {
-                    _1745 = float4(0.0);
-                }
-                float4 values = _1745;
-                for (uint j = 0u; j < 4u; j++)
-                {
-                    uint param_4 = column;
-                    uint param_5 = i_1 + j;
-                    float param_6 = values[j];
-                    put_x(param_4, param_5, param_6, x_tile);
-                }
-            }
-        }
-        else
-        {
-            uint at_1 = (push.x_at + (from * push.n_in)) + first;
-            float _1809;
-            for (uint i_2 = 0u; i_2 < 32u; i_2++)
-            {
-                if ((first + i_2) < push.n_in)
-                {
-                    _1809 = v_1815.x[at_1 + i_2];
-                }
-                else
-                {
-                    _1809 = 0.0;
-                }
-                uint param_7 = column;
-                uint param_8 = i_2;
-                float param_9 = _1809;
-                put_x(param_7, param_8, param_9, x_tile);
-            }
-        }
-    }
-}
-
-static inline __attribute__((always_inline))
-void store(thread const uint& row, thread const uint& token, thread const float& product, constant Push& push, const device Bias& v_1444, device Out& v_1457)
-{
-    bool _1415 = row >= push.n_rows;
-    bool _1423;
-    if (!_1415)
-    {
-        _1423 = token >= push.n_tokens;
-    }
-    else
-    {
-        _1423 = _1415;
-    }
-    if (_1423)
+    if (_1424)
     {
         return;
     }
     uint out_row = push.first_row + row;
-    float _1438;
+    float _1439;
     if (push.has_bias != 0u)
     {
-        _1438 = v_1444.bias0[push.bias_at + out_row];
+        _1439 = v_1445.bias0[push.bias_at + out_row];
     }
     else
     {
-        _1438 = 0.0;
+        _1439 = 0.0;
     }
-    float offset = _1438;
-    v_1457.result[(push.out_at + (token * push.n_out)) + out_row] = product + offset;
+    float offset = _1439;
+    v_1458.result[(push.out_at + (token * push.n_out)) + out_row] = product + offset;
 }
 
-kernel void matmul_gemm(const device WeightWords& v_200 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_1303 [[buffer(1)]], const device X& v_1815 [[buffer(2)]], const device XQuads& v_1751 [[buffer(3)]], const device XCodes& v_1687 [[buffer(4)]], const device XScales& v_1667 [[buffer(5)]], const device Bias& v_1444 [[buffer(6)]], device Out& v_1457 [[buffer(7)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_gemm(const device WeightWords& v_236 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_1622 [[buffer(1)]], const device X& v_1943 [[buffer(2)]], const device XQuads& v_1909 [[buffer(3)]], const device XCodes& v_1863 [[buffer(4)]], const device XScales& v_1875 [[buffer(5)]], const device Bias& v_1445 [[buffer(6)]], device Out& v_1458 [[buffer(7)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
 {
-    threadgroup float4 w_tile[32][16];
-    threadgroup float4 x_tile[32][16];
-    uint first_row = gl_WorkGroupID.x * 64u;
-    uint first_token = gl_WorkGroupID.y * 64u;
-    uint lane = gl_LocalInvocationID.x;
-    uint row_block = lane % 8u;
-    uint token_block = lane / 8u;
-    spvUnsafeArray<float4, 4> sums_low;
-    spvUnsafeArray<float4, 4> sums_high;
-    for (uint t = 0u; t < 4u; t++)
+    threadgroup float4 w_tile[_1522];
+    threadgroup float4 x_tile[_1557];
+    uint first_row = gl_WorkGroupID.x * kTileRows;
+    uint first_token = gl_WorkGroupID.y * kTileTokens;
+    uint param = gl_LocalInvocationID.x;
+    uint2 place = place_of(param);
+    spvUnsafeArray<float4, 8> sums;
+    for (uint i = 0u; i < 8u; i++)
     {
-        sums_high[t] = float4(0.0);
-        sums_low[t] = float4(0.0);
+        sums[i] = float4(0.0);
+    }
+    spvUnsafeArray<Eight, kWeightsOfLane> w;
+    if (kIsFloat)
+    {
+        for (uint n = 0u; n < kWeightsOfLane; n++)
+        {
+            uint param_1 = n;
+            uint param_2 = first_row;
+            uint param_3 = 0u;
+            w[n] = load_weights(param_1, param_2, param_3, v_236, push, gl_LocalInvocationID, v_1622);
+        }
+    }
+    spvUnsafeArray<float4, kActivationsOfLane> x;
+    for (uint n_1 = 0u; n_1 < kActivationsOfLane; n_1++)
+    {
+        uint param_4 = n_1;
+        uint param_5 = first_token;
+        uint param_6 = 0u;
+        x[n_1] = load_activations(param_4, param_5, param_6, push, gl_LocalInvocationID, v_1863, v_1875, v_1909, v_1943);
     }
     for (uint first = 0u; first < push.n_in; first += 32u)
     {
-        if (lane < 64u)
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (kIsFloat)
         {
-            uint param = lane;
-            uint param_1 = first_row + lane;
-            uint param_2 = first;
-            load_weights(param, param_1, param_2, v_200, v_1303, push, w_tile);
+            for (uint n_2 = 0u; n_2 < kWeightsOfLane; n_2++)
+            {
+                uint param_7 = n_2;
+                Eight param_8 = w[n_2];
+                put_weights(param_7, param_8, w_tile, gl_LocalInvocationID);
+            }
         }
         else
         {
-            uint param_3 = lane - 64u;
-            uint param_4 = (first_token + lane) - 64u;
-            uint param_5 = first;
-            load_activations(param_3, param_4, param_5, push, x_tile, v_1667, v_1687, v_1751, v_1815);
+            uint param_9 = first_row;
+            uint param_10 = first;
+            unpack_weights(param_9, param_10, v_236, push, w_tile, gl_LocalInvocationID);
+        }
+        for (uint n_3 = 0u; n_3 < kActivationsOfLane; n_3++)
+        {
+            uint param_11 = n_3;
+            float4 param_12 = x[n_3];
+            put_activations(param_11, param_12, x_tile, gl_LocalInvocationID);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        for (uint i = 0u; i < 32u; i++)
+        uint next = first + 32u;
+        if (next < push.n_in)
         {
-            float4 w_low = w_tile[i][row_block];
-            float4 w_high = w_tile[i][8u + row_block];
-            float4 x4 = x_tile[i][token_block];
-            for (uint t_1 = 0u; t_1 < 4u; t_1++)
+            if (kIsFloat)
             {
-                sums_low[t_1] += (w_low * x4[t_1]);
-                sums_high[t_1] += (w_high * x4[t_1]);
+                for (uint n_4 = 0u; n_4 < kWeightsOfLane; n_4++)
+                {
+                    uint param_13 = n_4;
+                    uint param_14 = first_row;
+                    uint param_15 = next;
+                    w[n_4] = load_weights(param_13, param_14, param_15, v_236, push, gl_LocalInvocationID, v_1622);
+                }
+            }
+            for (uint n_5 = 0u; n_5 < kActivationsOfLane; n_5++)
+            {
+                uint param_16 = n_5;
+                uint param_17 = first_token;
+                uint param_18 = next;
+                x[n_5] = load_activations(param_16, param_17, param_18, push, gl_LocalInvocationID, v_1863, v_1875, v_1909, v_1943);
             }
         }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-    }
-    for (uint t_2 = 0u; t_2 < 4u; t_2++)
-    {
-        uint token = (first_token + (4u * token_block)) + t_2;
-        uint row = first_row + (4u * row_block);
-        for (uint i_1 = 0u; i_1 < 4u; i_1++)
+        for (uint i_1 = 0u; i_1 < 32u; i_1 += 4u)
         {
-            uint param_6 = row + i_1;
-            uint param_7 = token;
-            float param_8 = sums_low[t_2][i_1];
-            store(param_6, param_7, param_8, push, v_1444, v_1457);
+            for (uint j = 0u; j < 4u; j++)
+            {
+                uint param_19 = i_1 + j;
+                uint2 param_20 = place;
+                multiply(param_19, param_20, w_tile, x_tile, sums);
+            }
         }
-        for (uint i_2 = 0u; i_2 < 4u; i_2++)
+    }
+    for (uint t = 0u; t < 4u; t++)
+    {
+        uint token = (first_token + (4u * (place.y + ((t / 4u) * kTokenLanes)))) + (t % 4u);
+        for (uint r = 0u; r < 8u; r++)
         {
-            uint param_9 = (row + 32u) + i_2;
-            uint param_10 = token;
-            float param_11 = sums_high[t_2][i_2];
-            store(param_9, param_10, param_11, push, v_1444, v_1457);
+            uint param_21 = (first_row + (4u * (place.x + ((r / 4u) * kRowLanes)))) + (r % 4u);
+            uint param_22 = token;
+            float param_23 = sums[(t * 2u) + (r / 4u)][r % 4u];
+            store(param_21, param_22, param_23, push, v_1445, v_1458);
         }
     }
 }

@@ -140,17 +140,16 @@ constant uint kType_tmp [[function_constant(0)]];
 constant uint kType = is_function_constant_defined(kType_tmp) ? kType_tmp : 0u;
 constant uint kBlockElements_tmp [[function_constant(2)]];
 constant uint kBlockElements = is_function_constant_defined(kBlockElements_tmp) ? kBlockElements_tmp : 1u;
-constant bool _1251 = (kBlockElements == 32u);
+constant bool _1257 = (kBlockElements == 32u);
 constant uint kBlockBytes_tmp [[function_constant(1)]];
 constant uint kBlockBytes = is_function_constant_defined(kBlockBytes_tmp) ? kBlockBytes_tmp : 4u;
-constant bool _1372 = (kType == 0u);
+constant bool _1378 = (kType == 1u);
+constant bool _1433 = (kType == 0u);
 
 struct WeightQuads
 {
     uint4 weight_quads[1];
 };
-
-constant bool _1405 = (kType == 1u);
 
 struct Push
 {
@@ -179,7 +178,7 @@ struct Out
     float result[1];
 };
 
-constant uint _1861 = (32u * kValues);
+constant uint _1872 = (32u * kValues);
 constant bool kRoundsItself_tmp [[function_constant(11)]];
 constant bool kRoundsItself = is_function_constant_defined(kRoundsItself_tmp) ? kRoundsItself_tmp : false;
 
@@ -198,30 +197,30 @@ struct XScales
     float4 x_scales[1];
 };
 
-constant bool _2124 = (kType == 10u);
-constant bool _2126 = (kType == 11u);
-constant bool _2127 = (_2124 || _2126);
-constant bool _2129 = (kType == 14u);
-constant bool kStepsOfHalves = (_2127 || _2129);
-constant uint _2187_tmp [[function_constant(8)]];
-constant uint _2187 = is_function_constant_defined(_2187_tmp) ? _2187_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_2187, 1u, 1u);
+constant bool _2135 = (kType == 10u);
+constant bool _2137 = (kType == 11u);
+constant bool _2138 = (_2135 || _2137);
+constant bool _2140 = (kType == 14u);
+constant bool kStepsOfHalves = (_2138 || _2140);
+constant uint _2198_tmp [[function_constant(8)]];
+constant uint _2198 = is_function_constant_defined(_2198_tmp) ? _2198_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_2198, 1u, 1u);
 
 struct X
 {
     float x[1];
 };
 
-constant bool _2411 = (kType == 0u);
-constant bool _2412 = (kType == 1u);
-constant bool _2413 = (_2411 || _2412);
-constant bool _2415 = (kType == 30u);
-constant bool kIsFloat = (_2413 || _2415);
-constant bool _2417 = (!kIsFloat);
+constant bool _2422 = (kType == 0u);
+constant bool _2423 = (kType == 1u);
+constant bool _2424 = (_2422 || _2423);
+constant bool _2426 = (kType == 30u);
+constant bool kIsFloat = (_2424 || _2426);
+constant bool _2428 = (!kIsFloat);
 constant bool kWholeQuads_tmp [[function_constant(3)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
 
-constant spvUnsafeArray<int4, 2> _1701 = spvUnsafeArray<int4, 2>({ int4(0), int4(0) });
+constant spvUnsafeArray<int4, 2> _1712 = spvUnsafeArray<int4, 2>({ int4(0), int4(0) });
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -236,9 +235,9 @@ uint row_address(thread const uint& row, constant Push& push)
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device WeightWords& v_307)
+uint half_at(thread const uint& at, const device WeightWords& v_313)
 {
-    return (v_307.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_313.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -248,74 +247,74 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _289;
+    uint _295;
     if (magnitude < 1024u)
     {
-        _289 = subnormal;
+        _295 = subnormal;
     }
     else
     {
-        _289 = (magnitude << uint(13)) + exponent_offset;
+        _295 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _289);
+    return as_type<float>(_sign | _295);
 }
 
 static inline __attribute__((always_inline))
-void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightWords& v_307)
+void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightWords& v_313)
 {
     spvUnsafeArray<uint, 9> aligned;
     for (uint i = 0u; i < 8u; i++)
     {
-        aligned[i] = v_307.weight_words[(at >> uint(2)) + i];
+        aligned[i] = v_313.weight_words[(at >> uint(2)) + i];
     }
-    aligned[8] = v_307.weight_words[(at + 31u) >> uint(2)];
+    aligned[8] = v_313.weight_words[(at + 31u) >> uint(2)];
     bool straddles = (at & 2u) != 0u;
-    uint _395;
+    uint _401;
     for (uint i_1 = 0u; i_1 < 8u; i_1++)
     {
         if (straddles)
         {
-            _395 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            _401 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
         }
         else
         {
-            _395 = aligned[i_1];
+            _401 = aligned[i_1];
         }
-        loaded[i_1] = _395;
+        loaded[i_1] = _401;
     }
 }
 
 static inline __attribute__((always_inline))
-void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_307)
+void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_313)
 {
     spvUnsafeArray<uint, 5> aligned;
     for (uint i = 0u; i < 4u; i++)
     {
-        aligned[i] = v_307.weight_words[(at >> uint(2)) + i];
+        aligned[i] = v_313.weight_words[(at >> uint(2)) + i];
     }
-    aligned[4] = v_307.weight_words[(at + 15u) >> uint(2)];
+    aligned[4] = v_313.weight_words[(at + 15u) >> uint(2)];
     bool straddles = (at & 2u) != 0u;
-    uint _460;
+    uint _466;
     for (uint i_1 = 0u; i_1 < 4u; i_1++)
     {
         if (straddles)
         {
-            _460 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            _466 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
         }
         else
         {
-            _460 = aligned[i_1];
+            _466 = aligned[i_1];
         }
-        loaded[i_1] = _460;
+        loaded[i_1] = _466;
     }
 }
 
 static inline __attribute__((always_inline))
-void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_307)
+void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_313)
 {
     uint param = at;
     spvUnsafeArray<uint, 4> param_1;
-    load_4_words(param, param_1, v_307);
+    load_4_words(param, param_1, v_313);
     spvUnsafeArray<uint, 4> q;
     q = param_1;
     for (uint i = 0u; i < 4u; i++)
@@ -326,20 +325,20 @@ void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes
 }
 
 static inline __attribute__((always_inline))
-uint word_at(thread const uint& at, const device WeightWords& v_307)
+uint word_at(thread const uint& at, const device WeightWords& v_313)
 {
-    uint first = v_307.weight_words[at >> uint(2)];
-    uint last = v_307.weight_words[(at + 3u) >> uint(2)];
-    uint _338;
+    uint first = v_313.weight_words[at >> uint(2)];
+    uint last = v_313.weight_words[(at + 3u) >> uint(2)];
+    uint _344;
     if ((at & 2u) == 0u)
     {
-        _338 = first;
+        _344 = first;
     }
     else
     {
-        _338 = (first >> uint(16)) | (last << uint(16));
+        _344 = (first >> uint(16)) | (last << uint(16));
     }
-    return _338;
+    return _344;
 }
 
 static inline __attribute__((always_inline))
@@ -373,10 +372,10 @@ void look_up_iq4(thread spvUnsafeArray<uint, 8>& codes)
 }
 
 static inline __attribute__((always_inline))
-void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_307)
+void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_313)
 {
     uint param = at;
-    uint param_1 = half_at(param, v_307);
+    uint param_1 = half_at(param, v_313);
     float d = f32_from_f16(param_1);
     run._step = float2(d);
     switch (kType)
@@ -385,7 +384,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
         {
             uint param_2 = at + 2u;
             spvUnsafeArray<uint, 8> param_3;
-            load_8_words(param_2, param_3, v_307);
+            load_8_words(param_2, param_3, v_313);
             run.codes = param_3;
             run.minimum = float2(0.0);
             break;
@@ -395,7 +394,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_4 = at + 2u;
             spvUnsafeArray<uint, 8> param_5;
             param_5 = run.codes;
-            unpack_nibbles(param_4, param_5, v_307);
+            unpack_nibbles(param_4, param_5, v_313);
             run.codes = param_5;
             run.minimum = float2((-8.0) * d);
             break;
@@ -405,10 +404,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_6 = at + 4u;
             spvUnsafeArray<uint, 8> param_7;
             param_7 = run.codes;
-            unpack_nibbles(param_6, param_7, v_307);
+            unpack_nibbles(param_6, param_7, v_313);
             run.codes = param_7;
             uint param_8 = at + 2u;
-            uint param_9 = half_at(param_8, v_307);
+            uint param_9 = half_at(param_8, v_313);
             run.minimum = float2(f32_from_f16(param_9));
             break;
         }
@@ -417,10 +416,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_10 = at + 6u;
             spvUnsafeArray<uint, 8> param_11;
             param_11 = run.codes;
-            unpack_nibbles(param_10, param_11, v_307);
+            unpack_nibbles(param_10, param_11, v_313);
             run.codes = param_11;
             uint param_12 = at + 2u;
-            uint param_13 = word_at(param_12, v_307);
+            uint param_13 = word_at(param_12, v_313);
             spvUnsafeArray<uint, 8> param_14;
             param_14 = run.codes;
             add_fifth_bits(param_13, param_14);
@@ -433,16 +432,16 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_15 = at + 8u;
             spvUnsafeArray<uint, 8> param_16;
             param_16 = run.codes;
-            unpack_nibbles(param_15, param_16, v_307);
+            unpack_nibbles(param_15, param_16, v_313);
             run.codes = param_16;
             uint param_17 = at + 4u;
-            uint param_18 = word_at(param_17, v_307);
+            uint param_18 = word_at(param_17, v_313);
             spvUnsafeArray<uint, 8> param_19;
             param_19 = run.codes;
             add_fifth_bits(param_18, param_19);
             run.codes = param_19;
             uint param_20 = at + 2u;
-            uint param_21 = half_at(param_20, v_307);
+            uint param_21 = half_at(param_20, v_313);
             run.minimum = float2(f32_from_f16(param_21));
             break;
         }
@@ -451,7 +450,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_22 = at + 2u;
             spvUnsafeArray<uint, 8> param_23;
             param_23 = run.codes;
-            unpack_nibbles(param_22, param_23, v_307);
+            unpack_nibbles(param_22, param_23, v_313);
             run.codes = param_23;
             spvUnsafeArray<uint, 8> param_24;
             param_24 = run.codes;
@@ -464,86 +463,86 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
 }
 
 static inline __attribute__((always_inline))
-void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_307)
+void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
 {
     uint param = (at + 16u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_307);
+    load_8_words(param, param_1, v_313);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = (run.codes[i] >> (2u * (r % 4u))) & 50529027u;
     }
     uint param_2 = at + (2u * r);
-    uint scales = half_at(param_2, v_307);
+    uint scales = half_at(param_2, v_313);
     uint param_3 = at + 80u;
-    uint param_4 = half_at(param_3, v_307);
+    uint param_4 = half_at(param_3, v_313);
     run._step = float2(float(scales & 15u), float((scales >> uint(8)) & 15u)) * f32_from_f16(param_4);
     uint param_5 = at + 82u;
-    uint param_6 = half_at(param_5, v_307);
+    uint param_6 = half_at(param_5, v_313);
     run.minimum = float2(float((scales >> uint(4)) & 15u), float(scales >> uint(12))) * (-f32_from_f16(param_6));
 }
 
 static inline __attribute__((always_inline))
-void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_307)
+void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
 {
     uint param = at;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_307);
+    load_8_words(param, param_1, v_313);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 32u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_307);
+    load_8_words(param_2, param_3, v_313);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (2u * (r % 4u))) & 50529027u) | (((high[i] >> r) & 16843009u) << uint(2));
     }
     uint param_4 = (at + 96u) + ((2u * r) % 8u);
-    uint low_bits = half_at(param_4, v_307) >> (4u * (r / 4u));
+    uint low_bits = half_at(param_4, v_313) >> (4u * (r / 4u));
     uint param_5 = (at + 104u) + ((2u * r) % 4u);
-    uint high_bits = half_at(param_5, v_307) >> (2u * (r / 2u));
+    uint high_bits = half_at(param_5, v_313) >> (2u * (r / 2u));
     uint scales = (low_bits & 3855u) | ((high_bits & 771u) << uint(4));
     uint param_6 = at + 108u;
-    uint param_7 = half_at(param_6, v_307);
+    uint param_7 = half_at(param_6, v_313);
     run._step = (float2(float(scales & 255u), float(scales >> uint(8))) - float2(32.0)) * f32_from_f16(param_7);
     run.minimum = run._step * (-4.0);
 }
 
 static inline __attribute__((always_inline))
-void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_307)
+void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
 {
     uint shift = 8u * (r % 4u);
     uint param = at + 4u;
-    uint steps = word_at(param, v_307) >> shift;
+    uint steps = word_at(param, v_313) >> shift;
     uint param_1 = at + 8u;
-    uint minimums = word_at(param_1, v_307) >> shift;
+    uint minimums = word_at(param_1, v_313) >> shift;
     uint param_2 = at + 12u;
-    uint low_bits = word_at(param_2, v_307) >> shift;
+    uint low_bits = word_at(param_2, v_313) >> shift;
     bool is_whole = r < 4u;
-    uint _776;
+    uint _782;
     if (is_whole)
     {
-        _776 = steps & 63u;
+        _782 = steps & 63u;
     }
     else
     {
-        _776 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
+        _782 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
     }
-    uint _step = _776;
-    uint _794;
+    uint _step = _782;
+    uint _800;
     if (is_whole)
     {
-        _794 = minimums & 63u;
+        _800 = minimums & 63u;
     }
     else
     {
-        _794 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
+        _800 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
     }
-    uint minimum = _794;
+    uint minimum = _800;
     uint param_3 = at;
-    uint block_steps = word_at(param_3, v_307);
+    uint block_steps = word_at(param_3, v_313);
     uint param_4 = block_steps & 65535u;
     run._step = float2(f32_from_f16(param_4) * float(_step));
     uint param_5 = block_steps >> uint(16);
@@ -551,11 +550,11 @@ void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run,
 }
 
 static inline __attribute__((always_inline))
-void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_307)
+void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
 {
     uint param = (at + 16u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_307);
+    load_8_words(param, param_1, v_313);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -564,21 +563,21 @@ void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_2 = at;
     uint param_3 = r;
     Run param_4 = run;
-    load_k_scales(param_2, param_3, param_4, v_307);
+    load_k_scales(param_2, param_3, param_4, v_313);
     run = param_4;
 }
 
 static inline __attribute__((always_inline))
-void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_307)
+void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
 {
     uint param = at + 16u;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_307);
+    load_8_words(param, param_1, v_313);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 48u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_307);
+    load_8_words(param_2, param_3, v_313);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -587,65 +586,65 @@ void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_4 = at;
     uint param_5 = r;
     Run param_6 = run;
-    load_k_scales(param_4, param_5, param_6, v_307);
+    load_k_scales(param_4, param_5, param_6, v_313);
     run = param_6;
 }
 
 static inline __attribute__((always_inline))
-void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_307)
+void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
 {
     uint k = r % 4u;
     uint param = (at + 128u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_307);
+    load_8_words(param, param_1, v_313);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + (64u * (r / 4u))) + (32u * (k % 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_307);
+    load_8_words(param_2, param_3, v_313);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (4u * (k / 2u))) & 252645135u) | (((high[i] >> (2u * k)) & 50529027u) << uint(4));
     }
     uint param_4 = (at + 192u) + (2u * r);
-    int scales = int(half_at(param_4, v_307));
+    int scales = int(half_at(param_4, v_313));
     uint param_5 = at + 208u;
-    uint param_6 = half_at(param_5, v_307);
+    uint param_6 = half_at(param_5, v_313);
     run._step = float2(float(extract_bits(scales, uint(0), uint(8))), float(extract_bits(scales, uint(8), uint(8)))) * f32_from_f16(param_6);
     run.minimum = run._step * (-32.0);
 }
 
 static inline __attribute__((always_inline))
-void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_307)
+void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
 {
     uint param = (at + 8u) + (16u * r);
     spvUnsafeArray<uint, 8> param_1;
     param_1 = run.codes;
-    unpack_nibbles(param, param_1, v_307);
+    unpack_nibbles(param, param_1, v_313);
     run.codes = param_1;
     spvUnsafeArray<uint, 8> param_2;
     param_2 = run.codes;
     look_up_iq4(param_2);
     run.codes = param_2;
     uint param_3 = at;
-    uint head = word_at(param_3, v_307);
+    uint head = word_at(param_3, v_313);
     uint param_4 = at + 4u;
-    uint _step = ((word_at(param_4, v_307) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
+    uint _step = ((word_at(param_4, v_313) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
     uint param_5 = head & 65535u;
     run._step = float2(f32_from_f16(param_5) * (float(_step) - 32.0));
     run.minimum = float2(0.0);
 }
 
 static inline __attribute__((always_inline))
-Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_307)
+Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_313)
 {
     Run run;
-    if (_1251)
+    if (_1257)
     {
         uint param = row + (index * kBlockBytes);
         Run param_1 = run;
-        load_blocks_of_32(param, param_1, v_307);
+        load_blocks_of_32(param, param_1, v_313);
         run = param_1;
         return run;
     }
@@ -658,7 +657,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_2 = at;
             uint param_3 = r;
             Run param_4 = run;
-            load_q2_k(param_2, param_3, param_4, v_307);
+            load_q2_k(param_2, param_3, param_4, v_313);
             run = param_4;
             break;
         }
@@ -667,7 +666,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_5 = at;
             uint param_6 = r;
             Run param_7 = run;
-            load_q3_k(param_5, param_6, param_7, v_307);
+            load_q3_k(param_5, param_6, param_7, v_313);
             run = param_7;
             break;
         }
@@ -676,7 +675,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_8 = at;
             uint param_9 = r;
             Run param_10 = run;
-            load_q4_k(param_8, param_9, param_10, v_307);
+            load_q4_k(param_8, param_9, param_10, v_313);
             run = param_10;
             break;
         }
@@ -685,7 +684,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_11 = at;
             uint param_12 = r;
             Run param_13 = run;
-            load_q5_k(param_11, param_12, param_13, v_307);
+            load_q5_k(param_11, param_12, param_13, v_313);
             run = param_13;
             break;
         }
@@ -694,7 +693,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_14 = at;
             uint param_15 = r;
             Run param_16 = run;
-            load_q6_k(param_14, param_15, param_16, v_307);
+            load_q6_k(param_14, param_15, param_16, v_313);
             run = param_16;
             break;
         }
@@ -703,7 +702,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_17 = at;
             uint param_18 = r;
             Run param_19 = run;
-            load_iq4_xs(param_17, param_18, param_19, v_307);
+            load_iq4_xs(param_17, param_18, param_19, v_313);
             run = param_19;
             break;
         }
@@ -739,18 +738,18 @@ bool is_finite(thread const float& value)
 static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _1572 = value != 0.0;
-    bool _1578;
-    if (_1572)
+    bool _1583 = value != 0.0;
+    bool _1589;
+    if (_1583)
     {
         float param = value;
-        _1578 = is_finite(param);
+        _1589 = is_finite(param);
     }
     else
     {
-        _1578 = _1572;
+        _1589 = _1583;
     }
-    return _1578;
+    return _1589;
 }
 
 static inline __attribute__((always_inline))
@@ -764,18 +763,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _1588 = !is_ordinary(param);
-    bool _1596;
-    if (!_1588)
+    bool _1599 = !is_ordinary(param);
+    bool _1607;
+    if (!_1599)
     {
         float param_1 = b;
-        _1596 = !is_ordinary(param_1);
+        _1607 = !is_ordinary(param_1);
     }
     else
     {
-        _1596 = _1588;
+        _1607 = _1599;
     }
-    if (_1596)
+    if (_1607)
     {
         return quotient;
     }
@@ -803,18 +802,18 @@ void round_run(thread const spvUnsafeArray<float4, 8>& values, thread const floa
     float param_1 = smallest_magnitude;
     bool is_zero = most < magnitude_bits(param_1);
     float magnitude = as_type<float>(most);
-    float _1686;
+    float _1697;
     if (is_zero)
     {
-        _1686 = 0.0;
+        _1697 = 0.0;
     }
     else
     {
         float param_2 = 127.0;
         float param_3 = magnitude;
-        _1686 = divided(param_2, param_3);
+        _1697 = divided(param_2, param_3);
     }
-    float _inverse = _1686;
+    float _inverse = _1697;
     spvUnsafeArray<int4, 2> sums = spvUnsafeArray<int4, 2>({ int4(0), int4(0) });
     spvUnsafeArray<uint, 8> words;
     for (uint i_1 = 0u; i_1 < 8u; i_1++)
@@ -823,28 +822,28 @@ void round_run(thread const spvUnsafeArray<float4, 8>& values, thread const floa
         int4 code = int4(rint(scaled));
         uint4 bits = uint4(code & int4(255)) << uint4(0u, 8u, 16u, 24u);
         words[i_1] = ((bits.x | bits.y) | bits.z) | bits.w;
-        uint _1745 = i_1 / 4u;
-        sums[_1745] += code;
+        uint _1756 = i_1 / 4u;
+        sums[_1756] += code;
     }
     low = uint4(words[0], words[1], words[2], words[3]);
     high = uint4(words[4], words[5], words[6], words[7]);
     int first = ((sums[0].x + sums[0].y) + sums[0].z) + sums[0].w;
     int last = ((sums[1].x + sums[1].y) + sums[1].z) + sums[1].w;
-    float _1799;
+    float _1810;
     if (is_zero)
     {
-        _1799 = 0.0;
+        _1810 = 0.0;
     }
     else
     {
-        _1799 = magnitude / 127.0;
+        _1810 = magnitude / 127.0;
     }
-    float _step = _1799;
+    float _step = _1810;
     scales = float4(_step, float3(float(first), float(last), float(first + last)) * _step);
 }
 
 static inline __attribute__((always_inline))
-void load_activations(thread const uint& token, thread const uint& run, thread uint4& low, thread uint4& high, thread float4& scales, constant Push& push, const device XQuads& v_1929, const device XCodes& v_1961, const device XScales& v_1974)
+void load_activations(thread const uint& token, thread const uint& run, thread uint4& low, thread uint4& high, thread float4& scales, constant Push& push, const device XQuads& v_1940, const device XCodes& v_1972, const device XScales& v_1985)
 {
     uint at = (token * (push.n_in / 32u)) + run;
     if (kRoundsItself)
@@ -852,7 +851,7 @@ void load_activations(thread const uint& token, thread const uint& run, thread u
         spvUnsafeArray<float4, 8> values;
         for (uint i = 0u; i < 8u; i++)
         {
-            values[i] = v_1929.x_quads[((push.x_at / 4u) + (8u * at)) + i];
+            values[i] = v_1940.x_quads[((push.x_at / 4u) + (8u * at)) + i];
         }
         spvUnsafeArray<float4, 8> param;
         param = values;
@@ -867,9 +866,9 @@ void load_activations(thread const uint& token, thread const uint& run, thread u
     }
     else
     {
-        low = v_1961.x_codes[2u * at];
-        high = v_1961.x_codes[(2u * at) + 1u];
-        scales = v_1974.x_scales[push.x_scales_at + at];
+        low = v_1972.x_codes[2u * at];
+        high = v_1972.x_codes[(2u * at) + 1u];
+        scales = v_1985.x_scales[push.x_scales_at + at];
     }
 }
 
@@ -885,7 +884,7 @@ int dot4(thread const uint& a, thread const uint& b)
 }
 
 static inline __attribute__((always_inline))
-void add_runs(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_307, constant Push& push, const device XQuads& v_1929, const device XCodes& v_1961, const device XScales& v_1974, thread uint3& gl_LocalInvocationID)
+void add_runs(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_313, constant Push& push, const device XQuads& v_1940, const device XCodes& v_1972, const device XScales& v_1985, thread uint3& gl_LocalInvocationID)
 {
     uint n_runs = push.n_in / 32u;
     spvUnsafeArray<Run, kRows> runs;
@@ -899,14 +898,14 @@ void add_runs(thread const uint& first_row, thread const uint& first_token, thre
             uint param = first_row + r;
             uint param_1 = row_address(param, push);
             uint param_2 = i;
-            runs[r] = load_run(param_1, param_2, v_307);
+            runs[r] = load_run(param_1, param_2, v_313);
         }
         for (uint t = 0u; t < kTokens; t++)
         {
             uint param_3 = first_token + t;
             uint param_4 = token_or_last(param_3, push);
             uint param_5 = i;
-            load_activations(param_4, param_5, param_6, param_7, param_8, push, v_1929, v_1961, v_1974);
+            load_activations(param_4, param_5, param_6, param_7, param_8, push, v_1940, v_1972, v_1985);
             uint4 low = param_6;
             uint4 high = param_7;
             float4 scales = param_8;
@@ -946,16 +945,9 @@ void add_runs(thread const uint& first_row, thread const uint& first_token, thre
 }
 
 static inline __attribute__((always_inline))
-void load_8_floats(thread const uint& row, thread const uint& i, thread float4& first, thread float4& last, const device WeightQuads& v_1378)
+void unpack_8_floats(thread const uint4& pairs, thread float4& first, thread float4& last)
 {
-    if (_1372)
-    {
-        first = as_type<float4>(v_1378.weight_quads[(row / 16u) + (2u * i)]);
-        last = as_type<float4>(v_1378.weight_quads[((row / 16u) + (2u * i)) + 1u]);
-        return;
-    }
-    uint4 pairs = v_1378.weight_quads[(row / 16u) + i];
-    if (_1405)
+    if (_1378)
     {
         first = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
         last = float4(float2(as_type<half2>(pairs.z)), float2(as_type<half2>(pairs.w)));
@@ -968,7 +960,24 @@ void load_8_floats(thread const uint& row, thread const uint& i, thread float4& 
 }
 
 static inline __attribute__((always_inline))
-void add_quads(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightQuads& v_1378, constant Push& push, const device XQuads& v_1929, thread uint3& gl_LocalInvocationID)
+void load_8_floats(thread const uint& row, thread const uint& i, thread float4& first, thread float4& last, const device WeightQuads& v_1439)
+{
+    if (_1433)
+    {
+        first = as_type<float4>(v_1439.weight_quads[(row / 16u) + (2u * i)]);
+        last = as_type<float4>(v_1439.weight_quads[((row / 16u) + (2u * i)) + 1u]);
+        return;
+    }
+    uint4 param = v_1439.weight_quads[(row / 16u) + i];
+    float4 param_1;
+    float4 param_2;
+    unpack_8_floats(param, param_1, param_2);
+    first = param_1;
+    last = param_2;
+}
+
+static inline __attribute__((always_inline))
+void add_quads(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightQuads& v_1439, constant Push& push, const device XQuads& v_1940, thread uint3& gl_LocalInvocationID)
 {
     spvUnsafeArray<float4, kRows> low;
     spvUnsafeArray<float4, kRows> high;
@@ -981,7 +990,7 @@ void add_quads(thread const uint& first_row, thread const uint& first_token, thr
             uint param = first_row + r;
             uint param_1 = row_address(param, push);
             uint param_2 = i;
-            load_8_floats(param_1, param_2, param_3, param_4, v_1378);
+            load_8_floats(param_1, param_2, param_3, param_4, v_1439);
             low[r] = param_3;
             high[r] = param_4;
         }
@@ -989,8 +998,8 @@ void add_quads(thread const uint& first_row, thread const uint& first_token, thr
         {
             uint param_5 = first_token + t;
             uint at = ((push.x_at + (token_or_last(param_5, push) * push.n_in)) / 4u) + (2u * i);
-            float4 x_low = v_1929.x_quads[at];
-            float4 x_high = v_1929.x_quads[at + 1u];
+            float4 x_low = v_1940.x_quads[at];
+            float4 x_high = v_1940.x_quads[at + 1u];
             for (uint r_1 = 0u; r_1 < kRows; r_1++)
             {
                 sums[r_1][t] += (dot(low[r_1], x_low) + dot(high[r_1], x_high));
@@ -1000,27 +1009,27 @@ void add_quads(thread const uint& first_row, thread const uint& first_token, thr
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& row, thread const uint& i, const device WeightWords& v_307)
+float load_float(thread const uint& row, thread const uint& i, const device WeightWords& v_313)
 {
     switch (kType)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_307);
+            uint param_1 = half_at(param, v_313);
             return f32_from_f16(param_1);
         }
         case 30u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_307) << uint(16));
+            return as_type<float>(half_at(param_2, v_313) << uint(16));
         }
     }
-    return as_type<float>(v_307.weight_words[(row / 4u) + i]);
+    return as_type<float>(v_313.weight_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void add_floats(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_307, constant Push& push, thread uint3& gl_LocalInvocationID, const device X& v_2345)
+void add_floats(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_313, constant Push& push, thread uint3& gl_LocalInvocationID, const device X& v_2356)
 {
     for (uint i = gl_LocalInvocationID.x; i < push.n_in; i += gl_WorkGroupSize.x)
     {
@@ -1029,35 +1038,35 @@ void add_floats(thread const uint& first_row, thread const uint& first_token, th
             uint param = first_row + r;
             uint param_1 = row_address(param, push);
             uint param_2 = i;
-            float w = load_float(param_1, param_2, v_307);
+            float w = load_float(param_1, param_2, v_313);
             for (uint t = 0u; t < kTokens; t++)
             {
                 uint param_3 = first_token + t;
-                sums[r][t] += (w * v_2345.x[(push.x_at + (token_or_last(param_3, push) * push.n_in)) + i]);
+                sums[r][t] += (w * v_2356.x[(push.x_at + (token_or_last(param_3, push) * push.n_in)) + i]);
             }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1861], thread uint& gl_SubgroupID)
+void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1872], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
-    float _1834;
+    float _1845;
     for (uint i = 0u; i < kValues; i++)
     {
         if (is_sum)
         {
-            _1834 = simd_sum(values[i]);
+            _1845 = simd_sum(values[i]);
         }
         else
         {
-            _1834 = simd_max(values[i]);
+            _1845 = simd_max(values[i]);
         }
-        results[i] = _1834;
+        results[i] = _1845;
     }
-    bool _1850 = simd_is_first();
-    if (_1850)
+    bool _1861 = simd_is_first();
+    if (_1861)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -1074,7 +1083,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1861], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1872], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -1085,39 +1094,39 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1861], thr
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& row, thread const uint& token, thread const float& product, constant Push& push, const device Bias& v_1518, device Out& v_1531)
+void store(thread const uint& row, thread const uint& token, thread const float& product, constant Push& push, const device Bias& v_1529, device Out& v_1542)
 {
-    bool _1489 = row >= push.n_rows;
-    bool _1497;
-    if (!_1489)
+    bool _1500 = row >= push.n_rows;
+    bool _1508;
+    if (!_1500)
     {
-        _1497 = token >= push.n_tokens;
+        _1508 = token >= push.n_tokens;
     }
     else
     {
-        _1497 = _1489;
+        _1508 = _1500;
     }
-    if (_1497)
+    if (_1508)
     {
         return;
     }
     uint out_row = push.first_row + row;
-    float _1512;
+    float _1523;
     if (push.has_bias != 0u)
     {
-        _1512 = v_1518.bias0[push.bias_at + out_row];
+        _1523 = v_1529.bias0[push.bias_at + out_row];
     }
     else
     {
-        _1512 = 0.0;
+        _1523 = 0.0;
     }
-    float offset = _1512;
-    v_1531.result[(push.out_at + (token * push.n_out)) + out_row] = product + offset;
+    float offset = _1523;
+    v_1542.result[(push.out_at + (token * push.n_out)) + out_row] = product + offset;
 }
 
-kernel void matmul_gemv(const device WeightWords& v_307 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_1378 [[buffer(1)]], const device X& v_2345 [[buffer(2)]], const device XQuads& v_1929 [[buffer(3)]], const device XCodes& v_1961 [[buffer(4)]], const device XScales& v_1974 [[buffer(5)]], const device Bias& v_1518 [[buffer(6)]], device Out& v_1531 [[buffer(7)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_gemv(const device WeightWords& v_313 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_1439 [[buffer(1)]], const device X& v_2356 [[buffer(2)]], const device XQuads& v_1940 [[buffer(3)]], const device XCodes& v_1972 [[buffer(4)]], const device XScales& v_1985 [[buffer(5)]], const device Bias& v_1529 [[buffer(6)]], device Out& v_1542 [[buffer(7)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
-    threadgroup float reduced[_1861];
+    threadgroup float reduced[_1872];
     uint first_row = flat_group(gl_WorkGroupID, gl_NumWorkGroups) * kRows;
     uint first_token = gl_WorkGroupID.z * kTokens;
     if (first_row >= push.n_rows)
@@ -1132,13 +1141,13 @@ kernel void matmul_gemv(const device WeightWords& v_307 [[buffer(0)]], constant 
             sums[r][t] = 0.0;
         }
     }
-    if (_2417)
+    if (_2428)
     {
         uint param = first_row;
         uint param_1 = first_token;
         spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows> param_2;
         param_2 = sums;
-        add_runs(param, param_1, param_2, v_307, push, v_1929, v_1961, v_1974, gl_LocalInvocationID);
+        add_runs(param, param_1, param_2, v_313, push, v_1940, v_1972, v_1985, gl_LocalInvocationID);
         sums = param_2;
     }
     else
@@ -1149,7 +1158,7 @@ kernel void matmul_gemv(const device WeightWords& v_307 [[buffer(0)]], constant 
             uint param_4 = first_token;
             spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows> param_5;
             param_5 = sums;
-            add_quads(param_3, param_4, param_5, v_1378, push, v_1929, gl_LocalInvocationID);
+            add_quads(param_3, param_4, param_5, v_1439, push, v_1940, gl_LocalInvocationID);
             sums = param_5;
         }
         else
@@ -1158,7 +1167,7 @@ kernel void matmul_gemv(const device WeightWords& v_307 [[buffer(0)]], constant 
             uint param_7 = first_token;
             spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows> param_8;
             param_8 = sums;
-            add_floats(param_6, param_7, param_8, v_307, push, gl_LocalInvocationID, v_2345);
+            add_floats(param_6, param_7, param_8, v_313, push, gl_LocalInvocationID, v_2356);
             sums = param_8;
         }
     }
@@ -1180,7 +1189,7 @@ kernel void matmul_gemv(const device WeightWords& v_307 [[buffer(0)]], constant 
         uint param_12 = first_row + (i / kTokens);
         uint param_13 = first_token + (i % kTokens);
         float param_14 = reduced_sum(param_11, reduced, gl_NumSubgroups);
-        store(param_12, param_13, param_14, push, v_1518, v_1531);
+        store(param_12, param_13, param_14, push, v_1529, v_1542);
     }
 }
 

@@ -1,8 +1,10 @@
 // matmul on Vulkan: for quantised weights a pass rounds the activations; then one launch for each weight, by
-// matmul_gemv for a few tokens and by matmul_gemm for many.
+// matmul_gemv for a few tokens and by matmul_gemm for many; both have a twin with _dot for devices that
+// multiply four bytes at once.
 #include <cassert>
 
 #include "kernels/cpu/matmul/activations.h"
+#include "kernels/vulkan/gemm_tile.h"
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
 #include "kernels/vulkan/weights.h"
@@ -97,9 +99,11 @@ Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, bool rounds_itself,
   return {has_dot ? "matmul_gemv_dot" : "matmul_gemv", {n_lanes, n_rows, n_tokens, rounds_itself}, groups};
 }
 
-Launch gemm_launch(const MatmulPush& push) {
-  constexpr uint32_t kTile = 64;
-  return {"matmul_gemm", {}, {div_up(push.n_rows, kTile), div_up(push.n_tokens, kTile), 1}};
+Launch gemm_launch(Stream& s, const MatmulPush& push) {
+  const GemmTile tile = gemm_tile(limits_of(s), push.n_rows, push.n_tokens);
+  return {"matmul_gemm",
+          {tile.n_lanes(), tile.row_lanes, tile.token_lanes},
+          tile.groups(push.n_rows, push.n_tokens)};
 }
 
 void multiply(Stream& s, const Linear& linear, const Tensor& x, bool rounds_itself, const Tensor& out) {
@@ -123,7 +127,7 @@ void multiply(Stream& s, const Linear& linear, const Tensor& x, bool rounds_itse
     // gemv reads weights again for every 8 tokens, and gives a token the same sums whatever their number.
     const Launch launch = x.n_rows() <= kMostAlikeRows || limits_of(s).is_deterministic
                               ? gemv_launch(s, dtype, whole_quads, rounds_itself, push)
-                              : gemm_launch(push);
+                              : gemm_launch(s, push);
     const auto type_constants = weight_constants(dtype, whole_quads);
     std::vector<uint32_t> constants(type_constants.begin(), type_constants.end());
     constants.insert(constants.end(), launch.constants.begin(), launch.constants.end());

@@ -1,96 +1,154 @@
 #version 450
-// matmul for many tokens: a workgroup computes a tile of 64 rows times 64 tokens, 32 values of the inner
-// dimension at a time, from shared memory. Quantised weights and activations are multiplied as the floats
-// that they stand for.
+// matmul for many tokens: a workgroup computes a tile of rows times tokens, 32 values of the inner dimension at a
+// time, from shared memory. What the next step needs is loaded while this one is multiplied. Quantised weights (on
+// devices that do not multiply four bytes at once) and their activations are multiplied as the floats that they stand
+// for.
 #extension GL_GOOGLE_include_directive : require
+layout(local_size_x_id = 8) in;
+
 #include "matmul.glsl"
+#include "gemm_tile.glsl"
 
-const uint kTile = 64;
 const uint kDepth = 32;
-layout(local_size_x = 128) in;
 
-// Four rows (or tokens) beside each other.
-shared vec4 w_tile[kDepth][kTile / 4];
-shared vec4 x_tile[kDepth][kTile / 4];
+// Of each value of the inner dimension, the rows (or tokens) of the tile, four beside each other.
+const uint kRowQuads = kTileRows / 4, kTokenQuads = kTileTokens / 4;
+shared vec4 w_tile[kDepth * kRowQuads];
+shared vec4 x_tile[kDepth * kTokenQuads];
 
-void put_w(uint column, uint i, float value) { w_tile[i][column / 4][column % 4] = value; }
-void put_x(uint column, uint i, float value) { x_tile[i][column / 4][column % 4] = value; }
+// What each lane takes to shared memory: eight values of a row, four of a token.
+const uint kWeightPieces = kDepth / 8, kActivationPieces = kDepth / 4;
+const uint kWeightsOfLane = (kTileRows * kWeightPieces + kLanes - 1) / kLanes;
+const uint kActivationsOfLane = (kTileTokens * kActivationPieces + kLanes - 1) / kLanes;
 
-// Values first.. of a row, as far as there are any, then zeros.
-void load_weights(uint column, uint row, uint first) {
-  const uint address = row_address(row);
-  if (!kIsFloat) {
-    const Run run = load_run(address, first / kDepth);
-    [[unroll]] for (uint i = 0; i < kDepth; ++i) put_w(column, i, value_of(run, i));
+// Where a quad of rows or tokens lies among those of value `i`. They change places from four values to the next, so
+// that lanes that store different values of a row meet in no bank.
+uint place_in(uint quad, uint i) { return quad ^ (i / 4 % 8); }
+
+void put_w(uint row, uint i, vec4 values) {
+  [[unroll]] for (uint j = 0; j < 4; ++j)
+    w_tile[(i + j) * kRowQuads + place_in(row / 4, i)][row % 4] = values[j];
+}
+
+void put_x(uint token, uint i, vec4 values) {
+  [[unroll]] for (uint j = 0; j < 4; ++j)
+    x_tile[(i + j) * kTokenQuads + place_in(token / 4, i)][token % 4] = values[j];
+}
+
+// Eight values as they were loaded, so that nothing waits for them before they are needed: pairs of 16-bit floats, or
+// floats in both.
+struct Eight {
+  uvec4 low, high;
+};
+const bool kIsPairs = kWholeQuads && kType != kF32;
+
+// The n-th piece of this lane, of floats; zeros behind the end of the row.
+Eight load_weights(uint n, uint first_row, uint first) {
+  const uint piece = gl_LocalInvocationID.x + n * kLanes;
+  const uint address = row_address(first_row + piece / kWeightPieces);
+  const uint at = first + 8 * (piece % kWeightPieces);
+  Eight values = Eight(uvec4(0), uvec4(0));
+  if (kIsPairs) {
+    if (at < push.n_in) values.low = weight_quads[address / 16 + at / 8];
   } else if (kWholeQuads) {
-    [[unroll]] for (uint i = 0; i < kDepth; i += 8) {
-      vec4 low = vec4(0);
-      vec4 high = vec4(0);
-      if (first + i < push.n_in) load_8_floats(address, (first + i) / 8, low, high);
-      [[unroll]] for (uint j = 0; j < 4; ++j) put_w(column, i + j, low[j]);
-      [[unroll]] for (uint j = 0; j < 4; ++j) put_w(column, i + 4 + j, high[j]);
-    }
+    if (at < push.n_in) values = Eight(weight_quads[address / 16 + at / 4], weight_quads[address / 16 + at / 4 + 1]);
   } else {
-    for (uint i = 0; i < kDepth; ++i)
-      put_w(column, i, first + i < push.n_in ? load_float(address, first + i) : 0);
+    [[unroll]] for (uint j = 0; j < 4; ++j) {
+      if (at + j < push.n_in) values.low[j] = floatBitsToUint(load_float(address, at + j));
+      if (at + 4 + j < push.n_in) values.high[j] = floatBitsToUint(load_float(address, at + 4 + j));
+    }
+  }
+  return values;
+}
+
+void put_weights(uint n, Eight values) {
+  const uint piece = gl_LocalInvocationID.x + n * kLanes;
+  const uint row = piece / kWeightPieces, i = 8 * (piece % kWeightPieces);
+  if (row >= kTileRows) return;
+  vec4 low = uintBitsToFloat(values.low), high = uintBitsToFloat(values.high);
+  if (kIsPairs) unpack_8_floats(values.low, low, high);
+  put_w(row, i, low);
+  put_w(row, i + 4, high);
+}
+
+// A run of a row for each lane.
+void unpack_weights(uint first_row, uint first) {
+  for (uint row = gl_LocalInvocationID.x; row < kTileRows; row += kLanes) {
+    const Run run = load_run(row_address(first_row + row), first / kDepth);
+    [[unroll]] for (uint i = 0; i < 32; i += 4)
+      put_w(row, i, vec4(value_of(run, i), value_of(run, i + 1), value_of(run, i + 2), value_of(run, i + 3)));
   }
 }
 
-void load_activations(uint column, uint token, uint first) {
-  const uint from = token_or_last(token);
+vec4 load_activations(uint n, uint first_token, uint first) {
+  const uint piece = gl_LocalInvocationID.x + n * kLanes;
+  const uint i = first + 4 * (piece % kActivationPieces);
+  const uint at = token_or_last(first_token + piece / kActivationPieces) * push.n_in + i;
   if (!kIsFloat) {
-    const uint run = (from * push.n_in + first) / kDepth;
-    const float step = x_scales[push.x_scales_at + run].x;
-    [[unroll]] for (uint i = 0; i < kDepth; ++i) {
-      const int codes = int(x_codes[2 * run + i / 16][i / 4 % 4]);
-      put_x(column, i, step * float(bitfieldExtract(codes, int(8 * (i % 4)), 8)));
-    }
-  } else if (kWholeQuads) {
-    const uint at = (push.x_at + from * push.n_in + first) / 4;
-    [[unroll]] for (uint i = 0; i < kDepth; i += 4) {
-      const vec4 values = first + i < push.n_in ? x_quads[at + i / 4] : vec4(0);
-      [[unroll]] for (uint j = 0; j < 4; ++j) put_x(column, i + j, values[j]);
-    }
-  } else {
-    const uint at = push.x_at + from * push.n_in + first;
-    for (uint i = 0; i < kDepth; ++i) put_x(column, i, first + i < push.n_in ? x[at + i] : 0);
+    const uint run = at / 32;
+    const int codes = int(x_codes[at / 16][at / 4 % 4]);
+    return x_scales[push.x_scales_at + run].x * vec4(ivec4(codes << 24, codes << 16, codes << 8, codes) >> 24);
+  }
+  if (kWholeQuads) return i < push.n_in ? x_quads[(push.x_at + at) / 4] : vec4(0);
+  vec4 values = vec4(0);
+  [[unroll]] for (uint j = 0; j < 4; ++j)
+    if (i + j < push.n_in) values[j] = x[push.x_at + at + j];
+  return values;
+}
+
+void put_activations(uint n, vec4 values) {
+  const uint piece = gl_LocalInvocationID.x + n * kLanes;
+  if (piece < kTileTokens * kActivationPieces)
+    put_x(piece / kActivationPieces, 4 * (piece % kActivationPieces), values);
+}
+
+vec4 sums[kRows / 4 * kTokens];
+
+void multiply(uint i, uvec2 place) {
+  vec4 w4[kRows / 4], x4[kTokens / 4];
+  [[unroll]] for (uint r = 0; r < kRows / 4; ++r)
+    w4[r] = w_tile[i * kRowQuads + place_in(place.x + r * kRowLanes, i)];
+  [[unroll]] for (uint t = 0; t < kTokens / 4; ++t)
+    x4[t] = x_tile[i * kTokenQuads + place_in(place.y + t * kTokenLanes, i)];
+  [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+    [[unroll]] for (uint r = 0; r < kRows / 4; ++r)
+      sums[t * (kRows / 4) + r] += w4[r] * x4[t / 4][t % 4];
   }
 }
 
 void main() {
-  const uint first_row = gl_WorkGroupID.x * kTile;
-  const uint first_token = gl_WorkGroupID.y * kTile;
-  const uint lane = gl_LocalInvocationID.x;
-  // Of the tile, each lane computes four rows of the lower half and four of the upper one, of four tokens.
-  const uint row_block = lane % 8;
-  const uint token_block = lane / 8;
-  vec4 sums_low[4];
-  vec4 sums_high[4];
-  [[unroll]] for (uint t = 0; t < 4; ++t) sums_low[t] = sums_high[t] = vec4(0);
+  const uint first_row = gl_WorkGroupID.x * kTileRows;
+  const uint first_token = gl_WorkGroupID.y * kTileTokens;
+  const uvec2 place = place_of(gl_LocalInvocationID.x);
+  [[unroll]] for (uint i = 0; i < kRows / 4 * kTokens; ++i) sums[i] = vec4(0);
+  Eight w[kWeightsOfLane];
+  vec4 x[kActivationsOfLane];
+  if (kIsFloat) [[unroll]] for (uint n = 0; n < kWeightsOfLane; ++n) w[n] = load_weights(n, first_row, 0);
+  [[unroll]] for (uint n = 0; n < kActivationsOfLane; ++n) x[n] = load_activations(n, first_token, 0);
 
   for (uint first = 0; first < push.n_in; first += kDepth) {
-    if (lane < kTile) {
-      load_weights(lane, first_row + lane, first);
+    barrier();
+    if (kIsFloat) {
+      [[unroll]] for (uint n = 0; n < kWeightsOfLane; ++n) put_weights(n, w[n]);
     } else {
-      load_activations(lane - kTile, first_token + lane - kTile, first);
+      unpack_weights(first_row, first);
     }
+    [[unroll]] for (uint n = 0; n < kActivationsOfLane; ++n) put_activations(n, x[n]);
     barrier();
-    for (uint i = 0; i < kDepth; ++i) {
-      const vec4 w_low = w_tile[i][row_block];
-      const vec4 w_high = w_tile[i][kTile / 8 + row_block];
-      const vec4 x4 = x_tile[i][token_block];
-      [[unroll]] for (uint t = 0; t < 4; ++t) {
-        sums_low[t] += w_low * x4[t];
-        sums_high[t] += w_high * x4[t];
-      }
+    const uint next = first + kDepth;
+    if (next < push.n_in) {
+      if (kIsFloat) [[unroll]] for (uint n = 0; n < kWeightsOfLane; ++n) w[n] = load_weights(n, first_row, next);
+      [[unroll]] for (uint n = 0; n < kActivationsOfLane; ++n) x[n] = load_activations(n, first_token, next);
     }
-    barrier();
+    // Not unrolled further: devices keep few instructions.
+    [[dont_unroll]] for (uint i = 0; i < kDepth; i += 4) {
+      [[unroll]] for (uint j = 0; j < 4; ++j) multiply(i + j, place);
+    }
   }
 
-  [[unroll]] for (uint t = 0; t < 4; ++t) {
-    const uint token = first_token + 4 * token_block + t;
-    const uint row = first_row + 4 * row_block;
-    [[unroll]] for (uint i = 0; i < 4; ++i) store(row + i, token, sums_low[t][i]);
-    [[unroll]] for (uint i = 0; i < 4; ++i) store(row + kTile / 2 + i, token, sums_high[t][i]);
+  [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+    const uint token = first_token + 4 * (place.y + t / 4 * kTokenLanes) + t % 4;
+    [[unroll]] for (uint r = 0; r < kRows; ++r)
+      store(first_row + 4 * (place.x + r / 4 * kRowLanes) + r % 4, token, sums[t * (kRows / 4) + r / 4][r % 4]);
   }
 }

@@ -251,14 +251,8 @@ float load_float(uint row, uint i) {
   return uintBitsToFloat(weight_words[row / 4 + i]);
 }
 
-// Values 8 * i.. of such a row, where kWholeQuads holds.
-void load_8_floats(uint row, uint i, out vec4 first, out vec4 last) {
-  if (kType == kF32) {
-    first = uintBitsToFloat(weight_quads[row / 16 + 2 * i]);
-    last = uintBitsToFloat(weight_quads[row / 16 + 2 * i + 1]);
-    return;
-  }
-  const uvec4 pairs = weight_quads[row / 16 + i];
+// Eight values of a 16-bit float type.
+void unpack_8_floats(uvec4 pairs, out vec4 first, out vec4 last) {
   if (kType == kF16) {
     first = vec4(unpackHalf2x16(pairs.x), unpackHalf2x16(pairs.y));
     last = vec4(unpackHalf2x16(pairs.z), unpackHalf2x16(pairs.w));
@@ -266,4 +260,14 @@ void load_8_floats(uint row, uint i, out vec4 first, out vec4 last) {
     first = uintBitsToFloat(uvec4(pairs.x << 16, pairs.x & 0xffff0000, pairs.y << 16, pairs.y & 0xffff0000));
     last = uintBitsToFloat(uvec4(pairs.z << 16, pairs.z & 0xffff0000, pairs.w << 16, pairs.w & 0xffff0000));
   }
+}
+
+// Values 8 * i.. of the row of a float type that starts at byte `row`, where kWholeQuads holds.
+void load_8_floats(uint row, uint i, out vec4 first, out vec4 last) {
+  if (kType == kF32) {
+    first = uintBitsToFloat(weight_quads[row / 16 + 2 * i]);
+    last = uintBitsToFloat(weight_quads[row / 16 + 2 * i + 1]);
+    return;
+  }
+  unpack_8_floats(weight_quads[row / 16 + i], first, last);
 }

@@ -17,7 +17,7 @@ struct GemmTile {
 };
 
 // The tile that a device computes such a product in: as large a one as it has room for, while there are
-// enough of them for all of a large GPU.
-GemmTile gemm_tile(const DeviceLimits& limits, uint32_t rows, uint32_t tokens);
+// enough of them for all of a large GPU. `has_dot`: in matmul_gemm_dot.comp, not in matmul_gemm.comp.
+GemmTile gemm_tile(const DeviceLimits& limits, bool has_dot, uint32_t rows, uint32_t tokens);
 
 }  // namespace parlance::vulkan

@@ -99,9 +99,10 @@ Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, bool rounds_itself,
   return {has_dot ? "matmul_gemv_dot" : "matmul_gemv", {n_lanes, n_rows, n_tokens, rounds_itself}, groups};
 }
 
-Launch gemm_launch(Stream& s, const MatmulPush& push) {
-  const GemmTile tile = gemm_tile(limits_of(s), push.n_rows, push.n_tokens);
-  return {"matmul_gemm",
+Launch gemm_launch(Stream& s, DType dtype, const MatmulPush& push) {
+  const bool has_dot = !is_float(dtype) && limits_of(s).has_integer_dot_product;
+  const GemmTile tile = gemm_tile(limits_of(s), has_dot, push.n_rows, push.n_tokens);
+  return {has_dot ? "matmul_gemm_dot" : "matmul_gemm",
           {tile.n_lanes(), tile.row_lanes, tile.token_lanes},
           tile.groups(push.n_rows, push.n_tokens)};
 }
@@ -127,7 +128,7 @@ void multiply(Stream& s, const Linear& linear, const Tensor& x, bool rounds_itse
     // gemv reads weights again for every 8 tokens, and gives a token the same sums whatever their number.
     const Launch launch = x.n_rows() <= kMostAlikeRows || limits_of(s).is_deterministic
                               ? gemv_launch(s, dtype, whole_quads, rounds_itself, push)
-                              : gemm_launch(s, push);
+                              : gemm_launch(s, dtype, push);
     const auto type_constants = weight_constants(dtype, whole_quads);
     std::vector<uint32_t> constants(type_constants.begin(), type_constants.end());
     constants.insert(constants.end(), launch.constants.begin(), launch.constants.end());

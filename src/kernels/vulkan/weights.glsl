@@ -50,6 +50,23 @@ uint word_at(uint at) {
   return (at & 2) == 0 ? first : first >> 16 | last << 16;
 }
 
+#ifdef PARLANCE_QUAD_LOADS
+
+// Lanes that read rows of their own ask memory less often this way: 16 bytes at a time, of which what lies at `at` is
+// then moved to the front.
+void load_8_words(uint at, out uint loaded[8]) {
+  uint w[12];
+  [[unroll]] for (uint i = 0; i < 3; ++i) {
+    const uvec4 quad = weight_quads[min((at >> 4) + i, (at + 31) >> 4)];
+    [[unroll]] for (uint j = 0; j < 4; ++j) w[4 * i + j] = quad[j];
+  }
+  [[unroll]] for (uint i = 0; i < 10; ++i) w[i] = (at & 8) != 0 ? w[i + 2] : w[i];
+  [[unroll]] for (uint i = 0; i < 9; ++i) w[i] = (at & 4) != 0 ? w[i + 1] : w[i];
+  [[unroll]] for (uint i = 0; i < 8; ++i) loaded[i] = (at & 2) != 0 ? w[i] >> 16 | w[i + 1] << 16 : w[i];
+}
+
+#else
+
 void load_8_words(uint at, out uint loaded[8]) {
   uint aligned[9];
   [[unroll]] for (uint i = 0; i < 8; ++i) aligned[i] = weight_words[(at >> 2) + i];
@@ -59,6 +76,8 @@ void load_8_words(uint at, out uint loaded[8]) {
     loaded[i] = straddles ? aligned[i] >> 16 | aligned[i + 1] << 16 : aligned[i];
   }
 }
+
+#endif
 
 void load_4_words(uint at, out uint loaded[4]) {
   uint aligned[5];

@@ -128,9 +128,20 @@ TEST_F(MetalText, MatmulAndRowsOfEveryType) {
                                       bytes.data() + row * row_bytes(*dtype, n_in), n_in);
     const auto x = random_floats(n_in * 70);
     const bool is_float = traits(*dtype).block_elements == 1;
-    for (const int64_t n_tokens : {1, 3, 70}) {  // 70: in tiles
-      if (n_tokens == 70 && *dtype != DType::f16 && *dtype != DType::q4_k) continue;
-      if (n_tokens == 3 && *dtype != DType::f32 && *dtype != DType::q8_0) continue;
+    // Types whose runs have, in tiles of bytes, codes alone, a centre, a minimum, and both halves these of
+    // their own.
+    const bool is_kind_of_its_own = *dtype == DType::q8_0 || *dtype == DType::q4_0 || *dtype == DType::q4_k ||
+                                    *dtype == DType::q6_k || *dtype == DType::q2_k;
+    struct Case {
+      int64_t n_tokens;
+      bool has_dot;
+      bool is_tested;
+    };
+    for (const Case& c : {Case{1, false, true}, Case{3, true, *dtype == DType::f32 || *dtype == DType::q8_0},
+                          Case{70, false, *dtype == DType::f16 || *dtype == DType::q4_k},
+                          Case{70, true, is_kind_of_its_own}}) {  // 70: in tiles
+      if (!c.is_tested) continue;
+      const int64_t n_tokens = c.n_tokens;
       expect_same(
           [&](OpBench& bench) {
             const Linear w{bench.upload(*dtype, {n_in, n_out, 1, 1}, bytes), {}};
@@ -138,7 +149,7 @@ TEST_F(MetalText, MatmulAndRowsOfEveryType) {
                                            std::vector<float>(x.begin(), x.begin() + n_in * n_tokens));
             return bench.run([&](Stream& s) { return matmul(s, w, tx); });
           },
-          is_float ? 2e-5f : 1e-4f, 1e-5f, n_tokens == 3 ? 8 : 32, n_tokens == 3);
+          is_float ? 2e-5f : 1e-4f, 1e-5f, n_tokens == 3 ? 8 : 32, c.has_dot);
     }
     expect_same(
         [&](OpBench& bench) {

@@ -45,13 +45,68 @@ struct spvUnsafeArray
     }
 };
 
+template<typename T>
+[[clang::optnone]] T spvFMul(T l, T r)
+{
+    return fma(l, r, T(0));
+}
+
+template<typename T, int Cols, int Rows>
+[[clang::optnone]] vec<T, Cols> spvFMulVectorMatrix(vec<T, Rows> v, matrix<T, Cols, Rows> m)
+{
+    vec<T, Cols> res = vec<T, Cols>(0);
+    for (uint i = Rows; i > 0; --i)
+    {
+        vec<T, Cols> tmp(0);
+        for (uint j = 0; j < Cols; ++j)
+        {
+            tmp[j] = m[j][i - 1];
+        }
+        res = fma(tmp, vec<T, Cols>(v[i - 1]), res);
+    }
+    return res;
+}
+
+template<typename T, int Cols, int Rows>
+[[clang::optnone]] vec<T, Rows> spvFMulMatrixVector(matrix<T, Cols, Rows> m, vec<T, Cols> v)
+{
+    vec<T, Rows> res = vec<T, Rows>(0);
+    for (uint i = Cols; i > 0; --i)
+    {
+        res = fma(m[i - 1], vec<T, Rows>(v[i - 1]), res);
+    }
+    return res;
+}
+
+template<typename T, int LCols, int LRows, int RCols, int RRows>
+[[clang::optnone]] matrix<T, RCols, LRows> spvFMulMatrixMatrix(matrix<T, LCols, LRows> l, matrix<T, RCols, RRows> r)
+{
+    matrix<T, RCols, LRows> res;
+    for (uint i = 0; i < RCols; i++)
+    {
+        vec<T, RCols> tmp(0);
+        for (uint j = 0; j < LCols; j++)
+        {
+            tmp = fma(vec<T, RCols>(r[i][j]), l[j], tmp);
+        }
+        res[i] = tmp;
+    }
+    return res;
+}
+
+template<typename T>
+[[clang::optnone]] T spvFAdd(T l, T r)
+{
+    return fma(T(1), l, r);
+}
+
 #ifndef SPIRV_CROSS_CONSTANT_ID_0
 #define SPIRV_CROSS_CONSTANT_ID_0 128u
 #endif
 constant uint kMostThreads = SPIRV_CROSS_CONSTANT_ID_0;
-constant uint _91 = (kMostThreads + 3u);
-constant uint _93 = (_91 / 4u);
-constant uint _94 = (_93 * 1u);
+constant uint _141 = (kMostThreads + 3u);
+constant uint _143 = (_141 / 4u);
+constant uint _144 = (_143 * 1u);
 
 struct Push
 {
@@ -84,9 +139,9 @@ struct Weight
     float weight[1];
 };
 
-constant uint _298_tmp [[function_constant(0)]];
-constant uint _298 = is_function_constant_defined(_298_tmp) ? _298_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_298, 1u, 1u);
+constant uint _348_tmp [[function_constant(0)]];
+constant uint _348 = is_function_constant_defined(_348_tmp) ? _348_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_348, 1u, 1u);
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -95,24 +150,32 @@ uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, 1>& values, thread const bool& is_sum, threadgroup float (&reduced)[_94], thread uint& gl_SubgroupID)
+float added_square(thread const float& sum, thread const float& value)
+{
+    float square = spvFMul(value, value);
+    float added = spvFAdd(sum, square);
+    return added;
+}
+
+static inline __attribute__((always_inline))
+void reduce(thread const spvUnsafeArray<float, 1>& values, thread const bool& is_sum, threadgroup float (&reduced)[_144], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, 1> results;
-    float _60;
+    float _110;
     for (uint i = 0u; i < 1u; i++)
     {
         if (is_sum)
         {
-            _60 = simd_sum(values[i]);
+            _110 = simd_sum(values[i]);
         }
         else
         {
-            _60 = simd_max(values[i]);
+            _110 = simd_max(values[i]);
         }
-        results[i] = _60;
+        results[i] = _110;
     }
-    bool _79 = simd_is_first();
-    if (_79)
+    bool _129 = simd_is_first();
+    if (_129)
     {
         for (uint i_1 = 0u; i_1 < 1u; i_1++)
         {
@@ -129,7 +192,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_94], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_144], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -140,7 +203,7 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_94], threa
 }
 
 static inline __attribute__((always_inline))
-float sum_of_group(thread const float& value, threadgroup float (&reduced)[_94], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups)
+float sum_of_group(thread const float& value, threadgroup float (&reduced)[_144], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups)
 {
     spvUnsafeArray<float, 1> values;
     values[0] = value;
@@ -152,9 +215,23 @@ float sum_of_group(thread const float& value, threadgroup float (&reduced)[_94],
     return reduced_sum(param_2, reduced, gl_NumSubgroups);
 }
 
-kernel void add_rms_norm(constant Push& push [[buffer(30)]], device H& _202 [[buffer(0)]], const device Y& _212 [[buffer(1)]], const device Weight& _286 [[buffer(2)]], device Out& _272 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+static inline __attribute__((always_inline))
+float norm_scale(thread const float& sum_of_squares, thread const uint& n, thread const float& eps)
 {
-    threadgroup float reduced[_94];
+    return 1.0 / sqrt((sum_of_squares / float(n)) + eps);
+}
+
+static inline __attribute__((always_inline))
+float normalised(thread const float& value, thread const float& scale, thread const float& weight)
+{
+    float scaled = spvFMul(value, scale);
+    float weighed = spvFMul(scaled, weight);
+    return weighed;
+}
+
+kernel void add_rms_norm(constant Push& push [[buffer(30)]], device H& _252 [[buffer(0)]], const device Y& _262 [[buffer(1)]], const device Weight& _330 [[buffer(2)]], device Out& _320 [[buffer(3)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+{
+    threadgroup float reduced[_144];
     uint row = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
     if (row >= push.n_rows)
     {
@@ -165,18 +242,26 @@ kernel void add_rms_norm(constant Push& push [[buffer(30)]], device H& _202 [[bu
     float sum = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < push.n; i += kMostThreads)
     {
-        float value = _202.h[h_first + i] + _212.y[y_first + i];
-        _202.h[h_first + i] = value;
-        sum += (value * value);
+        float value = _252.h[h_first + i] + _262.y[y_first + i];
+        _252.h[h_first + i] = value;
+        float param = sum;
+        float param_1 = value;
+        sum = added_square(param, param_1);
     }
-    float param = sum;
-    float _233 = sum_of_group(param, reduced, gl_SubgroupID, gl_NumSubgroups);
-    sum = _233;
-    float scale = 1.0 / sqrt((sum / float(push.n)) + push.eps);
+    float param_2 = sum;
+    float _283 = sum_of_group(param_2, reduced, gl_SubgroupID, gl_NumSubgroups);
+    sum = _283;
+    float param_3 = sum;
+    uint param_4 = push.n;
+    float param_5 = push.eps;
+    float scale = norm_scale(param_3, param_4, param_5);
     uint out_first = push.out_first + (row * push.n);
     for (uint i_1 = gl_LocalInvocationID.x; i_1 < push.n; i_1 += kMostThreads)
     {
-        _272.result[out_first + i_1] = (_202.h[h_first + i_1] * scale) * _286.weight[push.weight_first + i_1];
+        float param_6 = _252.h[h_first + i_1];
+        float param_7 = scale;
+        float param_8 = _330.weight[push.weight_first + i_1];
+        _320.result[out_first + i_1] = normalised(param_6, param_7, param_8);
     }
 }
 

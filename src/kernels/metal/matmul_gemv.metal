@@ -140,11 +140,11 @@ constant uint kType_tmp [[function_constant(0)]];
 constant uint kType = is_function_constant_defined(kType_tmp) ? kType_tmp : 0u;
 constant uint kBlockElements_tmp [[function_constant(2)]];
 constant uint kBlockElements = is_function_constant_defined(kBlockElements_tmp) ? kBlockElements_tmp : 1u;
-constant bool _1257 = (kBlockElements == 32u);
+constant bool _1290 = (kBlockElements == 32u);
 constant uint kBlockBytes_tmp [[function_constant(1)]];
 constant uint kBlockBytes = is_function_constant_defined(kBlockBytes_tmp) ? kBlockBytes_tmp : 4u;
-constant bool _1378 = (kType == 1u);
-constant bool _1433 = (kType == 0u);
+constant bool _1411 = (kType == 1u);
+constant bool _1466 = (kType == 0u);
 
 struct WeightQuads
 {
@@ -178,7 +178,12 @@ struct Out
     float result[1];
 };
 
-constant uint _1872 = (32u * kValues);
+constant bool _1963 = (kType == 10u);
+constant bool _1965 = (kType == 11u);
+constant bool _1966 = (_1963 || _1965);
+constant bool _1968 = (kType == 14u);
+constant bool kStepsOfHalves = (_1966 || _1968);
+constant uint _2046 = (32u * kValues);
 constant bool kRoundsItself_tmp [[function_constant(11)]];
 constant bool kRoundsItself = is_function_constant_defined(kRoundsItself_tmp) ? kRoundsItself_tmp : false;
 
@@ -197,30 +202,25 @@ struct XScales
     float4 x_scales[1];
 };
 
-constant bool _2135 = (kType == 10u);
-constant bool _2137 = (kType == 11u);
-constant bool _2138 = (_2135 || _2137);
-constant bool _2140 = (kType == 14u);
-constant bool kStepsOfHalves = (_2138 || _2140);
-constant uint _2198_tmp [[function_constant(8)]];
-constant uint _2198 = is_function_constant_defined(_2198_tmp) ? _2198_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_2198, 1u, 1u);
+constant uint _2261_tmp [[function_constant(8)]];
+constant uint _2261 = is_function_constant_defined(_2261_tmp) ? _2261_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_2261, 1u, 1u);
 
 struct X
 {
     float x[1];
 };
 
-constant bool _2422 = (kType == 0u);
-constant bool _2423 = (kType == 1u);
-constant bool _2424 = (_2422 || _2423);
-constant bool _2426 = (kType == 30u);
-constant bool kIsFloat = (_2424 || _2426);
-constant bool _2428 = (!kIsFloat);
+constant bool _2485 = (kType == 0u);
+constant bool _2486 = (kType == 1u);
+constant bool _2487 = (_2485 || _2486);
+constant bool _2489 = (kType == 30u);
+constant bool kIsFloat = (_2487 || _2489);
+constant bool _2491 = (!kIsFloat);
 constant bool kWholeQuads_tmp [[function_constant(3)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
 
-constant spvUnsafeArray<int4, 2> _1712 = spvUnsafeArray<int4, 2>({ int4(0), int4(0) });
+constant spvUnsafeArray<int4, 2> _1812 = spvUnsafeArray<int4, 2>({ int4(0), int4(0) });
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -235,9 +235,9 @@ uint row_address(thread const uint& row, constant Push& push)
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device WeightWords& v_313)
+uint half_at(thread const uint& at, const device WeightWords& v_346)
 {
-    return (v_313.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_346.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -247,74 +247,74 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _295;
+    uint _328;
     if (magnitude < 1024u)
     {
-        _295 = subnormal;
+        _328 = subnormal;
     }
     else
     {
-        _295 = (magnitude << uint(13)) + exponent_offset;
+        _328 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _295);
+    return as_type<float>(_sign | _328);
 }
 
 static inline __attribute__((always_inline))
-void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightWords& v_313)
+void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightWords& v_346)
 {
     spvUnsafeArray<uint, 9> aligned;
     for (uint i = 0u; i < 8u; i++)
     {
-        aligned[i] = v_313.weight_words[(at >> uint(2)) + i];
+        aligned[i] = v_346.weight_words[(at >> uint(2)) + i];
     }
-    aligned[8] = v_313.weight_words[(at + 31u) >> uint(2)];
+    aligned[8] = v_346.weight_words[(at + 31u) >> uint(2)];
     bool straddles = (at & 2u) != 0u;
-    uint _401;
+    uint _434;
     for (uint i_1 = 0u; i_1 < 8u; i_1++)
     {
         if (straddles)
         {
-            _401 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            _434 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
         }
         else
         {
-            _401 = aligned[i_1];
+            _434 = aligned[i_1];
         }
-        loaded[i_1] = _401;
+        loaded[i_1] = _434;
     }
 }
 
 static inline __attribute__((always_inline))
-void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_313)
+void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_346)
 {
     spvUnsafeArray<uint, 5> aligned;
     for (uint i = 0u; i < 4u; i++)
     {
-        aligned[i] = v_313.weight_words[(at >> uint(2)) + i];
+        aligned[i] = v_346.weight_words[(at >> uint(2)) + i];
     }
-    aligned[4] = v_313.weight_words[(at + 15u) >> uint(2)];
+    aligned[4] = v_346.weight_words[(at + 15u) >> uint(2)];
     bool straddles = (at & 2u) != 0u;
-    uint _466;
+    uint _499;
     for (uint i_1 = 0u; i_1 < 4u; i_1++)
     {
         if (straddles)
         {
-            _466 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            _499 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
         }
         else
         {
-            _466 = aligned[i_1];
+            _499 = aligned[i_1];
         }
-        loaded[i_1] = _466;
+        loaded[i_1] = _499;
     }
 }
 
 static inline __attribute__((always_inline))
-void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_313)
+void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_346)
 {
     uint param = at;
     spvUnsafeArray<uint, 4> param_1;
-    load_4_words(param, param_1, v_313);
+    load_4_words(param, param_1, v_346);
     spvUnsafeArray<uint, 4> q;
     q = param_1;
     for (uint i = 0u; i < 4u; i++)
@@ -325,20 +325,20 @@ void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes
 }
 
 static inline __attribute__((always_inline))
-uint word_at(thread const uint& at, const device WeightWords& v_313)
+uint word_at(thread const uint& at, const device WeightWords& v_346)
 {
-    uint first = v_313.weight_words[at >> uint(2)];
-    uint last = v_313.weight_words[(at + 3u) >> uint(2)];
-    uint _344;
+    uint first = v_346.weight_words[at >> uint(2)];
+    uint last = v_346.weight_words[(at + 3u) >> uint(2)];
+    uint _377;
     if ((at & 2u) == 0u)
     {
-        _344 = first;
+        _377 = first;
     }
     else
     {
-        _344 = (first >> uint(16)) | (last << uint(16));
+        _377 = (first >> uint(16)) | (last << uint(16));
     }
-    return _344;
+    return _377;
 }
 
 static inline __attribute__((always_inline))
@@ -372,10 +372,10 @@ void look_up_iq4(thread spvUnsafeArray<uint, 8>& codes)
 }
 
 static inline __attribute__((always_inline))
-void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_313)
+void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_346)
 {
     uint param = at;
-    uint param_1 = half_at(param, v_313);
+    uint param_1 = half_at(param, v_346);
     float d = f32_from_f16(param_1);
     run._step = float2(d);
     switch (kType)
@@ -384,7 +384,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
         {
             uint param_2 = at + 2u;
             spvUnsafeArray<uint, 8> param_3;
-            load_8_words(param_2, param_3, v_313);
+            load_8_words(param_2, param_3, v_346);
             run.codes = param_3;
             run.minimum = float2(0.0);
             break;
@@ -394,7 +394,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_4 = at + 2u;
             spvUnsafeArray<uint, 8> param_5;
             param_5 = run.codes;
-            unpack_nibbles(param_4, param_5, v_313);
+            unpack_nibbles(param_4, param_5, v_346);
             run.codes = param_5;
             run.minimum = float2((-8.0) * d);
             break;
@@ -404,10 +404,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_6 = at + 4u;
             spvUnsafeArray<uint, 8> param_7;
             param_7 = run.codes;
-            unpack_nibbles(param_6, param_7, v_313);
+            unpack_nibbles(param_6, param_7, v_346);
             run.codes = param_7;
             uint param_8 = at + 2u;
-            uint param_9 = half_at(param_8, v_313);
+            uint param_9 = half_at(param_8, v_346);
             run.minimum = float2(f32_from_f16(param_9));
             break;
         }
@@ -416,10 +416,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_10 = at + 6u;
             spvUnsafeArray<uint, 8> param_11;
             param_11 = run.codes;
-            unpack_nibbles(param_10, param_11, v_313);
+            unpack_nibbles(param_10, param_11, v_346);
             run.codes = param_11;
             uint param_12 = at + 2u;
-            uint param_13 = word_at(param_12, v_313);
+            uint param_13 = word_at(param_12, v_346);
             spvUnsafeArray<uint, 8> param_14;
             param_14 = run.codes;
             add_fifth_bits(param_13, param_14);
@@ -432,16 +432,16 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_15 = at + 8u;
             spvUnsafeArray<uint, 8> param_16;
             param_16 = run.codes;
-            unpack_nibbles(param_15, param_16, v_313);
+            unpack_nibbles(param_15, param_16, v_346);
             run.codes = param_16;
             uint param_17 = at + 4u;
-            uint param_18 = word_at(param_17, v_313);
+            uint param_18 = word_at(param_17, v_346);
             spvUnsafeArray<uint, 8> param_19;
             param_19 = run.codes;
             add_fifth_bits(param_18, param_19);
             run.codes = param_19;
             uint param_20 = at + 2u;
-            uint param_21 = half_at(param_20, v_313);
+            uint param_21 = half_at(param_20, v_346);
             run.minimum = float2(f32_from_f16(param_21));
             break;
         }
@@ -450,7 +450,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_22 = at + 2u;
             spvUnsafeArray<uint, 8> param_23;
             param_23 = run.codes;
-            unpack_nibbles(param_22, param_23, v_313);
+            unpack_nibbles(param_22, param_23, v_346);
             run.codes = param_23;
             spvUnsafeArray<uint, 8> param_24;
             param_24 = run.codes;
@@ -463,86 +463,86 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
 }
 
 static inline __attribute__((always_inline))
-void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
+void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_346)
 {
     uint param = (at + 16u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_313);
+    load_8_words(param, param_1, v_346);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = (run.codes[i] >> (2u * (r % 4u))) & 50529027u;
     }
     uint param_2 = at + (2u * r);
-    uint scales = half_at(param_2, v_313);
+    uint scales = half_at(param_2, v_346);
     uint param_3 = at + 80u;
-    uint param_4 = half_at(param_3, v_313);
+    uint param_4 = half_at(param_3, v_346);
     run._step = float2(float(scales & 15u), float((scales >> uint(8)) & 15u)) * f32_from_f16(param_4);
     uint param_5 = at + 82u;
-    uint param_6 = half_at(param_5, v_313);
+    uint param_6 = half_at(param_5, v_346);
     run.minimum = float2(float((scales >> uint(4)) & 15u), float(scales >> uint(12))) * (-f32_from_f16(param_6));
 }
 
 static inline __attribute__((always_inline))
-void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
+void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_346)
 {
     uint param = at;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_313);
+    load_8_words(param, param_1, v_346);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 32u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_313);
+    load_8_words(param_2, param_3, v_346);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (2u * (r % 4u))) & 50529027u) | (((high[i] >> r) & 16843009u) << uint(2));
     }
     uint param_4 = (at + 96u) + ((2u * r) % 8u);
-    uint low_bits = half_at(param_4, v_313) >> (4u * (r / 4u));
+    uint low_bits = half_at(param_4, v_346) >> (4u * (r / 4u));
     uint param_5 = (at + 104u) + ((2u * r) % 4u);
-    uint high_bits = half_at(param_5, v_313) >> (2u * (r / 2u));
+    uint high_bits = half_at(param_5, v_346) >> (2u * (r / 2u));
     uint scales = (low_bits & 3855u) | ((high_bits & 771u) << uint(4));
     uint param_6 = at + 108u;
-    uint param_7 = half_at(param_6, v_313);
+    uint param_7 = half_at(param_6, v_346);
     run._step = (float2(float(scales & 255u), float(scales >> uint(8))) - float2(32.0)) * f32_from_f16(param_7);
     run.minimum = run._step * (-4.0);
 }
 
 static inline __attribute__((always_inline))
-void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
+void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_346)
 {
     uint shift = 8u * (r % 4u);
     uint param = at + 4u;
-    uint steps = word_at(param, v_313) >> shift;
+    uint steps = word_at(param, v_346) >> shift;
     uint param_1 = at + 8u;
-    uint minimums = word_at(param_1, v_313) >> shift;
+    uint minimums = word_at(param_1, v_346) >> shift;
     uint param_2 = at + 12u;
-    uint low_bits = word_at(param_2, v_313) >> shift;
+    uint low_bits = word_at(param_2, v_346) >> shift;
     bool is_whole = r < 4u;
-    uint _782;
+    uint _815;
     if (is_whole)
     {
-        _782 = steps & 63u;
+        _815 = steps & 63u;
     }
     else
     {
-        _782 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
+        _815 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
     }
-    uint _step = _782;
-    uint _800;
+    uint _step = _815;
+    uint _833;
     if (is_whole)
     {
-        _800 = minimums & 63u;
+        _833 = minimums & 63u;
     }
     else
     {
-        _800 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
+        _833 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
     }
-    uint minimum = _800;
+    uint minimum = _833;
     uint param_3 = at;
-    uint block_steps = word_at(param_3, v_313);
+    uint block_steps = word_at(param_3, v_346);
     uint param_4 = block_steps & 65535u;
     run._step = float2(f32_from_f16(param_4) * float(_step));
     uint param_5 = block_steps >> uint(16);
@@ -550,11 +550,11 @@ void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run,
 }
 
 static inline __attribute__((always_inline))
-void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
+void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_346)
 {
     uint param = (at + 16u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_313);
+    load_8_words(param, param_1, v_346);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -563,21 +563,21 @@ void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_2 = at;
     uint param_3 = r;
     Run param_4 = run;
-    load_k_scales(param_2, param_3, param_4, v_313);
+    load_k_scales(param_2, param_3, param_4, v_346);
     run = param_4;
 }
 
 static inline __attribute__((always_inline))
-void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
+void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_346)
 {
     uint param = at + 16u;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_313);
+    load_8_words(param, param_1, v_346);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 48u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_313);
+    load_8_words(param_2, param_3, v_346);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -586,65 +586,65 @@ void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_4 = at;
     uint param_5 = r;
     Run param_6 = run;
-    load_k_scales(param_4, param_5, param_6, v_313);
+    load_k_scales(param_4, param_5, param_6, v_346);
     run = param_6;
 }
 
 static inline __attribute__((always_inline))
-void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
+void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_346)
 {
     uint k = r % 4u;
     uint param = (at + 128u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_313);
+    load_8_words(param, param_1, v_346);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + (64u * (r / 4u))) + (32u * (k % 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_313);
+    load_8_words(param_2, param_3, v_346);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (4u * (k / 2u))) & 252645135u) | (((high[i] >> (2u * k)) & 50529027u) << uint(4));
     }
     uint param_4 = (at + 192u) + (2u * r);
-    int scales = int(half_at(param_4, v_313));
+    int scales = int(half_at(param_4, v_346));
     uint param_5 = at + 208u;
-    uint param_6 = half_at(param_5, v_313);
+    uint param_6 = half_at(param_5, v_346);
     run._step = float2(float(extract_bits(scales, uint(0), uint(8))), float(extract_bits(scales, uint(8), uint(8)))) * f32_from_f16(param_6);
     run.minimum = run._step * (-32.0);
 }
 
 static inline __attribute__((always_inline))
-void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_313)
+void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_346)
 {
     uint param = (at + 8u) + (16u * r);
     spvUnsafeArray<uint, 8> param_1;
     param_1 = run.codes;
-    unpack_nibbles(param, param_1, v_313);
+    unpack_nibbles(param, param_1, v_346);
     run.codes = param_1;
     spvUnsafeArray<uint, 8> param_2;
     param_2 = run.codes;
     look_up_iq4(param_2);
     run.codes = param_2;
     uint param_3 = at;
-    uint head = word_at(param_3, v_313);
+    uint head = word_at(param_3, v_346);
     uint param_4 = at + 4u;
-    uint _step = ((word_at(param_4, v_313) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
+    uint _step = ((word_at(param_4, v_346) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
     uint param_5 = head & 65535u;
     run._step = float2(f32_from_f16(param_5) * (float(_step) - 32.0));
     run.minimum = float2(0.0);
 }
 
 static inline __attribute__((always_inline))
-Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_313)
+Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_346)
 {
     Run run;
-    if (_1257)
+    if (_1290)
     {
         uint param = row + (index * kBlockBytes);
         Run param_1 = run;
-        load_blocks_of_32(param, param_1, v_313);
+        load_blocks_of_32(param, param_1, v_346);
         run = param_1;
         return run;
     }
@@ -657,7 +657,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_2 = at;
             uint param_3 = r;
             Run param_4 = run;
-            load_q2_k(param_2, param_3, param_4, v_313);
+            load_q2_k(param_2, param_3, param_4, v_346);
             run = param_4;
             break;
         }
@@ -666,7 +666,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_5 = at;
             uint param_6 = r;
             Run param_7 = run;
-            load_q3_k(param_5, param_6, param_7, v_313);
+            load_q3_k(param_5, param_6, param_7, v_346);
             run = param_7;
             break;
         }
@@ -675,7 +675,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_8 = at;
             uint param_9 = r;
             Run param_10 = run;
-            load_q4_k(param_8, param_9, param_10, v_313);
+            load_q4_k(param_8, param_9, param_10, v_346);
             run = param_10;
             break;
         }
@@ -684,7 +684,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_11 = at;
             uint param_12 = r;
             Run param_13 = run;
-            load_q5_k(param_11, param_12, param_13, v_313);
+            load_q5_k(param_11, param_12, param_13, v_346);
             run = param_13;
             break;
         }
@@ -693,7 +693,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_14 = at;
             uint param_15 = r;
             Run param_16 = run;
-            load_q6_k(param_14, param_15, param_16, v_313);
+            load_q6_k(param_14, param_15, param_16, v_346);
             run = param_16;
             break;
         }
@@ -702,7 +702,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_17 = at;
             uint param_18 = r;
             Run param_19 = run;
-            load_iq4_xs(param_17, param_18, param_19, v_313);
+            load_iq4_xs(param_17, param_18, param_19, v_346);
             run = param_19;
             break;
         }
@@ -738,18 +738,18 @@ bool is_finite(thread const float& value)
 static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _1583 = value != 0.0;
-    bool _1589;
-    if (_1583)
+    bool _1616 = value != 0.0;
+    bool _1622;
+    if (_1616)
     {
         float param = value;
-        _1589 = is_finite(param);
+        _1622 = is_finite(param);
     }
     else
     {
-        _1589 = _1583;
+        _1622 = _1616;
     }
-    return _1589;
+    return _1622;
 }
 
 static inline __attribute__((always_inline))
@@ -763,18 +763,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _1599 = !is_ordinary(param);
-    bool _1607;
-    if (!_1599)
+    bool _1632 = !is_ordinary(param);
+    bool _1640;
+    if (!_1632)
     {
         float param_1 = b;
-        _1607 = !is_ordinary(param_1);
+        _1640 = !is_ordinary(param_1);
     }
     else
     {
-        _1607 = _1599;
+        _1640 = _1632;
     }
-    if (_1607)
+    if (_1640)
     {
         return quotient;
     }
@@ -790,6 +790,60 @@ float divided(thread const float& a, thread const float& b)
 }
 
 static inline __attribute__((always_inline))
+float inverse_step(thread const uint& most, thread const float& smallest_magnitude)
+{
+    float param = smallest_magnitude;
+    float _1693;
+    if (most < magnitude_bits(param))
+    {
+        _1693 = 0.0;
+    }
+    else
+    {
+        float param_1 = 127.0;
+        float param_2 = as_type<float>(most);
+        _1693 = divided(param_1, param_2);
+    }
+    return _1693;
+}
+
+static inline __attribute__((always_inline))
+int4 codes_of(thread const float4& values, thread const float& _inverse)
+{
+    float4 scaled = values * _inverse;
+    return int4(rint(scaled));
+}
+
+static inline __attribute__((always_inline))
+uint _packed(thread const int4& codes)
+{
+    uint4 bits = uint4(codes & int4(255)) << uint4(0u, 8u, 16u, 24u);
+    return ((bits.x | bits.y) | bits.z) | bits.w;
+}
+
+static inline __attribute__((always_inline))
+float step_of(thread const uint& most, thread const float& smallest_magnitude)
+{
+    float param = smallest_magnitude;
+    float _1711;
+    if (most < magnitude_bits(param))
+    {
+        _1711 = 0.0;
+    }
+    else
+    {
+        _1711 = as_type<float>(most) / 127.0;
+    }
+    return _1711;
+}
+
+static inline __attribute__((always_inline))
+float4 scales_of(thread const float& _step, thread const int& first, thread const int& last)
+{
+    return float4(_step, float3(float(first), float(last), float(first + last)) * _step);
+}
+
+static inline __attribute__((always_inline))
 void round_run(thread const spvUnsafeArray<float4, 8>& values, thread const float& smallest_magnitude, thread uint4& low, thread uint4& high, thread float4& scales)
 {
     uint4 magnitudes = uint4(0u);
@@ -799,51 +853,33 @@ void round_run(thread const spvUnsafeArray<float4, 8>& values, thread const floa
         magnitudes = max(magnitudes, magnitude_bits(param));
     }
     uint most = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
-    float param_1 = smallest_magnitude;
-    bool is_zero = most < magnitude_bits(param_1);
-    float magnitude = as_type<float>(most);
-    float _1697;
-    if (is_zero)
-    {
-        _1697 = 0.0;
-    }
-    else
-    {
-        float param_2 = 127.0;
-        float param_3 = magnitude;
-        _1697 = divided(param_2, param_3);
-    }
-    float _inverse = _1697;
+    uint param_1 = most;
+    float param_2 = smallest_magnitude;
+    float _inverse = inverse_step(param_1, param_2);
     spvUnsafeArray<int4, 2> sums = spvUnsafeArray<int4, 2>({ int4(0), int4(0) });
     spvUnsafeArray<uint, 8> words;
     for (uint i_1 = 0u; i_1 < 8u; i_1++)
     {
-        float4 scaled = values[i_1] * _inverse;
-        int4 code = int4(rint(scaled));
-        uint4 bits = uint4(code & int4(255)) << uint4(0u, 8u, 16u, 24u);
-        words[i_1] = ((bits.x | bits.y) | bits.z) | bits.w;
-        uint _1756 = i_1 / 4u;
-        sums[_1756] += code;
+        float4 param_3 = values[i_1];
+        float param_4 = _inverse;
+        int4 codes = codes_of(param_3, param_4);
+        int4 param_5 = codes;
+        words[i_1] = _packed(param_5);
+        uint _1836 = i_1 / 4u;
+        sums[_1836] += codes;
     }
     low = uint4(words[0], words[1], words[2], words[3]);
     high = uint4(words[4], words[5], words[6], words[7]);
-    int first = ((sums[0].x + sums[0].y) + sums[0].z) + sums[0].w;
-    int last = ((sums[1].x + sums[1].y) + sums[1].z) + sums[1].w;
-    float _1810;
-    if (is_zero)
-    {
-        _1810 = 0.0;
-    }
-    else
-    {
-        _1810 = magnitude / 127.0;
-    }
-    float _step = _1810;
-    scales = float4(_step, float3(float(first), float(last), float(first + last)) * _step);
+    uint param_6 = most;
+    float param_7 = smallest_magnitude;
+    float param_8 = step_of(param_6, param_7);
+    int param_9 = ((sums[0].x + sums[0].y) + sums[0].z) + sums[0].w;
+    int param_10 = ((sums[1].x + sums[1].y) + sums[1].z) + sums[1].w;
+    scales = scales_of(param_8, param_9, param_10);
 }
 
 static inline __attribute__((always_inline))
-void load_activations(thread const uint& token, thread const uint& run, thread uint4& low, thread uint4& high, thread float4& scales, constant Push& push, const device XQuads& v_1940, const device XCodes& v_1972, const device XScales& v_1985)
+void load_activations(thread const uint& token, thread const uint& run, thread uint4& low, thread uint4& high, thread float4& scales, constant Push& push, const device XQuads& v_2114, const device XCodes& v_2146, const device XScales& v_2159)
 {
     uint at = (token * (push.n_in / 32u)) + run;
     if (kRoundsItself)
@@ -851,7 +887,7 @@ void load_activations(thread const uint& token, thread const uint& run, thread u
         spvUnsafeArray<float4, 8> values;
         for (uint i = 0u; i < 8u; i++)
         {
-            values[i] = v_1940.x_quads[((push.x_at / 4u) + (8u * at)) + i];
+            values[i] = v_2114.x_quads[((push.x_at / 4u) + (8u * at)) + i];
         }
         spvUnsafeArray<float4, 8> param;
         param = values;
@@ -866,9 +902,9 @@ void load_activations(thread const uint& token, thread const uint& run, thread u
     }
     else
     {
-        low = v_1972.x_codes[2u * at];
-        high = v_1972.x_codes[(2u * at) + 1u];
-        scales = v_1985.x_scales[push.x_scales_at + at];
+        low = v_2146.x_codes[2u * at];
+        high = v_2146.x_codes[(2u * at) + 1u];
+        scales = v_2159.x_scales[push.x_scales_at + at];
     }
 }
 
@@ -884,7 +920,37 @@ int dot4(thread const uint& a, thread const uint& b)
 }
 
 static inline __attribute__((always_inline))
-void add_runs(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_313, constant Push& push, const device XQuads& v_1940, const device XCodes& v_1972, const device XScales& v_1985, thread uint3& gl_LocalInvocationID)
+float run_product(thread const Run& run, thread const uint4& low, thread const uint4& high, thread const float4& scales)
+{
+    spvUnsafeArray<uint, 8> w;
+    w = run.codes;
+    uint param = w[0];
+    uint param_1 = low.x;
+    uint param_2 = w[1];
+    uint param_3 = low.y;
+    uint param_4 = w[2];
+    uint param_5 = low.z;
+    uint param_6 = w[3];
+    uint param_7 = low.w;
+    int first = ((dot4(param, param_1) + dot4(param_2, param_3)) + dot4(param_4, param_5)) + dot4(param_6, param_7);
+    uint param_8 = w[4];
+    uint param_9 = high.x;
+    uint param_10 = w[5];
+    uint param_11 = high.y;
+    uint param_12 = w[6];
+    uint param_13 = high.z;
+    uint param_14 = w[7];
+    uint param_15 = high.w;
+    int last = ((dot4(param_8, param_9) + dot4(param_10, param_11)) + dot4(param_12, param_13)) + dot4(param_14, param_15);
+    if (kStepsOfHalves)
+    {
+        return (scales.x * dot(run._step, float2(float(first), float(last)))) + dot(run.minimum, scales.yz);
+    }
+    return ((scales.x * run._step.x) * float(first + last)) + (run.minimum.x * scales.w);
+}
+
+static inline __attribute__((always_inline))
+void add_runs(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_346, constant Push& push, const device XQuads& v_2114, const device XCodes& v_2146, const device XScales& v_2159, thread uint3& gl_LocalInvocationID)
 {
     uint n_runs = push.n_in / 32u;
     spvUnsafeArray<Run, kRows> runs;
@@ -898,47 +964,24 @@ void add_runs(thread const uint& first_row, thread const uint& first_token, thre
             uint param = first_row + r;
             uint param_1 = row_address(param, push);
             uint param_2 = i;
-            runs[r] = load_run(param_1, param_2, v_313);
+            runs[r] = load_run(param_1, param_2, v_346);
         }
         for (uint t = 0u; t < kTokens; t++)
         {
             uint param_3 = first_token + t;
             uint param_4 = token_or_last(param_3, push);
             uint param_5 = i;
-            load_activations(param_4, param_5, param_6, param_7, param_8, push, v_1940, v_1972, v_1985);
+            load_activations(param_4, param_5, param_6, param_7, param_8, push, v_2114, v_2146, v_2159);
             uint4 low = param_6;
             uint4 high = param_7;
             float4 scales = param_8;
             for (uint r_1 = 0u; r_1 < kRows; r_1++)
             {
-                spvUnsafeArray<uint, 8> w;
-                w = runs[r_1].codes;
-                uint param_9 = w[0];
-                uint param_10 = low.x;
-                uint param_11 = w[1];
-                uint param_12 = low.y;
-                uint param_13 = w[2];
-                uint param_14 = low.z;
-                uint param_15 = w[3];
-                uint param_16 = low.w;
-                int first = ((dot4(param_9, param_10) + dot4(param_11, param_12)) + dot4(param_13, param_14)) + dot4(param_15, param_16);
-                uint param_17 = w[4];
-                uint param_18 = high.x;
-                uint param_19 = w[5];
-                uint param_20 = high.y;
-                uint param_21 = w[6];
-                uint param_22 = high.z;
-                uint param_23 = w[7];
-                uint param_24 = high.w;
-                int last = ((dot4(param_17, param_18) + dot4(param_19, param_20)) + dot4(param_21, param_22)) + dot4(param_23, param_24);
-                if (kStepsOfHalves)
-                {
-                    sums[r_1][t] += ((scales.x * dot(runs[r_1]._step, float2(float(first), float(last)))) + dot(runs[r_1].minimum, scales.yz));
-                }
-                else
-                {
-                    sums[r_1][t] += (((scales.x * runs[r_1]._step.x) * float(first + last)) + (runs[r_1].minimum.x * scales.w));
-                }
+                Run param_9 = runs[r_1];
+                uint4 param_10 = low;
+                uint4 param_11 = high;
+                float4 param_12 = scales;
+                sums[r_1][t] += run_product(param_9, param_10, param_11, param_12);
             }
         }
     }
@@ -947,7 +990,7 @@ void add_runs(thread const uint& first_row, thread const uint& first_token, thre
 static inline __attribute__((always_inline))
 void unpack_8_floats(thread const uint4& pairs, thread float4& first, thread float4& last)
 {
-    if (_1378)
+    if (_1411)
     {
         first = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
         last = float4(float2(as_type<half2>(pairs.z)), float2(as_type<half2>(pairs.w)));
@@ -960,15 +1003,15 @@ void unpack_8_floats(thread const uint4& pairs, thread float4& first, thread flo
 }
 
 static inline __attribute__((always_inline))
-void load_8_floats(thread const uint& row, thread const uint& i, thread float4& first, thread float4& last, const device WeightQuads& v_1439)
+void load_8_floats(thread const uint& row, thread const uint& i, thread float4& first, thread float4& last, const device WeightQuads& v_1472)
 {
-    if (_1433)
+    if (_1466)
     {
-        first = as_type<float4>(v_1439.weight_quads[(row / 16u) + (2u * i)]);
-        last = as_type<float4>(v_1439.weight_quads[((row / 16u) + (2u * i)) + 1u]);
+        first = as_type<float4>(v_1472.weight_quads[(row / 16u) + (2u * i)]);
+        last = as_type<float4>(v_1472.weight_quads[((row / 16u) + (2u * i)) + 1u]);
         return;
     }
-    uint4 param = v_1439.weight_quads[(row / 16u) + i];
+    uint4 param = v_1472.weight_quads[(row / 16u) + i];
     float4 param_1;
     float4 param_2;
     unpack_8_floats(param, param_1, param_2);
@@ -977,7 +1020,7 @@ void load_8_floats(thread const uint& row, thread const uint& i, thread float4& 
 }
 
 static inline __attribute__((always_inline))
-void add_quads(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightQuads& v_1439, constant Push& push, const device XQuads& v_1940, thread uint3& gl_LocalInvocationID)
+void add_quads(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightQuads& v_1472, constant Push& push, const device XQuads& v_2114, thread uint3& gl_LocalInvocationID)
 {
     spvUnsafeArray<float4, kRows> low;
     spvUnsafeArray<float4, kRows> high;
@@ -990,7 +1033,7 @@ void add_quads(thread const uint& first_row, thread const uint& first_token, thr
             uint param = first_row + r;
             uint param_1 = row_address(param, push);
             uint param_2 = i;
-            load_8_floats(param_1, param_2, param_3, param_4, v_1439);
+            load_8_floats(param_1, param_2, param_3, param_4, v_1472);
             low[r] = param_3;
             high[r] = param_4;
         }
@@ -998,8 +1041,8 @@ void add_quads(thread const uint& first_row, thread const uint& first_token, thr
         {
             uint param_5 = first_token + t;
             uint at = ((push.x_at + (token_or_last(param_5, push) * push.n_in)) / 4u) + (2u * i);
-            float4 x_low = v_1940.x_quads[at];
-            float4 x_high = v_1940.x_quads[at + 1u];
+            float4 x_low = v_2114.x_quads[at];
+            float4 x_high = v_2114.x_quads[at + 1u];
             for (uint r_1 = 0u; r_1 < kRows; r_1++)
             {
                 sums[r_1][t] += (dot(low[r_1], x_low) + dot(high[r_1], x_high));
@@ -1009,27 +1052,27 @@ void add_quads(thread const uint& first_row, thread const uint& first_token, thr
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& row, thread const uint& i, const device WeightWords& v_313)
+float load_float(thread const uint& row, thread const uint& i, const device WeightWords& v_346)
 {
     switch (kType)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_313);
+            uint param_1 = half_at(param, v_346);
             return f32_from_f16(param_1);
         }
         case 30u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_313) << uint(16));
+            return as_type<float>(half_at(param_2, v_346) << uint(16));
         }
     }
-    return as_type<float>(v_313.weight_words[(row / 4u) + i]);
+    return as_type<float>(v_346.weight_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void add_floats(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_313, constant Push& push, thread uint3& gl_LocalInvocationID, const device X& v_2356)
+void add_floats(thread const uint& first_row, thread const uint& first_token, thread spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows>& sums, const device WeightWords& v_346, constant Push& push, thread uint3& gl_LocalInvocationID, const device X& v_2419)
 {
     for (uint i = gl_LocalInvocationID.x; i < push.n_in; i += gl_WorkGroupSize.x)
     {
@@ -1038,35 +1081,35 @@ void add_floats(thread const uint& first_row, thread const uint& first_token, th
             uint param = first_row + r;
             uint param_1 = row_address(param, push);
             uint param_2 = i;
-            float w = load_float(param_1, param_2, v_313);
+            float w = load_float(param_1, param_2, v_346);
             for (uint t = 0u; t < kTokens; t++)
             {
                 uint param_3 = first_token + t;
-                sums[r][t] += (w * v_2356.x[(push.x_at + (token_or_last(param_3, push) * push.n_in)) + i]);
+                sums[r][t] += (w * v_2419.x[(push.x_at + (token_or_last(param_3, push) * push.n_in)) + i]);
             }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1872], thread uint& gl_SubgroupID)
+void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_2046], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
-    float _1845;
+    float _2019;
     for (uint i = 0u; i < kValues; i++)
     {
         if (is_sum)
         {
-            _1845 = simd_sum(values[i]);
+            _2019 = simd_sum(values[i]);
         }
         else
         {
-            _1845 = simd_max(values[i]);
+            _2019 = simd_max(values[i]);
         }
-        results[i] = _1845;
+        results[i] = _2019;
     }
-    bool _1861 = simd_is_first();
-    if (_1861)
+    bool _2035 = simd_is_first();
+    if (_2035)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -1083,7 +1126,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1872], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_2046], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -1094,39 +1137,39 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1872], thr
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& row, thread const uint& token, thread const float& product, constant Push& push, const device Bias& v_1529, device Out& v_1542)
+void store(thread const uint& row, thread const uint& token, thread const float& product, constant Push& push, const device Bias& v_1562, device Out& v_1575)
 {
-    bool _1500 = row >= push.n_rows;
-    bool _1508;
-    if (!_1500)
+    bool _1533 = row >= push.n_rows;
+    bool _1541;
+    if (!_1533)
     {
-        _1508 = token >= push.n_tokens;
+        _1541 = token >= push.n_tokens;
     }
     else
     {
-        _1508 = _1500;
+        _1541 = _1533;
     }
-    if (_1508)
+    if (_1541)
     {
         return;
     }
     uint out_row = push.first_row + row;
-    float _1523;
+    float _1556;
     if (push.has_bias != 0u)
     {
-        _1523 = v_1529.bias0[push.bias_at + out_row];
+        _1556 = v_1562.bias0[push.bias_at + out_row];
     }
     else
     {
-        _1523 = 0.0;
+        _1556 = 0.0;
     }
-    float offset = _1523;
-    v_1542.result[(push.out_at + (token * push.n_out)) + out_row] = product + offset;
+    float offset = _1556;
+    v_1575.result[(push.out_at + (token * push.n_out)) + out_row] = product + offset;
 }
 
-kernel void matmul_gemv(const device WeightWords& v_313 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_1439 [[buffer(1)]], const device X& v_2356 [[buffer(2)]], const device XQuads& v_1940 [[buffer(3)]], const device XCodes& v_1972 [[buffer(4)]], const device XScales& v_1985 [[buffer(5)]], const device Bias& v_1529 [[buffer(6)]], device Out& v_1542 [[buffer(7)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_gemv(const device WeightWords& v_346 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_1472 [[buffer(1)]], const device X& v_2419 [[buffer(2)]], const device XQuads& v_2114 [[buffer(3)]], const device XCodes& v_2146 [[buffer(4)]], const device XScales& v_2159 [[buffer(5)]], const device Bias& v_1562 [[buffer(6)]], device Out& v_1575 [[buffer(7)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
-    threadgroup float reduced[_1872];
+    threadgroup float reduced[_2046];
     uint first_row = flat_group(gl_WorkGroupID, gl_NumWorkGroups) * kRows;
     uint first_token = gl_WorkGroupID.z * kTokens;
     if (first_row >= push.n_rows)
@@ -1141,13 +1184,13 @@ kernel void matmul_gemv(const device WeightWords& v_313 [[buffer(0)]], constant 
             sums[r][t] = 0.0;
         }
     }
-    if (_2428)
+    if (_2491)
     {
         uint param = first_row;
         uint param_1 = first_token;
         spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows> param_2;
         param_2 = sums;
-        add_runs(param, param_1, param_2, v_313, push, v_1940, v_1972, v_1985, gl_LocalInvocationID);
+        add_runs(param, param_1, param_2, v_346, push, v_2114, v_2146, v_2159, gl_LocalInvocationID);
         sums = param_2;
     }
     else
@@ -1158,7 +1201,7 @@ kernel void matmul_gemv(const device WeightWords& v_313 [[buffer(0)]], constant 
             uint param_4 = first_token;
             spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows> param_5;
             param_5 = sums;
-            add_quads(param_3, param_4, param_5, v_1439, push, v_1940, gl_LocalInvocationID);
+            add_quads(param_3, param_4, param_5, v_1472, push, v_2114, gl_LocalInvocationID);
             sums = param_5;
         }
         else
@@ -1167,7 +1210,7 @@ kernel void matmul_gemv(const device WeightWords& v_313 [[buffer(0)]], constant 
             uint param_7 = first_token;
             spvUnsafeArray<spvUnsafeArray<float, kTokens>, kRows> param_8;
             param_8 = sums;
-            add_floats(param_6, param_7, param_8, v_313, push, gl_LocalInvocationID, v_2356);
+            add_floats(param_6, param_7, param_8, v_346, push, gl_LocalInvocationID, v_2419);
             sums = param_8;
         }
     }
@@ -1189,7 +1232,7 @@ kernel void matmul_gemv(const device WeightWords& v_313 [[buffer(0)]], constant 
         uint param_12 = first_row + (i / kTokens);
         uint param_13 = first_token + (i % kTokens);
         float param_14 = reduced_sum(param_11, reduced, gl_NumSubgroups);
-        store(param_12, param_13, param_14, push, v_1529, v_1542);
+        store(param_12, param_13, param_14, push, v_1562, v_1575);
     }
 }
 

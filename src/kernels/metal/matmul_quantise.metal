@@ -126,18 +126,18 @@ bool is_finite(thread const float& value)
 static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _96 = value != 0.0;
-    bool _102;
-    if (_96)
+    bool _125 = value != 0.0;
+    bool _131;
+    if (_125)
     {
         float param = value;
-        _102 = is_finite(param);
+        _131 = is_finite(param);
     }
     else
     {
-        _102 = _96;
+        _131 = _125;
     }
-    return _102;
+    return _131;
 }
 
 static inline __attribute__((always_inline))
@@ -151,18 +151,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _112 = !is_ordinary(param);
-    bool _120;
-    if (!_112)
+    bool _141 = !is_ordinary(param);
+    bool _149;
+    if (!_141)
     {
         float param_1 = b;
-        _120 = !is_ordinary(param_1);
+        _149 = !is_ordinary(param_1);
     }
     else
     {
-        _120 = _112;
+        _149 = _141;
     }
-    if (_120)
+    if (_149)
     {
         return quotient;
     }
@@ -177,7 +177,61 @@ float divided(thread const float& a, thread const float& b)
     return corrected;
 }
 
-kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _201 [[buffer(0)]], device Codes& _331 [[buffer(1)]], device Scales& _396 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+static inline __attribute__((always_inline))
+float inverse_step(thread const uint& most, thread const float& smallest_magnitude)
+{
+    float param = smallest_magnitude;
+    float _202;
+    if (most < magnitude_bits(param))
+    {
+        _202 = 0.0;
+    }
+    else
+    {
+        float param_1 = 127.0;
+        float param_2 = as_type<float>(most);
+        _202 = divided(param_1, param_2);
+    }
+    return _202;
+}
+
+static inline __attribute__((always_inline))
+int4 codes_of(thread const float4& values, thread const float& _inverse)
+{
+    float4 scaled = values * _inverse;
+    return int4(rint(scaled));
+}
+
+static inline __attribute__((always_inline))
+uint _packed(thread const int4& codes)
+{
+    uint4 bits = uint4(codes & int4(255)) << uint4(0u, 8u, 16u, 24u);
+    return ((bits.x | bits.y) | bits.z) | bits.w;
+}
+
+static inline __attribute__((always_inline))
+float step_of(thread const uint& most, thread const float& smallest_magnitude)
+{
+    float param = smallest_magnitude;
+    float _220;
+    if (most < magnitude_bits(param))
+    {
+        _220 = 0.0;
+    }
+    else
+    {
+        _220 = as_type<float>(most) / 127.0;
+    }
+    return _220;
+}
+
+static inline __attribute__((always_inline))
+float4 scales_of(thread const float& _step, thread const int& first, thread const int& last)
+{
+    return float4(_step, float3(float(first), float(last), float(first + last)) * _step);
+}
+
+kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& _315 [[buffer(0)]], device Codes& _410 [[buffer(1)]], device Scales& _458 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup uint largest[128];
     threadgroup int sums[128];
@@ -185,16 +239,16 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
     uint first_lane = lane - (lane % 8u);
     uint run = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID) / 8u;
     bool is_inside = run < push.n_runs;
-    float4 _195;
+    float4 _309;
     if (is_inside)
     {
-        _195 = _201.x[(push.x_at + (8u * run)) + (lane % 8u)];
+        _309 = _315.x[(push.x_at + (8u * run)) + (lane % 8u)];
     }
     else
     {
-        _195 = float4(0.0);
+        _309 = float4(0.0);
     }
-    float4 values = _195;
+    float4 values = _309;
     float4 param = values;
     uint4 magnitudes = magnitude_bits(param);
     largest[lane] = max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
@@ -204,31 +258,19 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
     {
         most = max(most, largest[first_lane + i]);
     }
-    float param_1 = push.smallest_magnitude;
-    bool is_zero = most < magnitude_bits(param_1);
-    float magnitude = as_type<float>(most);
-    float _275;
-    if (is_zero)
-    {
-        _275 = 0.0;
-    }
-    else
-    {
-        float param_2 = 127.0;
-        float param_3 = magnitude;
-        _275 = divided(param_2, param_3);
-    }
-    float _inverse = _275;
-    float4 scaled = values * _inverse;
-    int4 code = int4(rint(scaled));
-    uint4 bits = uint4(code & int4(255)) << uint4(0u, 8u, 16u, 24u);
+    uint param_1 = most;
+    float param_2 = push.smallest_magnitude;
+    float4 param_3 = values;
+    float param_4 = inverse_step(param_1, param_2);
+    int4 code = codes_of(param_3, param_4);
     sums[lane] = ((code.x + code.y) + code.z) + code.w;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (!is_inside)
     {
         return;
     }
-    _331.codes[(8u * run) + (lane % 8u)] = ((bits.x | bits.y) | bits.z) | bits.w;
+    int4 param_5 = code;
+    _410.codes[(8u * run) + (lane % 8u)] = _packed(param_5);
     if (lane != first_lane)
     {
         return;
@@ -240,16 +282,11 @@ kernel void matmul_quantise(constant Push& push [[buffer(30)]], const device X& 
         first_half += sums[first_lane + i_1];
         second_half += sums[(first_lane + 4u) + i_1];
     }
-    float _386;
-    if (is_zero)
-    {
-        _386 = 0.0;
-    }
-    else
-    {
-        _386 = magnitude / 127.0;
-    }
-    float _step = _386;
-    _396.scales[push.scales_at + run] = float4(_step, float3(float(first_half), float(second_half), float(first_half + second_half)) * _step);
+    uint param_6 = most;
+    float param_7 = push.smallest_magnitude;
+    float param_8 = step_of(param_6, param_7);
+    int param_9 = first_half;
+    int param_10 = second_half;
+    _458.scales[push.scales_at + run] = scales_of(param_8, param_9, param_10);
 }
 

@@ -6,6 +6,7 @@
 layout(constant_id = 0) const uint kThreads = 128;
 layout(local_size_x_id = 0) in;
 #include "grid.glsl"
+#include "norm.glsl"
 #include "reduce_one.glsl"
 layout(binding = 0) buffer H { float h[]; };
 layout(binding = 1) readonly buffer Y { float y[]; };
@@ -27,13 +28,13 @@ void main() {
   for (uint i = gl_LocalInvocationID.x; i < push.n; i += kThreads) {
     const float value = h[h_first + i] + y[y_first + i];
     h[h_first + i] = value;
-    sum += value * value;
+    sum = added_square(sum, value);
   }
   sum = sum_of_group(sum);
 
-  const float scale = 1.0 / sqrt(sum / float(push.n) + push.eps);
+  const float scale = norm_scale(sum, push.n, push.eps);
   const uint out_first = push.out_first + row * push.n;
   for (uint i = gl_LocalInvocationID.x; i < push.n; i += kThreads) {  // the elements that it wrote itself
-    result[out_first + i] = h[h_first + i] * scale * weight[push.weight_first + i];
+    result[out_first + i] = normalised(h[h_first + i], scale, weight[push.weight_first + i]);
   }
 }

@@ -1,8 +1,7 @@
 // add_rms_norm with Vulkan: one group per row.
-#include <algorithm>
-
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
+#include "kernels/vulkan/norm.h"
 
 namespace parlance::vulkan {
 
@@ -23,9 +22,7 @@ void run_add_rms_norm(Stream& s, const AddRmsNormArgs& args) {
                             word_offset(args.weight),
                             word_offset(args.out),
                             args.eps};
-  // For rows of a few thousand elements; the sum over more invocations would take longer than their work.
-  const uint32_t n_threads = std::min(256u, limits_of(s).max_group_invocations);
-  dispatch(s, "add_rms_norm", {n_threads},
+  dispatch(s, "add_rms_norm", {norm_lanes(limits_of(s))},
            {operand_of(args.h), operand_of(args.y), operand_of(args.weight), operand_of(args.out)}, push,
            folded_groups(n_rows));
 }

@@ -3,10 +3,10 @@
 // multiply four bytes at once.
 #include <cassert>
 
-#include "kernels/cpu/matmul/activations.h"
 #include "kernels/vulkan/gemm_tile.h"
 #include "kernels/vulkan/grid.h"
 #include "kernels/vulkan/kernels.h"
+#include "kernels/vulkan/matmul.h"
 #include "kernels/vulkan/weights.h"
 #include "quant/block_format.h"
 
@@ -40,10 +40,6 @@ struct MatmulPush {  // as in matmul.glsl
   float smallest_magnitude;
 };
 
-bool is_float(DType dtype) {
-  return traits(dtype).block_elements == 1;
-}
-
 // In scratch memory, codes come first: one byte for each activation.
 uint32_t scales_at(const Tensor& x) {
   return static_cast<uint32_t>(static_cast<size_t>(x.n_elements()) / kScaleBytes);
@@ -72,13 +68,6 @@ bool rounds_itself(const MatmulArgs& args) {
   return is_small && !is_float(args.w[0].weight.dtype);
 }
 
-// Whether rows of weights and activations lie such that floats may be loaded 16 bytes at a time, 8 values a
-// step.
-bool has_whole_quads(const Tensor& weight, const Tensor& x) {
-  const auto start = weight.data - weight.buffer->base();
-  return is_float(weight.dtype) && weight.ne[0] % 8 == 0 && start % 16 == 0 && byte_offset(x) % 16 == 0;
-}
-
 struct Launch {
   std::string_view shader;
   std::vector<uint32_t> constants;
@@ -87,10 +76,7 @@ struct Launch {
 
 Launch gemv_launch(Stream& s, DType dtype, bool whole_quads, bool rounds_itself, const MatmulPush& push) {
   const DeviceLimits& limits = limits_of(s);
-  // Few lanes for short rows, so that none is without work. Drivers on the CPU take long to compile large
-  // pieces.
-  const uint32_t n_pieces = is_float(dtype) ? push.n_in / (whole_quads ? 8 : 1) : push.n_in / matmul::kRun;
-  const uint32_t n_lanes = n_pieces <= 64 ? std::max(32u, limits.subgroup_size) : 128;
+  const uint32_t n_lanes = lanes_of_row(limits, dtype, whole_quads, push.n_in);
   const uint32_t n_tokens = push.n_tokens == 1 ? 1 : push.n_tokens <= 4 || limits.is_software ? 4 : 8;
   const uint32_t n_rows = n_tokens == 1 && !limits.is_software ? 4 : 2;
   const bool has_dot = !is_float(dtype) && limits.has_integer_dot_product;
@@ -109,7 +95,7 @@ Launch gemm_launch(Stream& s, DType dtype, const MatmulPush& push) {
 
 void multiply(Stream& s, const Linear& linear, const Tensor& x, bool rounds_itself, const Tensor& out) {
   const DType dtype = linear.weight.dtype;
-  const bool whole_quads = has_whole_quads(linear.weight, x);
+  const bool whole_quads = are_floats_in_quads(linear.weight, x);
   const Operand codes = is_float(dtype) ? Operand{} : scratch_of(s);
   for_each_piece(s, linear.weight, [&](const WeightPiece& piece) {
     const MatmulPush push{.weight_at = piece.at,

@@ -10,6 +10,7 @@ layout(local_size_x_id = 8) in;
 #include "grid.glsl"
 #include "matmul.glsl"
 #include "rounding.glsl"
+#include "run_product.glsl"
 
 layout(constant_id = 9) const uint kRows = 1;     // of a workgroup
 layout(constant_id = 10) const uint kTokens = 1;  // of a workgroup
@@ -34,7 +35,7 @@ void load_activations(uint token, uint run, out uvec4 low, out uvec4 high, out v
   }
 }
 
-// Runs of 32 of each row; the integer sums are exact.
+// Runs of 32 of each row.
 void add_runs(uint first_row, uint first_token, inout float sums[kRows][kTokens]) {
   const uint n_runs = push.n_in / 32;
   for (uint i = gl_LocalInvocationID.x; i < n_runs; i += gl_WorkGroupSize.x) {
@@ -44,16 +45,7 @@ void add_runs(uint first_row, uint first_token, inout float sums[kRows][kTokens]
       uvec4 low, high;
       vec4 scales;
       load_activations(token_or_last(first_token + t), i, low, high, scales);
-      [[unroll]] for (uint r = 0; r < kRows; ++r) {
-        const uint w[8] = runs[r].codes;
-        const int first = dot4(w[0], low.x) + dot4(w[1], low.y) + dot4(w[2], low.z) + dot4(w[3], low.w);
-        const int last = dot4(w[4], high.x) + dot4(w[5], high.y) + dot4(w[6], high.z) + dot4(w[7], high.w);
-        if (kStepsOfHalves) {
-          sums[r][t] += scales.x * dot(runs[r].step, vec2(first, last)) + dot(runs[r].minimum, scales.yz);
-        } else {
-          sums[r][t] += scales.x * runs[r].step.x * float(first + last) + runs[r].minimum.x * scales.w;
-        }
-      }
+      [[unroll]] for (uint r = 0; r < kRows; ++r) sums[r][t] += run_product(runs[r], low, high, scales);
     }
   }
 }

@@ -36,22 +36,16 @@ void main() {
   uint most = 0;
   for (uint i = 0; i < kLanes; ++i) most = max(most, largest[first_lane + i]);
 
-  const bool is_zero = most < magnitude_bits(push.smallest_magnitude);
-  const float magnitude = uintBitsToFloat(most);
-  const float inverse = is_zero ? 0 : divided(127, magnitude);
-  precise const vec4 scaled = values * inverse;
-  const ivec4 code = ivec4(roundEven(scaled));
-  const uvec4 bits = uvec4(code & 255) << uvec4(0, 8, 16, 24);
+  const ivec4 code = codes_of(values, inverse_step(most, push.smallest_magnitude));
   sums[lane] = code.x + code.y + code.z + code.w;
   barrier();
   if (!is_inside) return;
-  codes[kLanes * run + lane % kLanes] = bits.x | bits.y | bits.z | bits.w;
+  codes[kLanes * run + lane % kLanes] = packed(code);
   if (lane != first_lane) return;
   int first_half = 0, second_half = 0;
   for (uint i = 0; i < kLanes / 2; ++i) {
     first_half += sums[first_lane + i];
     second_half += sums[first_lane + kLanes / 2 + i];
   }
-  const float step = is_zero ? 0 : magnitude / 127;
-  scales[push.scales_at + run] = vec4(step, step * vec3(first_half, second_half, first_half + second_half));
+  scales[push.scales_at + run] = scales_of(step_of(most, push.smallest_magnitude), first_half, second_half);
 }

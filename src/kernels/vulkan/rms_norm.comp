@@ -6,6 +6,7 @@
 layout(constant_id = 0) const uint kThreads = 128;
 layout(local_size_x_id = 0) in;
 #include "grid.glsl"
+#include "norm.glsl"
 #include "reduce_one.glsl"
 layout(binding = 0) readonly buffer X { float x[]; };
 layout(binding = 1) readonly buffer Weight { float weight[]; };
@@ -24,13 +25,13 @@ void main() {
   float sum = 0.0;
   for (uint i = gl_LocalInvocationID.x; i < push.n; i += kThreads) {
     const float value = x[x_first + i];
-    sum += value * value;
+    sum = added_square(sum, value);
   }
   sum = sum_of_group(sum);
 
-  const float scale = 1.0 / sqrt(sum / float(push.n) + push.eps);
+  const float scale = norm_scale(sum, push.n, push.eps);
   const uint out_first = push.out_first + row * push.n;
   for (uint i = gl_LocalInvocationID.x; i < push.n; i += kThreads) {
-    result[out_first + i] = x[x_first + i] * scale * weight[push.weight_first + i];
+    result[out_first + i] = normalised(x[x_first + i], scale, weight[push.weight_first + i]);
   }
 }

@@ -102,14 +102,14 @@ template<typename T>
     return fma(T(1), l, r);
 }
 
-struct Pages
-{
-    uint pages[1];
-};
-
 struct X
 {
     uint x[1];
+};
+
+struct Pages
+{
+    uint pages[1];
 };
 
 struct Push
@@ -146,10 +146,6 @@ struct PageTable
 
 constant uint kFormat_tmp [[function_constant(0)]];
 constant uint kFormat = is_function_constant_defined(kFormat_tmp) ? kFormat_tmp : 1u;
-constant bool _606 = (kFormat == 0u);
-constant bool _621 = (kFormat == 3u);
-constant bool _646 = (kFormat == 1u);
-constant bool _679 = (kFormat == 1u);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -162,6 +158,12 @@ static inline __attribute__((always_inline))
 uint flat_invocation(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, thread uint3& gl_LocalInvocationID)
 {
     return (flat_group(gl_WorkGroupID, gl_NumWorkGroups) * 128u) + gl_LocalInvocationID.x;
+}
+
+static inline __attribute__((always_inline))
+uint value_bits(thread const uint& i, const device X& v_87, thread uint& first_value)
+{
+    return v_87.x[first_value + i];
 }
 
 static inline __attribute__((always_inline))
@@ -204,35 +206,35 @@ uint q8_0_step(thread const uint& largest)
     {
         return 2143289344u;
     }
-    uint _293;
+    uint _316;
     if (largest < 8388608u)
     {
-        _293 = 0u;
+        _316 = 0u;
     }
     else
     {
         uint param = largest;
         uint param_1 = 1123942400u;
-        _293 = divide(param, param_1);
+        _316 = divide(param, param_1);
     }
-    return _293;
+    return _316;
 }
 
 static inline __attribute__((always_inline))
 float q8_0_inverse(thread const uint& _step)
 {
-    float _307;
+    float _330;
     if (_step == 0u)
     {
-        _307 = 0.0;
+        _330 = 0.0;
     }
     else
     {
         uint param = 1065353216u;
         uint param_1 = _step;
-        _307 = as_type<float>(divide(param, param_1));
+        _330 = as_type<float>(divide(param, param_1));
     }
-    return _307;
+    return _330;
 }
 
 static inline __attribute__((always_inline))
@@ -267,66 +269,69 @@ uint q8_0_code(thread const float& value, thread const float& _inverse)
     float scaled = spvFMul(value, _inverse);
     float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
     int code = int(moved);
-    int _335;
+    int _358;
     if (scaled < 0.0)
     {
-        _335 = -code;
+        _358 = -code;
     }
     else
     {
-        _335 = code;
+        _358 = code;
     }
-    return uint(_335 & 255);
+    return uint(_358 & 255);
 }
 
 static inline __attribute__((always_inline))
-void store_half(thread const uint& at, thread const uint& bits, device Pages& v_82)
+void store_half(thread const uint& at, thread const uint& bits, device Pages& v_108)
 {
     uint shift = (at & 1u) * 16u;
-    uint _94 = atomic_fetch_and_explicit((device atomic_uint*)&v_82.pages[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
-    uint _101 = atomic_fetch_or_explicit((device atomic_uint*)&v_82.pages[at >> uint(1)], bits << shift, memory_order_relaxed);
+    uint _117 = atomic_fetch_and_explicit((device atomic_uint*)&v_108.pages[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
+    uint _124 = atomic_fetch_or_explicit((device atomic_uint*)&v_108.pages[at >> uint(1)], bits << shift, memory_order_relaxed);
 }
 
 static inline __attribute__((always_inline))
-void write_q8_0(thread const uint& from, thread const uint& at, device Pages& v_82, const device X& v_362)
+void write_q8_0(thread const uint& from, thread const uint& at, const device X& v_87, thread uint& first_value, device Pages& v_108)
 {
     uint largest = 0u;
     for (uint i = 0u; i < 32u; i++)
     {
-        largest = max(largest, (v_362.x[from + i] & 2147483647u));
+        uint param = from + i;
+        largest = max(largest, (value_bits(param, v_87, first_value) & 2147483647u));
     }
-    uint param = largest;
-    uint d = q8_0_step(param);
-    uint param_1 = d;
-    float _inverse = q8_0_inverse(param_1);
+    uint param_1 = largest;
+    uint d = q8_0_step(param_1);
     uint param_2 = d;
+    float _inverse = q8_0_inverse(param_2);
+    uint param_3 = d;
     spvUnsafeArray<uint, 17> halves;
-    halves[0] = f16_bits(param_2);
+    halves[0] = f16_bits(param_3);
     for (uint i_1 = 0u; i_1 < 16u; i_1++)
     {
-        float param_3 = as_type<float>(v_362.x[from + (2u * i_1)]);
-        float param_4 = _inverse;
-        uint low = q8_0_code(param_3, param_4);
-        float param_5 = as_type<float>(v_362.x[(from + (2u * i_1)) + 1u]);
+        uint param_4 = from + (2u * i_1);
+        float param_5 = as_type<float>(value_bits(param_4, v_87, first_value));
         float param_6 = _inverse;
-        halves[1u + i_1] = low | (q8_0_code(param_5, param_6) << uint(8));
+        uint low = q8_0_code(param_5, param_6);
+        uint param_7 = (from + (2u * i_1)) + 1u;
+        float param_8 = as_type<float>(value_bits(param_7, v_87, first_value));
+        float param_9 = _inverse;
+        halves[1u + i_1] = low | (q8_0_code(param_8, param_9) << uint(8));
     }
     uint first = at & 1u;
-    uint _435;
+    uint _454;
     if (first == 1u)
     {
-        _435 = at;
+        _454 = at;
     }
     else
     {
-        _435 = at + 16u;
+        _454 = at + 16u;
     }
-    uint param_7 = _435;
-    uint param_8 = halves[(first == 1u) ? 0 : 16];
-    store_half(param_7, param_8, v_82);
+    uint param_10 = _454;
+    uint param_11 = halves[(first == 1u) ? 0 : 16];
+    store_half(param_10, param_11, v_108);
     for (uint i_2 = 0u; i_2 < 8u; i_2++)
     {
-        v_82.pages[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
+        v_108.pages[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
     }
 }
 
@@ -340,9 +345,96 @@ uint bf16_bits(thread const uint& bits)
     return (bits + (32767u + ((bits >> uint(16)) & 1u))) >> uint(16);
 }
 
-kernel void kv_write(const device X& v_362 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Pos& _523 [[buffer(1)]], const device Seq& _543 [[buffer(2)]], const device PageTable& _564 [[buffer(3)]], device Pages& v_82 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+static inline __attribute__((always_inline))
+void write_unit(thread const uint& format, thread const uint& unit, thread const uint& head_dim, thread const uint& at, const device X& v_87, thread uint& first_value, device Pages& v_108)
+{
+    if (format == 0u)
+    {
+        uint param = unit;
+        v_108.pages[(at >> uint(1)) + unit] = value_bits(param, v_87, first_value);
+    }
+    else
+    {
+        if (format == 3u)
+        {
+            uint param_1 = 32u * unit;
+            uint param_2 = at + (17u * unit);
+            write_q8_0(param_1, param_2, v_87, first_value, v_108);
+        }
+        else
+        {
+            uint element = 2u * unit;
+            uint param_3 = element;
+            uint a = value_bits(param_3, v_87, first_value);
+            uint _541;
+            if (format == 1u)
+            {
+                uint param_4 = a;
+                _541 = f16_bits(param_4);
+            }
+            else
+            {
+                uint param_5 = a;
+                _541 = bf16_bits(param_5);
+            }
+            uint first = _541;
+            bool is_pair = (element + 1u) < head_dim;
+            uint _560;
+            if (is_pair)
+            {
+                uint param_6 = element + 1u;
+                _560 = value_bits(param_6, v_87, first_value);
+            }
+            else
+            {
+                _560 = 0u;
+            }
+            uint b = _560;
+            uint _572;
+            if (format == 1u)
+            {
+                uint param_7 = b;
+                _572 = f16_bits(param_7);
+            }
+            else
+            {
+                uint param_8 = b;
+                _572 = bf16_bits(param_8);
+            }
+            uint second = _572;
+            bool _589;
+            if (is_pair)
+            {
+                _589 = (at & 1u) == 0u;
+            }
+            else
+            {
+                _589 = is_pair;
+            }
+            if (_589)
+            {
+                v_108.pages[(at >> uint(1)) + unit] = first | (second << uint(16));
+            }
+            else
+            {
+                uint param_9 = at + element;
+                uint param_10 = first;
+                store_half(param_9, param_10, v_108);
+                if (is_pair)
+                {
+                    uint param_11 = (at + element) + 1u;
+                    uint param_12 = second;
+                    store_half(param_11, param_12, v_108);
+                }
+            }
+        }
+    }
+}
+
+kernel void kv_write(const device X& v_87 [[buffer(0)]], constant Push& push [[buffer(30)]], const device Pos& _659 [[buffer(1)]], const device Seq& _679 [[buffer(2)]], const device PageTable& _700 [[buffer(3)]], device Pages& v_108 [[buffer(4)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     uint i = flat_invocation(gl_WorkGroupID, gl_NumWorkGroups, gl_LocalInvocationID);
+    uint first_value;
     if (i >= push.n)
     {
         return;
@@ -351,90 +443,17 @@ kernel void kv_write(const device X& v_362 [[buffer(0)]], constant Push& push [[
     uint row = i / push.units_per_row;
     uint head = row % push.n_head;
     uint token = row / push.n_head;
-    uint position = uint(_523.pos[push.pos_first + token]);
+    uint position = uint(_659.pos[push.pos_first + token]);
     uint slot = position % push.page_tokens;
-    uint entry = (uint(_543.seq[push.seq_first + token]) * push.max_pages) + (position / push.page_tokens);
-    uint page = uint(_564.page_table[push.table_first + entry]);
-    uint from = push.x_first + (row * push.head_dim);
+    uint entry = (uint(_679.seq[push.seq_first + token]) * push.max_pages) + (position / push.page_tokens);
+    uint page = uint(_700.page_table[push.table_first + entry]);
+    first_value = push.x_first + (row * push.head_dim);
     uint slot_of_page = (head * push.page_tokens) + slot;
     uint at = (push.first_half + (page * push.page_halves)) + (slot_of_page * push.row_halves);
-    if (_606)
-    {
-        v_82.pages[(at >> uint(1)) + unit] = v_362.x[from + unit];
-    }
-    else
-    {
-        if (_621)
-        {
-            uint param = from + (32u * unit);
-            uint param_1 = at + (17u * unit);
-            write_q8_0(param, param_1, v_82, v_362);
-        }
-        else
-        {
-            uint element = 2u * unit;
-            uint a = v_362.x[from + element];
-            uint _647;
-            if (_646)
-            {
-                uint param_2 = a;
-                _647 = f16_bits(param_2);
-            }
-            else
-            {
-                uint param_3 = a;
-                _647 = bf16_bits(param_3);
-            }
-            uint first = _647;
-            bool is_pair = (element + 1u) < push.head_dim;
-            uint _667;
-            if (is_pair)
-            {
-                _667 = v_362.x[(from + element) + 1u];
-            }
-            else
-            {
-                _667 = 0u;
-            }
-            uint b = _667;
-            uint _680;
-            if (_679)
-            {
-                uint param_4 = b;
-                _680 = f16_bits(param_4);
-            }
-            else
-            {
-                uint param_5 = b;
-                _680 = bf16_bits(param_5);
-            }
-            uint second = _680;
-            bool _697;
-            if (is_pair)
-            {
-                _697 = (at & 1u) == 0u;
-            }
-            else
-            {
-                _697 = is_pair;
-            }
-            if (_697)
-            {
-                v_82.pages[(at >> uint(1)) + unit] = first | (second << uint(16));
-            }
-            else
-            {
-                uint param_6 = at + element;
-                uint param_7 = first;
-                store_half(param_6, param_7, v_82);
-                if (is_pair)
-                {
-                    uint param_8 = (at + element) + 1u;
-                    uint param_9 = second;
-                    store_half(param_8, param_9, v_82);
-                }
-            }
-        }
-    }
+    uint param = kFormat;
+    uint param_1 = unit;
+    uint param_2 = push.head_dim;
+    uint param_3 = at;
+    write_unit(param, param_1, param_2, param_3, v_87, first_value, v_108);
 }
 

@@ -1,5 +1,7 @@
 // Formats of the KV cache, in the order of KvFormat (quant/kv_format.h), and where their constants lie in the
 // buffer that kv_constants.cpp fills from quant/.
+#ifndef PARLANCE_KV_FORMATS
+#define PARLANCE_KV_FORMATS
 const uint kF32 = 0, kF16 = 1, kBf16 = 2, kQ8_0 = 3, kQ4_0 = 4, kTbq3 = 5, kTbq4 = 6, kTcq = 7, kQjl = 8;
 const uint kPolar = 9, kPolarResidual = 10;
 
@@ -29,3 +31,5 @@ uint n_levels(uint format) {
   }
   return 0;
 }
+
+#endif

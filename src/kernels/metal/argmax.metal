@@ -1,10 +1,49 @@
 // src/kernels/vulkan/argmax.comp, translated by glslc (shaderc 2023.2-1, glslang 11.13.0-1) and spirv-cross (2021.01.15+1.3.239.0-1); do not edit.
 #pragma clang diagnostic ignored "-Wmissing-prototypes"
+#pragma clang diagnostic ignored "-Wmissing-braces"
 
 #include <metal_stdlib>
 #include <simd/simd.h>
 
 using namespace metal;
+
+template<typename T, size_t Num>
+struct spvUnsafeArray
+{
+    T elements[Num ? Num : 1];
+
+    thread T& operator [] (size_t pos) thread
+    {
+        return elements[pos];
+    }
+    constexpr const thread T& operator [] (size_t pos) const thread
+    {
+        return elements[pos];
+    }
+
+    device T& operator [] (size_t pos) device
+    {
+        return elements[pos];
+    }
+    constexpr const device T& operator [] (size_t pos) const device
+    {
+        return elements[pos];
+    }
+
+    constexpr const constant T& operator [] (size_t pos) const constant
+    {
+        return elements[pos];
+    }
+
+    threadgroup T& operator [] (size_t pos) threadgroup
+    {
+        return elements[pos];
+    }
+    constexpr const threadgroup T& operator [] (size_t pos) const threadgroup
+    {
+        return elements[pos];
+    }
+};
 
 struct Push
 {
@@ -30,9 +69,10 @@ struct X
 #define SPIRV_CROSS_CONSTANT_ID_0 128u
 #endif
 constant uint kThreads = SPIRV_CROSS_CONSTANT_ID_0;
-constant uint _497_tmp [[function_constant(0)]];
-constant uint _497 = is_function_constant_defined(_497_tmp) ? _497_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_497, 1u, 1u);
+constant uint _260 = (8u * kThreads);
+constant uint _546_tmp [[function_constant(0)]];
+constant uint _546 = is_function_constant_defined(_546_tmp) ? _546_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_546, 1u, 1u);
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -95,69 +135,82 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _128 [[bu
     uint most_rank = _120;
     uint own = 0u;
     uint own_at = push.n;
-    for (uint i = thread0; i < push.n; i += kThreads)
+    spvUnsafeArray<uint, 8> loaded;
+    for (uint first = thread0; first < push.n; first += _260)
     {
-        uint bits = _128.x[row_first + i];
-        bool _161 = before >= 0;
-        bool _185;
-        if (_161)
+        for (uint j = 0u; j < 8u; j++)
         {
-            uint param_1 = bits;
-            uint _166 = rank(param_1);
-            bool _168 = _166 > most_rank;
-            bool _184;
-            if (!_168)
+            loaded[j] = _128.x[row_first + min((first + (j * kThreads)), (push.n - 1u))];
+        }
+        for (uint j_1 = 0u; j_1 < 8u; j_1++)
+        {
+            uint i = first + (j_1 * kThreads);
+            uint bits = loaded[j_1];
+            if (i >= push.n)
             {
-                uint param_2 = bits;
-                uint _174 = rank(param_2);
-                bool _176 = _174 == most_rank;
-                bool _183;
-                if (_176)
+                break;
+            }
+            bool _208 = before >= 0;
+            bool _232;
+            if (_208)
+            {
+                uint param_1 = bits;
+                uint _213 = rank(param_1);
+                bool _215 = _213 > most_rank;
+                bool _231;
+                if (!_215)
                 {
-                    _183 = i <= uint(before);
+                    uint param_2 = bits;
+                    uint _221 = rank(param_2);
+                    bool _223 = _221 == most_rank;
+                    bool _230;
+                    if (_223)
+                    {
+                        _230 = i <= uint(before);
+                    }
+                    else
+                    {
+                        _230 = _223;
+                    }
+                    _231 = _230;
                 }
                 else
                 {
-                    _183 = _176;
+                    _231 = _215;
                 }
-                _184 = _183;
+                _232 = _231;
             }
             else
             {
-                _184 = _168;
+                _232 = _208;
             }
-            _185 = _184;
-        }
-        else
-        {
-            _185 = _161;
-        }
-        if (_185)
-        {
-            continue;
-        }
-        if ((bits & 2139095040u) == 2139095040u)
-        {
-            own_at = 4294967295u;
-        }
-        bool _196 = own_at != 4294967295u;
-        bool _204;
-        if (_196)
-        {
-            uint param_3 = bits;
-            uint _201 = rank(param_3);
-            _204 = _201 > own;
-        }
-        else
-        {
-            _204 = _196;
-        }
-        if (_204)
-        {
-            uint param_4 = bits;
-            uint _209 = rank(param_4);
-            own = _209;
-            own_at = i;
+            if (_232)
+            {
+                continue;
+            }
+            if ((bits & 2139095040u) == 2139095040u)
+            {
+                own_at = 4294967295u;
+            }
+            bool _243 = own_at != 4294967295u;
+            bool _251;
+            if (_243)
+            {
+                uint param_3 = bits;
+                uint _248 = rank(param_3);
+                _251 = _248 > own;
+            }
+            else
+            {
+                _251 = _243;
+            }
+            if (_251)
+            {
+                uint param_4 = bits;
+                uint _256 = rank(param_4);
+                own = _256;
+                own_at = i;
+            }
         }
     }
     largest[thread0] = own;
@@ -177,27 +230,27 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _128 [[bu
             }
             else
             {
-                bool _273 = other > largest[thread0];
-                bool _290;
-                if (!_273)
+                bool _322 = other > largest[thread0];
+                bool _339;
+                if (!_322)
                 {
-                    bool _281 = other == largest[thread0];
-                    bool _289;
-                    if (_281)
+                    bool _330 = other == largest[thread0];
+                    bool _338;
+                    if (_330)
                     {
-                        _289 = other_at < at[thread0];
+                        _338 = other_at < at[thread0];
                     }
                     else
                     {
-                        _289 = _281;
+                        _338 = _330;
                     }
-                    _290 = _289;
+                    _339 = _338;
                 }
                 else
                 {
-                    _290 = _273;
+                    _339 = _322;
                 }
-                if (_290)
+                if (_339)
                 {
                     largest[thread0] = other;
                     at[thread0] = other_at;
@@ -206,38 +259,38 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _128 [[bu
         }
         n = half_n;
     }
-    bool _304 = at[0] == 4294967295u;
-    bool _313;
-    if (!_304)
+    bool _353 = at[0] == 4294967295u;
+    bool _362;
+    if (!_353)
     {
-        _313 = at[0] == push.n;
+        _362 = at[0] == push.n;
     }
     else
     {
-        _313 = _304;
+        _362 = _353;
     }
-    bool _323;
-    if (!_313)
+    bool _372;
+    if (!_362)
     {
-        _323 = (push.rank > 0u) && (before < 0);
+        _372 = (push.rank > 0u) && (before < 0);
     }
     else
     {
-        _323 = _313;
+        _372 = _362;
     }
-    bool is_bad = _323;
+    bool is_bad = _372;
     if (thread0 == 0u)
     {
-        int _330;
+        int _379;
         if (is_bad)
         {
-            _330 = -1;
+            _379 = -1;
         }
         else
         {
-            _330 = int(at[0]);
+            _379 = int(at[0]);
         }
-        _108.result[told] = _330;
+        _108.result[told] = _379;
     }
     if (push.n_told < 2u)
     {
@@ -250,39 +303,39 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _128 [[bu
             return;
         }
         float share = as_type<float>(_108.result[told - 1u]);
-        float _365;
+        float _414;
         if (is_bad)
         {
-            _365 = 0.0;
+            _414 = 0.0;
         }
         else
         {
-            _365 = as_type<float>(_128.x[row_first + at[0]]) - as_type<float>(_128.x[row_first + uint(before)]);
+            _414 = as_type<float>(_128.x[row_first + at[0]]) - as_type<float>(_128.x[row_first + uint(before)]);
         }
-        float less = _365;
-        int _389;
+        float less = _414;
+        int _438;
         if (is_bad)
         {
-            _389 = 0;
+            _438 = 0;
         }
         else
         {
-            _389 = as_type<int>(share * exp(less));
+            _438 = as_type<int>(share * exp(less));
         }
-        _108.result[told + 1u] = _389;
+        _108.result[told + 1u] = _438;
         return;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _403;
+    float _452;
     if (is_bad)
     {
-        _403 = 0.0;
+        _452 = 0.0;
     }
     else
     {
-        _403 = as_type<float>(_128.x[row_first + at[0]]);
+        _452 = as_type<float>(_128.x[row_first + at[0]]);
     }
-    float most = _403;
+    float most = _452;
     float sum = 0.0;
     for (uint i_1 = thread0; i_1 < push.n; i_1 += kThreads)
     {
@@ -303,16 +356,16 @@ kernel void argmax(constant Push& push [[buffer(30)]], const device X& _128 [[bu
     }
     if (thread0 == 0u)
     {
-        int _485;
+        int _534;
         if (is_bad)
         {
-            _485 = 0;
+            _534 = 0;
         }
         else
         {
-            _485 = as_type<int>(1.0 / as_type<float>(largest[0]));
+            _534 = as_type<int>(1.0 / as_type<float>(largest[0]));
         }
-        _108.result[told + 1u] = _485;
+        _108.result[told + 1u] = _534;
     }
 }
 

@@ -1,6 +1,7 @@
 // One group per row: the index of its largest element, the first of equal ones; -1 where one is no number or infinite.
 // Where it is wanted, its share of the sum of all elements' powers. Of another rank, the one behind that of the rank before.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 
 layout(constant_id = 0) const uint kThreads = 128;
@@ -17,6 +18,7 @@ layout(push_constant) uniform Push {
 } push;
 
 const uint kNone = 0xffffffffu;
+const uint kAtOnce = 8;  // elements that are loaded before the first is looked at, which hides the latency of memory
 shared uint largest[kThreads];  // in an order of their own: see rank()
 shared uint at[kThreads];       // kNone: one is no number
 
@@ -35,13 +37,18 @@ void main() {
   const int before = push.rank > 0u ? result[told - 2u] : -1;
   const uint most_rank = before < 0 ? kNone : rank(x[row_first + uint(before)]);  // what is behind has no higher one
   uint own = 0u, own_at = push.n;  // less than any, and behind all
-  for (uint i = thread; i < push.n; i += kThreads) {
-    const uint bits = x[row_first + i];
-    if (before >= 0 && (rank(bits) > most_rank || (rank(bits) == most_rank && i <= uint(before)))) continue;
-    if ((bits & 0x7f800000u) == 0x7f800000u) own_at = kNone;
-    if (own_at != kNone && rank(bits) > own) {
-      own = rank(bits);
-      own_at = i;
+  for (uint first = thread; first < push.n; first += kAtOnce * kThreads) {
+    uint loaded[kAtOnce];
+    [[unroll]] for (uint j = 0; j < kAtOnce; ++j) loaded[j] = x[row_first + min(first + j * kThreads, push.n - 1)];
+    [[unroll]] for (uint j = 0; j < kAtOnce; ++j) {
+      const uint i = first + j * kThreads, bits = loaded[j];
+      if (i >= push.n) break;
+      if (before >= 0 && (rank(bits) > most_rank || (rank(bits) == most_rank && i <= uint(before)))) continue;
+      if ((bits & 0x7f800000u) == 0x7f800000u) own_at = kNone;
+      if (own_at != kNone && rank(bits) > own) {
+        own = rank(bits);
+        own_at = i;
+      }
     }
   }
   largest[thread] = own;

@@ -2,6 +2,7 @@
 // highest) of all; -1 where one is no number or infinite. Every invocation looks at some elements, and no fewer than k
 // are as high as the k-th of what they have met as the highest, and hardly more: these are sorted.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 
 layout(constant_id = 0) const uint kThreads = 128;
@@ -18,6 +19,7 @@ layout(push_constant) uniform Push {
 
 const uint kAll = 0xffffffffu;
 const uint kMostFound = 1024u;
+const uint kAtOnce = 8u;  // elements that are loaded before the first is looked at, which hides the latency of memory
 shared uint counts[kThreads];
 shared uint found[kMostFound], found_at[kMostFound];  // rank and index
 shared uint kth;
@@ -61,10 +63,13 @@ void main() {
   const uint row_first = push.x_first + row * push.n;
   const uint told = push.out_first + row * (2u + 2u * push.k);
   uint own = 0u, n_bad = 0u;
-  for (uint i = thread; i < push.n; i += kThreads) {
-    const uint bits = x[row_first + i];
-    if ((bits & 0x7f800000u) == 0x7f800000u) n_bad = 1u;
-    own = max(own, rank(bits));
+  for (uint first = thread; first < push.n; first += kAtOnce * kThreads) {
+    uint loaded[kAtOnce];
+    [[unroll]] for (uint j = 0u; j < kAtOnce; ++j) loaded[j] = x[row_first + min(first + j * kThreads, push.n - 1u)];
+    [[unroll]] for (uint j = 0u; j < kAtOnce; ++j) {  // the last one again where there is none
+      if ((loaded[j] & 0x7f800000u) == 0x7f800000u) n_bad = 1u;
+      if (first + j * kThreads < push.n) own = max(own, rank(loaded[j]));
+    }
   }
   n_up_to(n_bad);
   if (n_all() > 0u) {
@@ -131,7 +136,13 @@ void main() {
   barrier();
   const float highest = uintBitsToFloat(x[row_first + kth]);
   float sum = 0.0;
-  for (uint i = thread; i < push.n; i += kThreads) sum += exp(uintBitsToFloat(x[row_first + i]) - highest);
+  for (uint first = thread; first < push.n; first += kAtOnce * kThreads) {
+    float loaded[kAtOnce];
+    [[unroll]] for (uint j = 0u; j < kAtOnce; ++j)
+      loaded[j] = uintBitsToFloat(x[row_first + min(first + j * kThreads, push.n - 1u)]);
+    [[unroll]] for (uint j = 0u; j < kAtOnce; ++j)
+      if (first + j * kThreads < push.n) sum += exp(loaded[j] - highest);
+  }
   counts[thread] = floatBitsToUint(sum);
   for (uint n = kThreads; n > 1u;) {
     barrier();

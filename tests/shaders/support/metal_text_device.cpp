@@ -84,6 +84,10 @@ class MetalTextStream final : public vulkan::ShaderStream {
   vulkan::Operand scratch_operand() override {
     return {.buffer = scratch().empty() ? nullptr : metal_.buffers_.at(scratch().data())};
   }
+  // A shader may be shown bytes of one buffer alone.
+  std::optional<ptrdiff_t> bytes_between(const Buffer& from, const Buffer& to) const override {
+    return &from == &to ? std::optional<ptrdiff_t>(0) : std::nullopt;
+  }
   vulkan::Operand constants(std::string_view name, FunctionRef<std::vector<float>()> make) override {
     std::unique_ptr<Buffer>& buffer = metal_.constants_[std::string(name)];
     if (!buffer) {
@@ -107,6 +111,7 @@ MetalTextDevice::MetalTextDevice(MetalLimits limits, uint32_t seed, bool has_int
                     .max_storage_range = size_t{1} << 31,
                     .shared_bytes = limits.threadgroup_bytes,
                     .has_integer_dot_product = has_integer_dot_product,
+                    .orders_groups = limits.orders_groups,
                     .is_software = true};
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,9 @@ struct DeviceLimits {
   bool has_float16 = false;         // arithmetic on them
   bool has_int8 = false;
   bool has_integer_dot_product = false;  // dot products of packed bytes, in hardware
-  bool is_software = false;              // runs on the CPU
-  bool is_deterministic = false;         // see DeviceOptions: not of the device, but asked for
+  bool orders_groups = true;      // what a group writes before an atomic operation, others see after it
+  bool is_software = false;       // runs on the CPU
+  bool is_deterministic = false;  // see DeviceOptions: not of the device, but asked for
 };
 
 // A storage buffer as a shader sees it: `size` bytes from `offset`, or with size 0 all that follows it.
@@ -35,11 +37,20 @@ struct DeviceLimits {
 struct Operand {
   Buffer* buffer = nullptr;
   size_t offset = 0;  // a multiple of 256
-  size_t size = 0;
+  size_t size = 0;    // beyond the buffer's end only in a JointOperand
+};
+
+// Tensors of several buffers as one operand, each `at` so many bytes of it.
+struct JointOperand {
+  Operand operand;
+  std::vector<uint32_t> at;
 };
 
 // The whole buffer of the tensor, so that shaders are given offsets; nothing when the tensor is absent.
 Operand operand_of(const Tensor& tensor);
+
+// None where the driver has the tensors in different pieces of memory, or shaders do not see as much.
+std::optional<JointOperand> joint_operand(Stream& s, std::span<const Tensor> tensors);
 
 // Where the tensor starts in its buffer, in words of 4 bytes and in bytes; 0 when it is absent.
 uint32_t word_offset(const Tensor& tensor);

@@ -62,7 +62,7 @@ Allocation::~Allocation() {
 }
 
 std::unique_ptr<Allocation> allocate_memory(Context& context, size_t bytes, Placement placement) {
-  auto allocation = std::make_unique<Allocation>(context);
+  auto allocation = std::make_unique<Allocation>(context, bytes);
   auto buffer = typed<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   buffer.size = bytes;
   buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |

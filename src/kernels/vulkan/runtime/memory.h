@@ -13,12 +13,13 @@ namespace parlance::vulkan {
 
 // One allocation of the driver with one VkBuffer over all of it.
 struct Allocation {
-  explicit Allocation(Context& context) : context(context) {}
+  Allocation(Context& context, size_t size) : context(context), size(size) {}
   ~Allocation();
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
 
   Context& context;
+  size_t size;  // bytes
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   std::byte* mapped = nullptr;  // its address on the host, if it has one

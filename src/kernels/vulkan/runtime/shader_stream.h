@@ -1,4 +1,5 @@
-// A stream that launches the shaders of this folder: Vulkan's, and that of the tests which runs their Metal text.
+// A stream that launches the shaders of this folder: Vulkan's, and that of the tests which runs their Metal
+// text.
 #pragma once
 
 #include "kernels/vulkan/runtime/dispatch.h"
@@ -17,6 +18,9 @@ class ShaderStream : public Stream {
   virtual void end_side_by_side() = 0;
   virtual const DeviceLimits& limits() const = 0;
   virtual Operand scratch_operand() = 0;
+  // Bytes from the start of one buffer to that of the other, where both are in one piece of the driver's
+  // memory.
+  virtual std::optional<ptrdiff_t> bytes_between(const Buffer& from, const Buffer& to) const = 0;
   virtual Operand constants(std::string_view name, FunctionRef<std::vector<float>()> make) = 0;
 };
 

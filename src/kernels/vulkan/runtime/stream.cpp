@@ -240,7 +240,7 @@ bool VulkanStream::bind(const Operand& operand, VkDescriptorBufferInfo& info) {
   }
   const auto& buffer = static_cast<const VulkanBuffer&>(*operand.buffer);
   const size_t size = operand.size > 0 ? operand.size : buffer.padded_size() - operand.offset;
-  assert(operand.offset + size <= buffer.padded_size());
+  assert(buffer.offset() + operand.offset + size <= buffer.block().size);
   if (size > context_.limits.max_storage_range) {
     note(Error{
         ErrorCode::unsupported,
@@ -276,6 +276,13 @@ void VulkanStream::dispatch(std::string_view shader, std::span<const uint32_t> s
 
 Operand VulkanStream::scratch_operand() {
   return {.buffer = scratch().empty() ? nullptr : vulkan_device_.memory_pool().find(scratch().data())};
+}
+
+std::optional<ptrdiff_t> VulkanStream::bytes_between(const Buffer& from, const Buffer& to) const {
+  const auto& first = static_cast<const VulkanBuffer&>(from);
+  const auto& second = static_cast<const VulkanBuffer&>(to);
+  if (&first.block() != &second.block()) return std::nullopt;
+  return static_cast<ptrdiff_t>(second.offset()) - static_cast<ptrdiff_t>(first.offset());
 }
 
 Operand VulkanStream::constants(std::string_view name, FunctionRef<std::vector<float>()> make) {

@@ -30,6 +30,7 @@ class VulkanStream final : public ShaderStream {
   void end_side_by_side() override { order_ = Order::one_by_one; }
   const DeviceLimits& limits() const override { return context_.limits; }
   Operand scratch_operand() override;
+  std::optional<ptrdiff_t> bytes_between(const Buffer& from, const Buffer& to) const override;
   Operand constants(std::string_view name, FunctionRef<std::vector<float>()> make) override;
   bool keeps_recordings() const override { return true; }
 

@@ -55,10 +55,18 @@ class FusedAttention : public KernelTest {
     const Tensor angles = bench.upload({setting.n_rot / 2, 2, n, 1}, inputs[6]);
     const HeadNorms norms{setting.has_q_norm ? norm : Tensor{}, setting.has_k_norm ? norm : Tensor{}, 1e-6f};
     Result result;
+    // In the workspace, as a step has them.
+    const auto in_step = [](Stream& s, const Tensor& x) {
+      const Tensor own = s.workspace().allocate(DType::f32, x.ne[0], x.ne[1], x.ne[2]);
+      copy(s, own, x);
+      return own;
+    };
     result.out = bench.run([&](Stream& s) {
-      if (is_fused) return attention(s, q, k, v, norms, angles, setting.style, kv, batch, 0.1f);
-      norm_rope_write(s, q, k, v, norms, angles, setting.style, kv, batch);
-      return attention(s, q, kv, batch, 0.1f);
+      const Tensor own_q = in_step(s, q), own_k = in_step(s, k), own_v = in_step(s, v);
+      const Tensor turns = in_step(s, angles);
+      if (is_fused) return attention(s, own_q, own_k, own_v, norms, turns, setting.style, kv, batch, 0.1f);
+      norm_rope_write(s, own_q, own_k, own_v, norms, turns, setting.style, kv, batch);
+      return attention(s, own_q, kv, batch, 0.1f);
     });
     result.pages = KvPages::contents(bench, layers);
     return result;
@@ -102,6 +110,7 @@ TEST_P(FusedAttention, HasTheBitsOfTheOperations) {
   const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
   for (const auto format : {KvFormat::f16, KvFormat::bf16}) {
     for (const int64_t n_head : {2, 4, 8, 16, 24}) {
+      if (n_head > 4 && is_software_vulkan()) continue;  // compiled for each
       compare(
           {.k = format, .v = format, .n_head = n_head},
           {at(0), at(1), at(15), at(16), at(63), at(64), at(257), at(1024), at(2047), at(2048), at(2599)});
@@ -121,7 +130,9 @@ TEST_P(FusedAttention, CompressedFormatsHaveTheBitsOfTheOperations) {
   constexpr std::pair<KvFormat, KvFormat> kPairs[] = {
       {q8_0, q8_0}, {q8_0, tbq4_0}, {q4_0, q4_0}, {tbq4_0, tbq4_0}, {tbq3_0, tbq3_0}, {q4_polar, q4_polar}};
   for (const auto& [k, v] : kPairs) {
+    if (k != q8_0 && is_software_vulkan()) continue;
     for (const int64_t n_head : {2, 4, 8, 16}) {
+      if (n_head > 2 && is_software_vulkan()) continue;
       compare({.k = k, .v = v, .n_head = n_head}, {at(0), at(1), at(15), at(16), at(63), at(64), at(257),
                                                    at(1024), at(2047), at(2048), at(2599)});
       if (HasFailure() || IsSkipped()) return;
@@ -136,7 +147,9 @@ TEST_P(FusedAttention, EqualisedKeysHaveThemToo) {
   using enum KvFormat;
   const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
   for (const KvFormat format : {q8_0, q4_0, tbq4_0, tbq3_0, q4_polar, f16}) {
+    if (format != q8_0 && is_software_vulkan()) continue;
     for (const int64_t n_head : {2, 4, 8, 16}) {
+      if (n_head > 2 && is_software_vulkan()) continue;
       compare({.k = format, .v = format, .n_head = n_head, .is_equalised = true},
               {at(0), at(17), at(64), at(95), at(127), at(1500), at(2048), at(2599)});
       if (HasFailure() || IsSkipped()) return;

@@ -349,6 +349,24 @@ TEST_P(RowIndependence, AttentionOfManySequences) {
   }
 }
 
+// Heads that share a key and fill no whole tile, so that tokens with more parts than others begin within one.
+TEST_P(RowIndependence, AttentionOfGroupsThatFillNoTile) {
+  if (std::string_view(tested().device().name()) == "cpu") GTEST_SKIP() << "of tiles that GPUs have";
+  for (const int64_t n_head : {5, 17}) {
+    SCOPED_TRACE(n_head);
+    AttentionBench bench(tested(), shape_of(KvFormat::f16, 64), n_head, random_, noise);
+    constexpr Rows kRows{10, 123, 9};  // from one part to two
+    const auto q = random_floats(bench.row() * kRows.n, 3);
+    const auto together = bench.run(kRows, q);
+    const auto row = static_cast<size_t>(bench.row());
+    for (int32_t i = 0; i < kRows.n; ++i) {
+      const size_t at = row * static_cast<size_t>(i);
+      expect_same_bits(std::span(together).subspan(at, row),
+                       bench.run({kRows.seq, kRows.first + i, 1}, std::span(q).subspan(at, row)));
+    }
+  }
+}
+
 // Compressed keys and values, and exact ones before and behind them.
 TEST_P(RowIndependence, CompressedAttentionOfManySequences) {
   const std::string device(tested().device().name());

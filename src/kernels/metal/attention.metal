@@ -1,9 +1,11 @@
 // src/kernels/vulkan/attention.comp, translated by glslc (shaderc 2023.2-1, glslang 11.13.0-1) and spirv-cross (2021.01.15+1.3.239.0-1); do not edit.
 #pragma clang diagnostic ignored "-Wmissing-prototypes"
 #pragma clang diagnostic ignored "-Wmissing-braces"
+#pragma clang diagnostic ignored "-Wunused-variable"
 
 #include <metal_stdlib>
 #include <simd/simd.h>
+#include <metal_atomic>
 
 using namespace metal;
 
@@ -68,7 +70,7 @@ struct KvWords
 
 constant bool kWholeQuads_tmp [[function_constant(5)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _348 = (!kWholeQuads);
+constant bool _372 = (!kWholeQuads);
 
 struct Push
 {
@@ -96,6 +98,7 @@ struct Push
     uint keeps_sums;
     uint pages_of;
     uint main_pages_at;
+    uint merged_at;
 };
 
 #ifndef SPIRV_CROSS_CONSTANT_ID_7
@@ -112,12 +115,12 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_8 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_8;
-constant int _483 = kHasResidual ? 128 : 1;
+constant int _507 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_6
 #define SPIRV_CROSS_CONSTANT_ID_6 1u
 #endif
 constant uint kKLevels = SPIRV_CROSS_CONSTANT_ID_6;
-constant bool _636 = (!kWholeQuads);
+constant bool _660 = (!kWholeQuads);
 
 struct KvQuads
 {
@@ -129,46 +132,51 @@ struct MainPages
     int main_pages[1];
 };
 
-constant uint _971 = (32u * kValues);
+constant uint _995 = (32u * kValues);
 #ifndef SPIRV_CROSS_CONSTANT_ID_3
 #define SPIRV_CROSS_CONSTANT_ID_3 1u
 #endif
 constant uint kKPieces = SPIRV_CROSS_CONSTANT_ID_3;
 constant uint row_floats = (kKPieces * 16u);
-constant uint _1101 = (kValues * row_floats);
+constant uint _1138 = (kValues * row_floats);
 
 struct Q
 {
     float q[1];
 };
 
-constant uint _1153 = (kValues * kKPieces);
-constant uint _1154 = (_1153 * 4u);
+constant uint _1182 = (kValues * kKPieces);
+constant uint _1183 = (_1182 * 4u);
 
 struct PageTable
 {
     int page_table[1];
 };
 
+#ifndef SPIRV_CROSS_CONSTANT_ID_11
+#define SPIRV_CROSS_CONSTANT_ID_11 1u
+#endif
+constant uint kPiecesAtOnce = SPIRV_CROSS_CONSTANT_ID_11;
+constant uint _1313 = (kKPieces - 1u);
 #ifndef SPIRV_CROSS_CONSTANT_ID_4
 #define SPIRV_CROSS_CONSTANT_ID_4 1u
 #endif
 constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
-constant uint _1457 = (kVPairs + 128u);
-constant uint _1458 = (_1457 - 1u);
-constant uint kPairsOfLane = (_1458 / 128u);
-constant uint _1461 = (kValues * kPairsOfLane);
-constant uint _1479 = (128u * kValues);
-constant uint _1480 = (_1479 / 4u);
-constant bool _1568 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _1568 ? kVPairs : 128u;
+constant uint _1528 = (kVPairs + 128u);
+constant uint _1529 = (_1528 - 1u);
+constant uint kPairsOfLane = (_1529 / 128u);
+constant uint _1532 = (kValues * kPairsOfLane);
+constant uint _1550 = (128u * kValues);
+constant uint _1551 = (_1550 / 4u);
+constant bool _1639 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _1639 ? kVPairs : 128u;
 constant uint kStride = (128u / kPairsAtOnce);
-constant uint _1571 = (kStride * kPairsAtOnce);
+constant uint _1642 = (kStride * kPairsAtOnce);
 #ifndef SPIRV_CROSS_CONSTANT_ID_9
 #define SPIRV_CROSS_CONSTANT_ID_9 8u
 #endif
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
-constant uint _1738 = (kValuesAtOnce * kStride);
+constant uint _1809 = (kValuesAtOnce * kStride);
 
 struct First
 {
@@ -180,7 +188,12 @@ struct Pos
     int positions[1];
 };
 
-constant uint _1945 = (kValues * kPairsAtOnce);
+constant uint _2016 = (kValues * kPairsAtOnce);
+
+struct Merged
+{
+    float merged[1];
+};
 
 struct Out
 {
@@ -192,25 +205,116 @@ struct Softmax
     float2 softmax[1];
 };
 
-constant uint _2153 = (kValues * kPairsOfLane);
+struct Done
+{
+    uint n_done[1];
+};
 
 struct Seq
 {
     int seqs[1];
 };
 
+constant uint _2593 = (kValues * kPairsOfLane);
+constant bool kMerges_tmp [[function_constant(10)]];
+constant bool kMerges = is_function_constant_defined(kMerges_tmp) ? kMerges_tmp : false;
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
-
-static inline __attribute__((always_inline))
-bool exists(thread const uint& row, constant Push& push, thread uint& first_row, thread uint& group_size)
-{
-    return (first_row + row) < (push.n_tokens * group_size);
-}
 
 static inline __attribute__((always_inline))
 uint token_of(thread const uint& row, thread uint& first_row, thread uint& group_size)
 {
     return (first_row + row) / group_size;
+}
+
+static inline __attribute__((always_inline))
+uint rows_of_tile(constant Push& push, thread uint& first_row, thread uint& group_size)
+{
+    return min(kValues, ((push.n_tokens * group_size) - first_row));
+}
+
+static inline __attribute__((always_inline))
+int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_847)
+{
+    if (push.pages_of == 0u)
+    {
+        return position;
+    }
+    int first = v_847.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
+    int last = v_847.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
+    int n_main = min(max((position - first), 0), max((last - first), 0));
+    int _887;
+    if (push.pages_of == 2u)
+    {
+        _887 = position - n_main;
+    }
+    else
+    {
+        _887 = n_main;
+    }
+    return _887;
+}
+
+static inline __attribute__((always_inline))
+int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_847, const device Pos& v_1844)
+{
+    uint param = seq;
+    int param_1 = v_1844.positions[push.pos_at + token] + 1;
+    return keys_before(param, param_1, push, v_847);
+}
+
+static inline __attribute__((always_inline))
+uint part_positions(thread const uint& n, constant Push& push)
+{
+    if (push.n_parts == 1u)
+    {
+        return 2147483647u;
+    }
+    uint _2500;
+    if (n <= 1u)
+    {
+        _2500 = 1u;
+    }
+    else
+    {
+        _2500 = 2u << uint(int(spvFindUMSB(n - 1u)));
+    }
+    return max(128u, (_2500 / 32u));
+}
+
+static inline __attribute__((always_inline))
+uint parts_of_tile(constant Push& push, const device MainPages& v_847, thread uint& first_row, thread uint& group_size, const device Pos& v_1844, const device Seq& v_2541)
+{
+    uint n_parts = 1u;
+    uint param = 0u;
+    uint token = token_of(param, first_row, group_size);
+    for (;;)
+    {
+        uint _2532 = rows_of_tile(push, first_row, group_size);
+        uint _2533 = _2532 - 1u;
+        uint param_1 = _2533;
+        uint _2535 = token_of(param_1, first_row, group_size);
+        if (token <= _2535)
+        {
+            uint param_2 = uint(v_2541.seqs[push.seq_at + token]);
+            uint param_3 = token;
+            uint n_keys = uint(max(keys_of(param_2, param_3, push, v_847, v_1844), 1));
+            uint param_4 = n_keys;
+            n_parts = max(n_parts, (((n_keys - 1u) / part_positions(param_4, push)) + 1u));
+            token++;
+            continue;
+        }
+        else
+        {
+            break;
+        }
+    }
+    return min(n_parts, push.n_parts);
+}
+
+static inline __attribute__((always_inline))
+bool exists(thread const uint& row, constant Push& push, thread uint& first_row, thread uint& group_size)
+{
+    return (first_row + row) < (push.n_tokens * group_size);
 }
 
 static inline __attribute__((always_inline))
@@ -220,29 +324,36 @@ uint head_of(thread const uint& row, thread uint& first_row, thread uint& group_
 }
 
 static inline __attribute__((always_inline))
-void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1125, threadgroup float4 (&q_tile)[_1154])
+uint vector_of(thread const uint& row, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv)
 {
-    for (uint i = gl_LocalInvocationID.x; i < _1101; i += 128u)
+    uint param = row;
+    uint param_1 = row;
+    return (token_of(param, first_row, group_size) * push.n_head) + head_of(param_1, first_row, group_size, head_kv);
+}
+
+static inline __attribute__((always_inline))
+void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1162, threadgroup float4 (&q_tile)[_1183])
+{
+    for (uint i = gl_LocalInvocationID.x; i < _1138; i += 128u)
     {
         uint row = i / row_floats;
         uint dimension = i % row_floats;
         float value = 0.0;
         uint param = row;
-        bool _1112 = exists(param, push, first_row, group_size);
-        bool _1119;
-        if (_1112)
+        bool _1149 = exists(param, push, first_row, group_size);
+        bool _1156;
+        if (_1149)
         {
-            _1119 = dimension < push.head_dim_k;
+            _1156 = dimension < push.head_dim_k;
         }
         else
         {
-            _1119 = _1112;
+            _1156 = _1149;
         }
-        if (_1119)
+        if (_1156)
         {
             uint param_1 = row;
-            uint param_2 = row;
-            value = v_1125.q[(push.q_at + (((token_of(param_1, first_row, group_size) * push.n_head) + head_of(param_2, first_row, group_size, head_kv)) * push.head_dim_k)) + dimension] * push.scale;
+            value = v_1162.q[(push.q_at + (vector_of(param_1, push, first_row, group_size, head_kv) * push.head_dim_k)) + dimension] * push.scale;
         }
         ((threadgroup float*)&q_tile[i / 4u])[i % 4u] = value;
     }
@@ -299,18 +410,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_455, threadgroup float (&residual_signs)[_483])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_479, threadgroup float (&residual_signs)[_507])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _443 = v_format();
-        uint param = _443;
-        uint _445 = n_levels(param);
-        if (i < _445)
+        uint _467 = v_format();
+        uint param = _467;
+        uint _469 = n_levels(param);
+        if (i < _469)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_455.constants[first_level(param_1) + i];
+            v_levels[i] = v_479.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -321,7 +432,7 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 128u)
     {
-        residual_signs[i_1] = v_455.constants[352u + i_1];
+        residual_signs[i_1] = v_479.constants[352u + i_1];
     }
 }
 
@@ -332,19 +443,19 @@ uint k_format()
 }
 
 static inline __attribute__((always_inline))
-void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_455, threadgroup float (&residual_signs)[_483], threadgroup float (&k_levels)[kKLevels])
+void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_479, threadgroup float (&residual_signs)[_507], threadgroup float (&k_levels)[kKLevels])
 {
-    load_v_levels(gl_LocalInvocationID, v_levels, v_455, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_479, residual_signs);
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _553 = k_format();
-        uint param = _553;
-        uint _555 = n_levels(param);
-        if (i < _555)
+        uint _577 = k_format();
+        uint param = _577;
+        uint _579 = n_levels(param);
+        if (i < _579)
         {
             uint param_1 = k_format();
-            k_levels[i] = v_455.constants[first_level(param_1) + i];
+            k_levels[i] = v_479.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -356,101 +467,52 @@ void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_level
 }
 
 static inline __attribute__((always_inline))
-int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_823)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_847, const device First& v_1824)
 {
-    if (push.pages_of == 0u)
-    {
-        return position;
-    }
-    int first = v_823.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
-    int last = v_823.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
-    int n_main = min(max((position - first), 0), max((last - first), 0));
-    int _863;
-    if (push.pages_of == 2u)
-    {
-        _863 = position - n_main;
-    }
-    else
-    {
-        _863 = n_main;
-    }
-    return _863;
-}
-
-static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_823, const device Pos& v_1773)
-{
-    uint param = seq;
-    int param_1 = v_1773.positions[push.pos_at + token] + 1;
-    return keys_before(param, param_1, push, v_823);
-}
-
-static inline __attribute__((always_inline))
-uint part_positions(thread const uint& n, constant Push& push)
-{
-    if (push.n_parts == 1u)
-    {
-        return 2147483647u;
-    }
-    uint _2120;
-    if (n <= 1u)
-    {
-        _2120 = 1u;
-    }
-    else
-    {
-        _2120 = 2u << uint(int(spvFindUMSB(n - 1u)));
-    }
-    return max(128u, (_2120 / 32u));
-}
-
-static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_823, const device First& v_1753)
-{
-    uint _1747;
+    uint _1818;
     if (push.has_first > 0u)
     {
         uint param = seq;
-        int param_1 = v_1753.firsts[push.first_at + token];
-        _1747 = uint(keys_before(param, param_1, push, v_823));
+        int param_1 = v_1824.firsts[push.first_at + token];
+        _1818 = uint(keys_before(param, param_1, push, v_847));
     }
     else
     {
-        _1747 = 0u;
+        _1818 = 0u;
     }
-    return _1747;
+    return _1818;
 }
 
 static inline __attribute__((always_inline))
-uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_823)
+uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_847)
 {
     uint index = key / push.page_tokens;
     if (push.pages_of == 0u)
     {
         return index;
     }
-    int first = v_823.main_pages[push.main_pages_at + (2u * seq)];
-    int last = v_823.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
+    int first = v_847.main_pages[push.main_pages_at + (2u * seq)];
+    int last = v_847.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
     if (push.pages_of == 1u)
     {
         return index + uint(first);
     }
-    uint _917;
+    uint _941;
     if (index < uint(first))
     {
-        _917 = index;
+        _941 = index;
     }
     else
     {
-        _917 = index + uint(max((last - first), 0));
+        _941 = index + uint(max((last - first), 0));
     }
-    return _917;
+    return _941;
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device KvWords& v_287)
+uint half_at(thread const uint& at, const device KvWords& v_311)
 {
-    return (v_287.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_311.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -460,69 +522,69 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _269;
+    uint _293;
     if (magnitude < 1024u)
     {
-        _269 = subnormal;
+        _293 = subnormal;
     }
     else
     {
-        _269 = (magnitude << uint(13)) + exponent_offset;
+        _293 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _269);
+    return as_type<float>(_sign | _293);
 }
 
 static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, const device KvWords& v_287)
+uint two_halves_at(thread const uint& at, const device KvWords& v_311)
 {
     uint param = at;
     uint param_1 = at + 2u;
-    return half_at(param, v_287) | (half_at(param_1, v_287) << uint(16));
+    return half_at(param, v_311) | (half_at(param_1, v_311) << uint(16));
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_287)
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_311)
 {
     switch (format)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_287);
+            uint param_1 = half_at(param, v_311);
             return f32_from_f16(param_1);
         }
         case 2u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_287) << uint(16));
+            return as_type<float>(half_at(param_2, v_311) << uint(16));
         }
     }
-    return as_type<float>(v_287.kv_words[(row / 4u) + i]);
+    return as_type<float>(v_311.kv_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_287, constant Push& push, const device KvQuads& v_705)
+void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_311, constant Push& push, const device KvQuads& v_729)
 {
     uint format = k_format();
     if (format == 3u)
     {
         uint block = row + ((piece / 2u) * 34u);
         uint param = block;
-        uint param_1 = half_at(param, v_287);
+        uint param_1 = half_at(param, v_311);
         float _step = f32_from_f16(param_1);
         uint first = (block + 2u) + (16u * (piece % 2u));
         for (uint i = 0u; i < 4u; i++)
         {
             uint param_2 = first + (4u * i);
-            int codes = int(two_halves_at(param_2, v_287));
+            int codes = int(two_halves_at(param_2, v_311));
             k[i] = float4(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8))), float(extract_bits(codes, uint(16), uint(8))), float(extract_bits(codes, uint(24), uint(8)))) * _step;
         }
     }
     else
     {
-        if (_636)
+        if (_660)
         {
-            float _670;
+            float _694;
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
                 for (uint j = 0u; j < 4u; j++)
@@ -533,13 +595,13 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
                         uint param_3 = format;
                         uint param_4 = row;
                         uint param_5 = dimension;
-                        _670 = load_float(param_3, param_4, param_5, v_287);
+                        _694 = load_float(param_3, param_4, param_5, v_311);
                     }
                     else
                     {
-                        _670 = 0.0;
+                        _694 = 0.0;
                     }
-                    k[i_1][j] = _670;
+                    k[i_1][j] = _694;
                 }
             }
         }
@@ -549,14 +611,14 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
             {
                 for (uint i_2 = 0u; i_2 < 4u; i_2++)
                 {
-                    k[i_2] = as_type<float4>(v_705.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
+                    k[i_2] = as_type<float4>(v_729.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
                 }
             }
             else
             {
                 for (uint i_3 = 0u; i_3 < 2u; i_3++)
                 {
-                    uint4 pairs = v_705.kv_quads[((row / 16u) + (2u * piece)) + i_3];
+                    uint4 pairs = v_729.kv_quads[((row / 16u) + (2u * piece)) + i_3];
                     if (format == 1u)
                     {
                         k[2u * i_3] = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
@@ -576,17 +638,17 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 static inline __attribute__((always_inline))
 bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues])
 {
-    bool _1077 = int(position) >= first_seen[row];
-    bool _1087;
-    if (_1077)
+    bool _1114 = int(position) >= first_seen[row];
+    bool _1124;
+    if (_1114)
     {
-        _1087 = int(position) <= last_seen[row];
+        _1124 = int(position) <= last_seen[row];
     }
     else
     {
-        _1087 = _1077;
+        _1124 = _1114;
     }
-    return _1087;
+    return _1124;
 }
 
 static inline __attribute__((always_inline))
@@ -606,37 +668,37 @@ static inline __attribute__((always_inline))
 float finite_or_nan(thread const float& value)
 {
     float param = value;
-    uint _198;
+    uint _222;
     if (is_finite(param))
     {
-        _198 = as_type<uint>(value);
+        _222 = as_type<uint>(value);
     }
     else
     {
-        _198 = 2143289344u;
+        _222 = 2143289344u;
     }
-    return as_type<float>(_198);
+    return as_type<float>(_222);
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID)
+void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_995], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
-    float _943;
+    float _967;
     for (uint i = 0u; i < kValues; i++)
     {
         if (is_sum)
         {
-            _943 = simd_sum(values[i]);
+            _967 = simd_sum(values[i]);
         }
         else
         {
-            _943 = simd_max(values[i]);
+            _967 = simd_max(values[i]);
         }
-        results[i] = _943;
+        results[i] = _967;
     }
-    bool _959 = simd_is_first();
-    if (_959)
+    bool _983 = simd_is_first();
+    if (_983)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -653,7 +715,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_971], thread uint& gl_NumSubgroups)
+float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_995], thread uint& gl_NumSubgroups)
 {
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
     {
@@ -663,7 +725,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_705, const device MainPages& v_823, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1154], const device PageTable& v_1195, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480])
+void weigh(thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_311, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_729, const device MainPages& v_847, threadgroup float (&reduced)[_995], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1183], const device PageTable& v_1224, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1532>& value_sum, threadgroup float4 (&weights)[_1551])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -676,51 +738,62 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
     {
         uint param = seq;
         uint param_1 = position;
-        uint page = uint(v_1195.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_823)]);
+        uint page = uint(v_1224.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_847)]);
         uint keys = push.kv_at + (page * push.page_bytes);
         uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
         uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
         v_rows[lane] = values + (slot * push.v_row_bytes);
+        spvUnsafeArray<spvUnsafeArray<float4, 4>, kPiecesAtOnce> k;
         spvUnsafeArray<float4, 4> param_4;
-        for (uint piece = 0u; piece < kKPieces; piece++)
+        for (uint first_piece = 0u; first_piece < kKPieces; first_piece += kPiecesAtOnce)
         {
-            uint param_2 = keys + (slot * push.k_row_bytes);
-            uint param_3 = piece;
-            load_k(param_2, param_3, param_4, v_287, push, v_705);
-            spvUnsafeArray<float4, 4> k;
-            k = param_4;
-            for (uint r_1 = 0u; r_1 < kValues; r_1++)
+            for (uint i = 0u; i < kPiecesAtOnce; i++)
             {
-                uint at = ((r_1 * kKPieces) + piece) * 4u;
-                scores[r_1] += (((dot(q_tile[at], k[0]) + dot(q_tile[at + 1u], k[1])) + dot(q_tile[at + 2u], k[2])) + dot(q_tile[at + 3u], k[3]));
+                uint param_2 = keys + (slot * push.k_row_bytes);
+                uint param_3 = min((first_piece + i), _1313);
+                load_k(param_2, param_3, param_4, v_311, push, v_729);
+                k[i] = param_4;
+            }
+            for (uint i_1 = 0u; i_1 < kPiecesAtOnce; i_1++)
+            {
+                uint piece = first_piece + i_1;
+                if (piece >= kKPieces)
+                {
+                    break;
+                }
+                for (uint r_1 = 0u; r_1 < kValues; r_1++)
+                {
+                    uint at = ((r_1 * kKPieces) + piece) * 4u;
+                    scores[r_1] += (((dot(q_tile[at], k[i_1][0]) + dot(q_tile[at + 1u], k[i_1][1])) + dot(q_tile[at + 2u], k[i_1][2])) + dot(q_tile[at + 3u], k[i_1][3]));
+                }
             }
         }
     }
-    float _1353;
+    float _1424;
     for (uint r_2 = 0u; r_2 < kValues; r_2++)
     {
-        bool _1344 = position < end;
-        bool _1352;
-        if (_1344)
+        bool _1415 = position < end;
+        bool _1423;
+        if (_1415)
         {
             uint param_5 = r_2;
             uint param_6 = position;
-            _1352 = is_seen(param_5, param_6, first_seen, last_seen);
+            _1423 = is_seen(param_5, param_6, first_seen, last_seen);
         }
         else
         {
-            _1352 = _1344;
+            _1423 = _1415;
         }
-        if (_1352)
+        if (_1423)
         {
             float param_7 = scores[r_2];
-            _1353 = finite_or_nan(param_7);
+            _1424 = finite_or_nan(param_7);
         }
         else
         {
-            _1353 = -1000000015047466219876688855040.0;
+            _1424 = -1000000015047466219876688855040.0;
         }
-        scores[r_2] = _1353;
+        scores[r_2] = _1424;
     }
     spvUnsafeArray<float, kValues> param_8;
     param_8 = scores;
@@ -730,38 +803,38 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
     {
         uint param_10 = lane;
         float param_11 = largest[lane];
-        float _1385 = reduced_max(param_10, param_11, reduced, gl_NumSubgroups);
-        float top = _1385;
-        float _1393;
+        float _1456 = reduced_max(param_10, param_11, reduced, gl_NumSubgroups);
+        float top = _1456;
+        float _1464;
         if (largest[lane] == top)
         {
-            _1393 = 1.0;
+            _1464 = 1.0;
         }
         else
         {
-            _1393 = exp(largest[lane] - top);
+            _1464 = exp(largest[lane] - top);
         }
-        shrink[lane] = _1393;
+        shrink[lane] = _1464;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _1422;
+    float _1493;
     for (uint r_3 = 0u; r_3 < kValues; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _1422 = 0.0;
+            _1493 = 0.0;
         }
         else
         {
-            _1422 = exp(scores[r_3] - largest[r_3]);
+            _1493 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _1422;
+        float weight = _1493;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _1468 = (r_3 * kPairsOfLane) + p;
-            value_sum[_1468] *= shrink[r_3];
+            uint _1539 = (r_3 * kPairsOfLane) + p;
+            value_sum[_1539] *= shrink[r_3];
         }
         ((threadgroup float*)&weights[((lane * kValues) + r_3) / 4u])[r_3 % 4u] = weight;
     }
@@ -769,28 +842,28 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
 }
 
 static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_287, constant Push& push)
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_311, constant Push& push)
 {
-    if (_348)
+    if (_372)
     {
         uint param = format;
         uint param_1 = row;
         uint param_2 = 2u * pair;
-        float _370;
+        float _394;
         if (((2u * pair) + 1u) < push.head_dim_v)
         {
             uint param_3 = format;
             uint param_4 = row;
             uint param_5 = (2u * pair) + 1u;
-            _370 = load_float(param_3, param_4, param_5, v_287);
+            _394 = load_float(param_3, param_4, param_5, v_311);
         }
         else
         {
-            _370 = 0.0;
+            _394 = 0.0;
         }
-        return float2(load_float(param, param_1, param_2, v_287), _370);
+        return float2(load_float(param, param_1, param_2, v_311), _394);
     }
-    uint word = v_287.kv_words[(row / 4u) + pair];
+    uint word = v_311.kv_words[(row / 4u) + pair];
     switch (format)
     {
         case 1u:
@@ -802,11 +875,11 @@ float2 load_pair_of_floats(thread const uint& format, thread const uint& row, th
             return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
         }
     }
-    return as_type<float2>(uint2(v_287.kv_words[(row / 4u) + (2u * pair)], v_287.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+    return as_type<float2>(uint2(v_311.kv_words[(row / 4u) + (2u * pair)], v_311.kv_words[((row / 4u) + (2u * pair)) + 1u]));
 }
 
 static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_287, constant Push& push)
+float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_311, constant Push& push)
 {
     uint format = v_format();
     switch (format)
@@ -815,16 +888,16 @@ float2 load_v(thread const uint& row, thread const uint& pair, const device KvWo
         {
             uint block = row + ((pair / 16u) * 34u);
             uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_287));
+            int codes = int(half_at(param, v_311));
             uint param_1 = block;
-            uint param_2 = half_at(param_1, v_287);
+            uint param_2 = half_at(param_1, v_311);
             return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
         }
     }
     uint param_3 = format;
     uint param_4 = row;
     uint param_5 = pair;
-    return load_pair_of_floats(param_3, param_4, param_5, v_287, push);
+    return load_pair_of_floats(param_3, param_4, param_5, v_311, push);
 }
 
 static inline __attribute__((always_inline))
@@ -839,20 +912,20 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
         return;
     }
     uint seeing = 0u;
-    uint _1529;
+    uint _1600;
     for (uint r = 0u; r < kValues; r++)
     {
         uint param_2 = r;
         uint param_3 = position;
         if (is_seen(param_2, param_3, first_seen, last_seen))
         {
-            _1529 = 1u << r;
+            _1600 = 1u << r;
         }
         else
         {
-            _1529 = 0u;
+            _1600 = 0u;
         }
-        seeing |= _1529;
+        seeing |= _1600;
     }
     if (is_first)
     {
@@ -867,10 +940,10 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& block, thread const uint& n, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void add_values(thread const uint& block, thread const uint& n, const device KvWords& v_311, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _1532>& value_sum, threadgroup float4 (&weights)[_1551], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _1571)
+    if (lane >= _1642)
     {
         return;
     }
@@ -882,14 +955,14 @@ void add_values(thread const uint& block, thread const uint& n, const device KvW
         {
             continue;
         }
-        uint _1600 = lane / kPairsAtOnce;
-        for (uint first = _1600; first < n; first += _1738)
+        uint _1671 = lane / kPairsAtOnce;
+        for (uint first = _1671; first < n; first += _1809)
         {
             for (uint i = 0u; i < kValuesAtOnce; i++)
             {
                 uint param = v_rows[min((first + (i * kStride)), (n - 1u))];
                 uint param_1 = pair;
-                v[i] = load_v(param, param_1, v_287, push);
+                v[i] = load_v(param, param_1, v_311, push);
             }
             if (is_careful)
             {
@@ -914,8 +987,8 @@ void add_values(thread const uint& block, thread const uint& n, const device KvW
                     float4 weight = weights[((position * kValues) + r) / 4u];
                     for (uint j = 0u; j < 4u; j++)
                     {
-                        uint _1720 = ((r + j) * kPairsOfLane) + p;
-                        value_sum[_1720] += (v[i_2] * weight[j]);
+                        uint _1791 = ((r + j) * kPairsOfLane) + p;
+                        value_sum[_1791] += (v[i_2] * weight[j]);
                     }
                 }
             }
@@ -924,60 +997,60 @@ void add_values(thread const uint& block, thread const uint& n, const device KvW
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_705, const device MainPages& v_823, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1154], const device PageTable& v_1195, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_1753, const device Pos& v_1773)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_311, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_729, const device MainPages& v_847, threadgroup float (&reduced)[_995], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1183], const device PageTable& v_1224, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1532>& value_sum, threadgroup float4 (&weights)[_1551], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_1824, const device Pos& v_1844)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kValues)
     {
         uint param = lane;
-        bool _1797 = exists(param, push, first_row, group_size);
-        bool _1805;
-        if (_1797)
+        bool _1868 = exists(param, push, first_row, group_size);
+        bool _1876;
+        if (_1868)
         {
             uint param_1 = lane;
-            _1805 = token_of(param_1, first_row, group_size) >= first_token;
+            _1876 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
-            _1805 = _1797;
+            _1876 = _1868;
         }
-        bool _1813;
-        if (_1805)
+        bool _1884;
+        if (_1876)
         {
             uint param_2 = lane;
-            _1813 = token_of(param_2, first_row, group_size) <= last_token;
+            _1884 = token_of(param_2, first_row, group_size) <= last_token;
         }
         else
         {
-            _1813 = _1805;
+            _1884 = _1876;
         }
-        bool is_among = _1813;
-        int _1816;
+        bool is_among = _1884;
+        int _1887;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _1816 = keys_of(param_4, param_5, push, v_823, v_1773) - 1;
+            _1887 = keys_of(param_4, param_5, push, v_847, v_1844) - 1;
         }
         else
         {
-            _1816 = -1;
+            _1887 = -1;
         }
-        last_seen[lane] = _1816;
-        int _1833;
+        last_seen[lane] = _1887;
+        int _1904;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _1833 = int(first_of(param_7, param_8, push, v_823, v_1753));
+            _1904 = int(first_of(param_7, param_8, push, v_847, v_1824));
         }
         else
         {
-            _1833 = 0;
+            _1904 = 0;
         }
-        first_seen[lane] = _1833;
+        first_seen[lane] = _1904;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -985,16 +1058,16 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
         uint param_9 = seq;
         uint param_10 = block;
         uint param_11 = end;
-        weigh(param_9, param_10, param_11, v_287, push, gl_LocalInvocationID, v_705, v_823, reduced, gl_SubgroupID, gl_NumSubgroups, head_kv, first_seen, last_seen, q_tile, v_1195, v_rows, largest, shrink, weight_sum, value_sum, weights);
+        weigh(param_9, param_10, param_11, v_311, push, gl_LocalInvocationID, v_729, v_847, reduced, gl_SubgroupID, gl_NumSubgroups, head_kv, first_seen, last_seen, q_tile, v_1224, v_rows, largest, shrink, weight_sum, value_sum, weights);
         uint param_12 = block;
         uint param_13 = min(128u, (end - block));
-        add_values(param_12, param_13, v_287, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
+        add_values(param_12, param_13, v_311, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
 static inline __attribute__((always_inline))
-void sum_up(thread const uint& part, const device KvWords& v_287, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_705, const device MainPages& v_823, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1154], const device PageTable& v_1195, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_1753, const device Pos& v_1773, const device Seq& v_2252)
+void sum_up(thread const uint& part, const device KvWords& v_311, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_729, const device MainPages& v_847, threadgroup float (&reduced)[_995], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup float4 (&q_tile)[_1183], const device PageTable& v_1224, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1532>& value_sum, threadgroup float4 (&weights)[_1551], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_1824, const device Pos& v_1844, const device Seq& v_2541)
 {
     for (uint r = 0u; r < kValues; r++)
     {
@@ -1008,41 +1081,40 @@ void sum_up(thread const uint& part, const device KvWords& v_287, constant Push&
     {
         largest[gl_LocalInvocationID.x] = -1000000015047466219876688855040.0;
     }
-    uint n_rows = min(kValues, ((push.n_tokens * group_size) - first_row));
-    uint param = n_rows - 1u;
+    uint param = rows_of_tile(push, first_row, group_size) - 1u;
     uint last_of_tile = token_of(param, first_row, group_size);
     uint param_1 = 0u;
     uint token = token_of(param_1, first_row, group_size);
-    uint _2337;
+    uint _2764;
     while (token <= last_of_tile)
     {
-        uint seq = uint(v_2252.seqs[push.seq_at + token]);
+        uint seq = uint(v_2541.seqs[push.seq_at + token]);
         uint param_2 = seq;
         uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_823, v_1773);
+        int n_keys = keys_of(param_2, param_3, push, v_847, v_1844);
         uint param_4 = uint(n_keys);
         uint n_positions = part_positions(param_4, push);
         uint last_token = token;
         uint param_5 = seq;
         uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_823, v_1753);
+        uint first_position = first_of(param_5, param_6, push, v_847, v_1824);
         for (;;)
         {
-            bool _2287 = last_token < last_of_tile;
-            bool _2300;
-            if (_2287)
+            bool _2714 = last_token < last_of_tile;
+            bool _2727;
+            if (_2714)
             {
-                _2300 = uint(v_2252.seqs[(push.seq_at + last_token) + 1u]) == seq;
+                _2727 = uint(v_2541.seqs[(push.seq_at + last_token) + 1u]) == seq;
             }
             else
             {
-                _2300 = _2287;
+                _2727 = _2714;
             }
-            if (_2300)
+            if (_2727)
             {
                 uint param_7 = seq;
                 uint param_8 = last_token + 1u;
-                int keys_of_next = keys_of(param_7, param_8, push, v_823, v_1773);
+                int keys_of_next = keys_of(param_7, param_8, push, v_847, v_1844);
                 uint param_9 = uint(keys_of_next);
                 if (part_positions(param_9, push) != n_positions)
                 {
@@ -1052,7 +1124,7 @@ void sum_up(thread const uint& part, const device KvWords& v_287, constant Push&
                 n_keys = max(n_keys, keys_of_next);
                 uint param_10 = seq;
                 uint param_11 = last_token;
-                first_position = min(first_position, first_of(param_10, param_11, push, v_823, v_1753));
+                first_position = min(first_position, first_of(param_10, param_11, push, v_847, v_1824));
                 continue;
             }
             else
@@ -1063,46 +1135,46 @@ void sum_up(thread const uint& part, const device KvWords& v_287, constant Push&
         uint first = part * n_positions;
         if (first_position > first)
         {
-            _2337 = ((first_position - first) / 128u) * 128u;
+            _2764 = ((first_position - first) / 128u) * 128u;
         }
         else
         {
-            _2337 = 0u;
+            _2764 = 0u;
         }
-        uint left_out = _2337;
+        uint left_out = _2764;
         uint param_12 = token;
         uint param_13 = last_token;
         uint param_14 = seq;
         uint param_15 = first + left_out;
         uint param_16 = min(uint(n_keys), (first + n_positions));
-        attend(param_12, param_13, param_14, param_15, param_16, v_287, push, gl_LocalInvocationID, v_705, v_823, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1195, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_1753, v_1773);
+        attend(param_12, param_13, param_14, param_15, param_16, v_311, push, gl_LocalInvocationID, v_729, v_847, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1224, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_1824, v_1844);
         token = last_token + 1u;
     }
 }
 
 static inline __attribute__((always_inline))
-bool are_sums_damaged(threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread spvUnsafeArray<float2, _1461>& value_sum)
+bool are_sums_damaged(threadgroup float (&reduced)[_995], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread spvUnsafeArray<float2, _1532>& value_sum)
 {
     spvUnsafeArray<float, kValues> found;
     for (uint r = 0u; r < kValues; r++)
     {
         found[r] = 0.0;
     }
-    for (uint i = 0u; i < _2153; i++)
+    for (uint i = 0u; i < _2593; i++)
     {
         float param = value_sum[i].x;
-        bool _2160 = !is_finite(param);
-        bool _2170;
-        if (!_2160)
+        bool _2600 = !is_finite(param);
+        bool _2610;
+        if (!_2600)
         {
             float param_1 = value_sum[i].y;
-            _2170 = !is_finite(param_1);
+            _2610 = !is_finite(param_1);
         }
         else
         {
-            _2170 = _2160;
+            _2610 = _2600;
         }
-        if (_2170)
+        if (_2610)
         {
             found[0] = 1.0;
         }
@@ -1113,18 +1185,18 @@ bool are_sums_damaged(threadgroup float (&reduced)[_971], thread uint& gl_Subgro
     reduce(param_2, param_3, reduced, gl_SubgroupID);
     uint param_4 = 0u;
     float param_5 = 0.0;
-    float _2183 = reduced_max(param_4, param_5, reduced, gl_NumSubgroups);
-    bool are_damaged = _2183 > 0.0;
+    float _2623 = reduced_max(param_4, param_5, reduced, gl_NumSubgroups);
+    bool are_damaged = _2623 > 0.0;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     return are_damaged;
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+void share_sums(thread const uint& p, thread const uint& component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _1532>& value_sum, threadgroup float4 (&weights)[_1551], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
     float4 sums;
-    float _1909;
+    float _1980;
     for (uint r = 0u; r < kValues; r += 4u)
     {
         for (uint j = 0u; j < 4u; j++)
@@ -1132,20 +1204,20 @@ void share_sums(thread const uint& p, thread const uint& component, thread uint3
             bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
             if (is_damaged)
             {
-                _1909 = as_type<float>(2143289344u);
+                _1980 = as_type<float>(2143289344u);
             }
             else
             {
-                _1909 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                _1980 = value_sum[((r + j) * kPairsOfLane) + p][component];
             }
-            sums[j] = _1909;
+            sums[j] = _1980;
         }
         weights[((lane * kValues) + r) / 4u] = sums;
     }
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_971], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_995], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -1156,25 +1228,25 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_971], thre
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_971], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1480], device Out& v_2023, device Softmax& v_2059)
+void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_995], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1551], thread bool& is_only_part, device Merged& v_2094, volatile device Out& v_2112, volatile device Softmax& v_2148)
 {
-    float _2038;
-    for (uint i = gl_LocalInvocationID.x; i < _1945; i += 128u)
+    float _2127;
+    for (uint i = gl_LocalInvocationID.x; i < _2016; i += 128u)
     {
         uint row = i / kPairsAtOnce;
         uint dimension = (2u * ((i % kPairsAtOnce) + (p * 128u))) + component;
         uint param = row;
-        bool _1962 = !exists(param, push, first_row, group_size);
-        bool _1970;
-        if (!_1962)
+        bool _2033 = !exists(param, push, first_row, group_size);
+        bool _2041;
+        if (!_2033)
         {
-            _1970 = dimension >= push.head_dim_v;
+            _2041 = dimension >= push.head_dim_v;
         }
         else
         {
-            _1970 = _1962;
+            _2041 = _2033;
         }
-        if (_1970)
+        if (_2041)
         {
             continue;
         }
@@ -1186,26 +1258,30 @@ void store_sums(thread const uint& p, thread const uint& component, thread const
         uint param_1 = row;
         float total = reduced_sum(param_1, reduced, gl_NumSubgroups);
         uint param_2 = row;
-        uint param_3 = row;
-        uint vector = (((part * push.n_tokens) + token_of(param_2, first_row, group_size)) * push.n_head) + head_of(param_3, first_row, group_size, head_kv);
+        uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, push, first_row, group_size, head_kv);
+        if (is_only_part)
+        {
+            v_2094.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            continue;
+        }
         if (push.keeps_sums == 0u)
         {
-            _2038 = sum / total;
+            _2127 = sum / total;
         }
         else
         {
-            _2038 = sum;
+            _2127 = sum;
         }
-        v_2023.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2038;
+        v_2112.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2127;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_2059.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_2148.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_971], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1461>& value_sum, threadgroup float4 (&weights)[_1480], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, device Out& v_2023, device Softmax& v_2059)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_995], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1532>& value_sum, threadgroup float4 (&weights)[_1551], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2094, volatile device Out& v_2112, volatile device Softmax& v_2148)
 {
     spvUnsafeArray<float, kValues> param;
     param = weight_sum;
@@ -1222,55 +1298,182 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_4 = p;
             uint param_5 = component;
             uint param_6 = part;
-            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, v_2023, v_2059);
+            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2094, v_2112, v_2148);
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
     }
 }
 
-kernel void attention(const device KvWords& v_287 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_705 [[buffer(1)]], const device PageTable& v_1195 [[buffer(2)]], const device Seq& v_2252 [[buffer(3)]], const device Pos& v_1773 [[buffer(4)]], const device Q& v_1125 [[buffer(5)]], device Out& v_2023 [[buffer(6)]], device Softmax& v_2059 [[buffer(7)]], const device First& v_1753 [[buffer(8)]], const device Constants& v_455 [[buffer(9)]], const device MainPages& v_823 [[buffer(10)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]])
+static inline __attribute__((always_inline))
+float2 softmax_of_part(thread const uint& part, thread const uint& vector, constant Push& push, volatile device Softmax& v_2148)
+{
+    return v_2148.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector];
+}
+
+static inline __attribute__((always_inline))
+float sum_of_part(thread const uint& part, thread const uint& vector, thread const uint& dimension, constant Push& push, volatile device Out& v_2112)
+{
+    return v_2112.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector) * push.head_dim_v)) + dimension];
+}
+
+static inline __attribute__((always_inline))
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, volatile device Out& v_2112, volatile device Softmax& v_2148)
+{
+    uint param = 0u;
+    uint param_1 = vector;
+    float largest = softmax_of_part(param, param_1, push, v_2148).x;
+    spvUnsafeArray<float, 8> scores;
+    for (uint first = 1u; first < n_parts; first += 8u)
+    {
+        for (uint i = 0u; i < 8u; i++)
+        {
+            uint param_2 = min((first + i), (n_parts - 1u));
+            uint param_3 = vector;
+            scores[i] = softmax_of_part(param_2, param_3, push, v_2148).x;
+        }
+        for (uint i_1 = 0u; i_1 < 8u; i_1++)
+        {
+            largest = fast::max(largest, scores[i_1]);
+        }
+    }
+    float sum = 0.0;
+    float weight_sum = 0.0;
+    spvUnsafeArray<float2, 8> softmaxes;
+    spvUnsafeArray<float, 8> sums;
+    float _2365;
+    for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
+    {
+        for (uint i_2 = 0u; i_2 < 8u; i_2++)
+        {
+            uint part = min((first_1 + i_2), (n_parts - 1u));
+            uint param_4 = part;
+            uint param_5 = vector;
+            softmaxes[i_2] = softmax_of_part(param_4, param_5, push, v_2148);
+            uint param_6 = part;
+            uint param_7 = vector;
+            uint param_8 = dimension;
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, v_2112);
+        }
+        for (uint i_3 = 0u; i_3 < 8u; i_3++)
+        {
+            if ((first_1 + i_3) >= n_parts)
+            {
+                break;
+            }
+            if (softmaxes[i_3].x == largest)
+            {
+                _2365 = 1.0;
+            }
+            else
+            {
+                _2365 = exp(softmaxes[i_3].x - largest);
+            }
+            float weight = _2365;
+            sum += (weight * sums[i_3]);
+            weight_sum += (weight * softmaxes[i_3].y);
+        }
+    }
+    return sum / weight_sum;
+}
+
+static inline __attribute__((always_inline))
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, device Merged& v_2094, volatile device Out& v_2112, volatile device Softmax& v_2148, thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_2420)
+{
+    threadgroup_barrier(mem_flags::mem_device);
+    uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
+    if (gl_LocalInvocationID.x == 0u)
+    {
+        uint _2423 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_2420.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _2423;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if ((n_done_before + 1u) < n_parts)
+    {
+        return;
+    }
+    threadgroup_barrier(mem_flags::mem_device);
+    if (gl_LocalInvocationID.x == 0u)
+    {
+        v_2420.n_done[tile] = 0u;
+    }
+    for (uint i = gl_LocalInvocationID.x; i < (kValues * push.head_dim_v); i += 128u)
+    {
+        uint row = i / push.head_dim_v;
+        uint dimension = i % push.head_dim_v;
+        uint param = row;
+        if (!exists(param, push, first_row, group_size))
+        {
+            continue;
+        }
+        uint param_1 = row;
+        uint vector = vector_of(param_1, push, first_row, group_size, head_kv);
+        uint param_2 = vector;
+        uint param_3 = dimension;
+        uint param_4 = n_parts;
+        v_2094.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = put_together(param_2, param_3, param_4, push, v_2112, v_2148);
+    }
+}
+
+kernel void attention(const device KvWords& v_311 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_729 [[buffer(1)]], const device PageTable& v_1224 [[buffer(2)]], const device Seq& v_2541 [[buffer(3)]], const device Pos& v_1844 [[buffer(4)]], const device Q& v_1162 [[buffer(5)]], volatile device Out& v_2112 [[buffer(6)]], volatile device Softmax& v_2148 [[buffer(7)]], const device First& v_1824 [[buffer(8)]], const device Constants& v_479 [[buffer(9)]], const device MainPages& v_847 [[buffer(10)]], volatile device Done& v_2420 [[buffer(11)]], device Merged& v_2094 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_483];
+    threadgroup float residual_signs[_507];
     threadgroup float k_levels[kKLevels];
-    threadgroup float reduced[_971];
+    threadgroup float reduced[_995];
     threadgroup int first_seen[kValues];
     threadgroup int last_seen[kValues];
-    threadgroup float4 q_tile[_1154];
+    threadgroup float4 q_tile[_1183];
     threadgroup uint v_rows[128];
     threadgroup float largest[kValues];
     threadgroup float shrink[kValues];
-    threadgroup float4 weights[_1480];
+    threadgroup float4 weights[_1551];
+    threadgroup uint n_done_before;
     uint head_kv = gl_WorkGroupID.y;
     uint group_size = push.n_head / push.n_head_kv;
     uint first_row = gl_WorkGroupID.x * kValues;
     uint part = gl_WorkGroupID.z;
     spvUnsafeArray<float, kValues> weight_sum;
-    spvUnsafeArray<float2, _1461> value_sum;
+    spvUnsafeArray<float2, _1532> value_sum;
     spvUnsafeArray<uint, kPairsOfLane> damaged;
     bool is_careful;
+    bool is_only_part;
+    uint _2809;
+    if (kMerges)
+    {
+        _2809 = parts_of_tile(push, v_847, first_row, group_size, v_1844, v_2541);
+    }
+    else
+    {
+        _2809 = push.n_parts;
+    }
+    uint n_parts = _2809;
+    if (part >= n_parts)
+    {
+        return;
+    }
+    is_only_part = kMerges && (n_parts == 1u);
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
         damaged[p] = 0u;
     }
-    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1125, q_tile);
-    load_levels(gl_LocalInvocationID, v_levels, v_455, residual_signs, k_levels);
+    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1162, q_tile);
+    load_levels(gl_LocalInvocationID, v_levels, v_479, residual_signs, k_levels);
     is_careful = false;
     for (;;)
     {
         uint param = part;
-        sum_up(param, v_287, push, gl_LocalInvocationID, v_705, v_823, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1195, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_1753, v_1773, v_2252);
-        bool _2408;
+        sum_up(param, v_311, push, gl_LocalInvocationID, v_729, v_847, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_1224, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_1824, v_1844, v_2541);
+        bool _2853;
         if (!is_careful)
         {
-            bool _2406 = are_sums_damaged(reduced, gl_SubgroupID, gl_NumSubgroups, value_sum);
-            _2408 = !_2406;
+            bool _2851 = are_sums_damaged(reduced, gl_SubgroupID, gl_NumSubgroups, value_sum);
+            _2853 = !_2851;
         }
         else
         {
-            _2408 = is_careful;
+            _2853 = is_careful;
         }
-        if (_2408)
+        if (_2853)
         {
             break;
         }
@@ -1278,6 +1481,11 @@ kernel void attention(const device KvWords& v_287 [[buffer(0)]], constant Push& 
         continue;
     }
     uint param_1 = part;
-    store(param_1, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, damaged, v_2023, v_2059);
+    store(param_1, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, damaged, is_only_part, v_2094, v_2112, v_2148);
+    if (kMerges && (!is_only_part))
+    {
+        uint param_2 = n_parts;
+        merge(param_2, push, gl_LocalInvocationID, first_row, group_size, head_kv, v_2094, v_2112, v_2148, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_2420);
+    }
 }
 

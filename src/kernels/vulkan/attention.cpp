@@ -1,7 +1,7 @@
 // attention on Vulkan: attention.comp for tiles of query rows, and for few tokens and long contexts for
-// several parts of the positions, which attention_merge.comp then puts together. Queries meet compressed keys
-// as kv_transform.comp makes them; then attention_join.comp makes head vectors of what was summed up, and
-// puts main and exact pages together.
+// several parts of the positions, which the last of its groups to be done or attention_merge.comp puts
+// together. Queries meet compressed keys as kv_transform.comp makes them; then attention_join.comp makes head
+// vectors of what was summed up, and puts main and exact pages together.
 #include <cassert>
 
 #include "kernels/vulkan/grid.h"
@@ -42,6 +42,17 @@ struct AttentionPush {  // as in attention.comp
   uint32_t keeps_sums;
   uint32_t pages_of;
   uint32_t main_pages_at;
+  uint32_t merged_at;
+};
+
+struct FreshPush {  // as in attention.comp with attention_fresh.glsl
+  AttentionPush attention;
+  uint32_t k_at;
+  uint32_t v_at;
+  uint32_t angles_at;
+  uint32_t q_norm_at;
+  uint32_t k_norm_at;
+  float eps;
 };
 
 struct TransformPush {  // as in kv_transform.comp
@@ -84,6 +95,9 @@ struct Pass {
   Operand out, softmax;
   uint32_t out_at, softmax_at;
   bool keeps_sums;
+  Operand merged = {};  // where parts are put together at once
+  uint32_t merged_at = 0;
+  const NormRopeWriteArgs* fresh = nullptr;  // of a token alone, which this is done for before
 };
 
 // Whether rows of the cache lie such that floats may be loaded 16 bytes at a time.
@@ -154,10 +168,16 @@ uint32_t tile_rows(uint32_t rows_of_head, const Variant& variant, const DeviceLi
   return n_rows;
 }
 
-// Values that a lane loads before it uses the first, which hides the latency of memory. Drivers on the CPU
-// take a fifth longer to compile the shader for eight of them; sums are the same, in the same order.
-uint32_t values_at_once(const DeviceLimits& limits) {
-  return limits.is_software ? 2 : 8;
+// Values that a lane loads before it uses the first, which hides the latency of memory: more where sums of
+// few rows take few registers. Drivers on the CPU take a fifth longer to compile the shader for eight of
+// them; sums are the same, in the same order.
+uint32_t values_at_once(const DeviceLimits& limits, uint32_t n_rows) {
+  return limits.is_software ? 2 : n_rows <= 4 ? 16 : 8;
+}
+
+// Pieces of keys likewise.
+uint32_t pieces_at_once(const DeviceLimits& limits, uint32_t n_rows) {
+  return limits.is_software || n_rows > 4 ? 1 : 4;
 }
 
 // Parts of the positions of any row up to the bound: answers and small pieces of prompts have several.
@@ -218,24 +238,65 @@ void run_pass(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32
                            .scale = args.scale,
                            .keeps_sums = pass.keeps_sums ? 1u : 0u,
                            .pages_of = static_cast<uint32_t>(pass.pages),
-                           .main_pages_at = word_offset(main_pages)};
+                           .main_pages_at = word_offset(main_pages),
+                           .merged_at = pass.merged_at};
+  std::vector<uint32_t> constants = {variant.k_format,
+                                     variant.v_format,
+                                     n_rows,
+                                     variant.pieces,
+                                     variant.pairs,
+                                     variant.whole_quads,
+                                     variant.k_levels,
+                                     variant.v_levels,
+                                     variant.has_residual,
+                                     values_at_once(limits_of(s), n_rows),
+                                     pass.merged.buffer ? 1u : 0u,
+                                     pieces_at_once(limits_of(s), n_rows)};
+  std::vector<Operand> operands = {layer.operand,
+                                   layer.operand,
+                                   operand_of(kv.page_table),
+                                   operand_of(args.batch.seq),
+                                   operand_of(args.batch.pos),
+                                   pass.q,
+                                   pass.out,
+                                   pass.softmax,
+                                   operand_of(first_seen),
+                                   kv_constants(s),
+                                   operand_of(main_pages),
+                                   pass.merged.buffer ? counters(s) : Operand{},
+                                   pass.merged};
+  const Groups groups{div_up(rows_of_head, n_rows), push.n_head_kv, n_parts};
+  if (pass.fresh) {
+    const NormRopeWriteArgs& fresh = *pass.fresh;
+    const auto n_pairs = static_cast<uint32_t>(fresh.angles.ne[0]);
+    const bool is_halves = fresh.style == RopeStyle::halves;
+    constants.insert(constants.end(), {fresh.q_norm ? 1u : 0u, fresh.k_norm ? 1u : 0u, n_pairs,
+                                       is_halves ? 1u : 2u, is_halves ? n_pairs : 1u});
+    operands.insert(operands.end(), {operand_of(fresh.q_norm), operand_of(fresh.k_norm)});
+    const FreshPush with_fresh{.attention = push,
+                               .k_at = word_offset(fresh.write.k),
+                               .v_at = word_offset(fresh.write.v),
+                               .angles_at = word_offset(fresh.angles),
+                               .q_norm_at = word_offset(fresh.q_norm),
+                               .k_norm_at = word_offset(fresh.k_norm),
+                               .eps = fresh.eps};
+    return dispatch(s, "attention_row", constants, operands, std::as_bytes(std::span(&with_fresh, 1)),
+                    groups);
+  }
   const bool is_compressed = !is_plain(kv.k.format) || !is_plain(kv.v.format);
-  dispatch(s, is_compressed ? "attention_compressed" : "attention",
-           {variant.k_format, variant.v_format, n_rows, variant.pieces, variant.pairs, variant.whole_quads,
-            variant.k_levels, variant.v_levels, variant.has_residual, values_at_once(limits_of(s))},
-           {layer.operand, layer.operand, operand_of(kv.page_table), operand_of(args.batch.seq),
-            operand_of(args.batch.pos), pass.q, pass.out, pass.softmax, operand_of(first_seen),
-            kv_constants(s), operand_of(main_pages)},
-           push, {div_up(rows_of_head, n_rows), push.n_head_kv, n_parts});
+  dispatch(s, is_compressed ? "attention_compressed" : "attention", constants, operands,
+           std::as_bytes(std::span(&push, 1)), groups);
 }
 
 uint32_t first_of(const Tensor& heads, const Tokens& tokens) {
   return word_offset(heads) + static_cast<uint32_t>(tokens.first * heads.ne[0] * heads.ne[1]);
 }
 
-void attend(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32_t n_parts) {
+void attend(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32_t n_parts,
+            const NormRopeWriteArgs* fresh = nullptr) {
   const auto n_vectors = static_cast<uint32_t>(args.q.ne[1] * tokens.n);
   const bool has_parts = n_parts > 1;
+  const bool merges_itself = has_parts && limits_of(s).orders_groups && n_vectors <= kCounters;
   const uint32_t parts_at = 2 * n_vectors * n_parts;  // after the states of their softmax
   run_pass(s, args, tokens, n_parts,
            {.kv = &args.kv,
@@ -248,8 +309,11 @@ void attend(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32_t
             .softmax = has_parts ? scratch_of(s) : Operand{},
             .out_at = has_parts ? parts_at : first_of(args.out, tokens),
             .softmax_at = 0,
-            .keeps_sums = has_parts});
-  if (has_parts) merge(s, args, n_vectors, n_parts, parts_at, first_of(args.out, tokens));
+            .keeps_sums = has_parts,
+            .merged = merges_itself ? operand_of(args.out) : Operand{},
+            .merged_at = first_of(args.out, tokens),
+            .fresh = fresh});
+  if (has_parts && !merges_itself) merge(s, args, n_vectors, n_parts, parts_at, first_of(args.out, tokens));
 }
 
 // Where all of it lies in scratch memory while tokens attend to compressed pages, in floats.
@@ -366,10 +430,53 @@ void run_attention(Stream& s, const AttentionArgs& args) {
   }
 }
 
+// Whether attention_row.comp has code for that: the page of the token's key is written and read by one group.
+bool is_fresh_row(Stream& s, const FusedAttentionArgs& args) {
+  const AttentionArgs& attention = args.attention;
+  const KvView& kv = attention.kv;
+  const DeviceLimits& limits = limits_of(s);
+  const int64_t group_size = attention.q.ne[1] / kv.n_head_kv;
+  constexpr uint32_t kTeamLanes = 64;  // of attention_fresh.glsl, in whole subgroups
+  if (limits.has_subgroup_arithmetic && limits.subgroup_size > kTeamLanes) return false;
+  if (attention.q.ne[2] != 1 || !is_plain(kv.k.format) || !is_plain(kv.v.format) || !is_met_as_stored(kv) ||
+      kv.k_shift || kv.q_scale || !limits.orders_groups) {
+    return false;
+  }
+  for (const Tensor& x : {args.write.write.k, args.write.write.v, args.write.angles}) {
+    if (x.buffer != attention.q.buffer) return false;
+  }
+  const Variant variant(kv, kv.head_dim_k, kv.head_dim_v, false);
+  const uint32_t n_rows = tile_rows(static_cast<uint32_t>(group_size), variant, limits);
+  const size_t of_heads =
+      sizeof(float) * (variant.pieces * 16 + variant.pairs * 2 + kLanes * (n_rows / 2 + 1));
+  return group_size <= n_rows && shared_bytes(n_rows, variant.pieces, limits.has_subgroup_arithmetic) +
+                                         variant.shared_bytes() + of_heads <=
+                                     limits.shared_bytes;
+}
+
+size_t fused_scratch_bytes(const FusedAttentionArgs& args, int n_threads) {
+  return scratch_bytes(args.attention, n_threads);
+}
+
+void run_fused_attention(Stream& s, const FusedAttentionArgs& args) {
+  const AttentionArgs& attention = args.attention;
+  if (is_fresh_row(s, args))
+    return attend(s, attention, {0, 1}, static_cast<uint32_t>(most_parts(attention)), &args.write);
+  const KvView& kv = args.write.write.kv;
+  op_table().norm_rope_write[static_cast<size_t>(kv.k.format)][static_cast<size_t>(kv.v.format)].run(
+      s, args.write);
+  run_attention(s, attention);
+}
+
 }  // namespace
 
 void fill_attention(OpTable& table) {
   for (auto& row : table.attention) row.fill({run_attention, scratch_bytes});
+}
+
+const Cell<FusedAttentionArgs>& fused_attention() {
+  static constexpr Cell<FusedAttentionArgs> kCell{run_fused_attention, fused_scratch_bytes};
+  return kCell;
 }
 
 }  // namespace parlance::vulkan

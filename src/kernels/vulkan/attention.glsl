@@ -21,25 +21,36 @@ layout(constant_id = 6) const uint kKLevels = 1;  // room for levels of keys, an
 layout(constant_id = 7) const uint kVLevels = 1;
 layout(constant_id = 8) const bool kHasResidual = false;
 layout(constant_id = 9) const uint kValuesAtOnce = 8;  // that a lane loads before it uses the first
+// Whether the last group of a tile to be done puts its parts together. The order of sums does not tell which that is.
+layout(constant_id = 10) const bool kMerges = false;
+layout(constant_id = 11) const uint kPiecesAtOnce = 1;  // of a key, that a lane loads before it uses the first
 
 const uint kLanes = 128;
 layout(local_size_x = 128) in;
 
 // One layer of the cache, twice.
+#ifdef PARLANCE_FRESH
+layout(set = 0, binding = 0, std430) buffer KvWords { uint kv_words[]; };
+layout(set = 0, binding = 1, std430) buffer KvQuads { uvec4 kv_quads[]; };
+#else
 layout(set = 0, binding = 0, std430) readonly restrict buffer KvWords { uint kv_words[]; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer KvQuads { uvec4 kv_quads[]; };
+#endif
 layout(set = 0, binding = 2, std430) readonly restrict buffer PageTable { int page_table[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Seq { int seqs[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer Pos { int positions[]; };
 // [head_dim_k, n_head, n_tokens], as they meet stored keys
 layout(set = 0, binding = 5, std430) readonly restrict buffer Q { float q[]; };
 // [head_dim_v, n_head, n_tokens]; where sums are kept, scratch memory: one such tensor for each part
-layout(set = 0, binding = 6, std430) writeonly restrict buffer Out { float result[]; };
+layout(set = 0, binding = 6, std430) coherent buffer Out { float result[]; };
 layout(set = 0, binding = 8, std430) readonly restrict buffer First { int firsts[]; };
 layout(set = 0, binding = 9, std430) readonly restrict buffer Constants { float constants[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer MainPages { int main_pages[]; };  // [2, n_seq]
 // Where sums are kept: largest score and sum of weights [2, n_head, n_tokens, n_parts]
-layout(set = 0, binding = 7, std430) writeonly restrict buffer Softmax { vec2 softmax[]; };
+layout(set = 0, binding = 7, std430) coherent buffer Softmax { vec2 softmax[]; };
+// Where parts are merged: how many groups of each tile are done, and [head_dim_v, n_head, n_tokens]
+layout(set = 0, binding = 11, std430) coherent buffer Done { uint n_done[]; };
+layout(set = 0, binding = 12, std430) writeonly restrict buffer Merged { float merged[]; };
 
 layout(push_constant) uniform Push {
   uint kv_at;  // bytes
@@ -66,6 +77,11 @@ layout(push_constant) uniform Push {
   uint keeps_sums;  // whether parts are left as sums, for what puts them together
   uint pages_of;    // which pages of a sequence are met: kAllPages, kMainPages, kExactPages
   uint main_pages_at;
+  uint merged_at;
+#ifdef PARLANCE_FRESH
+  uint k_at, v_at, angles_at, q_norm_at, k_norm_at;
+  float eps;
+#endif
 } push;
 
 uint k_format() { return kKFormat; }
@@ -124,12 +140,14 @@ bool is_careful;
 uint damaged[kPairsOfLane];  // a bit for each row; of the second dimension from bit kMostRows on
 const uint kMostRows = 16;
 
+bool is_only_part;  // of those that are merged
 uint head_kv;
 uint group_size;  // query heads that share a KV head
 uint first_row;   // of the tile, among token * group_size + head of the group
 
 uint token_of(uint row) { return (first_row + row) / group_size; }
 uint head_of(uint row) { return head_kv * group_size + (first_row + row) % group_size; }
+uint vector_of(uint row) { return token_of(row) * push.n_head + head_of(row); }
 bool exists(uint row) { return first_row + row < push.n_tokens * group_size; }
 bool is_seen(uint row, uint position) {
   return int(position) >= first_seen[row] && int(position) <= last_seen[row];
@@ -142,12 +160,16 @@ void load_q_tile() {
     const uint dimension = i % row_floats;
     float value = 0;
     if (exists(row) && dimension < push.head_dim_k) {
-      value = q[push.q_at + (token_of(row) * push.n_head + head_of(row)) * push.head_dim_k + dimension] *
+      value = q[push.q_at + vector_of(row) * push.head_dim_k + dimension] *
               push.scale;
     }
     q_tile[i / 4][i % 4] = value;
   }
 }
+
+#ifdef PARLANCE_FRESH
+#include "attention_fresh.glsl"
+#endif
 
 // Lanes compute the scores of one block from position `first` to before `end`, leave their weights in shared
 // memory, and update the state of the softmax.
@@ -162,13 +184,18 @@ void weigh(uint seq, uint first, uint end) {
     const uint values = keys + push.n_head_kv * push.page_tokens * push.k_row_bytes;
     const uint slot = head_kv * push.page_tokens + position % push.page_tokens;
     v_rows[lane] = values + slot * push.v_row_bytes;
-    for (uint piece = 0; piece < kKPieces; ++piece) {
-      vec4 k[4];
-      load_k(keys + slot * push.k_row_bytes, piece, k);
-      [[unroll]] for (uint r = 0; r < kRows; ++r) {
-        const uint at = (r * kKPieces + piece) * 4;
-        scores[r] += dot(q_tile[at], k[0]) + dot(q_tile[at + 1], k[1]) + dot(q_tile[at + 2], k[2]) +
-                     dot(q_tile[at + 3], k[3]);
+    for (uint first_piece = 0; first_piece < kKPieces; first_piece += kPiecesAtOnce) {
+      vec4 k[kPiecesAtOnce][4];
+      [[unroll]] for (uint i = 0; i < kPiecesAtOnce; ++i)
+        load_k(keys + slot * push.k_row_bytes, min(first_piece + i, kKPieces - 1), k[i]);
+      [[unroll]] for (uint i = 0; i < kPiecesAtOnce; ++i) {
+        const uint piece = first_piece + i;
+        if (piece >= kKPieces) break;
+        [[unroll]] for (uint r = 0; r < kRows; ++r) {
+          const uint at = (r * kKPieces + piece) * 4;
+          scores[r] += dot(q_tile[at], k[i][0]) + dot(q_tile[at + 1], k[i][1]) + dot(q_tile[at + 2], k[i][2]) +
+                       dot(q_tile[at + 3], k[i][3]);
+        }
       }
     }
   }
@@ -283,7 +310,11 @@ void store_sums(uint p, uint component, uint part) {
       sum += weights[((n * kPairsAtOnce + i % kPairsAtOnce) * kRows + row) / 4][row % 4];
     }
     const float total = reduced_sum(row);
-    const uint vector = (part * push.n_tokens + token_of(row)) * push.n_head + head_of(row);
+    const uint vector = part * push.n_tokens * push.n_head + vector_of(row);
+    if (is_only_part) {
+      merged[push.merged_at + vector * push.head_dim_v + dimension] = sum / total;
+      continue;
+    }
     result[push.out_at + vector * push.head_dim_v + dimension] = push.keeps_sums == 0 ? sum / total : sum;
     if (push.keeps_sums != 0 && dimension == 0) softmax[push.softmax_at + vector] = vec2(largest[row], total);
   }
@@ -301,11 +332,51 @@ void store(uint part) {
   }
 }
 
+vec2 softmax_of_part(uint part, uint vector) {
+  return softmax[push.softmax_at + part * push.n_tokens * push.n_head + vector];
+}
+float sum_of_part(uint part, uint vector, uint dimension) {
+  return result[push.out_at + (part * push.n_tokens * push.n_head + vector) * push.head_dim_v + dimension];
+}
+
+#include "attention_parts.glsl"
+
+shared uint n_done_before;
+
+void merge(uint n_parts) {
+  memoryBarrierBuffer();
+  barrier();
+  const uint tile = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+  if (gl_LocalInvocationID.x == 0) n_done_before = atomicAdd(n_done[tile], 1);
+  barrier();
+  if (n_done_before + 1 < n_parts) return;
+  memoryBarrierBuffer();
+  if (gl_LocalInvocationID.x == 0) n_done[tile] = 0;  // for the next launch
+  for (uint i = gl_LocalInvocationID.x; i < kRows * push.head_dim_v; i += kLanes) {
+    const uint row = i / push.head_dim_v, dimension = i % push.head_dim_v;
+    if (!exists(row)) continue;
+    const uint vector = vector_of(row);
+    merged[push.merged_at + vector * push.head_dim_v + dimension] = put_together(vector, dimension, n_parts);
+  }
+}
+
 // Positions of a part of a row that sees n of them: it follows from the row alone, so that its sums do, too.
 const uint kMostParts = 32;
 uint part_positions(uint n) {
   if (push.n_parts == 1) return 0x7fffffff;
   return max(kLanes, (n <= 1 ? 1 : 2u << findMSB(n - 1)) / kMostParts);
+}
+
+uint rows_of_tile() { return min(kRows, push.n_tokens * group_size - first_row); }
+
+// Parts that have positions which the tile's rows see.
+uint parts_of_tile() {
+  uint n_parts = 1;
+  for (uint token = token_of(0); token <= token_of(rows_of_tile() - 1); ++token) {
+    const uint n_keys = uint(max(keys_of(uint(seqs[push.seq_at + token]), token), 1));
+    n_parts = max(n_parts, (n_keys - 1) / part_positions(n_keys) + 1);
+  }
+  return min(n_parts, push.n_parts);
 }
 
 // Whether any lane's sums are no numbers.
@@ -328,8 +399,7 @@ void sum_up(uint part) {
   }
   if (gl_LocalInvocationID.x < kRows) largest[gl_LocalInvocationID.x] = kNothingSeen;
 
-  const uint n_rows = min(kRows, push.n_tokens * group_size - first_row);
-  const uint last_of_tile = token_of(n_rows - 1);
+  const uint last_of_tile = token_of(rows_of_tile() - 1);
   for (uint token = token_of(0); token <= last_of_tile;) {
     const uint seq = uint(seqs[push.seq_at + token]);
     int n_keys = keys_of(seq, token);
@@ -356,12 +426,20 @@ void main() {
   group_size = push.n_head / push.n_head_kv;
   first_row = gl_WorkGroupID.x * kRows;
   const uint part = gl_WorkGroupID.z;
+  const uint n_parts = kMerges ? parts_of_tile() : push.n_parts;
+  if (part >= n_parts) return;
+  is_only_part = kMerges && n_parts == 1;
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) damaged[p] = 0;
+#ifdef PARLANCE_FRESH
+  make_heads(part + 1 == n_parts);
+#else
   load_q_tile();
+#endif
   load_levels();
   for (is_careful = false;; is_careful = true) {
     sum_up(part);
     if (is_careful || !are_sums_damaged()) break;
   }
   store(part);
+  if (kMerges && !is_only_part) merge(n_parts);
 }

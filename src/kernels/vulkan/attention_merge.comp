@@ -1,7 +1,8 @@
 #version 450
-// Puts the parts of attention.comp together: each part's sums are weighed by what its scores weigh under the
-// softmax of all parts. One lane for one value.
+// Puts the parts of attention.comp together, on devices whose groups cannot do so when they are done. One lane for one
+// value.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x = 128) in;
 
@@ -23,21 +24,15 @@ layout(push_constant) uniform Push {
   uint n_parts;
 } push;
 
+vec2 softmax_of_part(uint part, uint vector) { return softmax[push.softmax_at + part * push.n_vectors + vector]; }
+float sum_of_part(uint part, uint vector, uint dimension) {
+  return parts[push.parts_at + (part * push.n_vectors + vector) * push.head_dim_v + dimension];
+}
+
+#include "attention_parts.glsl"
+
 void main() {
   const uint i = flat_invocation();
-  const uint n = push.head_dim_v * push.n_vectors;
-  if (i >= n) return;
-  const uint vector = push.softmax_at + i / push.head_dim_v;
-  float largest = softmax[vector].x;
-  for (uint part = 1; part < push.n_parts; ++part)
-    largest = max(largest, softmax[vector + part * push.n_vectors].x);
-  float sum = 0;
-  float weight_sum = 0;
-  for (uint part = 0; part < push.n_parts; ++part) {
-    const vec2 of_part = softmax[vector + part * push.n_vectors];
-    const float weight = exp(of_part.x - largest);
-    sum += weight * parts[push.parts_at + part * n + i];
-    weight_sum += weight * of_part.y;
-  }
-  result[push.out_at + i] = sum / weight_sum;
+  if (i >= push.head_dim_v * push.n_vectors) return;
+  result[push.out_at + i] = put_together(i / push.head_dim_v, i % push.head_dim_v, push.n_parts);
 }

@@ -2,6 +2,7 @@
 // <operation>.cpp, which says what is launched, lies <operation>.comp, which says what every invocation does.
 #pragma once
 
+#include "kernels/fused_rows.h"
 #include "kernels/op_table.h"
 
 namespace parlance::vulkan {
@@ -39,6 +40,10 @@ void fill_argmax(OpTable& table);
 void fill_top_logits(OpTable& table);
 void fill_add(OpTable& table);
 void fill_packed(OpTable& table);
+
+// What the devices have beside the table, for a row alone: see fused_rows.h.
+const Cell<FusedMatmulArgs>& fused_matmul(DType weights);
+const Cell<FusedAttentionArgs>& fused_attention();
 
 // The whole table (built once).
 const OpTable& op_table();

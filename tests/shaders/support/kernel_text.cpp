@@ -120,6 +120,7 @@ std::string prepared_kernel(const std::string& text, const std::string& name,
   if (std::regex_search(text, std::regex(R"(\bdouble\b)")))
     throw std::runtime_error(name + ": Metal has no double");
   std::string body = text;
+  replace_all(body, "volatile device ", "device ");  // workgroups run one after the other
   const std::string call = call_of_kernel(body, name);
   erase_definition(body, "template<typename T, size_t Num>\nstruct spvUnsafeArray");
   for (const char* line : {"#include <metal_stdlib>\n", "#include <simd/simd.h>\n",

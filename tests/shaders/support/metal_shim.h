@@ -392,6 +392,17 @@ inline uint atomic_fetch_or_explicit(uint* at, uint value, memory_order) {
   return before;
 }
 
+inline uint atomic_fetch_add_explicit(uint* at, uint value, memory_order) {
+  const uint before = *at;
+  *at = before + value;
+  return before;
+}
+inline uint atomic_fetch_max_explicit(uint* at, uint value, memory_order) {
+  const uint before = *at;
+  *at = before > value ? before : value;
+  return before;
+}
+
 enum class mem_flags { mem_none, mem_device, mem_threadgroup };
 inline void barrier(int line, mem_flags) {
   host->barrier(line);

@@ -96,9 +96,17 @@ class MetalTextStream final : public vulkan::ShaderStream {
     }
     return {.buffer = buffer.get()};
   }
+  vulkan::Operand counters() override {
+    if (!counters_) {
+      const std::vector<uint32_t> zeros(vulkan::kCounters);
+      counters_ = std::move(*metal_.import_weights(std::as_bytes(std::span(zeros))));
+    }
+    return {.buffer = counters_.get()};
+  }
 
  private:
   MetalTextDevice& metal_;
+  std::unique_ptr<Buffer> counters_;
 };
 
 MetalTextDevice::MetalTextDevice(MetalLimits limits, uint32_t seed, bool has_integer_dot_product)

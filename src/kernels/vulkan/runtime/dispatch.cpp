@@ -84,6 +84,10 @@ Operand constants(Stream& s, std::string_view name, FunctionRef<std::vector<floa
   return shader_stream(s).constants(name, make);
 }
 
+Operand counters(Stream& s) {
+  return shader_stream(s).counters();
+}
+
 Operand scratch_of(Stream& s) {
   return shader_stream(s).scratch_operand();
 }

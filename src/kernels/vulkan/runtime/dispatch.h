@@ -103,4 +103,9 @@ Operand scratch_of(Stream& s);
 // What `make` yields, in memory of the device since somebody first asked for this name.
 Operand constants(Stream& s, std::string_view name, FunctionRef<std::vector<float>()> make);
 
+// Numbers of this stream that are 0 when a launch starts, for groups that count each other; who has counted
+// sets them back.
+inline constexpr size_t kCounters = 4096;
+Operand counters(Stream& s);
+
 }  // namespace parlance::vulkan

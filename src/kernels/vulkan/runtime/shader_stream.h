@@ -22,6 +22,7 @@ class ShaderStream : public Stream {
   // memory.
   virtual std::optional<ptrdiff_t> bytes_between(const Buffer& from, const Buffer& to) const = 0;
   virtual Operand constants(std::string_view name, FunctionRef<std::vector<float>()> make) = 0;
+  virtual Operand counters() = 0;
 };
 
 }  // namespace parlance::vulkan

@@ -292,4 +292,18 @@ Operand VulkanStream::constants(std::string_view name, FunctionRef<std::vector<f
   return {};
 }
 
+// Also while a step is recorded: they are zero before it runs.
+Operand VulkanStream::counters() {
+  if (!counters_) {
+    const std::vector<uint32_t> zeros(kCounters);
+    auto made = vulkan_device_.import_weights(std::as_bytes(std::span(zeros)));
+    if (!made) {
+      note(made.error());
+      return {};
+    }
+    counters_ = std::move(*made);
+  }
+  return {.buffer = counters_.get()};
+}
+
 }  // namespace parlance::vulkan

@@ -32,6 +32,7 @@ class VulkanStream final : public ShaderStream {
   Operand scratch_operand() override;
   std::optional<ptrdiff_t> bytes_between(const Buffer& from, const Buffer& to) const override;
   Operand constants(std::string_view name, FunctionRef<std::vector<float>()> make) override;
+  Operand counters() override;
   bool keeps_recordings() const override { return true; }
 
  protected:
@@ -68,6 +69,7 @@ class VulkanStream final : public ShaderStream {
   std::unique_ptr<Allocation> staging_;   // bytes of uploads until the device has copied them
   std::unique_ptr<Allocation> readback_;  // bytes of a download
   size_t staging_used_ = 0;
+  std::unique_ptr<Buffer> counters_;
 
   Order order_ = Order::one_by_one;
   std::unique_ptr<Recording> loose_;  // commands outside of steps, still open

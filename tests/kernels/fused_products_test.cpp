@@ -1,6 +1,9 @@
 // Products that normalise, add up and gate on their way: the bits of the operations that they stand for,
 // which see a row more, as of an answer beside others.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kernels/fused_ops.h"
 #include "kernels/support/devices.h"
@@ -96,11 +99,16 @@ TEST_P(FusedProducts, AreWhatTheirOperationsGive) {
          {block, int64_t{96}, int64_t{256}, int64_t{512}, int64_t{768}, int64_t{1024}, int64_t{1280},
           int64_t{2560}, int64_t{3072}, int64_t{4096}, int64_t{9728}, int64_t{12288}, int64_t{30720}}) {
       if (n_in % block != 0) continue;
-      for (const int64_t n_out : {int64_t{1}, int64_t{37}, n_in < 2000 ? int64_t{5000} : int64_t{608}}) {
+      // Every length of every type is compiled for.
+      const bool is_one_of_each = n_in == 9728 && (type.dtype == DType::q8_0 || type.dtype == DType::f16);
+      if (is_software_vulkan() && n_in != block && n_in != 1280 && !is_one_of_each) continue;
+      const int64_t many = is_software_vulkan() ? 300 : n_in < 2000 ? 5000 : 608;
+      for (const int64_t n_out : {int64_t{1}, int64_t{37}, many}) {
         SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << n_in << " x " << n_out);
         const Linear a = random_linear(bench, type, n_in, n_out, n_out == 37);
         const Linear b = random_linear(bench, type, n_in, n_out, false);
         for (const int64_t n_rows : kRowCounts) {
+          if (!fuses_rows(bench.stream(), n_rows)) continue;
           SCOPED_TRACE(testing::Message() << n_rows << " rows");
           expect_products(bench, a, b, n_rows);
           expect_sum(bench, a, n_rows);
@@ -150,7 +158,70 @@ TEST_P(FusedProducts, TakeWeightsOfDifferentTypes) {
                    << name_of(first.dtype) << ", " << name_of(second.dtype) << " " << n_in);
       const Linear a = random_linear(bench, first, n_in, 70, true);
       const Linear b = random_linear(bench, second, n_in, 70, false);
-      for (const int64_t n_rows : kRowCounts) expect_products(bench, a, b, n_rows);
+      for (const int64_t n_rows : kRowCounts) {
+        if (fuses_rows(bench.stream(), n_rows)) expect_products(bench, a, b, n_rows);
+      }
+    }
+  }
+}
+
+// As of a layer's queries, keys and values, some with biases, of which some have another type.
+TEST_P(FusedProducts, AreSeveralAtOnce) {
+  OpBench bench = tested();
+  if (!fuses_rows(bench.stream(), 1)) GTEST_SKIP() << "the device has an operation for each";
+  constexpr int64_t kIn = 1024;
+  const std::vector<WeightType> types = quantised_types();
+  for (const auto& [first, last] :
+       {std::pair{types[0], types[0]}, std::pair{types[7], types[9]},
+        std::pair{WeightType{DType::f16, {}, {}}, WeightType{DType::f16, {}, {}}}}) {
+    SCOPED_TRACE(testing::Message() << name_of(first.dtype) << ", " << name_of(last.dtype));
+    const Linear q = random_linear(bench, first, kIn, 300, true),
+                 k = random_linear(bench, first, kIn, 37, false),
+                 v = random_linear(bench, last, kIn, 65, true);
+    const Rows x = random_rows(bench, kIn, 1);
+    const Tensor norm = bench.upload({kIn, 1, 1, 1}, random_floats(kIn));
+    for (size_t i = 0; i < 3; ++i) {
+      const auto got = bench.run([&](Stream& s) {
+        return matmul(s, {&q, &k, &v}, Normed{x.few, norm, kEps}).out[i];
+      });
+      const auto want = bench.run([&](Stream& s) {
+        return matmul(s, {&q, &k, &v}, rms_norm(s, x.more, norm, kEps)).out[i];
+      });
+      expect_same_bits(got, want);
+    }
+  }
+}
+
+// What is no number in a token shows in all of its products.
+TEST_P(FusedProducts, ShowWhatIsNoNumber) {
+  OpBench bench = tested();
+  if (!fuses_rows(bench.stream(), 1)) GTEST_SKIP() << "the device has an operation for each";
+  constexpr int64_t kIn = 512, kOut = 70;
+  const auto all_damaged = [](const std::vector<float>& values) {
+    return std::ranges::none_of(values, [](float value) { return std::isfinite(value); });
+  };
+  for (const WeightType& type : {quantised_types()[0], WeightType{DType::f16, {}, {}}}) {
+    const Linear a = random_linear(bench, type, kIn, kOut, false),
+                 b = random_linear(bench, type, kIn, kOut, true);
+    const Linear down = random_linear(bench, type, kIn, kOut, false);
+    const Tensor norm = bench.upload({kIn, 1, 1, 1}, random_floats(kIn));
+    for (const float damage :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << damage);
+      std::vector<float> values = random_floats(kIn);
+      values[300] = damage;
+      const Tensor x = bench.upload({kIn, 1, 1, 1}, values);
+      EXPECT_TRUE(all_damaged(bench.run([&](Stream& s) {
+        return matmul(s, {&a, &b}, Normed{x, norm, kEps}).out[1];
+      })));
+      EXPECT_TRUE(all_damaged(bench.run([&](Stream& s) {
+        return matmul_swiglu(s, a, b, Normed{x, norm, kEps});
+      })));
+      const Tensor h = bench.upload({kOut, 1, 1, 1}, random_floats(kOut));
+      EXPECT_TRUE(all_damaged(bench.run([&](Stream& s) {
+        matmul_add(s, h, down, x);
+        return h;
+      })));
     }
   }
 }

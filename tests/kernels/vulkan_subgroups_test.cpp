@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/os/environment_variable.h"
+#include "kernels/fused_ops.h"
 #include "kernels/support/kv_pages.h"
 
 namespace parlance::test {
@@ -86,6 +87,26 @@ TEST_F(WithoutSubgroups, Matmul) {
           },
           2e-5f, 1e-5f);
     }
+  }
+}
+
+// With the bits of the operations on the same device.
+TEST_F(WithoutSubgroups, ProductsOfARow) {
+  constexpr int64_t kOut = 33;
+  for (const int64_t n_in : {64, 1536}) {
+    SCOPED_TRACE(n_in);
+    OpBench& bench = *tested_;
+    const Linear a{bench.upload({n_in, kOut, 1, 1}, random_floats(n_in * kOut, 0.1f)), {}};
+    const Linear b{bench.upload({n_in, kOut, 1, 1}, random_floats(n_in * kOut, 0.1f)), {}};
+    const Tensor x = bench.upload({n_in, 1, 1, 1}, random_floats(n_in)),
+                 norm = bench.upload({n_in, 1, 1, 1}, random_floats(n_in));
+    EXPECT_EQ(bench.run([&](Stream& s) {
+      return matmul_swiglu(s, a, b, Normed{x, norm, 1e-6f});
+    }),
+              bench.run([&](Stream& s) {
+                const Products both = matmul(s, {&a, &b}, rms_norm(s, x, norm, 1e-6f));
+                return swiglu(s, both.out[0], both.out[1]);
+              }));
   }
 }
 

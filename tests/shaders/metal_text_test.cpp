@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "kernels/fused_ops.h"
 #include "kernels/support/kv_pages.h"
 #include "quant/block_format.h"
 #include "shaders/support/metal_text_device.h"
@@ -27,9 +28,9 @@ class MetalText : public ::testing::Test {
   // `operation`(OpBench&) yields numbers.
   template <class Operation>
   void expect_same(const Operation& operation, float absolute = 2e-6f, float relative = 2e-6f,
-                   uint32_t simd_width = 32, bool has_dot = false) {
-    OpBench tested(
-        std::make_shared<MetalTextDevice>(MetalLimits{.simd_width = simd_width}, n_devices_++, has_dot));
+                   uint32_t simd_width = 32, bool has_dot = false, bool orders_groups = false) {
+    const MetalLimits limits{.simd_width = simd_width, .orders_groups = orders_groups};
+    OpBench tested(std::make_shared<MetalTextDevice>(limits, n_devices_++, has_dot));
     OpBench reference{std::shared_ptr<Device>(reference_device())};
     std::vector<float> got;
     try {
@@ -319,6 +320,106 @@ TEST_F(MetalText, CachesAndAttention) {
         },
         // Where a norm's last bit moves a value to another code, some results move by a step of one key.
         c.k.format <= KvFormat::bf16 && c.v.format <= KvFormat::bf16 ? 1e-3f : 5e-2f, 0, c.simd_width);
+  }
+}
+
+// A token alone, in fewer launches. Weights that share a launch lie in one buffer.
+TEST_F(MetalText, ProductsOfARow) {
+  const int64_t n_in = 256, n_out = 21;
+  const auto x = random_floats(n_in), norm = random_floats(n_in), h = random_floats(n_out);
+  for (const DType dtype : {DType::q8_0, DType::q4_k, DType::f16}) {
+    std::vector<std::byte> bytes(row_bytes(dtype, n_in) * 2 * n_out);
+    for (size_t row = 0; row < 2 * n_out; ++row)
+      block_format(dtype).encode_row(random_floats(n_in).data(), bytes.data() + row * row_bytes(dtype, n_in),
+                                     n_in);
+    for (const bool has_dot : {false, true}) {
+      SCOPED_TRACE(testing::Message() << name_of(dtype) << (has_dot ? ", dot products" : ""));
+      const auto on = [&](const auto& fused, const auto& plain) {
+        return [&](OpBench& bench) {
+          const Tensor both = bench.upload(dtype, {n_in, 2 * n_out, 1, 1}, bytes);
+          const Linear a{both.rows(0, n_out), {}}, b{both.rows(n_out, n_out), {}};
+          const Normed nx{bench.upload({n_in, 1, 1, 1}, x), bench.upload({n_in, 1, 1, 1}, norm), 1e-6f};
+          const Tensor th = bench.upload({n_out, 1, 1, 1}, h);
+          return bench.run(
+              [&](Stream& s) { return fuses_rows(s, 1) ? fused(s, a, b, nx, th) : plain(s, a, b, nx, th); });
+        };
+      };
+      using Weight = const Linear&;
+      using Rows = const Tensor&;
+      expect_same(
+          on([](Stream& s, Weight a, Weight b, const Normed& nx, Rows) { return matmul_swiglu(s, a, b, nx); },
+             [](Stream& s, Weight a, Weight b, const Normed& nx, Rows) {
+               const Products both = matmul(s, {&a, &b}, rms_norm(s, nx.x, nx.weight, nx.eps));
+               return swiglu(s, both.out[0], both.out[1]);
+             }),
+          1e-4f, 1e-5f, has_dot ? 8 : 32, has_dot);
+      expect_same(on(
+                      [](Stream& s, Weight a, Weight b, const Normed& nx, Rows) {
+                        return matmul(s, {&a, &b}, nx).out[1];
+                      },
+                      [](Stream& s, Weight, Weight b, const Normed& nx, Rows) {
+                        return matmul(s, b, rms_norm(s, nx.x, nx.weight, nx.eps));
+                      }),
+                  1e-4f, 1e-5f, 32, has_dot);
+      expect_same(on(
+                      [](Stream& s, Weight a, Weight, const Normed& nx, Rows th) {
+                        matmul_add(s, th, a, nx.x);
+                        return th;
+                      },
+                      [](Stream& s, Weight a, Weight, const Normed& nx, Rows th) {
+                        add(s, th, matmul(s, a, nx.x));
+                        return th;
+                      }),
+                  1e-4f, 1e-5f, 32, has_dot);
+    }
+  }
+}
+
+TEST_F(MetalText, AttentionOfARow) {
+  const int64_t n = 64, n_head = 2;
+  for (const KvFormat format : {KvFormat::f16, KvFormat::q8_0}) {
+    SCOPED_TRACE(name_of(format));
+    const KvPages pages(
+        {.k = {.format = format}, .v = {.format = format}, .n_head_kv = 1, .head_dim_k = n, .head_dim_v = n},
+        {200}, random_);
+    const auto k = random_floats(n * 200), v = random_floats(n * 200),
+               fresh = random_floats(n * (n_head + 2), 3), angles = random_floats(n),
+               weight = random_floats(n);
+    for (const int32_t position : {5, 199}) {  // of one part and of two
+      expect_same(
+          [&](OpBench& bench) {
+            const KvLayers layers = pages.on(bench, pages.unwritten());
+            KvView kv = layers.layer(0);
+            const Tensor tk = bench.upload({n, 1, 200, 1}, k), tv = bench.upload({n, 1, 200, 1}, v);
+            const BatchView written = pages.places().on(bench),
+                            batch = TokenPlaces().add(0, position, 1).on(bench);
+            bench.run([&](Stream& s) {
+              kv_write(s, kv, tk, tv, written);
+              return tk;
+            });
+            const Tensor heads = bench.upload({n, n_head + 2, 1, 1}, fresh),
+                         tw = bench.upload({n, 1, 1, 1}, weight);
+            const Tensor ta = bench.upload({n / 2, 2, 1, 1}, angles);
+            return bench.run([&](Stream& s) {
+              // In the workspace, as a step has them.
+              const Tensor q = s.workspace().allocate(DType::f32, n, n_head, 1),
+                           fk = s.workspace().allocate(DType::f32, n, 1, 1),
+                           fv = s.workspace().allocate(DType::f32, n, 1, 1),
+                           fa = s.workspace().allocate(DType::f32, n / 2, 2, 1);
+              const Tensor all = heads.reshaped(n, n_head + 2);
+              copy(s, q, all.rows(0, n_head).reshaped(n, n_head, 1));
+              copy(s, fk, all.rows(n_head, 1).reshaped(n, 1, 1));
+              copy(s, fv, all.rows(n_head + 1, 1).reshaped(n, 1, 1));
+              copy(s, fa, ta);
+              const HeadNorms norms{tw, tw, 1e-6f};
+              if (fuses_rows(s, 1))
+                return attention(s, q, fk, fv, norms, fa, RopeStyle::halves, kv, batch, 0.09f);
+              norm_rope_write(s, q, fk, fv, norms, fa, RopeStyle::halves, kv, batch);
+              return attention(s, q, kv, batch, 0.09f);
+            });
+          },
+          1e-3f, 0, 32, false, true);
+    }
   }
 }
 

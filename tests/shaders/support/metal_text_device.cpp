@@ -135,6 +135,14 @@ int64_t MetalTextDevice::most_alike_rows(DType /*weights*/) const {
   return vulkan::kMostAlikeRows;
 }
 
+const Cell<FusedMatmulArgs>& MetalTextDevice::fused_matmul(DType weights) const {
+  return vulkan::fused_matmul(weights);
+}
+
+const Cell<FusedAttentionArgs>& MetalTextDevice::fused_attention() const {
+  return vulkan::fused_attention();
+}
+
 Result<std::unique_ptr<Buffer>> MetalTextDevice::allocate(size_t bytes) {
   auto* base =
       static_cast<std::byte*>(std::aligned_alloc(256, align_up<size_t>(std::max<size_t>(bytes, 1), 256)));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "kernels/fused_rows.h"
 #include "kernels/vulkan/runtime/shader_stream.h"
 #include "shaders/support/workgroup.h"
 
@@ -17,7 +18,7 @@ namespace parlance::test {
 std::filesystem::path metal_folder();
 std::filesystem::path metal_build_folder();
 
-class MetalTextDevice final : public Device {
+class MetalTextDevice final : public Device, public FusesRows {
  public:
   explicit MetalTextDevice(MetalLimits limits = {}, uint32_t seed = 1, bool has_integer_dot_product = false);
   ~MetalTextDevice() override;
@@ -27,6 +28,9 @@ class MetalTextDevice final : public Device {
   DeviceMemory memory() const override { return {}; }
   const OpTable& ops() const override;
   int64_t most_alike_rows(DType weights) const override;
+  bool fuses_rows(int64_t n_rows) const override { return n_rows == 1; }
+  const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override;
+  const Cell<FusedAttentionArgs>& fused_attention() const override;
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override;
   Result<std::unique_ptr<Buffer>> import_weights(std::span<const std::byte> bytes) override;
   std::unique_ptr<Stream> make_stream() override;

@@ -17,6 +17,14 @@ int64_t VulkanDevice::most_alike_rows(DType /*weights*/) const {
   return context_->limits.is_deterministic ? INT64_MAX : kMostAlikeRows;
 }
 
+const Cell<FusedMatmulArgs>& VulkanDevice::fused_matmul(DType weights) const {
+  return vulkan::fused_matmul(weights);
+}
+
+const Cell<FusedAttentionArgs>& VulkanDevice::fused_attention() const {
+  return vulkan::fused_attention();
+}
+
 Result<std::unique_ptr<Buffer>> VulkanDevice::allocate(size_t bytes) {
   PARLANCE_TRY(std::unique_ptr<Buffer> buffer, memory_pool_.allocate(bytes));
   return buffer;

@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/fused_rows.h"
 #include "kernels/vulkan/runtime/memory.h"
 #include "kernels/vulkan/runtime/pipelines.h"
 #include "kernels/vulkan/runtime/uploader.h"
 
 namespace parlance::vulkan {
 
-class VulkanDevice final : public Device {
+class VulkanDevice final : public Device, public FusesRows {
  public:
   explicit VulkanDevice(std::unique_ptr<Context> context);
 
@@ -23,6 +24,10 @@ class VulkanDevice final : public Device {
   DeviceMemory memory() const override { return memory_of(context_->physical); }
   const OpTable& ops() const override;
   int64_t most_alike_rows(DType weights) const override;
+
+  bool fuses_rows(int64_t n_rows) const override { return n_rows == 1; }
+  const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override;
+  const Cell<FusedAttentionArgs>& fused_attention() const override;
 
   size_t max_buffer_bytes() const override { return context_->max_allocation - MemoryPool::kAlignment; }
   Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override;

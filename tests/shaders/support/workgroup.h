@@ -14,7 +14,7 @@ namespace parlance::test {
 struct MetalLimits {
   uint32_t simd_width = 32;                     // Apple's GPUs have 32
   size_t threadgroup_bytes = size_t{32} << 10;  // of one workgroup
-  bool orders_groups = false;                   // see DeviceLimits: more than Metal promises, but so it is here
+  bool orders_groups = false;  // see DeviceLimits: more than Metal promises, but so it is here
 };
 
 // Runs all workgroups, one after the other. Throws std::runtime_error when the kernel breaks a rule: threads

@@ -3,11 +3,13 @@
 // Metal comes from Apple's specification of the language.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "base/half.h"
 
@@ -382,25 +384,16 @@ inline int extract_bits(int value, uint offset, uint bits) {
 using atomic_uint = uint;
 enum memory_order { memory_order_relaxed };
 inline uint atomic_fetch_and_explicit(uint* at, uint value, memory_order) {
-  const uint before = *at;
-  *at = before & value;
-  return before;
+  return std::exchange(*at, *at & value);
 }
 inline uint atomic_fetch_or_explicit(uint* at, uint value, memory_order) {
-  const uint before = *at;
-  *at = before | value;
-  return before;
+  return std::exchange(*at, *at | value);
 }
-
 inline uint atomic_fetch_add_explicit(uint* at, uint value, memory_order) {
-  const uint before = *at;
-  *at = before + value;
-  return before;
+  return std::exchange(*at, *at + value);
 }
 inline uint atomic_fetch_max_explicit(uint* at, uint value, memory_order) {
-  const uint before = *at;
-  *at = before > value ? before : value;
-  return before;
+  return std::exchange(*at, std::max(*at, value));
 }
 
 enum class mem_flags { mem_none, mem_device, mem_threadgroup };

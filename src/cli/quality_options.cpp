@@ -5,8 +5,8 @@
 namespace parlance {
 
 bool QualityChoice::has_shortcuts() const {
-  return first_frames || block_frames || first_steps || kept_steps || kept_share || guidance_share ||
-         marginal || confidence;
+  return first_frames || block_frames || first_steps || far_frames || kept_steps || kept_share ||
+         guidance_share || marginal || confidence;
 }
 
 Result<void> QualityChoice::apply(SpeechRequest& request) const {
@@ -24,6 +24,7 @@ Result<void> QualityChoice::apply(SpeechRequest& request) const {
     replace(shortcuts.first_frames, first_frames);
     replace(shortcuts.block_frames, block_frames);
     replace(shortcuts.first_steps, first_steps);
+    replace(shortcuts.far_frames, far_frames);
     replace(shortcuts.kept_steps, kept_steps);
     replace(shortcuts.kept_share, kept_share);
     replace(shortcuts.guidance_share, guidance_share);
@@ -57,6 +58,10 @@ OptionGroup shortcut_group(QualityChoice& choice) {
                               choice.block_frames, int64_t{0}, int64_t{3000}),
        number_option<int>("--first-block-steps", "N", "Passes over the first block. 0: as over the others.",
                           choice.first_steps, 0, 1000),
+       number_option<int64_t>("--far-frames", "N",
+                              "Of frames further behind the first block than it is long, the first pass "
+                              "computes one of N.",
+                              choice.far_frames, int64_t{1}, int64_t{3000}),
        number_option<int>("--keep-steps", "N",
                           "Compute text, reference and decided blocks anew in every Nth pass.",
                           choice.kept_steps, 1, 1000),

@@ -14,7 +14,7 @@ struct QualityChoice {
   std::optional<int> n_step;
 
   // In place of those of the quality.
-  std::optional<int64_t> first_frames, block_frames;
+  std::optional<int64_t> first_frames, block_frames, far_frames;
   std::optional<int> first_steps, kept_steps;
   std::optional<float> kept_share, guidance_share, marginal, confidence;
 

@@ -70,6 +70,12 @@ struct OmniVoiceColumns {
   int64_t n_kv_bound = 0;  // no position is this large or larger
   int64_t least_of_row = 1, most_of_row = INT64_MAX;  // bounds on how many columns a row has
 
+  // Places whose keys and values are written, where some share those of a column (numbers of them), turned
+  // for each place. Absent: every column's go to its own place.
+  struct Shared {
+    Tensor columns, pos, seq;  // i32 [n_shared]
+  } shared;
+
   // Columns of which something is asked, in order, as the fields above have them for all.
   struct Asked {
     Tensor columns;  // i32 [n_asked]
@@ -116,10 +122,16 @@ class OmniVoiceLm {
   Tensor attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
                 const OmniVoiceInput& input) const;
   Tensor embed_columns(Stream& s, const OmniVoiceColumns& columns) const;
-  Tensor attend_kept(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
+  struct Turns {
+    Tensor own, shared;  // angles by which columns turn, and places that share them
+  };
+  Turns turns_of(Stream& s, const OmniVoiceColumns& columns) const;
+  void keep(Stream& s, const Tensor& k, const Tensor& v, const Turns& turns, const OmniVoiceColumns& columns,
+            const KvView& kv) const;
+  Tensor attend_kept(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Turns& turns,
                      const OmniVoiceColumns& columns, const KvView& kv) const;
   Tensor attend_asked(Stream& s, const OmniVoiceLayer& w, const Tensor& x, const Tensor& asked,
-                      const Tensor& angles, const OmniVoiceColumns& columns, const KvView& kv) const;
+                      const Turns& turns, const OmniVoiceColumns& columns, const KvView& kv) const;
 
   std::string file_name_;
   OmniVoiceParameters hp_;

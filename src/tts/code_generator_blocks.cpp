@@ -22,8 +22,8 @@ class PassPlan {
     is_begun_ = false;
   }
 
-  // `n_decided` of all codes are. The first pass of all takes everything. The first one of a block takes the
-  // block before it once more, whose last codes no pass has seen.
+  // `n_decided` of all codes are. The first pass of all takes everything, what is far but roughly. The first
+  // one of a block takes the block before it once more, whose last codes no pass has seen.
   KeptPass next(size_t n_decided) {
     KeptPass pass{.takes_prompt = false, .first = first_, .end = end_, .takes_unconditional = true};
     const auto share = [&](size_t since, double of) { return static_cast<double>(n_decided - since) / of; };
@@ -32,6 +32,8 @@ class PassPlan {
     if (n_passes_ == 0) {
       pass.end = n_frames_;
       pass.takes_prompt = true;
+      pass.first_far = end_ + (end_ - first_);
+      pass.far_frames = shortcuts_.far_frames;
     } else if (++n_kept_ >= shortcuts_.kept_steps ||
                share(decided_at_prompt_, n_all) > static_cast<double>(shortcuts_.kept_share)) {
       pass.takes_prompt = true;

@@ -63,10 +63,8 @@ Result<void> KeptSpeechLm::make_room() {
   return {};
 }
 
-// Those that the pass takes; its frames of the conditional row lie behind `first_target` others, and those of
-// the other row follow them.
-KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<const int32_t> codes,
-                                               size_t& first_target) const {
+// Those that the pass takes: text, reference and frames of the conditional row, then those of the other one.
+KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<const int32_t> codes) const {
   const OmniVoiceParameters& hp = parameters();
   const auto n_codebook = static_cast<size_t>(hp.n_codebook);
   const auto n_text = std::ssize(text_);
@@ -87,23 +85,48 @@ KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<c
       add_audio(reference_, n_reference_, t);
     }
   }
-  first_target = columns.pos.size();
-  for (int64_t t = pass.first; t < pass.end; ++t) {
-    columns.add({Columns::kConditional, static_cast<int32_t>(n_text + n_reference_ + t), end});
-    add_audio(codes, n_target_, t);
-  }
   const bool is_guided = is_guided_ && pass.takes_unconditional;
-  for (int64_t t = pass.first; is_guided && t < pass.end; ++t) {
-    columns.add({Columns::kUnconditional, static_cast<int32_t>(t), static_cast<int32_t>(n_target_ - 1)});
+  const bool is_blank = pass.first == 0 && pass.end == n_target_ && are_masks(codes);
+  const int64_t first_far = std::clamp(pass.first_far, pass.first, pass.end), before = n_text + n_reference_;
+  const int64_t n_together = first_far < pass.end ? pass.far_frames : 1;
+  columns.has_one_unconditional = is_guided && is_blank;
+  const bool shares = columns.has_one_unconditional || n_together > 1;
+  for (int64_t i = 0; shares && i < columns.n(); ++i) {
+    columns.shared.push_back(static_cast<int32_t>(i));
+    columns.shared_pos.push_back(columns.pos[static_cast<size_t>(i)]);
+    columns.shared_seq.push_back(Columns::kConditional);
+  }
+
+  columns.first_target = columns.n();
+  const auto add_frames = [&](int32_t row, int64_t first, int64_t n, int64_t origin, int32_t end_of_row) {
+    const int64_t t = first + (n - 1) / 2;
+    columns.add({row, static_cast<int32_t>(origin + t), end_of_row});
     add_audio(codes, n_target_, t);
+    if (shares) columns.share(origin + first, origin + first + n);
+  };
+  for (int64_t t = pass.first; t < pass.end;) {
+    const int64_t n = t < first_far ? 1 : std::min(n_together, pass.end - t);
+    add_frames(Columns::kConditional, t, n, before, end);
+    t += n;
+  }
+  columns.first_unconditional = columns.n();
+  const auto last = static_cast<int32_t>(n_target_ - 1);
+  if (columns.has_one_unconditional) {
+    add_frames(Columns::kUnconditional, 0, n_target_, 0, last);
+  } else {
+    for (int64_t t = pass.first; is_guided && t < pass.end; ++t)
+      add_frames(Columns::kUnconditional, t, 1, 0, last);
   }
   return columns;
 }
 
+bool KeptSpeechLm::are_masks(std::span<const int32_t> codes) const {
+  return std::ranges::all_of(codes, [mask = parameters().mask](int32_t code) { return code == mask; });
+}
+
 KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<const int32_t> codes,
                                                std::span<const CodeSlot> slots) const {
-  size_t first_target = 0;
-  Columns columns = columns_of(pass, codes, first_target);
+  Columns columns = columns_of(pass, codes);
   const auto n_codebook = static_cast<size_t>(parameters().n_codebook);
   const bool is_guided = is_guided_ && pass.takes_unconditional;
 
@@ -114,10 +137,12 @@ KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<c
   for (size_t t = 0; t < number.size(); ++t) {
     if (number[t] < 0) continue;
     number[t] = n_asked++;
-    columns.ask(first_target + t);
+    columns.ask(columns.conditional_of(static_cast<int64_t>(t)));
   }
-  for (size_t t = 0; is_guided && t < number.size(); ++t) {
-    if (number[t] >= 0) columns.ask(first_target + number.size() + t);
+  const bool asks_one = columns.has_one_unconditional;
+  if (asks_one) columns.ask(columns.first_unconditional);
+  for (size_t t = 0; is_guided && !asks_one && t < number.size(); ++t) {
+    if (number[t] >= 0) columns.ask(columns.unconditional_of(static_cast<int64_t>(t)));
   }
   columns.of_codebook.resize(n_codebook);
   for (size_t k = 0, i = 0; k < n_codebook; ++k) {
@@ -126,7 +151,8 @@ KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<c
     for (; i < slots.size() && slots[i].codebook == static_cast<int64_t>(k); ++i)
       rows.push_back(number[static_cast<size_t>(slots[i].frame - pass.first)]);
     const size_t n_slots = rows.size();
-    for (size_t j = 0; is_guided && j < n_slots; ++j) rows.push_back(n_asked + rows[j]);
+    if (asks_one && n_slots > 0) rows.push_back(n_asked);
+    for (size_t j = 0; is_guided && !asks_one && j < n_slots; ++j) rows.push_back(n_asked + rows[j]);
   }
   columns.first_slot.push_back(slots.size());
   return columns;
@@ -136,8 +162,9 @@ Result<OmniVoiceColumns> KeptSpeechLm::place(const Columns& columns) {
   const OmniVoiceParameters& hp = parameters();
   size_t size = 0;
   const auto count = [&](size_t n) { size += align_up(n * sizeof(int32_t), Arena::kAlignment); };
-  for (const auto* list : {&columns.text, &columns.pos, &columns.seq, &columns.end, &columns.asked,
-                           &columns.asked_pos, &columns.asked_seq, &columns.asked_end})
+  for (const auto* list :
+       {&columns.text, &columns.pos, &columns.seq, &columns.end, &columns.asked, &columns.asked_pos,
+        &columns.asked_seq, &columns.asked_end, &columns.shared, &columns.shared_pos, &columns.shared_seq})
     count(list->size());
   count(static_cast<size_t>(hp.n_codebook) * columns.audio.front().size());
   for (const auto& rows : columns.of_codebook) count(rows.size());
@@ -173,24 +200,29 @@ Result<OmniVoiceColumns> KeptSpeechLm::place(const Columns& columns) {
   placed.asked.seq = list(columns.asked_seq);
   placed.asked.end = list(columns.asked_end);
   for (const auto& rows : columns.of_codebook) placed.asked.of_codebook.push_back(list(rows));
+  placed.shared = {
+      .columns = list(columns.shared), .pos = list(columns.shared_pos), .seq = list(columns.shared_seq)};
   return placed;
 }
 
 // Brings the logits of each codebook to where conditional() and unconditional() find them.
 Result<void> KeptSpeechLm::fetch(const std::vector<Tensor>& logits, const Columns& columns) {
-  const size_t n_slots = columns.first_slot.back();
-  logits_.resize((has_unconditional_ ? 2 : 1) * n_slots * vocab());
-  slots_at_.resize(n_slots);
+  size_t n_rows = 0;
+  for (const auto& rows : columns.of_codebook) n_rows += rows.size();
+  logits_.resize(n_rows * vocab());
+  slots_at_.resize(columns.first_slot.back());
   size_t row = 0;
   for (size_t k = 0; k < logits.size(); ++k) {
     if (!logits[k]) continue;
     const size_t first = columns.first_slot[k], n = columns.first_slot[k + 1] - first;
-    const std::span<float> rows =
-        std::span(logits_).subspan(row * vocab(), (has_unconditional_ ? 2 : 1) * n * vocab());
+    const size_t n_of_codebook = columns.of_codebook[k].size();
+    const std::span<float> rows = std::span(logits_).subspan(row * vocab(), n_of_codebook * vocab());
     PARLANCE_CHECK(stream_->download(std::as_writable_bytes(rows), logits[k]));
-    for (size_t i = 0; i < n; ++i)
-      slots_at_[first + i] = {.conditional = row + i, .unconditional = row + n + i};
-    row += rows.size() / vocab();
+    for (size_t i = 0; i < n; ++i) {
+      slots_at_[first + i] = {.conditional = row + i,
+                              .unconditional = row + n + (columns.has_one_unconditional ? 0 : i)};
+    }
+    row += n_of_codebook;
   }
   return {};
 }

@@ -32,6 +32,9 @@ struct KeptPass {
   bool takes_prompt = false;        // text and reference
   int64_t first = 0, end = 0;       // frames of the target, in the conditional row,
   bool takes_unconditional = true;  // and in the other one
+  // Frames of the conditional row from first_far on are computed once for so many of them, which keep the
+  // same keys and values but for their places.
+  int64_t first_far = INT64_MAX, far_frames = 1;
 };
 
 // A block of frames that the device decides codes of.
@@ -52,7 +55,11 @@ class KeptSpeechLm {
 
   // One pass for codes [n_codebook][n_target], where undecided ones are the mask. The first one of a prompt
   // has to take all columns. `slots`, sorted by codebook and frame, one at least, lie in the frames that it
-  // takes: those whose logits are asked for. Errors: memory, missing kernels, cancelled.
+  // takes, before those that are far: those whose logits are asked for. Errors: memory, missing kernels,
+  // cancelled.
+  //
+  // Where all is mask, columns of the unconditional row differ in nothing but their places: of equal values
+  // any weights of attention make the same, so that one column is computed for all of them.
   Result<void> run(const KeptPass& pass, std::span<const int32_t> codes, std::span<const CodeSlot> slots,
                    const Cancellation& cancellation = {});
 
@@ -84,7 +91,7 @@ class KeptSpeechLm {
   // What passes that the device decides by differ in, beside numbers in its memory: one recording serves all
   // that do not.
   struct PassShape {
-    int64_t n_text, n_audio, n_asked, n_block;  // n_audio: columns that have codes
+    int64_t n_text, n_audio, n_shared, n_asked, n_block;  // n_audio: columns that have codes
     int64_t least_of_row, most_of_row;
     bool is_guided, takes_unconditional, keeps_guidance, has_marginals, may_end;
 
@@ -96,16 +103,17 @@ class KeptSpeechLm {
   };
   struct InputPlaces;  // of these numbers in device memory
 
+  bool are_masks(std::span<const int32_t> codes) const;
   size_t vocab() const { return static_cast<size_t>(parameters().n_audio_vocab); }
   int64_t n_row() const { return std::ssize(text_) + n_reference_ + n_target_; }
   Result<void> make_room();
   Result<void> make_device_room(int64_t room);
-  Columns columns_of(const KeptPass& pass, std::span<const int32_t> codes, size_t& first_target) const;
+  Columns columns_of(const KeptPass& pass, std::span<const int32_t> codes) const;
   Columns columns_of(const KeptPass& pass, std::span<const int32_t> codes,
                      std::span<const CodeSlot> slots) const;
   int64_t least_columns() const;
   int64_t most_unseen() const;
-  int64_t pad(Columns& columns) const;
+  void pad(Columns& columns) const;
   Tensor input_at(size_t offset, int64_t n0, int64_t n1 = 1) const;
   void write_inputs(const Columns& columns, std::span<const int32_t> codes, const KeptBlock& block,
                     const BlockMove& move, const InputPlaces& places);

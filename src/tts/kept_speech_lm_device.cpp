@@ -31,7 +31,7 @@ static_assert(sizeof(BlockMove) % sizeof(int32_t) == 0);
 
 // Offsets in numbers. Codes and move are one piece, which comes back.
 struct KeptSpeechLm::InputPlaces {
-  size_t text, audio, pos, seq, end, seen, asked, codes, move, n;
+  size_t text, audio, pos, seq, end, seen, shared, shared_pos, shared_seq, asked, codes, move, n;
 
   InputPlaces(const PassShape& shape, int64_t n_codebook) {
     size_t used = 0;
@@ -47,6 +47,9 @@ struct KeptSpeechLm::InputPlaces {
     seq = take(n_columns);
     end = take(n_columns);
     seen = take(n_columns);
+    shared = take(shape.n_shared);
+    shared_pos = take(shape.n_shared);
+    shared_seq = take(shape.n_shared);
     asked = take(shape.n_asked);
     codes = take(shape.n_block * n_codebook);
     move = take(static_cast<int64_t>(kMoveInts));
@@ -58,6 +61,7 @@ Result<void> KeptSpeechLm::make_device_room(int64_t room) {
   const int64_t n_logits = parameters().n_codebook * parameters().n_audio_vocab;
   const PassShape largest{.n_text = room,
                           .n_audio = 2 * room + most_unseen(),
+                          .n_shared = 2 * room,
                           .n_asked = 2 * room + most_unseen(),
                           .n_block = room,
                           .least_of_row = 0,
@@ -91,11 +95,11 @@ int64_t KeptSpeechLm::most_unseen() const {
 }
 
 // Adds columns where there are too few. A row that another one follows gets as many as attention takes at
-// once, so that a block of its kernel has no rows of both; yields how many. The other one gets a half of
-// least_columns() at least: few rows would be taken for drafts of an answer.
-int64_t KeptSpeechLm::pad(Columns& columns) const {
+// once, so that a block of its kernel has no rows of both. The other one gets a half of least_columns() at
+// least: few rows would be taken for drafts of an answer.
+void KeptSpeechLm::pad(Columns& columns) const {
   const int64_t n = columns.n(), n_first = columns.n_of(Columns::kConditional), n_second = n - n_first;
-  if (n >= least_columns()) return 0;
+  if (n >= least_columns()) return;
   const bool has_both = n_second > 0;
   const int64_t n_to_first =
       has_both ? align_up(n_first, kAttendedAtOnce) - n_first : least_columns() - n_first;
@@ -104,7 +108,6 @@ int64_t KeptSpeechLm::pad(Columns& columns) const {
     columns.add_unseen(columns.n(), std::max<int64_t>(least_columns() / 2 - n_second, 0),
                        parameters().n_audio_vocab);
   }
-  return n_to_first;
 }
 
 Tensor KeptSpeechLm::input_at(size_t offset, int64_t n0, int64_t n1) const {
@@ -130,6 +133,9 @@ void KeptSpeechLm::write_inputs(const Columns& columns, std::span<const int32_t>
   write(columns.seq, places.seq);
   write(columns.end, places.end);
   write(columns.seen.empty() ? columns.seq : columns.seen, places.seen);
+  write(columns.shared, places.shared);
+  write(columns.shared_pos, places.shared_pos);
+  write(columns.shared_seq, places.shared_seq);
   write(columns.asked, places.asked);
   size_t at = places.codes;
   for (int64_t k = 0; k < hp.n_codebook; ++k) {
@@ -153,6 +159,11 @@ OmniVoiceColumns KeptSpeechLm::placed_inputs(const PassShape& shape, const Input
   placed.n_kv_bound = room_;
   placed.least_of_row = shape.least_of_row;
   placed.most_of_row = shape.most_of_row;
+  if (shape.n_shared > 0) {
+    placed.shared = {.columns = input_at(places.shared, shape.n_shared),
+                     .pos = input_at(places.shared_pos, shape.n_shared),
+                     .seq = input_at(places.shared_seq, shape.n_shared)};
+  }
   placed.asked.columns = input_at(places.asked, shape.n_asked);
   return placed;
 }
@@ -204,18 +215,15 @@ Result<std::span<const int32_t>> KeptSpeechLm::decide(const KeptPass& pass, std:
   assert(pass.first <= block.first && block.first < block.end && block.end <= pass.end);
   assert(n_columns_ > 0 || (pass.takes_prompt && pass.first == 0 && pass.end == n_target_));
   const CancellableWork work(*stream_, cancellation);
-  size_t first_target = 0;
-  Columns columns = columns_of(pass, codes, first_target);
+  Columns columns = columns_of(pass, codes);
   const bool takes_unconditional = is_guided_ && pass.takes_unconditional;
   assert(!is_guided_ || takes_unconditional || block.keeps_guidance);
-  const int64_t n_real = columns.n(), n_padded = pad(columns);
-  const auto ask = [&](int64_t first) {
-    for (int64_t t = block.first; t < block.end; ++t)
-      columns.asked.push_back(static_cast<int32_t>(first + t - pass.first));
-  };
-  const auto n_before = static_cast<int64_t>(first_target);
-  ask(n_before);
-  if (takes_unconditional) ask(n_before + pass.end - pass.first + n_padded);
+  const int64_t n_real = columns.n();
+  pad(columns);
+  for (int64_t t = block.first; t < block.end; ++t)
+    columns.asked.push_back(static_cast<int32_t>(columns.conditional_of(t - pass.first)));
+  for (int64_t t = block.first; takes_unconditional && t < block.end; ++t)
+    columns.asked.push_back(static_cast<int32_t>(columns.unconditional_of(t - pass.first)));
   while (std::ssize(columns.asked) < least_columns()) columns.asked.push_back(columns.asked.back());
   const auto& seen = columns.seen.empty() ? columns.seq : columns.seen;
   const int64_t n_conditional = std::ranges::count(seen, Columns::kConditional),
@@ -224,6 +232,7 @@ Result<std::span<const int32_t>> KeptSpeechLm::decide(const KeptPass& pass, std:
   const PassShape shape{
       .n_text = std::ssize(columns.text),
       .n_audio = std::ssize(columns.audio.front()),
+      .n_shared = std::ssize(columns.shared),
       .n_asked = std::ssize(columns.asked),
       .n_block = block.end - block.first,
       .least_of_row = n_unconditional > 0 ? std::min(n_conditional, n_unconditional) : n_conditional,

@@ -49,10 +49,10 @@ class Key {
     add_all(reference, reference_text, rms, instruct);
   }
   void add(const SpeechShortcuts& shortcuts) {
-    const auto& [first_frames, block_frames, first_steps, kept_steps, kept_share, guidance_share, marginal,
-                 confidence] = shortcuts;
-    add_all(first_frames, block_frames, first_steps, kept_steps, kept_share, guidance_share, marginal,
-            confidence);
+    const auto& [first_frames, block_frames, first_steps, far_frames, kept_steps, kept_share, guidance_share,
+                 marginal, confidence] = shortcuts;
+    add_all(first_frames, block_frames, first_steps, far_frames, kept_steps, kept_share, guidance_share,
+            marginal, confidence);
   }
   void add(const MaskGitOptions& options) {
     const auto& [n_step, guidance, t_shift, layer_penalty, position_temperature, class_temperature, seed] =

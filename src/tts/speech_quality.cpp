@@ -35,6 +35,7 @@ SpeechShortcuts shortcuts_of(SpeechQuality quality) {
     case SpeechQuality::standard:
       return {.first_frames = 32,
               .first_steps = 8,
+              .far_frames = 4,
               .kept_steps = 12,
               .kept_share = 0.5f,
               .guidance_share = 0.05f};
@@ -42,6 +43,7 @@ SpeechShortcuts shortcuts_of(SpeechQuality quality) {
       return {.first_frames = 32,
               .block_frames = 64,
               .first_steps = 8,
+              .far_frames = 4,
               .kept_steps = 16,
               .kept_share = 0.5f,
               .guidance_share = 0.05f,
@@ -62,12 +64,12 @@ Result<void> check_shortcuts(const SpeechShortcuts& shortcuts) {
   const auto is_number = [](int64_t n, int64_t least, int64_t most) { return n >= least && n <= most; };
   if (!is_number(shortcuts.first_frames, 0, kMostFrames) ||
       !is_number(shortcuts.block_frames, 0, kMostFrames) || !is_number(shortcuts.first_steps, 0, 1000) ||
-      !is_number(shortcuts.kept_steps, 1, 1000)) {
+      !is_number(shortcuts.far_frames, 1, kMostFrames) || !is_number(shortcuts.kept_steps, 1, 1000)) {
     return fail(ErrorCode::invalid_argument,
-                "blocks of {} and {} frames, {} passes over the first, all anew every {}: expected frames "
-                "up to {} and passes up to 1000",
-                shortcuts.first_frames, shortcuts.block_frames, shortcuts.first_steps, shortcuts.kept_steps,
-                kMostFrames);
+                "blocks of {} and {} frames, {} passes over the first, one of {} far frames, all anew every "
+                "{}: expected frames up to {} and passes up to 1000",
+                shortcuts.first_frames, shortcuts.block_frames, shortcuts.first_steps, shortcuts.far_frames,
+                shortcuts.kept_steps, kMostFrames);
   }
   if (is_share(shortcuts.kept_share) && is_share(shortcuts.guidance_share) && is_share(shortcuts.marginal) &&
       is_share(shortcuts.confidence))

@@ -27,6 +27,10 @@ struct SpeechShortcuts {
   int64_t first_frames = 0, block_frames = 0;
   int first_steps = 0;  // passes over a first block that others follow; 0: as many as over these
 
+  // Of the frames further behind a first block than it is long, the first pass, which has nothing decided
+  // yet, computes one of so many; 1: each.
+  int64_t far_frames = 1;
+
   // Text, reference and decided blocks are computed anew every so many passes, 1: in each; or sooner, when
   // this share of all codes has been decided since.
   int kept_steps = 1;

@@ -121,6 +121,71 @@ TEST_P(KeptSpeechLmTest, SomeColumnsAgainstKeptOnesGiveTheSame) {
   }
 }
 
+// Where all is mask, one unconditional column stands for all: its logits are everybody's, and its keys and
+// values serve in every place, as passes over some columns see.
+TEST_P(KeptSpeechLmTest, OneUnconditionalColumnIsAllWhereAllIsMask) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
+  for (const int64_t n_frames : {1, 21, 70, 300}) {
+    set_target(n_frames);
+    std::ranges::fill(codes_, hp().mask);
+    ASSERT_TRUE(kept.prepare(prompt()));
+    const auto slots = slots_of(0, n_frames);
+    ASSERT_TRUE(kept.run({.takes_prompt = true, .first = 0, .end = n_frames}, codes_, slots));
+    EXPECT_EQ(kept.n_columns(), 9 + kReference + n_frames + 1);
+    EXPECT_LE(distance(kept, slots), 1e-4) << n_frames;
+    for (int64_t first = 0; first < n_frames; first += 20) {
+      const auto some = slots_of(first, std::min(first + 3, n_frames));
+      ASSERT_TRUE(kept.run({.first = first, .end = std::min(first + 3, n_frames)}, codes_, some));
+      EXPECT_LE(distance(kept, some), 1e-4) << first << " of " << n_frames;
+    }
+  }
+}
+
+// Of frames that are far, the middle one of each group is computed and no other.
+TEST_P(KeptSpeechLmTest, OfFarFramesOneIsComputedForAll) {
+  if (IsSkipped()) return;
+  KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
+  const auto slots = slots_of(0, 6);
+  const auto logits_of = [&](const KeptPass& pass) {
+    EXPECT_TRUE(kept.prepare(prompt()));
+    const auto ran = kept.run(pass, codes_, slots);
+    EXPECT_TRUE(ran) << ran.error().message;
+    std::vector<float> logits;
+    for (size_t i = 0; i < slots.size(); ++i)
+      logits.insert(logits.end(), kept.conditional(i), kept.conditional(i) + hp().n_audio_vocab);
+    return logits;
+  };
+  for (int64_t n_together = 1; n_together <= 7; ++n_together) {
+    for (int64_t first_far = 6; first_far <= kTarget + 1; ++first_far) {
+      const KeptPass pass{
+          .takes_prompt = true, .end = kTarget, .first_far = first_far, .far_frames = n_together};
+      set_target(kTarget);
+      const std::vector<float> before = logits_of(pass);
+      const int64_t n_far = std::max<int64_t>(kTarget - first_far, 0);
+      EXPECT_EQ(kept.n_columns(),
+                9 + kReference + 2 * kTarget - n_far + (n_far + n_together - 1) / n_together);
+      if (n_together == 1 || n_far == 0) {
+        EXPECT_LE(distance(kept, slots), 1e-4);
+      }
+      std::vector<int64_t> computed, others;
+      for (int64_t t = first_far; t < kTarget; t += n_together) {
+        const int64_t n = std::min(n_together, kTarget - t);
+        for (int64_t i = 0; i < n; ++i) (i == (n - 1) / 2 ? computed : others).push_back(t + i);
+      }
+      const auto change = [&](const std::vector<int64_t>& frames) {
+        for (const int64_t t : frames) codes_[static_cast<size_t>(kTarget + t)] = 9;
+      };
+      change(others);
+      EXPECT_EQ(logits_of(pass), before) << n_together << " from " << first_far;
+      change(computed);
+      if (n_far > 0) {
+        EXPECT_NE(logits_of(pass), before) << n_together << " from " << first_far;
+      }
+    }
+  }
+}
+
 // Codes that changed in columns which a pass does not take are not seen by it; taken, they are.
 TEST_P(KeptSpeechLmTest, WhatIsNotTakenStaysAsItWas) {
   if (IsSkipped()) return;
@@ -182,7 +247,7 @@ TEST_P(KeptSpeechLmTest, DecidesByTheLogitsOfThePass) {
     ASSERT_TRUE(deciding.prepare(prompt(is_guided)));
     int n_different = 0, n_all = 0;
     // Everything; then some columns, thrice each, so that passes are recorded and replayed.
-    std::vector<KeptPass> passes{{true, 0, kTarget, true}};
+    std::vector<KeptPass> passes{{true, 0, kTarget, true}, {true, 0, kTarget, true, 16, 3}};
     for (int i = 0; i < 3; ++i) {
       passes.push_back({false, 4, 15, true});
       passes.push_back({false, 4, 15, false});
@@ -191,7 +256,9 @@ TEST_P(KeptSpeechLmTest, DecidesByTheLogitsOfThePass) {
     }
     for (size_t i = 0; i < passes.size(); ++i) {
       const KeptPass& pass = passes[i];
+      set_target(kTarget);
       codes_[2] = static_cast<int32_t>(i % 7);  // of a frame before the block
+      if (i == 1) std::ranges::fill(codes_, hp().mask);
       const KeptBlock block{.first = 4, .end = 15, .keeps_guidance = true};
       const int64_t n_block = block.end - block.first;
       std::vector<CodeSlot> slots;

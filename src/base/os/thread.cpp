@@ -7,8 +7,30 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <tuple>
 
 namespace parlance {
+
+namespace {
+
+// Processors with lower numbers of the same core, which it lists as "0-1" or "0,8".
+int n_before_in_core(const std::filesystem::path& folder, int processor) {
+  std::ifstream file(folder / "topology/thread_siblings_list");
+  int n = 0;
+  for (int first = 0; file >> first && first < processor;) {
+    int last = first;
+    if (file.peek() == '-') {
+      file.get();
+      if (!(file >> last)) break;
+    }
+    n += std::clamp(last, first, processor - 1) - first + 1;
+    file.get();  // the comma
+  }
+  return n;
+}
+
+}  // namespace
 
 std::vector<int> usable_processors() {
   std::vector<int> processors;
@@ -30,6 +52,20 @@ std::vector<int> usable_processors() {
     }
   }
   return processors;
+}
+
+std::vector<int> processors_by_core(std::span<const int> processors, const std::filesystem::path& system) {
+  std::vector<std::tuple<int, int, int>> order;  // the second of a core, slowness, number
+  for (const int processor : processors) {
+    const std::filesystem::path folder = system / ("cpu" + std::to_string(processor));
+    int capacity = 0;  // of 1024, that of the fastest core
+    std::ifstream(folder / "cpu_capacity") >> capacity;
+    order.emplace_back(n_before_in_core(folder, processor), -std::max(capacity, 0), processor);
+  }
+  std::ranges::sort(order);
+  std::vector<int> ordered;
+  for (const auto& [sibling, slowness, processor] : order) ordered.push_back(processor);
+  return ordered;
 }
 
 int n_online_processors() {

@@ -1,6 +1,8 @@
 // Threads and the processors that they run on, as the system sees them.
 #pragma once
 
+#include <filesystem>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,6 +11,12 @@ namespace parlance {
 
 // The numbers of the processors that this process may run on (its affinity mask), in order.
 std::vector<int> usable_processors();
+
+// Processors in the order in which threads that compute take them best: one of each core before the second of
+// any (SMT numbers them side by side on some machines, half the machine apart on others), those of faster
+// cores first. `system` is the folder in which Linux describes them; where it does not, in order.
+std::vector<int> processors_by_core(std::span<const int> processors,
+                                    const std::filesystem::path& system = "/sys/devices/system/cpu");
 
 // How many processors of the machine are switched on.
 int n_online_processors();

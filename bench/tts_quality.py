@@ -6,7 +6,7 @@ over time as an SVG.
     parlance bench say -m FOLDER --quality exact --quality standard --quality fast --json > docs/tts-quality-speed.json
     python3 bench/tts_quality.py docs/tts-quality
 
-Replaces what stands between the marks "<!-- NAME -->" and "<!-- /NAME -->" of docs/tts-quality.md by what these files have.
+docs/tts-quality-threads.json is like docs/tts-quality-speed.json, of a machine with more processors. Replaces what stands between the marks "<!-- NAME -->" and "<!-- /NAME -->" of docs/tts-quality.md by what these files have.
 """
 import json
 import re
@@ -122,7 +122,8 @@ def main():
     with open(base + ".md", encoding="utf-8") as file:
         text = file.read()
     text = put_between(text, "quality", quality_tables(ways))
-    text = put_between(text, "speed", speed_table(read(base + "-speed.json")))
+    for name in ("speed", "threads"):
+        text = put_between(text, name, speed_table(read(f"{base}-{name}.json")))
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(text)
     with open(base + ".svg", "w", encoding="utf-8") as file:

@@ -543,10 +543,12 @@ TEST(VulkanShaders, RecordedNumbers) {
 TEST_F(MetalText, ZEveryShaderHasRun) {
   if (MetalTextDevice::launched().size() < 2)
     GTEST_SKIP() << "only when the other tests of this program have run";
+  const bool has_fixtures = std::filesystem::exists(fixtures_root() / "kv");
   for (const auto& entry : std::filesystem::directory_iterator(metal_folder())) {
+    const std::string name = entry.path().stem().string();
     if (entry.path().extension() != ".metal") continue;
-    EXPECT_TRUE(MetalTextDevice::launched().contains(entry.path().stem().string()))
-        << entry.path().filename();
+    if (!has_fixtures && name.starts_with("packed_")) continue;  // those that only recorded numbers are for
+    EXPECT_TRUE(MetalTextDevice::launched().contains(name)) << name;
   }
 }
 

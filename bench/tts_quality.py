@@ -6,7 +6,8 @@ over time as an SVG.
     parlance bench say -m FOLDER --quality exact --quality standard --quality fast --json > docs/tts-quality-speed.json
     python3 bench/tts_quality.py docs/tts-quality
 
-docs/tts-quality-threads.json is like docs/tts-quality-speed.json, of a machine with more processors. Replaces what stands between the marks "<!-- NAME -->" and "<!-- /NAME -->" of docs/tts-quality.md by what these files have.
+docs/tts-quality-threads.json is like docs/tts-quality-speed.json, of a machine with more processors. Replaces what stands between
+the marks "<!-- NAME -->" and "<!-- /NAME -->" of docs/tts-quality.md by what these files have.
 """
 import json
 import re

@@ -179,7 +179,8 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(int n_threads, bool pin) : state_(std::make_unique<State>()) {
-  const std::vector<int> processors = processors_by_core(usable_processors());
+  std::vector<int> processors = usable_processors();
+  if (pin) processors = processors_by_core(processors);
   const bool has_processor_each = n_threads <= static_cast<int>(processors.size());
   // Threads that share a processor would take it from each other by polling.
   if (has_processor_each) state_->spin_time = kSpinTime;

@@ -85,6 +85,7 @@ KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<c
       add_audio(reference_, n_reference_, t);
     }
   }
+  assert(pass.far_frames >= 1);
   const bool is_guided = is_guided_ && pass.takes_unconditional;
   const bool is_blank = pass.first == 0 && pass.end == n_target_ && are_masks(codes);
   const int64_t first_far = std::clamp(pass.first_far, pass.first, pass.end), before = n_text + n_reference_;
@@ -231,6 +232,7 @@ Result<void> KeptSpeechLm::run(const KeptPass& pass, std::span<const int32_t> co
                                std::span<const CodeSlot> slots, const Cancellation& cancellation) {
   assert(std::ssize(codes) == parameters().n_codebook * n_target_);
   assert(pass.first >= 0 && pass.first < pass.end && pass.end <= n_target_ && !slots.empty());
+  assert(std::ranges::all_of(slots, [&](const CodeSlot& slot) { return slot.frame < pass.first_far; }));
   assert(n_columns_ > 0 || (pass.takes_prompt && pass.first == 0 && pass.end == n_target_));
   const CancellableWork work(*stream_, cancellation);
   const Columns columns = columns_of(pass, codes, slots);

@@ -212,7 +212,8 @@ Result<std::span<const int32_t>> KeptSpeechLm::decide(const KeptPass& pass, std:
                                                       const KeptBlock& block, const BlockMove& move,
                                                       const Cancellation& cancellation) {
   assert(std::ssize(codes) == parameters().n_codebook * n_target_);
-  assert(pass.first <= block.first && block.first < block.end && block.end <= pass.end);
+  assert(pass.first <= block.first && block.first < block.end);
+  assert(block.end <= std::min(pass.end, pass.first_far));
   assert(n_columns_ > 0 || (pass.takes_prompt && pass.first == 0 && pass.end == n_target_));
   const CancellableWork work(*stream_, cancellation);
   Columns columns = columns_of(pass, codes);

@@ -35,7 +35,6 @@ SpeechShortcuts shortcuts_of(SpeechQuality quality) {
     case SpeechQuality::standard:
       return {.first_frames = 32,
               .first_steps = 8,
-              .far_frames = 4,
               .kept_steps = 12,
               .kept_share = 0.5f,
               .guidance_share = 0.05f};
@@ -43,7 +42,6 @@ SpeechShortcuts shortcuts_of(SpeechQuality quality) {
       return {.first_frames = 32,
               .block_frames = 64,
               .first_steps = 8,
-              .far_frames = 4,
               .kept_steps = 16,
               .kept_share = 0.5f,
               .guidance_share = 0.05f,

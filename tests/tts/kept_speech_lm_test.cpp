@@ -142,7 +142,8 @@ TEST_P(KeptSpeechLmTest, OneUnconditionalColumnIsAllWhereAllIsMask) {
   }
 }
 
-// Of frames that are far, the middle one of each group is computed and no other.
+// Of frames that are far, the middle one of each group is computed and no other; keys and values are written
+// in every place, so that nothing is seen of what was there before.
 TEST_P(KeptSpeechLmTest, OfFarFramesOneIsComputedForAll) {
   if (IsSkipped()) return;
   KeptSpeechLm kept(*model_, *device_, KvFormat::f32);
@@ -160,6 +161,8 @@ TEST_P(KeptSpeechLmTest, OfFarFramesOneIsComputedForAll) {
     for (int64_t first_far = 6; first_far <= kTarget + 1; ++first_far) {
       const KeptPass pass{
           .takes_prompt = true, .end = kTarget, .first_far = first_far, .far_frames = n_together};
+      std::ranges::fill(codes_, 5);
+      logits_of({.takes_prompt = true, .end = kTarget});
       set_target(kTarget);
       const std::vector<float> before = logits_of(pass);
       const int64_t n_far = std::max<int64_t>(kTarget - first_far, 0);
@@ -176,6 +179,9 @@ TEST_P(KeptSpeechLmTest, OfFarFramesOneIsComputedForAll) {
       const auto change = [&](const std::vector<int64_t>& frames) {
         for (const int64_t t : frames) codes_[static_cast<size_t>(kTarget + t)] = 9;
       };
+      std::ranges::fill(codes_, 3);
+      logits_of({.takes_prompt = true, .end = kTarget});
+      set_target(kTarget);
       change(others);
       EXPECT_EQ(logits_of(pass), before) << n_together << " from " << first_far;
       change(computed);

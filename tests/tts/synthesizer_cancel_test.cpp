@@ -80,7 +80,8 @@ TEST_F(SynthesizerCancel, SpeechAtEveryOperation) {
 TEST_F(SynthesizerCancel, BlocksAtEveryOperation) {
   request_.chunking = {};
   request_.quality = SpeechQuality::fast;
-  request_.shortcuts = SpeechShortcuts{.first_frames = 8, .block_frames = 8, .kept_steps = 2};
+  request_.shortcuts =
+      SpeechShortcuts{.first_frames = 8, .block_frames = 8, .far_frames = 3, .kept_steps = 2};
   const auto want = synthesizer_->synthesize(request_);
   ASSERT_TRUE(want) << want.error().message;
   ASSERT_GE(want->report.chunks.front().codes.n_frames(), 20);

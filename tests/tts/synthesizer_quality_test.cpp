@@ -57,6 +57,23 @@ TEST_P(SynthesizerQuality, TakesFewerColumnsThanExact) {
   EXPECT_LT(3 * less->report.chunks.front().n_columns, 2 * exact->report.chunks.front().n_columns);
 }
 
+// Frames further behind a first block of 10 than 10 are computed one of n, once; in the guidance row one is.
+TEST_P(SynthesizerQuality, FarFramesAreComputedOnceForMany) {
+  if (IsSkipped()) return;
+  const auto columns = [&](int64_t n_frames, int64_t far_frames) {
+    request_.seconds = static_cast<double>(n_frames) / kFramesPerSecond;
+    request_.shortcuts = SpeechShortcuts{.first_frames = 10, .far_frames = far_frames};
+    const auto speech = tts_.synthesizer->synthesize(request_);
+    EXPECT_TRUE(speech) << speech.error().message;
+    return speech ? speech->report.chunks.front().n_columns : 0;
+  };
+  for (const int64_t n_frames : {14, 15, 19, 20, 21, 22, 23, 24, 50}) {
+    const int64_t all = columns(n_frames, 1), n_far = std::max<int64_t>(n_frames - 20, 0);
+    for (const int64_t n : {2, 3, 4, 100})
+      EXPECT_EQ(all - columns(n_frames, n), n_far - (n_far + n - 1) / n) << n_frames << ", one of " << n;
+  }
+}
+
 // Every shortcut switched off, and as many steps: what is left is the order of sums.
 TEST_P(SynthesizerQuality, WithoutShortcutsItIsExact) {
   if (IsSkipped()) return;

@@ -110,11 +110,7 @@ class KernelTest : public ::testing::TestWithParam<size_t> {
   }
 
   // Whether the device is a Vulkan driver on the CPU, which compiles every variant of a shader for long.
-  bool is_software_vulkan() {
-    OpBench bench = tested();
-    return std::string_view(device_cases()[GetParam()].name).starts_with("vulkan") &&
-           bench.device().description().find("llvmpipe") != std::string_view::npos;
-  }
+  bool is_software_vulkan() { return parlance::is_software_vulkan(tested().device().name()); }
 
   // Uniform in [-limit, limit).
   std::vector<float> random_floats(int64_t n, float limit = 1) {
